@@ -1,0 +1,157 @@
+"""Findings: what ptxsim says when something is wrong, and the catalogue of everything it can say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from ptxsim.source import Source, Span
+
+Level = Literal["error", "warning", "note"]
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """Another place that belongs to a finding, with a few words about it."""
+
+    line: int
+    text: str
+    column: int = 1
+    length: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One row of the catalogue: what findings of this name share."""
+
+    name: str
+    code: str
+    level: Level
+    title: str
+
+
+# Families: 0 syntax, 1 target and types, 2 addresses, 3 matrices, layouts and descriptors, 4 synchronisation,
+# 5 speed, 9 not modeled or failed expectations. Names are fixed by the contract; numbers are free.
+KINDS: dict[str, Kind] = {
+    name: Kind(name, code, level, title)  # type: ignore[arg-type]
+    for code, level, name, title in [
+        ("PTX001", "error", "syntax-error", "the text is not PTX"),
+        ("PTX002", "error", "unknown-instruction", "no instruction has this name"),
+        ("PTX003", "error", "undeclared-name", "a name is used that nothing declares"),
+        ("PTX004", "error", "bad-directive", "a ptxsim directive or a launch cannot be understood"),
+        ("PTX101", "error", "illegal-form", "no target has this form of the instruction"),
+        ("PTX102", "error", "wrong-target", "other targets have this form, the module's does not"),
+        ("PTX103", "error", "wrong-version", "the form is newer than the module's .version"),
+        ("PTX104", "error", "operand-mismatch", "an operand's number, kind or type is wrong"),
+        ("PTX201", "error", "out-of-bounds", "an address lies in no allocation"),
+        ("PTX202", "error", "misaligned-address", "an address is not a multiple of the access size"),
+        ("PTX203", "error", "uninitialized-read", "a value is used that nobody wrote"),
+        ("PTX204", "error", "wrong-space", "an address lies in another state space's window"),
+        ("PTX205", "error", "read-only-write", "a store goes to read-only memory"),
+        ("PTX206", "error", "stack-overflow", "calls or local memory need more stack than there is"),
+        ("PTX207", "error", "illegal-instruction", "the GPU refuses this instruction when it runs"),
+        ("PTX208", "error", "trap", "the kernel stopped itself"),
+        ("PTX301", "warning", "wmma-alignment", "a wmma row does not start on a multiple of the fragment size"),
+        ("PTX302", "error", "wmma-stride-too-small", "a wmma stride is below the default stride"),
+        ("PTX303", "error", "operands-not-uniform", "lanes disagree on an operand that must be the same in the warp"),
+        ("PTX304", "error", "fragment-mismatch", "a fragment is used as another shape, operand, type or layout"),
+        ("PTX305", "error", "ldmatrix-row-address", "a lane that must supply a row address holds nothing valid"),
+        ("PTX306", "error", "sparse-metadata", "sparsity metadata or selector is not valid"),
+        ("PTX307", "error", "descriptor-invalid", "a wgmma descriptor has an invalid field"),
+        ("PTX308", "error", "descriptor-past-tile", "a wgmma descriptor reads past the memory it should read"),
+        ("PTX309", "error", "swizzle-mismatch", "a tile was written with one swizzle and is read with another"),
+        ("PTX310", "error", "swizzle-start", "a swizzled tile does not start where its pattern starts"),
+        ("PTX401", "error", "divergent-aligned", "an .aligned instruction is executed by part of a warp"),
+        ("PTX402", "error", "exited-lane", "a lane that must take part has exited"),
+        ("PTX403", "error", "member-mask", "a member mask names lanes that are not there"),
+        ("PTX404", "error", "barrier-count", "a barrier's thread count is not valid"),
+        ("PTX405", "error", "mbarrier-init", "an mbarrier is used before it is initialised, or initialised wrongly"),
+        ("PTX406", "error", "mbarrier-phase", "an mbarrier phase or parity is used wrongly"),
+        ("PTX407", "error", "mbarrier-overflow", "an mbarrier count leaves its range"),
+        ("PTX408", "error", "deadlock", "every running warp waits for something that cannot come"),
+        ("PTX409", "error", "cluster-exit", "a CTA of a cluster ends while others use its shared memory"),
+        ("PTX420", "error", "race-warp", "two lanes of a warp touch the same bytes without order"),
+        ("PTX421", "error", "race-shared", "two warps touch the same shared bytes without order"),
+        ("PTX422", "error", "race-global", "two CTAs touch the same global bytes without order"),
+        ("PTX430", "error", "missing-proxy-fence", "the async proxy reads what no proxy fence has published"),
+        ("PTX431", "note", "needless-fence", "a fence orders nothing"),
+        ("PTX432", "error", "missing-wgmma-fence", "wgmma uses registers that no wgmma.fence has ordered"),
+        ("PTX433", "error", "missing-commit", "asynchronous work is waited for but never committed"),
+        ("PTX434", "error", "missing-wait", "results of asynchronous work are used before a wait"),
+        ("PTX435", "error", "register-in-flight", "a register is touched while the tensor core owns it"),
+        ("PTX436", "error", "tile-overwritten", "shared memory is overwritten while asynchronous work still reads it"),
+        ("PTX437", "error", "cp-async-not-waited", "data of cp.async is read before its group was waited for"),
+        ("PTX438", "error", "tensormap-fence", "a tensormap was changed and not published"),
+        ("PTX501", "note", "bank-conflict", "shared-memory lanes meet in the same banks"),
+        ("PTX502", "note", "uncoalesced", "global accesses touch more sectors than they need"),
+        ("PTX901", "error", "not-modeled", "ptxsim does not model this yet"),
+        ("PTX902", "error", "expectation-failed", "an expectation of the file was not met"),
+        ("PTX903", "error", "limit-reached", "the run was stopped by a limit"),
+    ]
+}
+
+BY_CODE = {kind.code: kind for kind in KINDS.values()}
+
+
+def find_kind(name_or_code: str) -> Kind | None:
+    """The catalogue row for a name (`misaligned-address`) or a code (`PTX202`), or None."""
+    return KINDS.get(name_or_code) or BY_CODE.get(name_or_code.upper())
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is wrong, where, and how to mend it.
+
+    `name` is stable and a key of KINDS; `level` defaults to the catalogue's. `cta` is (x, y, z); `warp` counts
+    within the CTA, `lane` within the warp. `count` says how often the same finding was seen (same name and line).
+    """
+
+    name: str
+    message: str
+    line: int = 0
+    column: int = 1
+    length: int = 1
+    level: Level | None = None
+    file: str = "<text>"
+    help: str | None = None
+    notes: tuple[str, ...] = ()
+    labels: tuple[Label, ...] = ()
+    cta: tuple[int, int, int] | None = None
+    warp: int | None = None
+    lane: int | None = None
+    count: int = 1
+    source: Source | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.level is None:
+            object.__setattr__(self, "level", KINDS[self.name].level)
+
+    @property
+    def code(self) -> str:
+        return KINDS[self.name].code
+
+    def at(self, span: Span) -> Finding:
+        """The same finding at another place."""
+        return replace(self, line=span.line, column=span.column, length=span.length)
+
+    def of(self, source: Source) -> Finding:
+        """The same finding, tied to the text it speaks of."""
+        return replace(self, file=source.name, source=source)
+
+
+class PtxError(Exception):
+    """The text cannot be parsed or bound, or a request makes no sense. Has `.findings`."""
+
+    def __init__(self, findings: Finding | Iterable[Finding]):
+        self.findings: list[Finding] = [findings] if isinstance(findings, Finding) else list(findings)
+        super().__init__("\n".join(one_line(f) for f in self.findings))
+
+
+def one_line(finding: Finding) -> str:
+    """`file:line:column: error[PTX202] name: message (help)`."""
+    text = (
+        f"{finding.file}:{finding.line}:{finding.column}: {finding.level}[{finding.code}] "
+        f"{finding.name}: {finding.message}"
+    )
+    return f"{text} (help: {finding.help})" if finding.help else text
