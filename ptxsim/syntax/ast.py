@@ -1,0 +1,276 @@
+"""What a PTX text says, as frozen nodes. Every node knows its line and column (1-based); places do not take part in equality.
+
+Names are kept as written ("%r1", "$L__BB0_2", "smem"); types without the dot ("f32"); opcodes as one dotted string.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+def _place() -> int:
+    return field(default=0, compare=False, kw_only=True, repr=False)  # type: ignore[return-value]
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    line: int = _place()
+    column: int = _place()
+
+
+# ---- operands -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Name(Node):
+    """A register, variable, label, function or special register: %r1, smem, %tid.x ("%tid.x" is one name)."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Integer(Node):
+    """An integer literal or constant expression, evaluated to 64 bits; `unsigned` if written with U (or a big hex)."""
+
+    value: int
+    unsigned: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Float(Node):
+    """A floating literal as bits: 0f3F800000 has width 32, 0d... and 1.5 have width 64."""
+
+    bits: int
+    width: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sink(Node):
+    """The bit bucket `_`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Not(Node):
+    """A negated predicate operand `!%p1`."""
+
+    operand: Operand
+
+
+@dataclass(frozen=True, slots=True)
+class Negative(Node):
+    """`-name`, as in the second operand of some emulated forms."""
+
+    operand: Operand
+
+
+@dataclass(frozen=True, slots=True)
+class Offset(Node):
+    """An address expression outside brackets: `smem+16` in `mov.u32 %r1, smem+16`."""
+
+    base: Name
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pair(Node):
+    """Two destinations or a register pair written `d|p`."""
+
+    first: Operand
+    second: Operand
+
+
+@dataclass(frozen=True, slots=True)
+class Vector(Node):
+    """`{a, b, ...}`; elements are operands (may be empty)."""
+
+    elements: tuple[Operand, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Element(Node):
+    """One component of a vector register or an array in braces-free syntax: `%v.x`, `array[3]`."""
+
+    base: Name
+    component: str
+
+
+@dataclass(frozen=True, slots=True)
+class Address(Node):
+    """`[base]`, `[base+offset]`, `[offset]`, `[tensorMap, {c0, c1}]`, `[tensorMap, {..}, {..}]`.
+
+    `base` is a Name, or None for an absolute address. `extra` holds what follows the first comma.
+    """
+
+    base: Name | None
+    offset: int = 0
+    extra: tuple[Operand, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Group(Node):
+    """A parenthesised list: return values and arguments of a call."""
+
+    elements: tuple[Operand, ...]
+
+
+Operand = Name | Integer | Float | Sink | Not | Negative | Offset | Pair | Vector | Element | Address | Group
+
+
+# ---- statements -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Guard(Node):
+    """`@%p1` or `@!%p1`."""
+
+    name: str
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction(Node):
+    """`@guard opcode operands;`. `opcode` is the whole dotted text, `length` its characters (column points at it)."""
+
+    opcode: str
+    operands: tuple[Operand, ...] = ()
+    guard: Guard | None = None
+
+    @property
+    def mnemonic(self) -> str:
+        """The first word of the opcode; the registry knows the longer names (`wgmma.mma_async`)."""
+        return self.opcode.partition(".")[0]
+
+    @property
+    def length(self) -> int:
+        return len(self.opcode)
+
+
+@dataclass(frozen=True, slots=True)
+class Label(Node):
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Block(Node):
+    """`{ ... }`: a scope for names and labels."""
+
+    statements: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Variable(Node):
+    """One declared name. `.reg .b32 %r<4>` has count 4 and names %r0..%r3; arrays have `shape` (None: `[]`).
+
+    `space` is reg, global, shared, const, local, param, tex; `vector` is 1, 2 or 4 (8 too for newer PTX).
+    `initializer` is a flat or nested tuple of Integer, Float, Name, Offset, MaskedAddress, or None.
+    `linkage` is the tuple of words before it: extern, visible, weak, common; `attributes` those of `.attribute(...)`.
+    """
+
+    name: str
+    space: str
+    type: str
+    count: int | None = None
+    vector: int = 1
+    align: int | None = None
+    shape: tuple[int | None, ...] = ()
+    initializer: object = None
+    linkage: tuple[str, ...] = ()
+    attributes: tuple[str, ...] = ()
+    pointer: tuple[str, int | None] | None = None  # .ptr .global .align 16 of a kernel parameter
+
+
+@dataclass(frozen=True, slots=True)
+class MaskedAddress(Node):
+    """`0xff(symbol)` or `generic(symbol)` in an initialiser: which byte, or whether generic."""
+
+    operand: Name | Offset
+    mask: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Directive(Node):
+    """A directive that carries words and values only: .pragma, .file, .loc, .maxntid, .reqnctapercluster, .noreturn, ...
+
+    `name` without the dot; `arguments` are the literal texts in order.
+    """
+
+    name: str
+    arguments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Targets(Node):
+    """`L: .branchtargets A, B;` or `F: .calltargets f, g;`; `kind` is branchtargets or calltargets."""
+
+    name: str
+    kind: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Prototype(Node):
+    """`P: .callprototype (returns) _ (parameters) ...;`"""
+
+    name: str
+    returns: tuple[Variable, ...]
+    parameters: tuple[Variable, ...]
+    directives: tuple[Directive, ...] = ()
+
+
+Statement = Instruction | Label | Block | Variable | Directive | Targets | Prototype
+
+
+# ---- module ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Function(Node):
+    """`.entry` or `.func`. `body` is None for a declaration."""
+
+    name: str
+    is_entry: bool
+    parameters: tuple[Variable, ...] = ()
+    returns: tuple[Variable, ...] = ()
+    linkage: tuple[str, ...] = ()
+    directives: tuple[Directive, ...] = ()
+    body: tuple[Statement, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Alias(Node):
+    """`.alias name, target;`"""
+
+    name: str
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class Section(Node):
+    """`.section .debug_info { ... }`: kept as text, never interpreted."""
+
+    name: str
+    text: str
+
+
+Item = Variable | Function | Directive | Alias | Section
+
+
+@dataclass(frozen=True, slots=True)
+class Module(Node):
+    """A whole file. `targets` holds every word of `.target` (sm_90a, texmode_independent, debug, ...)."""
+
+    version: tuple[int, int]
+    targets: tuple[str, ...]
+    address_size: int = 64
+    items: tuple[Item, ...] = ()
+
+    @property
+    def target(self) -> str:
+        """The architecture of `.target`."""
+        return next((t for t in self.targets if t.startswith("sm_")), "sm_70")
+
+    def functions(self) -> list[Function]:
+        return [item for item in self.items if isinstance(item, Function)]
+
+    def entries(self) -> list[Function]:
+        return [item for item in self.functions() if item.is_entry and item.body is not None]
