@@ -1,0 +1,126 @@
+"""From a statement to a form: which definition it is, with which modifiers and operands, or why it is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from ptxsim.diagnostic import Finding
+from ptxsim.isa import nearest, registry
+from ptxsim.isa.check_operand import Names, check_operands
+from ptxsim.isa.notation import assign
+from ptxsim.isa.registry import Definition, Form
+from ptxsim.syntax import ast
+from ptxsim.types import TYPES, Target, Version
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A statement bound to its form. `modifiers` maps slot names to words, types or flags; `operands` names to operands."""
+
+    form: Form
+    modifiers: Mapping[str, object]
+    operands: Mapping[str, ast.Operand]
+    statement: ast.Instruction
+
+    @property
+    def definition(self) -> Definition:
+        return self.form.definition
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A form whose modifiers an opcode matches."""
+
+    form: Form
+    modifiers: Mapping[str, object]
+
+
+class Binder:
+    """Binds statements for one target and version; remembers every opcode it has seen."""
+
+    def __init__(self, target: Target, version: Version):
+        self.target, self.version = target, version
+        self._opcodes: dict[str, list[Candidate] | Finding] = {}
+
+    def bind(self, statement: ast.Instruction, names: Names) -> Bound | Finding:
+        """The bound statement, or the finding that says what is wrong with it."""
+        candidates = self._opcodes.get(statement.opcode)
+        if candidates is None:
+            candidates = self._opcodes[statement.opcode] = self.match(statement.opcode)
+        if isinstance(candidates, Finding):
+            return _placed(candidates, statement)
+        problems = []
+        for candidate in candidates:
+            operands = check_operands(candidate.form, candidate.modifiers, statement, names)
+            if not isinstance(operands, Finding):
+                return Bound(candidate.form, candidate.modifiers, operands, statement)
+            problems.append(operands)
+        return max(problems, key=lambda finding: finding.column)
+
+    def match(self, opcode: str) -> list[Candidate] | Finding:
+        """The forms an opcode may be, on this target and version; else a finding (without a place)."""
+        name, words = registry.split_opcode(opcode)
+        found = registry.forms(name)
+        if not found:
+            return nearest.unknown_instruction(opcode)
+        matched, refused = [], []
+        for form in found:
+            candidate = match_form(form, words)
+            if isinstance(candidate, str):
+                refused.append(("illegal-form", candidate))
+            elif candidate is not None:
+                problem = self._availability(form, candidate.modifiers)
+                if problem is None:
+                    matched.append(candidate)
+                else:
+                    refused.insert(0, problem)
+        if matched:
+            return matched
+        if refused:
+            kind, why = min(refused, key=lambda r: ("wrong-version", "wrong-target", "illegal-form").index(r[0]))
+            return nearest.refused(opcode, kind, why)
+        return nearest.illegal_form(opcode, name, words, found)
+
+    def _availability(self, form: Form, modifiers: Mapping[str, object]) -> tuple[str, str] | None:
+        problem = form.requires.problem(self.version, self.target)
+        if problem:
+            return problem
+        for slot in form.slots:
+            word = modifiers.get(slot.name)
+            needed = slot.words.get(str(word)) if word else None
+            if needed:
+                problem = needed.problem(self.version, self.target)
+                if problem:
+                    return problem[0], f".{word} {problem[1]}"
+        return None
+
+
+def match_form(form: Form, words: list[str]) -> Candidate | str | None:
+    """A candidate if the words fill the form's slots; None if they do not; a text if a rule of the form refuses them."""
+    taken, left, missing = assign(form.slots, words)
+    if left or missing:
+        return None
+    modifiers: dict[str, object] = dict(form.implies)
+    for slot in form.slots:
+        word = taken.get(slot.name)
+        if slot.flag:
+            modifiers[slot.name] = word is not None
+        elif slot.group == "type" and word is not None:
+            modifiers[slot.name] = TYPES[word]
+        else:
+            modifiers[slot.name] = word
+    for rule in form.rules:
+        problem = rule(modifiers)
+        if problem:
+            return problem
+    return Candidate(form, modifiers)
+
+
+def _placed(finding: Finding, statement: ast.Instruction) -> Finding:
+    from dataclasses import replace
+
+    return replace(finding, line=statement.line, column=statement.column, length=statement.length)
+
+
+NameLookup = Callable[[str], "str | None"]

@@ -1,0 +1,203 @@
+"""Static rules of operands: number, kind, register type, vector size, range of immediates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from ptxsim.diagnostic import Finding
+from ptxsim.isa.operand import (
+    Addr, Args, Either, Imm, Kind, Pred, Reg, Symbol, Value, Vec, compatible, resolve_count, resolve_type,
+)  # fmt: skip
+from ptxsim.isa.registry import Form
+from ptxsim.isa.special import SPECIAL_REGISTERS
+from ptxsim.syntax import ast
+from ptxsim.types import TYPES, ScalarType
+
+
+class Names(Protocol):
+    """What the checks ask about names."""
+
+    def register_type(self, name: str) -> str | None:
+        """The declared type of a register, or None if the name is no register."""
+
+    def variable_space(self, name: str) -> str | None:
+        """The state space of a variable (shared, global, param, ...), "label", "func", or None if undeclared."""
+
+
+def check_operands(
+    form: Form, modifiers: Mapping[str, object], statement: ast.Instruction, names: Names
+) -> dict[str, ast.Operand] | Finding:
+    """Operands by the names of the notation, or the first thing wrong."""
+    given = statement.operands
+    needed = sum(not operand.optional for operand in form.operands)
+    if not needed <= len(given) <= len(form.operands):
+        count = str(needed) if needed == len(form.operands) else f"{needed} to {len(form.operands)}"
+        return _mismatch(statement, statement, f"{statement.opcode} takes {count} operands, here are {len(given)}", form)
+    found: dict[str, ast.Operand] = {}
+    for operand, value in zip(form.operands, given):
+        parts = [(operand.name, value)]
+        if isinstance(value, ast.Pair):
+            if operand.second is None:
+                return _mismatch(statement, value, f"operand {operand.name} takes no second destination after |", form)
+            parts = [(operand.name, value.first), (operand.second, value.second)]
+        elif operand.second is not None and not operand.second_optional:
+            return _mismatch(statement, value, f"operand {operand.name} needs a pair {operand.name}|{operand.second}", form)
+        for name, part in parts:
+            problem = check(form.kinds[name], part, modifiers, names)
+            if problem:
+                if isinstance(problem, Finding):
+                    return problem
+                return _mismatch(statement, part, f"operand {name} {problem}", form)
+            found[name] = part
+    return found
+
+
+def check(kind: Kind, operand: ast.Operand, modifiers: Mapping[str, object], names: Names) -> str | Finding | None:
+    """None if the operand is of the kind; else what is wrong, as the rest of a sentence "operand a ..."."""
+    match kind:
+        case Reg():
+            return _check_register(kind, operand, resolve_type(kind.type, modifiers), names)
+        case Value():
+            return _check_value(kind, operand, resolve_type(kind.type, modifiers), names)
+        case Pred():
+            return _check_predicate(kind, operand, names)
+        case Imm():
+            return _check_immediate(kind, operand)
+        case Vec():
+            return _check_vector(kind, operand, modifiers, names)
+        case Addr():
+            return _check_address(kind, operand, modifiers, names)
+        case Symbol():
+            if isinstance(operand, ast.Name) and names.register_type(operand.name) is None:
+                return None if names.variable_space(operand.name) else undeclared(operand)
+            return f"must be a {kind.what}"
+        case Either():
+            problems = [check(k, operand, modifiers, names) for k in kind.kinds]
+            return None if None in problems else problems[0]
+        case Args():
+            return None if isinstance(operand, ast.Group) else "must be a parenthesised list"
+    raise AssertionError(kind)
+
+
+def undeclared(operand: ast.Name) -> Finding:
+    return Finding(
+        "undeclared-name", f"{operand.name} is not declared", operand.line, operand.column, len(operand.name),
+        help=f"declare it, e.g. `.reg .b32 {operand.name};` for a register",
+    )  # fmt: skip
+
+
+def _check_register(kind: Reg, operand: ast.Operand, wanted: ScalarType, names: Names) -> str | Finding | None:
+    if isinstance(operand, ast.Sink):
+        return None if kind.sink else "may not be the sink _"
+    if not isinstance(operand, ast.Name):
+        return f"must be a register of type {wanted}"
+    declared = names.register_type(operand.name)
+    if declared is None:
+        if names.variable_space(operand.name) or operand.name in SPECIAL_REGISTERS:
+            return f"must be a register of type {wanted}, {operand.name} is none"
+        return undeclared(operand)
+    return _check_type(operand.name, TYPES[declared], wanted, kind.wide)
+
+
+def _check_type(name: str, declared: ScalarType, wanted: ScalarType, wide: bool) -> str | None:
+    if compatible(declared, wanted, wide):
+        return None
+    return f"is of type {wanted}, register {name} is declared {declared}"
+
+
+def _check_value(kind: Value, operand: ast.Operand, wanted: ScalarType, names: Names) -> str | Finding | None:
+    match operand:
+        case ast.Integer():
+            if wanted.is_float:
+                return f"is of type {wanted}, an integer literal is not; write {operand.value}.0"
+            if wanted.kind == "predicate":
+                return None
+            return None if _fits(operand.value, wanted) else f"{operand.value} does not fit {wanted}"
+        case ast.Float():
+            if wanted.is_float and wanted.bits >= 32 or wanted.kind == "bits" and wanted.bits == operand.width:
+                return None
+            return f"is of type {wanted}, a floating literal is not"
+        case ast.Name():
+            if operand.name in SPECIAL_REGISTERS:
+                return None
+            declared = names.register_type(operand.name)
+            if declared is not None:
+                return _check_type(operand.name, TYPES[declared], wanted, kind.wide)
+            if names.variable_space(operand.name) is None:
+                return undeclared(operand)
+            return None if wanted.bits >= 32 and not wanted.is_float else f"cannot hold the address of {operand.name}"
+        case ast.Offset():
+            return None if names.variable_space(operand.base.name) else undeclared(operand.base)
+    return f"must be a register or an immediate of type {wanted}"
+
+
+def _fits(value: int, wanted: ScalarType) -> bool:
+    return -(1 << 63) <= value < (1 << 64) if wanted.bits >= 32 else -(1 << 32) <= value < (1 << 32)
+
+
+def _check_predicate(kind: Pred, operand: ast.Operand, names: Names) -> str | Finding | None:
+    if isinstance(operand, ast.Not):
+        if not kind.negatable:
+            return "may not be negated"
+        operand = operand.operand
+    if isinstance(operand, ast.Sink):
+        return None if kind.sink else "may not be the sink _"
+    if isinstance(operand, ast.Integer):
+        return None if kind.immediate else "must be a predicate register"
+    if not isinstance(operand, ast.Name):
+        return "must be a predicate register"
+    declared = names.register_type(operand.name)
+    if declared is None:
+        return undeclared(operand) if names.variable_space(operand.name) is None else "must be a predicate register"
+    return None if declared == "pred" else f"must be a predicate register, {operand.name} is declared {declared}"
+
+
+def _check_immediate(kind: Imm, operand: ast.Operand) -> str | None:
+    if not isinstance(operand, ast.Integer):
+        return "must be an integer literal"
+    if kind.choices and operand.value not in kind.choices:
+        return f"must be one of {', '.join(map(str, kind.choices))}, here is {operand.value}"
+    if not kind.low <= operand.value <= kind.high:
+        return f"must be in {kind.low}..{kind.high}, here is {operand.value}"
+    return None
+
+
+def _check_vector(kind: Vec, operand: ast.Operand, modifiers: Mapping[str, object], names: Names) -> str | Finding | None:
+    count = resolve_count(kind.count, modifiers)
+    if not isinstance(operand, ast.Vector):
+        if kind.bare and count == 1:
+            return check(kind.element, operand, modifiers, names)
+        return f"must be {count} registers in braces"
+    if len(operand.elements) != count:
+        return f"has {len(operand.elements)} registers in braces, this form takes {count}"
+    for element in operand.elements:
+        problem = check(kind.element, element, modifiers, names)
+        if problem:
+            return problem
+    return None
+
+
+def _check_address(kind: Addr, operand: ast.Operand, modifiers: Mapping[str, object], names: Names) -> str | Finding | None:
+    if not isinstance(operand, ast.Address):
+        return "must be an address in brackets"
+    if len(operand.extra) != len(kind.extra):
+        return f"must have {len(kind.extra) + 1} parts in the brackets, here are {len(operand.extra) + 1}"
+    for part, wanted in zip(operand.extra, kind.extra):
+        problem = check(wanted, part, modifiers, names)
+        if problem:
+            return problem
+    if operand.base is None:
+        return None
+    declared = names.register_type(operand.base.name)
+    if declared is None:
+        return None if names.variable_space(operand.base.name) else undeclared(operand.base)
+    register = TYPES[declared]
+    if register.kind in ("float", "packed", "predicate") or register.bits not in (32, 64):
+        return f"is an address, register {operand.base.name} is declared {declared}"
+    return None
+
+
+def _mismatch(statement: ast.Instruction, place: ast.Node, message: str, form: Form) -> Finding:
+    line, column = (place.line, place.column) if place.line else (statement.line, statement.column)
+    return Finding("operand-mismatch", message, line, column, help=f"the form is `{form.notation}`")

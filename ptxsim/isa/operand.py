@@ -1,0 +1,122 @@
+"""Kinds of operands, and which register types an instruction type accepts.
+
+A kind may name its type by a slot of the notation ("type", "dtype"), by a type ("u32"), or by a function of the
+modifiers. Counts of vectors likewise. PTX ISA, "Operand Type Checking".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from ptxsim.types import TYPES, ScalarType
+
+TypeRule = str | Callable[[Mapping[str, object]], "str | ScalarType"]
+CountRule = int | str | Callable[[Mapping[str, object]], int]
+
+
+def resolve_type(rule: TypeRule, modifiers: Mapping[str, object]) -> ScalarType:
+    """The type a rule means under these modifiers. Raises KeyError for an unknown name (a fault of the notation)."""
+    found = rule(modifiers) if callable(rule) else modifiers.get(rule, rule)
+    return found if isinstance(found, ScalarType) else TYPES[str(found)]
+
+
+def resolve_count(rule: CountRule, modifiers: Mapping[str, object]) -> int:
+    """The number of elements a rule means; a slot's word gives its digits (v4 -> 4, x2 -> 2, absent -> 1)."""
+    if isinstance(rule, int):
+        return rule
+    if callable(rule):
+        return rule(modifiers)
+    word = modifiers.get(rule)
+    return int("".join(c for c in str(word) if c.isdigit())) if word else 1
+
+
+@dataclass(frozen=True, slots=True)
+class Reg:
+    """A register only. `wide` lets it be wider than the type (ld, st, cvt); `sink` lets `_` stand for it."""
+
+    type: TypeRule
+    wide: bool = False
+    sink: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A register, an immediate, a special register or (for integers) the address of a variable."""
+
+    type: TypeRule
+    wide: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Pred:
+    """A predicate register; `negatable` takes `!p` too, `immediate` takes a literal."""
+
+    negatable: bool = False
+    immediate: bool = False
+    sink: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Imm:
+    """An integer literal in low..high; `choices` if only some are legal."""
+
+    low: int = -(1 << 63)
+    high: int = (1 << 64) - 1
+    choices: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Vec:
+    """Braces with exactly `count` elements of a kind; `bare` takes a single operand without braces where count is 1."""
+
+    count: CountRule
+    element: Reg | Value | Pred
+    bare: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Addr:
+    """`[address]`. `space`: a slot name or a state space; `extra` are kinds of what follows a comma in the brackets."""
+
+    space: str = "space"
+    extra: tuple[Kind, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A bare name: a label, a function, a table, a variable."""
+
+    what: str = "label"
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    """Any one of several kinds."""
+
+    kinds: tuple[Kind, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Args:
+    """A parenthesised list of a call."""
+
+
+Kind = Reg | Value | Pred | Imm | Vec | Addr | Symbol | Either | Args
+
+
+def compatible(register: ScalarType, instruction: ScalarType, wide: bool = False) -> bool:
+    """Whether a register declared with one type may stand for an operand of an instruction type.
+
+    Sizes agree (a wide operand's register may be larger); untyped bits fit everything; integers of either sign fit
+    each other; floats fit the same float only; packed and alternate floats live in untyped registers.
+    """
+    if instruction.kind == "predicate" or register.kind == "predicate":
+        return instruction.kind == register.kind
+    if register.bits != instruction.bits and not (wide and register.bits > instruction.bits):
+        return False
+    if instruction.kind == "bits" or register.kind == "bits":
+        return True
+    if instruction.is_integer and register.is_integer:
+        return True
+    return register.name == instruction.name
