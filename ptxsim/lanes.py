@@ -1,0 +1,275 @@
+"""The vocabulary in which instruction effects are written.
+
+An effect is an ordinary Python expression over lane values. Lane values are numpy arrays of 32 lanes in the interpreter
+(dtype carries the type; masks are bool arrays) and emitting values in the compiled engine, which print LLVM IR. Both understand
++ - * & | ^ ~ << >> comparisons, and / on floats, each within its own type: integers wrap, shifts by a constant below the
+width. Everything else is one of the operations below. An @operation has its numpy form here and another one, of the
+same name, on the emitter of the compiled engine; the plain functions are written in terms of these and need no second form.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+
+from ptxsim.types import TYPES, ScalarType
+
+LANES = 32
+OPERATIONS: dict[str, Callable] = {}
+
+
+def operation(function: Callable) -> Callable:
+    """A named operation with two forms: numpy here, and `emitter.<name>` where an argument is an emitting value."""
+    name = function.__name__
+    OPERATIONS[name] = function
+
+    @functools.wraps(function)
+    def dispatch(*args):
+        for arg in args:
+            if type(arg) is not np.ndarray:
+                emitter = getattr(arg, "emitter", None)
+                if emitter is not None:
+                    return getattr(emitter, name)(*args)
+        return function(*args)
+
+    return dispatch
+
+
+@functools.lru_cache(maxsize=None)
+def dtype(t: ScalarType) -> np.dtype:
+    """The numpy dtype of lane values of a type; untyped, packed and narrow types are unsigned words."""
+    if t.kind == "predicate":
+        return np.dtype(bool)
+    if t.name == "bf16":
+        import ml_dtypes
+
+        return np.dtype(ml_dtypes.bfloat16)
+    if t.is_float and t.name in ("f16", "f32", "f64"):
+        return np.dtype(f"float{t.bits}")
+    if t.is_signed:
+        return np.dtype(f"int{max(t.bits, 8)}")
+    return np.dtype(f"uint{max(t.bits, 8)}") if t.bits <= 64 else np.dtype([("lo", "<u8"), ("hi", "<u8")])
+
+
+def type_of(name: str | ScalarType) -> ScalarType:
+    return name if isinstance(name, ScalarType) else TYPES[name]
+
+
+def bits_type(t: ScalarType) -> ScalarType:
+    """The unsigned integer type of the same width."""
+    return TYPES[f"u{t.bits}"]
+
+
+# ---- operations with two forms --------------------------------------------------------------------------------------
+
+
+@operation
+def bits(x, t):
+    """The same bits as another type of the same width."""
+    return x.view(dtype(type_of(t)))
+
+
+@operation
+def cast(x, t):
+    """Numeric conversion: integers extend by their own signedness or wrap; integers to floats and floats to narrower
+    floats round to nearest even; masks become 0 or 1. Floats to integers only where exact (see float_to_int)."""
+    target = dtype(type_of(t))
+    return x.astype(target)
+
+
+@operation
+def where(condition, a, b):
+    return np.where(condition, a, b)
+
+
+@operation
+def shift_left(x, n):
+    """x << n; n is unsigned and counts of the width or more give 0."""
+    width = x.dtype.itemsize * 8
+    n = np.asarray(n).astype(np.uint64)
+    shifted = x << np.minimum(n, width - 1).astype(x.dtype)
+    return np.where(n >= width, np.zeros_like(x), shifted)
+
+
+@operation
+def shift_right(x, n):
+    """x >> n by x's signedness; counts of the width or more give 0 or the sign."""
+    width = x.dtype.itemsize * 8
+    n = np.asarray(n).astype(np.uint64)
+    shifted = x >> np.minimum(n, width - 1).astype(x.dtype)
+    return shifted if x.dtype.kind == "i" else np.where(n >= width, np.zeros_like(x), shifted)
+
+
+@operation
+def minimum(a, b):
+    """The smaller integer."""
+    return np.minimum(a, b)
+
+
+@operation
+def maximum(a, b):
+    """The larger integer."""
+    return np.maximum(a, b)
+
+
+@operation
+def multiply_high(a, b):
+    """High half of the full integer product, by the type's signedness."""
+    width = a.dtype.itemsize * 8
+    if width <= 32:
+        wide = np.dtype(f"{'i' if a.dtype.kind == 'i' else 'u'}8")
+        return ((a.astype(wide) * b.astype(wide)) >> width).astype(a.dtype)
+    product = a.astype(object) * b.astype(object)
+    return np.array([(int(p) >> 64) & (2**64 - 1) for p in product.ravel()], np.uint64).view(a.dtype).reshape(a.shape)
+
+
+@operation
+def divide(a, b):
+    """Integer quotient cut toward zero; division by zero gives all ones, the signed overflow wraps."""
+    safe = np.where(b == 0, np.ones_like(b), b)
+    if a.dtype.kind == "u":
+        quotient = a // safe
+    else:
+        unsigned = np.dtype(f"u{a.dtype.itemsize}")
+        magnitude = np.abs(a).view(unsigned) // np.abs(safe).view(unsigned)
+        quotient = np.where((a < 0) != (safe < 0), -magnitude.view(a.dtype), magnitude.view(a.dtype))
+    return np.where(b == 0, ~np.zeros_like(a), quotient)
+
+
+@operation
+def count_leading_zeros(x):
+    """Leading zero bits; the width for zero. Result in x's type."""
+    width = x.dtype.itemsize * 8
+    count = np.full(x.shape, width, np.int64)
+    rest = x.view(np.dtype(f"u{x.dtype.itemsize}")).copy()
+    found = np.zeros(x.shape, np.int64)
+    step = width // 2
+    while step:
+        high = rest >> rest.dtype.type(step)
+        big = high != 0
+        found = np.where(big, found + step, found)
+        rest = np.where(big, high, rest)
+        step //= 2
+    count = np.where(rest != 0, width - 1 - found, count)
+    return count.astype(x.dtype)
+
+
+@operation
+def population_count(x):
+    """Number of set bits, in x's type."""
+    return np.bitwise_count(x.view(np.dtype(f"u{x.dtype.itemsize}"))).astype(x.dtype)
+
+
+@operation
+def reverse_bits(x):
+    width = x.dtype.itemsize * 8
+    octets = x.view(np.uint8).reshape(-1, x.dtype.itemsize)
+    reversed_bits = np.packbits(np.unpackbits(octets, axis=1, bitorder="little")[:, ::-1], axis=1, bitorder="little")
+    assert width == reversed_bits.shape[1] * 8
+    return np.ascontiguousarray(reversed_bits).view(x.dtype).reshape(x.shape)
+
+
+@operation
+def fma(a, b, c):
+    """a * b + c rounded once to nearest even, on f32 or f64."""
+    if a.dtype == np.float32:
+        return _fma32(a, b, c)
+    return np.array([_fma64(float(x), float(y), float(z)) for x, y, z in zip(a, b, c)], np.float64)
+
+
+def _fma32(a, b, c):
+    # The product is exact in f64; rounding the f64 sum to odd first makes the second rounding to f32 right.
+    product = a.astype(np.float64) * b.astype(np.float64)
+    addend = c.astype(np.float64)
+    total = product + addend
+    back = total - product
+    error = (product - (total - back)) + (addend - back)
+    word = total.view(np.int64)
+    inexact = np.isfinite(total) & (error != 0) & (word & 1 == 0)
+    toward = np.where((error > 0) == (total > 0), 1, -1)
+    return np.where(inexact, (word + toward).view(np.float64), total).astype(np.float32)
+
+
+def _fma64(a: float, b: float, c: float) -> float:
+    if not (math.isfinite(a) and math.isfinite(b) and math.isfinite(c)):
+        # With numpy scalars: Python floats raise where IEEE gives NaN or infinity.
+        return float(np.float64(a) * np.float64(b) + np.float64(c))
+    exact = Fraction(a) * Fraction(b) + Fraction(c)
+    if exact == 0:
+        return a * b + c if a * b == 0 else 0.0
+    try:
+        return exact.numerator / exact.denominator
+    except OverflowError:
+        return math.inf if exact > 0 else -math.inf
+
+
+@operation
+def square_root(x):
+    """IEEE square root, to nearest even."""
+    return np.sqrt(x)
+
+
+@operation
+def absolute(x):
+    """Sign bit cleared on floats; wrapping absolute value on signed integers."""
+    if x.dtype.kind == "i":
+        return np.abs(x)
+    return bits(bits(x, f"u{x.dtype.itemsize * 8}") & ((1 << (x.dtype.itemsize * 8 - 1)) - 1), _name(x))
+
+
+@operation
+def round_to_integral(x, mode):
+    """A float rounded to an integral float: mode rn (even), rz, rm (down), rp (up). Zero results keep x's sign."""
+    function = {"rn": np.rint, "rz": np.trunc, "rm": np.floor, "rp": np.ceil}[mode]
+    return function(x)
+
+
+@operation
+def float_to_int(x, t):
+    """A float with an integral value to an integer type, saturating; NaN gives 0."""
+    t = type_of(t)
+    low, high = (-(1 << (t.bits - 1)), (1 << (t.bits - 1)) - 1) if t.is_signed else (0, (1 << t.bits) - 1)
+    wide = x.astype(np.float64)
+    over, under = wide >= float(high) + (0 if t.bits > 52 else 1), wide < float(low)
+    inside = np.where(over | under | np.isnan(wide), 0.0, wide)
+    result = inside.astype(dtype(t))
+    result = np.where(over, dtype(t).type(high), result)
+    return np.where(under, dtype(t).type(low), result)
+
+
+@operation
+def constant(values, like):
+    """A lane value with a different constant in each lane; `like` is any lane value (it tells the engine)."""
+    return np.asarray(values)
+
+
+@operation
+def permute(x, lanes):
+    """Lane i gets the value of lane lanes[i]; `lanes` is a constant sequence."""
+    return x[np.asarray(lanes)]
+
+
+@operation
+def lookup(table, index):
+    """table[index] for a constant 1-D numpy table and an integer lane value in range."""
+    return table[index]
+
+
+# ---- written in terms of them ---------------------------------------------------------------------------------------
+
+
+def _name(x) -> str:
+    return {"f": "f", "i": "s", "u": "u"}.get(x.dtype.kind, "b") + str(x.dtype.itemsize * 8)
+
+
+def is_nan(x):
+    return x != x
+
+
+def lane_index(like):
+    """0..31 as u32."""
+    return constant(np.arange(LANES, dtype=np.uint32), like)
