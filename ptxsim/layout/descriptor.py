@@ -1,0 +1,141 @@
+"""The 64-bit matrix descriptor of wgmma and what it reads. PTX ISA, "Matrix Descriptor Format"; measured on sm_90."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ptxsim.diagnostic import Finding, PtxError
+from ptxsim.layout.swizzle import SWIZZLE_BITS, pattern_bytes, swizzle, swizzle_width
+
+# (field, lowest bit, bits). Addresses and offsets are stored in units of 16 bytes, 18 bits of address at most.
+FIELDS = (("start", 0, 14), ("leading", 16, 14), ("stride", 32, 14), ("base_offset", 49, 3), ("swizzle", 62, 2))
+SWIZZLE_CODES = {"none": 0, "128B": 1, "64B": 2, "32B": 3}
+_SWIZZLE_NAMES = {code: name for name, code in SWIZZLE_CODES.items()}
+RESERVED = 0xFFFFFFFFFFFFFFFF & ~sum(((1 << bits) - 1) << low for _, low, bits in FIELDS)
+_LIMIT = 1 << 18
+
+
+@dataclass(frozen=True, slots=True)
+class Descriptor:
+    """Where a matrix starts and how to walk it; `start`, `leading` and `stride` are bytes.
+
+    `leading` and `stride` are the leading and stride dimension byte offsets. A swizzled K-major tile has no leading
+    offset: it is written as 16 (raw 1) and ignored on reading. `base_offset` is the row (0..7) of the swizzle pattern
+    that lies on a multiple of the pattern. `reserved` keeps the bits the manual gives no meaning.
+    """
+
+    start: int = 0
+    leading: int = 16
+    stride: int = 0
+    swizzle: str = "none"
+    base_offset: int = 0
+    reserved: int = 0
+
+    def encode(self) -> int:
+        """The 64-bit value. Raises PtxError where a field does not fit."""
+        faults = self._faults()
+        if faults:
+            raise PtxError([Finding("descriptor-invalid", text) for text in faults])
+        raw = self.raw()
+        return self.reserved | sum(raw[name] << low for name, low, _ in FIELDS)
+
+    def raw(self) -> dict[str, int]:
+        """The fields as stored: 16-byte units and the swizzle's number."""
+        return {
+            "start": (self.start % _LIMIT) >> 4,
+            "leading": self.leading >> 4,
+            "stride": self.stride >> 4,
+            "base_offset": self.base_offset,
+            "swizzle": SWIZZLE_CODES[self.swizzle],
+        }
+
+    @classmethod
+    def decode(cls, value: int) -> Descriptor:
+        """The fields of any 64-bit value; nothing is invalid here, see `problems`."""
+        field = {name: value >> low & (1 << bits) - 1 for name, low, bits in FIELDS}
+        return cls(
+            field["start"] << 4,
+            field["leading"] << 4,
+            field["stride"] << 4,
+            _SWIZZLE_NAMES[field["swizzle"]],
+            field["base_offset"],
+            value & RESERVED,
+        )
+
+    def _faults(self) -> list[str]:
+        faults = []
+        if self.swizzle not in SWIZZLE_CODES:
+            faults.append(f"no swizzle {self.swizzle!r}; there are {', '.join(SWIZZLE_BITS)}")
+        for name in ("start", "leading", "stride"):
+            value = getattr(self, name)
+            if value < 0 or value % 16:
+                faults.append(f"{name} = {value} is not a multiple of 16 bytes")
+            elif value >= _LIMIT and name != "start":
+                faults.append(f"{name} = {value} does not fit in 18 bits")
+        if not 0 <= self.base_offset < 8:
+            faults.append(f"base_offset = {self.base_offset} is not in 0..7")
+        return faults
+
+    def problems(self) -> list[tuple[str, str]]:
+        """What is wrong or suspicious, as (finding name, text); empty if nothing is."""
+        faults = self._faults()
+        if faults:
+            return [("descriptor-invalid", text) for text in faults]
+        found = []
+        if self.reserved:
+            bits = [str(bit) for bit in range(64) if self.reserved >> bit & 1]
+            found.append(("descriptor-invalid", f"reserved bits are set ({', '.join(bits)}); the GPU ignores them"))
+        if self.swizzle == "none":
+            if self.base_offset:
+                found.append(("descriptor-invalid", f"base offset {self.base_offset} does nothing without a swizzle"))
+            return found
+        mask = (1 << SWIZZLE_BITS[self.swizzle]) - 1
+        row = (self.start >> 7) & mask
+        if (row - self.base_offset) & mask:
+            found.append(
+                (
+                    "swizzle-start",
+                    f"start {self.start:#x} lies in row {row} of its {self.swizzle} pattern, base offset "
+                    f"{self.base_offset} says {self.base_offset & mask}; patterns start at multiples of "
+                    f"{pattern_bytes(self.swizzle)}",
+                )
+            )
+        return found
+
+    def addresses(self, major: str, rows: int, k: int, element_bits: int) -> np.ndarray:
+        """Byte address of every element (row, k) that an instruction reads, int64 (rows, k)."""
+        return addresses(self, major, rows, k, element_bits)
+
+
+def addresses(descriptor: Descriptor, major: str, rows: int, k: int, element_bits: int) -> np.ndarray:
+    """Byte address of every element of a `rows` x `k` operand, int64 (rows, k).
+
+    major: "K" or "MN". Rows are m for A, n for B. Elements narrower than a byte share an address. Offsets are
+    unsigned and never wrap, so an address may lie past 2^18.
+    """
+    row, column = np.arange(rows)[:, None], np.arange(k)[None, :]
+    offsets = linear_offsets(
+        major, descriptor.swizzle, descriptor.leading, descriptor.stride, element_bits, row, column
+    )
+    return swizzle(descriptor.start + offsets, descriptor.swizzle, descriptor.base_offset)
+
+
+def linear_offsets(major: str, mode: str, leading: int, stride: int, element_bits: int, row, k):
+    """Byte offset of element (row, k) from the start of the tile, before the swizzle flips address bits.
+
+    The table of hardware.md; `row` and `k` may be integers or arrays.
+    """
+    unit = 128 // element_bits
+    width = swizzle_width(mode)
+    if major == "K":
+        group = row // 8 * stride + row % 8 * width
+        if mode == "none":
+            return group + k // unit * leading + k % unit * element_bits // 8
+        return group + k * element_bits // 8
+    across = width * 8 // element_bits
+    inside = row % across * element_bits // 8
+    if mode == "none":
+        return inside + row // across * stride + k // 8 * leading + k % 8 * width
+    return inside + row // across * leading + k // 8 * stride + k % 8 * width
