@@ -1,0 +1,96 @@
+"""CTAs, clusters, warps and the splits a warp falls into when its lanes diverge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ptxsim.machine.barrier import NamedBarrier
+from ptxsim.machine.fault import Converge, Wait
+
+LANES = 32
+ALL_LANES = np.ones(LANES, bool)
+
+
+@dataclass(slots=True)
+class Frame:
+    """Where a call returns to, and the caller's registers."""
+
+    return_block: int
+    registers: list
+    function: str
+
+
+@dataclass(slots=True, eq=False)
+class Split:
+    """Lanes of a warp that are at the same place. `block` and `op` say where; `wait` why they do not go on."""
+
+    block: int
+    mask: np.ndarray
+    op: int = 0  # offset of the next instruction in the block
+    wait: Wait | Converge | None = None
+    frames: tuple[Frame, ...] = ()
+    steps: int = 0
+
+
+class Warp:
+    """32 lanes: registers by slot (arrays of 32 values), splits, and the live lanes."""
+
+    def __init__(self, cta: Cta, index: int, lanes: int):
+        self.cta, self.index = cta, index
+        self.live = np.arange(LANES) < lanes
+        self.registers: list[np.ndarray] = []
+        self.splits: list[Split] = [Split(0, self.live.copy())]
+        self.turns = 0
+        self.local: np.ndarray | None = None  # uint8 (LANES, bytes), made when first used
+        self.extra: dict[str, object] = {}  # state of asynchronous units, by unit
+        linear = index * LANES + np.arange(LANES, dtype=np.uint32)
+        x, y, _ = cta.block_shape
+        self.tid = (linear % x, linear // x % y, linear // (x * y))
+
+    @property
+    def done(self) -> bool:
+        return not self.splits
+
+    def exit(self, mask: np.ndarray) -> None:
+        """Lanes leave the kernel."""
+        self.live = self.live & ~mask
+        self.cta.threads_left -= int(mask.sum())
+        for barrier in self.cta.barriers:
+            barrier.lower_expectation(self.cta.threads_left)
+
+
+class Cta:
+    """One CTA: shared memory as bytes, barriers, warps."""
+
+    def __init__(self, index: tuple[int, int, int], linear: int, block: tuple[int, int, int], shared_bytes: int, cluster: Cluster):
+        self.index, self.linear, self.block_shape = index, linear, block
+        self.cluster = cluster
+        self.shared = np.zeros(-(-shared_bytes // 16) * 16, np.uint8)
+        self.shared_bytes = shared_bytes
+        self.barriers = [NamedBarrier() for _ in range(16)]
+        self.threads = block[0] * block[1] * block[2]
+        self.threads_left = self.threads
+        count = -(-self.threads // LANES)
+        self.warps = [Warp(self, w, min(LANES, self.threads - w * LANES)) for w in range(count)]
+        self.extra: dict[str, object] = {}  # mbarriers, groups of asynchronous copies, by unit
+
+    @property
+    def rank(self) -> int:
+        """Index within the cluster."""
+        return self.cluster.ctas.index(self)
+
+    @property
+    def done(self) -> bool:
+        return all(warp.done for warp in self.warps)
+
+
+@dataclass(slots=True)
+class Cluster:
+    """CTAs that run together and reach each other's shared memory."""
+
+    index: tuple[int, int, int]
+    shape: tuple[int, int, int]
+    ctas: list[Cta] = field(default_factory=list)
+    extra: dict[str, object] = field(default_factory=dict)

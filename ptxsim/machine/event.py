@@ -1,0 +1,115 @@
+"""The stream of events that checks, bank counting and the cycle model listen to.
+
+Records are fixed-size and travel in batches; the stream is a bounded ring and never kept whole. Without an observer
+nothing is recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import IntEnum
+
+import numpy as np
+
+
+class Event(IntEnum):
+    """What a record says. Accesses carry addresses; the others use `addresses[0]` as noted."""
+
+    LOAD = 0
+    STORE = 1
+    ATOMIC = 2
+    CAS = 3
+    REDUCE = 4
+    LDMATRIX = 5
+    STMATRIX = 6
+    ASYNC_READ = 7  # the async proxy reads (wgmma operands, bulk stores)
+    ASYNC_WRITE = 8  # the async proxy or cp.async writes, when the data lands
+    ARRIVE = 16  # at CTA barrier addresses[0]
+    LEAVE = 17  # the barrier is over for this warp
+    FENCE = 18  # addresses[0]: scope, addresses[1]: proxy kind
+    EXECUTE = 19  # a block of the program: site is its first instruction
+    MMA = 20
+    MBARRIER_ARRIVE = 21
+    MBARRIER_WAIT = 22  # a wait that succeeded
+    SYNC_WARP = 23  # bar.warp.sync or another synchronising warp instruction, mask = members
+    EXIT = 24
+
+
+class Space(IntEnum):
+    """State space of an access after generic addresses are resolved."""
+
+    GLOBAL = 0
+    SHARED = 1
+    LOCAL = 2
+    CONST = 3
+    PARAM = 4
+
+
+RECORD = np.dtype(
+    [
+        ("site", "<i4"),  # index of the instruction in the program
+        ("cta", "<i4"),  # linear index in the grid
+        ("warp", "<i2"),  # within the CTA
+        ("event", "u1"),
+        ("space", "u1"),
+        ("width", "<u2"),  # bytes per lane
+        ("flags", "<u2"),  # VOLATILE, ATOMIC_SCOPE, ...
+        ("mask", "<u4"),
+        ("addresses", "<u8", (32,)),
+    ]
+)
+
+FLAG_STRONG = 1  # volatile, relaxed, acquire or release: not a data race
+FLAG_ASYNC_PROXY = 2
+FLAG_WMMA = 4  # one of the accesses a wmma load or store is made of
+
+
+class Observer:
+    """Somebody who listens. `events` limits what is delivered; None is everything."""
+
+    events: frozenset[Event] | None = None
+
+    def consume(self, records: np.ndarray) -> None:
+        """Records of dtype RECORD in program order of the run; the array is reused after the call."""
+
+    def finish(self) -> None:
+        """The launch is over."""
+
+
+class EventStream:
+    """A ring of records that hands full batches to observers."""
+
+    def __init__(self, observers: Iterable[Observer], capacity: int = 2048):
+        self.observers = list(observers)
+        self.records = np.zeros(capacity, RECORD)
+        self.count = 0
+
+    def emit(self, site, cta, warp, event, space=0, width=0, flags=0, mask=0xFFFFFFFF, addresses=None) -> None:
+        """Append one record; `addresses` is up to 32 byte addresses (or other numbers, see Event)."""
+        record = self.records[self.count]
+        record["site"], record["cta"], record["warp"] = site, cta, warp
+        record["event"], record["space"], record["width"] = event, space, width
+        record["flags"], record["mask"] = flags, mask
+        if addresses is not None:
+            record["addresses"][: len(addresses)] = addresses
+        self.count += 1
+        if self.count == len(self.records):
+            self.flush()
+
+    def flush(self) -> None:
+        if not self.count:
+            return
+        batch = self.records[: self.count]
+        for observer in self.observers:
+            if observer.events is None:
+                observer.consume(batch)
+            else:
+                wanted = np.isin(batch["event"], [int(e) for e in observer.events])
+                if wanted.any():
+                    observer.consume(batch[wanted])
+        self.count = 0
+
+    def finish(self) -> None:
+        self.flush()
+        for observer in self.observers:
+            observer.finish()

@@ -1,0 +1,42 @@
+"""How the machine says that something cannot go on, or has to wait."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+
+class Fault(Exception):
+    """The GPU would stop here. `name` is a finding's name; the engine adds line, CTA and warp."""
+
+    def __init__(self, name: str, message: str, lane: int | None = None, help: str | None = None):
+        super().__init__(message)
+        self.name, self.message, self.lane, self.help = name, message, lane, help
+
+
+@dataclass(slots=True)
+class Wait:
+    """Returned by an effect in place of results: the lanes go on when `ready()` is true.
+
+    `what` says what is waited for ("barrier 0"); `describe` gives the line for a deadlock report. `result`, if given, is
+    called when the wait is over and gives the values of the destinations.
+    """
+
+    what: str
+    ready: Callable[[], bool]
+    describe: Callable[[], str]
+    result: Callable[[], object] | None = None
+
+
+@dataclass(slots=True)
+class Converge:
+    """Returned by an effect that needs all of `lanes` at the same instruction and not all are here: try again later."""
+
+    lanes: np.ndarray
+
+
+def first_lane(mask: np.ndarray) -> int:
+    """The lowest set lane of a mask."""
+    return int(np.argmax(mask))

@@ -1,0 +1,114 @@
+"""Memories with exact bounds and alignment: named global allocations, bytes of shared memory, windows of generic addresses.
+
+Global, constant and parameter memory are one arena of bytes; an allocation's address is ARENA + its offset, with guard gaps
+between allocations. Shared addresses are 32-bit offsets (the rank of a CTA in its cluster in the bits from 24 up) and local
+addresses offsets into the lane's stack; both have a window in the generic address space.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ptxsim.machine.fault import Fault, first_lane
+
+ARENA = 0x7F00_0000_0000
+SHARED_WINDOW = 0x7E00_0000_0000
+LOCAL_WINDOW = 0x7D00_0000_0000
+WINDOW_SIZE = 1 << 32
+RANK_SHIFT = 24  # bits of a shared::cluster address above the offset within the CTA
+GUARD = 4096
+
+# sm_90 keeps the first KiB of a CTA's shared memory for itself (measured: see design page hardware.md).
+SHARED_RESERVED = 0x400
+
+
+@dataclass(slots=True)
+class Allocation:
+    """`size` bytes at device address `address`; `kind` is global, const or param."""
+
+    name: str
+    address: int
+    size: int
+    kind: str = "global"
+    read_only: bool = False
+
+
+class GlobalMemory:
+    """The arena. Allocate everything first, then `freeze`, then read and write by device address."""
+
+    def __init__(self) -> None:
+        self.allocations: list[Allocation] = []
+        self._next = GUARD
+        self.bytes = np.zeros(0, np.uint8)
+
+    def allocate(self, name: str, size: int, kind: str = "global", read_only: bool = False, align: int = 512) -> Allocation:
+        align = max(align, 512)
+        start = -(-self._next // align) * align
+        self._next = start + size + GUARD
+        allocation = Allocation(name, ARENA + start, size, kind, read_only)
+        self.allocations.append(allocation)
+        return allocation
+
+    def freeze(self) -> None:
+        """Make the bytes; no allocation after this."""
+        self.bytes = np.zeros(-(-self._next // 4096) * 4096 + GUARD, np.uint8)
+        self.starts = np.array([a.address for a in self.allocations], np.uint64)
+        self.sizes = np.array([a.size for a in self.allocations], np.uint64)
+
+    def view(self, allocation: Allocation) -> np.ndarray:
+        """The bytes of one allocation."""
+        start = allocation.address - ARENA
+        return self.bytes[start : start + allocation.size]
+
+    def find(self, addresses: np.ndarray, size: int) -> np.ndarray:
+        """Index of the allocation that holds [address, address + size) for each address, or -1."""
+        index = np.searchsorted(self.starts, addresses, side="right").astype(np.int64) - 1
+        at = np.maximum(index, 0)
+        offset = addresses - self.starts[at]
+        inside = (index >= 0) & (self.sizes[at] >= size) & (offset <= self.sizes[at] - np.uint64(size))
+        return np.where(inside, index, -1)
+
+    def describe(self, address: int) -> str:
+        """Where an address lies: the nearest allocation in words."""
+        if not self.allocations:
+            return "there is no allocation"
+        nearest = min(
+            self.allocations,
+            key=lambda a: max(a.address - address, address - (a.address + a.size) + 1, 0),
+        )
+        distance = address - (nearest.address + nearest.size)
+        if distance >= 0:
+            return f"{distance} bytes behind the end of {nearest.name} ({nearest.size} bytes)"
+        if address < nearest.address:
+            return f"{nearest.address - address} bytes before {nearest.name}"
+        return f"byte {address - nearest.address} of {nearest.name} ({nearest.size} bytes)"
+
+
+def check_alignment(addresses: np.ndarray, mask: np.ndarray, size: int, what: str) -> None:
+    """Raise the fault of the first active lane whose address is not a multiple of `size`."""
+    bad = mask & ((addresses & np.uint64(size - 1)) != 0)
+    if bad.any():
+        lane = first_lane(bad)
+        address = int(addresses[lane])
+        raise Fault(
+            "misaligned-address",
+            f"{what} of {size} bytes at address {address:#x}, {address % size} bytes off a multiple of {size}",
+            lane,
+            f"make the address a multiple of {size}, or use a narrower access",
+        )
+
+
+def gather(memory: np.ndarray, offsets: np.ndarray, mask: np.ndarray, size: int) -> np.ndarray:
+    """Rows of `size` bytes at byte offsets: uint8 (lanes, size); inactive lanes give zeros."""
+    start = np.where(mask, offsets, 0).astype(np.int64)
+    found = memory[start[:, None] + np.arange(size)]
+    found[~mask] = 0
+    return found
+
+
+def scatter(memory: np.ndarray, offsets: np.ndarray, mask: np.ndarray, data: np.ndarray) -> None:
+    """Write rows of bytes at byte offsets; among lanes on one address the highest lane wins, as on the GPU."""
+    start = offsets[mask].astype(np.int64)
+    memory[start[:, None] + np.arange(data.shape[1])] = data[mask]

@@ -1,0 +1,249 @@
+"""The machine port: the named operations through which an effect reaches memory and the other lanes of its warp.
+
+An effect whose first parameter is `m` gets a port. `m.mask` are the lanes that execute; addresses are uint64 lane values.
+The interpreter runs these methods; the compiled engine has native forms of load, store, atomic, shuffle, ballot and
+load_rows and store_rows, and runs everything else here, on the same registers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ptxsim import lanes
+from ptxsim.machine.event import Event, Space
+from ptxsim.machine.fault import Converge, Fault, first_lane
+from ptxsim.machine.memory import (
+    ARENA, LOCAL_WINDOW, RANK_SHIFT, SHARED_RESERVED, SHARED_WINDOW, WINDOW_SIZE, check_alignment, gather, scatter,
+)  # fmt: skip
+from ptxsim.types import ScalarType
+
+if TYPE_CHECKING:
+    from ptxsim.machine.cta import Warp
+    from ptxsim.machine.state import Machine
+
+_WORD = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
+_SPACES = {"global": Space.GLOBAL, "shared": Space.SHARED, "local": Space.LOCAL, "const": Space.CONST, "param": Space.PARAM}
+
+
+class Port:
+    """What one instruction of one warp sees while it executes."""
+
+    def __init__(self, machine: Machine, warp: Warp):
+        self.machine, self.warp, self.cta = machine, warp, warp.cta
+        self.mask = warp.live
+        self.site = 0
+
+    # ---- memory ----
+
+    def load(self, space: str | None, address, t: ScalarType, count: int = 1, flags: int = 0) -> list:
+        """`count` consecutive elements of type t per lane, as lane values of t. `space` None is generic."""
+        size = t.bytes * count
+        check_alignment(address, self.mask, size, "load")
+        data = np.zeros((lanes.LANES, size), np.uint8)
+        for kind, memory, offsets, mask in self.resolve(space, address, size):
+            self.emit(Event.LOAD, kind, size, flags, mask, address)
+            data[mask] = gather(memory, offsets, mask, size)[mask]
+        return unpack(data, t, count)
+
+    def store(self, space: str | None, address, values: list, t: ScalarType, flags: int = 0) -> None:
+        """Store one element of each value per lane, next to each other."""
+        size = t.bytes * len(values)
+        check_alignment(address, self.mask, size, "store")
+        data = pack(values, t)
+        for kind, memory, offsets, mask in self.resolve(space, address, size, write=True):
+            self.emit(Event.STORE, kind, size, flags, mask, address)
+            scatter(memory, offsets, mask, data)
+
+    def atomic(
+        self, space: str | None, address, t: ScalarType, update: Callable, operands: list, count: int = 1,
+        event: Event = Event.ATOMIC, flags: int = 0,
+    ) -> list:  # fmt: skip
+        """Read, `update(old, *operands)` and write back, one lane after the other. Returns the old values.
+
+        With count > 1 (vector atomics) operands are lists of `count` values and each element is updated by itself.
+        """
+        size = t.bytes * count
+        check_alignment(address, self.mask, size, "atomic access")
+        old = np.zeros((lanes.LANES, size), np.uint8)
+        columns = [operand if isinstance(operand, list) else [operand] for operand in operands]
+        for kind, memory, offsets, mask in self.resolve(space, address, size, write=True):
+            self.emit(event, kind, size, flags, mask, address)
+            for lane in np.flatnonzero(mask):
+                cell = memory[int(offsets[lane]) : int(offsets[lane]) + size]
+                old[lane] = cell
+                before = cell.copy().view(lanes.dtype(t))
+                after = [
+                    update(before[i : i + 1], *(column[i][lane : lane + 1] for column in columns)) for i in range(count)
+                ]
+                cell[:] = np.concatenate(after).view(np.uint8)
+        return unpack(old, t, count)
+
+    def resolve(self, space: str | None, address, size: int, write: bool = False):
+        """Yield (Space, bytes, offsets, mask) of the memories an access touches. Raises Fault outside of them."""
+        mask = self.mask
+        if not mask.any():
+            return
+        if space is not None and space.startswith("shared"):
+            yield from self._shared(address & np.uint64(0xFFFFFFFF), mask, size)
+        elif space == "local":
+            yield self._local(address, mask, size)
+        elif space in ("global", "const", "param"):
+            if space == "global":
+                self._refuse_windows(address, mask)
+            yield self._arena(space, address, mask, size, write)
+        else:
+            shared = mask & (address - np.uint64(SHARED_WINDOW) < np.uint64(WINDOW_SIZE))
+            local = mask & (address - np.uint64(LOCAL_WINDOW) < np.uint64(WINDOW_SIZE))
+            rest = mask & ~shared & ~local
+            if shared.any():
+                yield from self._shared(address - np.uint64(SHARED_WINDOW), shared, size)
+            if local.any():
+                yield self._local(address - np.uint64(LOCAL_WINDOW), local, size)
+            if rest.any():
+                yield self._arena(None, address, rest, size, write)
+
+    def _refuse_windows(self, address, mask) -> None:
+        for window, name in ((SHARED_WINDOW, "shared"), (LOCAL_WINDOW, "local")):
+            inside = mask & (address - np.uint64(window) < np.uint64(WINDOW_SIZE))
+            if inside.any():
+                lane = first_lane(inside)
+                raise Fault(
+                    "wrong-space", f"global access to {int(address[lane]):#x}, which lies in the {name} window", lane,
+                    f"use an access without .global, or .{name} with a converted address",
+                )  # fmt: skip
+
+    def _shared(self, address, mask, size):
+        rank = (address >> np.uint64(RANK_SHIFT)).astype(np.int64)
+        for number in np.unique(rank[mask]):
+            part = mask & (rank == number)
+            owner = self.cta
+            if number or len(self.cta.cluster.ctas) > 1:
+                if number >= len(self.cta.cluster.ctas):
+                    self._shared_fault(address, part, size)
+                owner = self.cta.cluster.ctas[number]
+            offset = address & np.uint64((1 << RANK_SHIFT) - 1)
+            bad = part & ((offset + np.uint64(size) > np.uint64(owner.shared_bytes)) | (offset < np.uint64(self.machine.shared_start)))
+            if bad.any():
+                self._shared_fault(address, bad, size)
+            yield Space.SHARED, owner.shared, offset, part
+
+    def _shared_fault(self, address, bad, size) -> None:
+        lane = first_lane(bad)
+        at = int(address[lane])
+        start, end = self.machine.shared_start, self.cta.shared_bytes
+        if SHARED_WINDOW <= at or at >= ARENA:
+            raise Fault("wrong-space", f"shared access to {at:#x}, which is no shared address", lane)
+        raise Fault(
+            "out-of-bounds",
+            f"shared access of {size} bytes at {at:#x}; the CTA's shared memory is {start:#x}..{end:#x} ({end - start} bytes)",
+            lane,
+            "give the launch more shared memory, or check the index",
+        )
+
+    def _local(self, address, mask, size):
+        local = self.warp.local
+        if local is None:
+            local = self.warp.local = np.zeros((lanes.LANES, self.machine.local_bytes), np.uint8)
+        width = local.shape[1]
+        bad = mask & (address + np.uint64(size) > np.uint64(width))
+        if bad.any():
+            lane = first_lane(bad)
+            raise Fault("out-of-bounds", f"local access of {size} bytes at {int(address[lane]):#x}; the lane has {width} bytes", lane)
+        return Space.LOCAL, local.reshape(-1), address + np.arange(lanes.LANES, dtype=np.uint64) * np.uint64(width), mask
+
+    def _arena(self, space, address, mask, size, write):
+        memory = self.machine.memory
+        index = memory.find(address, size)
+        bad = mask & (index < 0)
+        if bad.any():
+            lane = first_lane(bad)
+            at = int(address[lane])
+            if space == "global" and at < (1 << 32):
+                where = "a number that small is no global address (a shared one, or a pointer cut to 32 bits?)"
+            else:
+                where = memory.describe(at)
+            raise Fault(
+                "out-of-bounds", f"{space or 'generic'} access of {size} bytes at {at:#x}: {where}", lane,
+                "check the index and the size of the buffer",
+            )  # fmt: skip
+        first = memory.allocations[int(index[first_lane(mask)])]
+        if write or space not in (None, first.kind):
+            for number in np.unique(index[mask]):
+                found = memory.allocations[int(number)]
+                lane = first_lane(mask & (index == number))
+                if write and found.read_only:
+                    raise Fault("read-only-write", f"store to {found.name}, which is {found.kind} memory", lane)
+                if space is not None and found.kind != space and not (space == "global" and found.kind == "const"):
+                    raise Fault("wrong-space", f"{space} access to {found.name}, which is {found.kind} memory", lane)
+        kind = _SPACES[space or first.kind]
+        return kind, memory.bytes, address - np.uint64(ARENA), mask
+
+    # ---- the other lanes ----
+
+    def shuffle(self, value, source):
+        """Lane i gets the value of lane source[i] (an integer lane value in 0..31)."""
+        return value[source.astype(np.int64)]
+
+    def ballot(self, condition):
+        """A u32 lane value, the same in all lanes: bit i is set if lane i executes and its condition holds."""
+        return np.full(lanes.LANES, mask_word(self.mask & condition), np.uint32)
+
+    def active(self):
+        """The executing lanes as a mask lane value."""
+        return self.mask
+
+    # ---- convergence, reports, events ----
+
+    def converge(self, members: np.ndarray) -> Converge | None:
+        """None if every member lane executes now; else what to return from the effect to try again later.
+
+        Raises Fault `member-mask` if an executing lane is no member, `exited-lane` if a member has exited.
+        """
+        stranger = self.mask & ~members
+        if stranger.any():
+            raise Fault("member-mask", "an executing lane is not in the member mask", first_lane(stranger))
+        if (members & ~self.mask).any():
+            gone = members & ~self.warp.live
+            if gone.any():
+                raise Fault("exited-lane", f"the member mask names lane {first_lane(gone)}, which has exited", first_lane(gone))
+            return Converge(members)
+        return None
+
+    def report(self, name: str, message: str, lane: int | None = None, help: str | None = None, level=None) -> None:
+        """Add a finding at this instruction and go on."""
+        self.machine.report(self, name, message, lane, help, level)
+
+    def emit(self, event: Event, space: int = 0, width: int = 0, flags: int = 0, mask=None, addresses=None) -> None:
+        stream = self.machine.stream
+        if stream is not None:
+            word = mask_word(self.mask if mask is None else mask)
+            stream.emit(self.site, self.cta.linear, self.warp.index, event, space, width, flags, word, addresses)
+
+    @property
+    def shared_start(self) -> int:
+        return SHARED_RESERVED
+
+
+def mask_word(mask: np.ndarray) -> int:
+    """32 booleans as an integer, lane 0 lowest."""
+    return int(np.packbits(mask, bitorder="little").view("<u4")[0])
+
+
+def word_mask(word: int) -> np.ndarray:
+    """The inverse of mask_word."""
+    return np.unpackbits(np.array([word], "<u4").view(np.uint8), bitorder="little").astype(bool)
+
+
+def unpack(data: np.ndarray, t: ScalarType, count: int) -> list:
+    """uint8 (lanes, bytes * count) as `count` lane values of type t."""
+    elements = np.ascontiguousarray(data.reshape(data.shape[0], count, t.bytes).swapaxes(0, 1)).view(lanes.dtype(t))
+    return [elements[i, :, 0] for i in range(count)]
+
+
+def pack(values: list, t: ScalarType) -> np.ndarray:
+    """Lane values as bytes next to each other: uint8 (lanes, bytes * count)."""
+    words = [np.ascontiguousarray(v).view(np.uint8).reshape(lanes.LANES, -1)[:, : t.bytes] for v in values]
+    return np.concatenate(words, axis=1)
