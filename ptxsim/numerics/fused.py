@@ -1,0 +1,125 @@
+"""The tensor core's fused dot product, on numpy arrays of any size.
+
+One block adds L exact products and an accumulator: every term is cut toward zero at 2^(largest exponent - F), the sum
+of the cut terms is exact, and one rounding makes the result. Float64 holds all of it exactly: a product of two
+significands has at most 22 bits, a cut term is an integer below 2^(F + 2), and F is at most 35. Infinities and NaN
+follow from the float64 arithmetic itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ptxsim.numerics.formats import ZERO_EXPONENT, Elements, number_elements
+
+# Products are formed for as many k at once as keep a temporary array in the second-level cache.
+CHUNK = 1 << 15
+
+
+def power_of_two(exponent: np.ndarray) -> np.ndarray:
+    """2^exponent as float64, for exponents -1022 to 1023."""
+    bits = exponent.astype(np.int64)
+    bits += 1023
+    bits <<= 52
+    return bits.view(np.float64)
+
+
+def block(a: Elements, b: Elements, c: Elements, fraction: int, zero_exponent: int) -> tuple[np.ndarray, np.ndarray]:
+    """The products of a (..., M, L) and b (..., L, N) and the accumulator c (..., M, N): see add_terms."""
+    # k comes first: then sums over k run along whole planes of outputs.
+    a_value, a_exponent = (np.moveaxis(x, -1, 0)[..., None] for x in a)
+    b_value, b_exponent = (np.moveaxis(x, -2, 0)[..., None, :] for x in b)
+    return add_terms(
+        a_value.shape[0],
+        lambda piece: a_exponent[piece] + b_exponent[piece],
+        lambda piece: a_value[piece] * b_value[piece],
+        c,
+        fraction,
+        zero_exponent,
+    )
+
+
+def add_terms(
+    length: int,
+    exponents: Callable[[slice], np.ndarray],
+    values: Callable[[slice], np.ndarray],
+    c: Elements,
+    fraction: int,
+    zero_exponent: int,
+) -> tuple[np.ndarray, np.ndarray]:
+    """The exact sum of `length` terms and c, each cut toward zero at 2^(largest exponent - fraction); not yet rounded.
+
+    `exponents` and `values` give a slice of the terms, (terms, ...); `values` a fresh array. Returns float64 values
+    and a bool array that says where every term is a zero (there the value's sign is that of the zero: -0 only if every
+    term is -0).
+    """
+    step = max(1, CHUNK // max(1, c.value.size))
+    pieces = [slice(k, k + step) for k in range(0, length, step)]
+    largest = c.exponent
+    for piece in pieces:
+        largest = np.maximum(largest, exponents(piece).max(axis=0))
+    all_zero = largest <= ZERO_EXPONENT // 2
+    largest = np.maximum(largest, np.int16(zero_exponent))
+    scale = power_of_two(fraction - largest)
+
+    total = np.trunc(c.value * scale)
+    for piece in pieces:
+        terms = values(piece)
+        terms *= scale
+        np.trunc(terms, out=terms)
+        total += np.add.reduce(terms, axis=0, initial=-0.0)
+    total *= power_of_two(largest - fraction)
+    return total, all_zero
+
+
+def round_f32(values: np.ndarray, all_zero: np.ndarray, kept_bits: int = 23) -> np.ndarray:
+    """float64 to float32 toward zero; from 2^128 on infinity. With kept_bits below 23 the lower fraction bits are 0.
+
+    A zero result is +0 unless all_zero says that no term was anything else.
+    """
+    result = values.astype(np.float32)
+    bits = result.view(np.int32)
+    magnitude = np.abs(values)
+    bits -= (np.abs(result) > magnitude) & (magnitude < 2.0**128)  # the cast rounded away from zero: one step back
+    if kept_bits < 23:
+        bits &= np.where(np.isnan(values), -1, -1 << (23 - kept_bits)).astype(np.int32)
+    return _fix_zeros(result, all_zero)
+
+
+def round_f16(values: np.ndarray, all_zero: np.ndarray) -> np.ndarray:
+    """float64 to float16, nearest even; from 65520 on infinity. Zeros as in round_f32."""
+    return _fix_zeros(values.astype(np.float16), all_zero)
+
+
+def _fix_zeros(result: np.ndarray, all_zero: np.ndarray) -> np.ndarray:
+    underflow = (result == 0) & ~all_zero
+    if underflow.any():
+        result[underflow] = 0
+    return result
+
+
+def rounded(values: np.ndarray, all_zero: np.ndarray, output: str) -> np.ndarray:
+    """What add_terms gives, as float32 ("f32", "e8m13") or float16 ("f16") numbers."""
+    if output == "f16":
+        return round_f16(values, all_zero)
+    return round_f32(values, all_zero, 13 if output == "e8m13" else 23)
+
+
+def chain(
+    a: Elements, b: Elements, c: Elements, length: int, fraction: int, zero_exponent: int, output: str
+) -> np.ndarray:
+    """Blocks of `length` products in ascending k, each rounded to the output ("f32", "e8m13" or "f16").
+
+    a: (..., M, K), b: (..., K, N), c: (..., M, N). Returns float32 or float16 numbers.
+    """
+    result = None
+    with np.errstate(all="ignore"):
+        for k in range(0, a.value.shape[-1], length):
+            if result is not None:
+                c = number_elements(result)
+            a_part = Elements(*(x[..., k : k + length] for x in a))
+            b_part = Elements(*(x[..., k : k + length, :] for x in b))
+            result = rounded(*block(a_part, b_part, c, fraction, zero_exponent), output)
+    return result

@@ -1,0 +1,164 @@
+"""Matrix products on arrays of element codes, as the tensor core of a target computes them.
+
+PTX ISA, "Warp Level Matrix Multiply-Accumulate Instructions" and "Asynchronous Warpgroup Level Matrix Instructions".
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ptxsim.numerics import fused
+from ptxsim.numerics.exact import exact_product
+from ptxsim.numerics.fma import fma_f32, fma_f64
+from ptxsim.numerics.formats import CANONICAL_NAN, Elements, decode, decode_integers, encode, number_elements
+from ptxsim.numerics.forms import Form
+from ptxsim.numerics.parameters import Rule, find
+from ptxsim.numerics.scaled import grouped_chain, scaled_operands
+
+
+def product(
+    rule: Rule | Form | str,
+    a: np.ndarray,
+    b: np.ndarray,
+    c: np.ndarray,
+    *,
+    scale_a: np.ndarray | None = None,
+    scale_b: np.ndarray | None = None,
+    negate_a: bool = False,
+    negate_b: bool = False,
+    satfinite: bool = False,
+    rounding: str | None = None,
+    popc_op: str | None = None,
+    numerics: str = "target",
+) -> np.ndarray:
+    """D = A*B + C of one instruction, or of many along leading axes.
+
+    Unsigned codes: a (..., M, K), b (..., K, N), c (..., M, N); b1 elements are 0 or 1. K may be any number of
+    elements: the instruction's arithmetic runs over all of them in ascending order. scale_a (..., M, K/block) and
+    scale_b (..., K/block, N) are the codes of block scales. `rule` is a row found by parameters.find, or a form of the
+    default target. Modifiers that are not given are the form's. numerics="exact" is the infinitely precise sum,
+    rounded once to nearest even. Returns codes (..., M, N) of the form's D type.
+    """
+    rule = rule if isinstance(rule, Rule) else find(rule)
+    form = rule.form
+    if numerics == "exact" and form.d in ("f16", "f32", "f64"):
+        return exact_product(form, a, b, c, scale_a, scale_b, negate_a, negate_b)
+    if rule.algorithm == "integer":
+        return _integer(form, a, b, c, satfinite or form.satfinite)
+    if rule.algorithm == "popcount":
+        return _popcount(a, b, c, popc_op or form.popc_op)
+    if rule.algorithm == "fma64":
+        return _fma64(a, b, c, rounding or form.rounding)
+    left, right = decode(a, form.a), decode(b, form.b)
+    left = left._replace(value=-left.value) if negate_a else left
+    right = right._replace(value=-right.value) if negate_b else right
+    if rule.algorithm == "halves":
+        result = _halves(rule, left, right, c)
+    elif rule.algorithm == "fma":
+        result = _fma_chain(form, left.value, right.value, _floats(c, form.c))
+    elif rule.algorithm == "grouped":
+        result = grouped_chain(rule, left, right, accumulator(rule, c), scale_a, scale_b)
+    else:
+        if rule.algorithm == "scaled":
+            left, right = scaled_operands(rule, left, right, scale_a, scale_b)
+        result = fused.chain(
+            left, right, accumulator(rule, c), rule.length, rule.fraction, rule.zero_exponent, rule.accumulator
+        )
+    with np.errstate(all="ignore"):
+        return encode(result, form.d)
+
+
+def sparse_product(
+    rule: Rule | Form | str, a: np.ndarray, columns: np.ndarray, b: np.ndarray, c: np.ndarray, **options
+) -> np.ndarray:
+    """D = A*B + C with a sparse A: codes a (..., M, K/2) of the kept elements, `columns` (..., M, K/2) their k.
+
+    b (..., K, N) and c (..., M, N) as in product, options too. Returns codes (..., M, N).
+    """
+    b, columns = np.asarray(b), np.asarray(columns)
+    # Every row of A meets its own selection of B's rows: M problems of one row each.
+    rows = np.take_along_axis(b[..., None, :, :], columns[..., None], axis=-2)
+    return product(rule, a[..., None, :], rows, c[..., None, :], **options)[..., 0, :]
+
+
+def accumulator(rule: Rule, c: np.ndarray) -> Elements:
+    """C's codes as the accumulator takes them: f16 C is widened where the accumulator is f32."""
+    if rule.accumulator == "f16" or rule.form.c == "f32":
+        return decode(c, rule.form.c)
+    return number_elements(_floats(c, rule.form.c))
+
+
+def _floats(codes: np.ndarray, name: str) -> np.ndarray:
+    """f16 or f32 codes as float32 numbers."""
+    if name == "f16":
+        return np.ascontiguousarray(codes, np.uint16).view(np.float16).astype(np.float32)
+    return np.ascontiguousarray(codes, np.uint32).view(np.float32)
+
+
+def _halves(rule: Rule, a: Elements, b: Elements, c: np.ndarray) -> np.ndarray:
+    """8-bit floats on the f16 unit: D = C + (two steps from zero), the last addition an ordinary one."""
+    narrow = rule.form.d == rule.form.c == "f16"
+    a, b = (decode(x.value.astype(np.float16).view(np.uint16), "f16") for x in (a, b))
+    k = np.arange(a.value.shape[-1])
+    step = rule.form.k // (2 if rule.form.sparse else 1)
+    total = decode(c, "f16") if narrow else number_elements(_floats(c, rule.form.c))
+    for start in range(0, len(k), step):
+        inside = (k >= start) & (k < start + step)
+        order = np.concatenate([k[inside & (k % 4 < 2)], k[inside & (k % 4 >= 2)]])
+        zero = np.zeros(total.value.shape, np.uint16 if narrow else np.uint32)
+        part = fused.chain(
+            Elements(*(x[..., order] for x in a)),
+            Elements(*(x[..., order, :] for x in b)),
+            decode(zero, "f16" if narrow else "f32"),
+            step // 2,
+            rule.fraction,
+            rule.zero_exponent,
+            rule.accumulator,
+        )
+        with np.errstate(all="ignore"):
+            added = (total.value + part).astype(part.dtype)
+        total = number_elements(added)
+    return added
+
+
+def _fma_chain(form: Form, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """f16 m8n8k4 where no tensor core runs it: four products a step in f32 arithmetic."""
+    terms = [(a[..., k, None], b[..., k, None, :]) for k in range(a.shape[-1])]
+    with np.errstate(all="ignore"):
+        for start in range(0, len(terms), 4):
+            step = terms[start : start + 4]
+            if form.d == "f16":
+                p = fma_f32(*step[1], (step[0][0] * step[0][1]).astype(np.float32))
+                q = fma_f32(*step[3], (step[2][0] * step[2][1]).astype(np.float32))
+                c = ((c + p) + q).astype(np.float16).astype(np.float32)
+            else:
+                total = np.float32(0)
+                for left, right in step:
+                    total = fma_f32(left, right, total)
+                c = c + total
+    return c
+
+
+def _fma64(a: np.ndarray, b: np.ndarray, c: np.ndarray, rounding: str) -> np.ndarray:
+    a, b, total = (np.ascontiguousarray(x, np.uint64).view(np.float64) for x in (a, b, c))
+    for k in range(a.shape[-1]):
+        total = fma_f64(a[..., k, None], b[..., k, None, :], total, rounding)
+    codes = np.ascontiguousarray(total).view(np.uint64)
+    return np.where(np.isnan(total), np.uint64(CANONICAL_NAN["f64"]), codes)
+
+
+def _integer(form: Form, a: np.ndarray, b: np.ndarray, c: np.ndarray, satfinite: bool) -> np.ndarray:
+    # Float64 sums of these products are exact, and numpy multiplies float matrices much faster than integer ones.
+    dot = np.matmul(decode_integers(a, form.a), decode_integers(b, form.b))
+    total = dot.astype(np.int64) + np.asarray(c, np.uint32).view(np.int32)
+    if satfinite:
+        total = np.clip(total, -(2**31), 2**31 - 1)
+    return total.astype(np.uint32)
+
+
+def _popcount(a: np.ndarray, b: np.ndarray, c: np.ndarray, popc_op: str) -> np.ndarray:
+    a, b = np.asarray(a).astype(np.float32), np.asarray(b).astype(np.float32)
+    both = np.matmul(a, b)
+    if popc_op == "xor":
+        both = a.sum(axis=-1)[..., None] + b.sum(axis=-2)[..., None, :] - 2 * both
+    return both.astype(np.uint32) + np.asarray(c, np.uint32)
