@@ -1,0 +1,304 @@
+"""Whether a run gave what its file expects, and if not: where, how much, and what the wrong elements have in common."""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from ptxsim.diagnostic import Finding, PtxError
+from ptxsim.session.arrays import type_of
+from ptxsim.session.expressions import COMPARISONS, Value, evaluate, names_in, narrow, parse_expression, widen
+from ptxsim.source import Span
+
+if TYPE_CHECKING:
+    import numpy as np
+
+# Given an output's name and an index, who wrote it ("lane 5, register %f2 of line 118"), or None.
+Writer = Callable[[str, tuple[int, ...]], "str | None"]
+
+_TOLERANCE = re.compile(r"\s(rtol|atol)\s*=\s*(\S*)")
+_SHOWN = 3  # wrong elements that are listed
+_NEAR = 9999  # more ULPs than this say nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """`left OP right [OP right]... rtol= atol=`, read and checked but not computed."""
+
+    text: str
+    operands: tuple[ast.expr, ...]
+    operators: tuple[ast.cmpop, ...]
+    rtol: float = 0.0
+    atol: float = 0.0
+
+    @property
+    def names(self) -> set[str]:
+        return set().union(*(names_in(operand) for operand in self.operands))
+
+
+def parse_comparison(text: str) -> Comparison:
+    """Read `D == A @ B.T rtol=1e-3`. Raises PtxError whose column counts within `text`."""
+    tolerances: dict[str, float] = {}
+    for match in _TOLERANCE.finditer(text):
+        try:
+            value = float(match[2])
+        except ValueError:
+            value = math.nan
+        if not 0 <= value < math.inf:
+            raise _bad(f"{match[1]} is a number of 0 or more", match.start(1), len(match[0].strip()))
+        tolerances[match[1]] = value
+    expression = _TOLERANCE.sub("", text).strip()
+    tree = parse_expression(expression)
+    if not isinstance(tree, ast.Compare):
+        raise _bad(
+            "an expectation compares two sides", 0, len(expression), "write expect D == A @ B.T, or expect NAME at LINE"
+        )
+    return Comparison(expression, (tree.left, *tree.comparators), tuple(tree.ops), **tolerances)
+
+
+def check_comparison(
+    comparison: Comparison,
+    names: Mapping[str, Any],
+    span: Span | None = None,
+    writer: Writer | None = None,
+) -> list[Finding]:
+    """Findings `expectation-failed`: none if the comparison holds. A tolerance that would let zeros pass is a warning.
+
+    `names` maps names to arrays, numbers and mappings of counts (`banks`). Raises PtxError if a side has no value.
+    """
+    span = span or Span(1)
+    values = [evaluate(operand, names) for operand in comparison.operands]
+    findings = []
+    for (left, right), operator, (left_tree, right_tree) in zip(
+        pairwise(values), comparison.operators, pairwise(comparison.operands)
+    ):
+        pair = _Pair(
+            left, right, operator, ast.unparse(left_tree), ast.unparse(right_tree), comparison.rtol, comparison.atol
+        )
+        found = pair.check(comparison.text, writer)
+        if found:
+            findings.append(found.at(span))
+    return findings
+
+
+def _bad(message: str, offset: int, length: int, help: str | None = None) -> PtxError:
+    return PtxError(Finding("bad-directive", message, column=offset + 1, length=max(1, length), help=help))
+
+
+@dataclass(slots=True)
+class _Pair:
+    """Two evaluated sides and the operator between them."""
+
+    left: Value
+    right: Value
+    operator: ast.cmpop
+    left_text: str
+    right_text: str
+    rtol: float
+    atol: float
+
+    def check(self, text: str, writer: Writer | None) -> Finding | None:
+        import numpy as np
+
+        got, expected, dtype = self._sides()
+        if not np.ndim(got) and not np.ndim(expected):
+            if self._holds(got, expected).all():
+                return None
+            sides = [(self.left_text, got), (self.right_text, expected)]
+            facts = [f"{name} is {_show(value)}" for name, value in sides if not _is_number(name)]
+            return Finding("expectation-failed", f"{text} does not hold: {', '.join(facts)}")
+        if np.ndim(expected) and got.shape != expected.shape:
+            shapes = f"{_shape(got)} and {_shape(expected)}"
+            return Finding(
+                "expectation-failed",
+                f"{text}: the sides have shapes {shapes}",
+                help="give both the same shape: .T, reshape(x, ...)",
+            )
+        got, expected = np.broadcast_arrays(got, expected)
+        with np.errstate(all="ignore"):
+            wrong = ~self._holds(got, expected)
+        if wrong.any():
+            return self._explain(text, got, expected, wrong, dtype, writer)
+        return self._too_wide(expected)
+
+    def _sides(self) -> tuple[np.ndarray, np.ndarray, Any]:
+        """Both sides, the computed one rounded to the type the other is stored in."""
+        import numpy as np
+
+        got, expected = np.asarray(self.left.data), np.asarray(self.right.data)
+        dtype = self.left.dtype or self.right.dtype
+        if self.left.dtype is not None and self.right.dtype is None and expected.ndim:
+            expected = widen(narrow(expected, dtype))
+        elif self.right.dtype is not None and self.left.dtype is None and got.ndim:
+            got = widen(narrow(got, dtype))
+        return got, expected, dtype
+
+    def _holds(self, got: np.ndarray, expected: np.ndarray) -> np.ndarray:
+        import numpy as np
+
+        if not isinstance(self.operator, ast.Eq):
+            return np.asarray(COMPARISONS[type(self.operator)](got, expected))
+        equal = np.asarray(got == expected)
+        if np.result_type(got, expected).kind != "f":
+            return equal if not (self.rtol or self.atol) else equal | self._close(got, expected)
+        equal = equal | (np.isnan(got) & np.isnan(expected))
+        return equal | self._close(got, expected) if self.rtol or self.atol else equal
+
+    def _close(self, got: np.ndarray, expected: np.ndarray) -> np.ndarray:
+        import numpy as np
+
+        got, expected = got.astype(np.float64), expected.astype(np.float64)
+        return np.isfinite(expected) & (np.abs(got - expected) <= self.atol + self.rtol * np.abs(expected))
+
+    def _too_wide(self, expected: np.ndarray) -> Finding | None:
+        import numpy as np
+
+        if not isinstance(self.operator, ast.Eq) or not (self.rtol or self.atol) or not np.any(expected):
+            return None
+        if not self._holds(np.zeros_like(expected), expected).all():
+            return None
+        return Finding(
+            "expectation-failed",
+            "the tolerance is wider than the signal: an output of zeros would pass as well",
+            level="warning",
+            notes=(
+                f"the largest expected magnitude is {_show(np.max(np.abs(expected)))}, "
+                f"atol is {self.atol:g}, rtol is {self.rtol:g}",
+            ),
+            help="lower atol and rtol, or use ints(...) data, where equality is exact",
+        )
+
+    def _explain(
+        self, text: str, got: np.ndarray, expected: np.ndarray, wrong: np.ndarray, dtype: Any, writer: Writer | None
+    ) -> Finding:
+        import numpy as np
+
+        is_name = self.left_text.isidentifier()
+        label = self.left_text if is_name else f"({self.left_text})"
+        places = np.argwhere(wrong)
+        lines = []
+        for place in places[:_SHOWN]:
+            index = tuple(int(i) for i in place)
+            wanted = _OPERATOR_TEXT[type(self.operator)] + _show(expected[index])
+            line = f"{label}[{','.join(map(str, index))}] is {_show(got[index])}, expected {wanted}"
+            distance = _ulps(got[index], expected[index], dtype) if isinstance(self.operator, ast.Eq) else None
+            line += f" ({distance} ULP)" if distance else ""
+            who = writer(self.left_text, index) if writer and is_name else None
+            lines.append(f"{line}: {who}" if who else line)
+        count = (
+            f"{len(places)} of {wrong.size} elements are wrong"
+            if len(places) > 1
+            else f"1 of {wrong.size} elements is wrong"
+        )
+        notes = [count + pattern_of(wrong), *lines[1:]]
+        if isinstance(self.operator, ast.Eq):
+            notes += [
+                hint for hint in [_largest(got, expected, wrong, dtype), _rearranged(got, expected, label)] if hint
+            ]
+        return Finding("expectation-failed", f"{text} does not hold: {lines[0]}", notes=tuple(notes))
+
+
+_OPERATOR_TEXT = {ast.Eq: "", ast.NotEq: "not ", ast.Lt: "< ", ast.LtE: "<= ", ast.Gt: "> ", ast.GtE: ">= "}
+
+
+def pattern_of(wrong: np.ndarray) -> str:
+    """What the indices of the wrong elements share, as a clause: ", all with row bit 3 set"; empty if nothing."""
+    import numpy as np
+
+    count = int(wrong.sum())
+    if count == wrong.size or count < 2:
+        return ", every one" if count == wrong.size and count > 1 else ""
+    places = np.argwhere(wrong)
+    axes = (
+        ["row", "column"]
+        if wrong.ndim == 2
+        else ["index"]
+        if wrong.ndim == 1
+        else [f"axis {i}" for i in range(wrong.ndim)]
+    )
+    shared = []
+    matching = np.ones(wrong.shape, dtype=bool)
+    for axis, (name, size) in enumerate(zip(axes, wrong.shape)):
+        values = places[:, axis]
+        indices = np.arange(size).reshape([-1 if a == axis else 1 for a in range(wrong.ndim)])
+        if size > 1 and (values == values[0]).all():
+            shared.append(f"{name} {values[0]}")
+            matching &= indices == values[0]
+            continue
+        for bit in range(max(1, (size - 1).bit_length())):
+            bits = values >> bit & 1
+            if size > 1 and (bits == bits[0]).all():
+                shared.append(f"{name} bit {bit} {'set' if bits[0] else 'clear'}")
+                matching &= (indices >> bit & 1) == bits[0]
+    if not shared:
+        return ""
+    clause = " and ".join(shared)
+    preposition = "in" if " bit " not in shared[0] else "with"
+    return (
+        f", exactly those {preposition} {clause}" if int(matching.sum()) == count else f", all {preposition} {clause}"
+    )
+
+
+def _rearranged(got: np.ndarray, expected: np.ndarray, label: str) -> str | None:
+    """A hint if the right values stand in the wrong places."""
+    import numpy as np
+
+    if not np.any(got):
+        return f"{label} is all zeros: nothing was stored to it, or zeros were"
+    if np.array_equal(got, np.broadcast_to(got.flat[0], got.shape)):
+        return f"every element of {label} is {_show(got.flat[0])}"
+    if got.ndim == 2 and got.shape[0] == got.shape[1] and np.array_equal(got.T, expected):
+        return f"{label} is the transpose of what is expected"
+    if np.array_equal(np.sort(got, axis=None), np.sort(expected, axis=None)):
+        return f"{label} holds exactly the expected values, in other places: a layout is wrong, not the arithmetic"
+    return None
+
+
+def _largest(got: np.ndarray, expected: np.ndarray, wrong: np.ndarray, dtype: Any) -> str | None:
+    """The largest error, where both sides are finite floats."""
+    import numpy as np
+
+    if np.result_type(got, expected).kind != "f":
+        return None
+    with np.errstate(all="ignore"):
+        error = np.where(np.isfinite(got) & np.isfinite(expected), np.abs(got - expected), 0.0)
+    if not error.any() or int(wrong.sum()) < 2:
+        return None
+    index = np.unravel_index(int(np.argmax(error)), error.shape)
+    distance = _ulps(got[index], expected[index], dtype)
+    far = f", {distance} ULP of {type_of(dtype)}" if distance else ""
+    return f"the largest error is {_show(error[index])}{far}, at [{','.join(str(int(i)) for i in index)}]"
+
+
+def _ulps(got: Any, expected: Any, dtype: Any) -> int | None:
+    """Steps between two neighbouring numbers of a float type, or None where that says nothing."""
+    import numpy as np
+
+    if dtype is None or dtype.kind in "iub" or "int" in dtype.name or not np.isfinite(got) or not np.isfinite(expected):
+        return None
+    integer = np.dtype(f"uint{8 * dtype.itemsize}")
+    sign = 1 << (8 * dtype.itemsize - 1)
+    ordered = []
+    for value in (got, expected):
+        bits = int(narrow(value, dtype).reshape(1).view(integer)[0])
+        ordered.append(sign - bits if bits & sign else bits)
+    distance = abs(ordered[0] - ordered[1])
+    return distance if 0 < distance <= _NEAR else None
+
+
+def _is_number(text: str) -> bool:
+    return text.replace(".", "").replace("-", "").isalnum() and not text.isidentifier()
+
+
+def _show(value: Any) -> str:
+    value = value.item() if hasattr(value, "item") else value
+    return f"{value:.9g}" if isinstance(value, float) else str(value)
+
+
+def _shape(array: np.ndarray) -> str:
+    return "x".join(map(str, array.shape)) or "a number"

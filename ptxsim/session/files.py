@@ -1,0 +1,294 @@
+"""A PTX file as a whole test: its directives say how to launch it and what to expect."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ptxsim.diagnostic import Finding, PtxError
+from ptxsim.session.arrays import Initialiser, bad, parse_initialiser
+from ptxsim.session.directives import Dim3, Directives, ExpectedFinding, ExpectedValue, parse_directives
+from ptxsim.session.expectations import check_comparison
+from ptxsim.session.expressions import METRICS
+from ptxsim.session.spelling import did_you_mean
+from ptxsim.source import Source, Span
+
+if TYPE_CHECKING:
+    from ptxsim.session import Kernel, Module, Run
+
+DEFAULT_BLOCK = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a caller says over the file's directives; None leaves the word to the file, then to the default."""
+
+    grid: Dim3 | None = None
+    block: Dim3 | None = None
+    cluster: Dim3 | None = None
+    shared_mem: int | None = None
+    arguments: Mapping[str, str] = field(default_factory=dict)  # NAME -> initialiser, as `--arg NAME=VALUE`
+    target: str | None = None
+    engine: str | None = None
+    seed: int | None = None
+    schedules: int = 1
+    jobs: int | None = None
+    checks: str = "all"
+    banks: bool = False
+    profile: bool = False
+    max_steps: int | None = None
+    progress: Callable[..., None] | None = None
+
+
+@dataclass(slots=True)
+class FileRun:
+    """What came of running a file.
+
+    `run` is None where the file did not get as far as running. `findings` are those that nobody expected, together with
+    failed expectations; `expected` are the findings that appeared as the file said. `values` maps argument names to
+    what they hold after the run, `NAME_in` to what they held before. `checked` counts the expectations.
+    """
+
+    source: Source
+    run: Run | None
+    findings: list[Finding]
+    expected: list[Finding] = field(default_factory=list)
+    values: dict[str, Any] = field(default_factory=dict)
+    checked: int = 0
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing of level error or warning is left."""
+        return all(finding.level == "note" for finding in self.findings)
+
+
+def run_file(file: str | Path | Source, entry: str | None = None, options: Options | None = None) -> FileRun:
+    """Launch a file as its directives say, then compare with what they expect.
+
+    Raises OSError where the file cannot be read, and PtxError where a directive cannot be understood.
+    """
+    options = options or Options()
+    source = file if isinstance(file, Source) else Source.from_file(file)
+    directives = parse_directives(source)
+    try:
+        from ptxsim.session import Module
+
+        module = Module.from_text(source.text, name=source.name)
+        kernel = module.kernel(entry or directives.entry)
+        launch = _Launch(source, directives, options, module, kernel)
+        return launch.judge(*launch.run())
+    except PtxError as error:
+        findings = [finding if finding.source else finding.of(source) for finding in error.findings]
+        left, expected = _sort_out(findings, directives, source)
+        return FileRun(source, None, left, expected)
+
+
+@dataclass(slots=True)
+class _Launch:
+    source: Source
+    directives: Directives
+    options: Options
+    module: Module
+    kernel: Kernel
+
+    def run(self) -> tuple[Run, list[Finding], dict[str, Any]]:
+        """The first schedule's run, the findings of all schedules, and the values of the arguments after and before."""
+        first_seed = self._choose(self.options.seed, self.directives.seed, 0)
+        merged: dict[tuple[str, int], Finding] = {}
+        first: tuple[Run, dict[str, Any]] | None = None
+        for seed in range(first_seed, first_seed + max(1, self.options.schedules)):
+            values = self._bind(first_seed)
+            self._check_names(values)
+            run = self._launch(seed, values)
+            for finding in run.findings:
+                if first is not None:
+                    finding = replace(finding, notes=(*finding.notes, f"seen with --seed {seed}"))
+                merged.setdefault((finding.name, finding.line), finding)
+            first = first or (run, values)
+        assert first is not None
+        return first[0], self._advice() + list(merged.values()), first[1]
+
+    def _launch(self, seed: int, values: dict[str, Any]) -> Run:
+        directives, options = self.directives, self.options
+        parameters = list(zip(self.kernel.parameters, self._names()))
+        wants_banks = any("banks" in value.comparison.names for value in directives.values)
+        return self.kernel.launch(
+            self._choose(options.grid, directives.grid, (1, 1, 1)),
+            self._choose(options.block, directives.block, self._default_block()),
+            [_as_parameter(values[name], parameter) for parameter, name in parameters],
+            self._choose(options.shared_mem, directives.shared_mem, 0),
+            cluster=self._choose(options.cluster, directives.cluster, (1, 1, 1)),
+            target=self._choose(options.target, directives.target, None),
+            engine=options.engine,
+            seed=seed,
+            jobs=options.jobs,
+            checks=options.checks,
+            on_error="report",
+            banks=options.banks or wants_banks,
+            profile=options.profile,
+            max_steps=options.max_steps,
+            progress=options.progress,
+        )
+
+    def judge(self, run: Run, findings: list[Finding], values: dict[str, Any]) -> FileRun:
+        findings = [finding if finding.source else finding.of(self.source) for finding in findings]
+        left, expected = _sort_out(findings, self.directives, self.source)
+        names = values | metrics(run)
+        for expectation in self.directives.values:
+            left += [finding.of(self.source) for finding in _compare(expectation, names)]
+        return FileRun(
+            self.source, run, left, expected, values, len(self.directives.values) + len(self.directives.findings)
+        )
+
+    def _names(self) -> list[str]:
+        """One name per parameter: those of the directives, or the kernel's own."""
+        own = [parameter.name for parameter in self.kernel.parameters]
+        given = [argument.name for argument in self.directives.arguments]
+        if len(given) > len(own):
+            extra = self.directives.arguments[len(own)]
+            problem = Finding(
+                "bad-directive", f"{self.kernel.name} has {len(own)} parameters; {extra.name} is one too many"
+            )
+            raise PtxError(problem.at(extra.span).of(self.source))
+        return given + own[len(given) :]
+
+    def _bind(self, seed: int) -> dict[str, Any]:
+        """Fresh values for all arguments; NAME_in keeps what an array held before the run."""
+        names = self._names()
+        initialisers = {argument.name: argument.initialiser for argument in self.directives.arguments}
+        own = {parameter.name: name for parameter, name in zip(self.kernel.parameters, names)}
+        for name, text in self.options.arguments.items():
+            if name not in names and name not in own:
+                raise bad(f"{self.kernel.name} has no parameter {name!r}", did_you_mean(name, names))
+            initialisers[name if name in names else own[name]] = parse_initialiser(text)
+        if missing := [name for name in names if name not in initialisers]:
+            raise self._missing(missing)
+        folder = self.source.path.parent if self.source.path else None
+        values: dict[str, Any] = {}
+        for position, name in enumerate(names):
+            value = self._build(initialisers[name], name, (seed, position), folder)
+            values[name] = value
+            if hasattr(value, "copy"):
+                values[f"{name}_in"] = value.copy()
+        return values
+
+    def _build(self, initialiser: Initialiser, name: str, seed: tuple[int, int], folder: Path | None) -> Any:
+        # Files on the command line are relative to where the user stands, files in a directive to the PTX file.
+        try:
+            return initialiser.build(seed, None if name in self.options.arguments else folder)
+        except PtxError as error:
+            spans = [argument.span for argument in self.directives.arguments if argument.name == name]
+            raise PtxError([finding.at(*spans) if spans else finding for finding in error.findings]) from None
+
+    def _missing(self, names: list[str]) -> PtxError:
+        parameters = dict(zip(self._names(), self.kernel.parameters))
+        lines = [f"// ptxsim: arg {name} = {_suggestion(parameters[name])}" for name in names]
+        listed = ", ".join(names)
+        return PtxError(
+            Finding(
+                "bad-directive",
+                f"{self.kernel.name} needs a value for {listed}",
+                line=self._line(),
+                notes=(
+                    "arguments bind to the parameters by position; add to the file, with your sizes and types:",
+                    *lines,
+                ),
+                help=f"or say it on the command line: --arg '{names[0]}={_suggestion(parameters[names[0]])}'",
+            ).of(self.source)
+        )
+
+    def _check_names(self, values: Mapping[str, Any]) -> None:
+        for expectation in self.directives.values:
+            for name in sorted(expectation.comparison.names - values.keys() - set(METRICS)):
+                problem = Finding(
+                    "bad-directive", f"no argument is called {name!r}", help=did_you_mean(name, [*values, *METRICS])
+                )
+                raise PtxError(problem.at(expectation.span).of(self.source))
+
+    def _advice(self) -> list[Finding]:
+        if self.directives.has_launch or self.options.block or self.options.grid:
+            return []
+        block = ",".join(map(str, self._default_block())).removesuffix(",1").removesuffix(",1")
+        return [
+            Finding(
+                "bad-directive",
+                f"nothing says how to launch {self.kernel.name}: it ran with grid=1 block={block}",
+                line=self._line(),
+                level="note",
+                help=f"add a comment: // ptxsim: launch grid=1 block={block}",
+            )
+        ]
+
+    def _default_block(self) -> Dim3:
+        """The block that the kernel's .reqntid or .maxntid names, else one warp."""
+        for wanted in ("reqntid", "maxntid"):
+            for directive in self._function().directives:
+                if directive.name == wanted:
+                    sizes = [int(argument, 0) for argument in directive.arguments]
+                    return (*sizes, 1, 1)[:3]  # type: ignore[return-value]
+        return (DEFAULT_BLOCK, 1, 1)
+
+    def _function(self) -> Any:
+        return next(function for function in self.module.ast.entries() if function.name == self.kernel.name)
+
+    def _line(self) -> int:
+        return self._function().line
+
+    @staticmethod
+    def _choose(*candidates: Any) -> Any:
+        return next((candidate for candidate in candidates if candidate is not None), None)
+
+
+def _as_parameter(value: Any, parameter: Any) -> Any:
+    """An array given for a parameter that is itself an array of bytes is passed by value, as its bytes."""
+    return value.tobytes() if parameter.shape and hasattr(value, "tobytes") else value
+
+
+def _suggestion(parameter: Any) -> str:
+    if parameter.shape:
+        return f"zeros({parameter.shape[0]}):{parameter.type}"
+    return "zeros(1024):f32" if parameter.type in ("u64", "b64", "s64") else "1"
+
+
+def metrics(run: Run) -> dict[str, Any]:
+    """The counts of a run that expectations and `--fail-on` may name; None for what was not measured."""
+    banks = run.banks
+    counted = {name: getattr(banks, name) for name in ("worst", "wavefronts", "ideal")} if banks is not None else None
+    return {
+        "banks": counted,
+        "cycles": run.cycles,
+        "findings": len(run.findings),
+        "warp_instructions": run.warp_instructions,
+    }
+
+
+def _compare(expectation: ExpectedValue, names: Mapping[str, Any]) -> list[Finding]:
+    try:
+        return check_comparison(expectation.comparison, names, expectation.span)
+    except PtxError as error:
+        start = expectation.span
+        return [
+            finding.at(Span(start.line, start.column + finding.column - 1, finding.length))
+            for finding in error.findings
+        ]
+
+
+def _sort_out(findings: list[Finding], directives: Directives, source: Source) -> tuple[list[Finding], list[Finding]]:
+    """Findings nobody expected, with one more for each that was expected and is missing; and the expected ones."""
+    expected = [finding for finding in findings if any(wanted.matches(finding) for wanted in directives.findings)]
+    left = [finding for finding in findings if finding not in expected]
+    for wanted in directives.findings:
+        if not any(wanted.matches(finding) for finding in findings):
+            left.append(_not_seen(wanted, findings).of(source))
+    return left, expected
+
+
+def _not_seen(wanted: ExpectedFinding, findings: list[Finding]) -> Finding:
+    place = f" at line {wanted.line}" if wanted.line else ""
+    others = sorted({finding.line for finding in findings if finding.name == wanted.name})
+    seen = f"it appeared at line {', '.join(map(str, others))} instead" if others else None
+    return Finding(
+        "expectation-failed", f"{wanted.name}{place} was expected and did not appear", notes=(seen,) if seen else ()
+    ).at(wanted.span)
