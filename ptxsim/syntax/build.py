@@ -1,0 +1,397 @@
+"""Callbacks that turn what the grammars match into nodes, while the parser runs (no tree in between)."""
+
+from __future__ import annotations
+
+import threading
+from sys import intern
+from typing import Any
+
+from lark import Token, Transformer
+
+from ptxsim.diagnostic import Finding
+from ptxsim.syntax import ast, constant
+from ptxsim.syntax.ast import Float, Integer, Name
+
+# Special registers with components: `%tid.x` is one name, `%v.x` an element of the vector %v.
+# PTX ISA, "Special Registers".
+COMPONENT_REGISTERS = frozenset(
+    ["%tid", "%ntid", "%ctaid", "%nctaid", "%clusterid", "%nclusterid", "%cluster_ctaid", "%cluster_nctaid"]
+)
+MAXIMUM_DEPTH = 200
+
+
+class Mistake(Exception):
+    """Something the grammar lets through and PTX does not; `token` says where."""
+
+    def __init__(self, message: str, token: Any, help: str | None = None):
+        super().__init__(message)
+        self.message, self.token, self.help = message, token, help
+
+
+def _text(token: Token) -> str:
+    return intern(str(token))
+
+
+class ConstantBuilder(Transformer):
+    """Callbacks of constant.lark, shared by both grammars."""
+
+    def integer(self, children: list[Token]) -> Integer:
+        return self._evaluate(children[0], constant.read_integer, str(children[0]))
+
+    def float(self, children: list[Token]) -> Float:
+        return self._evaluate(children[0], constant.read_float, str(children[0]))
+
+    def warp_size(self, children: list[Token]) -> Integer:
+        return Integer(32, line=children[0].line, column=children[0].column)
+
+    def binary(self, children: list) -> Integer | Float:
+        left, sign, right = children
+        return self._evaluate(left, constant.binary, left, str(sign), right)
+
+    def unary(self, children: list) -> Integer | Float:
+        sign, value = children
+        return self._evaluate(sign, constant.unary, str(sign), value)
+
+    def cast(self, children: list) -> Integer:
+        token, value = children
+        if isinstance(value, Float):
+            raise Mistake("a cast needs an integer", token)
+        return self._evaluate(token, constant.integer, value.value, ".u64" in token)
+
+    def ternary(self, children: list) -> Integer | Float:
+        condition, yes, no = children
+        return yes if constant.to_double(condition) else no
+
+    def offset(self, children: list) -> int:
+        sign, value = children
+        if isinstance(value, Float):
+            raise Mistake("an offset must be an integer", value)
+        return -value.value if sign == "-" else value.value
+
+    def _evaluate(self, place: Any, function: Any, *arguments: Any) -> Any:
+        try:
+            value = function(*arguments)
+        except ValueError as error:
+            raise Mistake(str(error), place) from None
+        object.__setattr__(value, "line", place.line)
+        object.__setattr__(value, "column", place.column)
+        return value
+
+
+class InstructionBuilder(ConstantBuilder):
+    """Callbacks of instruction.lark."""
+
+    def instruction(self, children: list) -> ast.Instruction:
+        guard = children.pop(0) if isinstance(children[0], ast.Guard) else None
+        opcode = children.pop(0)
+        first = guard or opcode
+        # `column` points at the opcode, so that `length` characters from there are the opcode.
+        return ast.Instruction(
+            _text(opcode), tuple(children), guard, line=opcode.line or first.line, column=opcode.column
+        )
+
+    def guard(self, children: list[Token]) -> ast.Guard:
+        name = children[-1]
+        return ast.Guard(_text(name), len(children) == 2, line=name.line, column=name.column)
+
+    def name(self, children: list[Token]) -> Name | ast.Sink | ast.Element:
+        token = children[0]
+        text = _text(token)
+        if text == "_":
+            return ast.Sink(line=token.line, column=token.column)
+        base, dot, component = text.rpartition(".")
+        if dot and base not in COMPONENT_REGISTERS:
+            base_name = Name(intern(base), line=token.line, column=token.column)
+            return ast.Element(base_name, intern(component), line=token.line, column=token.column)
+        return Name(text, line=token.line, column=token.column)
+
+    def element(self, children: list) -> ast.Element:
+        token, index = children
+        base = self.name([token])
+        if not isinstance(base, Name) or isinstance(index, Float):
+            raise Mistake("only a name can have an index, and the index is an integer", token)
+        return ast.Element(base, str(index.value), line=token.line, column=token.column)
+
+    def pair(self, children: list) -> ast.Pair:
+        return ast.Pair(children[0], children[2], line=children[0].line, column=children[0].column)
+
+    def negated(self, children: list) -> ast.Not:
+        return ast.Not(children[1], line=children[0].line, column=children[0].column)
+
+    def negative(self, children: list) -> ast.Negative:
+        return ast.Negative(children[1], line=children[0].line, column=children[0].column)
+
+    def shifted(self, children: list) -> ast.Offset:
+        base = children[0]
+        if not isinstance(base, Name):
+            raise Mistake("an offset can only follow a name", base)
+        return ast.Offset(base, sum(children[1:]), line=base.line, column=base.column)
+
+    def vector(self, children: list) -> ast.Vector:
+        return ast.Vector(tuple(children[1:]), line=children[0].line, column=children[0].column)
+
+    def group(self, children: list) -> ast.Group:
+        return ast.Group(tuple(children[1:]), line=children[0].line, column=children[0].column)
+
+    def address(self, children: list) -> ast.Address:
+        token, base, *rest = children
+        offset = 0
+        if isinstance(base, Float):
+            raise Mistake("an address must be an integer", base)
+        if isinstance(base, Integer):
+            base, offset = None, base.value
+        elif not isinstance(base, Name | ast.Element):
+            raise Mistake("an address starts with a name or a number", base)
+        while rest and isinstance(rest[0], int):
+            offset += rest.pop(0)
+        return ast.Address(base, offset, tuple(rest), line=token.line, column=token.column)
+
+
+class _Depth(threading.local):
+    """Findings of the parse that runs in this thread."""
+
+    findings: list[Finding]
+
+
+class ModuleBuilder(ConstantBuilder):
+    """Callbacks of module.lark. `read_instruction` parses the text of one instruction token."""
+
+    def __init__(self, read_instruction: Any):
+        super().__init__()
+        self.read_instruction = read_instruction
+
+    # ---- module level ----
+
+    def module(self, children: list) -> list:
+        return children
+
+    def version(self, children: list[Token]) -> tuple[str, Any]:
+        major, _, minor = children[0].partition(".")
+        return "version", (int(major), int(minor))
+
+    def target(self, children: list[Token]) -> tuple[str, Any]:
+        return "target", tuple(map(str, children))
+
+    def address_size(self, children: list[Token]) -> tuple[str, Any]:
+        return "address_size", int(children[0])
+
+    def _directive(self, children: list[Token]) -> ast.Directive:
+        first = children[0]
+        arguments = tuple(_text(token) for token in children[1:] if token != "+")
+        return ast.Directive(first[1:], arguments, line=first.line, column=first.column)
+
+    line_file = pragma = location = _directive
+
+    def alias(self, children: list[Token]) -> ast.Alias:
+        word, name, target = children
+        return ast.Alias(_text(name), _text(target), line=word.line, column=word.column)
+
+    def section(self, children: list[Token]) -> ast.Section:
+        token = children[0]
+        if token.startswith("@@"):
+            return ast.Section("@@DWARF", token[7:].strip(), line=token.line, column=token.column)
+        head, _, text = token.partition("{")
+        return ast.Section(head.split()[1], text[:-1].strip(), line=token.line, column=token.column)
+
+    # ---- functions ----
+
+    def entry(self, children: list) -> ast.Function:
+        linkage, _, *rest = children
+        return self._function(linkage, rest, is_entry=True)
+
+    def func(self, children: list) -> ast.Function:
+        linkage, _, *rest = children
+        return self._function(linkage, rest, is_entry=False)
+
+    def _function(self, linkage: tuple[str, ...], parts: list, is_entry: bool) -> ast.Function:
+        returns: tuple = ()
+        parameters: tuple = ()
+        directives: list[ast.Directive] = []
+        body = None
+        for part in parts:
+            match part:
+                case Token():
+                    name = part
+                case ("results", variables):
+                    returns = variables
+                case ("parameters", variables):
+                    parameters = variables
+                case ast.Directive():
+                    directives.append(part)
+                case ast.Block(statements):
+                    body = statements
+        return ast.Function(
+            _text(name),
+            is_entry,
+            parameters,
+            returns,
+            linkage,
+            tuple(directives),
+            body,
+            line=name.line,
+            column=name.column,
+        )
+
+    def results(self, children: list) -> tuple[str, Any]:
+        return "results", tuple(children)
+
+    def parameters(self, children: list) -> tuple[str, Any]:
+        return "parameters", tuple(children)
+
+    def parameter(self, children: list) -> ast.Variable:
+        (variable,) = self._variables((), children)
+        return variable
+
+    def header(self, children: list) -> ast.Directive:
+        return children[0] if isinstance(children[0], ast.Directive) else self._directive(children)
+
+    def header_attribute(self, children: list) -> ast.Directive:
+        word, attributes = children
+        return ast.Directive("attribute", attributes, line=word.line, column=word.column)
+
+    # ---- variables ----
+
+    def linkage(self, children: list[Token]) -> tuple[str, ...]:
+        return tuple(intern(token[1:]) for token in children)
+
+    def variables(self, children: list) -> list[ast.Variable]:
+        linkage, *rest = children
+        return self._variables(linkage, rest)
+
+    def local_variables(self, children: list) -> list[ast.Variable]:
+        linkage: tuple[str, ...] = ()
+        while children[0].type == "LINKAGE":
+            linkage += (intern(children.pop(0)[1:]),)
+        return self._variables(linkage, children)
+
+    def _variables(self, linkage: tuple[str, ...], children: list) -> list[ast.Variable]:
+        space, *rest = children
+        common: dict[str, Any] = {"space": intern(space[1:]), "linkage": linkage}
+        while rest and isinstance(rest[0], tuple) and len(rest[0]) == 3:
+            self._add_modifier(common, *rest.pop(0))
+        if "type" not in common:
+            raise Mistake("this declaration lacks a type", space, "write a type such as .b32 before the name")
+        if not rest or isinstance(rest[0], Token):
+            rest = [self.variable(rest)]
+        return [
+            ast.Variable(intern(str(name)), **common, **details, line=name.line, column=name.column)
+            for name, details in rest
+        ]
+
+    def _add_modifier(self, common: dict[str, Any], kind: str, value: Any, token: Token) -> None:
+        if kind == "align" and common.get("pointer"):
+            common["pointer"] = (common["pointer"][0], value)
+        elif kind in common:
+            raise Mistake(f"a second {token}", token, "leave one of them out")
+        else:
+            common[kind] = value
+
+    def align(self, children: list[Token]) -> tuple[str, Any, Token]:
+        return "align", constant.read_integer(str(children[1])).value, children[0]
+
+    def vector(self, children: list[Token]) -> tuple[str, Any, Token]:
+        return "vector", int(children[0][2:]), children[0]
+
+    def type(self, children: list[Token]) -> tuple[str, Any, Token]:
+        return "type", intern(children[0][1:]), children[0]
+
+    def pointer(self, children: list[Token]) -> tuple[str, Any, Token]:
+        return "pointer", (children[1][1:] if len(children) == 2 else "", None), children[0]
+
+    def attributes(self, children: list) -> tuple[str, Any, Token]:
+        return "attributes", children[1], children[0]
+
+    def attribute_list(self, children: list) -> tuple[str, ...]:
+        return tuple(children)
+
+    def attribute(self, children: list[Token]) -> str:
+        word, *values = children
+        return word[1:] + (f"({', '.join(values)})" if values else "")
+
+    def variable(self, children: list) -> tuple[Token, dict[str, Any]]:
+        name, *parts = children
+        details: dict[str, Any] = {}
+        for part in parts:
+            match part:
+                case ("range", count):
+                    details["count"] = count
+                case ("shape", size):
+                    details["shape"] = (*details.get("shape", ()), size)
+                case _:
+                    details["initializer"] = part
+        return name, details
+
+    def range(self, children: list) -> tuple[str, Any]:
+        less, count, _ = children
+        if isinstance(count, Float) or count.value < 0:
+            raise Mistake("a number of registers must be a positive integer", less)
+        return "range", count.value
+
+    def shape(self, children: list) -> tuple[str, Any]:
+        if not children:
+            return "shape", None
+        if isinstance(children[0], Float) or children[0].value < 0:
+            raise Mistake("an array size must be a positive integer", children[0])
+        return "shape", children[0].value
+
+    def initializer_list(self, children: list) -> tuple:
+        return tuple(children)
+
+    def address(self, children: list) -> Name | ast.Offset:
+        token, *offsets = children
+        name = Name(_text(token), line=token.line, column=token.column)
+        return ast.Offset(name, sum(offsets), line=token.line, column=token.column) if offsets else name
+
+    def plain_address(self, children: list) -> Name | ast.Offset:
+        return children[0]
+
+    def generic_address(self, children: list) -> ast.MaskedAddress:
+        word, operand = children
+        if word != "generic":
+            raise Mistake(
+                f"`{word}(...)` is not an initialiser", word, "write generic(name), or a mask such as 0xff(name)"
+            )
+        return ast.MaskedAddress(operand, line=word.line, column=word.column)
+
+    def masked_address(self, children: list) -> ast.MaskedAddress:
+        mask, operand = children
+        value = constant.read_integer(str(mask)).value
+        return ast.MaskedAddress(operand, value, line=mask.line, column=mask.column)
+
+    # ---- statements ----
+
+    def body(self, children: list) -> tuple:
+        return self._statements(children)
+
+    def block(self, children: list) -> ast.Block:
+        return ast.Block(self._statements(children))
+
+    def _statements(self, children: list) -> tuple:
+        if list in map(type, children):
+            flat: list = []
+            for child in children:
+                flat.extend(child) if isinstance(child, list) else flat.append(child)
+            children = flat
+        return tuple(child for child in children if child is not None)
+
+    def instruction(self, children: list[Token]) -> ast.Instruction | None:
+        token = children[0]
+        return self.read_instruction(token, token.line, token.column)
+
+    def label(self, children: list[Token]) -> ast.Label:
+        token = children[0]
+        return ast.Label(intern(token[:-1].rstrip()), line=token.line, column=token.column)
+
+    def table(self, children: list[Token]) -> ast.Targets:
+        label, kind, *names = children
+        return ast.Targets(
+            intern(label[:-1].rstrip()), kind[1:], tuple(map(_text, names)), line=label.line, column=label.column
+        )
+
+    def prototype(self, children: list) -> ast.Prototype:
+        label, _, *parts = children
+        function = self._function((), parts, is_entry=False)
+        name = intern(label[:-1].rstrip())
+        return ast.Prototype(
+            name, function.returns, function.parameters, function.directives, line=label.line, column=label.column
+        )
