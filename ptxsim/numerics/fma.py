@@ -80,9 +80,10 @@ def _directed(nearest: np.ndarray, error: np.ndarray, rounding: str) -> np.ndarr
 
 
 def _fma_integers(a: float, b: float, c: float, rounding: str) -> float:
-    product = a * b
-    if not (np.isfinite(a) and np.isfinite(b) and np.isfinite(c)):
-        return product + c if not np.isfinite(c) or not np.isfinite(a) or not np.isfinite(b) else product
+    if not (np.isfinite(a) and np.isfinite(b)):
+        return a * b + c
+    if not np.isfinite(c):  # a * b may be beyond float64's range, but it is finite
+        return c
     (an, ad), (bn, bd), (cn, cd) = a.as_integer_ratio(), b.as_integer_ratio(), c.as_integer_ratio()
     # All denominators are powers of two.
     shift = max((ad * bd).bit_length(), cd.bit_length()) - 1

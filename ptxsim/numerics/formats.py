@@ -8,7 +8,7 @@ PTX ISA, "Alternate Floating-Point Data Formats".
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -55,7 +55,8 @@ def _decode_words(codes: np.ndarray, name: str) -> Elements:
     exponent = np.maximum(magnitude >> np.uint32(23), 1).astype(np.int16)
     exponent -= 127
     exponent[magnitude == 0] = ZERO_EXPONENT
-    return Elements(codes.view(np.float32).astype(np.float64), exponent)
+    with np.errstate(invalid="ignore"):  # signaling NaN
+        return Elements(codes.view(np.float32).astype(np.float64), exponent)
 
 
 def number_elements(values: np.ndarray) -> Elements:
@@ -65,7 +66,7 @@ def number_elements(values: np.ndarray) -> Elements:
     return _decode_words(values.view(np.uint32), "f32")
 
 
-@lru_cache(maxsize=None)
+@cache
 def _table(name: str) -> tuple[np.ndarray, np.ndarray]:
     """Value and exponent of every code of a float format of at most 16 bits."""
     kind = TYPES[name]

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 
 from ptxsim.diagnostic import Finding, PtxError
 
 ELEMENT_TYPES = frozenset(
-    "f16 bf16 tf32 f32 f64 e4m3 e5m2 e3m2 e2m3 e2m1 s8 u8 s4 u4 b1 s32".split()
+    ["f16", "bf16", "tf32", "f32", "f64", "e4m3", "e5m2", "e3m2", "e2m3", "e2m1", "s8", "u8", "s4", "u4", "b1", "s32"]
 )  # fmt: skip
 SCALE_TYPES = frozenset(["ue8m0", "ue4m3"])
 FAMILIES = ("mma", "wmma", "wgmma", "tcgen05")
@@ -47,7 +47,7 @@ class Form:
         return f"{self.family}{'.sp' if self.sparse else ''}.{self.shape}.{types}"
 
 
-@lru_cache(maxsize=None)
+@cache
 def parse_form(opcode: str) -> Form:
     """Take an opcode apart. Raises PtxError (syntax-error, or illegal-form where types are missing or ambiguous)."""
     words = opcode.strip().split(".")

@@ -10,10 +10,12 @@ import numpy as np
 from ptxsim.numerics import fused
 from ptxsim.numerics.exact import exact_product
 from ptxsim.numerics.fma import fma_f32, fma_f64
-from ptxsim.numerics.formats import CANONICAL_NAN, Elements, decode, decode_integers, encode, number_elements
+from ptxsim.numerics.formats import Elements, decode, decode_integers, encode, number_elements
 from ptxsim.numerics.forms import Form
 from ptxsim.numerics.parameters import Rule, find
 from ptxsim.numerics.scaled import grouped_chain, scaled_operands
+
+INVALID_F64 = 0xFFF8000000000000  # what inf * 0 and inf - inf give in DMMA
 
 
 def product(
@@ -140,11 +142,19 @@ def _fma_chain(form: Form, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.nd
 
 
 def _fma64(a: np.ndarray, b: np.ndarray, c: np.ndarray, rounding: str) -> np.ndarray:
+    """One fma after the other. A NaN keeps its sign and payload, quieted: B's before C's before A's (recorded)."""
     a, b, total = (np.ascontiguousarray(x, np.uint64).view(np.float64) for x in (a, b, c))
     for k in range(a.shape[-1]):
-        total = fma_f64(a[..., k, None], b[..., k, None, :], total, rounding)
-    codes = np.ascontiguousarray(total).view(np.uint64)
-    return np.where(np.isnan(total), np.uint64(CANONICAL_NAN["f64"]), codes)
+        left, right = a[..., k, None], b[..., k, None, :]
+        result = fma_f64(left, right, total, rounding)
+        if np.isnan(result).any():
+            codes = np.where(np.isnan(result), np.uint64(INVALID_F64), result.view(np.uint64))
+            for operand in (left, total, right):
+                quiet = operand.view(np.uint64) | np.uint64(1 << 51)
+                codes = np.where(np.isnan(operand), quiet, codes)
+            result = codes.view(np.float64)
+        total = result
+    return total.view(np.uint64)
 
 
 def _integer(form: Form, a: np.ndarray, b: np.ndarray, c: np.ndarray, satfinite: bool) -> np.ndarray:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import lru_cache
+from functools import cache
 
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.numerics.forms import Form, parse_form
@@ -115,7 +115,7 @@ TABLE = [
 ]
 
 
-@lru_cache(maxsize=None)
+@cache
 def find(form: Form | str, target: str = "sm_90a") -> Rule:
     """The arithmetic of a form (a Form or an opcode) on a target.
 
