@@ -39,7 +39,7 @@ def operation(function: Callable) -> Callable:
     return dispatch
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def dtype(t: ScalarType) -> np.dtype:
     """The numpy dtype of lane values of a type; untyped, packed and narrow types are unsigned words."""
     if t.kind == "predicate":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 
 from ptxsim.types import Target, Version, parse_target, parse_version
 
@@ -26,7 +26,10 @@ class Availability:
                     return None
                 too_new = min(too_new or since, since)
         if too_new:
-            return "wrong-version", f"needs .version {too_new[0]}.{too_new[1]}, the module says {version[0]}.{version[1]}"
+            return (
+                "wrong-version",
+                f"needs .version {too_new[0]}.{too_new[1]}, the module says {version[0]}.{version[1]}",
+            )
         wanted = ", ".join(r for _, requirements in self.alternatives for r in requirements)
         return "wrong-target", f"needs target {wanted}, the module says {target}"
 
@@ -37,7 +40,7 @@ class Availability:
 ALWAYS = Availability()
 
 
-@lru_cache(maxsize=None)
+@cache
 def parse_availability(text: str) -> Availability:
     """`"V T [T...] [| V T ...]"`; V or the targets may be left out. Raises ValueError."""
     alternatives = []

@@ -7,7 +7,19 @@ from typing import Protocol
 
 from ptxsim.diagnostic import Finding
 from ptxsim.isa.operand import (
-    Addr, Args, Either, Imm, Kind, Pred, Reg, Symbol, Value, Vec, compatible, resolve_count, resolve_type,
+    Addr,
+    Args,
+    Either,
+    Imm,
+    Kind,
+    Pred,
+    Reg,
+    Symbol,
+    Value,
+    Vec,
+    compatible,
+    resolve_count,
+    resolve_type,
 )  # fmt: skip
 from ptxsim.isa.registry import Form
 from ptxsim.isa.special import SPECIAL_REGISTERS
@@ -33,7 +45,9 @@ def check_operands(
     needed = sum(not operand.optional for operand in form.operands)
     if not needed <= len(given) <= len(form.operands):
         count = str(needed) if needed == len(form.operands) else f"{needed} to {len(form.operands)}"
-        return _mismatch(statement, statement, f"{statement.opcode} takes {count} operands, here are {len(given)}", form)
+        return _mismatch(
+            statement, statement, f"{statement.opcode} takes {count} operands, here are {len(given)}", form
+        )
     found: dict[str, ast.Operand] = {}
     for operand, value in zip(form.operands, given):
         parts = [(operand.name, value)]
@@ -42,7 +56,9 @@ def check_operands(
                 return _mismatch(statement, value, f"operand {operand.name} takes no second destination after |", form)
             parts = [(operand.name, value.first), (operand.second, value.second)]
         elif operand.second is not None and not operand.second_optional:
-            return _mismatch(statement, value, f"operand {operand.name} needs a pair {operand.name}|{operand.second}", form)
+            return _mismatch(
+                statement, value, f"operand {operand.name} needs a pair {operand.name}|{operand.second}", form
+            )
         for name, part in parts:
             problem = check(form.kinds[name], part, modifiers, names)
             if problem:
@@ -115,7 +131,7 @@ def _check_value(kind: Value, operand: ast.Operand, wanted: ScalarType, names: N
                 return None
             return None if _fits(operand.value, wanted) else f"{operand.value} does not fit {wanted}"
         case ast.Float():
-            if wanted.is_float and wanted.bits >= 32 or wanted.kind == "bits" and wanted.bits == operand.width:
+            if (wanted.is_float and wanted.bits >= 32) or (wanted.kind == "bits" and wanted.bits == operand.width):
                 return None
             return f"is of type {wanted}, a floating literal is not"
         case ast.Name():
@@ -163,7 +179,9 @@ def _check_immediate(kind: Imm, operand: ast.Operand) -> str | None:
     return None
 
 
-def _check_vector(kind: Vec, operand: ast.Operand, modifiers: Mapping[str, object], names: Names) -> str | Finding | None:
+def _check_vector(
+    kind: Vec, operand: ast.Operand, modifiers: Mapping[str, object], names: Names
+) -> str | Finding | None:
     count = resolve_count(kind.count, modifiers)
     if not isinstance(operand, ast.Vector):
         if kind.bare and count == 1:
@@ -178,7 +196,9 @@ def _check_vector(kind: Vec, operand: ast.Operand, modifiers: Mapping[str, objec
     return None
 
 
-def _check_address(kind: Addr, operand: ast.Operand, modifiers: Mapping[str, object], names: Names) -> str | Finding | None:
+def _check_address(
+    kind: Addr, operand: ast.Operand, modifiers: Mapping[str, object], names: Names
+) -> str | Finding | None:
     if not isinstance(operand, ast.Address):
         return "must be an address in brackets"
     if len(operand.extra) != len(kind.extra):

@@ -89,7 +89,9 @@ def _operands(text: str) -> list[OperandName]:
             first, bar, second = part.strip("[] ").partition("|")
             second_optional = first.endswith("{")
             found.append(
-                OperandName(first.rstrip("{"), optional, bracketed, second.rstrip("}") if bar else None, second_optional)
+                OperandName(
+                    first.rstrip("{"), optional, bracketed, second.rstrip("}") if bar else None, second_optional
+                )
             )
     return found
 

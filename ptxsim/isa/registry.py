@@ -13,8 +13,10 @@ the machine port (ptxsim.machine.port) instead of on plain lane values.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from ptxsim.isa.availability import Availability, parse_availability
 from ptxsim.isa.notation import OperandName, Slot, parse_notation
@@ -44,30 +46,47 @@ class Form:
 
 
 class Definition:
-    """An instruction as ptxsim knows it: forms, effect and cost class. `effect` None means bound but not modeled."""
+    """An instruction as ptxsim knows it: forms, effect and cost class. `effect` None means bound but not modeled.
 
-    def __init__(self, effect: Callable | None, unit: str):
+    `control` marks branches, returns and the like: the engine itself gives them their effect.
+    """
+
+    def __init__(self, effect: Callable | None, unit: str, control: bool = False):
         self.effect = effect
         self.unit = unit
-        self.forms: list[Form] = []
-        self.sources: tuple[str, ...] = ()
-        self.wants: tuple[str, ...] = ()
-        self.uses_machine = False
-        if effect is not None:
-            parameters = inspect.signature(effect).parameters.values()
-            names = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
-            self.uses_machine = names[:1] == ["m"]
-            self.sources = tuple(names[self.uses_machine :])
-            self.wants = tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
+        self.control = control
+
+    @cached_property
+    def _signature(self) -> tuple[bool, tuple[str, ...], tuple[str, ...]]:
+        if self.effect is None:
+            return False, (), ()
+        parameters = inspect.signature(self.effect).parameters.values()
+        names = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
+        machine = names[:1] == ["m"]
+        return machine, tuple(names[machine:]), tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
+
+    @property
+    def uses_machine(self) -> bool:
+        """Whether the effect's first parameter is the machine port."""
+        return self._signature[0]
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Names of the source operands the effect takes, in order."""
+        return self._signature[1]
+
+    @property
+    def wants(self) -> tuple[str, ...]:
+        """Names of the slots the effect wants to know."""
+        return self._signature[2]
 
     @property
     def modeled(self) -> bool:
-        return self.effect is not None
-
-    def __repr__(self) -> str:
-        return f"<Definition {self.forms[0].name if self.forms else '?'}>"
+        return self.effect is not None or self.control
 
 
+# Forms by compound name. A notation is parsed when its name is first asked for: most runs need few of them.
+_DECLARED: dict[str, list[Callable[[], Form]]] = {}
 _FORMS: dict[str, list[Form]] = {}
 
 
@@ -77,6 +96,7 @@ def instruction(
     name: str | None = None,
     requires: str = "",
     unit: str = "alu",
+    control: bool = False,
     operands: Mapping[str, Kind] | None = None,
     writes: str | None = None,
     rules: tuple[Rule, ...] = (),
@@ -91,30 +111,38 @@ def instruction(
     """
 
     def declare(effect: Callable | None) -> Callable | None:
-        definition = getattr(effect, "definition", None) or Definition(effect, unit)
+        definition = getattr(effect, "definition", None) or Definition(effect, unit, control)
         if effect is not None:
             effect.definition = definition  # type: ignore[attr-defined]
-        opcode_name, slots, names = parse_notation(notation, choices, name, ordered)
-        if writes is None:
-            first = names[0] if names and not names[0].bracketed else None
-            destinations = {first.name, first.second} - {None} if first and first.name == "d" else set()
-        else:
-            destinations = set(writes.split())
-        kinds = {
-            n: _kind(n, operand.bracketed, n in destinations, operands or {})
-            for operand in names
-            for n in (operand.name, operand.second)
-            if n
-        }
-        form = Form(
-            opcode_name, notation, slots, names, kinds, frozenset(destinations), parse_availability(requires),
-            definition, rules, dict(implies or {}),
-        )  # fmt: skip
-        definition.forms.append(form)
-        _FORMS.setdefault(opcode_name, []).append(form)
+
+        def make() -> Form:
+            return _make_form(
+                notation, choices, name, ordered, writes, operands or {}, requires, definition, rules, implies
+            )
+
+        _DECLARED.setdefault(name or re.match(r"[\w:]+", notation)[0], []).append(make)  # type: ignore[index]
         return effect
 
     return declare
+
+
+def _make_form(notation, choices, name, ordered, writes, operands, requires, definition, rules, implies) -> Form:
+    opcode_name, slots, names = parse_notation(notation, choices, name, ordered)
+    if writes is None:
+        first = names[0] if names and not names[0].bracketed else None
+        destinations = {first.name, first.second} - {None} if first and first.name == "d" else set()
+    else:
+        destinations = set(writes.split())
+    kinds = {
+        n: _kind(n, operand.bracketed, n in destinations, operands)
+        for operand in names
+        for n in (operand.name, operand.second)
+        if n
+    }
+    return Form(
+        opcode_name, notation, slots, names, kinds, frozenset(destinations), parse_availability(requires),
+        definition, rules, dict(implies or {}),
+    )  # fmt: skip
 
 
 def declare(notation: str, **options) -> None:
@@ -133,17 +161,20 @@ def _kind(name: str, bracketed: bool, destination: bool, kinds: Mapping[str, Kin
 
 
 def forms(name: str) -> list[Form]:
-    """Forms of an exact (compound) name, in order of declaration."""
-    return _FORMS.get(name, [])
+    """Forms of an exact (compound) name; those declared first come first."""
+    found = _FORMS.get(name)
+    if found is None or len(found) != len(_DECLARED.get(name, ())):
+        found = _FORMS[name] = [make() for make in _DECLARED.get(name, ())]
+    return found
 
 
 def names() -> list[str]:
-    return sorted(_FORMS)
+    return sorted(_DECLARED)
 
 
 def all_forms() -> Iterator[Form]:
-    for found in _FORMS.values():
-        yield from found
+    for name in names():
+        yield from forms(name)
 
 
 def split_opcode(opcode: str) -> tuple[str, list[str]]:
@@ -151,6 +182,6 @@ def split_opcode(opcode: str) -> tuple[str, list[str]]:
     words = opcode.split(".")
     for count in range(min(len(words), 6), 0, -1):
         name = ".".join(words[:count])
-        if name in _FORMS:
+        if name in _DECLARED:
             return name, words[count:]
     return words[0], words[1:]

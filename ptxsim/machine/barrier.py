@@ -34,7 +34,9 @@ class NamedBarrier:
         phase = self.phase
         if self.arrived >= self.expected:
             if self.arrived > self.expected:
-                raise Fault("barrier-count", f"barrier {number}: {self.arrived} threads arrived, {self.expected} expected")
+                raise Fault(
+                    "barrier-count", f"barrier {number}: {self.arrived} threads arrived, {self.expected} expected"
+                )
             self._complete()
         return phase
 

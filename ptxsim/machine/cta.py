@@ -64,7 +64,9 @@ class Warp:
 class Cta:
     """One CTA: shared memory as bytes, barriers, warps."""
 
-    def __init__(self, index: tuple[int, int, int], linear: int, block: tuple[int, int, int], shared_bytes: int, cluster: Cluster):
+    def __init__(
+        self, index: tuple[int, int, int], linear: int, block: tuple[int, int, int], shared_bytes: int, cluster: Cluster
+    ):
         self.index, self.linear, self.block_shape = index, linear, block
         self.cluster = cluster
         self.shared = np.zeros(-(-shared_bytes // 16) * 16, np.uint8)

@@ -43,7 +43,9 @@ class GlobalMemory:
         self._next = GUARD
         self.bytes = np.zeros(0, np.uint8)
 
-    def allocate(self, name: str, size: int, kind: str = "global", read_only: bool = False, align: int = 512) -> Allocation:
+    def allocate(
+        self, name: str, size: int, kind: str = "global", read_only: bool = False, align: int = 512
+    ) -> Allocation:
         align = max(align, 512)
         start = -(-self._next // align) * align
         self._next = start + size + GUARD

@@ -16,16 +16,31 @@ from ptxsim import lanes
 from ptxsim.machine.event import Event, Space
 from ptxsim.machine.fault import Converge, Fault, first_lane
 from ptxsim.machine.memory import (
-    ARENA, LOCAL_WINDOW, RANK_SHIFT, SHARED_RESERVED, SHARED_WINDOW, WINDOW_SIZE, check_alignment, gather, scatter,
+    ARENA,
+    LOCAL_WINDOW,
+    RANK_SHIFT,
+    SHARED_RESERVED,
+    SHARED_WINDOW,
+    WINDOW_SIZE,
+    check_alignment,
+    gather,
+    scatter,
 )  # fmt: skip
 from ptxsim.types import ScalarType
 
 if TYPE_CHECKING:
-    from ptxsim.machine.cta import Warp
     from ptxsim.machine.state import Machine
 
+    from ptxsim.machine.cta import Warp
+
 _WORD = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
-_SPACES = {"global": Space.GLOBAL, "shared": Space.SHARED, "local": Space.LOCAL, "const": Space.CONST, "param": Space.PARAM}
+_SPACES = {
+    "global": Space.GLOBAL,
+    "shared": Space.SHARED,
+    "local": Space.LOCAL,
+    "const": Space.CONST,
+    "param": Space.PARAM,
+}
 
 
 class Port:
@@ -125,7 +140,10 @@ class Port:
                     self._shared_fault(address, part, size)
                 owner = self.cta.cluster.ctas[number]
             offset = address & np.uint64((1 << RANK_SHIFT) - 1)
-            bad = part & ((offset + np.uint64(size) > np.uint64(owner.shared_bytes)) | (offset < np.uint64(self.machine.shared_start)))
+            bad = part & (
+                (offset + np.uint64(size) > np.uint64(owner.shared_bytes))
+                | (offset < np.uint64(self.machine.shared_start))
+            )
             if bad.any():
                 self._shared_fault(address, bad, size)
             yield Space.SHARED, owner.shared, offset, part
@@ -134,7 +152,7 @@ class Port:
         lane = first_lane(bad)
         at = int(address[lane])
         start, end = self.machine.shared_start, self.cta.shared_bytes
-        if SHARED_WINDOW <= at or at >= ARENA:
+        if at >= SHARED_WINDOW or at >= ARENA:
             raise Fault("wrong-space", f"shared access to {at:#x}, which is no shared address", lane)
         raise Fault(
             "out-of-bounds",
@@ -151,8 +169,17 @@ class Port:
         bad = mask & (address + np.uint64(size) > np.uint64(width))
         if bad.any():
             lane = first_lane(bad)
-            raise Fault("out-of-bounds", f"local access of {size} bytes at {int(address[lane]):#x}; the lane has {width} bytes", lane)
-        return Space.LOCAL, local.reshape(-1), address + np.arange(lanes.LANES, dtype=np.uint64) * np.uint64(width), mask
+            raise Fault(
+                "out-of-bounds",
+                f"local access of {size} bytes at {int(address[lane]):#x}; the lane has {width} bytes",
+                lane,
+            )
+        return (
+            Space.LOCAL,
+            local.reshape(-1),
+            address + np.arange(lanes.LANES, dtype=np.uint64) * np.uint64(width),
+            mask,
+        )
 
     def _arena(self, space, address, mask, size, write):
         memory = self.machine.memory
@@ -208,7 +235,9 @@ class Port:
         if (members & ~self.mask).any():
             gone = members & ~self.warp.live
             if gone.any():
-                raise Fault("exited-lane", f"the member mask names lane {first_lane(gone)}, which has exited", first_lane(gone))
+                raise Fault(
+                    "exited-lane", f"the member mask names lane {first_lane(gone)}, which has exited", first_lane(gone)
+                )
             return Converge(members)
         return None
 
