@@ -1,0 +1,13 @@
+"""Instruction families, one small file each: syntax in the manual's notation, static rules, effect, cost class."""
+
+from __future__ import annotations
+
+import importlib
+
+MODULES: tuple[str, ...] = ()
+
+
+def load() -> None:
+    """Declare every family."""
+    for name in MODULES:
+        importlib.import_module(f"ptxsim.instructions.{name}")
