@@ -11,12 +11,8 @@ from lark import Token, Transformer
 from ptxsim.diagnostic import Finding
 from ptxsim.syntax import ast, constant
 from ptxsim.syntax.ast import Float, Integer, Name
+from ptxsim.syntax.special import COMPONENT_REGISTERS
 
-# Special registers with components: `%tid.x` is one name, `%v.x` an element of the vector %v.
-# PTX ISA, "Special Registers".
-COMPONENT_REGISTERS = frozenset(
-    ["%tid", "%ntid", "%ctaid", "%nctaid", "%clusterid", "%nclusterid", "%cluster_ctaid", "%cluster_nctaid"]
-)
 MAXIMUM_DEPTH = 200
 
 

@@ -1,0 +1,393 @@
+"""Name resolution of a function body: scopes become one flat list in which every name is unique.
+
+PTX ISA, "Identifiers", "Instruction Statements", "Scoping" under "Variable Declarations", "Parameterized Variable Names".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+
+from ptxsim.diagnostic import Finding, Label, PtxError
+from ptxsim.syntax import ast
+from ptxsim.syntax.ast import Name, Node, Operand, Variable
+from ptxsim.syntax.special import is_special_register
+
+_FAMILY_MEMBER = re.compile(r"(.*?)(0|[1-9][0-9]*)\Z", re.DOTALL)
+
+
+class Registers(Mapping[str, Variable]):
+    """Register name to its declaration. A family `%r<100000>` stays one Variable; any member finds it at once.
+
+    What comes back for a member of a family is the family's declaration: its `type` and `vector` are the register's.
+    """
+
+    def __init__(self, declarations: tuple[Variable, ...] = ()):
+        self.declarations: list[Variable] = []
+        self._single: dict[str, Variable] = {}
+        self._families: dict[str, Variable] = {}
+        for declaration in declarations:
+            self.add(declaration)
+
+    def add(self, declaration: Variable) -> None:
+        self.declarations.append(declaration)
+        (self._single if declaration.count is None else self._families)[declaration.name] = declaration
+
+    def get(self, name: str, default=None):
+        found = self._single.get(name)
+        if found is None and self._families:
+            found = _family_of(name, self._families)
+        return default if found is None else found
+
+    def __getitem__(self, name: str) -> Variable:
+        found = self.get(name)
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self.get(name) is not None
+
+    def __iter__(self) -> Iterator[str]:
+        for declaration in self.declarations:
+            if declaration.count is None:
+                yield declaration.name
+            else:
+                yield from (f"{declaration.name}{index}" for index in range(declaration.count))
+
+    def __len__(self) -> int:
+        return sum(1 if d.count is None else d.count for d in self.declarations)
+
+
+def _family_of(name: str, families: Mapping[str, Variable]) -> Variable | None:
+    """The family that has a member `name`. `%r12` may belong to `%r<20>` and to `%r1<5>`."""
+    for split in range(len(name) - 1, 0, -1):
+        if not "0" <= name[split] <= "9":
+            return None
+        family = families.get(name[:split])
+        if family is not None and (name[split] != "0" or split == len(name) - 1) and int(name[split:]) < family.count:
+            return family
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class FlatBody:
+    """A function body without scopes. Names are unique: those that were not carry a suffix `$2`, `$3`, ...
+
+    `variables` are the body's own .shared, .local, .param, .global and .const ones, from inner scopes too.
+    `undeclared` are the names that nothing declares, each at its first use (empty unless `strict` was off).
+    """
+
+    statements: tuple[ast.Instruction | ast.Label | ast.Directive, ...]
+    registers: Registers
+    variables: tuple[Variable, ...] = ()
+    targets: Mapping[str, ast.Targets] = field(default_factory=dict)
+    prototypes: Mapping[str, ast.Prototype] = field(default_factory=dict)
+    undeclared: tuple[Name, ...] = ()
+
+
+class _Scope:
+    """Names of one `{ }`: as written to as they will be."""
+
+    def __init__(self, parent: _Scope | None = None):
+        self.parent = parent
+        self.names: dict[str, str] = {}
+        self.families: dict[str, Variable] = {}
+        self.renamed_families: dict[str, str] = {}
+        self.labels: dict[str, str] = {}
+        self.places: dict[str, Node] = {}
+        self.known: dict[str, str | None] = {}
+
+    def resolve(self, name: str) -> str | None:
+        """The flat name of a register, variable or function; None if nothing declares it."""
+        try:
+            return self.known[name]
+        except KeyError:
+            self.known[name] = flat = self._resolve(name)
+            return flat
+
+    def _resolve(self, name: str) -> str | None:
+        flat = self.names.get(name)
+        if flat is None and self.families:
+            family = _family_of(name, self.families)
+            if family is not None:
+                flat = self.renamed_families.get(family.name, family.name) + name[len(family.name) :]
+        if flat is None and self.parent is not None:
+            flat = self.parent.resolve(name)
+        return flat
+
+    def resolve_label(self, name: str) -> str | None:
+        scope: _Scope | None = self
+        while scope is not None:
+            if name in scope.labels:
+                return scope.labels[name]
+            scope = scope.parent
+        return None
+
+
+class _Flattener:
+    def __init__(self, function: ast.Function, module: ast.Module):
+        self.findings: list[Finding] = []
+        self.statements: list = []
+        self.registers = Registers()
+        self.variables: list[Variable] = []
+        self.targets: dict[str, ast.Targets] = {}
+        self.prototypes: dict[str, ast.Prototype] = {}
+        self.undeclared: dict[str, Name] = {}
+        self.taken: set[str] = set()
+        self.taken_labels: set[str] = set()
+        outer = _Scope()
+        for item in module.items:
+            if isinstance(item, Variable | ast.Function | ast.Alias) and item.name not in outer.names:
+                self._take(outer, item.name)
+        self.outer = _Scope(outer)
+        for parameter in (*function.returns, *function.parameters):
+            self._declare(self.outer, parameter, hoist=parameter.space == "reg")
+        self.function = function
+
+    # ---- declarations ----
+
+    def _take(self, scope: _Scope, name: str) -> str:
+        """Enter `name` into `scope` under a flat name that nothing else has."""
+        flat, number = name, 2
+        while flat in self.taken:
+            flat, number = f"{name}${number}", number + 1
+        self.taken.add(flat)
+        scope.names[name] = flat
+        return flat
+
+    def _declare(self, scope: _Scope, variable: Variable, hoist: bool = True) -> None:
+        name = variable.name
+        if name == "_":
+            return
+        first = self._declared_here(scope, variable)
+        if first is not None:
+            self.findings.append(
+                Finding(
+                    "syntax-error",
+                    f"`{name}` is declared twice in one scope",
+                    variable.line,
+                    variable.column,
+                    len(name),
+                    help="leave one of the declarations out, or rename one",
+                    labels=(Label(first.line, "first declared here", first.column, len(name)),),
+                )
+            )
+            return
+        scope.known.clear()
+        if variable.count is None:
+            scope.places[name] = variable
+            flat = self._take(scope, name)
+        else:
+            flat = self._take_family(scope, variable)
+        if not hoist:
+            return
+        if flat != name:
+            variable = replace(variable, name=flat)
+        if variable.space == "reg":
+            self.registers.add(variable)
+        else:
+            self.variables.append(variable)
+
+    def _declared_here(self, scope: _Scope, variable: Variable) -> Node | None:
+        """An earlier declaration of the same name, or of a member of the same family, in the same scope."""
+        name = variable.name
+        if variable.count is None:
+            return scope.places.get(name) or _family_of(name, scope.families)
+        if name in scope.families:
+            return scope.families[name]
+        member = re.compile(re.escape(name) + r"(0|[1-9][0-9]*)\Z")
+        for other, place in scope.places.items():
+            match = member.match(other)
+            if match and int(match[1]) < variable.count:
+                return place
+        return None
+
+    def _take_family(self, scope: _Scope, variable: Variable) -> str:
+        flat, number = variable.name, 2
+        while flat + "<" in self.taken:
+            flat, number = f"{variable.name}${number}_", number + 1
+        self.taken.add(flat + "<")
+        scope.families[variable.name] = variable
+        if flat != variable.name:
+            scope.renamed_families[variable.name] = flat
+        return flat
+
+    def _declare_labels(self, scope: _Scope, statements: tuple[ast.Statement, ...]) -> None:
+        for statement in statements:
+            if not isinstance(statement, ast.Label | ast.Targets | ast.Prototype):
+                continue
+            name = statement.name
+            if name in scope.labels:
+                self.findings.append(
+                    Finding(
+                        "syntax-error",
+                        f"the label `{name}` stands twice in one scope",
+                        statement.line,
+                        statement.column,
+                        len(name),
+                        help="rename one of them, or put it into its own `{ }`",
+                    )
+                )
+                continue
+            flat, number = name, 2
+            while flat in self.taken_labels:
+                flat, number = f"{name}${number}", number + 1
+            self.taken_labels.add(flat)
+            scope.labels[name] = flat
+
+    # ---- statements ----
+
+    def run(self) -> None:
+        """Walk the body with an explicit stack: scopes may be nested deeply."""
+        body = self.function.body or ()
+        self._declare_labels(self.outer, body)
+        stack = [(self.outer, iter(body))]
+        while stack:
+            scope, statements = stack[-1]
+            for statement in statements:
+                if isinstance(statement, ast.Block):
+                    inner = _Scope(scope)
+                    self._declare_labels(inner, statement.statements)
+                    stack.append((inner, iter(statement.statements)))
+                    break
+                self._statement(scope, statement)
+            else:
+                stack.pop()
+
+    def _statement(self, scope: _Scope, statement: ast.Statement) -> None:
+        match statement:
+            case ast.Instruction():
+                self.statements.append(self._instruction(scope, statement))
+            case Variable():
+                self._declare(scope, statement)
+            case ast.Label(name):
+                flat = scope.labels[name]
+                self.statements.append(statement if flat == name else replace(statement, name=flat))
+            case ast.Targets(name, kind, names):
+                resolve = scope.resolve_label if kind == "branchtargets" else scope.resolve
+                flat_names = tuple(resolve(n) or self._missing(scope, n, statement) for n in names)
+                flat = scope.labels[name]
+                self.targets[flat] = replace(statement, name=flat, names=flat_names)
+            case ast.Prototype(name):
+                flat = scope.labels[name]
+                self.prototypes[flat] = replace(statement, name=flat)
+            case _:
+                self.statements.append(statement)
+
+    def _instruction(self, scope: _Scope, instruction: ast.Instruction) -> ast.Instruction:
+        is_branch = instruction.mnemonic in ("bra", "brx")
+        operands = instruction.operands
+        renamed = tuple([self._operand(scope, operand, is_branch) for operand in operands])
+        changes: dict = {}
+        if any(new is not old for new, old in zip(renamed, operands)):
+            changes["operands"] = renamed
+        guard = instruction.guard
+        if guard is not None:
+            flat = scope.resolve(guard.name) or self._missing(scope, guard.name, guard)
+            if flat != guard.name:
+                changes["guard"] = replace(guard, name=flat)
+        return replace(instruction, **changes) if changes else instruction
+
+    def _operand(self, scope: _Scope, operand: Operand, is_branch: bool = False) -> Operand:
+        """The operand with flat names; the same object where nothing changes."""
+        kind = type(operand)
+        if kind is Name:
+            return self._name(scope, operand, is_branch)
+        if kind is ast.Address:
+            base = operand.base and self._operand(scope, operand.base)
+            extra = self._operands(scope, operand.extra)
+            changed = base is not operand.base or extra is not operand.extra
+            return replace(operand, base=base, extra=extra) if changed else operand
+        if kind is ast.Vector or kind is ast.Group:
+            elements = self._operands(scope, operand.elements)
+            return operand if elements is operand.elements else replace(operand, elements=elements)
+        if kind is ast.Not or kind is ast.Negative:
+            inner = self._operand(scope, operand.operand)
+            return operand if inner is operand.operand else replace(operand, operand=inner)
+        if kind is ast.Pair:
+            first, second = self._operand(scope, operand.first), self._operand(scope, operand.second)
+            changed = first is not operand.first or second is not operand.second
+            return replace(operand, first=first, second=second) if changed else operand
+        if kind is ast.Offset or kind is ast.Element:
+            base = self._operand(scope, operand.base)
+            return operand if base is operand.base else replace(operand, base=base)
+        return operand
+
+    def _operands(self, scope: _Scope, operands: tuple[Operand, ...]) -> tuple[Operand, ...]:
+        if not operands:
+            return operands
+        renamed = tuple([self._operand(scope, operand) for operand in operands])
+        return renamed if any(new is not old for new, old in zip(renamed, operands)) else operands
+
+    def _name(self, scope: _Scope, name: Name, is_branch: bool) -> Name:
+        text = name.name
+        flat = (scope.resolve_label(text) if is_branch else None) or scope.resolve(text)
+        if flat is None:
+            if is_special_register(text):
+                scope.known[text] = text
+                return name
+            flat = scope.resolve_label(text) or self._missing(scope, text, name)
+        return name if flat == text else replace(name, name=flat)
+
+    def _missing(self, scope: _Scope, name: str, place: Node) -> str:
+        """Remember an undeclared name, once."""
+        if name not in self.undeclared:
+            self.undeclared[name] = Name(name, line=place.line, column=place.column)
+        return name
+
+    def undeclared_findings(self) -> list[Finding]:
+        declared = [*self.outer.names, *self.outer.parent.names, *self.taken_labels]
+        declared += [f"{d.name}{d.count - 1}" for d in self.registers.declarations if d.count]
+        return [
+            Finding(
+                "undeclared-name",
+                f"nothing declares `{name.name}`",
+                name.line,
+                name.column,
+                len(name.name),
+                help=_suggest(name.name, declared, self.registers),
+            )
+            for name in self.undeclared.values()
+        ]
+
+
+def _suggest(name: str, declared: list[str], registers: Registers) -> str:
+    member = _FAMILY_MEMBER.match(name)
+    for declaration in registers.declarations:
+        if member and declaration.count is not None and declaration.name == member[1]:
+            count = declaration.count
+            return (
+                f"`{member[1]}<{count}>` declares {member[1]}0 to {member[1]}{count - 1}; "
+                f"`{member[1]}<{int(member[2]) + 1}>` would declare it too"
+            )
+    close = get_close_matches(name, declared, n=1)
+    if close:
+        return f"did you mean `{close[0]}`?"
+    return f"declare it before its first use, for example `.reg .b32 {name};`"
+
+
+def flatten(function: ast.Function, module: ast.Module, *, strict: bool = True) -> FlatBody:
+    """Resolve every name of `function`'s body.
+
+    Scopes disappear: shadowed or repeated registers and variables get unique names, labels become unique and every
+    jump names the right one. Raises PtxError with undeclared-name and syntax-error (declared twice) findings; with
+    `strict` off, undeclared names are listed in the result instead.
+    """
+    flattener = _Flattener(function, module)
+    flattener.run()
+    findings = flattener.findings
+    if strict:
+        findings = findings + flattener.undeclared_findings()
+    if findings:
+        raise PtxError(sorted(findings, key=lambda finding: (finding.line, finding.column)))
+    return FlatBody(
+        tuple(flattener.statements),
+        flattener.registers,
+        tuple(flattener.variables),
+        flattener.targets,
+        flattener.prototypes,
+        tuple(flattener.undeclared.values()),
+    )
