@@ -1,0 +1,46 @@
+"""What the suites share: options, the count of passed, failed and skipped items, spreading work over processes."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Options:
+    folder: Path
+    jobs: int = 1
+    select: str = "*"
+    engine: str | None = None
+    extra: dict = field(default_factory=dict)
+
+    def selects(self, file: str, *items: str) -> bool:
+        """Whether `--select` names the file (with or without its ending) or one of its items."""
+        files = (file, file.partition(".")[0])
+        names = [*files, *(f"{name}:{item}" for name in files for item in items)]
+        return any(fnmatchcase(name, self.select) for name in names)
+
+
+@dataclass
+class Tally:
+    """Items by outcome; `failures` are the lines to print, `skipped` counts by kind, `notes` come after the failures."""
+
+    passed: int = 0
+    failures: list[str] = field(default_factory=list)
+    skipped: Counter = field(default_factory=Counter)
+    notes: list[str] = field(default_factory=list)
+
+
+def spread(work: Callable, items: Iterable, jobs: int, chunk: int = 16) -> Iterator:
+    """`work` of every item, in order, over `jobs` processes (0: one per core)."""
+    if jobs == 1:
+        yield from map(work, items)
+        return
+    from concurrent.futures import ProcessPoolExecutor
+
+    with ProcessPoolExecutor(jobs or os.cpu_count()) as pool:
+        yield from pool.map(work, items, chunksize=chunk)
