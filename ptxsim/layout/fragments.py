@@ -10,7 +10,7 @@ from __future__ import annotations
 import difflib
 import re
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -150,7 +150,7 @@ class Fragment:
         return np.bitwise_or.reduce(picked << shifts, axis=-2)
 
 
-@lru_cache(maxsize=None)
+@cache
 def fragment_layout(family: str, shape: str, operand: str, type: str, layout: str | None = None) -> Fragment:
     """The fragment of one operand.
 

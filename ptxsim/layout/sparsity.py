@@ -90,10 +90,9 @@ class Sparsity:
         """
         nibbles = self.rows_of(words, selector)
         first, second = nibbles & 3, nibbles >> 2
+        bad = first >= second if ordered else first == second
         if self.group == 2:
             bad = (nibbles != 4) & (nibbles != 14)
-        else:
-            bad = first >= second if ordered else first == second
         return [(int(r), int(g), int(nibbles[r, g])) for r, g in np.argwhere(bad)]
 
     def expand(self, compressed: np.ndarray, columns: np.ndarray) -> np.ndarray:

@@ -1,0 +1,167 @@
+"""Shared-memory wavefronts, bank by bank, and the sectors of global accesses.
+
+There are 32 banks of 4 bytes. The rules were measured on sm_90 and agree with every recorded counter
+(timing.md, "Shared-memory wavefronts" and "Global memory").
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ptxsim.diagnostic import Finding, PtxError
+
+BANKS = 32
+LANES = 32
+MATRIX_KINDS = ("ldmatrix", "stmatrix")
+ATOMIC_KINDS = ("atom", "red", "cas")
+KINDS = ("ld", "st", *MATRIX_KINDS, *ATOMIC_KINDS)
+WIDTHS = (1, 2, 4, 8, 16)
+# From this many rows on, loading the native loop pays.
+_NATIVE_ROWS = 20_000
+
+
+class Wavefronts(NamedTuple):
+    """Per instruction: int arrays of one shape, or ints for a single one.
+
+    wavefronts: as the profiler counts them. conflicts: the profiler's bank-conflict counter. ideal: what the same
+    lanes would cost without conflicts. cycles: of the SM's shared pipe, which also returns one register (128 bytes)
+    per cycle to loads.
+    """
+
+    wavefronts: np.ndarray | int
+    conflicts: np.ndarray | int
+    ideal: np.ndarray | int
+    cycles: np.ndarray | int
+
+
+class Accesses(NamedTuple):
+    """Checked arguments: addresses int64 (n, 32), active lanes bool (n, 32), words per lane, lanes per phase (n,)."""
+
+    address: np.ndarray
+    active: np.ndarray
+    words: int
+    phase_lanes: np.ndarray
+    single: bool
+
+
+def shared_wavefronts(addresses, width: int = 16, kind: str = "ld", mask=None, matrices: int | None = None):
+    """Wavefronts of shared-memory instructions: an int for addresses (32,), an int array (n,) for (n, 32).
+
+    addresses: bytes. width: bytes a lane accesses (1, 2, 4, 8, 16; not used for matrices). kind: one of KINDS; cas also
+    stands for atomics built on compare-and-swap. mask: active lanes as a 32-bit integer or an array of n, all if None.
+    matrices: 1, 2 or 4 for ldmatrix and stmatrix, whose addresses may then be 8, 16 or 32 wide; without it, every
+    active lane gives a row. Raises PtxError for a width or kind that does not exist.
+    """
+    return analyze(addresses, width, kind, mask, matrices).wavefronts
+
+
+def analyze(addresses, width: int = 16, kind: str = "ld", mask=None, matrices: int | None = None) -> Wavefronts:
+    """Wavefronts, conflicts, ideal wavefronts and pipe cycles; arguments as for `shared_wavefronts`."""
+    access = prepare(addresses, width, kind, mask, matrices)
+    if len(access.address) >= _NATIVE_ROWS:
+        from ptxsim.layout.banks_native import count
+    else:
+        count = _count
+    merges = kind not in ATOMIC_KINDS
+    wavefronts, phases = count(access.address, access.active, access.words, access.phase_lanes, merges)
+    wavefronts, phases = np.maximum(1, wavefronts), np.maximum(1, phases)
+    conflicts, cycles = wavefronts - phases, wavefronts
+    if kind == "ld":
+        # Under the pair rule half the registers come back.
+        usual = LANES // access.words
+        cycles = np.maximum(wavefronts, access.words * usual // access.phase_lanes)
+    elif kind == "cas":
+        wavefronts, phases, cycles = 2 * wavefronts, 2 * phases, 2 * wavefronts
+    found = Wavefronts(wavefronts, conflicts, phases, cycles)
+    return Wavefronts(*(int(column[0]) for column in found)) if access.single else found
+
+
+def prepare(addresses, width: int, kind: str, mask, matrices: int | None) -> Accesses:
+    """The arguments of `analyze`, checked and in one shape. Raises PtxError."""
+    if kind not in KINDS:
+        raise _error(f"no access kind {kind!r}", f"kinds: {', '.join(KINDS)}")
+    if kind not in MATRIX_KINDS and width not in WIDTHS:
+        raise _error(f"no access of {width} bytes per lane", "widths: 1, 2, 4, 8, 16")
+    if matrices not in (None, 1, 2, 4):
+        raise _error(f"no {kind} of {matrices} matrices", "there are 1, 2 and 4")
+    address = np.asarray(addresses, dtype=np.int64)
+    single = address.ndim == 1
+    address = np.atleast_2d(address)
+    lanes = address.shape[-1]
+    if lanes != LANES and not (kind in MATRIX_KINDS and lanes in (8, 16)):
+        raise _error(f"{lanes} addresses for a warp", "a warp has 32 lanes")
+    address = np.pad(address, ((0, 0), (0, LANES - lanes)))
+    masks = np.broadcast_to(np.asarray(0xFFFFFFFF if mask is None else mask, dtype=np.uint32), len(address))
+    active = (masks[:, None] >> np.arange(LANES, dtype=np.uint32) & 1).astype(bool)
+    active &= np.arange(LANES) < min(lanes, 8 * (matrices or 4) if kind in MATRIX_KINDS else LANES)
+    if kind in MATRIX_KINDS:
+        return Accesses(address, active, 4, np.full(len(address), 8), single)
+    words = 1 if kind in ATOMIC_KINDS else max(1, width // 4)
+    phase_lanes = np.full(len(address), LANES // words)
+    if kind == "ld" and words > 1:
+        phase_lanes[_paired(address, active)] *= 2
+    return Accesses(address, active, words, phase_lanes, single)
+
+
+def _paired(address: np.ndarray, active: np.ndarray) -> np.ndarray:
+    """Rows in which every active lane T agrees with lane T ^ 1, or every one with T ^ 2, or has an inactive partner."""
+    lane = np.arange(LANES)
+    agree = [((address == address[:, lane ^ step]) | ~active | ~active[:, lane ^ step]).all(axis=1) for step in (1, 2)]
+    return agree[0] | agree[1]
+
+
+def _count(address, active, words, phase_lanes, merges):
+    """(wavefronts, active phases) of every row in numpy; `merges`: lanes on one word cost one wavefront together."""
+    wavefronts, phases = (np.zeros(len(address), dtype=np.int64) for _ in range(2))
+    word = np.where(active[..., None], (address // 4)[..., None] + np.arange(words), -1)
+    for size in np.unique(phase_lanes):
+        rows = np.flatnonzero(phase_lanes == size)
+        for first in range(0, LANES, size):
+            part = np.sort(word[rows, first : first + size].reshape(len(rows), -1), axis=1)
+            counted = part >= 0
+            if merges:
+                counted[:, 1:] &= part[:, 1:] != part[:, :-1]
+            per_bank = np.zeros((len(rows), BANKS), dtype=np.int64)
+            row, column = np.nonzero(counted)
+            np.add.at(per_bank, (row, part[row, column] % BANKS), 1)
+            wavefronts[rows] += per_bank.max(axis=1)
+            phases[rows] += counted.any(axis=1)
+    return wavefronts, phases
+
+
+class GlobalAccess(NamedTuple):
+    """Per instruction: distinct 32-byte sectors, distinct 128-byte lines, and SM cycles of a load that hits in L1."""
+
+    sectors: np.ndarray | int
+    lines: np.ndarray | int
+    cycles: np.ndarray | int
+
+
+def global_access(addresses, width: int = 4, mask=None, atomic: bool = False) -> GlobalAccess:
+    """Sectors and lines of global accesses, ints for addresses (32,), arrays (n,) for (n, 32).
+
+    Accesses are aligned to their width. Lanes of an atomic on one word do not merge. Raises PtxError.
+    """
+    access = prepare(addresses, width, "st", mask, None)
+    address, active = access.address, access.active
+    sectors, lines = _distinct(address // 32, active), _distinct(address // 128, active)
+    if atomic:
+        spare = active.sum(axis=1) - _distinct(address // 4, active)
+        sectors, lines = sectors + spare, lines + spare
+    whole_warp = np.full(len(address), LANES)
+    banked, _ = _count(address, active, access.words, whole_warp, True)
+    found = GlobalAccess(sectors, lines, np.maximum(np.maximum(1, banked), -(-lines // 4)))
+    return GlobalAccess(*(int(column[0]) for column in found)) if access.single else found
+
+
+def _distinct(values: np.ndarray, active: np.ndarray) -> np.ndarray:
+    ordered = np.sort(np.where(active, values, -1), axis=1)
+    new = ordered >= 0
+    new[:, 1:] &= ordered[:, 1:] != ordered[:, :-1]
+    return new.sum(axis=1)
+
+
+def _error(message: str, help: str | None = None) -> PtxError:
+    return PtxError(Finding("illegal-form", message, help=help))

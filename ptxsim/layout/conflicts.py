@@ -1,0 +1,149 @@
+"""Why a shared-memory access conflicts, in words, and what other row pitches or swizzles would cost, by trying them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import groupby
+
+import numpy as np
+
+from ptxsim.layout.banks import ATOMIC_KINDS, BANKS, LANES, MATRIX_KINDS, Accesses, analyze, prepare
+from ptxsim.layout.swizzle import SWIZZLE_BITS, swizzle
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A change that was tried: what it is, and the wavefronts of all the instructions with it.
+
+    `pitch` is the new row pitch in bytes, `swizzle` the mode; None where the fix leaves that as it is.
+    """
+
+    text: str
+    wavefronts: int
+    pitch: int | None = None
+    swizzle: str | None = None
+
+
+def explain(addresses, width: int = 16, kind: str = "ld", mask=None, matrices: int | None = None) -> str:
+    """One sentence on the worst phase of one instruction, addresses (32,); "no conflicts" where there are none."""
+    access = prepare(addresses, width, kind, mask, matrices)
+    found = analyze(addresses, width, kind, mask, matrices)
+    if found.conflicts == 0 if access.single else not found.conflicts.any():
+        return "no conflicts"
+    address, lanes, banks = _worst_phase(access, kind)
+    if kind in ATOMIC_KINDS:
+        words = len(np.unique(address // 4))
+        same = "one word" if words == 1 else f"{words} words of one bank"
+        return f"{len(lanes)} lanes on {same}: atomics on a bank are done one by one"
+    noun = "rows" if kind in MATRIX_KINDS else "lanes"
+    steps = np.unique(np.diff(address))
+    gap = f", {abs(int(steps[0]))} B apart" if len(steps) == 1 else ""
+    sets = {tuple(np.unique(b)) for b in banks}
+    if len(sets) == 1:
+        size = len(next(iter(sets)))
+        return f"{len(lanes)} {noun}{gap}: all on the same {f'{size} banks' if size > 1 else 'bank'}"
+    return _shared_banks(address, lanes, access.words, noun, gap)
+
+
+def _worst_phase(access: Accesses, kind: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Addresses (n,), lanes (n,) and banks (n, words) of the lanes in the costliest phase of the first row."""
+    address, active, size = access.address[0], access.active[0], int(access.phase_lanes[0])
+    words = address[:, None] // 4 + np.arange(access.words)
+    best, best_cost = np.flatnonzero(active), -1
+    for first in range(0, LANES, size):
+        lanes = np.arange(first, first + size)[active[first : first + size]]
+        if not len(lanes):
+            continue
+        used = words[lanes].ravel() if kind in ATOMIC_KINDS else np.unique(words[lanes])
+        cost = int(np.bincount(used % BANKS).max())
+        if cost > best_cost:
+            best, best_cost, busiest = lanes, cost, int(np.bincount(used % BANKS).argmax())
+    if kind in ATOMIC_KINDS:
+        best = best[(words[best] % BANKS == busiest).any(axis=1)]
+    return address[best], best, words[best] % BANKS
+
+
+def _shared_banks(address: np.ndarray, lanes: np.ndarray, words: int, noun: str, gap: str) -> str:
+    """Name the groups of lanes that meet: a lane's group is how many words are in its bank before its own."""
+    queues: dict[int, list[int]] = {}
+    groups: dict[int, list[int]] = {}
+    for lane, start in zip(lanes.tolist(), (address // 4).tolist()):
+        depth = 0
+        for word in range(start, start + words):
+            queue = queues.setdefault(word % BANKS, [])
+            if word not in queue:
+                queue.append(word)
+            depth = max(depth, queue.index(word))
+        groups.setdefault(depth, []).append(lane)
+    ways = max(len(queue) for queue in queues.values())
+    crowded = [bank for bank, queue in queues.items() if len(queue) == ways]
+    count = f"{len(crowded)} banks" if len(crowded) > 1 else f"bank {crowded[0]}"
+    if len(groups) == 2 and all(len(_spans(group)) <= 2 for group in groups.values()):
+        first, second = (_names(groups[depth]) for depth in (0, 1))
+        return f"{noun} {first} and {second}{gap} share {count}"
+    return f"{len(lanes)} {noun}{gap}: {ways} different words in {'each of ' if len(crowded) > 1 else ''}{count}"
+
+
+def _spans(lanes: list[int]) -> list[tuple[int, int]]:
+    spans = []
+    for _, run in groupby(enumerate(lanes), lambda pair: pair[1] - pair[0]):
+        members = [lane for _, lane in run]
+        spans.append((members[0], members[-1]))
+    return spans
+
+
+def _names(lanes: list[int]) -> str:
+    return ", ".join(f"{a}" if a == b else f"{a}-{b}" for a, b in _spans(lanes))
+
+
+def fixes(
+    addresses, width: int = 16, kind: str = "ld", mask=None, matrices: int | None = None, pitch: int | None = None
+) -> list[Fix]:
+    """Row pitches and swizzles that lower the wavefronts, best first, then pitch and swizzle together.
+
+    addresses: (32,) or (n, 32), all the executions of one instruction; wavefronts are their sum. `pitch` is the row
+    pitch in bytes as it is; where it is None the most usual distance between neighbouring lanes is taken.
+    Atomics on one word have no such fix and give an empty list.
+    """
+    access = prepare(addresses, width, kind, mask, matrices)
+    before = int(np.sum(analyze(access.address, width, kind, mask, matrices).wavefronts))
+    size = 16 if kind in MATRIX_KINDS else width
+    pitch = pitch or _usual_step(access, size)
+
+    def cost(changed: np.ndarray) -> int:
+        return int(np.sum(analyze(changed, width, kind, mask, matrices).wavefronts))
+
+    base = int(access.address[access.active].min()) if access.active.any() else 0
+    tried: list[Fix] = []
+    padded: dict[int, np.ndarray] = {}
+    if pitch:
+        offset = np.where(access.active, access.address - base, 0)
+        for extra in _paddings(size):
+            padded[pitch + extra] = base + offset // pitch * (pitch + extra) + offset % pitch
+            tried.append(Fix(f"row pitch {pitch + extra} B", cost(padded[pitch + extra]), pitch=pitch + extra))
+    if kind not in ATOMIC_KINDS:
+        for mode in SWIZZLE_BITS:
+            if mode != "none":
+                tried.append(Fix(f"swizzle {mode}", cost(swizzle(access.address, mode)), swizzle=mode))
+    good = sorted((fix for fix in tried if fix.wavefronts < before), key=lambda fix: fix.wavefronts)
+    best = [next((f for f in good if f.swizzle), None), next((f for f in good if f.pitch), None)]
+    if all(best):
+        both = cost(swizzle(padded[best[1].pitch], best[0].swizzle))
+        return [*sorted(best, key=lambda f: f.wavefronts), Fix("both", both, best[1].pitch, best[0].swizzle)]
+    return [fix for fix in best if fix]
+
+
+def _paddings(size: int) -> list[int]:
+    """Bytes to add to a row: one, two or four accesses, or as many banks, so that rows stay aligned."""
+    return [max(4, size) << shift for shift in range(3)]
+
+
+def _usual_step(access: Accesses, size: int) -> int | None:
+    """The most usual distance, beyond one access, between addresses of neighbouring active lanes."""
+    both = access.active[:, 1:] & access.active[:, :-1]
+    steps = np.diff(access.address, axis=1)[both]
+    steps = steps[steps > size]
+    if not len(steps):
+        return None
+    values, counts = np.unique(steps, return_counts=True)
+    return int(values[counts.argmax()])
