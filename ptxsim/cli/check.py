@@ -1,0 +1,56 @@
+"""`ptxsim check`."""
+
+from __future__ import annotations
+
+import click
+
+from ptxsim.cli.options import TargetName
+from ptxsim.report.formats import FORMATS
+
+
+@click.command("check")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option("--target", type=TargetName(), help="Check for this machine (default: the file's .target).")
+@click.option("--select", metavar="NAMES", help="Report only these findings.")
+@click.option("--ignore", metavar="NAMES", help="Leave these findings out.")
+@click.option("--format", "format", type=click.Choice(FORMATS), default="full", help="How to print.")
+def command(files: tuple[str, ...], target: str | None, select: str | None, ignore: str | None, format: str) -> int:
+    """Parse files and check instructions, operands, target and directives without running anything."""
+    from ptxsim.cli.exits import exit_code
+    from ptxsim.cli.running import read, render_findings
+    from ptxsim.cli.version import version
+    from ptxsim.report.records import check_record, to_json
+    from ptxsim.report.selection import chosen, parse_names
+    from ptxsim.report.style import paint_for
+    from ptxsim.report.summary import tally
+
+    names, ignored = parse_names(select), parse_names(ignore)
+    findings = []
+    for file in files:
+        findings += chosen(check_file(read(file), target), names, ignored)
+    paint = paint_for()
+    if format == "json":
+        click.echo(to_json(check_record(list(files), findings, version())))
+    elif body := render_findings(findings, format, paint):
+        click.echo(body)
+    if format == "full":
+        click.echo(("\n" if findings else "") + f"{len(files)} file{'' if len(files) == 1 else 's'}: {tally(findings)}")
+    return exit_code(findings)
+
+
+def check_file(source, target):
+    """Findings of one text: directives first, then what the parser and the binder say, less what the file expects."""
+    from ptxsim.diagnostic import PtxError
+    from ptxsim.session import check
+    from ptxsim.session.directives import parse_directives
+
+    try:
+        directives = parse_directives(source)
+    except PtxError as error:
+        return error.findings
+    try:
+        findings = check(source, target or directives.target)
+    except PtxError as error:
+        findings = error.findings
+    findings = [finding if finding.source else finding.of(source) for finding in findings]
+    return [finding for finding in findings if not any(wanted.matches(finding) for wanted in directives.findings)]

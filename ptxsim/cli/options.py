@@ -1,0 +1,140 @@
+"""Options that run, banks and profile share, and what they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from ptxsim.report.formats import FORMATS
+
+
+class Dim3(click.ParamType):
+    """X, X,Y or X,Y,Z."""
+
+    name = "X[,Y,Z]"
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        from ptxsim.session.directives import parse_dim3
+
+        try:
+            return parse_dim3(value)
+        except ValueError as error:
+            self.fail(str(error), parameter, context)
+
+
+class Size(click.ParamType):
+    """A count of 0 or more, decimal or hexadecimal."""
+
+    name = "N"
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        from ptxsim.session.directives import parse_size
+
+        try:
+            return value if isinstance(value, int) else parse_size(value)
+        except ValueError as error:
+            self.fail(str(error), parameter, context)
+
+
+class Pair(click.ParamType):
+    """NAME=VALUE."""
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        name, equals, text = value.partition("=")
+        if not (name.strip() and equals and text.strip()):
+            self.fail(f"{value!r} is not {self.name}", parameter, context)
+        return name.strip(), text.strip()
+
+
+class TargetName(click.ParamType):
+    """sm_90a and the like."""
+
+    name = "sm_90a"
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        from ptxsim.session.spelling import did_you_mean
+        from ptxsim.types import TARGETS
+
+        if value not in TARGETS:
+            self.fail(f"{value!r} is no target; {did_you_mean(value, TARGETS)}", parameter, context)
+        return value
+
+
+_LAUNCH = [
+    click.option("--grid", type=Dim3(), help="CTAs in the grid."),
+    click.option("--block", type=Dim3(), help="Threads in a CTA."),
+    click.option("--cluster", type=Dim3(), help="CTAs in a cluster."),
+    click.option("--shared-mem", type=Size(), metavar="BYTES", help="Dynamic shared memory."),
+    click.option(
+        "--arg", "arguments", type=Pair("NAME=VALUE"), multiple=True, help="A=ints(64,16):f16, A=a.npy:bf16, n=64."
+    ),
+    click.option("--out", "outputs", type=Pair("NAME=FILE"), multiple=True, help="Write an argument after the run."),
+    click.option("--target", type=TargetName(), help="The machine that runs it (default: the file's)."),
+    click.option("--engine", type=click.Choice(["compiled", "interpreter"]), help="How to run it."),
+    click.option("--seed", type=Size(), help="Chooses data and the order of warps."),
+    click.option("--schedules", type=Size(), default=1, help="Run with N seeds, one after another."),
+    click.option("--jobs", type=Size(), help="Threads for independent CTAs."),
+    click.option("--max-steps", type=Size(), help="Stop after N warp instructions."),
+]
+_OUTPUT = [
+    click.option("--checks", type=click.Choice(["all", "memory", "none"]), default="all", help="What to watch for."),
+    click.option("--select", metavar="NAMES", help="Report only these findings."),
+    click.option("--ignore", metavar="NAMES", help="Leave these findings out."),
+    click.option("--fail-on", metavar="EXPR", help="Exit 1 if this holds: 'banks.worst > 1'."),
+    click.option("--against", metavar="OLD.json", help="Compare with an earlier --format json."),
+    click.option("--print", "prints", metavar="LINE:OPERAND", multiple=True, help="Show an operand as a matrix."),
+    click.option("--format", "format", type=click.Choice(FORMATS), default="full", help="How to print."),
+    click.option("--report", metavar="OUT.html", help="Write one offline page."),
+    click.option("--trace", metavar="OUT.pftrace", help="Write a Perfetto trace."),
+]
+
+
+@dataclass(slots=True)
+class Request:
+    """Everything said on the command line of run, banks or profile."""
+
+    file: str
+    entry: str | None
+    grid: tuple[int, int, int] | None
+    block: tuple[int, int, int] | None
+    cluster: tuple[int, int, int] | None
+    shared_mem: int | None
+    arguments: tuple[tuple[str, str], ...]
+    outputs: tuple[tuple[str, str], ...]
+    target: str | None
+    engine: str | None
+    seed: int | None
+    schedules: int
+    jobs: int | None
+    max_steps: int | None
+    checks: str
+    select: str | None
+    ignore: str | None
+    fail_on: str | None
+    against: str | None
+    prints: tuple[str, ...]
+    format: str
+    report: str | None
+    trace: str | None
+
+
+def launches(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command FILE, ENTRY and the shared options; it receives them as one `request`, and its own by name."""
+
+    def call(**given: Any) -> Any:
+        names = Request.__dataclass_fields__
+        request = Request(**{name: given.pop(name) for name in names})
+        return function(request, **given)
+
+    call.__doc__ = function.__doc__
+    call.__name__ = function.__name__
+    call.__click_params__ = getattr(function, "__click_params__", [])  # type: ignore[attr-defined]
+    for option in reversed([click.argument("file"), click.argument("entry", required=False), *_LAUNCH, *_OUTPUT]):
+        call = option(call)
+    return call

@@ -1,0 +1,140 @@
+"""What run, banks and profile do alike: run a file, print in the format asked for, and settle the exit code."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import click
+
+from ptxsim.cli.exits import CLEAN, FINDINGS, NOT_MODELED, exit_code
+from ptxsim.cli.options import Request
+from ptxsim.cli.version import version
+from ptxsim.diagnostic import Finding, PtxError
+from ptxsim.report import formats, records, text
+from ptxsim.report.selection import chosen, fails_on, parse_names
+from ptxsim.report.style import Paint, paint_for
+from ptxsim.report.summary import summary
+from ptxsim.session.files import FileRun, Options, metrics, run_file
+from ptxsim.session.spelling import did_you_mean
+from ptxsim.source import Source
+
+
+def read(file: str) -> Source:
+    """A file's text, or standard input for `-`. Raises OSError."""
+    if file == "-":
+        return Source(sys.stdin.buffer.read().decode("utf-8", errors="replace"), "<stdin>")
+    return Source.from_file(file)
+
+
+def execute(request: Request, *, banks: bool = False, profile: bool = False) -> FileRun:
+    """Run the file; findings that are not wanted are left out, results are written to files. Raises PtxError and OSError."""
+    select, ignore = parse_names(request.select), parse_names(request.ignore)
+    _refuse_unmodeled(request)
+    from ptxsim.report.progress import Progress
+
+    with Progress() as progress:
+        result = run_file(read(request.file), request.entry, _options(request, banks, profile, progress))
+    result.findings = chosen(result.findings, select, ignore)
+    return result
+
+
+def _options(request: Request, banks: bool, profile: bool, progress: Callable[..., None] | None) -> Options:
+    return Options(
+        grid=request.grid,
+        block=request.block,
+        cluster=request.cluster,
+        shared_mem=request.shared_mem,
+        arguments=dict(request.arguments),
+        target=request.target,
+        engine=request.engine,
+        seed=request.seed,
+        schedules=request.schedules,
+        jobs=request.jobs,
+        checks=request.checks,
+        banks=banks or "banks" in (request.fail_on or "") or request.report is not None,
+        profile=profile or "cycles" in (request.fail_on or ""),
+        max_steps=request.max_steps,
+        progress=progress,
+    )
+
+
+def _refuse_unmodeled(request: Request) -> None:
+    for option, wanted in (("--trace", request.trace), ("--print", request.prints)):
+        if wanted:
+            raise PtxError(Finding("not-modeled", f"{option} is not there yet"))
+
+
+def finish(result: FileRun, request: Request, more: Callable[[FileRun, Paint], str] | None = None) -> int:
+    """Print the result, write what was asked for, and return the exit code. `more` adds text to the full format."""
+    paint = paint_for()
+    body = render(result, request.format, paint, more)
+    if body:
+        click.echo(body)
+    _write_outputs(result, request.outputs)
+    if request.report:
+        _write_report(result, request.report)
+    code = exit_code(result.findings)
+    if request.against:
+        code = max(code, _compare(result, request))
+    if request.fail_on and result.run is not None and (reason := fails_on(request.fail_on, metrics(result.run))):
+        click.echo(reason, err=True)
+        code = max(code, FINDINGS)
+    return code
+
+
+def render(result: FileRun, format: str, paint: Paint, more: Callable[[FileRun, Paint], str] | None = None) -> str:
+    """A result in one of FORMATS."""
+    if format == "full":
+        parts = [text.render_all(result.findings, paint), more(result, paint) if more else "", summary(result, paint)]
+        return "\n\n".join(part for part in parts if part)
+    if format == "json":
+        return records.to_json(records.run_record(result, version()))
+    return render_findings(result.findings, format, paint, result.run.entry if result.run else None)
+
+
+def render_findings(findings: Sequence[Finding], format: str, paint: Paint, entry: str | None = None) -> str:
+    """Findings alone in one of FORMATS but json."""
+    if format == "concise":
+        return text.render_concise(findings, paint)
+    if format == "github":
+        return formats.to_github(findings)
+    if format == "sarif":
+        return formats.to_sarif(findings, version())
+    if format == "sanitizer":
+        return formats.to_sanitizer(findings, version(), entry)
+    return text.render_all(findings, paint)
+
+
+def _write_outputs(result: FileRun, outputs: Sequence[tuple[str, str]]) -> None:
+    from ptxsim.session.arrays import bad, save
+
+    for name, file in outputs:
+        if result.run is None:
+            return
+        if name not in result.values or not hasattr(result.values[name], "dtype"):
+            arrays = [known for known, value in result.values.items() if hasattr(value, "dtype")]
+            raise bad(f"--out: no array argument is called {name!r}", did_you_mean(name, arrays))
+        click.echo(f"wrote {save(Path(file), result.values[name])}", err=True)
+
+
+def _write_report(result: FileRun, file: str) -> None:
+    from ptxsim.report.html import write_page
+
+    write_page(Path(file), result)
+    click.echo(f"wrote {file}", err=True)
+
+
+def _compare(result: FileRun, request: Request) -> int:
+    from ptxsim.report.against import compare, load
+
+    lines, is_worse = compare(load(Path(request.against or "")), records.run_record(result, version()))
+    click.echo("\n".join(lines), err=request.format != "full")
+    return FINDINGS if is_worse else CLEAN
+
+
+def not_modeled(message: str) -> int:
+    """Say that something is not modeled, and the exit code for it."""
+    click.echo(f"not modeled: {message}", err=True)
+    return NOT_MODELED

@@ -1,0 +1,58 @@
+"""What changed since an earlier run: `--against OLD.json`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ptxsim.session.arrays import bad
+
+# Counts that are compared, each better when smaller: (title, path in the document).
+_COUNTS = (
+    ("warp instructions", ("warp_instructions",)),
+    ("cycles", ("cycles",)),
+    ("shared-memory wavefronts", ("banks", "wavefronts")),
+    ("worst bank conflict", ("banks", "worst")),
+)
+
+
+def load(path: Path) -> dict[str, Any]:
+    """The document of an earlier `--format json`. Raises PtxError if it is none."""
+    import msgspec
+
+    try:
+        document = msgspec.json.decode(path.read_bytes())
+    except OSError as error:
+        raise bad(f"--against: cannot read {path}: {error.strerror}") from None
+    except msgspec.DecodeError as error:
+        raise bad(f"--against: {path} is not JSON: {error}", "write it with ptxsim run FILE --format json") from None
+    if not isinstance(document, dict) or not isinstance(document.get("findings"), list):
+        raise bad(f"--against: {path} is not the document of a run", "write it with ptxsim run FILE --format json")
+    return document
+
+
+def compare(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[list[str], bool]:
+    """Lines that say what changed, and whether anything got worse: a larger count or a finding that was not there."""
+    lines: list[str] = []
+    is_worse = False
+    for title, path in _COUNTS:
+        before, after = _pick(old, path), _pick(new, path)
+        if before is None or after is None:
+            continue
+        change = after - before
+        is_worse |= change > 0
+        percent = f" ({100 * change / before:+.1f} %)" if before and change else ""
+        lines.append(f"{title}: {before} -> {after}{percent}" if change else f"{title}: {after}, unchanged")
+    # Lines move between versions of a file, so findings are told apart by name and message alone.
+    known, found = ({(f.get("name"), f.get("message")) for f in document["findings"]} for document in (old, new))
+    lines += [f"new: {name}: {message}" for name, message in sorted(found - known)]
+    lines += [f"gone: {name}: {message}" for name, message in sorted(known - found)]
+    return lines, is_worse or bool(found - known)
+
+
+def _pick(document: Mapping[str, Any], path: tuple[str, ...]) -> Any:
+    value: Any = document
+    for key in path:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value if isinstance(value, int | float) else None

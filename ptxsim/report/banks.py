@@ -1,0 +1,75 @@
+"""The shared-memory table: wavefronts per instruction, why there are more than needed, and what would help."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ptxsim.report.style import WIDTH, Paint, plain
+from ptxsim.report.text import _wrap
+
+if TYPE_CHECKING:
+    from ptxsim.session.files import FileRun
+
+CLEAN = (
+    "0 address conflicts here: every instruction takes the fewest wavefronts its lanes allow. If a profiler shows bank "
+    "conflicts for this kernel, what it shows is not this address pattern."
+)
+
+
+def table(result: FileRun, paint: Paint = plain, width: int = WIDTH) -> str:
+    """The table of a run; empty where the file did not run."""
+    if result.run is None or result.run.banks is None:
+        return ""
+    banks = result.run.banks
+    if not banks.rows:
+        return "no instruction touched shared memory"
+    heads = ("line", "instruction", "runs", "wavefronts", "ideal", "worst", "why")
+    cells = [_cells(row) for row in banks.rows]
+    totals = ("total", "", "", str(banks.wavefronts), str(banks.ideal), "", "")
+    widths = [max(len(line[column]) for line in [heads, totals, *cells]) for column in range(6)]
+    widths[1] = min(widths[1], 44)
+    lines = [paint("strong", _line(heads, widths, width))]
+    for row, line in zip(banks.rows, cells):
+        text = _line(line, widths, width)
+        lines.append(paint("warning", text) if row.worst > 1 else text)
+    lines.append(_line(totals, widths, width))
+    return "\n".join([*lines, "", *_advice(banks, width)])
+
+
+def _cells(row: Any) -> tuple[str, ...]:
+    return (
+        str(row.line),
+        str(row.instruction),
+        str(row.runs),
+        str(row.wavefronts),
+        str(row.ideal),
+        f"{row.worst}-way",
+        row.why or "",
+    )
+
+
+def _line(cells: tuple[str, ...], widths: list[int], width: int) -> str:
+    """One row; the reason continues below itself where it does not fit."""
+    name = cells[1] if len(cells[1]) <= widths[1] else cells[1][: widths[1] - 3] + "..."
+    numbers = "  ".join(f"{cell:>{size}}" for cell, size in zip(cells[2:6], widths[2:6]))
+    start = f" {cells[0]:>{widths[0]}}  {name:<{widths[1]}}  {numbers}  "
+    parts = _wrap(cells[6], max(24, width - len(start)), "")
+    return "\n".join([f"{start}{parts[0]}".rstrip(), *(" " * len(start) + part for part in parts[1:])])
+
+
+def _advice(banks: Any, width: int) -> list[str]:
+    """One sentence: the instruction that costs most beyond its ideal, and what was tried on it."""
+    if banks.wavefronts <= banks.ideal:
+        return _wrap(CLEAN, width, " ")
+    worst = max(banks.rows, key=lambda row: row.wavefronts - row.ideal)
+    share = 100 * (worst.wavefronts - worst.ideal) / (banks.wavefronts - banks.ideal)
+    fixes = "; ".join(f"{name} -> {count}" for name, count in fix_pairs(worst))
+    text = f"help: line {worst.line} causes {share:.0f} % of the {banks.wavefronts - banks.ideal} wavefronts too many"
+    if fixes:
+        text += f"; wavefronts of line {worst.line} with {fixes}"
+    return _wrap(text, width, " ")
+
+
+def fix_pairs(row: Any) -> list[tuple[str, int]]:
+    """(what was tried, wavefronts then) of a row."""
+    return [(str(name), int(count)) for name, count in dict(row.fixes or {}).items()]

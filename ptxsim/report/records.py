@@ -1,0 +1,94 @@
+"""Results as plain records for JSON: what `--format json` prints, with the profiler's names for the counts it shares."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from ptxsim.diagnostic import Finding
+
+if TYPE_CHECKING:
+    from ptxsim.session import Run
+    from ptxsim.session.files import FileRun
+
+# Nsight Compute's names; `op` is ld, st or atom.
+_WAVEFRONTS = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{op}.sum"
+_CONFLICTS = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{op}.sum"
+_OPERATIONS = {"ld": "ld", "ldu": "ld", "ldmatrix": "ld", "wmma.load": "ld", "st": "st", "stmatrix": "st", "wmma.store": "st",
+               "atom": "atom", "red": "atom"}  # fmt: skip
+
+TOP_LEVEL = (
+    "version", "file", "entry", "target", "engine", "seed", "findings", "banks", "cycles", "warp_instructions", "outputs", "fidelity",
+)  # fmt: skip
+
+
+def finding_record(finding: Finding) -> dict[str, Any]:
+    """A finding's fields; the source text is left out."""
+    return {
+        "name": finding.name,
+        "code": finding.code,
+        "level": finding.level,
+        "message": finding.message,
+        "file": finding.file,
+        "line": finding.line,
+        "column": finding.column,
+        "length": finding.length,
+        "cta": list(finding.cta) if finding.cta is not None else None,
+        "warp": finding.warp,
+        "lane": finding.lane,
+        "count": finding.count,
+        "help": finding.help,
+        "notes": list(finding.notes),
+        "labels": [asdict(label) for label in finding.labels],
+    }
+
+
+def run_record(result: FileRun, version: str) -> dict[str, Any]:
+    """The document of `run`, `banks` and `profile`. Keys without a value are null, also where the file never ran."""
+    record: dict[str, Any] = dict.fromkeys(TOP_LEVEL) | {"version": version, "file": result.source.name}
+    if result.run is not None:
+        record |= result.run.to_dict()
+        if result.run.banks is not None and isinstance(record["banks"], dict):
+            record["banks"] = record["banks"] | {"metrics": profiler_metrics(result.run)}
+    record["findings"] = [finding_record(finding) for finding in result.findings]
+    record["expected"] = [finding_record(finding) for finding in result.expected]
+    return record
+
+
+def check_record(files: list[str], findings: list[Finding], version: str) -> dict[str, Any]:
+    """The document of `check`."""
+    return {"version": version, "files": files, "findings": [finding_record(finding) for finding in findings]}
+
+
+def profiler_metrics(run: Run) -> dict[str, int]:
+    """Shared-memory counts of a run under the names that Nsight Compute gives them."""
+    counts: dict[str, int] = {}
+    for row in run.banks.rows:
+        operation = operation_of(row.instruction)
+        for key, value in ((_WAVEFRONTS, row.wavefronts), (_CONFLICTS, row.wavefronts - row.ideal)):
+            name = key.format(op=operation)
+            counts[name] = counts.get(name, 0) + int(value)
+    return counts
+
+
+def operation_of(instruction: str) -> str:
+    """ld, st or atom: how the profiler files a shared-memory instruction."""
+    words = instruction.split(".")
+    return _OPERATIONS.get(".".join(words[:2])) or _OPERATIONS.get(words[0], "ld")
+
+
+def to_json(record: Any) -> str:
+    """A record as indented JSON."""
+    import msgspec
+
+    return msgspec.json.format(msgspec.json.encode(record, enc_hook=_plain), indent=2).decode()
+
+
+def _plain(value: Any) -> Any:
+    """numpy values as lists and numbers; narrow floats as the numbers they stand for."""
+    if hasattr(value, "tolist"):
+        listed = value.tolist()
+        return listed if not hasattr(listed, "dtype") else float(listed)
+    if hasattr(value, "__float__"):
+        return float(value)
+    return str(value)

@@ -1,0 +1,60 @@
+"""The last lines of a run: what ran, what was found, and how far the numbers can be trusted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from ptxsim.diagnostic import Finding
+from ptxsim.report.style import WIDTH, Paint, plain
+from ptxsim.report.text import _wrap
+
+if TYPE_CHECKING:
+    from ptxsim.session.files import FileRun
+
+
+def summary(result: FileRun, paint: Paint = plain, width: int = WIDTH) -> str:
+    """Two or three lines; empty where the file did not run."""
+    run = result.run
+    verdict = tally(result.findings)
+    if run is None:
+        return paint("error", f"{result.source.name}: {verdict}; nothing ran")
+    facts = [f"{run.warp_instructions:,} warp instructions".replace(",", " ")]
+    if run.cycles is not None:
+        facts.append(f"{run.cycles} cycles")
+    if run.banks is not None and run.banks.rows:
+        facts.append(f"{run.banks.wavefronts} shared-memory wavefronts (ideal {run.banks.ideal})")
+    if result.checked:
+        failed = sum(finding.name == "expectation-failed" and finding.level == "error" for finding in result.findings)
+        facts.append(f"{result.checked - failed} of {result.checked} expectations met")
+    head = paint("pass" if result.passed else "error", verdict)
+    lines = [f"{run.entry} on {run.target}: {head}; {'; '.join(facts)}"]
+    if run.fidelity:
+        lines.append(fidelity(run.fidelity, width))
+    return "\n".join(lines)
+
+
+def tally(findings: Sequence[Finding]) -> str:
+    """`2 errors, 1 note`, or `no findings`."""
+    counts = Counter(str(finding.level) for finding in findings)
+    parts = [
+        f"{counts[level]} {level}{'' if counts[level] == 1 else 's'}"
+        for level in ("error", "warning", "note")
+        if counts[level]
+    ]
+    return ", ".join(parts) or "no findings"
+
+
+def fidelity(kinds: Mapping[str, str], width: int = WIDTH) -> str:
+    """Which instructions are judged bit for bit, which are modeled, which are only bounded."""
+    groups: dict[str, list[str]] = {"exact": [], "modeled": [], "bounded": []}
+    for kind, how in kinds.items():
+        groups.setdefault(how, []).append(kind)
+    parts = []
+    if groups["exact"]:
+        count = len(groups["exact"])
+        parts.append(f"{count} kind{'' if count == 1 else 's'} of instruction exact")
+    parts += [f"{how}: {', '.join(sorted(groups[how]))}" for how in ("modeled", "bounded") if groups[how]]
+    lines = _wrap(f"fidelity: {'; '.join(parts)}", width, "")
+    return "\n".join([lines[0], *("          " + line for line in lines[1:])])

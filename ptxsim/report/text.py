@@ -1,0 +1,148 @@
+"""Findings as text: an excerpt of the file with what is meant underlined, then notes, help and how often it was seen."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ptxsim.diagnostic import Finding, one_line
+from ptxsim.report.style import WIDTH, Paint, plain, printable
+
+_WORD = re.compile(r"[\w.%$:]+")
+_INDENT = 4
+
+
+def render(finding: Finding, paint: Paint = plain, width: int = WIDTH) -> str:
+    """One finding in full, lines joined by newlines, without a newline at the end."""
+    level = str(finding.level)
+    head = f"{level}[{finding.code}]"
+    lines = [f"{paint(level, head)} {paint('strong', finding.name)}: {paint('strong', printable(finding.message))}"]
+    marks = _marks(finding)
+    numbers = [mark.line for mark in marks]
+    gutter = max([len(str(number)) for number in numbers] + [3])
+    if finding.line:
+        lines.append(f"{' ' * gutter}{paint('gutter', '-->')} {finding.file}:{finding.line}:{finding.column}")
+    if marks:
+        lines.append(paint("gutter", f"{' ' * gutter} |"))
+        lines += _excerpt(finding, marks, gutter, paint, width)
+    for note in finding.notes:
+        lines += _remark("note", note, gutter, paint, width)
+    if finding.help:
+        lines += _remark("help", finding.help, gutter, paint, width)
+    lines += _remark("seen", f"{_seen(finding)}see `ptxsim explain {finding.name}`", gutter, paint, width)
+    return "\n".join(lines)
+
+
+def render_all(findings: Iterable[Finding], paint: Paint = plain, width: int = WIDTH) -> str:
+    """Findings in full, an empty line between two."""
+    return "\n\n".join(render(finding, paint, width) for finding in findings)
+
+
+def render_concise(findings: Iterable[Finding], paint: Paint = plain) -> str:
+    """One line per finding."""
+    return "\n".join(printable(one_line(finding)) for finding in findings)
+
+
+def where(finding: Finding) -> str:
+    """`CTA (0,0,0) warp 1 lane 5`, as far as it is known."""
+    parts = []
+    if finding.cta is not None:
+        parts.append(f"CTA ({','.join(map(str, finding.cta))})")
+    if finding.warp is not None:
+        parts.append(f"warp {finding.warp}")
+    if finding.lane is not None:
+        parts.append(f"lane {finding.lane}")
+    return " ".join(parts)
+
+
+def _seen(finding: Finding) -> str:
+    place = where(finding)
+    if finding.count > 1:
+        return f"{finding.count} times{f', first in {place}' if place else ''}; "
+    return f"{place}; " if place else ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    line: int
+    column: int
+    length: int
+    text: str
+    is_primary: bool
+
+
+def _marks(finding: Finding) -> list[_Mark]:
+    """The places to show, in the order of the file; none where the text is not at hand."""
+    if finding.source is None or not finding.line:
+        return []
+    marks = [_Mark(finding.line, finding.column, finding.length, "", True)]
+    marks += [
+        _Mark(label.line, label.column, label.length, label.text, False) for label in finding.labels if label.line
+    ]
+    return sorted(marks, key=lambda mark: (mark.line, not mark.is_primary, mark.column))
+
+
+def _excerpt(finding: Finding, marks: list[_Mark], gutter: int, paint: Paint, width: int) -> list[str]:
+    assert finding.source is not None
+    lines: list[str] = []
+    shown = 0
+    room = width - gutter - 3
+    for mark in marks:
+        text = finding.source.line(mark.line)
+        start, length = _place(text, mark)
+        text, column = _window(printable(text), len(printable(text[:start])), room)
+        if mark.line != shown:
+            lines.append(f"{paint('gutter', f'{mark.line:>{gutter}} |')} {text}".rstrip())
+            shown = mark.line
+        length = max(1, min(length, room - column))
+        rule = paint(str(finding.level) if mark.is_primary else "note", ("^" if mark.is_primary else "-") * length)
+        under = f"{paint('gutter', ' ' * gutter + ' |')} {' ' * column}{rule}"
+        if mark.text and column + length + 1 + len(mark.text) <= room:
+            lines.append(f"{under} {mark.text}")
+        elif mark.text:
+            lines.append(under)
+            lines += [f"{paint('gutter', ' ' * gutter + ' |')} {part}" for part in _wrap(mark.text, room - 4, "    ")]
+        else:
+            lines.append(under)
+    return lines
+
+
+def _place(text: str, mark: _Mark) -> tuple[int, int]:
+    """Offset and length to underline: the whole word where only its start is known."""
+    start = min(max(0, mark.column - 1), len(text))
+    if mark.column == 1 and mark.length == 1:
+        start = len(text) - len(text.lstrip())
+    if mark.length > 1:
+        return start, mark.length
+    word = _WORD.match(text, start)
+    return start, len(word[0]) if word else 1
+
+
+def _window(text: str, column: int, room: int) -> tuple[str, int]:
+    """The part of a long line around a column, and the column within it."""
+    if len(text) <= room:
+        return text, column
+    if column <= room - 24:
+        return text[: room - 3] + "...", column
+    first = min(column - 20, len(text) - room + 3)
+    return "..." + text[first : first + room - 6] + "...", column - first + 3
+
+
+def _remark(kind: str, text: str, gutter: int, paint: Paint, width: int) -> list[str]:
+    style = kind if kind in ("help", "note") else "faint"
+    opening = f"{' ' * gutter} {paint('gutter', '=')} {paint(style, kind)}: "
+    indent = " " * (gutter + 3 + len(kind) + 2)
+    parts = _wrap(printable(text), width - len(indent), "")
+    return [opening + parts[0], *(indent + part for part in parts[1:])]
+
+
+def _wrap(text: str, width: int, indent: str) -> list[str]:
+    """Words in lines of `width`; code in a remark keeps its spaces, and a long word stays whole."""
+    lines = [""]
+    for word in text.split(" "):
+        if lines[-1] and len(lines[-1]) + 1 + len(word) > width:
+            lines.append(word)
+        else:
+            lines[-1] = f"{lines[-1]} {word}" if lines[-1] else word
+    return [indent + line for line in lines]
