@@ -45,6 +45,8 @@ class Warp:
         self.turns = 0
         self.local: np.ndarray | None = None  # uint8 (LANES, bytes), made when first used
         self.extra: dict[str, object] = {}  # state of asynchronous units, by unit
+        self.in_flight: dict[int, int] = {}  # register slots the tensor core owns, and the line that gave them away
+        self.stack = np.zeros(LANES, np.uint64)  # base of the current local frame
         linear = index * LANES + np.arange(LANES, dtype=np.uint32)
         x, y, _ = cta.block_shape
         self.tid = (linear % x, linear // x % y, linear // (x * y))

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ptxsim import lanes
+from ptxsim.diagnostic import Finding
 from ptxsim.machine.event import Event, Space
 from ptxsim.machine.fault import Converge, Fault, first_lane
 from ptxsim.machine.memory import (
     ARENA,
     LOCAL_WINDOW,
     RANK_SHIFT,
-    SHARED_RESERVED,
     SHARED_WINDOW,
     WINDOW_SIZE,
     check_alignment,
@@ -50,6 +50,9 @@ class Port:
         self.machine, self.warp, self.cta = machine, warp, warp.cta
         self.mask = warp.live
         self.site = 0
+        self.line, self.column, self.length = 0, 1, 1
+        self.sources: tuple[int, ...] = ()  # register slots of the instruction, in operand order
+        self.destinations: tuple[int, ...] = ()
 
     # ---- memory ----
 
@@ -243,17 +246,20 @@ class Port:
 
     def report(self, name: str, message: str, lane: int | None = None, help: str | None = None, level=None) -> None:
         """Add a finding at this instruction and go on."""
-        self.machine.report(self, name, message, lane, help, level)
+        self.machine.add_finding(self.finding(name, message, lane, help, level))
+
+    def finding(self, name: str, message: str, lane: int | None, help: str | None, level=None) -> Finding:
+        """A finding with this instruction's place, CTA and warp."""
+        return Finding(
+            name, message, self.line, self.column, self.length, level, help=help,
+            cta=self.cta.index, warp=self.warp.index, lane=lane,
+        )  # fmt: skip
 
     def emit(self, event: Event, space: int = 0, width: int = 0, flags: int = 0, mask=None, addresses=None) -> None:
         stream = self.machine.stream
         if stream is not None:
             word = mask_word(self.mask if mask is None else mask)
             stream.emit(self.site, self.cta.linear, self.warp.index, event, space, width, flags, word, addresses)
-
-    @property
-    def shared_start(self) -> int:
-        return SHARED_RESERVED
 
 
 def mask_word(mask: np.ndarray) -> int:

@@ -1,0 +1,1 @@
+"""Runs kernels: programs decoded from bound statements, and the engines that execute them."""

@@ -1,0 +1,98 @@
+"""Reading and writing operands of a warp: register slots to typed lane values and back. Used by both engines."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ptxsim import lanes
+from ptxsim.engine.operand import Address, Constant, Literal, Operand, Register, Special, StackAddress, Vector
+from ptxsim.machine.cta import Warp
+from ptxsim.machine.special import value as special_value
+from ptxsim.machine.state import Machine
+from ptxsim.types import ScalarType
+
+_U64 = np.uint64
+
+
+def zero(t: ScalarType):
+    """What a fresh register of a type holds."""
+    if t.bits == 128:
+        return [np.zeros(lanes.LANES, _U64), np.zeros(lanes.LANES, _U64)]
+    return np.zeros(lanes.LANES, bool if t.kind == "predicate" else f"u{t.bytes}")
+
+
+def read(operand: Operand | None, warp: Warp, machine: Machine):
+    """The lane value (or list, or Python value) an effect gets for an operand."""
+    match operand:
+        case Register():
+            return read_register(operand, warp)
+        case Constant():
+            return operand.lanes
+        case Address():
+            return read_address(operand, warp)
+        case None:
+            return None
+        case Vector():
+            return [read(element, warp, machine) for element in operand.elements]
+        case Special():
+            found = special_value(operand.name, warp, machine)
+            word = lanes.dtype(operand.type)
+            return found if found.dtype == word else found.astype(word)
+        case StackAddress():
+            return (warp.stack + _U64(operand.offset)).astype(lanes.dtype(operand.type))
+        case Literal():
+            return operand.value
+    raise AssertionError(operand)
+
+
+def read_register(operand: Register, warp: Warp):
+    """A register as its operand type: wider registers give their low bits."""
+    raw = warp.registers[operand.slot]
+    t = operand.type
+    if isinstance(raw, list):
+        return raw
+    dtype = lanes.dtype(t)
+    if raw.dtype.itemsize != dtype.itemsize:
+        raw = raw.astype(f"u{dtype.itemsize}")
+    if dtype != raw.dtype:
+        raw = raw.view(dtype)
+    return ~raw if operand.negated else raw
+
+
+def read_address(operand: Address, warp: Warp):
+    """The effective address, as uint64 lanes; 32-bit registers are zero-extended before the offset is added."""
+    base = operand.base
+    if base is None:
+        return np.full(lanes.LANES, operand.offset & (2**64 - 1), _U64)
+    if isinstance(base, StackAddress):
+        address = warp.stack + _U64(base.offset)
+    else:
+        address = warp.registers[base.slot]
+        if address.dtype != _U64:
+            offset = np.uint32(operand.offset & 0xFFFFFFFF)
+            return (address + offset).astype(_U64) if operand.offset else address.astype(_U64)
+    return address + _U64(operand.offset & (2**64 - 1)) if operand.offset else address
+
+
+def write(operand: Operand | None, value, warp: Warp, mask: np.ndarray, full: bool) -> None:
+    """Put an effect's result into the destination for the lanes of `mask`; wider registers are extended."""
+    if operand is None:
+        return
+    if isinstance(operand, Vector):
+        for element, part in zip(operand.elements, value):
+            write(element, part, warp, mask, full)
+        return
+    if operand.sink:
+        return
+    slot, declared = operand.slot, operand.declared
+    if declared.bits == 128:
+        old = warp.registers[slot]
+        warp.registers[slot] = [np.where(mask, new, was) for new, was in zip(value, old)]
+        return
+    if declared.kind != "predicate":
+        size = declared.bytes
+        if value.dtype.itemsize != size:
+            # Signed values extend their sign, all others zeros.
+            value = value.astype(f"i{size}") if value.dtype.kind == "i" else value.view(f"u{value.dtype.itemsize}")
+        value = value.astype(f"u{size}") if value.dtype.itemsize != size else value.view(f"u{size}")
+    warp.registers[slot] = value if full else np.where(mask, value, warp.registers[slot])

@@ -1,0 +1,359 @@
+"""Branches, calls, returns; splitting and merging of warps; what .aligned asks for."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ptxsim.engine.access import read
+from ptxsim.engine.program import FunctionCode, Op, Passed, Program
+from ptxsim.machine.cta import Frame, Split, Warp
+from ptxsim.machine.event import Event
+from ptxsim.machine.fault import Converge, Fault, Wait, first_lane
+from ptxsim.machine.printf import format_vprintf
+from ptxsim.machine.state import Machine
+
+
+def execute(op: Op, warp: Warp, split: Split, mask: np.ndarray, program: Program, machine: Machine) -> None:
+    """Carry out a control operation for the lanes of `mask`; the split's other lanes fall through."""
+    match op.control:
+        case "bra":
+            go(warp, split, mask, op.targets[0])
+        case "brx.idx":
+            branch_table(op, warp, split, mask, machine)
+        case "exit":
+            leave(warp, split, mask, machine, op.site)
+        case "ret":
+            give_back(op, warp, split, mask, program, machine)
+        case "call":
+            call(op, warp, split, mask, program, machine)
+        case other:
+            raise AssertionError(other)
+
+
+def fall_through(warp: Warp, split: Split) -> None:
+    split.block, split.op = split.block + 1, 0
+    merge(warp, split)
+
+
+def go(warp: Warp, split: Split, mask: np.ndarray, block: int, frames: tuple | None = None) -> None:
+    """Move the lanes of `mask` to a block; the rest of the split goes on behind the branch."""
+    frames = split.frames if frames is None else frames
+    rest = split.mask & ~mask
+    if not rest.any():
+        split.block, split.op, split.frames = block, 0, frames
+        merge(warp, split)
+        return
+    if mask.any():
+        moved = Split(block, split.mask & mask, frames=frames, steps=split.steps)
+        warp.splits.append(moved)
+        split.mask = rest
+        merge(warp, moved)
+    fall_through(warp, split)
+
+
+def merge(warp: Warp, split: Split) -> None:
+    """Join splits that stand at the same block of the same call."""
+    if len(warp.splits) == 1:
+        return
+    for other in warp.splits:
+        if (
+            other is not split
+            and other.block == split.block
+            and other.op == split.op
+            and other.wait is None
+            and split.wait is None
+            and other.frames == split.frames
+        ):
+            split.mask = split.mask | other.mask
+            split.steps = min(split.steps, other.steps)
+            warp.splits.remove(other)
+            return
+
+
+def branch_table(op: Op, warp: Warp, split: Split, mask: np.ndarray, machine: Machine) -> None:
+    index = read(op.sources[0], warp, machine).astype(np.int64)
+    bad = mask & (index >= len(op.targets))
+    if bad.any():
+        lane = first_lane(bad)
+        raise Fault("out-of-bounds", f"branch index {int(index[lane])}; the table has {len(op.targets)} targets", lane)
+    wanted = np.unique(index[mask])
+    for number in wanted[:-1]:
+        part = mask & (index == number)
+        moved = Split(op.targets[number], part, frames=split.frames, steps=split.steps)
+        warp.splits.append(moved)
+        split.mask = split.mask & ~part
+        merge(warp, moved)
+    if len(wanted):
+        go(warp, split, mask & (index == wanted[-1]), op.targets[wanted[-1]])
+    else:
+        fall_through(warp, split)
+
+
+def leave(warp: Warp, split: Split, mask: np.ndarray, machine: Machine, site: int) -> None:
+    """Lanes exit the kernel."""
+    rest = split.mask & ~mask
+    warp.exit(mask)
+    if machine.stream is not None:
+        machine.stream.emit(site, warp.cta.linear, warp.index, Event.EXIT, mask=int(np.packbits(mask, bitorder="little").view("<u4")[0]))
+    if rest.any():
+        split.mask = rest
+        fall_through(warp, split)
+    else:
+        warp.splits.remove(split)
+
+
+# ---- calls ----
+
+
+def call(op: Op, warp: Warp, split: Split, mask: np.ndarray, program: Program, machine: Machine) -> None:
+    """Direct and indirect calls. Arguments are copied into the callee's formals lane by lane."""
+    site = op.call
+    if not mask.any():
+        fall_through(warp, split)
+        return
+    if site.name is not None:
+        targets = [(site.name, mask)]
+    else:
+        address = read(site.address, warp, machine)
+        targets = [(int(a), mask & (address == a)) for a in np.unique(address[mask])]
+    caller = caller_of(op, program)
+    for target, lanes in targets[:-1]:
+        part = Split(split.block, lanes, split.op, frames=split.frames, steps=split.steps)
+        warp.splits.append(part)
+        split.mask = split.mask & ~lanes
+        enter(op, warp, part, lanes, find(target, op, program, lanes), caller, program, machine)
+    target, lanes = targets[-1]
+    rest = split.mask & ~lanes
+    if rest.any():
+        part = Split(split.block, lanes, split.op, frames=split.frames, steps=split.steps)
+        warp.splits.append(part)
+        split.mask = rest
+        enter(op, warp, part, lanes, find(target, op, program, lanes), caller, program, machine)
+        fall_through(warp, split)
+    else:
+        enter(op, warp, split, lanes, find(target, op, program, lanes), caller, program, machine)
+
+
+def find(target: str | int, op: Op, program: Program, lanes: np.ndarray) -> FunctionCode | str:
+    if isinstance(target, str):
+        return program.functions.get(target, target)
+    for name, address in program.function_addresses.items():
+        if address == target:
+            return program.functions.get(name, name)
+    raise Fault("out-of-bounds", f"call to {target:#x}, where no function is", first_lane(lanes))
+
+
+def caller_of(op: Op, program: Program) -> FunctionCode:
+    """The function whose code an operation belongs to."""
+    block = next(i for i, b in enumerate(program.blocks) if op in b) if op.call.caller is None else None
+    if block is not None:
+        found = max((f for f in program.functions.values() if f.entry <= block), key=lambda f: f.entry)
+        op.call.caller = found
+    return op.call.caller
+
+
+def enter(op, warp: Warp, split: Split, lanes, callee, caller: FunctionCode, program: Program, machine: Machine) -> None:
+    if isinstance(callee, str):
+        builtin(callee, op, warp, lanes, machine)
+        split.block, split.op = split.block + 1, 0
+        merge(warp, split)
+        return
+    site = op.call
+    arguments = [fetch(passed, warp, machine) for passed in site.arguments]
+    # Registers are static per function: a recursive call saves the ones of the activation below.
+    saved = {slot: warp.registers[slot] for slot in callee.slots}
+    frame = Frame(split.block + 1, [saved, lanes, callee, caller, site], callee.name)
+    warp.stack = np.where(lanes, warp.stack + np.uint64(caller.frame), warp.stack)
+    over = lanes & (warp.stack + np.uint64(callee.frame) > np.uint64(machine.local_bytes))
+    if over.any() or len(split.frames) > 512:
+        raise Fault("stack-overflow", f"{callee.name} is called too deeply for the stack", first_lane(lanes))
+    for formal, value in zip(callee.parameters, arguments):
+        place(formal, value, warp, lanes, machine)
+    split.frames = (*split.frames, frame)
+    split.block, split.op = callee.entry, 0
+    merge(warp, split)
+
+
+def give_back(op: Op, warp: Warp, split: Split, mask: np.ndarray, program: Program, machine: Machine) -> None:
+    """ret: back to the caller, or out of the kernel."""
+    if not split.frames:
+        leave(warp, split, mask, machine, op.site)
+        return
+    if not mask.any():
+        fall_through(warp, split)
+        return
+    frame = split.frames[-1]
+    saved, _, callee, caller, site = frame.registers
+    values = [fetch(formal, warp, machine) for formal in callee.returns]
+    for slot, old in saved.items():
+        now = warp.registers[slot]
+        if isinstance(now, list):
+            warp.registers[slot] = [np.where(mask, o, n) for o, n in zip(old, now)]
+        else:
+            warp.registers[slot] = np.where(mask, old, now)
+    warp.stack = np.where(mask, warp.stack - np.uint64(caller.frame), warp.stack)
+    for passed, value in zip(site.returns, values):
+        place(passed, value, warp, mask, machine)
+    go(warp, split, mask, frame.return_block, split.frames[:-1])
+
+
+def fetch(passed: Passed, warp: Warp, machine: Machine) -> np.ndarray:
+    """An argument as bytes: uint8 (lanes, size)."""
+    if passed.slot is not None:
+        raw = warp.registers[passed.slot]
+        if isinstance(raw, list):
+            raw = np.stack(raw, axis=1)
+        return np.ascontiguousarray(raw).view(np.uint8).reshape(len(warp.live), -1).copy()
+    if passed.constant is not None:
+        return np.tile(np.frombuffer(passed.constant.to_bytes(8, "little"), np.uint8), (len(warp.live), 1))
+    local = local_bytes(warp, machine)
+    start = warp.stack.astype(np.int64) + (passed.offset or 0)
+    rows = np.arange(len(warp.live))[:, None]
+    return local[rows, np.minimum(start[:, None] + np.arange(passed.size), local.shape[1] - 1)]
+
+
+def place(passed: Passed, data: np.ndarray, warp: Warp, mask: np.ndarray, machine: Machine) -> None:
+    """Write bytes to a formal or to the caller's variable, for the lanes of `mask`."""
+    data = data[:, : passed.size]
+    if passed.slot is not None:
+        old = warp.registers[passed.slot]
+        if isinstance(old, list):
+            halves = np.ascontiguousarray(data).view(np.uint64)
+            warp.registers[passed.slot] = [np.where(mask, halves[:, i], old[i]) for i in (0, 1)]
+        else:
+            fresh = np.ascontiguousarray(data).view(old.dtype)[:, 0]
+            warp.registers[passed.slot] = np.where(mask, fresh, old)
+    elif passed.offset is not None:
+        local = local_bytes(warp, machine)
+        rows = np.flatnonzero(mask)
+        start = warp.stack.astype(np.int64)[rows] + passed.offset
+        local[rows[:, None], start[:, None] + np.arange(data.shape[1])] = data[rows]
+
+
+def local_bytes(warp: Warp, machine: Machine) -> np.ndarray:
+    if warp.local is None:
+        warp.local = np.zeros((len(warp.live), machine.local_bytes), np.uint8)
+    return warp.local
+
+
+def builtin(name: str, op: Op, warp: Warp, mask: np.ndarray, machine: Machine) -> None:
+    """What the driver links in: vprintf and __assertfail. Pointers are generic."""
+    arguments = [fetch(passed, warp, machine) for passed in op.call.arguments]
+    if name == "vprintf":
+        for lane in np.flatnonzero(mask):
+            pattern, values = (int(a[lane].view("<u8")[0]) for a in arguments[:2])
+            machine.print_to(format_vprintf(c_string(machine, warp, lane, pattern), generic_bytes(machine, warp, lane, values)))
+        for passed in op.call.returns:
+            place(passed, np.zeros((len(warp.live), passed.size), np.uint8), warp, mask, machine)
+    elif name == "__assertfail":
+        lane = first_lane(mask)
+        texts = [c_string(machine, warp, lane, int(a[lane].view("<u8")[0])).decode(errors="replace") for a in arguments[:2]]
+        line = int(arguments[2][lane].view("<u4")[0])
+        raise Fault("trap", f"assertion failed: {texts[0]} ({texts[1]}:{line})", lane)
+    else:
+        raise Fault("not-modeled", f"call of {name}, which is declared but not defined here", first_lane(mask))
+
+
+def generic_bytes(machine: Machine, warp: Warp, lane: int, address: int, limit: int = 4096) -> np.ndarray:
+    """Bytes of one lane's memory from a generic address on."""
+    from ptxsim.machine.memory import ARENA, LOCAL_WINDOW, SHARED_WINDOW, WINDOW_SIZE
+
+    if LOCAL_WINDOW <= address < LOCAL_WINDOW + WINDOW_SIZE:
+        return local_bytes(warp, machine)[lane, address - LOCAL_WINDOW :][:limit]
+    if SHARED_WINDOW <= address < SHARED_WINDOW + WINDOW_SIZE:
+        return warp.cta.shared[address - SHARED_WINDOW :][:limit]
+    if ARENA <= address < ARENA + len(machine.memory.bytes):
+        return machine.memory.bytes[address - ARENA :][:limit]
+    raise Fault("out-of-bounds", f"a builtin gets the pointer {address:#x}", int(lane))
+
+
+def c_string(machine: Machine, warp: Warp, lane: int, address: int) -> bytes:
+    return generic_bytes(machine, warp, lane, address).tobytes().partition(b"\0")[0]
+
+
+# ---- convergence ----
+
+
+def converged(warp: Warp, split: Split, wait: Converge) -> bool:
+    """Whether the lanes a split waits for have come to the same place; joins them if so."""
+    for other in list(warp.splits):
+        if other is not split and (other.block, other.op) == (split.block, split.op) and other.frames == split.frames:
+            if other.wait is None or isinstance(other.wait, Converge):
+                split.mask = split.mask | other.mask
+                warp.splits.remove(other)
+    return not (wait.lanes & ~split.mask & warp.live).any() or bool((wait.lanes & ~warp.live).any())
+
+
+def aligned(op: Op, warp: Warp, split: Split, mask: np.ndarray) -> Converge | None:
+    """An .aligned operation met by part of a warp: wait for the others, or say that they cannot come.
+
+    Barriers count the lanes that are left; everything else needs all 32.
+    """
+    behind_guard = split.mask & ~mask
+    if behind_guard.any():
+        lane = first_lane(behind_guard)
+        raise Fault(
+            "divergent-aligned", f"{op.opcode} is executed under a guard that lane {lane} does not fulfil", lane,
+            "all lanes of the warp must execute an .aligned instruction together; branch around it instead",
+        )  # fmt: skip
+    if (warp.live & ~mask).any():
+        return Converge(warp.live.copy())
+    if op.definition.unit != "barrier":
+        lane = first_lane(~warp.live)
+        raise Fault(
+            "exited-lane", f"{op.opcode} needs all 32 lanes, lane {lane} has exited or never existed", lane,
+            "let the lanes leave behind it, and launch whole warps",
+        )  # fmt: skip
+    return None
+
+
+def stuck(warp: Warp, program: Program) -> tuple[Op, Fault] | None:
+    """For a warp of which no split can run: the .aligned or member-mask operation that waits for lanes elsewhere."""
+    for split in warp.splits:
+        if isinstance(split.wait, Converge):
+            op = program.blocks[split.block][split.op]
+            missing = split.wait.lanes & ~split.mask
+            lane = first_lane(missing)
+            name = "divergent-aligned" if op.aligned else "member-mask"
+            where = next((s for s in warp.splits if s.mask[lane]), None)
+            at = f", which waits at line {line_of(where, program)}" if where is not None else ""
+            return op, Fault(name, f"{op.opcode} waits for lane {lane}{at}: the lanes of the warp have taken different ways", lane)
+    return None
+
+
+def line_of(split: Split, program: Program) -> int:
+    """Line of the operation a split waits at (the one before its next)."""
+    block = program.blocks[split.block]
+    index = split.op - (1 if isinstance(split.wait, Wait) else 0)
+    return block[max(0, min(index, len(block) - 1))].line if block else 0
+
+
+def check_in_flight(op: Op, warp: Warp, port) -> None:
+    """Whether an operation touches registers that the tensor core owns."""
+    if op.definition.unit == "wgmma":
+        return
+    for slot in touched(op):
+        if slot in warp.in_flight:
+            port.line, port.column, port.length = op.line, op.column, len(op.opcode)
+            port.report(
+                "register-in-flight",
+                f"{op.opcode} touches a register that wgmma.mma_async of line {warp.in_flight[slot]} still owns",
+                help="wait first: wgmma.commit_group and wgmma.wait_group between the two",
+            )
+            return
+
+
+def touched(op: Op):
+    """Slots an operation reads or writes."""
+    from ptxsim.engine.operand import Address, Register, Vector
+
+    stack = [*op.sources, *op.destinations]
+    while stack:
+        operand = stack.pop()
+        if isinstance(operand, Register):
+            yield operand.slot
+        elif isinstance(operand, Vector):
+            stack.extend(operand.elements)
+        elif isinstance(operand, Address):
+            stack.append(operand.base)
+

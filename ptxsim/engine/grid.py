@@ -1,0 +1,168 @@
+"""Runs a grid: which CTAs are resident, which warp goes next, what is a deadlock. One small policy for both engines."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ptxsim.diagnostic import Finding
+from ptxsim.engine import control
+from ptxsim.engine.interpreter import NotModeled, choose, fault_finding
+from ptxsim.engine.program import Op, Program
+from ptxsim.machine.cta import Cluster, Cta, Warp
+from ptxsim.machine.fault import Fault, Wait
+from ptxsim.machine.state import Machine
+
+TURN = 64  # blocks a warp executes before the next one gets its turn
+SPIN = 2000  # rounds without any warp ending or waiting before more CTAs are brought in
+
+
+class Stopped(Exception):
+    """The launch ends early; the finding says why."""
+
+    def __init__(self, finding: Finding, exit_code: int = 1):
+        super().__init__(finding.message)
+        self.finding, self.exit_code = finding, exit_code
+
+
+@dataclass(slots=True)
+class Limits:
+    """When to stop: warp instructions in all, and whom to tell about progress (done CTAs, all CTAs)."""
+
+    max_steps: int | None = None
+    progress: Callable[[int, int], None] | None = None
+
+
+def clusters_of(machine: Machine):
+    """Clusters of the grid in launch order, made when their turn comes. CTAs count x first, then y, then z."""
+    gx, gy, gz = machine.grid
+    cx, cy, cz = machine.cluster
+    for z0 in range(0, gz, cz):
+        for y0 in range(0, gy, cy):
+            for x0 in range(0, gx, cx):
+                cluster = Cluster((x0 // cx, y0 // cy, z0 // cz), machine.cluster)
+                for z in range(z0, z0 + cz):
+                    for y in range(y0, y0 + cy):
+                        for x in range(x0, x0 + cx):
+                            linear = x + gx * (y + gy * z)
+                            cluster.ctas.append(Cta((x, y, z), linear, machine.block, machine.shared_bytes, cluster))
+                yield cluster
+
+
+class Grid:
+    """Executes a whole launch with one engine."""
+
+    def __init__(self, program: Program, machine: Machine, engine, limits: Limits):
+        self.program, self.machine, self.engine, self.limits = program, machine, engine, limits
+        self.total = machine.grid[0] * machine.grid[1] * machine.grid[2]
+        self.done = 0
+        self.shown = time.monotonic()
+
+    def run(self) -> None:
+        """Run to the end. Raises Stopped where the GPU would stop, or NotModeled."""
+        waiting = clusters_of(self.machine)
+        resident: list[Cluster] = []
+        while True:
+            if not resident:
+                fresh = next(waiting, None)
+                if fresh is None:
+                    break
+                resident.append(self._admit(fresh))
+            if not self._round_until_end(resident):
+                fresh = next(waiting, None)  # somebody spins on what another CTA must do
+                if fresh is not None:
+                    resident.append(self._admit(fresh))
+        while self.machine.complete_next():
+            pass
+
+    def _admit(self, cluster: Cluster) -> Cluster:
+        for cta in cluster.ctas:
+            for warp in cta.warps:
+                self.engine.prepare(warp)
+        return cluster
+
+    def _round_until_end(self, resident: list[Cluster]) -> bool:
+        """Turns for all warps until a cluster ends (True) or the residents only spin (False)."""
+        idle_rounds = 0
+        while True:
+            moved = False
+            for cluster in resident:
+                for cta in cluster.ctas:
+                    for warp in self._order(cta):
+                        if warp.splits and self._turn(warp):
+                            moved = True
+            self._look_at_limits()
+            ended = [c for c in resident if all(cta.done for cta in c.ctas)]
+            if ended:
+                for cluster in ended:
+                    resident.remove(cluster)
+                    self.done += len(cluster.ctas)
+                return True
+            if not moved and not self.machine.complete_next():
+                if len(resident) * len(resident[0].ctas) + self.done < self.total:
+                    return False
+                raise Stopped(self._deadlock(resident))
+            idle_rounds += 1
+            if idle_rounds > SPIN:
+                return False
+
+    def _order(self, cta: Cta) -> list[Warp]:
+        if self.machine.seed == 0 or len(cta.warps) == 1:
+            return cta.warps
+        return [cta.warps[i] for i in self.machine.random.permutation(len(cta.warps))]
+
+    def _turn(self, warp: Warp) -> bool:
+        machine = self.machine
+        machine.steps += 1
+        machine.complete_due()
+        try:
+            return self.engine.run(warp, TURN)
+        except Fault as fault:
+            op = self._op_of(warp)
+            raise Stopped(fault_finding(fault, op, warp)) from fault
+
+    def _op_of(self, warp: Warp) -> Op:
+        """The operation a fault speaks of: the one the warp was executing."""
+        split = min(warp.splits, key=lambda s: -s.steps) if warp.splits else None
+        block = self.program.blocks[split.block] if split else self.program.blocks[0]
+        return block[min(split.op if split else 0, len(block) - 1)]
+
+    def _look_at_limits(self) -> None:
+        limits = self.limits
+        if limits.max_steps is not None and self.machine.warp_instructions > limits.max_steps:
+            raise Stopped(
+                Finding(
+                    "limit-reached", f"stopped after {self.machine.warp_instructions} warp instructions (max_steps)",
+                    help="raise max_steps, or look for a loop that does not end",
+                )  # fmt: skip
+            )
+        if limits.progress is not None and time.monotonic() - self.shown > 0.1:
+            self.shown = time.monotonic()
+            limits.progress(self.done, self.total)
+
+    def _deadlock(self, resident: list[Cluster]) -> Finding:
+        """Say who waits for what."""
+        notes, line, first = [], 0, None
+        for cluster in resident:
+            for cta in cluster.ctas:
+                for warp in cta.warps:
+                    found = control.stuck(warp, self.program)
+                    if found:
+                        return fault_finding(found[1], found[0], warp)
+                    for split in warp.splits:
+                        if isinstance(split.wait, Wait):
+                            at = control.line_of(split, self.program)
+                            notes.append(f"CTA {cta.index} warp {warp.index}, line {at}: {split.wait.describe()}")
+                            if first is None:
+                                line, first = at, (split.wait.what, cta.index, warp.index)
+        what, cta_index, warp_index = first or ("nothing", (0, 0, 0), 0)
+        shown = notes[:16] + ([f"and {len(notes) - 16} more"] if len(notes) > 16 else [])
+        return Finding(
+            "deadlock", f"every running warp waits: the first one for {what}", line,
+            notes=tuple(shown), cta=cta_index, warp=warp_index,
+            help="see the list: something must arrive that nobody is left to bring",
+        )  # fmt: skip
+
+
+__all__ = ["Grid", "Limits", "NotModeled", "Stopped", "choose", "clusters_of"]

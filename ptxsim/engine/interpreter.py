@@ -1,0 +1,163 @@
+"""The interpreter: one warp at a time, numpy lanes, no compilation. The oracle for the compiled engine."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ptxsim.engine import control
+from ptxsim.engine.access import read, write, zero
+from ptxsim.engine.program import Op, Program
+from ptxsim.machine.cta import Split, Warp
+from ptxsim.machine.event import Event
+from ptxsim.machine.fault import Converge, Fault, Wait
+from ptxsim.machine.port import Port
+from ptxsim.machine.state import Machine
+
+
+class NotModeled(Exception):
+    """The kernel reached an instruction that has no effect here."""
+
+    def __init__(self, op: Op):
+        super().__init__(op.opcode)
+        self.op = op
+
+
+class Interpreter:
+    """Executes warps of one program on one machine."""
+
+    name = "interpreter"
+
+    def __init__(self, program: Program, machine: Machine):
+        self.program, self.machine = program, machine
+
+    def prepare(self, warp: Warp) -> None:
+        """Give a new warp its registers."""
+        warp.registers = [zero(t) for t in self.program.slots]
+
+    def run(self, warp: Warp, turns: int) -> bool:
+        """Execute up to `turns` blocks of a warp; True if anything was executed."""
+        port = Port(self.machine, warp)
+        for turn in range(turns):
+            split = choose(warp)
+            if split is None:
+                return turn > 0
+            self._block(warp, split, port)
+        return True
+
+    def _block(self, warp: Warp, split: Split, port: Port) -> None:
+        block = self.program.blocks[split.block]
+        machine = self.machine
+        if machine.stream is not None and split.op == 0 and block:
+            machine.stream.emit(block[0].site, warp.cta.linear, warp.index, Event.EXECUTE, mask=_word(split.mask))
+        while split.op < len(block):
+            op = block[split.op]
+            machine.warp_instructions += 1
+            mask = split.mask
+            if op.guard is not None:
+                slot, negated = op.guard
+                predicate = warp.registers[slot]
+                mask = mask & ~predicate if negated else mask & predicate
+            if op.control is not None:
+                control.execute(op, warp, split, mask, self.program, machine)
+                return
+            if not mask.any():
+                split.op += 1
+                continue
+            outcome = self._execute(op, warp, split, mask, port)
+            if isinstance(outcome, Wait | Converge):
+                split.wait = outcome
+                if isinstance(outcome, Wait):
+                    split.op += 1
+                    if outcome.result is not None:
+                        outcome.result = _deliver(op, warp, mask, outcome.result)
+                else:
+                    machine.warp_instructions -= 1
+                return
+            split.op += 1
+        split.block, split.op = split.block + 1, 0
+        control.merge(warp, split)
+
+    def _execute(self, op: Op, warp: Warp, split: Split, mask: np.ndarray, port: Port):
+        effect = op.definition.effect
+        if effect is None:
+            raise NotModeled(op)
+        if op.aligned and not mask.all():
+            waiting = control.aligned(op, warp, split, mask)
+            if waiting is not None:
+                return waiting
+        if warp.in_flight:
+            control.check_in_flight(op, warp, port)
+        values = [read(source, warp, self.machine) for source in op.sources]
+        if op.definition.uses_machine:
+            port.mask, port.site = mask, op.site
+            port.line, port.column, port.length = op.line, op.column, len(op.opcode)
+            port.op = op
+            result = effect(port, *values, **op.wants)
+            if isinstance(result, Wait | Converge):
+                return result
+        else:
+            result = effect(*values, **op.wants)
+        _store(op, result, warp, mask)
+        return None
+
+
+def _store(op: Op, result, warp: Warp, mask: np.ndarray) -> None:
+    destinations = op.destinations
+    if not destinations:
+        return
+    full = bool(mask.all())
+    if len(destinations) == 1:
+        write(destinations[0], result, warp, mask, full)
+    else:
+        for destination, value in zip(destinations, result):
+            write(destination, value, warp, mask, full)
+
+
+def _deliver(op: Op, warp: Warp, mask: np.ndarray, result):
+    def deliver():
+        _store(op, result(), warp, mask)
+
+    return deliver
+
+
+def choose(warp: Warp) -> Split | None:
+    """The split to run next: deepest call and smallest block first, the oldest one every 16th time (spin locks)."""
+    runnable = []
+    for split in warp.splits:
+        wait = split.wait
+        if wait is not None:
+            if isinstance(wait, Converge):
+                if not control.converged(warp, split, wait):
+                    continue
+            elif wait.ready():
+                if wait.result is not None:
+                    wait.result()
+            else:
+                continue
+            split.wait = None
+        runnable.append(split)
+    if not runnable:
+        return None
+    warp.turns += 1
+    if len(runnable) == 1:
+        return runnable[0]
+    if warp.turns % 16 == 0:
+        split = min(runnable, key=lambda s: s.steps)
+    else:
+        split = min(runnable, key=lambda s: (-len(s.frames), s.block, s.op))
+    split.steps = warp.turns
+    return split
+
+
+def _word(mask: np.ndarray) -> int:
+    return int(np.packbits(mask, bitorder="little").view("<u4")[0])
+
+
+def fault_finding(fault: Fault, op: Op, warp: Warp):
+    """The finding of a fault: where in the text, which CTA, warp and lane."""
+    from ptxsim.diagnostic import Finding
+
+    return Finding(
+        fault.name, fault.message, op.line, op.column, len(op.opcode), help=fault.help,
+        cta=warp.cta.index, warp=warp.index, lane=fault.lane,
+    )  # fmt: skip

@@ -1,0 +1,162 @@
+"""Where the variables of a module lie when one of its kernels runs: symbols to state space and address."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from ptxsim.diagnostic import Finding, PtxError
+from ptxsim.machine.memory import Allocation, GlobalMemory
+from ptxsim.machine.state import shared_start
+from ptxsim.syntax import ast
+from ptxsim.types import TYPES, Target
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolPlace:
+    """A variable: its state space, its address there, its size in bytes. `dynamic`: the extern array at the end of shared."""
+
+    space: str
+    address: int
+    size: int
+    dynamic: bool = False
+
+
+def size_of(variable: ast.Variable) -> int:
+    """Bytes of a variable; an array without a bound has none of its own unless its initialiser gives them."""
+    element = TYPES[variable.type].bytes * variable.vector
+    count = 1
+    for dimension in variable.shape:
+        count *= dimension if dimension is not None else _initializer_length(variable)
+    return element * count
+
+
+def _initializer_length(variable: ast.Variable) -> int:
+    value = variable.initializer
+    return len(value) if isinstance(value, tuple) else 0
+
+
+def align_of(variable: ast.Variable) -> int:
+    return variable.align or TYPES[variable.type].bytes * variable.vector
+
+
+def _align(offset: int, align: int) -> int:
+    return -(-offset // align) * align
+
+
+def lay_out(variables: Iterable[ast.Variable], start: int = 0) -> tuple[dict[str, int], int]:
+    """Offsets of variables one after the other with their alignment, and the end."""
+    offsets = {}
+    for variable in variables:
+        start = _align(start, align_of(variable))
+        offsets[variable.name] = start
+        start += size_of(variable)
+    return offsets, start
+
+
+class Linkage:
+    """Symbols of one kernel: module globals and constants, parameters, static and dynamic shared memory.
+
+    Module memory is laid out by `place_globals` in a fresh GlobalMemory, always the same way, so addresses are known
+    before any launch.
+    """
+
+    def __init__(self, module: ast.Module, kernel: ast.Function, shared: Iterable[ast.Variable], target: Target):
+        self.kernel = kernel
+        self.globals = [
+            item for item in module.items
+            if isinstance(item, ast.Variable) and item.space in ("global", "const") and "extern" not in item.linkage
+        ]  # fmt: skip
+        self.symbols: dict[str, SymbolPlace] = {}
+        memory = GlobalMemory()
+        self.place_globals(memory)
+        self._place_shared(shared, target)
+
+    def place_globals(self, memory: GlobalMemory) -> dict[str, Allocation]:
+        """Allocate module variables and the parameter block, in this order; returns allocations by name."""
+        allocations = {}
+        for variable in self.globals:
+            allocation = memory.allocate(
+                variable.name, size_of(variable), variable.space, variable.space == "const", align_of(variable)
+            )
+            allocations[variable.name] = allocation
+            self.symbols[variable.name] = SymbolPlace(variable.space, allocation.address, allocation.size)
+        offsets, end = lay_out(self.kernel.parameters)
+        block = memory.allocate("parameters", max(end, 1), "param", True)
+        allocations["parameters"] = block
+        self.parameter_offsets = offsets
+        for parameter in self.kernel.parameters:
+            self.symbols[parameter.name] = SymbolPlace("param", block.address + offsets[parameter.name], size_of(parameter))
+        return allocations
+
+    def _place_shared(self, shared: Iterable[ast.Variable], target: Target) -> None:
+        static, dynamic = [], []
+        for variable in shared:
+            unbounded = variable.shape[:1] in ((None,), (0,)) and variable.initializer is None
+            (dynamic if unbounded else static).append(variable)
+        offsets, end = lay_out(static, shared_start(target))
+        for variable in static:
+            self.symbols[variable.name] = SymbolPlace("shared", offsets[variable.name], size_of(variable))
+        self.dynamic_shared_start = _align(end, max([16, *(align_of(v) for v in dynamic)])) if dynamic else end
+        self.static_shared_bytes = end - shared_start(target)
+        for variable in dynamic:
+            self.symbols[variable.name] = SymbolPlace("shared", self.dynamic_shared_start, 0, dynamic=True)
+
+    def initialize(self, memory: GlobalMemory, allocations: Mapping[str, Allocation], functions: Mapping[str, int]) -> None:
+        """Write the initialisers of module variables into frozen memory."""
+        for variable in self.globals:
+            if variable.initializer is not None:
+                data = initial_bytes(variable, self.symbols, functions)
+                memory.view(allocations[variable.name])[: len(data)] = np.frombuffer(data, np.uint8)
+
+
+def initial_bytes(variable: ast.Variable, symbols: Mapping[str, SymbolPlace], functions: Mapping[str, int]) -> bytes:
+    """The bytes of an initialiser; missing elements are zero."""
+    size = TYPES[variable.type].bytes
+    flat: list = []
+    _flatten(variable.initializer, variable.shape, flat)
+    return b"".join(_element_bytes(value, size, TYPES[variable.type].is_float, symbols, functions) for value in flat)
+
+
+def _flatten(value: object, shape: tuple[int | None, ...], flat: list) -> None:
+    """Nested initialisers in row order; a short row is filled up with zeros."""
+    if not isinstance(value, tuple):
+        flat.append(value)
+        return
+    inner = shape[1:]
+    size = 1
+    for dimension in inner:
+        size *= dimension or 1
+    for item in value:
+        start = len(flat)
+        _flatten(item, inner, flat)
+        if isinstance(item, tuple):
+            flat.extend([None] * (size - (len(flat) - start)))
+
+
+def _element_bytes(value: object, size: int, is_float: bool, symbols, functions) -> bytes:
+    if value is None:
+        return bytes(size)
+    if isinstance(value, ast.Float):
+        if value.width == 64 and size == 4:
+            return struct.pack("<f", struct.unpack("<d", value.bits.to_bytes(8, "little"))[0])
+        return value.bits.to_bytes(value.width // 8, "little")[:size]
+    if isinstance(value, ast.Integer):
+        if is_float:
+            return struct.pack("<f" if size == 4 else "<d", float(value.value))
+        return (value.value & ((1 << (8 * size)) - 1)).to_bytes(size, "little")
+    mask = None
+    if isinstance(value, ast.MaskedAddress):
+        mask, value = value.mask, value.operand
+    name, offset = (value.base.name, value.offset) if isinstance(value, ast.Offset) else (value.name, 0)  # type: ignore
+    address = symbols[name].address if name in symbols else functions.get(name)
+    if address is None:
+        raise PtxError(Finding("undeclared-name", f"the initialiser names {name}, which nothing declares"))
+    address += offset
+    if mask is not None:
+        shift = (mask & -mask).bit_length() - 1
+        address = (address & mask) >> shift
+    return (address & ((1 << (8 * size)) - 1)).to_bytes(size, "little")

@@ -1,0 +1,96 @@
+"""A machine while it runs one launch: memory, grid, target, pending asynchronous work, findings."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ptxsim.diagnostic import Finding
+from ptxsim.machine.event import EventStream
+from ptxsim.machine.memory import SHARED_RESERVED, GlobalMemory
+from ptxsim.types import Target
+
+Shape = tuple[int, int, int]
+
+
+@dataclass(order=True, slots=True)
+class Pending:
+    """Asynchronous work that completes later. `run()` completes it now, once."""
+
+    due: int
+    order: int
+    callback: Callable[[], None] | None = field(compare=False)
+
+    def run(self) -> None:
+        callback, self.callback = self.callback, None
+        if callback is not None:
+            callback()
+
+    @property
+    def done(self) -> bool:
+        return self.callback is None
+
+
+class Machine:
+    """Everything the port reaches that is not a warp or a CTA. `steps` counts warp turns."""
+
+    def __init__(
+        self, target: Target, grid: Shape, block: Shape, cluster: Shape, memory: GlobalMemory, *,
+        stream: EventStream | None = None, seed: int = 0, local_bytes: int = 0, dynamic_shared: int = 0,
+        shared_bytes: int = 0, numerics: str = "target", print_to: Callable[[str], None] = print,
+    ):  # fmt: skip
+        self.target, self.grid, self.block, self.cluster = target, grid, block, cluster
+        self.memory, self.stream, self.seed, self.numerics = memory, stream, seed, numerics
+        self.local_bytes, self.dynamic_shared, self.shared_bytes = local_bytes, dynamic_shared, shared_bytes
+        self.shared_start = shared_start(target)
+        self.print_to = print_to
+        self.random = np.random.default_rng(seed)
+        self.steps = 0
+        self.warp_instructions = 0
+        self.findings: dict[tuple[str, int], Finding] = {}
+        self.extra: dict[str, object] = {}
+        self._pending: list[Pending] = []
+        self._order = itertools.count()
+
+    # ---- asynchronous work ----
+
+    def schedule(self, callback: Callable[[], None], after: int = 0) -> Pending:
+        """Run `callback` after that many warp turns, or earlier if nothing else can run or `.run()` is called."""
+        pending = Pending(self.steps + after, next(self._order), callback)
+        heapq.heappush(self._pending, pending)
+        return pending
+
+    def complete_due(self) -> None:
+        """Run what is due by now."""
+        while self._pending and (self._pending[0].due <= self.steps or self._pending[0].done):
+            heapq.heappop(self._pending).run()
+
+    def complete_next(self) -> bool:
+        """Run the earliest pending work although it is not due; False if there is none."""
+        while self._pending:
+            pending = heapq.heappop(self._pending)
+            if not pending.done:
+                self.steps = max(self.steps, pending.due)
+                pending.run()
+                return True
+        return False
+
+    # ---- findings ----
+
+    def add_finding(self, finding: Finding) -> None:
+        """Keep a finding; later ones of the same name and line only count."""
+        key = (finding.name, finding.line)
+        known = self.findings.get(key)
+        if known is None:
+            self.findings[key] = finding
+        else:
+            object.__setattr__(known, "count", known.count + finding.count)
+
+
+def shared_start(target: Target) -> int:
+    """First usable byte of shared memory; from sm_80 on the system keeps the first KiB."""
+    return SHARED_RESERVED if target.number >= 80 else 0
