@@ -181,9 +181,12 @@ class Variable(Node):
 
 @dataclass(frozen=True, slots=True)
 class MaskedAddress(Node):
-    """`0xff(symbol)` or `generic(symbol)` in an initialiser: which byte, or whether generic."""
+    """`0xff(symbol)` or `generic(symbol)+4` in an initialiser: which byte, or whether generic.
 
-    operand: Name | Offset
+    `mask` None is `generic`; the operand of a mask may itself be a generic address.
+    """
+
+    operand: Name | Offset | MaskedAddress
     mask: int | None = None
 
 

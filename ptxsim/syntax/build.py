@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import threading
+from dataclasses import replace
 from sys import intern
 from typing import Any
 
 from lark import Token, Transformer
 
-from ptxsim.diagnostic import Finding
 from ptxsim.syntax import ast, constant
 from ptxsim.syntax.ast import Float, Integer, Name
 from ptxsim.syntax.special import COMPONENT_REGISTERS
 
-MAXIMUM_DEPTH = 200
+MAXIMUM_DIMENSIONS = 32
 
 
 class Mistake(Exception):
@@ -26,6 +25,18 @@ class Mistake(Exception):
 
 def _text(token: Token) -> str:
     return intern(str(token))
+
+
+def _size(token: Token) -> int:
+    try:
+        return constant.read_integer(str(token)).value
+    except ValueError as error:
+        raise Mistake(str(error), token) from None
+
+
+def _sum(offsets: list[int]) -> int:
+    """Address arithmetic is modulo 2^64: the sum as a signed 64-bit number."""
+    return constant.integer(sum(offsets), unsigned=False).value
 
 
 class ConstantBuilder(Transformer):
@@ -61,7 +72,7 @@ class ConstantBuilder(Transformer):
     def offset(self, children: list) -> int:
         sign, value = children
         if isinstance(value, Float):
-            raise Mistake("an offset must be an integer", value)
+            raise Mistake("an offset must be an integer", sign)
         return -value.value if sign == "-" else value.value
 
     def _evaluate(self, place: Any, function: Any, *arguments: Any) -> Any:
@@ -106,6 +117,8 @@ class InstructionBuilder(ConstantBuilder):
         base = self.name([token])
         if not isinstance(base, Name) or isinstance(index, Float):
             raise Mistake("only a name can have an index, and the index is an integer", token)
+        if index.value < 0:
+            raise Mistake("an index must not be negative", token)
         return ast.Element(base, str(index.value), line=token.line, column=token.column)
 
     def pair(self, children: list) -> ast.Pair:
@@ -121,7 +134,7 @@ class InstructionBuilder(ConstantBuilder):
         base = children[0]
         if not isinstance(base, Name):
             raise Mistake("an offset can only follow a name", base)
-        return ast.Offset(base, sum(children[1:]), line=base.line, column=base.column)
+        return ast.Offset(base, _sum(children[1:]), line=base.line, column=base.column)
 
     def vector(self, children: list) -> ast.Vector:
         return ast.Vector(tuple(children[1:]), line=children[0].line, column=children[0].column)
@@ -131,22 +144,16 @@ class InstructionBuilder(ConstantBuilder):
 
     def address(self, children: list) -> ast.Address:
         token, base, *rest = children
-        offset = 0
+        offsets = []
         if isinstance(base, Float):
             raise Mistake("an address must be an integer", base)
         if isinstance(base, Integer):
-            base, offset = None, base.value
+            base, offsets = None, [base.value]
         elif not isinstance(base, Name | ast.Element):
             raise Mistake("an address starts with a name or a number", base)
         while rest and isinstance(rest[0], int):
-            offset += rest.pop(0)
-        return ast.Address(base, offset, tuple(rest), line=token.line, column=token.column)
-
-
-class _Depth(threading.local):
-    """Findings of the parse that runs in this thread."""
-
-    findings: list[Finding]
+            offsets.append(rest.pop(0))
+        return ast.Address(base, _sum(offsets), tuple(rest), line=token.line, column=token.column)
 
 
 class ModuleBuilder(ConstantBuilder):
@@ -235,13 +242,14 @@ class ModuleBuilder(ConstantBuilder):
         return "parameters", tuple(children)
 
     def parameter(self, children: list) -> ast.Variable:
-        (variable,) = self._variables((), children)
+        at = next(index for index, child in enumerate(children) if index and isinstance(child, Token))
+        (variable,) = self._variables((), [*children[:at], self.variable(children[at:])])
         return variable
 
     def header(self, children: list) -> ast.Directive:
         return children[0] if isinstance(children[0], ast.Directive) else self._directive(children)
 
-    def header_attribute(self, children: list) -> ast.Directive:
+    def function_attribute(self, children: list) -> ast.Directive:
         word, attributes = children
         return ast.Directive("attribute", attributes, line=word.line, column=word.column)
 
@@ -255,47 +263,39 @@ class ModuleBuilder(ConstantBuilder):
         return self._variables(linkage, rest)
 
     def local_variables(self, children: list) -> list[ast.Variable]:
-        linkage: tuple[str, ...] = ()
-        while children[0].type == "LINKAGE":
-            linkage += (intern(children.pop(0)[1:]),)
-        return self._variables(linkage, children)
+        return self._variables((), children)
 
     def _variables(self, linkage: tuple[str, ...], children: list) -> list[ast.Variable]:
         space, *rest = children
         common: dict[str, Any] = {"space": intern(space[1:]), "linkage": linkage}
-        while rest and isinstance(rest[0], tuple) and len(rest[0]) == 3:
-            self._add_modifier(common, *rest.pop(0))
-        if "type" not in common:
-            raise Mistake("this declaration lacks a type", space, "write a type such as .b32 before the name")
-        if not rest or isinstance(rest[0], Token):
-            rest = [self.variable(rest)]
-        return [
-            ast.Variable(intern(str(name)), **common, **details, line=name.line, column=name.column)
-            for name, details in rest
-        ]
+        variables = []
+        for part in rest:
+            if isinstance(part, ast.Variable):
+                variables.append(replace(part, **common))
+            else:
+                common.update([part])
+        return variables
 
-    def _add_modifier(self, common: dict[str, Any], kind: str, value: Any, token: Token) -> None:
-        if kind == "align" and common.get("pointer"):
-            common["pointer"] = (common["pointer"][0], value)
-        elif kind in common:
-            raise Mistake(f"a second {token}", token, "leave one of them out")
-        else:
-            common[kind] = value
+    def align(self, children: list[Token]) -> tuple[str, Any]:
+        return "align", _size(children[1])
 
-    def align(self, children: list[Token]) -> tuple[str, Any, Token]:
-        return "align", constant.read_integer(str(children[1])).value, children[0]
+    def vector(self, children: list[Token]) -> tuple[str, Any]:
+        return "vector", int(children[0][2:])
 
-    def vector(self, children: list[Token]) -> tuple[str, Any, Token]:
-        return "vector", int(children[0][2:]), children[0]
+    def type(self, children: list[Token]) -> tuple[str, Any]:
+        return "type", intern(children[0][1:])
 
-    def type(self, children: list[Token]) -> tuple[str, Any, Token]:
-        return "type", intern(children[0][1:]), children[0]
+    def pointer(self, children: list[Token]) -> tuple[str, Any]:
+        space, align = "", None
+        for token in children[1:]:
+            if token.type == "SPACE":
+                space = intern(token[1:])
+            elif token.type == "INTEGER":
+                align = _size(token)
+        return "pointer", (space, align)
 
-    def pointer(self, children: list[Token]) -> tuple[str, Any, Token]:
-        return "pointer", (children[1][1:] if len(children) == 2 else "", None), children[0]
-
-    def attributes(self, children: list) -> tuple[str, Any, Token]:
-        return "attributes", children[1], children[0]
+    def attributes(self, children: list) -> tuple[str, Any]:
+        return "attributes", children[1]
 
     def attribute_list(self, children: list) -> tuple[str, ...]:
         return tuple(children)
@@ -304,24 +304,23 @@ class ModuleBuilder(ConstantBuilder):
         word, *values = children
         return word[1:] + (f"({', '.join(values)})" if values else "")
 
-    def variable(self, children: list) -> tuple[Token, dict[str, Any]]:
+    def variable(self, children: list) -> ast.Variable:
         name, *parts = children
         details: dict[str, Any] = {}
+        shape: tuple[int | None, ...] = ()
         for part in parts:
             match part:
                 case ("range", count):
                     details["count"] = count
                 case ("shape", size):
-                    details["shape"] = (*details.get("shape", ()), size)
+                    shape += (size,)
                 case _:
                     details["initializer"] = part
-        return name, details
+        return ast.Variable(_text(name), "", "", shape=shape, **details, line=name.line, column=name.column)
 
     def range(self, children: list) -> tuple[str, Any]:
-        less, count, _ = children
-        if isinstance(count, Float) or count.value < 0:
-            raise Mistake("a number of registers must be a positive integer", less)
-        return "range", count.value
+        token = children[0]
+        return "range", 32 if token.type == "WARP_SZ" else _size(token)
 
     def shape(self, children: list) -> tuple[str, Any]:
         if not children:
@@ -331,28 +330,29 @@ class ModuleBuilder(ConstantBuilder):
         return "shape", children[0].value
 
     def initializer_list(self, children: list) -> tuple:
-        return tuple(children)
+        brace, *values = children
+        depth = 1 + max((_depth(value) for value in values), default=0)
+        if depth > MAXIMUM_DIMENSIONS:
+            raise Mistake(f"braces are nested more than {MAXIMUM_DIMENSIONS} deep", brace)
+        return tuple(values)
 
     def address(self, children: list) -> Name | ast.Offset:
         token, *offsets = children
         name = Name(_text(token), line=token.line, column=token.column)
-        return ast.Offset(name, sum(offsets), line=token.line, column=token.column) if offsets else name
-
-    def plain_address(self, children: list) -> Name | ast.Offset:
-        return children[0]
+        return ast.Offset(name, _sum(offsets), line=token.line, column=token.column) if offsets else name
 
     def generic_address(self, children: list) -> ast.MaskedAddress:
-        word, operand = children
-        if word != "generic":
-            raise Mistake(
-                f"`{word}(...)` is not an initialiser", word, "write generic(name), or a mask such as 0xff(name)"
-            )
+        word, operand, *offsets = children
+        if word != "generic" or isinstance(operand, ast.MaskedAddress):
+            raise Mistake(f"`{word}(...)` is no initialiser", word, "write generic(name), or a mask such as 0xff(name)")
+        if offsets:
+            base, offset = (operand.base, operand.offset) if isinstance(operand, ast.Offset) else (operand, 0)
+            operand = ast.Offset(base, _sum([offset, *offsets]), line=base.line, column=base.column)
         return ast.MaskedAddress(operand, line=word.line, column=word.column)
 
     def masked_address(self, children: list) -> ast.MaskedAddress:
         mask, operand = children
-        value = constant.read_integer(str(mask)).value
-        return ast.MaskedAddress(operand, value, line=mask.line, column=mask.column)
+        return ast.MaskedAddress(operand, _size(mask), line=mask.line, column=mask.column)
 
     # ---- statements ----
 
@@ -360,7 +360,8 @@ class ModuleBuilder(ConstantBuilder):
         return self._statements(children)
 
     def block(self, children: list) -> ast.Block:
-        return ast.Block(self._statements(children))
+        brace, *statements = children
+        return ast.Block(self._statements(statements), line=brace.line, column=brace.column)
 
     def _statements(self, children: list) -> tuple:
         if list in map(type, children):
@@ -391,3 +392,8 @@ class ModuleBuilder(ConstantBuilder):
         return ast.Prototype(
             name, function.returns, function.parameters, function.directives, line=label.line, column=label.column
         )
+
+
+def _depth(value: object) -> int:
+    """How deep braces are nested in an initialiser; its parts were checked before, so this is bounded."""
+    return 1 + max(map(_depth, value), default=0) if isinstance(value, tuple) else 0

@@ -24,12 +24,12 @@ def read_integer(text: str) -> Integer:
     """An integer literal: decimal, 0x, 0b, octal with a leading 0, U behind it. Raises ValueError."""
     digits = text.rstrip("U")
     prefix = digits[:2].lower()
-    if prefix in ("0x", "0b"):
-        value = int(digits, 0)
-    else:
-        value = int(digits, 8 if digits[0] == "0" and len(digits) > 1 else 10)
+    is_octal = digits[0] == "0" and digits.isdigit() and digits != "0"
+    if is_octal and set(digits) & {"8", "9"}:
+        raise ValueError(f"`{text}` is no octal number")
+    value = int(digits, 0) if prefix in ("0x", "0b") else int(digits, 8 if is_octal else 10)
     if value > MASK:
-        raise ValueError(f"{text} does not fit in 64 bits")
+        raise ValueError(f"`{text}` does not fit in 64 bits")
     return Integer(value, len(digits) < len(text) or value >> 63 == 1)
 
 
@@ -100,11 +100,13 @@ def binary(left: Number, sign: str, right: Number) -> Number:
 
 
 def _binary_float(left: Number, sign: str, right: Number) -> Number:
+    if isinstance(left, Integer) or isinstance(right, Integer):
+        raise ValueError(f"`{sign}` stands between an integer and a floating number")
     a, b = to_double(left), to_double(right)
     if sign in COMPARISONS:
         return Integer(int(COMPARISONS[sign](a, b)))
     if sign not in FLOATING:
-        raise ValueError(f"{sign} needs integers")
+        raise ValueError(f"`{sign}` needs integers")
     try:
         return from_double(FLOATING[sign](a, b))
     except (ZeroDivisionError, OverflowError):
@@ -118,7 +120,7 @@ def unary(sign: str, value: Number) -> Number:
             return Float(value.bits ^ 1 << value.width - 1, value.width)
         if sign == "+":
             return value
-        raise ValueError(f"{sign} needs an integer")
+        raise ValueError(f"`{sign}` needs an integer")
     if sign == "!":
         return Integer(int(value.value == 0))
     return integer({"-": -value.value, "+": value.value, "~": ~value.value}[sign], value.unsigned)

@@ -67,7 +67,7 @@ def _family_of(name: str, families: Mapping[str, Variable]) -> Variable | None:
         if not "0" <= name[split] <= "9":
             return None
         family = families.get(name[:split])
-        if family is not None and (name[split] != "0" or split == len(name) - 1) and int(name[split:]) < family.count:
+        if family is not None and int(name[split:]) < family.count:
             return family
     return None
 
@@ -113,7 +113,8 @@ class _Scope:
         if flat is None and self.families:
             family = _family_of(name, self.families)
             if family is not None:
-                flat = self.renamed_families.get(family.name, family.name) + name[len(family.name) :]
+                # %r04 is %r4.
+                flat = f"{self.renamed_families.get(family.name, family.name)}{int(name[len(family.name) :])}"
         if flat is None and self.parent is not None:
             flat = self.parent.resolve(name)
         return flat
@@ -137,6 +138,7 @@ class _Flattener:
         self.prototypes: dict[str, ast.Prototype] = {}
         self.undeclared: dict[str, Name] = {}
         self.taken: set[str] = set()
+        self.lowest_member: dict[str, int] = {}  # of taken names that end in digits: stem to lowest number
         self.taken_labels: set[str] = set()
         outer = _Scope()
         for item in module.items:
@@ -152,11 +154,20 @@ class _Flattener:
     def _take(self, scope: _Scope, name: str) -> str:
         """Enter `name` into `scope` under a flat name that nothing else has."""
         flat, number = name, 2
-        while flat in self.taken:
+        while flat in self.taken or flat in self.registers:
             flat, number = f"{name}${number}", number + 1
         self.taken.add(flat)
+        self._note_members(flat)
         scope.names[name] = flat
         return flat
+
+    def _note_members(self, name: str) -> None:
+        """Remember `t12` as member 12 of a family `t` and member 2 of a family `t1`, should one be declared."""
+        for split in range(len(name) - 1, 0, -1):
+            if not "0" <= name[split] <= "9":
+                return
+            stem, number = name[:split], int(name[split:])
+            self.lowest_member[stem] = min(number, self.lowest_member.get(stem, number))
 
     def _declare(self, scope: _Scope, variable: Variable, hoist: bool = True) -> None:
         name = variable.name
@@ -207,13 +218,17 @@ class _Flattener:
 
     def _take_family(self, scope: _Scope, variable: Variable) -> str:
         flat, number = variable.name, 2
-        while flat + "<" in self.taken:
+        while self._family_collides(flat, variable.count):
             flat, number = f"{variable.name}${number}_", number + 1
-        self.taken.add(flat + "<")
+        self.lowest_member[flat] = 0
+        self._note_members(flat + "0")
         scope.families[variable.name] = variable
         if flat != variable.name:
             scope.renamed_families[variable.name] = flat
         return flat
+
+    def _family_collides(self, name: str, count: int) -> bool:
+        return self.lowest_member.get(name, count) < count or f"{name}0" in self.registers
 
     def _declare_labels(self, scope: _Scope, statements: tuple[ast.Statement, ...]) -> None:
         for statement in statements:
