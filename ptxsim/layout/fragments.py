@@ -156,7 +156,7 @@ def fragment_layout(family: str, shape: str, operand: str, type: str, layout: st
 
     family: mma, mma.sp, wmma, wgmma, wgmma.sp, ldmatrix, stmatrix, movmatrix. shape: "m16n8k16"; for the last three
     "m8n8.x4" and the like (.x1 may be left out). operand: A B C D. type: the operand's type ("f16", "tf32", "s32").
-    layout: "row" or "col", asked for only by mma.m8n8k4 with .f16 (default row for A, col for B), "trans" for
+    layout: "row" or "col", which matters only for mma.m8n8k4 with .f16 (default row for A, col for B), "trans" for
     ldmatrix and stmatrix. The A of a sparse family is the compressed one, half as wide. Raises PtxError.
     """
     operand = operand.upper()
@@ -166,6 +166,8 @@ def fragment_layout(family: str, shape: str, operand: str, type: str, layout: st
         raise _error(f"no fragments for {family!r}", f"families: {', '.join([*SHAPES, *TILES])}")
     if operand not in _AXES:
         raise _error(f"no operand {operand!r} in {family}", "operands are A, B, C and D")
+    if layout not in (None, "row", "col"):
+        raise _error(f"no layout {layout!r} for {family}", "layouts are row and col")
     _check(family, shape, operand, type)
     m, n, k = dimensions(shape)
     extents = {"m": m, "n": n, "k": k // 2 if family in _SPARSE and operand == "A" else k}
@@ -198,19 +200,17 @@ def _line(family: str, shape: str, operand: str, bits: int) -> str:
 
 def _tile(family: str, shape: str, operand: str, type: str, layout: str | None) -> Fragment:
     name, _, count = shape.partition(".x")
-    matrices = int(count or 1)
+    # The 6- and 4-bit formats are unpacked into bytes on the way.
     type = "b8" if type.startswith("b8x16") else type
     if family == "movmatrix":
         layout = "trans" if operand == "D" else None
-    key = (name, type, layout)
-    if key not in TILES[family] or matrices not in TILES[family][key].counts:
+    row = TILES[family].get((name, type, layout))
+    if row is None or count not in ("", *map(str, row.counts)):
         legal = [f"{n}.x{c}{'.' + t if t else ''}.{b}" for (n, b, t), row in TILES[family].items() for c in row.counts]
-        wanted = f"{name}.x{matrices}{'.' + layout if layout else ''}.{type}"
+        wanted = f"{name}.x{count or 1}{'.' + layout if layout else ''}.{type}"
         raise _error(f"no {wanted} for {family}", _nearest(wanted, legal))
-    row = TILES[family][key]
-    extents = (matrices, *row.extents)
-    layout_of_bits = BitLayout(row.line, "irc", extents)
-    return Fragment(family, shape, operand, type, layout_of_bits, TYPES[type].bits, layout)
+    bits = BitLayout(row.line, "irc", (int(count or 1), *row.extents))
+    return Fragment(family, shape, operand, type, bits, TYPES[type].bits, layout)
 
 
 def address_lanes(shape: str) -> np.ndarray:

@@ -1,0 +1,108 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ptxsim.diagnostic import PtxError
+from ptxsim.layout import banks
+from ptxsim.layout.banks import analyze, global_access, shared_wavefronts
+from ptxsim.layout.conflicts import explain, fixes
+
+# Counters of an H200, every pattern that has them (tests/data/banks.npz).
+DATA = np.load(Path(__file__).parent.parent / "data" / "banks.npz")
+FORMS = {
+    **{f"{op}_{name}": (width, op, None) for op in ("ld", "st")
+       for name, width in [("u8", 1), ("u16", 2), ("b32", 4), ("v2b32", 8), ("v4b32", 16)]},
+    **{f"{op}_x{n}": (16, op, n) for op in ("ldmatrix", "stmatrix") for n in (1, 2, 4)},
+    "ldmatrix_x4_trans": (16, "ldmatrix", 4),
+    "atom_add_u32": (4, "atom", None), "atom_exch_b32": (4, "atom", None),
+    "red_add_u32": (4, "red", None), "atom_cas_b32": (4, "cas", None),
+}  # fmt: skip
+LANE = np.arange(32)
+
+
+def test_all_recorded_forms_are_judged():
+    assert {name.split(".")[0] for name in DATA.files} == set(FORMS)
+
+
+@pytest.mark.parametrize("native", [False, True])
+@pytest.mark.parametrize("name", FORMS)
+def test_counters(name, native, monkeypatch):
+    monkeypatch.setattr(banks, "_NATIVE_ROWS", 0 if native else 10**9)
+    width, kind, matrices = FORMS[name]
+    found = analyze(DATA[f"{name}.offsets"], width, kind, DATA[f"{name}.mask"], matrices)
+    assert np.array_equal(found.wavefronts, DATA[f"{name}.wavefronts"])
+    assert np.array_equal(found.conflicts, DATA[f"{name}.conflicts"])
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    words=st.lists(st.integers(0, 300), min_size=32, max_size=32),
+    mask=st.integers(0, 2**32 - 1),
+    form=st.sampled_from(sorted(FORMS)),
+)
+def test_both_paths_agree(words, mask, form):
+    from ptxsim.layout.banks_native import count
+
+    width, kind, matrices = FORMS[form]
+    access = banks.prepare(np.array([words]) * width, width, kind, mask, matrices)
+    arguments = (access.address, access.active, access.words, access.phase_lanes, kind not in banks.ATOMIC_KINDS)
+    assert [c.tolist() for c in count(*arguments)] == [c.tolist() for c in banks._count(*arguments)]
+
+
+def test_shapes_and_defaults():
+    assert shared_wavefronts(LANE * 4, 4) == 1 and isinstance(shared_wavefronts(LANE * 4, 4), int)
+    assert shared_wavefronts(np.stack([LANE * 4, LANE * 128]), 4).tolist() == [1, 32]
+    assert shared_wavefronts(LANE * 16, kind="ldmatrix", mask=0xFF) == 1
+    assert shared_wavefronts(LANE[:8] * 128, kind="ldmatrix", matrices=1) == 8
+    assert shared_wavefronts(LANE * 128, 4, mask=0) == 1
+    assert shared_wavefronts(LANE * 0, 4, "atom") == 32 and shared_wavefronts(LANE * 0, 4, "cas") == 64
+
+
+def test_register_return_limits_wide_loads():
+    assert analyze(LANE * 16, 16, "ld").cycles == 4
+    assert analyze(LANE * 16, 16, "ld", mask=0xFF).cycles == 4
+    assert analyze(LANE // 2 * 16, 16, "ld") == (2, 0, 2, 2)
+    assert analyze(LANE // 2 * 16, 16, "st").wavefronts == 4
+
+
+@pytest.mark.parametrize("wrong", [{"width": 3}, {"kind": "wgmma"}, {"kind": "ldmatrix", "matrices": 3}])
+def test_refusals(wrong):
+    with pytest.raises(PtxError):
+        shared_wavefronts(LANE * 4, **wrong)
+    with pytest.raises(PtxError):
+        shared_wavefronts(np.arange(16))
+
+
+def test_global_sectors_and_lines():
+    assert global_access(LANE * 4, 4) == (4, 1, 1)
+    assert global_access(LANE * 128, 4) == (32, 32, 32)
+    assert global_access(LANE * 16, 16) == (16, 4, 4)
+    assert global_access(LANE * 0, 4, atomic=True).sectors == 32
+    assert global_access(LANE * 4, 4, mask=1) == (1, 1, 1)
+
+
+ROWS = 0x400 + LANE % 16 * 128 + LANE // 16 * 16
+
+
+def test_why_sentences():
+    assert explain(ROWS, kind="ldmatrix") == "8 rows, 128 B apart: all on the same 4 banks"
+    assert explain(LANE * 8, 4) == "lanes 0-15 and 16-31, 8 B apart share 16 banks"
+    assert explain(LANE * 128, 4, "st") == "32 lanes, 128 B apart: all on the same bank"
+    assert "one by one" in explain(LANE * 0, 4, "atom") and "one word" in explain(LANE * 0, 4, "atom")
+    assert explain(LANE * 4, 4) == "no conflicts"
+    assert "4 different words in each of 8 banks" in explain(LANE * 64, 16, "st")
+
+
+def test_fixes_are_tried_not_guessed():
+    """A 128-byte pitch costs 32 wavefronts, a swizzle or 16 bytes of padding 4, and both together 23."""
+    assert shared_wavefronts(ROWS, kind="ldmatrix") == 32
+    found = {fix.text: fix.wavefronts for fix in fixes(ROWS, kind="ldmatrix")}
+    assert found == {"swizzle 128B": 4, "row pitch 144 B": 4, "both": 23}
+    assert fixes(LANE * 4, 4) == []
+    assert sum(fix.wavefronts for fix in fixes(np.stack([ROWS, ROWS]), kind="ldmatrix")) == 62
+    assert fixes(LANE * 0, 4, "atom") == []
+    for fix in fixes(LANE * 132, 16, "st"):
+        assert fix.pitch is None or fix.pitch % 4 == 0
