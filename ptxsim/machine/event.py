@@ -24,9 +24,11 @@ class Event(IntEnum):
     STMATRIX = 6
     ASYNC_READ = 7  # the async proxy reads (wgmma operands, bulk stores)
     ASYNC_WRITE = 8  # the async proxy or cp.async writes, when the data lands
+    ASYNC_ISSUE = 9  # memory at the addresses belongs to an asynchronous operation from now on (see FLAG_READ)
+    ASYNC_WAIT = 10  # a wait covers that operation: the memory is the threads' again
     ARRIVE = 16  # at CTA barrier addresses[0]
     LEAVE = 17  # the barrier is over for this warp
-    FENCE = 18  # addresses[0]: scope, addresses[1]: proxy kind
+    FENCE = 18  # addresses[0]: Scope, addresses[1]: Proxy
     EXECUTE = 19  # a block of the program: site is its first instruction
     MMA = 20
     MBARRIER_ARRIVE = 21
@@ -43,6 +45,27 @@ class Space(IntEnum):
     LOCAL = 2
     CONST = 3
     PARAM = 4
+
+
+class Scope(IntEnum):
+    """Whom a fence orders for."""
+
+    CTA = 0
+    CLUSTER = 1
+    GPU = 2
+    SYS = 3
+
+
+class Proxy(IntEnum):
+    """What a fence orders: generic accesses among themselves, or with another proxy."""
+
+    GENERIC = 0  # fence, membar
+    ASYNC = 1  # fence.proxy.async without a state space
+    ASYNC_GLOBAL = 2
+    ASYNC_SHARED = 3
+    ALIAS = 4
+    TENSORMAP_RELEASE = 5
+    TENSORMAP_ACQUIRE = 6
 
 
 RECORD = np.dtype(
@@ -62,6 +85,7 @@ RECORD = np.dtype(
 FLAG_STRONG = 1  # volatile, relaxed, acquire or release: not a data race
 FLAG_ASYNC_PROXY = 2
 FLAG_WMMA = 4  # one of the accesses a wmma load or store is made of
+FLAG_READ = 8  # of ASYNC_ISSUE and ASYNC_WAIT: the operation reads the memory; without it, it writes
 
 
 class Observer:
