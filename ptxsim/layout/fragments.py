@@ -99,9 +99,10 @@ class Fragment:
         return self.layout.owners(*coordinates)
 
     @cached_property
-    def _word_of(self) -> tuple[np.ndarray, np.ndarray]:
-        """For every matrix place, in row-major order: index into (register, lane), and the shift inside it."""
+    def gather_index(self) -> tuple[np.ndarray, np.ndarray]:
+        """For every matrix place, row-major: index into (register, lane), and the shift inside that register."""
         flat = self.layout.flat
+        # Later assignments win, so going backwards leaves the first of several copies.
         first = np.full(int(np.prod(self.shape)), -1, dtype=np.intp)
         element, lane = np.divmod(np.arange(flat.size)[::-1], self.lanes)
         first[flat[lane, element]] = element * self.lanes + lane
@@ -110,8 +111,8 @@ class Fragment:
         return register * self.lanes + lane, (slot * self.element_bits).astype(np.uint32)
 
     @cached_property
-    def _place_of(self) -> tuple[np.ndarray, np.ndarray]:
-        """For every (register, slot, lane): the matrix place it holds; and the shift of every slot."""
+    def scatter_index(self) -> tuple[np.ndarray, np.ndarray]:
+        """For every (register, slot, lane): the row-major matrix place it holds; and the shift of every slot."""
         places = self.layout.flat.T.reshape(self.registers, self.per_register, self.lanes)
         shifts = np.arange(self.per_register, dtype=np.uint32)[:, None] * np.uint32(self.element_bits)
         return np.ascontiguousarray(places), shifts
@@ -123,11 +124,11 @@ class Fragment:
         """
         registers = np.asarray(registers, dtype=np.uint32)
         batch = registers.shape[:-2]
-        index, shift = self._word_of
+        index, shift = self.gather_index
         if self.element_bits == 64:
             low, high = registers[..., 0::2, :], registers[..., 1::2, :]
             registers = low.astype(np.uint64) | high.astype(np.uint64) << np.uint64(32)
-        codes = registers.reshape(*batch, -1)[..., index]
+        codes = registers.reshape(*batch, -1).take(index, axis=-1)
         if self.element_bits < 32:
             codes >>= shift
             codes &= np.uint32((1 << self.element_bits) - 1)
@@ -137,8 +138,8 @@ class Fragment:
         """A matrix of element codes (..., *shape) as registers, uint32 (..., words, lanes); copies are filled."""
         codes = np.asarray(codes)
         batch = codes.shape[: codes.ndim - len(self.shape)]
-        places, shifts = self._place_of
-        picked = codes.reshape(*batch, -1)[..., places]
+        places, shifts = self.scatter_index
+        picked = codes.reshape(*batch, -1).take(places, axis=-1)
         if self.element_bits == 64:
             wide = picked[..., 0, :].astype(np.uint64)
             both = np.stack([wide & np.uint64(0xFFFFFFFF), wide >> np.uint64(32)], axis=-2)
