@@ -11,7 +11,7 @@ from ptxsim.engine.names import FunctionNames
 from ptxsim.engine.operand import Address, Constant, Literal, Operand, Register, Special, StackAddress, Vector
 from ptxsim.engine.program import CallSite, FunctionCode, Op, Passed, Program
 from ptxsim.isa.bind import Binder, Bound
-from ptxsim.isa.operand import Addr, Either, Imm, Kind, Pred, Reg, Symbol, Value, Vec, resolve_type
+from ptxsim.isa.operand import Addr, Either, Imm, Kind, Nowhere, Pred, Reg, Symbol, Value, Vec, resolve_type
 from ptxsim.isa.special import SPECIAL_REGISTERS
 from ptxsim.syntax import ast
 from ptxsim.syntax.scope import FlatBody, flatten
@@ -317,6 +317,8 @@ class _FunctionDecoder:
                 return Literal(operand.name)
             case Pred():
                 return self._value(operand, TYPES["pred"])
+            case Nowhere():
+                return self._value(operand, TYPES["b64"])
             case Reg() | Value():
                 return self._value(operand, resolve_type(kind.type, modifiers))
         raise AssertionError(kind)

@@ -12,6 +12,7 @@ from ptxsim.isa.operand import (
     Either,
     Imm,
     Kind,
+    Nowhere,
     Pred,
     Reg,
     Symbol,
@@ -91,6 +92,8 @@ def check(kind: Kind, operand: ast.Operand, modifiers: Mapping[str, object], nam
         case Either():
             problems = [check(k, operand, modifiers, names) for k in kind.kinds]
             return None if None in problems else problems[0]
+        case Nowhere():
+            return None if isinstance(operand, ast.Sink) else "must be the sink _"
         case Args():
             return None if isinstance(operand, ast.Group) else "must be a parenthesised list"
     raise AssertionError(kind)

@@ -91,6 +91,11 @@ class Symbol:
 
 
 @dataclass(frozen=True, slots=True)
+class Nowhere:
+    """The sink `_`, and nothing else: a result that this form does not give."""
+
+
+@dataclass(frozen=True, slots=True)
 class Either:
     """Any one of several kinds."""
 
@@ -102,7 +107,7 @@ class Args:
     """A parenthesised list of a call."""
 
 
-Kind = Reg | Value | Pred | Imm | Vec | Addr | Symbol | Either | Args
+Kind = Reg | Value | Pred | Imm | Vec | Addr | Symbol | Nowhere | Either | Args
 
 
 def compatible(register: ScalarType, instruction: ScalarType, wide: bool = False) -> bool:
