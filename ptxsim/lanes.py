@@ -273,3 +273,27 @@ def is_nan(x):
 def lane_index(like):
     """0..31 as u32."""
     return constant(np.arange(LANES, dtype=np.uint32), like)
+
+
+def split(word, t):
+    """The elements of a packed word, the lowest first, as lane values of the element type."""
+    t = type_of(t)
+    element = TYPES[t.element]
+    return [bits(cast(word >> i * element.bits, bits_type(element)), element) for i in range(t.lanes)]
+
+
+def join(elements, t):
+    """Elements of a packed type as one word, the first lowest."""
+    t = type_of(t)
+    word_type, element = bits_type(t), TYPES[t.element]
+    words = [cast(bits(x, bits_type(element)), word_type) << i * element.bits for i, x in enumerate(elements)]
+    return functools.reduce(lambda a, b: a | b, words)
+
+
+def per_element(function, t, *operands):
+    """`function` of the operands; of each element in turn where t is a packed type."""
+    t = type_of(t)
+    if t.lanes == 1:
+        return function(*operands)
+    columns = zip(*(split(x, t) for x in operands), strict=True)
+    return join([function(*column) for column in columns], t)

@@ -4,7 +4,20 @@ from __future__ import annotations
 
 import importlib
 
-MODULES: tuple[str, ...] = ()
+MODULES: tuple[str, ...] = (
+    "integer",
+    "integer_product",
+    "bit_field",
+    "logic",
+    "shift",
+    "permute",
+    "compare",
+    "select",
+    "move",
+    "floating",
+    "mma",
+    "mma_sparse",
+)
 
 
 def load() -> None:

@@ -1,0 +1,115 @@
+"""Counting, finding and moving bits.
+
+PTX ISA, "Integer Arithmetic Instructions": popc, clz, bfind, fns, brev, bfe, bfi, szext, bmsk.
+"""
+
+from __future__ import annotations
+
+from ptxsim import lanes
+from ptxsim.isa.operand import Reg, Value
+from ptxsim.isa.registry import instruction
+from ptxsim.types import TYPES
+
+_NUMBER = {"d": Reg("u32")}
+WORDS = "u32 u64 s32 s64"
+
+
+def unsigned(x, t):
+    return lanes.bits(x, lanes.bits_type(t))
+
+
+@instruction("popc.type d, a", type="b32 b64", unit="convert", operands=_NUMBER)
+def population_count(a):
+    return lanes.cast(lanes.population_count(a), "u32")
+
+
+@instruction("clz.type d, a", type="b32 b64", unit="convert", operands=_NUMBER)
+def count_leading_zeros(a):
+    return lanes.cast(lanes.count_leading_zeros(a), "u32")
+
+
+@instruction("brev.type d, a", type="b32 b64", unit="convert")
+def reverse(a):
+    return lanes.reverse_bits(a)
+
+
+@instruction("bfind{.shiftamt}.type d, a", type=WORDS, unit="convert", operands=_NUMBER)
+def find_leading(a, *, type, shiftamt):
+    """The highest bit that is not the sign, as its number or as the left shift that brings it to the top; or -1."""
+    if type.is_signed:
+        a = lanes.where(a < 0, ~a, a)
+    word = unsigned(a, type)
+    zeros = lanes.cast(lanes.count_leading_zeros(word), "u32")
+    return lanes.where(word == 0, 0xFFFFFFFF, zeros if shiftamt else type.bits - 1 - zeros)
+
+
+@instruction(
+    "fns.type d, a, b, c", type="b32", unit="sequence",
+    operands={"d": Reg("b32"), "a": Value("b32"), "b": Value("b32"), "c": Value("s32")},
+)  # fmt: skip
+def find_nth_set(a, b, c):
+    """The c-th set bit of a, counted upward from bit b if c > 0, downward if c < 0; c = 0 asks whether bit b is set."""
+    found = b ^ b ^ 0xFFFFFFFF
+    wanted = lanes.where(c < 0, -c, c)
+    up, down = wanted ^ wanted, wanted ^ wanted
+    for i in range(32):
+        here = lanes.shift_right(a, i) & 1
+        counted = (here != 0) & (b <= i) & (c > 0)
+        up = up + lanes.cast(counted, "s32")
+        found = lanes.where(counted & (up == wanted), i, found)
+        below = 31 - i
+        here = lanes.shift_right(a, below) & 1
+        counted = (here != 0) & (b >= below) & (c < 0)
+        down = down + lanes.cast(counted, "s32")
+        found = lanes.where(counted & (down == wanted), below, found)
+    start = lanes.shift_right(a, b) & 1
+    return lanes.where((c == 0) & (start != 0), b, found)
+
+
+_FIELD = {"b": Value("u32"), "c": Value("u32")}
+
+
+@instruction("bfe.type d, a, b, c", type=WORDS, operands=_FIELD)
+def extract(a, b, c, *, type):
+    position, length = b & 0xFF, c & 0xFF
+    return extend(lanes.shift_right(a, position), length, type)
+
+
+def extend(a, length, t):
+    """The low `length` bits of a, extended by the signedness of t."""
+    unused = t.bits - lanes.minimum(length, t.bits)
+    return lanes.shift_right(lanes.shift_left(a, unused), unused) if t.is_signed else a & low_mask(length, t)
+
+
+def low_mask(length, t):
+    """`length` ones at the bottom of a word of t's width."""
+    ones = lanes.cast(length | 0, lanes.bits_type(t))
+    return ~lanes.shift_left(~(ones ^ ones), length)
+
+
+@instruction(
+    "bfi.type f, a, b, c, d", type="b32 b64", writes="f",
+    operands={"f": Reg("type"), "c": Value("u32"), "d": Value("u32")},
+)  # fmt: skip
+def insert(a, b, c, d, *, type):
+    position, length = c & 0xFF, d & 0xFF
+    mask = lanes.shift_left(low_mask(length, type), position)
+    return b & ~mask | lanes.shift_left(a, position) & mask
+
+
+@instruction(
+    "szext.mode.type d, a, b", mode="clamp wrap", type="u32 s32", requires="7.6 sm_70", operands={"b": Value("u32")}
+)
+def extend_from(a, b, *, mode, type):
+    length = b & 31 if mode == "wrap" else b
+    return extend(a, length, type)
+
+
+@instruction(
+    "bmsk.mode.b32 d, a, b", mode="clamp wrap", requires="7.6 sm_70", implies={"type": "b32"},
+    operands={"a": Value("u32"), "b": Value("u32")},
+)  # fmt: skip
+def mask(a, b, *, mode):
+    """b ones from bit a on."""
+    position, length = (a & 31, b & 31) if mode == "wrap" else (a, b)
+    return lanes.shift_left(low_mask(length, TYPES["b32"]), position)

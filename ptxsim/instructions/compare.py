@@ -1,0 +1,150 @@
+"""Comparison. PTX ISA, "Comparison and Selection Instructions" and "Half Precision Comparison Instructions": setp, set."""
+
+from __future__ import annotations
+
+from ptxsim import lanes
+from ptxsim.isa.operand import Pred, Reg, Value
+from ptxsim.isa.registry import instruction
+from ptxsim.numerics.scalar import flush, wide
+from ptxsim.types import TYPES
+
+EQUALITY = "eq ne"
+ORDER = "eq ne lt le gt ge"
+UNSIGNED = f"{ORDER} lo ls hi hs"
+FLOATING = f"{ORDER} equ neu ltu leu gtu geu num nan"
+_HALF = "f16 bf16@7.8:sm_90"
+_PAIRED = "f16x2 bf16x2@7.8:sm_90"
+_BOOL = "and or xor"
+_UNSIGNED_NAMES = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
+
+
+def relation(a, b, cmp: str):
+    """The mask of a cmp b; an operator with u behind it also holds where an operand is NaN."""
+    cmp = _UNSIGNED_NAMES.get(cmp, cmp)
+    match cmp:
+        case "num":
+            return (a == a) & (b == b)
+        case "nan":
+            return (a != a) | (b != b)
+        case "ne":  # of floats: false where an operand is NaN
+            return (a < b) | (a > b)
+        case "neu":
+            return a != b
+        case "equ" | "ltu" | "leu" | "gtu" | "geu":
+            return relation(a, b, cmp[:2]) | relation(a, b, "nan")
+        case "eq":
+            return a == b
+        case "lt":
+            return a < b
+        case "le":
+            return a <= b
+        case "gt":
+            return a > b
+    return a >= b
+
+
+def compare(a, b, cmp, t, ftz):
+    if t.is_float:
+        if ftz:
+            a, b = flush(a, t), flush(b, t)
+        a, b = wide(a, t), wide(b, t)
+    elif cmp == "ne":
+        return a != b
+    return relation(a, b, cmp)
+
+
+def combine(test, c, word):
+    """`test` and, or, xor `c`; only `test` if there is no word."""
+    if word is None:
+        return test
+    return test & c if word == "and" else test | c if word == "or" else test ^ c
+
+
+def no_flush_of_bf16(modifiers):
+    if modifiers.get("ftz") and modifiers["type"].name.startswith("bf16"):
+        return ".ftz does not go with .bf16"
+    return None
+
+
+_ROWS = (
+    (EQUALITY, "", "b16 b32 b64"),
+    (UNSIGNED, "", "u16 u32 u64"),
+    (ORDER, "", "s16 s32 s64"),
+    (FLOATING, "{.ftz}", "f32"),
+    (FLOATING, "", "f64"),
+    (FLOATING, "{.ftz}", _HALF),
+)
+_DESTINATIONS = {"d": Pred(sink=True), "p": Pred(sink=True)}
+_CONDITION = {"c": Pred(negatable=True)}
+
+
+def declare_setp(effect, destinations: str, rows) -> None:
+    for operators, ftz, types in rows:
+        options = {"cmp": operators, "type": types, "rules": (no_flush_of_bf16,)}
+        instruction(f"setp.cmp{ftz}.type {destinations}, a, b", operands=_DESTINATIONS, **options)(effect)
+        instruction(
+            f"setp.cmp.boolop{ftz}.type {destinations}, a, b, c", operands=_DESTINATIONS | _CONDITION, boolop=_BOOL, **options
+        )(effect)  # fmt: skip
+
+
+def set_predicate(a, b, c, *, cmp, boolop, type, ftz):
+    test = compare(a, b, cmp, type, ftz)
+    return combine(test, c, boolop), combine(~test, c, boolop)
+
+
+def set_predicate_pair(a, b, c, *, cmp, boolop, type, ftz):
+    element = TYPES[type.element]
+    low, high = (
+        compare(x, y, cmp, element, ftz) for x, y in zip(lanes.split(a, type), lanes.split(b, type), strict=True)
+    )
+    return combine(low, c, boolop), combine(high, c, boolop)
+
+
+declare_setp(set_predicate, "d{|p}", _ROWS)
+declare_setp(set_predicate_pair, "d|p", ((FLOATING, "{.ftz}", _PAIRED),))
+
+
+ONE = {"f16": 0x3C00, "bf16": 0x3F80, "f32": 0x3F800000}
+
+
+def truth(test, t):
+    """True and false as values of the type t: 1.0 for floats, all ones for integers."""
+    if t.is_float:
+        word = lanes.cast(test, lanes.bits_type(t))
+        return lanes.bits(word * ONE[t.name], t)
+    word = lanes.cast(test, t)
+    return ~word + 1
+
+
+_SET_ROWS = (
+    (EQUALITY, "", "b16 b32 b64", "u32 s32 f32"),
+    (UNSIGNED, "", "u16 u32 u64", "u32 s32 f32"),
+    (ORDER, "", "s16 s32 s64", "u32 s32 f32"),
+    (FLOATING, "{.ftz}", "f32", "u32 s32 f32"),
+    (FLOATING, "", "f64", "u32 s32 f32"),
+    (FLOATING, "{.ftz}", "f16", "f16 u16 s16 u32 s32"),
+    (FLOATING, "", "bf16", "bf16 u16 s16 u32 s32"),
+    (FLOATING, "{.ftz}", "f16x2", "f16x2"),
+    (FLOATING, "", "bf16x2", "bf16x2"),
+)
+
+
+def set_word(a, b, c, *, cmp, boolop, dtype, stype, ftz):
+    if stype.lanes == 1:
+        return truth(combine(compare(a, b, cmp, stype, ftz), c, boolop), dtype)
+    element = TYPES[stype.element]
+    columns = zip(lanes.split(a, stype), lanes.split(b, stype), strict=True)
+    values = [truth(combine(compare(x, y, cmp, element, ftz), c, boolop), element) for x, y in columns]
+    return lanes.join(values, stype)
+
+
+_SET_KINDS = {"d": Reg("dtype"), "a": Value("stype"), "b": Value("stype")}
+for _operators, _ftz, _sources, _results in _SET_ROWS:
+    _options = {
+        "cmp": _operators, "stype": _sources, "dtype": _results,
+        "requires": "7.8 sm_90" if _sources.startswith("bf16") else "",
+    }  # fmt: skip
+    instruction(f"set.cmp{_ftz}.dtype.stype d, a, b", operands=_SET_KINDS, **_options)(set_word)
+    instruction(
+        f"set.cmp.boolop{_ftz}.dtype.stype d, a, b, c", boolop=_BOOL, operands=_SET_KINDS | _CONDITION, **_options
+    )(set_word)

@@ -1,0 +1,90 @@
+"""Addition, subtraction, multiplication and fused multiply-add of f32.
+
+PTX ISA, "Floating Point Instructions": add, sub, mul, fma, mad; "Mixed Precision Floating Point Instructions".
+"""
+
+from __future__ import annotations
+
+from ptxsim import lanes
+from ptxsim.isa.operand import Reg, Value
+from ptxsim.isa.registry import instruction
+from ptxsim.numerics import scalar
+from ptxsim.numerics.scalar import F32, double, finish, flush
+
+ROUNDING = "rn rz rm rp"
+BLACKWELL = "8.6 sm_100"
+
+
+def rounded_sum(a, b, mode):
+    """a + b of f32 values; so the next two: product, fused multiply-add."""
+    return a + b if mode in (None, "rn") else scalar.add(double(a), double(b), F32, mode)
+
+
+def rounded_product(a, b, mode):
+    return a * b if mode in (None, "rn") else scalar.narrow(double(a) * double(b), F32, mode)
+
+
+def rounded_fma(a, b, c, mode):
+    return lanes.fma(a, b, c) if mode in (None, "rn") else scalar.add(double(a) * double(b), double(c), F32, mode)
+
+
+def operate(function, t, operands, rounding, ftz, sat=None):
+    """`function` of f32 operands (of each half of f32x2), with flushing before and after."""
+
+    def single(*values):
+        if ftz:
+            values = [flush(x, F32) for x in values]
+        return finish(function(*values, rounding), F32, ftz, sat)
+
+    return lanes.per_element(single, t, *operands)
+
+
+_SINGLE = {"rounding": ROUNDING, "type": "f32", "unit": "fp32"}
+_PAIR = {"rounding": ROUNDING, "type": "f32x2", "requires": BLACKWELL, "unit": "fp32"}
+
+
+@instruction("add{.rounding}{.ftz}{.sat}.type d, a, b", **_SINGLE)
+@instruction("add{.rounding}{.ftz}.type d, a, b", **_PAIR)
+def add(a, b, *, type, rounding, ftz, sat):
+    return operate(rounded_sum, type, (a, b), rounding, ftz, sat)
+
+
+@instruction("sub{.rounding}{.ftz}{.sat}.type d, a, b", **_SINGLE)
+@instruction("sub{.rounding}{.ftz}.type d, a, b", **_PAIR)
+def sub(a, b, *, type, rounding, ftz, sat):
+    return operate(lambda x, y, mode: rounded_sum(x, -y, mode), type, (a, b), rounding, ftz, sat)
+
+
+@instruction("mul{.rounding}{.ftz}{.sat}.type d, a, b", **_SINGLE)
+@instruction("mul{.rounding}{.ftz}.type d, a, b", **_PAIR)
+def mul(a, b, *, type, rounding, ftz, sat):
+    return operate(rounded_product, type, (a, b), rounding, ftz, sat)
+
+
+@instruction("fma.rounding{.ftz}{.sat}.type d, a, b, c", **_SINGLE)
+@instruction("mad.rounding{.ftz}{.sat}.type d, a, b, c", **_SINGLE)
+@instruction("fma.rounding{.ftz}.type d, a, b, c", **_PAIR)
+def fma(a, b, c, *, type, rounding, ftz, sat):
+    return operate(rounded_fma, type, (a, b, c), rounding, ftz, sat)
+
+
+_MIXED = {
+    "rounding": ROUNDING, "stype": "f16 bf16", "requires": BLACKWELL, "unit": "fp32", "implies": {"type": F32},
+}  # fmt: skip
+_HALF_AND_SINGLE = {"d": Reg("f32"), "a": Value("stype"), "b": Value("f32")}
+_HALVES_AND_SINGLE = {"d": Reg("f32"), "a": Value("stype"), "b": Value("stype"), "c": Value("f32")}
+
+
+@instruction("add{.rounding}{.sat}.f32.stype d, a, b", operands=_HALF_AND_SINGLE, **_MIXED)
+def add_mixed(a, b, *, type, rounding, sat):
+    return operate(rounded_sum, type, (lanes.cast(a, F32), b), rounding, None, sat)
+
+
+@instruction("sub{.rounding}{.sat}.f32.stype d, a, b", operands=_HALF_AND_SINGLE, **_MIXED)
+def sub_mixed(a, b, *, type, rounding, sat):
+    return operate(rounded_sum, type, (lanes.cast(a, F32), -b), rounding, None, sat)
+
+
+@instruction("fma.rounding{.sat}.f32.stype d, a, b, c", operands=_HALVES_AND_SINGLE, **_MIXED)
+def fma_mixed(a, b, c, *, type, rounding, sat):
+    return operate(rounded_fma, type, (lanes.cast(a, F32), lanes.cast(b, F32), c), rounding, None, sat)

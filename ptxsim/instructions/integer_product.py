@@ -1,0 +1,94 @@
+"""Integer products: low half, high half, whole, and with 24-bit operands.
+
+PTX ISA, "Integer Arithmetic Instructions": mul, mad, mul24, mad24.
+"""
+
+from __future__ import annotations
+
+from ptxsim import lanes
+from ptxsim.instructions.integer import INTEGERS, saturate
+from ptxsim.isa.operand import Reg, Value
+from ptxsim.isa.registry import instruction
+from ptxsim.types import TYPES
+
+NARROW = "u16 u32 s16 s32"
+
+
+def doubled(modifiers) -> str:
+    """The type of twice the width of the slot `type`, of the same signedness."""
+    t = modifiers["type"]
+    return f"{t.name[0]}{2 * t.bits}"
+
+
+def whole(a, b, t):
+    """The full product of two values of the integer type t, in twice the width."""
+    wide = TYPES[doubled({"type": t})]
+    return lanes.cast(a, wide) * lanes.cast(b, wide)
+
+
+@instruction("mul.lo.type d, a, b", name="mul.lo", type=INTEGERS, unit="imad")
+def multiply_low(a, b):
+    return a * b
+
+
+@instruction("mul.hi.type d, a, b", name="mul.hi", type=INTEGERS, unit="imad_wide")
+def multiply_high(a, b):
+    return lanes.multiply_high(a, b)
+
+
+@instruction(
+    "mul.wide.type d, a, b", name="mul.wide", type=NARROW, unit="imad_wide", operands={"d": Reg(doubled)}
+)  # fmt: skip
+def multiply_wide(a, b, *, type):
+    return whole(a, b, type)
+
+
+@instruction("mad.lo.type d, a, b, c", name="mad.lo", type=INTEGERS, unit="imad")
+def multiply_add_low(a, b, c):
+    return a * b + c
+
+
+@instruction("mad.hi.type d, a, b, c", name="mad.hi", type=INTEGERS, unit="imad_wide")
+def multiply_add_high(a, b, c):
+    return lanes.multiply_high(a, b) + c
+
+
+@instruction("mad.hi.sat.s32 d, a, b, c", name="mad.hi", implies={"type": TYPES["s32"]}, unit="imad_wide")
+def multiply_add_high_saturating(a, b, c, *, type):
+    return saturate(lanes.cast(lanes.multiply_high(a, b), "s64") + lanes.cast(c, "s64"), type)
+
+
+@instruction(
+    "mad.wide.type d, a, b, c", name="mad.wide", type=NARROW, unit="imad_wide",
+    operands={"d": Reg(doubled), "c": Value(doubled)},
+)  # fmt: skip
+def multiply_add_wide(a, b, c, *, type):
+    return whole(a, b, type) + c
+
+
+def product_24(a, b, t, half):
+    """Bits 0..31 ("lo") or 16..47 ("hi") of the product of the low 24 bits of a and b."""
+    wide = "s64" if t.is_signed else "u64"
+    x, y = (lanes.shift_right(lanes.shift_left(lanes.cast(v, wide), 40), 40) for v in (a, b))
+    product = x * y
+    return lanes.cast(product if half == "lo" else product >> 16, t)
+
+
+for _half in ("lo", "hi"):
+
+    @instruction(
+        f"mul24.{_half}.type d, a, b", name=f"mul24.{_half}", type="u32 s32", unit="imad", implies={"half": _half}
+    )  # fmt: skip
+    def multiply_24(a, b, *, type, half):
+        return product_24(a, b, type, half)
+
+    @instruction(
+        f"mad24.{_half}.type d, a, b, c", name=f"mad24.{_half}", type="u32 s32", unit="imad", implies={"half": _half}
+    )  # fmt: skip
+    def multiply_add_24(a, b, c, *, type, half):
+        return product_24(a, b, type, half) + c
+
+
+@instruction("mad24.hi.sat.s32 d, a, b, c", name="mad24.hi", implies={"type": TYPES["s32"]}, unit="imad")
+def multiply_add_24_saturating(a, b, c, *, type):
+    return saturate(lanes.cast(product_24(a, b, type, "hi"), "s64") + lanes.cast(c, "s64"), type)

@@ -1,0 +1,63 @@
+"""Bitwise logic and logic on predicates. PTX ISA, "Logic and Shift Instructions": and, or, xor, not, cnot, lop3."""
+
+from __future__ import annotations
+
+from ptxsim import lanes
+from ptxsim.isa.operand import Pred, Reg
+from ptxsim.isa.registry import instruction
+
+BITS = "b16 b32 b64"
+_PREDICATES = {"d": Pred(), "a": Pred(negatable=True, immediate=True), "b": Pred(negatable=True, immediate=True)}
+
+
+@instruction("and.type d, a, b", type=BITS)
+@instruction("and.pred d, a, b", operands=_PREDICATES)
+def conjunction(a, b):
+    return a & b
+
+
+@instruction("or.type d, a, b", type=BITS)
+@instruction("or.pred d, a, b", operands=_PREDICATES)
+def disjunction(a, b):
+    return a | b
+
+
+@instruction("xor.type d, a, b", type=BITS)
+@instruction("xor.pred d, a, b", operands=_PREDICATES)
+def exclusive_or(a, b):
+    return a ^ b
+
+
+@instruction("not.type d, a", type=BITS)
+@instruction("not.pred d, a", operands={"d": Pred(), "a": Pred(negatable=True, immediate=True)})
+def complement(a):
+    return ~a
+
+
+@instruction("cnot.type d, a", type=BITS)
+def logical_negation(a, *, type):
+    return lanes.cast(a == 0, type)
+
+
+def lookup(a, b, c, table: int):
+    """The bitwise function of three inputs whose value for bits (x, y, z) is bit 4x + 2y + z of the table."""
+    result = a ^ a
+    for row in range(8):
+        if table >> row & 1:
+            result = result | (a if row & 4 else ~a) & (b if row & 2 else ~b) & (c if row & 1 else ~c)
+    return result
+
+
+@instruction("lop3.b32 d, a, b, c, imm", implies={"type": "b32"})
+def logic_of_three(a, b, c, imm):
+    return lookup(a, b, c, imm)
+
+
+@instruction(
+    "lop3.bool.b32 d|p, a, b, c, imm, q", bool="and or", requires="8.2 sm_70", implies={"type": "b32"},
+    operands={"d": Reg("b32", sink=True), "p": Pred(), "q": Pred(negatable=True)},
+)  # fmt: skip
+def logic_of_three_tested(a, b, c, imm, q, *, bool):
+    result = lookup(a, b, c, imm)
+    test = result != 0
+    return result, test & q if bool == "and" else test | q

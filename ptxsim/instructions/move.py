@@ -1,0 +1,42 @@
+"""Moves, and packing registers into a wider one. PTX ISA, "Data Movement and Conversion Instructions": mov."""
+
+from __future__ import annotations
+
+from ptxsim import lanes
+from ptxsim.isa.operand import Pred, Reg, Value, Vec
+from ptxsim.isa.registry import instruction
+from ptxsim.types import TYPES
+
+
+@instruction("mov.type d, a", type="b16 b32 b64 u16 u32 u64 s16 s32 s64 f32 f64 b128@8.3:sm_70")
+@instruction("mov.pred d, a", operands={"d": Pred(), "a": Value("pred")})
+def move(a):
+    return a
+
+
+def pack(a, *, type):
+    """Elements into one word, the first lowest; b128 words are lists of two b64."""
+    if type.bits == 128:
+        per_word = len(a) // 2
+        return [pack(a[:per_word], type=TYPES["b64"]), pack(a[per_word:], type=TYPES["b64"])]
+    step = type.bits // len(a)
+    result = lanes.cast(a[0], type)
+    for i, element in enumerate(a[1:], 1):
+        result = result | lanes.cast(element, type) << i * step
+    return result
+
+
+def unpack(a, *, type, count):
+    """A word into `count` elements, the lowest first."""
+    if type.bits == 128:
+        return [element for word in a for element in unpack(word, type=TYPES["b64"], count=count // 2)]
+    step = type.bits // count
+    return [lanes.cast(a >> i * step, TYPES[f"b{step}"]) for i in range(count)]
+
+
+for _type, _counts in {"b16": (2,), "b32": (2, 4), "b64": (2, 4, 8), "b128": (2, 4, 8)}.items():
+    for _count in _counts:
+        _element = f"b{TYPES[_type].bits // _count}"
+        _options = {"implies": {"count": _count}, "type": _type + ("@8.3:sm_70" if _type == "b128" else "")}
+        instruction("mov.type d, a", operands={"a": Vec(_count, Value(_element))}, **_options)(pack)
+        instruction("mov.type d, a", operands={"d": Vec(_count, Reg(_element, sink=True))}, **_options)(unpack)

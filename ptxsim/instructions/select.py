@@ -1,0 +1,26 @@
+"""Selection. PTX ISA, "Comparison and Selection Instructions": selp, slct."""
+
+from __future__ import annotations
+
+from ptxsim import lanes
+from ptxsim.numerics.scalar import flush
+from ptxsim.isa.operand import Pred, Reg, Value
+from ptxsim.isa.registry import instruction
+
+SELECTABLE = "b16 b32 b64 u16 u32 u64 s16 s32 s64 f32 f64"
+
+
+@instruction("selp.type d, a, b, c", type=SELECTABLE, operands={"c": Pred(negatable=True)})
+def by_predicate(a, b, c):
+    return lanes.where(c, a, b)
+
+
+_BY_SIGN = {"d": Reg("dtype"), "a": Value("dtype"), "b": Value("dtype"), "c": Value("stype")}
+
+
+@instruction("slct.dtype.stype d, a, b, c", dtype=SELECTABLE, stype="s32", operands=_BY_SIGN)
+@instruction("slct{.ftz}.dtype.stype d, a, b, c", dtype=SELECTABLE, stype="f32", operands=_BY_SIGN)
+def by_sign(a, b, c, *, stype, ftz):
+    if ftz:
+        c = flush(c, stype)
+    return lanes.where(c >= 0, a, b)

@@ -1,0 +1,150 @@
+"""Rounding, special values and flushing of scalar floats, as expressions over lane values.
+
+Every function takes and returns lane values (ptxsim.lanes), so the interpreter and the compiled engine run the same text.
+float64 carries the narrower formats: their products are exact in it, and a sum rounded to odd there may be rounded
+once more to 24 bits or fewer without harm (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums").
+"""
+
+from __future__ import annotations
+
+from ptxsim import lanes
+from ptxsim.types import TYPES, ScalarType
+
+F32, F64 = TYPES["f32"], TYPES["f64"]
+# What the GPU writes for a NaN it makes itself.
+CANONICAL_NAN = {"f16": 0x7FFF, "bf16": 0x7FFF, "f32": 0x7FFFFFFF, "f64": 0xFFF8000000000000}
+
+
+def words(x, t: ScalarType):
+    """The bit pattern of a float lane value."""
+    return lanes.bits(x, lanes.bits_type(t))
+
+
+def sign_bit(t: ScalarType) -> int:
+    return 1 << (t.bits - 1)
+
+
+def infinity(t: ScalarType) -> int:
+    """The bit pattern of +infinity; greater magnitudes are NaN."""
+    return ((1 << t.exponent) - 1) << t.mantissa
+
+
+def magnitude(x, t: ScalarType):
+    """The bit pattern without its sign: ordered as the absolute values are."""
+    return words(x, t) & (sign_bit(t) - 1)
+
+
+def flush(x, t: ScalarType):
+    """Subnormal numbers become zero and keep their sign."""
+    word = words(x, t)
+    tiny = (word & (sign_bit(t) - 1)) < (1 << t.mantissa)
+    return lanes.bits(lanes.where(tiny, word & sign_bit(t), word), t)
+
+
+def canonical(x, t: ScalarType):
+    """Every NaN becomes the one the GPU makes."""
+    word = words(x, t)
+    is_nan = (word & (sign_bit(t) - 1)) > infinity(t)
+    return lanes.bits(lanes.where(is_nan, CANONICAL_NAN[t.name], word), t)
+
+
+def saturate(x, t: ScalarType):
+    """Clamped to 0..1; NaN and -0 become +0."""
+    word, one = words(x, t), ((1 << t.exponent - 1) - 1) << t.mantissa
+    is_nan = (word & (sign_bit(t) - 1)) > infinity(t)
+    negative = (word & sign_bit(t)) != 0
+    inside = lanes.where(is_nan | negative, word & 0, lanes.minimum(word, one))
+    return lanes.bits(inside, t)
+
+
+def rectify(x, t: ScalarType):
+    """Negative numbers become +0; NaN stays."""
+    word = words(x, t)
+    is_nan = (word & (sign_bit(t) - 1)) > infinity(t)
+    negative = (word & sign_bit(t)) != 0
+    return lanes.bits(lanes.where(negative & ~is_nan, word & 0, word), t)
+
+
+def finish(x, t: ScalarType, ftz=None, sat=None, relu=None):
+    """What follows the rounding of a result: flushing, the canonical NaN, saturation or rectification."""
+    if ftz:
+        x = flush(x, t)
+    if sat:
+        return saturate(x, t)
+    if relu:
+        x = rectify(x, t)
+    return canonical(x, t)
+
+
+def wide(x, t: ScalarType):
+    """x in a type the host computes in: f16 and bf16 become f32."""
+    return x if t.bits >= 32 else lanes.cast(x, F32)
+
+
+def double(x):
+    return lanes.cast(x, F64)
+
+
+# ---- sums and products in float64 ----
+
+
+def two_sum(x, y):
+    """x + y rounded to nearest, and the exact error (NaN where the sum is not finite)."""
+    total = x + y
+    back = total - x
+    return total, (x - (total - back)) + (y - back)
+
+
+def add_to_odd(x, y):
+    """The float64 sum, rounded to odd: a last bit of 1 where it is not exact."""
+    total, error = two_sum(x, y)
+    word = lanes.bits(total, "s64")
+    inexact = ((error < 0) | (error > 0)) & ((word & 1) == 0)
+    outward = (error > 0) == (total > 0)
+    return lanes.bits(lanes.where(inexact, lanes.where(outward, word + 1, word - 1), word), F64)
+
+
+# ---- from float64 to narrower formats ----
+
+
+def step(rounded, exact, t: ScalarType, mode: str):
+    """A value of type t that rounding to nearest made of the float64 `exact`, moved to where `mode` rounds it."""
+    back = lanes.bits(double(rounded), "u64") & (sign_bit(F64) - 1)
+    true = lanes.bits(exact, "u64") & (sign_bit(F64) - 1)
+    finite = true < infinity(F64)
+    word = words(rounded, t)
+    one = lanes.cast(finite & (back > true), lanes.bits_type(t))
+    toward_zero = word - one
+    if mode == "rz":
+        return lanes.bits(toward_zero, t)
+    away = word + lanes.cast(finite & (back < true), lanes.bits_type(t))
+    negative = (word & sign_bit(t)) != 0
+    outward = negative if mode == "rm" else ~negative
+    return lanes.bits(lanes.where(outward, away, toward_zero), t)
+
+
+def single_to_odd(x):
+    """float64 to float32, rounded to odd."""
+    rounded = lanes.cast(x, F32)
+    cut = words(step(rounded, x, F32, "rz"), F32)
+    inexact = double(lanes.bits(cut, F32)) < x
+    inexact = inexact | (double(lanes.bits(cut, F32)) > x)
+    return lanes.bits(cut | lanes.cast(inexact, "u32"), F32)
+
+
+def narrow(x, t: ScalarType, mode: str = "rn"):
+    """A float64 (exact, or rounded to odd) to f16, bf16 or f32, rounded once: rn, rz, rm or rp."""
+    rounded = lanes.cast(x, F32) if t.bits == 32 else lanes.cast(single_to_odd(x), t)
+    return rounded if mode == "rn" else step(rounded, x, t, mode)
+
+
+def negative_zero_sum(x, y, total):
+    """Rounding down, an exact zero sum is -0 unless both terms are +0."""
+    signs = (lanes.bits(x, "u64") | lanes.bits(y, "u64")) & sign_bit(F64)
+    return lanes.bits(lanes.where(total == 0, signs, lanes.bits(total, "u64")), F64)
+
+
+def add(x, y, t: ScalarType, mode: str):
+    """The float64 values x + y, rounded once to t of at most 32 bits."""
+    total = add_to_odd(x, y)
+    return narrow(negative_zero_sum(x, y, total) if mode == "rm" else total, t, mode)
