@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from ptxsim.diagnostic import Finding
 from ptxsim.engine import control
-from ptxsim.engine.interpreter import NotModeled, choose, fault_finding
-from ptxsim.engine.program import Op, Program
+from ptxsim.engine.interpreter import fault_finding
+from ptxsim.engine.program import Program
 from ptxsim.machine.cta import Cluster, Cta, Warp
 from ptxsim.machine.fault import Fault, Wait
 from ptxsim.machine.state import Machine
@@ -119,14 +119,7 @@ class Grid:
         try:
             return self.engine.run(warp, TURN)
         except Fault as fault:
-            op = self._op_of(warp)
-            raise Stopped(fault_finding(fault, op, warp)) from fault
-
-    def _op_of(self, warp: Warp) -> Op:
-        """The operation a fault speaks of: the one the warp was executing."""
-        split = min(warp.splits, key=lambda s: -s.steps) if warp.splits else None
-        block = self.program.blocks[split.block] if split else self.program.blocks[0]
-        return block[min(split.op if split else 0, len(block) - 1)]
+            raise Stopped(fault_finding(fault, self.engine.current, warp)) from fault
 
     def _look_at_limits(self) -> None:
         limits = self.limits
@@ -164,5 +157,3 @@ class Grid:
             help="see the list: something must arrive that nobody is left to bring",
         )  # fmt: skip
 
-
-__all__ = ["Grid", "Limits", "NotModeled", "Stopped", "choose", "clusters_of"]

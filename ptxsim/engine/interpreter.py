@@ -29,6 +29,7 @@ class Interpreter:
 
     def __init__(self, program: Program, machine: Machine):
         self.program, self.machine = program, machine
+        self.current: Op | None = None  # what executes now, for faults
 
     def prepare(self, warp: Warp) -> None:
         """Give a new warp its registers."""
@@ -50,7 +51,7 @@ class Interpreter:
         if machine.stream is not None and split.op == 0 and block:
             machine.stream.emit(block[0].site, warp.cta.linear, warp.index, Event.EXECUTE, mask=_word(split.mask))
         while split.op < len(block):
-            op = block[split.op]
+            op = self.current = block[split.op]
             machine.warp_instructions += 1
             mask = split.mask
             if op.guard is not None:

@@ -1,0 +1,1 @@
+"""Observers of the event stream: rules, races, bank conflicts."""

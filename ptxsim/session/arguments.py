@@ -1,0 +1,120 @@
+"""Launch arguments to device memory and parameter bytes, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ptxsim.diagnostic import Finding, PtxError
+from ptxsim.engine.linkage import Linkage, size_of
+from ptxsim.machine.memory import Allocation, GlobalMemory
+from ptxsim.syntax import ast
+from ptxsim.types import TYPES
+
+
+class DeviceArray:
+    """A device buffer of one launch made explicit: an array, and an offset in bytes that the kernel's pointer gets."""
+
+    def __init__(self, array: np.ndarray, offset: int = 0):
+        self.array, self.offset = array, offset
+
+
+class Arguments:
+    """Binds values to the parameters of a kernel by position. Raises PtxError where they do not fit."""
+
+    def __init__(self, kernel: ast.Function, values: Sequence, memory: GlobalMemory):
+        self.kernel, self.memory = kernel, memory
+        self.buffers: dict[str, tuple[np.ndarray, Allocation]] = {}
+        self._by_identity: dict[int, Allocation] = {}
+        self.values: list[tuple[ast.Variable, object]] = []
+        if len(values) != len(kernel.parameters):
+            names = ", ".join(p.name for p in kernel.parameters)
+            raise launch_problem(
+                f"{kernel.name} takes {len(kernel.parameters)} arguments, {len(values)} are given",
+                f"its parameters are: {names or 'none'}",
+                kernel,
+            )
+        for parameter, value in zip(kernel.parameters, values):
+            self.values.append((parameter, self._allocate(parameter, value)))
+
+    def _allocate(self, parameter: ast.Variable, value):
+        if isinstance(value, np.ndarray) and value.ndim == 0:
+            value = value[()]
+        if isinstance(value, np.ndarray):
+            return self._buffer(parameter.name, value).address
+        if isinstance(value, DeviceArray):
+            return self._buffer(parameter.name, value.array).address + value.offset
+        if hasattr(value, "device_bytes"):  # a TensorMap: 128 bytes that hold the address of its array
+            return value.device_bytes(lambda array: self._buffer(f"{parameter.name}.array", array).address)
+        return value
+
+    def _buffer(self, name: str, array: np.ndarray) -> Allocation:
+        """The allocation of an array; one array passed twice is one buffer."""
+        known = self._by_identity.get(id(array))
+        if known is None:
+            known = self._by_identity[id(array)] = self.memory.allocate(name, max(array.nbytes, 1))
+            if array.nbytes == 0:
+                known.size = 0
+        self.buffers[name] = (array, known)
+        return known
+
+    def copy_in(self, linkage: Linkage, block: Allocation) -> None:
+        """Write the buffers' contents and the parameter block into frozen memory."""
+        for array, allocation in self.buffers.values():
+            data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+            self.memory.view(allocation)[: len(data)] = data
+        target = self.memory.view(block)
+        for parameter, value in self.values:
+            data = parameter_bytes(parameter, value)
+            offset = linkage.parameter_offsets[parameter.name]
+            target[offset : offset + len(data)] = np.frombuffer(data, np.uint8)
+
+    def copy_out(self) -> dict[str, np.ndarray]:
+        """Copy the buffers back in place; arrays by parameter name."""
+        for array, allocation in self.buffers.values():
+            if not array.flags.writeable or array.nbytes == 0:
+                continue
+            data = self.memory.view(allocation)[: array.nbytes].view(array.dtype).reshape(array.shape)
+            if not same_bytes(array, data):
+                array[...] = data
+        return {name: array for name, (array, _) in self.buffers.items()}
+
+
+def same_bytes(a: np.ndarray, b: np.ndarray) -> bool:
+    return bool((np.ascontiguousarray(a).reshape(-1).view(np.uint8) == b.reshape(-1).view(np.uint8)).all())
+
+
+def parameter_bytes(parameter: ast.Variable, value) -> bytes:
+    """A value as the bytes of a parameter's type."""
+    size = size_of(parameter)
+    if isinstance(value, bytes | bytearray):
+        if len(value) != size:
+            raise launch_problem(
+                f"parameter {parameter.name} has {size} bytes, {len(value)} are given", "pad the structure as C does", parameter
+            )
+        return bytes(value)
+    if value is None:
+        value = 0
+    t = TYPES[parameter.type]
+    if parameter.shape:
+        raise launch_problem(
+            f"parameter {parameter.name} is {size} bytes passed by value", "give `bytes` or a TensorMap for it", parameter
+        )
+    if t.name in ("f32", "f64", "f16", "bf16"):
+        from ptxsim import lanes
+
+        return np.array([float(value)]).astype(lanes.dtype(t)).tobytes()
+    if isinstance(value, float | np.floating):
+        if t.kind == "bits" and t.bits in (32, 64):  # an untyped parameter takes a number as the kernel will read it
+            return np.array([value], f"f{t.bytes}").tobytes() if not float(value).is_integer() else int(value).to_bytes(size, "little", signed=value < 0)
+        if not float(value).is_integer():
+            raise launch_problem(f"parameter {parameter.name} is {t}, {value} is no integer", None, parameter)
+    value = int(value)
+    if not -(1 << (8 * size - 1)) <= value < 1 << (8 * size):
+        raise launch_problem(f"{value} does not fit parameter {parameter.name} of type {t}", None, parameter)
+    return (value & ((1 << (8 * size)) - 1)).to_bytes(size, "little")
+
+
+def launch_problem(message: str, help: str | None, place: ast.Node) -> PtxError:
+    return PtxError(Finding("bad-directive", message, place.line, place.column, help=help))

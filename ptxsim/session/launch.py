@@ -1,0 +1,194 @@
+"""One launch from arguments to Run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ptxsim.checks.banks import BankCounter
+from ptxsim.diagnostic import Finding, PtxError
+from ptxsim.engine.grid import Grid, Limits, Stopped
+from ptxsim.engine.interpreter import Interpreter, NotModeled
+from ptxsim.engine.linkage import initial_bytes
+from ptxsim.machine.event import EventStream, Observer
+from ptxsim.machine.memory import GlobalMemory
+from ptxsim.machine.state import Machine, shared_start
+from ptxsim.session.arguments import Arguments
+from ptxsim.session.fidelity import fidelity
+from ptxsim.session.run import BankRow, BankTable, KernelError, Run
+from ptxsim.syntax import ast
+from ptxsim.types import Target
+
+if TYPE_CHECKING:
+    from ptxsim.session.module import Kernel, Module
+
+Shape = tuple[int, int, int]
+LIMITS = {"block": (1024, 1024, 64), "grid": (2**31 - 1, 65535, 65535), "cluster": (16, 16, 16)}
+MAX_SHARED = {70: 96, 72: 96, 75: 64, 80: 163, 86: 99, 87: 163, 89: 99, 90: 227, 100: 227, 103: 227, 110: 227, 120: 99, 121: 99}
+
+
+def shape(value) -> Shape:
+    """An int or up to three ints as (x, y, z). Raises ValueError."""
+    numbers = (int(value),) if isinstance(value, int | np.integer) else tuple(int(v) for v in value)
+    if not 1 <= len(numbers) <= 3 or any(n < 1 for n in numbers):
+        raise ValueError(f"{value} is no shape: give one to three positive numbers")
+    return (*numbers, *([1] * (3 - len(numbers))))  # type: ignore[return-value]
+
+
+class Launch:
+    """Everything one launch needs. Raises PtxError where it cannot start."""
+
+    def __init__(
+        self, kernel: Kernel, grid: Shape, block: Shape, cluster: Shape, target: Target, args: list, shared_mem: int, *,
+        engine: str | None, numerics: str, seed: int, jobs: int | None, checks: str, banks: bool, profile: bool,
+        max_steps: int | None, progress: Callable[[int, int], None] | None,
+    ):  # fmt: skip
+        self.kernel, self.grid, self.block, self.target = kernel, grid, block, target
+        self.cluster = self._cluster(cluster)
+        self.engine_name = engine or "interpreter"
+        self.numerics, self.seed, self.checks, self.want_banks = numerics, seed, checks, banks
+        self.limits = Limits(max_steps, progress)
+        if profile:
+            raise PtxError(self._finding("not-modeled", "cycles are not modeled yet", "run without profile"))
+        if self.engine_name not in ("interpreter",):
+            raise PtxError(self._finding("not-modeled", f"the {self.engine_name} engine does not exist yet", "use engine='interpreter'"))
+        self._check_shapes()
+        self.program, self.decoder = kernel.program(target)
+        linkage = self.decoder.linkage
+        self.memory = GlobalMemory()
+        self.allocations = linkage.place_globals(self.memory)
+        try:
+            self.arguments = Arguments(kernel.function, args, self.memory)
+        except PtxError as error:
+            raise PtxError(f.of(kernel.module.source) for f in error.findings) from None
+        self.memory.freeze()
+        linkage.initialize(self.memory, self.allocations, self.program.function_addresses)
+        for name, values in kernel.module._values.items():
+            if name in self.allocations:
+                self.memory.view(self.allocations[name])[:] = np.ascontiguousarray(values).reshape(-1).view(np.uint8)
+        try:
+            self.arguments.copy_in(linkage, self.allocations["parameters"])
+        except PtxError as error:
+            raise PtxError(f.of(kernel.module.source) for f in error.findings) from None
+        self.dynamic_shared = shared_mem
+        self.shared_end = linkage.dynamic_shared_start + shared_mem
+        self._check_shared()
+
+    def _finding(self, name: str, message: str, help: str | None = None) -> Finding:
+        function = self.kernel.function
+        return Finding(name, message, function.line, function.column, help=help).of(self.kernel.module.source)
+
+    def _cluster(self, asked: Shape) -> Shape:
+        """The cluster shape: the kernel's .reqnctapercluster, or the launch's."""
+        for directive in self.kernel.function.directives:
+            if directive.name == "reqnctapercluster" and directive.arguments:
+                return shape([int(a) for a in directive.arguments])
+        return asked
+
+    def _check_shapes(self) -> None:
+        for name, value in (("grid", self.grid), ("block", self.block), ("cluster", self.cluster)):
+            for axis, number, limit in zip("xyz", value, LIMITS[name]):
+                if number > limit:
+                    raise PtxError(self._finding("bad-directive", f"{name}.{axis} is {number}, the most is {limit}"))
+        threads = self.block[0] * self.block[1] * self.block[2]
+        if threads > 1024:
+            raise PtxError(self._finding("bad-directive", f"a CTA of {threads} threads; the most is 1024"))
+        if any(g % c for g, c in zip(self.grid, self.cluster)):
+            raise PtxError(self._finding("bad-directive", f"grid {self.grid} is no multiple of the cluster {self.cluster}"))
+        for directive in self.kernel.function.directives:
+            numbers = [int(a) for a in directive.arguments if a.isdigit()]
+            if directive.name == "reqntid" and numbers and shape(numbers) != self.block:
+                raise PtxError(
+                    self._finding("bad-directive", f"the kernel says .reqntid {numbers}, the launch's block is {self.block}")
+                )
+            if directive.name == "maxntid" and numbers and threads > int(np.prod(numbers)):
+                raise PtxError(
+                    self._finding("bad-directive", f"the kernel says .maxntid {numbers}, the launch's block has {threads} threads")
+                )
+
+    def _check_shared(self) -> None:
+        used = self.shared_end - shared_start(self.target)
+        most = MAX_SHARED.get(self.target.number, 227) * 1024
+        if used > most:
+            raise PtxError(
+                self._finding("bad-directive", f"the CTA needs {used} bytes of shared memory, {self.target} has {most}")
+            )
+
+    def execute(self, on_error: str) -> Run:
+        observers, bank_counter = self._observers()
+        machine = Machine(
+            self.target, self.grid, self.block, self.cluster, self.memory,
+            stream=EventStream(observers) if observers else None, seed=self.seed,
+            local_bytes=self.program.local_bytes, dynamic_shared=self.dynamic_shared,
+            shared_bytes=self.shared_end, numerics=self.numerics,
+        )  # fmt: skip
+        with np.errstate(all="ignore"):
+            grid = Grid(self.program, machine, Interpreter(self.program, machine), self.limits)
+            try:
+                grid.run()
+            except Stopped as stop:
+                machine.add_finding(stop.finding)
+            except NotModeled as missing:
+                op = missing.op
+                machine.add_finding(
+                    Finding(
+                        "not-modeled", f"{op.opcode} is not modeled yet", op.line, op.column, len(op.opcode),
+                        help="`ptxsim isa --missing` lists what is open",
+                    )  # fmt: skip
+                )
+        if machine.stream is not None:
+            machine.stream.finish()
+        outputs = self.arguments.copy_out()
+        for name, values in self.kernel.module._values.items():
+            if name in self.allocations:
+                memory = self.memory.view(self.allocations[name])
+                values.reshape(-1).view(np.uint8)[:] = memory[: values.nbytes]
+        source = self.kernel.module.source
+        findings = [f.of(source) for f in machine.findings.values()]
+        for observer in observers:
+            findings.extend(f.of(source) for f in getattr(observer, "findings", lambda program: [])(self.program))
+        run = Run(
+            source.name, self.kernel.name, self.target.name, self.engine_name, self.seed,
+            findings=sorted(findings, key=lambda f: (f.line, f.column)),
+            banks=bank_table(bank_counter, self.program) if bank_counter else BankTable(),
+            warp_instructions=machine.warp_instructions, fidelity=fidelity(self.program, self.target),
+            outputs=outputs, grid=self.grid, block=self.block,
+        )  # fmt: skip
+        if on_error == "raise" and any(f.level == "error" for f in run.findings):
+            raise KernelError(run)
+        return run
+
+    def _observers(self) -> tuple[list[Observer], BankCounter | None]:
+        observers: list[Observer] = []
+        counter = None
+        if self.want_banks:
+            counter = BankCounter()
+            observers.append(counter)
+        return observers, counter
+
+
+def bank_table(counter: BankCounter, program) -> BankTable:
+    """Tallies as rows by line, with a sentence why and the fixes that were tried for those with conflicts."""
+    from ptxsim.layout import conflicts
+
+    rows = []
+    for site, tally in sorted(counter.tallies.items()):
+        op = program.ops[site]
+        why, fixes = "", []
+        if tally.wavefronts > tally.ideal:
+            why = conflicts.explain(tally.addresses, tally.width, tally.kind, tally.mask)
+            fixes = [
+                f"{fix.text} -> {fix.wavefronts} wavefronts instead of {tally.worst_wavefronts}"
+                for fix in conflicts.fixes(tally.addresses, tally.width, tally.kind, tally.mask)
+            ]
+        rows.append(
+            BankRow(op.line, op.opcode, tally.runs, tally.wavefronts, tally.ideal, tally.worst, why, fixes, tally.kind)
+        )
+    return BankTable(sorted(rows, key=lambda row: row.line))
+
+
+def initial_symbol(module: Module, variable: ast.Variable) -> bytes:
+    """The initial bytes of a module variable, from its initialiser (addresses resolve only inside a launch)."""
+    return initial_bytes(variable, {}, {}) if variable.initializer is not None else b""

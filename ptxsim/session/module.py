@@ -1,0 +1,166 @@
+"""Modules and kernels: parse once, launch often."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from ptxsim.diagnostic import Finding, PtxError
+from ptxsim.engine.decode import Bodies, Decoder
+from ptxsim.engine.linkage import size_of
+from ptxsim.engine.program import Program
+from ptxsim.isa.bind import Binder
+from ptxsim.session.launch import Launch, shape
+from ptxsim.session.run import Run
+from ptxsim.source import Source
+from ptxsim.syntax import ast
+from ptxsim.syntax.parser import parse
+from ptxsim.types import TARGETS, TYPES, Target, parse_target
+
+
+class Module:
+    """A PTX file that parsed. Raises PtxError (has .findings) where it does not."""
+
+    def __init__(self, source: Source):
+        self.source = source
+        self.ast = parse(source)
+        self._values: dict[str, np.ndarray] = {}
+        try:
+            self.bodies = Bodies(self.ast)
+        except PtxError as error:
+            raise PtxError(f.of(source) for f in error.findings) from None
+
+    @classmethod
+    def from_file(cls, path: str | Path) -> Module:
+        return cls(Source.from_file(path))
+
+    @classmethod
+    def from_text(cls, text: str, name: str = "<text>") -> Module:
+        return cls(Source(text, name))
+
+    @property
+    def entries(self) -> list[str]:
+        return [f.name for f in self.ast.entries()]
+
+    @property
+    def target(self) -> Target:
+        """The target of the file. Raises PtxError for one ptxsim does not know."""
+        return known_target(self.ast.target, self.source)
+
+    def kernel(self, name: str | None = None) -> Kernel:
+        """A kernel by name; the name may be left out where there is one entry."""
+        entries = {f.name: f for f in self.ast.entries()}
+        if name is None:
+            if len(entries) != 1:
+                listed = ", ".join(entries) or "none"
+                raise PtxError(
+                    Finding("bad-directive", f"the file has {len(entries)} entries: {listed}", 1, help="name one").of(self.source)
+                )
+            name = next(iter(entries))
+        if name not in entries:
+            raise PtxError(
+                Finding("undeclared-name", f"no entry is called {name}; there are: {', '.join(entries)}", 1).of(self.source)
+            )
+        return Kernel(self, entries[name])
+
+    def symbol(self, name: str) -> np.ndarray:
+        """A module-scope .global or .const variable as an array; what is written into it holds for later launches."""
+        if name not in self._values:
+            variable = next((v for v in self.ast.items if isinstance(v, ast.Variable) and v.name == name), None)
+            if variable is None or variable.space not in ("global", "const"):
+                raise PtxError(Finding("undeclared-name", f"the module has no .global or .const variable {name}", 1).of(self.source))
+            from ptxsim import lanes
+            from ptxsim.session.launch import initial_symbol
+
+            data = np.zeros(size_of(variable), np.uint8)
+            initial = initial_symbol(self, variable)
+            data[: len(initial)] = np.frombuffer(initial, np.uint8)
+            shape_ = tuple(d if d is not None else -1 for d in variable.shape)
+            self._values[name] = data.view(lanes.dtype(TYPES[variable.type])).reshape(shape_ or (variable.vector,))
+        return self._values[name]
+
+
+class Kernel:
+    """One entry of a module."""
+
+    def __init__(self, module: Module, function: ast.Function):
+        self.module, self.function = module, function
+        self._programs: dict[Target, tuple[Program, Decoder]] = {}
+
+    @property
+    def name(self) -> str:
+        return self.function.name
+
+    @property
+    def parameters(self) -> tuple[ast.Variable, ...]:
+        return self.function.parameters
+
+    def program(self, run_target: Target) -> tuple[Program, Decoder]:
+        """The decoded kernel; `.target` of the file says what is legal, `run_target` which machine runs it."""
+        if run_target not in self._programs:
+            binder = Binder(self.module.target, self.module.ast.version)
+            try:
+                decoder = Decoder(self.module.bodies, self.function, binder, run_target)
+                self._programs[run_target] = (decoder.decode(), decoder)
+            except PtxError as error:
+                raise PtxError(f.of(self.module.source) for f in error.findings) from None
+        return self._programs[run_target]
+
+    def launch(
+        self, grid, block, args: Sequence = (), shared_mem: int = 0, *, cluster=1, target: str | None = None,
+        engine: str | None = None, numerics: str = "target", seed: int = 0, jobs: int | None = None,
+        checks: str = "memory", on_error: str = "raise", banks: bool = False, profile: bool = False,
+        max_steps: int | None = None, progress: Callable[[int, int], None] | None = None,
+    ) -> Run:  # fmt: skip
+        """Run the kernel.
+
+        grid, block, cluster: an int or up to three; args: by position, arrays are copied in and back in place, numbers
+        become the parameter's type; shared_mem: bytes of dynamic shared memory. Raises PtxError where the file or the
+        launch is wrong, KernelError (has .run) for error-level findings unless on_error="report".
+        """
+        run_target = known_target(target, self.module.source) if target else self.module.target
+        launch = Launch(
+            self, shape(grid), shape(block), shape(cluster), run_target, list(args), shared_mem,
+            engine=engine, numerics=numerics, seed=seed, jobs=jobs, checks=checks, banks=banks,
+            profile=profile, max_steps=max_steps, progress=progress,
+        )  # fmt: skip
+        return launch.execute(on_error)
+
+
+def known_target(name: str, source: Source) -> Target:
+    """A target ptxsim knows. Raises PtxError naming the nearest one."""
+    import difflib
+
+    try:
+        target = parse_target(name)
+    except ValueError:
+        target = None
+    if target is None or target.name not in TARGETS:
+        close = difflib.get_close_matches(name, TARGETS, 1)
+        help_text = f"did you mean {close[0]}?" if close else f"known are {', '.join(TARGETS)}"
+        raise PtxError(Finding("wrong-target", f"no target is called {name}", 1, help=help_text).of(source))
+    return target
+
+
+def check(source: Source | str, target: str | None = None) -> list[Finding]:
+    """Parse and bind a file without running it: every finding, sorted by line."""
+    source = source if isinstance(source, Source) else Source(source)
+    try:
+        module = Module(source)
+        legal = known_target(target, source) if target else module.target
+    except PtxError as error:
+        return [replace(f, file=source.name, source=source) for f in error.findings]
+    findings: dict[tuple, Finding] = {}
+    binder = Binder(legal, module.ast.version)
+    for function in module.bodies.declared.values():
+        if function.body is None:
+            continue
+        try:
+            Decoder(module.bodies, function, binder, legal).decode()
+        except PtxError as error:
+            for finding in error.findings:
+                findings[finding.name, finding.line, finding.column, finding.message] = finding.of(source)
+    return sorted(findings.values(), key=lambda f: (f.line, f.column))

@@ -1,0 +1,130 @@
+"""What came of a launch: findings, bank table, outputs, fidelity."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+
+import numpy as np
+
+from ptxsim import __version__
+from ptxsim.diagnostic import Finding, one_line
+
+
+@dataclass(slots=True)
+class BankRow:
+    """One instruction: executions, shared-memory wavefronts, the fewest possible, worst execution over ideal, why, fixes."""
+
+    line: int
+    instruction: str
+    runs: int
+    wavefronts: int
+    ideal: int
+    worst: int
+    why: str = ""
+    fixes: list[str] = field(default_factory=list)
+    kind: str = "ld"
+
+    @property
+    def conflicts(self) -> int:
+        return self.wavefronts - self.ideal
+
+
+@dataclass(slots=True)
+class BankTable:
+    """Rows by line. `worst` is 1 where nothing conflicts."""
+
+    rows: list[BankRow] = field(default_factory=list)
+
+    @property
+    def wavefronts(self) -> int:
+        return sum(row.wavefronts for row in self.rows)
+
+    @property
+    def ideal(self) -> int:
+        return sum(row.ideal for row in self.rows)
+
+    @property
+    def worst(self) -> int:
+        return max((row.worst for row in self.rows), default=1)
+
+
+@dataclass(slots=True)
+class Run:
+    """The result of a launch. `outputs` holds the buffers by parameter name as they were after the run.
+
+    `fidelity` says for each executed instruction kind how far it can be trusted: exact, modeled or bounded.
+    """
+
+    file: str
+    entry: str
+    target: str
+    engine: str
+    seed: int
+    findings: list[Finding] = field(default_factory=list)
+    banks: BankTable = field(default_factory=BankTable)
+    cycles: int | None = None
+    warp_instructions: int = 0
+    fidelity: dict[str, str] = field(default_factory=dict)
+    outputs: dict[str, np.ndarray] = field(default_factory=dict)
+    version: str = __version__
+    grid: tuple[int, int, int] = (1, 1, 1)
+    block: tuple[int, int, int] = (1, 1, 1)
+
+    def to_dict(self) -> dict:
+        """The JSON of the contract."""
+        return {
+            "version": self.version,
+            "file": self.file,
+            "entry": self.entry,
+            "target": self.target,
+            "engine": self.engine,
+            "seed": self.seed,
+            "findings": [finding_dict(f) for f in self.findings],
+            "banks": {
+                "rows": [asdict(row) for row in self.banks.rows],
+                "wavefronts": self.banks.wavefronts,
+                "ideal": self.banks.ideal,
+                "worst": self.banks.worst,
+            },
+            "cycles": self.cycles,
+            "warp_instructions": self.warp_instructions,
+            "outputs": {name: output_dict(array) for name, array in self.outputs.items()},
+            "fidelity": self.fidelity,
+        }
+
+
+def finding_dict(finding: Finding) -> dict:
+    """A finding with the contract's fields."""
+    return {
+        "name": finding.name,
+        "code": finding.code,
+        "level": finding.level,
+        "message": finding.message,
+        "file": finding.file,
+        "line": finding.line,
+        "column": finding.column,
+        "cta": list(finding.cta) if finding.cta else None,
+        "warp": finding.warp,
+        "lane": finding.lane,
+        "help": finding.help,
+        "notes": list(finding.notes),
+        "labels": [{"line": label.line, "text": label.text} for label in finding.labels],
+        "count": finding.count,
+    }
+
+
+def output_dict(array: np.ndarray) -> dict:
+    """Shape, type and checksum of an output: enough to compare runs, small enough to print."""
+    import hashlib
+
+    data = np.ascontiguousarray(array)
+    return {"shape": list(array.shape), "type": str(array.dtype), "sha256": hashlib.sha256(data.tobytes()).hexdigest()}
+
+
+class KernelError(Exception):
+    """A launch with error-level findings. Has `.run`."""
+
+    def __init__(self, run: Run):
+        self.run = run
+        errors = [f for f in run.findings if f.level == "error"]
+        super().__init__("\n".join(one_line(f) for f in errors))
