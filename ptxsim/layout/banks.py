@@ -6,6 +6,7 @@ There are 32 banks of 4 bytes. The rules were measured on sm_90 and agree with e
 
 from __future__ import annotations
 
+import sys
 from typing import NamedTuple
 
 import numpy as np
@@ -18,8 +19,9 @@ MATRIX_KINDS = ("ldmatrix", "stmatrix")
 ATOMIC_KINDS = ("atom", "red", "cas")
 KINDS = ("ld", "st", *MATRIX_KINDS, *ATOMIC_KINDS)
 WIDTHS = (1, 2, 4, 8, 16)
-# From this many rows on, loading the native loop pays.
-_NATIVE_ROWS = 20_000
+# From this many rows on, loading numba and the native loop pays (0.7 s against 5 to 20 us a row).
+_NATIVE_ROWS = 16_384
+_NATIVE = "ptxsim.layout.banks_native"
 
 
 class Wavefronts(NamedTuple):
@@ -50,9 +52,9 @@ def shared_wavefronts(addresses, width: int = 16, kind: str = "ld", mask=None, m
     """Wavefronts of shared-memory instructions: an int for addresses (32,), an int array (n,) for (n, 32).
 
     addresses: bytes. width: bytes a lane accesses (1, 2, 4, 8, 16; not used for matrices). kind: one of KINDS; cas also
-    stands for atomics built on compare-and-swap. mask: active lanes as a 32-bit integer or an array of n, all if None.
-    matrices: 1, 2 or 4 for ldmatrix and stmatrix, whose addresses may then be 8, 16 or 32 wide; without it, every
-    active lane gives a row. Raises PtxError for a width or kind that does not exist.
+    stands for atomics built on compare-and-swap. mask: active lanes as a 32-bit integer, n of
+    them, or booleans shaped as the addresses; all if None. matrices: 1, 2 or 4 for ldmatrix and stmatrix, whose
+    addresses may then be 8, 16 or 32 wide; without it, every active lane gives a row. Raises PtxError for a width or kind that does not exist.
     """
     return analyze(addresses, width, kind, mask, matrices).wavefronts
 
@@ -60,7 +62,7 @@ def shared_wavefronts(addresses, width: int = 16, kind: str = "ld", mask=None, m
 def analyze(addresses, width: int = 16, kind: str = "ld", mask=None, matrices: int | None = None) -> Wavefronts:
     """Wavefronts, conflicts, ideal wavefronts and pipe cycles; arguments as for `shared_wavefronts`."""
     access = prepare(addresses, width, kind, mask, matrices)
-    if len(access.address) >= _NATIVE_ROWS:
+    if len(access.address) >= (64 if _NATIVE in sys.modules else _NATIVE_ROWS):
         from ptxsim.layout.banks_native import count
     else:
         count = _count
@@ -93,8 +95,11 @@ def prepare(addresses, width: int, kind: str, mask, matrices: int | None) -> Acc
     if lanes != LANES and not (kind in MATRIX_KINDS and lanes in (8, 16)):
         raise _error(f"{lanes} addresses for a warp", "a warp has 32 lanes")
     address = np.pad(address, ((0, 0), (0, LANES - lanes)))
-    masks = np.broadcast_to(np.asarray(0xFFFFFFFF if mask is None else mask, dtype=np.uint32), len(address))
-    active = (masks[:, None] >> np.arange(LANES, dtype=np.uint32) & 1).astype(bool)
+    masks = np.asarray(0xFFFFFFFF if mask is None else mask)
+    if masks.dtype != bool:
+        masks = masks.astype(np.uint32)[..., None] >> np.arange(LANES, dtype=np.uint32) & 1
+    masks = np.pad(masks, [(0, 0)] * (masks.ndim - 1) + [(0, LANES - masks.shape[-1])])
+    active = np.broadcast_to(masks, address.shape).astype(bool)
     active &= np.arange(LANES) < min(lanes, 8 * (matrices or 4) if kind in MATRIX_KINDS else LANES)
     if kind in MATRIX_KINDS:
         return Accesses(address, active, 4, np.full(len(address), 8), single)
@@ -123,9 +128,8 @@ def _count(address, active, words, phase_lanes, merges):
             counted = part >= 0
             if merges:
                 counted[:, 1:] &= part[:, 1:] != part[:, :-1]
-            per_bank = np.zeros((len(rows), BANKS), dtype=np.int64)
-            row, column = np.nonzero(counted)
-            np.add.at(per_bank, (row, part[row, column] % BANKS), 1)
+            slot = np.arange(len(rows))[:, None] * BANKS + part % BANKS
+            per_bank = np.bincount(slot[counted], minlength=len(rows) * BANKS).reshape(-1, BANKS)
             wavefronts[rows] += per_bank.max(axis=1)
             phases[rows] += counted.any(axis=1)
     return wavefronts, phases

@@ -30,7 +30,8 @@ def test_all_recorded_forms_are_judged():
 @pytest.mark.parametrize("native", [False, True])
 @pytest.mark.parametrize("name", FORMS)
 def test_counters(name, native, monkeypatch):
-    monkeypatch.setattr(banks, "_NATIVE_ROWS", 0 if native else 10**9)
+    monkeypatch.setattr(banks, "_NATIVE", "sys" if native else "")
+    monkeypatch.setattr(banks, "_NATIVE_ROWS", 10**9)
     width, kind, matrices = FORMS[name]
     found = analyze(DATA[f"{name}.offsets"], width, kind, DATA[f"{name}.mask"], matrices)
     assert np.array_equal(found.wavefronts, DATA[f"{name}.wavefronts"])
@@ -58,6 +59,8 @@ def test_shapes_and_defaults():
     assert shared_wavefronts(LANE * 16, kind="ldmatrix", mask=0xFF) == 1
     assert shared_wavefronts(LANE[:8] * 128, kind="ldmatrix", matrices=1) == 8
     assert shared_wavefronts(LANE * 128, 4, mask=0) == 1
+    assert shared_wavefronts(LANE * 128, 4, mask=LANE < 5) == 5
+    assert shared_wavefronts([LANE * 128] * 2, 4, mask=[3, 7]).tolist() == [2, 3]
     assert shared_wavefronts(LANE * 0, 4, "atom") == 32 and shared_wavefronts(LANE * 0, 4, "cas") == 64
 
 
