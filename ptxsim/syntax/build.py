@@ -27,6 +27,16 @@ def _text(token: Token) -> str:
     return intern(str(token))
 
 
+def read_name(text: str, line: int, column: int) -> Name | ast.Sink | ast.Element:
+    """What a word among the operands is: the sink `_`, an element `%v.x`, or a name."""
+    if text == "_":
+        return ast.Sink(line=line, column=column)
+    base, dot, component = text.rpartition(".")
+    if dot and base not in COMPONENT_REGISTERS:
+        return ast.Element(Name(intern(base), line=line, column=column), intern(component), line=line, column=column)
+    return Name(text, line=line, column=column)
+
+
 def _size(token: Token) -> int:
     try:
         return constant.read_integer(str(token)).value
@@ -103,14 +113,7 @@ class InstructionBuilder(ConstantBuilder):
 
     def name(self, children: list[Token]) -> Name | ast.Sink | ast.Element:
         token = children[0]
-        text = _text(token)
-        if text == "_":
-            return ast.Sink(line=token.line, column=token.column)
-        base, dot, component = text.rpartition(".")
-        if dot and base not in COMPONENT_REGISTERS:
-            base_name = Name(intern(base), line=token.line, column=token.column)
-            return ast.Element(base_name, intern(component), line=token.line, column=token.column)
-        return Name(text, line=token.line, column=token.column)
+        return read_name(_text(token), token.line, token.column)
 
     def element(self, children: list) -> ast.Element:
         token, index = children

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import re
 import struct
 from collections.abc import Callable
 
@@ -20,25 +21,34 @@ def integer(value: int, unsigned: bool) -> Integer:
     return Integer(value, unsigned)
 
 
+_INTEGER = re.compile(r"(0[xX][0-9a-fA-F]+|0[bB][01]+|[0-9]+)(U?)\Z", re.ASCII)
+_FLOAT = re.compile(r"0[fF][0-9a-fA-F]{8}\Z|0[dD][0-9a-fA-F]{16}\Z|(?:[0-9]+\.[0-9]*|\.?[0-9]+)(?:[eE][+-]?[0-9]+)?\Z")
+
+
 def read_integer(text: str) -> Integer:
     """An integer literal: decimal, 0x, 0b, octal with a leading 0, U behind it. Raises ValueError."""
-    digits = text.rstrip("U")
-    prefix = digits[:2].lower()
-    is_octal = digits[0] == "0" and digits.isdigit() and digits != "0"
-    if is_octal and set(digits) & {"8", "9"}:
-        raise ValueError(f"`{text}` is no octal number")
-    value = int(digits, 0) if prefix in ("0x", "0b") else int(digits, 8 if is_octal else 10)
+    match = _INTEGER.match(text)
+    if match is None:
+        raise ValueError(f"`{text}` is no integer")
+    digits, suffix = match.groups()
+    if digits[0] == "0" and digits.isdigit():
+        if set(digits) & {"8", "9"}:
+            raise ValueError(f"`{text}` starts with 0, so it is octal, and has a digit above 7")
+        value = int(digits, 8)
+    else:
+        value = int(digits, 0)
     if value > MASK:
         raise ValueError(f"`{text}` does not fit in 64 bits")
-    return Integer(value, len(digits) < len(text) or value >> 63 == 1)
+    return Integer(value, suffix == "U" or value >> 63 == 1)
 
 
 def read_float(text: str) -> Float:
-    """A floating literal: 0f and eight hex digits (f32), 0d and sixteen (f64), or decimal (f64)."""
-    prefix = text[:2].lower()
-    if prefix == "0f":
+    """0f and eight hex digits (f32), 0d and sixteen (f64), or decimal (f64). Raises ValueError."""
+    if not _FLOAT.match(text):
+        raise ValueError(f"`{text}` is no floating number")
+    if text[:2] in ("0f", "0F"):
         return Float(int(text[2:], 16), 32)
-    if prefix == "0d":
+    if text[:2] in ("0d", "0D"):
         return Float(int(text[2:], 16), 64)
     return from_double(float(text))
 
@@ -57,10 +67,7 @@ def to_double(number: Number) -> float:
 
 def read_literal(text: str) -> Number:
     """An integer or floating literal by its spelling. Raises ValueError."""
-    prefix = text[:2].lower()
-    if prefix in ("0f", "0d") or (prefix != "0x" and not text.rstrip("U").isdigit() and prefix != "0b"):
-        return read_float(text)
-    return read_integer(text)
+    return read_integer(text) if _INTEGER.match(text) else read_float(text)
 
 
 def _divide(a: int, b: int) -> int:

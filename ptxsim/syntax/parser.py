@@ -11,21 +11,14 @@ from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.source import Source
 from ptxsim.syntax import ast
 from ptxsim.syntax.build import InstructionBuilder, Mistake, ModuleBuilder
+from ptxsim.syntax.shape import ShapeReader
 from ptxsim.syntax.tables import load_parser
 
 
 @cache
-def _instruction_parser() -> Lark:
-    return load_parser("instruction", InstructionBuilder())
-
-
-def _read_instruction(text: str, line: int, column: int) -> ast.Instruction:
-    return _instruction_parser().parse("\n" * (line - 1) + " " * (column - 1) + text)
-
-
-@cache
 def _module_parser() -> Lark:
-    return load_parser("module", ModuleBuilder(_read_instruction))
+    instruction_parser = load_parser("instruction", InstructionBuilder())
+    return load_parser("module", ModuleBuilder(ShapeReader(instruction_parser.parse).read))
 
 
 def parse(source: Source | str) -> ast.Module:

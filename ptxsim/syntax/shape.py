@@ -1,0 +1,274 @@
+"""Instructions by their shape: texts that differ only in names and numbers pass the grammar once.
+
+`add.s32 %r1, %r2, -4;` and `add.s32 %r7, %r8, -16;` have one shape. The grammar reads the first; its nodes become a
+template in which every name and number is a slot, and the second only fills the slots. What a template cannot say
+(constant expressions, comments, several lines) is read by the grammar each time; the result is the same either way.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from sys import intern
+
+from ptxsim.syntax import ast, constant
+from ptxsim.syntax.ast import Address, Float, Integer, Name, Node, Operand
+from ptxsim.syntax.build import read_name
+
+Texts = list[str]
+Columns = list[int]
+Maker = Callable[[Texts, Columns, int], Operand]
+
+_HEAD = re.compile(r"(?:@[ \t]*(!?)[ \t]*([%$\w]+)[ \t]+)?([A-Za-z]\w*(?:(?:\.|::)\w+)*+)(?![\w$%.:])", re.ASCII)
+# A name, with its component, or a number.
+_LEAF = re.compile(r"[%$A-Za-z_][\w$%]*+(?:\.[A-Za-z]\w*+)?|\.?[0-9](?:[eE][+-][0-9]|[\w.])*+", re.ASCII)
+# What the shape forgets: numbers, and all of a name but its first character (a component stays).
+_FORGET = re.compile(r"(?<![\w$%.])\.?[0-9](?:[eE][+-][0-9]|[\w.])*+|(?<=[\w$%])[\w$%]++", re.ASCII)
+_LIMIT = 20_000
+
+
+class _NoTemplate(Exception):
+    """The nodes hold something that is no slot."""
+
+
+class ShapeReader:
+    """Reads instructions through `parse`, the grammar's function of a text, and remembers shapes."""
+
+    def __init__(self, parse: Callable[[str], ast.Instruction]):
+        self.parse = parse
+        self.templates: dict[tuple[str, str, str], tuple[Maker, ...] | None] = {}
+
+    def read(self, text: str, line: int, column: int) -> ast.Instruction:
+        """The instruction that `text` is, with its places in the file (`line` and `column` of the first character)."""
+        head = _HEAD.match(text)
+        if head is None or "\n" in text or "WARP_SZ" in text:
+            return self._parse_at(text, line, column)
+        bang, guard, opcode = head.groups("")
+        start = head.end()
+        key = (bang + guard[:1], opcode, _FORGET.sub("", text[start:]))
+        makers = self.templates.get(key)
+        if makers is None:
+            if key in self.templates:
+                return self._parse_at(text, line, column)
+            return self._learn(key, text, start, line, column)
+        leaves = list(_LEAF.finditer(text, start))
+        texts = [intern(leaf[0]) for leaf in leaves]
+        columns = [column + leaf.start() for leaf in leaves]
+        try:
+            operands = tuple([make(texts, columns, line) for make in makers])
+        except (ValueError, IndexError):
+            return self._parse_at(text, line, column)
+        condition = None
+        if guard:
+            condition = ast.Guard(intern(guard), bang == "!", line=line, column=column + head.start(2))
+        return ast.Instruction(intern(opcode), operands, condition, line=line, column=column + head.start(3))
+
+    def _learn(self, key: tuple[str, str, str], text: str, start: int, line: int, column: int) -> ast.Instruction:
+        instruction = self.parse(text)
+        leaves = list(_LEAF.finditer(text, start))
+        try:
+            template = _Template(text, leaves)
+            makers = tuple([template.maker(operand) for operand in instruction.operands])
+            template.check_complete()
+        except _NoTemplate:
+            makers = None
+        if len(self.templates) >= _LIMIT:
+            self.templates.clear()
+        self.templates[key] = makers
+        return _move(instruction, line, column)
+
+    def _parse_at(self, text: str, line: int, column: int) -> ast.Instruction:
+        return _move(self.parse(text), line, column)
+
+
+def _move(node: Node, line: int, column: int) -> Node:
+    """Shift the places of fresh nodes from within the instruction's text to within the file."""
+    stack: list = [node]
+    while stack:
+        one = stack.pop()
+        if isinstance(one, tuple):
+            stack.extend(one)
+        elif isinstance(one, Node):
+            if one.line == 1:
+                object.__setattr__(one, "column", one.column + column - 1)
+            object.__setattr__(one, "line", one.line + line - 1)
+            stack.extend(getattr(one, name) for name in one.__match_args__)
+    return node
+
+
+class _Template:
+    """Finds, for each node of an instruction, the leaf of the text that it came from."""
+
+    def __init__(self, text: str, leaves: list[re.Match[str]]):
+        self.text = text
+        self.leaves = leaves
+        self.index = {leaf.start(): number for number, leaf in enumerate(leaves)}
+        self.used: set[int] = set()
+
+    def check_complete(self) -> None:
+        if len(self.used) != len(self.leaves):
+            raise _NoTemplate
+
+    def maker(self, operand: Operand) -> Maker:
+        match operand:
+            case ast.Name() | ast.Sink():
+                return self._name(operand)
+            case ast.Element() if not operand.component.isdigit():
+                return self._name(operand)
+            case Integer() | Float():
+                return self._number(operand)
+            case ast.Vector() | ast.Group():
+                return self._sequence(operand)
+            case Address(None):
+                return self._absolute(operand)
+            case Address():
+                return self._address(operand)
+            case ast.Offset():
+                return self._offset(operand)
+            case ast.Pair():
+                return self._pair(operand)
+            case ast.Not() | ast.Negative():
+                return self._signed(operand)
+        raise _NoTemplate
+
+    def _use(self, start: int) -> int:
+        """The number of the leaf that starts at `start`."""
+        number = self.index.get(start)
+        if number is None or number in self.used:
+            raise _NoTemplate
+        self.used.add(number)
+        return number
+
+    def _separator(self, number: int) -> str:
+        """What stands between leaf `number` and the next, without blanks."""
+        start = self.leaves[number].end()
+        end = self.leaves[number + 1].start() if number + 1 < len(self.leaves) else len(self.text)
+        return "".join(self.text[start:end].split())
+
+    def _name(self, operand: Operand) -> Maker:
+        k = self._use(operand.column - 1)
+        text = self.leaves[k][0]
+        if "." in text or text[0] == "_":
+            return lambda texts, columns, line: read_name(texts[k], line, columns[k])
+        return lambda texts, columns, line: Name(texts[k], line=line, column=columns[k])
+
+    def _number(self, operand: Integer | Float) -> Maker:
+        start = operand.column - 1
+        negative = self.text[start] == "-"
+        if negative:
+            start = _after_blanks(self.text, start + 1)
+        k = self._use(start)
+        back = start - (operand.column - 1)
+        read = _read_negative if negative else _read_literal
+        if read(self.leaves[k][0]) != operand:
+            raise _NoTemplate
+
+        def make(texts: Texts, columns: Columns, line: int) -> Operand:
+            number = read(texts[k])
+            if type(number) is Integer:
+                return Integer(number.value, number.unsigned, line=line, column=columns[k] - back)
+            return Float(number.bits, number.width, line=line, column=columns[k] - back)
+
+        return make
+
+    def _sequence(self, operand: ast.Vector | ast.Group) -> Maker:
+        if not operand.elements:
+            raise _NoTemplate
+        kind = type(operand)
+        first = _after_blanks(self.text, operand.column)
+        number = self.index.get(first, 0)
+        back = self.leaves[number].start() - (operand.column - 1)
+        makers = [self.maker(element) for element in operand.elements]
+        return lambda texts, columns, line: kind(
+            tuple([make(texts, columns, line) for make in makers]), line=line, column=columns[number] - back
+        )
+
+    def _step(self, base: int, offset: int) -> Callable[[Texts], int]:
+        """How the offset behind leaf `base` follows from the text: nothing, or one literal with a sign."""
+        separator = self._separator(base)
+        if separator[:1] not in ("+", "-"):
+            return lambda texts: 0
+        k = self._use(self.leaves[base + 1].start())
+        sign = {"+": 1, "-": -1, "+-": -1}.get(separator)
+        ends = self._separator(k)[:1] in (",", "]", ";")
+        if sign is None or not ends or sign * _read_offset(self.leaves[k][0]) != offset:
+            raise _NoTemplate
+        return lambda texts: sign * _read_offset(texts[k])
+
+    def _address(self, operand: Address) -> Maker:
+        back = operand.base.column - operand.column
+        number = self.index.get(operand.base.column - 1, 0)
+        base = self.maker(operand.base)
+        step = self._step(number, operand.offset)
+        extra = [self.maker(one) for one in operand.extra]
+        return lambda texts, columns, line: Address(
+            base(texts, columns, line),
+            step(texts),
+            tuple([make(texts, columns, line) for make in extra]),
+            line=line,
+            column=columns[number] - back,
+        )
+
+    def _absolute(self, operand: Address) -> Maker:
+        start = _after_blanks(self.text, operand.column)
+        k = self._use(start)
+        back = start - (operand.column - 1)
+        if operand.extra or _read_offset(self.leaves[k][0]) != operand.offset:
+            raise _NoTemplate
+        return lambda texts, columns, line: Address(None, _read_offset(texts[k]), line=line, column=columns[k] - back)
+
+    def _offset(self, operand: ast.Offset) -> Maker:
+        number = self.index.get(operand.column - 1, 0)
+        base = self.maker(operand.base)
+        step = self._step(number, operand.offset)
+        return lambda texts, columns, line: ast.Offset(
+            base(texts, columns, line), step(texts), line=line, column=columns[number]
+        )
+
+    def _pair(self, operand: ast.Pair) -> Maker:
+        first, second = self.maker(operand.first), self.maker(operand.second)
+
+        def make(texts: Texts, columns: Columns, line: int) -> Operand:
+            one = first(texts, columns, line)
+            return ast.Pair(one, second(texts, columns, line), line=line, column=one.column)
+
+        return make
+
+    def _signed(self, operand: ast.Not | ast.Negative) -> Maker:
+        kind = type(operand)
+        back = operand.operand.column - operand.column
+        inner = self.maker(operand.operand)
+
+        def make(texts: Texts, columns: Columns, line: int) -> Operand:
+            name = inner(texts, columns, line)
+            return kind(name, line=line, column=name.column - back)
+
+        return make
+
+
+def _after_blanks(text: str, start: int) -> int:
+    while start < len(text) and text[start] in " \t":
+        start += 1
+    return start
+
+
+@lru_cache(4096)
+def _read_literal(text: str) -> Integer | Float:
+    return constant.read_literal(text)
+
+
+@lru_cache(4096)
+def _read_negative(text: str) -> Integer | Float:
+    if text[:2].lower() in ("0f", "0d"):
+        raise ValueError("bit patterns have no sign")
+    return constant.unary("-", constant.read_literal(text))
+
+
+@lru_cache(4096)
+def _read_offset(text: str) -> int:
+    """An offset literal within the range where its sign cannot change its meaning."""
+    value = constant.read_integer(text).value
+    if value >> 62:
+        raise ValueError(f"`{text}` is a large offset")
+    return value
