@@ -17,6 +17,15 @@ MODULES: tuple[str, ...] = (
     "floating",
     "mma",
     "mma_sparse",
+    "load",
+    "store",
+    "address",
+    "control",
+    "shuffle",
+    "vote",
+    "barrier",
+    "mbarrier",
+    "cp_async",
 )
 
 

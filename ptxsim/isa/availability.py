@@ -1,4 +1,7 @@
-"""Since when and where a form or one of its words exists: `"7.0 sm_80"`, `"8.0 sm_90a | 8.6 sm_100a sm_103a"`."""
+"""Since when and where a form or one of its words exists: `"7.0 sm_80"`, `"8.0 sm_90a | 8.6 sm_100a sm_103a"`.
+
+`"1.0-6.3"` is a form that later versions no longer have.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,14 @@ from functools import cache
 
 from ptxsim.types import Target, Version, parse_target, parse_version
 
+NEWEST: Version = (99, 9)
+
 
 @dataclass(frozen=True, slots=True)
 class Availability:
-    """Alternatives of (first PTX version, target requirements); a requirement is met as Target.meets says."""
+    """Alternatives of (first PTX version, target requirements, last version); a requirement is met as Target.meets says."""
 
-    alternatives: tuple[tuple[Version, tuple[str, ...]], ...] = ()
+    alternatives: tuple[tuple[Version, tuple[str, ...], Version], ...] = ()
     text: str = ""
 
     def problem(self, version: Version, target: Target) -> tuple[str, str] | None:
@@ -20,17 +25,22 @@ class Availability:
         if not self.alternatives:
             return None
         too_new = None
-        for since, requirements in self.alternatives:
+        for since, requirements, until in self.alternatives:
             if not requirements or any(target.meets(r) for r in requirements):
-                if version >= since:
+                if since <= version <= until:
                     return None
+                if version > until:
+                    return (
+                        "wrong-version",
+                        f"ended with .version {until[0]}.{until[1]}, the module says {version[0]}.{version[1]}",
+                    )
                 too_new = min(too_new or since, since)
         if too_new:
             return (
                 "wrong-version",
                 f"needs .version {too_new[0]}.{too_new[1]}, the module says {version[0]}.{version[1]}",
             )
-        wanted = ", ".join(r for _, requirements in self.alternatives for r in requirements)
+        wanted = ", ".join(r for _, requirements, _ in self.alternatives for r in requirements)
         return "wrong-target", f"needs target {wanted}, the module says {target}"
 
     def __bool__(self) -> bool:
@@ -42,16 +52,18 @@ ALWAYS = Availability()
 
 @cache
 def parse_availability(text: str) -> Availability:
-    """`"V T [T...] [| V T ...]"`; V or the targets may be left out. Raises ValueError."""
+    """`"V T [T...] [| V T ...]"`; V or the targets may be left out; V may be a range V-V. Raises ValueError."""
     alternatives = []
     for part in filter(None, (p.strip() for p in text.split("|"))):
         version: Version = (1, 0)
+        last = NEWEST
         targets = []
         for word in part.split():
             if word[0].isdigit():
-                version = parse_version(word)
+                first, _, until = word.partition("-")
+                version, last = parse_version(first), parse_version(until) if until else NEWEST
             else:
                 parse_target(word)
                 targets.append(word)
-        alternatives.append((version, tuple(targets)))
+        alternatives.append((version, tuple(targets), last))
     return Availability(tuple(alternatives), text)

@@ -1,53 +1,114 @@
-"""The sixteen named barriers of a CTA. PTX ISA, "Parallel Synchronization and Communication Instructions: bar"."""
+"""The sixteen named barriers of a CTA. PTX ISA, "Parallel Synchronization and Communication Instructions: bar, barrier".
+
+A phase ends when the expected number of threads has come; a warp whose live lanes have all come counts as 32. Where all of
+the CTA is expected, it is enough that every lane that has not exited has come.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from ptxsim.machine.fault import Fault
 
+if TYPE_CHECKING:
+    from ptxsim.machine.cta import Cta, Warp
+
+LANES = 32
+NOBODY = np.zeros(LANES, bool)
+
 
 @dataclass(slots=True)
-class NamedBarrier:
-    """`arrived` threads of `expected` in phase number `phase`; `votes` collects the predicates of barrier.red."""
+class Phase:
+    """One use of a barrier: threads that have arrived and that are expected, and the votes of barrier.red."""
 
+    number: int = 0
     arrived: int = 0
-    expected: int | None = None
-    phase: int = 0
-    votes: list[tuple[int, int]] = field(default_factory=list)  # (lanes that voted, lanes with true) of this phase
-    results: dict[int, tuple[int, int]] = field(default_factory=dict)  # by phase: (threads, threads with true)
-    waiting: list[str] = field(default_factory=list)
+    expected: int = 0
+    lanes: dict[Warp, np.ndarray] = field(default_factory=dict)
+    voted: int = 0
+    true: int = 0
+    done: bool = False
 
-    def arrive(self, threads: int, expected: int, who: str, number: int, votes: tuple[int, int] | None = None) -> int:
-        """Count threads in; returns the phase they belong to. The phase ends when `expected` have come."""
-        if self.expected is not None and expected != self.expected:
+
+class NamedBarrier:
+    """One barrier: `phase` is the one that arrivals belong to now."""
+
+    def __init__(self) -> None:
+        self.phase = Phase()
+
+    def arrive(
+        self, warp: Warp, mask: np.ndarray, expected: int | None, number: int, votes: np.ndarray | None = None
+    ) -> Phase:
+        """Lanes of a warp come; returns the phase they belong to, which may be over by then.
+
+        `expected` threads end the phase, None all of the CTA; `votes` are the lanes' predicates. Raises Fault barrier-count.
+        """
+        phase, all_threads = self.phase, _rounded(warp.cta.threads)
+        if expected is None:
+            expected = all_threads
+        self._check(expected, warp.cta.threads, number)
+        if phase.arrived and expected != phase.expected:
             raise Fault(
                 "barrier-count",
-                f"barrier {number} is used with {expected} threads while others wait for {self.expected}",
+                f"barrier {number} is used with {expected} threads while others wait for {phase.expected}",
                 help="all bar instructions of one phase must name the same thread count",
             )
-        self.expected = expected
-        self.arrived += threads
-        self.waiting.append(who)
-        if votes:
-            self.votes.append(votes)
-        phase = self.phase
-        if self.arrived >= self.expected:
-            if self.arrived > self.expected:
-                raise Fault(
-                    "barrier-count", f"barrier {number}: {self.arrived} threads arrived, {self.expected} expected"
-                )
+        phase.expected = expected
+        together = phase.lanes[warp] = mask | phase.lanes.get(warp, False)
+        phase.arrived += int(mask.sum())
+        if not (warp.live & ~together).any():
+            phase.arrived += LANES - int(warp.live.sum())
+        if votes is not None:
+            phase.voted += int(mask.sum())
+            phase.true += int((votes & mask).sum())
+        if phase.arrived > expected:
+            raise Fault("barrier-count", f"barrier {number}: {phase.arrived} threads came, {expected} were expected")
+        if phase.arrived == expected:
             self._complete()
+        else:
+            self.lanes_left(warp.cta)
         return phase
 
-    def _complete(self) -> None:
-        self.results[self.phase] = (sum(v[0] for v in self.votes), sum(v[1] for v in self.votes))
-        self.results.pop(self.phase - 2, None)
-        self.phase += 1
-        self.arrived, self.expected = 0, None
-        self.votes, self.waiting = [], []
-
-    def lower_expectation(self, threads_left: int) -> None:
-        """Threads have exited: a barrier that waits for the whole CTA waits for those that are left."""
-        if self.expected is not None and 0 < self.arrived >= threads_left:
+    def lanes_left(self, cta: Cta) -> None:
+        """End a phase of the whole CTA if every lane that has not exited has come: to be asked when lanes exit."""
+        phase = self.phase
+        if phase.arrived and phase.expected == _rounded(cta.threads) and not self._missing(cta.warps):
             self._complete()
+
+    def _missing(self, warps: Iterable[Warp]) -> list[int]:
+        """Warps with live lanes that have not come."""
+        return [warp.index for warp in warps if (warp.live & ~self.phase.lanes.get(warp, NOBODY)).any()]
+
+    def _check(self, expected: int, threads: int, number: int) -> None:
+        if expected % LANES:
+            raise Fault(
+                "barrier-count", f"barrier {number} names {expected} threads, which is no multiple of the warp size 32",
+                help="a barrier counts whole warps",
+            )  # fmt: skip
+        if expected > _rounded(threads):
+            raise Fault(
+                "barrier-count", f"barrier {number} waits for {expected} threads, the CTA has {threads}",
+                help="the barrier would wait forever",
+            )  # fmt: skip
+
+    def _complete(self) -> None:
+        self.phase.done = True
+        self.phase = Phase(self.phase.number + 1)
+
+    def describe(self, number: int, cta: Cta) -> str:
+        """Who has come and who is missing, for a deadlock report."""
+        phase = self.phase
+        come = ", ".join(map(str, sorted(warp.index for warp in phase.lanes)))
+        text = f"barrier {number}: {phase.arrived} of {phase.expected} threads have come (warps {come})"
+        missing = self._missing(cta.warps)
+        if missing and phase.expected == _rounded(cta.threads):
+            text += f", warps {', '.join(map(str, missing))} have not"
+        return text
+
+
+def _rounded(threads: int) -> int:
+    return -(-threads // LANES) * LANES

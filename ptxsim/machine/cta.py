@@ -60,7 +60,7 @@ class Warp:
         self.live = self.live & ~mask
         self.cta.threads_left -= int(mask.sum())
         for barrier in self.cta.barriers:
-            barrier.lower_expectation(self.cta.threads_left)
+            barrier.lanes_left(self.cta)
 
 
 class Cta:

@@ -29,9 +29,8 @@ from ptxsim.machine.memory import (
 from ptxsim.types import ScalarType
 
 if TYPE_CHECKING:
-    from ptxsim.machine.state import Machine
-
     from ptxsim.machine.cta import Warp
+    from ptxsim.machine.state import Machine
 
 _WORD = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 _SPACES = {
@@ -230,19 +229,34 @@ class Port:
     def converge(self, members: np.ndarray) -> Converge | None:
         """None if every member lane executes now; else what to return from the effect to try again later.
 
-        Raises Fault `member-mask` if an executing lane is no member, `exited-lane` if a member has exited.
+        `members` is a member mask: a u32 lane value (lanes may belong to different groups), or 32 booleans for all lanes.
+        Lanes that have exited are not waited for. Raises Fault `member-mask` if an executing lane is no member of its own
+        group or two lanes of a group name different members.
         """
-        stranger = self.mask & ~members
-        if stranger.any():
-            raise Fault("member-mask", "an executing lane is not in the member mask", first_lane(stranger))
-        if (members & ~self.mask).any():
-            gone = members & ~self.warp.live
-            if gone.any():
+        if members.dtype == bool:
+            members = np.full(lanes.LANES, mask_word(members), np.uint32)
+        missing = 0
+        here = mask_word(self.mask)
+        for word in np.unique(members[self.mask]):
+            group = self.mask & (members == word)
+            stranger = mask_word(group) & ~int(word)
+            if stranger:
+                lane = first_lane(word_mask(stranger))
+                raise Fault("member-mask", f"lane {lane} executes, but is not in its member mask {word:#010x}", lane)
+            other = int(word) & here & ~mask_word(group)
+            if other:
+                lane, first = first_lane(word_mask(other)), first_lane(group)
                 raise Fault(
-                    "exited-lane", f"the member mask names lane {first_lane(gone)}, which has exited", first_lane(gone)
+                    "member-mask",
+                    f"the member mask {word:#010x} of lane {first} names lane {lane}, whose own mask is {members[lane]:#010x}",
+                    first,
+                    "all lanes of a group must give the same member mask",
                 )
-            return Converge(members)
-        return None
+            missing |= int(word) & ~here
+        missing &= mask_word(self.warp.live)
+        if not missing:
+            return None
+        return Converge(word_mask(missing | here))
 
     def report(self, name: str, message: str, lane: int | None = None, help: str | None = None, level=None) -> None:
         """Add a finding at this instruction and go on."""

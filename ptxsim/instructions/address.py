@@ -1,0 +1,24 @@
+"""cvta: addresses of a state space as generic ones and back. PTX ISA, "Data Movement and Conversion Instructions: cvta"."""
+
+from __future__ import annotations
+
+from ptxsim.instructions.access_rules import SHARED
+from ptxsim.isa.registry import instruction
+from ptxsim.machine.memory import LOCAL_WINDOW, SHARED_WINDOW
+
+SPACE = f"global local const param@7.7 param::entry@8.3 {SHARED}"
+
+
+def window(space: str) -> int:
+    """Where a state space begins in the generic address space; global, const and param addresses are generic as they are."""
+    return SHARED_WINDOW if space.startswith("shared") else LOCAL_WINDOW if space == "local" else 0
+
+
+@instruction("cvta.space.type d, a", space=SPACE, type="u64")
+def to_generic(a, *, space):
+    return a + window(space)
+
+
+@instruction("cvta.to.space.type d, a", name="cvta.to", space=SPACE, type="u64")
+def from_generic(a, *, space):
+    return a - window(space)

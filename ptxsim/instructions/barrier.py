@@ -1,0 +1,121 @@
+"""bar, barrier and bar.warp.sync. PTX ISA, "Parallel Synchronization and Communication Instructions: bar, barrier".
+
+Service operations: they run in Python on the machine's barriers in both engines.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ptxsim import lanes
+from ptxsim.isa.operand import Either, Imm, Pred, Reg, Value
+from ptxsim.isa.registry import instruction
+from ptxsim.machine.event import Event
+from ptxsim.machine.fault import Fault, Wait, first_lane
+from ptxsim.machine.port import mask_word
+
+COUNTS = tuple(range(0, 4097, 32))
+OPERANDS = {
+    "a": Either((Imm(0, 15), Reg("u32"))),
+    "b": Either((Imm(choices=COUNTS), Reg("u32"))),
+    "d": Reg("u32"),
+    "p": Pred(),
+    "q": Pred(negatable=True, immediate=True),
+}
+ARRIVE = {**OPERANDS, "b": Either((Imm(choices=COUNTS[1:]), Reg("u32")))}
+
+
+def uniform(m, value, what: str) -> int:
+    """The one value of an operand that all executing lanes must agree on; immediates are ints already."""
+    if isinstance(value, int):
+        return value
+    lane = first_lane(m.mask)
+    other = m.mask & (value != value[lane])
+    if other.any():
+        raise Fault(
+            "operands-not-uniform",
+            f"lanes {lane} and {first_lane(other)} of one warp give different {what}: {value[lane]} and {value[other][0]}",
+            first_lane(other),
+        )
+    return int(value[lane])
+
+
+def arrive_at(m, a, b, votes=None):
+    """Count the executing lanes in at barrier a: its number, and the phase they belong to."""
+    number = uniform(m, a, "barrier numbers")
+    threads = None if b is None else uniform(m, b, "thread counts") or None
+    if number > 15:
+        raise Fault("barrier-count", f"there is no barrier {number}; a CTA has barriers 0 to 15", first_lane(m.mask))
+    m.emit(Event.ARRIVE, addresses=[number, threads or m.cta.threads])
+    return number, m.cta.barriers[number].arrive(m.warp, m.mask, threads, number, votes)
+
+
+def wait_for(m, number, phase, result):
+    """Suspend the lanes until the phase is over; `result` then gives the destination's value, if there is one."""
+    warp, cta, site, word, stream = m.warp, m.cta, m.site, mask_word(m.mask), m.machine.stream
+
+    def leave():
+        if stream is not None:
+            stream.emit(site, cta.linear, warp.index, Event.LEAVE, mask=word, addresses=[number])
+        return result(phase)
+
+    return Wait(
+        f"barrier {number}", lambda: phase.done, lambda: cta.barriers[number].describe(number, cta), leave
+    )  # fmt: skip
+
+
+def synchronize(m, a, b):
+    """bar.sync: wait until all expected threads have come."""
+    number, phase = arrive_at(m, a, b)
+    return wait_for(m, number, phase, lambda phase: None)
+
+
+def arrive(m, a, b):
+    """bar.arrive: be counted, and go on."""
+    arrive_at(m, a, b)
+
+
+def count(m, a, b, q):
+    """bar.red.popc: in how many threads the predicate holds."""
+    number, phase = arrive_at(m, a, b, q)
+    return wait_for(m, number, phase, lambda phase: np.full(lanes.LANES, phase.true, np.uint32))
+
+
+def reduce(m, a, b, q, *, op):
+    """bar.red.and, bar.red.or: whether the predicate holds in all, in any thread."""
+    number, phase = arrive_at(m, a, b, q)
+    holds = {"and": lambda phase: phase.true == phase.voted, "or": lambda phase: phase.true > 0}[op]
+    return wait_for(m, number, phase, lambda phase: np.full(lanes.LANES, holds(phase)))
+
+
+# bar is barrier.aligned; the name with .cta came later. What the name is made of cannot move (.sync can).
+for name, since, aligned, implied in (
+    ("bar", "", "", {"aligned": True}),
+    ("bar.cta", "7.8", "", {"aligned": True}),
+    ("barrier", "6.0", "{.aligned}", {}),
+    ("barrier.cta", "7.8", "{.aligned}", {}),
+):
+    common = {"requires": since, "unit": "barrier", "implies": implied}
+
+    instruction(f"{name}.sync{aligned} a{{, b}}", name=name, operands=OPERANDS, **common)(synchronize)
+    instruction(f"{name}.arrive{aligned} a, b", name=f"{name}.arrive", operands=ARRIVE, **common)(arrive)
+    for given in ("a, b, q", "a, q"):
+        instruction(
+            f"{name}.red.popc{aligned}.u32 d, {given}", name=f"{name}.red", operands=OPERANDS, **common
+        )(count)  # fmt: skip
+        instruction(
+            f"{name}.red.op{aligned}.pred p, {given}",
+            name=f"{name}.red", op="and or", writes="p", operands=OPERANDS, **common,
+        )(reduce)  # fmt: skip
+
+
+@instruction(
+    "bar.warp.sync membermask", name="bar.warp.sync", requires="6.0", unit="shuffle",
+    operands={"membermask": Value("b32")}, writes="",
+)  # fmt: skip
+def synchronize_warp(m, membermask):
+    """All member lanes meet here and see each other's memory accesses."""
+    waiting = m.converge(membermask)
+    if waiting is not None:
+        return waiting
+    m.emit(Event.SYNC_WARP)

@@ -1,0 +1,28 @@
+"""Branches, calls and the end of a thread. PTX ISA, "Control Flow Instructions"; the engine itself carries these out."""
+
+from __future__ import annotations
+
+from ptxsim.isa.operand import Args, Either, Reg, Symbol, Value
+from ptxsim.isa.registry import instruction
+
+
+def control(notation: str, **options) -> None:
+    """Declare a form whose effect is the engine's."""
+    instruction(notation, control=True, unit="control", writes="", **options)(None)
+
+
+control("bra{.uni} target", operands={"target": Symbol("label")})
+control(
+    "brx.idx{.uni} index, targets", name="brx.idx", requires="6.0",
+    operands={"index": Value("u32"), "targets": Symbol("branch table")},
+)  # fmt: skip
+control("ret{.uni}")
+control("exit")
+
+FUNCTION = Either((Symbol("function"), Reg("u64")))
+CALL = {"returned": Args(), "function": FUNCTION, "arguments": Args(), "prototype": Symbol("prototype")}
+for operands in (
+    "function", "function, arguments", "returned, function, arguments", "returned, function",
+    "function, prototype", "function, arguments, prototype", "returned, function, arguments, prototype",
+):  # fmt: skip
+    control(f"call{{.uni}} {operands}", operands=CALL)

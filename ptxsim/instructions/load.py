@@ -1,0 +1,89 @@
+"""ld, ld.global.nc and ldu. PTX ISA, "Data Movement and Conversion Instructions: ld, ld.global.nc, ldu"."""
+
+from __future__ import annotations
+
+from ptxsim.instructions.access_rules import (
+    ACCESS_RULES,
+    HINTS,
+    L1_EVICTION,
+    L2_EVICTION,
+    PREFETCH,
+    SCOPE,
+    SHARED,
+    TYPE,
+    strength,
+    vector_size,
+    wide_vector,
+)  # fmt: skip
+from ptxsim.isa.operand import Reg, Value, Vec, resolve_count
+from ptxsim.isa.registry import instruction
+from ptxsim.types import TYPES
+
+
+def non_coherent(modifiers) -> str | None:
+    """.nc reads global memory that nobody writes: no memory order, no operator that bypasses the cache."""
+    if not modifiers["nc"]:
+        return None
+    if modifiers["space"] != "global":
+        return ".nc needs .global"
+    for slot in ("order", "scope"):
+        if modifiers[slot]:
+            return f".{modifiers[slot]} does not go with .nc"
+    return f".{modifiers['cop']} does not go with .nc" if modifiers["cop"] in ("lu", "cv") else None
+
+
+def load(m, a, *, order, space, vec, type):
+    """One element per lane, or a list of them."""
+    values = read(m, a, space, type, resolve_count("vec", {"vec": vec}), strength(order))
+    return values if vec else values[0]
+
+
+def load_uniform(m, a, *, space, vec, type):
+    """ldu: a load whose address is the same in all lanes; where it is not, the result is still each lane's own."""
+    values = read(m, a, space, type, resolve_count("vec", {"vec": vec}), 0)
+    return values if vec else values[0]
+
+
+def read(m, a, space, type, count, flags):
+    if type.bits == 128:
+        return [m.load(space, a, TYPES["u64"], 2, flags)]
+    return m.load(space, a, type, count, flags)
+
+
+WORDS = {
+    "order": "weak volatile relaxed@6.0:sm_70 acquire@6.0:sm_70",
+    "mmio": "mmio@8.2:sm_70",
+    "scope": SCOPE,
+    "space": f"global local const param param::entry@8.3 param::func@8.3 {SHARED}",
+    "cop": "ca cg cs lu cv",
+    "l1": L1_EVICTION,
+    "prefetch": PREFETCH,
+}
+ONE = {"d": Reg("type", wide=True), "policy": Value("b64")}
+MANY = {"d": Vec("vec", Reg("type", wide=True, sink=True)), "policy": Value("b64")}
+LD = "ld{.order}{.mmio}{.scope}{.space}{.nc}{.cop}{.l1}"
+
+for hint, policy, since in HINTS:
+    rest = f"{hint}{{.prefetch}}"
+    rules = (*ACCESS_RULES, non_coherent)
+    instruction(
+        f"{LD}{rest}.type d, [a]{policy}",
+        type=TYPE, operands=ONE, requires=since, rules=rules, implies={"vec": None}, unit="load", **WORDS,
+    )(load)  # fmt: skip
+    instruction(
+        f"{LD}{rest}.vec.type d, [a]{policy}",
+        vec="v2 v4", type=TYPE, operands=MANY, requires=since, rules=(*rules, vector_size), unit="load", **WORDS,
+    )(load)  # fmt: skip
+    instruction(
+        f"{LD}{{.l2}}{rest}.vec.type d, [a]{policy}",
+        vec="v8 v4", type="b16 u16 s16 b32 u32 s32 f32 b64 u64 s64 f64", l2=L2_EVICTION, operands=MANY,
+        requires="8.8 sm_100", rules=(*rules, wide_vector), unit="load", **WORDS,
+    )(load)  # fmt: skip
+
+instruction(
+    "ldu{.space}.type d, [a]", space="global", type=TYPE, operands=ONE, implies={"vec": None}, unit="load"
+)(load_uniform)  # fmt: skip
+instruction(
+    "ldu{.space}.vec.type d, [a]",
+    space="global", vec="v2 v4", type=TYPE, operands=MANY, rules=(vector_size,), unit="load",
+)(load_uniform)  # fmt: skip

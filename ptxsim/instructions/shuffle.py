@@ -1,0 +1,51 @@
+"""shfl and shfl.sync. PTX ISA, "Data Movement and Conversion Instructions: shfl.sync"."""
+
+from __future__ import annotations
+
+from ptxsim import lanes
+from ptxsim.isa.operand import Pred, Reg, Value
+from ptxsim.isa.registry import instruction
+
+OPERANDS = {
+    "d": Reg("b32"),
+    "p": Pred(sink=True),
+    "a": Value("b32"),
+    "b": Value("b32"),
+    "c": Value("b32"),
+    "membermask": Value("b32"),
+}
+
+
+@instruction(
+    "shfl.sync.mode.b32 d{|p}, a, b, c, membermask",
+    mode="up down bfly idx",
+    operands=OPERANDS,
+    requires="6.0",
+    unit="shuffle",
+)
+@instruction(
+    "shfl.mode.b32 d{|p}, a, b, c", mode="up down bfly idx", operands=OPERANDS, requires="1.0-6.3", unit="shuffle"
+)
+def shuffle(m, a, b, c, membermask, *, mode):
+    """d is a of another lane of the segment, or the lane's own where that would lie outside; p says which."""
+    if membermask is not None:
+        waiting = m.converge(membermask)
+        if waiting is not None:
+            return waiting
+    lane = lanes.lane_index(a)
+    segment = (c >> 8) & 31
+    clamp = c & 31
+    distance = b & 31
+    first = lane & segment
+    last = first | (clamp & ~segment)
+    # As signed numbers: up goes below zero, down beyond 31.
+    lane, first, last, distance, segment = (lanes.bits(x, "s32") for x in (lane, first, last, distance, segment))
+    if mode == "up":
+        source = lane - distance
+        inside = source >= last
+    else:
+        source = (
+            lane + distance if mode == "down" else lane ^ distance if mode == "bfly" else first | (distance & ~segment)
+        )
+        inside = source <= last
+    return m.shuffle(a, lanes.where(inside, source, lane)), inside

@@ -1,0 +1,57 @@
+"""st. PTX ISA, "Data Movement and Conversion Instructions: st"."""
+
+from __future__ import annotations
+
+from ptxsim.instructions.access_rules import (
+    ACCESS_RULES,
+    HINTS,
+    L1_EVICTION,
+    L2_EVICTION,
+    SCOPE,
+    SHARED,
+    TYPE,
+    strength,
+    vector_size,
+    wide_vector,
+)  # fmt: skip
+from ptxsim.isa.operand import Reg, Value, Vec
+from ptxsim.isa.registry import instruction
+from ptxsim.types import TYPES
+
+
+def store(m, a, b, *, order, space, vec, type):
+    """The low bits of b, or of each element of b, to where the lane's address points."""
+    if type.bits == 128:
+        m.store(space, a, b, TYPES["u64"], strength(order))
+    else:
+        m.store(space, a, b if vec else [b], type, strength(order))
+
+
+WORDS = {
+    "order": "weak volatile relaxed@6.0:sm_70 release@6.0:sm_70",
+    "mmio": "mmio@8.2:sm_70",
+    "scope": SCOPE,
+    "space": f"global local param param::func@8.3 {SHARED}",
+    "cop": "wb cg cs wt",
+    "l1": L1_EVICTION,
+}
+ONE = {"b": Value("type", wide=True), "policy": Value("b64")}
+MANY = {"b": Vec("vec", Value("type", wide=True)), "policy": Value("b64")}
+# The assembler takes the sink as an element of 256-bit vectors only.
+WIDE = {"b": Vec("vec", Reg("type", wide=True, sink=True)), "policy": Value("b64")}
+ST = "st{.order}{.mmio}{.scope}{.space}{.cop}{.l1}"
+
+for hint, policy, since in HINTS:
+    instruction(
+        f"{ST}{hint}.type [a], b{policy}",
+        type=TYPE, operands=ONE, requires=since, rules=ACCESS_RULES, implies={"vec": None}, unit="store", **WORDS,
+    )(store)  # fmt: skip
+    instruction(
+        f"{ST}{hint}.vec.type [a], b{policy}",
+        vec="v2 v4", type=TYPE, operands=MANY, requires=since, rules=(*ACCESS_RULES, vector_size), unit="store", **WORDS,
+    )(store)  # fmt: skip
+    instruction(
+        f"{ST}{{.l2}}{hint}.vec.type [a], b{policy}",
+        vec="v8 v4", type="b16 u16 s16 b32 u32 s32 f32 b64 u64 s64 f64", l2=L2_EVICTION, operands=WIDE,
+        requires="8.8 sm_100", rules=(*ACCESS_RULES, wide_vector), unit="store", **WORDS,
+    )(store)  # fmt: skip

@@ -1,0 +1,33 @@
+"""vote and vote.sync. PTX ISA, "Parallel Synchronization and Communication Instructions: vote.sync"."""
+
+from __future__ import annotations
+
+from ptxsim.isa.operand import Pred, Reg, Value
+from ptxsim.isa.registry import instruction
+
+PREDICATE = {"d": Pred(), "a": Pred(negatable=True, immediate=True), "membermask": Value("b32")}
+BALLOT = {**PREDICATE, "d": Reg("b32")}
+
+
+@instruction(
+    "vote.sync.ballot.b32 d, a, membermask", operands=BALLOT, requires="6.0", implies={"mode": "ballot"}, unit="vote"
+)
+@instruction("vote.ballot.b32 d, a", operands=BALLOT, requires="1.0-6.3", implies={"mode": "ballot"}, unit="vote")
+@instruction(
+    "vote.sync.mode.pred d, a, membermask", mode="all any uni", operands=PREDICATE, requires="6.0", unit="vote"
+)
+@instruction("vote.mode.pred d, a", mode="all any uni", operands=PREDICATE, requires="1.0-6.3", unit="vote")
+def vote(m, a, membermask, *, mode):
+    """Whether the predicate holds in all, any, or all or none of the member lanes; ballot is the mask of those where it does."""
+    members = m.ballot(m.active())
+    if membermask is not None:
+        waiting = m.converge(membermask)
+        if waiting is not None:
+            return waiting
+        members = members & membermask
+    true = m.ballot(a) & members
+    if mode == "ballot":
+        return true
+    if mode == "any":
+        return true != 0
+    return true == members if mode == "all" else (true == members) | (true == 0)
