@@ -29,7 +29,8 @@ def read(operand: Operand | None, warp: Warp, machine: Machine):
         case Constant():
             return operand.lanes
         case Address():
-            return read_address(operand, warp)
+            address = read_address(operand, warp)
+            return [address, *(read(part, warp, machine) for part in operand.extra)] if operand.extra else address
         case None:
             return None
         case Vector():
