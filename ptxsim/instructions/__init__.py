@@ -14,6 +14,7 @@ MODULES: tuple[str, ...] = (
     "compare",
     "select",
     "move",
+    "convert",
     "floating",
     "mma",
     "mma_sparse",

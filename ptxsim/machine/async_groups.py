@@ -18,7 +18,7 @@ from ptxsim.machine.event import Event, Space
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.memory import RANK_SHIFT, gather, scatter
 
-LATEST = 512  # warp turns after which a copy that nobody waits for lands at the latest
+LATEST = 64  # warp turns after which a copy that nobody waits for lands at the latest
 
 
 def snapshot(m, mask: np.ndarray | None = None):

@@ -1,0 +1,106 @@
+"""cp.async: copies of 4, 8 or 16 bytes a lane from global to shared memory, and the groups they are waited for in.
+
+PTX ISA, "Data Movement and Conversion Instructions: cp.async". Service operations: their effects run in Python on both
+engines (lane values are numpy arrays).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ptxsim.instructions.mbarrier import each, who
+from ptxsim.isa.operand import Either, Imm, Pred, Reg, Value
+from ptxsim.isa.registry import instruction
+from ptxsim.lanes import LANES
+from ptxsim.machine.async_groups import LaneCopy, LaneGroups, later, snapshot
+from ptxsim.machine.event import Event, Space
+from ptxsim.machine.fault import Fault
+from ptxsim.machine.memory import check_alignment
+
+_words = dict(name="cp.async", unit="cp.async", writes="", shared="shared shared::cta", prefetch="L2::64B@7.4 L2::128B@7.4 L2::256B@7.4")
+
+
+def _forms(effect):
+    """Sizes with their cache operator, with and without a source size or predicate, with and without a cache policy."""
+    for cache, size in (("ca", 4), ("ca", 8), ("ca", 16), ("cg", 16)):
+        kinds = {"size": Imm(choices=(size,)), "n": Either((Reg("u32"), Imm(0, size))), "policy": Value("b64")}
+        opcode = f"cp.async.{cache}.shared.global"
+        for operands, since in (("", "7.0 sm_80"), (", n", "7.0 sm_80"), (", ignore", "7.5 sm_80")):
+            kinds["ignore"] = Pred(negatable=True)
+            instruction(f"{opcode}{{.prefetch}} [a], [b], size{operands}", requires=since, operands=kinds, **_words)(effect)
+            hinted = max(since, "7.4 sm_80")
+            instruction(
+                f"{opcode}.L2::cache_hint{{.prefetch}} [a], [b], size{operands}, policy", requires=hinted, operands=kinds, **_words
+            )(effect)
+    return effect
+
+
+def cp_async(m, a, b, size, n, ignore):
+    count = np.full(LANES, size) if n is None else np.minimum(np.broadcast_to(np.asarray(n), LANES).astype(np.int64), size)
+    if ignore is not None:
+        count = np.where(ignore, 0, count)
+    check_alignment(a, m.mask, size, "cp.async write")
+    reading = m.mask & (count > 0)
+    check_alignment(b, reading, size, "cp.async read")
+    sources = []
+    for length in np.unique(count[reading]):
+        part = snapshot(m, reading & (count == length))
+        for kind, memory, offsets, lanes in part.resolve("global", b, int(length)):
+            m.emit(Event.LOAD, kind, int(length), 0, lanes, b)
+            sources.append((memory, offsets, lanes, int(length)))
+    groups = LaneGroups.of(m.warp)
+    for _, memory, offsets, lanes in m.resolve("shared", a, size, write=True):
+        groups.issue(LaneCopy(snapshot(m, lanes), size, groups.committed.copy(), sources, memory, offsets, lanes.copy()))
+
+
+_forms(cp_async)
+
+
+@instruction("cp.async.commit_group", name="cp.async.commit_group", requires="7.0 sm_80", unit="cp.async")
+def commit_group(m):
+    LaneGroups.of(m.warp).commit(m.mask)
+
+
+@instruction(
+    "cp.async.wait_group n", name="cp.async.wait_group", requires="7.0 sm_80", unit="cp.async", operands={"n": Imm()}
+)
+def wait_group(m, n):
+    groups = LaneGroups.of(m.warp)
+    loose = groups.uncommitted(m.mask)
+    if loose.any():
+        m.report(
+            "missing-commit", "cp.async.wait_group waits for nothing: copies were issued but never committed to a group",
+            int(np.argmax(loose)), "add cp.async.commit_group between the copies and the wait, or use cp.async.wait_all",
+        )  # fmt: skip
+    groups.wait(m.mask, max(n, 0))
+
+
+@instruction("cp.async.wait_all", name="cp.async.wait_all", requires="7.0 sm_80", unit="cp.async")
+def wait_all(m):
+    LaneGroups.of(m.warp).wait_all(m.mask)
+
+
+@instruction(
+    "cp.async.mbarrier.arrive{.noinc}{.space}.b64 [a]", name="cp.async.mbarrier.arrive", requires="7.0 sm_80",
+    space="shared shared::cta@7.8", unit="cp.async",
+)  # fmt: skip
+def mbarrier_arrive(m, a, *, space, noinc):
+    """The arrival happens when all copies the lane has issued so far have landed."""
+    groups, port = LaneGroups.of(m.warp), snapshot(m)
+    arrivals = list(each(m, space, a))
+    if not noinc:
+        for _, barrier in arrivals:
+            barrier.add_pending(1)
+    copies = groups.open_copies(m.mask)
+
+    def arrive() -> None:
+        groups.close(copies)
+        port.emit(Event.MBARRIER_ARRIVE, Space.SHARED, 8, 0, port.mask, a)
+        for lane, barrier in arrivals:
+            try:
+                barrier.arrive(1, who(port))
+            except Fault as fault:
+                fault.lane = lane
+                raise
+
+    later(port, arrive)
