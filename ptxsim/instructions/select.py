@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ptxsim import lanes
-from ptxsim.numerics.scalar import flush
 from ptxsim.isa.operand import Pred, Reg, Value
 from ptxsim.isa.registry import instruction
+from ptxsim.numerics.scalar import flush
 
 SELECTABLE = "b16 b32 b64 u16 u32 u64 s16 s32 s64 f32 f64"
 

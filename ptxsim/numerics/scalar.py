@@ -148,3 +148,44 @@ def add(x, y, t: ScalarType, mode: str):
     """The float64 values x + y, rounded once to t of at most 32 bits."""
     total = add_to_odd(x, y)
     return narrow(negative_zero_sum(x, y, total) if mode == "rm" else total, t, mode)
+
+
+def keep_finite(x, t: ScalarType):
+    """Infinities become the largest number of their sign; NaN stays."""
+    word = words(x, t)
+    is_infinite = (word & (sign_bit(t) - 1)) == infinity(t)
+    return lanes.bits(lanes.where(is_infinite, word - 1, word), t)
+
+
+# ---- float64 with directed rounding ----
+
+
+def nudge(nearest, error, mode: str):
+    """float64 `nearest` + `error`, where the first is the sum rounded to nearest, rounded as `mode` says.
+
+    Only the sign of the error counts.
+    """
+    word = lanes.bits(nearest, "u64")
+    negative = (word & sign_bit(F64)) != 0
+    inward = lanes.where(negative, error > 0, error < 0)
+    outward = lanes.where(negative, error < 0, error > 0)
+    toward_zero = word - lanes.cast(inward, "u64")
+    if mode == "rz":
+        return lanes.bits(toward_zero, F64)
+    away = word + lanes.cast(outward, "u64")
+    return lanes.bits(lanes.where(negative if mode == "rm" else ~negative, away, toward_zero), F64)
+
+
+def is_finite(x):
+    return lanes.absolute(x) < float("inf")
+
+
+def add_double(x, y, mode: str):
+    """x + y of float64 values, rounded once: rn, rz, rm or rp."""
+    total, error = two_sum(x, y)
+    if mode == "rn":
+        return total
+    # A finite sum beyond the range is less than the infinity that rounding to nearest made of it.
+    beyond = ~is_finite(total) & is_finite(x) & is_finite(y)
+    result = nudge(total, lanes.where(beyond, -total, error), mode)
+    return negative_zero_sum(x, y, result) if mode == "rm" else result

@@ -1,0 +1,168 @@
+"""Conversion between scalar types. PTX ISA, "Data Movement and Conversion Instructions": cvt.
+
+Floats are rounded by way of float64, which holds every narrower float and every integer of up to 53 bits; longer
+integers are the exact sum of two of its numbers.
+"""
+
+from __future__ import annotations
+
+from ptxsim import lanes
+from ptxsim.isa.operand import Reg, Value
+from ptxsim.isa.registry import instruction
+from ptxsim.numerics import scalar
+from ptxsim.numerics.scalar import double, finish, flush
+
+_KINDS = {"d": Reg("dtype", wide=True), "a": Value("atype", wide=True)}
+INTEGERS = "u8 s8 u16 s16 u32 s32 u64 s64"
+# The manual allows bf16 as a source or result of most conversions from here on.
+BF16 = "7.8 sm_90"
+FLOAT_ROUNDING = "rn rz rm rp"
+INTEGER_ROUNDING = "rni rzi rmi rpi"
+CONVERT = {"operands": _KINDS, "unit": "convert"}
+
+
+def limits(t) -> tuple[int, int]:
+    """The smallest and the largest number of an integer type."""
+    return (-(1 << t.bits - 1), (1 << t.bits - 1) - 1) if t.is_signed else (0, (1 << t.bits) - 1)
+
+
+# ---- integers ----
+
+
+def saturation_needed(modifiers):
+    low, high = limits(modifiers["dtype"])
+    source_low, source_high = limits(modifiers["atype"])
+    if low <= source_low and source_high <= high:
+        return f".sat does nothing from .{modifiers['atype']} to .{modifiers['dtype']}, and the assembler refuses it"
+    return None
+
+
+@instruction("cvt.dtype.atype d, a", dtype=INTEGERS, atype=INTEGERS, **CONVERT)
+@instruction(
+    "cvt.sat.dtype.atype d, a", dtype=INTEGERS, atype=INTEGERS, implies={"sat": True}, rules=(saturation_needed,), **CONVERT
+)  # fmt: skip
+def integer_to_integer(a, *, dtype, atype, sat):
+    if sat:
+        low, high = limits(dtype)
+        source_low, source_high = limits(atype)
+        if low > source_low:
+            a = lanes.maximum(a, low)
+        if high < source_high:
+            a = lanes.minimum(a, high)
+    return lanes.cast(a, dtype)
+
+
+# ---- integers and floats ----
+
+
+def halves(a, t):
+    """An integer as two float64 numbers whose exact sum it is."""
+    if t.bits < 64:
+        return double(a), double(a ^ a)
+    return double(a >> 32) * 2.0**32, double(lanes.cast(a & 0xFFFFFFFF, "u32"))
+
+
+@instruction("cvt.rounding{.sat}.dtype.atype d, a", rounding=FLOAT_ROUNDING, dtype="f16 f64", atype=INTEGERS, **CONVERT)
+@instruction(
+    "cvt.rounding{.ftz}{.sat}.dtype.atype d, a", rounding=FLOAT_ROUNDING, dtype="f32", atype=INTEGERS, **CONVERT
+)
+@instruction(
+    "cvt.rounding.dtype.atype d, a", rounding=FLOAT_ROUNDING, dtype="bf16", atype="u16 s16 u32 s32 u64 s64", requires=BF16,
+    **CONVERT,
+)  # fmt: skip
+def integer_to_float(a, *, dtype, atype, rounding, sat):
+    high, low = halves(a, atype)
+    if dtype.bits == 64:
+        result = scalar.add_double(high, low, rounding)
+    else:
+        result = scalar.add(high, low, dtype, rounding)
+    return finish(result, dtype, sat=sat)
+
+
+@instruction(
+    "cvt.rounding{.sat}.dtype.atype d, a", rounding=INTEGER_ROUNDING, dtype=INTEGERS, atype="f16 f64", **CONVERT
+)
+@instruction(
+    "cvt.rounding{.ftz}{.sat}.dtype.atype d, a", rounding=INTEGER_ROUNDING, dtype=INTEGERS, atype="f32", **CONVERT
+)
+@instruction(
+    "cvt.rounding.dtype.atype d, a", rounding=INTEGER_ROUNDING, dtype="u16 s16 u32 s32 u64 s64", atype="bf16", requires=BF16,
+    **CONVERT,
+)  # fmt: skip
+def float_to_integer(a, *, dtype, atype, rounding, ftz):
+    if ftz:
+        a = flush(a, atype)
+    result = lanes.float_to_int(lanes.round_to_integral(double(a), rounding[:2]), dtype)
+    if max(atype.bits, dtype.bits) < 64:
+        return result
+    # With 64 bits on either side the GPU makes the top bit of a NaN, else zero.
+    return lanes.where(a != a, limits(dtype)[0] if dtype.is_signed else 1 << dtype.bits - 1, result)
+
+
+# ---- floats ----
+
+
+@instruction("cvt{.rounding}{.sat}.dtype.atype d, a", rounding=INTEGER_ROUNDING, dtype="f16", atype="f16", **CONVERT)
+@instruction("cvt{.rounding}{.sat}.dtype.atype d, a", rounding=INTEGER_ROUNDING, dtype="f64", atype="f64", **CONVERT)
+@instruction(
+    "cvt{.rounding}{.ftz}{.sat}.dtype.atype d, a", rounding=INTEGER_ROUNDING, dtype="f32", atype="f32", **CONVERT
+)
+@instruction(
+    "cvt{.rounding}.dtype.atype d, a", rounding=INTEGER_ROUNDING, dtype="bf16", atype="bf16", requires=BF16, **CONVERT
+)  # fmt: skip
+def float_to_integral(a, *, dtype, rounding, ftz, sat):
+    """The same type: rounding to a whole number, flushing, saturating, or only a move."""
+    if ftz:
+        a = flush(a, dtype)
+    if rounding:
+        whole = lanes.round_to_integral(double(a), rounding[:2])
+        a = whole if dtype.bits == 64 else lanes.cast(lanes.cast(whole, "f32"), dtype)
+    return finish(a, dtype, sat=sat) if rounding or ftz or sat else a
+
+
+@instruction("cvt{.ftz}{.sat}.dtype.atype d, a", dtype="f32", atype="f16", **CONVERT)
+@instruction("cvt{.ftz}{.sat}.dtype.atype d, a", dtype="f64", atype="f32", **CONVERT)
+@instruction("cvt{.sat}.dtype.atype d, a", dtype="f64", atype="f16", **CONVERT)
+@instruction("cvt.dtype.atype d, a", dtype="f32", atype="bf16", requires="7.1 sm_80", **CONVERT)
+@instruction(
+    "cvt{.rounding}{.ftz}.dtype.atype d, a",
+    rounding=FLOAT_ROUNDING,
+    dtype="f32",
+    atype="bf16",
+    requires=BF16,
+    **CONVERT,
+)
+@instruction(
+    "cvt{.rounding}.dtype.atype d, a", rounding=FLOAT_ROUNDING, dtype="f64", atype="bf16", requires=BF16, **CONVERT
+)
+def widen(a, *, dtype, atype, ftz, sat):
+    if ftz:
+        a = flush(a, atype)
+    return finish(lanes.cast(a, dtype), dtype, sat=sat)
+
+
+_SINGLE_TO_HALF = {"atype": "f32"} | CONVERT
+
+
+@instruction("cvt.rounding{.ftz}{.sat}.dtype.atype d, a", rounding=FLOAT_ROUNDING, dtype="f16", **_SINGLE_TO_HALF)
+@instruction("cvt.rounding{.relu}{.satfinite}.dtype.atype d, a", rounding="rn rz", dtype="f16", **_SINGLE_TO_HALF)
+@instruction("cvt.rounding{.ftz}.dtype.atype d, a", rounding=FLOAT_ROUNDING, dtype="bf16", **_SINGLE_TO_HALF)
+@instruction("cvt.rounding{.relu}{.satfinite}.dtype.atype d, a", rounding="rn rz", dtype="bf16", **_SINGLE_TO_HALF)
+@instruction("cvt.rounding{.ftz}{.sat}.dtype.atype d, a", rounding=FLOAT_ROUNDING, dtype="f32", atype="f64", **CONVERT)
+@instruction("cvt.rounding{.sat}.dtype.atype d, a", rounding=FLOAT_ROUNDING, dtype="f16", atype="f64", **CONVERT)
+@instruction(
+    "cvt.rounding.dtype.atype d, a", rounding=FLOAT_ROUNDING, dtype="bf16", atype="f64", requires=BF16, **CONVERT
+)
+@instruction(
+    "cvt{.rounding}.dtype.atype d, a", rounding=FLOAT_ROUNDING, dtype="bf16", atype="f16", requires=BF16, **CONVERT
+)
+@instruction(
+    "cvt{.rounding}.dtype.atype d, a", rounding=FLOAT_ROUNDING, dtype="f16", atype="bf16", requires=BF16, **CONVERT
+)
+def narrow(a, *, dtype, atype, rounding, ftz, sat, relu, satfinite):
+    if ftz and atype.bits == 32:
+        a = flush(a, atype)
+    result = scalar.narrow(double(a), dtype, rounding or "rn")
+    if satfinite:
+        result = scalar.keep_finite(result, dtype)
+    return finish(result, dtype, ftz=ftz and dtype.bits == 32, sat=sat, relu=relu)
