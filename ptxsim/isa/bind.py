@@ -10,6 +10,7 @@ from ptxsim.isa import nearest, registry
 from ptxsim.isa.check_operand import Names, check_operands
 from ptxsim.isa.notation import assign
 from ptxsim.isa.registry import Definition, Form
+from ptxsim.isa.special import READERS, SPECIAL_REGISTERS, availability
 from ptxsim.syntax import ast
 from ptxsim.types import TYPES, Target, Version
 
@@ -54,6 +55,8 @@ class Binder:
         for candidate in candidates:
             operands = check_operands(candidate.form, candidate.modifiers, statement, names)
             if not isinstance(operands, Finding):
+                operands = self._special_registers(candidate.form, operands) or operands
+            if not isinstance(operands, Finding):
                 return Bound(candidate.form, candidate.modifiers, operands, statement)
             problems.append(operands)
         return max(problems, key=lambda finding: finding.column)
@@ -80,7 +83,22 @@ class Binder:
         if refused:
             kind, why = min(refused, key=lambda r: ("wrong-version", "wrong-target", "illegal-form").index(r[0]))
             return nearest.refused(opcode, kind, why)
-        return nearest.illegal_form(opcode, name, words, found)
+        return nearest.illegal_form(opcode)
+
+    def _special_registers(self, form: Form, operands: Mapping[str, ast.Operand]) -> Finding | None:
+        """What is wrong with the special registers among the operands, if anything."""
+        for operand in operands.values():
+            for part in operand.elements if isinstance(operand, ast.Vector) else (operand,):
+                if not isinstance(part, ast.Name) or part.name not in SPECIAL_REGISTERS or part.name == "WARP_SZ":
+                    continue
+                place = {"line": part.line, "column": part.column, "length": len(part.name)}
+                if form.name not in READERS:
+                    why = f"{form.name} cannot read the special register {part.name}"
+                    return Finding("operand-mismatch", why, **place, help="mov it into a register first")
+                problem = availability(part.name).problem(self.version, self.target)
+                if problem:
+                    return Finding(problem[0], f"{part.name} {problem[1]}", **place)
+        return None
 
     def _availability(self, form: Form, modifiers: Mapping[str, object]) -> tuple[str, str] | None:
         problem = form.requires.problem(self.version, self.target)

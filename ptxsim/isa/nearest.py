@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import itertools
 from collections.abc import Sequence
+from functools import lru_cache
 
 from ptxsim.diagnostic import Finding
 from ptxsim.isa import registry
@@ -26,8 +27,11 @@ def refused(opcode: str, kind: str, why: str) -> Finding:
     return Finding(kind, f"{opcode}: {why}")
 
 
-def illegal_form(opcode: str, name: str, words: Sequence[str], forms: Sequence[Form]) -> Finding:
-    """Say what does not fit and name the legal opcode with the fewest changed words."""
+@lru_cache(maxsize=4096)
+def illegal_form(opcode: str) -> Finding:
+    """Say what does not fit and name the legal opcode with the fewest changed words. The same for every target."""
+    name, words = registry.split_opcode(opcode)
+    forms = registry.forms(name)
     best = min(forms, key=lambda form: _distance(form, words))
     taken, left, missing = assign(best.slots, list(words))
     known = {word for form in forms for slot in form.slots for word in slot.words}
