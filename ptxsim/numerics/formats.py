@@ -66,6 +66,20 @@ def number_elements(values: np.ndarray) -> Elements:
     return _decode_words(values.view(np.uint32), "f32")
 
 
+def floats(codes: np.ndarray, name: str) -> np.ndarray:
+    """Codes of a float type of at most 32 bits as float32 numbers (exact)."""
+    if name == "f16":
+        with np.errstate(invalid="ignore"):  # signaling NaN
+            return np.ascontiguousarray(codes, np.uint16).view(np.float16).astype(np.float32)
+    if name == "bf16":
+        return (np.asarray(codes).astype(np.uint32) << np.uint32(16)).view(np.float32)
+    if name == "tf32":
+        return (np.asarray(codes, np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)
+    if name == "f32":
+        return np.ascontiguousarray(codes, np.uint32).view(np.float32)
+    return decode(codes, name).value.astype(np.float32)
+
+
 @cache
 def _table(name: str) -> tuple[np.ndarray, np.ndarray]:
     """Value and exponent of every code of a float format of at most 16 bits."""

@@ -13,6 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ptxsim.numerics.formats import ZERO_EXPONENT, Elements, number_elements
+from ptxsim.numerics.parameters import Rule
 
 # Products are formed for as many k at once as keep a temporary array in the second-level cache.
 CHUNK = 1 << 15
@@ -107,19 +108,18 @@ def rounded(values: np.ndarray, all_zero: np.ndarray, output: str) -> np.ndarray
     return round_f32(values, all_zero, 13 if output == "e8m13" else 23)
 
 
-def chain(
-    a: Elements, b: Elements, c: Elements, length: int, fraction: int, zero_exponent: int, output: str
-) -> np.ndarray:
-    """Blocks of `length` products in ascending k, each rounded to the output ("f32", "e8m13" or "f16").
+def chain(a: Elements, b: Elements, c: Elements, rule: Rule) -> np.ndarray:
+    """Blocks of rule.length products in ascending k, each rounded to the accumulator's type.
 
     a: (..., M, K), b: (..., K, N), c: (..., M, N). Returns float32 or float16 numbers.
     """
     result = None
     with np.errstate(all="ignore"):
-        for k in range(0, a.value.shape[-1], length):
+        for k in range(0, a.value.shape[-1], rule.length):
             if result is not None:
                 c = number_elements(result)
-            a_part = Elements(*(x[..., k : k + length] for x in a))
-            b_part = Elements(*(x[..., k : k + length, :] for x in b))
-            result = rounded(*block(a_part, b_part, c, fraction, zero_exponent), output)
+            a_part = Elements(*(x[..., k : k + rule.length] for x in a))
+            b_part = Elements(*(x[..., k : k + rule.length, :] for x in b))
+            values, all_zero = block(a_part, b_part, c, rule.fraction, rule.zero_exponent)
+            result = rounded(values, all_zero, rule.accumulator)
     return result

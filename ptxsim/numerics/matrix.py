@@ -5,12 +5,14 @@ PTX ISA, "Warp Level Matrix Multiply-Accumulate Instructions" and "Asynchronous 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ptxsim.numerics import fused
 from ptxsim.numerics.exact import exact_product
 from ptxsim.numerics.fma import fma_f32, fma_f64
-from ptxsim.numerics.formats import Elements, decode, decode_integers, encode, number_elements
+from ptxsim.numerics.formats import Elements, decode, decode_integers, encode, floats, number_elements
 from ptxsim.numerics.forms import Form
 from ptxsim.numerics.parameters import Rule, find
 from ptxsim.numerics.scaled import grouped_chain, scaled_operands
@@ -55,17 +57,16 @@ def product(
     left = left._replace(value=-left.value) if negate_a else left
     right = right._replace(value=-right.value) if negate_b else right
     if rule.algorithm == "halves":
-        result = _halves(rule, left, right, c)
+        numbers = (x.value.astype(np.float32) for x in (left, right))
+        result = halves(rule, *numbers, floats(c, form.c), lambda *x: _chain_f16(rule, *x))
     elif rule.algorithm == "fma":
-        result = _fma_chain(form, left.value, right.value, _floats(c, form.c))
+        result = _fma_chain(form, left.value, right.value, floats(c, form.c))
     elif rule.algorithm == "grouped":
         result = grouped_chain(rule, left, right, accumulator(rule, c), scale_a, scale_b)
     else:
         if rule.algorithm == "scaled":
             left, right = scaled_operands(rule, left, right, scale_a, scale_b)
-        result = fused.chain(
-            left, right, accumulator(rule, c), rule.length, rule.fraction, rule.zero_exponent, rule.accumulator
-        )
+        result = fused.chain(left, right, accumulator(rule, c), rule)
     with np.errstate(all="ignore"):
         return encode(result, form.d)
 
@@ -87,40 +88,29 @@ def accumulator(rule: Rule, c: np.ndarray) -> Elements:
     """C's codes as the accumulator takes them: f16 C is widened where the accumulator is f32."""
     if rule.accumulator == "f16" or rule.form.c == "f32":
         return decode(c, rule.form.c)
-    return number_elements(_floats(c, rule.form.c))
+    return number_elements(floats(c, rule.form.c))
 
 
-def _floats(codes: np.ndarray, name: str) -> np.ndarray:
-    """f16 or f32 codes as float32 numbers."""
-    if name == "f16":
-        return np.ascontiguousarray(codes, np.uint16).view(np.float16).astype(np.float32)
-    return np.ascontiguousarray(codes, np.uint32).view(np.float32)
+def _chain_f16(rule: Rule, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    a, b = (number_elements(x.astype(np.float16)) for x in (a, b))
+    return fused.chain(a, b, number_elements(c.astype(np.float16) if rule.accumulator == "f16" else c), rule)
 
 
-def _halves(rule: Rule, a: Elements, b: Elements, c: np.ndarray) -> np.ndarray:
-    """8-bit floats on the f16 unit: D = C + (two steps from zero), the last addition an ordinary one."""
-    narrow = rule.form.d == rule.form.c == "f16"
-    a, b = (decode(x.value.astype(np.float16).view(np.uint16), "f16") for x in (a, b))
-    k = np.arange(a.value.shape[-1])
-    step = rule.form.k // (2 if rule.form.sparse else 1)
-    total = decode(c, "f16") if narrow else number_elements(_floats(c, rule.form.c))
-    for start in range(0, len(k), step):
-        inside = (k >= start) & (k < start + step)
-        order = np.concatenate([k[inside & (k % 4 < 2)], k[inside & (k % 4 >= 2)]])
-        zero = np.zeros(total.value.shape, np.uint16 if narrow else np.uint32)
-        part = fused.chain(
-            Elements(*(x[..., order] for x in a)),
-            Elements(*(x[..., order, :] for x in b)),
-            decode(zero, "f16" if narrow else "f32"),
-            step // 2,
-            rule.fraction,
-            rule.zero_exponent,
-            rule.accumulator,
-        )
+def halves(rule: Rule, a: np.ndarray, b: np.ndarray, c: np.ndarray, chain: Callable) -> np.ndarray:
+    """8-bit floats on the f16 unit: D = C + (two blocks from zero), the last addition an ordinary one.
+
+    float32 numbers a (..., M, K), b (..., K, N), c (..., M, N); `chain` runs the blocks on such numbers. Returns
+    float32 numbers.
+    """
+    narrow = rule.accumulator == "f16"
+    for start in range(0, a.shape[-1], 2 * rule.length):
+        k = np.arange(start, min(start + 2 * rule.length, a.shape[-1]))
+        order = np.concatenate([k[k % 4 < 2], k[k % 4 >= 2]])
+        part = chain(a[..., order], b[..., order, :], np.zeros(c.shape, np.float32))
         with np.errstate(all="ignore"):
-            added = (total.value + part).astype(part.dtype)
-        total = number_elements(added)
-    return added
+            c = c + part.astype(np.float32)
+            c = c.astype(np.float16).astype(np.float32) if narrow else c
+    return c
 
 
 def _fma_chain(form: Form, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:

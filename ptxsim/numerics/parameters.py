@@ -127,11 +127,12 @@ def find(form: Form | str, target: str = "sm_90a") -> Rule:
     for row in TABLE:
         if row.first <= number <= row.last and _fits(row, form):
             narrow = form.d == form.c == "f16"  # f32 C with f16 D accumulates in f32 and converts at the end
+            step = form.k // (2 if form.sparse else 1) // (2 if row.algorithm == "halves" else 1)
             return Rule(
                 form,
                 target,
                 row.algorithm,
-                row.length,
+                min(row.length, step),
                 row.fraction,
                 row.zero[1] if narrow else row.zero[0],
                 "f16" if narrow else row.float32,

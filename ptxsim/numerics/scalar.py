@@ -48,6 +48,19 @@ def canonical(x, t: ScalarType):
     return lanes.bits(lanes.where(is_nan, CANONICAL_NAN[t.name], word), t)
 
 
+def carry_nan(result, x, source: ScalarType, t: ScalarType):
+    """`result` of type t; where x was NaN, that NaN: its sign and as much payload as fits, quiet."""
+    word = words(x, source)
+    is_nan = (word & (sign_bit(source) - 1)) > infinity(source)
+    wide_word = lanes.cast(word, "u64")
+    negative = lanes.cast((word & sign_bit(source)) != 0, "u64")
+    shift = t.mantissa - source.mantissa
+    payload = wide_word << shift if shift >= 0 else wide_word >> -shift
+    quiet = infinity(t) | 1 << t.mantissa - 1
+    nan = negative << t.bits - 1 | payload & ((1 << t.mantissa) - 1) | quiet
+    return lanes.bits(lanes.where(is_nan, lanes.cast(nan, lanes.bits_type(t)), words(result, t)), t)
+
+
 def saturate(x, t: ScalarType):
     """Clamped to 0..1; NaN and -0 become +0."""
     word, one = words(x, t), ((1 << t.exponent - 1) - 1) << t.mantissa

@@ -1,0 +1,128 @@
+"""The public bit-exact matrix product of whole arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ptxsim.diagnostic import Finding, PtxError
+from ptxsim.numerics import fused
+from ptxsim.numerics.formats import code_dtype, decode, encode, floats, number_elements
+from ptxsim.numerics.forms import parse_form
+from ptxsim.numerics.matrix import halves, product
+from ptxsim.numerics.parameters import Rule, find
+from ptxsim.types import TYPES
+
+# From this many multiplications on a product goes to the compiled kernel.
+BULK = 1 << 14
+
+_F16_SMALLEST = (-14, -14)
+
+# numpy's and ml_dtypes' names of the element types whose arrays need no conversion.
+_ARRAY_NAMES = {
+    "f16": "float16",
+    "bf16": "bfloat16",
+    "tf32": "float32",
+    "f32": "float32",
+    "f64": "float64",
+    "e4m3": "float8_e4m3fn",
+    "e5m2": "float8_e5m2",
+    "e3m2": "float6_e3m2fn",
+    "e2m3": "float6_e2m3fn",
+    "e2m1": "float4_e2m1fn",
+    "ue8m0": "float8_e8m0fnu",
+    "ue4m3": "float8_e4m3fn",
+    "s8": "int8",
+    "u8": "uint8",
+    "s4": "int4",
+    "u4": "uint4",
+    "b1": "bool",
+    "s32": "int32",
+}
+
+
+def matmul(
+    a: np.ndarray,
+    b: np.ndarray,
+    c: np.ndarray | None = None,
+    form: str = "wgmma.m64n256k16.f32.f16.f16",
+    target: str = "sm_90a",
+    *,
+    scale_a: np.ndarray | None = None,
+    scale_b: np.ndarray | None = None,
+    numerics: str = "target",
+) -> np.ndarray:
+    """D = A @ B + C bit for bit as the instruction `form` computes it on `target`, k by k in steps of its shape.
+
+    a (..., M, K), b (..., K, N), c (..., M, N) or None for zeros; any M, N and K, where K is cut into steps of the
+    form's k (a last step may be shorter) that chain through the accumulator. Arrays have the form's element types
+    (numpy or ml_dtypes) or are unsigned codes of that width; b1 elements are 0 or 1, tf32 is float32. Block-scaled
+    forms take scale_a (..., M, K/block) and scale_b (..., K/block, N). numerics="exact" rounds once instead.
+    Returns an array of D's type; codes if c is given as codes. Raises PtxError: syntax-error or illegal-form for an
+    unreadable form, not-modeled, operand-mismatch for arrays that do not fit.
+    """
+    try:
+        rule = find(parse_form(form), target)
+    except ValueError as error:
+        raise PtxError(Finding("wrong-target", str(error))) from None
+    parsed = rule.form
+    if parsed.sparse:
+        raise PtxError(Finding("not-modeled", f"{form}: matmul takes dense forms", help="use sparse_product"))
+    a, b = codes(a, parsed.a, "A"), codes(b, parsed.b, "B")
+    if a.ndim < 2 or b.ndim < 2 or a.shape[-1] != b.shape[-2]:
+        raise _mismatch(f"A {a.shape} and B {b.shape} do not multiply", "A is (..., M, K) and B (..., K, N)")
+    shape = (*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1])
+    as_codes = c is not None and np.asarray(c).dtype.kind == "u"
+    c = np.zeros(shape, code_dtype(parsed.c)) if c is None else codes(c, parsed.c, "C")
+    if c.shape != shape:
+        raise _mismatch(f"C is {c.shape}, A @ B is {shape}", "give C the shape of the product")
+    if parsed.scale:
+        if scale_a is None or scale_b is None:
+            raise _mismatch(f"{form} needs scale_a and scale_b", "one scale code per block of k")
+        scale_a, scale_b = codes(scale_a, parsed.scale, "scale_a"), codes(scale_b, parsed.scale, "scale_b")
+    if numerics == "exact":
+        result = product(rule, a, b, c, scale_a=scale_a, scale_b=scale_b, numerics="exact")
+    elif a.ndim == b.ndim == 2 and c.size * a.shape[-1] >= BULK and rule.algorithm in ("fused", "halves"):
+        result = _bulk(rule, a, b, c)
+    elif parsed.satfinite:  # every instruction clamps
+        result = c
+        for k in range(0, a.shape[-1], parsed.k):
+            result = product(rule, a[..., k : k + parsed.k], b[..., k : k + parsed.k, :], result)
+    else:
+        result = product(rule, a, b, c, scale_a=scale_a, scale_b=scale_b)
+    return result if as_codes else result.view(_ARRAY_NAMES[parsed.d])
+
+
+def codes(array: np.ndarray, name: str, operand: str = "operand") -> np.ndarray:
+    """An array of an element type, or of its codes, as unsigned codes. Raises PtxError (operand-mismatch)."""
+    array = np.asarray(array)
+    kind = code_dtype(name)
+    if array.dtype.name == _ARRAY_NAMES[name] or array.dtype == kind:
+        return np.ascontiguousarray(array).view(kind)
+    if TYPES[name].bits == 4 and array.dtype == np.int8:
+        return array.view(np.uint8)
+    raise _mismatch(
+        f"{operand} has elements {array.dtype}, the form takes {name}",
+        f"convert it: array.astype({_ARRAY_NAMES[name]!r}), or pass {kind} codes",
+    )
+
+
+def _mismatch(message: str, help: str) -> PtxError:
+    return PtxError(Finding("operand-mismatch", message, help=help))
+
+
+def _bulk(rule: Rule, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """fused and halves products of two matrices on the compiled kernel."""
+    from ptxsim.numerics import bulk  # numba takes a while to import
+
+    form = rule.form
+    left, right, total = floats(a, form.a), floats(b, form.b), floats(c, form.c)
+    if rule.algorithm == "halves":
+        total = halves(rule, left, right, total, lambda *x: bulk.chain(*x, _F16_SMALLEST, rule))
+    else:
+        smallest = (1 - TYPES[form.a].bias, 1 - TYPES[form.b].bias)
+        whole = left.shape[1] // rule.length * rule.length
+        total = bulk.chain(left[:, :whole], right[:whole], total, smallest, rule)
+        if whole < left.shape[1]:
+            total = fused.chain(decode(a[:, whole:], form.a), decode(b[whole:], form.b), number_elements(total), rule)
+    with np.errstate(all="ignore"):
+        return encode(total, form.d)
