@@ -18,7 +18,7 @@ CLEAN = (
 
 def table(result: FileRun, paint: Paint = plain, width: int = WIDTH) -> str:
     """The table of a run; empty where the file did not run."""
-    if result.run is None or result.run.banks is None:
+    if result.run is None:
         return ""
     banks = result.run.banks
     if not banks.rows:
@@ -63,13 +63,7 @@ def _advice(banks: Any, width: int) -> list[str]:
         return _wrap(CLEAN, width, " ")
     worst = max(banks.rows, key=lambda row: row.wavefronts - row.ideal)
     share = 100 * (worst.wavefronts - worst.ideal) / (banks.wavefronts - banks.ideal)
-    fixes = "; ".join(f"{name} -> {count}" for name, count in fix_pairs(worst))
     text = f"help: line {worst.line} causes {share:.0f} % of the {banks.wavefronts - banks.ideal} wavefronts too many"
-    if fixes:
-        text += f"; wavefronts of line {worst.line} with {fixes}"
+    if worst.fixes:
+        text += f"; its worst execution, tried {'; '.join(worst.fixes)}"
     return _wrap(text, width, " ")
-
-
-def fix_pairs(row: Any) -> list[tuple[str, int]]:
-    """(what was tried, wavefronts then) of a row."""
-    return [(str(name), int(count)) for name, count in dict(row.fixes or {}).items()]

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 # Nsight Compute's names; `op` is ld, st or atom.
 _WAVEFRONTS = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{op}.sum"
 _CONFLICTS = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{op}.sum"
-_OPERATIONS = {"ld": "ld", "ldu": "ld", "ldmatrix": "ld", "wmma.load": "ld", "st": "st", "stmatrix": "st", "wmma.store": "st",
-               "atom": "atom", "red": "atom"}  # fmt: skip
+_OPERATIONS = {"ld": "ld", "ldmatrix": "ld", "st": "st", "stmatrix": "st", "atom": "atom", "red": "atom", "cas": "atom"}
 
 TOP_LEVEL = (
     "version", "file", "entry", "target", "engine", "seed", "findings", "banks", "cycles", "warp_instructions", "outputs", "fidelity",
@@ -48,8 +47,7 @@ def run_record(result: FileRun, version: str) -> dict[str, Any]:
     record: dict[str, Any] = dict.fromkeys(TOP_LEVEL) | {"version": version, "file": result.source.name}
     if result.run is not None:
         record |= result.run.to_dict()
-        if result.run.banks is not None and isinstance(record["banks"], dict):
-            record["banks"] = record["banks"] | {"metrics": profiler_metrics(result.run)}
+        record["banks"] = record["banks"] | {"metrics": profiler_metrics(result.run)}
     record["findings"] = [finding_record(finding) for finding in result.findings]
     record["expected"] = [finding_record(finding) for finding in result.expected]
     return record
@@ -64,17 +62,10 @@ def profiler_metrics(run: Run) -> dict[str, int]:
     """Shared-memory counts of a run under the names that Nsight Compute gives them."""
     counts: dict[str, int] = {}
     for row in run.banks.rows:
-        operation = operation_of(row.instruction)
         for key, value in ((_WAVEFRONTS, row.wavefronts), (_CONFLICTS, row.wavefronts - row.ideal)):
-            name = key.format(op=operation)
+            name = key.format(op=_OPERATIONS[row.kind])
             counts[name] = counts.get(name, 0) + int(value)
     return counts
-
-
-def operation_of(instruction: str) -> str:
-    """ld, st or atom: how the profiler files a shared-memory instruction."""
-    words = instruction.split(".")
-    return _OPERATIONS.get(".".join(words[:2])) or _OPERATIONS.get(words[0], "ld")
 
 
 def to_json(record: Any) -> str:

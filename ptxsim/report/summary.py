@@ -23,7 +23,7 @@ def summary(result: FileRun, paint: Paint = plain, width: int = WIDTH) -> str:
     facts = [f"{run.warp_instructions:,} warp instructions".replace(",", " ")]
     if run.cycles is not None:
         facts.append(f"{run.cycles} cycles")
-    if run.banks is not None and run.banks.rows:
+    if run.banks.rows:
         facts.append(f"{run.banks.wavefronts} shared-memory wavefronts (ideal {run.banks.ideal})")
     if result.checked:
         failed = sum(finding.name == "expectation-failed" and finding.level == "error" for finding in result.findings)

@@ -1,6 +1,16 @@
-"""The public API: modules, kernels, launches and what came of them."""
+"""The public API: modules, kernels, launches and what came of them. Names are imported when first used."""
 
-from ptxsim.session.module import Kernel, Module, check
-from ptxsim.session.run import BankRow, BankTable, KernelError, Run
+import importlib
 
-__all__ = ["BankRow", "BankTable", "Kernel", "KernelError", "Module", "Run", "check"]
+_WHERE = {
+    **dict.fromkeys(("Kernel", "Module", "check"), "module"),
+    **dict.fromkeys(("BankRow", "BankTable", "KernelError", "Run"), "run"),
+}
+
+__all__ = list(_WHERE)
+
+
+def __getattr__(name: str):
+    if name in _WHERE:
+        return getattr(importlib.import_module(f"ptxsim.session.{_WHERE[name]}"), name)
+    raise AttributeError(f"module 'ptxsim.session' has no attribute {name!r}")

@@ -86,6 +86,22 @@ def check_comparison(
     return findings
 
 
+def explain_difference(
+    got: np.ndarray,
+    expected: Any,
+    rtol: float = 0.0,
+    atol: float = 0.0,
+    name: str = "result",
+    writer: Writer | None = None,
+) -> Finding | None:
+    """What is wrong with an array that should equal another (or a number), or None. NaN equals NaN."""
+    import numpy as np
+
+    left = Value(widen(got), got.dtype)
+    right = Value(widen(expected), expected.dtype) if isinstance(expected, np.ndarray) else Value(expected)
+    return _Pair(left, right, ast.Eq(), name, "expected", rtol, atol).check(f"{name} == expected", writer)
+
+
 def _bad(message: str, offset: int, length: int, help: str | None = None) -> PtxError:
     return PtxError(Finding("bad-directive", message, column=offset + 1, length=max(1, length), help=help))
 

@@ -73,9 +73,9 @@ def run_file(file: str | Path | Source, entry: str | None = None, options: Optio
     source = file if isinstance(file, Source) else Source.from_file(file)
     directives = parse_directives(source)
     try:
-        from ptxsim.session import Module
+        from ptxsim.session.module import Module
 
-        module = Module.from_text(source.text, name=source.name)
+        module = Module(source)
         kernel = module.kernel(entry or directives.entry)
         launch = _Launch(source, directives, options, module, kernel)
         return launch.judge(*launch.run())
@@ -255,7 +255,7 @@ def _suggestion(parameter: Any) -> str:
 def metrics(run: Run) -> dict[str, Any]:
     """The counts of a run that expectations and `--fail-on` may name; None for what was not measured."""
     banks = run.banks
-    counted = {name: getattr(banks, name) for name in ("worst", "wavefronts", "ideal")} if banks is not None else None
+    counted = {name: getattr(banks, name) for name in ("worst", "wavefronts", "ideal")}
     return {
         "banks": counted,
         "cycles": run.cycles,

@@ -1,0 +1,199 @@
+"""pytest: the fixture `ptx`, `.ptx` files with directives as tests, and array comparisons that say where and who.
+
+Nothing heavy is imported before a test asks for it: the plugin is loaded in every pytest run of an environment that has ptxsim.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("ptxsim")
+    group.addoption(
+        "--ptx", action="append", default=[], metavar="DIR", help="collect .ptx files with directives from here"
+    )
+    group.addoption("--ptx-engine", choices=["compiled", "interpreter"], help="engine for collected .ptx files")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    folders = [folder for folder in config.getoption("--ptx") if Path(folder).exists()]
+    if missing := set(config.getoption("--ptx")) - set(folders):
+        raise pytest.UsageError(f"--ptx: no such file or folder: {', '.join(sorted(missing))}")
+    # `pytest --ptx DIR` alone means these files; with paths given they come on top.
+    if folders and config.args_source is not pytest.Config.ArgsSource.ARGS:
+        config.args[:] = []
+    config.args.extend(folders)
+
+
+# ---- .ptx files as tests --------------------------------------------------------------------------------------------
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    if file_path.suffix != ".ptx":
+        return None
+    folders = [Path(folder).resolve() for folder in parent.config.getoption("--ptx")]
+    if not any(folder in (file_path, *file_path.parents) for folder in folders):
+        return None
+    return PtxFile.from_parent(parent, path=file_path)
+
+
+class PtxFile(pytest.File):
+    """A `.ptx` file; it is one test if a directive says how to launch it or what to expect."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        if "ptxsim:" in self.path.read_text(encoding="utf-8", errors="replace"):
+            yield PtxItem.from_parent(self, name=self.path.stem)
+
+
+class PtxFailure(Exception):
+    """A file whose findings or results are not what it expects."""
+
+
+class PtxItem(pytest.Item):
+    """Runs a file as `ptxsim run` does."""
+
+    def runtest(self) -> None:
+        from ptxsim.diagnostic import PtxError
+        from ptxsim.report.text import render_all
+        from ptxsim.session.files import Options, run_file
+
+        try:
+            result = run_file(self.path, options=Options(engine=self.config.getoption("--ptx-engine")))
+        except PtxError as error:
+            raise PtxFailure(render_all(error.findings)) from None
+        if not result.passed:
+            raise PtxFailure(render_all(result.findings))
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        if isinstance(excinfo.value, PtxFailure):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        return self.path, None, f"ptx: {self.name}"
+
+
+# ---- the fixture ----------------------------------------------------------------------------------------------------
+
+
+class Ptx:
+    """What a test needs of ptxsim, by short names. Kernels launch with all checks on unless a test says otherwise."""
+
+    _MAKERS = ("zeros", "ones", "eye", "ramp", "ints", "normal", "uniform")
+
+    def __init__(self, request: pytest.FixtureRequest):
+        self._request = request
+
+    def module(self, path: str | Path) -> Any:
+        """The module in a file; a relative path starts at the working folder, else beside the test file."""
+        from ptxsim.session import Module
+
+        path = Path(path)
+        beside = self._request.path.parent / path
+        return _Checked(Module.from_file(path if path.exists() or not beside.exists() else beside))
+
+    def text(self, text: str) -> Any:
+        """The module in a text."""
+        from ptxsim.session import Module
+
+        return _Checked(Module.from_text(text))
+
+    def run(self, path: str | Path, **options: Any) -> Any:
+        """Run a file by its directives; returns what `run_file` returns."""
+        from ptxsim.session.files import Options, run_file
+
+        return run_file(path, options=Options(**options))
+
+    def execute(self, form: str, *matrices: Any, **named: Any) -> Any:
+        """`ptxsim.execute`; a failed comparison of its result names lane and register."""
+        import ptxsim
+        from ptxsim.session.compare import as_array
+
+        return as_array(ptxsim.execute(form, *matrices, **named), form)
+
+    def assert_close(
+        self, got: Any, expected: Any, rtol: float = 0.0, atol: float = 0.0, form: str | None = None
+    ) -> None:
+        """Compare arrays; a failure says where, how much, and what the wrong elements share.
+
+        With `form`, the mma or wgmma whose D this is, it names lane and register too.
+        """
+        from ptxsim.session.expectations import explain_difference
+
+        writer = _owners(form or getattr(got, "form", None))
+        finding = explain_difference(got, expected, rtol, atol, writer=writer)
+        if finding is not None:
+            raise AssertionError("\n".join([finding.message, *finding.notes]))
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self._MAKERS:
+            from ptxsim.session import arrays
+            from ptxsim.session.compare import as_array
+
+            return lambda *given, **named: as_array(getattr(arrays, name)(*given, **named))
+        if name in ("snippet", "fragment"):
+            import ptxsim
+
+            return getattr(ptxsim, name)
+        raise AttributeError(name)
+
+
+class _Checked:
+    """A module or kernel whose launches check everything by default."""
+
+    def __init__(self, inner: Any):
+        self._inner = inner
+
+    def kernel(self, name: str | None = None) -> _Checked:
+        return _Checked(self._inner.kernel(name))
+
+    def launch(self, *positional: Any, **named: Any) -> Any:
+        return self._inner.launch(*positional, **{"checks": "all", **named})
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+
+@pytest.fixture
+def ptx(request: pytest.FixtureRequest) -> Ptx:
+    """ptxsim for tests: ptx.module(file), ptx.text(ptx), ptx.ints(shape, type), ptx.snippet, ptx.execute, ptx.run(file)."""
+    return Ptx(request)
+
+
+# ---- comparisons ----------------------------------------------------------------------------------------------------
+
+
+def pytest_assertrepr_compare(config: pytest.Config, op: str, left: Any, right: Any) -> list[str] | None:
+    """What a failed `==` says of the fixture's arrays, and of findings that should not be there."""
+    if op != "==":
+        return None
+    if isinstance(left, list) and right == [] and left and type(left[0]).__module__ == "ptxsim.diagnostic":
+        from ptxsim.report.text import render_concise
+
+        return ["there are findings", *render_concise(left).splitlines()]
+    if "ptxsim.session.compare" not in (type(left).__module__, type(right).__module__):
+        return None
+    from ptxsim.session.expectations import explain_difference
+
+    finding = explain_difference(left, right, name="left", writer=_owners(getattr(left, "form", None)))
+    return [finding.message, *finding.notes] if finding else None
+
+
+def _owners(form: str | None) -> Any:
+    """Names the lane and register that hold an element of the D of an instruction; None without one."""
+    if form is None:
+        return None
+    import ptxsim
+
+    fragment = ptxsim.fragment(form, "D")
+
+    def who(_: str, index: tuple[int, ...]) -> str | None:
+        owners = fragment.owners(*index)
+        return ", ".join(f"lane {lane}, register d{element}" for lane, element in owners[:2]) or None
+
+    return who
