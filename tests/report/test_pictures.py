@@ -1,0 +1,102 @@
+import json
+import re
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from ptxsim.diagnostic import PtxError
+from ptxsim.layout.descriptor import Descriptor
+from ptxsim.layout.fragments import fragment_layout
+from ptxsim.layout.shared_layout import SharedLayout
+from ptxsim.report import pictures
+from ptxsim.report.gallery import drawings, gallery
+
+ALL = dict(drawings())
+
+
+def test_every_picture_has_a_name_of_its_own():
+    assert len(ALL) == len(list(drawings())) and len(ALL) > 100
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_text_fits_and_the_other_forms_are_well_formed(name):
+    drawing = ALL[name]
+    text = drawing.text()
+    assert max(map(len, text.splitlines())) <= 100 and drawing.title in text
+    assert re.sub(r"\x1b\[[0-9;]*m", "", drawing.text(colour=True)).split() == text.split()
+    image = ElementTree.fromstring(drawing.svg())
+    shapes = [shape for shape in image if shape.tag.endswith("rect")]
+    assert len(shapes) == sum(len(row) for panel in drawing.panels for row in panel.cells)
+    assert all(float(s.get("x")) + float(s.get("width")) <= float(image.get("width")) for s in shapes)
+    assert drawing.latex().count(r"\begin{") == drawing.latex().count(r"\end{")
+    assert json.loads(json.dumps(drawing.to_dict()))["title"] == drawing.title
+
+
+FRAGMENTS = [
+    ("mma", "m16n8k16", "A", "f16"), ("mma", "m16n8k16", "B", "f16"), ("mma", "m8n8k4", "D", "f32"),
+    ("mma", "m8n8k128", "B", "b1"), ("wmma", "m8n32k16", "C", "f32"), ("wmma", "m16n16k16", "A", "f16"),
+    ("ldmatrix", "m8n8.x2", "D", "b16", "trans"), ("mma", "m16n8k8", "A", "f64"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("key", FRAGMENTS, ids=str)
+def test_cells_name_the_true_owner(key):
+    fragment = fragment_layout(*key)
+    drawing = pictures.fragment_map(fragment)
+    seen = 0
+    for index, panel in enumerate(drawing.panels):
+        for label, line in zip(panel.rows, panel.cells):
+            for top, cell in zip(panel.columns, line):
+                lane, first, last = re.fullmatch(r"T(\d+) [a-d](\d+)(?:-(\d+))?", cell.text).groups()
+                places = [(r, c) for r in span(label) for c in span(top)]
+                for element, place in zip(range(int(first), int(last or first) + 1), places, strict=True):
+                    where = (index, *place) if len(fragment.shape) == 3 else place
+                    assert (int(lane), element) == fragment.owners(*where)[0]
+                    seen += 1
+    assert seen == np.prod(fragment.shape)
+
+
+def span(label):
+    first, _, last = label.partition("-")
+    return range(int(first), int(last or first) + 1)
+
+
+def test_wide_accumulators_are_cut_and_say_so():
+    text = pictures.fragment_text(fragment_layout("wgmma", "m64n256k16", "D", "f32"))
+    assert "columns from 32 on continue alike, 4 elements for every 8 columns" in text
+
+
+def test_row_pointers_count_and_explain():
+    text = pictures.row_pointers("m8n8.x4", np.arange(32) * 128).text()
+    assert "32 wavefronts, 4 without conflicts: 8 rows, 128 B apart: all on the same 4 banks" in text
+    assert "row 3: T11 0x0580" in text
+    assert "lanes 8-31 give no address" in pictures.row_pointers("m8n8.x1", pitch=16).text()
+    assert "T16" in pictures.fragment_text(fragment_layout("ldmatrix", "m16n16.x2", "D", "b8", "trans"))
+
+
+def test_atoms_show_the_xor():
+    panel = pictures.swizzle_atom_map("128B").panels[0]
+    assert [cell.text for cell in panel.cells[3]] == ["27", "26", "25", "24", "31", "30", "29", "28"]
+    assert pictures.swizzle_atom_map("32B", "MN").title.endswith("2x8 units of 16 bytes")
+    assert "8x4 units" in pictures.swizzle_atom("64B") and "4x8 units" in pictures.swizzle_atom("64B")
+    with pytest.raises(PtxError):
+        pictures.swizzle_atom("256B")
+
+
+def test_tiles_and_what_descriptors_read():
+    layout = SharedLayout("MN", "32B", "bf16", m=2, k=2)
+    drawing = pictures.shared_tile(layout)
+    assert int(drawing.panels[0].cells[1][9].text) == layout.offset(8, 9) // 16
+    assert layout.cute() in drawing.text()
+    reads = pictures.descriptor_reads(Descriptor(0x400, 16, 1024, "128B"), rows=16)
+    assert reads.title.startswith("0x4000004000010040 reads") and reads.panels[0].rows[0] == "0x0400"
+    assert reads.panels[0].cells[1][1].text == "r1 k0"
+    wrong = pictures.descriptor_reads(Descriptor(0x480, 16, 0, "128B"), rows=16)
+    assert any("swizzle-start" in note for note in wrong.notes) and any("more than once" in n for n in wrong.notes)
+    assert "..." in pictures.descriptor_reads(Descriptor(0, 0x1000, 0x2000), rows=16).panels[0].rows
+
+
+def test_gallery_writes_four_forms_of_each(tmp_path):
+    written = gallery(tmp_path / "new")
+    assert len(written) == 4 * len(ALL) and all(file.stat().st_size > 50 for file in written)
