@@ -23,7 +23,7 @@ from ptxsim.isa.operand import (
     resolve_type,
 )  # fmt: skip
 from ptxsim.isa.registry import Form
-from ptxsim.isa.special import SPECIAL_REGISTERS
+from ptxsim.isa.special import NARROW_ONCE, SPECIAL_REGISTERS
 from ptxsim.syntax import ast
 from ptxsim.types import TYPES, ScalarType
 
@@ -139,7 +139,7 @@ def _check_value(kind: Value, operand: ast.Operand, wanted: ScalarType, names: N
             return f"is of type {wanted}, a floating literal is not"
         case ast.Name():
             if operand.name in SPECIAL_REGISTERS:
-                return None
+                return _check_special(operand.name, wanted)
             declared = names.register_type(operand.name)
             if declared is not None:
                 return _check_type(operand.name, TYPES[declared], wanted, kind.wide)
@@ -149,6 +149,14 @@ def _check_value(kind: Value, operand: ast.Operand, wanted: ScalarType, names: N
         case ast.Offset():
             return None if names.variable_space(operand.base.name) else undeclared(operand.base)
     return f"must be a register or an immediate of type {wanted}"
+
+
+def _check_special(name: str, wanted: ScalarType) -> str | None:
+    """Special registers are read in their own width; those that were 16 or 32 bits wide in old versions in that too."""
+    own = SPECIAL_REGISTERS[name]
+    widths = {own.bits, *NARROW_ONCE.get(name.partition(".")[0], ())}
+    fits = wanted.bits in widths and not wanted.is_float and (own.kind == "predicate") == (wanted.kind == "predicate")
+    return None if fits else f"is of type {wanted}, {name} is {own}"
 
 
 def _fits(value: int, wanted: ScalarType) -> bool:
