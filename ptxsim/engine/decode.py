@@ -93,7 +93,7 @@ class Decoder:
     """Decodes one kernel. Raises PtxError with every binding problem of the functions it reaches."""
 
     def __init__(self, bodies: Bodies, kernel: ast.Function, binder: Binder, run_target: Target):
-        instructions.load()
+        instructions.load_families()
         self.bodies, self.kernel, self.binder = bodies, kernel, binder
         self.functions = bodies.reachable(kernel)
         shared = self._shared_variables()

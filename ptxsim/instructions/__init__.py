@@ -30,7 +30,7 @@ MODULES: tuple[str, ...] = (
 )
 
 
-def load() -> None:
+def load_families() -> None:
     """Declare every family."""
     for name in MODULES:
         importlib.import_module(f"ptxsim.instructions.{name}")

@@ -137,7 +137,7 @@ def run(options: Options, tally: Tally) -> bool:
     """Judge every row selected."""
     from ptxsim import instructions
 
-    instructions.load()
+    instructions.load_families()
     passes = True
     for name, share in SHARE.items():
         path = options.folder / name
