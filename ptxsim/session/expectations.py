@@ -72,7 +72,7 @@ def check_comparison(
     `names` maps names to arrays, numbers and mappings of counts (`banks`). Raises PtxError if a side has no value.
     """
     span = span or Span(1)
-    values = [evaluate(operand, names) for operand in comparison.operands]
+    values = [_side(operand, names) for operand in comparison.operands]
     findings = []
     for (left, right), operator, (left_tree, right_tree) in zip(
         pairwise(values), comparison.operators, pairwise(comparison.operands)
@@ -84,6 +84,16 @@ def check_comparison(
         if found:
             findings.append(found.at(span))
     return findings
+
+
+def _side(tree: ast.expr, names: Mapping[str, Any]) -> Value:
+    """The value of one side, which must be a number or an array."""
+    import numpy as np
+
+    value = evaluate(tree, names)
+    if not isinstance(value.data, np.ndarray | np.generic | int | float):
+        raise _bad(f"{ast.unparse(tree)} is no number and no array", tree.col_offset, len(ast.unparse(tree)))
+    return value
 
 
 def explain_difference(
@@ -128,7 +138,7 @@ class _Pair:
             sides = [(self.left_text, got), (self.right_text, expected)]
             facts = [f"{name} is {_show(value)}" for name, value in sides if not _is_number(name)]
             return Finding("expectation-failed", f"{text} does not hold: {', '.join(facts)}")
-        if np.ndim(expected) and got.shape != expected.shape:
+        if np.ndim(got) and np.ndim(expected) and got.shape != expected.shape:
             shapes = f"{_shape(got)} and {_shape(expected)}"
             return Finding(
                 "expectation-failed",
@@ -308,7 +318,11 @@ def _ulps(got: Any, expected: Any, dtype: Any) -> int | None:
 
 
 def _is_number(text: str) -> bool:
-    return text.replace(".", "").replace("-", "").isalnum() and not text.isidentifier()
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _show(value: Any) -> str:

@@ -1,0 +1,197 @@
+"""Expectations: what they may say, how they are computed, and what a failure tells."""
+
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ptxsim.diagnostic import PtxError
+from ptxsim.session import arrays
+from ptxsim.session.expectations import check_comparison, explain_difference, parse_comparison, pattern_of
+
+
+def check(text, **names):
+    return check_comparison(parse_comparison(text), names)
+
+
+def product(type, shape=(16, 8, 16)):
+    m, n, k = shape
+    a, b = arrays.ints((m, k), type, 1), arrays.ints((n, k), type, 2)
+    return a, b, (a.astype(np.float64) @ b.astype(np.float64).T).astype(np.float32)
+
+
+@pytest.mark.parametrize("type", ["f16", "bf16", "e4m3", "e2m1", "s8", "f32"])
+def test_a_product_in_any_type_is_computed_exactly(type):
+    a, b, d = product(type)
+    assert check("D == A @ B.T", A=a, B=b, D=d) == []
+    assert check("A @ B.T == D", A=a, B=b, D=d) == []
+
+
+def test_the_reference_is_rounded_once_to_the_type_of_the_result():
+    a, b = arrays.normal(500, "bf16", 1), arrays.normal(500, "bf16", 2)
+    right = (a.astype(np.float64) * b.astype(np.float64)).astype(ml_dtypes.bfloat16)
+    assert check("D == A * B", A=a, B=b, D=right) == []
+
+
+def test_integers_wrap_as_the_result_does():
+    a = np.array([2**31 - 1, 5], np.int32)
+    assert check("D == A + 1", A=a, D=np.array([-(2**31), 6], np.int32)) == []
+    big = np.array([2**64 - 1], np.uint64)
+    assert check("D == A + 2", A=big, D=np.array([1], np.uint64)) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "D == relu(A - 2)",
+        "D == where(A > 2, A - 2, 0)",
+        "D == maximum(A, 2) - 2",
+        "D == (A - 2) * (A > 2)",
+        "D.T == relu(A.T - 2)",
+        "D[1:3, 0] == relu(A - 2)[1:3, 0]",
+        "D == reshape(relu(A - 2).reshape(12), 3, 4)",
+        "sum(D) == sum(relu(A - 2))",
+        "D.sum(axis=1) == relu(A - 2).sum(axis=1)",
+        "D == f16(relu(A - 2))",
+        "D == relu(A - 2).astype('f16')",
+        "0 <= D <= 12",
+        "D != -1",
+        "D == A_in - 2 - (A < 2) * (A - 2)",
+    ],
+)
+def test_the_language_of_expectations(text):
+    a = arrays.ramp((3, 4), "f16")
+    assert check(text, A=a, A_in=a, D=np.maximum(a - 2, 0)) == []
+
+
+def test_counts_are_compared_and_told():
+    assert check("banks.worst == 1", banks={"worst": 1}) == []
+    (finding,) = check("banks.worst <= 1", banks={"worst": 8})
+    assert finding.message == "banks.worst <= 1 does not hold: banks.worst is 8"
+    with pytest.raises(PtxError):
+        check("cycles < 5", cycles=None)
+
+
+def test_a_failure_says_where_and_what_the_wrong_ones_share():
+    a, b, d = product("f16", (64, 64, 16))
+    d[8:16] += 1
+    d[24:32] += 1
+    d[40:48] += 1
+    d[56:64] += 1
+    (finding,) = check("D == A @ B.T", A=a, B=b, D=d)
+    assert finding.name == "expectation-failed" and finding.level == "error"
+    assert "D[8,0] is " in finding.message and "expected" in finding.message
+    assert finding.notes[0] == "2048 of 4096 elements are wrong, exactly those with row bit 3 set"
+
+
+def test_a_transposed_result_is_recognised():
+    a = arrays.ramp((8, 8), "f32")
+    (finding,) = check("D == A", A=a, D=a.T.copy())
+    assert finding.notes[-1] == "D is the transpose of what is expected"
+
+
+def test_a_permuted_a_constant_and_an_empty_result_are_recognised():
+    a = arrays.ramp(64, "f32")
+    assert "other places" in check("D == A", A=a, D=a[::-1].copy())[0].notes[-1]
+    assert "all zeros" in check("D == A", A=a, D=a * 0)[0].notes[-1]
+    assert "every element of D is 3" in check("D == A", A=a, D=a * 0 + 3)[0].notes[-1]
+
+
+def test_the_distance_is_told_in_steps_of_the_type():
+    got = np.array([1.0, 2.0], np.float32)
+    (finding,) = check("D == E", D=np.nextafter(got, 3).astype(np.float32), E=got)
+    assert "(1 ULP)" in finding.message
+
+
+def test_nan_equals_nan_and_infinities_are_told_apart():
+    values = np.array([np.nan, np.inf, -np.inf], np.float32)
+    assert check("D == E rtol=0.1", D=values, E=values) == []
+    assert check("D == E rtol=0.1", D=values, E=-values) != []
+
+
+def test_tolerances():
+    got = np.array([1.0, 100.0], np.float32)
+    assert check("D == E rtol=1e-2", D=got * np.float32(1.005), E=got) == []
+    assert check("D == E rtol=1e-3", D=got * np.float32(1.005), E=got) != []
+    assert check("D == E atol=0.1", D=got + np.float32(0.05), E=got) == []
+
+
+def test_a_tolerance_wider_than_the_signal_is_a_warning():
+    (finding,) = check("D == E atol=1", D=np.array([0.1, 0.2]), E=np.array([0.1, 0.3]))
+    assert finding.level == "warning" and "zeros" in finding.message
+
+
+def test_shapes_that_do_not_fit_are_told():
+    (finding,) = check("D == A", D=np.zeros((4, 4), np.float32), A=np.zeros((4, 2), np.float32))
+    assert "4x4" in finding.message and "4x2" in finding.message
+    with pytest.raises(PtxError, match="4x4 and 4x2"):
+        check("D == D + A", D=np.zeros((4, 4)), A=np.zeros((4, 2)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "D == __import__('os').system('true')",
+        "D == D.__class__",
+        "D == D.dtype",
+        "D == D.tofile('x')",
+        "D == (lambda: 1)()",
+        "D == [x for x in D]",
+        "D == open('x')",
+        "D == D.T.base",
+        "D == {1: 2}",
+        "D == f'{D}'",
+        "D == (y := 3)",
+        "D is D",
+        "D in D",
+        "D",
+        "D == arange(10**12)",
+        "D == zeros(100000, 100000)",
+        "D == 1 << 1000000000000000000000",
+        "D == 9**99999999999",
+        "D == Q",
+        "D == banks",
+        "D ==",
+        "D == " + "(" * 300 + "1" + ")" * 300,
+        "D == " + "-" * 500 + "1",
+        "D == A rtol=x",
+        "D == A rtol=-1",
+    ],
+)
+def test_nothing_else_can_be_said(text):
+    """Each of these is refused, or is a plain comparison that fails; none runs anything or raises anything else."""
+    try:
+        assert check(text, D=np.ones(3, np.float32), banks={"worst": 1})
+    except PtxError as error:
+        assert error.findings[0].name == "bad-directive"
+
+
+@given(st.text(alphabet="DA0129+-*/%@&|^~<>=()[],.:T '\"abs\n", max_size=30))
+def test_any_text_is_an_answer_or_a_finding(text):
+    try:
+        check(f"D == {text}", D=np.ones(3, np.float32), A=np.ones(3, np.float32))
+    except PtxError as error:
+        assert error.findings
+
+
+@pytest.mark.parametrize(
+    ("indices", "text"),
+    [
+        (np.s_[3, :], ", exactly those in row 3"),
+        (np.s_[:, 1::2], ", exactly those with column bit 0 set"),
+        (np.s_[8:16, 0:2], ", all with"),
+        (np.s_[:, :], ", every one"),
+    ],
+)
+def test_patterns_over_index_bits(indices, text):
+    wrong = np.zeros((16, 16), bool)
+    wrong[indices] = True
+    assert pattern_of(wrong).startswith(text) or "exactly" in pattern_of(wrong)
+
+
+def test_an_explanation_names_the_owner_if_it_is_known():
+    got, expected = np.zeros(4, np.float32), np.array([0, 0, 5, 0], np.float32)
+    finding = explain_difference(got, expected, writer=lambda name, index: f"lane {index[0]}")
+    assert finding.message.endswith("result[2] is 0, expected 5: lane 2")
+    assert explain_difference(got, got) is None
