@@ -25,12 +25,15 @@ class Fix:
 
 
 def explain(addresses, width: int = 16, kind: str = "ld", mask=None, matrices: int | None = None) -> str:
-    """One sentence on the worst phase of one instruction, addresses (32,); "no conflicts" where there are none."""
+    """One sentence on the worst phase of an instruction; "no conflicts" where there are none.
+
+    Arguments as for `shared_wavefronts`; of several executions (n, 32) the worst one is explained.
+    """
     access = prepare(addresses, width, kind, mask, matrices)
-    found = analyze(addresses, width, kind, mask, matrices)
-    if found.conflicts == 0 if access.single else not found.conflicts.any():
+    conflicts = np.atleast_1d(analyze(addresses, width, kind, mask, matrices).conflicts)
+    if not conflicts.any():
         return "no conflicts"
-    address, lanes, banks = _worst_phase(access, kind)
+    address, lanes, banks = _worst_phase(access, kind, int(conflicts.argmax()))
     if kind in ATOMIC_KINDS:
         words = len(np.unique(address // 4))
         same = "one word" if words == 1 else f"{words} words of one bank"
@@ -45,9 +48,9 @@ def explain(addresses, width: int = 16, kind: str = "ld", mask=None, matrices: i
     return _shared_banks(address, lanes, access.words, noun, gap)
 
 
-def _worst_phase(access: Accesses, kind: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Addresses (n,), lanes (n,) and banks (n, words) of the lanes in the costliest phase of the first row."""
-    address, active, size = access.address[0], access.active[0], int(access.phase_lanes[0])
+def _worst_phase(access: Accesses, kind: str, row: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Addresses (n,), lanes (n,) and banks (n, words) of the lanes in the costliest phase of one row."""
+    address, active, size = access.address[row], access.active[row], int(access.phase_lanes[row])
     words = address[:, None] // 4 + np.arange(access.words)
     best, best_cost = np.flatnonzero(active), -1
     for first in range(0, LANES, size):
@@ -106,13 +109,13 @@ def fixes(
     Atomics on one word have no such fix and give an empty list.
     """
     access = prepare(addresses, width, kind, mask, matrices)
-    before = int(np.sum(analyze(access.address, width, kind, mask, matrices).wavefronts))
-    size = 16 if kind in MATRIX_KINDS else width
-    pitch = pitch or _usual_step(access, size)
 
     def cost(changed: np.ndarray) -> int:
-        return int(np.sum(analyze(changed, width, kind, mask, matrices).wavefronts))
+        return int(np.sum(analyze(changed, width, kind, access.active, matrices).wavefronts))
 
+    before = cost(access.address)
+    size = 16 if kind in MATRIX_KINDS else width
+    pitch = pitch or _usual_step(access, size)
     base = int(access.address[access.active].min()) if access.active.any() else 0
     tried: list[Fix] = []
     padded: dict[int, np.ndarray] = {}

@@ -169,6 +169,8 @@ def fragment_layout(family: str, shape: str, operand: str, type: str, layout: st
         raise _error(f"no operand {operand!r} in {family}", "operands are A, B, C and D")
     if layout not in (None, "row", "col"):
         raise _error(f"no layout {layout!r} for {family}", "layouts are row and col")
+    if family.startswith("wgmma") and operand == "B":
+        raise _error(f"B of {family} has no registers", "wgmma reads B from shared memory through a descriptor")
     _check(family, shape, operand, type)
     m, n, k = dimensions(shape)
     extents = {"m": m, "n": n, "k": k // 2 if family in _SPARSE and operand == "A" else k}

@@ -96,6 +96,7 @@ def test_why_sentences():
     assert explain(LANE * 128, 4, "st") == "32 lanes, 128 B apart: all on the same bank"
     assert "one by one" in explain(LANE * 0, 4, "atom") and "one word" in explain(LANE * 0, 4, "atom")
     assert explain(LANE * 4, 4) == "no conflicts"
+    assert explain(np.stack([LANE * 4, LANE * 128]), 4) == "32 lanes, 128 B apart: all on the same bank"
     assert "4 different words in each of 8 banks" in explain(LANE * 64, 16, "st")
 
 

@@ -184,6 +184,7 @@ def test_eight_bit_matrices():
         (("mma", "16x8x16", "A", "f16"), "shape", "m16n8k16"),
         (("mma", "m16n8k16", "A", "fp16"), "fp16", "f16"),
         (("wgmma", "m64n12k16", "D", "f32"), "N = 12", "multiple of 8"),
+        (("wgmma", "m64n8k16", "B", "f16"), "no registers", "descriptor"),
         (("tcgen05", "m64n12k16", "D", "f32"), "tcgen05", "wgmma"),
         (("ldmatrix", "m8n8.x3", "D", "b16"), "m8n8.x3", "m8n8.x"),
         (("ldmatrix", "m8n8.xq", "D", "b16"), "m8n8.xq", "m8n8.x"),
