@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from ptxsim.report.style import WIDTH, Paint, plain
-from ptxsim.report.text import _wrap
+from ptxsim.report.summary import plural
+from ptxsim.report.text import wrap
 
 if TYPE_CHECKING:
     from ptxsim.session.files import FileRun
@@ -23,12 +25,15 @@ def table(result: FileRun, paint: Paint = plain, width: int = WIDTH) -> str:
     banks = result.run.banks
     if not banks.rows:
         return "no instruction touched shared memory"
+    warps = -(-math.prod(result.run.block) // 32)
+    ctas = math.prod(result.run.grid)
+    title = f"{result.run.entry}: {result.run.target}, {plural(ctas, 'CTA')}, {plural(warps, 'warp')} each"
     heads = ("line", "instruction", "runs", "wavefronts", "ideal", "worst", "why")
     cells = [_cells(row) for row in banks.rows]
     totals = ("total", "", "", str(banks.wavefronts), str(banks.ideal), "", "")
     widths = [max(len(line[column]) for line in [heads, totals, *cells]) for column in range(6)]
     widths[1] = min(widths[1], 44)
-    lines = [paint("strong", _line(heads, widths, width))]
+    lines = [title, "", paint("strong", _line(heads, widths, width))]
     for row, line in zip(banks.rows, cells):
         text = _line(line, widths, width)
         lines.append(paint("warning", text) if row.worst > 1 else text)
@@ -53,17 +58,17 @@ def _line(cells: tuple[str, ...], widths: list[int], width: int) -> str:
     name = cells[1] if len(cells[1]) <= widths[1] else cells[1][: widths[1] - 3] + "..."
     numbers = "  ".join(f"{cell:>{size}}" for cell, size in zip(cells[2:6], widths[2:6]))
     start = f" {cells[0]:>{widths[0]}}  {name:<{widths[1]}}  {numbers}  "
-    parts = _wrap(cells[6], max(24, width - len(start)), "")
+    parts = wrap(cells[6], max(24, width - len(start)), "")
     return "\n".join([f"{start}{parts[0]}".rstrip(), *(" " * len(start) + part for part in parts[1:])])
 
 
 def _advice(banks: Any, width: int) -> list[str]:
     """One sentence: the instruction that costs most beyond its ideal, and what was tried on it."""
     if banks.wavefronts <= banks.ideal:
-        return _wrap(CLEAN, width, " ")
+        return wrap(CLEAN, width, " ")
     worst = max(banks.rows, key=lambda row: row.wavefronts - row.ideal)
     share = 100 * (worst.wavefronts - worst.ideal) / (banks.wavefronts - banks.ideal)
-    text = f"help: line {worst.line} causes {share:.0f} % of the {banks.wavefronts - banks.ideal} wavefronts too many"
-    if worst.fixes:
-        text += f"; its worst execution, tried {'; '.join(worst.fixes)}"
-    return _wrap(text, width, " ")
+    excess = banks.wavefronts - banks.ideal
+    lines = [f" help: line {worst.line} causes {share:.0f} % of the {plural(excess, 'wavefront')} too many"]
+    lines += [f"       {fix}" for fix in worst.fixes]
+    return lines

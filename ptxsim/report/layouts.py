@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ptxsim.report.style import WIDTH
-from ptxsim.report.text import _wrap
+from ptxsim.report.text import wrap
 
 if TYPE_CHECKING:
     from ptxsim.layout.descriptor import Descriptor
@@ -61,7 +61,7 @@ def descriptor_table(descriptor: Descriptor, width: int = WIDTH) -> str:
     lines = [f" {'bits':<6} {'field':<21} {'raw':<7} means"]
     for name, low, bits in FIELDS:
         stored = f"{raw[name]:#06x}" if bits == 14 else str(raw[name])
-        first, *rest = _wrap(_meaning(descriptor, name), max(24, width - 38), "")
+        first, *rest = wrap(_meaning(descriptor, name), max(24, width - 38), "")
         lines.append(f" {f'{low}-{low + bits - 1}':<6} {_TITLES[name]:<21} {stored:<7} {first}")
         lines += [" " * 38 + part for part in rest]
     if descriptor.reserved:
@@ -71,7 +71,7 @@ def descriptor_table(descriptor: Descriptor, width: int = WIDTH) -> str:
 
 def problems(descriptor: Descriptor, width: int = WIDTH) -> str:
     """What is wrong with a descriptor, a line each; empty if nothing is."""
-    return "\n".join("\n".join(_wrap(f"{name}: {text}", width, " ")) for name, text in descriptor.problems())
+    return "\n".join("\n".join(wrap(f"{name}: {text}", width, " ")) for name, text in descriptor.problems())
 
 
 def _meaning(descriptor: Descriptor, name: str) -> str:
@@ -81,14 +81,14 @@ def _meaning(descriptor: Descriptor, name: str) -> str:
 def _leading(descriptor: Descriptor) -> str:
     size = f"{descriptor.leading} B"
     if descriptor.swizzle == "none":
-        return f"{size}: K-major: from one core matrix to the next along K; MN-major: along K too"
-    return f"{size}: K-major: not used, because the tile is swizzled; MN-major: from one swizzled column to the next"
+        return f"{size}: K-major: between the two 16-byte halves of K; MN-major: from one group of 8 k to the next"
+    return f"{size}: K-major: not used, the tile is swizzled; MN-major: between blocks as wide as the swizzle"
 
 
 def _stride(descriptor: Descriptor) -> str:
     size = f"{descriptor.stride} B"
     if descriptor.swizzle == "none":
-        return f"{size}: K-major: from one group of 8 rows to the next; MN-major: from 8 rows to the next 8"
+        return f"{size}: K-major: from one group of 8 rows to the next; MN-major: between 16-byte blocks of rows"
     return f"{size}: K-major: from one group of 8 rows to the next; MN-major: from one group of 8 k to the next"
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ptxsim.diagnostic import Finding
 from ptxsim.report.style import WIDTH, Paint, plain
-from ptxsim.report.text import _wrap
+from ptxsim.report.text import wrap
 
 if TYPE_CHECKING:
     from ptxsim.session.files import FileRun
@@ -20,11 +20,11 @@ def summary(result: FileRun, paint: Paint = plain, width: int = WIDTH) -> str:
     verdict = tally(result.findings)
     if run is None:
         return paint("error", f"{result.source.name}: {verdict}; nothing ran")
-    facts = [f"{run.warp_instructions:,} warp instructions".replace(",", " ")]
+    facts = [plural(run.warp_instructions, "warp instruction")]
     if run.cycles is not None:
-        facts.append(f"{run.cycles} cycles")
+        facts.append(plural(run.cycles, "cycle"))
     if run.banks.rows:
-        facts.append(f"{run.banks.wavefronts} shared-memory wavefronts (ideal {run.banks.ideal})")
+        facts.append(f"{plural(run.banks.wavefronts, 'shared-memory wavefront')} (ideal {run.banks.ideal})")
     if result.checked:
         failed = sum(finding.name == "expectation-failed" and finding.level == "error" for finding in result.findings)
         facts.append(f"{result.checked - failed} of {result.checked} expectations met")
@@ -38,12 +38,13 @@ def summary(result: FileRun, paint: Paint = plain, width: int = WIDTH) -> str:
 def tally(findings: Sequence[Finding]) -> str:
     """`2 errors, 1 note`, or `no findings`."""
     counts = Counter(str(finding.level) for finding in findings)
-    parts = [
-        f"{counts[level]} {level}{'' if counts[level] == 1 else 's'}"
-        for level in ("error", "warning", "note")
-        if counts[level]
-    ]
+    parts = [plural(counts[level], level) for level in ("error", "warning", "note") if counts[level]]
     return ", ".join(parts) or "no findings"
+
+
+def plural(count: int, thing: str) -> str:
+    """`1 cycle`, `12 345 cycles`."""
+    return f"{count:,} {thing}{'' if count == 1 else 's'}".replace(",", " ")
 
 
 def fidelity(kinds: Mapping[str, str], width: int = WIDTH) -> str:
@@ -53,8 +54,7 @@ def fidelity(kinds: Mapping[str, str], width: int = WIDTH) -> str:
         groups.setdefault(how, []).append(kind)
     parts = []
     if groups["exact"]:
-        count = len(groups["exact"])
-        parts.append(f"{count} kind{'' if count == 1 else 's'} of instruction exact")
+        parts.append(f"{plural(len(groups['exact']), 'kind')} of instruction exact")
     parts += [f"{how}: {', '.join(sorted(groups[how]))}" for how in ("modeled", "bounded") if groups[how]]
-    lines = _wrap(f"fidelity: {'; '.join(parts)}", width, "")
+    lines = wrap(f"fidelity: {'; '.join(parts)}", width, "")
     return "\n".join([lines[0], *("          " + line for line in lines[1:])])

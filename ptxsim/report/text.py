@@ -30,7 +30,9 @@ def render(finding: Finding, paint: Paint = plain, width: int = WIDTH) -> str:
         lines += _remark("note", note, gutter, paint, width)
     if finding.help:
         lines += _remark("help", finding.help, gutter, paint, width)
-    lines += _remark("seen", f"{_seen(finding)}see `ptxsim explain {finding.name}`", gutter, paint, width)
+    if seen := _seen(finding):
+        lines += _remark("seen", seen, gutter, paint, width)
+    lines += _remark("more", f"ptxsim explain {finding.name}", gutter, paint, width)
     return "\n".join(lines)
 
 
@@ -59,8 +61,8 @@ def where(finding: Finding) -> str:
 def _seen(finding: Finding) -> str:
     place = where(finding)
     if finding.count > 1:
-        return f"{finding.count} times{f', first in {place}' if place else ''}; "
-    return f"{place}; " if place else ""
+        return f"{finding.count} times{f', first in {place}' if place else ''}"
+    return f"in {place}" if place else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +104,7 @@ def _excerpt(finding: Finding, marks: list[_Mark], gutter: int, paint: Paint, wi
             lines.append(f"{under} {mark.text}")
         elif mark.text:
             lines.append(under)
-            lines += [f"{paint('gutter', ' ' * gutter + ' |')} {part}" for part in _wrap(mark.text, room - 4, "    ")]
+            lines += [f"{paint('gutter', ' ' * gutter + ' |')} {part}" for part in wrap(mark.text, room - 4, "    ")]
         else:
             lines.append(under)
     return lines
@@ -133,11 +135,11 @@ def _remark(kind: str, text: str, gutter: int, paint: Paint, width: int) -> list
     style = kind if kind in ("help", "note") else "faint"
     opening = f"{' ' * gutter} {paint('gutter', '=')} {paint(style, kind)}: "
     indent = " " * (gutter + 3 + len(kind) + 2)
-    parts = _wrap(printable(text), width - len(indent), "")
+    parts = wrap(printable(text), width - len(indent), "")
     return [opening + parts[0], *(indent + part for part in parts[1:])]
 
 
-def _wrap(text: str, width: int, indent: str) -> list[str]:
+def wrap(text: str, width: int, indent: str) -> list[str]:
     """Words in lines of `width`; code in a remark keeps its spaces, and a long word stays whole."""
     lines = [""]
     for word in text.split(" "):

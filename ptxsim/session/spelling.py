@@ -20,4 +20,6 @@ def did_you_mean(word: str, choices: Iterable[str]) -> str:
     best = nearest(word, choices)
     if best:
         return f"did you mean {best}?"
+    if not choices:
+        return "there is none"
     return "known: " + ", ".join(choices[:_LISTED]) + (", ..." if len(choices) > _LISTED else "")
