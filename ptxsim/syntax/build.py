@@ -6,21 +6,20 @@ from dataclasses import replace
 from sys import intern
 from typing import Any
 
-from lark import Token, Transformer
-
 from ptxsim.syntax import ast, constant
 from ptxsim.syntax.ast import Float, Integer, Name
+from ptxsim.syntax.machine import Token
 from ptxsim.syntax.special import COMPONENT_REGISTERS
 
 MAXIMUM_DIMENSIONS = 32
 
 
 class Mistake(Exception):
-    """Something the grammar lets through and PTX does not; `token` says where."""
+    """Something the grammar lets through and PTX does not. `place` is the token or node, `help` how to mend it."""
 
-    def __init__(self, message: str, token: Any, help: str | None = None):
+    def __init__(self, message: str, place: Any, help: str | None = None):
         super().__init__(message)
-        self.message, self.token, self.help = message, token, help
+        self.message, self.place, self.help = message, place, help
 
 
 def _text(token: Token) -> str:
@@ -49,7 +48,7 @@ def _sum(offsets: list[int]) -> int:
     return constant.integer(sum(offsets), unsigned=False).value
 
 
-class ConstantBuilder(Transformer):
+class ConstantBuilder:
     """Callbacks of constant.lark, shared by both grammars."""
 
     def integer(self, children: list[Token]) -> Integer:
@@ -163,7 +162,6 @@ class ModuleBuilder(ConstantBuilder):
     """Callbacks of module.lark. `read_instruction` parses the text of one instruction token."""
 
     def __init__(self, read_instruction: Any):
-        super().__init__()
         self.read_instruction = read_instruction
 
     # ---- module level ----

@@ -13,8 +13,9 @@ from functools import lru_cache
 from sys import intern
 
 from ptxsim.syntax import ast, constant
-from ptxsim.syntax.ast import Address, Float, Integer, Name, Node, Operand
+from ptxsim.syntax.ast import Address, Float, Integer, Name, Operand
 from ptxsim.syntax.build import read_name
+from ptxsim.syntax.machine import Machine
 
 Texts = list[str]
 Columns = list[int]
@@ -33,24 +34,27 @@ class _NoTemplate(Exception):
 
 
 class ShapeReader:
-    """Reads instructions through `parse`, the grammar's function of a text, and remembers shapes."""
+    """Reads instructions with the grammar's machine and remembers shapes."""
 
-    def __init__(self, parse: Callable[[str], ast.Instruction]):
-        self.parse = parse
+    def __init__(self, machine: Machine):
+        self.machine = machine
         self.templates: dict[tuple[str, str, str], tuple[Maker, ...] | None] = {}
 
     def read(self, text: str, line: int, column: int) -> ast.Instruction:
-        """The instruction that `text` is, with its places in the file (`line` and `column` of the first character)."""
+        """The instruction that `text` is; its first character stands at `line`, `column` of the file.
+
+        Raises Unexpected and Mistake.
+        """
         head = _HEAD.match(text)
         if head is None or "\n" in text or "WARP_SZ" in text:
-            return self._parse_at(text, line, column)
+            return self.machine.parse(text, "instruction", line, column)
         bang, guard, opcode = head.groups("")
         start = head.end()
         key = (bang + guard[:1], opcode, _FORGET.sub("", text[start:]))
         makers = self.templates.get(key)
         if makers is None:
             if key in self.templates:
-                return self._parse_at(text, line, column)
+                return self.machine.parse(text, "instruction", line, column)
             return self._learn(key, text, start, line, column)
         leaves = list(_LEAF.finditer(text, start))
         texts = [intern(leaf[0]) for leaf in leaves]
@@ -58,17 +62,17 @@ class ShapeReader:
         try:
             operands = tuple([make(texts, columns, line) for make in makers])
         except (ValueError, IndexError):
-            return self._parse_at(text, line, column)
+            return self.machine.parse(text, "instruction", line, column)
         condition = None
         if guard:
             condition = ast.Guard(intern(guard), bang == "!", line=line, column=column + head.start(2))
         return ast.Instruction(intern(opcode), operands, condition, line=line, column=column + head.start(3))
 
     def _learn(self, key: tuple[str, str, str], text: str, start: int, line: int, column: int) -> ast.Instruction:
-        instruction = self.parse(text)
+        instruction = self.machine.parse(text, "instruction", line, column)
         leaves = list(_LEAF.finditer(text, start))
         try:
-            template = _Template(text, leaves)
+            template = _Template(text, leaves, column)
             makers = tuple([template.maker(operand) for operand in instruction.operands])
             template.check_complete()
         except _NoTemplate:
@@ -76,33 +80,16 @@ class ShapeReader:
         if len(self.templates) >= _LIMIT:
             self.templates.clear()
         self.templates[key] = makers
-        return _move(instruction, line, column)
-
-    def _parse_at(self, text: str, line: int, column: int) -> ast.Instruction:
-        return _move(self.parse(text), line, column)
-
-
-def _move(node: Node, line: int, column: int) -> Node:
-    """Shift the places of fresh nodes from within the instruction's text to within the file."""
-    stack: list = [node]
-    while stack:
-        one = stack.pop()
-        if isinstance(one, tuple):
-            stack.extend(one)
-        elif isinstance(one, Node):
-            if one.line == 1:
-                object.__setattr__(one, "column", one.column + column - 1)
-            object.__setattr__(one, "line", one.line + line - 1)
-            stack.extend(getattr(one, name) for name in one.__match_args__)
-    return node
+        return instruction
 
 
 class _Template:
     """Finds, for each node of an instruction, the leaf of the text that it came from."""
 
-    def __init__(self, text: str, leaves: list[re.Match[str]]):
+    def __init__(self, text: str, leaves: list[re.Match[str]], column: int):
         self.text = text
         self.leaves = leaves
+        self.column = column
         self.index = {leaf.start(): number for number, leaf in enumerate(leaves)}
         self.used: set[int] = set()
 
@@ -147,19 +134,19 @@ class _Template:
         return "".join(self.text[start:end].split())
 
     def _name(self, operand: Operand) -> Maker:
-        k = self._use(operand.column - 1)
+        k = self._use(operand.column - self.column)
         text = self.leaves[k][0]
         if "." in text or text[0] == "_":
             return lambda texts, columns, line: read_name(texts[k], line, columns[k])
         return lambda texts, columns, line: Name(texts[k], line=line, column=columns[k])
 
     def _number(self, operand: Integer | Float) -> Maker:
-        start = operand.column - 1
+        start = operand.column - self.column
         negative = self.text[start] == "-"
         if negative:
             start = _after_blanks(self.text, start + 1)
         k = self._use(start)
-        back = start - (operand.column - 1)
+        back = start - (operand.column - self.column)
         read = _read_negative if negative else _read_literal
         if read(self.leaves[k][0]) != operand:
             raise _NoTemplate
@@ -176,9 +163,9 @@ class _Template:
         if not operand.elements:
             raise _NoTemplate
         kind = type(operand)
-        first = _after_blanks(self.text, operand.column)
+        first = _after_blanks(self.text, operand.column - self.column + 1)
         number = self.index.get(first, 0)
-        back = self.leaves[number].start() - (operand.column - 1)
+        back = self.leaves[number].start() - (operand.column - self.column)
         makers = [self.maker(element) for element in operand.elements]
         return lambda texts, columns, line: kind(
             tuple([make(texts, columns, line) for make in makers]), line=line, column=columns[number] - back
@@ -198,7 +185,7 @@ class _Template:
 
     def _address(self, operand: Address) -> Maker:
         back = operand.base.column - operand.column
-        number = self.index.get(operand.base.column - 1, 0)
+        number = self.index.get(operand.base.column - self.column, 0)
         base = self.maker(operand.base)
         step = self._step(number, operand.offset)
         extra = [self.maker(one) for one in operand.extra]
@@ -211,15 +198,15 @@ class _Template:
         )
 
     def _absolute(self, operand: Address) -> Maker:
-        start = _after_blanks(self.text, operand.column)
+        start = _after_blanks(self.text, operand.column - self.column + 1)
         k = self._use(start)
-        back = start - (operand.column - 1)
+        back = start - (operand.column - self.column)
         if operand.extra or _read_offset(self.leaves[k][0]) != operand.offset:
             raise _NoTemplate
         return lambda texts, columns, line: Address(None, _read_offset(texts[k]), line=line, column=columns[k] - back)
 
     def _offset(self, operand: ast.Offset) -> Maker:
-        number = self.index.get(operand.column - 1, 0)
+        number = self.index.get(operand.column - self.column, 0)
         base = self.maker(operand.base)
         step = self._step(number, operand.offset)
         return lambda texts, columns, line: ast.Offset(

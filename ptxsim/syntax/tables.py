@@ -1,21 +1,105 @@
-"""The Lark parsers, made from the grammar files."""
+"""The grammars as tables: Lark works them out once, `grammar/tables.json` keeps them, machine.py runs them.
+
+Nothing imports Lark while the file fits the grammars. After a change of a grammar it does not, and the tables are
+worked out at every start until `python -m ptxsim.syntax.tables` has written them anew (a test reminds).
+"""
 
 from __future__ import annotations
 
+import json
+import zlib
+from functools import cache
 from pathlib import Path
+from typing import Any
 
-from lark import Lark, Transformer
-
-STARTS = {"module": ["module", "body"], "instruction": ["instruction"]}
 PACKAGE = Path(__file__).parents[1]
+# Start symbols of each grammar; a grammar's text is its own file and the constants it shares.
+STARTS = {"module": ["module", "body"], "instruction": ["instruction"]}
+FORMAT = 1
 
 
-def _grammar_text(name: str) -> str:
-    """A grammar with the constants it shares. An installed package holds `grammar`; in the repository it lies beside it."""
-    folder = next(folder for folder in (PACKAGE / "grammar", PACKAGE.parent / "grammar") if folder.is_dir())
-    return "".join((folder / f"{part}.lark").read_text("utf-8") for part in (name, "constant"))
+@cache
+def _folder() -> Path:
+    """An installed package holds `grammar`; in the repository it lies beside the package."""
+    return next(folder for folder in (PACKAGE / "grammar", PACKAGE.parent / "grammar") if folder.is_dir())
 
 
-def load_parser(name: str, builder: Transformer) -> Lark:
-    """The parser of `grammar/NAME.lark`: LALR, contextual lexer, `builder` called as rules complete."""
-    return Lark(_grammar_text(name), parser="lalr", start=STARTS[name], maybe_placeholders=False, transformer=builder)
+def grammar_text(name: str) -> str:
+    return "".join((_folder() / f"{part}.lark").read_text("utf-8") for part in (name, "constant"))
+
+
+def checksum() -> int:
+    """Changes with the grammars and with the form of the tables."""
+    return zlib.crc32("".join([str(FORMAT), *map(grammar_text, STARTS)]).encode())
+
+
+@cache
+def load_tables() -> dict[str, Any]:
+    """Tables of every grammar by name: from the file if it fits, else worked out now."""
+    try:
+        stored = json.loads((_folder() / "tables.json").read_text("utf-8"))
+    except (OSError, ValueError):
+        stored = {}
+    if stored.get("checksum") == checksum():
+        return stored["grammars"]
+    return {name: make_tables(name) for name in STARTS}
+
+
+def make_tables(name: str) -> dict[str, Any]:
+    """Let Lark work out one grammar.
+
+    `terminals`: name to regular expression, in the order in which they are tried; `ignore`: names of those between
+    tokens; `states`: for each state, symbol to n >= 0 (go to state n) or -1 - n (reduce rule n); `starts`: start
+    symbol to [first, accepting state]; `rules`: [symbol, callback, length, kept], where the callback is "" for
+    children that join those of the parent and "?" before a name means that a single child stands for itself, and
+    `kept` lists [index, whether its children join].
+    """
+    from lark import Lark
+    from lark.parsers.lalr_analysis import Shift
+
+    lark = Lark(grammar_text(name), parser="lalr", start=STARTS[name], maybe_placeholders=False)
+    table = lark.parser.parser._parse_table
+    rules = {rule: number for number, rule in enumerate(lark.rules)}
+
+    def order(terminal: Any) -> tuple:
+        return (-terminal.priority, -terminal.pattern.max_width, -len(terminal.pattern.value), terminal.name)
+
+    return {
+        "terminals": {one.name: one.pattern.to_regexp() for one in sorted(lark.terminals, key=order)},
+        "ignore": list(lark.ignore_tokens),
+        "states": [
+            {
+                symbol: target if action is Shift else -1 - rules[target]
+                for symbol, (action, target) in sorted(table.states[state].items())
+            }
+            for state in range(len(table.states))
+        ],
+        "starts": {start: [table.start_states[start], table.end_states[start]] for start in STARTS[name]},
+        "rules": [_describe(rule) for rule in lark.rules],
+    }
+
+
+def _describe(rule: Any) -> list:
+    symbol = str(rule.origin.name)
+    kept = [
+        [index, not part.is_term and part.name.startswith("_")]
+        for index, part in enumerate(rule.expansion)
+        if not (part.is_term and part.filter_out)
+    ]
+    callback = rule.alias or symbol
+    if not rule.alias and symbol.startswith("_"):
+        callback = ""
+    elif not rule.alias and rule.options.expand1:
+        callback = "?" + callback
+    return [symbol, callback, len(rule.expansion), kept]
+
+
+def write_tables() -> Path:
+    path = _folder() / "tables.json"
+    content = {"checksum": checksum(), "grammars": {name: make_tables(name) for name in STARTS}}
+    path.write_text(json.dumps(content, separators=(",", ":")) + "\n", "utf-8")
+    return path
+
+
+if __name__ == "__main__":
+    print(write_tables())
