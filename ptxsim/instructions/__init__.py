@@ -15,6 +15,7 @@ MODULES: tuple[str, ...] = (
     "select",
     "move",
     "convert",
+    "convert_packed",
     "floating",
     "mma",
     "mma_sparse",
@@ -27,6 +28,9 @@ MODULES: tuple[str, ...] = (
     "barrier",
     "mbarrier",
     "cp_async",
+    "ldmatrix",
+    "stmatrix",
+    "movmatrix",
 )
 
 

@@ -218,14 +218,31 @@ def _check_address(
         problem = check(wanted, part, modifiers, names)
         if problem:
             return problem
+    space = str(modifiers[kind.space] or "generic").partition("::")[0] if kind.space in modifiers else kind.space
     if operand.base is None:
-        return None
+        known = space in ("generic", "global", "shared", "const", "param")
+        return "may be a number in .local memory only" if known else None
     declared = names.register_type(operand.base.name)
     if declared is None:
-        return None if names.variable_space(operand.base.name) else undeclared(operand.base)
+        return _check_variable(operand.base, space, names)
     register = TYPES[declared]
     if register.kind in ("float", "packed", "predicate") or register.bits not in (32, 64):
         return f"is an address, register {operand.base.name} is declared {declared}"
+    return None
+
+
+def _check_variable(base: ast.Name, space: str, names: Names) -> str | Finding | None:
+    """Whether a variable may be addressed in a state space; generic addresses are global, shared or local."""
+    where = names.variable_space(base.name)
+    if where is None:
+        return undeclared(base)
+    wrong = where in ("const", "param") if space == "generic" else where != space
+    if wrong and {where, space} <= {"global", "shared", "local", "const", "param", "generic"}:
+        return (
+            f"is in .{space} memory, {base.name} is a .{where} variable"
+            if space != "generic"
+            else (f"is a generic address, {base.name} is a .{where} variable")
+        )
     return None
 
 

@@ -1,0 +1,35 @@
+"""ldmatrix: rows of shared memory to fragments. PTX ISA, "Warp-level matrix load instruction: ldmatrix"."""
+
+from __future__ import annotations
+
+from ptxsim.isa.operand import Reg, Vec
+from ptxsim.isa.registry import instruction
+from ptxsim.layout.fragments import fragment_layout
+from ptxsim.machine.rows import load_rows
+
+NARROW = "8.6 sm_100f sm_110f sm_120f"
+SPACES = "shared shared::cta@7.8"
+
+
+def registers(modifiers) -> int:
+    """Registers of all matrices: one for each 64 elements of 16 bits or 128 of 8."""
+    return int(modifiers["num"][1:]) * (2 if modifiers["shape"] == "m16n16" else 1)
+
+
+def ldmatrix(m, a, *, shape, num, trans, space, type, format):
+    layout = "trans" if trans else None
+    tile = fragment_layout("ldmatrix", f"{shape}.{num}", "D", type.name if type else "b8", layout)
+    return load_rows(m, space, a, tile, format)
+
+
+for _notation, _since, _shape, _num in [
+    ("ldmatrix.sync.aligned.shape.num{.trans}{.space}.type d, [a]", "6.5 sm_75", "m8n8", "x1 x2 x4"),
+    ("ldmatrix.sync.aligned.shape.num.trans{.space}.b8 d, [a]", NARROW, "m16n16", "x1 x2"),
+    ("ldmatrix.sync.aligned.shape.num{.space}.b8x16.format d, [a]", NARROW, "m8n16", "x1 x2 x4"),
+    ("ldmatrix.sync.aligned.shape.num.trans{.space}.b8x16.format d, [a]", NARROW, "m16n16", "x1 x2"),
+]:
+    instruction(
+        _notation, requires=_since, unit="ldmatrix", operands={"d": Vec(registers, Reg("b32", sink=True))},
+        ordered=(("b8x16", "format"),), shape=_shape, num=_num, space=SPACES, type="b16", format="b6x16_p32 b4x16_p64",
+        implies=None if "{.trans}" in _notation else {"trans": "m16n16" in _shape},
+    )(ldmatrix)  # fmt: skip

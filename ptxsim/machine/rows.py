@@ -1,0 +1,85 @@
+"""Rows of 8x8 matrices between shared memory and registers: what ldmatrix and stmatrix do.
+
+Each matrix is eight (or sixteen) rows of 16 bytes; lane i gives the address of row i, counted over all matrices, and
+the lanes beyond the last row give addresses that nobody looks at.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ptxsim.layout.fragments import Fragment, address_lanes
+from ptxsim.machine.event import Event
+from ptxsim.machine.fault import Fault
+from ptxsim.machine.memory import check_alignment, gather, scatter
+from ptxsim.machine.port import Port
+
+ROW = 16  # bytes
+
+
+def load_rows(m: Port, space: str | None, address, tile: Fragment, packed: str | None = None) -> list:
+    """The registers (u32 lane values) of an ldmatrix; `packed` names a row format of 6- or 4-bit elements.
+
+    Raises Fault: misaligned-address for a row that is no multiple of 16 bytes, ldmatrix-row-address for one outside
+    of the CTA's shared memory.
+    """
+    data = np.zeros((len(m.mask), ROW), np.uint8)
+    for memory, offsets, lanes in _rows(m, space, address, tile, Event.LDMATRIX):
+        data[lanes] = gather(memory, offsets, lanes, ROW)[lanes]
+    rows = data[address_lanes(tile.shape_name)]
+    codes = unpack_row(rows, packed) if packed else rows.view(f"<u{tile.element_bits // 8}")
+    return list(tile.from_matrix(codes))
+
+
+def store_rows(m: Port, space: str | None, address, registers: list, tile: Fragment) -> None:
+    """Write the rows of an stmatrix. Faults as in load_rows."""
+    codes = tile.to_matrix(np.stack(registers)).astype(f"<u{tile.element_bits // 8}")
+    data = np.zeros((len(m.mask), ROW), np.uint8)
+    data[address_lanes(tile.shape_name)] = codes.view(np.uint8)
+    for memory, offsets, lanes in _rows(m, space, address, tile, Event.STMATRIX):
+        scatter(memory, offsets, lanes, data)
+
+
+def _rows(m: Port, space: str | None, address, tile: Fragment, event: Event):
+    """Yield (bytes, offsets, lanes) of the shared memories the rows lie in."""
+    everybody = m.mask
+    supplies = np.zeros_like(everybody)
+    supplies[address_lanes(tile.shape_name).ravel()] = True
+    name = "ldmatrix" if event is Event.LDMATRIX else "stmatrix"
+    try:
+        m.mask = supplies & everybody
+        check_alignment(address, m.mask, ROW, f"{name} row")
+        found = list(m.resolve(space, address, ROW, write=event is Event.STMATRIX))
+        for kind, memory, offsets, lanes in found:
+            if kind.name != "SHARED":
+                lane = int(np.argmax(lanes))
+                raise Fault(
+                    "wrong-space", f"{name} row at {int(address[lane]):#x}, which is not shared memory", lane,
+                    f"{name} reaches shared memory only; copy the tile there first",
+                )  # fmt: skip
+            m.emit(event, kind, ROW, 0, lanes, address)
+            yield memory, offsets, lanes
+    except Fault as fault:
+        if fault.name != "out-of-bounds":
+            raise
+        matrices = int(supplies.sum())
+        raise Fault(
+            "ldmatrix-row-address",
+            f"lane {fault.lane} must supply the address of row {fault.lane % 8} of matrix {fault.lane // 8} and holds "
+            f"{int(address[fault.lane]):#x}, which is outside of shared memory",
+            fault.lane,
+            f"{name} with .{tile.shape_name.partition('.')[2] or 'x1'} takes the addresses of lanes 0..{matrices - 1}: "
+            "one row of 16 bytes each",
+        ) from None
+    finally:
+        m.mask = everybody
+
+
+def unpack_row(rows: np.ndarray, packed: str) -> np.ndarray:
+    """Rows of 16 packed elements and padding, uint8 (..., 16), as 16 bytes: an element in the low bits of each.
+
+    `b4x16_p64`: 4-bit elements and 64 bits of padding; `b6x16_p32`: 6-bit elements and 32 bits of padding.
+    """
+    width = int(packed[1])
+    bits = np.unpackbits(rows, axis=-1, bitorder="little")[..., : 16 * width].reshape(*rows.shape[:-1], 16, width)
+    return (bits << np.arange(width, dtype=np.uint8)).sum(axis=-1, dtype=np.uint8)
