@@ -53,8 +53,10 @@ def clusters_of(machine: Machine):
 class Grid:
     """Executes a whole launch with one engine."""
 
-    def __init__(self, program: Program, machine: Machine, engine, limits: Limits):
+    def __init__(self, program: Program, machine: Machine, engine, limits: Limits, start=None, stop=None):
         self.program, self.machine, self.engine, self.limits = program, machine, engine, limits
+        self.start, self.stop = start, stop
+        self.resident: list[Cluster] = []
         self.total = machine.grid[0] * machine.grid[1] * machine.grid[2]
         self.done = 0
         self.shown = time.monotonic()
@@ -62,7 +64,7 @@ class Grid:
     def run(self) -> None:
         """Run to the end. Raises Stopped where the GPU would stop, or NotModeled."""
         waiting = clusters_of(self.machine)
-        resident: list[Cluster] = []
+        resident = self.resident
         while True:
             if not resident:
                 fresh = next(waiting, None)
@@ -80,7 +82,20 @@ class Grid:
         for cta in cluster.ctas:
             for warp in cta.warps:
                 self.engine.prepare(warp)
+                if self.start is not None:
+                    self.start(warp, self.engine)
         return cluster
+
+    def stop_all(self) -> None:
+        """Call the stop hook for what is still resident, after the run ended early."""
+        for cluster in self.resident:
+            self._finish(cluster)
+
+    def _finish(self, cluster: Cluster) -> None:
+        if self.stop is not None:
+            for cta in cluster.ctas:
+                for warp in cta.warps:
+                    self.stop(warp, self.engine)
 
     def _round_until_end(self, resident: list[Cluster]) -> bool:
         """Turns for all warps until a cluster ends (True) or the residents only spin (False)."""
@@ -97,6 +112,7 @@ class Grid:
             if ended:
                 for cluster in ended:
                     resident.remove(cluster)
+                    self._finish(cluster)
                     self.done += len(cluster.ctas)
                 return True
             if not moved and not self.machine.complete_next():

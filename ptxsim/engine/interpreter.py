@@ -35,6 +35,13 @@ class Interpreter:
         """Give a new warp its registers."""
         warp.registers = [zero(t) for t in self.program.slots]
 
+    def read_register(self, warp: Warp, slot: int):
+        """The raw bits of a register: unsigned words, bool for predicates, a list of two for 128 bits."""
+        return warp.registers[slot]
+
+    def write_register(self, warp: Warp, slot: int, value) -> None:
+        warp.registers[slot] = value
+
     def run(self, warp: Warp, turns: int) -> bool:
         """Execute up to `turns` blocks of a warp; True if anything was executed."""
         port = Port(self.machine, warp)

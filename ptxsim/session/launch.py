@@ -12,6 +12,7 @@ from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.engine.grid import Grid, Limits, Stopped
 from ptxsim.engine.interpreter import Interpreter, NotModeled
 from ptxsim.engine.linkage import initial_bytes
+from ptxsim.machine.cta import Warp
 from ptxsim.machine.event import EventStream, Observer
 from ptxsim.machine.memory import GlobalMemory
 from ptxsim.machine.state import Machine, shared_start
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from ptxsim.session.module import Kernel, Module
 
 Shape = tuple[int, int, int]
+Hook = Callable[[Warp, object], None]
 LIMITS = {"block": (1024, 1024, 64), "grid": (2**31 - 1, 65535, 65535), "cluster": (16, 16, 16)}
 MAX_SHARED = {70: 96, 72: 96, 75: 64, 80: 163, 86: 99, 87: 163, 89: 99, 90: 227, 100: 227, 103: 227, 110: 227, 120: 99, 121: 99}
 
@@ -116,7 +118,8 @@ class Launch:
                 self._finding("bad-directive", f"the CTA needs {used} bytes of shared memory, {self.target} has {most}")
             )
 
-    def execute(self, on_error: str) -> Run:
+    def execute(self, on_error: str, start: Hook | None = None, stop: Hook | None = None) -> Run:
+        """Run to the end. `start` and `stop` are called with every warp and the engine, before and after it ran."""
         observers, bank_counter = self._observers()
         machine = Machine(
             self.target, self.grid, self.block, self.cluster, self.memory,
@@ -125,7 +128,7 @@ class Launch:
             shared_bytes=self.shared_end, numerics=self.numerics,
         )  # fmt: skip
         with np.errstate(all="ignore"):
-            grid = Grid(self.program, machine, Interpreter(self.program, machine), self.limits)
+            grid = Grid(self.program, machine, Interpreter(self.program, machine), self.limits, start, stop)
             try:
                 grid.run()
             except Stopped as stop:
@@ -138,6 +141,7 @@ class Launch:
                         help="`ptxsim isa --missing` lists what is open",
                     )  # fmt: skip
                 )
+            grid.stop_all()
         if machine.stream is not None:
             machine.stream.finish()
         outputs = self.arguments.copy_out()

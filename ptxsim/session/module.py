@@ -24,9 +24,9 @@ from ptxsim.types import TARGETS, TYPES, Target, parse_target
 class Module:
     """A PTX file that parsed. Raises PtxError (has .findings) where it does not."""
 
-    def __init__(self, source: Source):
+    def __init__(self, source: Source, tree: ast.Module | None = None):
         self.source = source
-        self.ast = parse(source)
+        self.ast = tree or parse(source)
         self._values: dict[str, np.ndarray] = {}
         try:
             self.bodies = Bodies(self.ast)

@@ -1,0 +1,137 @@
+"""Types for registers that a snippet uses without declaring them: each takes the type of its operand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ptxsim import instructions
+from ptxsim.diagnostic import Finding, PtxError
+from ptxsim.isa.bind import Binder
+from ptxsim.isa.check_operand import check_operands
+from ptxsim.isa.operand import Addr, Either, Kind, Pred, Reg, Value, Vec, resolve_type
+from ptxsim.isa.registry import Form
+from ptxsim.syntax import ast
+from ptxsim.types import TYPES
+
+
+class KnownNames:
+    """Declared registers plus guesses (isa.check_operand.Names)."""
+
+    def __init__(self, declared: Mapping[str, str], spaces: Mapping[str, str], guesses: Mapping[str, str]):
+        self.declared, self.spaces, self.guesses = declared, spaces, guesses
+
+    def register_type(self, name: str) -> str | None:
+        return self.declared.get(name) or self.guesses.get(name)
+
+    def variable_space(self, name: str) -> str | None:
+        return self.spaces.get(name)
+
+
+def infer(
+    statements, undeclared: set[str], declared: Mapping[str, str], spaces: Mapping[str, str], binder: Binder,
+    given: Mapping[str, str],
+) -> dict[str, str]:  # fmt: skip
+    """Register name to type name for every undeclared name. Raises PtxError where an instruction is no PTX.
+
+    A name used with several types of one width becomes untyped bits of that width; addresses are 64 bits wide. `given`
+    are types that are known from outside.
+    """
+    instructions.load_families()
+    wanted: dict[str, set[str]] = {name: {given[name]} if name in given else set() for name in undeclared}
+    findings = []
+    for statement in statements:
+        if not isinstance(statement, ast.Instruction):
+            continue
+        if statement.guard and statement.guard.name in wanted:
+            wanted[statement.guard.name].add("pred")
+        candidates = binder.match(statement.opcode)
+        if isinstance(candidates, Finding):
+            findings.append(candidates.at(_span(statement)))
+            continue
+        problem = None
+        for candidate in candidates:
+            guesses = _guess(candidate.form, candidate.modifiers, statement, undeclared)
+            known = KnownNames(declared, spaces, guesses)
+            result = check_operands(candidate.form, candidate.modifiers, statement, known)
+            if not isinstance(result, Finding):
+                for name, t in guesses.items():
+                    wanted[name].add(t)
+                break
+            problem = problem or result
+        else:
+            if problem is not None:
+                findings.append(problem)
+    if findings:
+        raise PtxError(findings)
+    return {name: _unify(types) for name, types in wanted.items()}
+
+
+def _span(statement: ast.Instruction):
+    from ptxsim.source import Span
+
+    return Span(statement.line, statement.column, statement.length)
+
+
+def _unify(types: set[str]) -> str:
+    if not types:
+        return "b64"
+    if len(types) == 1:
+        return next(iter(types))
+    return f"b{max(TYPES[t].bits for t in types)}"
+
+
+def _guess(form: Form, modifiers, statement: ast.Instruction, undeclared: set[str]) -> dict[str, str]:
+    guesses: dict[str, str] = {}
+    for operand, value in zip(form.operands, statement.operands):
+        parts = [(operand.name, value)]
+        if isinstance(value, ast.Pair) and operand.second:
+            parts = [(operand.name, value.first), (operand.second, value.second)]
+        for name, part in parts:
+            _collect(form.kinds[name], part, modifiers, undeclared, guesses)
+    return guesses
+
+
+def _collect(kind: Kind, operand: ast.Operand, modifiers, undeclared: set[str], guesses: dict[str, str]) -> None:
+    match operand:
+        case ast.Not(inner):
+            _collect(kind, inner, modifiers, undeclared, guesses)
+        case ast.Vector(elements):
+            inner = _vector_kind(kind)
+            if inner is not None:
+                for element in elements:
+                    _collect(inner, element, modifiers, undeclared, guesses)
+        case ast.Address(base, _, extra):
+            if base is not None and base.name in undeclared:
+                guesses[base.name] = "b64"
+            address = kind if isinstance(kind, Addr) else None
+            for part, wanted in zip(extra, address.extra if address else ()):
+                _collect(wanted, part, modifiers, undeclared, guesses)
+        case ast.Name(name) if name in undeclared:
+            t = _type(kind, modifiers)
+            if t is not None:
+                known = guesses.get(name)
+                guesses[name] = t if known in (None, t) else f"b{max(TYPES[t].bits, TYPES[known].bits)}"
+
+
+def _vector_kind(kind: Kind) -> Kind | None:
+    if isinstance(kind, Vec):
+        return kind.element
+    if isinstance(kind, Either):
+        return next((k.element for k in kind.kinds if isinstance(k, Vec)), None)
+    return None
+
+
+def _type(kind: Kind, modifiers) -> str | None:
+    match kind:
+        case Reg() | Value():
+            t = resolve_type(kind.type, modifiers)
+            if t.kind in ("packed", "opaque") or t.name in ("tf32", "bf16") or t.bits < 16:
+                return f"b{max(t.bits, 16)}"
+            return t.name
+        case Pred():
+            return "pred"
+        case Vec():
+            return _type(kind.element, modifiers) if kind.bare else None
+        case Either():
+            return next((t for t in (_type(k, modifiers) for k in kind.kinds) if t), None)
+    return None

@@ -1,0 +1,192 @@
+"""A few statements on given registers: no module, no entry, no declarations needed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ptxsim.diagnostic import Finding, PtxError
+from ptxsim.isa.bind import Binder
+from ptxsim.machine.cta import Warp
+from ptxsim.machine.state import shared_start
+from ptxsim.session.inference import infer
+from ptxsim.session.launch import Launch, shape
+from ptxsim.session.module import Kernel, Module, known_target
+from ptxsim.session.run import BankTable, KernelError, Run
+from ptxsim.source import Source
+from ptxsim.syntax import ast
+from ptxsim.syntax.parser import parse_body
+from ptxsim.syntax.scope import flatten
+from ptxsim.types import ScalarType
+
+NEWEST = (9, 0)
+LANES = 32
+
+
+@dataclass(slots=True)
+class Snippet:
+    """What a snippet left: every register by name as raw bits, unsigned, (32,) or (warps, 32); shared memory, buffers."""
+
+    registers: dict[str, np.ndarray]
+    shared: np.ndarray | None
+    buffers: dict[str, np.ndarray]
+    run: Run = field(repr=False)
+
+    @property
+    def findings(self) -> list[Finding]:
+        return self.run.findings
+
+    @property
+    def banks(self) -> BankTable:
+        return self.run.banks
+
+
+def snippet(
+    text: str, registers: Mapping[str, object] | None = None, shared: np.ndarray | None = None, shared_base: int = 0x400,
+    buffers: Mapping[str, np.ndarray] | None = None, warps: int = 1, target: str = "sm_90", *,
+    engine: str | None = None, seed: int = 0, numerics: str = "target", checks: str = "memory",
+    on_error: str = "report", max_steps: int | None = 1_000_000,
+) -> Snippet:  # fmt: skip
+    """Execute PTX statements, as pasted from inline assembly if you like, on `warps` warps of one CTA.
+
+    registers: initial values by name, with or without %: numbers, or arrays (32,) or (warps, 32) of lane values; arrays
+    of smaller elements with a last axis that fills the register (f16 (32, 2) for a packed pair) are taken as they lie.
+    shared: an array placed at byte `shared_base`. buffers: arrays in global memory; the name is a 64-bit register with
+    the address. Undeclared registers take their operand's type. Raises PtxError where the text is no PTX, and KernelError
+    for error-level findings if on_error="raise".
+    """
+    source = Source(text, "<snippet>")
+    registers, buffers = dict(registers or {}), dict(buffers or {})
+    run_target = known_target(target, source)
+    base = shared_start(run_target)
+    if shared is not None and shared_base < base:
+        raise PtxError(Finding("bad-directive", f"shared_base is {shared_base:#x}; shared memory starts at {base:#x}"))
+    module, names = _module(text, source, run_target, registers, buffers)
+    kernel = Kernel(module, module.ast.entries()[0])
+    shared_bytes = 0 if shared is None else shared_base + shared.nbytes - base
+    launch = Launch(
+        kernel, (1, 1, 1), shape(warps * LANES), (1, 1, 1), run_target, list(buffers.values()), shared_bytes,
+        engine=engine, numerics=numerics, seed=seed, jobs=1, checks=checks, banks=True, profile=False,
+        max_steps=max_steps, progress=None,
+    )  # fmt: skip
+    slots = {name: i for i, name in enumerate(launch.program.slot_names)}
+    addresses = {name: launch.arguments.buffers[f"buffer{i}"][1].address for i, name in enumerate(buffers)}
+    initial = {names(name): value for name, value in {**registers, **addresses}.items()}
+    started: list[Warp] = []
+
+    def start(warp: Warp, engine) -> None:
+        started.append(warp)
+        if shared is not None and warp.index == 0:
+            data = np.ascontiguousarray(shared).reshape(-1).view(np.uint8)
+            warp.cta.shared[shared_base : shared_base + len(data)] = data
+        for name, value in initial.items():
+            if name in slots:
+                t = launch.program.slots[slots[name]]
+                engine.write_register(warp, slots[name], lane_values(name, value, t, warp.index, warps))
+
+    final: dict[str, list] = {}
+
+    def stop(warp: Warp, engine) -> None:
+        for name, slot in slots.items():
+            final.setdefault(name, []).append(engine.read_register(warp, slot))
+
+    run = launch.execute("report", start, stop)
+    memory = None
+    if shared is not None:
+        raw = started[0].cta.shared[shared_base : shared_base + shared.nbytes]
+        memory = raw.copy().view(shared.dtype).reshape(shared.shape)
+    result = Snippet(
+        {name: _stack(values) for name, values in final.items()} | _unused(initial, slots), memory, buffers, run
+    )
+    if on_error == "raise" and any(f.level == "error" for f in run.findings):
+        raise KernelError(run)
+    return result
+
+
+def _stack(values: list) -> np.ndarray:
+    if isinstance(values[0], list):
+        values = [np.stack(v, axis=-1) for v in values]
+    return values[0] if len(values) == 1 else np.stack(values)
+
+
+def _unused(initial: dict, slots: dict) -> dict:
+    """Registers that were given and never used keep what was given."""
+    return {name: np.asarray(value) for name, value in initial.items() if name not in slots}
+
+
+def _module(text: str, source: Source, target, registers: dict, buffers: dict):
+    """The snippet as a module with one entry; and the function from a caller's register name to the text's spelling."""
+    try:
+        statements = parse_body(text, source)
+    except PtxError as error:
+        raise PtxError(f.of(source) for f in error.findings) from None
+    parameters = tuple(ast.Variable(f"buffer{i}", "param", "u64") for i in range(len(buffers)))
+    function = ast.Function("snippet", True, parameters, body=statements, line=1, column=1)
+    header = ast.Module(NEWEST, (target.name,), 64, (function,), line=1, column=1)
+    try:
+        body = flatten(function, header, strict=False)
+        undeclared = {name.name for name in body.undeclared}
+        declared = {name: body.registers[name].type for name in body.registers}
+
+        def spelled(name: str) -> str:
+            for form in (name, f"%{name}", name.lstrip("%")):
+                if form in undeclared or form in declared:
+                    return form
+            return name
+
+        given = {spelled(name): "b64" for name in buffers}
+        spaces = {v.name: v.space for v in body.variables}
+        spaces |= {s.name: "label" for s in body.statements if isinstance(s, ast.Label)}
+        binder = Binder(target, NEWEST)
+        types = infer(body.statements, undeclared, declared, spaces, binder, {k: v for k, v in given.items() if k in undeclared})
+    except PtxError as error:
+        raise PtxError(f.of(source) for f in error.findings) from None
+    new = tuple(ast.Variable(name, "reg", t, line=1, column=1) for name, t in types.items())
+    function = ast.Function("snippet", True, parameters, body=(*new, *statements), line=1, column=1)
+    return Module(source, ast.Module(NEWEST, (target.name,), 64, (function,), line=1, column=1)), spelled
+
+
+def lane_values(name: str, value, t: ScalarType, warp: int, warps: int):
+    """A caller's value as the raw bits of a register: unsigned (32,), bool for predicates, [lo, hi] for 128 bits."""
+    if isinstance(value, int | float | bool) or np.ndim(value) == 0:
+        value = np.full(LANES, value)
+        if value.dtype.kind in "fiu" and t.kind != "predicate":
+            value = _cast(name, value, t)
+    array = np.asarray(value)
+    if array.ndim >= 2 and array.shape[0] == warps and array.shape[1:2] == (LANES,):
+        array = array[warp]
+    if array.shape[:1] != (LANES,):
+        raise _bad(name, f"has shape {np.shape(value)}; give (32,) or ({warps}, 32)")
+    if t.kind == "predicate":
+        return array.astype(bool)
+    if t.bits == 128:
+        words = np.ascontiguousarray(array).view(np.uint64).reshape(LANES, 2)
+        return [words[:, 0].copy(), words[:, 1].copy()]
+    if array.ndim == 2:
+        packed = np.ascontiguousarray(array).view(np.uint8)
+        if packed.shape[1] != t.bytes:
+            raise _bad(name, f"has {packed.shape[1]} bytes a lane, the register has {t.bytes}")
+        return packed.view(f"u{t.bytes}")[:, 0].copy()
+    if array.dtype.itemsize == t.bytes:
+        return np.ascontiguousarray(array).view(f"u{t.bytes}")
+    return _cast(name, array, t).view(f"u{t.bytes}")
+
+
+def _cast(name: str, array: np.ndarray, t: ScalarType) -> np.ndarray:
+    """Numbers of another width: integers extend or are cut, floats are converted to a float register's type."""
+    from ptxsim import lanes
+
+    if t.is_float:
+        return array.astype(lanes.dtype(t))
+    if array.dtype.kind == "f" and not np.equal(array, np.trunc(array)).all():
+        if t.kind == "bits" and t.bits in (32, 64):
+            return array.astype(f"f{t.bytes}")
+        raise _bad(name, f"holds fractions, the register is {t}")
+    return array.astype(np.int64 if array.dtype.kind != "u" else np.uint64).astype(f"u{t.bytes}")
+
+
+def _bad(name: str, message: str) -> PtxError:
+    return PtxError(Finding("bad-directive", f"register {name} {message}"))
+
