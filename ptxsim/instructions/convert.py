@@ -72,10 +72,7 @@ def halves(a, t):
 )  # fmt: skip
 def integer_to_float(a, *, dtype, atype, rounding, sat):
     high, low = halves(a, atype)
-    if dtype.bits == 64:
-        result = scalar.add_double(high, low, rounding)
-    else:
-        result = scalar.add(high, low, dtype, rounding)
+    result = scalar.add_double(high, low, rounding) if dtype.bits == 64 else scalar.add(high, low, dtype, rounding)
     return finish(result, dtype, sat=sat)
 
 
@@ -114,40 +111,59 @@ def float_to_integral(a, *, dtype, rounding, ftz, sat):
     """The same type: rounding to a whole number, flushing, saturating, or only a move."""
     if ftz:
         a = flush(a, dtype)
+    result = a
     if rounding:
         whole = lanes.round_to_integral(double(a), rounding[:2])
-        a = whole if dtype.bits == 64 else lanes.cast(lanes.cast(whole, "f32"), dtype)
-    return finish(a, dtype, sat=sat) if rounding or ftz or sat else a
+        result = whole if dtype.bits == 64 else lanes.cast(lanes.cast(whole, "f32"), dtype)
+    if sat:
+        return scalar.saturate(result, dtype)
+    if dtype.bits == 64:
+        return scalar.carry_nan(result, a, dtype, dtype) if rounding else a
+    return scalar.canonical(result, dtype) if rounding or ftz or dtype.bits == 16 else a
 
 
 @instruction("cvt{.ftz}{.sat}.dtype.atype d, a", dtype="f32", atype="f16", **CONVERT)
 @instruction("cvt{.ftz}{.sat}.dtype.atype d, a", dtype="f64", atype="f32", **CONVERT)
 @instruction("cvt{.sat}.dtype.atype d, a", dtype="f64", atype="f16", **CONVERT)
-@instruction("cvt.dtype.atype d, a", dtype="f32", atype="bf16", requires="7.1 sm_80", **CONVERT)
 @instruction(
-    "cvt{.rounding}{.ftz}.dtype.atype d, a",
-    rounding=FLOAT_ROUNDING,
-    dtype="f32",
-    atype="bf16",
-    requires=BF16,
-    **CONVERT,
-)
+    "cvt{.rounding}{.ftz}.dtype.atype d, a", rounding=FLOAT_ROUNDING, ftz="ftz@7.8:sm_90", dtype="f32", atype="bf16",
+    requires="7.1 sm_80", **CONVERT,
+)  # fmt: skip
 @instruction(
     "cvt{.rounding}.dtype.atype d, a", rounding=FLOAT_ROUNDING, dtype="f64", atype="bf16", requires=BF16, **CONVERT
 )
 def widen(a, *, dtype, atype, ftz, sat):
-    if ftz:
-        a = flush(a, atype)
-    return finish(lanes.cast(a, dtype), dtype, sat=sat)
+    if ftz and atype.name != "f16":  # what is subnormal as f16 is a normal f32
+        a = finish(a, atype, ftz=True)
+    result = lanes.cast(a, dtype)
+    if sat:
+        return scalar.saturate(result, dtype)
+    if dtype.bits == 64:
+        return scalar.carry_nan(result, a, atype, dtype)
+    if atype.name == "bf16" and not ftz:  # bf16 is the upper half of an f32: only moved, NaN included
+        return lanes.bits(lanes.cast(lanes.bits(a, "u16"), "u32") << 16, dtype)
+    return scalar.canonical(result, dtype)
 
 
 _SINGLE_TO_HALF = {"atype": "f32"} | CONVERT
 
 
 @instruction("cvt.rounding{.ftz}{.sat}.dtype.atype d, a", rounding=FLOAT_ROUNDING, dtype="f16", **_SINGLE_TO_HALF)
-@instruction("cvt.rounding{.relu}{.satfinite}.dtype.atype d, a", rounding="rn rz", dtype="f16", **_SINGLE_TO_HALF)
-@instruction("cvt.rounding{.ftz}.dtype.atype d, a", rounding=FLOAT_ROUNDING, dtype="bf16", **_SINGLE_TO_HALF)
-@instruction("cvt.rounding{.relu}{.satfinite}.dtype.atype d, a", rounding="rn rz", dtype="bf16", **_SINGLE_TO_HALF)
+@instruction(
+    "cvt.rounding{.relu}{.satfinite}.dtype.atype d, a", rounding="rn rz", relu="relu@7.0:sm_80", satfinite="satfinite@8.1",
+    dtype="f16", **_SINGLE_TO_HALF,
+)  # fmt: skip
+@instruction(
+    "cvt.rounding{.ftz}.dtype.atype d, a",
+    rounding=FLOAT_ROUNDING,
+    dtype="bf16",
+    requires="7.0 sm_80",
+    **_SINGLE_TO_HALF,
+)
+@instruction(
+    "cvt.rounding{.relu}{.satfinite}.dtype.atype d, a", rounding="rn rz", satfinite="satfinite@8.1", dtype="bf16",
+    requires="7.0 sm_80", **_SINGLE_TO_HALF,
+)  # fmt: skip
 @instruction("cvt.rounding{.ftz}{.sat}.dtype.atype d, a", rounding=FLOAT_ROUNDING, dtype="f32", atype="f64", **CONVERT)
 @instruction("cvt.rounding{.sat}.dtype.atype d, a", rounding=FLOAT_ROUNDING, dtype="f16", atype="f64", **CONVERT)
 @instruction(
@@ -160,9 +176,14 @@ _SINGLE_TO_HALF = {"atype": "f32"} | CONVERT
     "cvt{.rounding}.dtype.atype d, a", rounding=FLOAT_ROUNDING, dtype="f16", atype="bf16", requires=BF16, **CONVERT
 )
 def narrow(a, *, dtype, atype, rounding, ftz, sat, relu, satfinite):
-    if ftz and atype.bits == 32:
+    if ftz and dtype.name == "bf16":  # for f16 the GPU ignores .ftz
         a = flush(a, atype)
     result = scalar.narrow(double(a), dtype, rounding or "rn")
+    if ftz and dtype.bits == 32:  # what counts is whether the source is below the smallest normal f32
+        zero = lanes.bits(scalar.words(result, dtype) & scalar.sign_bit(dtype), dtype)
+        result = lanes.where(lanes.absolute(a) < 2.0**-126, zero, result)
     if satfinite:
         result = scalar.keep_finite(result, dtype)
-    return finish(result, dtype, ftz=ftz and dtype.bits == 32, sat=sat, relu=relu)
+    if atype.bits == 64 and not sat:
+        return scalar.carry_nan(result, a, atype, dtype)
+    return finish(result, dtype, sat=sat, relu=relu)

@@ -1,0 +1,168 @@
+"""Conversion to and from pairs and quadruples of narrow floats, tf32, and cvt.pack of integers.
+
+PTX ISA, "Data Movement and Conversion Instructions": cvt, cvt.pack.
+"""
+
+from __future__ import annotations
+
+from ptxsim import lanes
+from ptxsim.isa.operand import Reg, Value, Vec
+from ptxsim.isa.registry import declare, instruction
+from ptxsim.numerics import narrow, scalar
+from ptxsim.numerics.scalar import F32, double, finish
+from ptxsim.types import TYPES
+
+# f6, f4 and ue8m0 came with Blackwell's architecture- and family-specific targets.
+BLACKWELL = "8.6 sm_100f sm_110f sm_120f"
+LATER_SOURCES = "9.1 sm_100f sm_110f sm_120f"
+FP8 = "7.8 sm_90 | 8.1 sm_89"
+CONVERT = {"unit": "convert"}
+_FINITE = "satfinite@8.1"
+
+
+def encode(x, t, rounding, satfinite, relu):
+    """An f32 lane value as a code of the element type t, in u32."""
+    if t.name == "ue8m0":
+        return narrow.encode_scale(x, rounding, satfinite)
+    if t.name not in ("f16", "bf16"):
+        return narrow.encode(x, t, rounding, satfinite, relu)
+    result = scalar.narrow(double(x), t, rounding)
+    if satfinite:
+        result = scalar.keep_finite(result, t)
+    return lanes.cast(lanes.bits(finish(result, t, relu=relu), "u16"), "u32")
+
+
+def element_of(t):
+    return TYPES[t.element]
+
+
+def step(t) -> int:
+    """Bits from one element of a packed type to the next: six-bit ones lie in bytes."""
+    return t.bits // t.lanes
+
+
+def pack(codes, t):
+    """Codes in u32, the first lowest, as a word of the packed type."""
+    word = codes[0]
+    for i, code in enumerate(codes[1:], 1):
+        word = word | code << i * step(t)
+    return lanes.cast(word, lanes.bits_type(t))
+
+
+def unpack(word, t):
+    word = lanes.cast(word, "u32")
+    return [word >> i * step(t) & (1 << step(t)) - 1 for i in range(t.lanes)]
+
+
+# ---- from two f32; the first becomes the upper element ----
+
+_TWO = {"operands": {"d": Reg("dtype"), "a": Value("f32"), "b": Value("f32")}, "implies": {"atype": F32}} | CONVERT
+
+
+@instruction(
+    "cvt.rounding{.relu}{.satfinite}.dtype.f32 d, a, b", rounding="rn rz", satfinite=_FINITE, dtype="f16x2 bf16x2",
+    requires="7.0 sm_80", **_TWO,
+)  # fmt: skip
+@instruction(
+    "cvt.rounding.satfinite{.relu}.dtype.f32 d, a, b", rounding="rn", satfinite="satfinite", dtype="e4m3x2 e5m2x2",
+    requires=FP8, **_TWO,
+)  # fmt: skip
+@instruction(
+    "cvt.rounding.satfinite{.relu}.dtype.f32 d, a, b", rounding="rn", satfinite="satfinite", dtype="e2m3x2 e3m2x2 e2m1x2",
+    requires=BLACKWELL, **_TWO,
+)  # fmt: skip
+@instruction(
+    "cvt.rounding{.satfinite}.dtype.f32 d, a, b", rounding="rz rp", dtype="ue8m0x2", requires=BLACKWELL, **_TWO
+)
+def two_singles(a, b, *, dtype, rounding, satfinite, relu):
+    return pack([encode(x, element_of(dtype), rounding, satfinite, relu) for x in (b, a)], dtype)
+
+
+# ---- from a pair of halves ----
+
+_PAIR = {"operands": {"d": Reg("dtype"), "a": Value("atype")}} | CONVERT
+_NARROWER = "cvt.rounding.satfinite{.relu}.dtype.atype d, a"
+_SATURATING = {"rounding": "rn", "satfinite": "satfinite"} | _PAIR
+
+
+@instruction(_NARROWER, dtype="e4m3x2 e5m2x2", atype="f16x2", requires=FP8, **_SATURATING)
+@instruction(_NARROWER, dtype="e2m1x2", atype="f16x2", requires=BLACKWELL, **_SATURATING)
+@instruction(_NARROWER, dtype="e4m3x2 e5m2x2 e2m1x2", atype="bf16x2", requires=LATER_SOURCES, **_SATURATING)
+@instruction(_NARROWER, dtype="e2m3x2 e3m2x2", atype="f16x2 bf16x2", requires=LATER_SOURCES, **_SATURATING)
+@instruction(
+    "cvt.rounding{.satfinite}.dtype.atype d, a", rounding="rz rp", dtype="ue8m0x2", atype="bf16x2", requires=BLACKWELL, **_PAIR
+)  # fmt: skip
+def pair_of_halves(a, *, dtype, atype, rounding, satfinite, relu):
+    values = (lanes.cast(x, F32) for x in lanes.split(a, atype))
+    return pack([encode(x, element_of(dtype), rounding, satfinite, relu) for x in values], dtype)
+
+
+# ---- to a pair of halves ----
+
+_WIDER = "cvt.rn{.relu}.dtype.atype d, a"
+
+
+@instruction(_WIDER, dtype="f16x2", atype="e4m3x2 e5m2x2", requires=FP8, **_PAIR)
+@instruction(_WIDER, dtype="f16x2", atype="e2m3x2 e3m2x2 e2m1x2", requires=BLACKWELL, **_PAIR)
+@instruction("cvt.rn.dtype.atype d, a", dtype="bf16x2", atype="ue8m0x2", requires=BLACKWELL, **_PAIR)
+def pair_to_halves(a, *, dtype, atype, relu):
+    element = element_of(atype)
+    values = (
+        narrow.decode_scale(x) if element.name == "ue8m0" else narrow.decode(x, element) for x in unpack(a, atype)
+    )
+    return pack([encode(x, element_of(dtype), "rn", None, relu) for x in values], dtype)
+
+
+# ---- tf32 ----
+
+_TF32 = {"operands": {"d": Reg("b32"), "a": Value("f32")}} | CONVERT
+
+
+@instruction("cvt.rounding{.satfinite}.tf32.f32 d, a", rounding="rna", satfinite=_FINITE, requires="7.0 sm_80", **_TF32)
+@instruction(
+    "cvt.rounding{.satfinite}{.relu}.tf32.f32 d, a", rounding="rn rz", satfinite="satfinite@8.6:sm_100",
+    requires="7.8 sm_90", **_TF32,
+)  # fmt: skip
+def to_tf32(a, *, rounding, satfinite, relu):
+    return narrow.encode_tf32(a, rounding, satfinite, relu)
+
+
+# ---- stochastic rounding: known, not modeled, for want of the layout of its random bits ----
+
+for _type in ("f16x2", "bf16x2"):
+    declare(
+        f"cvt.rs{{.relu}}{{.satfinite}}.{_type}.f32 d, a, b, c", requires="8.7 sm_100a sm_103a", unit="convert",
+        operands={"d": Reg(_type), "a": Value("f32"), "b": Value("f32"), "c": Value("b32")},
+    )  # fmt: skip
+for _type in ("e4m3x4", "e5m2x4", "e2m3x4", "e3m2x4", "e2m1x4"):
+    declare(
+        f"cvt.rs.satfinite{{.relu}}.{_type}.f32 d, a, b", requires="8.7 sm_100a sm_103a", unit="convert",
+        operands={"d": Reg(_type), "a": Vec(4, Reg("f32")), "b": Value("b32")},
+    )  # fmt: skip
+
+
+# ---- integers ----
+
+
+def packed_integers(a, b, c, name: str):
+    """Saturate a and b to the type, b lowest, and put the low bits of c above them."""
+    bits, signed = int(name[1:]), name[0] == "s"
+    low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
+    clamped = (lanes.bits(lanes.minimum(lanes.maximum(x, low), high), "u32") & (1 << bits) - 1 for x in (b, a))
+    lower, upper = clamped
+    word = lower | upper << bits
+    return word if c is None else word | lanes.shift_left(c, 2 * bits)
+
+
+_SOURCES = {"d": Reg("b32"), "a": Value("s32"), "b": Value("s32"), "c": Value("b32")}
+
+
+@instruction(
+    "cvt.pack.sat.dtype.s32 d, a, b", name="cvt.pack", dtype="u16 s16", requires="6.5 sm_72", operands=_SOURCES
+)  # fmt: skip
+@instruction(
+    "cvt.pack.sat.dtype.s32.b32 d, a, b, c", name="cvt.pack", dtype="u8 s8 u4@6.5:sm_75 s4@6.5:sm_75 u2@6.5:sm_75 s2@6.5:sm_75",
+    requires="6.5 sm_72", operands=_SOURCES, ordered=(("dtype", "s32", "b32"),),
+)  # fmt: skip
+def pack_integers(a, b, c, *, dtype):
+    return packed_integers(a, b, c, str(dtype))

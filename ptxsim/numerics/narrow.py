@@ -1,0 +1,103 @@
+"""Formats of fewer bits than f16, and tf32: codes from f32 and back, as expressions over lane values.
+
+PTX ISA, "Alternate Floating-Point Data Formats" and cvt.
+"""
+
+from __future__ import annotations
+
+from ptxsim import lanes
+from ptxsim.numerics.scalar import F32
+from ptxsim.types import TYPES, ScalarType
+
+_SIGN, _MAGNITUDE, _INFINITY = 0x80000000, 0x7FFFFFFF, 0x7F800000
+
+
+def largest(t: ScalarType) -> int:
+    """The code of the largest finite number."""
+    top = (1 << t.exponent + t.mantissa) - 1
+    if not t.finite:
+        return ((1 << t.exponent) - 1 << t.mantissa) - 1
+    return top - 1 if t.name == "e4m3" else top
+
+
+def nan_code(t: ScalarType) -> int:
+    """What a NaN becomes: the largest number in formats that have no NaN."""
+    return (1 << t.exponent + t.mantissa) - 1
+
+
+def encode(x, t: ScalarType, mode: str, satfinite=None, relu=None):
+    """f32 lane values to codes of a format with at most 10 mantissa bits, in u32, rounded as rn or rz."""
+    word = lanes.bits(x, "u32")
+    size = word & _MAGNITUDE
+    field = lanes.maximum(size >> 23, 1)
+    significand = lanes.where(size < 1 << 23, size, size & 0x7FFFFF | 1 << 23)
+    smallest = 128 - t.bias  # the f32 exponent field of the format's smallest normal number
+    below = lanes.minimum(lanes.maximum(field, smallest) - field, 25 - (23 - t.mantissa))
+    drop = below + (23 - t.mantissa)
+    kept = lanes.shift_right(significand, drop)
+    if mode == "rn":
+        rest = significand - lanes.shift_left(kept, drop)
+        half = lanes.shift_left((drop ^ drop) + 1, drop - 1)
+        up = (rest > half) | (rest == half) & ((kept & 1) != 0)
+        kept = kept + lanes.cast(up, "u32")
+    code = kept + ((lanes.maximum(field, smallest) - smallest) << t.mantissa)
+    code = lanes.minimum(code, largest(t) + (0 if satfinite else 1))
+    negative = (word & _SIGN) != 0
+    code = code | lanes.cast(negative, "u32") << t.exponent + t.mantissa
+    if relu:
+        code = lanes.where(negative, code ^ code, code)
+    return lanes.where(size > _INFINITY, nan_code(t), code)
+
+
+def decode(code, t: ScalarType):
+    """Codes in u32 to the f32 numbers they stand for."""
+    width = t.exponent + t.mantissa
+    size = code & (1 << width) - 1
+    sign = (code >> width & 1) << 31
+    normal = (size << 23 - t.mantissa) + (127 - t.bias << 23)
+    # A subnormal is its mantissa times the smallest step.
+    step = 2.0 ** (1 - t.bias - t.mantissa)
+    subnormal = lanes.bits(lanes.cast(size, F32) * step, "u32")
+    word = lanes.where(size < 1 << t.mantissa, subnormal, normal)
+    if t.name == "e4m3":
+        word = lanes.where(size == nan_code(t), _MAGNITUDE, word)
+    elif not t.finite:
+        infinite = largest(t) + 1
+        word = lanes.where(size == infinite, _INFINITY, lanes.where(size > infinite, _MAGNITUDE, word))
+    return lanes.bits(sign | word, F32)
+
+
+def encode_scale(x, mode: str, satfinite=None):
+    """f32 lane values to ue8m0 codes: the exponent of the magnitude, rounded to zero (rz) or up (rp). NaN is 0xff."""
+    size = lanes.bits(x, "u32") & _MAGNITUDE
+    code = size >> 23
+    if mode == "rp":
+        # The smallest code, 2^-127, is half of the smallest normal f32.
+        up = lanes.where(size < 1 << 23, size > 1 << 22, (size & 0x7FFFFF) != 0)
+        code = code + lanes.cast(up, "u32")
+    code = lanes.minimum(code, 0xFE if satfinite else 0xFF)
+    return lanes.where(size > _INFINITY, 0xFF, code)
+
+
+def decode_scale(code):
+    """ue8m0 codes in u32 to f32 numbers."""
+    word = lanes.where(code == 0, 1 << 22, code << 23)
+    return lanes.bits(lanes.where(code == 0xFF, _MAGNITUDE, word), F32)
+
+
+TF32 = TYPES["tf32"]
+
+
+def encode_tf32(x, mode: str, satfinite=None, relu=None):
+    """f32 lane values to tf32 ones, in u32: ten mantissa bits in the place where f32 has them.
+
+    rna is no instruction of the GPU but a few integer ones, which let NaN and its payload through.
+    """
+    word = lanes.bits(x, "u32")
+    if mode != "rna":
+        code = encode(x, TF32, mode, satfinite, relu)
+        return code << 13
+    word = lanes.where(word & _MAGNITUDE < _INFINITY, word + 0x1000, word) & 0xFFFFE000
+    if not satfinite:
+        return word
+    return lanes.where(word & _MAGNITUDE >= _INFINITY, word - 0x2000, word)
