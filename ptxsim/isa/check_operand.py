@@ -185,6 +185,8 @@ def _check_immediate(kind: Imm, operand: ast.Operand) -> str | None:
         return "must be an integer literal"
     if kind.choices and operand.value not in kind.choices:
         return f"must be one of {', '.join(map(str, kind.choices))}, here is {operand.value}"
+    if operand.value % kind.multiple:
+        return f"must be a multiple of {kind.multiple}, here is {operand.value}"
     if not kind.low <= operand.value <= kind.high:
         return f"must be in {kind.low}..{kind.high}, here is {operand.value}"
     return None

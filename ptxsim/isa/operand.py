@@ -59,11 +59,12 @@ class Pred:
 
 @dataclass(frozen=True, slots=True)
 class Imm:
-    """An integer literal in low..high; `choices` if only some are legal."""
+    """An integer literal in low..high; `choices` if only some are legal, or those that are a `multiple` of a number."""
 
     low: int = -(1 << 63)
     high: int = (1 << 64) - 1
     choices: tuple[int, ...] = ()
+    multiple: int = 1
 
 
 @dataclass(frozen=True, slots=True)
