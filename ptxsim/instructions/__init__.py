@@ -28,9 +28,14 @@ MODULES: tuple[str, ...] = (
     "barrier",
     "mbarrier",
     "cp_async",
+    "bulk_copy",
     "ldmatrix",
     "stmatrix",
     "movmatrix",
+    "atomic",
+    "match",
+    "redux",
+    "elect",
 )
 
 

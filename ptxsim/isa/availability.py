@@ -1,6 +1,6 @@
 """Since when and where a form or one of its words exists: `"7.0 sm_80"`, `"8.0 sm_90a | 8.6 sm_100a sm_103a"`.
 
-`"1.0-6.3"` is a form that later versions no longer have.
+`"1.0-6.3"` is a form that later versions no longer have, `"6.0 sm_70-sm_72"` one that later targets do not have.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Availability:
             return None
         too_new = None
         for since, requirements, until in self.alternatives:
-            if not requirements or any(target.meets(r) for r in requirements):
+            if not requirements or any(_meets(target, r) for r in requirements):
                 if since <= version <= until:
                     return None
                 if version > until:
@@ -47,6 +47,11 @@ class Availability:
         return bool(self.alternatives)
 
 
+def _meets(target: Target, requirement: str) -> bool:
+    first, _, last = requirement.partition("-")
+    return target.meets(first) and (not last or target.number <= parse_target(last).number)
+
+
 ALWAYS = Availability()
 
 
@@ -63,7 +68,8 @@ def parse_availability(text: str) -> Availability:
                 first, _, until = word.partition("-")
                 version, last = parse_version(first), parse_version(until) if until else NEWEST
             else:
-                parse_target(word)
+                for name in word.split("-"):
+                    parse_target(name)
                 targets.append(word)
         alternatives.append((version, tuple(targets), last))
     return Availability(tuple(alternatives), text)

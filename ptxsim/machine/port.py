@@ -26,7 +26,7 @@ from ptxsim.machine.memory import (
     gather,
     scatter,
 )  # fmt: skip
-from ptxsim.types import ScalarType
+from ptxsim.types import TYPES, ScalarType
 
 if TYPE_CHECKING:
     from ptxsim.machine.cta import Warp
@@ -76,27 +76,32 @@ class Port:
 
     def atomic(
         self, space: str | None, address, t: ScalarType, update: Callable, operands: list, count: int = 1,
-        event: Event = Event.ATOMIC, flags: int = 0,
+        event: Event = Event.ATOMIC, flags: int = 0, shared_update: Callable | None = None,
     ) -> list:  # fmt: skip
         """Read, `update(old, *operands)` and write back, one lane after the other. Returns the old values.
 
         With count > 1 (vector atomics) operands are lists of `count` values and each element is updated by itself.
+        `shared_update` takes the place of `update` where the address lies in shared memory.
         """
         size = t.bytes * count
         check_alignment(address, self.mask, size, "atomic access")
         old = np.zeros((lanes.LANES, size), np.uint8)
+        if t.bits == 128:
+            operands = [_join(*operand) for operand in operands]
         columns = [operand if isinstance(operand, list) else [operand] for operand in operands]
         for kind, memory, offsets, mask in self.resolve(space, address, size, write=True):
             self.emit(event, kind, size, flags, mask, address)
+            change = shared_update if shared_update is not None and kind == Space.SHARED else update
             for lane in np.flatnonzero(mask):
                 cell = memory[int(offsets[lane]) : int(offsets[lane]) + size]
                 old[lane] = cell
                 before = cell.copy().view(lanes.dtype(t))
                 after = [
-                    update(before[i : i + 1], *(column[i][lane : lane + 1] for column in columns)) for i in range(count)
+                    change(before[i : i + 1], *(column[i][lane : lane + 1] for column in columns)) for i in range(count)
                 ]
                 cell[:] = np.concatenate(after).view(np.uint8)
-        return unpack(old, t, count)
+        values = unpack(old, t, count)
+        return [[value["lo"], value["hi"]] for value in values] if t.bits == 128 else values
 
     def resolve(self, space: str | None, address, size: int, write: bool = False):
         """Yield (Space, bytes, offsets, mask) of the memories an access touches. Raises Fault outside of them."""
@@ -284,6 +289,13 @@ def mask_word(mask: np.ndarray) -> int:
 def word_mask(word: int) -> np.ndarray:
     """The inverse of mask_word."""
     return np.unpackbits(np.array([word], "<u4").view(np.uint8), bitorder="little").astype(bool)
+
+
+def _join(low, high) -> np.ndarray:
+    """Two u64 lane values as one of 128 bits."""
+    joined = np.zeros(lanes.LANES, lanes.dtype(TYPES["b128"]))
+    joined["lo"], joined["hi"] = low, high
+    return joined
 
 
 def unpack(data: np.ndarray, t: ScalarType, count: int) -> list:

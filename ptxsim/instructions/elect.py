@@ -1,0 +1,26 @@
+"""activemask and elect.sync. PTX ISA, "Parallel Synchronization and Communication Instructions: activemask, elect.sync"."""
+
+from __future__ import annotations
+
+from ptxsim import lanes
+from ptxsim.isa.operand import Pred, Reg, Value
+from ptxsim.isa.registry import instruction
+
+
+@instruction("activemask.b32 d", operands={"d": Reg("b32")}, requires="6.2", unit="vote")
+def active_mask(m):
+    return m.ballot(m.active())
+
+
+@instruction(
+    "elect.sync d|p, membermask", operands={"d": Reg("b32", sink=True), "p": Pred(), "membermask": Value("b32")},
+    requires="8.0 sm_90", unit="vote",
+)  # fmt: skip
+def elect(m, membermask):
+    """The lowest member lane, and whether the lane is that one."""
+    waiting = m.converge(membermask)
+    if waiting is not None:
+        return waiting
+    members = membermask & m.ballot(m.active())
+    leader = 31 - lanes.count_leading_zeros(members & (~members + 1))
+    return leader, lanes.lane_index(membermask) == leader

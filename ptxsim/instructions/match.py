@@ -1,0 +1,39 @@
+"""match.any and match.all. PTX ISA, "Parallel Synchronization and Communication Instructions: match.sync"."""
+
+from __future__ import annotations
+
+from ptxsim import lanes
+from ptxsim.isa.operand import Pred, Reg, Value
+from ptxsim.isa.registry import instruction
+
+OPERANDS = {
+    "d": Reg("b32", sink=True), "p": Pred(sink=True), "a": Value("type"), "membermask": Value("b32"),
+}  # fmt: skip
+COMMON = {"type": "b32 b64", "operands": OPERANDS, "requires": "6.0 sm_70", "unit": "shuffle"}
+
+
+@instruction("match.any.sync.type d, a, membermask", name="match", **COMMON)
+def match_any(m, a, membermask):
+    """The mask of the member lanes whose value is the lane's own."""
+    waiting = m.converge(membermask)
+    if waiting is not None:
+        return waiting
+    lane = lanes.lane_index(a)
+    found = membermask & 0
+    for i in range(lanes.LANES):
+        equal = m.ballot(a == m.shuffle(a, lanes.constant([i] * lanes.LANES, lane)))
+        found = lanes.where(lane == i, equal & membermask, found)
+    return found
+
+
+@instruction("match.all.sync.type d{|p}, a, membermask", name="match", **COMMON)
+def match_all(m, a, membermask):
+    """The member mask if all member lanes have one value, else 0; p says which."""
+    waiting = m.converge(membermask)
+    if waiting is not None:
+        return waiting
+    members = membermask & m.ballot(m.active())
+    lowest = members & (~members + 1)
+    first = m.shuffle(a, 31 - lanes.count_leading_zeros(lowest))
+    same = (m.ballot(a == first) & members) == members
+    return lanes.where(same, members, members & 0), same
