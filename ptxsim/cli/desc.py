@@ -6,47 +6,57 @@ import re
 
 import click
 
-_NAMES = ("start", "leading", "stride", "swizzle", "base_offset")
+_FIELDS = ("start", "leading", "stride", "swizzle", "base_offset")
 
 
 @click.command("desc")
 @click.argument("words", nargs=-1, required=True, metavar="HEX|FIELDS...")
-def command(words: tuple[str, ...]) -> int:
-    """Decode a wgmma matrix descriptor (0x4000004000010040), or build one from fields (start=0x400 stride=1024 swizzle=128B).
+@click.option("--major", type=click.Choice(["K", "MN"], case_sensitive=False), default="K", help="How the tile lies.")
+@click.option("--reads", is_flag=True, help="Draw what one wgmma reads through it.")
+@click.option("--rows", type=click.IntRange(8, 256), default=64, help="Rows of the operand (64 for A, N for B).")
+@click.option("--bits", type=click.Choice(["8", "16", "32"]), default="16", help="Width of an element.")
+def command(words: tuple[str, ...], major: str, reads: bool, rows: int, bits: str) -> int:
+    """Decode a wgmma matrix descriptor, or build one from fields.
 
-    Fields are bytes: start, leading (16), stride, swizzle (none, 32B, 64B, 128B), base_offset (0).
+    HEX is the 64-bit value: 0x4000004000010040. FIELDS are bytes: start=0x400 stride=1024 swizzle=128B, and leading (16)
+    and base_offset (0). swizzle is none, 32B, 64B or 128B.
     """
     from ptxsim.layout.descriptor import Descriptor
     from ptxsim.report.layouts import descriptor_table, problems
 
     text = " ".join(words).replace(",", " ")
     if "=" in text:
-        descriptor = Descriptor(**_fields(text))
+        descriptor = Descriptor(**_read_fields(text))
         click.echo(f" {descriptor.encode():#018x}")
     else:
-        descriptor = Descriptor.decode(_value(text))
-    click.echo(descriptor_table(descriptor))
+        descriptor = Descriptor.decode(_number(text))
+    click.echo(descriptor_table(descriptor, major))
     if wrong := problems(descriptor):
         click.echo(wrong)
+    if reads:
+        from ptxsim.report.pictures import descriptor_reads
+        from ptxsim.report.style import coloured, paint_for
+
+        click.echo("\n" + descriptor_reads(descriptor, major, rows, int(bits)).text(paint_for() is coloured))
     return 1 if wrong else 0
 
 
-def _fields(text: str) -> dict[str, int | str]:
+def _read_fields(text: str) -> dict[str, int | str]:
     from ptxsim.session.spelling import did_you_mean
 
     fields: dict[str, int | str] = {}
     for name, value in re.findall(r"([^\s=]+)\s*=\s*(\S+)", text):
         name = name.replace("-", "_")
-        if name not in _NAMES:
-            raise click.UsageError(f"A descriptor has no field {name!r}; {did_you_mean(name, _NAMES)}")
+        if name not in _FIELDS:
+            raise click.UsageError(f"A descriptor has no field {name!r}; {did_you_mean(name, _FIELDS)}")
         if name == "swizzle":
             fields[name] = value if value == "none" else f"{value.upper().removesuffix('B')}B"
         else:
-            fields[name] = _value(value)
+            fields[name] = _number(value)
     return fields
 
 
-def _value(text: str) -> int:
+def _number(text: str) -> int:
     try:
         value = int(text, 0)
     except ValueError:

@@ -7,41 +7,43 @@ import click
 
 @click.command("layout")
 @click.argument("form")
-@click.option("--operand", default=None, help="A, B, C or D.")
-@click.option("--lane", type=int, help="Show this lane alone.")
-@click.option("--layout", "layout", help="row, col or trans, where the form leaves it open.")
-@click.option("--table", is_flag=True, help="All lanes as a list instead of a picture.")
-@click.option("--svg", metavar="FILE", help="Write the picture as SVG.")
-def command(form: str, operand: str | None, lane: int | None, layout: str | None, table: bool, svg: str | None) -> int:
+@click.option("--operand", metavar="A|B|C|D", help="The operand to show (default A; D for ldmatrix and its kin).")
+@click.option("--lane", type=int, help="List the elements of this lane alone.")
+@click.option("--list", "listed", is_flag=True, help="List the elements of every lane.")
+@click.option("--layout", metavar="row|col|trans", help="Where the form leaves it open.")
+@click.option("--format", "format", type=click.Choice(["text", "svg", "latex", "json"]), default="text")
+def command(form: str, operand: str | None, lane: int | None, listed: bool, layout: str | None, format: str) -> int:
     """Show where a matrix operand's elements live.
 
-    FORM is an opcode (mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32) or a short form with one meaning
-    (mma.m16n8k16.f16); ldmatrix and stmatrix show the row pointers too; swizzle.128B shows a swizzle atom.
+    FORM is an opcode (mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32) or a short form that has one meaning
+    (mma.m16n8k16.f16). ldmatrix and stmatrix show their row pointers too. swizzle.128B shows a swizzle atom.
     """
     from ptxsim.report import pictures
     from ptxsim.report.layouts import lane_line, lane_table, summary
+    from ptxsim.report.style import coloured, paint_for
 
-    if form.startswith("swizzle"):
-        click.echo(pictures.swizzle_atom(form.partition(".")[2] or "128B"))
+    colour = paint_for() is coloured
+    name, _, mode = form.partition(".")
+    if name == "swizzle":
+        click.echo(pictures.swizzle_atom(mode or "128B", colour))
         return 0
-    from ptxsim.session import fragment
+    from ptxsim import fragment
 
-    names = [operand] if operand else ["A"] if "matrix" not in form else ["D"]
-    for name in names:
-        found = fragment(form, name.upper(), layout)
-        click.echo(summary(found))
-        if lane is not None:
-            click.echo(lane_line(found, lane))
-        elif table:
-            click.echo(lane_table(found))
-        elif svg:
-            _write(svg, pictures.fragment_svg(found))
-        else:
-            click.echo(pictures.fragment_text(found))
+    found = fragment(form, (operand or ("D" if "matrix" in name else "A")).upper(), layout)
+    if lane is not None:
+        click.echo(lane_line(found, lane))
+    elif listed:
+        click.echo(f"{summary(found)}\n{lane_table(found)}")
+    elif format == "text":
+        click.echo(f"{summary(found)}\n\n{pictures.fragment_text(found, colour)}")
+    else:
+        click.echo(_other(pictures.fragment_map(found), format))
     return 0
 
 
-def _write(file: str, text: str) -> None:
-    with open(file, "w", encoding="utf-8") as stream:
-        stream.write(text)
-    click.echo(f"wrote {file}", err=True)
+def _other(drawing, format: str) -> str:
+    if format == "json":
+        from ptxsim.report.records import to_json
+
+        return to_json(drawing.to_dict())
+    return drawing.svg() if format == "svg" else drawing.latex()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from ptxsim.report.style import WIDTH
 from ptxsim.report.text import wrap
@@ -53,19 +54,19 @@ _TITLES = {
 }
 
 
-def descriptor_table(descriptor: Descriptor, width: int = WIDTH) -> str:
-    """The fields of a wgmma descriptor: where they sit, what is stored, what it means."""
+def descriptor_table(descriptor: Descriptor, major: str = "K", width: int = WIDTH) -> str:
+    """The fields of a wgmma descriptor of a K- or MN-major tile: where they sit, what is stored, what it means."""
     from ptxsim.layout.descriptor import FIELDS
 
     raw = descriptor.raw()
-    lines = [f" {'bits':<6} {'field':<21} {'raw':<7} means"]
+    lines = [f" {'bits':<5}  {'field':<20} {'raw':<7}  means"]
     for name, low, bits in FIELDS:
         stored = f"{raw[name]:#06x}" if bits == 14 else str(raw[name])
-        first, *rest = wrap(_meaning(descriptor, name), max(24, width - 38), "")
-        lines.append(f" {f'{low}-{low + bits - 1}':<6} {_TITLES[name]:<21} {stored:<7} {first}")
+        first, *rest = wrap(_MEANINGS[name](descriptor, major), max(24, width - 38), "")
+        lines.append(f" {f'{low}-{low + bits - 1}':>5}  {_TITLES[name]:<20} {stored:<7}  {first}")
         lines += [" " * 38 + part for part in rest]
     if descriptor.reserved:
-        lines.append(f" {'other':<6} {'reserved':<21} {descriptor.reserved:#x}")
+        lines.append(f" other  {'reserved bits':<20} {descriptor.reserved:#x}")
     return "\n".join(lines)
 
 
@@ -74,43 +75,42 @@ def problems(descriptor: Descriptor, width: int = WIDTH) -> str:
     return "\n".join("\n".join(wrap(f"{name}: {text}", width, " ")) for name, text in descriptor.problems())
 
 
-def _meaning(descriptor: Descriptor, name: str) -> str:
-    return _MEANINGS[name](descriptor)
+def _leading(descriptor: Descriptor, major: str) -> str:
+    swizzled = descriptor.swizzle != "none"
+    if major == "K":
+        use = "not used: K-major, swizzled" if swizzled else "between the two 16-byte halves of K"
+    else:
+        use = "from one block as wide as the swizzle to the next" if swizzled else "from one group of 8 k to the next"
+    return f"{f'{descriptor.leading} B':<7} {use}"
 
 
-def _leading(descriptor: Descriptor) -> str:
-    size = f"{descriptor.leading} B"
-    if descriptor.swizzle == "none":
-        return f"{size}: K-major: between the two 16-byte halves of K; MN-major: from one group of 8 k to the next"
-    return f"{size}: K-major: not used, the tile is swizzled; MN-major: between blocks as wide as the swizzle"
+def _stride(descriptor: Descriptor, major: str) -> str:
+    if major == "K":
+        use = "from one group of 8 rows to the next"
+    else:
+        use = "from one 16-byte block of rows to the next"
+        use = use if descriptor.swizzle == "none" else "from one group of 8 k to the next"
+    return f"{f'{descriptor.stride} B':<7} {use}"
 
 
-def _stride(descriptor: Descriptor) -> str:
-    size = f"{descriptor.stride} B"
-    if descriptor.swizzle == "none":
-        return f"{size}: K-major: from one group of 8 rows to the next; MN-major: between 16-byte blocks of rows"
-    return f"{size}: K-major: from one group of 8 rows to the next; MN-major: from one group of 8 k to the next"
-
-
-def _base_offset(descriptor: Descriptor) -> str:
+def _base_offset(descriptor: Descriptor, major: str) -> str:
     from ptxsim.layout.swizzle import pattern_bytes
 
     if descriptor.swizzle == "none":
         return "not used without a swizzle"
     size = pattern_bytes(descriptor.swizzle)
-    first = descriptor.start - descriptor.start % size
-    right = not any(name == "swizzle-start" for name, _ in descriptor.problems())
-    verdict = "right" if right else "does not fit"
-    if descriptor.start == first:
-        return f"pattern starts at {first:#06x}: multiple of {size}, {verdict}"
-    row = (descriptor.start - first) // 128
-    return f"start lies {row} rows into the pattern at {first:#06x} (multiple of {size}): {verdict}"
+    row = descriptor.start % size // 128
+    wrong = any(name == "swizzle-start" for name, _ in descriptor.problems())
+    verdict = "wrong, see below" if wrong else "right"
+    if row == 0:
+        return f"pattern starts at {descriptor.start - descriptor.start % size:#06x}: multiple of {size}, {verdict}"
+    return f"the tile starts {128 * row} bytes into a pattern of {size}: {verdict}"
 
 
-_MEANINGS: dict[str, Any] = {
-    "start": lambda descriptor: f"{descriptor.start:#06x}",
+_MEANINGS: dict[str, Callable[[Descriptor, str], str]] = {
+    "start": lambda descriptor, major: f"{descriptor.start:#06x}",
     "leading": _leading,
     "stride": _stride,
     "base_offset": _base_offset,
-    "swizzle": lambda d: "none" if d.swizzle == "none" else d.swizzle.replace("B", " B"),
+    "swizzle": lambda descriptor, major: descriptor.swizzle.replace("B", " B"),
 }
