@@ -10,8 +10,7 @@ from ptxsim.syntax import ast, constant
 from ptxsim.syntax.ast import Float, Integer, Name
 from ptxsim.syntax.machine import Token
 from ptxsim.syntax.special import COMPONENT_REGISTERS
-
-MAXIMUM_DIMENSIONS = 32
+from ptxsim.types import TYPES
 
 
 class Mistake(Exception):
@@ -170,11 +169,11 @@ class ModuleBuilder(ConstantBuilder):
         return children
 
     def version(self, children: list[Token]) -> tuple[str, Any]:
-        major, _, minor = children[0].partition(".")
+        major, _, minor = children[1].partition(".")
         return "version", (int(major), int(minor))
 
     def target(self, children: list[Token]) -> tuple[str, Any]:
-        return "target", tuple(map(str, children))
+        return "target", tuple(map(_text, children[1:]))
 
     def address_size(self, children: list[Token]) -> tuple[str, Any]:
         return "address_size", int(children[0])
@@ -284,7 +283,13 @@ class ModuleBuilder(ConstantBuilder):
         return "vector", int(children[0][2:])
 
     def type(self, children: list[Token]) -> tuple[str, Any]:
-        return "type", intern(children[0][1:])
+        token = children[0]
+        if token[1:] not in TYPES:
+            from difflib import get_close_matches
+
+            close = get_close_matches(token[1:], TYPES, n=1)
+            raise Mistake(f"`{token}` is no type", token, f"did you mean `.{close[0]}`?" if close else None)
+        return "type", intern(token[1:])
 
     def pointer(self, children: list[Token]) -> tuple[str, Any]:
         space, align = "", None
@@ -331,11 +336,7 @@ class ModuleBuilder(ConstantBuilder):
         return "shape", children[0].value
 
     def initializer_list(self, children: list) -> tuple:
-        brace, *values = children
-        depth = 1 + max((_depth(value) for value in values), default=0)
-        if depth > MAXIMUM_DIMENSIONS:
-            raise Mistake(f"braces are nested more than {MAXIMUM_DIMENSIONS} deep", brace)
-        return tuple(values)
+        return tuple(children[1:])
 
     def address(self, children: list) -> Name | ast.Offset:
         token, *offsets = children
@@ -393,8 +394,3 @@ class ModuleBuilder(ConstantBuilder):
         return ast.Prototype(
             name, function.returns, function.parameters, function.directives, line=label.line, column=label.column
         )
-
-
-def _depth(value: object) -> int:
-    """How deep braces are nested in an initialiser; its parts were checked before, so this is bounded."""
-    return 1 + max(map(_depth, value), default=0) if isinstance(value, tuple) else 0

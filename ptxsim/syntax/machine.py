@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+# Brackets and scopes nested deeper than about half of this are refused, so that nobody's recursion overflows.
+MAXIMUM_DEPTH = 300
 _ANY = re.compile(r"[A-Za-z0-9_$%.]+(?:::[A-Za-z0-9_.]+)*|\S", re.ASCII)
 
 
@@ -31,7 +33,8 @@ class Unexpected(Exception):
     """The text cannot go on like this.
 
     At `position` (and `line`, `column`) stands `found`, empty at the end of the text, and only `expected` terminals
-    could; `previous` is the token before it and `opener` the innermost bracket that is still open.
+    could; `previous` is the token before it and `opener` the innermost bracket that is still open. `too_deep` says
+    that the text could go on but is nested too deeply.
     """
 
     def __init__(self, position: int, line: int, column: int, found: str, expected: frozenset[str], values: list):
@@ -43,6 +46,7 @@ class Unexpected(Exception):
         self.expected = expected
         self.previous: Token | None = None
         self.opener: Token | None = None
+        self.too_deep = False
         for value in values:
             if isinstance(value, Token) and value in ("(", "[", "{"):
                 self.opener = value
@@ -111,6 +115,8 @@ class Machine:
                 state = self._reduce(self.rules[-1 - action], stack, values)
                 if kind == "$END" and state == accepting:
                     return values[-1]
+            if len(stack) > MAXIMUM_DEPTH:
+                raise self._unexpected(text, position, line, position - line_start + 1, stack, values, previous)
             stack.append(action)
             values.append(token)
             state = action
@@ -150,6 +156,7 @@ class Machine:
         expected = frozenset(name for name in self.states[stack[-1]] if self._leads_on(name, stack))
         problem = Unexpected(position, line, column, match[0] if match else "", expected, values)
         problem.previous = previous
+        problem.too_deep = len(stack) > MAXIMUM_DEPTH
         return problem
 
     def _leads_on(self, terminal: str, stack: list[int]) -> bool:

@@ -52,7 +52,7 @@ def explain(
             return explain(mistake, text, machine, instructions)
     message, help, place = _describe(problem, text, machine)
     labels = ()
-    if place is problem and problem.opener is not None and problem.found in ("", ";"):
+    if place is problem and problem.opener is not None and message.startswith("missing"):
         opener = problem.opener
         labels = (Label(opener.line, f"this `{opener}` is never closed", opener.column),)
     length = max(1, len(problem.found)) if place is problem else 1
@@ -63,12 +63,20 @@ def explain(
 def _describe(problem: Unexpected, text: str, machine: Machine) -> tuple[str, str | None, Unexpected | Token]:
     """Message, help, and the place: the problem itself or the token behind which something is missing."""
     found, expected, previous = problem.found, problem.expected, problem.previous
-    here = text[problem.position : problem.position + 2]
-    if here == "/*":
+    line = text[problem.position : problem.position + 200].partition("\n")[0]
+    at_statement = "INSTRUCTION" in expected or "ENTRY" in expected
+    if problem.too_deep:
+        return "the text is nested too deeply", "use fewer `{` or `(` inside each other", problem
+    if line.startswith("/*"):
         return "this comment never ends", "close it with `*/`", problem
     if found == '"':
+        if line.count('"') > 1:
+            return f"a string cannot stand here: expected {_alternatives(expected, machine)}", None, problem
         return "this string never ends", 'close it with `"` on the same line', problem
-    closers = [sign for name, sign in CLOSERS.items() if name in expected]
+    for name, example in (("VERSION", ".version 8.0"), ("TARGET", ".target sm_90a")):
+        if name in expected:
+            return f"the file has no .{name.lower()} where it must stand", f"start the file with `{example}`", problem
+    closers = [sign for name, sign in CLOSERS.items() if name in expected and not (found == ";" and at_statement)]
     if previous is not None and "SEMICOLON" in expected and _starts_anew(problem, text):
         return f"missing `;` after `{_short(previous)}`", "every instruction and declaration ends with `;`", previous
     if closers and found in ("", ";"):
@@ -80,28 +88,31 @@ def _describe(problem: Unexpected, text: str, machine: Machine) -> tuple[str, st
     if not found:
         return f"the text ends too early: expected {_alternatives(expected, machine)}", None, problem
     if found[0] in "0123456789":
-        return f"`{found}` is no number", _number_help(found), problem
-    if found[0] == "." and len(found) > 1:
+        help = "write it with a dot: 8.0" if "VERSION_NUMBER" in expected else _number_help(found)
+        return f"`{found}` is no number that fits here", help, problem
+    if re.match(r"\.[A-Za-z_]", found):
         return _describe_directive(problem, machine)
-    if not found.isascii():
-        return f"stray character `{found}` (U+{ord(found[0]):04X})", "PTX is plain ASCII outside comments", problem
-    if found == "}":
-        help = "take it out, or look for a `{` that is missing above" if "RBRACE" not in expected else None
-        return f"`}}` closes nothing here: expected {_alternatives(expected, machine)}", help, problem
-    if found == ";":
-        return f"a `;` with nothing before it: expected {_alternatives(expected, machine)}", "take it out", problem
+    if not (found.isascii() and found.isprintable()):
+        shown = f" `{found}`" if found.isprintable() else ""
+        return f"stray character{shown} U+{ord(found[0]):04X}", "PTX is plain ASCII outside comments", problem
+    if found == "}" and at_statement:
+        return "this `}` closes nothing", "take it out, or look for a `{` that is missing above", problem
+    if found == ";" and at_statement:
+        return "a `;` with nothing before it", "take it out", problem
     if "ENTRY" in expected and "INSTRUCTION" not in expected and re.match(r"[@%A-Za-z_$]", found):
         help = "instructions belong in the `{ }` of an .entry or .func"
         return f"`{found}` stands outside every function", help, problem
     after = f" after `{_short(previous)}`" if previous is not None else ""
-    help = "operands are separated by `,`" if "COMMA" in expected and re.match(r"[%A-Za-z_$0-9\[{]", found) else None
+    help = "a `,` stands between two of them" if "COMMA" in expected and re.match(r"[%A-Za-z_$0-9\[{]", found) else None
+    if help is None and problem.opener is not None and "INSTRUCTION" not in machine.terminals:
+        help = f"the `{problem.opener}` at column {problem.opener.column} is still open"
     return f"expected {_alternatives(expected, machine)}{after}, found `{found}`", help, problem
 
 
 def _starts_anew(problem: Unexpected, text: str) -> bool:
     """Whether what was found looks like the next statement, so that the `;` of the last one is missing."""
     found, previous = problem.found, problem.previous
-    if found in ("", "}") or found.startswith((".", "@")) or _OPCODE.match(found):
+    if found in ("", "}") or re.match(r"@|\.[a-z]", found) or _OPCODE.match(found):
         return True
     return problem.line > previous.line and re.match(r"[A-Za-z_$%][\w$%]*", found) is not None
 
@@ -128,7 +139,9 @@ def _number_help(found: str) -> str:
 
 def _alternatives(expected: frozenset[str], machine: Machine) -> str:
     """`a, b or c` in plain words; operators only if nothing else is left."""
-    words = {WORDS.get(name) or f"`{_literal(machine.terminals[name])}`" for name in expected}
+    # An index or an operator could nearly always follow: they say nothing where something else could.
+    telling = expected - {"LSQB"} if len(expected) > 1 else expected
+    words = {WORDS.get(name) or f"`{_literal(machine.terminals[name])}`" for name in telling}
     if len(words) > 1:
         words.discard("an operator")
     ordered = sorted(words, key=lambda word: (word[0] != "`", word))

@@ -54,31 +54,38 @@ class Parser:
         """
         with self.lock:
             found: dict[tuple[int, int], Finding] = {}
-            for _ in range(MAXIMUM_ROUNDS):
+            for attempt in range(MAXIMUM_ROUNDS):
                 self.findings = []
-                result, rest = self._attempt(start, text)
+                result, problem = self._attempt(start, text)
                 found |= {(finding.line, finding.column): finding for finding in self.findings}
-                if rest is None:
+                if problem is None:
                     break
-                text = rest
+                # Behind a first mistake, a bracket or an end that does not fit is most likely its consequence.
+                if not (attempt and problem.found in ("", "}")):
+                    finding = self.explain(problem, text, self.module)
+                    found[finding.line, finding.column] = finding
+                if not problem.found or problem.too_deep or "{" not in text[: problem.position]:
+                    break
+                text = _without_statement(text, problem.position)
             if found:
                 raise PtxError([found[place].of(source) for place in sorted(found)])
             return result
 
-    def _attempt(self, start: str, text: str) -> tuple[Any, str | None]:
-        """The result, and the text to try next if it could not be read."""
+    def _attempt(self, start: str, text: str) -> tuple[Any, Unexpected | None]:
         try:
             return self.module.parse(text, start), None
         except Unexpected as problem:
-            self.findings.append(self.explain(problem, text, self.module))
-            begin = problem.position
-            end = max(_REST_OF_STATEMENT.match(text, begin).end(), begin + 1)
-            if not problem.found:
-                return None, None
-            return None, text[:begin] + " " * (end - begin) + text[end:]
+            return None, problem
         except Mistake as problem:
             self.findings.append(self.explain(problem, text, self.module))
             return None, None
+
+
+def _without_statement(text: str, position: int) -> str:
+    """Blanks in place of the statement around `position`."""
+    begin = 1 + max(text.rfind(mark, 0, position) for mark in ";{}")
+    end = max(_REST_OF_STATEMENT.match(text, position).end(), position + 1)
+    return text[:begin] + re.sub(r"[^\n]", " ", text[begin:end]) + text[end:]
 
 
 @cache
@@ -94,15 +101,11 @@ def parse(source: Source | str) -> ast.Module:
     rest: list = []
     for item in items:
         if isinstance(item, tuple):
-            header.setdefault(*item)
+            header.update([item])
         elif isinstance(item, list):
             rest.extend(item)
         else:
             rest.append(item)
-    for word, example in (("version", ".version 8.0"), ("target", ".target sm_90a")):
-        if word not in header:
-            message = f"the file has no .{word}"
-            raise PtxError(Finding("syntax-error", message, 1, help=f"start it with `{example}`").of(source))
     size = header.get("address_size", 64)
     return ast.Module(header["version"], header["target"], size, tuple(rest), line=1, column=1)
 

@@ -1,7 +1,7 @@
 """The grammars as tables: Lark works them out once, `grammar/tables.json` keeps them, machine.py runs them.
 
 Nothing imports Lark while the file fits the grammars. After a change of a grammar it does not, and the tables are
-worked out at every start until `python -m ptxsim.syntax.tables` has written them anew (a test reminds).
+worked out at every start until `tools/grammar_tables.py` has written them anew (a test reminds).
 """
 
 from __future__ import annotations
@@ -59,7 +59,9 @@ def make_tables(name: str) -> dict[str, Any]:
 
     lark = Lark(grammar_text(name), parser="lalr", start=STARTS[name], maybe_placeholders=False)
     table = lark.parser.parser._parse_table
-    rules = {rule: number for number, rule in enumerate(lark.rules)}
+    described = {rule: _describe(rule) for rule in lark.rules}
+    rules = sorted(described.values())
+    states = _number_states(table)
 
     def order(terminal: Any) -> tuple:
         return (-terminal.priority, -terminal.pattern.max_width, -len(terminal.pattern.value), terminal.name)
@@ -69,14 +71,28 @@ def make_tables(name: str) -> dict[str, Any]:
         "ignore": list(lark.ignore_tokens),
         "states": [
             {
-                symbol: target if action is Shift else -1 - rules[target]
-                for symbol, (action, target) in sorted(table.states[state].items())
+                symbol: states[target] if action is Shift else -1 - rules.index(described[target])
+                for symbol, (action, target) in sorted(table.states[state].items(), key=lambda entry: entry[0])
             }
-            for state in range(len(table.states))
+            for state in states
         ],
-        "starts": {start: [table.start_states[start], table.end_states[start]] for start in STARTS[name]},
-        "rules": [_describe(rule) for rule in lark.rules],
+        "starts": {
+            start: [states[table.start_states[start]], states[table.end_states[start]]] for start in STARTS[name]
+        },
+        "rules": rules,
     }
+
+
+def _number_states(table: Any) -> dict[int, int]:
+    """States in the order in which a walk from the start finds them: Lark's own numbers differ from run to run."""
+    from lark.parsers.lalr_analysis import Shift
+
+    found = [table.start_states[start] for start in sorted(table.start_states)]
+    for state in found:
+        for _, (action, target) in sorted(table.states[state].items(), key=lambda entry: entry[0]):
+            if action is Shift and target not in found:
+                found.append(target)
+    return {state: number for number, state in enumerate(found)}
 
 
 def _describe(rule: Any) -> list:
@@ -99,7 +115,3 @@ def write_tables() -> Path:
     content = {"checksum": checksum(), "grammars": {name: make_tables(name) for name in STARTS}}
     path.write_text(json.dumps(content, separators=(",", ":")) + "\n", "utf-8")
     return path
-
-
-if __name__ == "__main__":
-    print(write_tables())
