@@ -17,7 +17,10 @@ from ptxsim.machine.event import Event, Space
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.memory import check_alignment
 
-_words = dict(name="cp.async", unit="cp.async", writes="", shared="shared shared::cta", prefetch="L2::64B@7.4 L2::128B@7.4 L2::256B@7.4")
+_words = dict(
+    name="cp.async", unit="cp.async", writes="", shared="shared shared::cta", ordered=(("shared", "global"),),
+    prefetch="L2::64B@7.4 L2::128B@7.4 L2::256B@7.4",
+)  # fmt: skip
 
 
 def _forms(effect):

@@ -1,0 +1,249 @@
+"""cp.async.bulk and cp.reduce.async.bulk: one thread moves a run of bytes between global and shared memories.
+
+PTX ISA, "Data Movement and Conversion Instructions: cp.async.bulk". Service operations: their effects run in Python on
+both engines (lane values are numpy arrays).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from ptxsim.instructions.mbarrier import each, per_lane
+from ptxsim.isa.operand import Either, Imm, Reg, Value
+from ptxsim.isa.registry import instruction
+from ptxsim.lanes import LANES
+from ptxsim.machine.async_groups import owner_of, snapshot
+from ptxsim.machine.bulk import BulkCopy, BulkGroups, Linear, Region, SharedTile, combine
+from ptxsim.machine.event import FLAG_ASYNC_PROXY, Event, Space
+from ptxsim.machine.fault import Fault
+from ptxsim.machine.mbarrier import find
+from ptxsim.machine.memory import check_alignment
+
+KINDS = {
+    "n": Either((Reg("u32"), Imm(0, multiple=16))),
+    "policy": Value("b64"),
+    "ctas": Value("b16"),
+    "bytes": Value("b16"),
+}
+WORDS = dict(unit="bulk", writes="", operands=KINDS)
+
+
+def region(m, space: str, address, lane: int, size: int, write: bool = False) -> Region:
+    """The run of bytes that one lane names."""
+    one = snapshot(m, np.arange(LANES) == lane)
+    if size == 0:
+        return Linear(m.machine.memory.bytes, 0, 0)
+    for kind, memory, offsets, _ in one.resolve(space, address, size, write=write):
+        start = int(offsets[lane])
+        return SharedTile(owner_of(m, memory), start, size) if kind == Space.SHARED else Linear(memory, start, size)
+    raise AssertionError("a lane names one memory")
+
+
+def sizes(m, n) -> np.ndarray:
+    """Sizes in bytes per lane. Raises for one that is no multiple of 16."""
+    size = per_lane(n).astype(np.int64)
+    bad = m.mask & (size % 16 != 0)
+    if bad.any():
+        lane = int(np.argmax(bad))
+        raise Fault(
+            "misaligned-address", f"bulk copy of {int(size[lane])} bytes; sizes are multiples of 16", lane,
+            "pad the run, or copy its end with ordinary loads and stores",
+        )  # fmt: skip
+    return size
+
+
+def signal(m, lane: int, barrier, size: int) -> Callable[[], None]:
+    """What happens when the bytes are there: complete_tx on the mbarrier."""
+    port = snapshot(m, np.arange(LANES) == lane)
+
+    def complete() -> None:
+        port.emit(Event.MBARRIER_ARRIVE, Space.SHARED, 8, FLAG_ASYNC_PROXY, port.mask, np.full(LANES, barrier.address, np.uint64))
+        barrier.complete_bytes(size)
+
+    return complete
+
+
+def multicast(m, lane: int, target: SharedTile, barrier, ctas: int) -> Iterator[tuple[SharedTile, object]]:
+    """The same place and the same mbarrier in every CTA of a mask of ranks."""
+    members = m.cta.cluster.ctas
+    for rank in range(16):
+        if not ctas >> rank & 1:
+            continue
+        if rank >= len(members):
+            raise Fault(
+                "out-of-bounds", f"the multicast mask {ctas:#06x} names CTA {rank}, the cluster has {len(members)}", lane,
+                "set only bits of CTAs that are there",
+            )  # fmt: skip
+        cta = members[rank]
+        yield SharedTile(cta, target.start, target.size, target.mode), find(cta, barrier.offset, barrier.address)
+
+
+def load_to_shared(m, lane: int, source: Region, target: SharedTile, barrier, ctas=None, reduce=None) -> None:
+    """Start copies that complete on mbarriers: one, or one for each CTA of a multicast."""
+    places = [(target, barrier)] if ctas is None else list(multicast(m, lane, target, barrier, int(ctas[lane])))
+    for tile, its_barrier in places:
+        BulkCopy(snapshot(m), lane, source, tile, reduce, signal(m, lane, its_barrier, target.size)).start()
+
+
+# ---- copies ----------------------------------------------------------------------------------------------------------
+
+TO_SHARED = dict(WORDS, name="cp.async.bulk", ordered=(("dst", "global", "shared::cta"),))
+
+
+@instruction(
+    "cp.async.bulk.dst.global.mbarrier::complete_tx::bytes [a], [b], n, [c]",
+    requires="8.0 sm_90", dst="shared::cluster shared::cta@8.6", **TO_SHARED,
+)  # fmt: skip
+@instruction(
+    "cp.async.bulk.dst.global.mbarrier::complete_tx::bytes.L2::cache_hint [a], [b], n, [c], policy",
+    requires="8.0 sm_90", dst="shared::cluster shared::cta@8.6", **TO_SHARED,
+)  # fmt: skip
+@instruction(
+    "cp.async.bulk.dst.global.mbarrier::complete_tx::bytes.multicast::cluster [a], [b], n, [c], ctas",
+    requires="8.0 sm_90", dst="shared::cluster", **TO_SHARED,
+)  # fmt: skip
+@instruction(
+    "cp.async.bulk.dst.global.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint [a], [b], n, [c], ctas, policy",
+    requires="8.0 sm_90", dst="shared::cluster", **TO_SHARED,
+)  # fmt: skip
+def global_to_shared(m, a, b, n, c, ctas, *, dst):
+    _to_shared(m, "global", dst, a, b, n, c, ctas)
+
+
+@instruction(
+    "cp.async.bulk.dst.shared::cta.mbarrier::complete_tx::bytes [a], [b], n, [c]",
+    requires="8.0 sm_90", dst="shared::cluster", **TO_SHARED,
+)  # fmt: skip
+def shared_to_cluster(m, a, b, n, c, *, dst):
+    _to_shared(m, "shared::cta", dst, a, b, n, c)
+
+
+def _to_shared(m, source_space, space, a, b, n, c, ctas=None, reduce=None):
+    size = sizes(m, n)
+    check_alignment(a, m.mask, 16, "bulk copy write")
+    check_alignment(b, m.mask, 16, "bulk copy read")
+    for lane, barrier in each(m, space, c):
+        length = int(size[lane])
+        source, target = region(m, source_space, b, lane, length), region(m, space, a, lane, length, write=True)
+        load_to_shared(m, lane, source, target, barrier, None if ctas is None else per_lane(ctas), reduce)
+
+
+FROM_SHARED = dict(WORDS, ordered=(("global", "shared::cta"),))
+
+
+def _from_shared(m, a, b, n, selected=None, reduce=None):
+    size = sizes(m, n)
+    check_alignment(a, m.mask, 16, "bulk copy write")
+    check_alignment(b, m.mask, 16, "bulk copy read")
+    groups = BulkGroups.of(m.warp)
+    for lane in np.flatnonzero(m.mask):
+        length = int(size[lane])
+        source, target = region(m, "shared::cta", b, lane, length), region(m, "global", a, lane, length, write=True)
+        combined = reduce
+        if selected is not None:
+            chosen = np.tile(np.arange(16), length // 16)
+            combined = _selecting(int(per_lane(selected)[lane]) >> chosen & 1 == 1)
+        groups.issue(BulkCopy(snapshot(m), int(lane), source, target, combined))
+
+
+def _selecting(chosen: np.ndarray):
+    return lambda old, new: np.where(chosen, new, old)
+
+
+@instruction(
+    "cp.async.bulk.global.shared::cta.bulk_group [a], [b], n", name="cp.async.bulk", requires="8.0 sm_90", **FROM_SHARED
+)
+@instruction(
+    "cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint [a], [b], n, policy",
+    name="cp.async.bulk", requires="8.0 sm_90", **FROM_SHARED,
+)  # fmt: skip
+@instruction(
+    "cp.async.bulk.global.shared::cta.bulk_group.cp_mask [a], [b], n, bytes",
+    name="cp.async.bulk", requires="8.6 sm_100", **FROM_SHARED,
+)  # fmt: skip
+@instruction(
+    "cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint.cp_mask [a], [b], n, policy, bytes",
+    name="cp.async.bulk", requires="8.6 sm_100", **FROM_SHARED,
+)  # fmt: skip
+def shared_to_global(m, a, b, n, bytes):
+    _from_shared(m, a, b, n, selected=bytes)
+
+
+@instruction("cp.async.bulk.prefetch.L2.global [a], n", name="cp.async.bulk.prefetch", requires="8.0 sm_90", **WORDS)
+@instruction(
+    "cp.async.bulk.prefetch.L2.global.L2::cache_hint [a], n, policy",
+    name="cp.async.bulk.prefetch", requires="8.0 sm_90", **WORDS,
+)  # fmt: skip
+def prefetch(m, a, n):
+    """Caches are not modeled; the range is checked, as the GPU does not."""
+    sizes(m, n)
+    check_alignment(a, m.mask, 16, "bulk prefetch")
+
+
+# ---- reductions ------------------------------------------------------------------------------------------------------
+
+# PTX ISA, "cp.reduce.async.bulk": operations with their types, into shared and into global memory.
+INTO_SHARED = {
+    "add": "u32 s32 u64", "min": "u32 s32", "max": "u32 s32", "inc": "u32", "dec": "u32",
+    "and": "b32", "or": "b32", "xor": "b32",
+}  # fmt: skip
+INTO_GLOBAL = {
+    "add": "u32 s32 u64 f32 f64", "min": "u32 s32 u64 s64 f16 bf16", "max": "u32 s32 u64 s64 f16 bf16",
+    "inc": "u32", "dec": "u32", "and": "b32 b64", "or": "b32 b64", "xor": "b32 b64",
+}  # fmt: skip
+_NUMPY = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64"}
+
+
+def numpy_name(t) -> str:
+    """The numpy type that a reduction of a PTX type computes in."""
+    return _NUMPY.get(t.name) or f"{'int' if t.is_signed else 'uint'}{t.bits}"
+
+
+def reduce_to_cluster(m, a, b, n, c, *, dst, op, type):
+    _to_shared(m, "shared::cta", dst, a, b, n, c, reduce=combine(op, numpy_name(type)))
+
+
+def reduce_to_global(m, a, b, n, *, op, type):
+    _from_shared(m, a, b, n, reduce=combine(op, numpy_name(type)))
+
+
+def _reduction_forms() -> None:
+    words = dict(WORDS, name="cp.reduce.async.bulk", requires="8.0 sm_90")
+    for op, types in INTO_SHARED.items():
+        instruction(
+            "cp.reduce.async.bulk.dst.shared::cta.mbarrier::complete_tx::bytes.op.type [a], [b], n, [c]",
+            dst="shared::cluster", op=op, type=types, ordered=(("dst", "shared::cta"),), **words,
+        )(reduce_to_cluster)  # fmt: skip
+    opcode = "cp.reduce.async.bulk.global.shared::cta.bulk_group"
+    words["ordered"] = (("global", "shared::cta"),)
+    rows = [(op, types, ".op.type") for op, types in INTO_GLOBAL.items()] + [("add", "f16 bf16", ".op.noftz.type")]
+    for op, types, end in rows:
+        instruction(f"{opcode}{end} [a], [b], n", op=op, type=types, **words)(reduce_to_global)
+        instruction(f"{opcode}.L2::cache_hint{end} [a], [b], n, policy", op=op, type=types, **words)(reduce_to_global)
+
+
+_reduction_forms()
+
+# ---- groups ----------------------------------------------------------------------------------------------------------
+
+
+@instruction("cp.async.bulk.commit_group", name="cp.async.bulk.commit_group", requires="8.0 sm_90", unit="bulk")
+def commit_group(m):
+    BulkGroups.of(m.warp).commit(m.mask)
+
+
+@instruction(
+    "cp.async.bulk.wait_group{.read} n", name="cp.async.bulk.wait_group", requires="8.0 sm_90", unit="bulk",
+    operands={"n": Imm()},
+)  # fmt: skip
+def wait_group(m, n, *, read):
+    groups = BulkGroups.of(m.warp)
+    loose = groups.uncommitted(m.mask)
+    if loose:
+        m.report(
+            "missing-commit", "cp.async.bulk.wait_group waits for nothing: copies were issued but never committed to a group",
+            loose[0].lane, "add cp.async.bulk.commit_group between the copies and the wait",
+        )  # fmt: skip
+    groups.wait(m.mask, max(n, 0), read)

@@ -1,0 +1,245 @@
+"""Bulk copies of the async proxy: what they read and write, and the groups in which threads wait for them.
+
+A region is a piece of memory in the order of the copy: `read` gives its bytes, `write` puts them, `rows` are the addresses
+that observers hear of. PTX ISA, "Data Movement and Conversion Instructions: Bulk copy".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from ptxsim.lanes import LANES
+from ptxsim.layout.swizzle import swizzle
+from ptxsim.machine.async_groups import later
+from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_READ, Event, Space
+from ptxsim.machine.memory import ARENA, RANK_SHIFT
+
+CHUNK = 16  # bytes that a swizzle keeps together
+ROW = 128  # bytes of a row in the events of contiguous regions
+
+
+class Region(Protocol):
+    """One side of a bulk copy."""
+
+    space: Space
+    size: int
+
+    def read(self) -> np.ndarray: ...
+
+    def write(self, data: np.ndarray) -> None: ...
+
+    def rows(self) -> tuple[np.ndarray, int]:
+        """Addresses of the pieces touched, and their size in bytes."""
+        ...
+
+
+@dataclass(slots=True, eq=False)
+class Linear:
+    """`size` consecutive bytes of global memory."""
+
+    memory: np.ndarray
+    start: int
+    size: int
+    space: Space = Space.GLOBAL
+
+    def read(self) -> np.ndarray:
+        return self.memory[self.start : self.start + self.size].copy()
+
+    def write(self, data: np.ndarray) -> None:
+        self.memory[self.start : self.start + self.size] = data
+
+    def rows(self) -> tuple[np.ndarray, int]:
+        return _cut(ARENA + self.start, self.size)
+
+
+@dataclass(slots=True, eq=False)
+class SharedTile:
+    """`size` bytes of a CTA's shared memory from `start` on, permuted by a swizzle of the address bits."""
+
+    cta: object
+    start: int
+    size: int
+    mode: str = "none"
+    space: Space = Space.SHARED
+
+    def _index(self) -> np.ndarray:
+        places = swizzle(self.start + CHUNK * np.arange(-(-self.size // CHUNK)), self.mode)
+        return (places[:, None] + np.arange(CHUNK)).ravel()[: self.size]
+
+    def read(self) -> np.ndarray:
+        if self.mode == "none":
+            return self.cta.shared[self.start : self.start + self.size].copy()
+        return self.cta.shared[self._index()]
+
+    def write(self, data: np.ndarray) -> None:
+        if self.mode == "none":
+            self.cta.shared[self.start : self.start + self.size] = data
+        else:
+            self.cta.shared[self._index()] = data
+
+    def rows(self) -> tuple[np.ndarray, int]:
+        return _cut(self.start + (self.cta.rank << RANK_SHIFT), self.size)
+
+
+def _cut(start: int, size: int) -> tuple[np.ndarray, int]:
+    width = ROW if start % ROW == 0 and size % ROW == 0 else CHUNK
+    return start + width * np.arange(-(-size // width), dtype=np.uint64), width
+
+
+# ---- reductions ------------------------------------------------------------------------------------------------------
+
+
+def combine(operation: str, numpy_type: str) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    """A function of old bytes and incoming bytes that gives the reduced bytes. PTX ISA, "cp.reduce.async.bulk"."""
+    dtype = _dtype(numpy_type)
+    update = _OPERATIONS[operation]
+
+    def apply(old: np.ndarray, new: np.ndarray) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            result = update(old.view(dtype), new.view(dtype)).astype(dtype)
+        if dtype.kind not in "iu":
+            nan = np.isnan(result.astype(np.float64))
+            words = result.view(f"u{dtype.itemsize}")
+            words[nan] = (1 << (8 * dtype.itemsize - 1)) - 1  # the canonical NaN
+        return result.view(np.uint8)
+
+    return apply
+
+
+def _dtype(name: str) -> np.dtype:
+    if name == "bfloat16":
+        import ml_dtypes
+
+        return np.dtype(ml_dtypes.bfloat16)
+    return np.dtype(name)
+
+
+def _add(old, new):
+    if old.dtype.kind in "iu" or old.dtype.itemsize >= 4:
+        return old + new
+    return old.astype(np.float32) + new.astype(np.float32)  # rounds once: f32 holds twice the digits and two more
+
+
+_OPERATIONS: dict[str, Callable] = {
+    "add": _add,
+    "min": np.fmin,
+    "max": np.fmax,
+    "inc": lambda old, new: np.where(old >= new, 0, old + 1),
+    "dec": lambda old, new: np.where((old == 0) | (old > new), new, old - 1),
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+}
+
+
+# ---- operations ------------------------------------------------------------------------------------------------------
+
+
+def tell(port, event: Event, region: Region, flags: int = 0) -> None:
+    """Emit the rows of a region, up to 32 a record; the record's mask counts its rows."""
+    if port.machine.stream is None:
+        return
+    addresses, width = region.rows()
+    for i in range(0, len(addresses), LANES):
+        part = addresses[i : i + LANES]
+        port.emit(event, region.space, width, flags | FLAG_ASYNC_PROXY, np.arange(LANES) < len(part), part)
+
+
+@dataclass(slots=True, eq=False)
+class BulkCopy:
+    """One bulk operation of one thread: reads `source`, then writes (or reduces into) `target`."""
+
+    port: object
+    lane: int
+    source: Region
+    target: Region
+    reduce: Callable | None = None
+    done: Callable[[], None] | None = None  # after the write: complete_tx on an mbarrier
+    group: int | None = None
+    data: np.ndarray | None = None
+    written: bool = False
+    pending: object = field(default=None)
+
+    def start(self) -> None:
+        """Hand the memory over and let the copy complete at its time."""
+        if self.source.space == Space.SHARED:
+            tell(self.port, Event.ASYNC_READ, self.source)
+            tell(self.port, Event.ASYNC_ISSUE, self.source, FLAG_READ)
+        if self.target.space == Space.SHARED:
+            tell(self.port, Event.ASYNC_ISSUE, self.target)
+        self.pending = later(self.port, self.finish)
+
+    def finish_reading(self) -> None:
+        """The source is free again."""
+        if self.data is None:
+            self.data = self.source.read()
+            if self.source.space == Space.GLOBAL:
+                tell(self.port, Event.ASYNC_READ, self.source)
+
+    def finish(self) -> None:
+        """The data is at its target."""
+        if self.written:
+            return
+        self.written = True
+        self.finish_reading()
+        self.target.write(self.data if self.reduce is None else self.reduce(self.target.read(), self.data))
+        tell(self.port, Event.ASYNC_WRITE, self.target)
+        if self.done is not None:
+            self.release_source()
+            if self.target.space == Space.SHARED:
+                tell(self.port, Event.ASYNC_WAIT, self.target)
+            self.done()
+
+    def release_source(self) -> None:
+        """Somebody knows that the source has been read."""
+        if self.source.space == Space.SHARED:
+            tell(self.port, Event.ASYNC_WAIT, self.source, FLAG_READ)
+
+
+class BulkGroups:
+    """The bulk operations of one warp that complete by groups, and the groups its lanes have committed."""
+
+    def __init__(self) -> None:
+        self.committed = np.zeros(LANES, np.int64)
+        self.copies: list[BulkCopy] = []
+
+    @classmethod
+    def of(cls, warp) -> BulkGroups:
+        return warp.extra.setdefault("cp.async.bulk", cls())
+
+    def issue(self, copy: BulkCopy) -> None:
+        copy.start()
+        self.copies.append(copy)
+
+    def commit(self, lanes: np.ndarray) -> None:
+        """What these lanes have issued since their last commit is a group."""
+        for copy in self.copies:
+            if copy.group is None and lanes[copy.lane]:
+                copy.group = int(self.committed[copy.lane])
+        self.committed[lanes] += 1
+
+    def uncommitted(self, lanes: np.ndarray) -> list[BulkCopy]:
+        """Copies in no group, of lanes none of whose groups is in flight."""
+        grouped = {copy.lane for copy in self.copies if copy.group is not None}
+        return [c for c in self.copies if c.group is None and lanes[c.lane] and c.lane not in grouped]
+
+    def wait(self, lanes: np.ndarray, newest: int, reading: bool) -> None:
+        """All but the `newest` latest groups of these lanes complete, or (`reading`) are done with their sources."""
+        kept = []
+        for copy in self.copies:
+            covered = lanes[copy.lane] and copy.group is not None and copy.group < self.committed[copy.lane] - newest
+            if not covered:
+                kept.append(copy)
+                continue
+            if reading:
+                copy.finish_reading()
+                if not copy.written:
+                    kept.append(copy)
+            else:
+                copy.pending.run()
+            copy.release_source()
+        self.copies = kept
