@@ -110,10 +110,9 @@ def parse(source: Source | str) -> ast.Module:
     return ast.Module(header["version"], header["target"], size, tuple(rest), line=1, column=1)
 
 
-def parse_body(source: Source | str) -> tuple[ast.Statement, ...]:
+def parse_body(text: str, source: Source | None = None) -> tuple[ast.Statement, ...]:
     """Read statements without a module around them; inline assembly of CUDA C++ is taken as it stands.
 
-    Places are those in the given text. Raises PtxError with findings named syntax-error.
+    Places are those in `text`; `source` is what findings are tied to. Raises PtxError with findings named syntax-error.
     """
-    source = source if isinstance(source, Source) else Source(source)
-    return _parser().run(source, "body", quoted.unquote(source.text))
+    return _parser().run(source or Source(text), "body", quoted.unquote(text))
