@@ -8,6 +8,7 @@ from typing import Any
 from ptxsim.diagnostic import KINDS, Finding
 from ptxsim.report.pages import page
 from ptxsim.report.records import to_json
+from ptxsim.report.style import printable
 from ptxsim.report.text import where
 
 FORMATS = ("full", "concise", "json", "github", "sarif", "sanitizer")
@@ -99,4 +100,5 @@ def to_sanitizer(findings: Sequence[Finding], version: str, entry: str | None = 
         lines += [f"=========     Help: {finding.help}"] if finding.help else []
         lines.append("=========")
     errors = sum(finding.level == "error" for finding in findings)
+    lines = [printable(line) for line in lines]
     return "\n".join([*lines, f"========= ERROR SUMMARY: {errors} error{'' if errors == 1 else 's'}"])

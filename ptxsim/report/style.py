@@ -42,5 +42,6 @@ def paint_for(stream: object = None) -> Paint:
 
 
 def printable(text: str) -> str:
-    """Text from a file, safe to print: tabs as four spaces, control characters as U+FFFD."""
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text.replace("\t", "    "))
+    """Text from a file, safe to print: tabs as four spaces, line ends as one, control characters as U+FFFD."""
+    text = text.replace("\t", "    ").replace("\n", " ")
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)

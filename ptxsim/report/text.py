@@ -128,7 +128,9 @@ def _window(text: str, column: int, room: int) -> tuple[str, int]:
     if column <= room - 24:
         return text[: room - 3] + "...", column
     first = min(column - 20, len(text) - room + 3)
-    return "..." + text[first : first + room - 6] + "...", column - first + 3
+    last = first + room - 3
+    end = text[first:] if last >= len(text) else text[first : last - 3] + "..."
+    return "..." + end, column - first + 3
 
 
 def _remark(kind: str, text: str, gutter: int, paint: Paint, width: int) -> list[str]:

@@ -8,6 +8,7 @@ stored in, and the other side of a comparison is rounded to that type once.
 from __future__ import annotations
 
 import ast
+import keyword
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -35,7 +36,7 @@ def parse_expression(text: str) -> ast.expr:
     if len(text) > 4000:
         raise _error("the expression is too long", Span(0, 1, 1))
     try:
-        tree = ast.parse(text, mode="eval").body
+        tree = _restored(ast.parse(_KEYWORD.sub(_disguise, text), mode="eval").body, text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         column = min(getattr(error, "offset", 1) or 1, len(text) or 1)
         message = (getattr(error, "msg", None) or "nested too deeply").removesuffix(". Perhaps you forgot a comma?")
@@ -43,6 +44,29 @@ def parse_expression(text: str) -> ast.expr:
         help = "a comparison is written with two equal signs: ==" if is_assignment else None
         raise _error(f"cannot read the expression: {message}", Span(0, column, 1), help) from None
     _check(tree, 0)
+    return tree
+
+
+# Kernels call their parameters `in` or `from`: Python's keywords stand for themselves only where they are operators.
+_KEYWORDS = [word for word in keyword.kwlist if word not in ("True", "False", "None", "and", "or", "not")]
+_KEYWORD = re.compile(rf"\b({'|'.join(_KEYWORDS)})\b")
+_DISGUISE = {chr(0x4E00 + number): word for number, word in enumerate(_KEYWORDS)}  # any letters that nobody writes
+
+
+def _disguise(match: re.Match[str]) -> str:
+    """A name as long as the keyword, so that columns stay."""
+    return chr(0x4E00 + _KEYWORDS.index(match[1])) * len(match[1])
+
+
+def _restored(tree: ast.expr, text: str) -> ast.expr:
+    """The tree with its names as they were written, and offsets in characters instead of bytes."""
+    data = _KEYWORD.sub(_disguise, text).encode()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            node.id = _DISGUISE.get(node.id[0], node.id)
+        if isinstance(node, ast.expr | ast.keyword):
+            node.col_offset = len(data[: node.col_offset].decode(errors="ignore"))
+            node.end_col_offset = len(data[: node.end_col_offset or 0].decode(errors="ignore"))
     return tree
 
 
@@ -257,10 +281,10 @@ class _Evaluator:
         else:
             name = node.func.id  # type: ignore[attr-defined]
         keywords = {}
-        for keyword in node.keywords:
-            if keyword.arg not in ("axis", "keepdims"):
-                raise _error(f"{name} takes no {keyword.arg!r} here", _span(node), "axis= and keepdims= are known")
-            keywords[keyword.arg] = self.data(keyword.value)
+        for named in node.keywords:
+            if named.arg not in ("axis", "keepdims"):
+                raise _error(f"{name} takes no {named.arg!r} here", _span(node), "axis= and keepdims= are known")
+            keywords[named.arg] = self.data(named.value)
         result = _functions()[name](*(argument.data for argument in arguments), **keywords)
         if isinstance(result, Value):
             return result

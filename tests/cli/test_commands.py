@@ -1,0 +1,190 @@
+"""The command line: exit codes, suggestions, formats, and no traceback for anything."""
+
+import json
+import subprocess
+import sys
+import time
+
+import pytest
+
+from ptxsim.cli import main
+from ptxsim.diagnostic import KINDS
+from ptxsim.report.pages import page
+
+
+@pytest.fixture
+def kernel(tmp_path):
+    def write(name, good=False):
+        file = tmp_path / f"{name}{'.good' * good}.ptx"
+        file.write_text(page(name).instead if good else page(name).example)
+        return str(file)
+
+    return write
+
+
+def run(*arguments):
+    return main([str(argument) for argument in arguments])
+
+
+def test_exit_codes(kernel, tmp_path):
+    assert run("run", kernel("out-of-bounds", good=True)) == 0
+    assert run("run", kernel("out-of-bounds")) == 1
+    assert run("run", kernel("expectation-failed")) == 1
+    assert run("run", tmp_path / "none.ptx") == 2
+    assert run("run", tmp_path) == 2
+    assert run("run", kernel("bad-directive")) == 2
+    assert run("profile", kernel("race-warp", good=True)) in (0, 3)
+    assert run("check", kernel("illegal-form")) == 1
+    assert run("check", kernel("illegal-form", good=True), kernel("out-of-bounds")) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["rnu", "x"], "did you mean run?"),
+        (["run", "--gird", "1", "x"], "--grid"),
+        (["run", "x", "--format", "jsn"], "json"),
+        (["run", "x", "--target", "sm_90b"], "sm_90"),
+        (["run", "x", "--grid", "0"], "sizes of 1 or more"),
+        (["run", "x", "--arg", "n"], "NAME=VALUE"),
+        (["explain", "misalined-address"], "did you mean misaligned-address?"),
+        (["desc", "strt=1"], "did you mean start?"),
+        (["desc", "zebra"], "no 64-bit number"),
+        (["desc", "0x1ffffffffffffffff"], "no 64-bit number"),
+        (["run"], "Missing argument"),
+        (["run", "x", "--ignore", "rase-warp"], "did you mean race-warp?"),
+    ],
+)
+def test_bad_usage_is_answered_with_the_nearest_word(arguments, words, capsys):
+    assert run(*arguments) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_no_arguments_and_help_list_the_commands(capsys):
+    run("--help")
+    text = capsys.readouterr().out
+    for name in ("run", "check", "banks", "profile", "layout", "desc", "explain", "isa"):
+        assert f"\n  {name} " in text
+    assert run() == 2
+
+
+def test_every_command_has_help(capsys):
+    for name in ("run", "check", "banks", "profile", "layout", "desc", "explain", "isa"):
+        assert run(name, "--help") == 0
+        assert "Usage: ptxsim " + name in capsys.readouterr().out
+
+
+def test_explain_knows_every_finding_by_name_and_code(capsys):
+    for kind in KINDS.values():
+        assert run("explain", kind.name) == 0 and run("explain", kind.code.lower()) == 0
+    text = capsys.readouterr().out
+    assert "Why it matters" in text and "```" not in text
+    assert run("explain") == 0
+    assert capsys.readouterr().out.count("\n") == len(KINDS)
+
+
+def test_json_is_one_document(kernel, capsys):
+    assert run("run", kernel("out-of-bounds"), "--format", "json") == 1
+    record = json.loads(capsys.readouterr().out)
+    assert record["findings"][0]["name"] == "out-of-bounds" and record["entry"] == "example"
+    assert run("check", kernel("illegal-form"), "--format", "json") == 1
+    assert json.loads(capsys.readouterr().out)["findings"][0]["name"] == "illegal-form"
+
+
+@pytest.mark.parametrize(
+    ("format", "start"), [("github", "::error"), ("sanitizer", "========="), ("sarif", "{"), ("concise", "/")]
+)
+def test_the_other_formats(kernel, capsys, format, start):
+    assert run("run", kernel("out-of-bounds"), "--format", format) == 1
+    assert capsys.readouterr().out.startswith(start)
+
+
+def test_select_and_ignore(kernel):
+    assert run("run", kernel("out-of-bounds"), "--ignore", "PTX201") == 0
+    assert run("run", kernel("out-of-bounds"), "--select", "race-warp") == 0
+
+
+def test_outputs_fail_on_and_against(kernel, tmp_path, capsys):
+    file = kernel("bank-conflict")
+    assert run("banks", file, "--out", f"out={tmp_path / 'out.npy'}") == 0
+    assert (tmp_path / "out.npy").exists()
+    assert run("run", file, "--fail-on", "banks.worst > 1") == 1
+    assert run("run", file, "--fail-on", "banks.worst > 32") == 0
+    capsys.readouterr()
+    assert run("banks", kernel("bank-conflict", good=True), "--format", "json") == 0
+    (tmp_path / "old.json").write_text(capsys.readouterr().out)
+    assert run("banks", file, "--against", tmp_path / "old.json") == 1
+    assert "wavefronts: 1 -> 32" in capsys.readouterr().out
+    assert run("run", file, "--out", "nothing=x.npy") == 2
+
+
+def test_desc_builds_and_decodes(capsys):
+    assert run("desc", "start=0x400", "stride=1024", "swizzle=128B") == 0
+    assert "0x4000004000010040" in capsys.readouterr().out
+    assert run("desc", "0x4000004000010040", "--reads") == 0
+    assert "r0 k0" in capsys.readouterr().out
+    assert run("desc", "start=0x480", "stride=1024", "swizzle=128B") == 1
+
+
+def test_layout_of_a_short_form(capsys):
+    assert run("layout", "mma.m16n8k16.f16", "--operand", "A", "--lane", 5) == 0
+    assert capsys.readouterr().out == (
+        " lane 5:  a0 (1,2)   a1 (1,3)   a2 (9,2)   a3 (9,3)   a4 (1,10)  a5 (1,11)  a6 (9,10)  a7 (9,11)\n"
+    )
+    assert run("layout", "mma.m16n8k16.f16", "--format", "svg") == 0
+    assert capsys.readouterr().out.startswith("<svg")
+    assert run("layout", "mma.m16n8k17.f16") != 0
+    assert run("layout", "swizzle.128B") == 0
+
+
+def test_broken_files_give_findings_not_tracebacks(tmp_path, capsys):
+    whole = page("misaligned-address").instead.encode()
+    broken = [
+        b"",
+        b"\x00\xff\xfe",
+        b"\x7fELF",
+        whole[: len(whole) // 2],
+        whole.replace(b"}", b""),
+        b"// ptxsim: launch block=" + b"9" * 5000,
+        b"{" * 3000,
+        whole * 2,
+    ]
+    for number, text in enumerate(broken):
+        file = tmp_path / f"{number}.ptx"
+        file.write_bytes(text)
+        assert run("run", file) in (1, 2, 3), text[:20]
+        assert run("check", file) in (0, 1, 2, 3), text[:20]
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_an_internal_error_is_one_line(monkeypatch, kernel, capsys):
+    monkeypatch.delenv("PTXSIM_DEBUG", raising=False)
+    monkeypatch.setattr("ptxsim.cli.running.run_file", lambda *_: 1 / 0)
+    assert run("run", kernel("trap")) == 4
+    text = capsys.readouterr().err
+    assert "internal error: ZeroDivisionError" in text and "PTXSIM_DEBUG" in text and "Traceback" not in text
+
+
+def test_ctrl_c_is_quiet(monkeypatch, kernel, capsys):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("ptxsim.cli.running.run_file", interrupt)
+    assert run("run", kernel("trap")) == 130
+    assert capsys.readouterr().err.strip() == "interrupted"
+
+
+def test_colours_only_where_wanted(kernel, capsys):
+    run("run", kernel("out-of-bounds"))
+    assert "\x1b" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["explain", "trap"], ["desc", "0x40"], ["layout", "mma.m16n8k16.f16"]]
+)
+def test_small_commands_load_nothing_slow(arguments):
+    code = f"import sys\nfrom ptxsim.cli import main\nmain({arguments!r})\nslow = {{'numba', 'llvmlite', 'lark', 'rich', 'hypothesis'}} & set(sys.modules)\nassert not slow, slow\n"
+    start = time.monotonic()
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert time.monotonic() - start < 5  # 0.1 to 0.3 s alone; other tests share the machine

@@ -1,0 +1,115 @@
+"""The bank table, the summary, lanes and descriptors."""
+
+import io
+
+import pytest
+
+from ptxsim.diagnostic import Finding
+from ptxsim.layout.descriptor import Descriptor
+from ptxsim.layout.fragments import fragment_layout
+from ptxsim.report import banks, layouts, summary
+from ptxsim.report.progress import Progress
+from ptxsim.session.files import FileRun
+from ptxsim.session.run import BankRow, BankTable, Run
+from ptxsim.source import Source
+
+ROWS = [
+    BankRow(
+        57,
+        "ldmatrix.x4.m8n8.shared.b16",
+        16,
+        512,
+        64,
+        8,
+        "8 rows, 128 B apart: all on the same 4 banks",
+        ["with swizzle 128B -> 64 wavefronts"],
+        "ldmatrix",
+    ),
+    BankRow(63, "ldmatrix.x4.trans.m8n8.shared.b16", 16, 64, 64, 1, "", [], "ldmatrix"),
+]
+
+
+def file_run(rows, findings=(), **facts):
+    run = Run(
+        "k.ptx",
+        "attn",
+        "sm_90a",
+        "interpreter",
+        0,
+        list(findings),
+        BankTable(rows),
+        warp_instructions=12345,
+        block=(128, 1, 1),
+        **facts,
+    )
+    return FileRun(Source("", "k.ptx"), run, list(findings))
+
+
+def test_the_table_has_a_row_per_instruction_a_total_and_advice():
+    assert (
+        banks.table(file_run(ROWS))
+        == """\
+attn: sm_90a, 1 CTA, 4 warps each
+
+  line  instruction                        runs  wavefronts  ideal  worst  why
+    57  ldmatrix.x4.m8n8.shared.b16          16         512     64  8-way  8 rows, 128 B apart: all
+                                                                           on the same 4 banks
+    63  ldmatrix.x4.trans.m8n8.shared.b16    16          64     64  1-way
+ total                                        576    128
+
+ help: line 57 causes 100 % of the 448 wavefronts too many
+       with swizzle 128B -> 64 wavefronts"""
+    )
+
+
+def test_no_conflict_is_said_plainly():
+    text = banks.table(file_run(ROWS[1:]))
+    assert "0 address conflicts here" in text and "not this address pattern" in text.replace("\n", "")
+    assert banks.table(file_run([])) == "no instruction touched shared memory"
+
+
+def test_the_summary_says_what_ran_and_how_far_to_trust_it():
+    text = summary.summary(
+        file_run(ROWS, [Finding("trap", "x")], fidelity={"add": "exact", "ld": "exact", "ex2.approx": "bounded"})
+    )
+    first, second = text.split("\n")
+    assert first == "attn on sm_90a: 1 error; 12 345 warp instructions; 576 shared-memory wavefronts (ideal 128)"
+    assert second == "fidelity: 2 kinds of instruction exact; bounded: ex2.approx"
+
+
+def test_what_one_lane_holds():
+    fragment = fragment_layout("mma", "m16n8k16", "A", "f16")
+    assert (
+        layouts.lane_line(fragment, 5)
+        == " lane 5:  a0 (1,2)   a1 (1,3)   a2 (9,2)   a3 (9,3)   a4 (1,10)  a5 (1,11)  a6 (9,10)  a7 (9,11)"
+    )
+    assert layouts.lane_table(fragment).count("lane") == 32
+
+
+def test_a_descriptor_field_by_field():
+    text = layouts.descriptor_table(Descriptor.decode(0x4000004000010040))
+    assert "0x0400" in text and "16 B    not used: K-major, swizzled" in text
+    assert "1024 B  from one group of 8 rows to the next" in text and "multiple of 1024, right" in text
+    assert layouts.problems(Descriptor.decode(0x4000004000010040)) == ""
+
+
+@pytest.mark.parametrize("major", ["K", "MN"])
+def test_a_misplaced_pattern_is_told(major):
+    descriptor = Descriptor(start=0x480, stride=256, swizzle="32B")
+    assert "wrong" in layouts.descriptor_table(descriptor, major) and "swizzle-start" in layouts.problems(descriptor)
+
+
+def test_progress_is_for_terminals_only(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    with Progress(io.StringIO()) as progress:
+        assert progress is None
+    clock = iter([0.0, 0.5, 2.0, 2.1])
+    monkeypatch.setattr("ptxsim.report.progress.time.monotonic", lambda: next(clock))
+    stream = Terminal()
+    with Progress(stream) as progress:
+        for done in (1, 2, 3):
+            progress(done, 4)
+    assert stream.getvalue().count("of 4 CTAs") == 1 and stream.getvalue().endswith("\r")

@@ -1,0 +1,155 @@
+"""A file with directives is a whole test."""
+
+import numpy as np
+import pytest
+
+from ptxsim.diagnostic import PtxError
+from ptxsim.session.arrays import save
+from ptxsim.session.files import Options, run_file
+from ptxsim.source import Source
+
+KERNEL = """\
+.version 8.0
+.target sm_90a
+.address_size 64
+.visible .entry twice(.param .u64 out, .param .u64 in, .param .u32 n)
+{
+    .reg .b32 %r<6>;
+    .reg .b64 %rd<5>;
+    .reg .pred %p<2>;
+    mov.u32 %r1, %tid.x;
+    ld.param.u32 %r2, [n];
+    setp.ge.u32 %p1, %r1, %r2;
+    @%p1 ret;
+    ld.param.u64 %rd1, [out];
+    ld.param.u64 %rd2, [in];
+    mul.wide.u32 %rd3, %r1, 4;
+    add.s64 %rd1, %rd1, %rd3;
+    add.s64 %rd2, %rd2, %rd3;
+    ld.global.u32 %r3, [%rd2];
+    add.s32 %r4, %r3, %r3;
+    st.global.u32 [%rd1], %r4;
+    ret;
+}
+"""
+LAUNCH = "// ptxsim: launch grid=1 block=32\n"
+ARGUMENTS = "// ptxsim: arg out = zeros(32):s32  in = ints(32):s32  n = 32\n"
+
+
+def run(text, options=None, entry=None):
+    return run_file(Source(text, "k.ptx"), entry, options)
+
+
+def test_a_file_that_keeps_its_word_has_no_findings():
+    result = run(LAUNCH + ARGUMENTS + "// ptxsim: expect out == in * 2\n// ptxsim: expect in == in_in\n" + KERNEL)
+    assert result.passed and result.findings == [] and result.checked == 2
+    assert np.array_equal(result.values["out"], 2 * result.values["in"])
+    assert not result.values["out_in"].any()
+
+
+def test_a_failed_expectation_is_at_its_own_line():
+    result = run(LAUNCH + ARGUMENTS + "// ptxsim: expect out == in * 3\n" + KERNEL)
+    (finding,) = result.findings
+    assert (finding.name, finding.line, finding.column, finding.file) == ("expectation-failed", 3, 19, "k.ptx")
+    assert not result.passed
+
+
+def test_data_differ_between_arguments_and_follow_the_seed():
+    text = LAUNCH + "// ptxsim: arg out = ints(32):s32 in = ints(32):s32 n = 0\n" + KERNEL
+    first, again, other = run(text), run(text), run("// ptxsim: seed 5\n" + text)
+    assert not np.array_equal(first.values["out"], first.values["in"])
+    assert np.array_equal(first.values["in"], again.values["in"])
+    assert not np.array_equal(first.values["in"], other.values["in"])
+
+
+def test_options_win_over_directives():
+    result = run(LAUNCH + ARGUMENTS + KERNEL, Options(arguments={"n": "4"}, block=(8, 1, 1), seed=3))
+    assert np.count_nonzero(result.values["out"]) <= 4 and result.run.seed == 3 and result.run.block == (8, 1, 1)
+
+
+def test_an_option_may_name_the_parameter_instead_of_the_argument():
+    text = LAUNCH + "// ptxsim: arg D = zeros(32):s32  A = ramp(32):s32  count = 32\n" + KERNEL
+    assert not run(text, Options(arguments={"n": "0"})).values["D"].any()
+
+
+def test_a_file_argument_is_found_beside_the_kernel(tmp_path):
+    save(tmp_path / "in.npy", np.arange(32, dtype=np.int32))
+    file = tmp_path / "k.ptx"
+    file.write_text(
+        LAUNCH
+        + "// ptxsim: arg out = zeros(32):s32 in = in.npy:s32 n = 32\n// ptxsim: expect out == arange(32)*2\n"
+        + KERNEL
+    )
+    assert run_file(file).findings == []
+
+
+def test_without_directives_it_says_what_to_add():
+    (finding,) = run(KERNEL).findings
+    assert finding.name == "bad-directive" and finding.line == 4
+    assert "// ptxsim: arg out = zeros(1024):f32" in finding.notes and "// ptxsim: arg n = 1" in finding.notes
+    note, *_ = run(ARGUMENTS + KERNEL).findings
+    assert note.level == "note" and "launch grid=1 block=32" in note.help
+
+
+def test_the_default_block_is_the_kernels_own():
+    text = ARGUMENTS + KERNEL.replace("\n{", "\n.reqntid 16, 2, 1\n{")
+    assert run(text).run.block == (16, 2, 1)
+
+
+@pytest.mark.parametrize(
+    ("directive", "message"),
+    [
+        ("// ptxsim: arg extra = 1", "one too many"),
+        ("// ptxsim: expect out == Q", "no argument is called 'Q'"),
+        ("// ptxsim: expect out == in[9999]", "out of bounds"),
+        ("// ptxsim: expect out == in @ out_in.reshape(3, 3)", "cannot reshape"),
+    ],
+)
+def test_what_is_wrong_with_the_words_of_a_file(directive, message):
+    result = run(LAUNCH + ARGUMENTS + directive + "\n" + KERNEL)
+    assert [finding.line for finding in result.findings] == [3]
+    assert message in result.findings[0].message and result.findings[0].name == "bad-directive"
+
+
+def test_an_unknown_argument_of_an_option():
+    (finding,) = run(LAUNCH + ARGUMENTS + KERNEL, Options(arguments={"outt": "1"})).findings
+    assert finding.help == "did you mean out?"
+
+
+SHORT = LAUNCH + ARGUMENTS.replace("zeros(32)", "zeros(31)") + KERNEL
+
+
+def test_an_expected_finding_is_no_failure():
+    line = SHORT.split("\n").index("    st.global.u32 [%rd1], %r4;") + 2
+    result = run(f"// ptxsim: expect out-of-bounds at {line}\n" + SHORT)
+    assert result.passed and [finding.name for finding in result.expected] == ["out-of-bounds"]
+    assert run("// ptxsim: expect PTX201\n" + SHORT).passed
+
+
+def test_an_expected_finding_that_is_missing_or_elsewhere_is_a_failure():
+    result = run("// ptxsim: expect out-of-bounds at 3\n" + SHORT)
+    assert {finding.name for finding in result.findings} == {"out-of-bounds", "expectation-failed"}
+    missing = next(finding for finding in result.findings if finding.name == "expectation-failed")
+    assert missing.line == 1 and "instead" in missing.notes[0]
+    assert [finding.name for finding in run("// ptxsim: expect trap\n" + LAUNCH + ARGUMENTS + KERNEL).findings] == [
+        "expectation-failed"
+    ]
+
+
+def test_errors_of_the_text_may_be_expected_too():
+    broken = KERNEL.replace("add.s32", "addd.s32")
+    assert [finding.name for finding in run(LAUNCH + ARGUMENTS + broken).findings] == ["unknown-instruction"]
+    result = run("// ptxsim: expect unknown-instruction\n" + LAUNCH + ARGUMENTS + broken)
+    assert result.passed and result.run is None
+
+
+def test_several_schedules_merge_their_findings():
+    result = run(SHORT, Options(schedules=3))
+    assert [finding.name for finding in result.findings] == ["out-of-bounds"]
+
+
+def test_bad_directives_are_raised():
+    with pytest.raises(PtxError):
+        run("// ptxsim: lunch\n" + KERNEL)
+    with pytest.raises(OSError):
+        run_file("/no/such/file.ptx")
