@@ -2,8 +2,8 @@
 
 An output meets its L products in float32 and int32: x*y is exact, scaling it by 2^(F - largest exponent) is exact, and
 the conversion to int32 is the cut toward zero. That holds while the largest exponent is moderate and nothing is
-infinite or NaN; outputs where it does not hold take the float64 path of `careful`. Columns are packed in stripes, so
-that every inner loop runs over one stripe and vectorises.
+infinite or NaN; outputs where it does not hold take the float64 path of `careful`. Columns are packed in stripes, and
+every inner loop runs over one stripe of one row, so that it vectorises.
 """
 
 from __future__ import annotations
@@ -17,15 +17,18 @@ from numba import njit, types
 from numba.extending import intrinsic
 
 from ptxsim.numerics.parameters import Rule
+from ptxsim.types import TYPES
 
 STRIPE = 128
 # Exponents of operands that are zero, and of those that are infinite or NaN: sums of two fit int16 and tell them apart.
 ZERO, SPECIAL = -8000, 16000
 # Largest exponents of an output for which float32 and its exponents suffice.
 LOWEST, HIGHEST = -100, 125
-FRACTION_BITS = {"f32": 23, "e8m13": 13, "f16": 10}
+KEPT_BITS = {"f32": 23, "e8m13": 13, "f16": 10}
+INFINITE, NAN = 0x7F800000, 0x7FFFFFFF
 
-i16, i32, i64, f64 = np.int16, np.int32, np.int64, np.float64
+i16, i32, i64, u16, u32, u64 = np.int16, np.int32, np.int64, np.uint16, np.uint32, np.uint64
+f32, f64 = np.float32, np.float64
 
 
 def _bitcast(source, target, llvm_type):
@@ -72,78 +75,100 @@ def compiled(signature):
     return decorate
 
 
-_matrix, _stripes = types.Array(types.float32, 2, "C"), types.Array(types.float32, 3, "C")
-_matrix_exponents, _stripe_exponents = types.Array(types.int16, 2, "C"), types.Array(types.int16, 3, "C")
+_numbers = types.Array(types.float32, 2, "C")
+_codes = [types.Array(kind, 2, "C") for kind in (types.uint8, types.uint16, types.uint32)]
 
 
-@njit(inline="always")
+# ---- codes to numbers and back --------------------------------------------------------------------------------------
+
+
+@compiled([_numbers(kind, *[types.uint32] * 5, types.float32) for kind in _codes])
+def _widen(codes, magnitude_mask, sign_shift, shift, infinity, nan, scale):
+    """Float codes (M, N) as float32: the magnitude's bits moved to float32's place, times `scale` for the bias.
+
+    Magnitudes from `infinity` on are infinite or NaN, the magnitude `nan` is NaN.
+    """
+    result = np.empty(codes.shape, f32)
+    for m in range(codes.shape[0]):
+        for n in range(codes.shape[1]):
+            code = u32(codes[m, n])
+            magnitude = u32(code & magnitude_mask)
+            moved = u32(magnitude << shift)
+            word = u32(word_of_float(f32(float_of_word(i32(moved)) * scale)))
+            word = u32(moved | u32(INFINITE)) if magnitude >= infinity else word
+            word = u32(NAN) if magnitude == nan else word
+            result[m, n] = float_of_word(i32(u32(word | u32(u32(code >> sign_shift) << u32(31)))))
+    return result
+
+
+def numbers(codes: np.ndarray, name: str) -> np.ndarray:
+    """Codes (M, N) of a float type of at most 32 bits as float32 numbers."""
+    codes = np.ascontiguousarray(codes)
+    return codes.view(f32) if name == "f32" else _widen(codes, *_widening(name))
+
+
+@cache
+def _widening(name: str) -> tuple:
+    """_widen's arguments for a type."""
+    kind = TYPES[name]
+    if name == "tf32":  # an f32 word without its low 13 bits
+        return 0x7FFFE000, 31, 0, INFINITE, 0xFFFFFFFF, f32(1)
+    width = kind.exponent + kind.mantissa
+    infinity = 0xFFFFFFFF if kind.finite else (1 << width) - (1 << kind.mantissa)
+    nan = 0x7F if name == "e4m3" else 0xFFFFFFFF
+    return (1 << width) - 1, width, 23 - kind.mantissa, infinity, nan, f32(2.0 ** (127 - kind.bias))
+
+
+@compiled(types.Array(types.uint16, 2, "C")(_numbers))
+def f16_codes(values):
+    """float32 numbers that f16 represents exactly as f16 codes, NaN canonical."""
+    result = np.empty(values.shape, u16)
+    for m in range(values.shape[0]):
+        for n in range(values.shape[1]):
+            word = u32(word_of_float(values[m, n]))
+            magnitude = u32(word & u32(NAN))
+            normal = u32(u32(magnitude - u32(112 << 23)) >> u32(13))
+            subnormal = u32(truncate(f32(abs(values[m, n]) * f32(2**24))))
+            code = subnormal if magnitude < u32(113 << 23) else normal
+            code = u32(0x7C00) if magnitude == u32(INFINITE) else code
+            code = u32(code | u32(u32(word >> u32(16)) & u32(0x8000)))
+            result[m, n] = u16(u32(0x7FFF) if magnitude > u32(INFINITE) else code)
+    return result
+
+
+# ---- one output at a time, any values -------------------------------------------------------------------------------
+
+
+@njit
 def power(exponent):
     """2^exponent for -1022 to 1023."""
-    return double_of_word(i64(i64(exponent) + i64(1023)) << i64(52))
+    return double_of_word((exponent + 1023) << 52)
 
 
-@compiled([types.void(_matrix, types.int32, _matrix_exponents), types.void(_stripes, types.int32, _stripe_exponents)])
-def exponents(values, smallest, result):
-    """Exponents as decoded, of a contiguous float32 array; `smallest` is the type's smallest normal one."""
-    flat, out = values.reshape(-1), result.reshape(-1)
-    for i in range(flat.size):
-        word = word_of_float(flat[i])
-        field = i32(word >> i32(23)) & i32(255)
-        exponent = i32(field - i32(127))
-        exponent = exponent if exponent > smallest else smallest
-        exponent = i32(ZERO) if word & i32(0x7FFFFFFF) == 0 else exponent
-        out[i] = i16(i32(SPECIAL) if field == 255 else exponent)
-
-
-@compiled(_stripes(_matrix, types.float32))
-def pack(values, fill):
-    """(K, N) as stripes of columns (stripes, K, STRIPE); missing columns get `fill`."""
-    rows, columns = values.shape
-    stripes = (columns + STRIPE - 1) // STRIPE
-    result = np.empty((stripes, rows, STRIPE), np.float32)
-    for s in range(stripes):
-        width = min(STRIPE, columns - s * STRIPE)
-        for k in range(rows):
-            for j in range(width):
-                result[s, k, j] = values[k, s * STRIPE + j]
-            for j in range(width, STRIPE):
-                result[s, k, j] = fill
-    return result
-
-
-@compiled(_matrix(_stripes, types.int64))
-def unpack(stripes, columns):
-    """The inverse of pack."""
-    rows = stripes.shape[1]
-    result = np.empty((rows, columns), np.float32)
-    for s in range(stripes.shape[0]):
-        width = min(STRIPE, columns - s * STRIPE)
-        for k in range(rows):
-            for j in range(width):
-                result[k, s * STRIPE + j] = stripes[s, k, j]
-    return result
+@njit
+def exponent_of(value, smallest):
+    """The exponent of a finite number that is not zero, `smallest` at least."""
+    return max((word_of_double(f64(value)) >> 52 & 2047) - 1023, smallest)
 
 
 @njit
 def rounded(value, kept, narrow):
     """A float64 to the accumulator's number: nearest f16 if narrow, else toward zero with `kept` fraction bits."""
-    if not np.isfinite(value) or value == 0:
-        return np.float32(value)
-    smallest = -14 if narrow else -126
-    exponent = max((word_of_double(value) >> 52 & 2047) - 1023, smallest)
-    scale = power(kept - exponent)
-    steps = value * scale
-    steps = np.rint(steps) if narrow else np.trunc(steps)
+    if np.isnan(value):
+        return float_of_word(i32(NAN))
+    if np.isinf(value) or value == 0:
+        return f32(value)
+    scale = power(kept - exponent_of(value, -14 if narrow else -126))
+    steps = np.rint(value * scale) if narrow else np.trunc(value * scale)
     result = steps / scale
-    if result == 0:
-        return np.float32(0)
-    limit = 65520.0 if narrow else 2.0**128
-    return np.float32(result if abs(result) < limit else np.copysign(np.inf, result))
+    if abs(result) >= (65520.0 if narrow else 2.0**128):
+        return f32(np.copysign(np.inf, result))
+    return f32(result if result != 0 else 0.0)
 
 
 @njit
 def careful(x, y, c, largest, column, fraction, zero_exponent, kept, narrow):
-    """One output in float64, for any values. x: (L,), y: (L, STRIPE); `largest` is the products' largest exponent."""
+    """One block of one output in float64. x: (L,), y: (L, STRIPE); `largest` is the products' largest exponent."""
     if largest <= ZERO // 2 and np.isfinite(c) and (c != 0 or word_of_float(c) == 0):
         return rounded(f64(c), kept, narrow)  # every product is zero
     plain = f64(c)
@@ -153,32 +178,77 @@ def careful(x, y, c, largest, column, fraction, zero_exponent, kept, narrow):
         every_zero &= product == 0
         plain += product
     if every_zero or not np.isfinite(plain):
-        return np.float32(plain)
+        return rounded(plain, kept, narrow)
+    top = max(largest, zero_exponent)
     if c != 0:
-        smallest = -14 if narrow else -126
-        largest = max(largest, max((word_of_double(f64(c)) >> 52 & 2047) - 1023, smallest))
-    largest = max(largest, zero_exponent)
-    scale = power(fraction - largest)
+        top = max(top, exponent_of(c, -14 if narrow else -126))
+    scale = power(fraction - top)
     total = np.trunc(f64(c) * scale)
     for k in range(x.size):
         total += np.trunc(f64(x[k]) * f64(y[k, column]) * scale)
     return rounded(total / scale, kept, narrow)
 
 
+# ---- whole matrices -------------------------------------------------------------------------------------------------
+
+
+@njit
+def exponents(values, smallest):
+    """Exponents as decoded, of float32 numbers; `smallest` is the type's smallest normal one."""
+    result = np.empty(values.shape, i16)
+    flat, out = values.reshape(-1), result.reshape(-1)
+    for i in range(flat.size):
+        word = word_of_float(flat[i])
+        field = i32(i32(word >> i32(23)) & i32(255))
+        exponent = i32(field - i32(127))
+        exponent = exponent if exponent > smallest else smallest
+        exponent = i32(ZERO) if i32(word & i32(NAN)) == 0 else exponent
+        out[i] = i16(i32(SPECIAL) if field == 255 else exponent)
+    return result
+
+
+@njit
+def pack(values):
+    """(K, N) as stripes of columns (stripes, K, STRIPE); missing columns are zeros."""
+    rows, columns = values.shape
+    stripes = (columns + STRIPE - 1) // STRIPE
+    result = np.empty((stripes, rows, STRIPE), f32)
+    for s in range(stripes):
+        width = min(STRIPE, columns - s * STRIPE)
+        for k in range(rows):
+            result[s, k, :width] = values[k, s * STRIPE : s * STRIPE + width]
+            result[s, k, width:] = 0
+    return result
+
+
+@njit
+def unusual(scale_exponent, fraction):
+    """Whether an output with this scale has to be computed carefully."""
+    top = i32(fraction - scale_exponent)
+    return (top < i32(LOWEST)) | (top > i32(HIGHEST))
+
+
 def _kernel(length: int, parts: int, narrow: bool):
-    """The chain of blocks of `length` products over all stripes, in place on the packed accumulators c.
+    """A function for chains of blocks of `length` products.
 
     `parts`: int32 sums a block needs. `narrow`: the accumulator is f16.
     """
     part = length // parts
 
-    def chain(x, x_exponent, y, y_exponent, c, fraction, zero_exponent, kept):
-        largest = np.empty(STRIPE, np.int16)
-        scale_exponent = np.empty(STRIPE, np.int32)
-        sums = np.empty((parts, STRIPE), np.int32)
-        unusual = np.empty(STRIPE, np.float32)
+    def chain(x, columns, c, smallest_x, smallest_y, fraction, zero_exponent, kept):
+        x_exponent, y = exponents(x, smallest_x), pack(columns)
+        y_exponent = exponents(y, smallest_y)
+        result = np.empty((x.shape[0], y.shape[0] * STRIPE), f32)
+        for m in range(c.shape[0]):
+            result[m, : c.shape[1]] = c[m]
+            result[m, c.shape[1] :] = 1
+        largest = np.empty(STRIPE, i16)
+        scale_exponent = np.empty(STRIPE, i32)
+        sums = np.empty((parts, STRIPE), i32)
+        special = np.empty(STRIPE, f32)
         mask = i64(-1) << i64(52 - kept)
         for s in range(y.shape[0]):
+            n = u64(s * STRIPE)  # unsigned: numba would test a signed index for negative values, in every lane
             for k0 in range(0, x.shape[1], length):
                 for m in range(x.shape[0]):
                     for j in range(STRIPE):
@@ -189,15 +259,15 @@ def _kernel(length: int, parts: int, narrow: bool):
                         largest[j] = top
                     outside = i32(0)
                     for j in range(STRIPE):
-                        word = word_of_float(c[s, m, j])
-                        top = i32((word >> i32(23) & i32(255)) - i32(127))
+                        word = word_of_float(result[m, n + u64(j)])
+                        top = i32(i32(i32(word >> i32(23)) & i32(255)) - i32(127))
                         if narrow:
                             top = top if top > i32(-14) else i32(-14)
-                            top = i32(ZERO) if word & i32(0x7FFFFFFF) == 0 else top
+                            top = i32(ZERO) if i32(word & i32(NAN)) == 0 else top
                         product_top = i32(largest[j])
                         top = product_top if product_top > top else top
-                        outside = i32(outside | (i32(top < i32(LOWEST)) | i32(top > i32(HIGHEST))))
                         scale_exponent[j] = i32(fraction - top)
+                        outside = i32(outside | i32(unusual(scale_exponent[j], fraction)))
                     for p in range(parts):
                         for j in range(STRIPE):
                             scale = float_of_word(i32(i32(scale_exponent[j] + i32(127)) << i32(23)))
@@ -207,49 +277,42 @@ def _kernel(length: int, parts: int, narrow: bool):
                             sums[p, j] = total
                     if outside:
                         for j in range(STRIPE):
-                            top = i32(fraction - scale_exponent[j])
-                            if top < LOWEST or top > HIGHEST:
-                                unusual[j] = careful(
-                                    x[m, k0 : k0 + length], y[s, k0 : k0 + length], c[s, m, j], i64(largest[j]), j,
+                            if unusual(scale_exponent[j], fraction):
+                                rows = slice(k0, k0 + length)
+                                special[j] = careful(
+                                    x[m, rows], y[s, rows], result[m, n + u64(j)], i64(largest[j]), j,
                                     i64(fraction), zero_exponent, kept, narrow,
                                 )  # fmt: skip
-                            else:
-                                unusual[j] = c[s, m, j]
                     for j in range(STRIPE):
                         scale = float_of_word(i32(i32(scale_exponent[j] + i32(127)) << i32(23)))
-                        total = f64(truncate(c[s, m, j] * scale))
+                        total = f64(truncate(result[m, n + u64(j)] * scale))
                         for p in range(parts):
                             total += f64(sums[p, j])
-                        unscale = double_of_word(i64(i64(1023) - i64(scale_exponent[j])) << i64(52))
                         if narrow:
-                            value = total * unscale
-                            field = word_of_double(value) & i64(0x7FF0000000000000)
+                            value = total * double_of_word(i64(i64(1023) - i64(scale_exponent[j])) << i64(52))
+                            field = word_of_double(value) & i64(0x7FF << 52)
                             least = i64((1023 - 14) << 52)
                             field = field if field > least else least
                             magic = double_of_word((field + i64(42 << 52)) | i64(1 << 51))
                             value = (value + magic) - magic  # nearest even at 10 fraction bits
-                            value = value if abs(value) < 65520.0 else np.copysign(np.inf, value)
+                            result[m, n + u64(j)] = f32(value if abs(value) < 65520.0 else np.copysign(np.inf, value))
                         else:
-                            value = double_of_word(word_of_double(total) & mask) * unscale
-                        c[s, m, j] = np.float32(value)
+                            unscale = float_of_word(i32(i32(i32(127) - scale_exponent[j]) << i32(23)))
+                            result[m, n + u64(j)] = f32(double_of_word(word_of_double(total) & mask)) * unscale
                     if outside:
                         for j in range(STRIPE):
-                            top = i32(fraction - scale_exponent[j])
-                            if top < LOWEST or top > HIGHEST:
-                                c[s, m, j] = unusual[j]
+                            if unusual(scale_exponent[j], fraction):
+                                result[m, n + u64(j)] = special[j]
+        return result
 
     return chain
-
-
-_SIGNATURE = types.void(
-    _matrix, _matrix_exponents, _stripes, _stripe_exponents, _stripes, types.int32, types.int64, types.int64
-)
 
 
 @cache
 def kernel(length: int, parts: int, narrow: bool):
     """The compiled chain for blocks of `length`."""
-    return compiled(_SIGNATURE)(_kernel(length, parts, narrow))
+    arguments = [_numbers] * 3 + [types.int32] * 3 + [types.int64] * 2
+    return compiled(_numbers(*arguments))(_kernel(length, parts, narrow))
 
 
 def chain(a: np.ndarray, b: np.ndarray, c: np.ndarray, smallest: tuple[int, int], rule: Rule) -> np.ndarray:
@@ -258,14 +321,7 @@ def chain(a: np.ndarray, b: np.ndarray, c: np.ndarray, smallest: tuple[int, int]
     `smallest`: exponents of the smallest normal numbers of A's and B's types. K is a multiple of rule.length.
     """
     parts = max(1, (rule.length << rule.fraction + 2) >> 31)
-    a = np.ascontiguousarray(a, np.float32)
-    a_exponents = np.empty(a.shape, np.int16)
-    exponents(a, smallest[0], a_exponents)
-    stripes = pack(np.ascontiguousarray(b, np.float32), 0.0)
-    b_exponents = np.empty(stripes.shape, np.int16)
-    exponents(stripes, smallest[1], b_exponents)
-    accumulators = pack(np.ascontiguousarray(c, np.float32), 1.0)
     run = kernel(rule.length, parts, rule.accumulator == "f16")
-    kept = FRACTION_BITS[rule.accumulator]
-    run(a, a_exponents, stripes, b_exponents, accumulators, rule.fraction, rule.zero_exponent, kept)
-    return unpack(accumulators, c.shape[1])
+    a, b, c = (np.ascontiguousarray(x) for x in (a, b, c))
+    result = run(a, b, c, *smallest, rule.fraction, rule.zero_exponent, KEPT_BITS[rule.accumulator])
+    return result if result.shape == c.shape else np.ascontiguousarray(result[:, : c.shape[1]])

@@ -31,6 +31,7 @@ class Elements(NamedTuple):
     exponent: np.ndarray
 
 
+@cache
 def code_dtype(name: str) -> np.dtype:
     """The unsigned numpy type that holds a code of the element type: uint8, uint16, uint32 or uint64."""
     bits = TYPES[name].bits

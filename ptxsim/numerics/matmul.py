@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.numerics import fused
-from ptxsim.numerics.formats import code_dtype, decode, encode, floats, number_elements
+from ptxsim.numerics.formats import code_dtype, decode, encode, number_elements
 from ptxsim.numerics.forms import parse_form
 from ptxsim.numerics.matrix import halves, product
 from ptxsim.numerics.parameters import Rule, find
@@ -70,7 +72,8 @@ def matmul(
     a, b = codes(a, parsed.a, "A"), codes(b, parsed.b, "B")
     if a.ndim < 2 or b.ndim < 2 or a.shape[-1] != b.shape[-2]:
         raise _mismatch(f"A {a.shape} and B {b.shape} do not multiply", "A is (..., M, K) and B (..., K, N)")
-    shape = (*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1])
+    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2]) if a.ndim + b.ndim > 4 else ()
+    shape = (*batch, a.shape[-2], b.shape[-1])
     as_codes = c is not None and np.asarray(c).dtype.kind == "u"
     c = np.zeros(shape, code_dtype(parsed.c)) if c is None else codes(c, parsed.c, "C")
     if c.shape != shape:
@@ -96,14 +99,18 @@ def codes(array: np.ndarray, name: str, operand: str = "operand") -> np.ndarray:
     """An array of an element type, or of its codes, as unsigned codes. Raises PtxError (operand-mismatch)."""
     array = np.asarray(array)
     kind = code_dtype(name)
-    if array.dtype.name == _ARRAY_NAMES[name] or array.dtype == kind:
+    if _fits(array.dtype, name):
         return np.ascontiguousarray(array).view(kind)
-    if TYPES[name].bits == 4 and array.dtype == np.int8:
-        return array.view(np.uint8)
     raise _mismatch(
         f"{operand} has elements {array.dtype}, the form takes {name}",
         f"convert it: array.astype({_ARRAY_NAMES[name]!r}), or pass {kind} codes",
     )
+
+
+@cache
+def _fits(dtype: np.dtype, name: str) -> bool:
+    """Whether elements of this numpy type are elements of the PTX type, or its codes."""
+    return dtype.name == _ARRAY_NAMES[name] or dtype == code_dtype(name) or (TYPES[name].bits == 4 and dtype == np.int8)
 
 
 def _mismatch(message: str, help: str) -> PtxError:
@@ -115,7 +122,7 @@ def _bulk(rule: Rule, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray
     from ptxsim.numerics import bulk  # numba takes a while to import
 
     form = rule.form
-    left, right, total = floats(a, form.a), floats(b, form.b), floats(c, form.c)
+    left, right, total = bulk.numbers(a, form.a), bulk.numbers(b, form.b), bulk.numbers(c, form.c)
     if rule.algorithm == "halves":
         total = halves(rule, left, right, total, lambda *x: bulk.chain(*x, _F16_SMALLEST, rule))
     else:
@@ -124,5 +131,9 @@ def _bulk(rule: Rule, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray
         total = bulk.chain(left[:, :whole], right[:whole], total, smallest, rule)
         if whole < left.shape[1]:
             total = fused.chain(decode(a[:, whole:], form.a), decode(b[whole:], form.b), number_elements(total), rule)
+    if form.d == "f32" and total.dtype == np.float32:
+        return total.view(np.uint32)
+    if rule.accumulator == "f16" and total.dtype == np.float32:
+        return bulk.f16_codes(total)
     with np.errstate(all="ignore"):
         return encode(total, form.d)
