@@ -29,6 +29,8 @@ MODULES: tuple[str, ...] = (
     "mbarrier",
     "cp_async",
     "bulk_copy",
+    "bulk_tensor",
+    "tensormap",
     "ldmatrix",
     "stmatrix",
     "movmatrix",

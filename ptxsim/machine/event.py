@@ -86,6 +86,7 @@ FLAG_STRONG = 1  # volatile, relaxed, acquire or release: not a data race
 FLAG_ASYNC_PROXY = 2
 FLAG_WMMA = 4  # one of the accesses a wmma load or store is made of
 FLAG_READ = 8  # of ASYNC_ISSUE and ASYNC_WAIT: the operation reads the memory; without it, it writes
+FLAG_TENSORMAP = 16  # the bytes are a tensor map: a copy reads it, or tensormap.replace edits it
 
 
 class Observer:

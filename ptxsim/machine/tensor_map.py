@@ -55,11 +55,11 @@ FIELDS: dict[str, tuple[int, str, int]] = {
     "global_dim": (16, "I", 5),
     "box_dim": (36, "H", 5),
     "element_stride": (46, "B", 5),
-    "global_stride": (56, "Q", 4),
-    "lower_corner": (88, "h", 3),
-    "upper_corner": (94, "h", 3),
-    "channels": (100, "H", 1),
-    "pixels": (102, "H", 1),
+    "global_stride": (56, "Q", 5),
+    "lower_corner": (96, "h", 3),
+    "upper_corner": (102, "h", 3),
+    "channels": (108, "H", 1),
+    "pixels": (110, "H", 1),
 }
 
 

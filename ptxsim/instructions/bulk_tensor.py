@@ -1,0 +1,199 @@
+"""cp.async.bulk.tensor: one thread moves a box of a tensor between global and shared memory.
+
+PTX ISA, "Data Movement and Conversion Instructions: Tensor copy". Service operations: their effects run in Python on both
+engines (lane values are numpy arrays).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ptxsim.instructions.bulk_copy import load_to_shared, per_lane
+from ptxsim.instructions.mbarrier import each
+from ptxsim.isa.operand import Addr, Value, Vec
+from ptxsim.isa.registry import declare, instruction
+from ptxsim.lanes import LANES
+from ptxsim.machine.async_groups import owner_of, snapshot
+from ptxsim.machine.bulk import BulkCopy, BulkGroups, SharedTile, combine
+from ptxsim.machine.event import FLAG_TENSORMAP, Event, Space
+from ptxsim.machine.fault import Fault
+from ptxsim.machine.memory import check_alignment, gather
+from ptxsim.machine.tensor_map import SIZE, TensorDescription, decode
+from ptxsim.machine.tensor_tile import GlobalTile, box_tile, gathered_tile, im2col_tile
+
+DIMENSIONS = "1d 2d 3d 4d 5d"
+IM2COL = "3d 4d 5d"
+BLACKWELL = "8.6 sm_100a | 8.8 sm_100f | 9.0 sm_110f"
+
+
+def _coordinates(count="dim") -> Addr:
+    return Addr(extra=(Vec(count, Value("s32")),))
+
+
+def _offsets(modifiers) -> int:
+    return int(str(modifiers["dim"])[0]) - 2
+
+
+KINDS = {
+    "a": Addr(), "policy": Value("b64"), "ctas": Value("b16"), "offsets": Vec(_offsets, Value("b16")), "t": _coordinates(),
+}  # fmt: skip
+
+
+# ---- what a lane names -----------------------------------------------------------------------------------------------
+
+
+def description(m, lane: int, address: np.ndarray) -> TensorDescription:
+    """The tensor map at a lane's address. Raises Fault `illegal-instruction` for bytes that are none."""
+    one = snapshot(m, np.arange(LANES) == lane)
+    check_alignment(address, one.mask, 64, "tensor map")
+    for kind, memory, offsets, mask in one.resolve(None, address, SIZE):
+        one.emit(Event.ASYNC_READ, kind, SIZE, FLAG_TENSORMAP, mask, address)
+        data = gather(memory, offsets, mask, SIZE)[lane].tobytes()
+    maps = m.machine.extra.setdefault("tensor maps", {})
+    found = maps.get(data)
+    if found is None:
+        try:
+            found = maps[data] = decode(data)
+        except ValueError as error:
+            raise Fault(
+                "illegal-instruction", f"the 128 bytes at {int(address[lane]):#x} are no tensor map: {error}", lane,
+                "pass a ptxsim.TensorMap, or set every field with tensormap.replace",
+            ) from None  # fmt: skip
+    return found
+
+
+def global_tile(m, lane: int, tensor: list, dim: str, mode: str | None, offsets=None) -> tuple[TensorDescription, GlobalTile]:
+    """The box that a lane's tensor operand `[map, {coordinates}]` names."""
+    address, coordinates = tensor
+    t = description(m, lane, address)
+    at = tuple(int(per_lane(c)[lane]) for c in coordinates)
+    if t.rank != int(dim[0]):
+        raise Fault("illegal-instruction", f".{dim} copy with a tensor map of {t.rank} dimensions", lane)
+    im2col = mode is not None and mode.startswith("im2col")
+    if im2col != (t.lower_corner is not None):
+        raise Fault(
+            "illegal-instruction", f"an {'im2col' if im2col else 'tiled'} copy with the other kind of tensor map", lane,
+            "encode the map for the mode of the instruction",
+        )  # fmt: skip
+    memory = m.machine.memory
+    if mode in ("tile::gather4", "tile::scatter4"):
+        return t, gathered_tile(memory, t, at[0], at[1:], lane)
+    if im2col:
+        taps = tuple(int(per_lane(o)[lane]) & 0xFFFF for o in offsets) if offsets else (0,) * (t.rank - 2)
+        return t, im2col_tile(memory, t, at, taps, lane)
+    return t, box_tile(memory, t, at, lane)
+
+
+def shared_tile(m, lane: int, space: str, address: np.ndarray, size: int, t: TensorDescription, write: bool) -> SharedTile:
+    """The place of a tile in shared memory; its bytes are permuted as the map says."""
+    one = snapshot(m, np.arange(LANES) == lane)
+    check_alignment(address, one.mask, 128, "tile in shared memory")
+    for _, memory, offsets, _ in one.resolve(space, address, size, write=write):
+        return SharedTile(owner_of(m, memory), int(offsets[lane]), size, t.swizzle)
+    raise AssertionError("a lane names one memory")
+
+
+# ---- loads -----------------------------------------------------------------------------------------------------------
+
+
+def load(m, a, t, c, offsets, ctas, *, dim, dst, mode):
+    for lane, barrier in each(m, dst, c):
+        tensor, source = global_tile(m, lane, t, dim, mode, offsets)
+        target = shared_tile(m, lane, dst, a, source.size, tensor, write=True)
+        load_to_shared(m, lane, source, target, barrier, ctas)
+
+
+def _load_forms() -> None:
+    name = "cp.async.bulk.tensor"
+    hints = (("", ""), (".L2::cache_hint", ", policy"))
+    words = dict(name=name, unit="tensor", writes="", ordered=(("dst", "global"),))
+    for group in ("", ".cta_group"):
+        since = BLACKWELL if group else "8.0 sm_90"
+        for casts in ("", ".multicast::cluster"):
+            dst = "shared::cluster" if casts else "shared::cluster shared::cta@8.6"
+            for hint, policy in hints:
+                end = f".mbarrier::complete_tx::bytes{casts}{group}{hint}"
+                tail = (", ctas" if casts else "") + policy
+                common = dict(words, dst=dst, cta_group="cta_group::1 cta_group::2")
+                _add(load, f"{name}.dim.dst.global{{.mode}}{end} [a], [t], [c]{tail}", since, dim=DIMENSIONS, mode="tile", **common)
+                _add(load, f"{name}.dim.dst.global.mode{end} [a], [t], [c], offsets{tail}", since, dim=IM2COL, mode="im2col", **common)
+                _add(
+                    load, f"{name}.dim.dst.global.mode{end} [a], [t], [c]{tail}", BLACKWELL, dim="2d", mode="tile::gather4",
+                    kinds={"t": _coordinates(5)}, **dict(common, dst="shared::cluster"),
+                )  # fmt: skip
+                if not casts:
+                    _add(
+                        load, f"{name}.dim.dst.global.mode{end} [a], [t], [c]{tail}", BLACKWELL if group else "8.6 sm_100",
+                        dim="2d", mode="tile::gather4", kinds={"t": _coordinates(5)}, **dict(common, dst="shared::cta"),
+                    )  # fmt: skip
+                _add(
+                    None, f"{name}.dim.dst.global.mode{end} [a], [t], [c], offsets{tail}", BLACKWELL, dim=IM2COL,
+                    mode="im2col::w im2col::w::128", kinds={"offsets": Vec(2, Value("b16"))}, **common,
+                )  # fmt: skip
+
+
+def _add(effect, notation: str, since: str, kinds=None, **words) -> None:
+    instruction(notation, requires=since, operands={**KINDS, **(kinds or {})}, **words)(effect)
+
+
+# ---- stores and reductions -------------------------------------------------------------------------------------------
+
+
+def _to_global(m, t, b, dim, mode, reduce=None) -> None:
+    groups = BulkGroups.of(m.warp)
+    for lane in map(int, np.flatnonzero(m.mask)):
+        tensor, target = global_tile(m, lane, t, dim, "im2col" if mode == "im2col_no_offs" else mode)
+        source = shared_tile(m, lane, "shared::cta", b, target.size, tensor, write=False)
+        combined = combine(reduce, tensor.type.numpy) if reduce else None
+        groups.issue(BulkCopy(snapshot(m), lane, source, target, combined))
+
+
+def store(m, t, b, *, dim, mode):
+    _to_global(m, t, b, dim, mode)
+
+
+def reduce_tensor(m, t, b, *, dim, mode, op):
+    _to_global(m, t, b, dim, mode, op)
+
+
+def _store_forms() -> None:
+    for name, effect, op in (
+        ("cp.async.bulk.tensor", store, ""),
+        ("cp.reduce.async.bulk.tensor", reduce_tensor, ".op"),
+    ):
+        words = dict(name=name, unit="tensor", writes="", ordered=(("global", "shared::cta"),), op="add min max inc dec and or xor")
+        for hint, policy in (("", ""), (".L2::cache_hint", ", policy")):
+            end = f".bulk_group{hint} [t], [b]{policy}"
+            opcode = f"{name}.dim.global.shared::cta{op}"
+            _add(effect, f"{opcode}{{.mode}}{end}", "8.0 sm_90", dim=DIMENSIONS, mode="tile", **words)
+            _add(effect, f"{opcode}.mode{end}", "8.0 sm_90", dim=IM2COL, mode="im2col_no_offs", **words)
+            if not op:
+                _add(effect, f"{opcode}.mode{end}", BLACKWELL, dim="2d", mode="tile::scatter4", kinds={"t": _coordinates(5)}, **words)
+
+
+# ---- prefetch --------------------------------------------------------------------------------------------------------
+
+
+def prefetch(m, t, offsets, *, dim, mode):
+    """Caches are not modeled; the tensor map is checked."""
+    for lane in map(int, np.flatnonzero(m.mask)):
+        global_tile(m, lane, t, dim, mode, offsets)
+
+
+def _prefetch_forms() -> None:
+    name = "cp.async.bulk.prefetch.tensor"
+    words = dict(name=name, unit="tensor", writes="")
+    for hint, policy in (("", ""), (".L2::cache_hint", ", policy")):
+        opcode = f"{name}.dim.L2.global"
+        _add(prefetch, f"{opcode}{{.mode}}{hint} [t]{policy}", "8.0 sm_90", dim=DIMENSIONS, mode="tile", **words)
+        _add(prefetch, f"{opcode}.mode{hint} [t], offsets{policy}", "8.0 sm_90", dim=IM2COL, mode="im2col", **words)
+        _add(prefetch, f"{opcode}.mode{hint} [t]{policy}", BLACKWELL, dim="2d", mode="tile::gather4", kinds={"t": _coordinates(5)}, **words)
+        declare(
+            f"{opcode}.mode{hint} [t], offsets{policy}", requires=BLACKWELL, dim=IM2COL, mode="im2col::w im2col::w::128",
+            operands={**KINDS, "offsets": Vec(2, Value("b16"))}, **words,
+        )  # fmt: skip
+
+
+_load_forms()
+_store_forms()
+_prefetch_forms()

@@ -1,0 +1,81 @@
+"""tensormap.replace and tensormap.cp_fenceproxy: tensor maps edited by the kernel itself.
+
+PTX ISA, "tensormap.replace", "tensormap.cp_fenceproxy". Service operations: their effects run in Python on both engines
+(lane values are numpy arrays).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ptxsim.instructions.mbarrier import per_lane
+from ptxsim.isa.operand import Imm, Value
+from ptxsim.isa.registry import instruction
+from ptxsim.lanes import LANES
+from ptxsim.machine.async_groups import cluster_addresses
+from ptxsim.machine.event import FLAG_TENSORMAP, Event, Proxy, Scope, Space
+from ptxsim.machine.fault import Fault
+from ptxsim.machine.memory import check_alignment, gather, scatter
+from ptxsim.machine.tensor_map import SIZE, field_place
+
+SINCE = "8.3 sm_90a sm_100f sm_110f sm_120f"
+BLACKWELL = "sm_100f sm_110f sm_120f"
+
+
+def replace(m, a, ordinal, value, *, space, field):
+    offset, size = field_place(field, ordinal or 0)
+    numbers = per_lane(value).astype(np.uint64)
+    too_wide = m.mask & (numbers >> np.uint64(8 * size - 1) > 1)
+    if too_wide.any():
+        lane = int(np.argmax(too_wide))
+        raise Fault("illegal-instruction", f"tensormap.replace.{field} with {int(numbers[lane])}, which no map can hold", lane)
+    check_alignment(a, m.mask, 64, "tensor map")
+    data = np.ascontiguousarray(numbers).view(np.uint8).reshape(LANES, 8)[:, :size]
+    for kind, memory, offsets, mask in m.resolve(space, a, SIZE, write=True):
+        addresses = a if kind == Space.GLOBAL else cluster_addresses(m, memory, offsets) + np.uint64(offset)
+        width, flags = (SIZE, FLAG_TENSORMAP) if kind == Space.GLOBAL else (size, 0)
+        m.emit(Event.STORE, kind, width, flags, mask, addresses)
+        scatter(memory, offsets + np.uint64(offset), mask, data)
+
+
+def _forms() -> None:
+    words = dict(name="tensormap.replace", unit="tensormap", writes="", space="global shared::cta", mode="tile")
+    opcode = "tensormap.replace.mode.field{.space}.b1024"
+
+    def add(field: str, operands: str, type: str, since: str = SINCE, **kinds) -> None:
+        instruction(f"{opcode}.{type} [a]{operands}", requires=since, field=field, operands=kinds, **words)(replace)
+
+    add("global_address", ", value", "b64", value=Value("b64"))
+    add("rank", ", value", "b32", value=Value("b32"))
+    for field, type in (("box_dim", "b32"), ("global_dim", "b32"), ("element_stride", "b32"), ("global_stride", "b64")):
+        add(field, ", ordinal, value", type, ordinal=Imm(0, 4), value=Value(type))
+    add("elemtype", ", value", "b32", value=Imm(0, 12))
+    add("elemtype", ", value", "b32", f"8.7 {BLACKWELL}", value=Imm(13, 15))
+    add("interleave_layout", ", value", "b32", value=Imm(0, 2))
+    add("swizzle_mode", ", value", "b32", value=Imm(0, 3))
+    add("swizzle_mode", ", value", "b32", "8.8 sm_103a", value=Imm(4, 4))
+    add("swizzle_atomicity", ", value", "b32", f"8.6 {BLACKWELL}", value=Imm(0, 3))
+    add("fill_mode", ", value", "b32", value=Imm(0, 1))
+
+
+_forms()
+
+
+@instruction(
+    "tensormap.cp_fenceproxy.dst.src.tensormap::generic.release.scope.sync.aligned [a], [b], size",
+    name="tensormap.cp_fenceproxy", requires="8.3 sm_90", unit="tensormap", writes="", dst="global", src="shared::cta",
+    scope="cta cluster gpu sys", operands={"size": Imm(choices=(SIZE,))}, ordered=(("dst", "src"),),
+)  # fmt: skip
+def cp_fenceproxy(m, a, b, size, *, scope):
+    """The warp as one copies the map to global memory and publishes it to the tensormap proxy."""
+    check_alignment(a, m.mask, SIZE, "tensormap.cp_fenceproxy write")
+    check_alignment(b, m.mask, SIZE, "tensormap.cp_fenceproxy read")
+    data = np.zeros((LANES, SIZE), np.uint8)
+    for kind, memory, offsets, mask in m.resolve("shared::cta", b, SIZE):
+        m.emit(Event.LOAD, kind, SIZE, 0, mask, cluster_addresses(m, memory, offsets))
+        data[mask] = gather(memory, offsets, mask, SIZE)[mask]
+    for kind, memory, offsets, mask in m.resolve("global", a, SIZE, write=True):
+        m.emit(Event.STORE, kind, SIZE, FLAG_TENSORMAP, mask, a)
+        scatter(memory, offsets, mask, data)
+    lane = int(np.argmax(m.mask))
+    m.emit(Event.FENCE, addresses=[Scope[scope.upper()], Proxy.TENSORMAP_RELEASE, a[lane]])
