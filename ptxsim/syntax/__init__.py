@@ -2,7 +2,8 @@
 
 from ptxsim.syntax.parser import parse, parse_body
 from ptxsim.syntax.printer import print_module, print_operand, print_statement
-from ptxsim.syntax.scope import FlatBody, Registers, flatten
+from ptxsim.syntax.registers import Registers
+from ptxsim.syntax.scope import FlatBody, flatten
 
 __all__ = [
     "FlatBody",

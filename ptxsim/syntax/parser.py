@@ -12,6 +12,7 @@ from ptxsim.source import Source
 from ptxsim.syntax import ast, quoted
 from ptxsim.syntax.build import InstructionBuilder, Mistake, ModuleBuilder
 from ptxsim.syntax.machine import Machine, Unexpected
+from ptxsim.syntax.scope import find_redefinitions
 from ptxsim.syntax.shape import ShapeReader
 from ptxsim.syntax.tables import load_tables
 
@@ -107,7 +108,11 @@ def parse(source: Source | str) -> ast.Module:
         else:
             rest.append(item)
     size = header.get("address_size", 64)
-    return ast.Module(header["version"], header["target"], size, tuple(rest), line=1, column=1)
+    module = ast.Module(header["version"], header["target"], size, tuple(rest), line=1, column=1)
+    findings = find_redefinitions(module)
+    if findings:
+        raise PtxError([finding.of(source) for finding in findings])
+    return module
 
 
 def parse_body(text: str, source: Source | None = None) -> tuple[ast.Statement, ...]:

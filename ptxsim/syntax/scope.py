@@ -6,70 +6,16 @@ PTX ISA, "Identifiers", "Instruction Statements", "Scoping" under "Variable Decl
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 
 from ptxsim.diagnostic import Finding, Label, PtxError
 from ptxsim.syntax import ast
 from ptxsim.syntax.ast import Name, Node, Operand, Variable
+from ptxsim.syntax.registers import Registers, family_of
 from ptxsim.syntax.special import is_special_register
 
 _FAMILY_MEMBER = re.compile(r"(.*?)(0|[1-9][0-9]*)\Z", re.DOTALL)
-
-
-class Registers(Mapping[str, Variable]):
-    """Register name to its declaration. A family `%r<100000>` stays one Variable; any member finds it at once.
-
-    What comes back for a member of a family is the family's declaration: its `type` and `vector` are the register's.
-    """
-
-    def __init__(self, declarations: tuple[Variable, ...] = ()):
-        self.declarations: list[Variable] = []
-        self._single: dict[str, Variable] = {}
-        self._families: dict[str, Variable] = {}
-        for declaration in declarations:
-            self.add(declaration)
-
-    def add(self, declaration: Variable) -> None:
-        self.declarations.append(declaration)
-        (self._single if declaration.count is None else self._families)[declaration.name] = declaration
-
-    def get(self, name: str, default=None):
-        found = self._single.get(name)
-        if found is None and self._families:
-            found = _family_of(name, self._families)
-        return default if found is None else found
-
-    def __getitem__(self, name: str) -> Variable:
-        found = self.get(name)
-        if found is None:
-            raise KeyError(name)
-        return found
-
-    def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and self.get(name) is not None
-
-    def __iter__(self) -> Iterator[str]:
-        for declaration in self.declarations:
-            if declaration.count is None:
-                yield declaration.name
-            else:
-                yield from (f"{declaration.name}{index}" for index in range(declaration.count))
-
-    def __len__(self) -> int:
-        return sum(1 if d.count is None else d.count for d in self.declarations)
-
-
-def _family_of(name: str, families: Mapping[str, Variable]) -> Variable | None:
-    """The family that has a member `name`. `%r12` may belong to `%r<20>` and to `%r1<5>`."""
-    for split in range(len(name) - 1, 0, -1):
-        if not "0" <= name[split] <= "9":
-            return None
-        family = families.get(name[:split])
-        if family is not None and int(name[split:]) < family.count:
-            return family
-    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +43,7 @@ class _Scope:
         self.families: dict[str, Variable] = {}
         self.renamed_families: dict[str, str] = {}
         self.labels: dict[str, str] = {}
+        self.label_places: dict[str, Node] = {}
         self.places: dict[str, Node] = {}
         self.known: dict[str, str | None] = {}
 
@@ -111,7 +58,7 @@ class _Scope:
     def _resolve(self, name: str) -> str | None:
         flat = self.names.get(name)
         if flat is None and self.families:
-            family = _family_of(name, self.families)
+            family = family_of(name, self.families)
             if family is not None:
                 # %r04 is %r4.
                 flat = f"{self.renamed_families.get(family.name, family.name)}{int(name[len(family.name) :])}"
@@ -175,17 +122,7 @@ class _Flattener:
             return
         first = self._declared_here(scope, variable)
         if first is not None:
-            self.findings.append(
-                Finding(
-                    "syntax-error",
-                    f"`{name}` is declared twice in one scope",
-                    variable.line,
-                    variable.column,
-                    len(name),
-                    help="leave one of the declarations out, or rename one",
-                    labels=(Label(first.line, "first declared here", first.column, len(name)),),
-                )
-            )
+            self.findings.append(_declared_twice(name, variable, first, "in one scope"))
             return
         scope.known.clear()
         if variable.count is None:
@@ -206,7 +143,7 @@ class _Flattener:
         """An earlier declaration of the same name, or of a member of the same family, in the same scope."""
         name = variable.name
         if variable.count is None:
-            return scope.places.get(name) or _family_of(name, scope.families)
+            return scope.places.get(name) or scope.label_places.get(name) or family_of(name, scope.families)
         if name in scope.families:
             return scope.families[name]
         member = re.compile(re.escape(name) + r"(0|[1-9][0-9]*)\Z")
@@ -236,17 +173,10 @@ class _Flattener:
                 continue
             name = statement.name
             if name in scope.labels:
-                self.findings.append(
-                    Finding(
-                        "syntax-error",
-                        f"the label `{name}` stands twice in one scope",
-                        statement.line,
-                        statement.column,
-                        len(name),
-                        help="rename one of them, or put it into its own `{ }`",
-                    )
-                )
+                first = scope.label_places[name]
+                self.findings.append(_declared_twice(name, statement, first, "in one scope"))
                 continue
+            scope.label_places[name] = statement
             flat, number = name, 2
             while flat in self.taken_labels:
                 flat, number = f"{name}${number}", number + 1
@@ -369,6 +299,34 @@ class _Flattener:
         ]
 
 
+def _declared_twice(name: str, second: Node, first: Node, where: str) -> Finding:
+    return Finding(
+        "syntax-error",
+        f"`{name}` is declared twice {where}",
+        second.line,
+        second.column,
+        len(name),
+        help="leave one of the two out, or rename one",
+        labels=(Label(first.line, "first declared here", first.column, len(name)),),
+    )
+
+
+def find_redefinitions(module: ast.Module) -> list[Finding]:
+    """Names that a module defines twice. Declarations without a body and .extern ones may be repeated."""
+    findings = []
+    defined: dict[str, Node] = {}
+    for item in module.items:
+        is_definition = (isinstance(item, ast.Function) and item.body is not None) or (
+            isinstance(item, Variable) and "extern" not in item.linkage
+        )
+        if not is_definition:
+            continue
+        if item.name in defined:
+            findings.append(_declared_twice(item.name, item, defined[item.name], "in the module"))
+        defined.setdefault(item.name, item)
+    return findings
+
+
 def _suggest(name: str, declared: list[str], registers: Registers) -> str:
     member = _FAMILY_MEMBER.match(name)
     for declaration in registers.declarations:
@@ -378,6 +336,8 @@ def _suggest(name: str, declared: list[str], registers: Registers) -> str:
                 f"`{member[1]}<{count}>` declares {member[1]}0 to {member[1]}{count - 1}; "
                 f"`{member[1]}<{int(member[2]) + 1}>` would declare it too"
             )
+    from difflib import get_close_matches
+
     close = get_close_matches(name, declared, n=1)
     if close:
         return f"did you mean `{close[0]}`?"
