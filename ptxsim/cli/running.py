@@ -122,7 +122,7 @@ def _write_outputs(result: FileRun, outputs: Sequence[tuple[str, str]]) -> None:
 def _write_report(result: FileRun, file: str) -> None:
     from ptxsim.report.html import write_page
 
-    write_page(Path(file), result)
+    write_page(Path(file), result, version())
     click.echo(f"wrote {file}", err=True)
 
 

@@ -63,12 +63,14 @@ def _line(cells: tuple[str, ...], widths: list[int], width: int) -> str:
 
 
 def _advice(banks: Any, width: int) -> list[str]:
-    """One sentence: the instruction that costs most beyond its ideal, and what was tried on it."""
+    """The instruction that costs most beyond its ideal, those like it, and what was tried on them."""
     if banks.wavefronts <= banks.ideal:
         return wrap(CLEAN, width, " ")
-    worst = max(banks.rows, key=lambda row: row.wavefronts - row.ideal)
-    share = 100 * (worst.wavefronts - worst.ideal) / (banks.wavefronts - banks.ideal)
+    worst = max(banks.rows, key=lambda row: row.conflicts)
+    alike = [row for row in banks.rows if (row.why, row.fixes) == (worst.why, worst.fixes)]
     excess = banks.wavefronts - banks.ideal
-    lines = [f" help: line {worst.line} causes {share:.0f} % of the {plural(excess, 'wavefront')} too many"]
-    lines += [f"       {fix}" for fix in worst.fixes]
-    return lines
+    share = 100 * sum(row.conflicts for row in alike) / excess
+    lines = ", ".join(map(str, dict.fromkeys(row.line for row in alike)))
+    who = f"line {lines} causes" if "," not in lines else f"lines {lines} cause"
+    text = wrap(f"help: {who} {share:.0f} % of the {plural(excess, 'wavefront')} too many", width, " ")
+    return text + [f"       {fix}" for fix in worst.fixes]

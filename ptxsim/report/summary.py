@@ -29,7 +29,8 @@ def summary(result: FileRun, paint: Paint = plain, width: int = WIDTH) -> str:
         failed = sum(finding.name == "expectation-failed" and finding.level == "error" for finding in result.findings)
         facts.append(f"{result.checked - failed} of {result.checked} expectations met")
     head = paint("pass" if result.passed else "error", verdict)
-    lines = [f"{run.entry} on {run.target}: {head}; {'; '.join(facts)}"]
+    first, *more = wrap(f"{run.entry} on {run.target}: {verdict}; {'; '.join(facts)}", width, "")
+    lines = [first.replace(verdict, head, 1), *("    " + line for line in more)]
     if run.fidelity:
         lines.append(fidelity(run.fidelity, width))
     return "\n".join(lines)

@@ -46,20 +46,17 @@ def file_run(rows, findings=(), **facts):
 
 
 def test_the_table_has_a_row_per_instruction_a_total_and_advice():
-    assert (
-        banks.table(file_run(ROWS))
-        == """\
-attn: sm_90a, 1 CTA, 4 warps each
-
-  line  instruction                        runs  wavefronts  ideal  worst  why
-    57  ldmatrix.x4.m8n8.shared.b16          16         512     64  8-way  8 rows, 128 B apart: all
-                                                                           on the same 4 banks
-    63  ldmatrix.x4.trans.m8n8.shared.b16    16          64     64  1-way
- total                                        576    128
-
- help: line 57 causes 100 % of the 448 wavefronts too many
-       with swizzle 128B -> 64 wavefronts"""
+    title, _, heads, first, more, second, total, _, help, fix = banks.table(file_run(ROWS)).split("\n")
+    assert title == "attn: sm_90a, 1 CTA, 4 warps each"
+    assert heads.split() == ["line", "instruction", "runs", "wavefronts", "ideal", "worst", "why"]
+    assert first.startswith(
+        "    57  ldmatrix.x4.m8n8.shared.b16          16         512     64  8-way  8 rows, 128 B apart"
     )
+    assert more.index("on the same") == first.index("8 rows") and len(first) <= 100
+    assert second.split() == ["63", "ldmatrix.x4.trans.m8n8.shared.b16", "16", "64", "64", "1-way"]
+    assert total.split() == ["total", "576", "128"] and total.index("128") + 3 == first.index(" 64 ") + 3
+    assert help == " help: line 57 causes 100 % of the 448 wavefronts too many"
+    assert fix.strip() == "with swizzle 128B -> 64 wavefronts"
 
 
 def test_no_conflict_is_said_plainly():

@@ -1,0 +1,163 @@
+"""One offline page about a run: findings, the source with a number per line, shared memory, fragment maps."""
+
+from __future__ import annotations
+
+import re
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+
+from ptxsim.diagnostic import Finding, PtxError
+from ptxsim.report.records import run_record, to_json
+from ptxsim.report.summary import fidelity, plural, tally
+from ptxsim.report.text import render
+from ptxsim.session.files import FileRun
+
+# Opcodes whose operands are fragments; their maps are drawn at the end of the page.
+_MATRIX = re.compile(r"\b(?:mma|wmma\.mma|wgmma\.mma_async|ldmatrix|stmatrix)\.[\w.:]+")
+_STYLE = re.compile("\ue000(\\w+)\ue001(.*?)\ue002", re.S)
+
+
+def write_page(path: Path, result: FileRun, version: str) -> None:
+    """Write the page. Raises OSError."""
+    path.write_text(page(result, version), encoding="utf-8")
+
+
+def page(result: FileRun, version: str) -> str:
+    """The whole page as HTML; nothing in it is loaded from elsewhere."""
+    style = files("ptxsim.report").joinpath("page.css").read_text(encoding="utf-8")
+    name = escape(result.source.name)
+    parts = [
+        f"<h1>{name}</h1>",
+        _facts(result),
+        _section("Findings", _findings(result.findings)),
+        _section("Findings that were expected", _findings(result.expected)) if result.expected else "",
+        _section("Shared memory", _banks(result)),
+        _section("Source", _source(result)),
+        _section("Results", _results(result)),
+        _section("Fragments", _fragments(result)),
+        # `</` would end the script element early; JSON may write the slash with a backslash.
+        f'<script type="application/json" id="run">{to_json(run_record(result, version)).replace("</", "<" + chr(92) + "/")}</script>',
+    ]
+    body = "\n".join(part for part in parts if part)
+    return (
+        f'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>{name}</title>\n'
+        f'<meta name="viewport" content="width=device-width">\n<style>\n{style}</style>\n{body}\n</html>\n'
+    )
+
+
+def _section(title: str, body: str) -> str:
+    return f"<h2>{title}</h2>\n{body}" if body else ""
+
+
+def _facts(result: FileRun) -> str:
+    run = result.run
+    if run is None:
+        return f'<p class="error">{escape(tally(result.findings))}; nothing ran</p>'
+    shapes = " ".join(
+        f"{name} {'x'.join(map(str, shape))}" for name, shape in (("grid", run.grid), ("block", run.block))
+    )
+    lines = [
+        f"{run.entry} on {run.target}, {shapes}, {run.engine} engine, seed {run.seed}",
+        f"{tally(result.findings)}; {plural(run.warp_instructions, 'warp instruction')}"
+        + (f"; {plural(run.cycles, 'cycle')}" if run.cycles is not None else ""),
+        fidelity(run.fidelity) if run.fidelity else "",
+    ]
+    return "\n".join(f"<p>{escape(line)}</p>" for line in lines if line)
+
+
+def _findings(findings: list[Finding]) -> str:
+    if not findings:
+        return '<p class="pass">none</p>'
+    return "\n".join(
+        f'<div class="finding {finding.level}" id="finding-{number}"><pre>{_coloured(render(finding, _mark))}</pre></div>'
+        for number, finding in enumerate(findings)
+    )
+
+
+def _mark(style: str, text: str) -> str:
+    """A style as private characters, which pass through escaping."""
+    return f"\ue000{style}\ue001{text}\ue002"
+
+
+def _coloured(text: str) -> str:
+    return _STYLE.sub(r'<span class="\1">\2</span>', escape(text))
+
+
+def _banks(result: FileRun) -> str:
+    if result.run is None or not result.run.banks.rows:
+        return ""
+    banks = result.run.banks
+    heads = ["line", "instruction", "runs", "wavefronts", "ideal", "worst", "why and what would help"]
+    rows = []
+    for row in banks.rows:
+        why = "<br>".join(escape(text) for text in [row.why, *row.fixes] if text)
+        numbers = [row.runs, row.wavefronts, row.ideal, f"{row.worst}-way"]
+        rows.append(
+            f'<tr><td class="number"><a href="#line-{row.line}">{row.line}</a></td><td>{escape(row.instruction)}</td>'
+            + "".join(f'<td class="number">{number}</td>' for number in numbers)
+            + f"<td>{why}</td></tr>"
+        )
+    rows.append(
+        f'<tr><td></td><td>total</td><td></td><td class="number">{banks.wavefronts}</td>'
+        f'<td class="number">{banks.ideal}</td><td></td><td></td></tr>'
+    )
+    head = "".join(
+        f'<th class="{"" if name[0] in "iw" and name != "wavefronts" else "number"}">{name}</th>' for name in heads
+    )
+    return f"<table><tr>{head}</tr>\n" + "\n".join(rows) + "\n</table>"
+
+
+def _source(result: FileRun) -> str:
+    """The text with, per line, what was found there and its shared-memory wavefronts beyond the ideal."""
+    wavefronts: dict[int, tuple[int, int]] = {}
+    for row in result.run.banks.rows if result.run is not None else []:
+        total, ideal = wavefronts.get(row.line, (0, 0))
+        wavefronts[row.line] = (total + row.wavefronts, ideal + row.ideal)
+    most = max((total for total, _ in wavefronts.values()), default=1)
+    found = {finding.line: number for number, finding in reversed(list(enumerate(result.findings)))}
+    rows = []
+    for number, line in enumerate(result.source.lines, 1):
+        total, ideal = wavefronts.get(number, (0, 0))
+        cost = f'{total} <span class="faint">of {ideal}</span>' if total else ""
+        bar = f'<span class="bar" style="width:{80 * total // most}px"></span>' if total else ""
+        link = f'<a href="#finding-{found[number]}">&#9679;</a>' if number in found else ""
+        marked = ' class="marked"' if number in found else ""
+        rows.append(
+            f'<tr id="line-{number}"{marked}><td>{link}</td><td class="number">{number}</td>'
+            f'<td class="number">{cost}</td><td>{bar}</td><td>{escape(line)}</td></tr>'
+        )
+    head = (
+        '<tr><th></th><th></th><th class="number">wavefronts, ideal</th><th></th><th></th></tr>' if wavefronts else ""
+    )
+    return f'<table class="source">{head}\n' + "\n".join(rows) + "\n</table>"
+
+
+def _results(result: FileRun) -> str:
+    if result.run is None or not result.run.outputs:
+        return ""
+    import hashlib
+
+    rows = []
+    for name, array in result.run.outputs.items():
+        shape = "x".join(map(str, array.shape))
+        digest = hashlib.sha256(array.tobytes()).hexdigest()[:16]
+        rows.append(f"<tr><td>{escape(name)}</td><td>{shape}</td><td>{array.dtype.name}</td><td>{digest}</td></tr>")
+    return "<table><tr><th>parameter</th><th>shape</th><th>type</th><th>sha256</th></tr>" + "".join(rows) + "</table>"
+
+
+def _fragments(result: FileRun) -> str:
+    """A map per operand of every matrix instruction in the text; forms without one are left out."""
+    from ptxsim import fragment
+    from ptxsim.report.pictures import fragment_svg
+
+    pictures = []
+    for form in dict.fromkeys(_MATRIX.findall(result.source.text)):
+        for operand in "D" if "matrix" in form else "ABD":
+            try:
+                svg = fragment_svg(fragment(form, operand))
+            except PtxError:  # wgmma's B lives in shared memory, and a form that is wrong has been told above
+                continue
+            title = escape(f"{form}, operand {operand}")
+            pictures.append(f'<details><summary>{title}</summary><div class="picture">{svg}</div></details>')
+    return "\n".join(pictures)
