@@ -17,6 +17,15 @@ MODULES: tuple[str, ...] = (
     "convert",
     "convert_packed",
     "floating",
+    "floating_half",
+    "floating_double",
+    "extrema",
+    "sign",
+    "division",
+    "transcendental",
+    "carry",
+    "dot_product",
+    "video",
     "mma",
     "mma_sparse",
     "load",
@@ -38,6 +47,10 @@ MODULES: tuple[str, ...] = (
     "match",
     "redux",
     "elect",
+    "cluster_address",
+    "prefetch",
+    "cache_policy",
+    "fence",
 )
 
 

@@ -1,8 +1,9 @@
 """Memories with exact bounds and alignment: named global allocations, bytes of shared memory, windows of generic addresses.
 
 Global, constant and parameter memory are one arena of bytes; an allocation's address is ARENA + its offset, with guard gaps
-between allocations. Shared addresses are 32-bit offsets (the rank of a CTA in its cluster in the bits from 24 up) and local
-addresses offsets into the lane's stack; both have a window in the generic address space.
+between allocations. Shared addresses are 32-bit offsets, with a CTA of the cluster in the bits from 24 up: 0 is the executing
+CTA itself, n the CTA of rank n - 1 (so mapa writes them). Local addresses are offsets into the lane's stack; both have a
+window in the generic address space. Events name shared memory by owner: rank << RANK_SHIFT | offset.
 """
 
 from __future__ import annotations

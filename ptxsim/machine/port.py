@@ -61,7 +61,7 @@ class Port:
         check_alignment(address, self.mask, size, "load")
         data = np.zeros((lanes.LANES, size), np.uint8)
         for kind, memory, offsets, mask in self.resolve(space, address, size):
-            self.emit(Event.LOAD, kind, size, flags, mask, address)
+            self.emit(Event.LOAD, kind, size, flags, mask, self.named(kind, memory, offsets, address))
             data[mask] = gather(memory, offsets, mask, size)[mask]
         return unpack(data, t, count)
 
@@ -71,7 +71,7 @@ class Port:
         check_alignment(address, self.mask, size, "store")
         data = pack(values, t)
         for kind, memory, offsets, mask in self.resolve(space, address, size, write=True):
-            self.emit(Event.STORE, kind, size, flags, mask, address)
+            self.emit(Event.STORE, kind, size, flags, mask, self.named(kind, memory, offsets, address))
             scatter(memory, offsets, mask, data)
 
     def atomic(
@@ -90,7 +90,7 @@ class Port:
             operands = [_join(*operand) for operand in operands]
         columns = [operand if isinstance(operand, list) else [operand] for operand in operands]
         for kind, memory, offsets, mask in self.resolve(space, address, size, write=True):
-            self.emit(event, kind, size, flags, mask, address)
+            self.emit(event, kind, size, flags, mask, self.named(kind, memory, offsets, address))
             change = shared_update if shared_update is not None and kind == Space.SHARED else update
             for lane in np.flatnonzero(mask):
                 cell = memory[int(offsets[lane]) : int(offsets[lane]) + size]
@@ -127,6 +127,14 @@ class Port:
             if rest.any():
                 yield self._arena(None, address, rest, size, write)
 
+    def named(self, kind: Space, memory: np.ndarray, offsets, address):
+        """Addresses as events name them: shared memory by its owner's rank and offset, everything else as it is."""
+        if kind != Space.SHARED:
+            return address
+        ctas = self.cta.cluster.ctas
+        owner = self.cta if memory is self.cta.shared else next(cta for cta in ctas if cta.shared is memory)
+        return offsets + np.uint64(ctas.index(owner) << RANK_SHIFT) if len(ctas) > 1 else offsets
+
     def _refuse_windows(self, address, mask) -> None:
         for window, name in ((SHARED_WINDOW, "shared"), (LOCAL_WINDOW, "local")):
             inside = mask & (address - np.uint64(window) < np.uint64(WINDOW_SIZE))
@@ -138,14 +146,13 @@ class Port:
                 )  # fmt: skip
 
     def _shared(self, address, mask, size):
-        rank = (address >> np.uint64(RANK_SHIFT)).astype(np.int64)
-        for number in np.unique(rank[mask]):
-            part = mask & (rank == number)
-            owner = self.cta
-            if number or len(self.cta.cluster.ctas) > 1:
-                if number >= len(self.cta.cluster.ctas):
-                    self._shared_fault(address, part, size)
-                owner = self.cta.cluster.ctas[number]
+        ctas = self.cta.cluster.ctas
+        which = (address >> np.uint64(RANK_SHIFT)).astype(np.int64)
+        for number in np.unique(which[mask]):
+            part = mask & (which == number)
+            if number > len(ctas):
+                self._shared_fault(address, part, size)
+            owner = ctas[number - 1] if number else self.cta
             offset = address & np.uint64((1 << RANK_SHIFT) - 1)
             bad = part & (
                 (offset + np.uint64(size) > np.uint64(owner.shared_bytes))

@@ -1,0 +1,101 @@
+"""Fences. PTX ISA, "Parallel Synchronization and Communication Instructions: membar, fence".
+
+Memory is sequentially consistent in the machine: a fence has no effect but its event, which tells the checks what is ordered.
+"""
+
+from __future__ import annotations
+
+from ptxsim.instructions.access_rules import SCOPE
+from ptxsim.isa.operand import Imm
+from ptxsim.isa.registry import instruction
+from ptxsim.machine.event import Event
+
+# What the event's first two numbers mean; absent words are CTA scope and the generic proxy.
+SCOPES = {"cta": 0, "cluster": 1, "gpu": 2, "gl": 2, "sys": 3}
+GENERIC, ALIAS, ASYNC, ASYNC_GLOBAL, ASYNC_SHARED, TENSORMAP, MBARRIER_INIT = range(7)
+PROXIES = {
+    "generic": GENERIC, "alias": ALIAS, "async": ASYNC, "global": ASYNC_GLOBAL, "shared::cta": ASYNC_SHARED,
+    "shared::cluster": ASYNC_SHARED, "tensormap": TENSORMAP, "mbarrier_init": MBARRIER_INIT,
+}  # fmt: skip
+
+
+@instruction("membar.scope", scope="cta gl sys", implies={"proxy": "generic"}, unit="fence")
+@instruction(
+    "membar.proxy.alias",
+    name="membar.proxy",
+    implies={"proxy": "alias", "scope": "sys"},
+    requires="7.5 sm_70",
+    unit="fence",
+)
+@instruction(
+    "fence{.order}.scope",
+    order="sc acq_rel",
+    scope=SCOPE,
+    implies={"proxy": "generic"},
+    requires="6.0 sm_70",
+    unit="fence",
+)
+@instruction(
+    "fence.order.scope", order="acquire release", scope=SCOPE, implies={"proxy": "generic"}, unit="fence",
+    requires="8.6 sm_90 | 6.0 sm_70-sm_72",
+)  # fmt: skip
+@instruction(
+    "fence.acquire.sync_restrict::shared::cluster.cluster",
+    implies={"proxy": "generic", "scope": "cluster"},
+    requires="8.6 sm_90",
+    unit="fence",
+)
+@instruction(
+    "fence.release.sync_restrict::shared::cta.cluster",
+    implies={"proxy": "generic", "scope": "cluster"},
+    requires="8.6 sm_90",
+    unit="fence",
+)
+@instruction(
+    "fence.mbarrier_init.release.cluster",
+    implies={"proxy": "mbarrier_init", "scope": "cluster"},
+    requires="8.0 sm_90",
+    unit="fence",
+)
+@instruction(
+    "fence.proxy.alias",
+    name="fence.proxy",
+    implies={"proxy": "alias", "scope": "sys"},
+    requires="7.5 sm_70",
+    unit="fence",
+)
+@instruction(
+    "fence.proxy.async",
+    name="fence.proxy",
+    implies={"proxy": "async", "scope": "sys"},
+    requires="8.0 sm_90",
+    unit="fence",
+)
+@instruction(
+    "fence.proxy.async.proxy", name="fence.proxy", proxy="global shared::cta shared::cluster", implies={"scope": "sys"},
+    requires="8.0 sm_90", unit="fence",
+)  # fmt: skip
+@instruction(
+    "fence.proxy.tensormap::generic.release.scope", name="fence.proxy", scope=SCOPE, implies={"proxy": "tensormap"},
+    requires="8.3 sm_90", unit="fence",
+)  # fmt: skip
+@instruction(
+    "fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster", name="fence.proxy",
+    implies={"proxy": "async", "scope": "cluster"}, requires="8.6 sm_90", unit="fence",
+)  # fmt: skip
+@instruction(
+    "fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster", name="fence.proxy",
+    implies={"proxy": "async", "scope": "cluster"}, requires="8.6 sm_90", unit="fence",
+)  # fmt: skip
+def fence(m, *, scope, proxy):
+    m.emit(Event.FENCE, addresses=[SCOPES[scope], PROXIES[proxy]])
+
+
+@instruction(
+    "fence.proxy.tensormap::generic.acquire.scope [a], size", name="fence.proxy", scope=SCOPE,
+    operands={"size": Imm(choices=(128,))}, requires="8.3 sm_90", unit="fence",
+)  # fmt: skip
+def acquire_tensor_map(m, a, *, scope):
+    """The tensor map proxy sees what the generic proxy wrote to these 128 bytes; the event's third number is the address."""
+    lane = int(m.mask.argmax())
+    m.emit(Event.FENCE, addresses=[SCOPES[scope], TENSORMAP, int(a[lane])])

@@ -1,0 +1,23 @@
+"""Prefetches and advice to the caches: checked, without effect on what a kernel computes.
+
+PTX ISA, "Data Movement and Conversion Instructions: prefetch, prefetchu, applypriority, discard".
+"""
+
+from __future__ import annotations
+
+from ptxsim.isa.operand import Imm
+from ptxsim.isa.registry import instruction
+
+LINE = {"size": Imm(choices=(128,))}
+
+
+@instruction("prefetch{.space}.level [a]", space="global local", level="L1 L2", unit="prefetch")
+@instruction(
+    "prefetch{.global}.level [a]", level="L2::evict_last L2::evict_normal", requires="7.4 sm_80", unit="prefetch"
+)
+@instruction("prefetch{.space}.tensormap [a]", space="const param", requires="8.0 sm_90", unit="prefetch")
+@instruction("prefetchu.L1 [a]", unit="prefetch")
+@instruction("applypriority{.global}.L2::evict_normal [a], size", operands=LINE, requires="7.4 sm_80", unit="prefetch")
+@instruction("discard{.global}.L2 [a], size", operands=LINE, requires="7.4 sm_80", unit="prefetch")
+def advise(a):
+    return None
