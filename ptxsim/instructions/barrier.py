@@ -46,8 +46,9 @@ def arrive_at(m, a, b, votes=None):
     threads = None if b is None else uniform(m, b, "thread counts") or None
     if number > 15:
         raise Fault("barrier-count", f"there is no barrier {number}; a CTA has barriers 0 to 15", first_lane(m.mask))
-    m.emit(Event.ARRIVE, addresses=[number, threads or m.cta.threads])
-    return number, m.cta.barriers[number].arrive(m.warp, m.mask, threads, number, votes)
+    phase = m.cta.barriers[number].arrive(m.warp, m.mask, threads, number, votes)
+    m.emit(Event.ARRIVE, addresses=[number, phase.number])
+    return number, phase
 
 
 def wait_for(m, number, phase, result):
@@ -56,7 +57,7 @@ def wait_for(m, number, phase, result):
 
     def leave():
         if stream is not None:
-            stream.emit(site, cta.linear, warp.index, Event.LEAVE, mask=word, addresses=[number])
+            stream.emit(site, cta.linear, warp.index, Event.LEAVE, mask=word, addresses=[number, phase.number])
         return result(phase)
 
     return Wait(
