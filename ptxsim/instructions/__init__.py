@@ -51,6 +51,7 @@ MODULES: tuple[str, ...] = (
     "prefetch",
     "cache_policy",
     "fence",
+    "wmma",
 )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from ptxsim.isa.operand import Reg, Vec
 from ptxsim.isa.registry import instruction
 from ptxsim.layout.fragments import fragment_layout
-from ptxsim.machine.tensor import REGISTER_TYPES, matrix_product, product_of
+from ptxsim.machine.tensor import matrix_product, product_of, register_type
 
 NOTATION = "mma.sync.aligned.shape.alayout.blayout{words}.dtype.atype.btype.ctype d, a, b, c"
 
@@ -63,13 +63,6 @@ def fragment_kinds(family: str) -> dict[str, Vec]:
         "b": Vec(count("B", "btype"), Reg(register("btype"))),
         "c": Vec(count("C", "ctype"), Reg(register("ctype"))),
     }
-
-
-def register_type(element: str) -> str:
-    """The register type that holds elements of a type: any 32-bit register holds packed integers and 8-bit floats."""
-    if element in ("f32", "f64", "s32", "tf32"):
-        return element
-    return REGISTER_TYPES.get(element, "b32")
 
 
 def mma(m, a, b, c, *, shape, alayout, blayout, kind, dtype, atype, btype, ctype, rnd, satfinite, bitop):

@@ -23,8 +23,12 @@ from ptxsim.types import TYPES
 if TYPE_CHECKING:
     from ptxsim.machine.port import Port
 
-# Registers hold 16-bit accumulators in pairs; every other type is a register of its own.
-REGISTER_TYPES = {"f16": "f16x2", "bf16": "bf16x2"}
+
+def register_type(element: str) -> str:
+    """The register type that holds elements of a type: any 32-bit register holds packed integers and 8-bit floats."""
+    if element in ("f32", "f64", "s32", "tf32"):
+        return element
+    return {"f16": "f16x2", "bf16": "bf16x2"}.get(element, "b32")
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,8 +146,8 @@ def to_words(registers: list) -> np.ndarray:
 
 
 def from_words(words: np.ndarray, element: str) -> list:
-    """Words as lane values of the register type of an accumulator's element type."""
-    kind = TYPES[REGISTER_TYPES.get(element, element)]
+    """Words as lane values of the register type of an element type."""
+    kind = TYPES[register_type(element)]
     if kind.bits == 64:
         pairs = np.ascontiguousarray(np.moveaxis(words.reshape(-1, 2, words.shape[-1]), 1, -1))
         return list(pairs.view(lanes.dtype(kind))[..., 0])

@@ -1,0 +1,155 @@
+"""wmma.load, wmma.mma, wmma.store. PTX ISA, "Warp Level Matrix Multiply-Accumulate Instructions: wmma"."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ptxsim.instructions.mma import INT4, INT8
+from ptxsim.isa.operand import Reg, Value, Vec
+from ptxsim.isa.registry import instruction
+from ptxsim.layout.fragments import fragment_layout
+from ptxsim.machine import provenance
+from ptxsim.machine.tensor import from_words, matrix_product, product_of, register_type, to_words
+from ptxsim.machine.wmma import load_fragment, store_fragment
+from ptxsim.types import TYPES
+
+SQUARE = "m16n16k16"
+WIDE = "m16n16k16 m8n32k16 m32n8k16"
+SPACES = "global shared shared::cta@7.8"
+UNALIGNED = "6.0-6.2 sm_70-sm_72"  # before .version 6.3 there was no .aligned
+
+# Types of A and B, shapes, since when, layouts of A and of B.
+FACTORS = [
+    ("f16", SQUARE, "6.3 sm_70", "row col", "row col"),
+    ("f16", "m8n32k16 m32n8k16", "6.3 sm_70", "row col", "row col"),
+    (INT8, WIDE, "6.3 sm_72", "row col", "row col"),
+    (INT4, "m8n8k32", "6.3 sm_75", "row", "col"),
+    ("b1", "m8n8k128", "6.3 sm_75", "row", "col"),
+    ("bf16", WIDE, "7.0 sm_80", "row col", "row col"),
+    ("tf32", "m16n16k8", "7.0 sm_80", "row col", "row col"),
+    ("f64", "m8n8k4", "7.0 sm_80", "row col", "row col"),
+]
+# Types of C and D, shapes, since when.
+ACCUMULATORS = [
+    ("f16 f32", WIDE, "6.3 sm_70"),
+    ("s32", WIDE, "6.3 sm_72"),
+    ("s32", "m8n8k32 m8n8k128", "6.3 sm_75"),
+    ("f32", "m16n16k8", "7.0 sm_80"),
+    ("f64", "m8n8k4", "7.0 sm_80"),
+]
+
+
+def fragment_kind(operand: str, slot: str) -> Vec:
+    """Braces with the registers of an operand whose type is the word of `slot`."""
+    return Vec(
+        lambda words: fragment_layout("wmma", words["shape"], operand, words[slot].name).registers,
+        Reg(lambda words: register_type(words[slot].name), sink=operand == "D"),
+    )
+
+
+def loader(operand: str):
+    """The effect of wmma.load for one operand."""
+
+    def wmma_load(m, a, stride, *, layout, shape, space, type):
+        fragment = fragment_layout("wmma", shape, operand, type.name)
+        words = load_fragment(m, space, a, stride, fragment, layout)
+        provenance.remember(m, words, fragment, layout if operand in "AB" else None)
+        return from_words(words, type.name)
+
+    return wmma_load
+
+
+def wmma_store(m, a, b, stride, *, layout, shape, space, type):
+    fragment = fragment_layout("wmma", shape, "D", type.name)
+    words = to_words(b)
+    provenance.check(m, words, fragment, None)
+    store_fragment(m, space, a, stride, words, fragment, layout)
+
+
+def wmma_mma(m, a, b, c, *, alayout, blayout, shape, dtype, atype, btype, ctype, rnd, satfinite, bitop):
+    product = product_of(
+        "wmma", shape, (dtype.name, atype.name, btype.name, ctype.name), str(m.machine.target),
+        satfinite=bool(satfinite), rounding=rnd or "rn", popc_op=bitop or "and", numerics_mode=m.machine.numerics,
+    )  # fmt: skip
+    for registers, fragment, layout in ((a, product.a, alayout), (b, product.b, blayout), (c, product.c, None)):
+        provenance.check(m, to_words(registers), fragment, layout)
+    d = matrix_product(m, product, a, b, c)
+    provenance.remember(m, to_words(d), product.d, None)
+    return d
+
+
+def wmma_mma_half(m, a, b, c, *, alayout, blayout, shape, dtype, ctype, satfinite):
+    """The forms that do not name the type of A and B, which is .f16."""
+    return wmma_mma(
+        m, a, b, c, alayout=alayout, blayout=blayout, shape=shape, dtype=dtype, atype=TYPES["f16"],
+        btype=TYPES["f16"], ctype=ctype, rnd=None, satfinite=satfinite, bitop=None,
+    )  # fmt: skip
+
+
+def _declare_load(operand: str, types: str, shapes: str, since: str, layouts: str, words: str = ".aligned") -> None:
+    instruction(
+        f"wmma.load.{operand}.sync{words}.layout.shape{{.space}}.type d, [a]{{, stride}}",
+        name=f"wmma.load.{operand}", requires=since, unit="wmma_memory", layout=layouts, shape=shapes, space=SPACES,
+        type=types, operands={"d": fragment_kind(operand.upper(), "type"), "stride": Value("u32")},
+    )(LOADERS[operand])  # fmt: skip
+
+
+def _declare_store(types: str, shapes: str, since: str, words: str = ".aligned") -> None:
+    instruction(
+        f"wmma.store.d.sync{words}.layout.shape{{.space}}.type [a], b{{, stride}}",
+        name="wmma.store.d", requires=since, unit="wmma_memory", layout="row col", shape=shapes, space=SPACES,
+        type=types, operands={"b": fragment_kind("C", "type"), "stride": Value("u32")}, writes="",
+    )(wmma_store)  # fmt: skip
+
+
+def _declare_mma(notation: str, effect, factor: str | None, **options) -> None:
+    kinds = {"d": fragment_kind("D", "dtype"), "c": fragment_kind("C", "ctype")}
+    for operand in "ab":
+        if factor is None:
+            kinds[operand] = fragment_kind(operand.upper(), f"{operand}type")
+        else:
+            kinds[operand] = Vec(
+                lambda words, x=operand.upper(): fragment_layout("wmma", words["shape"], x, factor).registers,
+                Reg(register_type(factor)),
+            )
+    instruction(notation, name="wmma.mma", unit="mma", operands=kinds, ordered=(("bitop", "popc"),), **options)(effect)
+
+
+def same_factors(modifiers: Mapping[str, object]) -> str | None:
+    a, b = modifiers["atype"], modifiers["btype"]
+    return None if a == b else f"A and B have one type, not .{a} and .{b}"
+
+
+LOADERS = {operand: loader(operand.upper()) for operand in "abc"}
+
+for _types, _shapes, _since, _alayout, _blayout in FACTORS:
+    _declare_load("a", _types, _shapes, _since, _alayout)
+    _declare_load("b", _types, _shapes, _since, _blayout)
+for _types, _shapes, _since in ACCUMULATORS:
+    _declare_load("c", _types, _shapes, _since, "row col")
+    _declare_store(_types, _shapes, _since)
+for _operand, _types in (("a", "f16"), ("b", "f16"), ("c", "f16 f32")):
+    _declare_load(_operand, _types, SQUARE, UNALIGNED, "row col", words="")
+_declare_store("f16 f32", SQUARE, UNALIGNED, words="")
+
+_HALF = "wmma.mma.sync{}.alayout.blayout.shape.dtype.ctype{} d, a, b, c"
+for _shapes, _since, _aligned, _words in (
+    (WIDE, "6.3 sm_70", ".aligned", ""),
+    (WIDE, "6.3-6.4 sm_70", ".aligned", ".satfinite"),
+    (SQUARE, UNALIGNED, "", "{.satfinite}"),
+):
+    _declare_mma(
+        _HALF.format(_aligned, _words), wmma_mma_half, "f16", requires=_since, alayout="row col", blayout="row col",
+        shape=_shapes, dtype="f16 f32", ctype="f16 f32",
+    )  # fmt: skip
+
+_TYPED = "wmma.mma{}.sync.aligned.alayout.blayout.shape{}.dtype.atype.btype.ctype{} d, a, b, c"
+_WORDS = {"b1": (".bitop.popc", ""), "f64": ("", "{.rnd}"), INT8: ("", "{.satfinite}"), INT4: ("", "{.satfinite}")}
+for _types, _shapes, _since, _alayout, _blayout in FACTORS[2:]:
+    _before, _after = _WORDS.get(_types, ("", ""))
+    _accumulator = {"f64": "f64", "bf16": "f32", "tf32": "f32"}.get(_types, "s32")
+    _declare_mma(
+        _TYPED.format(_before, "", _after), wmma_mma, None, requires=_since, alayout=_alayout, blayout=_blayout,
+        shape=_shapes, dtype=_accumulator, atype=_types, btype=_types, ctype=_accumulator, rules=(same_factors,),
+        **{w: c for w, c in (("bitop", "xor and@7.1:sm_80"), ("rnd", "rn rz rm rp")) if f".{w}" in _before + _after},
+    )  # fmt: skip
