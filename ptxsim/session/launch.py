@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ptxsim.checks.banks import BankCounter
+from ptxsim.checks.races import SharedChecker
+from ptxsim.checks.registers import unwritten_reads
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.engine.grid import Grid, Limits, Stopped
 from ptxsim.engine.interpreter import Interpreter, NotModeled
@@ -120,7 +122,7 @@ class Launch:
 
     def execute(self, on_error: str, start: Hook | None = None, stop: Hook | None = None) -> Run:
         """Run to the end. `start` and `stop` are called with every warp and the engine, before and after it ran."""
-        observers, bank_counter = self._observers()
+        observers, bank_counter = self._observers(start is not None)
         machine = Machine(
             self.target, self.grid, self.block, self.cluster, self.memory,
             stream=EventStream(observers) if observers else None, seed=self.seed,
@@ -151,6 +153,8 @@ class Launch:
                 values.reshape(-1).view(np.uint8)[:] = memory[: values.nbytes]
         source = self.kernel.module.source
         findings = [f.of(source) for f in machine.findings.values()]
+        if self.checks != "none":
+            findings.extend(f.of(source) for f in unwritten_reads(self.program))
         for observer in observers:
             findings.extend(f.of(source) for f in getattr(observer, "findings", lambda program: [])(self.program))
         run = Run(
@@ -164,8 +168,12 @@ class Launch:
             raise KernelError(run)
         return run
 
-    def _observers(self) -> tuple[list[Observer], BankCounter | None]:
+    def _observers(self, prepared: bool) -> tuple[list[Observer], BankCounter | None]:
+        """`prepared`: somebody fills shared memory before the run."""
         observers: list[Observer] = []
+        if self.checks == "all":
+            warps = -(-self.block[0] * self.block[1] * self.block[2] // 32)
+            observers.append(SharedChecker(warps, self.shared_end, initialized=prepared))
         counter = None
         if self.want_banks:
             counter = BankCounter()

@@ -93,6 +93,8 @@ def snippet(
             final.setdefault(name, []).append(engine.read_register(warp, slot))
 
     run = launch.execute("report", start, stop)
+    # Registers that the caller left out hold zero, and that is fine for a snippet.
+    run.findings = [f for f in run.findings if f.name != "uninitialized-read"]
     memory = None
     if shared is not None:
         raw = started[0].cta.shared[shared_base : shared_base + shared.nbytes]

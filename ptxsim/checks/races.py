@@ -1,0 +1,80 @@
+"""Races and uninitialised reads in shared memory."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ptxsim.checks.shadow import RACE, RACE_IN_WARP, Scanner, Shadow
+from ptxsim.diagnostic import Finding, Label
+from ptxsim.engine.program import Program
+from ptxsim.machine.event import Event, Observer
+
+_NAMES = {RACE: "race-shared", RACE_IN_WARP: "race-warp"}
+
+
+class SharedChecker(Observer):
+    """Finds bytes of shared memory that warps (or lanes of one warp) touch without order, and reads of unwritten ones.
+
+    warps: of a CTA; shared_bytes: end of its shared memory; initialized: whether somebody filled it before the launch.
+    """
+
+    events = frozenset(
+        {
+            Event.LOAD, Event.STORE, Event.ATOMIC, Event.CAS, Event.REDUCE, Event.LDMATRIX, Event.STMATRIX,
+            Event.ASYNC_WRITE, Event.ARRIVE, Event.LEAVE, Event.MBARRIER_ARRIVE, Event.MBARRIER_WAIT, Event.SYNC_WARP,
+        }
+    )  # fmt: skip
+
+    def __init__(self, warps: int, shared_bytes: int, initialized: bool = False, keep: int = 64):
+        self.warps, self.shared_bytes, self.initialized, self.keep = warps, shared_bytes, initialized, keep
+        self.shadows: dict[int, Shadow] = {}
+        self.scanner = Scanner()
+        self.problems: dict[tuple[int, int, int], tuple[int, np.ndarray]] = {}
+
+    def consume(self, records: np.ndarray) -> None:
+        ctas = records["cta"]
+        order = list(dict.fromkeys(ctas.tolist())) if ctas[0] != ctas[-1] or (ctas != ctas[0]).any() else [int(ctas[0])]
+        for cta in order:
+            of_cta = records if len(order) == 1 else records[ctas == cta]
+            found = self.scanner(of_cta, self._shadow(cta))
+            for row in found:
+                key = (int(row[0]), int(row[1]), int(row[2]))
+                count, first = self.problems.get(key, (0, np.append(row, cta)))
+                self.problems[key] = (count + 1, first)
+
+    def _shadow(self, cta: int) -> Shadow:
+        shadow = self.shadows.get(cta)
+        if shadow is None:
+            while len(self.shadows) >= self.keep:  # CTAs end in order; the oldest is over
+                self.shadows.pop(next(iter(self.shadows)))
+            shadow = self.shadows[cta] = Shadow(self.warps, self.shared_bytes)
+            shadow.initialized[:] = self.initialized
+        return shadow
+
+    def findings(self, program: Program) -> list[Finding]:
+        """One finding for each pair of instructions."""
+        return [self._finding(program, key, count, row) for key, (count, row) in self.problems.items()]
+
+    def _finding(self, program: Program, key: tuple[int, int, int], count: int, row: np.ndarray) -> Finding:
+        what, site, other = key
+        op = program.ops[site]
+        address, warp, other_warp, lane = (int(v) for v in row[3:7])
+        place = {"line": op.line, "column": op.column, "length": len(op.opcode), "warp": warp, "lane": lane, "count": count}
+        if what not in _NAMES:
+            return Finding(
+                "uninitialized-read", f"{op.opcode} reads shared byte {address:#x}, which nobody wrote", **place,
+                help="store to it first, or check the index",
+            )  # fmt: skip
+        before = program.ops[other]
+        verb = "wrote" if _writes(before.opcode) else "read"
+        who = f"warp {other_warp}" if what == RACE else "another lane of the warp"
+        return Finding(
+            _NAMES[what], f"{op.opcode} touches shared byte {address:#x}, which {who} {verb} without order between the two",
+            **place,
+            labels=(Label(before.line, f"{verb} here", before.column, len(before.opcode)),),
+            help="put a barrier between them (bar.sync)" if what == RACE else "put bar.warp.sync between them",
+        )  # fmt: skip
+
+
+def _writes(opcode: str) -> bool:
+    return opcode.startswith(("st", "atom", "red", "cp", "wmma.store"))

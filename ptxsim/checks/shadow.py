@@ -1,0 +1,168 @@
+"""What is remembered about every byte of a CTA's shared memory, and the scan that keeps it.
+
+Happens-before between warps is kept in vector clocks: barriers, mbarriers, and atomic or strong accesses to one address
+order what came before them. The scan is plain Python over arrays, compiled by numba where there is much to scan.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from ptxsim.machine.event import FLAG_STRONG, Event, Space
+
+MAX_SITES = 256  # synchronising addresses remembered per CTA
+RACE, RACE_IN_WARP, UNINITIALIZED = 1, 2, 3
+NOBODY = -1
+_COMPILE_FROM = 4000  # records of one run; fewer are scanned before numba has loaded
+
+_LOAD, _LDMATRIX, _STORE, _STMATRIX = int(Event.LOAD), int(Event.LDMATRIX), int(Event.STORE), int(Event.STMATRIX)
+_ATOMIC, _CAS, _REDUCE = int(Event.ATOMIC), int(Event.CAS), int(Event.REDUCE)
+_ASYNC_WRITE = int(Event.ASYNC_WRITE)
+_ARRIVE, _LEAVE = int(Event.ARRIVE), int(Event.LEAVE)
+_MB_ARRIVE, _MB_WAIT, _SYNC_WARP = int(Event.MBARRIER_ARRIVE), int(Event.MBARRIER_WAIT), int(Event.SYNC_WARP)
+_SHARED = int(Space.SHARED)
+_LIMIT = 1 << 24  # addresses of other CTAs of the cluster lie above
+
+
+class Shadow:
+    """Shadow state of one CTA: arrays by byte of shared memory, clocks by warp."""
+
+    def __init__(self, warps: int, shared_bytes: int):
+        size = shared_bytes
+        self.writer = np.full(size, NOBODY, np.int16)
+        self.written_at = np.zeros(size, np.int32)
+        self.write_lane = np.zeros(size, np.int8)
+        self.write_turn = np.zeros(size, np.int32)
+        self.write_site = np.full(size, -1, np.int32)
+        self.reader = np.full(size, NOBODY, np.int16)
+        self.read_at = np.zeros(size, np.int32)
+        self.read_site = np.full(size, -1, np.int32)
+        self.initialized = np.zeros(size, np.bool_)
+        self.clock = np.eye(warps, dtype=np.int32)
+        self.turn = np.zeros(warps, np.int32)
+        self.barrier = np.zeros((16, 2, warps), np.int32)
+        self.sync_address = np.full(MAX_SITES, -1, np.int64)
+        self.sync_clock = np.zeros((MAX_SITES, warps), np.int32)
+
+
+def scan(
+    records, writer, written_at, write_lane, write_turn, write_site, reader, read_at, read_site, initialized,
+    clock, turn, barrier, sync_address, sync_clock, found,
+):  # fmt: skip
+    """Update the shadow by records of one CTA in order. Problems go to `found`, rows of (what, site, other site,
+    address, warp, other warp, lane); returns how many there are (later ones of a full `found` are dropped)."""
+    count = 0
+    size = writer.shape[0]
+    for i in range(records.shape[0]):
+        record = records[i]
+        event, warp, site = record["event"], record["warp"], record["site"]
+        addresses = record["addresses"]
+        if event == _ARRIVE:
+            number, side = int(addresses[0]), int(addresses[1]) & 1
+            turn[warp] += 1
+            for w in range(clock.shape[0]):
+                barrier[number, side, w] = max(barrier[number, side, w], clock[warp, w])
+            clock[warp, warp] += 1
+            continue
+        if event == _LEAVE:
+            number, side = int(addresses[0]), int(addresses[1]) & 1
+            turn[warp] += 1
+            for w in range(clock.shape[0]):
+                clock[warp, w] = max(clock[warp, w], barrier[number, side, w])
+            continue
+        if event == _SYNC_WARP:
+            turn[warp] += 1
+            continue
+        is_read = event == _LOAD or event == _LDMATRIX
+        is_write = event == _STORE or event == _STMATRIX
+        is_atomic = event == _ATOMIC or event == _CAS or event == _REDUCE
+        strong = is_atomic or (record["flags"] & FLAG_STRONG) != 0 or event == _MB_ARRIVE or event == _MB_WAIT
+        mask = record["mask"]
+        if strong:
+            for lane in range(32):
+                if not (mask >> lane) & 1:
+                    continue
+                address = int(addresses[lane])
+                slot = (address >> 2) % MAX_SITES
+                for _ in range(MAX_SITES):
+                    if sync_address[slot] == address or sync_address[slot] == -1:
+                        break
+                    slot = (slot + 1) % MAX_SITES
+                sync_address[slot] = address
+                for w in range(clock.shape[0]):
+                    if is_read or is_atomic or event == _MB_WAIT:
+                        clock[warp, w] = max(clock[warp, w], sync_clock[slot, w])
+                    if not is_read and event != _MB_WAIT:
+                        sync_clock[slot, w] = max(sync_clock[slot, w], clock[warp, w])
+            if not is_read and event != _MB_WAIT:
+                clock[warp, warp] += 1
+        if record["space"] != _SHARED:
+            continue
+        if not (is_read or is_write or is_atomic or event == _ASYNC_WRITE):
+            continue
+        for lane in range(32):
+            if not (mask >> lane) & 1:
+                continue
+            start = int(addresses[lane]) & 0xFFFFFFFF
+            if start >= _LIMIT:
+                continue
+            for byte in range(start, min(start + record["width"], size)):
+                what = 0
+                other = write_site[byte]
+                w = writer[byte]
+                if (is_read or is_atomic) and not initialized[byte] and event != _ASYNC_WRITE:
+                    what = UNINITIALIZED
+                elif w >= 0 and w != warp:
+                    if written_at[byte] > clock[warp, w] and not (strong and write_turn[byte] == -1):
+                        what = RACE
+                elif w == warp and not strong and write_lane[byte] != lane and event != _ASYNC_WRITE:
+                    if write_turn[byte] == turn[warp] and other != site:
+                        what = RACE_IN_WARP
+                if what == 0 and is_write:
+                    r = reader[byte]
+                    if r >= 0 and r != warp and read_at[byte] > clock[warp, r]:
+                        what, other, w = RACE, read_site[byte], r
+                if what and count < found.shape[0]:
+                    found[count, 0], found[count, 1], found[count, 2], found[count, 3] = what, site, other, byte
+                    found[count, 4], found[count, 5], found[count, 6] = warp, w, lane
+                    count += 1
+                if event == _ASYNC_WRITE:
+                    writer[byte] = -1
+                    initialized[byte] = True
+                elif is_read:
+                    reader[byte], read_at[byte], read_site[byte] = warp, clock[warp, warp], site
+                    initialized[byte] = True  # say it once
+                else:
+                    writer[byte], written_at[byte], write_lane[byte] = warp, clock[warp, warp], lane
+                    write_turn[byte] = -1 if strong else turn[warp]
+                    write_site[byte] = site
+                    initialized[byte] = True
+    return count
+
+
+@cache
+def compiled_scan():
+    import numba
+
+    return numba.njit(cache=True, nogil=True)(scan)
+
+
+class Scanner:
+    """Scans batches with the plain function first and the compiled one when there is much."""
+
+    def __init__(self) -> None:
+        self.seen = 0
+        self.found = np.zeros((64, 7), np.int64)
+
+    def __call__(self, records: np.ndarray, shadow: Shadow) -> np.ndarray:
+        """Problems found in these records: rows as `scan` says."""
+        self.seen += len(records)
+        function = scan if self.seen < _COMPILE_FROM else compiled_scan()
+        s = shadow
+        count = function(
+            records, s.writer, s.written_at, s.write_lane, s.write_turn, s.write_site, s.reader, s.read_at, s.read_site,
+            s.initialized, s.clock, s.turn, s.barrier, s.sync_address, s.sync_clock, self.found,
+        )  # fmt: skip
+        return self.found[:count].copy()

@@ -1,0 +1,18 @@
+"""Every .ptx file with directives, here and in samples/, does what it says, on both engines."""
+
+from pathlib import Path
+
+import pytest
+
+from ptxsim.session.files import Options, run_file
+
+ROOT = Path(__file__).parents[2]
+FILES = sorted([*(ROOT / "tests" / "cases").rglob("*.ptx"), *(ROOT / "samples").rglob("*.ptx")])
+
+
+@pytest.mark.parametrize("engine", ["interpreter", "compiled"])
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_file_does_what_it_says(path, engine):
+    result = run_file(path, options=Options(engine=engine, checks="all"))
+    assert result.passed, [f"{f.line}: {f.name}: {f.message}" for f in result.findings]
+    assert result.checked > 0, "a case file needs at least one expectation"
