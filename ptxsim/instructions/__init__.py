@@ -23,9 +23,6 @@ MODULES: tuple[str, ...] = (
     "sign",
     "division",
     "transcendental",
-    "carry",
-    "dot_product",
-    "video",
     "mma",
     "mma_sparse",
     "load",
@@ -52,6 +49,8 @@ MODULES: tuple[str, ...] = (
     "cache_policy",
     "fence",
     "wmma",
+    "cluster_barrier",
+    "system",
 )
 
 

@@ -1,0 +1,55 @@
+"""Division, reciprocal and square root with IEEE rounding. PTX ISA, "Floating Point Instructions": div, rcp, sqrt."""
+
+from __future__ import annotations
+
+from ptxsim import lanes
+from ptxsim.isa.registry import instruction
+from ptxsim.numerics import scalar, scalar64
+from ptxsim.numerics.scalar import F32, F64, double, finish, flush
+
+_SINGLE = {"rounding": "rn rz rm rp", "type": "f32", "unit": "sequence"}
+_DOUBLE = {"rounding": "rn rz rm rp", "type": "f64", "unit": "sequence"}
+
+
+# A quotient or root of f32 numbers that is no f32 itself, nor halfway between two, is farther from all of those than
+# float64 rounds it: so rounding it a second time is right.
+def single(function, operands, rounding, ftz):
+    if ftz:
+        operands = [flush(x, F32) for x in operands]
+    result = scalar.narrow(function(*map(double, operands)), F32, rounding)
+    return finish(result, F32, ftz)
+
+
+def one(like):
+    """1.0 in every lane."""
+    return lanes.bits((lanes.bits(like, "u64") & 0) + (0x3FF << 52), F64)
+
+
+@instruction("div.rounding{.ftz}.type d, a, b", **_SINGLE)
+def div(a, b, *, rounding, ftz):
+    return single(lambda x, y: x / y, (a, b), rounding, ftz)
+
+
+@instruction("rcp.rounding{.ftz}.type d, a", **_SINGLE)
+def rcp(a, *, rounding, ftz):
+    return single(lambda x: one(x) / x, (a,), rounding, ftz)
+
+
+@instruction("sqrt.rounding{.ftz}.type d, a", **_SINGLE)
+def sqrt(a, *, rounding, ftz):
+    return single(lanes.square_root, (a,), rounding, ftz)
+
+
+@instruction("div.rounding.type d, a, b", **_DOUBLE)
+def div_double(a, b, *, rounding):
+    return scalar64.propagate(scalar64.divide(a, b, rounding), a, b)
+
+
+@instruction("rcp.rounding{.ftz}.type d, a", **_DOUBLE)
+def rcp_double(a, *, rounding):
+    return scalar64.propagate(scalar64.divide(one(a), a, rounding), a)
+
+
+@instruction("sqrt.rounding.type d, a", **_DOUBLE)
+def sqrt_double(a, *, rounding):
+    return scalar64.propagate(scalar64.square_root(a, rounding), a)

@@ -1,0 +1,40 @@
+"""Addition, subtraction, multiplication and fused multiply-add of f64.
+
+PTX ISA, "Floating Point Instructions": add, sub, mul, fma, mad.
+"""
+
+from __future__ import annotations
+
+from ptxsim import lanes
+from ptxsim.isa.registry import instruction
+from ptxsim.numerics import scalar64
+
+_DOUBLE = {"rounding": "rn rz rm rp", "type": "f64", "unit": "fp64"}
+
+
+# Of several NaN operands the GPU keeps b's, then c's, then a's.
+
+
+def negated(x):
+    return lanes.bits(lanes.bits(x, "u64") ^ 1 << 63, "f64")
+
+
+@instruction("add{.rounding}.type d, a, b", **_DOUBLE)
+def add(a, b, *, rounding):
+    return scalar64.propagate(scalar64.add(a, b, rounding or "rn"), b, a)
+
+
+@instruction("sub{.rounding}.type d, a, b", **_DOUBLE)
+def sub(a, b, *, rounding):
+    return scalar64.propagate(scalar64.add(a, negated(b), rounding or "rn"), b, a)
+
+
+@instruction("mul{.rounding}.type d, a, b", **_DOUBLE)
+def mul(a, b, *, rounding):
+    return scalar64.propagate(scalar64.multiply(a, b, rounding or "rn"), b, a)
+
+
+@instruction("fma.rounding.type d, a, b, c", **_DOUBLE)
+@instruction("mad.rounding.type d, a, b, c", **_DOUBLE)
+def fma(a, b, c, *, rounding):
+    return scalar64.propagate(scalar64.fma(a, b, c, rounding), b, c, a)

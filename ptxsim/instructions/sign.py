@@ -1,0 +1,71 @@
+"""Signs and classes of floats. PTX ISA, "Floating Point Instructions": neg, abs, copysign, testp."""
+
+from __future__ import annotations
+
+from ptxsim import lanes
+from ptxsim.isa.operand import Pred
+from ptxsim.isa.registry import instruction
+from ptxsim.numerics import scalar, scalar64
+from ptxsim.types import TYPES
+
+
+def with_sign(a, t, ftz, change):
+    """Each element with its sign changed by `change` of its bit pattern, flushed if asked, NaN as the GPU writes it."""
+    element = TYPES[t.element or t.name]
+
+    def one(x):
+        if ftz:
+            x = scalar.flush(x, element)
+        word = change(scalar.words(x, element), scalar.sign_bit(element))
+        if element.bits == 64:
+            return scalar64.propagate(lanes.bits(word, element), x)
+        return scalar.canonical(lanes.bits(word, element), element)
+
+    return lanes.per_element(one, t, a)
+
+
+_HALF = {"type": "f16 f16x2"}
+_BRAIN = {"type": "bf16 bf16x2", "requires": "7.0 sm_80"}
+
+
+@instruction("neg{.ftz}.type d, a", type="f32")
+@instruction("neg.type d, a", type="f64", unit="fp64")
+@instruction("neg{.ftz}.type d, a", **_HALF)
+@instruction("neg.type d, a", **_BRAIN)
+def negate(a, *, type, ftz):
+    return with_sign(a, type, ftz, lambda word, sign: word ^ sign)
+
+
+@instruction("abs{.ftz}.type d, a", type="f32")
+@instruction("abs.type d, a", type="f64", unit="fp64")
+@instruction("abs{.ftz}.type d, a", requires="6.5", **_HALF)
+@instruction("abs.type d, a", **_BRAIN)
+def absolute(a, *, type, ftz):
+    return with_sign(a, type, ftz, lambda word, sign: word & sign - 1)
+
+
+@instruction("copysign.type d, a, b", type="f32 f64")
+def copy_sign(a, b, *, type):
+    """b with the sign of a."""
+    sign = scalar.sign_bit(type)
+    return lanes.bits(scalar.words(b, type) & sign - 1 | scalar.words(a, type) & sign, type)
+
+
+@instruction(
+    "testp.op.type d, a", op="finite infinite number notanumber normal subnormal", type="f32 f64", operands={"d": Pred()}
+)  # fmt: skip
+def test_property(a, *, op, type):
+    size, infinity, smallest = scalar.magnitude(a, type), scalar.infinity(type), 1 << type.mantissa
+    match op:
+        case "finite":
+            return size < infinity
+        case "infinite":
+            return size == infinity
+        case "number":
+            return size <= infinity
+        case "notanumber":
+            return size > infinity
+        case "normal":
+            # Zero counts as normal.
+            return (size >= smallest) & (size < infinity) | (size == 0)
+    return (size > 0) & (size < smallest)

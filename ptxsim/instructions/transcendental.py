@@ -1,0 +1,51 @@
+"""Approximate functions: what the special-function unit computes, bit for bit.
+
+PTX ISA, "Floating Point Instructions" and "Half Precision Floating Point Instructions": rcp, sqrt, rsqrt, sin, cos,
+lg2, ex2, tanh with .approx, div with .approx and .full.
+"""
+
+from __future__ import annotations
+
+from ptxsim import lanes
+from ptxsim.isa.registry import instruction
+from ptxsim.numerics import mufu
+
+
+def approximate(name: str, operation: str, ftz, t, *operands):
+    """The named form of numerics.mufu on lane values of type t."""
+    form = mufu.FORMS[f"{name}.{operation}{'.ftz' if ftz else ''}.{t}"]
+    return lanes.bits(form(*(lanes.bits(x, lanes.bits_type(t)) for x in operands)), t)
+
+
+@instruction("div.operation{.ftz}.type d, a, b", operation="approx full", type="f32", unit="mufu")
+def div(a, b, *, operation, ftz, type):
+    return approximate("div", operation, ftz, type, a, b)
+
+
+HALF = "7.0 sm_75"
+BRAIN = "7.8 sm_90"
+
+# name, flushing, types, since
+_FORMS = (
+    ("rcp", "{.ftz}", "f32", ""),
+    ("rcp", ".ftz", "f64", ""),
+    ("sqrt", "{.ftz}", "f32", ""),
+    ("rsqrt", "{.ftz}", "f32 f64", ""),
+    ("sin", "{.ftz}", "f32", ""),
+    ("cos", "{.ftz}", "f32", ""),
+    ("lg2", "{.ftz}", "f32", ""),
+    ("ex2", "{.ftz}", "f32", ""),
+    ("ex2", "", "f16 f16x2", HALF),
+    ("ex2", ".ftz", "bf16 bf16x2", BRAIN),
+    ("tanh", "", "f32 f16 f16x2", HALF),
+    ("tanh", "", "bf16 bf16x2", BRAIN),
+)
+
+for _name, _ftz, _types, _since in _FORMS:
+
+    @instruction(
+        f"{_name}.operation{_ftz}.type d, a", operation="approx", type=_types, requires=_since, unit="mufu",
+        implies={"name": _name},
+    )  # fmt: skip
+    def function(a, *, name, operation, ftz, type):
+        return approximate(name, operation, ftz, type, a)
