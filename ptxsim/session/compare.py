@@ -14,8 +14,15 @@ class Verdict(np.ndarray):
         return bool(np.asarray(self).all())
 
 
+class Difference(np.ndarray):
+    """Element-wise booleans that are true if any of them is."""
+
+    def __bool__(self) -> bool:
+        return bool(np.asarray(self).any())
+
+
 class Array(np.ndarray):
-    """An ndarray in every way but one: comparing two gives a Verdict.
+    """An ndarray in every way but one: `==` gives a Verdict and `!=` a Difference.
 
     `form` is the instruction whose D this is, if it came from `execute`; whatever is computed from it has none.
     """
@@ -32,7 +39,7 @@ class Array(np.ndarray):
             return np.zeros((1,), dtype=bool).view(Verdict)
 
     def __ne__(self, other: object) -> Any:  # type: ignore[override]
-        return ~np.asarray(self == other)
+        return (~np.asarray(self == other)).view(Difference)
 
     __hash__ = None  # type: ignore[assignment]
 
