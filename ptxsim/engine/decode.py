@@ -308,6 +308,8 @@ class _FunctionDecoder:
                 return self._operand(kind, operand, bound)
             case Vec():
                 elements = operand.elements if isinstance(operand, ast.Vector) else (operand,)
+                if kind.bare and len(elements) == 1:
+                    return self._operand(kind.element, elements[0], bound)
                 return Vector(tuple(self._operand(kind.element, e, bound) for e in elements))
             case Addr():
                 return self._address(operand, kind, bound)

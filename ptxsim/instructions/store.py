@@ -35,7 +35,7 @@ WORDS = {
     "cop": "wb cg cs wt",
     "l1": L1_EVICTION,
 }
-ONE = {"b": Value("type", wide=True), "policy": Value("b64")}
+ONE = {"b": Vec(1, Value("type", wide=True), bare=True), "policy": Value("b64")}
 MANY = {"b": Vec("vec", Value("type", wide=True)), "policy": Value("b64")}
 # The assembler takes the sink as an element of 256-bit vectors only.
 WIDE = {"b": Vec("vec", Reg("type", wide=True, sink=True)), "policy": Value("b64")}

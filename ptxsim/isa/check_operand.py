@@ -199,7 +199,7 @@ def _check_vector(
     if not isinstance(operand, ast.Vector):
         if kind.bare and count == 1:
             return check(kind.element, operand, modifiers, names)
-        return f"must be {count} registers in braces"
+        return f"must be {count} register{'s' * (count > 1)} in braces"
     if len(operand.elements) != count:
         return f"has {len(operand.elements)} registers in braces, this form takes {count}"
     for element in operand.elements:

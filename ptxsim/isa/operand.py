@@ -69,7 +69,8 @@ class Imm:
 
 @dataclass(frozen=True, slots=True)
 class Vec:
-    """Braces with exactly `count` elements of a kind; `bare` takes a single operand without braces where count is 1."""
+    """Braces with exactly `count` elements of a kind, a list to the effect. `bare`: where count is 1 the braces may be
+    left out, and the effect gets the element itself."""
 
     count: CountRule
     element: Reg | Value | Pred
