@@ -186,6 +186,15 @@ class _FunctionDecoder:
             self.program.slot_names.append(name)
         return found
 
+    def _carry(self) -> Register:
+        """The condition code CC.CF: a predicate register without a name of its own."""
+        slot = self.slots.get("CC.CF")
+        if slot is None:
+            slot = self.slots["CC.CF"] = len(self.program.slots)
+            self.program.slots.append(TYPES["pred"])
+            self.program.slot_names.append("CC.CF")
+        return Register(slot, TYPES["pred"], TYPES["pred"])
+
     def _instruction(self, statement: ast.Instruction) -> None:
         bound = self.decoder.binder.bind(statement, self.names)
         if isinstance(bound, Finding):
@@ -219,6 +228,9 @@ class _FunctionDecoder:
         sources: list[Operand | None] = []
         for name in definition.sources:
             operand = bound.operands.get(name)
+            if name == "carry" and "r" in definition.carry:
+                sources.append(self._carry())
+                continue
             if operand is None:
                 sources.append(None)
                 continue
@@ -232,6 +244,8 @@ class _FunctionDecoder:
         destinations = tuple(
             self._operand(form.kinds[n], bound.operands[n], bound) if n in bound.operands else None for n in order
         )
+        if "w" in definition.carry:
+            destinations += (self._carry(),)
         aligned = "aligned" in bound.modifiers and bound.modifiers["aligned"] not in (False, None)
         return Op(len(self.program.ops), bound, definition, wants, tuple(sources), destinations, guard, aligned)
 

@@ -48,13 +48,16 @@ class Form:
 class Definition:
     """An instruction as ptxsim knows it: forms, effect and cost class. `effect` None means bound but not modeled.
 
-    `control` marks branches, returns and the like: the engine itself gives them their effect.
+    `control` marks branches, returns and the like: the engine itself gives them their effect. `carry` tells what it does
+    with the condition code CC.CF: "r" reads it (the effect's parameter `carry`, a mask), "w" writes it (the last
+    result), "rw" both.
     """
 
-    def __init__(self, effect: Callable | None, unit: str, control: bool = False):
+    def __init__(self, effect: Callable | None, unit: str, control: bool = False, carry: str = ""):
         self.effect = effect
         self.unit = unit
         self.control = control
+        self.carry = carry
 
     @cached_property
     def _signature(self) -> tuple[bool, tuple[str, ...], tuple[str, ...]]:
@@ -97,6 +100,7 @@ def instruction(
     requires: str = "",
     unit: str = "alu",
     control: bool = False,
+    carry: str = "",
     operands: Mapping[str, Kind] | None = None,
     writes: str | None = None,
     rules: tuple[Rule, ...] = (),
@@ -111,7 +115,7 @@ def instruction(
     """
 
     def declare(effect: Callable | None) -> Callable | None:
-        definition = getattr(effect, "definition", None) or Definition(effect, unit, control)
+        definition = getattr(effect, "definition", None) or Definition(effect, unit, control, carry)
         if effect is not None:
             effect.definition = definition  # type: ignore[attr-defined]
 
