@@ -23,6 +23,8 @@ MODULES: tuple[str, ...] = (
     "sign",
     "division",
     "transcendental",
+    "carry",
+    "dot_product",
     "mma",
     "mma_sparse",
     "load",
@@ -51,6 +53,10 @@ MODULES: tuple[str, ...] = (
     "wmma",
     "cluster_barrier",
     "system",
+    "async_store",
+    "stack",
+    "multimem",
+    "cluster_launch",
 )
 
 

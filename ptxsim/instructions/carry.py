@@ -1,0 +1,85 @@
+"""Arithmetic on numbers longer than a register.
+
+PTX ISA, "Extended-Precision Integer Arithmetic Instructions": add.cc, addc, sub.cc, subc, mad.cc, madc. The flag CC.CF
+is a mask that the effects take as `carry` and give back as their last result; a subtraction keeps its borrow there.
+"""
+
+from __future__ import annotations
+
+from ptxsim import lanes
+from ptxsim.isa.registry import instruction
+
+WORDS = "u32 s32 u64 s64"
+NARROWER = "u16 s16"
+
+
+def sum_of(a, b, carry, t):
+    """a + b + carry and the carry out of it."""
+    kind = lanes.bits_type(t)
+    x, y = lanes.bits(a, kind), lanes.bits(b, kind)
+    partial = x + y
+    total = partial if carry is None else partial + lanes.cast(carry, kind)
+    out = partial < x if carry is None else (partial < x) | (total < partial)
+    return lanes.bits(total, t), out
+
+
+def difference_of(a, b, borrow, t):
+    """a - b - borrow and the borrow out of it."""
+    kind = lanes.bits_type(t)
+    x, y = lanes.bits(a, kind), lanes.bits(b, kind)
+    partial = x - y
+    total = partial if borrow is None else partial - lanes.cast(borrow, kind)
+    out = x < y if borrow is None else (x < y) | (partial < total)
+    return lanes.bits(total, t), out
+
+
+@instruction("add.cc.type d, a, b", type=WORDS, carry="w")
+def add_cc(a, b, *, type):
+    return sum_of(a, b, None, type)
+
+
+@instruction("addc.type d, a, b", type=f"{WORDS} {NARROWER}", carry="r")
+def addc(a, b, carry, *, type):
+    return sum_of(a, b, carry, type)[0]
+
+
+@instruction("addc.cc.type d, a, b", type=WORDS, carry="rw")
+def addc_cc(a, b, carry, *, type):
+    return sum_of(a, b, carry, type)
+
+
+@instruction("sub.cc.type d, a, b", type=WORDS, carry="w")
+def sub_cc(a, b, *, type):
+    return difference_of(a, b, None, type)
+
+
+@instruction("subc.type d, a, b", type=f"{WORDS} {NARROWER}", carry="r")
+def subc(a, b, carry, *, type):
+    return difference_of(a, b, carry, type)[0]
+
+
+@instruction("subc.cc.type d, a, b", type=WORDS, carry="rw")
+def subc_cc(a, b, carry, *, type):
+    return difference_of(a, b, carry, type)
+
+
+def product(a, b, half: str):
+    return a * b if half == "lo" else lanes.multiply_high(a, b)
+
+
+for _half in ("lo", "hi"):
+    _options = {"implies": {"half": _half}, "unit": "imad"}
+
+    @instruction(f"mad.{_half}.cc.type d, a, b, c", name=f"mad.{_half}", type=WORDS, carry="w", **_options)
+    def mad_cc(a, b, c, *, half, type):
+        return sum_of(product(a, b, half), c, None, type)
+
+    @instruction(
+        f"madc.{_half}.type d, a, b, c", name=f"madc.{_half}", type=f"{WORDS} {NARROWER}", carry="r", **_options
+    )
+    def madc(a, b, c, carry, *, half, type):
+        return sum_of(product(a, b, half), c, carry, type)[0]
+
+    @instruction(f"madc.{_half}.cc.type d, a, b, c", name=f"madc.{_half}", type=WORDS, carry="rw", **_options)
+    def madc_cc(a, b, c, carry, *, half, type):
+        return sum_of(product(a, b, half), c, carry, type)
