@@ -4,6 +4,8 @@ import subprocess
 import sys
 from importlib.metadata import entry_points
 
+import ml_dtypes  # noqa: F401  pytester forgets modules that an inner run loads, and these cannot be loaded twice
+import numpy  # noqa: F401
 import pytest
 
 from ptxsim.report.pages import page
