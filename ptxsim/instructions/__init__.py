@@ -25,6 +25,7 @@ MODULES: tuple[str, ...] = (
     "transcendental",
     "carry",
     "dot_product",
+    "video",
     "mma",
     "mma_sparse",
     "load",
@@ -57,6 +58,8 @@ MODULES: tuple[str, ...] = (
     "stack",
     "multimem",
     "cluster_launch",
+    "texture",
+    "surface",
 )
 
 

@@ -60,10 +60,10 @@ def reduction(m, a, b, *, op, space, vec, type):
 
 
 ONE = {
-    "d": Reg("type", sink=True), "b": Value("type"), "c": Value("type"), "policy": Value("b64"),
+    "d": Reg("type", sink=True), "b": Value("type"), "c": Value("type"), "policy": Value("u64"),
 }  # fmt: skip
 MANY = {
-    "d": Vec("vec", Reg("type", sink=True)), "b": Vec("vec", Value("type")), "policy": Value("b64"),
+    "d": Vec("vec", Reg("type", sink=True)), "b": Vec("vec", Value("type")), "policy": Value("u64"),
 }  # fmt: skip
 SCALAR = {"operands": ONE, "rules": (cache_hint,), "implies": {"vec": None}}
 VECTOR = {"operands": MANY, "rules": (global_vectors, vector_size)}

@@ -14,15 +14,14 @@ from ptxsim.machine.event import Event
 from ptxsim.machine.fault import Fault, Wait, first_lane
 from ptxsim.machine.port import mask_word
 
-COUNTS = tuple(range(0, 4097, 32))
 OPERANDS = {
     "a": Either((Imm(0, 15), Reg("u32"))),
-    "b": Either((Imm(choices=COUNTS), Reg("u32"))),
+    "b": Either((Imm(0, multiple=32), Reg("u32"))),
     "d": Reg("u32"),
     "p": Pred(),
     "q": Pred(negatable=True, immediate=True),
 }
-ARRIVE = {**OPERANDS, "b": Either((Imm(choices=COUNTS[1:]), Reg("u32")))}
+ARRIVE = {**OPERANDS, "b": Either((Imm(32, multiple=32), Reg("u32")))}
 
 
 def uniform(m, value, what: str) -> int:

@@ -59,8 +59,8 @@ WORDS = {
     "l1": L1_EVICTION,
     "prefetch": PREFETCH,
 }
-ONE = {"d": Vec(1, Reg("type", wide=True), bare=True), "policy": Value("b64")}
-MANY = {"d": Vec("vec", Reg("type", wide=True, sink=True)), "policy": Value("b64")}
+ONE = {"d": Vec(1, Reg("type", wide=True), bare=True), "policy": Value("u64")}
+MANY = {"d": Vec("vec", Reg("type", wide=True, sink=True)), "policy": Value("u64")}
 LD = "ld{.order}{.mmio}{.scope}{.space}{.nc}{.cop}{.l1}"
 
 for hint, policy, since in HINTS:

@@ -7,7 +7,7 @@ from ptxsim.isa.operand import Pred, Reg, Value
 from ptxsim.isa.registry import instruction
 
 OPERANDS = {
-    "d": Reg("b32", sink=True), "p": Pred(sink=True), "a": Value("type"), "membermask": Value("b32"),
+    "d": Reg("u32", sink=True), "p": Pred(sink=True), "a": Value(lambda modifiers: f"u{modifiers['type'].bits}"), "membermask": Value("b32"),
 }  # fmt: skip
 COMMON = {"type": "b32 b64", "operands": OPERANDS, "requires": "6.0 sm_70", "unit": "shuffle"}
 

@@ -9,6 +9,7 @@ from ptxsim.numerics import scalar
 from ptxsim.types import TYPES
 
 OPERANDS = {"d": Reg("type"), "a": Value("type"), "membermask": Value("b32")}
+BITS = {**OPERANDS, "d": Reg("u32"), "a": Value("u32")}
 F32 = TYPES["f32"]
 
 
@@ -44,7 +45,7 @@ def over_members(m, a, membermask, function):
     "redux.sync.op.type d, a, membermask",
     op="and or xor",
     type="b32",
-    operands=OPERANDS,
+    operands=BITS,
     requires="7.0 sm_80",
     unit="redux",
 )

@@ -35,10 +35,10 @@ WORDS = {
     "cop": "wb cg cs wt",
     "l1": L1_EVICTION,
 }
-ONE = {"b": Vec(1, Value("type", wide=True), bare=True), "policy": Value("b64")}
-MANY = {"b": Vec("vec", Value("type", wide=True)), "policy": Value("b64")}
+ONE = {"b": Vec(1, Value("type", wide=True), bare=True), "policy": Value("u64")}
+MANY = {"b": Vec("vec", Value("type", wide=True)), "policy": Value("u64")}
 # The assembler takes the sink as an element of 256-bit vectors only.
-WIDE = {"b": Vec("vec", Reg("type", wide=True, sink=True)), "policy": Value("b64")}
+WIDE = {"b": Vec("vec", Reg("type", wide=True, sink=True)), "policy": Value("u64")}
 ST = "st{.order}{.mmio}{.scope}{.space}{.cop}{.l1}"
 
 for hint, policy, since in HINTS:

@@ -7,12 +7,16 @@ from dataclasses import dataclass
 
 from ptxsim.diagnostic import Finding
 from ptxsim.isa import nearest, registry
-from ptxsim.isa.check_operand import Names, check_operands
+from ptxsim.isa.check_operand import Names, check_operands, split_parts
 from ptxsim.isa.notation import assign
+from ptxsim.isa.operand import Kind, Value, Vec
 from ptxsim.isa.registry import Definition, Form
-from ptxsim.isa.special import READERS, SPECIAL_REGISTERS, availability
+from ptxsim.isa.special import SPECIAL_READERS, SPECIAL_REGISTERS, availability
 from ptxsim.syntax import ast
 from ptxsim.types import TYPES, Target, Version
+
+# Instructions that may take the address of a variable or function by its bare name.
+ADDRESS_READERS = ("mov", "cvta", "mapa", "getctarank")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +59,10 @@ class Binder:
         for candidate in candidates:
             operands = check_operands(candidate.form, candidate.modifiers, statement, names)
             if not isinstance(operands, Finding):
-                operands = self._special_registers(candidate.form, operands) or operands
+                operands = self._names_as_values(candidate.form, operands, names) or operands
             if not isinstance(operands, Finding):
-                return Bound(candidate.form, candidate.modifiers, operands, statement)
+                operands, parts = split_parts(candidate.form, operands)
+                return Bound(candidate.form, {**candidate.modifiers, **parts}, operands, statement)
             problems.append(operands)
         return max(problems, key=lambda finding: finding.column)
 
@@ -85,19 +90,24 @@ class Binder:
             return nearest.refused(opcode, kind, why)
         return nearest.illegal_form(opcode)
 
-    def _special_registers(self, form: Form, operands: Mapping[str, ast.Operand]) -> Finding | None:
-        """What is wrong with the special registers among the operands, if anything."""
-        for operand in operands.values():
+    def _names_as_values(self, form: Form, operands: Mapping[str, ast.Operand], names: Names) -> Finding | None:
+        """What is wrong with special registers and variables that stand for a value, if anything."""
+        for name, operand in operands.items():
             for part in operand.elements if isinstance(operand, ast.Vector) else (operand,):
-                if not isinstance(part, ast.Name) or part.name not in SPECIAL_REGISTERS or part.name == "WARP_SZ":
+                if not isinstance(part, ast.Name) or part.name == "WARP_SZ":
                     continue
                 place = {"line": part.line, "column": part.column, "length": len(part.name)}
-                if form.name not in READERS:
-                    why = f"{form.name} cannot read the special register {part.name}"
-                    return Finding("operand-mismatch", why, **place, help="mov it into a register first")
-                problem = availability(part.name).problem(self.version, self.target)
-                if problem:
-                    return Finding(problem[0], f"{part.name} {problem[1]}", **place)
+                if part.name in SPECIAL_REGISTERS:
+                    if form.name not in SPECIAL_READERS:
+                        why = f"{form.name} cannot read the special register {part.name}"
+                        return Finding("operand-mismatch", why, **place, help="mov it into a register first")
+                    problem = availability(part.name).problem(self.version, self.target)
+                    if problem:
+                        return Finding(problem[0], f"{part.name} {problem[1]}", **place)
+                elif _is_value(form.kinds[name]) and form.name not in ADDRESS_READERS:
+                    if names.register_type(part.name) is None:
+                        why = f"{form.name} cannot take the address of {part.name}"
+                        return Finding("operand-mismatch", why, **place, help="mov the address into a register first")
         return None
 
     def _availability(self, form: Form, modifiers: Mapping[str, object]) -> tuple[str, str] | None:
@@ -133,6 +143,11 @@ def match_form(form: Form, words: list[str]) -> Candidate | str | None:
         if problem:
             return problem
     return Candidate(form, modifiers)
+
+
+def _is_value(kind: Kind) -> bool:
+    """Whether an operand of this kind is a number, not a name or an address."""
+    return isinstance(kind, Value) or (isinstance(kind, Vec) and isinstance(kind.element, Value))
 
 
 def _placed(finding: Finding, statement: ast.Instruction) -> Finding:

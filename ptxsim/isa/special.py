@@ -6,7 +6,7 @@ from ptxsim.isa.availability import Availability, parse_availability
 from ptxsim.types import TYPES, ScalarType
 
 # Instructions that may have a special register as a source; all others want it moved into a register first.
-READERS = ("mov", "cvt")
+SPECIAL_READERS = ("mov", "cvt")
 
 # Widths that registers had in old versions of PTX and may still be read in.
 NARROW_ONCE = {**dict.fromkeys(("%tid", "%ntid", "%ctaid", "%nctaid"), (16,)), "%gridid": (32,)}

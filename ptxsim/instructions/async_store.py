@@ -1,0 +1,122 @@
+"""st.async, red.async and st.bulk. PTX ISA, "Data Movement and Conversion Instructions: st.async, st.bulk"; "red.async".
+
+Service operations: the data of st.async and red.async lands later, when the mbarrier hears of it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ptxsim.instructions.access_rules import SHARED, vector_size
+from ptxsim.instructions.atomic_update import update
+from ptxsim.instructions.mbarrier import each
+from ptxsim.isa.operand import Either, Imm, Reg, Value, Vec, resolve_count
+from ptxsim.isa.registry import instruction
+from ptxsim.machine.async_groups import later, snapshot
+from ptxsim.machine.event import FLAG_STRONG, Event, Space
+from ptxsim.machine.fault import Fault, first_lane
+from ptxsim.machine.memory import check_alignment, scatter
+from ptxsim.machine.port import pack
+
+TYPES = "b32 u32 s32 f32 b64 u64 s64 f64"
+MMIO = {"order": "release", "scope": "gpu sys", "requires": "8.7 sm_100", "unit": "store"}
+
+
+def announce(port, space, mbar, size: int) -> None:
+    """Tell every lane's mbarrier that its bytes have come."""
+    for _, barrier in each(port, space, mbar):
+        barrier.complete_bytes(size)
+
+
+@instruction(
+    "st.async{.weak}{.space}.mbarrier::complete_tx::bytes.type [a], b, [mbar]", name="st.async", space=SHARED, type=TYPES,
+    operands={"b": Value("type")}, implies={"vec": None}, requires="8.1 sm_90", unit="store",
+)  # fmt: skip
+@instruction(
+    "st.async{.weak}{.space}.mbarrier::complete_tx::bytes.vec.type [a], b, [mbar]", name="st.async", space=SHARED,
+    vec="v2 v4", type=TYPES, operands={"b": Vec("vec", Value("type"))}, rules=(vector_size,), requires="8.1 sm_90",
+    unit="store",
+)  # fmt: skip
+def store_async(m, a, b, mbar, *, space, vec, type):
+    """A store into the cluster's shared memory that an mbarrier there is told of."""
+    size = type.bytes * resolve_count("vec", {"vec": vec})
+    check_alignment(a, m.mask, size, "store")
+    data = pack(list(b) if vec else [b], type)
+    places = list(m.resolve(space or "shared", a, size, write=True))
+    port = snapshot(m)
+
+    def land() -> None:
+        for kind, memory, offsets, mask in places:
+            port.emit(Event.ASYNC_WRITE, kind, size, 0, mask, port.named(kind, memory, offsets, a))
+            scatter(memory, offsets, mask, data)
+        announce(port, space or "shared", mbar, size)
+
+    later(port, land)
+
+
+@instruction(
+    "st.async{.weak}{.mmio}.order.scope{.global}.type [a], b", name="st.async", type=TYPES,
+    operands={"b": Value("type")}, **MMIO,
+)  # fmt: skip
+def store_system(m, a, b, *, type):
+    """A release store to global memory, done at once: nothing else can tell."""
+    m.store("global", a, [b], type, FLAG_STRONG)
+
+
+def reduce_async(m, a, b, mbar, *, op, space, type):
+    """A reduction on the cluster's shared memory that an mbarrier there is told of."""
+    check_alignment(a, m.mask, type.bytes, "atomic access")
+    list(m.resolve(space or "shared", a, type.bytes, write=True))
+    port = snapshot(m)
+
+    def land() -> None:
+        port.atomic(space or "shared", a, type, update(op, type), [b], 1, Event.REDUCE, FLAG_STRONG)
+        announce(port, space or "shared", mbar, type.bytes)
+
+    later(port, land)
+
+
+def reduce_system(m, a, b, *, op, type):
+    """A release reduction on global memory, done at once as above."""
+    m.atomic("global", a, type, update(op, type), [b], 1, Event.REDUCE, FLAG_STRONG)
+
+
+for operations, types in (
+    ("add", "u32 s32 u64 s64"),
+    ("min max", "u32 s32"),
+    ("inc dec", "u32"),
+    ("and or xor", "b32"),
+):
+    words = {"name": "red.async", "op": operations, "type": types, "operands": {"b": Value("type")}}
+    instruction(
+        "red.async.relaxed.cluster{.space}.mbarrier::complete_tx::bytes.op.type [a], b, [mbar]",
+        space="shared::cluster", **words, requires="8.1 sm_90", unit="atomic",
+    )(reduce_async)  # fmt: skip
+    instruction("red.async{.mmio}.order.scope{.global}.op.type [a], b", **words, **MMIO)(reduce_system)
+
+
+@instruction(
+    "st.bulk{.weak}{.space} [a], size, value", name="st.bulk", space="shared::cta", requires="8.6 sm_100", unit="store",
+    operands={"size": Either((Imm(0), Reg("u64"), Reg("u32"))), "value": Imm(0, 0)},
+)  # fmt: skip
+def store_bulk(m, a, size, value, *, space):
+    """`size` zero bytes of shared memory per lane; address and size are multiples of 8."""
+    sizes = np.broadcast_to(np.asarray(size, np.uint64), m.mask.shape)
+    check_alignment(a, m.mask, 8, "bulk store")
+    if (m.mask & (sizes % 8 != 0)).any():
+        lane = first_lane(m.mask & (sizes % 8 != 0))
+        raise Fault("misaligned-address", f"st.bulk of {sizes[lane]} bytes, which is no multiple of 8", lane)
+    port = snapshot(m)
+    for lane in np.flatnonzero(m.mask & (sizes > 0)):
+        port.mask = np.arange(m.mask.size) == lane
+        for kind, memory, offsets, _ in port.resolve(space, a, int(sizes[lane]), write=True):
+            if kind != Space.SHARED:
+                raise Fault(
+                    "wrong-space", f"st.bulk writes shared memory, here is a {kind.name.lower()} address", int(lane)
+                )
+            start, end = int(offsets[lane]), int(offsets[lane]) + int(sizes[lane])
+            memory[start:end] = 0
+            rows = port.named(kind, memory, np.arange(start, end, 8, dtype=np.uint64), None)
+            for first in range(0, len(rows), m.mask.size):
+                group = rows[first : first + m.mask.size]
+                m.emit(Event.STORE, kind, 8, 0, np.arange(m.mask.size) < len(group), group)

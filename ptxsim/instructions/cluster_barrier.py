@@ -1,0 +1,42 @@
+"""barrier.cluster. PTX ISA, "Parallel Synchronization and Communication Instructions: barrier.cluster".
+
+Service operations: they run in Python on the machine's barriers in both engines.
+"""
+
+from __future__ import annotations
+
+from ptxsim.isa.registry import instruction
+from ptxsim.machine.cluster_barrier import CLUSTER_BARRIER, ClusterBarrier
+from ptxsim.machine.event import Event
+from ptxsim.machine.fault import Wait
+from ptxsim.machine.port import mask_word
+
+COMMON = {"requires": "7.8 sm_90", "unit": "barrier"}
+
+
+@instruction(
+    "barrier.cluster.arrive{.order}{.aligned}",
+    name="barrier.cluster.arrive",
+    order="release@8.0:sm_90 relaxed@8.0:sm_90",
+    **COMMON,
+)
+def arrive(m, *, order):
+    """Be counted, and go on. The event's second number is 1 if the arrival orders nothing (.relaxed)."""
+    m.emit(Event.ARRIVE, addresses=[CLUSTER_BARRIER, order == "relaxed"])
+    ClusterBarrier.of(m.cta.cluster).arrive(m.warp, m.mask)
+
+
+@instruction(
+    "barrier.cluster.wait{.acquire}{.aligned}", name="barrier.cluster.wait", acquire="acquire@8.0:sm_90", **COMMON
+)
+def wait(m):
+    """Wait until every thread of the cluster has arrived or exited."""
+    barrier = ClusterBarrier.of(m.cta.cluster)
+    phase = barrier.arrived_in(m.warp, m.mask)
+    warp, site, word, stream = m.warp, m.site, mask_word(m.mask), m.machine.stream
+
+    def leave():
+        if stream is not None:
+            stream.emit(site, warp.cta.linear, warp.index, Event.LEAVE, mask=word, addresses=[CLUSTER_BARRIER])
+
+    return Wait("the cluster barrier", lambda: barrier.over(phase), barrier.describe, leave)

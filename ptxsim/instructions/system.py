@@ -1,0 +1,55 @@
+"""Traps, pauses and hints to the system. PTX ISA, "Miscellaneous Instructions"; "Control Flow Instructions: exit" apart.
+
+trap is a service operation; the rest has no effect on what a kernel computes.
+"""
+
+from __future__ import annotations
+
+from ptxsim.isa.operand import Either, Imm, Reg
+from ptxsim.isa.registry import instruction
+from ptxsim.machine.fault import Fault, first_lane
+
+
+@instruction("trap", unit="system")
+def trap(m):
+    raise Fault("trap", "the kernel executes trap", first_lane(m.mask), "a check of the program itself has failed")
+
+
+@instruction("brkpt", unit="system")
+@instruction("griddepcontrol.action", action="wait launch_dependents", requires="7.8 sm_90", unit="system")
+def go_on():
+    """One grid runs at a time and under no debugger: there is nothing to wait for."""
+    return None
+
+
+@instruction("pmevent event", operands={"event": Imm(0, 15)}, unit="system")
+@instruction("pmevent.mask event", operands={"event": Imm(0, 65535)}, requires="3.0", unit="system")
+def count_event(event):
+    return None
+
+
+@instruction("nanosleep.u32 t", operands={"t": Either((Imm(), Reg("u32")))}, requires="6.2 sm_70", unit="system")
+def sleep(t):
+    return None
+
+
+REGISTERS = {"count": Imm(24, 256, multiple=8)}
+
+
+@instruction(
+    "setmaxnreg.inc.sync.aligned.u32 count",
+    name="setmaxnreg.inc",
+    operands=REGISTERS,
+    requires="8.0 sm_90a sm_100f sm_110f sm_120f",
+    unit="system",
+)
+@instruction(
+    "setmaxnreg.dec.sync.aligned.u32 count",
+    name="setmaxnreg.dec",
+    operands=REGISTERS,
+    requires="8.0 sm_90a sm_100f sm_110f sm_120f",
+    unit="system",
+)
+def set_registers(count):
+    """Registers of the machine have no number: giving some back or asking for more changes nothing."""
+    return None
