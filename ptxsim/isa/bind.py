@@ -104,10 +104,13 @@ class Binder:
                     problem = availability(part.name).problem(self.version, self.target)
                     if problem:
                         return Finding(problem[0], f"{part.name} {problem[1]}", **place)
-                elif _is_value(form.kinds[name]) and form.name not in ADDRESS_READERS:
-                    if names.register_type(part.name) is None:
-                        why = f"{form.name} cannot take the address of {part.name}"
-                        return Finding("operand-mismatch", why, **place, help="mov the address into a register first")
+                elif (
+                    _is_value(form.kinds[name])
+                    and form.name not in ADDRESS_READERS
+                    and names.register_type(part.name) is None
+                ):
+                    why = f"{form.name} cannot take the address of {part.name}"
+                    return Finding("operand-mismatch", why, **place, help="mov the address into a register first")
         return None
 
     def _availability(self, form: Form, modifiers: Mapping[str, object]) -> tuple[str, str] | None:
