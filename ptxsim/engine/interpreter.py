@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ptxsim.engine import control
@@ -30,6 +32,7 @@ class Interpreter:
     def __init__(self, program: Program, machine: Machine):
         self.program, self.machine = program, machine
         self.current: Op | None = None  # what executes now, for faults
+        self.watch: Callable[[Op, Warp, np.ndarray], None] | None = None  # told of every operation once it has run
 
     def prepare(self, warp: Warp) -> None:
         """Give a new warp its registers."""
@@ -72,6 +75,8 @@ class Interpreter:
                 split.op += 1
                 continue
             outcome = self._execute(op, warp, split, mask, port)
+            if self.watch is not None and not isinstance(outcome, Converge):
+                self.watch(op, warp, mask)
             if isinstance(outcome, Wait | Converge):
                 split.wait = outcome
                 if isinstance(outcome, Wait):
