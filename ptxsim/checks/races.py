@@ -9,6 +9,7 @@ from ptxsim.diagnostic import Finding, Label
 from ptxsim.engine.program import Program
 from ptxsim.machine.event import Event, Observer
 
+DOUBTFUL = "doubtful"  # level of a finding until it is known whether it shows in the results
 _NAMES = {RACE: "race-shared", RACE_IN_WARP: "race-warp"}
 
 
@@ -59,10 +60,17 @@ class SharedChecker(Observer):
         what, site, other = key
         op = program.ops[site]
         address, warp, other_warp, lane = (int(v) for v in row[3:7])
-        place = {"line": op.line, "column": op.column, "length": len(op.opcode), "warp": warp, "lane": lane, "count": count}
+        place = {
+            "line": op.line,
+            "column": op.column,
+            "length": len(op.opcode),
+            "warp": warp,
+            "lane": lane,
+            "count": count,
+        }
         if what not in _NAMES:
             return Finding(
-                "uninitialized-read", f"{op.opcode} reads shared byte {address:#x}, which nobody wrote", **place,
+                "uninitialized-read", f"{op.opcode} reads shared byte {address:#x}, which nobody wrote", **place, level=DOUBTFUL,
                 help="store to it first, or check the index",
             )  # fmt: skip
         before = program.ops[other]

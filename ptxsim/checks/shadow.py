@@ -13,6 +13,7 @@ import numpy as np
 from ptxsim.machine.event import FLAG_STRONG, Event, Space
 
 MAX_SITES = 256  # synchronising addresses remembered per CTA
+BARRIERS = 17  # the sixteen of the CTA and the barrier of the cluster
 RACE, RACE_IN_WARP, UNINITIALIZED = 1, 2, 3
 NOBODY = -1
 _COMPILE_FROM = 4000  # records of one run; fewer are scanned before numba has loaded
@@ -42,7 +43,7 @@ class Shadow:
         self.initialized = np.zeros(size, np.bool_)
         self.clock = np.eye(warps, dtype=np.int32)
         self.turn = np.zeros(warps, np.int32)
-        self.barrier = np.zeros((16, 2, warps), np.int32)
+        self.barrier = np.zeros((BARRIERS, 2, warps), np.int32)
         self.sync_address = np.full(MAX_SITES, -1, np.int64)
         self.sync_clock = np.zeros((MAX_SITES, warps), np.int32)
 
@@ -81,6 +82,7 @@ def scan(
         strong = is_atomic or (record["flags"] & FLAG_STRONG) != 0 or event == _MB_ARRIVE or event == _MB_WAIT
         mask = record["mask"]
         if strong:
+            turn[warp] += 1
             for lane in range(32):
                 if not (mask >> lane) & 1:
                     continue

@@ -46,7 +46,9 @@ def clusters_of(machine: Machine):
                     for y in range(y0, y0 + cy):
                         for x in range(x0, x0 + cx):
                             linear = x + gx * (y + gy * z)
-                            cluster.ctas.append(Cta((x, y, z), linear, machine.block, machine.shared_bytes, cluster))
+                            cluster.ctas.append(
+                                Cta((x, y, z), linear, machine.block, machine.shared_bytes, cluster, machine.shared_fill)
+                            )
                 yield cluster
 
 

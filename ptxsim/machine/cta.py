@@ -67,11 +67,12 @@ class Cta:
     """One CTA: shared memory as bytes, barriers, warps."""
 
     def __init__(
-        self, index: tuple[int, int, int], linear: int, block: tuple[int, int, int], shared_bytes: int, cluster: Cluster
-    ):
+        self, index: tuple[int, int, int], linear: int, block: tuple[int, int, int], shared_bytes: int, cluster: Cluster,
+        shared_fill: int = 0,
+    ):  # fmt: skip
         self.index, self.linear, self.block_shape = index, linear, block
         self.cluster = cluster
-        self.shared = np.zeros(-(-shared_bytes // 16) * 16, np.uint8)
+        self.shared = np.full(-(-shared_bytes // 16) * 16, shared_fill, np.uint8)
         self.shared_bytes = shared_bytes
         self.barriers = [NamedBarrier() for _ in range(16)]
         self.threads = block[0] * block[1] * block[2]

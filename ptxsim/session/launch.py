@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ptxsim.checks.banks import BankCounter
-from ptxsim.checks.races import SharedChecker
+from ptxsim.checks.races import DOUBTFUL, SharedChecker
 from ptxsim.checks.registers import unwritten_reads
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.engine.grid import Grid, Limits, Stopped
@@ -30,7 +31,21 @@ if TYPE_CHECKING:
 Shape = tuple[int, int, int]
 Hook = Callable[[Warp, object], None]
 LIMITS = {"block": (1024, 1024, 64), "grid": (2**31 - 1, 65535, 65535), "cluster": (16, 16, 16)}
-MAX_SHARED = {70: 96, 72: 96, 75: 64, 80: 163, 86: 99, 87: 163, 89: 99, 90: 227, 100: 227, 103: 227, 110: 227, 120: 99, 121: 99}
+MAX_SHARED = {
+    70: 96,
+    72: 96,
+    75: 64,
+    80: 163,
+    86: 99,
+    87: 163,
+    89: 99,
+    90: 227,
+    100: 227,
+    103: 227,
+    110: 227,
+    120: 99,
+    121: 99,
+}
 
 
 def shape(value) -> Shape:
@@ -57,7 +72,11 @@ class Launch:
         if profile:
             raise PtxError(self._finding("not-modeled", "cycles are not modeled yet", "run without profile"))
         if self.engine_name not in ("interpreter",):
-            raise PtxError(self._finding("not-modeled", f"the {self.engine_name} engine does not exist yet", "use engine='interpreter'"))
+            raise PtxError(
+                self._finding(
+                    "not-modeled", f"the {self.engine_name} engine does not exist yet", "use engine='interpreter'"
+                )
+            )
         self._check_shapes()
         self.program, self.decoder = kernel.program(target)
         linkage = self.decoder.linkage
@@ -100,16 +119,22 @@ class Launch:
         if threads > 1024:
             raise PtxError(self._finding("bad-directive", f"a CTA of {threads} threads; the most is 1024"))
         if any(g % c for g, c in zip(self.grid, self.cluster)):
-            raise PtxError(self._finding("bad-directive", f"grid {self.grid} is no multiple of the cluster {self.cluster}"))
+            raise PtxError(
+                self._finding("bad-directive", f"grid {self.grid} is no multiple of the cluster {self.cluster}")
+            )
         for directive in self.kernel.function.directives:
             numbers = [int(a) for a in directive.arguments if a.isdigit()]
             if directive.name == "reqntid" and numbers and shape(numbers) != self.block:
                 raise PtxError(
-                    self._finding("bad-directive", f"the kernel says .reqntid {numbers}, the launch's block is {self.block}")
+                    self._finding(
+                        "bad-directive", f"the kernel says .reqntid {numbers}, the launch's block is {self.block}"
+                    )
                 )
             if directive.name == "maxntid" and numbers and threads > int(np.prod(numbers)):
                 raise PtxError(
-                    self._finding("bad-directive", f"the kernel says .maxntid {numbers}, the launch's block has {threads} threads")
+                    self._finding(
+                        "bad-directive", f"the kernel says .maxntid {numbers}, the launch's block has {threads} threads"
+                    )
                 )
 
     def _check_shared(self) -> None:
@@ -122,45 +147,27 @@ class Launch:
 
     def execute(self, on_error: str, start: Hook | None = None, stop: Hook | None = None) -> Run:
         """Run to the end. `start` and `stop` are called with every warp and the engine, before and after it ran."""
-        observers, bank_counter = self._observers(start is not None)
-        machine = Machine(
-            self.target, self.grid, self.block, self.cluster, self.memory,
-            stream=EventStream(observers) if observers else None, seed=self.seed,
-            local_bytes=self.program.local_bytes, dynamic_shared=self.dynamic_shared,
-            shared_bytes=self.shared_end, numerics=self.numerics,
-        )  # fmt: skip
-        with np.errstate(all="ignore"):
-            grid = Grid(self.program, machine, Interpreter(self.program, machine), self.limits, start, stop)
-            try:
-                grid.run()
-            except Stopped as stop:
-                machine.add_finding(stop.finding)
-            except NotModeled as missing:
-                op = missing.op
-                machine.add_finding(
-                    Finding(
-                        "not-modeled", f"{op.opcode} is not modeled yet", op.line, op.column, len(op.opcode),
-                        help="`ptxsim isa --missing` lists what is open",
-                    )  # fmt: skip
-                )
-            grid.stop_all()
-        if machine.stream is not None:
-            machine.stream.finish()
+        checkers = self._checkers(start is not None)
+        counter = BankCounter() if self.want_banks else None
+        before = self.memory.bytes.copy() if checkers else None
+        machine = self._run([*checkers, *([counter] if counter else [])], start, stop)
+        findings = list(machine.findings.values())
+        if self.checks != "none":
+            findings += unwritten_reads(self.program)
+        for checker in checkers:
+            findings += checker.findings(self.program)
+        if before is not None and any(f.name == "uninitialized-read" and f.level is DOUBTFUL for f in findings):
+            findings = self._settle(findings, before, start)
         outputs = self.arguments.copy_out()
         for name, values in self.kernel.module._values.items():
             if name in self.allocations:
                 memory = self.memory.view(self.allocations[name])
                 values.reshape(-1).view(np.uint8)[:] = memory[: values.nbytes]
         source = self.kernel.module.source
-        findings = [f.of(source) for f in machine.findings.values()]
-        if self.checks != "none":
-            findings.extend(f.of(source) for f in unwritten_reads(self.program))
-        for observer in observers:
-            findings.extend(f.of(source) for f in getattr(observer, "findings", lambda program: [])(self.program))
         run = Run(
             source.name, self.kernel.name, self.target.name, self.engine_name, self.seed,
-            findings=sorted(findings, key=lambda f: (f.line, f.column)),
-            banks=bank_table(bank_counter, self.program) if bank_counter else BankTable(),
+            findings=sorted((f.of(source) for f in findings), key=lambda f: (f.line, f.column)),
+            banks=bank_table(counter, self.program) if counter else BankTable(),
             warp_instructions=machine.warp_instructions, fidelity=fidelity(self.program, self.target),
             outputs=outputs, grid=self.grid, block=self.block,
         )  # fmt: skip
@@ -168,17 +175,55 @@ class Launch:
             raise KernelError(run)
         return run
 
-    def _observers(self, prepared: bool) -> tuple[list[Observer], BankCounter | None]:
+    def _run(self, observers: list[Observer], start: Hook | None, stop: Hook | None, shared_fill: int = 0) -> Machine:
+        """One pass over the grid on the launch's memory."""
+        machine = Machine(
+            self.target, self.grid, self.block, self.cluster, self.memory,
+            stream=EventStream(observers) if observers else None, seed=self.seed,
+            local_bytes=self.program.local_bytes, dynamic_shared=self.dynamic_shared,
+            shared_bytes=self.shared_end, shared_fill=shared_fill, numerics=self.numerics,
+        )  # fmt: skip
+        with np.errstate(all="ignore"):
+            grid = Grid(self.program, machine, Interpreter(self.program, machine), self.limits, start, stop)
+            try:
+                grid.run()
+            except Stopped as stopped:
+                machine.add_finding(stopped.finding)
+            except NotModeled as missing:
+                op = missing.op
+                machine.add_finding(
+                    Finding(
+                        "not-modeled",
+                        f"{op.opcode} is not modeled yet",
+                        op.line,
+                        op.column,
+                        len(op.opcode),
+                        help="`ptxsim isa --missing` lists what is open",
+                    )  # fmt: skip
+                )
+            grid.stop_all()
+        if machine.stream is not None:
+            machine.stream.finish()
+        return machine
+
+    def _checkers(self, prepared: bool) -> list[SharedChecker]:
         """`prepared`: somebody fills shared memory before the run."""
-        observers: list[Observer] = []
-        if self.checks == "all":
-            warps = -(-self.block[0] * self.block[1] * self.block[2] // 32)
-            observers.append(SharedChecker(warps, self.shared_end, initialized=prepared))
-        counter = None
-        if self.want_banks:
-            counter = BankCounter()
-            observers.append(counter)
-        return observers, counter
+        if self.checks != "all":
+            return []
+        warps = -(-self.block[0] * self.block[1] * self.block[2] // 32)
+        return [SharedChecker(warps, self.shared_end, initialized=prepared)]
+
+    def _settle(self, findings: list[Finding], before: np.ndarray, start: Hook | None) -> list[Finding]:
+        """Whether reads of unwritten shared memory show: a second run over other garbage gives other results.
+
+        Compilers read tails of tiles that nobody wrote and drop what they computed from them; that is a warning.
+        """
+        after = self.memory.bytes
+        self.memory.bytes = before
+        self._run([], start, None, shared_fill=0xFF)
+        level = "warning" if np.array_equal(self.memory.bytes, after) else "error"
+        self.memory.bytes = after
+        return [replace(f, level=level) if f.level is DOUBTFUL else f for f in findings]
 
 
 def bank_table(counter: BankCounter, program) -> BankTable:
