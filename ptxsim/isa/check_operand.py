@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Protocol
 
@@ -70,8 +71,24 @@ def check_operands(
     return found
 
 
+def split_part(kind: Kind, operand: ast.Operand) -> tuple[ast.Operand, str | None]:
+    """The register and the part of `%r1.h0`, where the kind allows parts; any other operand as it is."""
+    parts = getattr(kind, "parts", "")
+    if parts and isinstance(operand, ast.Element) and re.fullmatch(parts, operand.component):
+        return operand.base, operand.component
+    return operand, None
+
+
+def split_parts(form: Form, operands: Mapping[str, ast.Operand]) -> tuple[dict[str, ast.Operand], dict[str, object]]:
+    """Operands without their parts, and the parts as modifiers `a_part`."""
+    pairs = {name: split_part(form.kinds[name], operand) for name, operand in operands.items()}
+    parts = {f"{name}_part": part for name, (_, part) in pairs.items() if getattr(form.kinds[name], "parts", "")}
+    return {name: operand for name, (operand, _) in pairs.items()}, parts
+
+
 def check(kind: Kind, operand: ast.Operand, modifiers: Mapping[str, object], names: Names) -> str | Finding | None:
     """None if the operand is of the kind; else what is wrong, as the rest of a sentence "operand a ..."."""
+    operand, _ = split_part(kind, operand)
     match kind:
         case Reg():
             return _check_register(kind, operand, resolve_type(kind.type, modifiers), names)

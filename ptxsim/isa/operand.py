@@ -33,19 +33,25 @@ def resolve_count(rule: CountRule, modifiers: Mapping[str, object]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Reg:
-    """A register only. `wide` lets it be wider than the type (ld, st, cvt); `sink` lets `_` stand for it."""
+    """A register only. `wide` lets it be wider than the type (ld, st, cvt); `sink` lets `_` stand for it.
+
+    `parts` is a pattern of what may follow the register behind a dot (`%r1.h0`, video instructions); the effect finds
+    it among the modifiers, as `d_part` for an operand d.
+    """
 
     type: TypeRule
     wide: bool = False
     sink: bool = False
+    parts: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A register, an immediate, a special register or (for integers) the address of a variable."""
+    """A register, an immediate, a special register or (for integers) the address of a variable. `parts` as in Reg."""
 
     type: TypeRule
     wide: bool = False
+    parts: str = ""
 
 
 @dataclass(frozen=True, slots=True)
