@@ -1,0 +1,191 @@
+"""Video instructions: arithmetic on bytes and halves of registers, one at a time or two and four side by side.
+
+PTX ISA, "Video Instructions": vadd, vsub, vabsdiff, vmin, vmax, vshl, vshr, vmad, vset and their 2 and 4 forms.
+All of it is done on 64-bit numbers, so nothing is lost before the saturation that an instruction asks for.
+"""
+
+from __future__ import annotations
+
+from ptxsim import lanes
+from ptxsim.isa.operand import Reg, Value
+from ptxsim.isa.registry import instruction
+from ptxsim.types import TYPES
+
+_PART = "b[0-3]|h[01]"
+_WORDS = "u32 s32"
+_THIRD = "add min max"
+
+
+def field(word, part: str | None, t):
+    """A byte (b0..b3), a half (h0, h1) or the whole of a register, extended by the signedness of t, in s64."""
+    width, index = (32, 0) if part is None else (8 if part[0] == "b" else 16, int(part[1:]))
+    typed = lanes.bits(word, t) << 32 - width * (index + 1) if part else lanes.bits(word, t)
+    return lanes.cast(typed >> 32 - width, "s64")
+
+
+def average(x, y):
+    """Half of the sum, rounded up, and down where the sum is negative."""
+    total = x + y
+    return total + lanes.cast(total >= 0, "s64") >> 1
+
+
+OPERATIONS = {
+    "add": lambda x, y: x + y,
+    "sub": lambda x, y: x - y,
+    "absdiff": lambda x, y: lanes.absolute(x - y),
+    "min": lanes.minimum,
+    "max": lanes.maximum,
+    "avrg": average,
+    "eq": lambda x, y: lanes.cast(x == y, "s64"),
+    "ne": lambda x, y: lanes.cast(x != y, "s64"),
+    "lt": lambda x, y: lanes.cast(x < y, "s64"),
+    "le": lambda x, y: lanes.cast(x <= y, "s64"),
+    "gt": lambda x, y: lanes.cast(x > y, "s64"),
+    "ge": lambda x, y: lanes.cast(x >= y, "s64"),
+}
+
+
+def saturate(x, width: int, t):
+    low, high = (-(1 << width - 1), (1 << width - 1) - 1) if t.is_signed else (0, (1 << width) - 1)
+    return lanes.minimum(lanes.maximum(x, low), high)
+
+
+def merge(value, part: str, word):
+    """`word` with its byte or half `part` replaced by the low bits of `value`; all u32."""
+    width, index = 8 if part[0] == "b" else 16, int(part[1:])
+    mask = (1 << width) - 1
+    return word & (0xFFFFFFFF ^ mask << index * width) | (value & mask) << index * width
+
+
+def finish(result, c, t, sat, third, part):
+    """Saturation, then the second operation with c or the merge into it."""
+    if sat and part is None and not t.is_signed:
+        result = lanes.maximum(result, 0)  # at its upper end an unsigned word is left to wrap (recorded)
+    elif sat:
+        result = saturate(result, 32 if part is None else 8 if part[0] == "b" else 16, t)
+    word = lanes.cast(result, "u32")
+    if third:
+        other = lanes.bits(c, t)
+        value = lanes.bits(word, t)
+        function = {"add": lambda x, y: x + y, "min": lanes.minimum, "max": lanes.maximum}[third]
+        return function(value, other)
+    if part and c is not None:
+        word = merge(word, part, lanes.bits(c, "u32"))
+    return lanes.bits(word, t)
+
+
+# ---- one value ----
+
+_SCALAR = {
+    "operands": {
+        "d": Reg("dtype", parts=_PART), "a": Value("atype", parts=_PART), "b": Value("btype", parts=_PART),
+        "c": Value("dtype"),
+    },
+    "dtype": _WORDS, "atype": _WORDS, "btype": _WORDS,
+}  # fmt: skip
+
+
+for _name in ("add", "sub", "absdiff", "min", "max"):
+    _options = _SCALAR | {"implies": {"name": _name}}
+
+    @instruction(f"v{_name}.dtype.atype.btype{{.sat}} d, a, b{{, c}}", **_options)
+    @instruction(f"v{_name}.dtype.atype.btype{{.sat}}.third d, a, b, c", third=_THIRD, **_options)
+    def one_value(a, b, c, *, name, dtype, atype, btype, sat, third, d_part, a_part, b_part):
+        result = OPERATIONS[name](field(a, a_part, atype), field(b, b_part, btype))
+        return finish(result, c, dtype, sat, third, d_part)
+
+
+for _name in ("shl", "shr"):
+    _options = _SCALAR | {"implies": {"name": _name}, "btype": "u32", "mode": "clamp wrap"}
+
+    @instruction(f"v{_name}.dtype.atype.btype{{.sat}}.mode d, a, b{{, c}}", **_options)
+    @instruction(f"v{_name}.dtype.atype.btype{{.sat}}.mode.third d, a, b, c", third=_THIRD, **_options)
+    def shift(a, b, c, *, name, dtype, atype, btype, sat, mode, third, d_part, a_part, b_part):
+        value, count = field(a, a_part, atype), field(b, b_part, btype)
+        count = lanes.cast(count & 31 if mode == "wrap" else lanes.minimum(count, 32), "u64")
+        result = lanes.shift_left(value, count) if name == "shl" else lanes.shift_right(value, count)
+        return finish(result, c, dtype, sat, third, d_part)
+
+
+_COMPARED = _SCALAR | {
+    "operands": _SCALAR["operands"] | {"d": Reg("u32", parts=_PART), "c": Value("u32")},
+    "cmp": "eq ne lt le gt ge", "implies": {"dtype": TYPES["u32"]},
+}  # fmt: skip
+del _COMPARED["dtype"]
+
+
+@instruction("vset.atype.btype.cmp d, a, b{, c}", **_COMPARED)
+@instruction("vset.atype.btype.cmp.third d, a, b, c", third=_THIRD, **_COMPARED)
+def compare(a, b, c, *, dtype, cmp, atype, btype, third, d_part, a_part, b_part):
+    result = OPERATIONS[cmp](field(a, a_part, atype), field(b, b_part, btype))
+    return finish(result, c, dtype, None, third, d_part)
+
+
+@instruction("vmad.dtype.atype.btype{.po}{.sat}{.scale} d, a, b, c", scale="shr7 shr15", unit="imad", **_SCALAR)
+def multiply_add(a, b, c, *, dtype, atype, btype, po, sat, scale, a_part, b_part):
+    """a * b + c, plus one if .po, shifted right, saturated."""
+    addend = lanes.cast(lanes.bits(c, dtype), "s64")
+    result = field(a, a_part, atype) * field(b, b_part, btype) + addend + (1 if po else 0)
+    if scale:
+        result = result >> int(scale[3:])
+    return finish(result, None, dtype, sat, None, None)
+
+
+# ---- two halves, four bytes ----
+
+
+def elements(a, b, part: str | None, t, count: int, offset: int):
+    """The elements that a selector names out of b.a (elements of a below those of b), in s64.
+
+    Without a selector they are those of the operand at `offset`: 0 for a, count for b.
+    """
+    letter = "h" if count == 2 else "b"
+    chosen = [offset + i for i in range(count)] if part is None else [int(digit) for digit in reversed(part[1:])]
+    return [field(a if n < count else b, f"{letter}{n % count}", t) for n in chosen]
+
+
+def side_by_side(a, b, c, count, operation, dtype, atype, btype, sat, add, d_part, a_part, b_part):
+    letter, width = ("h", 16) if count == 2 else ("b", 8)
+    selected = range(count) if d_part is None else sorted(int(digit) for digit in d_part[1:])
+    left, right = elements(a, b, a_part, atype, count, 0), elements(a, b, b_part, btype, count, count)
+    word = lanes.bits(c, "u32")
+    for i in selected:
+        result = operation(left[i], right[i])
+        if sat:
+            result = saturate(result, width, dtype)
+        value = lanes.cast(result, "u32")
+        word = word + value if add else merge(value, f"{letter}{i}", word)
+    return lanes.bits(word, dtype)
+
+
+_MASKS = {2: "h[01]|h10", 4: "b3?2?1?0?"}
+_SELECTORS = {2: "h[0-3][0-3]", 4: "b[0-7][0-7][0-7][0-7]"}
+
+for _count in (2, 4):
+    _kinds = {
+        "d": Reg("dtype", parts=_MASKS[_count]), "c": Value("dtype"),
+        "a": Value("atype", parts=_SELECTORS[_count]), "b": Value("btype", parts=_SELECTORS[_count]),
+    }  # fmt: skip
+    for _name in ("add", "sub", "avrg", "absdiff", "min", "max"):
+        _options = {
+            "operands": _kinds, "implies": {"name": _name, "count": _count}, "dtype": _WORDS, "atype": _WORDS,
+            "btype": _WORDS,
+        }  # fmt: skip
+
+        @instruction(f"v{_name}{_count}.dtype.atype.btype{{.sat}} d, a, b, c", **_options)
+        @instruction(f"v{_name}{_count}.dtype.atype.btype{{.add}} d, a, b, c", **_options)
+        def arithmetic(a, b, c, *, name, count, dtype, atype, btype, sat, add, d_part, a_part, b_part):
+            operation = OPERATIONS[name]
+            return side_by_side(a, b, c, count, operation, dtype, atype, btype, sat, add, d_part, a_part, b_part)
+
+    _options = {
+        "operands": _kinds | {"d": Reg("u32", parts=_MASKS[_count]), "c": Value("u32")}, "atype": _WORDS, "btype": _WORDS,
+        "cmp": "eq ne lt le gt ge", "implies": {"count": _count},
+    }  # fmt: skip
+
+    @instruction(f"vset{_count}.atype.btype.cmp{{.add}} d, a, b, c", **_options)
+    def compare_all(a, b, c, *, count, cmp, atype, btype, add, d_part, a_part, b_part):
+        operation = OPERATIONS[cmp]
+        return side_by_side(
+            a, b, c, count, operation, TYPES["u32"], atype, btype, None, add, d_part, a_part, b_part
+        )  # fmt: skip
