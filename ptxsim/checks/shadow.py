@@ -10,7 +10,7 @@ from functools import cache
 
 import numpy as np
 
-from ptxsim.machine.event import FLAG_STRONG, Event, Space
+from ptxsim.machine.event import FLAG_STRONG, FLAG_UNCHANGED, Event, Space
 
 MAX_SITES = 256  # synchronising addresses remembered per CTA
 BARRIERS = 17  # the sixteen of the CTA and the barrier of the cluster
@@ -103,6 +103,12 @@ def scan(
         if record["space"] != _SHARED:
             continue
         if not (is_read or is_write or is_atomic or event == _ASYNC_WRITE):
+            continue
+        if is_write and record["flags"] & FLAG_UNCHANGED:
+            for lane in range(32):
+                start = int(addresses[lane]) & 0xFFFFFFFF
+                if (mask >> lane) & 1 and start < _LIMIT:
+                    initialized[start : start + record["width"]] = True
             continue
         for lane in range(32):
             if not (mask >> lane) & 1:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ptxsim import lanes
 from ptxsim.diagnostic import Finding
-from ptxsim.machine.event import Event, Space
+from ptxsim.machine.event import FLAG_UNCHANGED, Event, Space
 from ptxsim.machine.fault import Converge, Fault, first_lane
 from ptxsim.machine.memory import (
     ARENA,
@@ -71,7 +71,10 @@ class Port:
         check_alignment(address, self.mask, size, "store")
         data = pack(values, t)
         for kind, memory, offsets, mask in self.resolve(space, address, size, write=True):
-            self.emit(Event.STORE, kind, size, flags, mask, self.named(kind, memory, offsets, address))
+            if self.machine.stream is not None:
+                same = np.array_equal(gather(memory, offsets, mask, size)[mask], data[mask])
+                noted = flags | FLAG_UNCHANGED if same else flags
+                self.emit(Event.STORE, kind, size, noted, mask, self.named(kind, memory, offsets, address))
             scatter(memory, offsets, mask, data)
 
     def atomic(
