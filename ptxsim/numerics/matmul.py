@@ -121,19 +121,19 @@ def _bulk(rule: Rule, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray
     """fused and halves products of two matrices on the compiled kernel."""
     from ptxsim.numerics import bulk  # numba takes a while to import
 
-    form = rule.form
+    form, whole = rule.form, a.shape[1] // rule.length * rule.length
     left, right, total = bulk.numbers(a, form.a), bulk.numbers(b, form.b), bulk.numbers(c, form.c)
     if rule.algorithm == "halves":
         total = halves(rule, left, right, total, lambda *x: bulk.chain(*x, _F16_SMALLEST, rule))
     else:
         smallest = (1 - TYPES[form.a].bias, 1 - TYPES[form.b].bias)
-        whole = left.shape[1] // rule.length * rule.length
         total = bulk.chain(left[:, :whole], right[:whole], total, smallest, rule)
-        if whole < left.shape[1]:
-            total = fused.chain(decode(a[:, whole:], form.a), decode(b[whole:], form.b), number_elements(total), rule)
-    if form.d == "f32" and total.dtype == np.float32:
-        return total.view(np.uint32)
-    if rule.accumulator == "f16" and total.dtype == np.float32:
-        return bulk.f16_codes(total)
+        if whole < a.shape[1]:
+            last = number_elements(total.astype(np.float16) if rule.accumulator == "f16" else total)
+            total = fused.chain(decode(a[:, whole:], form.a), decode(b[whole:], form.b), last, rule)
+        elif rule.accumulator == "f16":
+            return bulk.f16_codes(total)
+        elif form.d == "f32":
+            return total.view(np.uint32)
     with np.errstate(all="ignore"):
         return encode(total, form.d)

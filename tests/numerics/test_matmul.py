@@ -1,0 +1,149 @@
+"""The compiled bulk kernel and the public matmul against the instruction-sized path."""
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from ptxsim.diagnostic import PtxError
+from ptxsim.numerics import find, matmul, product
+from ptxsim.numerics.formats import code_dtype
+from tests.numerics.samples import KINDS, random_codes
+
+FORMS = [
+    ("mma.m16n8k16.f32.f16.f16.f32", "sm_80"),
+    ("mma.m16n8k8.f32.tf32.tf32.f32", "sm_80"),
+    ("mma.m16n8k32.f32.e4m3.e5m2.f32", "sm_89"),
+    ("wgmma.m64n256k16.f32.f16.f16", "sm_90a"),
+    ("wgmma.m64n256k16.f16.f16.f16", "sm_90a"),
+    ("wgmma.m64n256k16.f32.bf16.bf16", "sm_90a"),
+    ("wgmma.m64n256k8.f32.tf32.tf32", "sm_90a"),
+    ("wgmma.m64n256k32.f32.e4m3.e5m2", "sm_90a"),
+    ("mma.m16n8k32.f32.e4m3.e4m3.f32", "sm_90"),
+    ("wmma.m16n16k16.f16.f32", "sm_90"),
+    # Every further kernel takes a second or two to compile.
+    *(
+        pytest.param(*case, marks=pytest.mark.slow)
+        for case in [
+            ("mma.m8n8k4.f32.f16.f16.f32", "sm_70"),
+            ("mma.m8n8k4.f16.f16.f16.f16", "sm_75"),
+            ("wgmma.m64n256k32.f16.e5m2.e5m2", "sm_90a"),
+            ("mma.m16n8k16.f16.e5m2.e4m3.f16", "sm_90"),
+            ("tcgen05.m128n256k32.f32.e5m2.e4m3.f32", "sm_100a"),
+            ("mma.m16n8k32.f16.e3m2.e2m1.f16", "sm_120a"),
+        ]
+    ),
+]
+
+
+@pytest.mark.parametrize("form, target", FORMS)
+def test_bulk_equals_the_instruction(form, target):
+    rng = np.random.default_rng(len(form))
+    rule = find(form, target)
+    for kind in KINDS:
+        m, n, k = 24, 150, 2 * rule.form.k + (3 if rule.algorithm == "fused" else 0)
+        a, b = random_codes(rng, (m, k), rule.form.a, kind), random_codes(rng, (k, n), rule.form.b, kind)
+        c = random_codes(rng, (m, n), rule.form.c, kind)
+        if kind == "bits":  # not a special value in every row
+            a[4:], b[:, 9:] = a[4:] & ~np.uint32(1 << 2), np.minimum(b[:, 9:], b.dtype.type(1 << (8 * b.itemsize - 4)))
+        if kind == "zeros":
+            a[:, ::2] = random_codes(rng, a[:, ::2].shape, rule.form.a, "finite")
+        d = matmul(a, b, c, form, target)
+        assert d.dtype == code_dtype(rule.form.d)
+        assert np.array_equal(d, product(rule, a, b, c))
+
+
+def test_small_and_large_exponents_leave_the_fast_path_and_come_back():
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=(16, 64)).astype(ml_dtypes.bfloat16)
+    b = (rng.normal(size=(64, 128)) * 2.0 ** rng.integers(-120, 127, 128)).astype(ml_dtypes.bfloat16)
+    c = np.zeros((16, 128), np.float32)
+    form = "wgmma.m64n256k16.f32.bf16.bf16"
+    d = matmul(a, b, c, form)
+    assert d.dtype == np.float32
+    assert np.array_equal(d.view(np.uint32), product(form, a.view(np.uint16), b.view(np.uint16), c.view(np.uint32)))
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 16), (7, 5, 16), (64, 256, 16), (3, 300, 48), (200, 1, 100), (0, 4, 16)])
+def test_any_shape(shape):
+    m, n, k = shape
+    rng = np.random.default_rng(1)
+    a, b = rng.normal(size=(m, k)).astype(np.float16), rng.normal(size=(k, n)).astype(np.float16)
+    d = matmul(a, b)
+    assert d.shape == (m, n) and d.dtype == np.float32
+    expected = a.astype(np.float64) @ b.astype(np.float64)
+    assert np.allclose(d, expected, atol=1e-4)
+
+
+def test_leading_axes():
+    rng = np.random.default_rng(1)
+    a, b = rng.normal(size=(5, 1, 16)).astype(np.float16), rng.normal(size=(5, 16, 1)).astype(np.float16)
+    d = matmul(a, b, form="mma.m16n8k16.f32.f16.f16.f32", target="sm_80")
+    for i in range(5):
+        assert np.array_equal(d[i], matmul(a[i], b[i], form="mma.m16n8k16.f32.f16.f16.f32", target="sm_80"))
+
+
+def test_other_number_kinds():
+    rng = np.random.default_rng(2)
+    a, b = rng.integers(-128, 128, (40, 64), np.int8), rng.integers(-128, 128, (64, 40), np.int8)
+    assert np.array_equal(matmul(a, b, form="wgmma.m64n8k32.s32.s8.s8"), a.astype(np.int32) @ b.astype(np.int32))
+    x, y = rng.normal(size=(8, 12)), rng.normal(size=(12, 8))
+    assert np.allclose(matmul(x, y, form="mma.m8n8k4.f64"), x @ y)
+
+
+def test_every_instruction_of_a_chain_clamps():
+    a, b = np.full((1, 64), 127, np.int8), np.full((64, 1), 127, np.int8)
+    b[32:] = -128
+    c = np.array([[2**31 - 1]], np.int32)
+    form = "mma.m16n8k32.satfinite.s32.s8.s8.s32"
+    assert matmul(a, b, c, form)[0, 0] == 2**31 - 1 - 32 * 127 * 128
+
+
+def test_exact_mode():
+    a = np.array([[1.0, 2**-11, -1.0] + [0] * 13], np.float16)
+    b = np.array([[2.0**15], [2.0**-14], [2.0**15]] + [[0]] * 13, np.float16)
+    assert matmul(a, b)[0, 0] == 0.0
+    assert matmul(a, b, numerics="exact")[0, 0] == 2.0**-25
+
+
+@pytest.mark.parametrize(
+    "arguments, name",
+    [
+        ((np.zeros((4, 16), np.float32), np.zeros((16, 4), np.float16)), "operand-mismatch"),
+        ((np.zeros((4, 16), np.float16), np.zeros((8, 4), np.float16)), "operand-mismatch"),
+        (
+            (np.zeros((4, 16), np.float16), np.zeros((16, 4), np.float16), np.zeros((4, 5), np.float32)),
+            "operand-mismatch",
+        ),
+        ((np.zeros((4, 16), np.float16), np.zeros((16, 4), np.float16), None, "add.f32"), "syntax-error"),
+        ((np.zeros((4, 16), np.float16), np.zeros((16, 4), np.float16), None, "mma.m16n8k16.f16"), "illegal-form"),
+        (
+            (np.zeros((4, 16), np.float16), np.zeros((16, 4), np.float16), None, "mma.m16n8k16.f32.f16.f16", "sm_1x"),
+            "wrong-target",
+        ),
+    ],
+)
+def test_errors_say_what_is_wrong(arguments, name):
+    with pytest.raises(PtxError) as error:
+        matmul(*arguments)
+    assert error.value.findings[0].name == name
+
+
+@pytest.mark.slow
+def test_a_broken_cache_is_replaced(tmp_path, monkeypatch):
+    """What lies in numba's cache may be cut short: the kernel is compiled anew."""
+    import os
+    import subprocess
+    import sys
+
+    program = (
+        "import numpy as np; from ptxsim.numerics import matmul;"
+        "x = np.ones((64, 16), np.float16); print(matmul(x, np.ones((16, 64), np.float16))[3, 4])"
+    )
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    for _ in range(2):
+        run = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
+        assert run.stdout.strip() == "16.0", run.stderr
+        files = [path for path in tmp_path.rglob("*") if path.is_file()]
+        assert files
+        for path in files:
+            path.write_bytes(path.read_bytes()[:7])
