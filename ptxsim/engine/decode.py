@@ -155,8 +155,11 @@ class _FunctionDecoder:
                 self.labels[statement.name] = len(program.blocks) - 1
             elif isinstance(statement, ast.Instruction):
                 self._instruction(statement)
-        if program.blocks[-1] or not program.blocks[entry:] or any(b == len(program.blocks) - 1 for b in self.labels.values()):
-            self._end(entry)
+        last = program.blocks[-1] or (program.blocks[-2] if len(program.blocks) - entry > 1 else [])
+        ends = last and last[-1].control in ("ret", "exit", "bra", "brx.idx") and last[-1].guard is None
+        labelled = any(block == len(program.blocks) - 1 for block in self.labels.values())
+        if not ends or labelled or program.blocks[-1]:
+            self._end()
         formals = [self._passed(v) for v in self.function.parameters] if not self.function.is_entry else []
         returns = [self._passed(v) for v in self.function.returns]
         code = FunctionCode(
@@ -167,7 +170,7 @@ class _FunctionDecoder:
             if function is self.function:
                 program.functions[name] = code
 
-    def _end(self, entry: int) -> None:
+    def _end(self) -> None:
         """A body may end without ret: falling off the end returns."""
         statement = ast.Instruction("ret", line=self.function.line, column=self.function.column)
         self._instruction(statement)
