@@ -60,6 +60,7 @@ MODULES: tuple[str, ...] = (
     "cluster_launch",
     "texture",
     "surface",
+    "wgmma",
 )
 
 

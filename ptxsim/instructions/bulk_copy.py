@@ -7,6 +7,7 @@ both engines (lane values are numpy arrays).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -34,7 +35,7 @@ def region(m, space: str, address, lane: int, size: int, write: bool = False) ->
     """The run of bytes that one lane names."""
     one = snapshot(m, np.arange(LANES) == lane)
     if size == 0:
-        return Linear(m.machine.memory.bytes, 0, 0)
+        return SharedTile(m.cta, 0, 0) if space.startswith("shared") else Linear(m.machine.memory.bytes, 0, 0)
     for kind, memory, offsets, _ in one.resolve(space, address, size, write=write):
         start = int(offsets[lane])
         return SharedTile(owner_of(m, memory), start, size) if kind == Space.SHARED else Linear(memory, start, size)
@@ -77,7 +78,7 @@ def multicast(m, lane: int, target: SharedTile, barrier, ctas: int) -> Iterator[
                 "set only bits of CTAs that are there",
             )  # fmt: skip
         cta = members[rank]
-        yield SharedTile(cta, target.start, target.size, target.mode), find(cta, barrier.offset, barrier.address)
+        yield replace(target, cta=cta), find(cta, barrier.offset, barrier.address)
 
 
 def load_to_shared(m, lane: int, source: Region, target: SharedTile, barrier, ctas=None, reduce=None) -> None:

@@ -6,6 +6,8 @@ engines (lane values are numpy arrays).
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ptxsim.instructions.bulk_copy import load_to_shared, per_lane
@@ -84,12 +86,14 @@ def global_tile(m, lane: int, tensor: list, dim: str, mode: str | None, offsets=
     return t, box_tile(memory, t, at, lane)
 
 
-def shared_tile(m, lane: int, space: str, address: np.ndarray, size: int, t: TensorDescription, write: bool) -> SharedTile:
+def shared_tile(m, lane: int, space: str, address: np.ndarray, tile: GlobalTile, t: TensorDescription, write: bool) -> SharedTile:
     """The place of a tile in shared memory; its bytes are permuted as the map says."""
     one = snapshot(m, np.arange(LANES) == lane)
     check_alignment(address, one.mask, 128, "tile in shared memory")
-    for _, memory, offsets, _ in one.resolve(space, address, size, write=write):
-        return SharedTile(owner_of(m, memory), int(offsets[lane]), size, t.swizzle)
+    place = SharedTile(m.cta, 0, tile.size, t.swizzle, tile.row_bytes)
+    for _, memory, offsets, _ in one.resolve(space, address, place.extent, write=write):
+        place.cta, place.start = owner_of(m, memory), int(offsets[lane])
+        return place
     raise AssertionError("a lane names one memory")
 
 
@@ -99,7 +103,7 @@ def shared_tile(m, lane: int, space: str, address: np.ndarray, size: int, t: Ten
 def load(m, a, t, c, offsets, ctas, *, dim, dst, mode):
     for lane, barrier in each(m, dst, c):
         tensor, source = global_tile(m, lane, t, dim, mode, offsets)
-        target = shared_tile(m, lane, dst, a, source.size, tensor, write=True)
+        target = shared_tile(m, lane, dst, a, source, tensor, write=True)
         load_to_shared(m, lane, source, target, barrier, ctas)
 
 
@@ -139,13 +143,29 @@ def _add(effect, notation: str, since: str, kinds=None, **words) -> None:
 # ---- stores and reductions -------------------------------------------------------------------------------------------
 
 
+# Which element types each reduction takes; measured on sm_90, the others fault.
+REDUCTIONS = {
+    "add": "u32 s32 u64 f16 bf16 f32 f32.ftz f64 tf32 tf32.ftz",
+    **dict.fromkeys(("min", "max"), "u32 s32 u64 s64 f16 bf16"),
+    **dict.fromkeys(("inc", "dec"), "u32"),
+    **dict.fromkeys(("and", "or", "xor"), "u32 s32 u64"),
+}
+
+
+def reduction(op: str, t: TensorDescription, lane: int):
+    """How old and incoming bytes of a tensor combine. Raises Fault where the element type has no such reduction."""
+    if t.type.name not in REDUCTIONS[op].split():
+        raise Fault("illegal-instruction", f"cp.reduce .{op} on a tensor of {t.type.name}", lane, f"it takes {REDUCTIONS[op]}")
+    return combine(op, t.type.numpy, flush=t.type.name.endswith(".ftz"))
+
+
 def _to_global(m, t, b, dim, mode, reduce=None) -> None:
     groups = BulkGroups.of(m.warp)
     for lane in map(int, np.flatnonzero(m.mask)):
         tensor, target = global_tile(m, lane, t, dim, "im2col" if mode == "im2col_no_offs" else mode)
-        source = shared_tile(m, lane, "shared::cta", b, target.size, tensor, write=False)
-        combined = combine(reduce, tensor.type.numpy) if reduce else None
-        groups.issue(BulkCopy(snapshot(m), lane, source, target, combined))
+        source = shared_tile(m, lane, "shared::cta", b, target, tensor, write=False)
+        combined = reduction(reduce, tensor, lane) if reduce else None
+        groups.issue(BulkCopy(snapshot(m), lane, source, replace(target, tf32=False), combined))
 
 
 def store(m, t, b, *, dim, mode):

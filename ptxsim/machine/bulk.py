@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from ptxsim.lanes import LANES
-from ptxsim.layout.swizzle import swizzle
+from ptxsim.layout.swizzle import swizzle, swizzle_width
 from ptxsim.machine.async_groups import later
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_READ, Event, Space
 from ptxsim.machine.memory import ARENA, RANK_SHIFT
@@ -58,16 +58,28 @@ class Linear:
 
 @dataclass(slots=True, eq=False)
 class SharedTile:
-    """`size` bytes of a CTA's shared memory from `start` on, permuted by a swizzle of the address bits."""
+    """`size` bytes of a CTA's shared memory from `start` on, permuted by a swizzle of the address bits.
+
+    Rows of `row` bytes that are narrower than the swizzle stand at its width (measured on sm_90).
+    """
 
     cta: object
     start: int
     size: int
     mode: str = "none"
+    row: int = 0
     space: Space = Space.SHARED
 
+    @property
+    def extent(self) -> int:
+        """Bytes from the first to behind the last row."""
+        return self.size // self.row * swizzle_width(self.mode) if self.row and self.mode != "none" else self.size
+
     def _index(self) -> np.ndarray:
-        places = swizzle(self.start + CHUNK * np.arange(-(-self.size // CHUNK)), self.mode)
+        linear = CHUNK * np.arange(-(-self.size // CHUNK))
+        if self.row:
+            linear = linear // self.row * swizzle_width(self.mode) + linear % self.row
+        places = swizzle(self.start + linear, self.mode)
         return (places[:, None] + np.arange(CHUNK)).ravel()[: self.size]
 
     def read(self) -> np.ndarray:
@@ -82,7 +94,7 @@ class SharedTile:
             self.cta.shared[self._index()] = data
 
     def rows(self) -> tuple[np.ndarray, int]:
-        return _cut(self.start + (self.cta.rank << RANK_SHIFT), self.size)
+        return _cut(self.start + (self.cta.rank << RANK_SHIFT), self.extent)
 
 
 def _cut(start: int, size: int) -> tuple[np.ndarray, int]:
@@ -93,18 +105,23 @@ def _cut(start: int, size: int) -> tuple[np.ndarray, int]:
 # ---- reductions ------------------------------------------------------------------------------------------------------
 
 
-def combine(operation: str, numpy_type: str) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-    """A function of old bytes and incoming bytes that gives the reduced bytes. PTX ISA, "cp.reduce.async.bulk"."""
+def combine(operation: str, numpy_type: str, flush: bool = False) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    """A function of old bytes and incoming bytes that gives the reduced bytes. PTX ISA, "cp.reduce.async.bulk".
+
+    Measured on sm_90: -0 is below +0; NaNs are canonical, but f64 keeps their payloads; `flush` takes f32 denormals as
+    zeros, before and after.
+    """
     dtype = _dtype(numpy_type)
     update = _OPERATIONS[operation]
 
     def apply(old: np.ndarray, new: np.ndarray) -> np.ndarray:
+        old, new = old.view(dtype), new.view(dtype)
         with np.errstate(all="ignore"):
-            result = update(old.view(dtype), new.view(dtype)).astype(dtype)
-        if dtype.kind not in "iu":
-            nan = np.isnan(result.astype(np.float64))
+            result = update(_flushed(old), _flushed(new)) if flush else update(old, new)
+            result = _flushed(result.astype(dtype)) if flush else result.astype(dtype)
+        if dtype.kind not in "iu" and dtype.itemsize < 8:
             words = result.view(f"u{dtype.itemsize}")
-            words[nan] = (1 << (8 * dtype.itemsize - 1)) - 1  # the canonical NaN
+            words[result != result] = (1 << (8 * dtype.itemsize - 1)) - 1
         return result.view(np.uint8)
 
     return apply
@@ -118,16 +135,37 @@ def _dtype(name: str) -> np.dtype:
     return np.dtype(name)
 
 
+def _flushed(x: np.ndarray) -> np.ndarray:
+    words = x.view(np.uint32)
+    return np.where(words & 0x7F800000, words, words & 0x80000000).view(np.float32)
+
+
 def _add(old, new):
-    if old.dtype.kind in "iu" or old.dtype.itemsize >= 4:
+    if old.dtype.kind in "iu" or old.dtype.itemsize == 4:
         return old + new
+    if old.dtype.itemsize == 8:
+        total = old + new
+        total = np.where(np.isnan(total), np.uint64(0xFFF8 << 48).view(np.float64), total)
+        return np.where(new != new, _quiet(new), np.where(old != old, _quiet(old), total))
     return old.astype(np.float32) + new.astype(np.float32)  # rounds once: f32 holds twice the digits and two more
+
+
+def _quiet(x):
+    return (x.view(np.uint64) | np.uint64(1 << 51)).view(np.float64)
+
+
+def _smaller(old, new):
+    return np.where(old == new, np.where(np.signbit(old), old, new), np.fmin(old, new))
+
+
+def _larger(old, new):
+    return np.where(old == new, np.where(np.signbit(old), new, old), np.fmax(old, new))
 
 
 _OPERATIONS: dict[str, Callable] = {
     "add": _add,
-    "min": np.fmin,
-    "max": np.fmax,
+    "min": _smaller,
+    "max": _larger,
     "inc": lambda old, new: np.where(old >= new, 0, old + 1),
     "dec": lambda old, new: np.where((old == 0) | (old > new), new, old - 1),
     "and": np.bitwise_and,

@@ -14,8 +14,7 @@ from ptxsim.machine.fault import Fault
 from ptxsim.machine.memory import ARENA, GlobalMemory
 from ptxsim.machine.tensor_map import TensorDescription
 
-# What fills elements outside of the tensor in "nan" mode.
-NAN_BYTES = {2: b"\xff\x7f", 4: b"\xff\xff\xff\x7f", 8: b"\xff\xff\xff\xff\xff\xff\xff\x7f"}
+NAN_FILL = b"\xf7\x7f"  # repeated where elements lie outside of the tensor in "nan" mode; measured on sm_90
 
 
 @dataclass(slots=True, eq=False)
@@ -30,7 +29,7 @@ class GlobalTile:
     low: int  # bytes
     high: int
     fill: bytes = b"\0"
-    flush: bool = False  # f32 denormals read as zero
+    tf32: bool = False  # f32 values are rounded as they are read
     space: Space = Space.GLOBAL
 
     @property
@@ -45,9 +44,8 @@ class GlobalTile:
         rows, columns = self._index()
         if len(rows) and len(columns):
             found = self.memory[self.starts[rows][:, None] + columns]
-            if self.flush:
-                words = found.view("<u4")
-                words[(words & 0x7F800000) == 0] &= 0x80000000
+            if self.tf32:
+                found = _round_to_tf32(found)
             data[rows[:, None], columns] = found
         return data.ravel()
 
@@ -87,18 +85,26 @@ def im2col_tile(
     low = np.array(t.lower_corner, np.int64)
     high = np.array([t.dims[1 + i] for i in range(spatial)], np.int64) + np.array(t.upper_corner, np.int64)
     steps = np.array(t.element_strides[1 : 1 + spatial], np.int64)
-    counts = np.maximum(-(-(high - low) // steps), 1)
-    first = (np.array(coordinates[1 : 1 + spatial], np.int64) - low) // steps
-    number = np.int64(coordinates[-1])
-    for i in reversed(range(spatial)):
-        number = number * counts[i] + first[i]
-    walk = number + np.arange(t.pixels, dtype=np.int64)
-    columns = []
-    for i in range(spatial):
-        columns.append(low[i] + walk % counts[i] * steps[i] + offsets[i])
-        walk = walk // counts[i]
-    outer = np.stack([*columns, walk], axis=1)
-    return _tile(memory, t, coordinates[0] + np.arange(t.channels, dtype=np.int64), outer, lane)
+    start = np.array(coordinates[1 : 1 + spatial], np.int64)
+    if ((start < low) | (start >= high)).any():  # measured on sm_90: the copy faults
+        raise Fault(
+            "illegal-instruction",
+            f"im2col copy from pixel {tuple(map(int, start))}, the pixels' bounding box is {tuple(map(int, low))} to {tuple(map(int, high - 1))}",
+            lane,
+            "start inside of the box that lower_corner and upper_corner describe",
+        )
+    pixel, image, walk = start.copy(), coordinates[-1], []
+    for _ in range(t.pixels):
+        walk.append((*(pixel + np.array(offsets)), image))
+        for i in range(spatial):
+            pixel[i] += steps[i]
+            if pixel[i] < high[i]:
+                break
+            pixel[i] = low[i]
+        else:
+            image += t.element_strides[-1]
+    inner = coordinates[0] + np.arange(t.channels, dtype=np.int64)
+    return _tile(memory, t, inner, np.array(walk, np.int64), lane)
 
 
 def _outer(positions: list[np.ndarray]) -> np.ndarray:
@@ -111,6 +117,13 @@ def _outer(positions: list[np.ndarray]) -> np.ndarray:
 
 def _tile(memory: GlobalMemory, t: TensorDescription, inner: np.ndarray, outer: np.ndarray, lane: int) -> GlobalTile:
     size = t.type.bytes
+    if int(inner[0]) * size % 16:  # measured on sm_90: the copy faults
+        raise Fault(
+            "misaligned-address",
+            f"tensor copy at innermost coordinate {int(inner[0])}: {int(inner[0]) * size} bytes are no multiple of 16",
+            lane,
+            f"let tiles begin at multiples of {16 // size} elements",
+        )
     dims, strides = np.array(t.dims[1:], np.int64), np.array(t.strides[1:], np.int64)
     inside = ((outer >= 0) & (outer < dims)).all(axis=1)
     within = np.flatnonzero((inner >= 0) & (inner < t.dims[0]))
@@ -118,10 +131,18 @@ def _tile(memory: GlobalMemory, t: TensorDescription, inner: np.ndarray, outer: 
     address = t.address + outer @ strides + int(inner[0]) * size
     if high and inside.any():
         _check_bounds(memory, address[inside] + low * size, (high - low) * size, t, lane)
-    fill = NAN_BYTES[size] if t.fill == "nan" else b"\0"
+    fill = NAN_FILL if t.fill == "nan" else b"\0"
     return GlobalTile(
-        memory.bytes, address - ARENA, inside, len(inner) * size, low * size, high * size, fill, t.type.name.endswith(".ftz")
+        memory.bytes, address - ARENA, inside, len(inner) * size, low * size, high * size, fill, t.type.name.startswith("tf32")
     )
+
+
+def _round_to_tf32(data: np.ndarray) -> np.ndarray:
+    """f32 bytes rounded to the ten fraction bits of tf32, to nearest even."""
+    words = np.ascontiguousarray(data).view("<u4")
+    rounded = (words + np.uint32(0xFFF) + (words >> np.uint32(13) & np.uint32(1))) & np.uint32(0xFFFFE000)
+    nan = (words & np.uint32(0x7FFFFFFF)) > np.uint32(0x7F800000)
+    return np.where(nan, np.uint32(0x7FFFE000), rounded).view(np.uint8)
 
 
 def _check_bounds(memory: GlobalMemory, starts: np.ndarray, size: int, t: TensorDescription, lane: int) -> None:
