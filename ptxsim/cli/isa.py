@@ -13,7 +13,7 @@ from ptxsim.cli.options import TargetName
 @click.option("--missing", is_flag=True, help="Forms of the manual that are not modeled.")
 def command(pattern: str | None, target: str | None, missing: bool) -> int:
     """List the instruction forms that are modeled, per type and target. PATTERN is a part of a name, * allowed."""
-    from ptxsim.isa import listing
+    from ptxsim.session.listing import listing
 
     count = 0
     for row in listing(pattern, target, missing):
