@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-# Brackets and scopes nested deeper than about half of this are refused, so that nobody's recursion overflows.
-MAXIMUM_DEPTH = 300
+# Brackets and scopes nested deeper than about this are refused, so that nobody's recursion overflows.
+MAXIMUM_DEPTH = 100
 _ANY = re.compile(r"[A-Za-z0-9_$%.]+(?:::[A-Za-z0-9_.]+)*|\S", re.ASCII)
 
 

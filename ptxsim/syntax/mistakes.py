@@ -139,8 +139,8 @@ def _number_help(found: str) -> str:
 
 def _alternatives(expected: frozenset[str], machine: Machine) -> str:
     """`a, b or c` in plain words; operators only if nothing else is left."""
-    # An index or an operator could nearly always follow: they say nothing where something else could.
-    telling = expected - {"LSQB"} if len(expected) > 1 else expected
+    # An index or an operator could nearly always follow: they say nothing where a comma could.
+    telling = expected - {"LSQB", "BRACKET"} if "COMMA" in expected else expected
     words = {WORDS.get(name) or f"`{_literal(machine.terminals[name])}`" for name in telling}
     if len(words) > 1:
         words.discard("an operator")

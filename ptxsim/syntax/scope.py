@@ -172,8 +172,9 @@ class _Flattener:
             if not isinstance(statement, ast.Label | ast.Targets | ast.Prototype):
                 continue
             name = statement.name
-            if name in scope.labels:
-                first = scope.label_places[name]
+            first = scope.label_places.get(name) or scope.places.get(name)
+            if first is not None:
+                scope.labels.setdefault(name, name)
                 self.findings.append(_declared_twice(name, statement, first, "in one scope"))
                 continue
             scope.label_places[name] = statement

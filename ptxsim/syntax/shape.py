@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import lru_cache
+from itertools import accumulate
+from string import ascii_letters, digits
 from sys import intern
 
 from ptxsim.syntax import ast, constant
@@ -21,11 +23,13 @@ Texts = list[str]
 Columns = list[int]
 Maker = Callable[[Texts, Columns, int], Operand]
 
-_HEAD = re.compile(r"(?:@[ \t]*(!?)[ \t]*([%$\w]+)[ \t]+)?([A-Za-z]\w*(?:(?:\.|::)\w+)*+)(?![\w$%.:])", re.ASCII)
-# A name, with its component, or a number.
-_LEAF = re.compile(r"[%$A-Za-z_][\w$%]*+(?:\.[A-Za-z]\w*+)?|\.?[0-9](?:[eE][+-][0-9]|[\w.])*+", re.ASCII)
-# What the shape forgets: numbers, and all of a name but its first character (a component stays).
-_FORGET = re.compile(r"(?<![\w$%.])\.?[0-9](?:[eE][+-][0-9]|[\w.])*+|(?<=[\w$%])[\w$%]++", re.ASCII)
+_HEAD = re.compile(
+    r"(?:@[ \t]*(!?)[ \t]*(%[\w$]+|[A-Za-z_$][\w$]*)[ \t]+)?([A-Za-z]\w*(?:(?:\.|::)\w+)*+)(?![\w$%.:])", re.ASCII
+)
+# A leaf: a name, its component, or a number. What stands between leaves belongs to the shape.
+_LEAF = re.compile(r"(%[\w$]++|[A-Za-z_$][\w$]*+|\.?[0-9](?:[eE][+-][0-9]|[\w.])*+)", re.ASCII)
+# Of a leaf the shape keeps what its first character says: a number, a name, or a name that may be the sink.
+_CLASSES = str.maketrans(digits + ascii_letters, "0" * len(digits) + "a" * len(ascii_letters))
 _LIMIT = 20_000
 
 
@@ -38,7 +42,7 @@ class ShapeReader:
 
     def __init__(self, machine: Machine):
         self.machine = machine
-        self.templates: dict[tuple[str, str, str], tuple[Maker, ...] | None] = {}
+        self.templates: dict[tuple[str, ...], tuple[Maker, ...] | None] = {}
 
     def read(self, text: str, line: int, column: int) -> ast.Instruction:
         """The instruction that `text` is; its first character stands at `line`, `column` of the file.
@@ -49,34 +53,37 @@ class ShapeReader:
         if head is None or "\n" in text or "WARP_SZ" in text:
             return self.machine.parse(text, "instruction", line, column)
         bang, guard, opcode = head.groups("")
-        start = head.end()
-        key = (bang + guard[:1], opcode, _FORGET.sub("", text[start:]))
+        parts = _LEAF.split(text[head.end() :])
+        texts = [intern(leaf) for leaf in parts[1::2]]
+        columns = list(accumulate(map(len, parts), initial=column + head.end()))[1::2]
+        classes = "".join([leaf[0] for leaf in texts]).translate(_CLASSES)
+        key = (bang + guard[:1], opcode, "\n".join(parts[::2]), classes)
         makers = self.templates.get(key)
         if makers is None:
             if key in self.templates:
                 return self.machine.parse(text, "instruction", line, column)
-            return self._learn(key, text, start, line, column)
-        leaves = list(_LEAF.finditer(text, start))
-        texts = [intern(leaf[0]) for leaf in leaves]
-        columns = [column + leaf.start() for leaf in leaves]
+            return self._learn(key, text, texts, columns, line, column)
         try:
             operands = tuple([make(texts, columns, line) for make in makers])
-        except (ValueError, IndexError):
+        except ValueError:
             return self.machine.parse(text, "instruction", line, column)
         condition = None
         if guard:
             condition = ast.Guard(intern(guard), bang == "!", line=line, column=column + head.start(2))
         return ast.Instruction(intern(opcode), operands, condition, line=line, column=column + head.start(3))
 
-    def _learn(self, key: tuple[str, str, str], text: str, start: int, line: int, column: int) -> ast.Instruction:
+    def _learn(
+        self, key: tuple[str, ...], text: str, texts: Texts, columns: Columns, line: int, column: int
+    ) -> ast.Instruction:
         instruction = self.machine.parse(text, "instruction", line, column)
-        leaves = list(_LEAF.finditer(text, start))
         try:
-            template = _Template(text, leaves, column)
+            template = _Template(text, texts, columns, column)
             makers = tuple([template.maker(operand) for operand in instruction.operands])
             template.check_complete()
         except _NoTemplate:
             makers = None
+        except ValueError:
+            return instruction  # only this text's numbers fit no slot
         if len(self.templates) >= _LIMIT:
             self.templates.clear()
         self.templates[key] = makers
@@ -86,15 +93,16 @@ class ShapeReader:
 class _Template:
     """Finds, for each node of an instruction, the leaf of the text that it came from."""
 
-    def __init__(self, text: str, leaves: list[re.Match[str]], column: int):
+    def __init__(self, text: str, texts: Texts, columns: Columns, column: int):
         self.text = text
-        self.leaves = leaves
-        self.column = column
-        self.index = {leaf.start(): number for number, leaf in enumerate(leaves)}
+        self.texts = texts
+        self.columns = columns
+        self.column = column  # of the first character of `text`
+        self.index = {place: number for number, place in enumerate(columns)}
         self.used: set[int] = set()
 
     def check_complete(self) -> None:
-        if len(self.used) != len(self.leaves):
+        if len(self.used) != len(self.texts):
             raise _NoTemplate
 
     def maker(self, operand: Operand) -> Maker:
@@ -119,36 +127,47 @@ class _Template:
                 return self._signed(operand)
         raise _NoTemplate
 
-    def _use(self, start: int) -> int:
-        """The number of the leaf that starts at `start`."""
-        number = self.index.get(start)
+    def _use(self, column: int) -> int:
+        """The number of the leaf that starts at `column`."""
+        number = self.index.get(column)
         if number is None or number in self.used:
             raise _NoTemplate
         self.used.add(number)
         return number
 
+    def _after_blanks(self, column: int) -> int:
+        """The column of the next character that is no blank."""
+        rest = self.text[column - self.column :]
+        return column + len(rest) - len(rest.lstrip(" \t"))
+
+    def _behind(self, number: int) -> int:
+        """Where in the text leaf `number` ends."""
+        return self.columns[number] + len(self.texts[number]) - self.column
+
     def _separator(self, number: int) -> str:
         """What stands between leaf `number` and the next, without blanks."""
-        start = self.leaves[number].end()
-        end = self.leaves[number + 1].start() if number + 1 < len(self.leaves) else len(self.text)
-        return "".join(self.text[start:end].split())
+        is_last = number + 1 == len(self.texts)
+        end = len(self.text) if is_last else self.columns[number + 1] - self.column
+        return "".join(self.text[self._behind(number) : end].split())
 
-    def _name(self, operand: Operand) -> Maker:
-        k = self._use(operand.column - self.column)
-        text = self.leaves[k][0]
-        if "." in text or text[0] == "_":
+    def _name(self, operand: Name | ast.Sink | ast.Element) -> Maker:
+        k = self._use(operand.column)
+        if isinstance(operand, ast.Element) or "." in getattr(operand, "name", ""):
+            component = self._use(self.columns[k] + len(self.texts[k]) + 1)
+            return lambda texts, columns, line: read_name(_dotted(texts[k], texts[component]), line, columns[k])
+        if self.texts[k][0] == "_":
             return lambda texts, columns, line: read_name(texts[k], line, columns[k])
         return lambda texts, columns, line: Name(texts[k], line=line, column=columns[k])
 
     def _number(self, operand: Integer | Float) -> Maker:
-        start = operand.column - self.column
-        negative = self.text[start] == "-"
+        place = operand.column
+        negative = self.text[place - self.column] == "-"
         if negative:
-            start = _after_blanks(self.text, start + 1)
-        k = self._use(start)
-        back = start - (operand.column - self.column)
+            place = self._after_blanks(place + 1)
+        k = self._use(place)
+        back = place - operand.column
         read = _read_negative if negative else _read_literal
-        if read(self.leaves[k][0]) != operand:
+        if read(self.texts[k]) != operand:
             raise _NoTemplate
 
         def make(texts: Texts, columns: Columns, line: int) -> Operand:
@@ -163,9 +182,8 @@ class _Template:
         if not operand.elements:
             raise _NoTemplate
         kind = type(operand)
-        first = _after_blanks(self.text, operand.column - self.column + 1)
-        number = self.index.get(first, 0)
-        back = self.leaves[number].start() - (operand.column - self.column)
+        number = self.index.get(self._after_blanks(operand.column + 1), 0)
+        back = self.columns[number] - operand.column
         makers = [self.maker(element) for element in operand.elements]
         return lambda texts, columns, line: kind(
             tuple([make(texts, columns, line) for make in makers]), line=line, column=columns[number] - back
@@ -175,17 +193,19 @@ class _Template:
         """How the offset behind leaf `base` follows from the text: nothing, or one literal with a sign."""
         separator = self._separator(base)
         if separator[:1] not in ("+", "-"):
+            if offset:
+                raise _NoTemplate
             return lambda texts: 0
-        k = self._use(self.leaves[base + 1].start())
+        k = self._use(self.columns[base + 1])
         sign = {"+": 1, "-": -1, "+-": -1}.get(separator)
         ends = self._separator(k)[:1] in (",", "]", ";")
-        if sign is None or not ends or sign * _read_offset(self.leaves[k][0]) != offset:
+        if sign is None or not ends or sign * _read_offset(self.texts[k]) != offset:
             raise _NoTemplate
         return lambda texts: sign * _read_offset(texts[k])
 
     def _address(self, operand: Address) -> Maker:
         back = operand.base.column - operand.column
-        number = self.index.get(operand.base.column - self.column, 0)
+        number = self.index.get(operand.base.column, 0)
         base = self.maker(operand.base)
         step = self._step(number, operand.offset)
         extra = [self.maker(one) for one in operand.extra]
@@ -198,15 +218,15 @@ class _Template:
         )
 
     def _absolute(self, operand: Address) -> Maker:
-        start = _after_blanks(self.text, operand.column - self.column + 1)
-        k = self._use(start)
-        back = start - (operand.column - self.column)
-        if operand.extra or _read_offset(self.leaves[k][0]) != operand.offset:
+        place = self._after_blanks(operand.column + 1)
+        k = self._use(place)
+        back = place - operand.column
+        if operand.extra or _read_offset(self.texts[k]) != operand.offset:
             raise _NoTemplate
         return lambda texts, columns, line: Address(None, _read_offset(texts[k]), line=line, column=columns[k] - back)
 
     def _offset(self, operand: ast.Offset) -> Maker:
-        number = self.index.get(operand.column - self.column, 0)
+        number = self.index.get(operand.column, 0)
         base = self.maker(operand.base)
         step = self._step(number, operand.offset)
         return lambda texts, columns, line: ast.Offset(
@@ -234,10 +254,10 @@ class _Template:
         return make
 
 
-def _after_blanks(text: str, start: int) -> int:
-    while start < len(text) and text[start] in " \t":
-        start += 1
-    return start
+def _dotted(name: str, component: str) -> str:
+    if "$" in component:
+        raise ValueError(f"`{component}` is no component")
+    return intern(f"{name}.{component}")
 
 
 @lru_cache(4096)
