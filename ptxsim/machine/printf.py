@@ -114,7 +114,7 @@ def _floating(kind: str, flags: str, precision: int | None, width: int, value: f
         digits = "nan" if magnitude != magnitude else "inf"
         return _sign(negative, flags) + (digits.upper() if kind.isupper() else digits)
     if kind in "aA":
-        digits = _hexadecimal(magnitude, precision)
+        digits = _hexadecimal(magnitude, precision, "#" in flags)
         digits = digits.upper() if kind == "A" else digits
         return _zeros(_sign(negative, flags) + digits[:2], digits[2:], flags, width)
     alternate = "#" if "#" in flags else ""
@@ -122,7 +122,7 @@ def _floating(kind: str, flags: str, precision: int | None, width: int, value: f
     return _zeros(_sign(negative, flags), digits, flags, width)
 
 
-def _hexadecimal(value: float, precision: int | None) -> str:
+def _hexadecimal(value: float, precision: int | None, point: bool) -> str:
     """A finite magnitude as 0x1.8p+1, with the digits it needs or as many as asked for."""
     bits = struct.unpack("<Q", struct.pack("<d", value))[0]
     exponent, fraction = bits >> 52, bits & ((1 << 52) - 1)
@@ -136,4 +136,4 @@ def _hexadecimal(value: float, precision: int | None) -> str:
         digits = f"{fraction:0{precision}x}" if precision else ""
     else:
         digits = f"{fraction:013x}".rstrip("0") if precision is None else f"{fraction:013x}".ljust(precision, "0")
-    return f"0x{lead}{'.' if digits else ''}{digits}p{power:+d}"
+    return f"0x{lead}{'.' if digits or point else ''}{digits}p{power:+d}"
