@@ -33,11 +33,14 @@ def register_type(element: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Product:
-    """One matrix product on one target: its arithmetic, the fragments of its operands, how a sparse A is stored."""
+    """One matrix product on one target: its arithmetic, the fragments of its operands, how a sparse A is stored.
+
+    The B of wgmma has no fragment: it comes from shared memory.
+    """
 
     rule: numerics.Rule
     a: Fragment
-    b: Fragment
+    b: Fragment | None
     c: Fragment
     d: Fragment
     sparsity: Sparsity | None = None
@@ -65,7 +68,7 @@ def product_of(
     return Product(
         numerics.find(form, target),
         fragment_layout(storage, shape, "A", a, layouts[0]),
-        fragment_layout(storage, shape, "B", b, layouts[1]),
+        None if family == "wgmma" else fragment_layout(storage, shape, "B", b, layouts[1]),
         fragment_layout(storage, shape, "C", c),
         fragment_layout(storage, shape, "D", d),
         sparsity(storage, shape, a) if sparse else None,

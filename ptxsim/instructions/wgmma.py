@@ -1,0 +1,154 @@
+"""wgmma: matrix products of a warpgroup. PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions".
+
+The effects run in Python on both engines: they are services, not expressions over lane values.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ptxsim import lanes
+from ptxsim.instructions.mma import FP8, INT8
+from ptxsim.isa.operand import Either, Imm, Pred, Reg, Value, Vec
+from ptxsim.isa.registry import instruction
+from ptxsim.layout.fragments import container_bits, dimensions, fragment_layout
+from ptxsim.machine import wgmma as unit
+from ptxsim.machine.fault import Wait
+from ptxsim.machine.tensor import check_metadata, product_of, register_type
+from ptxsim.types import TYPES
+
+EVERY_8 = tuple(range(8, 257, 8))
+EVERY_16 = (8, 16, 24, 32, *range(48, 257, 16))
+
+# K, types of A, types of B, types of D, values of N, operands behind scale-d, words before the types; then since when.
+DENSE = [
+    (16, "f16", "f16", "f16 f32", EVERY_8, "trans", "", "8.0"),
+    (16, "bf16", "bf16", "f32", EVERY_8, "trans", "", "8.0"),
+    (8, "tf32", "tf32", "f32", EVERY_8, "scale", "", "8.0"),
+    (32, FP8, FP8, "f16 f32", EVERY_8, "scale", "", "8.0"),
+    (32, "s8", "s8 u8@8.4", "s32", EVERY_16, "", "{.satfinite}", "8.0"),
+    (32, "u8", "u8 s8@8.4", "s32", EVERY_16, "", "{.satfinite}", "8.0"),
+    (256, "b1", "b1", "s32", EVERY_16, "", ".and.popc", "8.0"),
+]
+# The same for the sparse forms, and the largest selector.
+SPARSE = [
+    (2 * k, a, b, d, n, behind, words, "8.2", {16: 1, 8: 1}.get(k, 0)) for k, a, b, d, n, behind, words, _ in DENSE[:-1]
+]
+
+
+def slots_of(operand) -> list[int | None]:
+    """Register slots of an operand as the engine resolved it; None for the sink."""
+    if hasattr(operand, "elements"):
+        return [slot for element in operand.elements for slot in slots_of(element)]
+    return [None if getattr(operand, "sink", False) else operand.slot]
+
+
+def wgmma_mma_async(
+    m, a, b, p, sa, sb, ta, tb, *, shape, dtype, atype, btype, satfinite
+):  # fmt: skip
+    return _issue(m, a, b, None, 0, p, sa, sb, ta, tb, shape, dtype, atype, btype, satfinite)
+
+
+def wgmma_mma_async_sparse(
+    m, a, b, e, f, p, sa, sb, ta, tb, *, shape, dtype, atype, btype, satfinite
+):  # fmt: skip
+    return _issue(m, a, b, e, f, p, sa, sb, ta, tb, shape, dtype, atype, btype, satfinite)
+
+
+def _issue(m, a, b, e, selector, p, sa, sb, ta, tb, shape, dtype, atype, btype, satfinite):
+    sparse = e is not None
+    product = product_of(
+        "wgmma", shape, (dtype.name, atype.name, btype.name, dtype.name), str(m.machine.target), sparse=sparse,
+        satfinite=bool(satfinite), numerics_mode=m.machine.numerics,
+    )  # fmt: skip
+    if sparse:
+        check_metadata(m, product, e, selector, ordered=False)
+    _, n, k = dimensions(shape)
+    bits = container_bits("wgmma.sp" if sparse else "wgmma", shape, atype.name)
+    tile_a = None
+    if not isinstance(a, list):
+        tile_a = unit.Tile(_uniform(m, a, "descriptor of A"), _major(ta), 64, k // 2 if sparse else k, bits)
+    tile_b = unit.Tile(_uniform(m, b, "descriptor of B"), _major(tb), n, k, bits)
+    destination = m.op.destinations[0]
+    part = unit.Part(unit.snapshot(m), slots_of(destination), slots_of(m.op.sources[0]) if tile_a is None else [], e)
+    request = unit.MmaAsync(
+        product, tile_a, tile_b, bool(_uniform(m, p, "scale-d")), (sa == -1, sb == -1), selector, m.line
+    )
+    waiting = unit.start(m, request, part)
+    if isinstance(waiting, Wait):
+        waiting.result = lambda: _unchanged(part, dtype)
+        return waiting
+    return _unchanged(part, dtype)
+
+
+def _unchanged(part: unit.Part, dtype) -> list[np.ndarray]:
+    """The accumulators as they are: the tensor core replaces them later."""
+    kind = lanes.dtype(TYPES[register_type(dtype.name)])
+    return [words.view(kind) for words in part.words(part.d)]
+
+
+def _factor_type(element: str) -> str:
+    return "b32" if TYPES[element].bits <= 8 else "bf16x2" if element == "bf16" else "f16x2"
+
+
+def _major(transposed: int | None) -> str:
+    return "MN" if transposed else "K"
+
+
+def _uniform(m, value, what: str) -> int:
+    """The value all lanes must agree on."""
+    if not isinstance(value, np.ndarray):
+        return int(value)
+    first = int(np.argmax(m.mask))
+    different = m.mask & (value != value[first])
+    if different.any():
+        m.report(
+            "operands-not-uniform", f"the {what} differs between lanes {first} and {int(np.argmax(different))}",
+            int(np.argmax(different)), "all lanes of the warpgroup give wgmma the same descriptors and scale-d",
+        )  # fmt: skip
+    return int(value[first])
+
+
+def _declare(k, a, b, d, ns, behind, words, since, selector=None) -> None:
+    sparse = selector is not None
+    name, family = "wgmma.mma_async", "wgmma.sp" if sparse else "wgmma"
+    sp, metadata = (".sp", ", e, f") if sparse else ("", "")
+
+    def count(operand: str, slot: str):
+        return lambda modifiers: fragment_layout(family, modifiers["shape"], operand, modifiers[slot].name).registers
+
+    kinds = {
+        "d": Vec(count("D", "dtype"), Reg(lambda modifiers: register_type(modifiers["dtype"].name), sink=True)),
+        "b": Value("u64"), "p": Either((Pred(negatable=True), Imm(0, 1))), "e": Reg("b32"), "f": Imm(0, selector or 0),
+        **{name: Imm(choices=(-1, 1)) for name in ("sa", "sb")}, **{name: Imm(0, 1) for name in ("ta", "tb")},
+    }  # fmt: skip
+    registers = Vec(count("A", "atype"), Reg(lambda modifiers: _factor_type(modifiers["atype"].name)))
+    for source, kind in (("registers", registers), ("descriptor", Value("u64"))):
+        tail = {"": "", "scale": ", sa, sb", "trans": ", sa, sb, tb" if source == "registers" else ", sa, sb, ta, tb"}
+        instruction(
+            f"{name}{sp}.sync{{.aligned}}.shape{words}.dtype.atype.btype d, a, b{metadata}, p{tail[behind]}",
+            name=name, requires=f"{since} sm_90a", unit="wgmma", operands=kinds | {"a": kind},
+            ordered=(("and", "popc"),), shape=" ".join(f"m64n{n}k{k}" for n in ns), dtype=d, atype=a, btype=b,
+        )(wgmma_mma_async_sparse if sparse else wgmma_mma_async)  # fmt: skip
+
+
+for _row in DENSE + SPARSE:
+    _declare(*_row)
+
+
+@instruction("wgmma.fence.sync{.aligned}", name="wgmma.fence", requires="8.0 sm_90a", unit="wgmma")
+def wgmma_fence(m):
+    unit.fence(m)
+
+
+@instruction("wgmma.commit_group.sync{.aligned}", name="wgmma.commit_group", requires="8.0 sm_90a", unit="wgmma")
+def wgmma_commit_group(m):
+    unit.commit(m)
+
+
+@instruction(
+    "wgmma.wait_group.sync{.aligned} n", name="wgmma.wait_group", requires="8.0 sm_90a", unit="wgmma",
+    operands={"n": Imm(0, 0xFFFFFFFF)}, writes="",
+)  # fmt: skip
+def wgmma_wait_group(m, n):
+    unit.wait(m, n)
