@@ -13,6 +13,7 @@ from ptxsim.cli.options import Request
 from ptxsim.cli.version import version
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.report import formats, records, text
+from ptxsim.report.operands import operand_text
 from ptxsim.report.selection import chosen, fails_on, parse_names
 from ptxsim.report.style import Paint, paint_for
 from ptxsim.report.summary import summary
@@ -57,13 +58,13 @@ def _options(request: Request, banks: bool, profile: bool, progress: Callable[..
         profile=profile or "cycles" in (request.fail_on or ""),
         max_steps=request.max_steps,
         progress=progress,
+        prints=request.prints,
     )
 
 
 def _refuse_unmodeled(request: Request) -> None:
-    for option, wanted in (("--trace", request.trace), ("--print", request.prints)):
-        if wanted:
-            raise PtxError(Finding("not-modeled", f"{option} is not there yet"))
+    if request.trace:
+        raise PtxError(Finding("not-modeled", "--trace needs the cycle model, which is not there yet"))
 
 
 def finish(result: FileRun, request: Request, more: Callable[[FileRun, Paint], str] | None = None) -> int:
@@ -87,7 +88,8 @@ def finish(result: FileRun, request: Request, more: Callable[[FileRun, Paint], s
 def render(result: FileRun, format: str, paint: Paint, more: Callable[[FileRun, Paint], str] | None = None) -> str:
     """A result in one of FORMATS."""
     if format == "full":
-        parts = [text.render_all(result.findings, paint), more(result, paint) if more else "", summary(result, paint)]
+        parts = [operand_text(shown) for shown in result.shown]
+        parts += [text.render_all(result.findings, paint), more(result, paint) if more else "", summary(result, paint)]
         return "\n\n".join(part for part in parts if part)
     if format == "json":
         return records.to_json(records.run_record(result, version()))

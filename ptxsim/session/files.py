@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, Any
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.session.arrays import Initialiser, bad, parse_initialiser
 from ptxsim.session.directives import Dim3, Directives, ExpectedFinding, ExpectedValue, parse_directives
-from ptxsim.session.expectations import check_comparison
+from ptxsim.session.expectations import Writer, check_comparison
 from ptxsim.session.expressions import METRICS
 from ptxsim.session.spelling import did_you_mean
 from ptxsim.source import Source, Span
 
 if TYPE_CHECKING:
-    from ptxsim.session import Kernel, Module, Run
+    from ptxsim.session.launch import Launch
+    from ptxsim.session.look import Shown
+    from ptxsim.session.module import Kernel, Module
+    from ptxsim.session.run import Run
 
 DEFAULT_BLOCK = 32
 
@@ -40,6 +43,7 @@ class Options:
     profile: bool = False
     max_steps: int | None = None
     progress: Callable[..., None] | None = None
+    prints: tuple[str, ...] = ()  # LINE:OPERAND, operands to show
 
 
 @dataclass(slots=True)
@@ -48,7 +52,8 @@ class FileRun:
 
     `run` is None where the file did not get as far as running. `findings` are those that nobody expected, together with
     failed expectations; `expected` are the findings that appeared as the file said. `values` maps argument names to
-    what they hold after the run, `NAME_in` to what they held before. `checked` counts the expectations.
+    what they hold after the run, `NAME_in` to what they held before. `checked` counts the expectations. `shown`
+    are the operands that `prints` asked for.
     """
 
     source: Source
@@ -57,6 +62,7 @@ class FileRun:
     expected: list[Finding] = field(default_factory=list)
     values: dict[str, Any] = field(default_factory=dict)
     checked: int = 0
+    shown: list[Shown] = field(default_factory=list)
 
     @property
     def passed(self) -> bool:
@@ -112,16 +118,31 @@ class _Launch:
         assert first is not None
         return first[0], self._advice() + list(merged.values()), first[1]
 
-    def _launch(self, seed: int, values: dict[str, Any]) -> Run:
+    def _shape(self) -> tuple[Dim3, Dim3, Dim3, int]:
+        """Grid, block, cluster and dynamic shared memory."""
         directives, options = self.directives, self.options
-        parameters = list(zip(self.kernel.parameters, self._names()))
-        wants_banks = any("banks" in value.comparison.names for value in directives.values)
-        return self.kernel.launch(
+        return (
             self._choose(options.grid, directives.grid, (1, 1, 1)),
             self._choose(options.block, directives.block, self._default_block()),
-            [_as_parameter(values[name], parameter) for parameter, name in parameters],
+            self._choose(options.cluster, directives.cluster, (1, 1, 1)),
             self._choose(options.shared_mem, directives.shared_mem, 0),
-            cluster=self._choose(options.cluster, directives.cluster, (1, 1, 1)),
+        )
+
+    def _parameters(self, values: Mapping[str, Any]) -> list[Any]:
+        return [
+            _as_parameter(values[name], parameter) for parameter, name in zip(self.kernel.parameters, self._names())
+        ]
+
+    def _launch(self, seed: int, values: dict[str, Any]) -> Run:
+        directives, options = self.directives, self.options
+        wants_banks = any("banks" in value.comparison.names for value in directives.values)
+        grid, block, cluster, shared_mem = self._shape()
+        return self.kernel.launch(
+            grid,
+            block,
+            self._parameters(values),
+            shared_mem,
+            cluster=cluster,
             target=self._choose(options.target, directives.target, None),
             engine=options.engine,
             seed=seed,
@@ -134,15 +155,53 @@ class _Launch:
             progress=options.progress,
         )
 
+    def _again(self, run: Run) -> tuple[Launch, dict[str, Any]]:
+        """The same launch on fresh data, to be watched, and the data."""
+        from ptxsim.session.launch import Launch
+        from ptxsim.session.module import known_target
+
+        values = self._bind(self._choose(self.options.seed, self.directives.seed, 0))
+        grid, block, cluster, shared_mem = self._shape()
+        launch = Launch(
+            self.kernel, grid, block, cluster, known_target(run.target, self.source), self._parameters(values), shared_mem,
+            engine="interpreter", numerics="target", seed=run.seed, jobs=1, checks="none", banks=False, profile=False,
+            max_steps=self.options.max_steps, progress=None,
+        )  # fmt: skip
+        return launch, values
+
+    def _writer(self, run: Run) -> Writer:
+        """Who stored an element of an output; the run is repeated when it is first asked."""
+        found: list[Writer] = []
+
+        def who(name: str, index: tuple[int, ...]) -> str | None:
+            if not found:
+                from ptxsim.session.look import find_writers
+
+                launch, values = self._again(run)
+                own = zip(self.kernel.parameters, self._names())
+                arrays = {
+                    name: (parameter.name, values[name]) for parameter, name in own if hasattr(values[name], "shape")
+                }
+                found.append(find_writers(launch, arrays))
+            return found[0](name, index)
+
+        return who
+
     def judge(self, run: Run, findings: list[Finding], values: dict[str, Any]) -> FileRun:
         findings = [finding if finding.source else finding.of(self.source) for finding in findings]
         left, expected = _sort_out(findings, self.directives, self.source)
         names = values | metrics(run)
         for expectation in self.directives.values:
-            left += [finding.of(self.source) for finding in _compare(expectation, names)]
-        return FileRun(
-            self.source, run, left, expected, values, len(self.directives.values) + len(self.directives.findings)
-        )
+            left += [finding.of(self.source) for finding in _compare(expectation, names, self._writer(run))]
+        checked = len(self.directives.values) + len(self.directives.findings)
+        return FileRun(self.source, run, left, expected, values, checked, self._look(run))
+
+    def _look(self, run: Run) -> list[Shown]:
+        if not self.options.prints:
+            return []
+        from ptxsim.session.look import look, parse_place
+
+        return look(self._again(run)[0], [parse_place(text) for text in self.options.prints])
 
     def _names(self) -> list[str]:
         """One name per parameter: those of the directives, or the kernel's own."""
@@ -266,9 +325,9 @@ def metrics(run: Run) -> dict[str, Any]:
     }
 
 
-def _compare(expectation: ExpectedValue, names: Mapping[str, Any]) -> list[Finding]:
+def _compare(expectation: ExpectedValue, names: Mapping[str, Any], writer: Writer) -> list[Finding]:
     try:
-        return check_comparison(expectation.comparison, names, expectation.span)
+        return check_comparison(expectation.comparison, names, expectation.span, writer)
     except PtxError as error:
         start = expectation.span
         return [

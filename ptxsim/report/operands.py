@@ -1,0 +1,66 @@
+"""Operands of an instruction as text: a fragment as the matrix it is, anything else lane by lane."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ptxsim.report.style import WIDTH
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ptxsim.session.look import Shown
+
+
+def operand_text(shown: Shown, width: int = WIDTH) -> str:
+    """One operand at its first execution."""
+    title = f"line {shown.line}: {shown.operand} of {shown.opcode}"
+    if not shown.was_executed:
+        return f"{title}: not executed by warp 0 of CTA 0"
+    if shown.matrix is not None:
+        shape = "x".join(map(str, shown.matrix.shape))
+        return f"{title}, {shape} {shown.matrix.dtype.name}\n{matrix_text(shown.matrix, width)}"
+    return "\n".join([f"{title}, by lane", *(_lanes(name, values, width) for name, values in shown.registers.items())])
+
+
+def matrix_text(matrix: np.ndarray, width: int = WIDTH) -> str:
+    """Rows and columns with their numbers; columns that do not fit continue below."""
+    if matrix.ndim == 3:
+        return "\n".join(f"[{number}]\n{matrix_text(part, width)}" for number, part in enumerate(matrix))
+    cells = [[_number(value) for value in row] for row in matrix]
+    size = max([len(cell) for row in cells for cell in row] + [len(str(matrix.shape[1] - 1))])
+    margin = len(str(matrix.shape[0] - 1))
+    per_line = max(1, (width - margin - 2) // (size + 1))
+    lines = []
+    for first in range(0, matrix.shape[1], per_line):
+        columns = range(first, min(first + per_line, matrix.shape[1]))
+        lines.append(" " * margin + " |" + "".join(f" {column:>{size}}" for column in columns))
+        lines += [
+            f"{number:>{margin}} |" + "".join(f" {row[c]:>{size}}" for c in columns) for number, row in enumerate(cells)
+        ]
+    return "\n".join(lines)
+
+
+def _lanes(name: str, values: Any, width: int) -> str:
+    cells = [_number(value) for value in values]
+    if len(set(cells)) == 1:
+        return f"{name}: {cells[0]} in all lanes"
+    size = max(len(cell) for cell in cells)
+    per_line = 1 << max(0, ((width - 12) // (size + 1)).bit_length() - 1)
+    per_line = min(per_line, 32)
+    lines = [f"{name}:"]
+    for first in range(0, 32, per_line):
+        row = " ".join(f"{cell:>{size}}" for cell in cells[first : first + per_line])
+        lines.append(f"  lane {first:>2}  {row}")
+    return "\n".join(lines)
+
+
+def _number(value: Any) -> str:
+    if getattr(value, "ndim", 0):
+        return ":".join(f"{int(part):#x}" for part in value)
+    kind = value.dtype.kind
+    if kind == "b":
+        return str(int(value))
+    if kind == "u":
+        return f"{int(value):#x}" if int(value) > 9999 else str(int(value))
+    return str(int(value)) if kind == "i" else f"{float(value):.6g}"

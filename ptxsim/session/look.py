@@ -1,0 +1,226 @@
+"""Looking into a run: the operands of one instruction, and who stored an element of an output.
+
+Both repeat the launch, which gives the same bits for the same seed, with somebody watching.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ptxsim.diagnostic import PtxError
+from ptxsim.engine.program import Op, Program
+from ptxsim.machine.cta import Warp
+from ptxsim.machine.event import Event, Observer, Space
+from ptxsim.session.arrays import bad, dtype_of
+from ptxsim.session.launch import Launch
+from ptxsim.session.spelling import did_you_mean
+from ptxsim.syntax import ast
+
+LANES = 32
+_PLACE = re.compile(r"(\d+):(\S+)")
+_STORES = frozenset({Event.STORE, Event.ATOMIC, Event.CAS, Event.REDUCE, Event.ASYNC_WRITE})
+
+
+@dataclass(slots=True)
+class Shown:
+    """An operand at its first execution by warp 0 (or the first warpgroup) of CTA 0.
+
+    `matrix` if the instruction sees it as a matrix fragment, else `registers`: name -> lane values (32,).
+    """
+
+    line: int
+    opcode: str
+    operand: str
+    matrix: np.ndarray | None = None
+    registers: dict[str, np.ndarray] = field(default_factory=dict)
+    was_executed: bool = False
+
+
+def parse_place(text: str) -> tuple[int, str]:
+    """`118:a` as (118, "a"). Raises PtxError."""
+    match = _PLACE.fullmatch(text)
+    if not match:
+        raise bad(f"{text!r} is not LINE:OPERAND", "write --print 118:a")
+    return int(match[1]), match[2]
+
+
+def look(launch: Launch, places: list[tuple[int, str]]) -> list[Shown]:
+    """Run a launch once more and show operands. Raises PtxError for a line without an instruction or an unknown operand."""
+    watched = [_Watched(launch.program, line, operand) for line, operand in places]
+
+    def watch(op: Op, warp: Warp, mask: np.ndarray) -> None:
+        for one in watched:
+            if op is one.op and warp.cta.linear == 0:
+                one.seen.setdefault(warp.index, [warp.registers[slot] for slot in one.slots.values()])
+
+    def start(warp: Warp, engine: Any) -> None:
+        engine.watch = watch
+
+    launch._run([], start, None)
+    return [one.show(launch.program) for one in watched]
+
+
+class _Watched:
+    """One operand of one instruction: the register slots it consists of, and what they held in each warp."""
+
+    def __init__(self, program: Program, line: int, operand: str):
+        found = [op for op in program.ops if op.line == line]
+        if not found:
+            lines = sorted({op.line for op in program.ops}, key=lambda other: abs(other - line))[:3]
+            raise bad(
+                f"--print: line {line} has no instruction that runs", f"near it: {', '.join(map(str, sorted(lines)))}"
+            )
+        self.op, self.operand = found[0], operand
+        self.slots = self._slots(program)
+        self.seen: dict[int, list[Any]] = {}
+
+    def _slots(self, program: Program) -> dict[str, int]:
+        slots = {name: slot for slot, name in enumerate(program.slot_names)}
+        operands = self.op.bound.operands
+        if self.operand.lower() in operands:
+            self.operand = self.operand.lower()
+            names = list(_names(operands[self.operand]))
+        else:
+            everything = [name for operand in operands.values() for name in _names(operand)]
+            names = [name for name in everything if name.lstrip("%") == self.operand.lstrip("%")][:1]
+            if not names:
+                raise bad(
+                    f"--print: {self.op.opcode} at line {self.op.line} has no operand {self.operand!r}",
+                    did_you_mean(self.operand, [*operands, *everything]),
+                )
+        return {name: slots[name] for name in names if name in slots}
+
+    def show(self, program: Program) -> Shown:
+        shown = Shown(self.op.line, self.op.opcode, self.operand, was_executed=0 in self.seen)
+        if not shown.was_executed:
+            return shown
+        shown.matrix = self._matrix()
+        if shown.matrix is None:
+            for (name, slot), raw in zip(self.slots.items(), self.seen[0]):
+                shown.registers[name] = _typed(raw, program.slots[slot])
+        return shown
+
+    def _matrix(self) -> np.ndarray | None:
+        """The elements of a fragment by row and column; None if the operand is none, or a warp is missing."""
+        from ptxsim.session.forms import fragment
+
+        if self.operand not in ("a", "b", "c", "d") or len(self.slots) < 1:
+            return None
+        try:
+            found = fragment(self.op.opcode, self.operand.upper())
+        except PtxError:
+            return None
+        warps = range(found.lanes // LANES)
+        if found.registers != len(self.slots) or any(warp not in self.seen for warp in warps):
+            return None
+        words = np.concatenate([_words(self.seen[warp]) for warp in warps], axis=1)
+        codes = found.to_matrix(words)
+        dtype = dtype_of(found.type)
+        return codes.astype(f"u{dtype.itemsize}").view(dtype)
+
+
+def _names(operand: Any) -> Iterator[str]:
+    """The names in an operand, in order."""
+    if isinstance(operand, ast.Name):
+        yield operand.name
+    elif isinstance(operand, ast.Vector | ast.Group):
+        for element in operand.elements:
+            yield from _names(element)
+    elif isinstance(operand, ast.Pair):
+        yield from _names(operand.first)
+        yield from _names(operand.second)
+    elif isinstance(operand, ast.Address):
+        for part in (operand.base, *operand.extra):
+            yield from _names(part)
+    elif isinstance(operand, ast.Not | ast.Negative):
+        yield from _names(operand.operand)
+
+
+def _words(registers: list[Any]) -> np.ndarray:
+    """Registers as 32-bit words (words, 32), the low word of a 64-bit one first."""
+    rows = []
+    for raw in registers:
+        if raw.dtype.itemsize == 8:
+            rows += list(np.ascontiguousarray(raw).view(np.uint32).reshape(LANES, 2).T)
+        else:
+            rows.append(raw.astype(np.uint32))
+    return np.stack(rows)
+
+
+def _typed(raw: Any, type: Any) -> np.ndarray:
+    """Lane values as their declared type; 128-bit registers as (32, 2) words."""
+    if isinstance(raw, list):
+        return np.stack(raw, axis=-1)
+    if type.kind in ("predicate", "packed", "opaque"):
+        return raw
+    return raw.view(dtype_of(type.name))
+
+
+# ---- who stored it --------------------------------------------------------------------------------------------------
+
+
+class Stores(Observer):
+    """Remembers, for every element of some buffers, the last instruction and thread that stored to it."""
+
+    events = _STORES
+
+    def __init__(self, buffers: dict[str, tuple[int, int, int]]):
+        """buffers: name -> (address, elements, bytes of an element)."""
+        self.buffers = buffers
+        self.sites = {name: np.full(count, -1, np.int32) for name, (_, count, _) in buffers.items()}
+        self.threads = {name: np.zeros((count, 4), np.int32) for name, (_, count, _) in buffers.items()}
+
+    def consume(self, records: np.ndarray) -> None:
+        records = records[records["space"] == Space.GLOBAL]
+        lanes = np.arange(LANES, dtype=np.uint32)
+        active = (records["mask"][:, None] >> lanes & 1).astype(bool)
+        row, lane = np.nonzero(active)
+        address = records["addresses"][row, lane].astype(np.int64)
+        width = records["width"][row].astype(np.int64)
+        for name, (start, count, size) in self.buffers.items():
+            for offset in range(0, int(width.max(initial=0)), size):
+                element = (address + offset - start) // size
+                hit = (offset < width) & (element >= 0) & (element < count)
+                where, which = element[hit], row[hit]
+                self.sites[name][where] = records["site"][which]
+                part = np.full(len(where), offset // size)
+                self.threads[name][where] = np.stack(
+                    [records["cta"][which], records["warp"][which], lane[hit], part], axis=1
+                )
+
+
+def find_writers(
+    launch: Launch, arrays: dict[str, tuple[str, np.ndarray]]
+) -> Callable[[str, tuple[int, ...]], str | None]:
+    """Run a launch once more and tell who last stored to an element.
+
+    arrays: name in expectations -> (parameter, array). The result takes such a name and an index, and says
+    "stored at line 118 from %f2 by CTA 0 warp 2 lane 5".
+    """
+    buffers = {}
+    for name, (parameter, array) in arrays.items():
+        if parameter in launch.arguments.buffers:
+            allocation = launch.arguments.buffers[parameter][1]
+            buffers[name] = (allocation.address, array.size, array.dtype.itemsize)
+    stores = Stores(buffers)
+    launch._run([stores], None, None)
+
+    def who(name: str, index: tuple[int, ...]) -> str | None:
+        if name not in buffers:
+            return None
+        flat = int(np.ravel_multi_index(index, arrays[name][1].shape))
+        site = int(stores.sites[name][flat])
+        if site < 0:
+            return "never stored"
+        cta, warp, lane, part = stores.threads[name][flat].tolist()
+        op = launch.program.ops[site]
+        registers = list(_names(list(op.bound.operands.values())[-1]))
+        register = f" from {registers[part]}" if op.opcode.startswith("st.") and part < len(registers) else ""
+        return f"stored at line {op.line}{register} by CTA {cta} warp {warp} lane {lane}"
+
+    return who
