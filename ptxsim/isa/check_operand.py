@@ -149,6 +149,8 @@ def _check_value(kind: Value, operand: ast.Operand, wanted: ScalarType, names: N
                 return f"is of type {wanted}, an integer literal is not; write {operand.value}.0"
             if wanted.kind == "predicate":
                 return None
+            if wanted.kind == "packed":
+                return f"is of type {wanted}, which takes registers only"
             return None if _fits(operand.value, wanted) else f"{operand.value} does not fit {wanted}"
         case ast.Float():
             if (wanted.is_float and wanted.bits >= 32) or (wanted.kind == "bits" and wanted.bits == operand.width):

@@ -132,4 +132,6 @@ def compatible(register: ScalarType, instruction: ScalarType, wide: bool = False
         return True
     if instruction.is_integer and register.is_integer:
         return True
+    if register.name == "f16x2":  # to integer instructions such a register is a word
+        return instruction.is_integer or instruction.name in ("f16x2", "u16x2", "s16x2")
     return register.name == instruction.name
