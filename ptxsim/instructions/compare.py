@@ -75,7 +75,7 @@ _ROWS = (
     (FLOATING, "{.ftz}", _HALF),
 )
 _DESTINATIONS = {"d": Pred(sink=True), "p": Pred(sink=True)}
-_CONDITION = {"c": Pred(negatable=True)}
+_CONDITION = {"c": Pred(negatable=True, immediate=True)}
 
 
 def declare_setp(effect, destinations: str, rows) -> None:
@@ -101,7 +101,7 @@ def set_predicate_pair(a, b, c, *, cmp, boolop, type, ftz):
 
 
 declare_setp(set_predicate, "d{|p}", _ROWS)
-declare_setp(set_predicate_pair, "d|p", ((FLOATING, "{.ftz}", _PAIRED),))
+declare_setp(set_predicate_pair, "d{|p}", ((FLOATING, "{.ftz}", _PAIRED),))
 
 
 ONE = {"f16": 0x3C00, "bf16": 0x3F80, "f32": 0x3F800000}

@@ -19,6 +19,8 @@ BF16 = "7.8 sm_90"
 FLOAT_ROUNDING = "rn rz rm rp"
 INTEGER_ROUNDING = "rni rzi rmi rpi"
 CONVERT = {"operands": _KINDS, "unit": "convert"}
+# Beside bf16 no register is wider than its type.
+BRAIN = {"operands": {"d": Reg("dtype"), "a": Value("atype")}, "unit": "convert"}
 
 
 def limits(t) -> tuple[int, int]:
@@ -68,7 +70,7 @@ def halves(a, t):
 )
 @instruction(
     "cvt.rounding.dtype.atype d, a", rounding=FLOAT_ROUNDING, dtype="bf16", atype="u16 s16 u32 s32 u64 s64", requires=BF16,
-    **CONVERT,
+    **BRAIN,
 )  # fmt: skip
 def integer_to_float(a, *, dtype, atype, rounding, sat):
     high, low = halves(a, atype)
@@ -84,7 +86,7 @@ def integer_to_float(a, *, dtype, atype, rounding, sat):
 )
 @instruction(
     "cvt.rounding.dtype.atype d, a", rounding=INTEGER_ROUNDING, dtype="u16 s16 u32 s32 u64 s64", atype="bf16", requires=BF16,
-    **CONVERT,
+    **BRAIN,
 )  # fmt: skip
 def float_to_integer(a, *, dtype, atype, rounding, ftz):
     if ftz:
@@ -105,7 +107,7 @@ def float_to_integer(a, *, dtype, atype, rounding, ftz):
     "cvt{.rounding}{.ftz}{.sat}.dtype.atype d, a", rounding=INTEGER_ROUNDING, dtype="f32", atype="f32", **CONVERT
 )
 @instruction(
-    "cvt{.rounding}.dtype.atype d, a", rounding=INTEGER_ROUNDING, dtype="bf16", atype="bf16", requires=BF16, **CONVERT
+    "cvt{.rounding}.dtype.atype d, a", rounding=INTEGER_ROUNDING, dtype="bf16", atype="bf16", requires=BF16, **BRAIN
 )  # fmt: skip
 def float_to_integral(a, *, dtype, rounding, ftz, sat):
     """The same type: rounding to a whole number, flushing, saturating, or only a move."""
@@ -127,10 +129,10 @@ def float_to_integral(a, *, dtype, rounding, ftz, sat):
 @instruction("cvt{.sat}.dtype.atype d, a", dtype="f64", atype="f16", **CONVERT)
 @instruction(
     "cvt{.rounding}{.ftz}.dtype.atype d, a", rounding=FLOAT_ROUNDING, ftz="ftz@7.8:sm_90", dtype="f32", atype="bf16",
-    requires="7.1 sm_80", **CONVERT,
+    requires="7.1 sm_80", **BRAIN,
 )  # fmt: skip
 @instruction(
-    "cvt{.rounding}.dtype.atype d, a", rounding=FLOAT_ROUNDING, dtype="f64", atype="bf16", requires=BF16, **CONVERT
+    "cvt{.rounding}.dtype.atype d, a", rounding=FLOAT_ROUNDING, dtype="f64", atype="bf16", requires=BF16, **BRAIN
 )
 def widen(a, *, dtype, atype, ftz, sat):
     if ftz and atype.name != "f16":  # what is subnormal as f16 is a normal f32
@@ -158,22 +160,23 @@ _SINGLE_TO_HALF = {"atype": "f32"} | CONVERT
     rounding=FLOAT_ROUNDING,
     dtype="bf16",
     requires="7.0 sm_80",
-    **_SINGLE_TO_HALF,
+    atype="f32",
+    **BRAIN,
 )
 @instruction(
     "cvt.rounding{.relu}{.satfinite}.dtype.atype d, a", rounding="rn rz", satfinite="satfinite@8.1", dtype="bf16",
-    requires="7.0 sm_80", **_SINGLE_TO_HALF,
+    requires="7.0 sm_80", atype="f32", **BRAIN,
 )  # fmt: skip
 @instruction("cvt.rounding{.ftz}{.sat}.dtype.atype d, a", rounding=FLOAT_ROUNDING, dtype="f32", atype="f64", **CONVERT)
 @instruction("cvt.rounding{.sat}.dtype.atype d, a", rounding=FLOAT_ROUNDING, dtype="f16", atype="f64", **CONVERT)
 @instruction(
-    "cvt.rounding.dtype.atype d, a", rounding=FLOAT_ROUNDING, dtype="bf16", atype="f64", requires=BF16, **CONVERT
+    "cvt.rounding.dtype.atype d, a", rounding=FLOAT_ROUNDING, dtype="bf16", atype="f64", requires=BF16, **BRAIN
 )
 @instruction(
-    "cvt{.rounding}.dtype.atype d, a", rounding=FLOAT_ROUNDING, dtype="bf16", atype="f16", requires=BF16, **CONVERT
+    "cvt{.rounding}.dtype.atype d, a", rounding=FLOAT_ROUNDING, dtype="bf16", atype="f16", requires=BF16, **BRAIN
 )
 @instruction(
-    "cvt{.rounding}.dtype.atype d, a", rounding=FLOAT_ROUNDING, dtype="f16", atype="bf16", requires=BF16, **CONVERT
+    "cvt{.rounding}.dtype.atype d, a", rounding=FLOAT_ROUNDING, dtype="f16", atype="bf16", requires=BF16, **BRAIN
 )
 def narrow(a, *, dtype, atype, rounding, ftz, sat, relu, satfinite):
     if ftz and dtype.name == "bf16":  # for f16 the GPU ignores .ftz

@@ -115,7 +115,7 @@ def pair_to_halves(a, *, dtype, atype, relu):
 
 # ---- tf32 ----
 
-_TF32 = {"operands": {"d": Reg("b32"), "a": Value("f32")}} | CONVERT
+_TF32 = {"operands": {"d": Reg("tf32"), "a": Value("f32")}} | CONVERT
 
 
 @instruction("cvt.rounding{.satfinite}.tf32.f32 d, a", rounding="rna", satfinite=_FINITE, requires="7.0 sm_80", **_TF32)

@@ -10,7 +10,7 @@ from ptxsim.numerics.scalar import flush
 SELECTABLE = "b16 b32 b64 u16 u32 u64 s16 s32 s64 f32 f64"
 
 
-@instruction("selp.type d, a, b, c", type=SELECTABLE, operands={"c": Pred(negatable=True)})
+@instruction("selp.type d, a, b, c", type=SELECTABLE, operands={"c": Pred(negatable=True, immediate=True)})
 def by_predicate(a, b, c):
     return lanes.where(c, a, b)
 

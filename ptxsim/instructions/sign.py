@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ptxsim import lanes
 from ptxsim.isa.operand import Pred
-from ptxsim.isa.registry import instruction
+from ptxsim.isa.registry import declare, instruction
 from ptxsim.numerics import scalar, scalar64
 from ptxsim.types import TYPES
 
@@ -69,3 +69,7 @@ def test_property(a, *, op, type):
             # Zero counts as normal.
             return (size >= smallest) & (size < infinity) | (size == 0)
     return (size > 0) & (size < smallest)
+
+
+# The assembler takes testp without a question too; what it then asks is not known.
+declare("testp.type d, a", type="f32 f64", operands={"d": Pred()})

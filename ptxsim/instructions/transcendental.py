@@ -17,7 +17,10 @@ def approximate(name: str, operation: str, ftz, t, *operands):
     return lanes.bits(form(*(lanes.bits(x, lanes.bits_type(t)) for x in operands)), t)
 
 
-@instruction("div.operation{.ftz}.type d, a, b", operation="approx full", type="f32", unit="mufu")
+@instruction("div.operation{.ftz}.type d, a, b", operation="approx", type="f32", unit="mufu")
+@instruction(
+    "div.full{.ftz}.type d, a, b", name="div.full", type="f32", unit="mufu", implies={"operation": "full"}
+)  # fmt: skip
 def div(a, b, *, operation, ftz, type):
     return approximate("div", operation, ftz, type, a, b)
 
