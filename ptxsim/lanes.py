@@ -9,10 +9,10 @@ same name, on the emitter of the compiled engine; the plain functions are writte
 
 from __future__ import annotations
 
+import ctypes
 import functools
-import math
+import os
 from collections.abc import Callable
-from fractions import Fraction
 
 import numpy as np
 
@@ -123,8 +123,16 @@ def multiply_high(a, b):
     if width <= 32:
         wide = np.dtype(f"{'i' if a.dtype.kind == 'i' else 'u'}8")
         return ((a.astype(wide) * b.astype(wide)) >> width).astype(a.dtype)
-    product = a.astype(object) * b.astype(object)
-    return np.array([(int(p) >> 64) & (2**64 - 1) for p in product.ravel()], np.uint64).view(a.dtype).reshape(a.shape)
+    signed = a.dtype.kind == "i"
+    x, y = a.view(np.uint64), b.view(np.uint64)
+    low = np.uint64(0xFFFFFFFF)
+    x_low, x_high, y_low, y_high = x & low, x >> 32, y & low, y >> 32
+    middle = x_high * y_low + (x_low * y_low >> 32)
+    other = x_low * y_high + (middle & low)
+    high = x_high * y_high + (middle >> 32) + (other >> 32)
+    if signed:  # a negative number was read as 2^64 more than it is
+        high = high - np.where(a < 0, y, 0) - np.where(b < 0, x, 0)
+    return high.view(a.dtype)
 
 
 @operation
@@ -178,7 +186,7 @@ def fma(a, b, c):
     """a * b + c rounded once to nearest even, on f32 or f64."""
     if a.dtype == np.float32:
         return _fma32(a, b, c)
-    return np.array([_fma64(float(x), float(y), float(z)) for x, y, z in zip(a, b, c)], np.float64)
+    return np.frompyfunc(_fma64(), 3, 1)(a, b, c).astype(np.float64)
 
 
 def _fma32(a, b, c):
@@ -194,17 +202,12 @@ def _fma32(a, b, c):
     return np.where(inexact, (word + toward).view(np.float64), total).astype(np.float32)
 
 
-def _fma64(a: float, b: float, c: float) -> float:
-    if not (math.isfinite(a) and math.isfinite(b) and math.isfinite(c)):
-        # With numpy scalars: Python floats raise where IEEE gives NaN or infinity.
-        return float(np.float64(a) * np.float64(b) + np.float64(c))
-    exact = Fraction(a) * Fraction(b) + Fraction(c)
-    if exact == 0:
-        return a * b + c if a * b == 0 else 0.0
-    try:
-        return exact.numerator / exact.denominator
-    except OverflowError:
-        return math.inf if exact > 0 else -math.inf
+@functools.cache
+def _fma64() -> Callable[[float, float, float], float]:
+    """The C library's fma: one rounding. numpy has none, and Python only from 3.13 on."""
+    function = ctypes.CDLL("ucrtbase" if os.name == "nt" else None).fma
+    function.argtypes, function.restype = [ctypes.c_double] * 3, ctypes.c_double
+    return function
 
 
 @operation

@@ -61,6 +61,7 @@ MODULES: tuple[str, ...] = (
     "texture",
     "surface",
     "wgmma",
+    "mma_block_scale",
 )
 
 
