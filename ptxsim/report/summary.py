@@ -15,22 +15,21 @@ if TYPE_CHECKING:
 
 
 def summary(result: FileRun, paint: Paint = plain, width: int = WIDTH) -> str:
-    """Two or three lines; empty where the file did not run."""
+    """Three lines, one where the file did not run."""
     run = result.run
     verdict = tally(result.findings)
     if run is None:
         return paint("error", f"{result.source.name}: {verdict}; nothing ran")
+    first = f"{run.entry} on {run.target}: {paint('pass' if result.passed else 'error', verdict)}"
+    if result.checked:
+        failed = sum(finding.name == "expectation-failed" and finding.level == "error" for finding in result.findings)
+        first += f"; {result.checked - failed} of {result.checked} expectations met"
     facts = [plural(run.warp_instructions, "warp instruction")]
     if run.cycles is not None:
         facts.append(plural(run.cycles, "cycle"))
     if run.banks.rows:
         facts.append(f"{plural(run.banks.wavefronts, 'shared-memory wavefront')} (ideal {run.banks.ideal})")
-    if result.checked:
-        failed = sum(finding.name == "expectation-failed" and finding.level == "error" for finding in result.findings)
-        facts.append(f"{result.checked - failed} of {result.checked} expectations met")
-    head = paint("pass" if result.passed else "error", verdict)
-    first, *more = wrap(f"{run.entry} on {run.target}: {verdict}; {'; '.join(facts)}", width, "")
-    lines = [first.replace(verdict, head, 1), *("    " + line for line in more)]
+    lines = [first, "; ".join(facts)]
     if run.fidelity:
         lines.append(fidelity(run.fidelity, width))
     return "\n".join(lines)

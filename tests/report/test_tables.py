@@ -69,9 +69,10 @@ def test_the_summary_says_what_ran_and_how_far_to_trust_it():
     text = summary.summary(
         file_run(ROWS, [Finding("trap", "x")], fidelity={"add": "exact", "ld": "exact", "ex2.approx": "bounded"})
     )
-    first, second = text.split("\n")
-    assert first == "attn on sm_90a: 1 error; 12 345 warp instructions; 576 shared-memory wavefronts (ideal 128)"
-    assert second == "fidelity: 2 kinds of instruction exact; bounded: ex2.approx"
+    first, second, third = text.split("\n")
+    assert first == "attn on sm_90a: 1 error"
+    assert second == "12 345 warp instructions; 576 shared-memory wavefronts (ideal 128)"
+    assert third == "fidelity: 2 kinds of instruction exact; bounded: ex2.approx"
 
 
 def test_what_one_lane_holds():
