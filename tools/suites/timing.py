@@ -1,0 +1,164 @@
+"""Whole kernels with measured cycles: the run is right, and the predicted cycles come close.
+
+A launch is right if its outputs have the recorded checksum, or (floating sums in another order, other approximations) the
+recorded sums and first values within the launch's tolerance.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import numpy as np
+from suites.common import Options, Tally, spread
+
+DTYPES = {"f16": "f2", "f32": "f4", "f64": "f8", "i8": "i1", "i32": "i4", "u32": "u4", "u64": "u8"}
+MASK = np.uint64(0xFFFFFFFFFFFFFFFF)
+
+
+def add_arguments(parser) -> None:
+    parser.add_argument("--mape", metavar="X", type=float, default=0.25, help="highest mean error of the predicted cycles")
+
+
+def run(options: Options, tally: Tally) -> bool:
+    launches = json.loads((options.folder / "kernels.json").read_text())
+    chosen = [launch for launch in launches if options.selects("kernels.json", launch["id"])]
+    measured, predicted = [], []
+    work = [(str(options.folder), launch, options.engine) for launch in chosen]
+    for launch, (problem, cycles) in zip(chosen, spread(one, work, options.jobs, chunk=1)):
+        real = launch["warm"]["active_max"]
+        error = f"{cycles / real - 1:+.1%}" if cycles else "no prediction"
+        tally.notes.append(f"{launch['id']:28} measured {real:9.0f}  predicted {cycles or 0:9.0f}  {error}")
+        if problem:
+            tally.failures.append(f"{launch['id']}: {problem}")
+        elif cycles is None:
+            tally.failures.append(f"{launch['id']}: runs right, but its cycles are not predicted")
+        else:
+            tally.passed += 1
+        if cycles:
+            measured.append(real)
+            predicted.append(cycles)
+    if len(measured) < 2:
+        return False
+    error = float(np.mean(np.abs(np.array(predicted) / np.array(measured) - 1)))
+    tally.notes.append(f"MAPE {error:.1%}, Spearman {spearman(measured, predicted):.3f}, over {len(measured)} launches")
+    return not tally.failures and error <= options.extra.get("mape", 0.25)
+
+
+def spearman(a, b) -> float:
+    """Rank correlation; equal values share their mean rank."""
+
+    def ranks(x):
+        x = np.asarray(x, float)
+        return np.array([(x < v).sum() + ((x == v).sum() - 1) / 2 for v in x])
+
+    return float(np.corrcoef(ranks(a), ranks(b))[0, 1])
+
+
+def splitmix(seed: int, count: int) -> np.ndarray:
+    """u(i) of the data's README: the splitmix64 finaliser of seed + (i+1) * golden."""
+    with np.errstate(over="ignore"):
+        z = np.uint64(seed) + np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return z ^ (z >> np.uint64(31))
+
+
+def buffer(spec: dict) -> np.ndarray:
+    """A buffer's initial content."""
+    count, dtype, seed = spec["n"], spec["dtype"], spec.get("seed", 0)
+    match spec["init"]:
+        case "zero":
+            return np.zeros(count, DTYPES.get(dtype, "u2" if dtype == "bf16" else "u1"))
+        case "zero_first":
+            values = np.full(count, -1, DTYPES[dtype])
+            values[: spec["cnt"]] = 0
+            return values
+        case "uniform":
+            unit = (splitmix(seed, count) >> np.uint64(40)).astype(np.float64) / 2**24
+            values = spec["lo"] + (spec["hi"] - spec["lo"]) * unit
+            if dtype == "bf16":
+                bits = values.astype(np.float32).view(np.uint32).astype(np.uint64)
+                return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
+            return values.astype(DTYPES[dtype])
+        case "raw":
+            u = splitmix(seed, count)
+            if dtype == "u64":
+                return u
+            if dtype == "i8":
+                return (u >> np.uint64(56)).astype(np.uint8).view(np.int8)
+            if dtype == "e4m3":
+                return (u >> np.uint64(56)).astype(np.uint8) & 0xBF
+            high = (u >> np.uint64(32)).astype(np.uint32)
+            return (high % spec["m"] if spec.get("m") else high).astype(DTYPES[dtype])
+        case "perm":
+            return np.argsort(splitmix(seed, count), kind="stable").astype(DTYPES[dtype])
+        case "csr_rp" | "csr_ci":
+            lengths = ((splitmix(seed, spec["rows"]) >> np.uint64(33)) % np.uint64(spec["maxlen"])).astype(np.int64) + 1
+            lengths[::64] *= 8
+            if spec["init"] == "csr_rp":
+                return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+            total = int(lengths.sum())
+            return ((splitmix(seed + 1, total) >> np.uint64(33)) % np.uint64(spec["cols"])).astype(np.int32)[:count]
+    raise ValueError(spec["init"])
+
+
+def argument(value: dict, memory: dict):
+    from ptxsim import TensorMap
+
+    kind, given = next(iter(value.items()))
+    match kind:
+        case "buf":
+            return memory[given]
+        case "tensormap":
+            dtype = {9: "bf16", 0: "u8"}[given["dtype"]]
+            swizzle = {0: 0, 1: 32, 2: 64, 3: 128}[given["swizzle"]]
+            return TensorMap(memory[given["buf"]], dtype, given["dims"], given["strides"], given["box"], swizzle=swizzle)
+    return float(given) if kind == "f32" else int(given)
+
+
+def one(work) -> tuple[str | None, float | None]:
+    """What is wrong with a launch (or None), and its predicted cycles (or None)."""
+    folder, launch, engine = work
+    try:
+        from ptxsim import Module
+        from ptxsim.diagnostic import PtxError
+
+        module = Module.from_file(Path(folder) / "kernels" / f"{launch['kernel']}.ptx")
+        kernel = module.kernel(launch["entry"])
+        for profile in (True, False):
+            memory = {name: buffer(spec) for name, spec in launch["buffers"].items()}
+            arguments = [argument(value, memory) for value in launch["args"]]
+            try:
+                result = kernel.launch(
+                    launch["grid"], launch["block"], arguments, launch["dsmem"], engine=engine, on_error="report", profile=profile
+                )
+                break
+            except PtxError as error:
+                if not profile or error.findings[0].name != "not-modeled":
+                    raise
+        errors = [f for f in result.findings if f.level == "error"]
+        if errors:
+            return f"finding {errors[0].name} at line {errors[0].line}: {errors[0].message}", None
+        problems = [compare(name, memory[name], want, launch) for name, want in launch["outputs"].items()]
+        cycles = getattr(result.cycles, "cycles", result.cycles)
+        return next((p for p in problems if p), None), cycles
+    except Exception as error:
+        return f"{type(error).__name__}: {str(error)[:300]}", None
+
+
+def compare(name: str, got: np.ndarray, want: dict, launch: dict) -> str | None:
+    if hashlib.sha256(np.ascontiguousarray(got).tobytes()).hexdigest() == want["sha256"]:
+        return None
+    if name in launch["nondeterministic_outputs"]:
+        return None
+    values = got.astype(np.float64)
+    tolerance = launch["tol"]
+    scale = max(want["abs_sum"] / max(want["n"], 1), 1e-30)
+    first = np.array(want["first"], np.float64)
+    if not np.allclose(values[: len(first)], first, rtol=tolerance, atol=tolerance * scale):
+        return f"{name} begins {values[: len(first)]}, recorded {first}"
+    if abs(values.sum() - want["sum"]) > tolerance * max(want["abs_sum"], 1e-30):
+        return f"sum of {name} is {values.sum()}, recorded {want['sum']}"
+    return None
