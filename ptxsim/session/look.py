@@ -183,15 +183,16 @@ class Stores(Observer):
         address = records["addresses"][row, lane].astype(np.int64)
         width = records["width"][row].astype(np.int64)
         for name, (start, count, size) in self.buffers.items():
-            for offset in range(0, int(width.max(initial=0)), size):
-                element = (address + offset - start) // size
-                hit = (offset < width) & (element >= 0) & (element < count)
-                where, which = element[hit], row[hit]
-                self.sites[name][where] = records["site"][which]
-                part = np.full(len(where), offset // size)
-                self.threads[name][where] = np.stack(
-                    [records["cta"][which], records["warp"][which], lane[hit], part], axis=1
-                )
+            offsets = np.arange(0, int(width.max(initial=0)), size)
+            element = (address[:, None] + offsets - start) // size
+            hit = (offsets < width[:, None]) & (element >= 0) & (element < count)
+            # Row-major, so in the order of the run: where two records store to one element, the later one stays.
+            access, part = np.nonzero(hit)
+            which = row[access]
+            self.sites[name][element[hit]] = records["site"][which]
+            self.threads[name][element[hit]] = np.stack(
+                [records["cta"][which], records["warp"][which], lane[access], part], axis=1
+            )
 
 
 def find_writers(

@@ -1,0 +1,112 @@
+"""Operands shown as what they are, and who stored an element."""
+
+import numpy as np
+import pytest
+
+from ptxsim.diagnostic import PtxError
+from ptxsim.report.operands import matrix_text, operand_text
+from ptxsim.session.files import Options, run_file
+from ptxsim.session.look import parse_place
+from ptxsim.source import Source
+
+PRODUCT = """\
+// ptxsim: launch grid=2 block=64
+// ptxsim: arg out = zeros(2,64,2):f32
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 out)
+{
+    .reg .b32 %r<8>;
+    .reg .b64 %rd<4>;
+    .reg .f32 %f<8>;
+    .reg .pred %p;
+    mov.u32 %r0, %tid.x;
+    mov.u32 %r1, %ctaid.x;
+    shl.b32 %r2, %r0, 3;
+    or.b32 %r3, %r2, 0x3c003c00;
+    mov.f32 %f0, 0f40000000;
+    mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f1, %f2, %f3, %f4}, {0x3c003c00, %r3}, {0x3c003c00}, {%f0, %f0, %f0, %f0};
+    ld.param.u64 %rd0, [out];
+    mad.lo.u32 %r4, %r1, 64, %r0;
+    mul.wide.u32 %rd1, %r4, 8;
+    add.s64 %rd0, %rd0, %rd1;
+    st.global.v2.f32 [%rd0], {%f1, %f2};
+    setp.eq.u32 %p, %r4, 70;
+    @%p st.global.f32 [%rd0+4], %f0;
+    ret;
+}
+"""
+
+
+def shown(*prints):
+    return run_file(
+        Source(PRODUCT.replace("{0x3c003c00, %r3}, {0x3c003c00}", "{%r3, %r3}, {%r3}"), "k.ptx"),
+        options=Options(prints=prints),
+    ).shown
+
+
+def test_a_fragment_is_shown_as_a_matrix():
+    a, c, d = shown("17:A", "17:c", "17:d")
+    assert a.matrix.shape == (16, 8) and a.matrix.dtype == np.float16
+    assert c.matrix.shape == (16, 8) and (c.matrix == 2).all() and c.matrix.dtype == np.float32
+    # Lane 5 holds row 1, columns 2 and 3 of A; its register is 0x3c003c00 | 5 << 3.
+    assert a.matrix.view(np.uint16)[1, 2] == 0x3C28 and a.matrix[1, 3] == 1
+    assert d.matrix.shape == (16, 8) and "16x8 float32" in operand_text(d)
+
+
+def test_a_register_is_shown_by_lane():
+    (register,) = shown("14:%r2")
+    assert list(register.registers["%r2"]) == [8 * lane for lane in range(32)]
+    text = operand_text(register)
+    assert text.startswith("line 14: %r2 of shl.b32, by lane") and "lane 16" in text
+    (same,) = shown("16:f0")
+    assert operand_text(same).endswith("%f0: 2 in all lanes")
+
+
+def test_what_never_ran_is_told():
+    assert "not executed" in operand_text(shown("24:%f0")[0])
+
+
+@pytest.mark.parametrize(
+    ("place", "message"),
+    [("2:a", "no instruction"), ("17:e", "no operand"), ("x", "LINE:OPERAND"), ("17", "LINE:OPERAND")],
+)
+def test_a_place_that_is_none(place, message):
+    result = run_file(
+        Source(PRODUCT.replace("{0x3c003c00, %r3}, {0x3c003c00}", "{%r3, %r3}, {%r3}"), "k.ptx"),
+        options=Options(prints=(place,)),
+    )
+    assert message in result.findings[0].message
+
+
+def test_a_line_and_an_operand():
+    assert parse_place("118:a") == (118, "a")
+    with pytest.raises(PtxError):
+        parse_place("a:118")
+
+
+def test_wide_matrices_continue_below():
+    text = matrix_text(np.arange(64, dtype=np.float32).reshape(2, 32), 60)
+    assert all(len(line) <= 60 for line in text.split("\n")) and text.count(" 31") == 2
+
+
+def test_a_wrong_element_names_line_register_and_thread():
+    text = PRODUCT.replace("{0x3c003c00, %r3}, {0x3c003c00}", "{%r3, %r3}, {%r3}")
+    result = run_file(Source("// ptxsim: expect out[1, 3:, 1] == 0\n" + text, "k.ptx"))
+    assert "expected 0" in result.findings[0].message
+    result = run_file(Source("// ptxsim: expect out == -1\n" + text, "k.ptx"))
+    finding = result.findings[0]
+    assert (
+        "out[0,0,0] is " in finding.message and "stored at line 23 from %f1 by CTA 0 warp 0 lane 0" in finding.message
+    )
+    assert "out[0,0,1]" in finding.notes[1] and "from %f2 by CTA 0 warp 0 lane 0" in finding.notes[1]
+
+
+def test_the_last_store_counts():
+    text = PRODUCT.replace("{0x3c003c00, %r3}, {0x3c003c00}", "{%r3, %r3}, {%r3}").replace(
+        "zeros(2,64,2)", "zeros(256)"
+    )
+    result = run_file(Source("// ptxsim: expect out >= 3\n" + text, "k.ptx"))
+    (place,) = [note for note in [result.findings[0].message, *result.findings[0].notes] if "out[141]" in note]
+    assert "stored at line 25 from %f0 by CTA 1 warp 0 lane 6" in place
