@@ -108,7 +108,7 @@ def scan(
             for lane in range(32):
                 start = int(addresses[lane]) & 0xFFFFFFFF
                 if (mask >> lane) & 1 and start < _LIMIT:
-                    initialized[start : start + record["width"]] = True
+                    initialized[start : start + int(record["width"])] = True
             continue
         for lane in range(32):
             if not (mask >> lane) & 1:
@@ -116,7 +116,7 @@ def scan(
             start = int(addresses[lane]) & 0xFFFFFFFF
             if start >= _LIMIT:
                 continue
-            for byte in range(start, min(start + record["width"], size)):
+            for byte in range(start, min(start + int(record["width"]), size)):
                 what = 0
                 other = write_site[byte]
                 w = writer[byte]

@@ -28,7 +28,7 @@ KINDS = {
     "ctas": Value("b16"),
     "bytes": Value("b16"),
 }
-WORDS = dict(unit="bulk", writes="", operands=KINDS)
+WORDS = {"unit": "bulk", "writes": "", "operands": KINDS}
 
 
 def region(m, space: str, address, lane: int, size: int, write: bool = False) -> Region:
@@ -60,7 +60,14 @@ def signal(m, lane: int, barrier, size: int) -> Callable[[], None]:
     port = snapshot(m, np.arange(LANES) == lane)
 
     def complete() -> None:
-        port.emit(Event.MBARRIER_ARRIVE, Space.SHARED, 8, FLAG_ASYNC_PROXY, port.mask, np.full(LANES, barrier.address, np.uint64))
+        port.emit(
+            Event.MBARRIER_ARRIVE,
+            Space.SHARED,
+            8,
+            FLAG_ASYNC_PROXY,
+            port.mask,
+            np.full(LANES, barrier.address, np.uint64),
+        )
         barrier.complete_bytes(size)
 
     return complete

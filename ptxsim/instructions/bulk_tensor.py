@@ -17,7 +17,7 @@ from ptxsim.isa.registry import declare, instruction
 from ptxsim.lanes import LANES
 from ptxsim.machine.async_groups import owner_of, snapshot
 from ptxsim.machine.bulk import BulkCopy, BulkGroups, SharedTile, combine
-from ptxsim.machine.event import FLAG_TENSORMAP, Event, Space
+from ptxsim.machine.event import FLAG_TENSORMAP, Event
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.memory import check_alignment, gather
 from ptxsim.machine.tensor_map import SIZE, TensorDescription, decode
@@ -64,7 +64,9 @@ def description(m, lane: int, address: np.ndarray) -> TensorDescription:
     return found
 
 
-def global_tile(m, lane: int, tensor: list, dim: str, mode: str | None, offsets=None) -> tuple[TensorDescription, GlobalTile]:
+def global_tile(
+    m, lane: int, tensor: list, dim: str, mode: str | None, offsets=None
+) -> tuple[TensorDescription, GlobalTile]:
     """The box that a lane's tensor operand `[map, {coordinates}]` names."""
     address, coordinates = tensor
     t = description(m, lane, address)
@@ -86,7 +88,9 @@ def global_tile(m, lane: int, tensor: list, dim: str, mode: str | None, offsets=
     return t, box_tile(memory, t, at, lane)
 
 
-def shared_tile(m, lane: int, space: str, address: np.ndarray, tile: GlobalTile, t: TensorDescription, write: bool) -> SharedTile:
+def shared_tile(
+    m, lane: int, space: str, address: np.ndarray, tile: GlobalTile, t: TensorDescription, write: bool
+) -> SharedTile:
     """The place of a tile in shared memory; its bytes are permuted as the map says."""
     one = snapshot(m, np.arange(LANES) == lane)
     check_alignment(address, one.mask, 128, "tile in shared memory")
@@ -110,7 +114,7 @@ def load(m, a, t, c, offsets, ctas, *, dim, dst, mode):
 def _load_forms() -> None:
     name = "cp.async.bulk.tensor"
     hints = (("", ""), (".L2::cache_hint", ", policy"))
-    words = dict(name=name, unit="tensor", writes="", ordered=(("dst", "global"),))
+    words = {"name": name, "unit": "tensor", "writes": "", "ordered": (("dst", "global"),)}
     for group in ("", ".cta_group"):
         since = BLACKWELL if group else "8.0 sm_90"
         for casts in ("", ".multicast::cluster"):
@@ -119,8 +123,22 @@ def _load_forms() -> None:
                 end = f".mbarrier::complete_tx::bytes{casts}{group}{hint}"
                 tail = (", ctas" if casts else "") + policy
                 common = dict(words, dst=dst, cta_group="cta_group::1 cta_group::2")
-                _add(load, f"{name}.dim.dst.global{{.mode}}{end} [a], [t], [c]{tail}", since, dim=DIMENSIONS, mode="tile", **common)
-                _add(load, f"{name}.dim.dst.global.mode{end} [a], [t], [c], offsets{tail}", since, dim=IM2COL, mode="im2col", **common)
+                _add(
+                    load,
+                    f"{name}.dim.dst.global{{.mode}}{end} [a], [t], [c]{tail}",
+                    since,
+                    dim=DIMENSIONS,
+                    mode="tile",
+                    **common,
+                )
+                _add(
+                    load,
+                    f"{name}.dim.dst.global.mode{end} [a], [t], [c], offsets{tail}",
+                    since,
+                    dim=IM2COL,
+                    mode="im2col",
+                    **common,
+                )
                 _add(
                     load, f"{name}.dim.dst.global.mode{end} [a], [t], [c]{tail}", BLACKWELL, dim="2d", mode="tile::gather4",
                     kinds={"t": _coordinates(5)}, **dict(common, dst="shared::cluster"),
@@ -155,7 +173,9 @@ REDUCTIONS = {
 def reduction(op: str, t: TensorDescription, lane: int):
     """How old and incoming bytes of a tensor combine. Raises Fault where the element type has no such reduction."""
     if t.type.name not in REDUCTIONS[op].split():
-        raise Fault("illegal-instruction", f"cp.reduce .{op} on a tensor of {t.type.name}", lane, f"it takes {REDUCTIONS[op]}")
+        raise Fault(
+            "illegal-instruction", f"cp.reduce .{op} on a tensor of {t.type.name}", lane, f"it takes {REDUCTIONS[op]}"
+        )
     return combine(op, t.type.numpy, flush=t.type.name.endswith(".ftz"))
 
 
@@ -181,14 +201,28 @@ def _store_forms() -> None:
         ("cp.async.bulk.tensor", store, ""),
         ("cp.reduce.async.bulk.tensor", reduce_tensor, ".op"),
     ):
-        words = dict(name=name, unit="tensor", writes="", ordered=(("global", "shared::cta"),), op="add min max inc dec and or xor")
+        words = {
+            "name": name,
+            "unit": "tensor",
+            "writes": "",
+            "ordered": (("global", "shared::cta"),),
+            "op": "add min max inc dec and or xor",
+        }
         for hint, policy in (("", ""), (".L2::cache_hint", ", policy")):
             end = f".bulk_group{hint} [t], [b]{policy}"
             opcode = f"{name}.dim.global.shared::cta{op}"
             _add(effect, f"{opcode}{{.mode}}{end}", "8.0 sm_90", dim=DIMENSIONS, mode="tile", **words)
             _add(effect, f"{opcode}.mode{end}", "8.0 sm_90", dim=IM2COL, mode="im2col_no_offs", **words)
             if not op:
-                _add(effect, f"{opcode}.mode{end}", BLACKWELL, dim="2d", mode="tile::scatter4", kinds={"t": _coordinates(5)}, **words)
+                _add(
+                    effect,
+                    f"{opcode}.mode{end}",
+                    BLACKWELL,
+                    dim="2d",
+                    mode="tile::scatter4",
+                    kinds={"t": _coordinates(5)},
+                    **words,
+                )
 
 
 # ---- prefetch --------------------------------------------------------------------------------------------------------
@@ -202,12 +236,20 @@ def prefetch(m, t, offsets, *, dim, mode):
 
 def _prefetch_forms() -> None:
     name = "cp.async.bulk.prefetch.tensor"
-    words = dict(name=name, unit="tensor", writes="")
+    words = {"name": name, "unit": "tensor", "writes": ""}
     for hint, policy in (("", ""), (".L2::cache_hint", ", policy")):
         opcode = f"{name}.dim.L2.global"
         _add(prefetch, f"{opcode}{{.mode}}{hint} [t]{policy}", "8.0 sm_90", dim=DIMENSIONS, mode="tile", **words)
         _add(prefetch, f"{opcode}.mode{hint} [t], offsets{policy}", "8.0 sm_90", dim=IM2COL, mode="im2col", **words)
-        _add(prefetch, f"{opcode}.mode{hint} [t]{policy}", BLACKWELL, dim="2d", mode="tile::gather4", kinds={"t": _coordinates(5)}, **words)
+        _add(
+            prefetch,
+            f"{opcode}.mode{hint} [t]{policy}",
+            BLACKWELL,
+            dim="2d",
+            mode="tile::gather4",
+            kinds={"t": _coordinates(5)},
+            **words,
+        )
         declare(
             f"{opcode}.mode{hint} [t], offsets{policy}", requires=BLACKWELL, dim=IM2COL, mode="im2col::w im2col::w::128",
             operands={**KINDS, "offsets": Vec(2, Value("b16"))}, **words,

@@ -17,10 +17,10 @@ from ptxsim.machine.event import Event, Space
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.memory import check_alignment
 
-_words = dict(
-    name="cp.async", unit="cp.async", writes="", shared="shared shared::cta", ordered=(("shared", "global"),),
-    prefetch="L2::64B@7.4 L2::128B@7.4 L2::256B@7.4",
-)  # fmt: skip
+_words = {
+    "name": "cp.async", "unit": "cp.async", "writes": "", "shared": "shared shared::cta", "ordered": (("shared", "global"),),
+    "prefetch": "L2::64B@7.4 L2::128B@7.4 L2::256B@7.4",
+}  # fmt: skip
 
 
 def _forms(effect):
@@ -30,16 +30,23 @@ def _forms(effect):
         opcode = f"cp.async.{cache}.shared.global"
         for operands, since in (("", "7.0 sm_80"), (", n", "7.0 sm_80"), (", ignore", "7.5 sm_80")):
             kinds["ignore"] = Pred(negatable=True)
-            instruction(f"{opcode}{{.prefetch}} [a], [b], size{operands}", requires=since, operands=kinds, **_words)(effect)
+            instruction(f"{opcode}{{.prefetch}} [a], [b], size{operands}", requires=since, operands=kinds, **_words)(
+                effect
+            )
             hinted = max(since, "7.4 sm_80")
             instruction(
-                f"{opcode}.L2::cache_hint{{.prefetch}} [a], [b], size{operands}, policy", requires=hinted, operands=kinds, **_words
+                f"{opcode}.L2::cache_hint{{.prefetch}} [a], [b], size{operands}, policy",
+                requires=hinted,
+                operands=kinds,
+                **_words,
             )(effect)
     return effect
 
 
 def cp_async(m, a, b, size, n, ignore):
-    count = np.full(LANES, size) if n is None else np.minimum(np.broadcast_to(np.asarray(n), LANES).astype(np.int64), size)
+    count = (
+        np.full(LANES, size) if n is None else np.minimum(np.broadcast_to(np.asarray(n), LANES).astype(np.int64), size)
+    )
     if ignore is not None:
         count = np.where(ignore, 0, count)
     check_alignment(a, m.mask, size, "cp.async write")
@@ -53,7 +60,9 @@ def cp_async(m, a, b, size, n, ignore):
             sources.append((memory, offsets, lanes, int(length)))
     groups = LaneGroups.of(m.warp)
     for _, memory, offsets, lanes in m.resolve("shared", a, size, write=True):
-        groups.issue(LaneCopy(snapshot(m, lanes), size, groups.committed.copy(), sources, memory, offsets, lanes.copy()))
+        groups.issue(
+            LaneCopy(snapshot(m, lanes), size, groups.committed.copy(), sources, memory, offsets, lanes.copy())
+        )
 
 
 _forms(cp_async)

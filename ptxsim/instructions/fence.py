@@ -8,14 +8,14 @@ from __future__ import annotations
 from ptxsim.instructions.access_rules import SCOPE
 from ptxsim.isa.operand import Imm
 from ptxsim.isa.registry import instruction
-from ptxsim.machine.event import Event
+from ptxsim.machine.event import Event, Proxy, Scope
 
 # What the event's first two numbers mean; absent words are CTA scope and the generic proxy.
-SCOPES = {"cta": 0, "cluster": 1, "gpu": 2, "gl": 2, "sys": 3}
-GENERIC, ALIAS, ASYNC, ASYNC_GLOBAL, ASYNC_SHARED, TENSORMAP, MBARRIER_INIT = range(7)
+SCOPES = {"cta": Scope.CTA, "cluster": Scope.CLUSTER, "gpu": Scope.GPU, "gl": Scope.GPU, "sys": Scope.SYS}
 PROXIES = {
-    "generic": GENERIC, "alias": ALIAS, "async": ASYNC, "global": ASYNC_GLOBAL, "shared::cta": ASYNC_SHARED,
-    "shared::cluster": ASYNC_SHARED, "tensormap": TENSORMAP, "mbarrier_init": MBARRIER_INIT,
+    "generic": Proxy.GENERIC, "alias": Proxy.ALIAS, "async": Proxy.ASYNC, "global": Proxy.ASYNC_GLOBAL,
+    "shared::cta": Proxy.ASYNC_SHARED, "shared::cluster": Proxy.ASYNC_SHARED, "tensormap": Proxy.TENSORMAP,
+    "mbarrier_init": Proxy.MBARRIER_INIT,
 }  # fmt: skip
 
 
@@ -98,4 +98,4 @@ def fence(m, *, scope, proxy):
 def acquire_tensor_map(m, a, *, scope):
     """The tensor map proxy sees what the generic proxy wrote to these 128 bytes; the event's third number is the address."""
     lane = int(m.mask.argmax())
-    m.emit(Event.FENCE, addresses=[SCOPES[scope], TENSORMAP, int(a[lane])])
+    m.emit(Event.FENCE, addresses=[SCOPES[scope], Proxy.TENSORMAP_ACQUIRE, int(a[lane])])

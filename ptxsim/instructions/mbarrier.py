@@ -98,7 +98,9 @@ def init(m, a, n, *, space):
         for lane in np.flatnonzero(mask):
             offset, expected = int(offsets[lane]), int(count[lane])
             if not 1 <= expected <= MAX_COUNT:
-                raise Fault("mbarrier-init", f"mbarrier.init with count {expected}; it must be in 1..{MAX_COUNT}", int(lane))
+                raise Fault(
+                    "mbarrier-init", f"mbarrier.init with count {expected}; it must be in 1..{MAX_COUNT}", int(lane)
+                )
             known = barriers(cta).get(offset)
             if known is not None:
                 busy = known.pending != known.expected or known.bytes
@@ -129,7 +131,7 @@ _transfer = {"n": Value("u32")}
 
 def _arrive_forms(effect, name: str):
     """Declare the notations of arrive and arrive_drop, which differ in the name alone."""
-    words = dict(name=name, unit="mbarrier", sem=RELEASE, scope=SCOPE)
+    words = {"name": name, "unit": "mbarrier", "sem": RELEASE, "scope": SCOPE}
     order = "{.sem}{.scope}"
     for destination, since in ((Reg("b64"), "7.0 sm_80"), (Nowhere(), "7.1 sm_80")):
         local = dict(words, writes="d", space=SHARED, operands={"d": destination, **_arrivals})
@@ -145,13 +147,23 @@ def _arrive_forms(effect, name: str):
 
 
 def _arrive_expect_forms(effect, name: str):
-    words = dict(name=name, unit="mbarrier", sem=RELEASE, scope=SCOPE, requires="8.0 sm_90", rules=(order_with_scope,))
+    words = {
+        "name": name,
+        "unit": "mbarrier",
+        "sem": RELEASE,
+        "scope": SCOPE,
+        "requires": "8.0 sm_90",
+        "rules": (order_with_scope,),
+    }
     for destination, space, slot in (
         (Reg("b64", sink=True), SHARED, "{.space}"),
         (Nowhere(), "shared::cluster", ".space"),
     ):
         instruction(
-            f"{name}{{.sem}}{{.scope}}{slot}.b64 d, [a], n", space=space, operands={"d": destination, **_transfer}, **words
+            f"{name}{{.sem}}{{.scope}}{slot}.b64 d, [a], n",
+            space=space,
+            operands={"d": destination, **_transfer},
+            **words,
         )(effect)
     return effect
 
@@ -194,10 +206,10 @@ _arrive_forms(arrive_drop, "mbarrier.arrive_drop")
 _arrive_expect_forms(arrive_expect_tx, "mbarrier.arrive.expect_tx")
 _arrive_expect_forms(arrive_drop_expect_tx, "mbarrier.arrive_drop.expect_tx")
 
-_transfer_form = dict(
-    requires="8.0 sm_90", unit="mbarrier", sem="relaxed", scope="cta cluster", space=CLUSTER, operands=_transfer,
-    rules=(order_with_scope,),
-)  # fmt: skip
+_transfer_form = {
+    "requires": "8.0 sm_90", "unit": "mbarrier", "sem": "relaxed", "scope": "cta cluster", "space": CLUSTER, "operands": _transfer,
+    "rules": (order_with_scope,),
+}  # fmt: skip
 
 
 @instruction("mbarrier.expect_tx{.sem}{.scope}{.space}.b64 [a], n", name="mbarrier.expect_tx", **_transfer_form)
@@ -260,7 +272,9 @@ class Watch:
             self.result[lane] = barrier.phase != phase
         if self.result.any():
             for _, memory, offsets, mask in places(snapshot(self.port, self.result), self.space, self.address):
-                self.port.emit(Event.MBARRIER_WAIT, Space.SHARED, 8, 0, mask, cluster_addresses(self.port, memory, offsets))
+                self.port.emit(
+                    Event.MBARRIER_WAIT, Space.SHARED, 8, 0, mask, cluster_addresses(self.port, memory, offsets)
+                )
         return self.result
 
     def give_up(self) -> None:
@@ -283,9 +297,7 @@ class Watch:
         return Wait(f"the mbarrier at {self.open[0].address:#x}", self.ready, self.describe, finish)
 
     def describe(self) -> str:
-        return "; ".join(
-            f"waits for parity {barrier.phase & 1} of {barrier.describe()}" for barrier in self.open
-        )
+        return "; ".join(f"waits for parity {barrier.phase & 1} of {barrier.describe()}" for barrier in self.open)
 
 
 def _wait_forms(effect, name: str, parity: bool, requires: str, hint: str):

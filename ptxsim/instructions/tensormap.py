@@ -28,7 +28,9 @@ def replace(m, a, ordinal, value, *, space, field):
     too_wide = m.mask & (numbers >> np.uint64(8 * size - 1) > 1)
     if too_wide.any():
         lane = int(np.argmax(too_wide))
-        raise Fault("illegal-instruction", f"tensormap.replace.{field} with {int(numbers[lane])}, which no map can hold", lane)
+        raise Fault(
+            "illegal-instruction", f"tensormap.replace.{field} with {int(numbers[lane])}, which no map can hold", lane
+        )
     check_alignment(a, m.mask, 64, "tensor map")
     data = np.ascontiguousarray(numbers).view(np.uint8).reshape(LANES, 8)[:, :size]
     for kind, memory, offsets, mask in m.resolve(space, a, SIZE, write=True):
@@ -39,7 +41,13 @@ def replace(m, a, ordinal, value, *, space, field):
 
 
 def _forms() -> None:
-    words = dict(name="tensormap.replace", unit="tensormap", writes="", space="global shared::cta", mode="tile")
+    words = {
+        "name": "tensormap.replace",
+        "unit": "tensormap",
+        "writes": "",
+        "space": "global shared::cta",
+        "mode": "tile",
+    }
     opcode = "tensormap.replace.mode.field{.space}.b1024"
 
     def add(field: str, operands: str, type: str, since: str = SINCE, **kinds) -> None:
@@ -77,5 +85,4 @@ def cp_fenceproxy(m, a, b, size, *, scope):
     for kind, memory, offsets, mask in m.resolve("global", a, SIZE, write=True):
         m.emit(Event.STORE, kind, SIZE, FLAG_TENSORMAP, mask, a)
         scatter(memory, offsets, mask, data)
-    lane = int(np.argmax(m.mask))
-    m.emit(Event.FENCE, addresses=[Scope[scope.upper()], Proxy.TENSORMAP_RELEASE, a[lane]])
+    m.emit(Event.FENCE, addresses=[Scope[scope.upper()], Proxy.TENSORMAP])

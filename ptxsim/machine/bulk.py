@@ -200,6 +200,7 @@ class BulkCopy:
     group: int | None = None
     data: np.ndarray | None = None
     written: bool = False
+    released: bool = False
     pending: object = field(default=None)
 
     def start(self) -> None:
@@ -234,7 +235,8 @@ class BulkCopy:
 
     def release_source(self) -> None:
         """Somebody knows that the source has been read."""
-        if self.source.space == Space.SHARED:
+        if self.source.space == Space.SHARED and not self.released:
+            self.released = True
             tell(self.port, Event.ASYNC_WAIT, self.source, FLAG_READ)
 
 

@@ -60,12 +60,13 @@ class Proxy(IntEnum):
     """What a fence orders: generic accesses among themselves, or with another proxy."""
 
     GENERIC = 0  # fence, membar
-    ASYNC = 1  # fence.proxy.async without a state space
-    ASYNC_GLOBAL = 2
-    ASYNC_SHARED = 3
-    ALIAS = 4
-    TENSORMAP_RELEASE = 5
-    TENSORMAP_ACQUIRE = 6
+    ALIAS = 1
+    ASYNC = 2  # fence.proxy.async without a state space
+    ASYNC_GLOBAL = 3
+    ASYNC_SHARED = 4
+    TENSORMAP = 5  # release
+    MBARRIER_INIT = 6
+    TENSORMAP_ACQUIRE = 7  # of the tensor map at addresses[2]
 
 
 RECORD = np.dtype(

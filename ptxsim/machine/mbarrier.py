@@ -86,7 +86,9 @@ class MBarrier:
     def add_pending(self, count: int) -> None:
         """More arrivals are expected in this phase (cp.async.mbarrier.arrive without .noinc)."""
         if self.pending + count > MAX_COUNT:
-            raise Fault("mbarrier-overflow", f"the pending count of the mbarrier at {self.address:#x} passes {MAX_COUNT}")
+            raise Fault(
+                "mbarrier-overflow", f"the pending count of the mbarrier at {self.address:#x} passes {MAX_COUNT}"
+            )
         self.pending += count
         self._mirror()
 
@@ -139,7 +141,9 @@ class MBarrier:
 
     def describe(self) -> str:
         """One line for reports: address, phase, arrivals, bytes, who came last."""
-        announced = f"{self.announced - self.bytes} of {self.announced} bytes" if self.announced or self.bytes else "no bytes"
+        announced = (
+            f"{self.announced - self.bytes} of {self.announced} bytes" if self.announced or self.bytes else "no bytes"
+        )
         return (
             f"mbarrier {self.address:#x}: phase {self.phase} (parity {self.phase & 1}), "
             f"{self.expected - self.pending} of {self.expected} arrived, {announced}, last arrival {self.last}"

@@ -260,7 +260,9 @@ def _element_type(given) -> ElementType:
         if found is None and not isinstance(given, str) and np.dtype(given).itemsize in (1, 2, 4, 8):
             found = _element_type(f"u{8 * np.dtype(given).itemsize}")
     if found is None:
-        raise _problem(f"{given!r} is no element type of a tensor map", f"known are {', '.join(t.name for t in ELEMENT_TYPES)}")
+        raise _problem(
+            f"{given!r} is no element type of a tensor map", f"known are {', '.join(t.name for t in ELEMENT_TYPES)}"
+        )
     return found
 
 

@@ -70,7 +70,9 @@ def box_tile(memory: GlobalMemory, t: TensorDescription, coordinates: tuple[int,
     return _tile(memory, t, positions[0], _outer(positions[1:]), lane)
 
 
-def gathered_tile(memory: GlobalMemory, t: TensorDescription, column: int, rows: tuple[int, ...], lane: int) -> GlobalTile:
+def gathered_tile(
+    memory: GlobalMemory, t: TensorDescription, column: int, rows: tuple[int, ...], lane: int
+) -> GlobalTile:
     """Four rows of a two-dimensional tensor, each from `column` on."""
     inner = column + np.arange(t.box[0], dtype=np.int64)
     return _tile(memory, t, inner, np.array(rows, np.int64)[:, None], lane)
@@ -133,7 +135,14 @@ def _tile(memory: GlobalMemory, t: TensorDescription, inner: np.ndarray, outer: 
         _check_bounds(memory, address[inside] + low * size, (high - low) * size, t, lane)
     fill = NAN_FILL if t.fill == "nan" else b"\0"
     return GlobalTile(
-        memory.bytes, address - ARENA, inside, len(inner) * size, low * size, high * size, fill, t.type.name.startswith("tf32")
+        memory.bytes,
+        address - ARENA,
+        inside,
+        len(inner) * size,
+        low * size,
+        high * size,
+        fill,
+        t.type.name.startswith("tf32"),
     )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ptxsim.checks.banks import BankCounter
+from ptxsim.checks.proxy import ProxyChecker, cluster_rank
 from ptxsim.checks.races import DOUBTFUL, SharedChecker
 from ptxsim.checks.registers import unwritten_reads
 from ptxsim.diagnostic import Finding, PtxError
@@ -206,12 +207,15 @@ class Launch:
             machine.stream.finish()
         return machine
 
-    def _checkers(self, prepared: bool) -> list[SharedChecker]:
+    def _checkers(self, prepared: bool) -> list[SharedChecker | ProxyChecker]:
         """`prepared`: somebody fills shared memory before the run."""
         if self.checks != "all":
             return []
         warps = -(-self.block[0] * self.block[1] * self.block[2] // 32)
-        return [SharedChecker(warps, self.shared_end, initialized=prepared)]
+        return [
+            SharedChecker(warps, self.shared_end, initialized=prepared),
+            ProxyChecker(self.program, warps, self.shared_end, cluster_rank(self.grid, self.cluster)),
+        ]
 
     def _settle(self, findings: list[Finding], before: np.ndarray, start: Hook | None) -> list[Finding]:
         """Whether reads of unwritten shared memory show: a second run over other garbage gives other results.

@@ -1,0 +1,168 @@
+"""Rules of asynchronous memory operations: proxy fences, waits, tiles in flight, edited tensor maps, ends of clusters."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ptxsim.checks.proxy_scan import COMPILE_FROM, OVERWRITTEN, UNFENCED, UNWAITED, ProxyShadow, compiled_scan, scan
+from ptxsim.diagnostic import Finding, Label
+from ptxsim.engine.program import Op, Program
+from ptxsim.machine.event import Event, Observer
+
+
+class ProxyChecker(Observer):
+    """Finds missing and needless proxy fences, tiles that are overwritten while they are read, and missing waits.
+
+    rank_of: the rank of a CTA (by its linear index) in its cluster; warps and shared_bytes are those of a CTA.
+    """
+
+    events = frozenset(
+        {
+            Event.LOAD, Event.STORE, Event.ATOMIC, Event.CAS, Event.REDUCE, Event.LDMATRIX, Event.STMATRIX,
+            Event.ASYNC_READ, Event.ASYNC_WRITE, Event.ASYNC_ISSUE, Event.ASYNC_WAIT, Event.FENCE,
+        }
+    )  # fmt: skip
+
+    def __init__(self, program: Program, warps: int, shared_bytes: int, rank_of=lambda cta: 0, keep: int = 32):
+        self.program, self.warps, self.shared_bytes, self.rank_of, self.keep = (
+            program,
+            warps,
+            shared_bytes,
+            rank_of,
+            keep,
+        )
+        opcodes = [op.opcode for op in program.ops]
+        self.asynchronous = any(o.startswith(("cp.", "wgmma.mma", "fence.proxy.async")) for o in opcodes)
+        self.warp_wide = np.array([o.startswith("wgmma") for o in opcodes], bool)
+        self.useful = np.zeros(len(opcodes), np.int8)
+        self.shadows: dict[int, ProxyShadow] = {}
+        self.problems: dict[tuple[int, int, int], tuple[int, np.ndarray]] = {}
+        self.unwaited: dict[int, tuple[int, int]] = {}  # site of a bulk store: (times, CTA)
+        self.seen = 0
+        self.found = np.zeros((64, 6), np.int64)
+
+    def consume(self, records: np.ndarray) -> None:
+        if not self.asynchronous:
+            return
+        self.seen += len(records)
+        function = scan if self.seen < COMPILE_FROM else compiled_scan()
+        for cta in dict.fromkeys(records["cta"].tolist()):
+            s = self._shadow(cta)
+            count = function(
+                records[records["cta"] == cta], s.rank, s.writer, s.write_site, s.write_time, s.reading, s.read_site,
+                s.writing, s.issue_site, s.fenced, s.clock, self.warp_wide, self.useful, self.found,
+            )  # fmt: skip
+            for row in self.found[:count].copy():
+                key = (int(row[0]), int(row[1]), int(row[2]))
+                times, first = self.problems.get(key, (0, np.append(row, cta)))
+                self.problems[key] = (times + 1, first)
+
+    def finish(self) -> None:
+        while self.shadows:
+            self._close(next(iter(self.shadows)))
+
+    def _shadow(self, cta: int) -> ProxyShadow:
+        shadow = self.shadows.get(cta)
+        if shadow is None:
+            while len(self.shadows) >= self.keep:  # CTAs end in order; the oldest is over
+                self._close(next(iter(self.shadows)))
+            shadow = self.shadows[cta] = ProxyShadow(self.rank_of(cta), self.warps, self.shared_bytes)
+        return shadow
+
+    def _close(self, cta: int) -> None:
+        """A CTA is over: bulk stores whose reading nobody waited for."""
+        shadow = self.shadows.pop(cta)
+        for site in np.unique(shadow.read_site[shadow.reading > 0]).tolist():
+            if self.program.ops[site].opcode.startswith("cp."):
+                times, first = self.unwaited.get(site, (0, cta))
+                self.unwaited[site] = (times + 1, first)
+
+    # ---- findings ----
+
+    def findings(self, program: Program) -> list[Finding]:
+        """One finding for each pair of instructions."""
+        found = [self._finding(key, times, row) for key, (times, row) in self.problems.items()]
+        for site, (times, _) in self.unwaited.items():
+            op = program.ops[site]
+            found.append(
+                Finding(
+                    "missing-wait",
+                    f"the CTA ends while {op.opcode} may still read its shared memory",
+                    **_place(op),
+                    count=times,
+                    help="wait before the end: cp.async.bulk.commit_group, then cp.async.bulk.wait_group.read 0",
+                )
+            )
+        for site in np.flatnonzero(self.useful == 1).tolist():
+            op = program.ops[site]
+            found.append(
+                Finding(
+                    "needless-fence",
+                    f"{op.opcode} orders nothing: no ordinary access came since the fence before",
+                    **_place(op),
+                    help="leave it out",
+                )
+            )
+        return found
+
+    def _finding(self, key: tuple[int, int, int], times: int, row: np.ndarray) -> Finding:
+        what, site, other = key
+        op, before = self.program.ops[site], self.program.ops[other]
+        address, warp, lane = (int(v) for v in row[3:6])
+        place = {**_place(op), "warp": warp, "count": times}
+        if what in (UNWAITED, OVERWRITTEN) and op.opcode.startswith(("ld", "st", "atom", "red")):
+            place["lane"] = lane
+
+        def label(text: str) -> tuple[Label, ...]:
+            return (Label(before.line, text, before.column, len(before.opcode)),)
+
+        if what == UNFENCED:
+            return Finding(
+                "missing-proxy-fence",
+                f"{op.opcode} reads shared memory at {address:#x} that no proxy fence has published since it was written",
+                **place, labels=label("written through the generic proxy here"), notes=("barriers order threads, not proxies",),
+                help=f"add fence.proxy.async.shared::cta; behind line {before.line}, before the barrier that follows",
+            )  # fmt: skip
+        if what == OVERWRITTEN:
+            return Finding(
+                "tile-overwritten", f"{op.opcode} writes shared memory at {address:#x} while {_stem(before)} may still read it",
+                **place, labels=label("this reads it until it has been waited for"), help=f"wait first: {_wait_for(before)}",
+            )  # fmt: skip
+        name = "cp-async-not-waited" if _is_lane_copy(before) else "missing-wait"
+        return Finding(
+            name, f"{op.opcode} reads shared memory at {address:#x} before the copy into it has been waited for",
+            **place, labels=label("the copy starts here"), help=f"wait first: {_wait_for(before)}",
+        )  # fmt: skip
+
+
+def _place(op: Op) -> dict:
+    return {"line": op.line, "column": op.column, "length": len(op.opcode)}
+
+
+def _stem(op: Op) -> str:
+    return "wgmma" if op.opcode.startswith("wgmma") else op.bound.form.name
+
+
+def _is_lane_copy(op: Op) -> bool:
+    return op.bound.form.name == "cp.async"
+
+
+def _wait_for(op: Op) -> str:
+    """The wait that gives the memory of an operation back."""
+    if op.opcode.startswith("wgmma"):
+        return "wgmma.commit_group, then wgmma.wait_group"
+    if _is_lane_copy(op):
+        return "cp.async.commit_group, cp.async.wait_group, and a barrier if other threads wrote"
+    if "bulk_group" in op.opcode:
+        return "cp.async.bulk.commit_group, then cp.async.bulk.wait_group.read"
+    return "mbarrier.try_wait on the copy's mbarrier"
+
+
+def cluster_rank(grid, cluster):
+    """A function from a CTA's linear index to its rank in its cluster."""
+
+    def rank(cta: int) -> int:
+        x, y, z = cta % grid[0], cta // grid[0] % grid[1], cta // (grid[0] * grid[1])
+        return x % cluster[0] + cluster[0] * (y % cluster[1] + cluster[1] * (z % cluster[2]))
+
+    return rank
