@@ -162,7 +162,7 @@ class Variable(Node):
     """One declared name. `.reg .b32 %r<4>` has count 4 and names %r0..%r3; arrays have `shape` (None: `[]`).
 
     `space` is reg, global, shared, const, local, param, tex; `vector` is 1, 2 or 4 (8 too for newer PTX).
-    `initializer` is a flat or nested tuple of Integer, Float, Name, Offset, MaskedAddress, or None.
+    `initializer` is a flat or nested tuple of Integer, Float, Name, Offset, MaskedAddress, Setting, or None.
     `linkage` is the tuple of words before it: extern, visible, weak, common; `attributes` those of `.attribute(...)`.
     """
 
@@ -188,6 +188,14 @@ class MaskedAddress(Node):
 
     operand: Name | Offset | MaskedAddress
     mask: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Setting(Node):
+    """`addr_mode_0 = wrap` in the initialiser of a sampler or texture; `value` is the literal text."""
+
+    name: str
+    value: str
 
 
 @dataclass(frozen=True, slots=True)

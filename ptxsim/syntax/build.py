@@ -356,6 +356,10 @@ class ModuleBuilder(ConstantBuilder):
         mask, operand = children
         return ast.MaskedAddress(operand, _size(mask), line=mask.line, column=mask.column)
 
+    def setting(self, children: list[Token]) -> ast.Setting:
+        name, value = children
+        return ast.Setting(_text(name), _text(value), line=name.line, column=name.column)
+
     # ---- statements ----
 
     def body(self, children: list) -> tuple:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from difflib import get_close_matches
+from functools import cache
 
 from ptxsim.diagnostic import Finding, Label
 from ptxsim.syntax.build import Mistake
 from ptxsim.syntax.machine import Machine, Token, Unexpected
+from ptxsim.syntax.tables import load_tables
 
 # Terminals in plain words; those that are fixed texts speak for themselves.
 WORDS = {
@@ -22,13 +24,6 @@ WORDS = {
     "PLUS": "an operator", "MINUS": "an operator", "LESS": "an operator", "GREATER": "an operator",
     "QMARK": "an operator", "TILDE": "a number", "BANG": "`!`",
 }  # fmt: skip
-DIRECTIVES = [
-    ".version", ".target", ".address_size", ".file", ".loc", ".pragma", ".alias", ".section", ".entry", ".func",
-    ".extern", ".visible", ".weak", ".common", ".reg", ".sreg", ".global", ".shared", ".const", ".local", ".param",
-    ".tex", ".align", ".ptr", ".attribute", ".branchtargets", ".calltargets", ".callprototype", ".maxntid",
-    ".reqntid", ".minnctapersm", ".maxnctapersm", ".maxnreg", ".noreturn", ".explicitcluster", ".reqnctapercluster",
-    ".maxclusterrank", ".blocksareclusters", ".abi_preserve", ".abi_preserve_control",
-]  # fmt: skip
 CLOSERS = {"RBRACE": "}", "RSQB": "]", "RPAR": ")"}
 _OPCODE = re.compile(r"[a-z][a-z0-9_]*(?:(?:\.|::)[A-Za-z0-9_]+)+\Z|(?:ret|exit|trap|brkpt)\Z")
 
@@ -117,13 +112,22 @@ def _starts_anew(problem: Unexpected, text: str) -> bool:
     return problem.line > previous.line and re.match(r"[A-Za-z_$%][\w$%]*", found) is not None
 
 
+@cache
+def _directives() -> list[str]:
+    """Every directive that the terminals of the module's grammar spell out."""
+    terminals = load_tables()["module"]["terminals"]
+    spelled = [terminals[name] for name in terminals if name not in ("TYPE", "VECTOR", "WORD", "CAST", "FLOAT")]
+    groups = re.findall(r"\\\.(?:\(\?:)?([a-z_|]+)", "\n".join(spelled))
+    return sorted({f".{word}" for group in groups for word in group.split("|") if word})
+
+
 def _describe_directive(problem: Unexpected, machine: Machine) -> tuple[str, str | None, Unexpected]:
-    found = problem.found
-    if found in DIRECTIVES or re.match(r"\.v[248]\Z", found):
+    found, directives = problem.found, _directives()
+    if found in directives or re.match(r"\.v[248]\Z", found):
         return f"`{found}` cannot stand here: expected {_alternatives(problem.expected, machine)}", None, problem
     if "TYPE" in problem.expected:
         return f"`{found}` is no type", "types are .b8 .b16 .b32 .b64 .u32 .s32 .f16 .f32 .f64 .pred ...", problem
-    close = get_close_matches(found, DIRECTIVES, n=1)
+    close = get_close_matches(found, directives, n=1)
     return f"unknown directive `{found}`", f"did you mean `{close[0]}`?" if close else None, problem
 
 

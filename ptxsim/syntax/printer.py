@@ -99,6 +99,8 @@ def _print_initializer(value: object) -> str:
             return f"{{{', '.join(map(_print_initializer, value))}}}"
         case ast.MaskedAddress(ast.Offset(base, offset), None):
             return f"generic({base.name})+{_print_integer(offset)}"
+        case ast.Setting(name, text):
+            return f"{name} = {text}"
         case ast.MaskedAddress(operand, mask):
             return f"{'generic' if mask is None else hex(mask)}({_print_initializer(operand)})"
     return print_operand(value)  # type: ignore[arg-type]

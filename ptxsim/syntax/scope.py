@@ -93,6 +93,8 @@ class _Flattener:
                 self._take(outer, item.name)
         self.outer = _Scope(outer)
         for parameter in (*function.returns, *function.parameters):
+            # A parameter hides a name of the module in the whole body, so it can keep its own.
+            self.taken.discard(parameter.name)
             self._declare(self.outer, parameter, hoist=parameter.space == "reg")
         self.function = function
 
@@ -101,7 +103,7 @@ class _Flattener:
     def _take(self, scope: _Scope, name: str) -> str:
         """Enter `name` into `scope` under a flat name that nothing else has."""
         flat, number = name, 2
-        while flat in self.taken or flat in self.registers:
+        while flat in self.taken or flat in self.taken_labels or flat in self.registers:
             flat, number = f"{name}${number}", number + 1
         self.taken.add(flat)
         self._note_members(flat)
@@ -179,7 +181,7 @@ class _Flattener:
                 continue
             scope.label_places[name] = statement
             flat, number = name, 2
-            while flat in self.taken_labels:
+            while flat in self.taken_labels or flat in self.taken:
                 flat, number = f"{name}${number}", number + 1
             self.taken_labels.add(flat)
             scope.labels[name] = flat

@@ -38,6 +38,7 @@ lines */
 .global .attribute(.managed) .b32 managed;
 .global .attribute(.unified(19, 0x5f)) .b32 unified;
 .global .texref texture;
+.global .samplerref sampler = { addr_mode_0 = wrap, filter_mode = linear, force_unnormalized_coords = 1 };
 .global .b32 octal = 017U, binary = 0b101, choice = 3 > 2 ? (.s64)-1 : (1 << 4) | WARP_SZ;
 .func (.param .b32 r) later (.param .b32 a, .reg .v2 .f32 b) ;
 .func twin;

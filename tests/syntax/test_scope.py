@@ -106,6 +106,11 @@ def test_memory_of_inner_scopes_is_hoisted():
     assert lines(body)[1] == "st.param.b32 [a$3], 1;"
 
 
+def test_parameters_keep_their_names():
+    body = flat("ld.param.u64 %rd, [p]; g: bra g;", head=".global .b64 p, g; .reg .b64 %rd;\n")
+    assert lines(body) == ["ld.param.u64 %rd, [p];", "g$2:", "bra g$2;"]
+
+
 def test_everything_flattens():
     module = parse(EVERYTHING)
     body = flatten(module.entries()[0], module, strict=False)
