@@ -327,7 +327,7 @@ class _FunctionDecoder:
                 elements = operand.elements if isinstance(operand, ast.Vector) else (operand,)
                 if kind.bare and len(elements) == 1:
                     return self._operand(kind.element, elements[0], bound)
-                return Vector(tuple(self._operand(kind.element, e, bound) for e in elements))
+                return Vector(tuple(self._operand(kind.of(i), e, bound) for i, e in enumerate(elements)))
             case Addr():
                 return self._address(operand, kind, bound)
             case Imm():

@@ -221,8 +221,8 @@ def _check_vector(
         return f"must be {count} register{'s' * (count > 1)} in braces"
     if len(operand.elements) != count:
         return f"has {len(operand.elements)} registers in braces, this form takes {count}"
-    for element in operand.elements:
-        problem = check(kind.element, element, modifiers, names)
+    for index, element in enumerate(operand.elements):
+        problem = check(kind.of(index), element, modifiers, names)
         if problem:
             return problem
     return None

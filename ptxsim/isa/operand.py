@@ -76,11 +76,16 @@ class Imm:
 @dataclass(frozen=True, slots=True)
 class Vec:
     """Braces with exactly `count` elements of a kind, a list to the effect. `bare`: where count is 1 the braces may be
-    left out, and the effect gets the element itself."""
+    left out, and the effect gets the element itself. `each`: the kinds of the elements, where they differ."""
 
     count: CountRule
     element: Reg | Value | Pred
     bare: bool = False
+    each: tuple[Kind, ...] = ()
+
+    def of(self, index: int) -> Kind:
+        """The kind of one element."""
+        return self.each[index] if self.each else self.element
 
 
 @dataclass(frozen=True, slots=True)

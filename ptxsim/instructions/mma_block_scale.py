@@ -1,0 +1,96 @@
+"""mma and mma.sp with block scales. PTX ISA, "Block Scaling for mma.sync", "Scale Matrix Selectors".
+
+A lane's scale register holds four 8-bit scales; {byte-id, thread-id} say which byte (the first of two, or all) of
+which lanes of every quad: a pair of lanes for the rows of A, one lane for the columns of B.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ptxsim.instructions.mma import FP864, fragment_kinds
+from ptxsim.isa.operand import Either, Imm, Reg, Vec
+from ptxsim.isa.registry import instruction
+from ptxsim.machine.tensor import check_metadata, matrix_product, product_of
+
+# Shape, sparse shape, kind, types of A and B, type of the scales, scales of a row (its scale_vec) and whether that may
+# be left out, since when for dense and for sparse.
+TABLE = [
+    ("m16n8k32", "m16n8k64", "mxf8f6f4", FP864, "ue8m0", 1, True, "8.7 sm_120f", "8.7 sm_120f"),
+    ("m16n8k64", "m16n8k128", "mxf4", "e2m1", "ue8m0", 2, True, "8.7 sm_120f", "8.7 sm_120a sm_121a"),
+    ("m16n8k64", "m16n8k128", "mxf4nvf4", "e2m1", "ue8m0", 2, False, "8.7 sm_120f", "8.7 sm_120a sm_121a"),
+    ("m16n8k64", "m16n8k128", "mxf4nvf4", "e2m1", "ue4m3 ue8m0@9.1", 4, False, "8.7 sm_120f", "8.7 sm_120a sm_121a"),
+]
+BYTES = {1: (0, 1, 2, 3), 2: (0, 2), 4: (0,)}
+
+
+def selectors(bytes_: tuple[int, ...], threads: int) -> Vec:
+    """{byte-id, thread-id}: literals in their ranges, or 16-bit registers."""
+    return Vec(2, Reg("u16"), each=tuple(Either((Imm(choices=c), Reg("u16"))) for c in (bytes_, tuple(range(threads)))))
+
+
+def mma_block_scale(
+    m, a, b, c, sa, ia, sb, ib, *, shape, kind, dtype, atype, btype, ctype, stype, vec
+):  # fmt: skip
+    product = _product(m, shape, kind, dtype, atype, btype, ctype, stype, sparse=False)
+    return matrix_product(m, product, a, b, c, scales=scales(sa, ia, sb, ib, _count(kind, vec)))
+
+
+def mma_block_scale_sparse(
+    m, a, b, c, e, f, sa, ia, sb, ib, *, shape, kind, dtype, atype, btype, ctype, stype, vec
+):  # fmt: skip
+    product = _product(m, shape, kind, dtype, atype, btype, ctype, stype, sparse=True)
+    check_metadata(m, product, e, f, ordered=True)
+    return matrix_product(m, product, a, b, c, e, f, scales(sa, ia, sb, ib, _count(kind, vec)))
+
+
+def _product(m, shape, kind, dtype, atype, btype, ctype, stype, sparse: bool):
+    return product_of(
+        "mma", shape, (dtype.name, atype.name, btype.name, ctype.name), str(m.machine.target), sparse=sparse,
+        kind=kind.removeprefix("kind::"), scale=stype.name, numerics_mode=m.machine.numerics,
+    )  # fmt: skip
+
+
+def _count(kind: str, vec: str | None) -> int:
+    """Scales of a row: what scale_vec says, or the kind's only choice."""
+    return int(vec[-2]) if vec else {"kind::mxf8f6f4": 1, "kind::mxf4": 2}[kind]
+
+
+def scales(sa, ia, sb, ib, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Codes of the scales: of A (16 rows, count) and of B (count, 8 columns)."""
+    (byte_a, thread_a), (byte_b, thread_b) = ([_number(i) for i in ids] for ids in (ia, ib))
+    row, column = np.arange(16), np.arange(8)
+    of_a = _bytes(sa[4 * (row % 8) + 2 * thread_a + row // 8], byte_a, count)
+    of_b = _bytes(sb[4 * column + thread_b], byte_b, count)
+    return of_a, of_b.T
+
+
+def _bytes(words: np.ndarray, first: int, count: int) -> np.ndarray:
+    return (words[:, None] >> np.arange(8 * first, 8 * (first + count), 8, dtype=np.uint32) & np.uint32(255)).astype(
+        np.uint8
+    )
+
+
+def _number(selector) -> int:
+    return int(selector[0]) if isinstance(selector, np.ndarray) else int(selector)
+
+
+_NOTATION = (
+    "mma{}.sync.aligned.shape.alayout.blayout.kind.block_scale{}.dtype.atype.btype.ctype.stype "
+    "d, a, b, c{}, sa, ia, sb, ib"
+)
+
+for _dense, _sparse, _kind, _factors, _scale, _count_, _optional, _since, _since_sparse in TABLE:
+    _vec = "{.vec}" if _optional else ".vec"
+    _ids = {"ia": selectors(BYTES[_count_], 2), "ib": selectors(BYTES[_count_], 4)}
+    _kinds = _ids | {"sa": Reg("b32"), "sb": Reg("b32"), "e": Reg("b32"), "f": Imm(0, 0)}
+    for _family, _shape, _requires, _effect, _words, _metadata in (
+        ("mma", _dense, _since, mma_block_scale, "", ""),
+        ("mma.sp", _sparse, _since_sparse, mma_block_scale_sparse, ".sp::ordered_metadata", ", e, f"),
+    ):
+        instruction(
+            _NOTATION.format(_words, _vec, _metadata), requires=_requires, unit="mma",
+            operands=fragment_kinds(_family) | _kinds, shape=_shape, alayout="row", blayout="col",
+            kind=f"kind::{_kind}", vec=f"scale_vec::{_count_}X", dtype="f32", atype=_factors, btype=_factors,
+            ctype="f32", stype=_scale,
+        )(_effect)  # fmt: skip
