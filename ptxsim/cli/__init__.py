@@ -29,6 +29,8 @@ def ptxsim() -> None:
     """Run, check and explain PTX kernels on an ordinary CPU.
 
     A file whose comments say how to launch it (// ptxsim: launch grid=1 block=128) needs no options: ptxsim run FILE.
+
+    Exit codes: 0 clean, 1 findings or failed expectations, 2 bad usage or unreadable input, 3 not modeled, 4 internal error.
     """
 
 

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from ptxsim.cli.options import TargetName
 from ptxsim.report.formats import FORMATS
+
+if TYPE_CHECKING:
+    from ptxsim.diagnostic import Finding
+    from ptxsim.source import Source
 
 
 @click.command("check")
@@ -38,7 +44,7 @@ def command(files: tuple[str, ...], target: str | None, select: str | None, igno
     return exit_code(findings)
 
 
-def check_file(source, target):
+def check_file(source: Source, target: str | None) -> list[Finding]:
     """Findings of one text: directives first, then what the parser and the binder say, less what the file expects."""
     from ptxsim.diagnostic import PtxError
     from ptxsim.session import check

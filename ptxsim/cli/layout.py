@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
+
+if TYPE_CHECKING:
+    from ptxsim.report.drawing import Drawing
 
 
 @click.command("layout")
@@ -41,7 +46,7 @@ def command(form: str, operand: str | None, lane: int | None, listed: bool, layo
     return 0
 
 
-def _other(drawing, format: str) -> str:
+def _other(drawing: Drawing, format: str) -> str:
     if format == "json":
         from ptxsim.report.records import to_json
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ptxsim.diagnostic import Finding, one_line
@@ -13,8 +13,8 @@ _WORD = re.compile(r"[\w.%$:]+")
 _INDENT = 4
 
 
-def render(finding: Finding, paint: Paint = plain, width: int = WIDTH) -> str:
-    """One finding in full, lines joined by newlines, without a newline at the end."""
+def render(finding: Finding, paint: Paint = plain, width: int = WIDTH, also: Sequence[int] = ()) -> str:
+    """One finding in full, lines joined by newlines, without a newline at the end. `also`: lines that have the same."""
     level = str(finding.level)
     head = f"{level}[{finding.code}]"
     lines = [f"{paint(level, head)} {paint('strong', finding.name)}: {paint('strong', printable(finding.message))}"]
@@ -32,13 +32,34 @@ def render(finding: Finding, paint: Paint = plain, width: int = WIDTH) -> str:
         lines += _remark("help", finding.help, gutter, paint, width)
     if seen := _seen(finding):
         lines += _remark("seen", seen, gutter, paint, width)
+    if also:
+        lines += _remark(
+            "also", f"the same at line{'' if len(also) == 1 else 's'} {ranges(also)}", gutter, paint, width
+        )
     lines += _remark("more", f"ptxsim explain {finding.name}", gutter, paint, width)
     return "\n".join(lines)
 
 
 def render_all(findings: Iterable[Finding], paint: Paint = plain, width: int = WIDTH) -> str:
-    """Findings in full, an empty line between two."""
-    return "\n\n".join(render(finding, paint, width) for finding in findings)
+    """Findings in full, an empty line between two. What differs by its line alone is shown once."""
+    groups: dict[tuple[object, ...], list[Finding]] = {}
+    for finding in findings:
+        place = finding.line if finding.labels or finding.notes else None
+        groups.setdefault((finding.file, finding.name, finding.message, finding.help, place), []).append(finding)
+    return "\n\n".join(
+        render(first, paint, width, [finding.line for finding in more]) for first, *more in groups.values()
+    )
+
+
+def ranges(lines: Sequence[int]) -> str:
+    """Line numbers as `75-78, 80`."""
+    runs: list[list[int]] = []
+    for line in sorted(set(lines)):
+        if runs and line == runs[-1][-1] + 1:
+            runs[-1].append(line)
+        else:
+            runs.append([line])
+    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
 
 
 def render_concise(findings: Iterable[Finding], paint: Paint = plain) -> str:

@@ -107,10 +107,10 @@ class _Watched:
 
     def _matrix(self) -> np.ndarray | None:
         """The elements of a fragment by row and column; None if the operand is none, or a warp is missing."""
+        if self.operand not in ("a", "b", "c", "d") or not self.slots:
+            return None
         from ptxsim.session.forms import fragment
 
-        if self.operand not in ("a", "b", "c", "d") or len(self.slots) < 1:
-            return None
         try:
             found = fragment(self.op.opcode, self.operand.upper())
         except PtxError:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ptxsim.diagnostic import Finding, Label
 from ptxsim.report.style import coloured, plain
-from ptxsim.report.text import render, render_concise
+from ptxsim.report.text import ranges, render, render_all, render_concise
 from ptxsim.source import Source
 
 TEXT = (
@@ -88,3 +88,11 @@ def test_any_place_in_any_text_can_be_shown(text, line, column, length):
 def test_remarks_are_wrapped(width):
     finding = Finding("trap", "x", help="word " * 60)
     assert all(len(line) <= width for line in render(finding, width=width).split("\n"))
+
+
+def test_what_differs_by_its_line_alone_is_shown_once():
+    source = Source("a\nb\nc\nd\ne", "k.ptx")
+    findings = [Finding("register-in-flight", "touched", line).of(source) for line in (1, 2, 3, 5)]
+    text = render_all([*findings, Finding("trap", "x", 4).of(source)])
+    assert text.count("register-in-flight: touched") == 1 and "= also: the same at lines 2-3, 5" in text
+    assert ranges([7]) == "7"
