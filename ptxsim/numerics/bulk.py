@@ -228,12 +228,14 @@ def unusual(scale_exponent, fraction):
     return (top < i32(LOWEST)) | (top > i32(HIGHEST))
 
 
-def _kernel(length: int, parts: int, narrow: bool):
+def _kernel(length: int, narrow: bool):
     """A function for chains of blocks of `length` products.
 
-    `parts`: int32 sums a block needs. `narrow`: the accumulator is f16.
+    `narrow`: the accumulator is f16. Products are taken 16 at a time: the compiler unrolls that far, and their sum
+    fits int32 for every fraction up to 25.
     """
-    part = length // parts
+    part = min(length, 16)
+    parts = length // part
 
     def chain(x, columns, c, smallest_x, smallest_y, fraction, zero_exponent, kept):
         x_exponent, y = exponents(x, smallest_x), pack(columns)
@@ -251,12 +253,14 @@ def _kernel(length: int, parts: int, narrow: bool):
             n = u64(s * STRIPE)  # unsigned: numba would test a signed index for negative values, in every lane
             for k0 in range(0, x.shape[1], length):
                 for m in range(x.shape[0]):
-                    for j in range(STRIPE):
-                        top = i16(-32000)
-                        for k in range(length):
-                            exponent = i16(x_exponent[m, k0 + k] + y_exponent[s, k0 + k, j])
-                            top = exponent if exponent > top else top
-                        largest[j] = top
+                    largest[:] = i16(-32000)
+                    for p in range(parts):
+                        for j in range(STRIPE):
+                            top = largest[j]
+                            for k in range(p * part, p * part + part):
+                                exponent = i16(x_exponent[m, k0 + k] + y_exponent[s, k0 + k, j])
+                                top = exponent if exponent > top else top
+                            largest[j] = top
                     outside = i32(0)
                     for j in range(STRIPE):
                         word = word_of_float(result[m, n + u64(j)])
@@ -309,10 +313,10 @@ def _kernel(length: int, parts: int, narrow: bool):
 
 
 @cache
-def kernel(length: int, parts: int, narrow: bool):
+def kernel(length: int, narrow: bool):
     """The compiled chain for blocks of `length`."""
     arguments = [_numbers] * 3 + [types.int32] * 3 + [types.int64] * 2
-    return compiled(_numbers(*arguments))(_kernel(length, parts, narrow))
+    return compiled(_numbers(*arguments))(_kernel(length, narrow))
 
 
 def chain(a: np.ndarray, b: np.ndarray, c: np.ndarray, smallest: tuple[int, int], rule: Rule) -> np.ndarray:
@@ -320,8 +324,7 @@ def chain(a: np.ndarray, b: np.ndarray, c: np.ndarray, smallest: tuple[int, int]
 
     `smallest`: exponents of the smallest normal numbers of A's and B's types. K is a multiple of rule.length.
     """
-    parts = max(1, (rule.length << rule.fraction + 2) >> 31)
-    run = kernel(rule.length, parts, rule.accumulator == "f16")
+    run = kernel(rule.length, rule.accumulator == "f16")
     a, b, c = (np.ascontiguousarray(x) for x in (a, b, c))
     result = run(a, b, c, *smallest, rule.fraction, rule.zero_exponent, KEPT_BITS[rule.accumulator])
     return result if result.shape == c.shape else np.ascontiguousarray(result[:, : c.shape[1]])

@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+"""Speed of the bit-exact matrix product against numpy's f32 product of the same shape, one core, as JSON.
+
+    OPENBLAS_NUM_THREADS=1 python tools/bench/matmul.py [--rounds N] [--mmasim PYTHON]
+
+Every round times one call of each in turn; medians are reported, and the median of the rounds' ratios. With --mmasim
+(a Python that has mmasim 2.1.1 and torch) the same operands go to its .dpa, the bits are compared and timed too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+import ml_dtypes
+import numpy as np
+
+from ptxsim.numerics import find, matmul, product
+
+CASES = [
+    ("wgmma.m64n256k16.f32.f16.f16", "sm_90a", (64, 256, 16)),
+    ("wgmma.m64n256k16.f32.f16.f16", "sm_90a", (512, 512, 512)),
+    ("wgmma.m64n256k16.f16.f16.f16", "sm_90a", (512, 512, 512)),
+    ("wgmma.m64n256k16.f32.bf16.bf16", "sm_90a", (512, 512, 512)),
+    ("wgmma.m64n256k8.f32.tf32.tf32", "sm_90a", (512, 512, 512)),
+    ("wgmma.m64n256k32.f32.e4m3.e4m3", "sm_90a", (512, 512, 512)),
+    ("mma.m16n8k16.f32.f16.f16.f32", "sm_80", (512, 512, 512)),
+]
+TYPES = {
+    "f16": np.float16,
+    "f32": np.float32,
+    "bf16": ml_dtypes.bfloat16,
+    "tf32": np.float32,
+    "e4m3": ml_dtypes.float8_e4m3fn,
+}
+
+# Run by the other Python: the operands of a file, rounds of one call, times and the result's bits.
+MMASIM = """
+import json, sys, time
+import numpy as np, torch
+from mmasim.nv_ptx.sim import WGMMA
+torch.set_num_threads(1)
+arch, name, path, rounds = sys.argv[1:]
+with np.load(path) as data:
+    a, b, c = (torch.from_numpy(data[k]) for k in "abc")
+kinds = {"f16": torch.float16, "bf16": torch.bfloat16, "e4m3": torch.float8_e4m3fn}
+kind = name.split(".")[2]
+if kind in kinds:
+    a, b = a.view(kinds[kind]), b.view(kinds[kind])
+else:
+    a, b = a.view(torch.float32), b.view(torch.float32)
+c = c.view(torch.float32)
+simulator = WGMMA(arch, name)
+times = []
+for _ in range(int(rounds) + 1):
+    start = time.perf_counter()
+    d = simulator(a, b, c)
+    times.append(time.perf_counter() - start)
+print(json.dumps([times[1:], d.contiguous().view(torch.int32).numpy().astype(np.uint32).ravel().tolist()]))
+"""
+
+
+def timed(function) -> float:
+    start = time.perf_counter()
+    function()
+    return time.perf_counter() - start
+
+
+def measure(form: str, target: str, shape: tuple[int, int, int], rounds: int) -> dict:
+    m, n, k = shape
+    types = find(form, target).form
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(m, k)).astype(TYPES[types.a]), rng.normal(size=(k, n)).astype(TYPES[types.b])
+    c = rng.normal(size=(m, n)).astype(TYPES[types.c])
+    x, y = a.astype(np.float32), b.astype(np.float32)
+    matmul(a, b, c, form, target)
+    times = [(timed(lambda: matmul(a, b, c, form, target)), timed(lambda: x @ y)) for _ in range(rounds)]
+    ours, numpys = median(t[0] for t in times), median(t[1] for t in times)
+    return {
+        "form": form,
+        "target": target,
+        "shape": shape,
+        "microseconds": round(ours * 1e6, 1),
+        "gmac_per_second": round(m * n * k / ours / 1e9, 2),
+        "numpy_sgemm_gmac_per_second": round(m * n * k / numpys / 1e9, 2),
+        "times_sgemm": round(median(t[0] / t[1] for t in times), 2),
+    }
+
+
+def tiles() -> list[dict]:
+    """One instruction through `product`, which compiles nothing."""
+    rows = []
+    for form in ["mma.m16n8k16.f32.f16.f16.f32", "wgmma.m64n256k16.f32.f16.f16", "mma.m16n8k32.s8", "mma.m8n8k4.f64"]:
+        rule = find(form)
+        rng = np.random.default_rng(0)
+        f = rule.form
+        make = {"f16": np.float16, "f32": np.float32, "f64": np.float64, "s8": np.int8, "s32": np.int32}
+        shapes = ((f.m, f.k), (f.k, f.n), (f.m, f.n))
+        operands = [(rng.normal(size=s) * 5).astype(make[t]) for s, t in zip(shapes, (f.a, f.b, f.c))]
+        codes = [x.view(f"u{x.itemsize}") for x in operands]
+        product(rule, *codes)
+        times = [timed(lambda rule=rule, codes=codes: product(rule, *codes)) for _ in range(200)]
+        rows.append({"form": form, "microseconds": round(median(times) * 1e6, 1)})
+    return rows
+
+
+def against_mmasim(python: str, rounds: int) -> list[dict]:
+    rows = []
+    for form in ["m64n256k16.f32.f16.f16", "m64n256k16.f32.bf16.bf16", "m64n256k32.f32.e4m3.e4m3"]:
+        opcode = f"wgmma.{form}"
+        types = find(opcode).form
+        rng = np.random.default_rng(1)
+        a = rng.normal(size=(types.m, types.k)).astype(TYPES[types.a])
+        b = rng.normal(size=(types.k, types.n)).astype(TYPES[types.b])
+        c = rng.normal(size=(types.m, types.n)).astype(np.float32)
+        words = {name: x.view(f"i{x.itemsize}") for name, x in (("a", a), ("b", b), ("c", c))}
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "operands.npz"
+            np.savez(path, **words)
+            command = [python, "-c", MMASIM, "Hopper", form, str(path), str(rounds)]
+            run = subprocess.run(command, capture_output=True, text=True, check=True)
+        theirs, bits = json.loads(run.stdout.splitlines()[-1])
+        matmul(a, b, c, opcode)
+        ours = median(timed(lambda a=a, b=b, c=c, opcode=opcode: matmul(a, b, c, opcode)) for _ in range(rounds))
+        rows.append(
+            {
+                "form": opcode,
+                "microseconds": round(ours * 1e6, 1),
+                "mmasim_microseconds": round(median(theirs) * 1e6, 1),
+                "times_faster": round(median(theirs) / ours, 1),
+                "different_bits": int((matmul(a, b, c, opcode).view(np.uint32).ravel() != np.array(bits, "u4")).sum()),
+            }
+        )
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=21)
+    parser.add_argument("--mmasim", metavar="PYTHON", help="a Python with mmasim 2.1.1 to compare with")
+    options = parser.parse_args()
+    result = {
+        "matmul": [measure(*case, options.rounds if case[2][2] > 100 else 10 * options.rounds) for case in CASES],
+        "one_instruction": tiles(),
+    }
+    if options.mmasim:
+        result["mmasim"] = against_mmasim(options.mmasim, options.rounds)
+    print(json.dumps(result, indent=1))
+
+
+if __name__ == "__main__":
+    main()
