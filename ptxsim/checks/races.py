@@ -16,7 +16,8 @@ _NAMES = {RACE: "race-shared", RACE_IN_WARP: "race-warp"}
 class SharedChecker(Observer):
     """Finds bytes of shared memory that warps (or lanes of one warp) touch without order, and reads of unwritten ones.
 
-    warps: of a CTA; shared_bytes: end of its shared memory; initialized: whether somebody filled it before the launch.
+    warps: of a CTA; shared_bytes: end of its shared memory; initialized: whether somebody filled it before the launch;
+    homes: gives accesses within clusters to the CTA whose memory they touch.
     """
 
     events = frozenset(
@@ -26,13 +27,18 @@ class SharedChecker(Observer):
         }
     )  # fmt: skip
 
-    def __init__(self, warps: int, shared_bytes: int, initialized: bool = False, keep: int = 64):
+    def __init__(self, warps: int, shared_bytes: int, initialized: bool = False, keep: int = 64, homes=None):
         self.warps, self.shared_bytes, self.initialized, self.keep = warps, shared_bytes, initialized, keep
+        self.homes = homes
         self.shadows: dict[int, Shadow] = {}
         self.scanner = Scanner()
         self.problems: dict[tuple[int, int, int], tuple[int, np.ndarray]] = {}
 
     def consume(self, records: np.ndarray) -> None:
+        if self.homes is not None:
+            records = self.homes(records)
+            if not len(records):
+                return
         ctas = records["cta"]
         order = list(dict.fromkeys(ctas.tolist())) if ctas[0] != ctas[-1] or (ctas != ctas[0]).any() else [int(ctas[0])]
         for cta in order:

@@ -21,9 +21,10 @@ COMMON = {"requires": "7.8 sm_90", "unit": "barrier"}
     **COMMON,
 )
 def arrive(m, *, order):
-    """Be counted, and go on. The event's second number is 1 if the arrival orders nothing (.relaxed)."""
-    m.emit(Event.ARRIVE, addresses=[CLUSTER_BARRIER, order == "relaxed"])
-    ClusterBarrier.of(m.cta.cluster).arrive(m.warp, m.mask)
+    """Be counted, and go on. The event's third number is 1 if the arrival orders nothing (.relaxed)."""
+    barrier = ClusterBarrier.of(m.cta.cluster)
+    barrier.arrive(m.warp, m.mask)
+    m.emit(Event.ARRIVE, addresses=[CLUSTER_BARRIER, barrier.arrived_in(m.warp, m.mask), order == "relaxed"])
 
 
 @instruction(
@@ -37,6 +38,6 @@ def wait(m):
 
     def leave():
         if stream is not None:
-            stream.emit(site, warp.cta.linear, warp.index, Event.LEAVE, mask=word, addresses=[CLUSTER_BARRIER])
+            stream.emit(site, warp.cta.linear, warp.index, Event.LEAVE, mask=word, addresses=[CLUSTER_BARRIER, phase])
 
     return Wait("the cluster barrier", lambda: barrier.over(phase), barrier.describe, leave)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ptxsim.checks.banks import BankCounter
+from ptxsim.checks.cluster import Homes
 from ptxsim.checks.proxy import ProxyChecker, cluster_rank
 from ptxsim.checks.races import DOUBTFUL, SharedChecker
 from ptxsim.checks.registers import unwritten_reads
@@ -213,7 +214,7 @@ class Launch:
             return []
         warps = -(-self.block[0] * self.block[1] * self.block[2] // 32)
         return [
-            SharedChecker(warps, self.shared_end, initialized=prepared),
+            SharedChecker(warps, self.shared_end, initialized=prepared, homes=Homes(self.grid, self.cluster)),
             ProxyChecker(self.program, warps, self.shared_end, cluster_rank(self.grid, self.cluster)),
         ]
 
