@@ -12,6 +12,13 @@ from ptxsim.syntax.machine import Token
 from ptxsim.syntax.special import COMPONENT_REGISTERS
 from ptxsim.types import TYPES
 
+# Types that registers and variables may have; the others are types of instructions only.
+# PTX ISA, "Fundamental Types", "Restricted Use of Sub-Word Sizes", "Alternate Floating-Point Data Formats".
+DECLARABLE = frozenset(
+    ["pred", "b8", "b16", "b32", "b64", "b128", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64"]
+    + ["f16", "f16x2", "f32", "f64", "texref", "samplerref", "surfref"]
+)
+
 
 class Mistake(Exception):
     """Something the grammar lets through and PTX does not. `place` is the token or node, `help` how to mend it."""
@@ -23,6 +30,17 @@ class Mistake(Exception):
 
 def _text(token: Token) -> str:
     return intern(str(token))
+
+
+def _not_declarable(token: Token) -> Mistake:
+    known = TYPES.get(token[1:])
+    if known is not None:
+        message = f"`{token}` is a type of instructions; nothing can be declared with it"
+        return Mistake(message, token, f"declare it as .b{max(8, known.bits)}")
+    from difflib import get_close_matches
+
+    close = get_close_matches(token[1:], sorted(DECLARABLE), n=1)
+    return Mistake(f"`{token}` is no type", token, f"did you mean `.{close[0]}`?" if close else None)
 
 
 def read_name(text: str, line: int, column: int) -> Name | ast.Sink | ast.Element:
@@ -102,7 +120,11 @@ class InstructionBuilder(ConstantBuilder):
         first = guard or opcode
         # `column` points at the opcode, so that `length` characters from there are the opcode.
         return ast.Instruction(
-            _text(opcode), tuple(children), guard, line=opcode.line or first.line, column=opcode.column
+            intern("".join(opcode.split())),
+            tuple(children),
+            guard,
+            line=opcode.line or first.line,
+            column=opcode.column,
         )
 
     def guard(self, children: list[Token]) -> ast.Guard:
@@ -284,11 +306,8 @@ class ModuleBuilder(ConstantBuilder):
 
     def type(self, children: list[Token]) -> tuple[str, Any]:
         token = children[0]
-        if token[1:] not in TYPES:
-            from difflib import get_close_matches
-
-            close = get_close_matches(token[1:], TYPES, n=1)
-            raise Mistake(f"`{token}` is no type", token, f"did you mean `.{close[0]}`?" if close else None)
+        if token[1:] not in DECLARABLE:
+            raise _not_declarable(token)
         return "type", intern(token[1:])
 
     def pointer(self, children: list[Token]) -> tuple[str, Any]:

@@ -19,6 +19,8 @@ IN_A_KERNEL = [
     (".reg .b32 a", 6, 12, "missing `;` after `a`", "ends with `;`"),
     (".regs .b32 a;", 6, 1, "unknown directive `.regs`", "`.reg`"),
     (".reg .b31 a;", 6, 6, "`.b31` is no type", "did you mean"),
+    (".reg .bf16 a;", 6, 6, "`.bf16` is a type of instructions", ".b16"),
+    ("ret\n.reg .b32 a;", 6, 4, "missing `;` after `ret`", "ends with `;`"),
     (".reg b32 a;", 6, 6, "a type such as .b32 after `.reg`, found `b32`", None),
     (".version 8.0", 6, 1, "`.version` cannot stand here", None),
     ("mov.b32 a, 0f3f80;", 6, 12, "`0f3f80` is no number", "exactly 8 hex digits, here are 4"),

@@ -112,6 +112,11 @@ def test_places_are_those_of_the_text():
     assert [(s.line, s.column) for s in body[2:]] == [(3, 1), (3, 4)]
 
 
+def test_blanks_before_a_modifier():
+    assert one("ld.global.v2 .f32\t.x {a, b}, [c];").opcode == "ld.global.v2.f32.x"
+    assert one("mov.f64 .5;").operands == (Float(0x3FE << 52, 64),)
+
+
 def test_names_may_look_like_opcodes_and_numbers():
     assert one("add.s32 add, mov, ret;").operands == (Name("add"), Name("mov"), Name("ret"))
     assert one("add.s32 %0, %1, %2;").operands == (Name("%0"), Name("%1"), Name("%2"))
