@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ptxsim.checks.banks import BankCounter
-from ptxsim.checks.cluster import Homes
+from ptxsim.checks.homes import Homes
 from ptxsim.checks.proxy import ProxyChecker, cluster_rank
 from ptxsim.checks.races import DOUBTFUL, SharedChecker
 from ptxsim.checks.registers import unwritten_reads

@@ -1,0 +1,53 @@
+"""Accesses to the shared memory of a cluster, sorted by whose memory it is."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ptxsim.machine.event import Event, Space
+from ptxsim.machine.memory import RANK_SHIFT
+
+_SYNCHRONISING = [int(Event.MBARRIER_ARRIVE), int(Event.MBARRIER_WAIT)]
+_READS = [int(Event.LOAD), int(Event.LDMATRIX), int(Event.ASYNC_READ), *_SYNCHRONISING]
+
+
+class Homes:
+    """Rewrites records so that every access to shared memory stands with the CTA that owns it, at the offset there.
+
+    What another CTA writes arrives as a write from outside (ASYNC_WRITE); what it reads, and its operations on mbarriers, say
+    nothing about the order of the owner's warps and are left out.
+    """
+
+    def __init__(self, grid: tuple[int, int, int], cluster: tuple[int, int, int]):
+        self.grid, self.cluster = grid, cluster
+
+    def __call__(self, records: np.ndarray) -> np.ndarray:
+        if self.cluster == (1, 1, 1):
+            return records
+        records = records.copy()
+        events = records["event"].copy()
+        access = (records["space"] == Space.SHARED) & (
+            (events <= int(Event.ASYNC_WRITE)) | np.isin(events, _SYNCHRONISING)
+        )
+        first = np.argmax((records["mask"][:, None] >> np.arange(32, dtype=np.uint32)) & 1, axis=1)
+        rank = (records["addresses"][np.arange(len(records)), first] >> np.uint64(RANK_SHIFT)).astype(np.int64)
+        own, base = self._places(records["cta"].astype(np.int64))
+        remote = access & (rank != own)
+        x, y, z = (
+            rank % self.cluster[0],
+            rank // self.cluster[0] % self.cluster[1],
+            rank // (self.cluster[0] * self.cluster[1]),
+        )
+        owner = base + x + self.grid[0] * (y + self.grid[1] * z)
+        records["addresses"][access] &= np.uint64((1 << RANK_SHIFT) - 1)
+        records["cta"][remote] = owner[remote]
+        records["event"][remote] = int(Event.ASYNC_WRITE)
+        return records[~(remote & np.isin(events, _READS))]
+
+    def _places(self, cta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Rank in its cluster of each CTA (by linear index), and the linear index of rank 0."""
+        gx, gy, _ = self.grid
+        cx, cy, cz = self.cluster
+        x, y, z = cta % gx, cta // gx % gy, cta // (gx * gy)
+        rank = x % cx + cx * (y % cy + cy * (z % cz))
+        return rank, (x - x % cx) + gx * ((y - y % cy) + gy * (z - z % cz))
