@@ -94,7 +94,9 @@ def leave(warp: Warp, split: Split, mask: np.ndarray, machine: Machine, site: in
     rest = split.mask & ~mask
     warp.exit(mask)
     if machine.stream is not None:
-        machine.stream.emit(site, warp.cta.linear, warp.index, Event.EXIT, mask=int(np.packbits(mask, bitorder="little").view("<u4")[0]))
+        machine.stream.emit(
+            site, warp.cta.linear, warp.index, Event.EXIT, mask=int(np.packbits(mask, bitorder="little").view("<u4")[0])
+        )
     if rest.any():
         split.mask = rest
         fall_through(warp, split)
@@ -152,7 +154,9 @@ def caller_of(op: Op, program: Program) -> FunctionCode:
     return op.call.caller
 
 
-def enter(op, warp: Warp, split: Split, lanes, callee, caller: FunctionCode, program: Program, machine: Machine) -> None:
+def enter(
+    op, warp: Warp, split: Split, lanes, callee, caller: FunctionCode, program: Program, machine: Machine
+) -> None:
     if isinstance(callee, str):
         builtin(callee, op, warp, lanes, machine)
         split.block, split.op = split.block + 1, 0
@@ -242,12 +246,20 @@ def builtin(name: str, op: Op, warp: Warp, mask: np.ndarray, machine: Machine) -
     if name == "vprintf":
         for lane in np.flatnonzero(mask):
             pattern, values = (int(a[lane].view("<u8")[0]) for a in arguments[:2])
-            machine.print_to(format_vprintf(c_string(machine, warp, lane, pattern), generic_bytes(machine, warp, lane, values)))
+            machine.print_to(
+                format_vprintf(
+                    c_string(machine, warp, lane, pattern),
+                    generic_bytes(machine, warp, lane, values).tobytes() if values else b"",
+                    lambda address, lane=lane: c_string(machine, warp, lane, address),
+                )
+            )
         for passed in op.call.returns:
             place(passed, np.zeros((len(warp.live), passed.size), np.uint8), warp, mask, machine)
     elif name == "__assertfail":
         lane = first_lane(mask)
-        texts = [c_string(machine, warp, lane, int(a[lane].view("<u8")[0])).decode(errors="replace") for a in arguments[:2]]
+        texts = [
+            c_string(machine, warp, lane, int(a[lane].view("<u8")[0])).decode(errors="replace") for a in arguments[:2]
+        ]
         line = int(arguments[2][lane].view("<u4")[0])
         raise Fault("trap", f"assertion failed: {texts[0]} ({texts[1]}:{line})", lane)
     else:
@@ -317,7 +329,9 @@ def stuck(warp: Warp, program: Program) -> tuple[Op, Fault] | None:
             name = "divergent-aligned" if op.aligned else "member-mask"
             where = next((s for s in warp.splits if s.mask[lane]), None)
             at = f", which waits at line {line_of(where, program)}" if where is not None else ""
-            return op, Fault(name, f"{op.opcode} waits for lane {lane}{at}: the lanes of the warp have taken different ways", lane)
+            return op, Fault(
+                name, f"{op.opcode} waits for lane {lane}{at}: the lanes of the warp have taken different ways", lane
+            )
     return None
 
 
@@ -356,4 +370,3 @@ def touched(op: Op):
             stack.extend(operand.elements)
         elif isinstance(operand, Address):
             stack.append(operand.base)
-

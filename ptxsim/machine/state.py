@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import heapq
 import itertools
 from collections.abc import Callable
@@ -41,14 +42,14 @@ class Machine:
     def __init__(
         self, target: Target, grid: Shape, block: Shape, cluster: Shape, memory: GlobalMemory, *,
         stream: EventStream | None = None, seed: int = 0, local_bytes: int = 0, dynamic_shared: int = 0,
-        shared_bytes: int = 0, shared_fill: int = 0, numerics: str = "target", print_to: Callable[[str], None] = print,
+        shared_bytes: int = 0, shared_fill: int = 0, numerics: str = "target", print_to: Callable[[str], None] | None = None,
     ):  # fmt: skip
         self.target, self.grid, self.block, self.cluster = target, grid, block, cluster
         self.memory, self.stream, self.seed, self.numerics = memory, stream, seed, numerics
         self.local_bytes, self.dynamic_shared, self.shared_bytes = local_bytes, dynamic_shared, shared_bytes
         self.shared_start = shared_start(target)
         self.shared_fill = shared_fill  # what every byte of shared memory holds when a CTA starts
-        self.print_to = print_to
+        self.print_to = print_to or functools.partial(print, end="")  # where the kernel's vprintf writes
         self.random = np.random.default_rng(seed)
         self.steps = 0
         self.warp_instructions = 0
