@@ -31,20 +31,27 @@ class Homes:
         )
         first = np.argmax((records["mask"][:, None] >> np.arange(32, dtype=np.uint32)) & 1, axis=1)
         rank = (records["addresses"][np.arange(len(records)), first] >> np.uint64(RANK_SHIFT)).astype(np.int64)
-        own, base = self._places(records["cta"].astype(np.int64))
+        own, base = self.places(records["cta"].astype(np.int64))
         remote = access & (rank != own)
-        x, y, z = (
-            rank % self.cluster[0],
-            rank // self.cluster[0] % self.cluster[1],
-            rank // (self.cluster[0] * self.cluster[1]),
-        )
-        owner = base + x + self.grid[0] * (y + self.grid[1] * z)
+        owner = self._at(base, rank)
         records["addresses"][access] &= np.uint64((1 << RANK_SHIFT) - 1)
         records["cta"][remote] = owner[remote]
         records["event"][remote] = int(Event.ASYNC_WRITE)
         return records[~(remote & np.isin(events, _READS))]
 
-    def _places(self, cta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def rank(self, cta: int) -> int:
+        """The rank of one CTA, by its linear index."""
+        return int(self.places(np.array([cta]))[0][0])
+
+    def member(self, cta: int, rank: int) -> int:
+        """The linear index of the CTA of that rank in the cluster of `cta`."""
+        return int(self._at(self.places(np.array([cta]))[1][0], rank))
+
+    def _at(self, base, rank):
+        cx, cy, _ = self.cluster
+        return base + rank % cx + self.grid[0] * (rank // cx % cy + self.grid[1] * (rank // (cx * cy)))
+
+    def places(self, cta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Rank in its cluster of each CTA (by linear index), and the linear index of rank 0."""
         gx, gy, _ = self.grid
         cx, cy, cz = self.cluster

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ptxsim.checks.homes import Homes
 from ptxsim.checks.proxy_scan import COMPILE_FROM, OVERWRITTEN, UNFENCED, UNWAITED, ProxyShadow, compiled_scan, scan
 from ptxsim.diagnostic import Finding, Label
 from ptxsim.engine.program import Op, Program
@@ -13,7 +14,7 @@ from ptxsim.machine.event import Event, Observer
 class ProxyChecker(Observer):
     """Finds missing and needless proxy fences, tiles that are overwritten while they are read, and missing waits.
 
-    rank_of: the rank of a CTA (by its linear index) in its cluster; warps and shared_bytes are those of a CTA.
+    warps and shared_bytes are those of a CTA; homes knows the clusters.
     """
 
     events = frozenset(
@@ -23,14 +24,9 @@ class ProxyChecker(Observer):
         }
     )  # fmt: skip
 
-    def __init__(self, program: Program, warps: int, shared_bytes: int, rank_of=lambda cta: 0, keep: int = 32):
-        self.program, self.warps, self.shared_bytes, self.rank_of, self.keep = (
-            program,
-            warps,
-            shared_bytes,
-            rank_of,
-            keep,
-        )
+    def __init__(self, program: Program, warps: int, shared_bytes: int, homes: Homes | None = None, keep: int = 32):
+        self.program, self.homes = program, homes
+        self.warps, self.shared_bytes, self.keep = warps, shared_bytes, keep
         opcodes = [op.opcode for op in program.ops]
         self.asynchronous = any(o.startswith(("cp.", "wgmma.mma", "fence.proxy.async")) for o in opcodes)
         self.warp_wide = np.array([o.startswith("wgmma") for o in opcodes], bool)
@@ -66,7 +62,7 @@ class ProxyChecker(Observer):
         if shadow is None:
             while len(self.shadows) >= self.keep:  # CTAs end in order; the oldest is over
                 self._close(next(iter(self.shadows)))
-            shadow = self.shadows[cta] = ProxyShadow(self.rank_of(cta), self.warps, self.shared_bytes)
+            shadow = self.shadows[cta] = ProxyShadow(self.homes.rank(cta) if self.homes else 0, self.warps, self.shared_bytes)
         return shadow
 
     def _close(self, cta: int) -> None:
@@ -156,13 +152,3 @@ def _wait_for(op: Op) -> str:
     if "bulk_group" in op.opcode:
         return "cp.async.bulk.commit_group, then cp.async.bulk.wait_group.read"
     return "mbarrier.try_wait on the copy's mbarrier"
-
-
-def cluster_rank(grid, cluster):
-    """A function from a CTA's linear index to its rank in its cluster."""
-
-    def rank(cta: int) -> int:
-        x, y, z = cta % grid[0], cta // grid[0] % grid[1], cta // (grid[0] * grid[1])
-        return x % cluster[0] + cluster[0] * (y % cluster[1] + cluster[1] * (z % cluster[2]))
-
-    return rank

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ptxsim.checks.banks import BankCounter
+from ptxsim.checks.cluster import ClusterChecker
 from ptxsim.checks.homes import Homes
-from ptxsim.checks.proxy import ProxyChecker, cluster_rank
+from ptxsim.checks.proxy import ProxyChecker
 from ptxsim.checks.races import DOUBTFUL, SharedChecker
 from ptxsim.checks.registers import unwritten_reads
+from ptxsim.checks.tensor_maps import TensorMapChecker
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.engine.grid import Grid, Limits, Stopped
 from ptxsim.engine.interpreter import Interpreter, NotModeled
@@ -208,14 +210,18 @@ class Launch:
             machine.stream.finish()
         return machine
 
-    def _checkers(self, prepared: bool) -> list[SharedChecker | ProxyChecker]:
+    def _checkers(self, prepared: bool) -> list:
         """`prepared`: somebody fills shared memory before the run."""
         if self.checks != "all":
             return []
-        warps = -(-self.block[0] * self.block[1] * self.block[2] // 32)
+        threads = self.block[0] * self.block[1] * self.block[2]
+        warps = -(-threads // 32)
+        homes = Homes(self.grid, self.cluster)
         return [
-            SharedChecker(warps, self.shared_end, initialized=prepared, homes=Homes(self.grid, self.cluster)),
-            ProxyChecker(self.program, warps, self.shared_end, cluster_rank(self.grid, self.cluster)),
+            SharedChecker(warps, self.shared_end, initialized=prepared, homes=homes),
+            ProxyChecker(self.program, warps, self.shared_end, homes),
+            TensorMapChecker(self.program),
+            *([ClusterChecker(threads, homes)] if self.cluster != (1, 1, 1) else []),
         ]
 
     def _settle(self, findings: list[Finding], before: np.ndarray, start: Hook | None) -> list[Finding]:
