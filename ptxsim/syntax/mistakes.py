@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from functools import cache
 
 from ptxsim.diagnostic import Finding, Label
-from ptxsim.syntax.build import Mistake
+from ptxsim.syntax.build_instruction import Mistake
 from ptxsim.syntax.machine import Machine, Token, Unexpected
 from ptxsim.syntax.tables import load_tables
 

@@ -10,14 +10,16 @@ from typing import Any
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.source import Source
 from ptxsim.syntax import ast, quoted
-from ptxsim.syntax.build import InstructionBuilder, Mistake, ModuleBuilder
+from ptxsim.syntax.build_instruction import InstructionBuilder, Mistake
+from ptxsim.syntax.build_module import ModuleBuilder
 from ptxsim.syntax.machine import Machine, Unexpected
 from ptxsim.syntax.scope import find_redefinitions
 from ptxsim.syntax.shape import ShapeReader
 from ptxsim.syntax.tables import load_tables
 
-# After this many findings the rest of a text is not looked at.
 MAXIMUM_FINDINGS = 20
+# A text is read again behind a mistake a few times, a long one fewer times: characters in all, and rounds.
+MAXIMUM_CHARACTERS = 4_000_000
 MAXIMUM_ROUNDS = 5
 _REST_OF_STATEMENT = re.compile(r"[^;}\n]*;?")
 
@@ -38,9 +40,8 @@ class Parser:
         try:
             return self.shapes.read(text, line, column)
         except (Unexpected, Mistake) as problem:
-            if len(self.findings) >= MAXIMUM_FINDINGS:
-                raise
-            self.findings.append(self.explain(problem, text, self.instruction, line, column))
+            if len(self.findings) < MAXIMUM_FINDINGS:
+                self.findings.append(self.explain(problem, text, self.instruction, line, column))
             return None
 
     def explain(self, problem: Exception, text: str, machine: Machine, line: int = 1, column: int = 1) -> Finding:
@@ -55,7 +56,7 @@ class Parser:
         """
         with self.lock:
             found: dict[tuple[int, int], Finding] = {}
-            for attempt in range(MAXIMUM_ROUNDS):
+            for attempt in range(max(1, min(MAXIMUM_ROUNDS, MAXIMUM_CHARACTERS // (len(text) + 1)))):
                 self.findings = []
                 result, problem = self._attempt(start, text)
                 found |= {(finding.line, finding.column): finding for finding in self.findings}

@@ -16,7 +16,7 @@ from sys import intern
 
 from ptxsim.syntax import ast, constant
 from ptxsim.syntax.ast import Address, Float, Integer, Name, Operand
-from ptxsim.syntax.build import read_name
+from ptxsim.syntax.build_instruction import read_name
 from ptxsim.syntax.machine import Machine
 
 Texts = list[str]

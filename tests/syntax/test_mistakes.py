@@ -95,6 +95,11 @@ def test_several_mistakes_show_at_once():
     assert [finding.line for finding in found] == [6, 7, 8, 10, 11]
 
 
+def test_not_too_many_show():
+    found = findings(kernel("add.s32 a b, c;\n" * 500 + ".regs x;"))
+    assert [finding.line for finding in found] == [*range(6, 26), 506]
+
+
 def test_an_unclosed_bracket_is_shown():
     (finding,) = findings(kernel("ld.u32 a, [b;"))
     (label,) = finding.labels

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ptxsim.syntax import ast
-from ptxsim.syntax.build import InstructionBuilder, Mistake
+from ptxsim.syntax.build_instruction import InstructionBuilder, Mistake
 from ptxsim.syntax.machine import Machine, Unexpected
 from ptxsim.syntax.shape import ShapeReader
 from ptxsim.syntax.tables import load_tables

@@ -1,15 +1,16 @@
-"""Callbacks that turn what the grammars match into nodes, while the parser runs (no tree in between)."""
+"""Callbacks that turn directives, declarations and functions into nodes, while the parser runs (no tree in between)."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from sys import intern
 from typing import Any
 
-from ptxsim.syntax import ast, constant
-from ptxsim.syntax.ast import Float, Integer, Name
+from ptxsim.syntax import ast
+from ptxsim.syntax.ast import Float, Name
+from ptxsim.syntax.build_instruction import ConstantBuilder, Mistake, read_size, sum_offsets, text_of
 from ptxsim.syntax.machine import Token
-from ptxsim.syntax.special import COMPONENT_REGISTERS
 from ptxsim.types import TYPES
 
 # Types that registers and variables may have; the others are types of instructions only.
@@ -18,18 +19,6 @@ DECLARABLE = frozenset(
     ["pred", "b8", "b16", "b32", "b64", "b128", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64"]
     + ["f16", "f16x2", "f32", "f64", "texref", "samplerref", "surfref"]
 )
-
-
-class Mistake(Exception):
-    """Something the grammar lets through and PTX does not. `place` is the token or node, `help` how to mend it."""
-
-    def __init__(self, message: str, place: Any, help: str | None = None):
-        super().__init__(message)
-        self.message, self.place, self.help = message, place, help
-
-
-def _text(token: Token) -> str:
-    return intern(str(token))
 
 
 def _not_declarable(token: Token) -> Mistake:
@@ -43,146 +32,10 @@ def _not_declarable(token: Token) -> Mistake:
     return Mistake(f"`{token}` is no type", token, f"did you mean `.{close[0]}`?" if close else None)
 
 
-def read_name(text: str, line: int, column: int) -> Name | ast.Sink | ast.Element:
-    """What a word among the operands is: the sink `_`, an element `%v.x`, or a name."""
-    if text == "_":
-        return ast.Sink(line=line, column=column)
-    base, dot, component = text.rpartition(".")
-    if dot and base not in COMPONENT_REGISTERS:
-        return ast.Element(Name(intern(base), line=line, column=column), intern(component), line=line, column=column)
-    return Name(text, line=line, column=column)
-
-
-def _size(token: Token) -> int:
-    try:
-        return constant.read_integer(str(token)).value
-    except ValueError as error:
-        raise Mistake(str(error), token) from None
-
-
-def _sum(offsets: list[int]) -> int:
-    """Address arithmetic is modulo 2^64: the sum as a signed 64-bit number."""
-    return constant.integer(sum(offsets), unsigned=False).value
-
-
-class ConstantBuilder:
-    """Callbacks of constant.lark, shared by both grammars."""
-
-    def integer(self, children: list[Token]) -> Integer:
-        return self._evaluate(children[0], constant.read_integer, str(children[0]))
-
-    def float(self, children: list[Token]) -> Float:
-        return self._evaluate(children[0], constant.read_float, str(children[0]))
-
-    def warp_size(self, children: list[Token]) -> Integer:
-        return Integer(32, line=children[0].line, column=children[0].column)
-
-    def binary(self, children: list) -> Integer | Float:
-        left, sign, right = children
-        return self._evaluate(left, constant.binary, left, str(sign), right)
-
-    def unary(self, children: list) -> Integer | Float:
-        sign, value = children
-        return self._evaluate(sign, constant.unary, str(sign), value)
-
-    def cast(self, children: list) -> Integer:
-        token, value = children
-        if isinstance(value, Float):
-            raise Mistake("a cast needs an integer", token)
-        return self._evaluate(token, constant.integer, value.value, ".u64" in token)
-
-    def ternary(self, children: list) -> Integer | Float:
-        condition, yes, no = children
-        return yes if constant.to_double(condition) else no
-
-    def offset(self, children: list) -> int:
-        sign, value = children
-        if isinstance(value, Float):
-            raise Mistake("an offset must be an integer", sign)
-        return -value.value if sign == "-" else value.value
-
-    def _evaluate(self, place: Any, function: Any, *arguments: Any) -> Any:
-        try:
-            value = function(*arguments)
-        except ValueError as error:
-            raise Mistake(str(error), place) from None
-        object.__setattr__(value, "line", place.line)
-        object.__setattr__(value, "column", place.column)
-        return value
-
-
-class InstructionBuilder(ConstantBuilder):
-    """Callbacks of instruction.lark."""
-
-    def instruction(self, children: list) -> ast.Instruction:
-        guard = children.pop(0) if isinstance(children[0], ast.Guard) else None
-        opcode = children.pop(0)
-        first = guard or opcode
-        # `column` points at the opcode, so that `length` characters from there are the opcode.
-        return ast.Instruction(
-            intern("".join(opcode.split())),
-            tuple(children),
-            guard,
-            line=opcode.line or first.line,
-            column=opcode.column,
-        )
-
-    def guard(self, children: list[Token]) -> ast.Guard:
-        name = children[-1]
-        return ast.Guard(_text(name), len(children) == 2, line=name.line, column=name.column)
-
-    def name(self, children: list[Token]) -> Name | ast.Sink | ast.Element:
-        token = children[0]
-        return read_name(_text(token), token.line, token.column)
-
-    def element(self, children: list) -> ast.Element:
-        token, index = children
-        base = self.name([token])
-        if not isinstance(base, Name) or isinstance(index, Float):
-            raise Mistake("only a name can have an index, and the index is an integer", token)
-        if index.value < 0:
-            raise Mistake("an index must not be negative", token)
-        return ast.Element(base, str(index.value), line=token.line, column=token.column)
-
-    def pair(self, children: list) -> ast.Pair:
-        return ast.Pair(children[0], children[2], line=children[0].line, column=children[0].column)
-
-    def negated(self, children: list) -> ast.Not:
-        return ast.Not(children[1], line=children[0].line, column=children[0].column)
-
-    def negative(self, children: list) -> ast.Negative:
-        return ast.Negative(children[1], line=children[0].line, column=children[0].column)
-
-    def shifted(self, children: list) -> ast.Offset:
-        base = children[0]
-        if not isinstance(base, Name):
-            raise Mistake("an offset can only follow a name", base)
-        return ast.Offset(base, _sum(children[1:]), line=base.line, column=base.column)
-
-    def vector(self, children: list) -> ast.Vector:
-        return ast.Vector(tuple(children[1:]), line=children[0].line, column=children[0].column)
-
-    def group(self, children: list) -> ast.Group:
-        return ast.Group(tuple(children[1:]), line=children[0].line, column=children[0].column)
-
-    def address(self, children: list) -> ast.Address:
-        token, base, *rest = children
-        offsets = []
-        if isinstance(base, Float):
-            raise Mistake("an address must be an integer", base)
-        if isinstance(base, Integer):
-            base, offsets = None, [base.value]
-        elif not isinstance(base, Name | ast.Element):
-            raise Mistake("an address starts with a name or a number", base)
-        while rest and isinstance(rest[0], int):
-            offsets.append(rest.pop(0))
-        return ast.Address(base, _sum(offsets), tuple(rest), line=token.line, column=token.column)
-
-
 class ModuleBuilder(ConstantBuilder):
     """Callbacks of module.lark. `read_instruction` parses the text of one instruction token."""
 
-    def __init__(self, read_instruction: Any):
+    def __init__(self, read_instruction: Callable[[Token, int, int], ast.Instruction | None]):
         self.read_instruction = read_instruction
 
     # ---- module level ----
@@ -195,21 +48,21 @@ class ModuleBuilder(ConstantBuilder):
         return "version", (int(major), int(minor))
 
     def target(self, children: list[Token]) -> tuple[str, Any]:
-        return "target", tuple(map(_text, children[1:]))
+        return "target", tuple(map(text_of, children[1:]))
 
     def address_size(self, children: list[Token]) -> tuple[str, Any]:
         return "address_size", int(children[0])
 
     def _directive(self, children: list[Token]) -> ast.Directive:
         first = children[0]
-        arguments = tuple(_text(token) for token in children[1:] if token != "+")
+        arguments = tuple(text_of(token) for token in children[1:] if token != "+")
         return ast.Directive(first[1:], arguments, line=first.line, column=first.column)
 
     line_file = pragma = location = _directive
 
     def alias(self, children: list[Token]) -> ast.Alias:
         word, name, target = children
-        return ast.Alias(_text(name), _text(target), line=word.line, column=word.column)
+        return ast.Alias(text_of(name), text_of(target), line=word.line, column=word.column)
 
     def section(self, children: list[Token]) -> ast.Section:
         token = children[0]
@@ -246,7 +99,7 @@ class ModuleBuilder(ConstantBuilder):
                 case ast.Block(statements):
                     body = statements
         return ast.Function(
-            _text(name),
+            text_of(name),
             is_entry,
             parameters,
             returns,
@@ -299,7 +152,7 @@ class ModuleBuilder(ConstantBuilder):
         return variables
 
     def align(self, children: list[Token]) -> tuple[str, Any]:
-        return "align", _size(children[1])
+        return "align", read_size(children[1])
 
     def vector(self, children: list[Token]) -> tuple[str, Any]:
         return "vector", int(children[0][2:])
@@ -316,7 +169,7 @@ class ModuleBuilder(ConstantBuilder):
             if token.type == "SPACE":
                 space = intern(token[1:])
             elif token.type == "INTEGER":
-                align = _size(token)
+                align = read_size(token)
         return "pointer", (space, align)
 
     def attributes(self, children: list) -> tuple[str, Any]:
@@ -341,11 +194,11 @@ class ModuleBuilder(ConstantBuilder):
                     shape += (size,)
                 case _:
                     details["initializer"] = part
-        return ast.Variable(_text(name), "", "", shape=shape, **details, line=name.line, column=name.column)
+        return ast.Variable(text_of(name), "", "", shape=shape, **details, line=name.line, column=name.column)
 
     def range(self, children: list) -> tuple[str, Any]:
         token = children[0]
-        return "range", 32 if token.type == "WARP_SZ" else _size(token)
+        return "range", 32 if token.type == "WARP_SZ" else read_size(token)
 
     def shape(self, children: list) -> tuple[str, Any]:
         if not children:
@@ -359,8 +212,8 @@ class ModuleBuilder(ConstantBuilder):
 
     def address(self, children: list) -> Name | ast.Offset:
         token, *offsets = children
-        name = Name(_text(token), line=token.line, column=token.column)
-        return ast.Offset(name, _sum(offsets), line=token.line, column=token.column) if offsets else name
+        name = Name(text_of(token), line=token.line, column=token.column)
+        return ast.Offset(name, sum_offsets(offsets), line=token.line, column=token.column) if offsets else name
 
     def generic_address(self, children: list) -> ast.MaskedAddress:
         word, operand, *offsets = children
@@ -368,16 +221,16 @@ class ModuleBuilder(ConstantBuilder):
             raise Mistake(f"`{word}(...)` is no initialiser", word, "write generic(name), or a mask such as 0xff(name)")
         if offsets:
             base, offset = (operand.base, operand.offset) if isinstance(operand, ast.Offset) else (operand, 0)
-            operand = ast.Offset(base, _sum([offset, *offsets]), line=base.line, column=base.column)
+            operand = ast.Offset(base, sum_offsets([offset, *offsets]), line=base.line, column=base.column)
         return ast.MaskedAddress(operand, line=word.line, column=word.column)
 
     def masked_address(self, children: list) -> ast.MaskedAddress:
         mask, operand = children
-        return ast.MaskedAddress(operand, _size(mask), line=mask.line, column=mask.column)
+        return ast.MaskedAddress(operand, read_size(mask), line=mask.line, column=mask.column)
 
     def setting(self, children: list[Token]) -> ast.Setting:
         name, value = children
-        return ast.Setting(_text(name), _text(value), line=name.line, column=name.column)
+        return ast.Setting(text_of(name), text_of(value), line=name.line, column=name.column)
 
     # ---- statements ----
 
@@ -407,7 +260,7 @@ class ModuleBuilder(ConstantBuilder):
     def table(self, children: list[Token]) -> ast.Targets:
         label, kind, *names = children
         return ast.Targets(
-            intern(label[:-1].rstrip()), kind[1:], tuple(map(_text, names)), line=label.line, column=label.column
+            intern(label[:-1].rstrip()), kind[1:], tuple(map(text_of, names)), line=label.line, column=label.column
         )
 
     def prototype(self, children: list) -> ast.Prototype:
