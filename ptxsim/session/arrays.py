@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.session.spelling import did_you_mean
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from ptxsim.machine.tensor_map import TensorMap
 
 Shape = int | Sequence[int]
 Seed = int | Sequence[int]
@@ -174,7 +176,7 @@ MAKERS: dict[str, Maker] = {
 
 @dataclass(frozen=True, slots=True)
 class Initialiser:
-    """What a parameter starts with: a number, a rule with shape and type, or a file with a type."""
+    """What a parameter starts with: a number, a rule with shape and type, a file with a type, or a tensor map."""
 
     text: str
     number: int | float | None = None
@@ -183,14 +185,34 @@ class Initialiser:
     type: str | None = None
     seed: int | None = None
     path: str | None = None
+    tensor: Initialiser | str | None = None  # of a tensor map: its array, or the name of an earlier argument
+    options: tuple[tuple[str, str | tuple[int, ...]], ...] = ()
 
-    def build(self, seed: Seed = 0, folder: Path | None = None) -> np.ndarray | int | float:
-        """The value. `seed` serves rules that state none; relative paths start in `folder`. Raises PtxError."""
+    def build(
+        self, seed: Seed = 0, folder: Path | None = None, known: Mapping[str, Any] | None = None
+    ) -> np.ndarray | int | float | TensorMap:
+        """The value. `seed` serves rules that state none; relative paths start in `folder`. Raises PtxError.
+
+        known: earlier arguments by name, for tensor maps.
+        """
         if self.number is not None:
             return self.number
+        if self.tensor is not None:
+            return self._tensor_map(seed, folder, known or {})
         if self.path is not None:
             return load((folder or Path()) / self.path, self.type or "")
         return MAKERS[self.maker or ""](self.shape, self.type or "", seed if self.seed is None else self.seed)
+
+    def _tensor_map(self, seed: Seed, folder: Path | None, known: Mapping[str, Any]) -> TensorMap:
+        from ptxsim.machine.tensor_map import TensorMap
+
+        if isinstance(self.tensor, Initialiser):
+            array, type = self.tensor.build(seed, folder), self.tensor.type
+        else:
+            array, type = known.get(self.tensor or ""), None
+            if not hasattr(array, "dtype"):
+                raise bad(f"no earlier argument {self.tensor!r} is an array", did_you_mean(str(self.tensor), known))
+        return TensorMap(array, dtype=type, **dict(self.options))
 
 
 _CALL = re.compile(r"(?P<maker>\w+)\s*\((?P<inside>[^()]*)\)\s*(?::\s*\.?(?P<type>\w+))?")
@@ -204,6 +226,8 @@ def parse_initialiser(text: str) -> Initialiser:
     number = _number(text)
     if number is not None:
         return Initialiser(text, number=number)
+    if text.startswith("tensormap("):
+        return _parse_tensor_map(text)
     if call := _CALL.fullmatch(text):
         return _parse_call(text, call)
     if file := _FILE.fullmatch(text):
@@ -245,6 +269,33 @@ def _parse_call(text: str, call: re.Match[str]) -> Initialiser:
     if call["maker"] == "normal":
         normal(0, call["type"])  # refuses integer types at once, before anything runs
     return initialiser
+
+
+_MAP_SIZES = ("box", "element_strides")
+_MAP_WORDS = ("swizzle", "oob_fill", "interleave")
+
+
+def _parse_tensor_map(text: str) -> Initialiser:
+    """`tensormap(ints(64,64):f16, box=64x64, swizzle=128B)`; sizes are innermost first, as in the CUDA driver."""
+    form = "write tensormap(ints(64,64):f16, box=64x64, swizzle=128B), or the name of an earlier argument first"
+    inside = text.removeprefix("tensormap(").rstrip()
+    if not inside.endswith(")"):
+        raise bad(f"{text!r} does not end with a parenthesis", form)
+    first, *rest = (part.strip() for part in re.split(r",(?![^()]*\))", inside[:-1]))
+    if not first:
+        raise bad("a tensor map needs an array", form)
+    tensor = first if first.isidentifier() else parse_initialiser(first)
+    if isinstance(tensor, Initialiser) and tensor.type is None:
+        raise bad(f"a tensor map is no map of {first!r}", form)
+    options: list[tuple[str, str | tuple[int, ...]]] = []
+    for word in rest:
+        key, _, value = (part.strip() for part in word.partition("="))
+        if key not in (*_MAP_SIZES, *_MAP_WORDS):
+            raise bad(f"tensormap() has no option {key!r}", did_you_mean(key, [*_MAP_SIZES, *_MAP_WORDS]))
+        if key in _MAP_SIZES and not re.fullmatch(r"\d+(x\d+)*", value):
+            raise bad(f"{value!r} are no sizes", f"write {key}=64x16, innermost first")
+        options.append((key, tuple(map(int, value.split("x"))) if key in _MAP_SIZES else value))
+    return Initialiser(text, tensor=tensor, options=tuple(options))
 
 
 def _number(text: str) -> int | float | None:

@@ -107,9 +107,9 @@ class _Launch:
         merged: dict[tuple[str, int], Finding] = {}
         first: tuple[Run, dict[str, Any]] | None = None
         for seed in range(first_seed, first_seed + max(1, self.options.schedules)):
-            values = self._bind(first_seed)
+            values, parameters = self._bind(first_seed)
             self._check_names(values)
-            run = self._launch(seed, values)
+            run = self._launch(seed, parameters)
             for finding in run.findings:
                 if first is not None:
                     finding = replace(finding, notes=(*finding.notes, f"seen with --seed {seed}"))
@@ -128,19 +128,14 @@ class _Launch:
             self._choose(options.shared_mem, directives.shared_mem, 0),
         )
 
-    def _parameters(self, values: Mapping[str, Any]) -> list[Any]:
-        return [
-            _as_parameter(values[name], parameter) for parameter, name in zip(self.kernel.parameters, self._names())
-        ]
-
-    def _launch(self, seed: int, values: dict[str, Any]) -> Run:
+    def _launch(self, seed: int, parameters: list[Any]) -> Run:
         directives, options = self.directives, self.options
         wants_banks = any("banks" in value.comparison.names for value in directives.values)
         grid, block, cluster, shared_mem = self._shape()
         return self.kernel.launch(
             grid,
             block,
-            self._parameters(values),
+            parameters,
             shared_mem,
             cluster=cluster,
             target=self._choose(options.target, directives.target, None),
@@ -160,10 +155,10 @@ class _Launch:
         from ptxsim.session.launch import Launch
         from ptxsim.session.module import known_target
 
-        values = self._bind(self._choose(self.options.seed, self.directives.seed, 0))
+        values, parameters = self._bind(self._choose(self.options.seed, self.directives.seed, 0))
         grid, block, cluster, shared_mem = self._shape()
         launch = Launch(
-            self.kernel, grid, block, cluster, known_target(run.target, self.source), self._parameters(values), shared_mem,
+            self.kernel, grid, block, cluster, known_target(run.target, self.source), parameters, shared_mem,
             engine="interpreter", numerics="target", seed=run.seed, jobs=1, checks="none", banks=False, profile=False,
             max_steps=self.options.max_steps, progress=None,
         )  # fmt: skip
@@ -215,8 +210,11 @@ class _Launch:
             raise PtxError(problem.at(extra.span).of(self.source))
         return given + own[len(given) :]
 
-    def _bind(self, seed: int) -> dict[str, Any]:
-        """Fresh values for all arguments; NAME_in keeps what an array held before the run."""
+    def _bind(self, seed: int) -> tuple[dict[str, Any], list[Any]]:
+        """Fresh values for all arguments by name, and as the kernel gets them.
+
+        NAME_in keeps what an array held before the run; the name of a tensor map stands for its array.
+        """
         names = self._names()
         initialisers = {argument.name: argument.initialiser for argument in self.directives.arguments}
         own = {parameter.name: name for parameter, name in zip(self.kernel.parameters, names)}
@@ -228,17 +226,21 @@ class _Launch:
             raise self._missing(missing)
         folder = self.source.path.parent if self.source.path else None
         values: dict[str, Any] = {}
-        for position, name in enumerate(names):
-            value = self._build(initialisers[name], name, (seed, position), folder)
-            values[name] = value
-            if hasattr(value, "copy"):
-                values[f"{name}_in"] = value.copy()
-        return values
+        parameters = []
+        for position, (name, parameter) in enumerate(zip(names, self.kernel.parameters)):
+            value = self._build(initialisers[name], name, (seed, position), folder, values)
+            parameters.append(_as_parameter(value, parameter))
+            values[name] = getattr(value, "source", value)
+            if hasattr(values[name], "dtype"):
+                values[f"{name}_in"] = values[name].copy()
+        return values, parameters
 
-    def _build(self, initialiser: Initialiser, name: str, seed: tuple[int, int], folder: Path | None) -> Any:
+    def _build(
+        self, initialiser: Initialiser, name: str, seed: tuple[int, int], folder: Path | None, known: dict[str, Any]
+    ) -> Any:
         # Files on the command line are relative to where the user stands, files in a directive to the PTX file.
         try:
-            return initialiser.build(seed, None if name in self.options.arguments else folder)
+            return initialiser.build(seed, None if name in self.options.arguments else folder, known)
         except PtxError as error:
             spans = [argument.span for argument in self.directives.arguments if argument.name == name]
             raise PtxError([finding.at(*spans) if spans else finding for finding in error.findings]) from None

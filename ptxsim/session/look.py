@@ -205,8 +205,9 @@ def find_writers(
     """
     buffers = {}
     for name, (parameter, array) in arrays.items():
-        if parameter in launch.arguments.buffers:
-            allocation = launch.arguments.buffers[parameter][1]
+        placed = launch.arguments.buffers.get(parameter) or launch.arguments.buffers.get(f"{parameter}.array")
+        if placed is not None:
+            allocation = placed[1]
             buffers[name] = (allocation.address, array.size, array.dtype.itemsize)
     stores = Stores(buffers)
     launch._run([stores], None, None)

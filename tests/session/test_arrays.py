@@ -92,6 +92,11 @@ def test_the_seed_of_an_initialiser_wins_over_the_callers():
         ("normal(4):s32", "ints"),
         ("a.npy", ":bf16"),
         ("what", "file.npy"),
+        ("tensormap(ints(4,4):f16, bx=4x4)", "box"),
+        ("tensormap(ints(4,4):f16, box=4,4)", "known"),
+        ("tensormap(ints(4,4):f16, box=four)", "innermost first"),
+        ("tensormap(7)", "tensormap("),
+        ("tensormap(ints(4,4):f16", "tensormap("),
     ],
 )
 def test_what_is_wrong_with_an_initialiser_is_said_with_help(text, help):

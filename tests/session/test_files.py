@@ -153,3 +153,71 @@ def test_bad_directives_are_raised():
         run("// ptxsim: lunch\n" + KERNEL)
     with pytest.raises(OSError):
         run_file("/no/such/file.ptx")
+
+
+TENSOR_COPY = """\
+// ptxsim: launch block=32
+// ptxsim: arg A = tensormap(ramp(8,64):f16, box=64x8, swizzle=128B)   out = zeros(8,64):f16
+// ptxsim: expect out[0] == A[0]
+// ptxsim: expect out[1, 0:8] == A[1, 8:16]
+.version 8.6
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .align 64 .b8 A[128], .param .u64 out)
+{
+    .reg .b32 %r<8>; .reg .b64 %rd<8>; .reg .pred %p<3>;
+    .shared .align 8 .b64 full;
+    .shared .align 1024 .b8 tile[1024];
+    mov.u32 %r1, %tid.x;
+    mov.b64 %rd1, A;
+    cvta.param.u64 %rd1, %rd1;
+    setp.ne.u32 %p1, %r1, 0;
+    mov.u32 %r2, full;
+    mov.u32 %r3, tile;
+    @%p1 bra W;
+    mbarrier.init.shared.b64 [%r2], 1;
+    fence.mbarrier_init.release.cluster;
+W:  bar.warp.sync -1;
+    @%p1 bra L;
+    mbarrier.arrive.expect_tx.shared.b64 %rd2, [%r2], 1024;
+    cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r3], [%rd1, {0, 0}], [%r2];
+L:  mbarrier.try_wait.parity.shared.b64 %p2, [%r2], 0;
+    @!%p2 bra L;
+    shl.b32 %r4, %r1, 5;
+    add.u32 %r5, %r3, %r4;
+    ld.shared.v2.b64 {%rd3, %rd4}, [%r5];
+    ld.shared.v2.b64 {%rd5, %rd6}, [%r5+16];
+    ld.param.u64 %rd7, [out];
+    cvt.u64.u32 %rd2, %r4;
+    add.s64 %rd7, %rd7, %rd2;
+    st.global.v2.b64 [%rd7], {%rd3, %rd4};
+    st.global.v2.b64 [%rd7+16], {%rd5, %rd6};
+    ret;
+}
+"""
+
+
+def test_a_tensor_map_is_an_argument_and_its_name_the_array():
+    result = run(TENSOR_COPY)
+    assert result.findings == [] and result.values["A"].shape == (8, 64)
+
+
+def test_a_tensor_map_may_name_an_earlier_argument():
+    lines = [
+        LAUNCH.strip(),
+        "// ptxsim: arg T = ramp(8,64):f16 A = tensormap(T, box=64x8)",
+        "// ptxsim: expect T == T_in",
+        *TENSOR_COPY.split("\n")[4:],
+    ]
+    text = "\n".join(lines).replace(
+        "k(.param .align 64 .b8 A[128], .param .u64 out)", "k(.param .u64 out, .param .align 64 .b8 A[128])"
+    )
+    # The copy arrives unswizzled and is stored where it came from.
+    assert run(text).findings == []
+    (finding,) = run(text.replace("tensormap(T,", "tensormap(U,")).findings
+    assert "no earlier argument 'U'" in finding.message and finding.line == 2
+
+
+def test_a_tensor_map_that_the_driver_would_refuse_is_a_finding():
+    (finding,) = run(TENSOR_COPY.replace("box=64x8", "box=128x8")).findings
+    assert finding.line == 2 and finding.level == "error"
