@@ -84,7 +84,7 @@ def matmul(
         scale_a, scale_b = codes(scale_a, parsed.scale, "scale_a"), codes(scale_b, parsed.scale, "scale_b")
     if numerics == "exact":
         result = product(rule, a, b, c, scale_a=scale_a, scale_b=scale_b, numerics="exact")
-    elif a.ndim == b.ndim == 2 and c.size * a.shape[-1] >= BULK and rule.algorithm in ("fused", "halves"):
+    elif a.ndim == b.ndim == 2 and c.size * a.shape[-1] >= BULK and _compiled(rule):
         result = _bulk(rule, a, b, c)
     elif parsed.satfinite:  # every instruction clamps
         result = c
@@ -115,6 +115,11 @@ def _fits(dtype: np.dtype, name: str) -> bool:
 
 def _mismatch(message: str, help: str) -> PtxError:
     return PtxError(Finding("operand-mismatch", message, help=help))
+
+
+def _compiled(rule: Rule) -> bool:
+    """Whether the compiled kernel has this arithmetic: it keeps every accumulator as f32 or every one as f16."""
+    return rule.algorithm in ("fused", "halves") and (rule.c_type == "f16") == (rule.accumulator == "f16")
 
 
 def _bulk(rule: Rule, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:

@@ -85,10 +85,8 @@ def sparse_product(
 
 
 def accumulator(rule: Rule, c: np.ndarray) -> Elements:
-    """C's codes as the accumulator takes them: f16 C is widened where the accumulator is f32."""
-    if rule.accumulator == "f16" or rule.form.c == "f32":
-        return decode(c, rule.form.c)
-    return number_elements(floats(c, rule.form.c))
+    """C's codes as the accumulator takes them."""
+    return decode(c, rule.form.c) if rule.c_type == rule.form.c else number_elements(floats(c, rule.form.c))
 
 
 def _chain_f16(rule: Rule, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:

@@ -32,7 +32,7 @@ class Rule:
 
     `length` products a fused block, cut `fraction` bits below the largest exponent, which counts as `zero_exponent`
     at least. `accumulator` is what blocks are rounded to: f32 (toward zero), e8m13 (f32 with 13 fraction bits, toward
-    zero) or f16 (nearest even). `evidence` is "recorded" (bits recorded from such a GPU) or "modeled".
+    zero) or f16 (nearest even). `c_type` is the type whose exponents C has when it enters. `evidence` is "recorded" (bits recorded from such a GPU) or "modeled".
     """
 
     form: Form
@@ -42,6 +42,7 @@ class Rule:
     fraction: int
     zero_exponent: int
     accumulator: str
+    c_type: str
     evidence: str
     source: str
 
@@ -61,6 +62,9 @@ class Row:
     evidence: str = "modeled"
     source: str = ""
     sparse: bool | None = None  # None: dense and sparse alike
+    widens: bool = (
+        True  # f16 C with f32 D becomes an f32 first (ptxas emits conversions); else the unit takes it as it is
+    )
     kind: str = ""
 
 
@@ -80,10 +84,10 @@ TABLE = [
     Row(100, 129, "mma tcgen05", "e2m1", "*", "grouped", 64, 35, GROUPED, source=MMASIM, kind="mxf4"),
     Row(100, 129, "mma tcgen05", "e2m1", "*", "grouped", 64, 35, GROUPED, source=MMASIM, kind="mxf4nvf4"),
     # f16 on the 8x8x4 instruction: the Volta unit, later scalar code.
-    Row(70, 79, "mma", "f16", "m8n8k4", "fused", 4, 23, VOLTA, evidence="recorded", source=MATLAB),
+    Row(70, 79, "mma", "f16", "m8n8k4", "fused", 4, 23, VOLTA, evidence="recorded", source=MATLAB, widens=False),
     Row(80, 129, "mma", "f16", "m8n8k4", "fma", evidence="recorded", source=f"{PTXAS}; {H200}"),
     # Half precision.
-    Row(70, 72, "wmma", "f16", "*", "fused", 4, 23, VOLTA, source=MMASIM),
+    Row(70, 72, "wmma", "f16", "*", "fused", 4, 23, VOLTA, source=MMASIM, widens=False),
     Row(75, 75, "mma wmma", "f16", "*", "fused", 8, 24, AMPERE, source=MMASIM),
     Row(80, 89, "mma wmma", "f16 bf16", "*", "fused", 8, 24, AMPERE, evidence="recorded", source=MATLAB),
     Row(90, 90, "mma wmma wgmma", "f16 bf16", "*", "fused", 16, 25, HOPPER, evidence="recorded", source=H200),
@@ -136,6 +140,7 @@ def find(form: Form | str, target: str = "sm_90a") -> Rule:
                 row.fraction,
                 row.zero[1] if narrow else row.zero[0],
                 "f16" if narrow else row.float32,
+                form.c if narrow or not row.widens else "f32",
                 row.evidence,
                 row.source,
             )
