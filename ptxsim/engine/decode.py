@@ -13,6 +13,7 @@ from ptxsim.engine.program import CallSite, FunctionCode, Op, Passed, Program
 from ptxsim.isa.bind import Binder, Bound
 from ptxsim.isa.operand import Addr, Either, Imm, Kind, Nowhere, Pred, Reg, Symbol, Value, Vec, resolve_type
 from ptxsim.isa.special import SPECIAL_REGISTERS
+from ptxsim.machine.memory import LOCAL_WINDOW, SHARED_WINDOW
 from ptxsim.syntax import ast
 from ptxsim.syntax.scope import FlatBody, flatten
 from ptxsim.types import TYPES, ScalarType, Target
@@ -212,7 +213,9 @@ class _FunctionDecoder:
                     Finding(
                         "undeclared-name" if declared is None else "operand-mismatch",
                         f"the guard {statement.guard.name} {what}",
-                        statement.guard.line, statement.guard.column, len(statement.guard.name),
+                        statement.guard.line,
+                        statement.guard.column,
+                        len(statement.guard.name),
                         help=f"declare it: `.reg .pred {statement.guard.name};`",
                     )  # fmt: skip
                 )
@@ -275,8 +278,12 @@ class _FunctionDecoder:
             statement = op.bound.statement
             self.decoder.findings.append(
                 Finding(
-                    "undeclared-name", f"there is no label {unknown[0]} in this function",
-                    statement.line, statement.column, statement.length, help=f"write `{unknown[0]}:` where it should go",
+                    "undeclared-name",
+                    f"there is no label {unknown[0]} in this function",
+                    statement.line,
+                    statement.column,
+                    statement.length,
+                    help=f"write `{unknown[0]}:` where it should go",
                 )  # fmt: skip
             )
             return
@@ -298,7 +305,21 @@ class _FunctionDecoder:
             call.address = Register(self.slot(callee.name), TYPES[self.names.register_type(callee.name)], TYPES["u64"])
         else:
             call.name = callee.name
+            self._check_arity(callee, call)
         return call
+
+    def _check_arity(self, callee: ast.Name, call: CallSite) -> None:
+        declared = self.decoder.bodies.declared.get(callee.name)
+        if declared is None:
+            return
+        for what, given, wanted in (
+            ("arguments", len(call.arguments), len(declared.parameters)),
+            ("results", len(call.returns), len(declared.returns)),
+        ):
+            if given != wanted:
+                why = f"{callee.name} has {wanted} {what}, the call names {given}"
+                place = (callee.line, callee.column, len(callee.name))
+                self.decoder.findings.append(Finding("operand-mismatch", why, *place))
 
     def _argument(self, operand: ast.Operand) -> Passed:
         if isinstance(operand, ast.Name):
@@ -384,9 +405,16 @@ class _FunctionDecoder:
             t = TYPES[declared]
             return Address(Register(self.slot(operand.base.name), t, TYPES[f"u{t.bits}"]), operand.offset, extra)
         symbol = self._symbol(operand.base.name, operand.offset, TYPES["u64"])
+        generic = kind.space in bound.modifiers and bound.modifiers[kind.space] is None
+        window = window_of(self.names.variable_space(operand.base.name)) if generic else 0
         if isinstance(symbol, Constant):
-            return Address(None, symbol.value, extra)
-        return Address(StackAddress(symbol.offset, TYPES["u64"]), 0, extra)
+            return Address(None, symbol.value + window, extra)
+        return Address(StackAddress(symbol.offset, TYPES["u64"]), window, extra)
+
+
+def window_of(space: str | None) -> int:
+    """Where a variable's state space begins in the generic address space."""
+    return {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW}.get(space or "", 0)
 
 
 # Families whose effects use only operations that have a native form; any other machine effect ends its block.
@@ -413,5 +441,9 @@ def convert_literal(bits: int, width: int, t: ScalarType) -> int:
 
     if width == t.bits or not t.is_float:
         return bits
-    value = np.array([bits], np.uint64).view(np.float64)[0] if width == 64 else np.array([bits], np.uint32).view(np.float32)[0]
+    value = (
+        np.array([bits], np.uint64).view(np.float64)[0]
+        if width == 64
+        else np.array([bits], np.uint32).view(np.float32)[0]
+    )
     return float_bits(float(value), t)
