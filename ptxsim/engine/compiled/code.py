@@ -1,0 +1,113 @@
+"""From a program to callable native code: the kernel function and the helpers it needs, compiled or taken from the store."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import json
+import platform
+from functools import cache
+
+from ptxsim.engine.compiled import runtime
+from ptxsim.engine.compiled.digest import program_text
+from ptxsim.engine.compiled.emitter import Module
+from ptxsim.engine.compiled.jit import ATTRIBUTES, Jit
+from ptxsim.engine.compiled.kernel import CLOCKS, KernelWriter, Options
+from ptxsim.engine.compiled.layout import WarpLayout
+from ptxsim.engine.compiled.memory import AccessHelper
+from ptxsim.engine.operand import Address, Special, Vector
+from ptxsim.engine.program import Program
+from ptxsim.machine.special import _SCALARS, _VECTORS
+
+_ATTRIBUTES = f"attributes #0 = {ATTRIBUTES}\n"
+
+
+class Library:
+    """Compiled helpers of one CPU, loaded when first needed, and kernels."""
+
+    def __init__(self, jit: Jit):
+        self.jit = jit
+        self.prefix = "ptxsim_" + hashlib.blake2b(f"{jit.cpu} {jit.features}".encode(), digest_size=4).hexdigest() + "_"
+        x86 = platform.machine().lower() in ("x86_64", "amd64")
+        key = jit.key("runtime", runtime.text(self.prefix, x86))
+        jit.load(key, lambda: runtime.text(self.prefix, x86) + _ATTRIBUTES, level=2, passes=True)
+        for name in runtime.NAMES:
+            self._publish(self.prefix + name)
+        pointer = ctypes.c_void_p
+        self.enter = ctypes.CFUNCTYPE(ctypes.c_int32, pointer, pointer)(jit.address(self.prefix + "enter"))
+        self._kernels: dict[str, tuple[int, dict[int, str]]] = {}
+
+    def _publish(self, name: str) -> None:
+        address = self.jit.address(name)
+        self.jit.helpers[name] = address
+        self.jit.publish(name, address)
+
+    def provide(self, helpers: dict[str, tuple]) -> None:
+        """Make sure that the helpers of these names and descriptions exist."""
+        for name, description in helpers.items():
+            if name not in self.jit.helpers:
+                key = self.jit.key("helper", name)
+                self.jit.load(key, lambda n=name, d=description: self._helper_text(n, tuple(d)), level=2, passes=True)
+                self._publish(name)
+
+    def _helper_text(self, name: str, description: tuple) -> str:
+        what, space, size, count = description
+        module = Module(self.jit.half_conversion)
+        helper = AccessHelper(module, self.prefix, name, space, size, count, what == "store", name.endswith("_events"))
+        body = helper.text()
+        return module.text() + body + _ATTRIBUTES
+
+    def kernel(self, program: Program, places: WarpLayout, options: Options) -> tuple[int, dict[int, str]]:
+        """Address of a program's function, and the operations it leaves to the interpreter, by site."""
+        key = self.jit.key("kernel", str(options), str(places), program_text(program))
+        found = self._kernels.get(key)
+        if found is None:
+            found = self._kernels[key] = self._load(key, program, places, options)
+        return found
+
+    def _load(self, key: str, program: Program, places: WarpLayout, options: Options) -> tuple[int, dict[int, str]]:
+        notes = self.jit.store.get(key + ".notes")
+        writer, text = None, ""
+        name = f"kernel_{key}"
+        if notes is None or self.jit.store.get(key) is None:
+            writer = KernelWriter(program, places, self.prefix, options, self.jit.half_conversion)
+            text = writer.text(name)
+            notes = json.dumps({"helpers": writer.helpers, "services": writer.services}).encode()
+        content = json.loads(notes)
+        self.provide(content["helpers"])
+        level = 1 if len(program.ops) < 4000 else 0
+        self.jit.load(key, lambda: text, level=level)
+        if writer is not None:
+            self.jit.store.put(key + ".notes", notes)
+        return self.jit.address(name), {int(site): reason for site, reason in content["services"].items()}
+
+
+@cache
+def library(cpu: str | None = None, features: str | None = None) -> Library:
+    """The library for a CPU, by default this machine's."""
+    return Library(Jit(cpu, features))
+
+
+def specials_of(program: Program) -> list[str]:
+    """Special registers that a program reads and that stay the same while a warp lives."""
+    found: dict[str, None] = {}
+    stack = [operand for op in program.ops for operand in op.sources]
+    while stack:
+        operand = stack.pop()
+        if isinstance(operand, Special):
+            if _is_fixed(operand.name):
+                found[operand.name] = None
+        elif isinstance(operand, Vector):
+            stack.extend(operand.elements)
+        elif isinstance(operand, Address):
+            stack.extend(operand.extra)
+    return sorted(found)
+
+
+def _is_fixed(name: str) -> bool:
+    if name == "WARP_SZ":
+        return True
+    base, _, component = name[1:].partition(".")
+    if component:
+        return base == "tid" or base in _VECTORS
+    return base == "laneid" or base.startswith("lanemask_") or (base in _SCALARS and base not in CLOCKS)

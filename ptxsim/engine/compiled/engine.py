@@ -1,0 +1,237 @@
+"""The compiled engine, with the same interface as the interpreter: native code for blocks, the interpreter for the rest.
+
+Registers live in native memory; `warp.registers` is a list-like view of it. Whatever native code leaves alone - services, faults,
+lanes that must wait - the interpreter executes on the same registers, so it is the same in both engines by construction.
+"""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+
+from ptxsim.engine import control
+from ptxsim.engine.compiled import layout
+from ptxsim.engine.compiled.code import Library, library, specials_of
+from ptxsim.engine.compiled.kernel import Options
+from ptxsim.engine.compiled.layout import CONTEXT, CONTEXT_BYTES, KINDS, READ_ONLY, WARP, WarpLayout, aligned
+from ptxsim.engine.compiled.liveness import slots_of
+from ptxsim.engine.interpreter import Interpreter, choose
+from ptxsim.engine.program import Op, Program
+from ptxsim.machine.cta import Split, Warp
+from ptxsim.machine.memory import ARENA
+from ptxsim.machine.port import Port, mask_word, word_mask
+from ptxsim.machine.special import value as special_value
+from ptxsim.machine.state import Machine
+
+_HEADER = np.dtype(
+    {
+        "names": list(WARP),
+        "formats": [
+            {"split": ("V16", (32,)), "stack": ("<u8", (32,))}.get(name, "<u4")
+            if name in ("split", "stack", "block", "mask", "live", "left", "taken", "target", "op", "state", "cta", "index", "splits",
+                        "barrier", "phase", "pad")
+            else "<u8"
+            for name in WARP
+        ],
+        "offsets": list(WARP.values()),
+        "itemsize": layout.HEADER_BYTES,
+    }
+)  # fmt: skip
+
+
+class Registers:
+    """A warp's registers by slot, read and written like a list of arrays. What is read is a copy, as of now."""
+
+    __slots__ = ("block", "header", "places", "types")
+
+    def __init__(self, block: np.ndarray, places: WarpLayout, program: Program):
+        self.block, self.places, self.types = block, places.registers, program.slots
+        self.header = block[: layout.HEADER_BYTES].view(_HEADER)[0]
+
+    def __len__(self) -> int:
+        return len(self.types)
+
+    def __getitem__(self, slot: int):
+        t, at = self.types[slot], self.places[slot]
+        if t.kind == "predicate":
+            return np.unpackbits(self.block[at : at + 4], bitorder="little").view(bool)
+        if t.bits == 128:
+            return [self.block[at + 256 * i : at + 256 * (i + 1)].copy().view(np.uint64) for i in (0, 1)]
+        return self.block[at : at + 32 * t.bytes].copy().view(f"u{t.bytes}")
+
+    def __setitem__(self, slot: int, value) -> None:
+        t, at = self.types[slot], self.places[slot]
+        if t.kind == "predicate":
+            self.block[at : at + 4] = np.packbits(value, bitorder="little")
+        elif t.bits == 128:
+            for i in (0, 1):
+                self.block[at + 256 * i : at + 256 * (i + 1)] = np.ascontiguousarray(value[i]).view(np.uint8)
+        else:
+            self.block[at : at + 32 * t.bytes] = np.ascontiguousarray(value).view(np.uint8)
+
+
+class CompiledEngine:
+    """Executes warps of one program on one machine. `keep` writes back registers that nobody reads again, for those who
+    want to see them; `native` is the library of another CPU than this one's (for tests)."""
+
+    name = "compiled"
+
+    def __init__(self, program: Program, machine: Machine, *, keep: bool = False, native: Library | None = None):
+        self.program, self.machine, self.keep = program, machine, keep
+        self.interpreter = Interpreter(program, machine)
+        self.library = native or library()
+        self.places = WarpLayout.of(program, specials_of(program))
+        self.context = aligned(CONTEXT_BYTES)
+        self.words = self.context.view("<u8")
+        self._place = self.context.ctypes.data
+        self._kernels: dict[bool, int] = {}
+        self.services: dict[int, str] = {}
+        self._where = {op.site: (b, i) for b, block in enumerate(program.blocks) for i, op in enumerate(block)}
+        self._touched: dict[int, set[int]] = {}
+        self._error: BaseException | None = None
+        self._fill_context()
+
+    @property
+    def current(self) -> Op | None:
+        """What executes now, for faults."""
+        return self.interpreter.current
+
+    def _set(self, name: str, value: int) -> None:
+        self.words[CONTEXT[name] // 8] = value & (2**64 - 1)
+
+    def _fill_context(self) -> None:
+        memory, machine = self.machine.memory, self.machine
+        self._tables = [
+            np.array([a.address for a in memory.allocations], np.uint64),
+            np.array([a.size for a in memory.allocations], np.uint64),
+            np.array([KINDS[a.kind] | READ_ONLY * a.read_only for a in memory.allocations], np.uint32),
+            np.zeros((len(self.program.ops) + 1, 2), np.uint64),
+        ]
+        for name, table in zip(("starts", "sizes", "kinds", "caches"), self._tables):
+            self._set(name, table.ctypes.data)
+        self._set("allocations", len(memory.allocations))
+        self._set("arena", memory.bytes.ctypes.data - ARENA)
+        if machine.stream is not None:
+            stream = machine.stream
+            self._flush = ctypes.CFUNCTYPE(None)(self._flush_stream)
+            self._set("records", stream.records.ctypes.data)
+            self._set("capacity", len(stream.records))
+            self._set("flush", ctypes.cast(self._flush, ctypes.c_void_p).value or 0)
+
+    def _flush_stream(self) -> None:
+        stream = self.machine.stream
+        try:
+            stream.count = int(self.words[CONTEXT["recorded"] // 8])
+            stream.flush()
+        except BaseException as error:
+            self._error = self._error or error
+        stream.count = 0
+        self._set("recorded", 0)
+
+    def _compile(self, full: bool) -> None:
+        options = Options(full, self.machine.stream is not None, self.keep)
+        address, services = self.library.kernel(self.program, self.places, options)
+        self._kernels[full] = address
+        self.services.update(services)
+        self._set("full" if full else "masked", address)
+
+    # ---- the interface of engines ----
+
+    def prepare(self, warp: Warp) -> None:
+        """Give a new warp its registers."""
+        block = aligned(self.places.stride)
+        warp.registers = registers = Registers(block, self.places, self.program)
+        header, cta = registers.header, warp.cta
+        alone = len(cta.cluster.ctas) == 1 and cta.cluster.shape == (1, 1, 1)
+        header["shared"] = cta.shared.ctypes.data
+        header["shared_start"] = self.machine.shared_start
+        header["shared_span"] = max(0, cta.shared_bytes - self.machine.shared_start) if alone else 0
+        if self.program.local_bytes:
+            warp.local = np.zeros((layout.LANES, self.machine.local_bytes), np.uint8)
+            header["local"], header["local_bytes"] = warp.local.ctypes.data, warp.local.shape[1]
+        header["cta"], header["index"] = cta.linear, warp.index
+        for name, at in self.places.specials.items():
+            value = special_value(name, warp, self.machine)
+            if value.dtype == bool:
+                block[at : at + 4] = np.packbits(value, bitorder="little")
+            else:
+                data = np.ascontiguousarray(value).view(np.uint8)
+                block[at : at + len(data)] = data
+
+    def read_register(self, warp: Warp, slot: int):
+        """The raw bits of a register: unsigned words, bool for predicates, a list of two for 128 bits."""
+        return warp.registers[slot]
+
+    def write_register(self, warp: Warp, slot: int, value) -> None:
+        warp.registers[slot] = value
+
+    def run(self, warp: Warp, turns: int) -> bool:
+        """Execute up to `turns` blocks of a warp; True if anything was executed."""
+        port = Port(self.machine, warp)
+        left = turns
+        while left:
+            split = choose(warp)
+            if split is None:
+                return left < turns
+            if split.op == 0 and not (warp.in_flight and self._touches(split.block, warp.in_flight)):
+                alone = len(warp.splits) == 1 and not warp.in_flight
+                left -= self._native(warp, split, left if alone else 1, port)
+            else:
+                self.interpreter._block(warp, split, port)
+                left -= 1
+        return True
+
+    def _touches(self, block: int, slots) -> bool:
+        found = self._touched.get(block)
+        if found is None:
+            ops = self.program.blocks[block]
+            found = self._touched[block] = {s for op in ops for s in slots_of([*op.sources, *op.destinations])}
+        return not found.isdisjoint(slots)
+
+    # ---- into native code and back ----
+
+    def _native(self, warp: Warp, split: Split, turns: int, port: Port) -> int:
+        """Run a split for up to `turns` blocks; returns how many turns it took."""
+        header, machine = warp.registers.header, self.machine
+        word = mask_word(split.mask)
+        full = word == 0xFFFFFFFF
+        if full not in self._kernels:
+            self._compile(full)
+        header["block"], header["mask"], header["left"], header["live"] = split.block, word, turns, mask_word(warp.live)
+        if self.program.local_bytes:
+            header["stack"] = warp.stack
+        status = self._enter(warp.registers.block.ctypes.data)
+        split.block, split.op = int(header["block"]), 0
+        used = turns - int(header["left"])
+        if status in (layout.BAIL, layout.BARRIER):
+            used += 1
+            site = int(self.context[CONTEXT["site"] : CONTEXT["site"] + 4].view("<u4")[0])
+            split.block, split.op = self._where[site]
+            machine.warp_instructions += split.op
+            warp.turns += used - 1
+            self.interpreter._block(warp, split, port, entered=True)
+            return used
+        warp.turns += used - 1
+        if status == layout.NEXT:
+            control.merge(warp, split)
+        elif status == layout.DIVERGE:
+            control.go(warp, split, word_mask(int(header["taken"])), int(header["target"]))
+        else:
+            op = self.program.blocks[split.block][-1]
+            control.leave(warp, split, word_mask(int(header["taken"])), machine, op.site)
+        return used
+
+    def _enter(self, block: int) -> int:
+        machine, stream = self.machine, self.machine.stream
+        self._set("count", machine.warp_instructions)
+        if stream is not None:
+            self._set("recorded", stream.count)
+        status = self.library.enter(self._place, block)
+        machine.warp_instructions = int(self.words[CONTEXT["count"] // 8])
+        if stream is not None:
+            stream.count = int(self.words[CONTEXT["recorded"] // 8])
+        if self._error is not None:
+            error, self._error = self._error, None
+            raise error
+        return status

@@ -1,0 +1,103 @@
+"""Where native code finds things: byte offsets in the context of a thread of execution and in the block of a warp.
+
+Both are plain memory that Python and native code read and write in turn. A warp's block is its header, its special
+registers and its PTX registers, next to each other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ptxsim.engine.program import Program
+from ptxsim.types import ScalarType
+
+LANES = 32
+ALIGN = 64
+
+
+def _fields(start: int, *rows: tuple[str, int]) -> tuple[dict[str, int], int]:
+    offsets = {}
+    for name, size in rows:
+        start = -(-start // min(size, 8)) * min(size, 8)
+        offsets[name] = start
+        start += size
+    return offsets, -(-start // ALIGN) * ALIGN
+
+
+# The context: first the room for setjmp, then counters and tables.
+CONTEXT, CONTEXT_BYTES = _fields(
+    0,
+    ("jump", 512),
+    ("count", 8),  # warp instructions of the machine
+    ("steps", 8),  # warp turns of the machine
+    ("site", 4),  # the instruction that native code leaves to the interpreter
+    ("mxcsr", 4),
+    ("arena", 8),  # what to add to a device address of global memory
+    ("starts", 8), ("sizes", 8), ("kinds", 8), ("allocations", 8),  # table of allocations
+    ("caches", 8),  # {base, span} of every memory instruction
+    ("records", 8), ("recorded", 8), ("capacity", 8), ("flush", 8),  # the event stream
+    ("full", 8), ("masked", 8),  # entry points of the program
+    ("current", 8),  # the warp that runs
+    ("max_count", 8), ("end_count", 8),
+    ("rounds", 8), ("moved", 8),
+    ("warps", 8), ("warp_count", 8), ("stride", 8),
+    ("live_warps", 8), ("ended", 8),
+    ("arrived", 64), ("phases", 64),  # of the sixteen barriers, i32 each
+)  # fmt: skip
+
+WARP, HEADER_BYTES = _fields(
+    0,
+    ("block", 4), ("mask", 4), ("live", 4), ("left", 4),
+    ("taken", 4), ("target", 4), ("op", 4), ("state", 4),
+    ("shared", 8), ("shared_start", 8), ("shared_span", 8),
+    ("local", 8), ("local_bytes", 8),
+    ("cta", 4), ("index", 4),
+    ("splits", 4), ("barrier", 4), ("phase", 4), ("pad", 4),
+    ("turns", 8),
+    ("split", 16 * LANES),  # {block, mask: i32, steps: i64}
+    ("stack", 8 * LANES),
+)  # fmt: skip
+
+# What the kernel function returns.
+NEXT, DIVERGE, EXIT, BAIL, BARRIER = range(5)
+
+# Bits of an allocation's kind.
+KINDS = {"global": 1, "const": 2, "param": 4}
+READ_ONLY = 8
+
+
+def register_bytes(t: ScalarType) -> int:
+    """Room of a register in a warp's block; a predicate is a word of one bit per lane."""
+    return 8 if t.kind == "predicate" else LANES * t.bytes
+
+
+@dataclass(frozen=True, slots=True)
+class WarpLayout:
+    """Offsets of a program's registers and of the special registers it reads; `stride` is the size of a warp's block."""
+
+    registers: tuple[int, ...]
+    specials: dict[str, int]
+    stride: int
+
+    @classmethod
+    def of(cls, program: Program, specials: list[str]) -> WarpLayout:
+        at = HEADER_BYTES
+        places = {}
+        for name in specials:
+            places[name] = at
+            at += 8 * LANES
+        registers = [0] * len(program.slots)
+        # Whole vectors first, so that they stay aligned.
+        for slot in sorted(range(len(program.slots)), key=lambda s: register_bytes(program.slots[s]) == 8):
+            registers[slot] = at
+            at += register_bytes(program.slots[slot])
+        return cls(tuple(registers), places, -(-at // ALIGN) * ALIGN)
+
+
+def aligned(size: int) -> np.ndarray:
+    """Zeroed bytes that begin at a multiple of 64."""
+    raw = np.zeros(size + ALIGN, np.uint8)
+    start = -raw.ctypes.data % ALIGN
+    return raw[start : start + size]

@@ -1,0 +1,84 @@
+"""Which registers are still wanted, before every operation and at the end of every block."""
+
+from __future__ import annotations
+
+from ptxsim.engine.operand import Address, Register, Vector
+from ptxsim.engine.program import Op, Program
+
+
+def slots_of(operands) -> list[int]:
+    """Register slots that operands mention, addresses and vectors included."""
+    found, stack = [], list(operands)
+    while stack:
+        operand = stack.pop()
+        if isinstance(operand, Register):
+            if not operand.sink:
+                found.append(operand.slot)
+        elif isinstance(operand, Vector):
+            stack.extend(operand.elements)
+        elif isinstance(operand, Address):
+            stack.append(operand.base)
+            stack.extend(operand.extra)
+    return found
+
+
+def reads(op: Op) -> list[int]:
+    guard = [op.guard[0]] if op.guard is not None else []
+    # Asynchronous products write their destinations later, and read what they were.
+    asynchronous = slots_of(op.destinations) if op.definition.unit == "wgmma" else []
+    return slots_of(op.sources) + guard + asynchronous
+
+
+def kills(op: Op) -> list[int]:
+    """Slots that an operation writes in all executing lanes."""
+    partial = op.guard is not None or op.control is not None or op.definition.unit == "wgmma"
+    return [] if partial else slots_of(op.destinations)
+
+
+def live_out(program: Program) -> list[set[int]] | None:
+    """Registers live at the end of each block; None where calls make everything count."""
+    if any(op.control == "call" for op in program.ops):
+        return None
+    blocks = program.blocks
+    followers, use, define = [], [], []
+    for number, block in enumerate(blocks):
+        last = block[-1] if block else None
+        targets = list(last.targets) if last is not None and last.control else []
+        ends = last is not None and last.guard is None and last.control in ("bra", "exit", "ret", "brx.idx")
+        if not ends and number + 1 < len(blocks):
+            targets.append(number + 1)
+        followers.append(targets)
+        used: set[int] = set()
+        killed: set[int] = set()
+        for op in block:
+            used.update(slot for slot in reads(op) if slot not in killed)
+            killed.update(kills(op))
+        use.append(used)
+        define.append(killed)
+    before = [set(u) for u in use]
+    after: list[set[int]] = [set() for _ in blocks]
+    changed = True
+    while changed:
+        changed = False
+        for number in range(len(blocks) - 1, -1, -1):
+            out: set[int] = set()
+            for follower in followers[number]:
+                out |= before[follower]
+            if out != after[number]:
+                after[number] = out
+                new = use[number] | (out - define[number])
+                if new != before[number]:
+                    before[number] = new
+                    changed = True
+    return after
+
+
+def live_before(block: list[Op], out: set[int]) -> list[set[int]]:
+    """Registers live before each operation of a block, its own sources included."""
+    result: list[set[int]] = [set()] * len(block)
+    live = set(out)
+    for index in range(len(block) - 1, -1, -1):
+        op = block[index]
+        live = (live - set(kills(op))) | set(reads(op))
+        result[index] = live
+    return result

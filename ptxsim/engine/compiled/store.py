@@ -1,0 +1,85 @@
+"""Compiled objects on disk: found again by key, written by atomic rename, bounded in size; in memory if the disk refuses."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from pathlib import Path
+
+LIMIT = 256 << 20  # bytes of all objects; the ones unused for longest go first
+_MAGIC = b"ptxsim object 1\n"
+
+
+class ObjectStore:
+    """A folder of objects. `folder` None asks PTXSIM_CACHE_DIR or the user's cache folder; an empty name keeps to memory."""
+
+    def __init__(self, folder: str | os.PathLike | None = None, limit: int = LIMIT):
+        self.limit = limit
+        self._memory: dict[str, bytes] = {}
+        self._written = 0
+        self.folder = self._prepare(os.environ.get("PTXSIM_CACHE_DIR") if folder is None else folder)
+
+    @staticmethod
+    def _prepare(folder) -> Path | None:
+        try:
+            if folder is None:
+                import platformdirs
+
+                folder = platformdirs.user_cache_dir("ptxsim")
+            if not str(folder):
+                return None
+            path = Path(folder) / "objects"
+            path.mkdir(parents=True, exist_ok=True)
+            return path if os.access(path, os.W_OK) else None
+        except OSError:
+            return None
+
+    def get(self, key: str) -> bytes | None:
+        """The object of a key, or None; a file that is no whole object counts as missing."""
+        if key in self._memory:
+            return self._memory[key]
+        if self.folder is None:
+            return None
+        path = self.folder / key
+        try:
+            data = path.read_bytes()
+            with contextlib.suppress(OSError):
+                os.utime(path)
+        except OSError:
+            return None
+        head = len(_MAGIC) + 8
+        if data[: len(_MAGIC)] != _MAGIC or len(data) - head != int.from_bytes(data[len(_MAGIC) : head], "little"):
+            return None
+        return data[head:]
+
+    def put(self, key: str, data: bytes) -> None:
+        if self.folder is not None:
+            try:
+                handle, name = tempfile.mkstemp(dir=self.folder, prefix=".new")
+                with os.fdopen(handle, "wb") as file:
+                    file.write(_MAGIC + len(data).to_bytes(8, "little") + data)
+                os.replace(name, self.folder / key)
+                self._written += 1
+                if self._written % 32 == 1:
+                    self._trim()
+                return
+            except OSError:
+                self.folder = None
+        self._memory[key] = data
+
+    def _trim(self) -> None:
+        """Delete the objects unused for longest until the rest fits the limit."""
+        entries = []
+        with contextlib.suppress(OSError):
+            for entry in os.scandir(self.folder):
+                with contextlib.suppress(OSError):
+                    status = entry.stat()
+                    entries.append((status.st_mtime, status.st_size, entry.path))
+        total = sum(size for _, size, _ in entries)
+        for _, size, path in sorted(entries):
+            if total <= self.limit:
+                break
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+                total -= size
