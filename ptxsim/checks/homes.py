@@ -27,7 +27,7 @@ class Homes:
         records = records.copy()
         events = records["event"].copy()
         access = (records["space"] == Space.SHARED) & (
-            (events <= int(Event.ASYNC_WRITE)) | np.isin(events, _SYNCHRONISING)
+            (events <= int(Event.ASYNC_WAIT)) | np.isin(events, _SYNCHRONISING)
         )
         first = np.argmax((records["mask"][:, None] >> np.arange(32, dtype=np.uint32)) & 1, axis=1)
         rank = (records["addresses"][np.arange(len(records)), first] >> np.uint64(RANK_SHIFT)).astype(np.int64)

@@ -10,7 +10,7 @@ from functools import cache
 
 import numpy as np
 
-from ptxsim.machine.event import FLAG_STRONG, FLAG_UNCHANGED, Event, Space
+from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_READ, FLAG_STRONG, FLAG_UNCHANGED, Event, Space
 
 MAX_SITES = 256  # synchronising addresses remembered per CTA
 BARRIERS = 17  # the sixteen of the CTA and the barrier of the cluster
@@ -20,7 +20,7 @@ _COMPILE_FROM = 4000  # records of one run; fewer are scanned before numba has l
 
 _LOAD, _LDMATRIX, _STORE, _STMATRIX = int(Event.LOAD), int(Event.LDMATRIX), int(Event.STORE), int(Event.STMATRIX)
 _ATOMIC, _CAS, _REDUCE = int(Event.ATOMIC), int(Event.CAS), int(Event.REDUCE)
-_ASYNC_WRITE = int(Event.ASYNC_WRITE)
+_ASYNC_WRITE, _ASYNC_ISSUE, _ASYNC_WAIT = int(Event.ASYNC_WRITE), int(Event.ASYNC_ISSUE), int(Event.ASYNC_WAIT)
 _ARRIVE, _LEAVE = int(Event.ARRIVE), int(Event.LEAVE)
 _MB_ARRIVE, _MB_WAIT, _SYNC_WARP = int(Event.MBARRIER_ARRIVE), int(Event.MBARRIER_WAIT), int(Event.SYNC_WARP)
 _SHARED = int(Space.SHARED)
@@ -77,7 +77,9 @@ def scan(
             turn[warp] += 1
             continue
         is_read = event == _LOAD or event == _LDMATRIX
-        is_write = event == _STORE or event == _STMATRIX
+        of_threads = record["flags"] & (FLAG_READ | FLAG_ASYNC_PROXY) == 0
+        # cp.async writes for its own thread, which sees the data from its wait on.
+        is_write = event == _STORE or event == _STMATRIX or (event == _ASYNC_WAIT and of_threads)
         is_atomic = event == _ATOMIC or event == _CAS or event == _REDUCE
         strong = is_atomic or (record["flags"] & FLAG_STRONG) != 0 or event == _MB_ARRIVE or event == _MB_WAIT
         mask = record["mask"]
@@ -102,7 +104,8 @@ def scan(
                 clock[warp, warp] += 1
         if record["space"] != _SHARED:
             continue
-        if not (is_read or is_write or is_atomic or event == _ASYNC_WRITE):
+        landing = event == _ASYNC_WRITE or (event == _ASYNC_ISSUE and record["flags"] & FLAG_READ == 0)
+        if not (is_read or is_write or is_atomic or landing):
             continue
         if is_write and record["flags"] & FLAG_UNCHANGED:
             for lane in range(32):
@@ -120,12 +123,12 @@ def scan(
                 what = 0
                 other = write_site[byte]
                 w = writer[byte]
-                if (is_read or is_atomic) and not initialized[byte] and event != _ASYNC_WRITE:
+                if (is_read or is_atomic) and not initialized[byte]:
                     what = UNINITIALIZED
                 elif w >= 0 and w != warp:
                     if written_at[byte] > clock[warp, w] and not (strong and write_turn[byte] == -1):
                         what = RACE
-                elif w == warp and not strong and write_lane[byte] != lane and event != _ASYNC_WRITE:
+                elif w == warp and not strong and write_lane[byte] != lane and not landing:
                     if write_turn[byte] == turn[warp] and other != site:
                         what = RACE_IN_WARP
                 if what == 0 and is_write:
@@ -136,7 +139,7 @@ def scan(
                     found[count, 0], found[count, 1], found[count, 2], found[count, 3] = what, site, other, byte
                     found[count, 4], found[count, 5], found[count, 6] = warp, w, lane
                     count += 1
-                if event == _ASYNC_WRITE:
+                if landing:
                     writer[byte] = -1
                     initialized[byte] = True
                 elif is_read:

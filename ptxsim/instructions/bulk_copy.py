@@ -254,4 +254,5 @@ def wait_group(m, n, *, read):
             "missing-commit", "cp.async.bulk.wait_group waits for nothing: copies were issued but never committed to a group",
             loose[0].lane, "add cp.async.bulk.commit_group between the copies and the wait",
         )  # fmt: skip
+        groups.commit(m.mask)  # one mistake, one finding
     groups.wait(m.mask, max(n, 0), read)

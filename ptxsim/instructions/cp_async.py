@@ -84,6 +84,7 @@ def wait_group(m, n):
             "missing-commit", "cp.async.wait_group waits for nothing: copies were issued but never committed to a group",
             int(np.argmax(loose)), "add cp.async.commit_group between the copies and the wait, or use cp.async.wait_all",
         )  # fmt: skip
+        groups.commit(loose)  # one mistake, one finding
     groups.wait(m.mask, max(n, 0))
 
 
