@@ -55,10 +55,11 @@ class Interpreter:
             self._block(warp, split, port)
         return True
 
-    def _block(self, warp: Warp, split: Split, port: Port) -> None:
+    def _block(self, warp: Warp, split: Split, port: Port, entered: bool = False) -> None:
+        """Execute the rest of a split's block; `entered`: that it runs has already been recorded."""
         block = self.program.blocks[split.block]
         machine = self.machine
-        if machine.stream is not None and split.op == 0 and block:
+        if machine.stream is not None and split.op == 0 and block and not entered:
             machine.stream.emit(block[0].site, warp.cta.linear, warp.index, Event.EXECUTE, mask=_word(split.mask))
         while split.op < len(block):
             op = self.current = block[split.op]

@@ -25,6 +25,7 @@ class Jit:
     def __init__(self, cpu: str | None = None, features: str | None = None, store: ObjectStore | None = None):
         import llvmlite.binding as llvm
 
+        llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
         self.llvm = llvm
         self.cpu = cpu or llvm.get_host_cpu_name()
@@ -47,7 +48,7 @@ class Jit:
     def _machine_for(self, level: int, fresh: bool = False):
         if fresh or level not in self._machines:
             machine = self._target.create_target_machine(
-                cpu=self.cpu, features=self.features, opt=level, jit=True, codemodel="default"
+                cpu=self.cpu, features=self.features, opt=level, reloc="pic", jit=True, codemodel="default"
             )
             if fresh:
                 return machine

@@ -426,6 +426,9 @@ class KernelWriter:
         left = left or self._done()
         self._edges += 1
         stop = f"stop{self._edges}"
+        if target == len(self.program.blocks):  # behind the last block, where nobody comes
+            e.line("  unreachable")
+            return
         e.line(f"  br i1 {e.let(f'icmp eq i32 {left}, 0')}, label %{stop}, label %b{target}")
         e.label(stop)
         e.line(f"  store i32 {target}, ptr %block.at")
