@@ -83,12 +83,12 @@ def vector_size(modifiers: Mapping[str, object]) -> str | None:
 
 
 def wide_vector(modifiers: Mapping[str, object]) -> str | None:
-    """The 256-bit forms of sm_100, and their smaller vectors of eight."""
+    """The 256-bit forms of sm_100; L2 eviction priorities are for them alone."""
+    if vector_bits(modifiers) != 256:
+        return f".{modifiers['l2'] or modifiers['vec']} here is for 256 bits: .v8.b32 or .v4.b64"
     if modifiers.get("space") not in (None, "global"):
         return f"256-bit accesses do not go with .{modifiers['space']}"
-    if modifiers.get("l2") and vector_bits(modifiers) != 256:
-        return f".{modifiers['l2']} needs .v8.b32 or .v4.b64"
-    return "a vector of more than 256 bits" if vector_bits(modifiers) > 256 else None
+    return None
 
 
 def vector_bits(modifiers: Mapping[str, object]) -> int:

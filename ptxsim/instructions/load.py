@@ -72,11 +72,11 @@ for hint, policy, since in HINTS:
     )(load)  # fmt: skip
     instruction(
         f"{LD}{rest}.vec.type d, [a]{policy}",
-        vec="v2 v4", type=TYPE, operands=MANY, requires=since, rules=(*rules, vector_size), unit="load", **WORDS,
+        vec="v2 v4 v8", type=TYPE, operands=MANY, requires=since, rules=(*rules, vector_size), unit="load", **WORDS,
     )(load)  # fmt: skip
     instruction(
         f"{LD}{{.l2}}{rest}.vec.type d, [a]{policy}",
-        vec="v8 v4", type="b16 u16 s16 b32 u32 s32 f32 b64 u64 s64 f64", l2=L2_EVICTION, operands=MANY,
+        vec="v4 v8", type="b32 u32 s32 f32 b64 u64 s64 f64", l2=L2_EVICTION, operands=MANY,
         requires="8.8 sm_100", rules=(*rules, wide_vector), unit="load", **WORDS,
     )(load)  # fmt: skip
 

@@ -48,10 +48,10 @@ for hint, policy, since in HINTS:
     )(store)  # fmt: skip
     instruction(
         f"{ST}{hint}.vec.type [a], b{policy}",
-        vec="v2 v4", type=TYPE, operands=MANY, requires=since, rules=(*ACCESS_RULES, vector_size), unit="store", **WORDS,
+        vec="v2 v4 v8", type=TYPE, operands=MANY, requires=since, rules=(*ACCESS_RULES, vector_size), unit="store", **WORDS,
     )(store)  # fmt: skip
     instruction(
         f"{ST}{{.l2}}{hint}.vec.type [a], b{policy}",
-        vec="v8 v4", type="b16 u16 s16 b32 u32 s32 f32 b64 u64 s64 f64", l2=L2_EVICTION, operands=WIDE,
+        vec="v4 v8", type="b32 u32 s32 f32 b64 u64 s64 f64", l2=L2_EVICTION, operands=WIDE,
         requires="8.8 sm_100", rules=(*ACCESS_RULES, wide_vector), unit="store", **WORDS,
     )(store)  # fmt: skip
