@@ -113,6 +113,7 @@ def scan(
                 if (mask >> lane) & 1 and start < _LIMIT:
                     initialized[start : start + int(record["width"])] = True
             continue
+        said = 0
         for lane in range(32):
             if not (mask >> lane) & 1:
                 continue
@@ -135,7 +136,8 @@ def scan(
                     r = reader[byte]
                     if r >= 0 and r != warp and read_at[byte] > clock[warp, r]:
                         what, other, w = RACE, read_site[byte], r
-                if what and count < found.shape[0]:
+                if what and what != said and count < found.shape[0]:
+                    said = what  # once per instruction of a warp
                     found[count, 0], found[count, 1], found[count, 2], found[count, 3] = what, site, other, byte
                     found[count, 4], found[count, 5], found[count, 6] = warp, w, lane
                     count += 1
