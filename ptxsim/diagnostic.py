@@ -61,7 +61,7 @@ KINDS: dict[str, Kind] = {
         ("PTX307", "error", "descriptor-invalid", "a wgmma descriptor has an invalid field"),
         ("PTX308", "error", "descriptor-past-tile", "a wgmma descriptor reads past the memory it should read"),
         ("PTX309", "error", "swizzle-mismatch", "a tile was written with one swizzle and is read with another"),
-        ("PTX310", "error", "swizzle-start", "a swizzled tile does not start where its pattern starts"),
+        ("PTX310", "warning", "swizzle-start", "a swizzled tile does not start where its pattern starts"),
         ("PTX401", "error", "divergent-aligned", "an .aligned instruction is executed by part of a warp"),
         ("PTX402", "error", "exited-lane", "a lane that must take part has exited"),
         ("PTX403", "error", "member-mask", "a member mask names lanes that are not there"),

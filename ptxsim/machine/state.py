@@ -42,7 +42,7 @@ class Machine:
     def __init__(
         self, target: Target, grid: Shape, block: Shape, cluster: Shape, memory: GlobalMemory, *,
         stream: EventStream | None = None, seed: int = 0, local_bytes: int = 0, dynamic_shared: int = 0,
-        shared_bytes: int = 0, shared_fill: int = 0, numerics: str = "target", print_to: Callable[[str], None] | None = None,
+        shared_bytes: int = 0, shared_fill: int = 0, numerics: str = "target", checks: str = "all", print_to: Callable[[str], None] | None = None,
     ):  # fmt: skip
         self.target, self.grid, self.block, self.cluster = target, grid, block, cluster
         self.memory, self.stream, self.seed, self.numerics = memory, stream, seed, numerics

@@ -75,12 +75,8 @@ class Launch:
         self.limits = Limits(max_steps, progress)
         if profile:
             raise PtxError(self._finding("not-modeled", "cycles are not modeled yet", "run without profile"))
-        if self.engine_name not in ("interpreter",):
-            raise PtxError(
-                self._finding(
-                    "not-modeled", f"the {self.engine_name} engine does not exist yet", "use engine='interpreter'"
-                )
-            )
+        if self.engine_name not in ("interpreter", "compiled"):
+            raise PtxError(self._finding("bad-directive", f"there is no engine {self.engine_name}", "use compiled or interpreter"))
         self._check_shapes()
         self.program, self.decoder = kernel.program(target)
         linkage = self.decoder.linkage
@@ -185,10 +181,10 @@ class Launch:
             self.target, self.grid, self.block, self.cluster, self.memory,
             stream=EventStream(observers) if observers else None, seed=self.seed,
             local_bytes=self.program.local_bytes, dynamic_shared=self.dynamic_shared,
-            shared_bytes=self.shared_end, shared_fill=shared_fill, numerics=self.numerics,
+            shared_bytes=self.shared_end, shared_fill=shared_fill, numerics=self.numerics, checks=self.checks,
         )  # fmt: skip
         with np.errstate(all="ignore"):
-            grid = Grid(self.program, machine, Interpreter(self.program, machine), self.limits, start, stop)
+            grid = Grid(self.program, machine, self._engine(machine, stop is not None), self.limits, start, stop)
             try:
                 grid.run()
             except Stopped as stopped:
@@ -209,6 +205,14 @@ class Launch:
         if machine.stream is not None:
             machine.stream.finish()
         return machine
+
+    def _engine(self, machine: Machine, keep: bool):
+        """The engine; `keep`: somebody will look at all registers at the end."""
+        if self.engine_name == "interpreter":
+            return Interpreter(self.program, machine)
+        from ptxsim.engine.compiled.engine import CompiledEngine
+
+        return CompiledEngine(self.program, machine, keep=keep)
 
     def _checkers(self, prepared: bool) -> list:
         """`prepared`: somebody fills shared memory before the run."""
