@@ -204,6 +204,41 @@ out:
 }}
 """
 
+CONVERGE = """
+declare i32 @llvm.cttz.i32(i32, i1)
+declare void @{p}bail(ptr, i32) noreturn
+; Go on if the executing lanes name one set of members and every member that lives is here; else leave it to the interpreter.
+define void @{p}converge(ptr %context, ptr %warp, <32 x i32> %members, i32 %here, i32 %site) #0 {{
+entry:
+  %nobody = icmp eq i32 %here, 0
+  br i1 %nobody, label %out, label %look
+look:
+  %first = call i32 @llvm.cttz.i32(i32 %here, i1 false)
+  %word = extractelement <32 x i32> %members, i32 %first
+  %one = insertelement <32 x i32> poison, i32 %word, i64 0
+  %all = shufflevector <32 x i32> %one, <32 x i32> poison, <32 x i32> zeroinitializer
+  %differ = icmp ne <32 x i32> %members, %all
+  %bits = bitcast <32 x i1> %differ to i32
+  %others = and i32 %bits, %here
+  %outside = xor i32 %word, -1
+  %strangers = and i32 %here, %outside
+  %pl = getelementptr i8, ptr %warp, i64 {live}
+  %live = load i32, ptr %pl
+  %away = xor i32 %here, -1
+  %elsewhere = and i32 %live, %away
+  %missing = and i32 %elsewhere, %word
+  %b1 = or i32 %others, %strangers
+  %b2 = or i32 %b1, %missing
+  %fine = icmp eq i32 %b2, 0
+  br i1 %fine, label %out, label %fail
+fail:
+  call void @{p}bail(ptr %context, i32 %site)
+  unreachable
+out:
+  ret void
+}}
+"""
+
 # The host's floating-point modes are saved, set to IEEE and restored: flush-to-zero may be on.
 _SAVE_X86 = """
   %modes = getelementptr i8, ptr %context, i64 {mxcsr}
@@ -261,7 +296,7 @@ def text(prefix: str, x86: bool) -> str:
     places["declarations"] = _DECLARE_X86 if x86 else ""
     places["save"] = _SAVE_X86.format(**places) if x86 else ""
     places["restore"] = _RESTORE_X86 if x86 else ""
-    parts = [p.format(**places) for p in (BAIL_OUT, LOOK_UP, SPACE_OF, EVENT, ENTER)]
+    parts = [p.format(**places) for p in (BAIL_OUT, LOOK_UP, SPACE_OF, EVENT, CONVERGE, ENTER)]
     lines = []
     for line in "\n".join(parts).split("\n"):
         if line.startswith("declare") and (line in lines or "bail" in line):
@@ -270,4 +305,4 @@ def text(prefix: str, x86: bool) -> str:
     return "\n".join(lines)
 
 
-NAMES = ("bail", "look_up", "space_of", "event", "enter")
+NAMES = ("bail", "look_up", "space_of", "event", "converge", "enter")
