@@ -16,6 +16,9 @@ import numpy as np
 from numba import njit, types
 from numba.extending import intrinsic
 
+from ptxsim.numerics import fused
+from ptxsim.numerics.formats import decode, encode, number_elements
+from ptxsim.numerics.matrix import halves
 from ptxsim.numerics.parameters import Rule
 from ptxsim.types import TYPES
 
@@ -64,7 +67,7 @@ def compiled(signature):
     """A jitted function, kept on disk where numba finds a place to write and what lies there can be read."""
 
     def decorate(function):
-        options = {"error_model": "numpy", "boundscheck": False}
+        options = {"error_model": "numpy", "boundscheck": False, "nogil": True}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
@@ -328,3 +331,23 @@ def chain(a: np.ndarray, b: np.ndarray, c: np.ndarray, smallest: tuple[int, int]
     a, b, c = (np.ascontiguousarray(x) for x in (a, b, c))
     result = run(a, b, c, *smallest, rule.fraction, rule.zero_exponent, KEPT_BITS[rule.accumulator])
     return result if result.shape == c.shape else np.ascontiguousarray(result[:, : c.shape[1]])
+
+
+def product(rule: Rule, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """D's codes (M, N) from codes a (M, K), b (K, N), c (M, N), for the rules that matrix.compilable names."""
+    form, whole = rule.form, a.shape[1] // rule.length * rule.length
+    left, right, total = numbers(a, form.a), numbers(b, form.b), numbers(c, form.c)
+    if rule.algorithm == "halves":
+        total = halves(rule, left, right, total, lambda *x: chain(*x, (-14, -14), rule))
+    else:
+        smallest = (1 - TYPES[form.a].bias, 1 - TYPES[form.b].bias)
+        total = chain(left[:, :whole], right[:whole], total, smallest, rule)
+        if whole < a.shape[1]:
+            last = number_elements(total.astype(np.float16) if rule.accumulator == "f16" else total)
+            total = fused.chain(decode(a[:, whole:], form.a), decode(b[whole:], form.b), last, rule)
+        elif rule.accumulator == "f16":
+            return f16_codes(total)
+        elif form.d == "f32":
+            return total.view(np.uint32)
+    with np.errstate(all="ignore"):
+        return encode(total, form.d)

@@ -16,8 +16,6 @@ def exact_product(
     c: np.ndarray,
     scale_a: np.ndarray | None = None,
     scale_b: np.ndarray | None = None,
-    negate_a: bool = False,
-    negate_b: bool = False,
 ) -> np.ndarray:
     """D = A*B + C without rounding, then to the nearest even number of D's type. Shapes as in matrix.product.
 
@@ -27,7 +25,6 @@ def exact_product(
     if scale_a is not None:
         left = left * np.repeat(_numbers(scale_a, form.scale), left.shape[-1] // scale_a.shape[-1], axis=-1)
         right = right * np.repeat(_numbers(scale_b, form.scale), right.shape[-2] // scale_b.shape[-2], axis=-2)
-    left, right = (-left if negate_a else left), (-right if negate_b else right)
     integers, exponents = zip(*(_integers(x) for x in (left, right, addend)))
     low = min(exponents[0] + exponents[1], exponents[2])
     total = np.matmul(integers[0], integers[1]) * (1 << exponents[0] + exponents[1] - low)

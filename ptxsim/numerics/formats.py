@@ -38,6 +38,11 @@ def code_dtype(name: str) -> np.dtype:
     return np.dtype(f"u{max(1, bits // 8)}")
 
 
+def sign_bit(name: str) -> int:
+    """Position of a signed float type's sign in its code."""
+    return TYPES[name].bits - 1
+
+
 def decode(codes: np.ndarray, name: str) -> Elements:
     """Float codes of any shape as Elements. Bits above the element's width are ignored. Raises KeyError."""
     if name in ("f32", "tf32"):

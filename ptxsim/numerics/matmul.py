@@ -7,17 +7,14 @@ from functools import cache
 import numpy as np
 
 from ptxsim.diagnostic import Finding, PtxError
-from ptxsim.numerics import fused
-from ptxsim.numerics.formats import code_dtype, decode, encode, number_elements
+from ptxsim.numerics.formats import code_dtype
 from ptxsim.numerics.forms import parse_form
-from ptxsim.numerics.matrix import halves, product
-from ptxsim.numerics.parameters import Rule, find
+from ptxsim.numerics.matrix import compilable, product
+from ptxsim.numerics.parameters import find
 from ptxsim.types import TYPES
 
 # From this many multiplications on a product goes to the compiled kernel.
 BULK = 1 << 14
-
-_F16_SMALLEST = (-14, -14)
 
 # numpy's and ml_dtypes' names of the element types whose arrays need no conversion.
 _ARRAY_NAMES = {
@@ -84,8 +81,10 @@ def matmul(
         scale_a, scale_b = codes(scale_a, parsed.scale, "scale_a"), codes(scale_b, parsed.scale, "scale_b")
     if numerics == "exact":
         result = product(rule, a, b, c, scale_a=scale_a, scale_b=scale_b, numerics="exact")
-    elif a.ndim == b.ndim == 2 and c.size * a.shape[-1] >= BULK and _compiled(rule):
-        result = _bulk(rule, a, b, c)
+    elif a.ndim == b.ndim == 2 and c.size * a.shape[-1] >= BULK and compilable(rule):
+        from ptxsim.numerics import bulk  # numba takes a while to import
+
+        result = bulk.product(rule, a, b, c)
     elif parsed.satfinite:  # every instruction clamps
         result = c
         for k in range(0, a.shape[-1], parsed.k):
@@ -115,30 +114,3 @@ def _fits(dtype: np.dtype, name: str) -> bool:
 
 def _mismatch(message: str, help: str) -> PtxError:
     return PtxError(Finding("operand-mismatch", message, help=help))
-
-
-def _compiled(rule: Rule) -> bool:
-    """Whether the compiled kernel has this arithmetic: it keeps every accumulator as f32 or every one as f16."""
-    return rule.algorithm in ("fused", "halves") and (rule.c_type == "f16") == (rule.accumulator == "f16")
-
-
-def _bulk(rule: Rule, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """fused and halves products of two matrices on the compiled kernel."""
-    from ptxsim.numerics import bulk  # numba takes a while to import
-
-    form, whole = rule.form, a.shape[1] // rule.length * rule.length
-    left, right, total = bulk.numbers(a, form.a), bulk.numbers(b, form.b), bulk.numbers(c, form.c)
-    if rule.algorithm == "halves":
-        total = halves(rule, left, right, total, lambda *x: bulk.chain(*x, _F16_SMALLEST, rule))
-    else:
-        smallest = (1 - TYPES[form.a].bias, 1 - TYPES[form.b].bias)
-        total = bulk.chain(left[:, :whole], right[:whole], total, smallest, rule)
-        if whole < a.shape[1]:
-            last = number_elements(total.astype(np.float16) if rule.accumulator == "f16" else total)
-            total = fused.chain(decode(a[:, whole:], form.a), decode(b[whole:], form.b), last, rule)
-        elif rule.accumulator == "f16":
-            return bulk.f16_codes(total)
-        elif form.d == "f32":
-            return total.view(np.uint32)
-    with np.errstate(all="ignore"):
-        return encode(total, form.d)

@@ -12,7 +12,7 @@ import numpy as np
 from ptxsim.numerics import fused
 from ptxsim.numerics.exact import exact_product
 from ptxsim.numerics.fma import fma_f32, fma_f64
-from ptxsim.numerics.formats import Elements, decode, decode_integers, encode, floats, number_elements
+from ptxsim.numerics.formats import Elements, decode, decode_integers, encode, floats, number_elements, sign_bit
 from ptxsim.numerics.forms import Form
 from ptxsim.numerics.parameters import Rule, find
 from ptxsim.numerics.scaled import grouped_chain, scaled_operands
@@ -45,17 +45,23 @@ def product(
     """
     rule = rule if isinstance(rule, Rule) else find(rule)
     form = rule.form
+    if negate_a:
+        a = a ^ a.dtype.type(1 << sign_bit(form.a))
+    if negate_b:
+        b = b ^ b.dtype.type(1 << sign_bit(form.b))
     if numerics == "exact" and form.d in ("f16", "f32", "f64"):
-        return exact_product(form, a, b, c, scale_a, scale_b, negate_a, negate_b)
+        return exact_product(form, a, b, c, scale_a, scale_b)
     if rule.algorithm == "integer":
         return _integer(form, a, b, c, satfinite or form.satfinite)
     if rule.algorithm == "popcount":
         return _popcount(a, b, c, popc_op or form.popc_op)
     if rule.algorithm == "fma64":
         return _fma64(a, b, c, rounding or form.rounding)
+    if _worth_compiling(rule, a, b):
+        from ptxsim.numerics import bulk
+
+        return bulk.product(rule, a, b, c)
     left, right = decode(a, form.a), decode(b, form.b)
-    left = left._replace(value=-left.value) if negate_a else left
-    right = right._replace(value=-right.value) if negate_b else right
     if rule.algorithm == "halves":
         numbers = (x.value.astype(np.float32) for x in (left, right))
         result = halves(rule, *numbers, floats(c, form.c), lambda *x: _chain_f16(rule, *x))
@@ -82,6 +88,26 @@ def sparse_product(
     # Every row of A meets its own selection of B's rows: M problems of one row each.
     rows = np.take_along_axis(b[..., None, :, :], columns[..., None], axis=-2)
     return product(rule, a[..., None, :], rows, c[..., None, :], **options)[..., 0, :]
+
+
+def compilable(rule: Rule) -> bool:
+    """Whether the compiled kernels have this arithmetic: every accumulator is an f32, or every one an f16."""
+    return rule.algorithm in ("fused", "halves") and (rule.c_type == "f16") == (rule.accumulator == "f16")
+
+
+class _Work:
+    """What product has computed without compiling anything, in multiplications (a call counts as CALL of them)."""
+
+    CALL, LIMIT = 1 << 13, 1 << 27
+    done = 0
+
+
+def _worth_compiling(rule: Rule, a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether so much has been computed (about a second's worth) that compiled kernels pay, even if they are not yet."""
+    if a.ndim != 2 or b.ndim != 2 or not compilable(rule):
+        return False
+    _Work.done += _Work.CALL + a.size * b.shape[1]
+    return _Work.done > _Work.LIMIT
 
 
 def accumulator(rule: Rule, c: np.ndarray) -> Elements:
