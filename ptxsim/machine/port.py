@@ -111,7 +111,8 @@ class Port:
         mask = self.mask
         if not mask.any():
             return
-        if space is not None and space.startswith("shared"):
+        space = space and space.partition("::")[0]  # param::entry; which CTA's shared memory, the address says
+        if space == "shared":
             yield from self._shared(address & np.uint64(0xFFFFFFFF), mask, size)
         elif space == "local":
             yield self._local(address, mask, size)

@@ -1,0 +1,176 @@
+"""Barriers, fences and asynchronous stores as effects: events, waits, results, faults."""
+
+import numpy as np
+import pytest
+
+from ptxsim.instructions import barrier, cluster_barrier
+from ptxsim.instructions.async_store import reduce_async, store_async, store_bulk, store_system
+from ptxsim.instructions.fence import acquire_tensor_map, fence
+from ptxsim.instructions.system import trap
+from ptxsim.machine.cluster_barrier import CLUSTER_BARRIER
+from ptxsim.machine.event import FLAG_STRONG, Event, Proxy, Scope
+from ptxsim.machine.fault import Fault, Wait
+from ptxsim.machine.mbarrier import MBarrier, barriers
+from ptxsim.machine.memory import SHARED_RESERVED
+from ptxsim.types import TYPES
+from tests.machine.bench import ALL, LANE, Bench, lanes
+
+U32 = TYPES["u32"]
+
+
+def test_bar_sync_waits_and_tells_who_comes_and_leaves():
+    bench = Bench(64)
+    first = barrier.synchronize(bench.port(warp=0), 3, None)
+    assert isinstance(first, Wait)
+    assert not first.ready()
+    assert "barrier 3" in first.describe()
+    second = barrier.synchronize(bench.port(warp=1), lanes(3), lanes(64))
+    assert first.ready()
+    assert second.ready()
+    assert first.result() is None
+    assert list(bench.events(Event.ARRIVE)["warp"]) == [0, 1]
+    assert list(bench.events(Event.LEAVE)["warp"]) == [0]
+    assert (bench.events(Event.ARRIVE)["addresses"][:, 0] == 3).all()
+
+
+def test_bar_arrive_does_not_wait():
+    bench = Bench(64)
+    assert barrier.arrive(bench.port(warp=0), 0, 64) is None
+    assert barrier.synchronize(bench.port(warp=1), 0, 64).ready()
+
+
+@pytest.mark.parametrize(("op", "expected"), [("and", False), ("or", True)])
+def test_bar_red(op, expected):
+    bench = Bench(64)
+    waits = [
+        barrier.reduce(bench.port(warp=0), 0, None, ALL, op=op), barrier.reduce(bench.port(warp=1), 0, None, LANE < 5, op=op)
+    ]  # fmt: skip
+    for wait in waits:
+        assert (wait.result() == expected).all()
+    waits = [barrier.count(bench.port(warp=w), 0, None, LANE < 5) for w in (0, 1)]
+    assert (waits[0].result() == 10).all()
+
+
+@pytest.mark.parametrize(
+    ("number", "threads", "name"),
+    [(lanes(16), None, "barrier-count"), (LANE % 2, None, "operands-not-uniform"), (0, LANE, "operands-not-uniform")],
+)
+def test_barrier_operands_that_cannot_be(number, threads, name):
+    with pytest.raises(Fault) as fault:
+        barrier.synchronize(Bench().port(), number, threads)
+    assert fault.value.name == name
+
+
+def test_inactive_lanes_have_no_say_in_barrier_operands():
+    bench = Bench()
+    barrier.synchronize(bench.port(mask=LANE < 3), np.where(LANE < 3, 2, 99).astype(np.uint32), None)
+    assert bench.ctas[0].barriers[2].phase.arrived == 3
+
+
+def test_cluster_barrier():
+    bench = Bench(ctas=2)
+    cluster_barrier.arrive(bench.port(cta=0), order=None)
+    wait = cluster_barrier.wait(bench.port(cta=0))
+    assert not wait.ready()
+    cluster_barrier.arrive(bench.port(cta=1), order="relaxed")
+    assert wait.ready()
+    assert wait.result() is None
+    rows = bench.events(Event.ARRIVE)["addresses"]
+    assert rows[:, :3].tolist() == [[CLUSTER_BARRIER, 0, 0], [CLUSTER_BARRIER, 0, 1]]
+    assert bench.events(Event.LEAVE)["addresses"][0, 0] == CLUSTER_BARRIER
+
+
+@pytest.mark.parametrize(
+    ("scope", "proxy", "expected"),
+    [
+        ("cta", "generic", (Scope.CTA, Proxy.GENERIC)),
+        ("gl", "generic", (Scope.GPU, Proxy.GENERIC)),
+        ("sys", "async", (Scope.SYS, Proxy.ASYNC)),
+        ("sys", "shared::cta", (Scope.SYS, Proxy.ASYNC_SHARED)),
+        ("cluster", "mbarrier_init", (Scope.CLUSTER, Proxy.MBARRIER_INIT)),
+    ],
+)
+def test_fences_say_scope_and_proxy(scope, proxy, expected):
+    bench = Bench()
+    fence(bench.port(), scope=scope, proxy=proxy)
+    assert tuple(bench.events(Event.FENCE)["addresses"][0, :2]) == expected
+
+
+def test_the_tensor_map_fence_names_the_map():
+    bench = Bench()
+    acquire_tensor_map(bench.port(mask=LANE == 4), bench.address(offsets=LANE * 128), scope="gpu")
+    row = bench.events(Event.FENCE)["addresses"][0]
+    assert tuple(row[:3]) == (Scope.GPU, Proxy.TENSORMAP_ACQUIRE, bench.allocations["buffer"].address + 512)
+
+
+def test_trap():
+    with pytest.raises(Fault) as fault:
+        trap(Bench().port(mask=LANE > 6))
+    assert (fault.value.name, fault.value.lane) == ("trap", 7)
+
+
+def remote():
+    """Two CTAs; an mbarrier of one arrival in CTA 1, and addresses in its shared memory as CTA 0 writes them."""
+    bench = Bench(ctas=2)
+    target, base = bench.ctas[1], 2 << 24
+    bar = MBarrier(target.shared, SHARED_RESERVED, SHARED_RESERVED, 1)
+    barriers(target)[SHARED_RESERVED] = bar
+    data = np.uint64(base + SHARED_RESERVED + 64) + LANE.astype(np.uint64) * np.uint64(4)
+    return bench, target, bar, data, lanes(base + SHARED_RESERVED, np.uint64)
+
+
+def test_st_async_lands_later_and_tells_the_mbarrier():
+    bench, target, bar, data, where = remote()
+    bar.expect_bytes(128)
+    bar.arrive(1, "test")
+    store_async(bench.port(), data, LANE + 1, where, space="shared::cluster", vec=None, type=U32)
+    landed = target.shared[SHARED_RESERVED + 64 :][:128].view(np.uint32)
+    assert not landed.any()
+    assert bar.phase == 0
+    bench.machine.complete_next()
+    np.testing.assert_array_equal(landed, LANE + 1)
+    assert bar.phase == 1
+    assert bench.events(Event.ASYNC_WRITE)["addresses"][0, 1] == (1 << 24) + SHARED_RESERVED + 68
+
+
+def test_red_async():
+    bench, target, bar, data, where = remote()
+    bar.expect_bytes(128)
+    bar.arrive(1, "test")
+    reduce_async(bench.port(), lanes(data[0], np.uint64), LANE, where, op="add", space="shared::cluster", type=U32)
+    assert bench.machine.complete_next()
+    assert target.shared[SHARED_RESERVED + 64 :][:4].view(np.uint32)[0] == 496
+    assert bar.phase == 1
+
+
+def test_bytes_that_come_without_an_mbarrier_are_reported_where_they_were_sent():
+    bench, target, _, data, where = remote()
+    barriers(target).clear()
+    found = []
+    port = bench.port()
+    port.report = lambda name, *rest: found.append(name)
+    store_async(port, data, LANE, where, space="shared::cluster", vec=None, type=U32)
+    bench.machine.complete_next()
+    assert found == ["mbarrier-init"]
+
+
+def test_release_store_to_global_memory():
+    bench = Bench()
+    store_system(bench.port(), bench.address(offsets=LANE * 4), LANE, type=U32)
+    assert bench.events(Event.STORE)["flags"][0] & FLAG_STRONG
+    np.testing.assert_array_equal(bench.bytes()[:128].view(np.uint32), LANE)
+
+
+def test_st_bulk_writes_zeros():
+    bench = Bench()
+    shared = bench.ctas[0].shared
+    shared[:] = 255
+    start = SHARED_RESERVED + 16
+    store_bulk(bench.port(mask=LANE == 0), lanes(start, np.uint64), lanes(320, np.uint64), 0, space="shared::cta")
+    assert not shared[start : start + 320].any()
+    assert (shared[SHARED_RESERVED:start] == 255).all()
+    assert shared[start + 320] == 255
+    assert sum(int(mask).bit_count() for mask in bench.events(Event.STORE)["mask"]) == 40
+    with pytest.raises(Fault) as fault:
+        store_bulk(bench.port(), lanes(start, np.uint64), lanes(12, np.uint64), 0, space=None)
+    assert fault.value.name == "misaligned-address"
