@@ -62,6 +62,7 @@ MODULES: tuple[str, ...] = (
     "surface",
     "wgmma",
     "mma_block_scale",
+    "assembler",
 )
 
 

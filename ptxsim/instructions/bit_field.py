@@ -59,11 +59,16 @@ def find_nth_set(a, b, c):
         found = lanes.where(counted & (up == wanted), i, found)
         below = 31 - i
         here = lanes.shift_right(a, below) & 1
-        counted = (here != 0) & (b >= below) & (c < 0)
+        counted = (here != 0) & (b >= below) & (b < 32) & (c < 0)
         down = down + lanes.cast(counted, "s32")
         found = lanes.where(counted & (down == wanted), below, found)
     start = lanes.shift_right(a, b) & 1
     return lanes.where((c == 0) & (start != 0), b, found)
+
+
+def place(position, length, t):
+    """Where a field is, as far as the GPU looks: 8 bits of each number, but all of them where the field is of 64 bits."""
+    return (position, length) if t.bits == 64 else (position & 0xFF, length & 0xFF)
 
 
 _FIELD = {"b": Value("u32"), "c": Value("u32")}
@@ -71,7 +76,7 @@ _FIELD = {"b": Value("u32"), "c": Value("u32")}
 
 @instruction("bfe.type d, a, b, c", type=WORDS, operands=_FIELD)
 def extract(a, b, c, *, type):
-    position, length = b & 0xFF, c & 0xFF
+    position, length = place(b, c, type)
     return extend(lanes.shift_right(a, position), length, type)
 
 
@@ -92,7 +97,7 @@ def low_mask(length, t):
     operands={"f": Reg("type"), "c": Value("u32"), "d": Value("u32")},
 )  # fmt: skip
 def insert(a, b, c, d, *, type):
-    position, length = c & 0xFF, d & 0xFF
+    position, length = place(c, d, type)
     mask = lanes.shift_left(low_mask(length, type), position)
     return b & ~mask | lanes.shift_left(a, position) & mask
 

@@ -116,16 +116,19 @@ def truth(test, t):
     return ~word + 1
 
 
+_WORDS = "u32 s32 f32 f16 bf16@7.8:sm_90"
+_BRAIN = "7.8 sm_90"
+# operators, flushing, source types, result types, since
 _SET_ROWS = (
-    (EQUALITY, "", "b16 b32 b64", "u32 s32 f32"),
-    (UNSIGNED, "", "u16 u32 u64", "u32 s32 f32"),
-    (ORDER, "", "s16 s32 s64", "u32 s32 f32"),
-    (FLOATING, "{.ftz}", "f32", "u32 s32 f32"),
-    (FLOATING, "", "f64", "u32 s32 f32"),
-    (FLOATING, "{.ftz}", "f16", "f16 u16 s16 u32 s32"),
-    (FLOATING, "", "bf16", "bf16 u16 s16 u32 s32"),
-    (FLOATING, "{.ftz}", "f16x2", "f16x2"),
-    (FLOATING, "", "bf16x2", "bf16x2"),
+    (EQUALITY, "", "b16 b32 b64", _WORDS, ""),
+    (UNSIGNED, "", "u16 u32 u64", _WORDS, ""),
+    (ORDER, "", "s16 s32 s64", _WORDS, ""),
+    (FLOATING, "{.ftz}", "f32", _WORDS, ""),
+    (FLOATING, "", "f64", _WORDS, ""),
+    (FLOATING, "{.ftz}", "f16", "f16 bf16@7.8:sm_90 u16@6.5 s16@6.5 u32@6.5 s32@6.5", ""),
+    (FLOATING, "", "bf16", "bf16 u16 s16 u32 s32", _BRAIN),
+    (FLOATING, "{.ftz}", "f16x2", "f16x2 u32@6.5 s32@6.5", ""),
+    (FLOATING, "", "bf16x2", "bf16x2 u32 s32", _BRAIN),
 )
 
 
@@ -133,17 +136,15 @@ def set_word(a, b, c, *, cmp, boolop, dtype, stype, ftz):
     if stype.lanes == 1:
         return truth(combine(compare(a, b, cmp, stype, ftz), c, boolop), dtype)
     element = TYPES[stype.element]
+    value = element if dtype.lanes == 2 else TYPES["u16"]
     columns = zip(lanes.split(a, stype), lanes.split(b, stype), strict=True)
-    values = [truth(combine(compare(x, y, cmp, element, ftz), c, boolop), element) for x, y in columns]
-    return lanes.join(values, stype)
+    values = [truth(combine(compare(x, y, cmp, element, ftz), c, boolop), value) for x, y in columns]
+    return lanes.bits(lanes.join(values, stype if dtype.lanes == 2 else TYPES["u16x2"]), dtype)
 
 
 _SET_KINDS = {"d": Reg("dtype"), "a": Value("stype"), "b": Value("stype")}
-for _operators, _ftz, _sources, _results in _SET_ROWS:
-    _options = {
-        "cmp": _operators, "stype": _sources, "dtype": _results,
-        "requires": "7.8 sm_90" if _sources.startswith("bf16") else "",
-    }  # fmt: skip
+for _operators, _ftz, _sources, _results, _since in _SET_ROWS:
+    _options = {"cmp": _operators, "stype": _sources, "dtype": _results, "requires": _since}
     instruction(f"set.cmp{_ftz}.dtype.stype d, a, b", operands=_SET_KINDS, **_options)(set_word)
     instruction(
         f"set.cmp.boolop{_ftz}.dtype.stype d, a, b, c", boolop=_BOOL, operands=_SET_KINDS | _CONDITION, **_options

@@ -6,34 +6,29 @@ PTX ISA, "Half Precision Floating Point Instructions": add, sub, mul, fma.
 from __future__ import annotations
 
 from ptxsim import lanes
-from ptxsim.isa.registry import instruction
+from ptxsim.isa.registry import declare, instruction
 from ptxsim.numerics import scalar
 from ptxsim.numerics.scalar import double, finish, flush
 from ptxsim.types import TYPES
 
 HALF = "f16 f16x2"
 BRAIN = "bf16 bf16x2"
-ROUNDING = "rn rz rm rp"
-# The NaN that a load beyond the bounds of a tensor leaves; .oob makes a product with it zero.
-OUT_OF_BOUNDS_NAN = 0x17FFF
+# The NaN that a load beyond the bounds of a tensor leaves, of either sign and in both formats (found by trying all);
+# .oob makes the result zero where a factor is one.
+OUT_OF_BOUNDS_NAN = 0x7FF7
 
 
-def fused(a, b, c, t, rounding):
-    """a * b + c of float64 values, rounded once to the half type t."""
-    return scalar.add(a * b, c, t, rounding or "rn")
-
-
-def operate(function, t, operands, rounding, ftz=None, sat=None, relu=None, oob=None):
+def operate(function, t, operands, ftz=None, sat=None, relu=None, oob=None):
     """`function` of float64 operands for each element, with what comes before and after the arithmetic."""
     element = TYPES[t.element or t.name]
 
     def one(*values):
         if ftz:
             values = [flush(x, element) for x in values]
-        result = finish(function(*map(double, values), element, rounding), element, ftz, sat, relu)
+        result = finish(function(*map(double, values), element), element, ftz, sat, relu)
         if not oob:
             return result
-        outside = [scalar.words(x, element) == OUT_OF_BOUNDS_NAN for x in values[:2]]
+        outside = [scalar.magnitude(x, element) == OUT_OF_BOUNDS_NAN for x in values[:2]]
         word = scalar.words(result, element)
         return lanes.bits(lanes.where(outside[0] | outside[1], word ^ word, word), element)
 
@@ -46,20 +41,20 @@ _BRAIN = {"rounding": "rn", "type": BRAIN, "requires": "7.8 sm_90", "unit": "fp1
 
 @instruction("add{.rounding}{.ftz}{.sat}.type d, a, b", **_HALF)
 @instruction("add{.rounding}.type d, a, b", **_BRAIN)
-def add(a, b, *, type, rounding, ftz, sat):
-    return operate(lambda x, y, t, mode: scalar.add(x, y, t, "rn"), type, (a, b), rounding, ftz, sat)
+def add(a, b, *, type, ftz, sat):
+    return operate(lambda x, y, t: scalar.add(x, y, t, "rn"), type, (a, b), ftz, sat)
 
 
 @instruction("sub{.rounding}{.ftz}{.sat}.type d, a, b", **_HALF)
 @instruction("sub{.rounding}.type d, a, b", **_BRAIN)
-def sub(a, b, *, type, rounding, ftz, sat):
-    return operate(lambda x, y, t, mode: scalar.add(x, -y, t, "rn"), type, (a, b), rounding, ftz, sat)
+def sub(a, b, *, type, ftz, sat):
+    return operate(lambda x, y, t: scalar.add(x, -y, t, "rn"), type, (a, b), ftz, sat)
 
 
 @instruction("mul{.rounding}{.ftz}{.sat}.type d, a, b", **_HALF)
 @instruction("mul{.rounding}.type d, a, b", **_BRAIN)
-def mul(a, b, *, type, rounding, ftz, sat):
-    return operate(lambda x, y, t, mode: scalar.narrow(x * y, t), type, (a, b), rounding, ftz, sat)
+def mul(a, b, *, type, ftz, sat):
+    return operate(lambda x, y, t: scalar.narrow(x * y, t), type, (a, b), ftz, sat)
 
 
 @instruction("fma.rounding{.ftz}{.sat}.type d, a, b, c", **_HALF)
@@ -67,8 +62,16 @@ def mul(a, b, *, type, rounding, ftz, sat):
 @instruction("fma.rounding.oob{.sat}.type d, a, b, c", oob="oob", requires="8.1 sm_90", **_HALF)
 @instruction("fma.rounding.oob.relu.type d, a, b, c", oob="oob", relu="relu", requires="8.1 sm_90", **_HALF)
 @instruction(
-    "fma.rounding{.oob}{.relu}.type d, a, b, c", rounding=ROUNDING, oob="oob@8.1:sm_90", type=BRAIN, requires="7.0 sm_80",
+    "fma.rounding{.oob}{.relu}.type d, a, b, c", rounding="rn", oob="oob@8.1:sm_90", type=BRAIN, requires="7.0 sm_80",
     unit="fp16",
 )  # fmt: skip
-def fma(a, b, c, *, type, rounding, ftz, sat, relu, oob):
-    return operate(fused, type, (a, b, c), rounding, ftz, sat, relu, oob)
+def fma(a, b, c, *, type, ftz, sat, relu, oob):
+    return operate(lambda x, y, z, t: scalar.add(x * y, z, t, "rn"), type, (a, b, c), ftz, sat, relu, oob)
+
+
+# Beside the manual's .rn the assembler takes the other roundings and then ignores them for the pair and computes in f16
+# for the single value (seen on the GPU): no meaning to model.
+declare(
+    "fma.rounding{.oob}{.relu}.type d, a, b, c", rounding="rz rm rp", oob="oob@8.1:sm_90", type=BRAIN, requires="7.0 sm_80",
+    unit="fp16",
+)  # fmt: skip

@@ -65,10 +65,7 @@ def finish(result, c, t, sat, third, part):
         result = saturate(result, 32 if part is None else 8 if part[0] == "b" else 16, t)
     word = lanes.cast(result, "u32")
     if third:
-        other = lanes.bits(c, t)
-        value = lanes.bits(word, t)
-        function = {"add": lambda x, y: x + y, "min": lanes.minimum, "max": lanes.maximum}[third]
-        return function(value, other)
+        return OPERATIONS[third](lanes.bits(word, t), lanes.bits(c, t))
     if part and c is not None:
         word = merge(word, part, lanes.bits(c, "u32"))
     return lanes.bits(word, t)
@@ -123,12 +120,20 @@ def compare(a, b, c, *, dtype, cmp, atype, btype, third, d_part, a_part, b_part)
 
 @instruction("vmad.dtype.atype.btype{.po}{.sat}{.scale} d, a, b, c", scale="shr7 shr15", unit="imad", **_SCALAR)
 def multiply_add(a, b, c, *, dtype, atype, btype, po, sat, scale, a_part, b_part):
-    """a * b + c, plus one if .po, shifted right, saturated."""
-    addend = lanes.cast(lanes.bits(c, dtype), "s64")
-    result = field(a, a_part, atype) * field(b, b_part, btype) + addend + (1 if po else 0)
+    """a * b + c, plus one if .po, shifted right, saturated to a signed word if a or b is signed.
+
+    Whole words count as signed whatever their types say: so does the GPU (recorded).
+    """
+    signed = TYPES["s32"]
+    final = signed if atype.is_signed or btype.is_signed else TYPES["u32"]
+    left = field(a, a_part, atype if a_part else signed)
+    right = field(b, b_part, btype if b_part else signed)
+    result = left * right + field(c, None, signed) + (1 if po else 0)
     if scale:
-        result = result >> int(scale[3:])
-    return finish(result, None, dtype, sat, None, None)
+        result = lanes.cast(lanes.cast(result, final.name[0] + "64") >> int(scale[3:]), "s64")
+    if sat:
+        result = saturate(result, 32, final)
+    return lanes.bits(lanes.cast(result, "u32"), dtype)
 
 
 # ---- two halves, four bytes ----
