@@ -123,10 +123,11 @@ class Ptx:
 
         With `form`, the mma or wgmma whose D this is, it names lane and register too.
         """
+        from ptxsim.session.compare import fragment_owners
         from ptxsim.session.expectations import explain_difference
 
-        writer = _owners(form or getattr(got, "form", None))
-        finding = explain_difference(got, expected, rtol, atol, writer=writer)
+        writer = fragment_owners(form) if form else _writer(got)
+        finding = explain_difference(got, expected, rtol, atol, name="left", writer=writer)
         if finding is not None:
             raise AssertionError("\n".join([finding.message, *finding.notes]))
 
@@ -153,7 +154,12 @@ class _Checked:
         return _Checked(self._inner.kernel(name))
 
     def launch(self, *positional: Any, **named: Any) -> Any:
-        return self._inner.launch(*positional, **{"checks": "all", **named})
+        import inspect
+
+        from ptxsim.session.compare import launch_remembered
+
+        given = inspect.signature(self._inner.launch).bind(*positional, **{"checks": "all", **named}).arguments
+        return launch_remembered(self._inner, **given)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
@@ -180,20 +186,11 @@ def pytest_assertrepr_compare(config: pytest.Config, op: str, left: Any, right: 
         return None
     from ptxsim.session.expectations import explain_difference
 
-    finding = explain_difference(left, right, name="left", writer=_owners(getattr(left, "form", None)))
+    finding = explain_difference(left, right, name="left", writer=_writer(left))
     return [finding.message, *finding.notes] if finding else None
 
 
-def _owners(form: str | None) -> Any:
-    """Names the lane and register that hold an element of the D of an instruction; None without one."""
-    if form is None:
-        return None
-    import ptxsim
-
-    fragment = ptxsim.fragment(form, "D")
-
-    def who(_: str, index: tuple[int, ...]) -> str | None:
-        owners = fragment.owners(*index)
-        return ", ".join(f"lane {lane}, register d{element}" for lane, element in owners[:2]) or None
-
-    return who
+def _writer(value: Any) -> Any:
+    """Who wrote the elements of an array of the fixture, if that is known."""
+    origin = getattr(value, "origin", None)
+    return origin() if origin is not None else None

@@ -4,13 +4,19 @@ import subprocess
 import sys
 from importlib.metadata import entry_points
 
-import ml_dtypes  # noqa: F401  pytester forgets modules that an inner run loads, and these cannot be loaded twice
-import numpy  # noqa: F401
+import ml_dtypes  # noqa: F401
 import pytest
 
+import ptxsim.session.compare
+import ptxsim.session.files
+import ptxsim.session.look  # noqa: F401
+from ptxsim import instructions
 from ptxsim.report.pages import page
 
 pytest_plugins = ["pytester"]
+
+# pytester forgets what an inner run imports. Everything that registers itself is therefore imported before.
+instructions.load_families()
 
 # Loaded by its entry point where ptxsim is installed, else by hand.
 LOADED = any(point.value == "ptxsim.pytest_plugin" for point in entry_points(group="pytest11"))
@@ -97,7 +103,7 @@ def test_a_failed_comparison_says_where_and_what_the_wrong_ones_share(pytester):
             "*left[[]8,0] is 65, expected 64*",
             "*64 of 128 elements are wrong, exactly those with row bit 3 set*",
             "*2x3 and 3x2*",
-            "*result[[]0] is 1, expected 1.5*",
+            "*left[[]0] is 1, expected 1.5*",
         ]
     )
 
@@ -120,6 +126,23 @@ def test_a_wrong_element_of_an_instruction_names_lane_and_register(pytester):
     result = pytester.runpytest(*PLUGIN)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*left[[]9,3] is *lane 5, register d3*"])
+
+
+def test_a_wrong_element_of_a_launch_names_line_register_and_thread(folder):
+    folder.makepyfile(
+        """
+        def test_it(ptx):
+            out = ptx.zeros(32, "u32")
+            ptx.module("kernels/good.ptx").kernel().launch(1, 32, [out])
+            expected = list(range(32))
+            assert out == expected
+            expected[7] = 0
+            assert out == expected
+        """
+    )
+    result = folder.runpytest(*PLUGIN, "test_a_wrong_element_of_a_launch_names_line_register_and_thread.py")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*left[[]7] is 7, expected 0: stored at line 15 from %r1 by CTA 0 warp 0 lane 7*"])
 
 
 def test_the_plugin_loads_nothing_heavy():

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from ptxsim.session.expectations import Writer
+
+if TYPE_CHECKING:
+    from ptxsim.session.module import Kernel
+    from ptxsim.session.run import Run
 
 
 class Verdict(np.ndarray):
@@ -24,13 +31,14 @@ class Difference(np.ndarray):
 class Array(np.ndarray):
     """An ndarray in every way but one: `==` gives a Verdict and `!=` a Difference.
 
-    `form` is the instruction whose D this is, if it came from `execute`; whatever is computed from it has none.
+    `origin` gives, when it is called, who wrote an element: for the D of an instruction lane and register, for the
+    argument of a launch line and thread. Whatever is computed from the array has none.
     """
 
-    form: str | None
+    origin: Callable[[], Writer | None] | None
 
     def __array_finalize__(self, source: Any) -> None:
-        self.form = None
+        self.origin = None
 
     def __eq__(self, other: object) -> Any:  # type: ignore[override]
         try:
@@ -45,7 +53,50 @@ class Array(np.ndarray):
 
 
 def as_array(values: np.ndarray, form: str | None = None) -> Array:
-    """The same memory as an Array."""
+    """The same memory as an Array; `form` is the instruction whose D it is, if it came from `execute`."""
     array = np.asarray(values).view(Array)
-    array.form = form
+    if form is not None:
+        array.origin = lambda: fragment_owners(form)
     return array
+
+
+def fragment_owners(form: str) -> Writer:
+    """Names the lane and register that hold an element of the D of an instruction."""
+    import ptxsim
+
+    fragment = ptxsim.fragment(form, "D")
+
+    def who(name: str, index: tuple[int, ...]) -> str | None:
+        owners = fragment.owners(*index)
+        return ", ".join(f"lane {lane}, register d{element}" for lane, element in owners[:2]) or None
+
+    return who
+
+
+def launch_remembered(kernel: Kernel, **given: Any) -> Run:
+    """Launch; afterwards the arrays among the arguments know who stored their elements.
+
+    given: the parameters of `Kernel.launch` by name. To be asked later, the launch is kept with copies of its data.
+    """
+    arguments = list(given.get("args", ()))
+    before = [np.array(value) if isinstance(value, np.ndarray) else value for value in arguments]
+    for position, value in enumerate(arguments):
+        if isinstance(value, Array):
+            value.origin = lambda position=position: _who_stored(kernel, {**given, "args": before}, position)
+    return kernel.launch(**given)
+
+
+def _who_stored(kernel: Kernel, given: dict[str, Any], position: int) -> Writer | None:
+    from ptxsim.session.launch import Launch, shape
+    from ptxsim.session.look import find_writers
+    from ptxsim.session.module import known_target
+
+    target = given.get("target") or kernel.module.target.name
+    launch = Launch(
+        kernel, shape(given["grid"]), shape(given["block"]), shape(given.get("cluster", 1)),
+        known_target(target, kernel.module.source), given["args"], given.get("shared_mem", 0),
+        engine="interpreter", numerics=given.get("numerics", "target"), seed=given.get("seed", 0), jobs=1,
+        checks="none", banks=False, profile=False, max_steps=given.get("max_steps"), progress=None,
+    )  # fmt: skip
+    array = given["args"][position]
+    return find_writers(launch, {"left": (kernel.parameters[position].name, array)})
