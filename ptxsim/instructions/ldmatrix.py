@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ptxsim.isa.operand import Reg, Vec
-from ptxsim.isa.registry import instruction
+from ptxsim.instructions.mma import modeled_by
+from ptxsim.isa.operand import Kind, Reg, Vec
 from ptxsim.layout.fragments import fragment_layout
 from ptxsim.machine.rows import load_rows
 
@@ -22,14 +22,22 @@ def ldmatrix(m, a, *, shape, num, trans, space, type, format):
     return load_rows(m, space, a, tile, format)
 
 
-for _notation, _since, _shape, _num in [
+TABLE = [
     ("ldmatrix.sync.aligned.shape.num{.trans}{.space}.type d, [a]", "6.5 sm_75", "m8n8", "x1 x2 x4"),
     ("ldmatrix.sync.aligned.shape.num.trans{.space}.b8 d, [a]", NARROW, "m16n16", "x1 x2"),
     ("ldmatrix.sync.aligned.shape.num{.space}.b8x16.format d, [a]", NARROW, "m8n16", "x1 x2 x4"),
     ("ldmatrix.sync.aligned.shape.num.trans{.space}.b8x16.format d, [a]", NARROW, "m16n16", "x1 x2"),
-]:
-    instruction(
-        _notation, requires=_since, unit="ldmatrix", operands={"d": Vec(registers, Reg("b32", sink=True))},
-        ordered=(("b8x16", "format"),), shape=_shape, num=_num, space=SPACES, type="b16", format="b6x16_p32 b4x16_p64",
-        implies=None if "{.trans}" in _notation else {"trans": "m16n16" in _shape},
-    )(ldmatrix)  # fmt: skip
+]
+
+
+def declare_row(declare, element: Kind, notation: str, since: str, shape: str, num: str) -> None:
+    """Declare a row of the table through `declare`, with this kind of result registers."""
+    declare(
+        notation, requires=since, unit="ldmatrix", operands={"d": Vec(registers, element)},
+        ordered=(("b8x16", "format"),), shape=shape, num=num, space=SPACES, type="b16", format="b6x16_p32 b4x16_p64",
+        implies=None if "{.trans}" in notation else {"trans": "m16n16" in shape},
+    )  # fmt: skip
+
+
+for _row in TABLE:
+    declare_row(modeled_by(ldmatrix), Reg("b32", sink=True), *_row)

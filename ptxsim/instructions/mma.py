@@ -65,6 +65,11 @@ def fragment_kinds(family: str) -> dict[str, Vec]:
     }
 
 
+def modeled_by(effect):
+    """What registry.declare is for forms without an effect, for those that have this one."""
+    return lambda notation, **options: instruction(notation, **options)(effect)
+
+
 def mma(m, a, b, c, *, shape, alayout, blayout, kind, dtype, atype, btype, ctype, rnd, satfinite, bitop):
     product = product_of(
         "mma", shape, (dtype.name, atype.name, btype.name, ctype.name), str(m.machine.target),

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ptxsim.instructions.mma import FP864, fragment_kinds
+from ptxsim.instructions.mma import FP864, fragment_kinds, modeled_by
 from ptxsim.isa.operand import Either, Imm, Reg, Vec
-from ptxsim.isa.registry import instruction
 from ptxsim.machine.tensor import check_metadata, matrix_product, product_of
 
 # Shape, sparse shape, kind, types of A and B, type of the scales, scales of a row (its scale_vec) and whether that may
@@ -80,17 +79,25 @@ _NOTATION = (
     "d, a, b, c{}, sa, ia, sb, ib"
 )
 
-for _dense, _sparse, _kind, _factors, _scale, _count_, _optional, _since, _since_sparse in TABLE:
-    _vec = "{.vec}" if _optional else ".vec"
-    _ids = {"ia": selectors(BYTES[_count_], 2), "ib": selectors(BYTES[_count_], 4)}
-    _kinds = _ids | {"sa": Reg("b32"), "sb": Reg("b32"), "e": Reg("b32"), "f": Imm(0, 0)}
-    for _family, _shape, _requires, _effect, _words, _metadata in (
-        ("mma", _dense, _since, mma_block_scale, "", ""),
-        ("mma.sp", _sparse, _since_sparse, mma_block_scale_sparse, ".sp::ordered_metadata", ", e, f"),
+_IDS = {count: {"ia": selectors(BYTES[count], 2), "ib": selectors(BYTES[count], 4)} for count in BYTES}
+_WORDS = {"sa": Reg("b32"), "sb": Reg("b32"), "e": Reg("b32")}
+
+
+def declare_row(
+    declare, declare_sparse, kinds, dense, sparse, kind, factors, scale, count, optional, since, since_sparse
+) -> None:
+    """Declare a row of the table; `kinds` are those of the scale registers and the metadata."""
+    for family, shape, requires, how, words, metadata in (
+        ("mma", dense, since, declare, "", ""),
+        ("mma.sp", sparse, since_sparse, declare_sparse, ".sp::ordered_metadata", ", e, f"),
     ):
-        instruction(
-            _NOTATION.format(_words, _vec, _metadata), requires=_requires, unit="mma",
-            operands=fragment_kinds(_family) | _kinds, shape=_shape, alayout="row", blayout="col",
-            kind=f"kind::{_kind}", vec=f"scale_vec::{_count_}X", dtype="f32", atype=_factors, btype=_factors,
-            ctype="f32", stype=_scale,
-        )(_effect)  # fmt: skip
+        how(
+            _NOTATION.format(words, "{.vec}" if optional else ".vec", metadata), requires=requires, unit="mma",
+            operands=fragment_kinds(family) | _IDS[count] | kinds | {"f": Imm(0, 0)}, shape=shape, alayout="row",
+            blayout="col", kind=f"kind::{kind}", vec=f"scale_vec::{count}X", dtype="f32", atype=factors, btype=factors,
+            ctype="f32", stype=scale,
+        )  # fmt: skip
+
+
+for _row in TABLE:
+    declare_row(modeled_by(mma_block_scale), modeled_by(mma_block_scale_sparse), _WORDS, *_row)

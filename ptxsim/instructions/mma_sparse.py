@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from ptxsim.instructions.mma import FP8, FP864, INT4, INT8, fragment_kinds, same_accumulators
-from ptxsim.isa.operand import Imm, Reg
-from ptxsim.isa.registry import instruction
+from ptxsim.instructions.mma import FP8, FP864, INT4, INT8, fragment_kinds, modeled_by, same_accumulators
+from ptxsim.isa.operand import Imm, Kind, Reg
 from ptxsim.machine.tensor import check_metadata, matrix_product, product_of
 
 NOTATION = "mma.sparsity.sync.aligned.shape.alayout.blayout{words}.dtype.atype.btype.ctype d, a, b, c, e, f"
@@ -13,12 +12,20 @@ EITHER, ORDERED = "sp sp::ordered_metadata@8.5", "sp::ordered_metadata"
 # Shapes, types of A and B, types of C and D, largest selector the assembler takes, since when, how the metadata is
 # said to be, words before the types.
 TABLE = [
-    ("m16n8k16 m16n8k32", "f16", "f16 f32", 3, "7.1 sm_80", EITHER, ""),
-    ("m16n8k16 m16n8k32", "bf16", "f32", 3, "7.1 sm_80", EITHER, ""),
-    ("m16n8k8 m16n8k16", "tf32", "f32", 3, "7.1 sm_80", EITHER, ""),
-    ("m16n8k32 m16n8k64", INT8, "s32", 3, "7.1 sm_80", EITHER, "{.satfinite}"),
-    ("m16n8k64 m16n8k128", INT4, "s32", 3, "7.1 sm_80", EITHER, "{.satfinite}"),
+    ("m16n8k16", "f16", "f16", 3, "7.1 sm_80", EITHER, ""),
+    ("m16n8k16", "f16", "f32", 3, "7.1 sm_80", EITHER, ""),
+    ("m16n8k32", "f16", "f16", 1, "7.1 sm_80", EITHER, ""),
+    ("m16n8k32", "f16", "f32", 3, "7.1 sm_80", EITHER, ""),
+    ("m16n8k16", "bf16", "f32", 3, "7.1 sm_80", EITHER, ""),
+    ("m16n8k32", "bf16", "f32", 1, "7.1 sm_80", EITHER, ""),
+    ("m16n8k8", "tf32", "f32", 3, "7.1 sm_80", EITHER, ""),
+    ("m16n8k16", "tf32", "f32", 1, "7.1 sm_80", EITHER, ""),
+    ("m16n8k32", INT8, "s32", 1, "7.1 sm_80", EITHER, "{.satfinite}"),
+    ("m16n8k64", INT8, "s32", 0, "7.1 sm_80", EITHER, "{.satfinite}"),
+    ("m16n8k64", INT4, "s32", 1, "7.1 sm_80", EITHER, "{.satfinite}"),
+    ("m16n8k128", INT4, "s32", 0, "7.1 sm_80", EITHER, "{.satfinite}"),
     ("m16n8k64", FP8, "f32", 0, "8.4 sm_89", EITHER, ""),
+    ("m16n8k64", FP8, "f16", 0, "8.7 sm_120f", ORDERED, ""),
     ("m16n8k64", FP8, "f32 f16@8.7:sm_120f", 0, "8.6 sm_100f sm_110f sm_120f", ORDERED, ".kind"),
     ("m16n8k64", FP864, "f32 f16", 0, "8.7 sm_120f", ORDERED, ".kind"),
 ]
@@ -35,11 +42,20 @@ def mma_sparse(
     return matrix_product(m, product, a, b, c, e, f)
 
 
-for _shapes, _factors, _accumulators, _selector, _since, _sparsity, _words in TABLE:
-    instruction(
-        NOTATION.format(words=_words), requires=_since, unit="mma",
-        operands=fragment_kinds("mma.sp") | {"e": Reg("b32"), "f": Imm(0, _selector)}, rules=(same_accumulators,),
-        sparsity=_sparsity, shape=_shapes, alayout="row", blayout="col",
-        dtype=_accumulators, atype=_factors, btype=_factors, ctype=_accumulators,
-        **({"kind": "kind::f8f6f4"} if "kind" in _words else {}),
-    )(mma_sparse)  # fmt: skip
+def operand_kinds(selector: int) -> dict[str, Kind]:
+    """Kinds of all operands, for the largest selector."""
+    return fragment_kinds("mma.sp") | {"e": Reg("b32"), "f": Imm(0, selector)}
+
+
+def declare_row(declare, kinds, shapes, factors, accumulators, since, sparsity, words, kind="kind::f8f6f4") -> None:
+    """Declare a row of the table through `declare`, with these kinds of operands."""
+    declare(
+        NOTATION.format(words=words), requires=since, unit="mma", operands=kinds, rules=(same_accumulators,),
+        sparsity=sparsity, shape=shapes, alayout="row", blayout="col",
+        dtype=accumulators, atype=factors, btype=factors, ctype=accumulators,
+        **({"kind": kind} if "kind" in words else {}),
+    )  # fmt: skip
+
+
+for _shapes, _factors, _accumulators, _selector, *_rest in TABLE:
+    declare_row(modeled_by(mma_sparse), operand_kinds(_selector), _shapes, _factors, _accumulators, *_rest)

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from ptxsim import lanes
-from ptxsim.instructions.mma import FP8, INT8
-from ptxsim.isa.operand import Either, Imm, Pred, Reg, Value, Vec
+from ptxsim.instructions.mma import FP8
+from ptxsim.isa.operand import Either, Imm, Kind, Pred, Reg, Value, Vec
 from ptxsim.isa.registry import instruction
 from ptxsim.layout.fragments import container_bits, dimensions, fragment_layout
 from ptxsim.machine import wgmma as unit
@@ -109,31 +109,37 @@ def _uniform(m, value, what: str) -> int:
     return int(value[first])
 
 
-def _declare(k, a, b, d, ns, behind, words, since, selector=None) -> None:
+def declare_row(odd_word: Kind | None, k, a, b, d, ns, behind, words, since, selector=None) -> None:
+    """Declare a row of a table: A from registers and from memory. With `odd_word`, the kind of the metadata (and
+    predicates among the registers of integers), forms that are not modeled."""
     sparse = selector is not None
     name, family = "wgmma.mma_async", "wgmma.sp" if sparse else "wgmma"
     sp, metadata = (".sp", ", e, f") if sparse else ("", "")
+    effect = None if odd_word else wgmma_mma_async_sparse if sparse else wgmma_mma_async
 
     def count(operand: str, slot: str):
         return lambda modifiers: fragment_layout(family, modifiers["shape"], operand, modifiers[slot].name).registers
 
     kinds = {
         "d": Vec(count("D", "dtype"), Reg(lambda modifiers: register_type(modifiers["dtype"].name), sink=True)),
-        "b": Value("u64"), "p": Either((Pred(negatable=True), Imm(0, 1))), "e": Reg("b32"), "f": Imm(0, selector or 0),
+        "b": Value("u64"), "p": Either((Pred(negatable=True), Imm(0, 1))),
+        "e": odd_word or Reg("b32"), "f": Imm(0, selector or 0),
         **{name: Imm(choices=(-1, 1)) for name in ("sa", "sb")}, **{name: Imm(0, 1) for name in ("ta", "tb")},
     }  # fmt: skip
-    registers = Vec(count("A", "atype"), Reg(lambda modifiers: _factor_type(modifiers["atype"].name)))
-    for source, kind in (("registers", registers), ("descriptor", Value("u64"))):
+    element: Kind = Reg(lambda modifiers: _factor_type(modifiers["atype"].name))
+    if odd_word and d == "s32":
+        element = Either((element, Pred()))
+    for source, kind in (("registers", Vec(count("A", "atype"), element)), ("descriptor", Value("u64"))):
         tail = {"": "", "scale": ", sa, sb", "trans": ", sa, sb, tb" if source == "registers" else ", sa, sb, ta, tb"}
         instruction(
             f"{name}{sp}.sync{{.aligned}}.shape{words}.dtype.atype.btype d, a, b{metadata}, p{tail[behind]}",
             name=name, requires=f"{since} sm_90a", unit="wgmma", operands=kinds | {"a": kind},
             ordered=(("and", "popc"),), shape=" ".join(f"m64n{n}k{k}" for n in ns), dtype=d, atype=a, btype=b,
-        )(wgmma_mma_async_sparse if sparse else wgmma_mma_async)  # fmt: skip
+        )(effect)  # fmt: skip
 
 
 for _row in DENSE + SPARSE:
-    _declare(*_row)
+    declare_row(None, *_row)
 
 
 @instruction("wgmma.fence.sync{.aligned}", name="wgmma.fence", requires="8.0 sm_90a", unit="wgmma")

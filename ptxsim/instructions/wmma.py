@@ -39,11 +39,11 @@ ACCUMULATORS = [
 ]
 
 
-def fragment_kind(operand: str, slot: str) -> Vec:
+def fragment_kind(operand: str, slot: str, sink: bool = False) -> Vec:
     """Braces with the registers of an operand whose type is the word of `slot`."""
     return Vec(
         lambda words: fragment_layout("wmma", words["shape"], operand, words[slot].name).registers,
-        Reg(lambda words: register_type(words[slot].name), sink=operand == "D"),
+        Reg(lambda words: register_type(words[slot].name), sink=sink or operand == "D"),
     )
 
 
@@ -90,7 +90,7 @@ def _declare_load(operand: str, types: str, shapes: str, since: str, layouts: st
     instruction(
         f"wmma.load.{operand}.sync{words}.layout.shape{{.space}}.type d, [a]{{, stride}}",
         name=f"wmma.load.{operand}", requires=since, unit="wmma_memory", layout=layouts, shape=shapes, space=SPACES,
-        type=types, operands={"d": fragment_kind(operand.upper(), "type"), "stride": Value("u32")},
+        type=types, operands={"d": fragment_kind(operand.upper(), "type", sink=True), "stride": Value("u32")},
     )(LOADERS[operand])  # fmt: skip
 
 
