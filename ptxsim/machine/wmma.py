@@ -180,7 +180,7 @@ def _check(m: Port, found: Plan, fragment: Fragment, layout: str, base: int, str
     step = stride * bits // 8
     if base % size:
         text = _line_text(layout, 0, base, size)
-    elif stride != default and step % size:
+    elif stride > default and step % size:  # below the default the stride itself is the finding
         text = _line_text(layout, 1, base + step, size)
     else:
         return
