@@ -179,11 +179,21 @@ def reduction(op: str, t: TensorDescription, lane: int):
     return combine(op, t.type.numpy, flush=t.type.name.endswith(".ftz"))
 
 
+def check_store(t: TensorDescription, lane: int) -> None:
+    """Raise for an im2col map that cannot be stored through; measured on sm_90."""
+    if min((*(t.lower_corner or ()), *(-c for c in t.upper_corner)), default=0) < 0:
+        raise Fault(
+            "illegal-instruction", "an im2col store with a pixels' bounding box that leaves the tensor", lane,
+            "store with a map whose lower corners are not negative and upper corners not positive",
+        )  # fmt: skip
+
+
 def _to_global(m, t, b, dim, mode, reduce=None) -> None:
     groups = BulkGroups.of(m.warp)
     for lane in map(int, np.flatnonzero(m.mask)):
         tensor, target = global_tile(m, lane, t, dim, "im2col" if mode == "im2col_no_offs" else mode)
         source = shared_tile(m, lane, "shared::cta", b, target, tensor, write=False)
+        check_store(tensor, lane)
         combined = reduction(reduce, tensor, lane) if reduce else None
         groups.issue(BulkCopy(snapshot(m), lane, source, replace(target, tf32=False), combined))
 
