@@ -8,16 +8,22 @@ every inner loop runs over one stripe of one row, so that it vectorises.
 
 from __future__ import annotations
 
-import warnings
 from functools import cache
 
-import llvmlite.ir as ir
 import numpy as np
 from numba import njit, types
-from numba.extending import intrinsic
 
 from ptxsim.numerics import fused
 from ptxsim.numerics.formats import decode, encode, number_elements
+from ptxsim.numerics.jit import (
+    compiled,
+    double_of_word,
+    float_of_word,
+    fma,
+    truncate,
+    word_of_double,
+    word_of_float,
+)
 from ptxsim.numerics.matrix import halves
 from ptxsim.numerics.parameters import Rule
 from ptxsim.types import TYPES
@@ -32,50 +38,6 @@ INFINITE, NAN = 0x7F800000, 0x7FFFFFFF
 
 i16, i32, i64, u16, u32, u64 = np.int16, np.int32, np.int64, np.uint16, np.uint32, np.uint64
 f32, f64 = np.float32, np.float64
-
-
-def _bitcast(source, target, llvm_type):
-    """An intrinsic that reads the bits of one number type as another."""
-
-    @intrinsic
-    def cast(typing_context, value):
-        def generate(context, builder, signature, arguments):
-            return builder.bitcast(arguments[0], llvm_type)
-
-        return target(source), generate
-
-    return cast
-
-
-word_of_float = _bitcast(types.float32, types.int32, ir.IntType(32))
-float_of_word = _bitcast(types.int32, types.float32, ir.FloatType())
-word_of_double = _bitcast(types.float64, types.int64, ir.IntType(64))
-double_of_word = _bitcast(types.int64, types.float64, ir.DoubleType())
-
-
-@intrinsic
-def truncate(typing_context, value):
-    """float32 to int32 toward zero; any bits where it does not fit."""
-
-    def generate(context, builder, signature, arguments):
-        return builder.fptosi(arguments[0], ir.IntType(32))
-
-    return types.int32(types.float32), generate
-
-
-def compiled(signature):
-    """A jitted function, kept on disk where numba finds a place to write and what lies there can be read."""
-
-    def decorate(function):
-        options = {"error_model": "numpy", "boundscheck": False, "nogil": True}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            try:
-                return njit(signature, cache=True, **options)(function)
-            except Exception:  # no place for a cache, or a broken one: compile for this process alone
-                return njit(signature, **options)(function)
-
-    return decorate
 
 
 _numbers = types.Array(types.float32, 2, "C")
@@ -331,6 +293,24 @@ def chain(a: np.ndarray, b: np.ndarray, c: np.ndarray, smallest: tuple[int, int]
     a, b, c = (np.ascontiguousarray(x) for x in (a, b, c))
     result = run(a, b, c, *smallest, rule.fraction, rule.zero_exponent, KEPT_BITS[rule.accumulator])
     return result if result.shape == c.shape else np.ascontiguousarray(result[:, : c.shape[1]])
+
+
+_doubles = types.Array(types.float64, 2, "C")
+
+
+@compiled(types.void(_doubles, _doubles, _doubles))
+def _fma_chain(a, b, result):
+    for m in range(a.shape[0]):
+        for k in range(a.shape[1]):
+            for n in range(b.shape[1]):
+                result[m, n] = fma(a[m, k], b[k, n], result[m, n])
+
+
+def fma_chain(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """float64 c (M, N) plus a (M, K) times b (K, N), one fma to nearest even after the other, k ascending."""
+    result = c.copy()
+    _fma_chain(np.ascontiguousarray(a), np.ascontiguousarray(b), result)
+    return result
 
 
 def product(rule: Rule, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:

@@ -57,7 +57,7 @@ def product(
         return _popcount(a, b, c, popc_op or form.popc_op)
     if rule.algorithm == "fma64":
         return _fma64(a, b, c, rounding or form.rounding)
-    if _worth_compiling(rule, a, b):
+    if compilable(rule) and _worth_compiling(a, b):
         from ptxsim.numerics import bulk
 
         return bulk.product(rule, a, b, c)
@@ -96,17 +96,17 @@ def compilable(rule: Rule) -> bool:
 
 
 class _Work:
-    """What product has computed without compiling anything, in multiplications (a call counts as CALL of them)."""
+    """What product has computed without compiled kernels, in multiplications; a call counts as CALL of them."""
 
     CALL, LIMIT = 1 << 13, 1 << 27
     done = 0
 
 
-def _worth_compiling(rule: Rule, a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether so much has been computed (about a second's worth) that compiled kernels pay, even if they are not yet."""
-    if a.ndim != 2 or b.ndim != 2 or not compilable(rule):
+def _worth_compiling(a: np.ndarray, b: np.ndarray, cost: int = 1) -> bool:
+    """Whether so much has been done (about a second's worth) that compiled kernels pay, even if they are to be made."""
+    if a.ndim != 2 or b.ndim != 2:
         return False
-    _Work.done += _Work.CALL + a.size * b.shape[1]
+    _Work.done += _Work.CALL + cost * a.size * b.shape[1]
     return _Work.done > _Work.LIMIT
 
 
@@ -158,6 +158,12 @@ def _fma_chain(form: Form, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.nd
 def _fma64(a: np.ndarray, b: np.ndarray, c: np.ndarray, rounding: str) -> np.ndarray:
     """One fma after the other. A NaN keeps its sign and payload, quieted: B's before C's before A's (recorded)."""
     a, b, total = (np.ascontiguousarray(x, np.uint64).view(np.float64) for x in (a, b, c))
+    if rounding == "rn" and _worth_compiling(a, b, cost=32):
+        from ptxsim.numerics import bulk
+
+        result = bulk.fma_chain(a, b, total)
+        if not np.isnan(result).any():  # which NaN comes out is decided below
+            return result.view(np.uint64)
     for k in range(a.shape[-1]):
         left, right = a[..., k, None], b[..., k, None, :]
         result = fma_f64(left, right, total, rounding)
