@@ -63,6 +63,7 @@ MODULES: tuple[str, ...] = (
     "wgmma",
     "mma_block_scale",
     "assembler",
+    "tcgen05",
 )
 
 

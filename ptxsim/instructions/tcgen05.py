@@ -1,0 +1,128 @@
+"""The fifth generation's tensor core and its memory: bound, not modeled. PTX ISA, "TensorCore 5th Generation Instructions"."""
+
+from __future__ import annotations
+
+from ptxsim.isa.operand import Addr, Either, Imm, Pred, Reg, Value, Vec
+from ptxsim.isa.registry import declare
+
+FAMILY = "8.6 sm_100f sm_110f"
+EXACT = "8.6 sm_100a sm_103a sm_110a"  # what the family-specific targets lack
+GROUP = {"cta_group": "cta_group::1 cta_group::2", "unit": "tensor"}
+
+# ---- allocation, order -----------------------------------------------------------------------------------------------
+
+COLUMNS = Either((Imm(choices=(32, 64, 128, 256, 512)), Reg("u32")))
+declare(
+    "tcgen05.alloc.cta_group.sync.aligned{.space}.b32 [a], columns", name="tcgen05.alloc", space="shared::cta",
+    operands={"columns": COLUMNS}, requires=FAMILY, **GROUP,
+)  # fmt: skip
+declare(
+    "tcgen05.dealloc.cta_group.sync.aligned.b32 a, columns", name="tcgen05.dealloc", requires=FAMILY,
+    operands={"a": Reg("u32"), "columns": COLUMNS}, **GROUP,
+)  # fmt: skip
+declare(
+    "tcgen05.relinquish_alloc_permit.cta_group.sync.aligned",
+    name="tcgen05.relinquish_alloc_permit",
+    requires=FAMILY,
+    **GROUP,
+)
+for name in ("tcgen05.wait::ld", "tcgen05.wait::st"):
+    declare(f"{name}.sync.aligned", name=name, requires=FAMILY, unit="tensor")
+for name in ("tcgen05.fence::before_thread_sync", "tcgen05.fence::after_thread_sync"):
+    declare(name, name=name, requires=FAMILY, unit="tensor")
+for multicast, mask in (("", ""), (".multicast::cluster", ", mask")):
+    declare(
+        f"tcgen05.commit.cta_group.mbarrier::arrive::one{{.space}}{multicast}.b64 [a]{mask}", name="tcgen05.commit",
+        space="shared::cluster", operands={"mask": Value("u16")}, requires=FAMILY, **GROUP,
+    )  # fmt: skip
+
+# ---- tensor memory to registers and back -----------------------------------------------------------------------------
+
+WORDS = {"16x64b": 1, "16x128b": 2, "16x256b": 4, "32x32b": 1, "16x32bx2": 1}  # registers of .x1
+NUMBERS = " ".join(f"x{1 << n}" for n in range(8))
+
+
+def registers(modifiers) -> int:
+    return WORDS[modifiers["shape"]] * int(modifiers["num"][1:])
+
+
+def at_most_128(modifiers) -> str | None:
+    return (
+        None if registers(modifiers) <= 128 else f".{modifiers['shape']} goes to .x{128 // WORDS[modifiers['shape']]}"
+    )
+
+
+MOVE = {"num": NUMBERS, "rules": (at_most_128,), "requires": FAMILY, "unit": "tensor"}
+KINDS = {"d": Vec(registers, Reg("b32", sink=True)), "b": Vec(registers, Value("b32")), "split": Imm()}
+for shapes, split in ((" ".join(list(WORDS)[:4]), ""), ("16x32bx2", ", split")):
+    declare(
+        f"tcgen05.ld.sync.aligned.shape.num{{.pack::16b}}.b32 d, [a]{split}", name="tcgen05.ld", shape=shapes,
+        operands=KINDS, **MOVE,
+    )  # fmt: skip
+    declare(
+        f"tcgen05.st.sync.aligned.shape.num{{.unpack::16b}}.b32 [a]{split}, b", name="tcgen05.st", shape=shapes,
+        operands=KINDS, **MOVE,
+    )  # fmt: skip
+
+# ---- shared memory to tensor memory ----------------------------------------------------------------------------------
+
+for shapes, warps in (
+    ("128x256b 4x256b 128x128b", ""), ("64x128b", ".warpx2::02_13"), ("64x128b", ".warpx2::01_23"), ("32x128b", ".warpx4"),
+):  # fmt: skip
+    for formats in ("", ".b8x16.source"):
+        declare(
+            f"tcgen05.cp.cta_group.shape{warps}{formats} [a], descriptor", name="tcgen05.cp", shape=shapes,
+            source="b6x16_p32 b4x16_p64", operands={"descriptor": Reg("u64")}, requires=FAMILY, **GROUP,
+        )  # fmt: skip
+declare("tcgen05.shift.cta_group.down [a]", name="tcgen05.shift", requires=EXACT, **GROUP)
+
+# ---- products --------------------------------------------------------------------------------------------------------
+
+PLAIN = "kind::f16 kind::tf32 kind::f8f6f4 kind::i8@8.6:sm_100a:sm_110a"
+SCALED = (
+    ("kind::mxf8f6f4", "", "8.8 sm_100f sm_110f"),
+    ("kind::mxf8f6f4", ".scale_vec::1X", EXACT),
+    ("kind::mxf8f6f4", ".block32", "8.8 sm_100f sm_110f"),
+    ("kind::mxf4", "", "8.8 sm_100f sm_110f"),
+    ("kind::mxf4", ".scale_vec::2X", EXACT),
+    ("kind::mxf4", ".block32", "8.8 sm_100f sm_110f"),
+    ("kind::mxf4nvf4", ".scale_vec::2X", EXACT.replace("8.6", "8.7")),
+    ("kind::mxf4nvf4", ".scale_vec::4X", EXACT.replace("8.6", "8.7")),
+    ("kind::mxf4nvf4", ".block16", "8.8 sm_100f sm_110f"),
+    ("kind::mxf4nvf4", ".block32", "8.8 sm_100f sm_110f"),
+)
+USES = ("fill", "use", "lastuse", "discard")
+COLLECTOR_A = " ".join(f"collector::a::{use}" for use in USES)
+COLLECTOR_B = " ".join(f"collector::b{n}::{use}" for n in range(4) for use in USES)
+PRODUCT = {
+    "a": Either((Reg("u64"), Addr("tensor"))), "b": Reg("u64"), "idesc": Reg("u32"), "enable": Pred(),
+    "lanes": Vec(lambda modifiers: 8 if modifiers["cta_group"] == "cta_group::2" else 4, Reg("u32")),
+    "scale": Imm(0, 15), "columns": Reg("u64"),
+}  # fmt: skip
+IN_MEMORY = {**PRODUCT, "a": Addr("tensor")}
+
+for sparse, metadata in (("", ""), (".sp", "[meta], ")):
+    name = f"tcgen05.mma{sparse}"
+    for lanes in ("", "lanes, "):
+        for scale, kinds, since in (("", PLAIN, FAMILY), (", scale", "kind::f16 kind::tf32", "8.6 sm_100f")):
+            operands = f"[d], a, b, {metadata}idesc, {lanes}enable{scale}"
+            words = {"name": name, "kind": kinds, "requires": since, **GROUP}
+            declare(
+                f"{name}.cta_group.kind{{.collector}} {operands}", collector=COLLECTOR_A, operands=PRODUCT, **words
+            )  # fmt: skip
+            declare(
+                f"{name}.cta_group.kind.ashift{{.collector}} {operands}",
+                collector="collector::a::lastuse collector::a::discard", operands=IN_MEMORY, **words,
+            )  # fmt: skip
+    for kind, vector, since in SCALED:
+        if sparse and kind == "kind::mxf4":
+            since = EXACT.replace("8.6", since[:3])
+        declare(
+            f"{name}.cta_group.{kind}.block_scale{vector}{{.collector}} [d], a, b, {metadata}idesc, [sa], [sb], enable",
+            name=name, collector=COLLECTOR_A, operands=PRODUCT, requires=since, **GROUP,
+        )  # fmt: skip
+    name = f"tcgen05.mma.ws{sparse}"
+    declare(
+        f"{name}.cta_group::1.kind{{.collector}} [d], a, b, {metadata}idesc, enable{{, columns}}", name=name, kind=PLAIN,
+        collector=COLLECTOR_B, operands=PRODUCT, requires=FAMILY, unit="tensor",
+    )  # fmt: skip
