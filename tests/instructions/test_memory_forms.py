@@ -1,4 +1,4 @@
-"""Memory, warp, barrier and fence statements are taken and refused as the assembler does (tests/data/memory_forms.tsv)."""
+"""Memory, warp, barrier, fence and tcgen05 statements are taken and refused as the assembler does (tests/data/memory_forms.tsv)."""
 
 from pathlib import Path
 
