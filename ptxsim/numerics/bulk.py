@@ -181,8 +181,10 @@ def pack(values):
     for s in range(stripes):
         width = min(STRIPE, columns - s * STRIPE)
         for k in range(rows):
-            result[s, k, :width] = values[k, s * STRIPE : s * STRIPE + width]
-            result[s, k, width:] = 0
+            for j in range(width):
+                result[s, k, j] = values[k, u64(s * STRIPE) + u64(j)]
+            for j in range(width, STRIPE):
+                result[s, k, j] = 0
     return result
 
 
@@ -207,8 +209,10 @@ def _kernel(length: int, narrow: bool):
         y_exponent = exponents(y, smallest_y)
         result = np.empty((x.shape[0], y.shape[0] * STRIPE), f32)
         for m in range(c.shape[0]):
-            result[m, : c.shape[1]] = c[m]
-            result[m, c.shape[1] :] = 1
+            for j in range(c.shape[1]):
+                result[m, j] = c[m, j]
+            for j in range(c.shape[1], result.shape[1]):
+                result[m, j] = 1
         largest = np.empty(STRIPE, i16)
         scale_exponent = np.empty(STRIPE, i32)
         sums = np.empty((parts, STRIPE), i32)
@@ -218,10 +222,9 @@ def _kernel(length: int, narrow: bool):
             n = u64(s * STRIPE)  # unsigned: numba would test a signed index for negative values, in every lane
             for k0 in range(0, x.shape[1], length):
                 for m in range(x.shape[0]):
-                    largest[:] = i16(-32000)
                     for p in range(parts):
                         for j in range(STRIPE):
-                            top = largest[j]
+                            top = largest[j] if p else i16(-32000)
                             for k in range(p * part, p * part + part):
                                 exponent = i16(x_exponent[m, k0 + k] + y_exponent[s, k0 + k, j])
                                 top = exponent if exponent > top else top
