@@ -59,7 +59,7 @@ class Binder:
         for candidate in candidates:
             operands = check_operands(candidate.form, candidate.modifiers, statement, names)
             if not isinstance(operands, Finding):
-                operands = self._names_as_values(candidate.form, operands, names) or operands
+                operands = self._names_as_values(candidate, operands, names) or operands
             if not isinstance(operands, Finding):
                 operands, parts = split_parts(candidate.form, operands)
                 return Bound(candidate.form, {**candidate.modifiers, **parts}, operands, statement)
@@ -90,8 +90,11 @@ class Binder:
             return nearest.refused(opcode, kind, why)
         return nearest.illegal_form(opcode)
 
-    def _names_as_values(self, form: Form, operands: Mapping[str, ast.Operand], names: Names) -> Finding | None:
+    def _names_as_values(
+        self, candidate: Candidate, operands: Mapping[str, ast.Operand], names: Names
+    ) -> Finding | None:
         """What is wrong with special registers and variables that stand for a value, if anything."""
+        form, space = candidate.form, str(candidate.modifiers.get("space") or "").partition("::")[0]
         for name, operand in operands.items():
             for part in operand.elements if isinstance(operand, ast.Vector) else (operand,):
                 if not isinstance(part, ast.Name) or part.name == "WARP_SZ":
@@ -104,13 +107,16 @@ class Binder:
                     problem = availability(part.name).problem(self.version, self.target)
                     if problem:
                         return Finding(problem[0], f"{part.name} {problem[1]}", **place)
-                elif (
-                    _is_value(form.kinds[name])
-                    and form.name not in ADDRESS_READERS
-                    and names.register_type(part.name) is None
-                ):
-                    why = f"{form.name} cannot take the address of {part.name}"
-                    return Finding("operand-mismatch", why, **place, help="mov the address into a register first")
+                elif _is_value(form.kinds[name]) and names.register_type(part.name) is None:
+                    if form.name not in ADDRESS_READERS:
+                        why = f"{form.name} cannot take the address of {part.name}"
+                        return Finding("operand-mismatch", why, **place, help="mov the address into a register first")
+                    where = names.variable_space(part.name)
+                    if space and where != space:
+                        why = (
+                            f"{form.name}.{space} takes the address of a .{space} variable, {part.name} is in .{where}"
+                        )
+                        return Finding("operand-mismatch", why, **place)
         return None
 
     def _availability(self, form: Form, modifiers: Mapping[str, object]) -> tuple[str, str] | None:
