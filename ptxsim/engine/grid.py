@@ -34,22 +34,22 @@ class Limits:
     progress: Callable[[int, int], None] | None = None
 
 
-def clusters_of(machine: Machine):
-    """Clusters of the grid in launch order, made when their turn comes. CTAs count x first, then y, then z."""
-    gx, gy, gz = machine.grid
+def cluster_at(machine: Machine, number: int) -> Cluster:
+    """The cluster of a number in launch order. Clusters count x first, then y, then z; so do the CTAs in one."""
+    gx, gy, _ = machine.grid
     cx, cy, cz = machine.cluster
-    for z0 in range(0, gz, cz):
-        for y0 in range(0, gy, cy):
-            for x0 in range(0, gx, cx):
-                cluster = Cluster((x0 // cx, y0 // cy, z0 // cz), machine.cluster)
-                for z in range(z0, z0 + cz):
-                    for y in range(y0, y0 + cy):
-                        for x in range(x0, x0 + cx):
-                            linear = x + gx * (y + gy * z)
-                            cluster.ctas.append(
-                                Cta((x, y, z), linear, machine.block, machine.shared_bytes, cluster, machine.shared_fill)
-                            )
-                yield cluster
+    nx, ny = gx // cx, gy // cy
+    index = (number % nx, number // nx % ny, number // (nx * ny))
+    x0, y0, z0 = index[0] * cx, index[1] * cy, index[2] * cz
+    cluster = Cluster(index, machine.cluster)
+    for z in range(z0, z0 + cz):
+        for y in range(y0, y0 + cy):
+            for x in range(x0, x0 + cx):
+                linear = x + gx * (y + gy * z)
+                cluster.ctas.append(
+                    Cta((x, y, z), linear, machine.block, machine.shared_bytes, cluster, machine.shared_fill)
+                )
+    return cluster
 
 
 class Grid:
@@ -65,22 +65,37 @@ class Grid:
 
     def run(self) -> None:
         """Run to the end. Raises Stopped where the GPU would stop, or NotModeled."""
-        waiting = clusters_of(self.machine)
-        resident = self.resident
+        machine, resident = self.machine, self.resident
+        cx, cy, cz = machine.cluster
+        number, clusters = 0, self.total // (cx * cy * cz)
+        alone = self._alone()
         while True:
+            rounds, rest = 0, None
+            if not resident and alone is not None:
+                number, handed = alone.run(self, number)
+                if handed is not None:
+                    cluster, rounds, rest = handed
+                    resident.append(cluster)
             if not resident:
-                fresh = next(waiting, None)
-                if fresh is None:
+                if number == clusters:
                     break
-                resident.append(self._admit(fresh))
-            if not self._round_until_end(resident):
-                fresh = next(waiting, None)  # somebody spins on what another CTA must do
-                if fresh is not None:
-                    resident.append(self._admit(fresh))
-        while self.machine.complete_next():
+                resident.append(self._admit(number))
+                number += 1
+            if rounds > SPIN or not self._round_until_end(resident, rounds, rest):
+                if number < clusters:  # somebody spins on what another CTA must do
+                    resident.append(self._admit(number))
+                    number += 1
+        while machine.complete_next():
             pass
 
-    def _admit(self, cluster: Cluster) -> Cluster:
+    def _alone(self):
+        """What runs whole CTAs natively, if the engine can and nobody wants to see warps come and go."""
+        make = getattr(self.engine, "alone", None)
+        plain = self.start is None and self.stop is None and self.machine.seed == 0 and self.machine.cluster == (1, 1, 1)
+        return make() if make is not None and plain else None
+
+    def _admit(self, number: int) -> Cluster:
+        cluster = cluster_at(self.machine, number)
         for cta in cluster.ctas:
             for warp in cta.warps:
                 self.engine.prepare(warp)
@@ -99,17 +114,15 @@ class Grid:
                 for warp in cta.warps:
                     self.stop(warp, self.engine)
 
-    def _round_until_end(self, resident: list[Cluster]) -> bool:
-        """Turns for all warps until a cluster ends (True) or the residents only spin (False)."""
-        idle_rounds = 0
+    def _round_until_end(self, resident: list[Cluster], rounds: int = 0, rest: Callable[[], bool] | None = None) -> bool:
+        """Turns for all warps until a cluster ends (True) or the residents only spin (False).
+
+        `rounds` have been had before; `rest`, if given, carries out what is left of the one that has begun.
+        """
         while True:
-            moved = False
-            for cluster in resident:
-                for cta in cluster.ctas:
-                    for warp in self._order(cta):
-                        if warp.splits and self._turn(warp):
-                            moved = True
-            self._look_at_limits()
+            moved = rest() if rest is not None else self._round(resident)
+            rest = None
+            self.look_at_limits()
             ended = [c for c in resident if all(cta.done for cta in c.ctas)]
             if ended:
                 for cluster in ended:
@@ -121,25 +134,40 @@ class Grid:
                 if len(resident) * len(resident[0].ctas) + self.done < self.total:
                     return False
                 raise Stopped(self._deadlock(resident))
-            idle_rounds += 1
-            if idle_rounds > SPIN:
+            rounds += 1
+            if rounds > SPIN:
                 return False
+
+    def _round(self, resident: list[Cluster]) -> bool:
+        """One turn for every warp; whether any moved."""
+        moved = False
+        for cluster in resident:
+            for cta in cluster.ctas:
+                for warp in self._order(cta):
+                    if warp.splits and self.turn(warp):
+                        moved = True
+        return moved
 
     def _order(self, cta: Cta) -> list[Warp]:
         if self.machine.seed == 0 or len(cta.warps) == 1:
             return cta.warps
         return [cta.warps[i] for i in self.machine.random.permutation(len(cta.warps))]
 
-    def _turn(self, warp: Warp) -> bool:
-        machine = self.machine
-        machine.steps += 1
-        machine.complete_due()
+    def turn(self, warp: Warp) -> bool:
+        """Let a warp execute some blocks; whether it could."""
+        self.machine.steps += 1
+        self.machine.complete_due()
+        return self.guarded(warp, lambda: self.engine.run(warp, TURN))
+
+    def guarded(self, warp: Warp, action: Callable[[], bool]) -> bool:
+        """Do something for a warp; a fault ends the launch."""
         try:
-            return self.engine.run(warp, TURN)
+            return action()
         except Fault as fault:
             raise Stopped(fault_finding(fault, self.engine.current, warp)) from fault
 
-    def _look_at_limits(self) -> None:
+    def look_at_limits(self) -> None:
+        """Stop at max_steps; show progress."""
         limits = self.limits
         if limits.max_steps is not None and self.machine.warp_instructions > limits.max_steps:
             raise Stopped(

@@ -67,6 +67,11 @@ class Machine:
         heapq.heappush(self._pending, pending)
         return pending
 
+    @property
+    def pending(self) -> bool:
+        """Whether asynchronous work is under way."""
+        return bool(self._pending)
+
     def complete_due(self) -> None:
         """Run what is due by now."""
         while self._pending and (self._pending[0].due <= self.steps or self._pending[0].done):

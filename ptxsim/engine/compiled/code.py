@@ -35,6 +35,7 @@ class Library:
             self._publish(self.prefix + name)
         pointer = ctypes.c_void_p
         self.enter = ctypes.CFUNCTYPE(ctypes.c_int32, pointer, pointer)(jit.address(self.prefix + "enter"))
+        self.run_cta = ctypes.CFUNCTYPE(ctypes.c_int32, pointer)(jit.address(self.prefix + "run_cta"))
         self._kernels: dict[str, tuple[int, dict[int, str]]] = {}
 
     def _publish(self, name: str) -> None:

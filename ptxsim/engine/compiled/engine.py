@@ -7,6 +7,7 @@ lanes that must wait - the interpreter executes on the same registers, so it is 
 from __future__ import annotations
 
 import ctypes
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from ptxsim.engine import control
 from ptxsim.engine.compiled import layout
 from ptxsim.engine.compiled.code import Library, library, specials_of
 from ptxsim.engine.compiled.kernel import Options
-from ptxsim.engine.compiled.layout import CONTEXT, CONTEXT_BYTES, KINDS, READ_ONLY, WARP, WarpLayout, aligned
+from ptxsim.engine.compiled.layout import CONTEXT, CONTEXT_BYTES, KINDS, READ_ONLY, WarpLayout, aligned, header_of
 from ptxsim.engine.compiled.liveness import slots_of
 from ptxsim.engine.interpreter import Interpreter, choose
 from ptxsim.engine.program import Op, Program
@@ -24,22 +25,6 @@ from ptxsim.machine.port import Port, mask_word, word_mask
 from ptxsim.machine.special import value as special_value
 from ptxsim.machine.state import Machine
 
-_HEADER = np.dtype(
-    {
-        "names": list(WARP),
-        "formats": [
-            {"split": ("V16", (32,)), "stack": ("<u8", (32,))}.get(name, "<u4")
-            if name in ("split", "stack", "block", "mask", "live", "left", "taken", "target", "op", "state", "cta", "index", "splits",
-                        "barrier", "phase", "pad")
-            else "<u8"
-            for name in WARP
-        ],
-        "offsets": list(WARP.values()),
-        "itemsize": layout.HEADER_BYTES,
-    }
-)  # fmt: skip
-
-
 class Registers:
     """A warp's registers by slot, read and written like a list of arrays. What is read is a copy, as of now."""
 
@@ -47,7 +32,7 @@ class Registers:
 
     def __init__(self, block: np.ndarray, places: WarpLayout, program: Program):
         self.block, self.places, self.types = block, places.registers, program.slots
-        self.header = block[: layout.HEADER_BYTES].view(_HEADER)[0]
+        self.header = header_of(block)
 
     def __len__(self) -> int:
         return len(self.types)
@@ -71,6 +56,10 @@ class Registers:
             self.block[at : at + 32 * t.bytes] = np.ascontiguousarray(value).view(np.uint8)
 
 
+if TYPE_CHECKING:
+    from ptxsim.engine.compiled.alone import Alone
+
+
 class CompiledEngine:
     """Executes warps of one program on one machine. `keep` writes back registers that nobody reads again, for those who
     want to see them; `native` is the library of another CPU than this one's (for tests)."""
@@ -83,7 +72,7 @@ class CompiledEngine:
         self.library = native or library()
         self.places = WarpLayout.of(program, specials_of(program))
         self.context = aligned(CONTEXT_BYTES)
-        self.words = self.context.view("<u8")
+        self.words = self.context.view("<u8")  # by CONTEXT[name] // 8
         self._place = self.context.ctypes.data
         self._kernels: dict[bool, int] = {}
         self.services: dict[int, str] = {}
@@ -91,14 +80,20 @@ class CompiledEngine:
         self._touched: dict[int, set[int]] = {}
         self._error: BaseException | None = None
         self._fill_context()
+        self._compile_masked = ctypes.CFUNCTYPE(None)(self._want_masked)
+        self.set_field("compile", ctypes.cast(self._compile_masked, ctypes.c_void_p).value or 0)
 
     @property
     def current(self) -> Op | None:
         """What executes now, for faults."""
         return self.interpreter.current
 
-    def _set(self, name: str, value: int) -> None:
+    def set_field(self, name: str, value: int) -> None:
+        """Write a 64-bit field of the context."""
         self.words[CONTEXT[name] // 8] = value & (2**64 - 1)
+
+    def field(self, name: str) -> int:
+        return int(self.words[CONTEXT[name] // 8])
 
     def _fill_context(self) -> None:
         memory, machine = self.machine.memory, self.machine
@@ -109,39 +104,46 @@ class CompiledEngine:
             np.zeros((len(self.program.ops) + 1, 2), np.uint64),
         ]
         for name, table in zip(("starts", "sizes", "kinds", "caches"), self._tables):
-            self._set(name, table.ctypes.data)
-        self._set("allocations", len(memory.allocations))
-        self._set("arena", memory.bytes.ctypes.data - ARENA)
+            self.set_field(name, table.ctypes.data)
+        self.set_field("allocations", len(memory.allocations))
+        self.set_field("arena", memory.bytes.ctypes.data - ARENA)
         if machine.stream is not None:
             stream = machine.stream
             self._flush = ctypes.CFUNCTYPE(None)(self._flush_stream)
-            self._set("records", stream.records.ctypes.data)
-            self._set("capacity", len(stream.records))
-            self._set("flush", ctypes.cast(self._flush, ctypes.c_void_p).value or 0)
+            self.set_field("records", stream.records.ctypes.data)
+            self.set_field("capacity", len(stream.records))
+            self.set_field("flush", ctypes.cast(self._flush, ctypes.c_void_p).value or 0)
 
     def _flush_stream(self) -> None:
         stream = self.machine.stream
         try:
-            stream.count = int(self.words[CONTEXT["recorded"] // 8])
+            stream.count = self.field("recorded")
             stream.flush()
         except BaseException as error:
             self._error = self._error or error
         stream.count = 0
-        self._set("recorded", 0)
+        self.set_field("recorded", 0)
+
+    def _want_masked(self) -> None:
+        """Called from native code, on the first divergence."""
+        try:
+            self._compile(False)
+        except BaseException as error:
+            self._error = self._error or error
 
     def _compile(self, full: bool) -> None:
         options = Options(full, self.machine.stream is not None, self.keep)
         address, services = self.library.kernel(self.program, self.places, options)
         self._kernels[full] = address
         self.services.update(services)
-        self._set("full" if full else "masked", address)
+        self.set_field("full" if full else "masked", address)
 
     # ---- the interface of engines ----
 
     def prepare(self, warp: Warp) -> None:
         """Give a new warp its registers."""
         block = aligned(self.places.stride)
-        warp.registers = registers = Registers(block, self.places, self.program)
+        warp.registers = registers = self.registers(block)
         header, cta = registers.header, warp.cta
         alone = len(cta.cluster.ctas) == 1 and cta.cluster.shape == (1, 1, 1)
         header["shared"] = cta.shared.ctypes.data
@@ -158,6 +160,16 @@ class CompiledEngine:
             else:
                 data = np.ascontiguousarray(value).view(np.uint8)
                 block[at : at + len(data)] = data
+
+    def registers(self, block: np.ndarray) -> Registers:
+        """A view of the registers in a warp's block."""
+        return Registers(block, self.places, self.program)
+
+    def alone(self) -> Alone:
+        """What runs whole CTAs natively."""
+        from ptxsim.engine.compiled.alone import Alone
+
+        return Alone(self)
 
     def read_register(self, warp: Warp, slot: int):
         """The raw bits of a register: unsigned words, bool for predicates, a list of two for 128 bits."""
@@ -206,11 +218,8 @@ class CompiledEngine:
         used = turns - int(header["left"])
         if status in (layout.BAIL, layout.BARRIER):
             used += 1
-            site = int(self.context[CONTEXT["site"] : CONTEXT["site"] + 4].view("<u4")[0])
-            split.block, split.op = self._where[site]
-            machine.warp_instructions += split.op
             warp.turns += used - 1
-            self.interpreter._block(warp, split, port, entered=True)
+            self.go_on(warp, split, port)
             return used
         warp.turns += used - 1
         if status == layout.NEXT:
@@ -222,16 +231,41 @@ class CompiledEngine:
             control.leave(warp, split, word_mask(int(header["taken"])), machine, op.site)
         return used
 
+    def go_on(self, warp: Warp, split: Split, port: Port | None = None) -> None:
+        """The interpreter executes the rest of the block, from the instruction on that native code left to it."""
+        site = int(self.context[CONTEXT["site"] : CONTEXT["site"] + 4].view("<u4")[0])
+        split.block, split.op = self._where[site]
+        self.machine.warp_instructions += split.op
+        self.interpreter._block(warp, split, port or Port(self.machine, warp), entered=True)
+
+    def enter_cta(self) -> int:
+        """Run the CTA that the context describes; schedule.ENDED and so on."""
+        if True not in self._kernels:
+            self._compile(True)
+        self._go_in()
+        self.set_field("steps", self.machine.steps)
+        status = self.library.run_cta(self._place)
+        self.machine.steps = self.field("steps")
+        self._come_back()
+        return status
+
+    def _go_in(self) -> None:
+        self.set_field("count", self.machine.warp_instructions)
+        if self.machine.stream is not None:
+            self.set_field("recorded", self.machine.stream.count)
+
     def _enter(self, block: int) -> int:
-        machine, stream = self.machine, self.machine.stream
-        self._set("count", machine.warp_instructions)
-        if stream is not None:
-            self._set("recorded", stream.count)
+        self._go_in()
         status = self.library.enter(self._place, block)
-        machine.warp_instructions = int(self.words[CONTEXT["count"] // 8])
+        self._come_back()
+        return status
+
+    def _come_back(self) -> None:
+        """Take over the counters that native code has moved; raise what a callback could not."""
+        machine, stream = self.machine, self.machine.stream
+        machine.warp_instructions = self.field("count")
         if stream is not None:
-            stream.count = int(self.words[CONTEXT["recorded"] // 8])
+            stream.count = self.field("recorded")
         if self._error is not None:
             error, self._error = self._error, None
             raise error
-        return status

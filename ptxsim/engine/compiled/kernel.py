@@ -76,6 +76,7 @@ class KernelWriter:
             f"  %taken.at = getelementptr i8, ptr %warp, i64 {WARP['taken']}",
             f"  %target.at = getelementptr i8, ptr %warp, i64 {WARP['target']}",
             f"  %site.at = getelementptr i8, ptr %context, i64 {CONTEXT['site']}",
+            f"  %own.site.at = getelementptr i8, ptr %warp, i64 {WARP['site']}",
             f"  %mask.at = getelementptr i8, ptr %warp, i64 {WARP['mask']}",
             "  %mask = load i32, ptr %mask.at",
             "  %lanes = bitcast i32 %mask to <32 x i1>",
@@ -92,7 +93,7 @@ class KernelWriter:
     def _block(self, number: int, block: list[Op], out: set[int]) -> None:
         e = self.emitter
         e.label(f"b{number}")
-        self.number, self.block = number, block
+        self.number, self.block, self.ended = number, block, False
         self.values: dict[int, object] = {}
         self.dirty: set[int] = set()
         if self.options.events and block:
@@ -112,6 +113,8 @@ class KernelWriter:
                 e._known.clear()
                 self.values, self.dirty = saved
                 self._leave(op, f"{type(reason).__name__}: {reason}")
+                return
+            if self.ended:
                 return
         self._flush(out)
         self._go(number + 1)
@@ -133,6 +136,10 @@ class KernelWriter:
         effect = op.definition.effect
         if effect is None:
             raise CannotEmit("not modeled")
+        number = whole_barrier(op)
+        if number is not None:
+            self._barrier(op, number)
+            return
         native = effect.__module__.rpartition(".")[2] in NATIVE or effect.__name__ in NATIVE_EFFECTS
         if op.definition.uses_machine and not native:
             raise CannotEmit("a service")
@@ -199,6 +206,18 @@ class KernelWriter:
             "\n".join([f"define internal {t} @{name}({header}) noinline #0 {{", *inner.rooms, *inner.lines, f"  ret {t} {back}", "}"])
         )
         return name, [r.kind for r in results], single
+
+    def _barrier(self, op: Op, number: int) -> None:
+        """A barrier of all threads ends the block: the scheduler counts the warp in, or leaves it to the interpreter."""
+        e = self.emitter
+        self._flush(self.live[self.index])
+        e.line(f"  store i32 {number}, ptr %target.at")
+        e.line(f"  store i32 {self.number}, ptr %block.at")
+        e.line(f"  store i32 {self.index + 1}, ptr %op.at")
+        e.line(f"  store i32 {op.site}, ptr %site.at")
+        e.line(f"  store i32 {op.site}, ptr %own.site.at")
+        e.line(f"  ret i32 {layout.BARRIER}")
+        self.ended = True
 
     # ---- operands ----
 
@@ -466,6 +485,7 @@ class KernelWriter:
         e.line(f"  store i32 {taken}, ptr %taken.at")
         e.line(f"  store i32 {self.number}, ptr %block.at")
         if leaves:
+            e.line(f"  store i32 {op.site}, ptr %site.at")
             e.line(f"  ret i32 {layout.EXIT}")
         else:
             e.line(f"  store i32 {op.targets[0]}, ptr %target.at")
@@ -477,6 +497,16 @@ class KernelWriter:
         e.line(f"  store i32 {self.number}, ptr %block.at")
         e.line(f"  store i32 {self.op.site}, ptr %site.at")
         e.line(f"  ret i32 {layout.EXIT}")
+
+
+def whole_barrier(op: Op) -> int | None:
+    """The number of a barrier that all threads of the CTA wait at (bar.sync N), or None."""
+    effect = op.definition.effect
+    if effect is None or effect.__name__ != "synchronize" or op.definition.unit != "barrier" or op.guard is not None:
+        return None
+    number, count = op.sources
+    value = number.value if isinstance(number, Literal | Constant) else None
+    return value if count is None and isinstance(value, int) and value < 16 else None
 
 
 def _plain(result) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ptxsim.engine.program import Program
+from ptxsim.machine.event import RECORD
 from ptxsim.types import ScalarType
 
 LANES = 32
@@ -39,29 +40,54 @@ CONTEXT, CONTEXT_BYTES = _fields(
     ("caches", 8),  # {base, span} of every memory instruction
     ("records", 8), ("recorded", 8), ("capacity", 8), ("flush", 8),  # the event stream
     ("full", 8), ("masked", 8),  # entry points of the program
-    ("current", 8),  # the warp that runs
-    ("max_count", 8), ("end_count", 8),
-    ("rounds", 8), ("moved", 8),
-    ("warps", 8), ("warp_count", 8), ("stride", 8),
-    ("live_warps", 8), ("ended", 8),
+    ("compile", 8),  # callback: code for partial masks is wanted
+    # A CTA that runs natively as a whole: its warps' blocks, where its round of turns stands, when to pause.
+    ("warps", 8), ("warp_count", 8), ("stride", 8), ("threads", 8), ("live_warps", 8),
+    ("cursor", 8), ("moved", 8), ("rounds", 8), ("end_count", 8), ("end_rounds", 8),
     ("arrived", 64), ("phases", 64),  # of the sixteen barriers, i32 each
 )  # fmt: skip
 
 WARP, HEADER_BYTES = _fields(
     0,
     ("block", 4), ("mask", 4), ("live", 4), ("left", 4),
-    ("taken", 4), ("target", 4), ("op", 4), ("state", 4),
+    ("taken", 4), ("target", 4), ("op", 4), ("site", 4),
     ("shared", 8), ("shared_start", 8), ("shared_span", 8),
     ("local", 8), ("local_bytes", 8),
     ("cta", 4), ("index", 4),
-    ("splits", 4), ("barrier", 4), ("phase", 4), ("pad", 4),
+    ("splits", 4), ("chosen", 4), ("start", 4),  # how many; which one runs; turns left when it began
+    ("barrier", 4), ("phase", 4),  # what the warp waits at: number + 1, or 0
     ("turns", 8),
     ("split", 16 * LANES),  # {block, mask: i32, steps: i64}
     ("stack", 8 * LANES),
 )  # fmt: skip
 
+_SPLIT = np.dtype([("block", "<i4"), ("mask", "<u4"), ("steps", "<i8")])
+HEADER = np.dtype(
+    {
+        "names": list(WARP),
+        "formats": [
+            {"split": (_SPLIT, (32,)), "stack": ("<u8", (32,))}.get(name, "<u4")
+            if name in ("split", "stack", "block", "mask", "live", "left", "taken", "target", "op", "site", "cta", "index", "splits",
+                        "chosen", "start", "barrier", "phase")
+            else "<u8"
+            for name in WARP
+        ],
+        "offsets": list(WARP.values()),
+        "itemsize": HEADER_BYTES,
+    }
+)  # fmt: skip
+
+
+def header_of(block: np.ndarray) -> np.ndarray:
+    """The header of a warp's block, as a record that is read and written in place."""
+    return block[:HEADER_BYTES].view(HEADER)[0]
+
+
 # What the kernel function returns.
 NEXT, DIVERGE, EXIT, BAIL, BARRIER = range(5)
+
+RECORD_BYTES = RECORD.itemsize
+RECORD_ADDRESSES = RECORD.fields["addresses"][1]  # type: ignore[index]
 
 # Bits of an allocation's kind.
 KINDS = {"global": 1, "const": 2, "param": 4}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from ptxsim.engine.compiled import schedule
 from ptxsim.engine.compiled.layout import BAIL, CONTEXT, WARP
+from ptxsim.engine.grid import TURN
 from ptxsim.machine.event import RECORD
 
 _FIELDS = {name: place[1] for name, place in RECORD.fields.items()}  # type: ignore[union-attr]
@@ -258,14 +260,13 @@ declare void @llvm.x86.sse.ldmxcsr(ptr)
 ENTER = """
 declare i32 @_setjmp(ptr) returns_twice
 {declarations}
-; Run one warp from its block on; what the kernel returned, BAIL for an instruction left to the interpreter, -1 if the
-; program is not compiled for partial masks yet.
+; Run one warp from its block on; what the kernel returned, BAIL for an instruction left to the interpreter.
 define i32 @{p}enter(ptr %context, ptr %warp) #0 {{
 entry:
 {save}
   %jumped = call i32 @_setjmp(ptr %context) returns_twice
   %again = icmp ne i32 %jumped, 0
-  br i1 %again, label %bailed, label %start
+  br i1 %again, label %out, label %start
 start:
   %pm = getelementptr i8, ptr %warp, i64 {mask}
   %mask = load i32, ptr %pm
@@ -274,15 +275,26 @@ start:
   %pg = getelementptr i8, ptr %context, i64 {masked}
   %pp = select i1 %every, ptr %pf, ptr %pg
   %kernel = load ptr, ptr %pp
-  %missing = icmp eq ptr %kernel, null
-  br i1 %missing, label %out, label %go
-go:
   %status = call i32 %kernel(ptr %context, ptr %warp)
   br label %out
-bailed:
+out:
+  %result = phi i32 [ %status, %start ], [ {bail}, %entry ]
+{restore}
+  ret i32 %result
+}}
+
+; Run all warps of a CTA: schedule.ENDED and so on.
+define i32 @{p}run_cta(ptr %context) #0 {{
+entry:
+{save}
+  %jumped = call i32 @_setjmp(ptr %context) returns_twice
+  %again = icmp ne i32 %jumped, 0
+  br i1 %again, label %out, label %start
+start:
+  %status = call i32 @{p}rounds(ptr %context)
   br label %out
 out:
-  %result = phi i32 [ %status, %go ], [ {bail}, %bailed ], [ -1, %start ]
+  %result = phi i32 [ %status, %start ], [ {left_over}, %entry ]
 {restore}
   ret i32 %result
 }}
@@ -291,12 +303,13 @@ out:
 
 def text(prefix: str, x86: bool) -> str:
     """The IR of all of them, for names beginning with `prefix`."""
-    places = {**CONTEXT, **WARP, **{f"r_{n}": o for n, o in _FIELDS.items()}, "p": prefix, "bail": BAIL}
+    places = {**CONTEXT, **WARP, **{f"r_{n}": o for n, o in _FIELDS.items()}, "p": prefix, "bail": BAIL, "left_over": schedule.LEFT}
     places["record_size"] = RECORD.itemsize
     places["declarations"] = _DECLARE_X86 if x86 else ""
     places["save"] = _SAVE_X86.format(**places) if x86 else ""
     places["restore"] = _RESTORE_X86 if x86 else ""
     parts = [p.format(**places) for p in (BAIL_OUT, LOOK_UP, SPACE_OF, EVENT, CONVERGE, ENTER)]
+    parts.append(schedule.text(prefix, TURN))
     lines = []
     for line in "\n".join(parts).split("\n"):
         if line.startswith("declare") and (line in lines or "bail" in line):
@@ -305,4 +318,4 @@ def text(prefix: str, x86: bool) -> str:
     return "\n".join(lines)
 
 
-NAMES = ("bail", "look_up", "space_of", "event", "converge", "enter")
+NAMES = ("bail", "look_up", "space_of", "event", "converge", "enter", "run_cta")
