@@ -36,14 +36,18 @@ def page(result: FileRun, version: str) -> str:
         _section("Source", _source(result)),
         _section("Results", _results(result)),
         _section("Fragments", _fragments(result)),
-        # `</` would end the script element early; JSON may write the slash with a backslash.
-        f'<script type="application/json" id="run">{to_json(run_record(result, version)).replace("</", "<" + chr(92) + "/")}</script>',
+        f'<script type="application/json" id="run">{_embedded(result, version)}</script>',
     ]
     body = "\n".join(part for part in parts if part)
     return (
         f'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>{name}</title>\n'
         f'<meta name="viewport" content="width=device-width">\n<style>\n{style}</style>\n{body}\n</html>\n'
     )
+
+
+def _embedded(result: FileRun, version: str) -> str:
+    """The run as JSON that no HTML parser mistakes for an element."""
+    return to_json(run_record(result, version)).replace("<", "\\u003c")
 
 
 def _section(title: str, body: str) -> str:

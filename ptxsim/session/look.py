@@ -56,7 +56,7 @@ def look(launch: Launch, places: list[tuple[int, str]]) -> list[Shown]:
     def watch(op: Op, warp: Warp, mask: np.ndarray) -> None:
         for one in watched:
             if op is one.op and warp.cta.linear == 0:
-                one.seen.setdefault(warp.index, [warp.registers[slot] for slot in one.slots.values()])
+                one.seen.setdefault(warp.index, [warp.registers[slot] for _, slot in one.slots])
 
     def start(warp: Warp, engine: Any) -> None:
         engine.watch = watch
@@ -79,7 +79,7 @@ class _Watched:
         self.slots = self._slots(program)
         self.seen: dict[int, list[Any]] = {}
 
-    def _slots(self, program: Program) -> dict[str, int]:
+    def _slots(self, program: Program) -> list[tuple[str, int]]:
         slots = {name: slot for slot, name in enumerate(program.slot_names)}
         operands = self.op.bound.operands
         if self.operand.lower() in operands:
@@ -93,7 +93,7 @@ class _Watched:
                     f"--print: {self.op.opcode} at line {self.op.line} has no operand {self.operand!r}",
                     did_you_mean(self.operand, [*operands, *everything]),
                 )
-        return {name: slots[name] for name in names if name in slots}
+        return [(name, slots[name]) for name in names if name in slots]
 
     def show(self, program: Program) -> Shown:
         shown = Shown(self.op.line, self.op.opcode, self.operand, was_executed=0 in self.seen)
@@ -101,7 +101,7 @@ class _Watched:
             return shown
         shown.matrix = self._matrix()
         if shown.matrix is None:
-            for (name, slot), raw in zip(self.slots.items(), self.seen[0]):
+            for (name, slot), raw in zip(self.slots, self.seen[0]):
                 shown.registers[name] = _typed(raw, program.slots[slot])
         return shown
 
