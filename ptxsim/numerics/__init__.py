@@ -1,6 +1,6 @@
 """Arithmetic of the tensor cores and of the special-function unit, on plain numpy arrays of element codes."""
 
-from ptxsim.numerics.matmul import matmul
+from ptxsim.numerics.arrays import matmul
 from ptxsim.numerics.matrix import product, sparse_product
 from ptxsim.numerics.parameters import Rule, find
 

@@ -75,6 +75,8 @@ def matmul(
     c = np.zeros(shape, code_dtype(parsed.c)) if c is None else codes(c, parsed.c, "C")
     if c.shape != shape:
         raise _mismatch(f"C is {c.shape}, A @ B is {shape}", "give C the shape of the product")
+    if a.shape[-1] == 0:  # nothing but C: one product of zeros has the same sum
+        a, b = np.zeros((*a.shape[:-1], 1), a.dtype), np.zeros((*b.shape[:-2], 1, b.shape[-1]), b.dtype)
     if parsed.scale:
         if scale_a is None or scale_b is None:
             raise _mismatch(f"{form} needs scale_a and scale_b", "one scale code per block of k")
