@@ -7,7 +7,7 @@ import numpy as np
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.layout.sparsity import Sparsity
 from ptxsim.machine.tensor import multiply_matrices, product_of
-from ptxsim.numerics.matmul import codes
+from ptxsim.numerics.arrays import codes
 from ptxsim.session.forms import Meaning, one_meaning
 from ptxsim.types import TYPES, parse_target
 
