@@ -342,26 +342,34 @@ def line_of(split: Split, program: Program) -> int:
     return block[max(0, min(index, len(block) - 1))].line if block else 0
 
 
-def check_in_flight(op: Op, warp: Warp, port) -> None:
-    """Whether an operation touches registers that the tensor core owns."""
+def check_in_flight(op: Op, warp: Warp, port, program: Program) -> None:
+    """Whether an operation touches registers that the tensor core owns; the first touch of a product is reported.
+
+    Results that are read where no wait follows lack a wait; every other touch is one too early.
+    """
     if op.definition.unit == "wgmma":
         return
-    for slot in touched(op):
-        if slot in warp.in_flight:
-            port.line, port.column, port.length = op.line, op.column, len(op.opcode)
-            port.report(
-                "register-in-flight",
-                f"{op.opcode} touches a register that wgmma.mma_async of line {warp.in_flight[slot]} still owns",
-                help="wait first: wgmma.commit_group and wgmma.wait_group between the two",
-            )
-            return
+    slot = next((slot for slot in touched(op) if slot in warp.in_flight), None)
+    if slot is None:
+        return
+    line = warp.in_flight[slot]
+    waits = any(o.site > op.site and o.bound.form.name == "wgmma.wait_group" for o in program.ops)
+    early = waits or slot in touched(op, sources=False)
+    port.line, port.column, port.length = op.line, op.column, len(op.opcode)
+    port.report(
+        "register-in-flight" if early else "missing-wait",
+        f"{op.opcode} touches a register that wgmma.mma_async of line {line} still owns",
+        help="wait first: wgmma.commit_group and wgmma.wait_group between the two",
+    )
+    for owned in [owned for owned, owner in warp.in_flight.items() if owner == line]:
+        del warp.in_flight[owned]
 
 
-def touched(op: Op):
-    """Slots an operation reads or writes."""
+def touched(op: Op, sources: bool = True):
+    """Slots an operation reads or writes, or writes only."""
     from ptxsim.engine.operand import Address, Register, Vector
 
-    stack = [*op.sources, *op.destinations]
+    stack = [*(op.sources if sources else ()), *op.destinations]
     while stack:
         operand = stack.pop()
         if isinstance(operand, Register):

@@ -100,7 +100,7 @@ class Interpreter:
             if waiting is not None:
                 return waiting
         if warp.in_flight:
-            control.check_in_flight(op, warp, port)
+            control.check_in_flight(op, warp, port, self.program)
         values = [read(source, warp, self.machine) for source in op.sources]
         if op.definition.uses_machine:
             port.mask, port.site = mask, op.site

@@ -33,12 +33,15 @@ for _shapes, _factors, _accumulators, _since, _words in mma.TABLE:
 for _shapes, _factors, _accumulators, _selector, *_rest in mma_sparse.TABLE:
     _kinds = mma_sparse.operand_kinds(_selector)
     _odd = [*("" if _factors == "f16" else "ab"), *("dc" if _accumulators.startswith("f32") else "")]
-    _kinds |= {_name: replace(_kinds[_name], element=Either((Reg("b32", sink=True), Pred()))) for _name in _odd}
+    for _name in _odd:
+        _kinds[_name] = replace(_kinds[_name], element=Either((Reg("b32", sink=_name == "d"), Pred())))
+    if _accumulators == "s32":
+        _kinds["a"] = Either((_kinds["a"], Reg("b32")))
     mma_sparse.declare_row(declare, _kinds | {"e": ODD_WORD}, _shapes, _factors, _accumulators, *_rest)
 
 # Odd words as scales and metadata.
 for _row in mma_block_scale.TABLE:
-    mma_block_scale.declare_row(declare, declare, {name: ODD_WORD for name in ("sa", "sb", "e")}, *_row)
+    mma_block_scale.declare_row(declare, declare, dict.fromkeys(("sa", "sb", "e"), ODD_WORD), *_row)
 
 # Predicates in the A of integer products, odd words as metadata of all.
 for _row in (*wgmma.DENSE, *wgmma.SPARSE):

@@ -98,8 +98,14 @@ def matrix_product(
 
 def multiply(product: Product, a, b, c, metadata=None, selector: int = 0, scales=None) -> np.ndarray:
     """The same on words: uint32 (..., words, lanes) of each operand, metadata (..., lanes). Any number of products."""
-    codes = product.a.to_matrix(a), product.b.to_matrix(b), product.c.to_matrix(c)
+    codes = _factor(product.a, a), _factor(product.b, b), product.c.to_matrix(c)
     return product.d.from_matrix(multiply_matrices(product, *codes, metadata, selector, scales))
+
+
+def _factor(fragment: Fragment, words: np.ndarray) -> np.ndarray:
+    """The codes of A or B. A 4-bit float in a byte has its bits in the middle, where those of a 6-bit one begin."""
+    codes = fragment.to_matrix(words)
+    return codes >> 2 if (fragment.element_bits, TYPES[fragment.type].bits) == (8, 4) else codes
 
 
 def multiply_matrices(product: Product, a, b, c, metadata=None, selector: int = 0, scales=None, **options):

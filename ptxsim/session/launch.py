@@ -183,6 +183,11 @@ class Launch:
             local_bytes=self.program.local_bytes, dynamic_shared=self.dynamic_shared,
             shared_bytes=self.shared_end, shared_fill=shared_fill, numerics=self.numerics, checks=self.checks,
         )  # fmt: skip
+        machine.extra["shared variables"] = [
+            (name, place.address, place.size)
+            for name, place in self.decoder.linkage.symbols.items()
+            if place.space == "shared" and place.size
+        ]
         with np.errstate(all="ignore"):
             grid = Grid(self.program, machine, self._engine(machine, stop is not None), self.limits, start, stop)
             try:
