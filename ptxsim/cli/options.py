@@ -88,7 +88,7 @@ _OUTPUT = [
     click.option("--ignore", metavar="NAMES", help="Leave these findings out."),
     click.option("--fail-on", metavar="EXPR", help="Exit 1 if this holds: 'banks.worst > 1'."),
     click.option("--against", metavar="OLD.json", help="Compare with an earlier --format json."),
-    click.option("--print", "prints", metavar="LINE:OPERAND", multiple=True, help="Show an operand as a matrix."),
+    click.option("--print", "prints", metavar="LINE:OPERAND[:TYPE]", multiple=True, help="Show an operand."),
     click.option("--format", "format", type=click.Choice(FORMATS), default="full", help="How to print."),
     click.option("--report", metavar="OUT.html", help="Write one offline page."),
     click.option("--trace", metavar="OUT.pftrace", help="Write a Perfetto trace."),

@@ -56,8 +56,8 @@ def _lanes(name: str, values: Any, width: int) -> str:
 
 
 def _number(value: Any) -> str:
-    if getattr(value, "ndim", 0):
-        return ":".join(f"{int(part):#x}" for part in value)
+    if getattr(value, "ndim", 0):  # several elements in one register, the low one first
+        return ":".join(map(_number, value))
     kind = value.dtype.kind
     if kind == "b":
         return str(int(value))

@@ -16,13 +16,13 @@ from ptxsim.diagnostic import PtxError
 from ptxsim.engine.program import Op, Program
 from ptxsim.machine.cta import Warp
 from ptxsim.machine.event import Event, Observer, Space
-from ptxsim.session.arrays import bad, dtype_of
+from ptxsim.session.arrays import DTYPES, bad, dtype_of
 from ptxsim.session.launch import Launch
 from ptxsim.session.spelling import did_you_mean
 from ptxsim.syntax import ast
 
 LANES = 32
-_PLACE = re.compile(r"(\d+):(\S+)")
+_PLACE = re.compile(r"(\d+):([^:\s]+)(?::\.?(\w+))?")
 _STORES = frozenset({Event.STORE, Event.ATOMIC, Event.CAS, Event.REDUCE, Event.ASYNC_WRITE})
 
 
@@ -41,22 +41,27 @@ class Shown:
     was_executed: bool = False
 
 
-def parse_place(text: str) -> tuple[int, str]:
-    """`118:a` as (118, "a"). Raises PtxError."""
+Place = tuple[int, str, str | None]
+
+
+def parse_place(text: str) -> Place:
+    """`118:a` as (118, "a", None), `113:d:f16` as (113, "d", "f16"): read untyped bits as f16. Raises PtxError."""
     match = _PLACE.fullmatch(text)
     if not match:
-        raise bad(f"{text!r} is not LINE:OPERAND", "write --print 118:a")
-    return int(match[1]), match[2]
+        raise bad(f"{text!r} is not LINE:OPERAND or LINE:OPERAND:TYPE", "write --print 118:a, or --print 113:d:f16")
+    if match[3]:
+        dtype_of(match[3])
+    return int(match[1]), match[2], match[3]
 
 
-def look(launch: Launch, places: list[tuple[int, str]]) -> list[Shown]:
+def look(launch: Launch, places: list[Place]) -> list[Shown]:
     """Run a launch once more and show operands. Raises PtxError for a line without an instruction or an unknown operand."""
-    watched = [_Watched(launch.program, line, operand) for line, operand in places]
+    watched = [_Watched(launch.program, *place) for place in places]
 
     def watch(op: Op, warp: Warp, mask: np.ndarray) -> None:
-        for one in watched:
-            if op is one.op and warp.cta.linear == 0:
-                one.seen.setdefault(warp.index, [warp.registers[slot] for _, slot in one.slots])
+        if warp.cta.linear == 0:
+            for one in watched:
+                one.watch(op, warp)
 
     def start(warp: Warp, engine: Any) -> None:
         engine.watch = watch
@@ -68,16 +73,25 @@ def look(launch: Launch, places: list[tuple[int, str]]) -> list[Shown]:
 class _Watched:
     """One operand of one instruction: the register slots it consists of, and what they held in each warp."""
 
-    def __init__(self, program: Program, line: int, operand: str):
+    def __init__(self, program: Program, line: int, operand: str, type: str | None):
         found = [op for op in program.ops if op.line == line]
         if not found:
             lines = sorted({op.line for op in program.ops}, key=lambda other: abs(other - line))[:3]
             raise bad(
                 f"--print: line {line} has no instruction that runs", f"near it: {', '.join(map(str, sorted(lines)))}"
             )
-        self.op, self.operand = found[0], operand
+        self.op, self.operand, self.type = found[0], operand, type
         self.slots = self._slots(program)
         self.seen: dict[int, list[Any]] = {}
+        self._due: set[int] = set()
+
+    def watch(self, op: Op, warp: Warp) -> None:
+        """Take the operand at its first execution; what is still in flight (wgmma), when it has arrived."""
+        if op is self.op and warp.index not in self.seen:
+            self._due.add(warp.index)
+        if warp.index in self._due and not any(slot in warp.in_flight for _, slot in self.slots):
+            self._due.remove(warp.index)
+            self.seen[warp.index] = [warp.registers[slot] for _, slot in self.slots]
 
     def _slots(self, program: Program) -> list[tuple[str, int]]:
         slots = {name: slot for slot, name in enumerate(program.slot_names)}
@@ -102,7 +116,7 @@ class _Watched:
         shown.matrix = self._matrix()
         if shown.matrix is None:
             for (name, slot), raw in zip(self.slots, self.seen[0]):
-                shown.registers[name] = _typed(raw, program.slots[slot])
+                shown.registers[name] = _typed(raw, self.type or program.slots[slot].name)
         return shown
 
     def _matrix(self) -> np.ndarray | None:
@@ -121,6 +135,8 @@ class _Watched:
         words = np.concatenate([_words(self.seen[warp]) for warp in warps], axis=1)
         codes = found.to_matrix(words)
         dtype = dtype_of(found.type)
+        if self.type is not None and dtype_of(self.type).itemsize == dtype.itemsize:
+            dtype = dtype_of(self.type)
         return codes.astype(f"u{dtype.itemsize}").view(dtype)
 
 
@@ -152,13 +168,15 @@ def _words(registers: list[Any]) -> np.ndarray:
     return np.stack(rows)
 
 
-def _typed(raw: Any, type: Any) -> np.ndarray:
-    """Lane values as their declared type; 128-bit registers as (32, 2) words."""
+def _typed(raw: Any, type: str) -> np.ndarray:
+    """Lane values as a type of their width, elements narrower than the register in a row; 128 bits as (32, 2) words."""
     if isinstance(raw, list):
         return np.stack(raw, axis=-1)
-    if type.kind in ("predicate", "packed", "opaque"):
+    dtype = dtype_of(type) if type in DTYPES else raw.dtype
+    if dtype.name == "bool" or dtype.itemsize > raw.dtype.itemsize:
         return raw
-    return raw.view(dtype_of(type.name))
+    parts = np.ascontiguousarray(raw).view(dtype)
+    return parts if dtype.itemsize == raw.dtype.itemsize else parts.reshape(LANES, -1)
 
 
 # ---- who stored it --------------------------------------------------------------------------------------------------

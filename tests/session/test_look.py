@@ -60,6 +60,8 @@ def test_a_register_is_shown_by_lane():
     assert list(register.registers["%r2"]) == [8 * lane for lane in range(32)]
     text = operand_text(register)
     assert text.startswith("line 14: %r2 of shl.b32, by lane") and "lane 16" in text
+    (halves,) = shown("15:%r3:f16")
+    assert halves.registers["%r3"].shape == (32, 2) and "1:1" in operand_text(halves)
     (same,) = shown("16:f0")
     assert operand_text(same).endswith("%f0: 2 in all lanes")
 
@@ -81,7 +83,7 @@ def test_a_place_that_is_none(place, message):
 
 
 def test_a_line_and_an_operand():
-    assert parse_place("118:a") == (118, "a")
+    assert parse_place("118:a") == (118, "a", None) and parse_place("118:a:f16") == (118, "a", "f16")
     with pytest.raises(PtxError):
         parse_place("a:118")
 
