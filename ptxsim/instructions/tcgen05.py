@@ -18,7 +18,7 @@ declare(
 )  # fmt: skip
 declare(
     "tcgen05.dealloc.cta_group.sync.aligned.b32 a, columns", name="tcgen05.dealloc", requires=FAMILY,
-    operands={"a": Reg("u32"), "columns": COLUMNS}, **GROUP,
+    operands={"a": Value("u32"), "columns": COLUMNS}, **GROUP,
 )  # fmt: skip
 declare(
     "tcgen05.relinquish_alloc_permit.cta_group.sync.aligned",
@@ -33,7 +33,7 @@ for name in ("tcgen05.fence::before_thread_sync", "tcgen05.fence::after_thread_s
 for multicast, mask in (("", ""), (".multicast::cluster", ", mask")):
     declare(
         f"tcgen05.commit.cta_group.mbarrier::arrive::one{{.space}}{multicast}.b64 [a]{mask}", name="tcgen05.commit",
-        space="shared::cluster", operands={"mask": Value("u16")}, requires=FAMILY, **GROUP,
+        space="shared::cluster", operands={"mask": Reg("u16")}, requires=FAMILY, **GROUP,
     )  # fmt: skip
 
 # ---- tensor memory to registers and back -----------------------------------------------------------------------------
@@ -53,7 +53,7 @@ def at_most_128(modifiers) -> str | None:
 
 
 MOVE = {"num": NUMBERS, "rules": (at_most_128,), "requires": FAMILY, "unit": "tensor"}
-KINDS = {"d": Vec(registers, Reg("b32", sink=True)), "b": Vec(registers, Value("b32")), "split": Imm()}
+KINDS = {"d": Vec(registers, Reg("b32", sink=True)), "b": Vec(registers, Reg("b32")), "split": Imm()}
 for shapes, split in ((" ".join(list(WORDS)[:4]), ""), ("16x32bx2", ", split")):
     declare(
         f"tcgen05.ld.sync.aligned.shape.num{{.pack::16b}}.b32 d, [a]{split}", name="tcgen05.ld", shape=shapes,
@@ -64,6 +64,17 @@ for shapes, split in ((" ".join(list(WORDS)[:4]), ""), ("16x32bx2", ", split")):
         operands=KINDS, **MOVE,
     )  # fmt: skip
 
+REDUCED = {"d": Vec(registers, Reg("type", sink=True)), "r": Reg("type"), "split": Imm()}
+for shape, split in (("32x32b", ""), ("16x32bx2", ", split")):
+    reduction = {
+        "name": "tcgen05.ld.red", "shape": shape, "num": NUMBERS.replace("x1 ", ""), "op": "min max", "operands": REDUCED,
+        "writes": "d r", "requires": "8.8 sm_103f sm_110f", "unit": "tensor",
+    }  # fmt: skip
+    for words, types in (("{.abs}{.NaN}", "f32"), ("", "u32 s32")):
+        declare(
+            f"tcgen05.ld.red.sync.aligned.shape.num.op{words}.type d, r, [a]{split}", type=types, **reduction
+        )  # fmt: skip
+
 # ---- shared memory to tensor memory ----------------------------------------------------------------------------------
 
 for shapes, warps in (
@@ -72,7 +83,7 @@ for shapes, warps in (
     for formats in ("", ".b8x16.source"):
         declare(
             f"tcgen05.cp.cta_group.shape{warps}{formats} [a], descriptor", name="tcgen05.cp", shape=shapes,
-            source="b6x16_p32 b4x16_p64", operands={"descriptor": Reg("u64")}, requires=FAMILY, **GROUP,
+            source="b6x16_p32 b4x16_p64", operands={"descriptor": Value("u64")}, requires=FAMILY, **GROUP,
         )  # fmt: skip
 declare("tcgen05.shift.cta_group.down [a]", name="tcgen05.shift", requires=EXACT, **GROUP)
 
@@ -95,9 +106,10 @@ USES = ("fill", "use", "lastuse", "discard")
 COLLECTOR_A = " ".join(f"collector::a::{use}" for use in USES)
 COLLECTOR_B = " ".join(f"collector::b{n}::{use}" for n in range(4) for use in USES)
 PRODUCT = {
-    "a": Either((Reg("u64"), Addr("tensor"))), "b": Reg("u64"), "idesc": Reg("u32"), "enable": Pred(),
-    "lanes": Vec(lambda modifiers: 8 if modifiers["cta_group"] == "cta_group::2" else 4, Reg("u32")),
-    "scale": Imm(0, 15), "columns": Reg("u64"),
+    "a": Either((Value("u64"), Addr("tensor"))), "b": Value("u64"), "idesc": Value("u32"),
+    "enable": Pred(negatable=True, immediate=True),
+    "lanes": Vec(lambda modifiers: 8 if modifiers["cta_group"] == "cta_group::2" else 4, Value("b32")),
+    "scale": Imm(0, 15), "columns": Value("u64"),
 }  # fmt: skip
 IN_MEMORY = {**PRODUCT, "a": Addr("tensor")}
 
