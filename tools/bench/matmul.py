@@ -4,7 +4,7 @@
     OPENBLAS_NUM_THREADS=1 python tools/bench/matmul.py [--rounds N] [--mmasim PYTHON]
 
 Every round times one call of each in turn; medians are reported, and the median of the rounds' ratios. With --mmasim
-(a Python that has mmasim 2.1.1 and torch) the same operands go to its .dpa, the bits are compared and timed too.
+(a Python that has mmasim 2.1.1 and torch) its WGMMA gets the same operands in a process of its own, and bits are compared.
 """
 
 from __future__ import annotations
