@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from ptxsim.instructions.mbarrier import each, per_lane
-from ptxsim.isa.operand import Either, Imm, Reg, Value
+from ptxsim.isa.operand import Addr, Either, Imm, Reg, Value
 from ptxsim.isa.registry import instruction
 from ptxsim.lanes import LANES
 from ptxsim.machine.async_groups import owner_of, snapshot
@@ -28,7 +28,12 @@ KINDS = {
     "ctas": Value("b16"),
     "bytes": Value("b16"),
 }
-WORDS = {"unit": "bulk", "writes": "", "operands": KINDS}
+
+
+def words(a: str, b: str = "shared") -> dict:
+    """What all forms of one direction share; a and b are the state spaces of target and source, c is an mbarrier."""
+    kinds = {**KINDS, "a": Addr(a), "b": Addr(b), "c": Addr("shared")}
+    return {"unit": "bulk", "writes": "", "operands": kinds}
 
 
 def region(m, space: str, address, lane: int, size: int, write: bool = False) -> Region:
@@ -97,7 +102,8 @@ def load_to_shared(m, lane: int, source: Region, target: SharedTile, barrier, ct
 
 # ---- copies ----------------------------------------------------------------------------------------------------------
 
-TO_SHARED = dict(WORDS, name="cp.async.bulk", ordered=(("dst", "global", "shared::cta"),))
+_NAME = {"name": "cp.async.bulk", "ordered": (("dst", "global", "shared::cta"),)}
+TO_SHARED = {**words("shared", "global"), **_NAME}
 
 
 @instruction(
@@ -122,7 +128,7 @@ def global_to_shared(m, a, b, n, c, ctas, *, dst):
 
 @instruction(
     "cp.async.bulk.dst.shared::cta.mbarrier::complete_tx::bytes [a], [b], n, [c]",
-    requires="8.0 sm_90", dst="shared::cluster", **TO_SHARED,
+    requires="8.0 sm_90", dst="shared::cluster", **words("shared"), **_NAME,
 )  # fmt: skip
 def shared_to_cluster(m, a, b, n, c, *, dst):
     _to_shared(m, "shared::cta", dst, a, b, n, c)
@@ -138,7 +144,7 @@ def _to_shared(m, source_space, space, a, b, n, c, ctas=None, reduce=None):
         load_to_shared(m, lane, source, target, barrier, None if ctas is None else per_lane(ctas), reduce)
 
 
-FROM_SHARED = dict(WORDS, ordered=(("global", "shared::cta"),))
+FROM_SHARED = {**words("global"), "ordered": (("global", "shared::cta"),)}
 
 
 def _from_shared(m, a, b, n, selected=None, reduce=None):
@@ -179,10 +185,12 @@ def shared_to_global(m, a, b, n, bytes):
     _from_shared(m, a, b, n, selected=bytes)
 
 
-@instruction("cp.async.bulk.prefetch.L2.global [a], n", name="cp.async.bulk.prefetch", requires="8.0 sm_90", **WORDS)
+@instruction(
+    "cp.async.bulk.prefetch.L2.global [a], n", name="cp.async.bulk.prefetch", requires="8.0 sm_90", **words("global")
+)
 @instruction(
     "cp.async.bulk.prefetch.L2.global.L2::cache_hint [a], n, policy",
-    name="cp.async.bulk.prefetch", requires="8.0 sm_90", **WORDS,
+    name="cp.async.bulk.prefetch", requires="8.0 sm_90", **words("global"),
 )  # fmt: skip
 def prefetch(m, a, n):
     """Caches are not modeled; the range is checked, as the GPU does not."""
@@ -218,18 +226,18 @@ def reduce_to_global(m, a, b, n, *, op, type):
 
 
 def _reduction_forms() -> None:
-    words = dict(WORDS, name="cp.reduce.async.bulk", requires="8.0 sm_90")
+    common = {"name": "cp.reduce.async.bulk", "requires": "8.0 sm_90"}
     for op, types in INTO_SHARED.items():
         instruction(
             "cp.reduce.async.bulk.dst.shared::cta.mbarrier::complete_tx::bytes.op.type [a], [b], n, [c]",
-            dst="shared::cluster", op=op, type=types, ordered=(("dst", "shared::cta"),), **words,
+            dst="shared::cluster", op=op, type=types, ordered=(("dst", "shared::cta"),), **words("shared"), **common,
         )(reduce_to_cluster)  # fmt: skip
     opcode = "cp.reduce.async.bulk.global.shared::cta.bulk_group"
-    words["ordered"] = (("global", "shared::cta"),)
     rows = [(op, types, ".op.type") for op, types in INTO_GLOBAL.items()] + [("add", "f16 bf16", ".op.noftz.type")]
     for op, types, end in rows:
-        instruction(f"{opcode}{end} [a], [b], n", op=op, type=types, **words)(reduce_to_global)
-        instruction(f"{opcode}.L2::cache_hint{end} [a], [b], n, policy", op=op, type=types, **words)(reduce_to_global)
+        common = {**common, **FROM_SHARED, "op": op, "type": types}
+        instruction(f"{opcode}{end} [a], [b], n", **common)(reduce_to_global)
+        instruction(f"{opcode}.L2::cache_hint{end} [a], [b], n, policy", **common)(reduce_to_global)
 
 
 _reduction_forms()

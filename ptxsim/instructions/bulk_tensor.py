@@ -29,7 +29,7 @@ BLACKWELL = "8.6 sm_100a | 8.8 sm_100f | 9.0 sm_110f"
 
 
 def _coordinates(count="dim") -> Addr:
-    return Addr(extra=(Vec(count, Value("s32")),))
+    return Addr("global", (Vec(count, Value("s32")),))
 
 
 def _offsets(modifiers) -> int:
@@ -37,7 +37,7 @@ def _offsets(modifiers) -> int:
 
 
 KINDS = {
-    "a": Addr(), "policy": Value("b64"), "ctas": Value("b16"), "offsets": Vec(_offsets, Value("b16")), "t": _coordinates(),
+    "a": Addr("shared"), "b": Addr("shared"), "c": Addr("shared"), "policy": Value("b64"), "ctas": Value("b16"), "offsets": Vec(_offsets, Value("b16")), "t": _coordinates(),
 }  # fmt: skip
 
 

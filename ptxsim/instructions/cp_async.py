@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ptxsim.instructions.mbarrier import each, who
-from ptxsim.isa.operand import Either, Imm, Pred, Reg, Value
+from ptxsim.isa.operand import Addr, Either, Imm, Pred, Reg, Value
 from ptxsim.isa.registry import instruction
 from ptxsim.lanes import LANES
 from ptxsim.machine.async_groups import LaneCopy, LaneGroups, later, snapshot
@@ -26,10 +26,12 @@ _words = {
 def _forms(effect):
     """Sizes with their cache operator, with and without a source size or predicate, with and without a cache policy."""
     for cache, size in (("ca", 4), ("ca", 8), ("ca", 16), ("cg", 16)):
-        kinds = {"size": Imm(choices=(size,)), "n": Either((Reg("u32"), Imm(0, size))), "policy": Value("b64")}
+        kinds = {
+            "a": Addr("shared"), "b": Addr("global"), "size": Imm(choices=(size,)), "n": Either((Reg("u32"), Imm(0, size))),
+            "ignore": Pred(negatable=True), "policy": Value("b64"),
+        }  # fmt: skip
         opcode = f"cp.async.{cache}.shared.global"
         for operands, since in (("", "7.0 sm_80"), (", n", "7.0 sm_80"), (", ignore", "7.5 sm_80")):
-            kinds["ignore"] = Pred(negatable=True)
             instruction(f"{opcode}{{.prefetch}} [a], [b], size{operands}", requires=since, operands=kinds, **_words)(
                 effect
             )
@@ -95,7 +97,7 @@ def wait_all(m):
 
 @instruction(
     "cp.async.mbarrier.arrive{.noinc}{.space}.b64 [a]", name="cp.async.mbarrier.arrive", requires="7.0 sm_80",
-    space="shared shared::cta@7.8", unit="cp.async",
+    space="shared shared::cta@7.8", unit="cp.async", operands={"a": Addr("shared")},
 )  # fmt: skip
 def mbarrier_arrive(m, a, *, space, noinc):
     """The arrival happens when all copies the lane has issued so far have landed."""

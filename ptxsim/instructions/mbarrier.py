@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ptxsim.isa.operand import Either, Imm, Nowhere, Pred, Reg, Value
+from ptxsim.isa.operand import Addr, Either, Imm, Nowhere, Pred, Reg, Value
 from ptxsim.isa.registry import instruction
 from ptxsim.lanes import LANES
 from ptxsim.machine.async_groups import cluster_addresses, later, owner_of, snapshot
@@ -29,7 +29,8 @@ TIMEOUT_TURNS = 1_000_000  # a wait times out only if nothing else can go on: la
 EARLY_FALSE = 0.25  # how often try_wait gives up at once, with any seed but 0
 POLLS = 1000  # failed test_wait of one warp on one phase, after which it is a wait
 
-_state = Either((Reg("b64"), Imm()))
+_object = {"a": Addr("shared")}
+_state = Either((Reg("u64"), Imm()))
 _parity = Either((Reg("u32"), Imm(0, 1)))
 
 
@@ -89,12 +90,12 @@ def per_lane(value) -> np.ndarray:
 
 @instruction(
     "mbarrier.init{.space}.b64 [a], n", name="mbarrier.init", requires="7.0 sm_80", space=SHARED, unit="mbarrier",
-    operands={"n": Either((Reg("u32"), Imm(1)))},
+    operands={**_object, "n": Either((Reg("u32"), Imm(1)))},
 )  # fmt: skip
 def init(m, a, n, *, space):
     count = per_lane(n)
     for cta, memory, offsets, mask in places(m, space, a):
-        m.emit(Event.STORE, Space.SHARED, 8, 0, mask, a)
+        m.emit(Event.STORE, Space.SHARED, 8, 0, mask, cluster_addresses(m, memory, offsets))
         for lane in np.flatnonzero(mask):
             offset, expected = int(offsets[lane]), int(count[lane])
             if not 1 <= expected <= MAX_COUNT:
@@ -113,11 +114,11 @@ def init(m, a, n, *, space):
 
 
 @instruction(
-    "mbarrier.inval{.space}.b64 [a]", name="mbarrier.inval", requires="7.0 sm_80", space=SHARED, unit="mbarrier"
-)
+    "mbarrier.inval{.space}.b64 [a]", name="mbarrier.inval", requires="7.0 sm_80", space=SHARED, unit="mbarrier",
+    operands=_object,
+)  # fmt: skip
 def inval(m, a, *, space):
-    for lane, barrier in each(m, space, a):
-        m.emit(Event.STORE, Space.SHARED, 8, 0, np.arange(LANES) == lane, a)
+    for _, barrier in each(m, space, a, Event.STORE):
         for cta in m.cta.cluster.ctas:
             if cta.shared is barrier.memory:
                 del barriers(cta)[barrier.offset]
@@ -125,15 +126,15 @@ def inval(m, a, *, space):
 
 # ---- arrive ----------------------------------------------------------------------------------------------------------
 
-_arrivals = {"n": Either((Reg("u32"), Imm(1)))}
-_transfer = {"n": Value("u32")}
+_arrivals = {**_object, "n": Either((Reg("u32"), Imm(1)))}
+_transfer = {**_object, "n": Value("u32")}
 
 
 def _arrive_forms(effect, name: str):
     """Declare the notations of arrive and arrive_drop, which differ in the name alone."""
     words = {"name": name, "unit": "mbarrier", "sem": RELEASE, "scope": SCOPE}
     order = "{.sem}{.scope}"
-    for destination, since in ((Reg("b64"), "7.0 sm_80"), (Nowhere(), "7.1 sm_80")):
+    for destination, since in ((Reg("u64"), "7.0 sm_80"), (Nowhere(), "7.1 sm_80")):
         local = dict(words, writes="d", space=SHARED, operands={"d": destination, **_arrivals})
         full = dict(local, rules=(order_with_scope,), implies={"noComplete": False})
         instruction(f"{name}{order}{{.space}}.b64 d, [a]", requires=since, **full)(effect)
@@ -156,7 +157,7 @@ def _arrive_expect_forms(effect, name: str):
         "rules": (order_with_scope,),
     }
     for destination, space, slot in (
-        (Reg("b64", sink=True), SHARED, "{.space}"),
+        (Reg("u64", sink=True), SHARED, "{.space}"),
         (Nowhere(), "shared::cluster", ".space"),
     ):
         instruction(
@@ -304,7 +305,7 @@ def _wait_forms(effect, name: str, parity: bool, requires: str, hint: str):
     instruction(
         f"{name}{{.sem}}{{.scope}}{{.space}}.b64 d, [a], wanted{hint}", name=name, requires=requires, unit="mbarrier",
         sem=ACQUIRE, scope=SCOPE, space=SHARED, rules=(order_with_scope,), writes="d",
-        operands={"d": Pred(), "wanted": _parity if parity else _state, "limit": Value("u32")},
+        operands={**_object, "d": Pred(), "wanted": _parity if parity else _state, "limit": Value("u32")},
     )(effect)  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ptxsim.instructions.mbarrier import per_lane
-from ptxsim.isa.operand import Imm, Value
+from ptxsim.isa.operand import Addr, Imm, Value
 from ptxsim.isa.registry import instruction
 from ptxsim.lanes import LANES
 from ptxsim.machine.async_groups import cluster_addresses
@@ -72,7 +72,7 @@ _forms()
 @instruction(
     "tensormap.cp_fenceproxy.dst.src.tensormap::generic.release.scope.sync.aligned [a], [b], size",
     name="tensormap.cp_fenceproxy", requires="8.3 sm_90", unit="tensormap", writes="", dst="global", src="shared::cta",
-    scope="cta cluster gpu sys", operands={"size": Imm(choices=(SIZE,))}, ordered=(("dst", "src"),),
+    scope="cta cluster gpu sys", operands={"a": Addr("global"), "b": Addr("shared"), "size": Imm(choices=(SIZE,))}, ordered=(("dst", "src"),),
 )  # fmt: skip
 def cp_fenceproxy(m, a, b, size, *, scope):
     """The warp as one copies the map to global memory and publishes it to the tensormap proxy."""
