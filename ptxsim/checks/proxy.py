@@ -62,7 +62,9 @@ class ProxyChecker(Observer):
         if shadow is None:
             while len(self.shadows) >= self.keep:  # CTAs end in order; the oldest is over
                 self._close(next(iter(self.shadows)))
-            shadow = self.shadows[cta] = ProxyShadow(self.homes.rank(cta) if self.homes else 0, self.warps, self.shared_bytes)
+            shadow = self.shadows[cta] = ProxyShadow(
+                self.homes.rank(cta) if self.homes else 0, self.warps, self.shared_bytes
+            )
         return shadow
 
     def _close(self, cta: int) -> None:

@@ -91,7 +91,9 @@ class Grid:
     def _alone(self):
         """What runs whole CTAs natively, if the engine can and nobody wants to see warps come and go."""
         make = getattr(self.engine, "alone", None)
-        plain = self.start is None and self.stop is None and self.machine.seed == 0 and self.machine.cluster == (1, 1, 1)
+        plain = (
+            self.start is None and self.stop is None and self.machine.seed == 0 and self.machine.cluster == (1, 1, 1)
+        )
         return make() if make is not None and plain else None
 
     def _admit(self, number: int) -> Cluster:
@@ -114,7 +116,9 @@ class Grid:
                 for warp in cta.warps:
                     self.stop(warp, self.engine)
 
-    def _round_until_end(self, resident: list[Cluster], rounds: int = 0, rest: Callable[[], bool] | None = None) -> bool:
+    def _round_until_end(
+        self, resident: list[Cluster], rounds: int = 0, rest: Callable[[], bool] | None = None
+    ) -> bool:
         """Turns for all warps until a cluster ends (True) or the residents only spin (False).
 
         `rounds` have been had before; `rest`, if given, carries out what is left of the one that has begun.
@@ -172,7 +176,8 @@ class Grid:
         if limits.max_steps is not None and self.machine.warp_instructions > limits.max_steps:
             raise Stopped(
                 Finding(
-                    "limit-reached", f"stopped after {self.machine.warp_instructions} warp instructions (max_steps)",
+                    "limit-reached",
+                    f"stopped after {self.machine.warp_instructions} warp instructions (max_steps)",
                     help="raise max_steps, or look for a loop that does not end",
                 )  # fmt: skip
             )
@@ -202,4 +207,3 @@ class Grid:
             notes=tuple(shown), cta=cta_index, warp=warp_index,
             help="see the list: something must arrive that nobody is left to bring",
         )  # fmt: skip
-

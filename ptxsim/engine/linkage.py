@@ -89,7 +89,9 @@ class Linkage:
         allocations["parameters"] = block
         self.parameter_offsets = offsets
         for parameter in self.kernel.parameters:
-            self.symbols[parameter.name] = SymbolPlace("param", block.address + offsets[parameter.name], size_of(parameter))
+            self.symbols[parameter.name] = SymbolPlace(
+                "param", block.address + offsets[parameter.name], size_of(parameter)
+            )
         return allocations
 
     def _place_shared(self, shared: Iterable[ast.Variable], target: Target) -> None:
@@ -105,7 +107,9 @@ class Linkage:
         for variable in dynamic:
             self.symbols[variable.name] = SymbolPlace("shared", self.dynamic_shared_start, 0, dynamic=True)
 
-    def initialize(self, memory: GlobalMemory, allocations: Mapping[str, Allocation], functions: Mapping[str, int]) -> None:
+    def initialize(
+        self, memory: GlobalMemory, allocations: Mapping[str, Allocation], functions: Mapping[str, int]
+    ) -> None:
         """Write the initialisers of module variables into frozen memory."""
         for variable in self.globals:
             if variable.initializer is not None:

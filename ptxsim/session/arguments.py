@@ -91,7 +91,9 @@ def parameter_bytes(parameter: ast.Variable, value) -> bytes:
     if isinstance(value, bytes | bytearray):
         if len(value) != size:
             raise launch_problem(
-                f"parameter {parameter.name} has {size} bytes, {len(value)} are given", "pad the structure as C does", parameter
+                f"parameter {parameter.name} has {size} bytes, {len(value)} are given",
+                "pad the structure as C does",
+                parameter,
             )
         return bytes(value)
     if value is None:
@@ -99,7 +101,9 @@ def parameter_bytes(parameter: ast.Variable, value) -> bytes:
     t = TYPES[parameter.type]
     if parameter.shape:
         raise launch_problem(
-            f"parameter {parameter.name} is {size} bytes passed by value", "give `bytes` or a TensorMap for it", parameter
+            f"parameter {parameter.name} is {size} bytes passed by value",
+            "give `bytes` or a TensorMap for it",
+            parameter,
         )
     if t.name in ("f32", "f64", "f16", "bf16"):
         from ptxsim import lanes
@@ -107,7 +111,11 @@ def parameter_bytes(parameter: ast.Variable, value) -> bytes:
         return np.array([float(value)]).astype(lanes.dtype(t)).tobytes()
     if isinstance(value, float | np.floating):
         if t.kind == "bits" and t.bits in (32, 64):  # an untyped parameter takes a number as the kernel will read it
-            return np.array([value], f"f{t.bytes}").tobytes() if not float(value).is_integer() else int(value).to_bytes(size, "little", signed=value < 0)
+            return (
+                np.array([value], f"f{t.bytes}").tobytes()
+                if not float(value).is_integer()
+                else int(value).to_bytes(size, "little", signed=value < 0)
+            )
         if not float(value).is_integer():
             raise launch_problem(f"parameter {parameter.name} is {t}, {value} is no integer", None, parameter)
     value = int(value)

@@ -76,7 +76,9 @@ class Launch:
         if profile:
             raise PtxError(self._finding("not-modeled", "cycles are not modeled yet", "run without profile"))
         if self.engine_name not in ("interpreter", "compiled"):
-            raise PtxError(self._finding("bad-directive", f"there is no engine {self.engine_name}", "use compiled or interpreter"))
+            raise PtxError(
+                self._finding("bad-directive", f"there is no engine {self.engine_name}", "use compiled or interpreter")
+            )
         self._check_shapes()
         self.program, self.decoder = kernel.program(target)
         linkage = self.decoder.linkage

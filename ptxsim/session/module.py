@@ -57,12 +57,16 @@ class Module:
             if len(entries) != 1:
                 listed = ", ".join(entries) or "none"
                 raise PtxError(
-                    Finding("bad-directive", f"the file has {len(entries)} entries: {listed}", 1, help="name one").of(self.source)
+                    Finding("bad-directive", f"the file has {len(entries)} entries: {listed}", 1, help="name one").of(
+                        self.source
+                    )
                 )
             name = next(iter(entries))
         if name not in entries:
             raise PtxError(
-                Finding("undeclared-name", f"no entry is called {name}; there are: {', '.join(entries)}", 1).of(self.source)
+                Finding("undeclared-name", f"no entry is called {name}; there are: {', '.join(entries)}", 1).of(
+                    self.source
+                )
             )
         return Kernel(self, entries[name])
 
@@ -71,7 +75,11 @@ class Module:
         if name not in self._values:
             variable = next((v for v in self.ast.items if isinstance(v, ast.Variable) and v.name == name), None)
             if variable is None or variable.space not in ("global", "const"):
-                raise PtxError(Finding("undeclared-name", f"the module has no .global or .const variable {name}", 1).of(self.source))
+                raise PtxError(
+                    Finding("undeclared-name", f"the module has no .global or .const variable {name}", 1).of(
+                        self.source
+                    )
+                )
             from ptxsim import lanes
             from ptxsim.session.launch import initial_symbol
 

@@ -142,7 +142,9 @@ def _module(text: str, source: Source, target, registers: dict, buffers: dict):
         spaces = {v.name: v.space for v in body.variables}
         spaces |= {s.name: "label" for s in body.statements if isinstance(s, ast.Label)}
         binder = Binder(target, NEWEST)
-        types = infer(body.statements, undeclared, declared, spaces, binder, {k: v for k, v in given.items() if k in undeclared})
+        types = infer(
+            body.statements, undeclared, declared, spaces, binder, {k: v for k, v in given.items() if k in undeclared}
+        )
     except PtxError as error:
         raise PtxError(f.of(source) for f in error.findings) from None
     new = tuple(ast.Variable(name, "reg", t, line=1, column=1) for name, t in types.items())
@@ -191,4 +193,3 @@ def _cast(name: str, array: np.ndarray, t: ScalarType) -> np.ndarray:
 
 def _bad(name: str, message: str) -> PtxError:
     return PtxError(Finding("bad-directive", f"register {name} {message}"))
-

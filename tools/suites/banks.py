@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+
 from suites.common import Options, Tally
 
 WIDTHS = {"u8": 1, "u16": 2, "b32": 4, "v2b32": 8, "v4b32": 16}

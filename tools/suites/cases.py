@@ -10,6 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
+
 from suites.common import Options, Tally, spread
 
 RECORDED_ON = "sm_90a"
@@ -71,8 +72,13 @@ def arguments(case: dict, memory: dict) -> list:
             case "tensormap":
                 values.append(
                     TensorMap(
-                        memory[parameter["buffer"]], parameter["dtype"], parameter["dims"], parameter["strides"],
-                        parameter["box"], element_strides=parameter["elem_strides"], swizzle=parameter["swizzle"],
+                        memory[parameter["buffer"]],
+                        parameter["dtype"],
+                        parameter["dims"],
+                        parameter["strides"],
+                        parameter["box"],
+                        element_strides=parameter["elem_strides"],
+                        swizzle=parameter["swizzle"],
                         oob_fill=parameter["oob"],
                     )  # fmt: skip
                 )

@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
+
 from suites.common import Options, Tally
 
-TARGETS = {"V100": "sm_70", "A100": "sm_80", "A2": "sm_86", "Ada": "sm_89", "L40S": "sm_89", "H100": "sm_90a", "H200": "sm_90a", "B200": "sm_100a"}
+TARGETS = {
+    "V100": "sm_70",
+    "A100": "sm_80",
+    "A2": "sm_86",
+    "Ada": "sm_89",
+    "L40S": "sm_89",
+    "H100": "sm_90a",
+    "H200": "sm_90a",
+    "B200": "sm_100a",
+}
 NUMPY = {"f16": np.float16, "tf32": np.float32}
 
 
@@ -36,9 +46,12 @@ def run(options: Options, tally: Tally) -> None:
 def mismatches(arrays, gpu: str, element: str, out: str) -> int:
     """How many recorded results matmul does not give: trials in squares of which the diagonal is compared."""
     import ml_dtypes
+
     from ptxsim import numerics
 
-    codes = {"bf16": ml_dtypes.bfloat16, "e4m3": ml_dtypes.float8_e4m3fn, "e5m2": ml_dtypes.float8_e5m2, **NUMPY}[element]
+    codes = {"bf16": ml_dtypes.bfloat16, "e4m3": ml_dtypes.float8_e4m3fn, "e5m2": ml_dtypes.float8_e5m2, **NUMPY}[
+        element
+    ]
     a, b = (arrays[f"{gpu}.{element}.{side}"] for side in "ab")
     a, b = (np.ascontiguousarray(x.astype(f"u{np.dtype(codes).itemsize}")).view(codes) for x in (a, b))
     c = arrays[f"{gpu}.{element}.c"].view(np.float32)

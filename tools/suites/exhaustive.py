@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+
 from suites.common import Options, Tally, spread
 
 BLOCK = 1 << 20
@@ -67,7 +68,10 @@ def run(options: Options, tally: Tally) -> bool:
         if options.selects("exhaustive.npz", function):
             sums = arrays[function]
             blocks = list(range(0, len(sums), step))
-            work += [(function, part, [int(sums[b]) for b in part], options.engine) for part in _chunks(blocks, 64 if step == 1 else 8)]
+            work += [
+                (function, part, [int(sums[b]) for b in part], options.engine)
+                for part in _chunks(blocks, 64 if step == 1 else 8)
+            ]
     for function, wrong, count in spread(sweep, work, options.jobs, chunk=1):
         tally.passed += count - len(wrong)
         tally.failures += [f"exhaustive:{function}: block {b:#x}" for b in wrong]

@@ -12,11 +12,15 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
+
 from suites import dot, exhaustive
 from suites.common import Options, Tally, spread
 
 # wgmma_edge was recorded with the probe kernels of the wgmma family, by majorness of B.
-EDGE_FORMS = {"K": "wgmma.m64n24k16.f16.f16.f16.rs.sa1.sb1.tB0#probeB", "MN": "wgmma.m64n24k16.f16.f16.f16.rs.sa1.sb1.tB1#probeB"}
+EDGE_FORMS = {
+    "K": "wgmma.m64n24k16.f16.f16.f16.rs.sa1.sb1.tB0#probeB",
+    "MN": "wgmma.m64n24k16.f16.f16.f16.rs.sa1.sb1.tB1#probeB",
+}
 
 
 def add_arguments(parser) -> None:
@@ -86,11 +90,11 @@ def launch(folder, family, form, engine, image, uniform, inputs, out):
     trials = len(out)
     image_bytes = image.shape[1] * 4 if image is not None else 0
     stride = image_bytes if image is not None and len(image) > 1 else 0
-    kernel = Module.from_text(module_text(folder, family)[form["kernel"]], f"{form['kernel']}.ptx").kernel(form["kernel"])
-    arguments = [inputs, out, image, uniform, stride, image_bytes]
-    return kernel.launch(
-        trials, form["lanes"], arguments, image_bytes, engine=engine, checks="none", on_error="report"
+    kernel = Module.from_text(module_text(folder, family)[form["kernel"]], f"{form['kernel']}.ptx").kernel(
+        form["kernel"]
     )
+    arguments = [inputs, out, image, uniform, stride, image_bytes]
+    return kernel.launch(trials, form["lanes"], arguments, image_bytes, engine=engine, checks="none", on_error="report")
 
 
 def compare(folder: str, family: str, form: dict, engine: str | None) -> str | None:

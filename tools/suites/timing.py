@@ -11,6 +11,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+
 from suites.common import Options, Tally, spread
 
 DTYPES = {"f16": "f2", "f32": "f4", "f64": "f8", "i8": "i1", "i32": "i4", "u32": "u4", "u64": "u8"}
@@ -18,7 +19,9 @@ MASK = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 def add_arguments(parser) -> None:
-    parser.add_argument("--mape", metavar="X", type=float, default=0.25, help="highest mean error of the predicted cycles")
+    parser.add_argument(
+        "--mape", metavar="X", type=float, default=0.25, help="highest mean error of the predicted cycles"
+    )
 
 
 def run(options: Options, tally: Tally) -> bool:
@@ -114,7 +117,9 @@ def argument(value: dict, memory: dict):
         case "tensormap":
             dtype = {9: "bf16", 0: "u8"}[given["dtype"]]
             swizzle = {0: 0, 1: 32, 2: 64, 3: 128}[given["swizzle"]]
-            return TensorMap(memory[given["buf"]], dtype, given["dims"], given["strides"], given["box"], swizzle=swizzle)
+            return TensorMap(
+                memory[given["buf"]], dtype, given["dims"], given["strides"], given["box"], swizzle=swizzle
+            )
     return float(given) if kind == "f32" else int(given)
 
 
@@ -132,7 +137,13 @@ def one(work) -> tuple[str | None, float | None]:
             arguments = [argument(value, memory) for value in launch["args"]]
             try:
                 result = kernel.launch(
-                    launch["grid"], launch["block"], arguments, launch["dsmem"], engine=engine, on_error="report", profile=profile
+                    launch["grid"],
+                    launch["block"],
+                    arguments,
+                    launch["dsmem"],
+                    engine=engine,
+                    on_error="report",
+                    profile=profile,
                 )
                 break
             except PtxError as error:
