@@ -44,7 +44,7 @@ def flush(x, t: ScalarType):
 def canonical(x, t: ScalarType):
     """Every NaN becomes the one the GPU makes."""
     word = words(x, t)
-    is_nan = (word & (sign_bit(t) - 1)) > infinity(t)
+    is_nan = x != x if t.bits >= 32 else (word & (sign_bit(t) - 1)) > infinity(t)
     return lanes.bits(lanes.where(is_nan, CANONICAL_NAN[t.name], word), t)
 
 
