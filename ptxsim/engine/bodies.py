@@ -1,0 +1,76 @@
+"""Flat bodies of a module's functions, and which functions a kernel can reach."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ptxsim.syntax import ast
+from ptxsim.syntax.scope import FlatBody, flatten
+
+
+def referenced(body: FlatBody) -> Iterator[str]:
+    """Every name the operands of a body mention."""
+    stack: list = [operand for s in body.statements if isinstance(s, ast.Instruction) for operand in s.operands]
+    while stack:
+        operand = stack.pop()
+        match operand:
+            case ast.Name(name):
+                yield name
+            case ast.Offset(base, _) | ast.Element(base, _):
+                stack.append(base)
+            case ast.Address(base, _, extra):
+                stack.extend([base, *extra])
+            case ast.Vector(elements) | ast.Group(elements):
+                stack.extend(elements)
+            case ast.Not(inner) | ast.Negative(inner):
+                stack.append(inner)
+            case ast.Pair(first, second):
+                stack.extend([first, second])
+
+
+class Bodies:
+    """Flat bodies of a module's functions, made once; and which functions a kernel can reach."""
+
+    def __init__(self, module: ast.Module):
+        self.module = module
+        self.functions = {f.name: f for f in module.functions() if f.body is not None}
+        self.declared = {f.name: f for f in module.functions()}
+        for item in module.items:
+            if isinstance(item, ast.Alias) and item.target in self.functions:
+                self.functions[item.name] = self.functions[item.target]
+        self._flat: dict[str, FlatBody] = {}
+
+    def flat(self, function: ast.Function) -> FlatBody:
+        if function.name not in self._flat:
+            self._flat[function.name] = flatten(function, self.module)
+        return self._flat[function.name]
+
+    def reachable(self, kernel: ast.Function) -> list[ast.Function]:
+        """The kernel and every function it mentions, directly or through others or through tables in memory."""
+        found, queue = {kernel.name: kernel}, [kernel]
+        tables = {
+            name for item in self.module.items if isinstance(item, ast.Variable) for name in _names_in(item.initializer)
+        }
+        queue_names = list(tables)
+        while queue or queue_names:
+            if queue:
+                body = self.flat(queue.pop())
+                queue_names.extend(referenced(body))
+                for table in body.targets.values():
+                    queue_names.extend(table.names)
+            while queue_names:
+                function = self.functions.get(queue_names.pop())
+                if function is not None and function.name not in found and not function.is_entry:
+                    found[function.name] = function
+                    queue.append(function)
+        return list(found.values())
+
+
+def _names_in(value: object) -> Iterator[str]:
+    if isinstance(value, tuple):
+        for item in value:
+            yield from _names_in(item)
+    elif isinstance(value, ast.Name):
+        yield value.name
+    elif isinstance(value, ast.Offset | ast.MaskedAddress):
+        yield from _names_in(value.base if isinstance(value, ast.Offset) else value.operand)
