@@ -86,9 +86,11 @@ class _Watched:
         self._due: set[int] = set()
 
     def watch(self, op: Op, warp: Warp) -> None:
-        """Take the operand at its first execution; what is still in flight (wgmma), when it has arrived."""
+        """Take the operand at its first execution; what wgmma writes, when it has arrived."""
         if op is self.op and warp.index not in self.seen:
             self._due.add(warp.index)
+            if op.opcode.startswith("wgmma"):  # starts when all four warps have come, which may be later than this
+                return
         if warp.index in self._due and not any(slot in warp.in_flight for _, slot in self.slots):
             self._due.remove(warp.index)
             self.seen[warp.index] = [warp.registers[slot] for _, slot in self.slots]

@@ -112,3 +112,14 @@ def test_the_last_store_counts():
     result = run_file(Source("// ptxsim: expect out >= 3\n" + text, "k.ptx"))
     (place,) = [note for note in [result.findings[0].message, *result.findings[0].notes] if "out[141]" in note]
     assert "stored at line 25 from %f0 by CTA 1 warp 0 lane 6" in place
+
+
+def test_what_wgmma_wrote_is_shown_when_it_has_arrived():
+    from pathlib import Path
+
+    sample = Path(__file__).parents[2] / "samples" / "wgmma_m64n64k16.ptx"
+    line = next(
+        n for n, text in enumerate(sample.read_text().split("\n"), 1) if "wgmma.mma_async" in text and "//" not in text
+    )
+    result = run_file(sample, options=Options(prints=(f"{line}:d",)))
+    assert np.array_equal(result.shown[0].matrix, result.values["D"])
