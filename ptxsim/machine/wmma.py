@@ -129,7 +129,7 @@ def _access(m: Port, space, address, stride, fragment: Fragment, layout: str, st
     memory = delta = None
     try:
         if found.matrices:
-            m.mask = everybody & (LANES < 8 * found.matrices)
+            m.mask = everybody & (8 * found.matrices > LANES)
         for row in found.addresses(base, step, fragment.element_bits).astype(np.uint64):
             for kind, memory, offsets, mask in m.resolve(space, row, found.width, write=store):
                 lane = int(np.argmax(mask))
@@ -170,10 +170,12 @@ def _check(m: Port, found: Plan, fragment: Fragment, layout: str, base: int, str
         access, lane = np.argwhere(wrong)[0]
         at = int(addresses[access, lane])
         text = _line_text(layout, int(found.lines[access, lane]), at, found.width)
-        raise Fault("misaligned-address", f"wmma: {text}", int(lane), _advice(base, found.width, bits, default))
+        raise Fault("misaligned-address", f"wmma: {text}", int(lane), _advice(base, found.width, bits, default, stride))
     if found.drops and stride % 2:
         text = _line_text(layout, 1, base + stride * bits // 8, 4)
-        help = f"the GPU drops half a word: it reads with stride {stride - 1}; {_advice(base, 4, bits, default)}"
+        help = (
+            f"the GPU drops half a word: it reads with stride {stride - 1}; {_advice(base, 4, bits, default, stride)}"
+        )
         m.report("wmma-alignment", text, help=help, level="error")
         return
     size = fragment_bytes(fragment.shape_name, fragment.operand, fragment.type)
@@ -184,7 +186,7 @@ def _check(m: Port, found: Plan, fragment: Fragment, layout: str, base: int, str
         text = _line_text(layout, 1, base + step, size)
     else:
         return
-    m.report("wmma-alignment", f"{text}, the size of the fragment", help=_advice(base, size, bits, default))
+    m.report("wmma-alignment", f"{text}, the size of the fragment", help=_advice(base, size, bits, default, stride))
 
 
 def _line_text(layout: str, line: int, address: int, size: int) -> str:
@@ -192,8 +194,10 @@ def _line_text(layout: str, line: int, address: int, size: int) -> str:
     return f"{name} {line} starts at {address:#x}, {address % size} bytes off a multiple of {size}"
 
 
-def _advice(base: int, size: int, bits: int, default: int) -> str:
+def _advice(base: int, size: int, bits: int, default: int, stride: int) -> str:
+    """Where lines may start and what strides are legal: the smallest of all, and the next from the one given."""
     unit = size * 8 // bits
-    legal = -(-default // unit) * unit
+    smallest, following = (-(-step // unit) * unit for step in (default, max(default, stride)))
     move = f"start at a multiple of {size} bytes; " if base % size else ""
-    return f"{move}the smallest legal stride is {legal} elements"
+    more = f", the next above {stride} is {following}" if following > max(smallest, stride) else ""
+    return f"{move}the smallest legal stride is {smallest} elements{more}"

@@ -12,7 +12,7 @@ import numpy as np
 from ptxsim import instructions
 from ptxsim.diagnostic import Finding
 from ptxsim.isa.bind import Binder
-from ptxsim.machine.cta import Cta, Cluster
+from ptxsim.machine.cta import Cluster, Cta
 from ptxsim.machine.memory import SHARED_WINDOW, GlobalMemory
 from ptxsim.machine.port import Port
 from ptxsim.machine.state import Machine
