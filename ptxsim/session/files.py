@@ -82,7 +82,7 @@ def run_file(file: str | Path | Source, entry: str | None = None, options: Optio
         from ptxsim.session.module import Module
 
         module = Module(source)
-        kernel = module.kernel(entry or directives.entry)
+        kernel = module.kernel(_entry_name(module, entry or directives.entry))
         launch = _Launch(source, directives, options, module, kernel)
         return launch.judge(*launch.run())
     except PtxError as error:
@@ -91,6 +91,21 @@ def run_file(file: str | Path | Source, entry: str | None = None, options: Optio
         # Where the text itself is wrong, what the run was expected to show is beside the point.
         left = [finding for finding in left if finding in findings] or left
         return FileRun(source, None, left, expected)
+
+
+def _entry_name(module: Module, wanted: str | None) -> str:
+    """The kernel that is meant. Raises PtxError if that is none, or not clear."""
+    entries = module.entries
+    if wanted is None and len(entries) == 1:
+        return entries[0]
+    if wanted in entries:
+        return wanted
+    if not entries:
+        raise bad("the file has no .entry, so there is nothing to run", "ptxsim check reads files without kernels")
+    if wanted is None:
+        message = f"the file has {len(entries)} entries: {', '.join(entries)}"
+        raise bad(message, f"write ptxsim run FILE {entries[0]}, or // ptxsim: launch entry={entries[0]}")
+    raise bad(f"no entry is called {wanted!r}", did_you_mean(wanted, entries))
 
 
 @dataclass(slots=True)

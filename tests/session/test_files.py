@@ -221,3 +221,16 @@ def test_a_tensor_map_may_name_an_earlier_argument():
 def test_a_tensor_map_that_the_driver_would_refuse_is_a_finding():
     (finding,) = run(TENSOR_COPY.replace("box=64x8", "box=128x8")).findings
     assert finding.line == 2 and finding.level == "error"
+
+
+@pytest.mark.parametrize(("entry", "help"), [(None, "launch entry=twice"), ("twic", "did you mean twice?")])
+def test_an_entry_that_is_none_or_not_clear(entry, help):
+    (finding,) = run(LAUNCH + KERNEL + ".visible .entry other() { ret; }\n", entry=entry).findings
+    assert finding.name == "bad-directive" and help in finding.help
+
+
+def test_an_entry_by_name_or_by_directive():
+    text = LAUNCH + KERNEL + ".visible .entry other() { ret; }\n"
+    assert run(text, entry="other").run.entry == "other"
+    assert run(text.replace("block=32", "block=32 entry=other")).run.entry == "other"
+    assert "no .entry" in run(".version 8.0\n.target sm_90\n").findings[0].message
