@@ -106,7 +106,7 @@ def fixes(
 
     addresses: (32,) or (n, 32), all the executions of one instruction; wavefronts are their sum. `pitch` is the row
     pitch in bytes as it is; where it is None the most usual distance between neighbouring lanes is taken.
-    Atomics on one word have no such fix and give an empty list.
+    Rows that are padded and swizzled get the fix "no swizzle" (the two do not add up), atomics on one word a word a lane.
     """
     access = prepare(addresses, width, kind, mask, matrices)
 
@@ -128,12 +128,37 @@ def fixes(
         for mode in SWIZZLE_BITS:
             if mode != "none":
                 tried.append(Fix(f"swizzle {mode}", cost(swizzle(access.address, mode)), swizzle=mode))
+    plain = _without_swizzle(access)
+    if plain is not None and cost(plain) < before:
+        return [Fix("no swizzle", cost(plain), swizzle="none")]
+    if kind in ATOMIC_KINDS and (access.address == access.address[:, :1])[access.active].all():
+        spread = access.address + 4 * np.arange(access.address.shape[1])
+        return [Fix("one word a lane, summed later", cost(spread))] if cost(spread) < before else []
     good = sorted((fix for fix in tried if fix.wavefronts < before), key=lambda fix: fix.wavefronts)
     best = [next((f for f in good if f.swizzle), None), next((f for f in good if f.pitch), None)]
     if all(best):
         both = cost(swizzle(padded[best[1].pitch], best[0].swizzle))
         return [*sorted(best, key=lambda f: f.wavefronts), Fix("both", both, best[1].pitch, best[0].swizzle)]
     return [fix for fix in best if fix]
+
+
+def _without_swizzle(access: Accesses) -> np.ndarray | None:
+    """The addresses with a swizzle by row undone, where that makes rows of one pitch out of none; else None."""
+    lane = np.arange(access.address.shape[1])
+    row = lane % 8
+
+    def pitches(address: np.ndarray) -> np.ndarray:
+        same = (row[1:] != 0) & access.active[:, 1:] & access.active[:, :-1]
+        return np.unique(np.diff(address, axis=1)[same])
+
+    if len(pitches(access.address)) <= 1:
+        return None
+    for mask in (7, 3, 1):
+        plain = access.address ^ ((row & mask) << 4)
+        found = pitches(plain)
+        if len(found) == 1 and found[0] > 16:
+            return plain
+    return None
 
 
 def _paddings(size: int) -> list[int]:

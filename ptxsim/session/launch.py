@@ -259,7 +259,7 @@ def bank_table(counter: BankCounter, program) -> BankTable:
         if tally.wavefronts > tally.ideal:
             why = conflicts.explain(tally.addresses, tally.width, tally.kind, tally.mask)
             fixes = [
-                f"{fix.text} -> {fix.wavefronts} wavefronts instead of {tally.worst_wavefronts}"
+                f"{fix.text} -> {fix.wavefronts} wavefront{'s' * (fix.wavefronts != 1)} instead of {tally.worst_wavefronts}"
                 for fix in conflicts.fixes(tally.addresses, tally.width, tally.kind, tally.mask)
             ]
         rows.append(
