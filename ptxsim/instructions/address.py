@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ptxsim.instructions.access_rules import SHARED
 from ptxsim.isa.registry import instruction
-from ptxsim.machine.memory import LOCAL_WINDOW, SHARED_WINDOW
+from ptxsim.machine.memory import ARENA, LOCAL_WINDOW, SHARED_WINDOW
 
 SPACE = f"global local const param@7.7 param::entry@8.3 {SHARED}"
 
@@ -16,6 +16,8 @@ def window(space: str) -> int:
 
 @instruction("cvta.space.type d, a", space=SPACE, type="u64")
 def to_generic(a, *, space):
+    if space.startswith("param"):  # compilers keep the address of a kernel parameter in 32 bits
+        return a & 0xFFFFFFFF | ARENA
     return a + window(space)
 
 
