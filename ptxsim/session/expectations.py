@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.session.arrays import type_of
-from ptxsim.session.expressions import COMPARISONS, Value, evaluate, names_in, narrow, parse_expression, widen
+from ptxsim.session.expressions import COMPARISONS, evaluate, names_in, parse_expression
+from ptxsim.session.values import Value, narrow, widen
 from ptxsim.source import Span
 
 if TYPE_CHECKING:

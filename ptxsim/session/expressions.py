@@ -11,24 +11,17 @@ import ast
 import keyword
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from ptxsim.diagnostic import Finding, PtxError
-from ptxsim.session.arrays import DTYPES, MAX_ELEMENTS, dtype_of
+from ptxsim.session.arrays import MAX_ELEMENTS
+from ptxsim.session.functions import functions
 from ptxsim.session.spelling import did_you_mean
+from ptxsim.session.values import Value, widen
 from ptxsim.source import Span
 
 MAX_DEPTH = 64
 METRICS = ("banks", "cycles", "findings", "warp_instructions")
-
-
-@dataclass(frozen=True, slots=True)
-class Value:
-    """A wide value and, if it is stored data untouched by arithmetic, the dtype it is stored in."""
-
-    data: Any
-    dtype: Any = None
 
 
 def parse_expression(text: str) -> ast.expr:
@@ -117,9 +110,9 @@ def _check(node: ast.AST, depth: int) -> None:
         raise _error(f"{node.value!r} is no number", _span(node))
     if isinstance(node, ast.Call):
         function = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", None)
-        if function not in _functions():
+        if function not in functions():
             raise _error(
-                f"no function is called {function!r}", _span(node.func), did_you_mean(str(function), _functions())
+                f"no function is called {function!r}", _span(node.func), did_you_mean(str(function), functions())
             )
         if isinstance(node.func, ast.Attribute):
             _check(node.func.value, depth + 1)
@@ -133,29 +126,6 @@ def _check(node: ast.AST, depth: int) -> None:
 
 
 # ---- what it means --------------------------------------------------------------------------------------------------
-
-
-def widen(array: Any) -> Any:
-    """An array in the type it is computed in: floats as float64, integers as int64 (uint64 stays)."""
-    import numpy as np
-
-    array = np.asarray(array)
-    if array.dtype.name in ("bool", "float64", "int64", "uint64"):
-        return array
-    is_integer = array.dtype.kind in "iu" or array.dtype.name in ("int4", "uint4")
-    return array.astype(np.int64 if is_integer else np.float64)
-
-
-def narrow(data: Any, dtype: Any) -> Any:
-    """A wide value as it would be stored: floats rounded once, integers wrapped."""
-    import numpy as np
-
-    data = np.asarray(data)
-    with np.errstate(all="ignore"):
-        if dtype.name in ("int4", "uint4"):
-            data = data.astype(np.int64)
-            return ((data + 8) % 16 - 8 if dtype.name == "int4" else data % 16).astype(dtype)
-        return data.astype(dtype)
 
 
 def _unify(left: Any, right: Any) -> tuple[Any, Any]:
@@ -285,7 +255,7 @@ class _Evaluator:
             if named.arg not in ("axis", "keepdims"):
                 raise _error(f"{name} takes no {named.arg!r} here", _span(node), "axis= and keepdims= are known")
             keywords[named.arg] = self.data(named.value)
-        result = _functions()[name](*(argument.data for argument in arguments), **keywords)
+        result = functions()[name](*(argument.data for argument in arguments), **keywords)
         if isinstance(result, Value):
             return result
         keeps_type = name in ("reshape", "transpose", "flip", "roll") and arguments
@@ -331,88 +301,3 @@ COMPARISONS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Gt: lambda a, b: a > b,
     ast.GtE: lambda a, b: a >= b,
 }
-
-_FUNCTIONS: dict[str, Callable[..., Any]] = {}
-
-
-def _functions() -> dict[str, Callable[..., Any]]:
-    """Functions an expression may call; made when first asked for, because numpy is slow to import."""
-    if _FUNCTIONS:
-        return _FUNCTIONS
-    import numpy as np
-
-    def cast(data: Any, type: str) -> Value:
-        dtype = dtype_of({"float16": "f16", "float32": "f32", "float64": "f64", "bfloat16": "bf16"}.get(type, type))
-        return Value(widen(narrow(data, dtype)), dtype)
-
-    def limited(maker: Callable[..., Any]) -> Callable[..., Any]:
-        def make(*sizes: Any) -> Any:
-            flat = np.asarray(sizes[-1] if isinstance(sizes[-1], tuple) else sizes, dtype=np.float64)
-            if np.prod(np.abs(flat)) > MAX_ELEMENTS:
-                raise ValueError("the array would be too large")
-            return maker(*sizes)
-
-        return make
-
-    def by_type(type: str) -> Callable[[Any], Value]:
-        return lambda data: cast(data, type)
-
-    def softmax(x: Any, axis: int = -1) -> Any:
-        shifted = np.exp(x - np.max(x, axis=axis, keepdims=True))
-        return shifted / np.sum(shifted, axis=axis, keepdims=True)
-
-    def reshape(x: Any, *shape: Any) -> Any:
-        return np.reshape(x, shape[0] if len(shape) == 1 else shape)
-
-    _FUNCTIONS.update(
-        {
-            name: getattr(np, name)
-            for name in [
-                "abs",
-                "exp",
-                "exp2",
-                "log",
-                "log2",
-                "sqrt",
-                "sin",
-                "cos",
-                "tan",
-                "tanh",
-                "floor",
-                "ceil",
-                "trunc",
-                "round",
-                "sign",
-            ]
-        },
-        **{
-            name: getattr(np, name)
-            for name in [
-                "sum",
-                "max",
-                "min",
-                "mean",
-                "prod",
-                "cumsum",
-                "any",
-                "all",
-                "where",
-                "maximum",
-                "minimum",
-                "flip",
-                "roll",
-            ]
-        },
-        **{name: by_type(name) for name in (*DTYPES, "float16", "float32", "float64", "bfloat16")},
-        relu=lambda x: np.maximum(x, 0),
-        sigmoid=lambda x: 1 / (1 + np.exp(-np.asarray(x, dtype=np.float64))),
-        softmax=softmax,
-        reshape=reshape,
-        transpose=np.transpose,
-        arange=limited(np.arange),
-        zeros=limited(lambda *shape: np.zeros(shape)),
-        ones=limited(lambda *shape: np.ones(shape)),
-        eye=limited(np.eye),
-        astype=cast,
-    )
-    return _FUNCTIONS
