@@ -143,21 +143,22 @@ def fixes(
 
 
 def _without_swizzle(access: Accesses) -> np.ndarray | None:
-    """The addresses with a swizzle by row undone, where that makes rows of one pitch out of none; else None."""
-    lane = np.arange(access.address.shape[1])
-    row = lane % 8
+    """Rows of one pitch in place of rows whose 16-byte column is XORed with the row number, if that is what they are.
 
-    def pitches(address: np.ndarray) -> np.ndarray:
-        same = (row[1:] != 0) & access.active[:, 1:] & access.active[:, :-1]
-        return np.unique(np.diff(address, axis=1)[same])
-
-    if len(pitches(access.address)) <= 1:
+    Looks at groups of eight lanes: row r of a group lies at start + r * pitch + 16 * (column ^ r).
+    """
+    if not access.active.all() or access.address.shape[1] % 8:
         return None
-    for mask in (7, 3, 1):
-        plain = access.address ^ ((row & mask) << 4)
-        found = pitches(plain)
-        if len(found) == 1 and found[0] > 16:
-            return plain
+    groups = access.address.reshape(-1, 8)
+    row, column = np.arange(8), np.arange(8)[:, None]
+    shifts = ((column ^ row) - column) * 16  # (column, row)
+    pitches = groups[:, 1, None] - groups[:, :1] - shifts[:, 1]  # (group, column)
+    expected = groups[:, :1, None] + pitches[:, :, None] * row + shifts
+    fits = (expected == groups[:, None, :]).all(axis=2)
+    common = set(pitches[0][fits[0]])
+    for pitch in common:
+        if pitch > 16 and (fits & (pitches == pitch)).any(axis=1).all():
+            return (groups[:, :1] + pitch * row).reshape(access.address.shape)
     return None
 
 

@@ -107,6 +107,6 @@ def test_fixes_are_tried_not_guessed():
     assert found == {"swizzle 128B": 4, "row pitch 144 B": 4, "both": 23}
     assert fixes(LANE * 4, 4) == []
     assert sum(fix.wavefronts for fix in fixes(np.stack([ROWS, ROWS]), kind="ldmatrix")) == 62
-    assert fixes(LANE * 0, 4, "atom") == []
+    assert [(fix.text, fix.wavefronts) for fix in fixes(LANE * 0, 4, "atom")] == [("one word a lane, summed later", 1)]
     for fix in fixes(LANE * 132, 16, "st"):
         assert fix.pitch is None or fix.pitch % 4 == 0
