@@ -150,6 +150,8 @@ def _without_swizzle(access: Accesses) -> np.ndarray | None:
     if not access.active.all() or access.address.shape[1] % 8:
         return None
     groups = access.address.reshape(-1, 8)
+    if (np.diff(groups, 2, axis=1) == 0).all():
+        return None
     row, column = np.arange(8), np.arange(8)[:, None]
     shifts = ((column ^ row) - column) * 16  # (column, row)
     pitches = groups[:, 1, None] - groups[:, :1] - shifts[:, 1]  # (group, column)
