@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ptxsim import lanes
 from ptxsim.instructions.access_rules import SHARED
 from ptxsim.isa.registry import instruction
 from ptxsim.machine.memory import ARENA, LOCAL_WINDOW, SHARED_WINDOW
@@ -17,10 +18,12 @@ def window(space: str) -> int:
 @instruction("cvta.space.type d, a", space=SPACE, type="u64")
 def to_generic(a, *, space):
     if space.startswith("param"):  # compilers keep the address of a kernel parameter in 32 bits
-        return a & 0xFFFFFFFF | ARENA
+        return lanes.where(a >> 32 == 0, a + ARENA, a)
     return a + window(space)
 
 
 @instruction("cvta.to.space.type d, a", name="cvta.to", space=SPACE, type="u64")
 def from_generic(a, *, space):
+    if space.startswith("param"):
+        return a & 0xFFFFFFFF
     return a - window(space)

@@ -119,6 +119,8 @@ class Port:
         elif space in ("global", "const", "param"):
             if space == "global":
                 self._refuse_windows(address, mask)
+            elif space == "param":  # an address of a kernel parameter may have been kept in 32 bits
+                address = np.where(address >> np.uint64(32) == 0, address + np.uint64(ARENA), address)
             yield self._arena(space, address, mask, size, write)
         else:
             shared = mask & (address - np.uint64(SHARED_WINDOW) < np.uint64(WINDOW_SIZE))
@@ -229,8 +231,8 @@ class Port:
     # ---- the other lanes ----
 
     def shuffle(self, value, source):
-        """Lane i gets the value of lane source[i] (an integer lane value in 0..31)."""
-        return value[source.astype(np.int64)]
+        """Lane i gets the value of lane source[i] mod 32 (an integer lane value)."""
+        return value[source.astype(np.int64) & 31]
 
     def ballot(self, condition):
         """A u32 lane value, the same in all lanes: bit i is set if lane i executes and its condition holds."""
