@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ptxsim.diagnostic import Finding
 from ptxsim.isa import nearest, registry
@@ -68,21 +69,18 @@ class Binder:
 
     def match(self, opcode: str) -> list[Candidate] | Finding:
         """The forms an opcode may be, on this target and version; else a finding (without a place)."""
-        name, words = registry.split_opcode(opcode)
+        name, _ = registry.split_opcode(opcode)
         found = registry.forms(name)
         if not found:
             return nearest.unknown_instruction(opcode)
-        matched, refused = [], []
-        for form in found:
-            candidate = match_form(form, words)
-            if isinstance(candidate, str):
-                refused.append(("illegal-form", candidate))
-            elif candidate is not None:
-                problem = self._availability(form, candidate.modifiers)
-                if problem is None:
-                    matched.append(candidate)
-                else:
-                    refused.insert(0, problem)
+        candidates, against = match_forms(opcode, len(found))
+        matched, refused = [], [("illegal-form", why) for why in against]
+        for candidate in candidates:
+            problem = self._availability(candidate.form, candidate.modifiers)
+            if problem is None:
+                matched.append(candidate)
+            else:
+                refused.insert(0, problem)
         if matched:
             return matched
         if refused:
@@ -131,6 +129,26 @@ class Binder:
                 if problem:
                     return problem[0], f".{word} {problem[1]}"
         return None
+
+
+@lru_cache(maxsize=8192)
+def match_forms(opcode: str, count: int) -> tuple[tuple[Candidate, ...], tuple[str, ...]]:
+    """Forms that an opcode's words fill, on whatever target, and what rules say against others.
+
+    `count` is how many forms the name has: names may get more while they are being declared.
+    """
+    name, words = registry.split_opcode(opcode)
+    different = frozenset(words)
+    candidates, against = [], []
+    for form in registry.forms(name):
+        if not form.vocabulary.may_be(different):
+            continue
+        candidate = match_form(form, words)
+        if isinstance(candidate, str):
+            against.append(candidate)
+        elif candidate is not None:
+            candidates.append(candidate)
+    return tuple(candidates), tuple(against)
 
 
 def match_form(form: Form, words: list[str]) -> Candidate | str | None:

@@ -133,11 +133,12 @@ def _check_register(kind: Reg, operand: ast.Operand, wanted: ScalarType, names: 
         if names.variable_space(operand.name) or operand.name in SPECIAL_REGISTERS:
             return f"must be a register of type {wanted}, {operand.name} is none"
         return undeclared(operand)
-    return _check_type(operand.name, TYPES[declared], wanted, kind.wide)
+    return _check_type(operand.name, TYPES[declared], wanted, kind)
 
 
-def _check_type(name: str, declared: ScalarType, wanted: ScalarType, wide: bool) -> str | None:
-    if compatible(declared, wanted, wide):
+def _check_type(name: str, declared: ScalarType, wanted: ScalarType, kind: Reg | Value) -> str | None:
+    refused = kind.unpacked and wanted.is_integer and declared.kind == "packed"
+    if compatible(declared, wanted, kind.wide) and not refused:
         return None
     return f"is of type {wanted}, register {name} is declared {declared}"
 
@@ -161,7 +162,7 @@ def _check_value(kind: Value, operand: ast.Operand, wanted: ScalarType, names: N
                 return _check_special(operand.name, wanted)
             declared = names.register_type(operand.name)
             if declared is not None:
-                return _check_type(operand.name, TYPES[declared], wanted, kind.wide)
+                return _check_type(operand.name, TYPES[declared], wanted, kind)
             if names.variable_space(operand.name) is None:
                 return undeclared(operand)
             return None if wanted.bits >= 32 and not wanted.is_float else f"cannot hold the address of {operand.name}"

@@ -68,8 +68,10 @@ def nearest_opcode(name: str, words: Sequence[str], form: Form) -> str:
 
 def _distance(form: Form, words: Sequence[str]) -> float:
     taken, left, missing = assign(form.slots, list(words))
-    similar = sum(
-        max((difflib.SequenceMatcher(None, word, w).ratio() for slot in missing for w in slot.words), default=0.0)
-        for word in left
-    )
+    similar = sum(max((_similarity(word, w) for slot in missing for w in slot.words), default=0.0) for word in left)
     return 2 * len(left) + len(missing) - similar
+
+
+@lru_cache(maxsize=65536)
+def _similarity(word: str, other: str) -> float:
+    return difflib.SequenceMatcher(None, word, other).ratio()

@@ -96,6 +96,24 @@ def _operands(text: str) -> list[OperandName]:
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """All words that a form's slots take, and those it cannot be without: most opcodes are refused by these alone."""
+
+    known: frozenset[str]
+    needed: frozenset[str]
+
+    def may_be(self, words: frozenset[str]) -> bool:
+        """Whether an opcode with these words may be of the form."""
+        return words <= self.known and self.needed <= words
+
+
+def vocabulary(slots: tuple[Slot, ...]) -> Vocabulary:
+    """The vocabulary of a notation's slots."""
+    needed = (word for slot in slots if not slot.optional and len(slot.words) == 1 for word in slot.words)
+    return Vocabulary(frozenset(word for slot in slots for word in slot.words), frozenset(needed))
+
+
 def assign(slots: tuple[Slot, ...], words: list[str]) -> tuple[dict[str, str], list[str], list[Slot]]:
     """Give each word to the first free slot that takes it, keeping order within groups.
 

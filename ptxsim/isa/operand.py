@@ -36,22 +36,24 @@ class Reg:
     """A register only. `wide` lets it be wider than the type (ld, st, cvt); `sink` lets `_` stand for it.
 
     `parts` is a pattern of what may follow the register behind a dot (`%r1.h0`, video instructions); the effect finds
-    it among the modifiers, as `d_part` for an operand d.
+    it among the modifiers, as `d_part` for an operand d. `unpacked`: no f16x2 register stands for an integer.
     """
 
     type: TypeRule
     wide: bool = False
     sink: bool = False
     parts: str = ""
+    unpacked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A register, an immediate, a special register or (for integers) the address of a variable. `parts` as in Reg."""
+    """A register, an immediate, a special register or (for integers) the address of a variable. Fields as in Reg."""
 
     type: TypeRule
     wide: bool = False
     parts: str = ""
+    unpacked: bool = False
 
 
 @dataclass(frozen=True, slots=True)

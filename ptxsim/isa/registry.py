@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ptxsim.isa.availability import Availability, parse_availability
-from ptxsim.isa.notation import OperandName, Slot, parse_notation
+from ptxsim.isa.notation import OperandName, Slot, Vocabulary, parse_notation, vocabulary
 from ptxsim.isa.operand import Addr, Imm, Kind, Reg, Value
 
 Rule = Callable[[Mapping[str, object]], "str | None"]
@@ -41,6 +41,7 @@ class Form:
     writes: frozenset[str]
     requires: Availability
     definition: Definition
+    vocabulary: Vocabulary
     rules: tuple[Rule, ...] = ()
     implies: Mapping[str, object] = field(default_factory=dict)
 
@@ -145,7 +146,7 @@ def _make_form(notation, choices, name, ordered, writes, operands, requires, def
     }
     return Form(
         opcode_name, notation, slots, names, kinds, frozenset(destinations), parse_availability(requires),
-        definition, rules, dict(implies or {}),
+        definition, vocabulary(slots), rules, dict(implies or {}),
     )  # fmt: skip
 
 
