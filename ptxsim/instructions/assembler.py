@@ -115,7 +115,7 @@ for _type, _shapes, _count, _since in (
         declare(
             _notation, name=_name, requires=_since, unit="wmma_memory", layout="row col", shape=_shapes,
             space=wmma.SPACES, type=_type, writes=_writes,
-            operands={_operand: Vec(_count, Reg(_type, sink=_writes is None)), "stride": Value("u32")},
+            operands={_operand: Vec(_count, Reg(_type, sink=_writes is None)), "stride": Value("u32", unpacked=True)},
         )  # fmt: skip
 
 # Loads that do not say the type.
@@ -125,6 +125,6 @@ for _operand in "ab":
         requires="6.3 sm_70-sm_72", unit="wmma_memory", layout="row col", shape=wmma.WIDE, space=wmma.SPACES,
         operands={
             "d": Vec(8, Reg("f16x2", sink=True)),
-            "stride": Value("u32"),
+            "stride": Value("u32", unpacked=True),
         },
     )  # fmt: skip

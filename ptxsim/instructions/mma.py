@@ -58,10 +58,10 @@ def fragment_kinds(family: str) -> dict[str, Vec]:
         return lambda words: register_type(words[slot].name)
 
     return {
-        "d": Vec(count("D", "dtype"), Reg(register("dtype"), sink=True)),
+        "d": Vec(count("D", "dtype"), Reg(register("dtype"), sink=True, unpacked=True)),
         "a": Vec(count("A", "atype"), Reg(register("atype"))),
         "b": Vec(count("B", "btype"), Reg(register("btype"))),
-        "c": Vec(count("C", "ctype"), Reg(register("ctype"))),
+        "c": Vec(count("C", "ctype"), Reg(register("ctype"), unpacked=True)),
     }
 
 

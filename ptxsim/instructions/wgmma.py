@@ -121,7 +121,7 @@ def declare_row(odd_word: Kind | None, k, a, b, d, ns, behind, words, since, sel
         return lambda modifiers: fragment_layout(family, modifiers["shape"], operand, modifiers[slot].name).registers
 
     kinds = {
-        "d": Vec(count("D", "dtype"), Reg(lambda modifiers: register_type(modifiers["dtype"].name), sink=True)),
+        "d": Vec(count("D", "dtype"), Reg(lambda modifiers: register_type(modifiers["dtype"].name), sink=True, unpacked=True)),
         "b": Value("u64"), "p": Either((Pred(negatable=True), Imm(0, 1))),
         "e": odd_word or Reg("b32"), "f": Imm(0, selector or 0),
         **{name: Imm(choices=(-1, 1)) for name in ("sa", "sb")}, **{name: Imm(0, 1) for name in ("ta", "tb")},

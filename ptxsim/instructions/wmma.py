@@ -43,8 +43,13 @@ def fragment_kind(operand: str, slot: str, sink: bool = False) -> Vec:
     """Braces with the registers of an operand whose type is the word of `slot`."""
     return Vec(
         lambda words: fragment_layout("wmma", words["shape"], operand, words[slot].name).registers,
-        Reg(lambda words: register_type(words[slot].name), sink=sink or operand == "D"),
+        Reg(lambda words: _register(words[slot].name), sink=sink or operand == "D", unpacked=True),
     )
+
+
+def _register(element: str) -> str:
+    """As for mma, but integers, packed ones too, are in integer registers."""
+    return "u32" if element == "s32" or register_type(element) == "b32" else register_type(element)
 
 
 def loader(operand: str):
@@ -90,7 +95,7 @@ def _declare_load(operand: str, types: str, shapes: str, since: str, layouts: st
     instruction(
         f"wmma.load.{operand}.sync{words}.layout.shape{{.space}}.type d, [a]{{, stride}}",
         name=f"wmma.load.{operand}", requires=since, unit="wmma_memory", layout=layouts, shape=shapes, space=SPACES,
-        type=types, operands={"d": fragment_kind(operand.upper(), "type", sink=True), "stride": Value("u32")},
+        type=types, operands={"d": fragment_kind(operand.upper(), "type", sink=True), "stride": Value("u32", unpacked=True)},
     )(LOADERS[operand])  # fmt: skip
 
 
@@ -98,7 +103,7 @@ def _declare_store(types: str, shapes: str, since: str, words: str = ".aligned")
     instruction(
         f"wmma.store.d.sync{words}.layout.shape{{.space}}.type [a], b{{, stride}}",
         name="wmma.store.d", requires=since, unit="wmma_memory", layout="row col", shape=shapes, space=SPACES,
-        type=types, operands={"b": fragment_kind("C", "type"), "stride": Value("u32")}, writes="",
+        type=types, operands={"b": fragment_kind("C", "type"), "stride": Value("u32", unpacked=True)}, writes="",
     )(wmma_store)  # fmt: skip
 
 

@@ -37,9 +37,7 @@ class Tile:
 
     def addresses(self) -> np.ndarray:
         """Byte address of every element, int64 (rows, k)."""
-        fields = Descriptor.decode(self.descriptor)
-        offsets = _offsets(self.major, fields.swizzle, fields.leading, fields.stride, self.bits, self.rows, self.k)
-        return swizzle(fields.start + offsets, fields.swizzle, fields.base_offset)
+        return _addresses(self)
 
     def read(self, memory: np.ndarray) -> np.ndarray:
         """Element codes, unsigned (rows, k), from the bytes of shared memory."""
@@ -51,12 +49,21 @@ class Tile:
 
     def chunks(self) -> np.ndarray:
         """Addresses of the 16-byte pieces that are read, each once."""
-        return np.unique(self.addresses() // CHUNK) * CHUNK
+        return _chunks(self)
+
+
+# A loop over k meets few different descriptors, again and again.
+@lru_cache(maxsize=256)
+def _addresses(tile: Tile) -> np.ndarray:
+    fields = Descriptor.decode(tile.descriptor)
+    row, k = np.arange(tile.rows)[:, None], np.arange(tile.k)[None, :]
+    offsets = linear_offsets(tile.major, fields.swizzle, fields.leading, fields.stride, tile.bits, row, k)
+    return swizzle(fields.start + offsets, fields.swizzle, fields.base_offset)
 
 
 @lru_cache(maxsize=256)
-def _offsets(major: str, mode: str, leading: int, stride: int, bits: int, rows: int, k: int) -> np.ndarray:
-    return linear_offsets(major, mode, leading, stride, bits, np.arange(rows)[:, None], np.arange(k)[None, :])
+def _chunks(tile: Tile) -> np.ndarray:
+    return np.unique(_addresses(tile) // CHUNK) * CHUNK
 
 
 @dataclass(eq=False)
