@@ -78,7 +78,7 @@ def test_every_directive_of_the_manual():
         ("x _, __, _a;", (ast.Sink(), Name("__"), Name("_a"))),
         ("x %tid.x, %v.x, %laneid;", (Name("%tid.x"), Element(Name("%v"), "x"), Name("%laneid"))),
         ("x a[3], a+4, a+4-8;", (Element(Name("a"), "3"), Offset(Name("a"), 4), Offset(Name("a"), -4))),
-        ("x [a], [a+4], [a+-4], [a-4];", tuple(Address(Name("a"), n) for n in (0, 4, -4, -4))),
+        ("x [a], [a+4], [a+-4], [a+4-8];", tuple(Address(Name("a"), n) for n in (0, 4, -4, -4))),
         ("x [a+4*2+1], [64], [a+0xffffffffffffffff];", (Address(Name("a"), 9), Address(None, 64), Address(Name("a"), -1))),
         ("x a|b, _|b, !c, -d;", (
             ast.Pair(Name("a"), Name("b")), ast.Pair(ast.Sink(), Name("b")), ast.Not(Name("c")), ast.Negative(Name("d")),
