@@ -41,7 +41,7 @@ class ProxyShadow:
         self.writing = np.zeros(words, np.int16)
         self.issue_site = np.zeros(words, np.int32)
         self.fenced = np.zeros(warps * 32, np.int32)
-        self.clock = np.ones(3, np.int32)  # now, last generic access to shared memory, to global memory
+        self.clock = np.array([1, 0, 0], np.int32)  # now, last generic access to shared memory, to global memory
 
 
 def scan(
