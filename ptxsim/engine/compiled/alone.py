@@ -165,7 +165,7 @@ class Alone:
             if self.local is not None:
                 warp.local = self.local[warp.index]
             if header["barrier"]:
-                waiting.append((warp, int(header["barrier"]) - 1, int(header["phase"]), int(header["site"])))
+                waiting.append((warp, int(header["barrier"]) - 1, int(header["phase"]), int(header["own_site"])))
         cta.threads_left = sum(int(warp.live.sum()) for warp in cta.warps)
         for warp, barrier, phase, site in waiting:
             port = Port(self.machine, warp)

@@ -76,7 +76,7 @@ class KernelWriter:
             f"  %taken.at = getelementptr i8, ptr %warp, i64 {WARP['taken']}",
             f"  %target.at = getelementptr i8, ptr %warp, i64 {WARP['target']}",
             f"  %site.at = getelementptr i8, ptr %context, i64 {CONTEXT['site']}",
-            f"  %own.site.at = getelementptr i8, ptr %warp, i64 {WARP['site']}",
+            f"  %own.site.at = getelementptr i8, ptr %warp, i64 {WARP['own_site']}",
             f"  %mask.at = getelementptr i8, ptr %warp, i64 {WARP['mask']}",
             "  %mask = load i32, ptr %mask.at",
             "  %lanes = bitcast i32 %mask to <32 x i1>",

@@ -50,7 +50,7 @@ CONTEXT, CONTEXT_BYTES = _fields(
 WARP, HEADER_BYTES = _fields(
     0,
     ("block", 4), ("mask", 4), ("live", 4), ("left", 4),
-    ("taken", 4), ("target", 4), ("op", 4), ("site", 4),
+    ("taken", 4), ("target", 4), ("op", 4), ("own_site", 4),
     ("shared", 8), ("shared_start", 8), ("shared_span", 8),
     ("local", 8), ("local_bytes", 8),
     ("cta", 4), ("index", 4),
@@ -67,7 +67,7 @@ HEADER = np.dtype(
         "names": list(WARP),
         "formats": [
             {"split": (_SPLIT, (32,)), "stack": ("<u8", (32,))}.get(name, "<u4")
-            if name in ("split", "stack", "block", "mask", "live", "left", "taken", "target", "op", "site", "cta", "index", "splits",
+            if name in ("split", "stack", "block", "mask", "live", "left", "taken", "target", "op", "own_site", "cta", "index", "splits",
                         "chosen", "start", "barrier", "phase")
             else "<u8"
             for name in WARP

@@ -303,6 +303,7 @@ out:
 
 def text(prefix: str, x86: bool) -> str:
     """The IR of all of them, for names beginning with `prefix`."""
+    assert not CONTEXT.keys() & WARP.keys()
     places = {**CONTEXT, **WARP, **{f"r_{n}": o for n, o in _FIELDS.items()}, "p": prefix, "bail": BAIL, "left_over": schedule.LEFT}
     places["record_size"] = RECORD.itemsize
     places["declarations"] = _DECLARE_X86 if x86 else ""

@@ -240,7 +240,7 @@ def barrier_event(p: str, s: Scalar, event: Event, number: str, then: str) -> No
     s.e.line(f"  store i64 {s.context('threads')}, ptr {s.at(room, 8)}")
     count = 2 if event is Event.ARRIVE else 1
     s.e.line(
-        f"  call void @{p}short_event(ptr %context, ptr %warp, i32 {s.warp('site')}, i32 {int(event)}, i32 {s.warp('live')}, "
+        f"  call void @{p}short_event(ptr %context, ptr %warp, i32 {s.warp('own_site')}, i32 {int(event)}, i32 {s.warp('live')}, "
         f"i32 {count}, ptr {room})"
     )
     s.jump(then)
