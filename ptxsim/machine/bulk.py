@@ -174,6 +174,27 @@ _OPERATIONS: dict[str, Callable] = {
 }
 
 
+# ---- which swizzle a tile was written with ---------------------------------------------------------------------------
+
+
+def remember(tile: SharedTile) -> None:
+    """Copies into shared memory: tensor copies are kept by place and swizzle, others make what was there unknown."""
+    known: dict[int, tuple[str, np.ndarray]] = tile.cta.extra.setdefault("tiles", {})
+    end = tile.start + tile.extent
+    for start in [s for s, (_, data) in known.items() if s < end and tile.start < s + len(data)]:
+        del known[start]
+    if tile.row:
+        known[tile.start] = (tile.mode, tile.cta.shared[tile.start : end].copy())
+
+
+def written_swizzle(cta, address: int) -> str | None:
+    """The swizzle of the tensor copy that brought the tile around an address, if nobody has written to the tile since."""
+    for start, (mode, data) in cta.extra.get("tiles", {}).items():
+        if start <= address < start + len(data):
+            return mode if (cta.shared[start : start + len(data)] == data).all() else None
+    return None
+
+
 # ---- operations ------------------------------------------------------------------------------------------------------
 
 
@@ -226,6 +247,8 @@ class BulkCopy:
         self.written = True
         self.finish_reading()
         self.target.write(self.data if self.reduce is None else self.reduce(self.target.read(), self.data))
+        if self.target.space == Space.SHARED:
+            remember(self.target)
         tell(self.port, Event.ASYNC_WRITE, self.target)
         if self.done is not None:
             self.release_source()

@@ -15,6 +15,7 @@ import numpy as np
 from ptxsim.layout.descriptor import Descriptor, linear_offsets
 from ptxsim.layout.swizzle import swizzle
 from ptxsim.machine.async_groups import later, snapshot
+from ptxsim.machine.bulk import written_swizzle
 from ptxsim.machine.cta import Cta, Warp
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_READ, Event, Space
 from ptxsim.machine.fault import Fault, Wait
@@ -315,6 +316,14 @@ def check_tile(m: Port, tile: Tile) -> None:
             f"the descriptor {tile.descriptor:#018x} reads {low:#x}..{high:#x}; element (row {row}, k {k}) is the first "
             f"outside of the CTA's shared memory, {start:#x}..{end:#x}",
             help="strides are stored in units of 16 bytes; see `ptxsim desc`",
+        )
+    written = written_swizzle(m.cta, low)
+    if written not in (None, fields.swizzle):
+        m.report(
+            "swizzle-mismatch",
+            f"the tensor copy that brought the tile at {low:#x} wrote it with swizzle {written}, the descriptor reads it "
+            f"with {fields.swizzle}",
+            help="give the tensor map and the descriptor the same swizzle",
         )
     for name, first, size in m.machine.extra.get("shared variables", ()):
         if first <= fields.start < first + size < high:
