@@ -313,7 +313,7 @@ class KernelWriter:
         return address + (operand.offset & (2**64 - 1)) if operand.offset else address
 
     def _stack(self) -> Value:
-        return Value(self.emitter, self.emitter.let(f"load <32 x i64>, ptr {self._at(WARP['stack'])}, align 64"), "u64")
+        return Value(self.emitter, self.emitter.let(f"load <32 x i64>, ptr {self._at(WARP['stack'])}, align 8"), "u64")
 
     def _special(self, name: str, t: ScalarType) -> Value:
         e, kind = self.emitter, kind_of(t)

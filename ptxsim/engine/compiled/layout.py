@@ -115,8 +115,8 @@ class WarpLayout:
             places[name] = at
             at += 8 * LANES
         registers = [0] * len(program.slots)
-        # Whole vectors first, so that they stay aligned.
-        for slot in sorted(range(len(program.slots)), key=lambda s: register_bytes(program.slots[s]) == 8):
+        # The widest first, so that all are aligned.
+        for slot in sorted(range(len(program.slots)), key=lambda s: -register_bytes(program.slots[s])):
             registers[slot] = at
             at += register_bytes(program.slots[slot])
         return cls(tuple(registers), places, -(-at // ALIGN) * ALIGN)
