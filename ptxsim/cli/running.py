@@ -89,6 +89,8 @@ def render(result: FileRun, format: str, paint: Paint, more: Callable[[FileRun, 
     """A result in one of FORMATS."""
     if format == "full":
         parts = [operand_text(shown) for shown in result.shown]
+        if result.expected:  # what a broken sample is there to show
+            parts += ["as the file expects:", text.render_all(result.expected, paint)]
         parts += [text.render_all(result.findings, paint), more(result, paint) if more else "", summary(result, paint)]
         return "\n\n".join(part for part in parts if part)
     if format == "json":

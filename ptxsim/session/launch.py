@@ -12,6 +12,7 @@ from ptxsim.checks.banks import BankCounter
 from ptxsim.checks.cluster import ClusterChecker
 from ptxsim.checks.homes import Homes
 from ptxsim.checks.proxy import ProxyChecker
+from ptxsim.checks.global_races import GlobalChecker
 from ptxsim.checks.races import DOUBTFUL, SharedChecker
 from ptxsim.checks.registers import unwritten_reads
 from ptxsim.checks.tensor_maps import TensorMapChecker
@@ -232,6 +233,7 @@ class Launch:
             SharedChecker(warps, self.shared_end, initialized=prepared, homes=homes),
             ProxyChecker(self.program, warps, self.shared_end, homes),
             TensorMapChecker(self.program),
+            *([GlobalChecker()] if self.grid != (1, 1, 1) else []),
             *([ClusterChecker(threads, homes)] if self.cluster != (1, 1, 1) else []),
         ]
 
