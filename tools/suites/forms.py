@@ -10,14 +10,12 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, replace
 
 from ptxsim.diagnostic import Finding, PtxError
-from ptxsim.isa.bind import Binder
-from ptxsim.syntax import ast
+from ptxsim.session import check
 from ptxsim.syntax.parser import parse_body
-from ptxsim.types import Version, parse_target, parse_version
+from ptxsim.types import Version, parse_version
 from suites.common import Options, Tally, spread
 
 # Which versions the assembler was asked for: first and newest of every target, and all there are.
@@ -33,24 +31,36 @@ VERSIONS = (
 SHARE = {"forms.tsv": 0.995, "general_forms.tsv": 0.99}
 
 
-class Names:
-    """The prelude's names."""
-
-    REGISTERS = {
-        "p": "pred", "h": "b16", "uh": "u16", "sh": "s16", "x": "f16", "xx": "f16x2", "r": "b32", "u": "u32",
-        "s": "s32", "f": "f32", "rd": "b64", "ud": "u64", "sd": "s64", "d": "f64", "q": "b128",
-    }  # fmt: skip
-    VARIABLES = {
-        "gbuf": "global", "cbuf": "const", "sbuf": "shared", "sbar": "shared", "lbuf": "local",
-        "kp": "param", "kt": "param", "ki": "param", "fn": "func", "pfn": "func", "L0": "label", "k": "func",
-    }  # fmt: skip
-
-    def register_type(self, name: str) -> str | None:
-        match = re.fullmatch(r"([a-z]+)\d+", name)
-        return self.REGISTERS.get(match[1]) if match else None
-
-    def variable_space(self, name: str) -> str | None:
-        return self.VARIABLES.get(name)
+PRELUDE = """\
+.version {version}
+.target {target}
+.address_size 64
+.global .align 128 .b8 gbuf[4096];
+.const .align 128 .b8 cbuf[4096];
+.visible .func (.reg .b32 fret) fn (.reg .b32 farg) {{ mov.b32 fret, farg; ret; }}
+.visible .func (.param .b32 pret) pfn (.param .b32 parg) {{ ret; }}
+.visible .entry k(.param .u64 kp, .param .align 64 .b8 kt[128], .param .b32 ki) {{
+.shared .align 128 .b8 sbuf[4096];
+.shared .align 8 .b64 sbar[4];
+.local .align 16 .b8 lbuf[256];
+.reg .pred p<16>;
+.reg .b16 h<64>;
+.reg .u16 uh<8>;
+.reg .s16 sh<8>;
+.reg .f16 x<64>;
+.reg .f16x2 xx<64>;
+.reg .b32 r<320>;
+.reg .u32 u<64>;
+.reg .s32 s<64>;
+.reg .f32 f<320>;
+.reg .b64 rd<64>;
+.reg .u64 ud<64>;
+.reg .s64 sd<64>;
+.reg .f64 d<64>;
+{b128}
+"""
+FIRST_LINE = PRELUDE.count("\n") + 1
+LAST_LINES = "L0: ret;\n}\n"
 
 
 @dataclass(frozen=True)
@@ -103,41 +113,55 @@ def read_rows(path) -> Iterator[tuple[Row, str]]:
             )
 
 
-@cache
-def binder(target: str, version: Version) -> Binder:
-    return Binder(parse_target(target), version)
+@dataclass(frozen=True)
+class Question:
+    """Rows (their numbers and texts) to be judged for one target and version."""
+
+    target: str
+    version: Version
+    rows: tuple[tuple[int, str], ...]
 
 
-def accepts(statements: tuple[ast.Statement, ...] | None, target: str, version: Version) -> bool:
-    """Whether ptxsim takes the statements in a module of this target and version."""
-    if statements is None:
-        return False
-    return not any(
-        isinstance(binder(target, version).bind(statement, Names()), Finding)
-        for statement in statements
-        if isinstance(statement, ast.Instruction)
-    )
+def refused(question: Question) -> set[int]:
+    """The numbers of the rows that ptxsim refuses.
+
+    All rows go into one module. What is found at a row's line refuses it; the module is then checked again without
+    those rows, for some mistakes hide others. What is found elsewhere is hunted by halving.
+    """
+    found: set[int] = set()
+    rows = question.rows
+    while rows:
+        lines = {finding.line - FIRST_LINE for finding in _check(question, rows) if finding.level == "error"}
+        wrong = {rows[line][0] for line in lines if 0 <= line < len(rows)}
+        if lines and not wrong:
+            if len(rows) == 1:
+                return found | {rows[0][0]}
+            halves = rows[: len(rows) // 2], rows[len(rows) // 2 :]
+            return found.union(*(refused(replace(question, rows=half)) for half in halves))
+        if not wrong:
+            break
+        found |= wrong
+        rows = tuple(row for row in rows if row[0] not in wrong)
+    return found
 
 
-def judge(row: Row) -> str:
-    """What is wrong, or nothing."""
+def _check(question: Question, rows: tuple[tuple[int, str], ...]) -> list[Finding]:
+    version = f"{question.version[0]}.{question.version[1]}"
+    b128 = ".reg .b128 q<8>;" if question.version >= (8, 3) else ""
+    prelude = PRELUDE.format(version=version, target=question.target, b128=b128)
+    return check("\n".join([prelude[:-1], *(text for _, text in rows), LAST_LINES]))
+
+
+def parses(text: str) -> bool:
     try:
-        statements = parse_body(row.text)
+        parse_body(text)
     except PtxError:
-        statements = None
-    wrong = [
-        f"{target}@{version[0]}.{version[1]} {'refused' if wanted else 'accepted'}"
-        for target, version, wanted in row.questions()
-        if accepts(statements, target, version) != wanted
-    ]
-    return f"{row.file}:{row.mnemonic}:{row.id}: {', '.join(wrong)}: {row.text}" if wrong else ""
+        return False
+    return True
 
 
 def run(options: Options, tally: Tally) -> bool:
     """Judge every row selected."""
-    from ptxsim import instructions
-
-    instructions.load_families()
     passes = True
     for name, share in SHARE.items():
         path = options.folder / name
@@ -151,16 +175,39 @@ def run(options: Options, tally: Tally) -> bool:
                 else:
                     rows.append(row)
         counts = {(kind, ok): 0 for kind in (True, False) for ok in (True, False)}
-        for row, problem in zip(rows, spread(judge, rows, options.jobs, 64)):
+        for row, problem in zip(rows, judge(rows, options.jobs)):
             counts[row.accepted, not problem] += 1
             if problem:
                 tally.failures.append(problem)
         tally.passed += counts[True, True] + counts[False, True]
-        refused = counts[False, True] + counts[False, False]
-        passes &= counts[True, False] == 0 and counts[False, True] >= share * refused
+        wanted = counts[False, True] + counts[False, False]
+        passes &= counts[True, False] == 0 and counts[False, True] >= share * wanted
         tally.notes.append(
             f"{name}: {counts[True, True]} of {counts[True, True] + counts[True, False]} accepted rows accepted, "
-            f"{counts[False, True]} of {refused} refused rows refused (needed: all, {share:.1%})"
+            f"{counts[False, True]} of {wanted} refused rows refused (needed: all, {share:.1%})"
         )
     tally.notes += [f"skipped, {kind}: {count}" for kind, count in sorted(tally.skipped.items())]
     return passes
+
+
+def judge(rows: list[Row], jobs: int) -> list[str]:
+    """What is wrong with each row, or nothing."""
+    asked: dict[tuple[str, Version], list[tuple[int, str]]] = {}
+    for number, row in enumerate(rows):
+        if parses(row.text):
+            for target, version, _ in row.questions():
+                asked.setdefault((target, version), []).append((number, row.text))
+    questions = [Question(*where, tuple(texts)) for where, texts in asked.items()]
+    accepted: set[tuple[int, str, Version]] = set()
+    for question, wrong in zip(questions, spread(refused, questions, jobs, 1)):
+        accepted |= {(n, question.target, question.version) for n, _ in question.rows if n not in wrong}
+    return [_problem(number, row, accepted) for number, row in enumerate(rows)]
+
+
+def _problem(number: int, row: Row, accepted: set[tuple[int, str, Version]]) -> str:
+    wrong = [
+        f"{target}@{version[0]}.{version[1]} {'refused' if wanted else 'accepted'}"
+        for target, version, wanted in row.questions()
+        if ((number, target, version) in accepted) != wanted
+    ]
+    return f"{row.file}:{row.mnemonic}:{row.id}: {', '.join(wrong)}: {row.text}" if wrong else ""
