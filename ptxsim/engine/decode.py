@@ -20,12 +20,17 @@ BUILTINS = ("vprintf", "__assertfail", "malloc", "free")
 
 
 class Decoder:
-    """Decodes one kernel. Raises PtxError with every binding problem of the functions it reaches."""
+    """Decodes one kernel. Raises PtxError with every binding problem of the functions it reaches.
 
-    def __init__(self, bodies: Bodies, kernel: ast.Function, binder: Binder, run_target: Target):
+    With `alone` the functions it calls are not decoded: enough to say what is wrong with its own statements.
+    """
+
+    def __init__(self, bodies: Bodies, kernel: ast.Function, binder: Binder, run_target: Target, alone: bool = False):
         instructions.load_families()
         self.bodies, self.kernel, self.binder = bodies, kernel, binder
-        self.functions = bodies.reachable(kernel)
+        self.alone = alone
+        self.functions = [kernel] if alone else bodies.reachable(kernel)
+        self.known_functions = bodies.declared if alone else [function.name for function in self.functions]
         shared = self._shared_variables()
         self.linkage = Linkage(bodies.module, kernel, shared, run_target)
         self.program = Program(kernel.name, [], [], [], [])
@@ -46,7 +51,7 @@ class Decoder:
         return outer + inner
 
     def decode(self) -> Program:
-        names = [f.name for f in self.functions] + list(BUILTINS)
+        names = [*self.known_functions, *BUILTINS]
         self.program.function_addresses = {name: FUNCTION_WINDOW + 16 * i for i, name in enumerate(names)}
         for function in self.functions:
             _FunctionDecoder(self, function).decode()
@@ -168,6 +173,8 @@ class _FunctionDecoder:
         return Op(len(self.program.ops), bound, definition, wants, tuple(sources), destinations, guard, aligned)
 
     def _append(self, op: Op) -> None:
+        if self.decoder.alone:
+            return
         self.program.ops.append(op)
         self.program.blocks[-1].append(op)
         if op.control or ends_block(op):

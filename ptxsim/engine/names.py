@@ -11,6 +11,7 @@ class FunctionNames:
 
     def __init__(self, module: ast.Module, function: ast.Function, body: FlatBody):
         self._registers = body.registers
+        self._types: dict[str, str | None] = {}
         self._spaces: dict[str, str] = {}
         for item in module.items:
             if isinstance(item, ast.Variable):
@@ -27,8 +28,12 @@ class FunctionNames:
             self._spaces.update(dict.fromkeys(table, "label"))
 
     def register_type(self, name: str) -> str | None:
-        declaration = self._registers.get(name)
-        return declaration.type if declaration is not None else None
+        try:
+            return self._types[name]
+        except KeyError:
+            declaration = self._registers.get(name)
+            found = self._types[name] = declaration.type if declaration is not None else None
+            return found
 
     def variable_space(self, name: str) -> str | None:
         return self._spaces.get(name)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
 from ptxsim.diagnostic import Finding
 from ptxsim.isa import nearest, registry
-from ptxsim.isa.check_operand import Names, check_operands, split_parts
+from ptxsim.isa.check_operand import Names, check_operands, name_operands, split_parts
 from ptxsim.isa.notation import assign
 from ptxsim.isa.operand import Kind, Value, Vec
 from ptxsim.isa.registry import Definition, Form
@@ -18,6 +18,9 @@ from ptxsim.types import TYPES, Target, Version
 
 # Instructions that may take the address of a variable or function by its bare name.
 ADDRESS_READERS = ("mov", "cvta", "mapa", "getctarank")
+
+# How many shapes of statements a binder remembers.
+SHAPES = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +51,22 @@ class Binder:
     def __init__(self, target: Target, version: Version):
         self.target, self.version = target, version
         self._opcodes: dict[str, list[Candidate] | Finding] = {}
+        self._shapes: dict[tuple, Candidate] = {}
 
     def bind(self, statement: ast.Instruction, names: Names) -> Bound | Finding:
         """The bound statement, or the finding that says what is wrong with it."""
+        shape = shape_of(statement, names)
+        known = self._shapes.get(shape)
+        if known is not None:
+            return Bound(known.form, known.modifiers, name_operands(known.form, statement.operands), statement)
+        bound = self._find(statement, names)
+        if shape is not None and isinstance(bound, Bound):
+            if len(self._shapes) >= SHAPES:
+                self._shapes.clear()
+            self._shapes[shape] = Candidate(bound.form, bound.modifiers)
+        return bound
+
+    def _find(self, statement: ast.Instruction, names: Names) -> Bound | Finding:
         candidates = self._opcodes.get(statement.opcode)
         if candidates is None:
             candidates = self._opcodes[statement.opcode] = self.match(statement.opcode)
@@ -63,7 +79,8 @@ class Binder:
                 operands = self._names_as_values(candidate, operands, names) or operands
             if not isinstance(operands, Finding):
                 operands, parts = split_parts(candidate.form, operands)
-                return Bound(candidate.form, {**candidate.modifiers, **parts}, operands, statement)
+                modifiers = {**candidate.modifiers, **parts} if parts else candidate.modifiers
+                return Bound(candidate.form, modifiers, operands, statement)
             problems.append(operands)
         return max(problems, key=lambda finding: finding.column)
 
@@ -129,6 +146,55 @@ class Binder:
                 if problem:
                     return problem[0], f".{word} {problem[1]}"
         return None
+
+
+def shape_of(statement: ast.Instruction, names: Names) -> tuple | None:
+    """All that binding asks about a statement: statements of equal shape are bound alike. None if that cannot be told.
+
+    Registers count with their types, variables with their state spaces, literals with their values.
+    """
+    shape: list = [statement.opcode]
+    return tuple(shape) if _add_shapes(shape, statement.operands, names) else None
+
+
+def _add_shapes(shape: list, operands: Iterable[ast.Operand], names: Names) -> bool:
+    """Append what the operands are; False where one is of no simple shape."""
+    for operand in operands:
+        kind = type(operand)
+        if kind is ast.Name:
+            declared = names.register_type(operand.name)
+            if declared is not None:
+                shape.append(declared)
+                continue
+            space = names.variable_space(operand.name)
+            if space is None or operand.name in SPECIAL_REGISTERS:
+                return False
+            shape += (".", space)
+        elif kind is ast.Integer:
+            shape.append(operand.value)
+        elif kind is ast.Float:
+            shape += ("f", operand.width)
+        elif kind is ast.Address:
+            shape += ("[", len(operand.extra))
+            if operand.base is None or not _add_shapes(shape, (operand.base, *operand.extra), names):
+                return False
+        elif kind is ast.Vector:
+            shape += ("{", len(operand.elements))
+            if not _add_shapes(shape, operand.elements, names):
+                return False
+        elif kind is ast.Pair:
+            shape.append("|")
+            if not _add_shapes(shape, (operand.first, operand.second), names):
+                return False
+        elif kind is ast.Not:
+            shape.append("!")
+            if not _add_shapes(shape, (operand.operand,), names):
+                return False
+        elif kind is ast.Sink:
+            shape.append("_")
+        else:
+            return False
+    return True
 
 
 @lru_cache(maxsize=8192)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from ptxsim.diagnostic import Finding
@@ -68,6 +68,17 @@ def check_operands(
                     return problem
                 return _mismatch(statement, part, f"operand {name} {problem}", form)
             found[name] = part
+    return found
+
+
+def name_operands(form: Form, given: Sequence[ast.Operand]) -> dict[str, ast.Operand]:
+    """Operands that are known to fit, by the names of the notation."""
+    found: dict[str, ast.Operand] = {}
+    for operand, value in zip(form.operands, given):
+        if type(value) is ast.Pair:
+            found[operand.name], found[operand.second] = value.first, value.second  # type: ignore[index]
+        else:
+            found[operand.name] = value
     return found
 
 

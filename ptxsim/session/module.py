@@ -161,14 +161,19 @@ def check(source: Source | str, target: str | None = None) -> list[Finding]:
         legal = known_target(target, source) if target else module.target
     except PtxError as error:
         return [replace(f, file=source.name, source=source) for f in error.findings]
+    return check_module(module, legal)
+
+
+def check_module(module: Module, legal: Target) -> list[Finding]:
+    """What is wrong with the statements of every function, for the target that says what is legal."""
     findings: dict[tuple, Finding] = {}
     binder = Binder(legal, module.ast.version)
     for function in module.bodies.declared.values():
         if function.body is None:
             continue
         try:
-            Decoder(module.bodies, function, binder, legal).decode()
+            Decoder(module.bodies, function, binder, legal, alone=True).decode()
         except PtxError as error:
             for finding in error.findings:
-                findings[finding.name, finding.line, finding.column, finding.message] = finding.of(source)
+                findings[finding.name, finding.line, finding.column, finding.message] = finding.of(module.source)
     return sorted(findings.values(), key=lambda f: (f.line, f.column))
