@@ -66,7 +66,7 @@ class Launch:
 
     def __init__(
         self, kernel: Kernel, grid: Shape, block: Shape, cluster: Shape, target: Target, args: list, shared_mem: int, *,
-        engine: str | None, numerics: str, seed: int, jobs: int | None, checks: str, banks: bool, profile: bool,
+        engine: str | None, numerics: str, seed: int, jobs: int | None, checks: str, banks: bool, profile: bool | int,
         max_steps: int | None, progress: Callable[[int, int], None] | None,
     ):  # fmt: skip
         self.kernel, self.grid, self.block, self.target = kernel, grid, block, target
@@ -74,8 +74,7 @@ class Launch:
         self.engine_name = engine or "interpreter"
         self.numerics, self.seed, self.checks, self.want_banks = numerics, seed, checks, banks
         self.limits = Limits(max_steps, progress)
-        if profile:
-            raise PtxError(self._finding("not-modeled", "cycles are not modeled yet", "run without profile"))
+        self.profiled_sms = int(profile)
         if self.engine_name not in ("interpreter", "compiled"):
             raise PtxError(
                 self._finding("bad-directive", f"there is no engine {self.engine_name}", "use compiled or interpreter")
@@ -153,7 +152,9 @@ class Launch:
         checkers = self._checkers(start is not None)
         counter = BankCounter() if self.want_banks else None
         before = self.memory.bytes.copy() if checkers else None
-        machine = self._run([*checkers, *([counter] if counter else [])], start, stop)
+        profile = self._profile()
+        observers = [*checkers, *([counter] if counter else []), *([profile.tracer] if profile else [])]
+        machine = self._run(observers, start, stop)
         findings = list(machine.findings.values())
         if self.checks != "none":
             findings += unwritten_reads(self.program)
@@ -172,7 +173,7 @@ class Launch:
             findings=sorted((f.of(source) for f in findings), key=lambda f: (f.line, f.column)),
             banks=bank_table(counter, self.program) if counter else BankTable(),
             warp_instructions=machine.warp_instructions, fidelity=fidelity(self.program, self.target),
-            outputs=outputs, grid=self.grid, block=self.block,
+            outputs=outputs, grid=self.grid, block=self.block, cycles=profile.cycles() if profile else None,
         )  # fmt: skip
         if on_error == "raise" and any(f.level == "error" for f in run.findings):
             raise KernelError(run)
@@ -221,6 +222,15 @@ class Launch:
         from ptxsim.engine.compiled.engine import CompiledEngine
 
         return CompiledEngine(self.program, machine, keep=keep)
+
+    def _profile(self):
+        """The cycle model, where it was asked for."""
+        if not self.profiled_sms:
+            return None
+        from ptxsim.profile.model import Profile
+
+        shared = self.shared_end - shared_start(self.target)
+        return Profile(self.program, self.target, self.grid, self.block, self.cluster, shared, self.profiled_sms)
 
     def _checkers(self, prepared: bool) -> list:
         """`prepared`: somebody fills shared memory before the run."""

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ptxsim import __version__
 from ptxsim.diagnostic import Finding, one_line
+
+if TYPE_CHECKING:
+    from ptxsim.profile.cycles import Cycles
 
 
 @dataclass(slots=True)
@@ -62,7 +66,7 @@ class Run:
     seed: int
     findings: list[Finding] = field(default_factory=list)
     banks: BankTable = field(default_factory=BankTable)
-    cycles: int | None = None
+    cycles: Cycles | None = None
     warp_instructions: int = 0
     fidelity: dict[str, str] = field(default_factory=dict)
     outputs: dict[str, np.ndarray] = field(default_factory=dict)
@@ -86,7 +90,8 @@ class Run:
                 "ideal": self.banks.ideal,
                 "worst": self.banks.worst,
             },
-            "cycles": self.cycles,
+            "cycles": None if self.cycles is None else self.cycles.cycles,
+            **({} if self.cycles is None else {"profile": self.cycles.to_dict()}),
             "warp_instructions": self.warp_instructions,
             "outputs": {name: output_dict(array) for name, array in self.outputs.items()},
             "fidelity": self.fidelity,

@@ -1,0 +1,40 @@
+"""What to try first, read off the stalls and the pipes."""
+
+from __future__ import annotations
+
+from ptxsim.profile.cycles import Cycles
+
+_HINTS = {
+    "long_scoreboard": "waits for global memory: load earlier, load more per thread, or copy asynchronously into shared memory",
+    "short_scoreboard": "waits for shared memory or special functions: look at `ptxsim banks`, and put work between load and use",
+    "barrier": "waits at barriers: balance the warps, or split the work so that fewer threads meet",
+    "math_pipe_throttle": "a math pipe is full: fewer or cheaper instructions (wider types, tensor cores) are what helps",
+    "lg_throttle": "the queue of global accesses is full: wider loads (.v2, .v4), and lanes next to each other",
+    "mio_throttle": "the queue of shared-memory accesses is full: wider accesses, fewer conflicts, registers instead",
+    "wait": "dependent instructions follow each other: give each thread independent work, or run more warps",
+    "branch_resolve": "branches: unroll loops, or replace short branches by selects",
+    "gmma": "waits for wgmma: keep more than one group in flight (wait_group 1)",
+    "no_instruction": "code is fetched for the first time: a shorter kernel, or more work per launch",
+    "membar": "waits for fences: a narrower scope, or fewer of them",
+    "imc_miss": "waits for constants: read parameters early",
+    "not_selected": "enough warps are ready: the SM issues as fast as it can",
+}
+
+
+def suggestions(result: Cycles, most: int = 3) -> list[str]:
+    """Up to `most` sentences, the biggest loss first, with the line where it is biggest."""
+    total = sum(result.stalls.values()) or 1.0
+    found = []
+    for reason, waited in sorted(result.stalls.items(), key=lambda kv: -kv[1]):
+        if waited < 0.1 * total or len(found) == most:
+            break
+        line = max(result.lines, key=lambda row: row.stalls.get(reason, 0.0), default=None)
+        where = f" (most at line {line.line})" if line is not None else ""
+        found.append(
+            f"{waited / total:.0%} of the waiting is {reason}{where}: {_HINTS.get(reason, 'see the table by line')}"
+        )
+    if result.occupancy.share < 0.34 and result.waves > 1:
+        found.append(
+            f"{result.occupancy.limiter} limit the SM to {result.occupancy.warps} warps: more of them would hide latency"
+        )
+    return found[: most + 1]

@@ -1,0 +1,140 @@
+"""What a profile says: cycles with an error bar, and where they went."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+
+from ptxsim.profile.occupancy import Occupancy
+
+
+@dataclass(slots=True)
+class LineStalls:
+    """A PTX line: warp instructions issued for it on the SM, and cycles its warps waited before them, by reason."""
+
+    line: int
+    instruction: str
+    issued: int
+    stalls: dict[str, float]
+
+    @property
+    def waited(self) -> float:
+        return sum(self.stalls.values())
+
+
+@dataclass(slots=True)
+class Segment:
+    """A stretch of one warp in one block of the program, for timelines. Cycles from the launch on."""
+
+    sm: int
+    cta: int
+    warp: int
+    name: str
+    start: float
+    end: float
+
+
+@dataclass(slots=True)
+class Cycles:
+    """The predicted cycles of the busiest SM, from its first CTA to its last; behaves as that number.
+
+    `error` is the relative error to expect (mean over measured kernels). `issue`: share of the issue slots used.
+    `pipes`: share of the time each pipe was busy. `stalls`: warp cycles by reason, over the whole SM.
+    """
+
+    cycles: int
+    error: float
+    clock_mhz: float
+    machine: str
+    occupancy: Occupancy
+    sm: int
+    ctas: int
+    waves: float
+    issued: int
+    issue: float
+    pipes: dict[str, float]
+    stalls: dict[str, float]
+    lines: list[LineStalls]
+    memory: dict[str, float]
+    suggestions: list[str]
+    segments: list[Segment] = field(default_factory=list)
+
+    @property
+    def time_us(self) -> float:
+        """Microseconds at the machine's clock, launch overhead left out."""
+        return self.cycles / self.clock_mhz
+
+    def __int__(self) -> int:
+        return self.cycles
+
+    __index__ = __int__
+
+    def __float__(self) -> float:
+        return float(self.cycles)
+
+    def __hash__(self) -> int:
+        return hash(self.cycles)
+
+    def __format__(self, spec: str) -> str:
+        return format(self.cycles, spec)
+
+    def __str__(self) -> str:
+        return str(self.cycles)
+
+    def __eq__(self, other: object) -> bool:
+        return self.cycles == _number(other)
+
+    def __lt__(self, other: object) -> bool:
+        return self.cycles < _number(other)
+
+    def __le__(self, other: object) -> bool:
+        return self.cycles <= _number(other)
+
+    def __gt__(self, other: object) -> bool:
+        return self.cycles > _number(other)
+
+    def __ge__(self, other: object) -> bool:
+        return self.cycles >= _number(other)
+
+    def __add__(self, other):
+        return self.cycles + _number(other)
+
+    def __sub__(self, other):
+        return self.cycles - _number(other)
+
+    def __rsub__(self, other):
+        return _number(other) - self.cycles
+
+    def __mul__(self, other):
+        return self.cycles * _number(other)
+
+    def __truediv__(self, other):
+        return self.cycles / _number(other)
+
+    def __rtruediv__(self, other):
+        return _number(other) / self.cycles
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def to_dict(self) -> dict:
+        """Plain values for JSON; timelines are left out."""
+        return {
+            "cycles": self.cycles,
+            "error": self.error,
+            "time_us": round(self.time_us, 3),
+            "machine": self.machine,
+            "sm": self.sm,
+            "ctas": self.ctas,
+            "waves": round(self.waves, 2),
+            "occupancy": asdict(self.occupancy),
+            "issued": self.issued,
+            "issue": round(self.issue, 4),
+            "pipes": {name: round(share, 4) for name, share in self.pipes.items()},
+            "stalls": {name: round(value, 1) for name, value in self.stalls.items()},
+            "lines": [asdict(line) for line in self.lines],
+            "memory": self.memory,
+            "suggestions": self.suggestions,
+        }
+
+
+def _number(other: object):
+    return other.cycles if isinstance(other, Cycles) else other

@@ -1,0 +1,42 @@
+"""PTX instructions that become sequences: the machine instructions by unit, and the latency of the whole.
+
+Counts are what ptxas 13.0 emits for sm_90 on the way that is usually taken; latencies are measured.
+"""
+
+from __future__ import annotations
+
+_SLOW_PATH = ["branch", "alu", "branch"]  # a guarded call that is not taken, and its convergence
+
+SEQUENCES: dict[str, tuple[list[str], float]] = {
+    "div.s32": (["alu"] * 13 + ["imad"] * 5 + ["imad.hi"] * 2 + ["convert"] * 2 + ["mufu"], 138),
+    "div.u32": (["alu"] * 10 + ["imad"] * 4 + ["imad.hi"] * 2 + ["convert"] * 2 + ["mufu"], 130),
+    "div.64": (["alu"] * 40 + ["imad"] * 14 + ["imad.wide"] * 12 + ["convert"] * 2 + ["mufu"], 308),
+    "div.rn.f32": ([*_SLOW_PATH, *["fma"] * 5, "check", "mufu", "alu"], 58),
+    "div.full.f32": (["fma"] * 4 + ["alu"] * 3 + ["mufu", "nothing"], 45),
+    "div.approx.f32": (["fma"] * 2 + ["alu"] * 2 + ["mufu"], 41),
+    "rcp.rn.f32": ([*_SLOW_PATH, *["fma"] * 3, *["alu"] * 4, "mufu"], 78),
+    "rcp.approx.f32": (["fma"] * 2 + ["alu"] * 3 + ["mufu"], 41),
+    "sqrt.rn.f32": ([*_SLOW_PATH, *["fma"] * 4, *["alu"] * 2, "mufu"], 56),
+    "scaled": (["alu", "fma", "fma", "mufu"], 39),  # denormals scaled before and after the function
+    "ranged": (["fma", "mufu"], 23),
+    "div.f64": ([*_SLOW_PATH, *["fp64"] * 8, *["alu"] * 7, "fma", "mufu"], 125),
+    "rcp.f64": ([*_SLOW_PATH, *["fp64"] * 5, *["alu"] * 6, "mufu"], 74),
+    "sqrt.f64": ([*_SLOW_PATH, *["fp64"] * 8, *["alu"] * 9, "mufu"], 94),
+    "min.f64": (["dsetp", "alu", "alu", "alu", "imad", "imad"], 25),
+    "add.64": (["alu", "imad"], 5.3),
+    "logic.64": (["alu", "alu"], 4),
+    "shift.64": (["alu", "alu"], 8),
+    "lea64": (["alu", "alu"], 8),
+    "mul.64": (["imad", "imad", "imad.wide", "alu"], 17),
+    "mul.hi.64": (["imad.wide"] * 4 + ["alu"] * 3, 33),
+    "minmax.64": (["alu"] * 4, 12),
+    "select.64": (["alu"] * 2, 4),
+    "predicate64": (["alu"] * 2, 8),
+    "bfe": (["alu"] * 2, 8),
+    "bfi": (["alu"] * 2, 10),
+    "clz": (["convert", "alu"], 23),
+    "mul24": (["alu", "imad"], 10),
+    "tf32.rna": (["alu", "imad", "alu"], 23),
+    "fns": (["alu"] * 30 + ["convert"] * 4, 182),
+    "call": (["branch", "alu", "branch"], 20),
+}

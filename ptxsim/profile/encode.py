@@ -1,0 +1,127 @@
+"""Machine programs as arrays for the replay."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ptxsim.profile.figures import UNITS, Figures
+from ptxsim.profile.machine_code import Kind, MachineProgram, Pipe
+
+# Why a warp's registers are not ready yet, by what makes them; the profiler's stall names.
+STALLS = (
+    "selected", "wait", "short_scoreboard", "long_scoreboard", "math_pipe_throttle", "lg_throttle", "mio_throttle",
+    "barrier", "membar", "branch_resolve", "no_instruction", "not_selected", "gmma", "imc_miss", "drain",
+)  # fmt: skip
+WAIT, SHORT, LONG, MATH, LG, MIO, BARRIER, MEMBAR, BRANCH, NO_INSTRUCTION, NOT_SELECTED, GMMA, IMC, DRAIN = range(1, 15)
+_REASON = {"global": LONG, "shared": SHORT, "shuffle": SHORT, "mufu": SHORT, "convert": SHORT, "convert64": SHORT, "constant": IMC,
+           "s2r": SHORT, "s2ur": SHORT, "redux": SHORT, "mbarrier": SHORT, "fence": MEMBAR, "check": SHORT}  # fmt: skip
+
+
+class Code(NamedTuple):
+    """Machine instructions of all blocks behind each other; registers in one list with offsets."""
+
+    pipe: np.ndarray
+    latency: np.ndarray
+    cost: np.ndarray
+    kind: np.ndarray
+    site: np.ndarray
+    amount: np.ndarray
+    reason: np.ndarray
+    last_of_site: np.ndarray
+    bypass: np.ndarray
+    registers: np.ndarray
+    reads: np.ndarray  # where each instruction's reads begin; n + 1
+    writes: np.ndarray
+    guards: np.ndarray
+    begin: np.ndarray  # of each block
+    end: np.ndarray
+    absorber: np.ndarray  # of each block: the block it runs predicated in, or -1
+    address: np.ndarray  # of each instruction in the code, in bytes
+
+
+def encode(machine: MachineProgram, opcodes: list[str], sites: int) -> Code:
+    ops = [op for block in machine.blocks for op in block.ops]
+    begin, end, position = [], [], 0
+    absorber = np.full(len(machine.blocks), -1)
+    for number, block in enumerate(machine.blocks):
+        begin.append(position)
+        position += len(block.ops)
+        end.append(position)
+        for inner in block.absorbed:
+            absorber[inner] = number
+    registers: list[int] = []
+    reads, writes, guards = [0], [], []
+    for op in ops:
+        registers += op.reads
+        writes.append(len(registers))
+        registers += op.writes
+        guards.append(len(registers))
+        registers += op.predicates
+        reads.append(len(registers))
+    last = np.zeros(len(ops), np.bool_)
+    for first, stop in zip(begin, end):
+        seen: set[int] = set()
+        for i in range(stop - 1, first - 1, -1):
+            if ops[i].kind not in (Kind.PLAIN, Kind.COPY) and ops[i].site not in seen:
+                seen.add(ops[i].site)
+                last[i] = True
+    real = np.array([op.kind != Kind.COPY for op in ops], bool)
+
+    def unit(op):
+        return UNITS[op.unit]
+
+    return Code(
+        np.array([unit(op).pipe for op in ops], np.int64),
+        np.array([unit(op).latency if op.latency is None else op.latency for op in ops], np.float64),
+        np.array([unit(op).cost if op.cost is None else op.cost for op in ops], np.float64),
+        np.array([op.kind for op in ops], np.int64),
+        np.array([op.site for op in ops], np.int64),
+        np.array([op.amount for op in ops], np.int64),
+        np.array([_REASON.get(op.unit, WAIT) for op in ops], np.int64),
+        last,
+        np.array([bypasses(opcodes[op.site]) for op in ops], np.bool_),
+        np.array(registers, np.int64),
+        np.array(reads, np.int64),
+        np.array(writes, np.int64),
+        np.array(guards, np.int64),
+        np.array(begin, np.int64),
+        np.array(end, np.int64),
+        absorber.astype(np.int64),
+        16 * (np.cumsum(real) - real),
+    )
+
+
+def bypasses(opcode: str) -> bool:
+    """Whether a load does not look into L1."""
+    words = set(opcode.split("."))
+    return bool(
+        words & {"cg", "cv", "volatile"} or (words & {"relaxed", "acquire"} and words & {"gpu", "sys", "cluster"})
+    )
+
+
+def parameters(
+    figures: Figures, sharing: int, l1_bytes: int, l2_share: float, dram_share: float, cold: bool
+) -> np.ndarray:
+    """The figures the replay needs, in the order it reads them (PARAMETERS)."""
+    values = {name: float(getattr(figures, name)) for name in PARAMETERS if hasattr(figures, name)}
+    values |= {
+        "l1_sets": max(1, l1_bytes // figures.l1_line // 4),
+        "l2_bandwidth": l2_share,
+        "dram_share": dram_share,
+        "cold": float(cold),
+    }
+    values["sharing"] = float(sharing)
+    return np.array([values[name] for name in PARAMETERS], np.float64)
+
+
+PARAMETERS = (
+    "cross_pipe", "branch_latency", "guard_latency", "pipe_queue", "l1_latency", "l2_latency", "dram_latency", "l2_bandwidth",
+    "dram_share", "cold", "l1_sets", "store_bandwidth", "atomic_latency", "atomic_cost", "barrier_latency", "barrier_arrival",
+    "barrier_named", "mbarrier_arrival", "mbarrier_latency", "cp_async_shared", "cp_async_wait", "bulk_latency",
+    "bulk_tensor_latency", "bulk_bandwidth", "bulk_store_latency", "bulk_store_bandwidth", "wgmma_overhead", "cluster_barrier",
+    "launch", "drain", "first_constant", "code_line", "fall_through", "remote_latency", "sharing",
+)  # fmt: skip
+INDEX = {name: i for i, name in enumerate(PARAMETERS)}
+PIPES = len(Pipe)

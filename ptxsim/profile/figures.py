@@ -1,0 +1,131 @@
+"""Every number of the cycle model, per target, with its source. Cycles are SM cycles unless a name says otherwise.
+
+`timing` is our own measurement on an H200 (microbenchmarks of latency and throughput); `public` is literature on that
+machine; `scaled` is a figure of another generation taken over because nothing better is known.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from ptxsim.profile.machine_code import Pipe
+
+TIMING = "timing: measured on an H200"
+FITTED = "timing: fitted to the measured loops and launches of one instruction kind"
+
+
+class Unit(NamedTuple):
+    """latency: until a dependent instruction may issue. cost: cycles a warp's instruction occupies the sub-core's pipe."""
+
+    pipe: Pipe
+    latency: float
+    cost: float
+    source: str = TIMING
+
+
+UNITS: dict[str, Unit] = {
+    "alu": Unit(Pipe.ALU, 4, 2),
+    "predicate": Unit(Pipe.ALU, 4, 2),
+    "fma": Unit(Pipe.FMA, 4, 2),  # two halves of 16 lanes: each instruction holds one of them for 2 cycles
+    "half2": Unit(Pipe.FMA, 8, 2.4),  # x2 forms alternate between two pipes
+    "half": Unit(Pipe.FMA_HEAVY, 4, 2),
+    "imad": Unit(Pipe.FMA_HEAVY, 4, 2),
+    "imad.wide": Unit(Pipe.FMA_HEAVY, 6, 4),
+    "imad.hi": Unit(Pipe.FMA_HEAVY, 9, 4),
+    "fp64": Unit(Pipe.FP64, 8, 2),
+    "dsetp": Unit(Pipe.FP64, 10, 2),
+    "mufu": Unit(Pipe.XU, 17, 8),
+    "convert": Unit(Pipe.XU, 17, 8),
+    "convert64": Unit(Pipe.XU, 18, 9),
+    "check": Unit(Pipe.XU, 12, 8),
+    "vote": Unit(Pipe.ALU, 12, 2),
+    "uniform": Unit(Pipe.UNIFORM, 7, 2, FITTED),
+    "s2r": Unit(Pipe.ADU, 22, 4, FITTED),
+    "s2ur": Unit(Pipe.ADU, 22, 8),
+    "constant": Unit(Pipe.ADU, 28, 2),
+    "clock": Unit(Pipe.ADU, 6, 4),
+    "shared": Unit(Pipe.LSU, 23, 2),
+    "global": Unit(Pipe.LSU, 32, 2),
+    "shuffle": Unit(Pipe.LSU, 24, 2),
+    "redux": Unit(Pipe.LSU, 44, 4),
+    "match.any": Unit(Pipe.LSU, 369, 128),
+    "match.all": Unit(Pipe.LSU, 28, 4),
+    "mbarrier": Unit(Pipe.LSU, 29, 2),
+    "nothing": Unit(Pipe.NONE, 1, 1),
+    "branch": Unit(Pipe.CBU, 1, 1),
+    "barrier": Unit(Pipe.ADU, 12, 2),
+    "fence": Unit(Pipe.NONE, 11, 1),
+    "tensor": Unit(Pipe.TENSOR, 24.4, 6.2),
+    "wgmma": Unit(Pipe.TENSOR, 48, 1),
+    "tma": Unit(Pipe.UNIFORM, 8, 4, FITTED),
+}
+
+
+@dataclass(frozen=True)
+class Figures:
+    """One machine. Latencies in cycles, bandwidths in bytes per cycle."""
+
+    name: str
+    source: str
+    sms: int
+    clock_mhz: float
+    registers: int = 65536
+    register_unit: int = 256  # allocated per warp in this many
+    threads: int = 2048
+    warps: int = 64
+    ctas: int = 32
+    shared_bytes: int = 228 * 1024
+    shared_reserved: int = 1024  # per CTA
+    unified_bytes: int = 256 * 1024  # L1 and shared memory together
+    cross_pipe: float = 1  # extra latency from the ALU to the FMA pipe and back
+    branch_latency: float = 9  # from a taken branch to the next issue
+    guard_latency: float = 12  # from a predicate to the branch or instruction it guards
+    fall_through: float = 4  # from a branch not taken to the next issue
+    pipe_queue: float = 24  # cycles of work the memory queue of a sub-core holds before issue stalls
+    l1_latency: float = 32
+    l1_line: int = 128
+    l2_latency: float = 282
+    l2_store_latency: float = 0
+    dram_latency: float = 660
+    l2_bytes: int = 50 * 2**20
+    l2_bandwidth_sm: float = 85  # one SM alone
+    l2_bandwidth_all: float = 37  # per SM, all at once, every SM its own data
+    l2_bandwidth_shared: float = 73  # per SM, all at once, the same data
+    dram_bandwidth: float = 2180  # whole GPU: 4.32 TB/s at 1980 MHz
+    store_bandwidth: float = 32
+    atomic_latency: float = 397
+    atomic_cost: float = 1  # L2 cycles per lane that does not merge
+    barrier_latency: float = 12.3
+    barrier_arrival: float = 2
+    barrier_named: float = 12.3  # extra for a named barrier with a count
+    mbarrier_arrival: float = 6
+    mbarrier_latency: float = 25
+    cp_async_shared: float = 24  # from L1 to shared memory and the group's wait
+    cp_async_wait: float = 20
+    bulk_latency: float = 265
+    bulk_tensor_latency: float = 450
+    bulk_bandwidth: float = 109
+    bulk_store_latency: float = 39
+    bulk_store_bandwidth: float = 32
+    wgmma_overhead: float = 46  # fence, commit, wait around a lone product
+    cluster_barrier: float = 160
+    remote_latency: float = 194
+    launch: float = 88  # from a CTA's start on an SM to its first issue
+    drain: float = 26  # from the last exit to the end of the CTA
+    dispatch: float = 1.18  # whole GPU: from one CTA to the next
+    first_constant: float = 60  # extra for the first constant a CTA reads
+    code_line: float = 22  # fetch of 128 bytes of code that no warp of the SM has run
+    first_touch: float = 0
+    divergence: float = 16
+    error: float = 0.25
+
+
+H200 = Figures("H200", "timing: measured on an H200 (SM clock 1980 MHz)", 132, 1980)
+MACHINES: dict[int, Figures] = {90: H200}
+
+
+def figures_of(target_number: int) -> Figures:
+    """The figures of a target; what has none of its own borrows the H200's."""
+    found = MACHINES.get(target_number)
+    return found if found is not None else replace(H200, source=f"scaled: no figures for sm_{target_number}")

@@ -1,0 +1,380 @@
+"""From PTX to machine instructions: what the assembler folds away, fuses, hoists, predicates and emulates.
+
+A model of ptxas for sm_90, learned from its output on sample code. It only counts and times: no encodings, no registers
+are assigned. `lower` is the way in; `emulated` has the sequences that stand for one PTX instruction.
+"""
+
+from __future__ import annotations
+
+from ptxsim.engine.operand import Address, Constant, Register, Special, StackAddress
+from ptxsim.engine.program import Op, Program
+from ptxsim.profile import tensor
+from ptxsim.profile.emulated import SEQUENCES
+from ptxsim.profile.flow import Flow, analyze, registers_of
+from ptxsim.profile.machine_code import Kind, MachineBlock, MachineOp, MachineProgram
+
+ALIASES = ("cvta", "cvta.to")  # the generic address of global memory is its address
+LOGIC = ("and", "or", "xor", "not")
+SHORT_BRANCH = 7  # instructions a branch may skip to become predication
+MODIFIERS = ("neg", "abs")
+
+
+def base(op: Op) -> str:
+    return op.opcode.partition(".")[0]
+
+
+def words(op: Op) -> list[str]:
+    return op.opcode.split(".")
+
+
+def type_of(op: Op) -> str:
+    """The last type word of an opcode."""
+    return words(op)[-1]
+
+
+def bits_of(op: Op) -> int:
+    """Width of the operation's type in bits; packed types count as 32."""
+    last = type_of(op)
+    digits = last.lstrip("abcdefghijklmnopqrstuvwxyz")
+    return 32 if "x" in digits else int(digits) if digits.isdigit() else 32
+
+
+class Lowering:
+    """Lowers one program."""
+
+    def __init__(self, program: Program):
+        self.program = program
+        self.flow: Flow = analyze(program)
+        self.slots = len(program.slots)
+        self.shared_base = self.new_slot()
+        self.eaten: set[int] = set()  # operations that became part of another
+        self.extra: dict[int, list[int]] = {}  # reads an operation takes over from what it ate
+        self.fused: dict[int, str] = {}  # unit of an operation that a fusion has changed
+        self.homes: dict[int, list[int]] = {}  # block -> sites of values that are made there, wherever PTX makes them
+
+    def new_slot(self) -> int:
+        self.slots += 1
+        return self.slots - 1
+
+    # ---- facts ----
+
+    def reads(self, op: Op) -> tuple[int, ...]:
+        return tuple(dict.fromkeys([*self.flow.reads[op.site], *self.extra.get(op.site, ())]))
+
+    def writes(self, op: Op) -> tuple[int, ...]:
+        return tuple(self.flow.writes[op.site])
+
+    def live_readers(self, slot: int) -> list[int]:
+        return [site for site in self.flow.readers[slot] if site in self.flow.live]
+
+    def definer(self, slot: int) -> Op | None:
+        """The only operation that writes a register, if there is one."""
+        sites = self.flow.definers.get(slot, ())
+        return self.program.ops[sites[0]] if len(sites) == 1 else None
+
+    def only_for(self, producer: Op, op: Op) -> bool:
+        """Whether nobody but `op`, in the same block, uses what `producer` makes."""
+        return (
+            producer.site in self.flow.live
+            and producer.site not in self.eaten
+            and producer.guard is None
+            and len(self.writes(producer)) == 1
+            and self.live_readers(self.writes(producer)[0]) == [op.site]
+            and self.flow.block_of[producer.site] == self.flow.block_of[op.site]
+        )
+
+    def is_uniform(self, op: Op) -> bool:
+        writes = self.writes(op)
+        return bool(writes) and all(w in self.flow.uniform for w in writes)
+
+    def is_invariant(self, op: Op) -> bool:
+        """A constant, parameter or special register: made where it is first used."""
+        name = base(op)
+        if op.guard is not None or len(self.flow.definers[self.writes(op)[0] if self.writes(op) else -1]) != 1:
+            return False
+        return (name == "ld" and ".param" in op.opcode) or (name == "mov" and not self.flow.reads[op.site])
+
+    # ---- fusion ----
+
+    def eat(self, producer: Op, op: Op, unit: str | None = None) -> None:
+        """`producer` becomes part of `op`."""
+        self.eaten.add(producer.site)
+        taken = self.writes(producer)[0]
+        self.extra[op.site] = [*self.extra.get(op.site, ()), *self.reads(producer)]
+        self.flow.reads[op.site] = [r for r in self.flow.reads[op.site] if r != taken]
+        if unit:
+            self.fused[op.site] = unit
+
+    def producers(self, op: Op) -> list[Op]:
+        found = [self.definer(slot) for slot in dict.fromkeys(self.flow.reads[op.site])]
+        return [p for p in found if p is not None and p.site in self.flow.live]
+
+    def fuse(self) -> None:
+        """Mark what becomes part of what, in program order."""
+        for op in self.program.ops:
+            if op.site not in self.flow.live or op.control is not None:
+                continue
+            name = base(op)
+            if name in ("add", "sub") and bits_of(op) == 64 and type_of(op) != "f64":
+                self._address_sum(op)
+            elif name in ("add", "sub") and type_of(op) in ("s32", "u32"):
+                self._sum(op)
+            elif name in LOGIC and type_of(op) == "pred":
+                self._condition(op)
+            elif name in LOGIC:
+                self._logic(op)
+            elif name in ("min", "max") and type_of(op) in ("s32", "u32"):
+                self._eat_first(op, lambda p: base(p) == "add" and type_of(p) == type_of(op), "alu")
+            elif name in ("add", "sub") and words(op)[1:] in (["f32"], ["ftz", "f32"], ["f64"]):
+                self._eat_first(op, lambda p: base(p) == "mul" and words(p)[1:] == words(op)[1:], None)
+            if type_of(op) in ("f32", "f64", "f16", "f16x2", "bf16x2") and name in (
+                "add",
+                "sub",
+                "mul",
+                "fma",
+                "min",
+                "max",
+                "setp",
+            ):
+                for producer in self.producers(op):
+                    if base(producer) in MODIFIERS and type_of(producer) == type_of(op) and self.only_for(producer, op):
+                        self.eat(producer, op)
+
+    def _eat_first(self, op: Op, wanted, unit: str | None) -> bool:
+        for producer in self.producers(op):
+            if wanted(producer) and self.only_for(producer, op):
+                self.eat(producer, op, unit)
+                return True
+        return False
+
+    def _sum(self, op: Op) -> None:
+        """mul + add is one IMAD, shl + add one LEA, and three addends one IADD3."""
+        if self._eat_first(op, lambda p: base(p) == "mul" and ".lo" in p.opcode and bits_of(p) == 32, "imad"):
+            return
+        if self._eat_first(op, lambda p: base(p) == "shl" and isinstance(p.sources[1], Constant), "alu"):
+            return
+        if len(self.extra.get(op.site, ())) == 0:
+            self._eat_first(
+                op, lambda p: base(p) in ("add", "sub", "neg") and bits_of(p) == 32 and p.site not in self.fused, "alu"
+            )
+
+    def _address_sum(self, op: Op) -> None:
+        """base + index * size: one IMAD.WIDE, or LEA and LEA.HI.X."""
+        for producer in self.producers(op):
+            if base(producer) in ("mul",) and ".wide" in producer.opcode:
+                readers = [self.program.ops[s] for s in self.live_readers(self.writes(producer)[0])]
+                if all(base(r) == "add" and bits_of(r) == 64 for r in readers):
+                    self.eat(producer, op, "imad.wide")  # every reader multiplies for itself
+                    return
+        for producer in self.producers(op):
+            if base(producer) == "shl" and isinstance(producer.sources[1], Constant) and producer.guard is None:
+                readers = [self.program.ops[s] for s in self.live_readers(self.writes(producer)[0])]
+                if all(base(r) == "add" and bits_of(r) == 64 for r in readers):
+                    self.eat(producer, op, "lea64")
+                    return
+
+    def _logic(self, op: Op) -> None:
+        """and, or, xor, not of up to three inputs are one LOP3."""
+        for producer in self.producers(op):
+            if (
+                base(producer) in LOGIC
+                and type_of(producer) != "pred"
+                and bits_of(producer) == bits_of(op)
+                and self.only_for(producer, op)
+            ):
+                inputs = set(self.reads(op)) | set(self.reads(producer))
+                inputs.discard(self.writes(producer)[0])
+                if len(inputs) <= 3:
+                    self.eat(producer, op, "alu" if bits_of(op) <= 32 else None)
+
+    def _condition(self, op: Op) -> None:
+        """A setp takes another predicate along: p and (a < b) is one instruction."""
+        for producer in self.producers(op):
+            if base(producer) == "setp" and self.only_for(producer, op):
+                unit = "predicate64" if bits_of(producer) == 64 else "predicate"
+                if type_of(producer) == "f64":
+                    unit = "dsetp"
+                self.eat(producer, op, unit)
+                return
+        if base(op) == "not":
+            self.fused[op.site] = "free"
+
+    # ---- blocks ----
+
+    def lower(self) -> MachineProgram:
+        self.fuse()
+        self._settle_invariants()
+        blocks = [self._block(number) for number in range(len(self.program.blocks))]
+        if blocks:
+            prologue = [MachineOp("constant", site=self._first_site())]
+            if any(op.space == "global" for block in blocks for op in block.ops):
+                prologue.append(MachineOp("constant", site=self._first_site()))
+            blocks[0].ops[:0] = prologue
+        self._predicate(blocks)
+        from ptxsim.profile.schedule import schedule
+
+        for block in blocks:
+            block.ops = schedule(block.ops)
+        from ptxsim.profile.pressure import registers
+
+        return MachineProgram(blocks, self.slots, registers(self.flow, blocks))
+
+    def _first_site(self) -> int:
+        return next((op.site for block in self.program.blocks for op in block), 0)
+
+    def _settle_invariants(self) -> None:
+        """Constants, parameters and special registers are made in the deepest block that dominates all their uses."""
+        uses_shared: list[int] = []
+        for op in self.program.ops:
+            if op.site not in self.flow.live or op.control is not None:
+                continue
+            if self._names_shared(op):
+                uses_shared += self._use_blocks(op)
+            if self.is_invariant(op) and op.site not in self.eaten:
+                used = self._use_blocks(op)
+                self.homes.setdefault(self._meeting(used or [self.flow.block_of[op.site]]), []).append(op.site)
+        self.shared_home = {self._outside_loops(block) for block in uses_shared}
+
+    def _names_shared(self, op: Op) -> bool:
+        """Whether an operation needs the address of a shared variable."""
+        spaces = [o for o in op.sources if isinstance(o, Address) and o.base is None]
+        if ".shared" in op.opcode and spaces:
+            return True
+        return base(op) == "mov" and not self.flow.reads[op.site] and self._feeds_shared(op)
+
+    def _feeds_shared(self, op: Op) -> bool:
+        """A constant that is the address of a shared variable: a name in the text, not a number."""
+        from ptxsim.syntax import ast
+
+        operands = op.bound.statement.operands
+        return (
+            len(operands) == 2
+            and isinstance(operands[1], ast.Name | ast.Offset)
+            and isinstance(op.sources[0], Constant)
+        )
+
+    def _use_blocks(self, op: Op) -> list[int]:
+        if base(op) != "mov" and not self.is_invariant(op):
+            return [self.flow.block_of[op.site]]
+        return [self.flow.block_of[s] for w in self.writes(op) for s in self.live_readers(w)]
+
+    def _meeting(self, blocks: list[int]) -> int:
+        common = set.intersection(*(self.flow.dominators[b] for b in blocks)) or {0}
+        return self._outside_loops(max(common, key=lambda b: len(self.flow.dominators[b])))
+
+    def _outside_loops(self, block: int) -> int:
+        """The nearest dominating block with no loop around it that the value's use is in."""
+        depth = self.flow.loop_depth
+        while depth[block] > 0:
+            above = self.flow.dominators[block] - {block}
+            if not above:
+                break
+            block = max(above, key=lambda b: len(self.flow.dominators[b]))
+        return block
+
+    def _block(self, number: int) -> MachineBlock:
+        ops: list[MachineOp] = []
+        if number in self.shared_home:
+            site = self.program.blocks[number][0].site if self.program.blocks[number] else self._first_site()
+            ops += [
+                MachineOp("s2ur", (self.shared_base,), (), site),
+                MachineOp("uniform", (), (), site),
+                MachineOp("uniform", (self.shared_base,), (self.shared_base,), site),
+            ]
+        for site in self.homes.get(number, ()):
+            ops += self._invariant(self.program.ops[site])
+        for op in self.program.blocks[number]:
+            if op.site in self.flow.live and op.site not in self.eaten and (op.control or not self.is_invariant(op)):
+                ops += self._operation(op)
+        return MachineBlock(ops)
+
+    def _invariant(self, op: Op) -> list[MachineOp]:
+        writes = self.writes(op)
+        if base(op) == "ld":
+            return [MachineOp("constant", writes, (), op.site)]
+        source = op.sources[0]
+        if isinstance(source, Special):
+            name = source.name
+            if name.startswith(("%ntid", "%nctaid")):
+                return [MachineOp("constant", writes, (), op.site)]
+            if name.startswith(("%clock", "%globaltimer")):
+                return [MachineOp("clock", writes, (), op.site)]
+            return [MachineOp("s2ur" if self.is_uniform(op) else "s2r", writes, (), op.site)]
+        if self._feeds_shared(op):
+            return [MachineOp("nothing", writes, (self.shared_base,), op.site, Kind.COPY)]
+        return []
+
+    # ---- single operations ----
+
+    def _operation(self, op: Op) -> list[MachineOp]:
+        if op.control is not None:
+            return self._control(op)
+        made = self._lowered(op)
+        if op.guard is not None:
+            for machine in made:
+                machine.predicates = (op.guard[0],)
+                # What a predicated instruction does not write keeps its old value.
+                machine.reads = tuple(dict.fromkeys([*machine.reads, *machine.writes]))
+        return made
+
+    def _control(self, op: Op) -> list[MachineOp]:
+        guard = () if op.guard is None else (op.guard[0],)
+        match op.control:
+            case "bra":
+                back = op.targets[0] <= self.flow.block_of[op.site]
+                kind = Kind.LOOP_BRANCH if back else Kind.BRANCH
+                return [MachineOp("branch", (), (), op.site, kind, predicates=guard)]
+            case "brx.idx":
+                return [
+                    MachineOp("alu", (), self.reads(op), op.site),
+                    MachineOp("branch", (), (), op.site, Kind.BRANCH),
+                ]
+            case "exit" | "ret":
+                return [MachineOp("branch", (), (), op.site, Kind.EXIT, predicates=guard)]
+        return [MachineOp("branch", self.writes(op), self.reads(op), op.site, Kind.BRANCH, predicates=guard)]
+
+    def _lowered(self, op: Op) -> list[MachineOp]:
+        from ptxsim.profile import lower_memory, lower_scalar
+
+        made = lower_memory.lower(self, op)
+        return lower_scalar.lower(self, op) if made is None else made
+
+    def sequence(self, op: Op, name: str) -> list[MachineOp]:
+        """The instructions that stand for `op`: independent in issue, the last one ready when all of it is."""
+        units, latency = SEQUENCES[name]
+        made = [MachineOp(unit, (), self.reads(op), op.site) for unit in units]
+        made[-1].writes, made[-1].latency = self.writes(op), latency
+        return made
+
+    # ---- predication ----
+
+    def _predicate(self, blocks: list[MachineBlock]) -> None:
+        """Short forward branches over one block become predicates: the branch goes, the block runs as part of this one."""
+        for number, block in enumerate(blocks[:-1]):
+            source = self.program.blocks[number]
+            last = source[-1] if source else None
+            if last is None or last.control != "bra" or last.guard is None or last.targets[0] != number + 2:
+                continue
+            inner, inner_ops = blocks[number + 1], self.program.blocks[number + 1]
+            if len(self.flow.predecessors[number + 1]) != 1 or any(o.control for o in inner_ops):
+                continue
+            if len(inner.ops) > SHORT_BRANCH or any(
+                o.kind not in (Kind.PLAIN, Kind.COPY, Kind.ACCESS) for o in inner.ops
+            ):
+                continue
+            guard = last.guard[0]
+            block.ops = [o for o in block.ops if o.site != last.site]
+            for machine in inner.ops:
+                machine.predicates = (*machine.predicates, guard)
+                machine.reads = tuple(dict.fromkeys([*machine.reads, *machine.writes]))
+            block.ops += inner.ops
+            block.absorbed = (number + 1,)
+            inner.ops = []
+
+
+def lower(program: Program) -> MachineProgram:
+    """Machine code of a program, as far as time is concerned."""
+    return Lowering(program).lower()
+
+
+__all__ = ["Register", "StackAddress", "lower", "registers_of", "tensor"]

@@ -1,0 +1,132 @@
+"""From a traced run to Cycles: which SM to replay, with what share of L2 and DRAM, and what the result means."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ptxsim.engine.program import Program
+from ptxsim.profile.advice import suggestions
+from ptxsim.profile.cycles import Cycles, LineStalls, Segment
+from ptxsim.profile.encode import STALLS, encode, parameters
+from ptxsim.profile.figures import Figures, figures_of
+from ptxsim.profile.lowering import lower
+from ptxsim.profile.machine_code import MachineProgram, Pipe
+from ptxsim.profile.occupancy import occupancy
+from ptxsim.profile.trace import Trace, Tracer, for_replay
+from ptxsim.types import Target
+
+MOST_SEGMENTS = 200_000
+CARVEOUTS = (0, 8, 16, 32, 64, 100, 132, 164, 196, 228)  # KiB of shared memory an SM can be set to
+
+
+class Profile:
+    """The cycle model of one launch: gives the observer, and the Cycles when the run is over."""
+
+    def __init__(self, program: Program, target: Target, grid, block, cluster, shared_bytes: int, sms: int = 1):
+        self.program, self.figures = program, figures_of(target.number)
+        self.threads = int(np.prod(block))
+        self.ctas = int(np.prod(grid))
+        self.cluster = int(np.prod(cluster))
+        self.shared_bytes, self.sms = shared_bytes, sms
+        self.tracer = Tracer(program, self.ctas, self.cluster, self.figures.sms)
+        self._machine: MachineProgram | None = None
+
+    @property
+    def machine(self) -> MachineProgram:
+        """The kernel's machine code."""
+        if self._machine is None:
+            self._machine = lower(self.program)
+        return self._machine
+
+    def cycles(self, cold: bool = False) -> Cycles:
+        """Replay the busiest of the SMs that were kept."""
+        figures, trace = self.figures, self.tracer.trace()
+        limit = registers_limit(self.program)
+        held = occupancy(figures, self.threads, min(self.machine.registers, limit), self.shared_bytes)
+        warps = -(-self.threads // 32)
+        work = np.zeros(figures.sms)
+        np.add.at(work, np.arange(self.ctas) % figures.sms, self.tracer.work)
+        kept = np.arange(0, figures.sms, trace.modulus)
+        order = kept[np.argsort(-work[kept], kind="stable")][: max(1, self.sms)]
+        results = [(replay_sm(self, trace, int(sm), held.ctas, warps, cold), int(sm)) for sm in order if work[sm] > 0]
+        if not results:
+            results = [(replay_sm(self, trace, int(order[0]), held.ctas, warps, cold), int(order[0]))]
+        (cycles, active, issued, stalls, busy, totals, segments), sm = max(results, key=lambda r: r[0][1])
+        scale = work.max() / work[sm] if work[sm] else 1.0
+        return self._result(figures, held, sm, active * scale, issued, stalls, busy, totals, segments)
+
+    def _result(self, figures: Figures, held, sm, active, issued, stalls, busy, totals, segments) -> Cycles:
+        cycles = max(1, round(active))
+        ops = self.program.ops
+        lines: dict[int, LineStalls] = {}
+        for site in np.flatnonzero(stalls[:-1].sum(axis=1)):
+            op = ops[site]
+            row = lines.setdefault(op.line, LineStalls(op.line, op.opcode, 0, {}))
+            row.issued += int(stalls[site, 0])
+            for reason in range(1, len(STALLS)):
+                if stalls[site, reason]:
+                    row.stalls[STALLS[reason]] = row.stalls.get(STALLS[reason], 0.0) + float(stalls[site, reason])
+        by_reason = {name: float(stalls[:, i].sum()) for i, name in enumerate(STALLS) if i and stalls[:, i].sum()}
+        pipes = {
+            pipe.name.lower(): float(busy[pipe]) / cycles / (1 if pipe == Pipe.LSU else 4)
+            for pipe in Pipe
+            if pipe not in (Pipe.NONE, Pipe.CBU) and busy[pipe]
+        }
+        memory = {
+            "shared_wavefronts": float(totals[0]), "l1_sectors": float(totals[1]), "l1_hit_sectors": float(totals[2]),
+            "l2_read_sectors": float(totals[3]), "dram_sectors": float(totals[4]), "l2_write_sectors": float(totals[5]),
+            "atomics": float(totals[6]), "bulk_bytes": float(totals[7]), "unmatched_waits": float(totals[15]),
+        }  # fmt: skip
+        on_sm = len(range(sm, self.ctas, figures.sms))
+        result = Cycles(
+            cycles, figures.error, figures.clock_mhz, figures.name, held, sm, on_sm, self.ctas / (figures.sms * held.ctas),
+            int(issued), float(issued) / (4 * cycles), pipes, dict(sorted(by_reason.items(), key=lambda kv: -kv[1])),
+            sorted(lines.values(), key=lambda row: -row.waited), memory, [],
+            [Segment(sm, int(c), int(w), self._name(int(b)), float(s), float(e)) for w, c, b, s, e in segments],
+        )  # fmt: skip
+        result.suggestions = suggestions(result)
+        return result
+
+    def _name(self, block: int) -> str:
+        ops = self.program.blocks[block]
+        return f"lines {ops[0].line}-{ops[-1].line}" if ops else f"block {block}"
+
+
+def registers_limit(program: Program) -> int:
+    return 255
+
+
+def replay_sm(profile: Profile, trace: Trace, sm: int, residency: int, warps: int, cold: bool) -> tuple[Any, ...]:
+    """Replay the CTAs that one SM gets: every 132nd, in launch order."""
+    from ptxsim.profile.replay import replay
+
+    figures = profile.figures
+    ctas = np.arange(sm, profile.ctas, figures.sms)
+    entries, begins, objects = for_replay(trace, ctas)
+    ends = np.append(begins[1:], len(entries))
+    owner = entries["cta"][begins] if len(begins) else np.zeros(0, np.int64)
+    present = np.unique(owner)
+    first = np.searchsorted(owner, present)
+    counts = np.bincount(np.searchsorted(present, owner), minlength=len(present))
+    start = present * figures.dispatch
+    machine = profile.machine
+    code = encode(machine, [op.opcode for op in profile.program.ops], len(profile.program.ops))
+    busy_sms = min(figures.sms, profile.ctas)
+    l2 = min(figures.l2_bandwidth_sm, max(figures.l2_bandwidth_all, figures.l2_bandwidth_all * figures.sms / busy_sms))
+    shared = min(residency, len(ctas)) * (profile.shared_bytes + figures.shared_reserved) / 1024
+    carveout = next((c for c in CARVEOUTS if c >= shared), CARVEOUTS[-1])
+    l1_bytes = max(8, 256 - carveout - 8) * 1024
+    p = parameters(figures, 1, l1_bytes, l2, figures.dram_bandwidth / busy_sms, cold)
+    segments = np.zeros((MOST_SEGMENTS, 5))
+    seen = np.zeros(1 << 20 if cold else 1, np.bool_)
+    result = replay(
+        tuple(code), machine.slots, 0, entries["code"].astype(np.int64), entries["site"].astype(np.int64),
+        entries["cycles"].astype(np.float64), entries["width"].astype(np.int64), entries["first"].astype(np.int64),
+        entries["count"].astype(np.int64), entries["object"].astype(np.int64), entries["need"].astype(np.int64), trace.lines,
+        begins.astype(np.int64), ends.astype(np.int64), first.astype(np.int64), counts.astype(np.int64), start.astype(np.float64),
+        max(1, residency), objects, p, seen, segments, len(profile.program.ops),
+    )  # fmt: skip
+    cycles, active, issued, stalls, busy, totals, used = result
+    return cycles, active, issued, stalls, busy, totals, segments[:used]
