@@ -39,11 +39,15 @@ ACCUMULATORS = [
 ]
 
 
-def fragment_kind(operand: str, slot: str, sink: bool = False) -> Vec:
-    """Braces with the registers of an operand whose type is the word of `slot`."""
+def fragment_kind(operand: str, slot: str, sink: bool = False, fixed: str | None = None) -> Vec:
+    """Braces with the registers of an operand whose type is the word of `slot`, or `fixed`."""
+
+    def element(words) -> str:
+        return fixed or words[slot].name
+
     return Vec(
-        lambda words: fragment_layout("wmma", words["shape"], operand, words[slot].name).registers,
-        Reg(lambda words: _register(words[slot].name), sink=sink or operand == "D", unpacked=True),
+        lambda words: fragment_layout("wmma", words["shape"], operand, element(words)).registers,
+        Reg(lambda words: _register(element(words)), sink=sink or operand == "D", unpacked=True),
     )
 
 
@@ -110,13 +114,7 @@ def _declare_store(types: str, shapes: str, since: str, words: str = ".aligned")
 def _declare_mma(notation: str, effect, factor: str | None, **options) -> None:
     kinds = {"d": fragment_kind("D", "dtype"), "c": fragment_kind("C", "ctype")}
     for operand in "ab":
-        if factor is None:
-            kinds[operand] = fragment_kind(operand.upper(), f"{operand}type")
-        else:
-            kinds[operand] = Vec(
-                lambda words, x=operand.upper(): fragment_layout("wmma", words["shape"], x, factor).registers,
-                Reg(register_type(factor)),
-            )
+        kinds[operand] = fragment_kind(operand.upper(), f"{operand}type", fixed=factor)
     instruction(notation, name="wmma.mma", unit="mma", operands=kinds, ordered=(("bitop", "popc"),), **options)(effect)
 
 

@@ -126,17 +126,18 @@ def _access(m: Port, space, address, stride, fragment: Fragment, layout: str, st
     _check(m, found, fragment, layout, base, step, default)
     everybody = m.mask
     event = Event.LDMATRIX if found.matrices else Event.STORE if store else Event.LOAD
-    memory = delta = None
+    place = None
     try:
         if found.matrices:
             m.mask = everybody & (8 * found.matrices > LANES)
         for row in found.addresses(base, step, fragment.element_bits).astype(np.uint64):
             for kind, memory, offsets, mask in m.resolve(space, row, found.width, write=store):
                 lane = int(np.argmax(mask))
-                delta = int(offsets[lane]) - int(row[lane])
+                place = memory, int(offsets[lane]) - int(row[lane])
                 m.emit(event, kind, found.width, FLAG_WMMA, mask, row)
     finally:
         m.mask = everybody
+    memory, delta = place
     return found, memory, found.element_addresses(base, step, fragment.element_bits) + delta
 
 
