@@ -61,7 +61,8 @@ def combine(test, c, word):
 
 
 def no_flush_of_bf16(modifiers):
-    if modifiers.get("ftz") and modifiers["type"].name.startswith("bf16"):
+    types = (modifiers.get(slot) for slot in ("type", "dtype", "stype"))
+    if modifiers.get("ftz") and any(t and t.name.startswith("bf16") for t in types):
         return ".ftz does not go with .bf16"
     return None
 
@@ -72,7 +73,6 @@ _ROWS = (
     (ORDER, "", "s16 s32 s64"),
     (FLOATING, "{.ftz}", "f32"),
     (FLOATING, "", "f64"),
-    (FLOATING, "{.ftz}", _HALF),
 )
 _DESTINATIONS = {"d": Pred(sink=True), "p": Pred(sink=True)}
 _CONDITION = {"c": Pred(negatable=True, immediate=True)}
@@ -101,6 +101,7 @@ def set_predicate_pair(a, b, c, *, cmp, boolop, type, ftz):
 
 
 declare_setp(set_predicate, "d{|p}", _ROWS)
+declare_setp(set_predicate, "d", ((FLOATING, "{.ftz}", _HALF),))  # halves give one predicate
 declare_setp(set_predicate_pair, "d{|p}", ((FLOATING, "{.ftz}", _PAIRED),))
 
 
@@ -144,7 +145,13 @@ def set_word(a, b, c, *, cmp, boolop, dtype, stype, ftz):
 
 _SET_KINDS = {"d": Reg("dtype"), "a": Value("stype"), "b": Value("stype")}
 for _operators, _ftz, _sources, _results, _since in _SET_ROWS:
-    _options = {"cmp": _operators, "stype": _sources, "dtype": _results, "requires": _since}
+    _options = {
+        "cmp": _operators,
+        "stype": _sources,
+        "dtype": _results,
+        "requires": _since,
+        "rules": (no_flush_of_bf16,),
+    }
     instruction(f"set.cmp{_ftz}.dtype.stype d, a, b", operands=_SET_KINDS, **_options)(set_word)
     instruction(
         f"set.cmp.boolop{_ftz}.dtype.stype d, a, b, c", boolop=_BOOL, operands=_SET_KINDS | _CONDITION, **_options

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from ptxsim import lanes
-from ptxsim.isa.operand import Pred, Reg, Value, Vec
+from ptxsim.isa.operand import Either, Pred, Reg, Value, Vec
 from ptxsim.isa.registry import instruction
 from ptxsim.types import TYPES
 
 
 @instruction("mov.type d, a", type="b16 b32 b64 u16 u32 u64 s16 s32 s64 f32 f64 b128@8.3:sm_70")
-@instruction("mov.pred d, a", operands={"d": Pred(), "a": Value("pred")})
+@instruction(
+    "mov.pred d, a", operands={"d": Pred(), "a": Either((Pred(negatable=True, immediate=True), Value("pred")))}
+)
 def move(a):
     return a
 
@@ -34,7 +36,7 @@ def unpack(a, *, type, count):
     return [lanes.cast(a >> i * step, TYPES[f"b{step}"]) for i in range(count)]
 
 
-for _type, _counts in {"b16": (2,), "b32": (2, 4), "b64": (2, 4, 8), "b128": (2, 4, 8)}.items():
+for _type, _counts in {"b16": (2,), "b32": (2, 4), "b64": (2, 4), "b128": (2, 4)}.items():
     for _count in _counts:
         _element = f"b{TYPES[_type].bits // _count}"
         _options = {"implies": {"count": _count}, "type": _type + ("@8.3:sm_70" if _type == "b128" else "")}

@@ -9,7 +9,7 @@ import numpy as np
 from ptxsim import lanes
 from ptxsim.instructions import load_families
 from ptxsim.isa.bind import Binder, Bound
-from ptxsim.isa.operand import Imm, Pred, Vec, resolve_type
+from ptxsim.isa.operand import Either, Imm, Pred, Vec, resolve_type
 from ptxsim.syntax import ast
 from ptxsim.syntax.parser import parse_body
 from ptxsim.types import TYPES, parse_target
@@ -66,6 +66,8 @@ def _value(bound: Bound, name: str, registers, length: int):
 def _read(kind, operand, bound: Bound, registers, length: int):
     if isinstance(operand, ast.Not):
         return ~_read(kind, operand.operand, bound, registers, length)
+    if isinstance(kind, Either):
+        kind = kind.kinds[0]
     if isinstance(kind, Imm):
         return operand.value
     if isinstance(kind, Vec):
