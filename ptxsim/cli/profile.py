@@ -7,16 +7,38 @@ import click
 from ptxsim.cli.options import Request, launches
 
 
-@click.command("profile")
-@click.option("--sms", default="1", metavar="N|all", help="SMs to simulate.")
-@click.option("--sass", is_flag=True, help="Show the lowered instructions.")
-@click.option("--explain-model", is_flag=True, help="Say where each figure comes from.")
-@launches
-def command(request: Request, sms: str, sass: bool, explain_model: bool) -> int:
-    """Run a kernel; cycles, stall reasons, pipes."""
-    from ptxsim.cli.running import execute, finish, not_modeled
+class Sms(click.ParamType):
+    """A count, or `all`."""
 
-    result = execute(request, profile=True)
-    if result.run is not None and result.run.cycles is None:
-        return not_modeled("cycles; ptxsim run and ptxsim banks say what is known")
-    return finish(result, request)
+    name = "N|all"
+
+    def convert(self, value, parameter, context):
+        if value == "all":
+            return 1024
+        if isinstance(value, int) or (value.isdigit() and int(value) > 0):
+            return int(value)
+        self.fail(f"{value!r} is neither a count nor `all`", parameter, context)
+
+
+@click.command("profile")
+@click.option("--sms", type=Sms(), default="1", help="SMs to simulate, the busiest first.")
+@click.option("--sass", is_flag=True, help="Show the lowered instructions.")
+@click.option("--explain-model", is_flag=True, help="Say what is modeled, from which figures, and what is not.")
+@launches
+def command(request: Request, sms: int, sass: bool, explain_model: bool) -> int:
+    """Run a kernel; cycles, stall reasons, pipes."""
+    from ptxsim.cli.running import execute, finish
+    from ptxsim.report.profile import machine_code_text, model_text, profile_text
+
+    result = execute(request, profile=sms)
+
+    def more(result, paint):
+        parts = [profile_text(result, paint)]
+        if result.run is not None and result.run.cycles is not None:
+            if sass and result.run.cycles.machine_code is not None:
+                parts.insert(0, machine_code_text(result.run.cycles.machine_code))
+            if explain_model:
+                parts.append(model_text(result.run.cycles.target_number))
+        return "\n\n".join(part for part in parts if part)
+
+    return finish(result, request, more)

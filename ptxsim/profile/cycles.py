@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from ptxsim.profile.occupancy import Occupancy
 
@@ -57,6 +58,8 @@ class Cycles:
     memory: dict[str, float]
     suggestions: list[str]
     segments: list[Segment] = field(default_factory=list)
+    target_number: int = 90
+    machine_code: Any = None  # the Profile it came from, for listings
 
     @property
     def time_us(self) -> float:

@@ -26,6 +26,7 @@ class Profile:
 
     def __init__(self, program: Program, target: Target, grid, block, cluster, shared_bytes: int, sms: int = 1):
         self.program, self.figures = program, figures_of(target.number)
+        self.target_number = target.number
         self.threads = int(np.prod(block))
         self.ctas = int(np.prod(grid))
         self.cluster = int(np.prod(cluster))
@@ -85,6 +86,7 @@ class Profile:
             int(issued), float(issued) / (4 * cycles), pipes, dict(sorted(by_reason.items(), key=lambda kv: -kv[1])),
             sorted(lines.values(), key=lambda row: -row.waited), memory, [],
             [Segment(sm, int(c), int(w), self._name(int(b)), float(s), float(e)) for w, c, b, s, e in segments],
+            self.target_number, self,
         )  # fmt: skip
         result.suggestions = suggestions(result)
         return result

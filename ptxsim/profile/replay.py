@@ -391,8 +391,6 @@ def replay(
             # ---- the memory path
             q = entry[w]
             stop = next_block[w]
-            first_done = t
-            landed = 0.0
             any_found = False
             while q < stop:
                 if used_entry[q] or e_site[q] != site or e_code[q] == T_BLOCK:

@@ -64,7 +64,7 @@ def _facts(result: FileRun) -> str:
     lines = [
         f"{run.entry} on {run.target}, {shapes}, {run.engine} engine, seed {run.seed}",
         f"{tally(result.findings)}; {plural(run.warp_instructions, 'warp instruction')}"
-        + (f"; {plural(run.cycles, 'cycle')}" if run.cycles is not None else ""),
+        + (f"; {plural(int(run.cycles), 'cycle')}" if run.cycles is not None else ""),
         fidelity(run.fidelity) if run.fidelity else "",
     ]
     return "\n".join(f"<p>{escape(line)}</p>" for line in lines if line)

@@ -26,7 +26,7 @@ def summary(result: FileRun, paint: Paint = plain, width: int = WIDTH) -> str:
         first += f"; {result.checked - failed} of {result.checked} expectations met"
     facts = [plural(run.warp_instructions, "warp instruction")]
     if run.cycles is not None:
-        facts.append(plural(run.cycles, "cycle"))
+        facts.append(plural(int(run.cycles), "cycle"))
     if run.banks.rows:
         facts.append(f"{plural(run.banks.wavefronts, 'shared-memory wavefront')} (ideal {run.banks.ideal})")
     lines = [first, "; ".join(facts)]

@@ -120,7 +120,7 @@ class Kernel:
     def launch(
         self, grid, block, args: Sequence = (), shared_mem: int = 0, *, cluster=1, target: str | None = None,
         engine: str | None = None, numerics: str = "target", seed: int = 0, jobs: int | None = None,
-        checks: str = "memory", on_error: str = "raise", banks: bool = False, profile: bool = False,
+        checks: str = "memory", on_error: str = "raise", banks: bool = False, profile: bool | int = False,
         max_steps: int | None = None, progress: Callable[[int, int], None] | None = None,
     ) -> Run:  # fmt: skip
         """Run the kernel.

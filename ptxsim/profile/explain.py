@@ -1,0 +1,45 @@
+"""What the cycle model knows and does not know, in words."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+from ptxsim.profile.figures import UNITS, figures_of
+
+MODELED = (
+    "issue: one warp instruction per sub-core and cycle; the warp that has been ready longest goes first",
+    "dependences: by register, with the latency of what makes it; +1 between the ALU and FMA pipes; predicates of branches later",
+    "pipes: ALU, both halves of FMA, FP64, special functions, tensor core, load and store, uniform, each with its rate",
+    "shared memory: measured wavefront rules, one per cycle and SM, one per two cycles and sub-core, return path of 128 bytes",
+    "global memory: lines and sectors, L1 (four ways, least recently used), L2 and DRAM with latency and a share of bandwidth",
+    "tensor core: mma by shape and type, wgmma max(N/2, shared bytes / 128), groups in flight",
+    "asynchronous copies, bulk and tensor copies, mbarriers, barriers, cluster barriers: by what the run recorded",
+    "CTAs: dealt to SMs in turn, started at the measured rate, resident as registers, shared memory and warps allow",
+    "code: fetched in lines of 128 bytes when a warp of the SM first comes by",
+    "lowering: moves, conversions of addresses, dead code and constants vanish; adds, logic, multiply-adds, address sums, "
+    "comparisons fuse; short branches become predicates; divisions, roots and 64-bit integers become sequences",
+)
+NOT_MODELED = (
+    "the assembler's registers: spills, bank conflicts of the register file, reuse caches",
+    "misses of the instruction cache after the first fetch, of the constant cache after the first read, of the TLB",
+    "contention between SMs beyond equal shares of L2 and DRAM; L2 partitions, DRAM pages and refresh",
+    "caches that a launch before this one left cold: L2 is taken as warm",
+    "schedules that depend on time: polling loops run as often as they did in the functional run",
+    "the order in which CTAs of later waves go to SMs that become free early",
+    "power, clocks below the nominal one, launch overhead outside the SM (about 2550 cycles)",
+    "multicast, TMA stores beyond their rate, setmaxnreg, nanosleep, texture and surface units",
+)
+
+
+def explain_model(target_number: int) -> str:
+    """Text for --explain-model."""
+    figures = figures_of(target_number)
+    lines = [f"machine: {figures.name} ({figures.source})", "", "modeled"]
+    lines += [f"  - {text}" for text in MODELED]
+    lines += ["", "not modeled"] + [f"  - {text}" for text in NOT_MODELED]
+    lines += ["", "units: latency and cycles of the sub-core's pipe per warp instruction"]
+    lines += [f"  {name:<12} {u.pipe.name:<10} {u.latency:>6g} {u.cost:>6g}   {u.source}" for name, u in UNITS.items()]
+    lines += ["", "figures"]
+    skipped = ("name", "source", "error")
+    lines += [f"  {f.name:<22} {getattr(figures, f.name):g}" for f in fields(figures) if f.name not in skipped]
+    return "\n".join(lines)

@@ -1,0 +1,110 @@
+"""The cycle report: how long, what limits it, where warps wait, and what to try first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ptxsim.report.style import WIDTH, Paint, plain
+from ptxsim.report.summary import plural
+from ptxsim.report.text import wrap
+
+if TYPE_CHECKING:
+    from ptxsim.profile.cycles import Cycles, LineStalls
+    from ptxsim.session.files import FileRun
+
+MOST_LINES = 12
+
+
+def profile_text(result: FileRun, paint: Paint = plain, width: int = WIDTH) -> str:
+    """The report of a profiled run; empty where the file did not run."""
+    if result.run is None or result.run.cycles is None:
+        return ""
+    cycles = result.run.cycles
+    parts = [
+        paint("strong", headline(cycles)),
+        "\n".join(facts(cycles)),
+        stall_table(cycles, paint, width),
+    ]
+    if cycles.suggestions:
+        parts.append("\n".join(line for hint in cycles.suggestions for line in wrap(f"help: {hint}", width, "      ")))
+    return "\n\n".join(part for part in parts if part)
+
+
+def headline(cycles: Cycles) -> str:
+    """Cycles with their error bar, and the time they take."""
+    spread = round(cycles.cycles * cycles.error)
+    count = plural(cycles.cycles, "cycle")
+    return (
+        f"{count} ± {plural(spread, '').strip()} on {cycles.machine} ({cycles.time_us:.2f} us at {cycles.clock_mhz:.0f} MHz, "
+        "launch overhead not counted)"
+    )
+
+
+def facts(cycles: Cycles) -> list[str]:
+    """Occupancy, issue, pipes, memory."""
+    held = cycles.occupancy
+    resident = plural(held.ctas, "CTA")
+    pipes = ", ".join(
+        f"{name} {share:.0%}" for name, share in sorted(cycles.pipes.items(), key=lambda kv: -kv[1]) if share >= 0.005
+    )
+    memory = cycles.memory
+    looked = memory["l1_sectors"]
+    hits = f"{memory['l1_hit_sectors'] / looked:.0%} of {looked:.0f} sectors hit L1" if looked else "no global loads"
+    return [
+        f"occupancy   {resident} of {held.warps} warps on an SM ({held.share:.0%}), limited by {held.limiter}; "
+        f"{held.registers} registers a thread; {cycles.waves:.2f} waves",
+        f"issue       {cycles.issue:.0%} of the slots; {plural(cycles.issued, 'machine instruction')} on SM {cycles.sm}, {plural(cycles.ctas, 'CTA')}",
+        f"pipes       {pipes or 'idle'}",
+        f"memory      {hits}; {plural(int(memory['shared_wavefronts']), 'shared-memory cycle')}",
+    ]
+
+
+def stall_table(cycles: Cycles, paint: Paint, width: int) -> str:
+    """Why warps wait: totals, then the lines where they wait longest."""
+    total = sum(cycles.stalls.values())
+    if not total:
+        return ""
+    reasons = [f"{name} {value / total:.0%}" for name, value in cycles.stalls.items() if value >= 0.01 * total]
+    lines = wrap("stalls      " + ", ".join(reasons), width, "            ")
+    lines += ["", paint("strong", f" {'line':>5}  {'instruction':<44}  {'issued':>8}  {'share':>6}  waits for")]
+    for row in cycles.lines[:MOST_LINES]:
+        if row.waited < 0.005 * total:
+            break
+        lines.append(
+            f" {row.line:>5}  {_short(row.instruction):<44}  {row.issued:>8}  {row.waited / total:>6.1%}  {_why(row)}"
+        )
+    return "\n".join(lines)
+
+
+def _why(row: LineStalls) -> str:
+    top = sorted(row.stalls.items(), key=lambda kv: -kv[1])[:2]
+    return ", ".join(name for name, value in top if value >= 0.2 * row.waited)
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 44 else name[:41] + "..."
+
+
+def machine_code_text(profile) -> str:
+    """The lowered instructions of a kernel, under the PTX lines they come from."""
+    from ptxsim.profile.machine_code import Kind
+
+    lines = [
+        f"{plural(profile.machine.code_bytes // 16, 'machine instruction')}, {profile.machine.registers} registers"
+    ]
+    for number, block in enumerate(profile.machine.blocks):
+        if block.ops:
+            lines.append(f"block {number}" + (f", {block.unroll} iterations at a time" if block.unroll > 1 else ""))
+        for op in block.ops:
+            if op.kind != Kind.COPY:
+                source = profile.program.ops[op.site]
+                guard = "@p " if op.predicates else ""
+                lines.append(f"  {guard}{op.unit:<12} {source.line:>5}  {source.opcode}")
+    return "\n".join(lines)
+
+
+def model_text(target_number: int) -> str:
+    """What is modeled, from which figures, and what is not."""
+    from ptxsim.profile.explain import explain_model
+
+    return explain_model(target_number)
