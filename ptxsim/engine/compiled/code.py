@@ -6,19 +6,23 @@ import ctypes
 import hashlib
 import json
 import platform
-from functools import cache
+from collections.abc import Iterable
+from functools import cache, cached_property
+
+import numpy as np
 
 from ptxsim.engine.compiled import runtime
 from ptxsim.engine.compiled.digest import program_text
 from ptxsim.engine.compiled.emitter import Module
 from ptxsim.engine.compiled.jit import ATTRIBUTES, Jit
 from ptxsim.engine.compiled.kernel import CLOCKS, KernelWriter, Options
-from ptxsim.engine.compiled.layout import WarpLayout
+from ptxsim.engine.compiled.layout import WarpLayout, aligned
 from ptxsim.engine.compiled.memory import AccessHelper
 from ptxsim.engine.operand import Address, Special, Vector
 from ptxsim.engine.program import Program
 from ptxsim.machine.special import _SCALARS, _VECTORS
 
+OPTIMIZED = 1000  # operations up to which code is generated with more care: it takes twice as long
 _ATTRIBUTES = f"attributes #0 = {ATTRIBUTES}\n"
 
 
@@ -29,14 +33,21 @@ class Library:
         self.jit = jit
         self.prefix = "ptxsim_" + hashlib.blake2b(f"{jit.cpu} {jit.features}".encode(), digest_size=4).hexdigest() + "_"
         x86 = platform.machine().lower() in ("x86_64", "amd64")
-        key = jit.key("runtime", runtime.text(self.prefix, x86))
-        jit.load(key, lambda: runtime.text(self.prefix, x86) + _ATTRIBUTES, level=2, passes=True)
+        text = runtime.text(self.prefix, x86)
+        jit.load(jit.key("runtime", text), lambda: text + _ATTRIBUTES)
         for name in runtime.NAMES:
             self._publish(self.prefix + name)
         pointer = ctypes.c_void_p
         self.enter = ctypes.CFUNCTYPE(ctypes.c_int32, pointer, pointer)(jit.address(self.prefix + "enter"))
-        self.run_cta = ctypes.CFUNCTYPE(ctypes.c_int32, pointer)(jit.address(self.prefix + "run_cta"))
+        self._tables: dict[str, object] = {}
         self._kernels: dict[str, tuple[int, dict[int, str]]] = {}
+
+    @cached_property
+    def run_cta(self):
+        """The native scheduler: runs a whole CTA in a context."""
+        text = runtime.scheduler_text(self.prefix, platform.machine().lower() in ("x86_64", "amd64"))
+        self.jit.load(self.jit.key("scheduler", text), lambda: text + _ATTRIBUTES)
+        return ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(self.jit.address(self.prefix + "run_cta"))
 
     def _publish(self, name: str) -> None:
         address = self.jit.address(name)
@@ -48,7 +59,7 @@ class Library:
         for name, description in helpers.items():
             if name not in self.jit.helpers:
                 key = self.jit.key("helper", name)
-                self.jit.load(key, lambda n=name, d=description: self._helper_text(n, tuple(d)), level=2, passes=True)
+                self.jit.load(key, lambda n=name, d=description: self._helper_text(n, tuple(d)), level=2)
                 self._publish(name)
 
     def _helper_text(self, name: str, description: tuple) -> str:
@@ -70,17 +81,33 @@ class Library:
         notes = self.jit.store.get(key + ".notes")
         writer, text = None, ""
         name = f"kernel_{key}"
-        if notes is None or self.jit.store.get(key) is None:
+        content = json.loads(notes) if notes is not None else None
+        if content is None or self.jit.store.get(key) is None or not self._provide_tables(content["tables"]):
             writer = KernelWriter(program, places, self.prefix, options, self.jit.half_conversion)
             text = writer.text(name)
-            notes = json.dumps({"helpers": writer.helpers, "services": writer.services}).encode()
-        content = json.loads(notes)
+            tables = writer.module.tables
+            for table, values in tables.items():
+                self.jit.store.put(table, values.tobytes())
+            self._provide_tables(tables)
+            content = {"helpers": writer.helpers, "services": writer.services, "tables": list(tables)}
         self.provide(content["helpers"])
-        level = 1 if len(program.ops) < 4000 else 0
+        level = 0 if options.keep or len(program.ops) > OPTIMIZED else 1
         self.jit.load(key, lambda: text, level=level)
         if writer is not None:
-            self.jit.store.put(key + ".notes", notes)
+            self.jit.store.put(key + ".notes", json.dumps(content).encode())
         return self.jit.address(name), {int(site): reason for site, reason in content["services"].items()}
+
+    def _provide_tables(self, names: Iterable[str]) -> bool:
+        """Make constant tables known by their symbols; False if one is not in the store."""
+        for name in names:
+            if name not in self._tables:
+                data = self.jit.store.get(name)
+                if data is None:
+                    return False
+                memory = self._tables[name] = aligned(len(data))
+                memory[:] = np.frombuffer(data, np.uint8)
+                self.jit.publish(name, memory.ctypes.data)
+        return True
 
 
 @cache

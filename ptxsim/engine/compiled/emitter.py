@@ -6,6 +6,7 @@ no nsw, nuw or fast-math flag is ever written. Equal expressions are printed onc
 
 from __future__ import annotations
 
+import hashlib
 import struct
 
 import numpy as np
@@ -36,6 +37,15 @@ class Module:
         self.globals: dict[str, str] = {}
         self.functions: list[str] = []
         self.outlined: dict[object, object] = {}
+        self.tables: dict[str, np.ndarray] = {}
+
+    def table(self, values: np.ndarray, element: str) -> str:
+        """The symbol of a constant table; whoever loads the code provides the memory."""
+        name = table_name(values)
+        if name not in self.tables:
+            self.tables[name] = values
+            self.globals[name] = f"@{name} = external constant [{len(values)} x {element}]"
+        return name
 
     def text(self) -> str:
         return "\n".join([*self.globals.values(), *self.declarations.values(), *self.functions, ""])
@@ -382,11 +392,7 @@ class Emitter:
         array = np.ascontiguousarray(table)
         kind = kind_of_dtype(array.dtype)
         t = element_type(kind)
-        content = ", ".join(f"{t} {literal(v, kind)}" for v in array.tolist())
-        globals_ = self.module.globals
-        if content not in globals_:
-            globals_[content] = f"@table{len(globals_)} = private constant [{len(array)} x {t}] [{content}], align 64"
-        name = globals_[content].partition(" ")[0]
+        name = "@" + self.module.table(array, t)
         wide = self.convert(Value(self, index.text, f"u{width(index.kind)}"), "u64")
         wide = self.minimum(wide, len(array) - 1)  # lanes that do not count may hold anything
         pointers = self.pure(
@@ -399,6 +405,18 @@ class Emitter:
         return self.pure(
             f"call {v} {full}({p} align {max(1, width(kind) // 8)} {pointers.text}, {m} splat (i1 true), {v} poison)", kind
         )
+
+
+_TABLE_NAMES: dict[int, tuple[np.ndarray, str]] = {}
+
+
+def table_name(values: np.ndarray) -> str:
+    """A name made of the content. Tables are few and live as long as the process."""
+    known = _TABLE_NAMES.get(id(values))
+    if known is None:
+        digest = hashlib.blake2b(values.tobytes() + str(values.dtype).encode(), digest_size=12).hexdigest()
+        known = _TABLE_NAMES[id(values)] = (values, f"ptxsim_table_{digest}")
+    return known[1]
 
 
 def literal(number, kind: str) -> str:

@@ -96,6 +96,7 @@ class KernelWriter:
         self.number, self.block, self.ended = number, block, False
         self.values: dict[int, object] = {}
         self.dirty: set[int] = set()
+        self._changed = []
         if self.options.events and block:
             self.op = block[0]
             self.event(Event.EXECUTE, 0, 0, 0, self.mask)
@@ -104,14 +105,16 @@ class KernelWriter:
             if op.control is not None:
                 self._control(op, out)
                 return
-            mark = len(e.lines)
-            saved = dict(self.values), set(self.dirty)
+            mark, dirty = len(e.lines), set(self.dirty)
+            self._changed: list[tuple[int, object]] = []
             try:
                 self._operation(op)
             except Exception as reason:  # whatever an effect does that cannot be traced
                 del e.lines[mark:]
                 e._known.clear()
-                self.values, self.dirty = saved
+                self.dirty = dirty
+                for slot, before in reversed(self._changed):
+                    self._keep(slot, before)
                 self._leave(op, f"{type(reason).__name__}: {reason}")
                 return
             if self.ended:
@@ -269,8 +272,16 @@ class KernelWriter:
         """A register's raw value: unsigned, a mask, or a list of two for 128 bits."""
         found = self.values.get(slot)
         if found is None:
+            self._changed.append((slot, None))
             found = self.values[slot] = self._load(self.places.registers[slot], self.program.slots[slot])
         return found
+
+    def _keep(self, slot: int, value) -> None:
+        """What a register holds from here on in this block; None: what memory says."""
+        if value is None:
+            self.values.pop(slot, None)
+        else:
+            self.values[slot] = value
 
     def _load(self, offset: int, t: ScalarType):
         e = self.emitter
@@ -361,6 +372,7 @@ class KernelWriter:
             parts = [self.raw(v) for v in value]
             if mask is not None:
                 parts = [e.where(mask, new, old) for new, old in zip(parts, self._slot(slot), strict=True)]
+            self._changed.append((slot, self.values.get(slot)))
             self.values[slot] = parts
             self.dirty.add(slot)
             return
@@ -378,6 +390,7 @@ class KernelWriter:
             value = raw
         if mask is not None:
             value = e.where(mask, value, self._slot(slot))
+        self._changed.append((slot, self.values.get(slot)))
         self.values[slot] = value
         self.dirty.add(slot)
 

@@ -282,7 +282,12 @@ out:
 {restore}
   ret i32 %result
 }}
+"""
 
+RUN_CTA = """
+declare i32 @_setjmp(ptr) returns_twice
+declare void @{p}event(ptr, ptr, i32, i32, i32, i32, i32, i32, ptr)
+{declarations}
 ; Run all warps of a CTA: schedule.ENDED and so on.
 define i32 @{p}run_cta(ptr %context) #0 {{
 entry:
@@ -301,22 +306,30 @@ out:
 """
 
 
-def text(prefix: str, x86: bool) -> str:
-    """The IR of all of them, for names beginning with `prefix`."""
+def _places(prefix: str, x86: bool) -> dict[str, object]:
     assert not CONTEXT.keys() & WARP.keys()
-    places = {**CONTEXT, **WARP, **{f"r_{n}": o for n, o in _FIELDS.items()}, "p": prefix, "bail": BAIL, "left_over": schedule.LEFT}
-    places["record_size"] = RECORD.itemsize
+    places: dict[str, object] = {**CONTEXT, **WARP, **{f"r_{n}": o for n, o in _FIELDS.items()}}
+    places |= {"p": prefix, "bail": BAIL, "left_over": schedule.LEFT, "record_size": RECORD.itemsize}
     places["declarations"] = _DECLARE_X86 if x86 else ""
     places["save"] = _SAVE_X86.format(**places) if x86 else ""
     places["restore"] = _RESTORE_X86 if x86 else ""
-    parts = [p.format(**places) for p in (BAIL_OUT, LOOK_UP, SPACE_OF, EVENT, CONVERGE, ENTER)]
-    parts.append(schedule.text(prefix, TURN))
-    lines = []
-    for line in "\n".join(parts).split("\n"):
+    return places
+
+
+def text(prefix: str, x86: bool) -> str:
+    """The IR of what every program needs, for names beginning with `prefix`."""
+    places = _places(prefix, x86)
+    lines: list[str] = []
+    for line in "\n".join(p.format(**places) for p in (BAIL_OUT, LOOK_UP, SPACE_OF, EVENT, CONVERGE, ENTER)).split("\n"):
         if line.startswith("declare") and (line in lines or "bail" in line):
             continue
         lines.append(line)
     return "\n".join(lines)
 
 
-NAMES = ("bail", "look_up", "space_of", "event", "converge", "enter", "run_cta")
+def scheduler_text(prefix: str, x86: bool) -> str:
+    """The IR of the native scheduler and of the way into it."""
+    return schedule.text(prefix, TURN) + RUN_CTA.format(**_places(prefix, x86))
+
+
+NAMES = ("bail", "look_up", "space_of", "event", "converge", "enter")
