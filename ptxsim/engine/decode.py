@@ -31,8 +31,7 @@ class Decoder:
         self.alone = alone
         self.functions = [kernel] if alone else bodies.reachable(kernel)
         self.known_functions = bodies.declared if alone else [function.name for function in self.functions]
-        shared = self._shared_variables()
-        self.linkage = Linkage(bodies.module, kernel, shared, run_target)
+        self.linkage = Linkage(bodies.module, kernel, self._shared_variables(), self._inner_globals(), run_target)
         self.program = Program(kernel.name, [], [], [], [])
         self.findings: list[Finding] = []
         self._pending_targets: list[tuple[Op, tuple[str, ...], dict[str, int]]] = []
@@ -49,6 +48,10 @@ class Decoder:
             if isinstance(item, ast.Variable) and item.space == "shared" and item.name in used
         ]  # fmt: skip
         return outer + inner
+
+    def _inner_globals(self) -> list[ast.Variable]:
+        """Global and constant variables declared in function bodies."""
+        return [v for f in self.functions for v in self.bodies.flat(f).variables if v.space in ("global", "const")]
 
     def decode(self) -> Program:
         names = [*self.known_functions, *BUILTINS]

@@ -64,10 +64,13 @@ class Linkage:
     before any launch.
     """
 
-    def __init__(self, module: ast.Module, kernel: ast.Function, shared: Iterable[ast.Variable], target: Target):
+    def __init__(
+        self, module: ast.Module, kernel: ast.Function, shared: Iterable[ast.Variable], inner: Iterable[ast.Variable],
+        target: Target,
+    ):  # fmt: skip
         self.kernel = kernel
         self.globals = [
-            item for item in module.items
+            item for item in (*module.items, *inner)
             if isinstance(item, ast.Variable) and item.space in ("global", "const") and "extern" not in item.linkage
         ]  # fmt: skip
         self.symbols: dict[str, SymbolPlace] = {}

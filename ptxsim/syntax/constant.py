@@ -37,8 +37,9 @@ def read_integer(text: str) -> Integer:
         value = int(digits, 8)
     else:
         value = int(digits, 0)
-    if value > MASK:
+    if value > MASK + 1:  # the assembler takes 2^64 and makes it 0
         raise ValueError(f"`{text}` does not fit in 64 bits")
+    value &= MASK
     return Integer(value, suffix == "U" or value >> 63 == 1)
 
 
