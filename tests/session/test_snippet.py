@@ -1,0 +1,101 @@
+"""Snippets: what people paste, and what they look at afterwards."""
+
+import numpy as np
+import pytest
+
+import ptxsim
+from ptxsim.diagnostic import PtxError
+
+ENGINES = ["interpreter", "compiled"]
+MMA = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+BLOG = r'''
+asm volatile(
+    "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
+    "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, %13};\n"
+    : "=f"(d[0]), "=f"(d[1]), "=f"(d[2]), "=f"(d[3])
+    : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]),
+      "f"(c[0]), "f"(c[1]), "f"(c[2]), "f"(c[3]));
+'''
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_numbered_operands_as_in_inline_assembly(engine):
+    ones = {str(i): 0x3C003C00 for i in range(4, 10)}
+    s = ptxsim.snippet(MMA, registers=ones, engine=engine)
+    assert (s.registers["%0"].view("f4") == 16).all()
+    assert s.findings == []
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_whole_asm_statement_pastes_as_it_stands(engine):
+    ones = {str(i): 0x3C003C00 for i in range(4, 10)}
+    s = ptxsim.snippet(BLOG, registers=ones | {str(i): 1.0 for i in range(10, 14)}, engine=engine)
+    assert (s.registers["%0"].view("f4") == 17).all()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_fragments_travel_as_arrays_of_halves(engine):
+    a = ptxsim.ints((16, 16), "f16", seed=1)
+    b = ptxsim.ints((16, 8), "f16", seed=2)
+    form = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
+    fa, fb, fd = (ptxsim.fragment(form, operand) for operand in "ABD")
+    pieces = {f"{4 + r}": a[fa.rows, fa.columns][:, 2 * r : 2 * r + 2] for r in range(4)}
+    pieces |= {f"{8 + r}": b[fb.rows, fb.columns][:, 2 * r : 2 * r + 2] for r in range(2)}
+    s = ptxsim.snippet(MMA, registers=pieces, engine=engine)
+    d = np.zeros((16, 8), np.float32)
+    for element in range(4):
+        d[fd.rows[:, element], fd.columns[:, element]] = s.registers[f"%{element}"].view("f4")
+    assert (d == a.astype("f4") @ b.astype("f4")).all()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_shared_memory_and_bank_counts(engine):
+    tile = np.arange(32 * 32, dtype=np.uint32)
+    text = "ld.shared.b32 r, [addr]; st.shared.b32 [addr], 7;"
+    s = ptxsim.snippet(text, registers={"addr": 0x400 + 128 * np.arange(32)}, shared=tile, engine=engine)
+    assert (s.registers["r"] == 32 * np.arange(32)).all()
+    assert (s.shared[::32] == 7).all() and s.shared[1] == 1
+    assert [row.wavefronts for row in s.banks.rows] == [32, 32]
+    assert s.banks.worst == 32
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_buffers_are_registers_with_their_address(engine):
+    x = np.arange(32, dtype=np.float32)
+    text = "mov.u32 t, %laneid; mad.wide.u32 p, t, 4, p; ld.global.f32 v, [p]; add.f32 v, v, v; st.global.f32 [p], v;"
+    s = ptxsim.snippet(text, buffers={"p": x}, engine=engine)
+    assert (s.buffers["p"] == 2 * np.arange(32)).all()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_several_warps_see_their_own_values(engine):
+    s = ptxsim.snippet("add.u32 r, r, 1;", registers={"r": np.arange(64).reshape(2, 32)}, warps=2, engine=engine)
+    assert s.registers["r"].shape == (2, 32)
+    assert (s.registers["r"].ravel() == np.arange(64) + 1).all()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_guards_and_untouched_lanes(engine):
+    s = ptxsim.snippet(
+        "@p mov.u32 r, 5; @!p mov.u32 r, 6;", registers={"p": np.arange(32) % 2 == 0, "r": 0}, engine=engine
+    )
+    assert s.registers["r"].tolist() == [5, 6] * 16
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_faults_are_findings_with_lane_and_line(engine):
+    s = ptxsim.snippet("mov.u32 t, 1;\nld.shared.b32 r, [addr];", registers={"addr": 0x402}, shared=np.zeros(4), engine=engine)
+    (finding,) = s.findings
+    assert (finding.name, finding.line, finding.lane) == ("misaligned-address", 2, 0)
+
+
+def test_nonsense_is_refused_with_its_place():
+    with pytest.raises(PtxError) as caught:
+        ptxsim.snippet("add.s32 r, 1;\nmul.q32 a, b, c;")
+    names = [(f.name, f.line) for f in caught.value.findings]
+    assert ("illegal-form", 2) in names
+
+
+def test_registers_of_wrong_shape_are_refused():
+    with pytest.raises(PtxError, match="shape"):
+        ptxsim.snippet("add.u32 r, r, 1;", registers={"r": np.arange(7)})
