@@ -39,6 +39,8 @@ class Code(NamedTuple):
     end: np.ndarray
     absorber: np.ndarray  # of each block: the block it runs predicated in, or -1
     address: np.ndarray  # of each instruction in the code, in bytes
+    variant: np.ndarray  # (blocks, 2): numbers of the unrolled copies, largest first, or -1
+    iterations: np.ndarray  # of each block: how many executions of the PTX block it is
 
 
 def encode(machine: MachineProgram, opcodes: list[str], sites: int) -> Code:
@@ -51,6 +53,9 @@ def encode(machine: MachineProgram, opcodes: list[str], sites: int) -> Code:
         end.append(position)
         for inner in block.absorbed:
             absorber[inner] = number
+    variant = np.full((len(machine.blocks), 2), -1)
+    for number, found in machine.variants.items():
+        variant[number, : len(found)] = found
     registers: list[int] = []
     reads, writes, guards = [0], [], []
     for op in ops:
@@ -90,6 +95,8 @@ def encode(machine: MachineProgram, opcodes: list[str], sites: int) -> Code:
         np.array(end, np.int64),
         absorber.astype(np.int64),
         16 * (np.cumsum(real) - real),
+        variant,
+        np.array([block.unroll for block in machine.blocks], np.int64),
     )
 
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from ptxsim.engine.operand import Address, Constant, Register, Special, StackAddress
 from ptxsim.engine.program import Op, Program
-from ptxsim.profile import tensor
+from ptxsim.profile import tensor, unroll
 from ptxsim.profile.emulated import SEQUENCES
 from ptxsim.profile.flow import Flow, analyze, registers_of
 from ptxsim.profile.machine_code import Kind, MachineBlock, MachineOp, MachineProgram
+from ptxsim.profile.pressure import registers
 
 ALIASES = ("cvta", "cvta.to")  # the generic address of global memory is its address
 LOGIC = ("and", "or", "xor", "not")
@@ -42,8 +43,8 @@ def bits_of(op: Op) -> int:
 class Lowering:
     """Lowers one program."""
 
-    def __init__(self, program: Program):
-        self.program = program
+    def __init__(self, program: Program, pragmas: frozenset[int] = frozenset()):
+        self.program, self.pragmas = program, pragmas
         self.flow: Flow = analyze(program)
         self.slots = len(program.slots)
         self.shared_base = self.new_slot()
@@ -211,13 +212,25 @@ class Lowering:
                 prologue.append(MachineOp("constant", site=self._first_site()))
             blocks[0].ops[:0] = prologue
         self._predicate(blocks)
+        variants = self._unroll(blocks)
+        needed = registers(self.flow, blocks)
         from ptxsim.profile.schedule import schedule
 
         for block in blocks:
             block.ops = schedule(block.ops)
-        from ptxsim.profile.pressure import registers
+        return MachineProgram(blocks, self.slots, needed, variants)
 
-        return MachineProgram(blocks, self.slots, registers(self.flow, blocks))
+    def _unroll(self, blocks: list[MachineBlock]) -> dict[int, list[int]]:
+        """Append copies of loop bodies; block -> numbers of its copies, largest first."""
+        barred = unroll.forbidden(self.flow, self.pragmas)
+        variants: dict[int, list[int]] = {}
+        for number in range(len(self.program.blocks)):
+            if number in barred:
+                continue
+            for count in unroll.factors(self.flow, number, blocks[number]):
+                variants.setdefault(number, []).append(len(blocks))
+                blocks.append(unroll.copies(self.flow, number, blocks[number], count, self.new_slot))
+        return variants
 
     def _first_site(self) -> int:
         return next((op.site for block in self.program.blocks for op in block), 0)
@@ -372,9 +385,9 @@ class Lowering:
             inner.ops = []
 
 
-def lower(program: Program) -> MachineProgram:
-    """Machine code of a program, as far as time is concerned."""
-    return Lowering(program).lower()
+def lower(program: Program, pragmas: frozenset[int] = frozenset()) -> MachineProgram:
+    """Machine code of a program, as far as time is concerned. `pragmas`: lines of `.pragma "nounroll"`."""
+    return Lowering(program, pragmas).lower()
 
 
 __all__ = ["Register", "StackAddress", "lower", "registers_of", "tensor"]

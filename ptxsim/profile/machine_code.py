@@ -84,6 +84,7 @@ class MachineProgram:
     blocks: list[MachineBlock]
     slots: int
     registers: int
+    variants: dict[int, list[int]] = field(default_factory=dict)  # block -> its unrolled copies, largest first
 
     @property
     def code_bytes(self) -> int:

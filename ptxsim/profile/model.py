@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ptxsim.engine.decode import Decoder
 from ptxsim.engine.program import Program
 from ptxsim.profile.advice import suggestions
 from ptxsim.profile.cycles import Cycles, LineStalls, Segment
@@ -15,6 +16,7 @@ from ptxsim.profile.lowering import lower
 from ptxsim.profile.machine_code import MachineProgram, Pipe
 from ptxsim.profile.occupancy import occupancy
 from ptxsim.profile.trace import Trace, Tracer, for_replay
+from ptxsim.syntax import ast
 from ptxsim.types import Target
 
 MOST_SEGMENTS = 200_000
@@ -24,13 +26,23 @@ CARVEOUTS = (0, 8, 16, 32, 64, 100, 132, 164, 196, 228)  # KiB of shared memory 
 class Profile:
     """The cycle model of one launch: gives the observer, and the Cycles when the run is over."""
 
-    def __init__(self, program: Program, target: Target, grid, block, cluster, shared_bytes: int, sms: int = 1):
+    def __init__(
+        self,
+        program: Program,
+        target: Target,
+        grid,
+        block,
+        cluster,
+        shared_bytes: int,
+        sms: int = 1,
+        pragmas: frozenset[int] = frozenset(),
+    ):
         self.program, self.figures = program, figures_of(target.number)
         self.target_number = target.number
         self.threads = int(np.prod(block))
         self.ctas = int(np.prod(grid))
         self.cluster = int(np.prod(cluster))
-        self.shared_bytes, self.sms = shared_bytes, sms
+        self.shared_bytes, self.sms, self.pragmas = shared_bytes, sms, pragmas
         self.tracer = Tracer(program, self.ctas, self.cluster, self.figures.sms)
         self._machine: MachineProgram | None = None
 
@@ -38,7 +50,7 @@ class Profile:
     def machine(self) -> MachineProgram:
         """The kernel's machine code."""
         if self._machine is None:
-            self._machine = lower(self.program)
+            self._machine = lower(self.program, self.pragmas)
         return self._machine
 
     def cycles(self, cold: bool = False) -> Cycles:
@@ -94,6 +106,18 @@ class Profile:
     def _name(self, block: int) -> str:
         ops = self.program.blocks[block]
         return f"lines {ops[0].line}-{ops[-1].line}" if ops else f"block {block}"
+
+
+def unroll_pragmas(decoder: Decoder) -> frozenset[int]:
+    """Lines of `.pragma "nounroll"` in the functions of a kernel."""
+    return frozenset(
+        statement.line
+        for function in decoder.functions
+        for statement in decoder.bodies.flat(function).statements
+        if isinstance(statement, ast.Directive)
+        and statement.name == "pragma"
+        and "nounroll" in str(statement.arguments)
+    )
 
 
 def registers_limit(program: Program) -> int:

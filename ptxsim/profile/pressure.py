@@ -18,6 +18,7 @@ def registers(flow: Flow, blocks: list[MachineBlock]) -> int:
             return 0
         return max(1, slots[slot].bits // 32)
 
+    blocks = blocks[: len(flow.successors)]
     live_in: list[set[int]] = [set() for _ in blocks]
     changed = True
     while changed:

@@ -146,7 +146,7 @@ def replay(
 ):
     """Runs the CTAs of one SM. Returns (cycles, active cycles, issued, stalls by site and reason, busy by pipe, totals, segments used)."""
     (pipe_of, latency_of, cost_of, kind_of, site_of, amount_of, reason_of, last_of, bypass_of, registers, reads, writes, guards,
-     block_begin, block_end, absorber, address_of) = code  # fmt: skip
+     block_begin, block_end, absorber, address_of, variant, iterations) = code  # fmt: skip
     stalls = np.zeros((sites + 1, 16))
     busy = np.zeros(16)
     totals = np.zeros(16)
@@ -286,6 +286,8 @@ def replay(
                     block_begin,
                     block_end,
                     absorber,
+                    variant,
+                    iterations,
                     kind_of,
                     registers,
                     reads,
@@ -601,6 +603,8 @@ def replay(
             block_begin,
             block_end,
             absorber,
+            variant,
+            iterations,
             kind_of,
             registers,
             reads,
@@ -645,6 +649,18 @@ def replay(
 
 
 @numba.njit(cache=True)
+def end_of_block(q, b, count, end, e_code, e_site, absorber):
+    """Where the entries of `count` executions in a row of block b end, which begin at q; -1 if there are fewer."""
+    for k in range(count):
+        if q >= end or e_site[q] != b:
+            return -1
+        q += 1
+        while q < end and (e_code[q] != T_BLOCK or absorber[e_site[q]] == b):
+            q += 1
+    return q
+
+
+@numba.njit(cache=True)
 def advance(
     w,
     at,
@@ -659,6 +675,8 @@ def advance(
     block_begin,
     block_end,
     absorber,
+    variant,
+    iterations,
     kind_of,
     registers,
     reads,
@@ -697,11 +715,17 @@ def advance(
             block[w] = b
             entry[w] = q + 1
             segment_start[w] = at
-            q += 1
-            while q < trace_end[w] and (e_code[q] != T_BLOCK or absorber[e_site[q]] == b):
-                q += 1
+            q = end_of_block(q, b, 1, trace_end[w], e_code, e_site, absorber)
+            chosen = b
+            for k in range(2):  # whole unrolled bodies as long as the iterations last
+                v = variant[b, k]
+                if v >= 0:
+                    stop = end_of_block(entry[w] - 1, b, iterations[v], trace_end[w], e_code, e_site, absorber)
+                    if stop >= 0:
+                        q, chosen = stop, v
+                        break
             next_block[w] = q
-            op[w], op_end[w] = block_begin[b], block_end[b]
+            op[w], op_end[w] = block_begin[chosen], block_end[chosen]
         i = op[w]
         t = at
         reason = R_WAIT

@@ -25,8 +25,9 @@ from ptxsim.machine.event import EventStream, Observer
 from ptxsim.machine.memory import GlobalMemory
 from ptxsim.machine.state import Machine, shared_start
 from ptxsim.session.arguments import Arguments
+from ptxsim.session.bank_rows import bank_table
 from ptxsim.session.fidelity import fidelity
-from ptxsim.session.run import BankRow, BankTable, KernelError, Run
+from ptxsim.session.run import BankTable, KernelError, Run
 from ptxsim.syntax import ast
 from ptxsim.types import Target
 
@@ -227,10 +228,13 @@ class Launch:
         """The cycle model, where it was asked for."""
         if not self.profiled_sms:
             return None
-        from ptxsim.profile.model import Profile
+        from ptxsim.profile.model import Profile, unroll_pragmas
 
         shared = self.shared_end - shared_start(self.target)
-        return Profile(self.program, self.target, self.grid, self.block, self.cluster, shared, self.profiled_sms)
+        pragmas = unroll_pragmas(self.decoder)
+        return Profile(
+            self.program, self.target, self.grid, self.block, self.cluster, shared, self.profiled_sms, pragmas
+        )
 
     def _checkers(self, prepared: bool) -> list:
         """`prepared`: somebody fills shared memory before the run."""
@@ -258,26 +262,6 @@ class Launch:
         level = "warning" if np.array_equal(self.memory.bytes, after) else "error"
         self.memory.bytes = after
         return [replace(f, level=level) if f.level is DOUBTFUL else f for f in findings]
-
-
-def bank_table(counter: BankCounter, program) -> BankTable:
-    """Tallies as rows by line, with a sentence why and the fixes that were tried for those with conflicts."""
-    from ptxsim.layout import conflicts
-
-    rows = []
-    for site, tally in sorted(counter.tallies.items()):
-        op = program.ops[site]
-        why, fixes = "", []
-        if tally.wavefronts > tally.ideal:
-            why = conflicts.explain(tally.addresses, tally.width, tally.kind, tally.mask)
-            fixes = [
-                f"{fix.text} -> {fix.wavefronts} wavefront{'s' * (fix.wavefronts != 1)} instead of {tally.worst_wavefronts}"
-                for fix in conflicts.fixes(tally.addresses, tally.width, tally.kind, tally.mask)
-            ]
-        rows.append(
-            BankRow(op.line, op.opcode, tally.runs, tally.wavefronts, tally.ideal, tally.worst, why, fixes, tally.kind)
-        )
-    return BankTable(sorted(rows, key=lambda row: row.line))
 
 
 def initial_symbol(module: Module, variable: ast.Variable) -> bytes:
