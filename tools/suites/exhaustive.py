@@ -53,7 +53,7 @@ ret;
 
 def body(function: str) -> str:
     """Statements that put f(%r2) into %r6."""
-    if "x2" in function:
+    if "m3x2." in function or "m2x2." in function:
         return f"not.b32 %r8, %r2; {function} %h, %r8, %r2; cvt.u32.u16 %r6, %h;"
     if function.startswith(("cvt.rz.f16.", "cvt.rz.bf16.")):
         return f"{function} %h, %r2; cvt.u32.u16 %r6, %h;"
