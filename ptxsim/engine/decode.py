@@ -10,6 +10,7 @@ from ptxsim.engine.names import FunctionNames
 from ptxsim.engine.operand import Address, Operand, Register, StackAddress
 from ptxsim.engine.program import CallSite, FunctionCode, Op, Passed, Program
 from ptxsim.engine.resolve import Resolver
+from ptxsim.isa import declaration
 from ptxsim.isa.bind import Binder, Bound
 from ptxsim.isa.operand import Value
 from ptxsim.syntax import ast
@@ -85,6 +86,7 @@ class _FunctionDecoder:
     def decode(self) -> None:
         program = self.program
         first_slot, entry = len(program.slots), len(program.blocks)
+        self.decoder.findings += declaration.problems(self.function.body or (), self.decoder.binder.version)
         program.blocks.append([])
         for statement in self.body.statements:
             if isinstance(statement, ast.Label):
