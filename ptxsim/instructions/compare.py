@@ -92,6 +92,11 @@ def set_predicate(a, b, c, *, cmp, boolop, type, ftz):
     return combine(test, c, boolop), combine(~test, c, boolop)
 
 
+def set_one_predicate(a, b, c, *, cmp, boolop, type, ftz):
+    """Halves have one destination only."""
+    return combine(compare(a, b, cmp, type, ftz), c, boolop)
+
+
 def set_predicate_pair(a, b, c, *, cmp, boolop, type, ftz):
     element = TYPES[type.element]
     low, high = (
@@ -101,7 +106,7 @@ def set_predicate_pair(a, b, c, *, cmp, boolop, type, ftz):
 
 
 declare_setp(set_predicate, "d{|p}", _ROWS)
-declare_setp(set_predicate, "d", ((FLOATING, "{.ftz}", _HALF),))  # halves give one predicate
+declare_setp(set_one_predicate, "d", ((FLOATING, "{.ftz}", _HALF),))
 declare_setp(set_predicate_pair, "d{|p}", ((FLOATING, "{.ftz}", _PAIRED),))
 
 

@@ -50,7 +50,7 @@ def run(text: str, target: str = "sm_90a", version: tuple[int, int] = (9, 0), **
     if "w" in definition.carry:
         found["carry"] = results.pop()
     names = [n for o in bound.form.operands for n in (o.name, o.second) if n in bound.form.writes]
-    for name, value in zip(names, results):
+    for name, value in zip(names, results, strict=True):
         if name in bound.operands:
             _collect(bound.form.kinds[name], bound.operands[name], bound, value, found)
     return found
