@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -72,14 +73,10 @@ class Launch:
     ):  # fmt: skip
         self.kernel, self.grid, self.block, self.target = kernel, grid, block, target
         self.cluster = self._cluster(cluster)
-        self.engine_name = engine or "interpreter"
+        self.engine_name = self._engine_name(engine)
         self.numerics, self.seed, self.checks, self.want_banks = numerics, seed, checks, banks
         self.limits = Limits(max_steps, progress)
         self.profiled_sms = int(profile)
-        if self.engine_name not in ("interpreter", "compiled"):
-            raise PtxError(
-                self._finding("bad-directive", f"there is no engine {self.engine_name}", "use compiled or interpreter")
-            )
         self._check_shapes()
         self.program, self.decoder = kernel.program(target)
         linkage = self.decoder.linkage
@@ -215,6 +212,22 @@ class Launch:
         if machine.stream is not None:
             machine.stream.finish()
         return machine
+
+    def _engine_name(self, asked: str | None) -> str:
+        """The engine that runs: the compiled one unless another is asked for or this machine cannot."""
+        if asked not in (None, "interpreter", "compiled"):
+            raise PtxError(self._finding("bad-directive", f"there is no engine {asked}", "use compiled or interpreter"))
+        if asked == "interpreter":
+            return asked
+        from ptxsim.engine.compiled.selftest import refusal
+
+        reason = refusal()
+        if reason is None:
+            return "compiled"
+        if asked is not None:
+            raise PtxError(self._finding("not-modeled", f"the compiled engine: {reason}", "use engine='interpreter'"))
+        warnings.warn(f"the interpreter runs this, which takes longer: {reason}", RuntimeWarning, stacklevel=4)
+        return "interpreter"
 
     def _engine(self, machine: Machine, keep: bool):
         """The engine; `keep`: somebody will look at all registers at the end."""

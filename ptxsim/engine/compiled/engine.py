@@ -224,10 +224,13 @@ class CompiledEngine:
         warp.turns += used - 1
         if status == layout.NEXT:
             control.merge(warp, split)
-        elif status == layout.DIVERGE:
+            return used
+        # The split still stands at the branch, not at the start of its block.
+        split.op = len(self.program.blocks[split.block]) - 1
+        if status == layout.DIVERGE:
             control.go(warp, split, word_mask(int(header["taken"])), int(header["target"]))
         else:
-            op = self.program.blocks[split.block][-1]
+            op = self.program.blocks[split.block][split.op]
             control.leave(warp, split, word_mask(int(header["taken"])), machine, op.site)
         return used
 
