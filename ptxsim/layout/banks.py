@@ -62,10 +62,7 @@ def shared_wavefronts(addresses, width: int = 16, kind: str = "ld", mask=None, m
 def analyze(addresses, width: int = 16, kind: str = "ld", mask=None, matrices: int | None = None) -> Wavefronts:
     """Wavefronts, conflicts, ideal wavefronts and pipe cycles; arguments as for `shared_wavefronts`."""
     access = prepare(addresses, width, kind, mask, matrices)
-    if len(access.address) >= (64 if _NATIVE in sys.modules else _NATIVE_ROWS):
-        from ptxsim.layout.banks_native import count
-    else:
-        count = _count
+    count, _ = _loops(len(access.address))
     merges = kind not in ATOMIC_KINDS
     wavefronts, phases = count(access.address, access.active, access.words, access.phase_lanes, merges)
     wavefronts, phases = np.maximum(1, wavefronts), np.maximum(1, phases)
@@ -150,18 +147,29 @@ def global_access(addresses, width: int = 4, mask=None, atomic: bool = False) ->
     """
     access = prepare(addresses, width, "st", mask, None)
     address, active = access.address, access.active
-    sectors, lines = _distinct(address // 32, active), _distinct(address // 128, active)
+    count, distinct = _loops(len(address))
+    sectors, lines = distinct(address, active, 5), distinct(address, active, 7)
     if atomic:
-        spare = active.sum(axis=1) - _distinct(address // 4, active)
+        spare = active.sum(axis=1) - distinct(address, active, 2)
         sectors, lines = sectors + spare, lines + spare
     whole_warp = np.full(len(address), LANES)
-    banked, _ = _count(address, active, access.words, whole_warp, True)
+    banked, _ = count(address, active, access.words, whole_warp, True)
     found = GlobalAccess(sectors, lines, np.maximum(np.maximum(1, banked), -(-lines // 4)))
     return GlobalAccess(*(int(column[0]) for column in found)) if access.single else found
 
 
-def _distinct(values: np.ndarray, active: np.ndarray) -> np.ndarray:
-    ordered = np.sort(np.where(active, values, -1), axis=1)
+def _loops(rows: int):
+    """`_count` and `_distinct`, or what numba made of them where there are many rows."""
+    if rows >= (64 if _NATIVE in sys.modules else _NATIVE_ROWS):
+        from ptxsim.layout.banks_native import count, distinct
+
+        return count, distinct
+    return _count, _distinct
+
+
+def _distinct(address: np.ndarray, active: np.ndarray, shift: int) -> np.ndarray:
+    """How many different values of address >> shift the active lanes of each row have."""
+    ordered = np.sort(np.where(active, address >> shift, -1), axis=1)
     new = ordered >= 0
     new[:, 1:] &= ordered[:, 1:] != ordered[:, :-1]
     return new.sum(axis=1)

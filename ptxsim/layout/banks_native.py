@@ -1,4 +1,4 @@
-"""The loop of `banks` compiled by numba, for many instructions at once. Import it only where it is needed."""
+"""The loops of `banks` compiled by numba, for many instructions at once. Import it only where it is needed."""
 
 from __future__ import annotations
 
@@ -7,19 +7,29 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def wavefronts_of(address, active, words, phase_lanes, merges, chain, word_of):
+def wavefronts_of(address, active, words, phase_lanes, merges, chain, word_of, length):
     """(wavefronts, active phases) of one instruction: address int64 (32,), active bool (32,).
 
-    `chain` int64 (96,) and `word_of` int64 (64,) are scratch. `merges` is False for atomics.
+    `chain` int64 (544,), `word_of` int64 (512,) and `length` int64 (32,) are scratch. `merges` is False for atomics.
     """
     wavefronts = 0
     phases = 0
     for first in range(0, 32, phase_lanes):
-        # A chain of distinct words per bank: chain[64 + bank] is its head, chain[entry] the next; 0 ends it.
-        chain[64:] = 0
+        low, high = np.int64(1) << 62, np.int64(-1)
+        for lane in range(first, first + phase_lanes):
+            if active[lane]:
+                low, high = min(low, address[lane] // 4), max(high, address[lane] // 4 + words)
+        if high < 0:
+            continue
+        phases += 1
+        if merges and high - low <= 32:  # different words, different banks
+            wavefronts += 1
+            continue
+        # A chain of distinct words per bank: chain[512 + bank] is its head, chain[entry - 1] the next; 0 ends it.
+        chain[512:] = 0
+        length[:] = 0
         worst = 0
         entries = 0
-        length = np.zeros(32, dtype=np.int64)
         for lane in range(first, first + phase_lanes):
             if not active[lane]:
                 continue
@@ -28,19 +38,18 @@ def wavefronts_of(address, active, words, phase_lanes, merges, chain, word_of):
                 bank = word % 32
                 seen = False
                 if merges:
-                    entry = chain[64 + bank]
+                    entry = chain[512 + bank]
                     while entry != 0 and not seen:
                         seen = word_of[entry - 1] == word
                         entry = chain[entry - 1]
                 if not seen:
                     word_of[entries] = word
-                    chain[entries] = chain[64 + bank]
+                    chain[entries] = chain[512 + bank]
                     entries += 1
-                    chain[64 + bank] = entries
+                    chain[512 + bank] = entries
                     length[bank] += 1
                     worst = max(worst, length[bank])
         wavefronts += worst
-        phases += worst > 0
     return wavefronts, phases
 
 
@@ -49,10 +58,33 @@ def count(address, active, words, phase_lanes, merges):
     """As `banks._count`: address int64 (n, 32), active bool (n, 32), phase_lanes (n,)."""
     wavefronts = np.empty(len(address), dtype=np.int64)
     phases = np.empty(len(address), dtype=np.int64)
-    chain = np.empty(96, dtype=np.int64)
-    word_of = np.empty(64, dtype=np.int64)
+    chain, word_of, length = np.empty(544, np.int64), np.empty(512, np.int64), np.empty(32, np.int64)
     for row in range(len(address)):
         wavefronts[row], phases[row] = wavefronts_of(
-            address[row], active[row], words, phase_lanes[row], merges, chain, word_of
+            address[row], active[row], words, phase_lanes[row], merges, chain, word_of, length
         )
     return wavefronts, phases
+
+
+@njit(cache=True, nogil=True)
+def distinct(address, active, shift):
+    """As `banks._distinct` of address >> shift: how many different values the active lanes of each row have."""
+    found = np.zeros(len(address), dtype=np.int64)
+    seen = np.empty(32, dtype=np.int64)
+    for row in range(len(address)):
+        total = 0
+        for lane in range(32):
+            if not active[row, lane]:
+                continue
+            value = address[row, lane] >> shift
+            known = False
+            # Backwards: neighbours are the likeliest to agree.
+            for entry in range(total - 1, -1, -1):
+                if seen[entry] == value:
+                    known = True
+                    break
+            if not known:
+                seen[total] = value
+                total += 1
+        found[row] = total
+    return found

@@ -169,6 +169,11 @@ def _paddings(size: int) -> list[int]:
     return [max(4, size) << shift for shift in range(3)]
 
 
+def lane_step(addresses, width: int = 16, kind: str = "ld", mask=None) -> int | None:
+    """The most usual distance in bytes, beyond one access, between neighbouring active lanes; None if there is none."""
+    return _usual_step(prepare(addresses, width, kind, mask, None), 16 if kind in MATRIX_KINDS else width)
+
+
 def _usual_step(access: Accesses, size: int) -> int | None:
     """The most usual distance, beyond one access, between addresses of neighbouring active lanes."""
     both = access.active[:, 1:] & access.active[:, :-1]

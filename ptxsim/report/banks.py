@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ptxsim.report.style import WIDTH, Paint, plain
 from ptxsim.report.summary import plural
-from ptxsim.report.text import wrap
+from ptxsim.report.text import ranges, wrap
 
 if TYPE_CHECKING:
     from ptxsim.session.files import FileRun
@@ -18,59 +18,107 @@ CLEAN = (
 )
 
 
+_GROUPS = 4  # groups of alike instructions that get advice; the JSON has it for all
+
+
 def table(result: FileRun, paint: Paint = plain, width: int = WIDTH) -> str:
-    """The table of a run; empty where the file did not run."""
+    """The tables of a run, shared memory and global memory; empty where the file did not run."""
     if result.run is None:
         return ""
-    banks = result.run.banks
+    run, banks = result.run, result.run.banks
+    warps = -(-math.prod(run.block) // 32)
+    title = f"{run.entry}: {run.target}, {plural(math.prod(run.grid), 'CTA')}, {plural(warps, 'warp')} each"
+    parts = [f"{title}\n\n{shared_table(banks, paint, width)}"]
+    if banks.global_rows:
+        parts.append(global_table(banks, paint, width))
+    return "\n\n".join(parts)
+
+
+def shared_table(banks: Any, paint: Paint = plain, width: int = WIDTH) -> str:
+    """Wavefronts per instruction, why there are more than needed, and what was tried."""
     if not banks.rows:
         return "no instruction touched shared memory"
-    warps = -(-math.prod(result.run.block) // 32)
-    ctas = math.prod(result.run.grid)
-    title = f"{result.run.entry}: {result.run.target}, {plural(ctas, 'CTA')}, {plural(warps, 'warp')} each"
-    heads = ("line", "instruction", "runs", "wavefronts", "ideal", "worst", "why")
-    cells = [_cells(row) for row in banks.rows]
-    totals = ("total", "", "", str(banks.wavefronts), str(banks.ideal), "", "")
-    widths = [max(len(line[column]) for line in [heads, totals, *cells]) for column in range(6)]
-    widths[1] = min(widths[1], 44)
-    lines = [title, "", paint("strong", _line(heads, widths, width))]
-    for row, line in zip(banks.rows, cells):
-        text = _line(line, widths, width)
-        lines.append(paint("warning", text) if row.worst > 1 else text)
-    lines.append(_line(totals, widths, width))
+    heads = ("line", "instruction", "runs", "wavefronts", "ideal", "excess", "worst", "why")
+    cells = [
+        (row.line, row.instruction, row.runs, row.wavefronts, row.ideal, row.conflicts, f"{row.worst}-way", _short(row))
+        for row in banks.rows
+    ]
+    excess = banks.wavefronts - banks.ideal
+    totals = ("total", "", "", banks.wavefronts, banks.ideal, excess, "", "")
+    lines = _lines(heads, cells, totals, [row.worst > 1 for row in banks.rows], paint, width)
     return "\n".join([*lines, "", *_advice(banks, width)])
 
 
-def _cells(row: Any) -> tuple[str, ...]:
-    return (
-        str(row.line),
-        str(row.instruction),
-        str(row.runs),
-        str(row.wavefronts),
-        str(row.ideal),
-        f"{row.worst}-way",
-        row.why or "",
-    )
+def global_table(banks: Any, paint: Paint = plain, width: int = WIDTH) -> str:
+    """Requests and 32-byte sectors per instruction that touched global memory."""
+    heads = ("line", "instruction", "requests", "sectors", "ideal", "excess", "lines", "why")
+    cells = [
+        (row.line, row.instruction, row.requests, row.sectors, row.ideal, row.excess, row.lines, _short(row))
+        for row in banks.global_rows
+    ]
+    ideal = sum(row.ideal for row in banks.global_rows)
+    lines = sum(row.lines for row in banks.global_rows)
+    totals = ("total", "", banks.requests, banks.sectors, ideal, banks.sectors - ideal, lines, "")
+    marked = [row.excess > 0 for row in banks.global_rows]
+    return "\n".join(["global memory (sectors of 32 bytes, lines of 128)", "",
+                      *_lines(heads, cells, totals, marked, paint, width)])  # fmt: skip
 
 
-def _line(cells: tuple[str, ...], widths: list[int], width: int) -> str:
+def _short(row: Any) -> str:
+    """The first sentence; where the address comes from is told below the table."""
+    return row.why.partition("; ")[0]
+
+
+def _lines(
+    heads: tuple[str, ...], cells: list[tuple], totals: tuple, marked: list[bool], paint: Paint, width: int
+) -> list[str]:
+    rows = [tuple(map(str, row)) for row in (heads, *cells, totals)]
+    sizes = [max(len(row[column]) for row in rows) for column in range(7)]
+    # What is left for the reason is at least 24 columns wide.
+    sizes[1] = max(11, min(sizes[1], width - sum(sizes) + sizes[1] - 15 - 24))
+    lines = [_line(row, sizes, width) for row in rows]
+    return [
+        paint("strong", lines[0]),
+        *(paint("warning", line) if mark else line for line, mark in zip(lines[1:-1], marked)),
+        lines[-1],
+    ]
+
+
+def _line(cells: tuple[str, ...], sizes: list[int], width: int) -> str:
     """One row; the reason continues below itself where it does not fit."""
-    name = cells[1] if len(cells[1]) <= widths[1] else cells[1][: widths[1] - 3] + "..."
-    numbers = "  ".join(f"{cell:>{size}}" for cell, size in zip(cells[2:6], widths[2:6]))
-    start = f" {cells[0]:>{widths[0]}}  {name:<{widths[1]}}  {numbers}  "
-    parts = wrap(cells[6], max(24, width - len(start)), "")
+    name = cells[1]
+    for word in (".sync.aligned", ".shared", ".global"):  # what the table is about anyway goes first
+        name = name.replace(word, "", 1) if len(name) > sizes[1] else name
+    name = name if len(name) <= sizes[1] else name[: sizes[1] - 3] + "..."
+    numbers = "  ".join(f"{cell:>{size}}" for cell, size in zip(cells[2:7], sizes[2:7]))
+    start = f" {cells[0]:>{sizes[0]}}  {name:<{sizes[1]}}  {numbers}  "
+    parts = wrap(cells[7], max(24, width - len(start)), "")
     return "\n".join([f"{start}{parts[0]}".rstrip(), *(" " * len(start) + part for part in parts[1:])])
 
 
 def _advice(banks: Any, width: int) -> list[str]:
-    """The instruction that costs most beyond its ideal, those like it, and what was tried on them."""
-    if banks.wavefronts <= banks.ideal:
-        return wrap(CLEAN, width, " ")
-    worst = max(banks.rows, key=lambda row: row.conflicts)
-    alike = [row for row in banks.rows if (row.why, row.fixes) == (worst.why, worst.fixes)]
+    """Groups of alike instructions, the costliest first: where their addresses come from and what was tried on them."""
     excess = banks.wavefronts - banks.ideal
-    share = 100 * sum(row.conflicts for row in alike) / excess
-    lines = ", ".join(map(str, dict.fromkeys(row.line for row in alike)))
-    who = f"line {lines} causes" if "," not in lines else f"lines {lines} cause"
-    text = wrap(f"help: {who} {share:.0f} % of the {plural(excess, 'wavefront')} too many", width, " ")
-    return text + [f"       {fix}" for fix in worst.fixes]
+    if excess <= 0:
+        return wrap(CLEAN, width, " ")
+    groups: dict[tuple, list[Any]] = {}
+    for row in banks.rows:
+        if row.conflicts:
+            groups.setdefault((_short(row), tuple(row.fixes)), []).append(row)
+    ordered = sorted(groups.items(), key=lambda item: -sum(row.conflicts for row in item[1]))
+    lines: list[str] = []
+    for (_, fixes), alike in ordered[:_GROUPS]:
+        share = 100 * sum(row.conflicts for row in alike) / excess
+        numbers = ranges([row.line for row in alike])
+        who = f"line {numbers} causes" if numbers.isdigit() else f"lines {numbers} cause"
+        lines += wrap(f"help: {who} {share:.0f} % of the {plural(excess, 'wavefront')} too many", width, " ")
+        lines += [
+            f"       {fix}" for fix in fixes or ["no row pitch and no swizzle helps: other lanes must do the work"]
+        ]
+        for row in alike:
+            if origin := row.why.partition("; ")[2]:
+                first, *rest = wrap(f"line {row.line}: {origin}", width - 9, "")
+                lines += [f"       {first}", *(" " * 9 + part for part in rest)]
+    if len(ordered) > _GROUPS:
+        lines.append(f" {plural(len(ordered) - _GROUPS, 'group')} more: --format json has them all")
+    return lines

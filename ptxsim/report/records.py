@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 # Nsight Compute's names; `op` is ld, st or atom.
 _WAVEFRONTS = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{op}.sum"
 _CONFLICTS = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{op}.sum"
+_REQUESTS = "l1tex__t_requests_pipe_lsu_mem_global_op_{op}.sum"
+_SECTORS = "l1tex__t_sectors_pipe_lsu_mem_global_op_{op}.sum"
 _OPERATIONS = {"ld": "ld", "ldmatrix": "ld", "st": "st", "stmatrix": "st", "atom": "atom", "red": "atom", "cas": "atom"}
 
 TOP_LEVEL = (
@@ -59,12 +61,20 @@ def check_record(files: list[str], findings: list[Finding], version: str) -> dic
 
 
 def profiler_metrics(run: Run) -> dict[str, int]:
-    """Shared-memory counts of a run under the names that Nsight Compute gives them."""
+    """Counts of shared and global accesses of a run under the names that Nsight Compute gives them."""
     counts: dict[str, int] = {}
+
+    def add(key: str, operation: str, value: int) -> None:
+        name = key.format(op=operation)
+        counts[name] = counts.get(name, 0) + int(value)
+
     for row in run.banks.rows:
-        for key, value in ((_WAVEFRONTS, row.wavefronts), (_CONFLICTS, row.wavefronts - row.ideal)):
-            name = key.format(op=_OPERATIONS[row.kind])
-            counts[name] = counts.get(name, 0) + int(value)
+        add(_WAVEFRONTS, _OPERATIONS[row.kind], row.wavefronts)
+        add(_CONFLICTS, _OPERATIONS[row.kind], row.conflicts)
+    for row in run.banks.global_rows:
+        operation = "red" if row.kind == "red" else _OPERATIONS[row.kind]
+        add(_REQUESTS, operation, row.requests)
+        add(_SECTORS, operation, row.sectors)
     return counts
 
 

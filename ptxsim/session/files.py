@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ptxsim.session.run import Run
 
 DEFAULT_BLOCK = 32
+ACCESS_NOTES = {"bank-conflict", "uncoalesced"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +41,11 @@ class Options:
     jobs: int | None = None
     checks: str = "all"
     banks: bool = False
-    profile: bool = False
+    profile: int = 0  # SMs to replay; 0 is no cycle model
     max_steps: int | None = None
     progress: Callable[..., None] | None = None
     prints: tuple[str, ...] = ()  # LINE:OPERAND, operands to show
+    notes: tuple[str, ...] = ()  # bank-conflict, uncoalesced: advice that is a finding only where it is asked for
 
 
 @dataclass(slots=True)
@@ -145,7 +147,7 @@ class _Launch:
 
     def _launch(self, seed: int, parameters: list[Any]) -> Run:
         directives, options = self.directives, self.options
-        wants_banks = any("banks" in value.comparison.names for value in directives.values)
+        wants_banks = bool(self._notes()) or any("banks" in value.comparison.names for value in directives.values)
         grid, block, cluster, shared_mem = self._shape()
         return self.kernel.launch(
             grid,
@@ -198,6 +200,9 @@ class _Launch:
         return who
 
     def judge(self, run: Run, findings: list[Finding], values: dict[str, Any]) -> FileRun:
+        from ptxsim.session.bank_rows import access_notes
+
+        findings = findings + access_notes(run.banks, self._notes())
         findings = [finding if finding.source else finding.of(self.source) for finding in findings]
         left, expected = _sort_out(findings, self.directives, self.source)
         names = values | metrics(run)
@@ -205,6 +210,10 @@ class _Launch:
             left += [finding.of(self.source) for finding in _compare(expectation, names, self._writer(run))]
         checked = len(self.directives.values) + len(self.directives.findings)
         return FileRun(self.source, run, left, expected, values, checked, self._look(run))
+
+    def _notes(self) -> set[str]:
+        """The advice that the caller or the file names."""
+        return ACCESS_NOTES & {*self.options.notes, *(finding.name for finding in self.directives.findings)}
 
     def _look(self, run: Run) -> list[Shown]:
         if not self.options.prints:
@@ -336,7 +345,7 @@ def metrics(run: Run) -> dict[str, Any]:
     counted = {name: getattr(banks, name) for name in ("worst", "wavefronts", "ideal")}
     return {
         "banks": counted,
-        "cycles": run.cycles,
+        "cycles": None if run.cycles is None else run.cycles.cycles,
         "findings": len(run.findings),
         "warp_instructions": run.warp_instructions,
     }

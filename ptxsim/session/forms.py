@@ -7,6 +7,7 @@ only one meaning is left. One type names A and B, two D and A, three D, A and B.
 from __future__ import annotations
 
 import difflib
+import importlib
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -115,9 +116,10 @@ def wmma_stride(form: str, operand: str, layout: str) -> int:
 
 @lru_cache
 def _modeled(name: str) -> tuple[Form, ...]:
-    from ptxsim.instructions import load_families
-
-    load_families()
+    # Only the families that are asked for: a layout must answer at once.
+    word = name.partition(".")[0]
+    for module in ("mma", "mma_sparse", "mma_block_scale") if word == "mma" else (word,):
+        importlib.import_module(f"ptxsim.instructions.{module}")
     return tuple(form for form in registry.forms(name) if form.definition.modeled)
 
 

@@ -27,17 +27,46 @@ class BankRow:
     why: str = ""
     fixes: list[str] = field(default_factory=list)
     kind: str = "ld"
+    width: int = 4  # bytes a lane
+    addresses: list[int] = field(default_factory=list)  # of the worst execution, by lane, and its active lanes
+    mask: int = 0
+    address: str = ""  # what the text computes it from
 
     @property
     def conflicts(self) -> int:
+        """Wavefronts beyond the ideal."""
         return self.wavefronts - self.ideal
+
+    def to_dict(self) -> dict:
+        """The row of the contract's JSON, and more."""
+        return asdict(self) | {"excess": self.conflicts}
+
+
+@dataclass(slots=True)
+class GlobalRow:
+    """One instruction in global memory: requests, 32-byte sectors, the fewest that hold its bytes, 128-byte lines."""
+
+    line: int
+    instruction: str
+    requests: int
+    sectors: int
+    ideal: int
+    lines: int
+    why: str = ""
+    kind: str = "ld"
+    address: str = ""
+
+    @property
+    def excess(self) -> int:
+        return self.sectors - self.ideal
 
 
 @dataclass(slots=True)
 class BankTable:
-    """Rows by line. `worst` is 1 where nothing conflicts."""
+    """Rows by line. `worst` is 1 where nothing conflicts. `global_rows` are the accesses to global memory."""
 
     rows: list[BankRow] = field(default_factory=list)
+    global_rows: list[GlobalRow] = field(default_factory=list)
 
     @property
     def wavefronts(self) -> int:
@@ -50,6 +79,29 @@ class BankTable:
     @property
     def worst(self) -> int:
         return max((row.worst for row in self.rows), default=1)
+
+    @property
+    def sectors(self) -> int:
+        return sum(row.sectors for row in self.global_rows)
+
+    @property
+    def requests(self) -> int:
+        return sum(row.requests for row in self.global_rows)
+
+    def to_dict(self) -> dict:
+        """`banks` of the contract's JSON."""
+        return {
+            "rows": [row.to_dict() for row in self.rows],
+            "wavefronts": self.wavefronts,
+            "ideal": self.ideal,
+            "worst": self.worst,
+            "global": {
+                "rows": [asdict(row) | {"excess": row.excess} for row in self.global_rows],
+                "requests": self.requests,
+                "sectors": self.sectors,
+                "ideal": sum(row.ideal for row in self.global_rows),
+            },
+        }
 
 
 @dataclass(slots=True)
@@ -84,12 +136,7 @@ class Run:
             "engine": self.engine,
             "seed": self.seed,
             "findings": [finding_dict(f) for f in self.findings],
-            "banks": {
-                "rows": [asdict(row) for row in self.banks.rows],
-                "wavefronts": self.banks.wavefronts,
-                "ideal": self.banks.ideal,
-                "worst": self.banks.worst,
-            },
+            "banks": self.banks.to_dict(),
             "cycles": None if self.cycles is None else self.cycles.cycles,
             **({} if self.cycles is None else {"profile": self.cycles.to_dict()}),
             "warp_instructions": self.warp_instructions,

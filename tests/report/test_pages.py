@@ -21,11 +21,9 @@ def test_a_page_has_all_its_sections(name):
 
 
 def findings_of(text, name):
+    options = Options(max_steps=STEPS.get(name), notes=(name,))  # as --select NAME does
     try:
-        return [
-            finding.name
-            for finding in run_file(Source(text, f"{name}.ptx"), options=Options(max_steps=STEPS.get(name))).findings
-        ]
+        return [finding.name for finding in run_file(Source(text, f"{name}.ptx"), options=options).findings]
     except PtxError as error:
         return [finding.name for finding in error.findings]
 

@@ -1,6 +1,7 @@
 """The bank table, the summary, lanes and descriptors."""
 
 import io
+from dataclasses import replace
 
 import pytest
 
@@ -10,7 +11,7 @@ from ptxsim.layout.fragments import fragment_layout
 from ptxsim.report import banks, layouts, summary
 from ptxsim.report.progress import Progress
 from ptxsim.session.files import FileRun
-from ptxsim.session.run import BankRow, BankTable, Run
+from ptxsim.session.run import BankRow, BankTable, GlobalRow, Run
 from ptxsim.source import Source
 
 ROWS = [
@@ -48,13 +49,13 @@ def file_run(rows, findings=(), **facts):
 def test_the_table_has_a_row_per_instruction_a_total_and_advice():
     title, _, heads, first, more, second, total, _, help, fix = banks.table(file_run(ROWS)).split("\n")
     assert title == "attn: sm_90a, 1 CTA, 4 warps each"
-    assert heads.split() == ["line", "instruction", "runs", "wavefronts", "ideal", "worst", "why"]
+    assert heads.split() == ["line", "instruction", "runs", "wavefronts", "ideal", "excess", "worst", "why"]
     assert first.startswith(
-        "    57  ldmatrix.x4.m8n8.shared.b16          16         512     64  8-way  8 rows, 128 B apart"
+        "    57  ldmatrix.x4.m8n8.b16          16         512     64     448  8-way  8 rows, 128 B apart"
     )
     assert more.index("on the same") == first.index("8 rows") and len(first) <= 100
-    assert second.split() == ["63", "ldmatrix.x4.trans.m8n8.shared.b16", "16", "64", "64", "1-way"]
-    assert total.split() == ["total", "576", "128"] and total.index("128") + 3 == first.index(" 64 ") + 3
+    assert second.split() == ["63", "ldmatrix.x4.trans.m8n8.b16", "16", "64", "64", "0", "1-way"]
+    assert total.split() == ["total", "576", "128", "448"] and total.index("128") + 3 == first.index(" 64 ") + 3
     assert help == " help: line 57 causes 100 % of the 448 wavefronts too many"
     assert fix.strip() == "with swizzle 128B -> 64 wavefronts"
 
@@ -62,7 +63,25 @@ def test_the_table_has_a_row_per_instruction_a_total_and_advice():
 def test_no_conflict_is_said_plainly():
     text = banks.table(file_run(ROWS[1:]))
     assert "0 address conflicts here" in text and "not this address pattern" in text.replace("\n", "")
-    assert banks.table(file_run([])) == "no instruction touched shared memory"
+    assert banks.table(file_run([])).endswith("no instruction touched shared memory")
+
+
+def test_where_an_address_comes_from_stands_below_the_table():
+    why = f"{ROWS[0].why}; row = %lane, pitch 128: the address is tile + 128 * %lane (line 33)"
+    text = banks.table(file_run([replace(ROWS[0], why=why)]))
+    table, _, advice = text.partition(" help: ")
+    assert "pitch" not in table
+    assert advice.endswith("line 57: row = %lane, pitch 128: the address is tile + 128 * %lane (line 33)")
+
+
+def test_global_memory_has_its_own_table():
+    row = GlobalRow(9, "ld.global.f32", 2, 64, 8, 64, "lanes are 128 B apart: 32 sectors in one request")
+    text = banks.global_table(BankTable([], [row]))
+    _, _, heads, first, *_, total = text.split("\n")
+    assert heads.split() == ["line", "instruction", "requests", "sectors", "ideal", "excess", "lines", "why"]
+    assert first.split()[:7] == ["9", "ld.global.f32", "2", "64", "8", "56", "64"]
+    assert total.split() == ["total", "2", "64", "8", "56", "64"]
+    assert all(len(line) <= 100 for line in text.split("\n"))
 
 
 def test_the_summary_says_what_ran_and_how_far_to_trust_it():

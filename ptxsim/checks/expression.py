@@ -1,0 +1,178 @@
+"""What the text computes an address from: the definitions of its register, walked back and written as one sum."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from ptxsim.engine.operand import Register
+from ptxsim.engine.program import Op, Program
+from ptxsim.syntax import ast
+
+DEPTH = 8  # definitions that are followed from one register to the next
+WIDTH = 72  # characters of an expression; longer ones are followed less deep
+_SAME = ("mov", "cvt", "cvta")
+_LANE = ("%laneid", "%tid")
+
+
+@dataclass(slots=True)
+class Sum:
+    """`constant + coefficient * term + ...`; terms are the texts that were not followed further."""
+
+    constant: int = 0
+    terms: dict[str, int] = field(default_factory=dict)
+
+    def plus(self, other: Sum, factor: int = 1) -> Sum:
+        terms = dict(self.terms)
+        for text, coefficient in other.terms.items():
+            terms[text] = terms.get(text, 0) + factor * coefficient
+        return Sum(self.constant + factor * other.constant, {text: c for text, c in terms.items() if c})
+
+    def times(self, factor: int) -> Sum:
+        return Sum().plus(self, factor)
+
+    @property
+    def number(self) -> int | None:
+        return None if self.terms else self.constant
+
+    def __str__(self) -> str:
+        ordered = sorted(self.terms.items(), key=lambda item: abs(item[1]) != 1)
+        parts = [text if abs(c) == 1 else f"{abs(c)} * {text}" for text, c in ordered]
+        signs = [c < 0 for _, c in ordered]
+        if self.constant or not parts:
+            parts, signs = [*parts, str(abs(self.constant))], [*signs, self.constant < 0]
+        text = f"{'-' * signs[0]}{parts[0]}"
+        return text + "".join(f" {'-' if minus else '+'} {part}" for part, minus in zip(parts[1:], signs[1:]))
+
+    def inner(self) -> str:
+        """The text as a part of a larger one."""
+        return f"({self})" if len(self.terms) + bool(self.constant) > 1 or set(self.terms.values()) - {1} else str(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The address of an access as an expression; `rows[pitch]` is what counts steps of so many bytes."""
+
+    text: str
+    rows: dict[int, str]
+    lines: tuple[int, ...]  # of the definitions that were followed
+
+    def row(self, pitch: int | None) -> tuple[str, int] | None:
+        """What counts rows of `pitch` bytes; where nothing does, the widest step over all banks that lanes take."""
+        if pitch in self.rows:
+            return self.rows[pitch], pitch
+        wide = max((step for step, text in self.rows.items() if step % 128 == 0 and _by_lane(text)), default=None)
+        return None if wide is None else (self.rows[wide], wide)
+
+
+class Origins:
+    """Definitions of a program's registers."""
+
+    def __init__(self, program: Program):
+        self.program = program
+        # Instructions of one stretch are reached only through those before them in it.
+        joined = {target for op in program.ops for target in op.targets}
+        joined |= {function.entry for function in program.functions.values()}
+        self.stretch: dict[int, int] = {}
+        stretch = 0
+        for number, block in enumerate(program.blocks):
+            stretch += number in joined
+            self.stretch |= {op.site: stretch for op in block}
+        self.definitions: dict[str, list[Op]] = {}
+        for op in program.ops:
+            for name in _defined(op, program):
+                self.definitions.setdefault(name, []).append(op)
+
+    def of(self, op: Op) -> Origin | None:
+        """Where the shared or global address of an access comes from; None if it has none in brackets."""
+        address = next((o for o in op.bound.statement.operands if isinstance(o, ast.Address)), None)
+        if address is None or address.base is None:
+            return None
+        for depth in range(DEPTH, -1, -1):
+            lines: list[int] = []
+            found = self._name(address.base.name, op, depth, lines).plus(Sum(address.offset))
+            if len(str(found)) <= WIDTH or not depth:
+                break
+        rows = {abs(c): text.strip("()") for text, c in found.terms.items() if abs(c) > 1}
+        return Origin(str(found), rows, tuple(sorted(set(lines))))
+
+    def _name(self, name: str, at: Op, depth: int, lines: list[int]) -> Sum:
+        op = self._definition(name, at) if depth else None
+        if op is None:
+            return Sum(0, {name: 1})
+        found = _follow(op, lambda operand: self._operand(operand, op, depth - 1, lines))
+        if found is None:
+            return Sum(0, {name: 1})
+        if found.constant or len(found.terms) > 1 or set(found.terms.values()) - {1}:  # what only renames is no help
+            lines.append(op.line)
+        return found
+
+    def _operand(self, operand: ast.Operand, at: Op, depth: int, lines: list[int]) -> Sum | None:
+        match operand:
+            case ast.Integer():
+                value = operand.value
+                return Sum(value - 2**64 if value >= 2**63 else value)
+            case ast.Name():
+                return self._name(operand.name, at, depth, lines)
+            case ast.Offset():
+                return self._name(operand.base.name, at, depth, lines).plus(Sum(operand.offset))
+        return None
+
+    def _definition(self, name: str, at: Op) -> Op | None:
+        """The one definition that reaches an instruction for sure; None where several may, as in loops."""
+        everything = self.definitions.get(name, [])
+        before = [op for op in everything if op.site < at.site]
+        near = [op for op in before if self.stretch[op.site] == self.stretch[at.site]]
+        found = near[-1] if near else before[0] if before and len(everything) == 1 else None
+        return None if found is None or found.guard is not None else found
+
+
+def _defined(op: Op, program: Program) -> list[str]:
+    written = list(op.destinations)
+    for operand in written:
+        written += getattr(operand, "elements", ())
+    return [program.slot_names[o.slot] for o in written if isinstance(o, Register)]
+
+
+def _by_lane(text: str) -> bool:
+    return any(name in text for name in _LANE)
+
+
+def _follow(op: Op, value: Callable[[ast.Operand], Sum | None]) -> Sum | None:
+    """The result of an integer instruction as a sum; None where it is none of those that make addresses."""
+    words = op.opcode.split(".")
+    operands = op.bound.statement.operands[1:]
+    if words[0] == "ld" and "param" in words and isinstance(operands[0], ast.Address) and operands[0].base:
+        return Sum(0, {operands[0].base.name: 1})
+    if any(word in ("f16", "f32", "f64", "hi", "sat") for word in words):
+        return None
+    sources = [value(operand) for operand in operands]
+    if not sources or any(source is None for source in sources):
+        return None
+    a, b, c = (*sources, None, None)[:3]
+    match words[0]:
+        case name if name in _SAME:
+            return a
+        case "add":
+            return a.plus(b)
+        case "sub":
+            return a.plus(b, -1)
+        case "neg":
+            return a.times(-1)
+        case "mul" | "mad":
+            product = _product(a, b)
+            return product.plus(c) if words[0] == "mad" else product
+        case "shl" if b.number is not None:
+            return a.times(1 << b.number)
+        case "shr" | "and" | "or" | "xor" | "div" | "rem":
+            sign = {"shr": ">>", "and": "&", "or": "|", "xor": "^", "div": "/", "rem": "%"}[words[0]]
+            return Sum(0, {f"({a.inner()} {sign} {b.inner()})": 1})
+    return None
+
+
+def _product(a: Sum, b: Sum) -> Sum:
+    if b.number is not None:
+        return a.times(b.number)
+    if a.number is not None:
+        return b.times(a.number)
+    return Sum(0, {f"({a.inner()} * {b.inner()})": 1})

@@ -1,0 +1,165 @@
+"""What an access costs, counted while a kernel runs, and where its address comes from."""
+
+import numpy as np
+import pytest
+
+import ptxsim
+from ptxsim.layout import banks
+from ptxsim.session.files import Options, run_file
+from ptxsim.source import Source
+
+LANE = np.arange(32)
+HEAD = ".version 8.0\n.target sm_90a\n.address_size 64\n"
+KERNEL = """// ptxsim: launch block=32
+// ptxsim: arg out = zeros(32,32):u32
+// ptxsim: expect banks.worst == 32
+.version 8.0
+.target sm_90a
+.address_size 64
+.visible .entry column(.param .u64 out)
+{
+    .shared .align 16 .b8 tile[4096];
+    .reg .b32 %r<8>;
+    .reg .b64 %rd<4>;
+    mov.u32 %r1, %tid.x;
+    mov.u32 %r2, tile;
+    shl.b32 %r3, %r1, 7;
+    add.s32 %r4, %r2, %r3;
+    st.shared.u32 [%r4+8], %r1;
+    ld.param.u64 %rd1, [out];
+    mul.wide.u32 %rd2, %r1, 128;
+    add.s64 %rd3, %rd1, %rd2;
+    st.global.u32 [%rd3], %r1;
+    ret;
+}
+"""
+
+
+def counted(text, **registers):
+    result = ptxsim.snippet(text, registers=registers, shared=np.zeros(8192, np.uint8))
+    assert result.findings == []
+    return result.banks
+
+
+@pytest.mark.parametrize(
+    "text, stride, wavefronts",
+    [
+        ("ld.shared.u8 r, [a];", 128, 32),
+        ("ld.shared.b64 r, [a];", 8, 2),
+        ("ld.shared.v4.b32 {r0,r1,r2,r3}, [a];", 16, 4),
+        ("ld.shared.v2.b32 {r0,r1}, [a];", 128, 32),
+        ("st.shared.v4.b32 [a], {r,r,r,r};", 128, 32),
+        ("@p st.shared.b32 [a], r;", 128, 16),
+        ("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {r0,r1,r2,r3}, [a];", 128, 32),
+        ("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {r0,r1}, [a];", 16, 2),
+        ("stmatrix.sync.aligned.m8n8.x1.shared.b16 [a], {r};", 128, 8),
+        ("atom.shared.add.u32 r, [a], 1;", 0, 32),
+        ("red.shared.add.u32 [a], 1;", 8, 2),
+        ("atom.shared.cas.b32 r, [a], 0, 1;", 0, 64),
+        ("cp.async.ca.shared.global [a], [buffer], 4;\ncp.async.wait_all;", 128, 32),
+        ("cp.async.cg.shared.global [a], [buffer], 16;\ncp.async.wait_all;", 16, 4),
+    ],
+)
+def test_every_access_to_shared_memory_is_counted(text, stride, wavefronts):
+    registers = {"a": 0x400 + LANE * stride, "p": LANE % 2 == 0}
+    buffers = {"buffer": np.zeros(64, np.uint8)}
+    result = ptxsim.snippet(text, registers=registers, shared=np.zeros(8192, np.uint8), buffers=buffers)
+    (row,) = result.banks.rows
+    assert (row.runs, row.wavefronts) == (1, wavefronts)
+
+
+def test_wmma_counts_the_accesses_it_is_made_of():
+    found = counted("wmma.load.a.sync.aligned.row.m16n16k16.shared.f16 {r0,r1,r2,r3,r4,r5,r6,r7}, [a], 16;", a=0x400)
+    assert (found.wavefronts, found.ideal) == (8, 4)  # rows of 32 bytes: eight of them reach twice around the banks
+
+
+def test_many_records_are_counted_alike_by_the_compiled_loops():
+    text = "mov.u32 i, 0;\nL:\nld.shared.b32 r, [a];\nld.shared.v2.b32 {s, t}, [b];\nadd.u32 i, i, 1;\nsetp.lt.u32 p, i, 300;\n@p bra L;"
+    registers = {"a": 0x400 + LANE * 12, "b": 0x400 + LANE * 16}
+    few = ptxsim.snippet(text.replace("300", "3"), registers=registers, shared=np.zeros(1024, np.uint8)).banks
+    many = ptxsim.snippet(text, registers=registers, shared=np.zeros(1024, np.uint8), warps=30).banks
+    assert [row.wavefronts * 3000 for row in few.rows] == [row.wavefronts for row in many.rows]
+    assert [row.worst for row in few.rows] == [row.worst for row in many.rows]
+
+
+def test_global_requests_sectors_and_lines():
+    text = "mul.wide.u32 o, l, 128;\nadd.u64 q, p, o;\nld.global.u32 r, [p];\nld.global.u32 r, [q];\nred.global.add.u32 [p], 1;"
+    result = ptxsim.snippet(text, registers={"l": LANE}, buffers={"p": np.zeros(1024, np.uint32)})
+    rows = [(row.requests, row.sectors, row.ideal, row.lines) for row in result.banks.global_rows]
+    assert rows == [(1, 1, 1, 1), (1, 32, 4, 32), (1, 32, 4, 32)]
+    assert "lanes are 128 B apart" in result.banks.global_rows[1].why
+
+
+def test_global_loops_agree(monkeypatch):
+    random = np.random.default_rng(1)
+    addresses, masks = random.integers(0, 300, (100, 32)) * 4, random.integers(0, 2**32, 100)
+    for atomic in (False, True):
+        monkeypatch.setattr(banks, "_NATIVE", "")
+        plain = banks.global_access(addresses, 4, masks, atomic)
+        monkeypatch.setattr(banks, "_NATIVE", "sys")
+        assert [c.tolist() for c in banks.global_access(addresses, 4, masks, atomic)] == [c.tolist() for c in plain]
+
+
+WORDS = ".reg .b32 a, l, t, x, y;\n"
+
+
+def origin(text, **registers):
+    (row,) = counted(WORDS + text, **registers).rows
+    return row
+
+
+def test_the_expression_of_an_address_is_quoted():
+    row = origin("mov.u32 l, %laneid;\nmad.lo.u32 x, l, 128, a;\nld.shared.b32 r, [x+4];", a=0x400)
+    assert row.address == "a + 128 * %laneid + 4"
+    assert row.why.endswith("; row = %laneid, pitch 128: the address is a + 128 * %laneid + 4 (line 3)")
+
+
+@pytest.mark.parametrize(
+    "text, address",
+    [
+        ("and.b32 x, t, 7; shl.b32 x, x, 7; add.u32 x, x, a;", "a + 128 * (%tid.x & 7)"),
+        ("shr.u32 y, t, 3; shl.b32 x, y, 4; sub.u32 x, x, a; neg.s32 x, x;", "a - 16 * (%tid.x >> 3)"),
+        ("mul.lo.u32 x, t, t; add.u32 x, x, a;", "(%tid.x * %tid.x) + a"),
+        ("xor.b32 y, t, 3; mad.lo.u32 x, y, 4, a;", "a + 4 * (%tid.x ^ 3)"),
+        ("popc.b32 y, t; add.u32 x, y, a;", "y + a"),
+        ("add.u32 x, t, 1; @!q mov.u32 x, a;", "x"),
+    ],
+)
+def test_definitions_are_walked_back(text, address):
+    lines = text.replace("; ", ";\n")
+    program = f"{WORDS}mov.u32 t, %tid.x;\n{lines}\nld.shared.u8 r, [x];"
+    result = ptxsim.snippet(program, registers={"a": 0x400, "q": 0}, shared=np.zeros(8192, np.uint8))
+    assert [row.address for row in result.banks.rows] in ([address], [])
+
+
+def test_a_register_changed_in_a_loop_stands_for_itself():
+    text = "L:\nld.shared.b32 r, [x];\nadd.u32 x, x, 4;\nsetp.lt.u32 p, x, 1040;\n@p bra L;"
+    assert origin(text, x=0x400).address == "x"
+
+
+def test_the_worst_execution_is_kept():
+    row = origin("ld.shared.b32 r, [x];\n", x=0x400 + LANE * 128)
+    assert row.addresses == (0x400 + LANE * 128).tolist() and row.mask == 0xFFFFFFFF and row.conflicts == 31
+
+
+def test_expect_and_asserts_see_the_counts():
+    result = run_file(Source(KERNEL, "k.ptx"))
+    assert result.passed and result.run.banks.worst == 32
+    failed = run_file(Source(KERNEL.replace("worst == 32", "worst == 1"), "k.ptx"))
+    assert [f.name for f in failed.findings] == ["expectation-failed"]
+
+
+def test_notes_are_findings_for_those_who_ask():
+    assert run_file(Source(KERNEL, "k.ptx")).findings == []
+    asked = run_file(Source(KERNEL, "k.ptx"), options=Options(notes=("bank-conflict", "uncoalesced"))).findings
+    assert [(f.name, f.line, f.level) for f in asked] == [("bank-conflict", 16, "note"), ("uncoalesced", 20, "note")]
+    assert asked[0].help.startswith("row pitch 132 B -> 1 wavefront instead of 32")
+    expected = KERNEL.replace("expect banks.worst == 32", "expect bank-conflict at 16")
+    assert run_file(Source(expected, "k.ptx")).findings == []
+
+
+def test_the_json_has_the_contracts_keys():
+    found = run_file(Source(KERNEL, "k.ptx")).run.to_dict()["banks"]
+    assert {"line", "instruction", "runs", "wavefronts", "ideal", "worst", "why", "fixes"} <= found["rows"][0].keys()
+    assert found["rows"][0]["excess"] == 31
+    assert found["global"]["sectors"] == 32 and found["global"]["requests"] == 1
