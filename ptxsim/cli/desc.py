@@ -15,30 +15,39 @@ _FIELDS = ("start", "leading", "stride", "swizzle", "base_offset")
 @click.option("--reads", is_flag=True, help="Draw what one wgmma reads through it.")
 @click.option("--rows", type=click.IntRange(8, 256), default=64, help="Rows of the operand (64 for A, N for B).")
 @click.option("--bits", type=click.Choice(["8", "16", "32"]), default="16", help="Width of an element.")
-def command(words: tuple[str, ...], major: str, reads: bool, rows: int, bits: str) -> int:
+@click.option("--format", "format", type=click.Choice(["text", "json", "svg", "latex"]), default="text")
+def command(words: tuple[str, ...], major: str, reads: bool, rows: int, bits: str, format: str) -> int:
     """Decode a wgmma matrix descriptor, or build one from fields.
 
     HEX is the 64-bit value: 0x4000004000010040. FIELDS are bytes: start=0x400 stride=1024 swizzle=128B, and leading (16)
     and base_offset (0). swizzle is none, 32B, 64B or 128B.
     """
     from ptxsim.layout.descriptor import Descriptor
-    from ptxsim.report.layouts import descriptor_table, problems
+    from ptxsim.report.layouts import descriptor_record, descriptor_table, problems
 
     text = " ".join(words).replace(",", " ")
     if "=" in text:
         descriptor = Descriptor(**_read_fields(text))
-        click.echo(f" {descriptor.encode():#018x}")
     else:
         descriptor = Descriptor.decode(_number(text))
-    click.echo(descriptor_table(descriptor, major))
-    if wrong := problems(descriptor):
-        click.echo(wrong)
-    if reads:
+    if format == "json":
+        import json
+
+        click.echo(json.dumps(descriptor_record(descriptor, major, rows, int(bits))))
+    elif format == "text":
+        if "=" in text:
+            click.echo(f" {descriptor.encode():#018x}")
+        click.echo(descriptor_table(descriptor, major))
+        if problems(descriptor):
+            click.echo(problems(descriptor))
+    if reads or format in ("svg", "latex"):
         from ptxsim.report.pictures import descriptor_reads
         from ptxsim.report.style import coloured, paint_for
 
-        click.echo("\n" + descriptor_reads(descriptor, major, rows, int(bits)).text(paint_for() is coloured))
-    return 1 if wrong else 0
+        if format != "json":  # which has what it reads anyway
+            drawing = descriptor_reads(descriptor, major, rows, int(bits))
+            click.echo("\n" * (format == "text") + drawing.render(format, paint_for() is coloured))
+    return 1 if descriptor.problems() else 0
 
 
 def _read_fields(text: str) -> dict[str, int | str]:

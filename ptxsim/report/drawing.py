@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import textwrap
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
 from ptxsim.report.style import WIDTH
 
@@ -42,6 +42,20 @@ class Drawing:
     title: str
     panels: list[Panel]
     notes: list[str] = field(default_factory=list)
+
+    def above(self, other: Drawing) -> Drawing:
+        """Both in one; the title of `other` becomes that of its first panel."""
+        first, *rest = other.panels
+        title = f"{other.title}, {first.title}" if first.title else other.title
+        return Drawing(self.title, [*self.panels, replace(first, title=title), *rest], [*self.notes, *other.notes])
+
+    def render(self, format: str, colour: bool = False, width: int = WIDTH) -> str:
+        """One of text, json, svg and latex."""
+        if format == "json":
+            import json
+
+            return json.dumps(self.to_dict(), indent=1)
+        return {"svg": self.svg, "latex": self.latex}[format]() if format != "text" else self.text(colour, width)
 
     def to_dict(self) -> dict:
         """The drawing as JSON takes it."""

@@ -45,6 +45,24 @@ def summary(fragment: Fragment) -> str:
     )
 
 
+def fragment_record(fragment: Fragment, lane: int | None = None) -> dict:
+    """The map as JSON takes it: for each lane, or one of them, the coordinates of its elements in order."""
+    lanes = range(fragment.lanes) if lane is None else (lane,)
+    return {
+        "family": fragment.family,
+        "shape": fragment.shape_name,
+        "operand": fragment.operand,
+        "type": fragment.type,
+        "matrix": list(fragment.shape),
+        "registers": fragment.registers,
+        "elements_per_register": fragment.per_register,
+        "lanes": {
+            number: [[int(i) for i in fragment.coords(number, element)] for element in range(fragment.elements)]
+            for number in lanes
+        },
+    }
+
+
 _TITLES = {
     "start": "start address",
     "leading": "leading byte offset",
@@ -68,6 +86,23 @@ def descriptor_table(descriptor: Descriptor, major: str = "K", width: int = WIDT
     if descriptor.reserved:
         lines.append(f" other  {'reserved bits':<20} {descriptor.reserved:#x}")
     return "\n".join(lines)
+
+
+def descriptor_record(descriptor: Descriptor, major: str = "K", rows: int = 64, bits: int = 16) -> dict:
+    """The fields as JSON takes them, in bytes, and the byte address of each (row, k) that one wgmma reads."""
+    return {
+        "value": f"{descriptor.encode():#018x}",
+        "start": descriptor.start,
+        "leading": descriptor.leading,
+        "stride": descriptor.stride,
+        "base_offset": descriptor.base_offset,
+        "swizzle": descriptor.swizzle,
+        "raw": {name: int(value) for name, value in descriptor.raw().items()},
+        "problems": [{"name": name, "message": text} for name, text in descriptor.problems()],
+        "major": major,
+        "element_bits": bits,
+        "addresses": descriptor.addresses(major, rows, 256 // bits, bits).tolist(),
+    }
 
 
 def problems(descriptor: Descriptor, width: int = WIDTH) -> str:

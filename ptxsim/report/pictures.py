@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ptxsim.layout.descriptor import Descriptor
     from ptxsim.layout.fragments import Fragment
     from ptxsim.layout.shared_layout import SharedLayout
+    from ptxsim.layout.sparsity import Sparsity
 
 _SHOWN = 32
 _LINE = 128
@@ -218,12 +219,46 @@ def _unit_cell(places: list[tuple[int, int]] | None) -> Cell:
     return Cell(f"r{row} k{column}{more}", row // 8)
 
 
+def metadata_map(found: Sparsity, words, selector: int = 0, title: str = "metadata") -> Drawing:
+    """The dense A of a sparse product: `a3` where the compressed element 3 of the row stands, nothing where zero is.
+
+    words: metadata, one word for each lane of the warp (32) or warpgroup (128). Raises PtxError for the selector.
+    """
+    words = np.asarray(words, dtype=np.uint32)
+    nibbles, columns = found.rows_of(words, selector), found.columns(words, selector)
+    bad = {(row, group): nibble for row, group, nibble in found.problems(words, selector)}
+    cells = []
+    for row in range(found.rows):
+        line = [Cell("")] * found.k
+        for element, column in enumerate(columns[row].tolist()):
+            line[column] = Cell(f"a{element}", column // found.group)
+        cells.append(line)
+    labels = [f"{row}: {''.join(f'{n:x}' for n in reversed(line))}" for row, line in enumerate(nibbles.tolist())]
+    first, last = found.lanes * selector, found.lanes * (selector + 1) - 1
+    who = f"lane {first}" if first == last else f"lanes {first}-{last}"
+    kept = f"{found.group // 2} of {found.group}" if found.run == 1 else "2 of 4 pairs"
+    notes = [
+        f"each nibble keeps {kept} columns; beside the row its metadata in hexadecimal, columns 0 rightmost",
+        f"selector {selector}: {who} of every quad give{'s' * (first == last)} the metadata",
+    ]
+    notes += [
+        f"row {r}, columns {g * found.group}-{(g + 1) * found.group - 1}: {n:#x} is not allowed"
+        for (r, g), n in bad.items()
+    ]
+    return Drawing(title, [Panel(labels, _spans(found.k, 1), cells, "", "row: metadata")], notes)
+
+
 def fragment_text(fragment: Fragment, colour: bool = False, width: int = WIDTH) -> str:
     """The fragment map as text; for ldmatrix and stmatrix the row pointers below it."""
-    text = fragment_map(fragment).text(colour, width)
+    return fragment_drawing(fragment).text(colour, width)
+
+
+def fragment_drawing(fragment: Fragment, pitch: int = 16) -> Drawing:
+    """The fragment map, with the row pointers of ldmatrix and stmatrix for rows `pitch` bytes apart."""
+    drawing = fragment_map(fragment)
     if fragment.family in ("ldmatrix", "stmatrix"):
-        text += "\n\n" + row_pointers(fragment.shape_name, pitch=16).text(colour, width)
-    return text
+        drawing = drawing.above(row_pointers(fragment.shape_name, pitch=pitch))
+    return drawing
 
 
 def fragment_svg(fragment: Fragment) -> str:
@@ -231,8 +266,8 @@ def fragment_svg(fragment: Fragment) -> str:
     return fragment_map(fragment).svg()
 
 
-def swizzle_atom(mode: str, colour: bool = False, width: int = WIDTH) -> str:
-    """A swizzle atom as text, K-major and MN-major; mode: none, 32B, 64B, 128B. Raises PtxError."""
+def swizzle_atoms(mode: str, majors: tuple[str, ...] = ("K", "MN")) -> Drawing:
+    """A swizzle atom, K-major above MN-major; mode: none, 32B, 64B, 128B. Raises PtxError."""
     from ptxsim.diagnostic import Finding, PtxError
     from ptxsim.layout.swizzle import SWIZZLE_BITS
 
@@ -240,4 +275,5 @@ def swizzle_atom(mode: str, colour: bool = False, width: int = WIDTH) -> str:
         raise PtxError(
             Finding("descriptor-invalid", f"no swizzle {mode!r}", help=f"there are {', '.join(SWIZZLE_BITS)}")
         )
-    return "\n\n".join(swizzle_atom_map(mode, major).text(colour, width) for major in ("K", "MN"))
+    first, *rest = (swizzle_atom_map(mode, major) for major in majors)
+    return first.above(rest[0]) if rest else first

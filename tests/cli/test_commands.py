@@ -188,3 +188,40 @@ def test_small_commands_load_nothing_slow(arguments):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert time.monotonic() - start < 5  # 0.1 to 0.3 s alone; other tests share the machine
+
+
+def test_layout_draws_everything_in_every_format(capsys):
+    import json
+
+    for form in ("mma.m16n8k16.f16", "ldmatrix.m8n8.x4", "swizzle.64B", "tile.K.128B.tf32", "rows.x2"):
+        for format in ("text", "svg", "latex", "json"):
+            assert run("layout", form, "--format", format) == 0
+            text = capsys.readouterr().out
+            starts = {"svg": "<svg", "latex": "\\documentclass", "json": "{"}
+            assert text.startswith(starts.get(format, "")) and (format != "json" or json.loads(text))
+            assert format != "text" or max(map(len, text.split("\n"))) <= 100
+    assert run("layout", "mma.m16n8k16.f16", "--operand", "D", "--format", "json") == 0
+    assert json.loads(capsys.readouterr().out)["lanes"]["5"] == [[1, 2], [1, 3], [9, 2], [9, 3]]
+    assert run("layout") == 2 and run("layout", "tile.K.128B.f17") != 0
+
+
+def test_layout_decodes_metadata(capsys):
+    assert run("layout", "mma.sp.m16n8k32.f16", "--metadata", "0x4444eeee") == 0
+    lines = capsys.readouterr().out.split("\n")
+    assert lines[3].split() == ["0:", "eeeeeeee", *(f"a{i}" for i in range(8))]
+    assert run("layout", "mma.sp.m16n8k32.f16", "--metadata", "0x0") == 0
+    assert "0x0 is not allowed" in capsys.readouterr().out
+    assert run("layout", "mma.sp.m16n8k32.f16", "--metadata", "0x4444", "--selector", 7) != 0
+    assert run("layout", "mma.sp.m16n8k32.f16", "--metadata", "x") == 2
+
+
+def test_desc_in_every_format(capsys):
+    import json
+
+    assert run("desc", "0x4000004000010040", "--format", "json", "--rows", 8) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["swizzle"] == "128B" and found["addresses"][1][0] == 0x490 and found["problems"] == []
+    assert run("desc", "start=0x400", "stride=1024", "swizzle=128B", "--format", "svg") == 0
+    assert capsys.readouterr().out.startswith("<svg")
+    assert run("desc", "0x4000004000010040", "--format", "latex") == 0
+    assert capsys.readouterr().out.startswith("\\documentclass")

@@ -79,9 +79,9 @@ def test_atoms_show_the_xor():
     panel = pictures.swizzle_atom_map("128B").panels[0]
     assert [cell.text for cell in panel.cells[3]] == ["27", "26", "25", "24", "31", "30", "29", "28"]
     assert pictures.swizzle_atom_map("32B", "MN").title.endswith("2x8 units of 16 bytes")
-    assert "8x4 units" in pictures.swizzle_atom("64B") and "4x8 units" in pictures.swizzle_atom("64B")
+    assert "8x4 units" in (text := pictures.swizzle_atoms("64B").text()) and "4x8 units" in text
     with pytest.raises(PtxError):
-        pictures.swizzle_atom("256B")
+        pictures.swizzle_atoms("256B")
 
 
 def test_tiles_and_what_descriptors_read():
