@@ -1,0 +1,136 @@
+"""The compiled engine does what the interpreter does: memory, registers, counts, findings, events."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from programs import Writer
+
+from ptxsim.session.module import Module
+from ptxsim.session.snippet import snippet
+
+ENGINES = ("interpreter", "compiled")
+
+
+def run(text: str, engine: str, grid: int = 2, block: int = 64, seed: int = 1, **options):
+    """Memory after the kernel, and the Run."""
+    data = np.random.default_rng(seed).integers(0, 2**32, (grid * block, 4), dtype=np.uint32)
+    data[::3] &= 0xFF
+    run = Module.from_text(text).kernel().launch(grid, block, [data, grid * block], engine=engine, on_error="report", **options)
+    return data, run
+
+
+def facts(run) -> tuple:
+    findings = [(f.name, f.line, f.column, f.message, f.cta, f.warp, f.lane, f.count) for f in run.findings]
+    return run.warp_instructions, findings, [(row.line, row.runs, row.wavefronts, row.worst) for row in run.banks.rows]
+
+
+def compare(text: str, **options) -> None:
+    (expected, by), (found, also) = (run(text, engine, **options) for engine in ENGINES)
+    assert facts(also) == facts(by), text
+    assert np.array_equal(found, expected), text
+
+
+@settings(max_examples=12, deadline=None)
+@given(seed=st.integers(0, 2**32), block=st.sampled_from((64, 40)), banks=st.booleans())
+def test_random_kernels(seed, block, banks):
+    compare(Writer(seed).text(), block=block, banks=banks)
+
+
+@pytest.mark.slow
+@settings(max_examples=300, deadline=None)
+@given(seed=st.integers(0, 2**32), block=st.sampled_from((32, 64, 40)), banks=st.booleans(), order=st.sampled_from((0, 3)))
+def test_many_random_kernels(seed, block, banks, order):
+    data = [run(Writer(seed).text(), engine, block=block, banks=banks) for engine in ENGINES]
+    assert facts(data[0][1]) == facts(data[1][1])
+    assert np.array_equal(data[0][0], data[1][0])
+
+
+def body(text: str) -> str:
+    from programs import FOOTER, HEADER
+
+    return HEADER + text + FOOTER
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ld.global.u32 %r4, [%d0+3];",  # misaligned
+        "add.u64 %d0, %d0, 4096; ld.global.u32 %r4, [%d0];",  # behind the end
+        "st.shared.u32 [%r8+1024], %r4;",
+        "st.global.u32 [%d0], %r0; mov.u32 %r4, 7; @%p0 ld.global.u32 %r4, [%d0+2]; mov.u32 %r5, 9;",
+        "setp.eq.u32 %p2, %r0, 37; @%p2 trap;",
+        "setp.lt.u32 %p2, %r0, 5; @%p2 bra L; bar.sync 0; L: bar.sync 0;",  # divergent barrier
+        "setp.ge.u32 %p2, %r0, 5; @%p2 bra L; shfl.sync.idx.b32 %r4, %r5, 0, 31, 0xff; L: mov.u32 %r5, 1;",  # lanes 5 to 7 never come
+        "mov.u64 %d3, 4096; ld.u32 %r4, [%d3];",
+        "ld.param.u32 %r4, [n]; setp.lt.u32 %p2, %r0, 32; @%p2 bar.sync 1;",  # half of the threads wait forever
+    ],
+)
+def test_findings(text):
+    compare(body(text))
+
+
+def test_steps_are_limited_alike():
+    compare(body("L: add.u32 %r4, %r4, 1; bra L;"), max_steps=5000)
+
+
+def test_a_long_loop_can_be_interrupted():
+    import signal
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    old = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, 1.5)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run(body("L: add.u32 %r4, %r4, 1; bra L;"), "compiled")
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, old)
+
+
+def test_registers_after_a_fault():
+    text = "mov.u32 %a, %tid.x; add.u32 %b, %a, 5; ld.global.u32 %c, [%buf+1]; add.u32 %b, %b, 1;"
+    left = [snippet(text, buffers={"buf": np.arange(8, dtype=np.uint32)}, engine=engine) for engine in ENGINES]
+    assert [f.name for f in left[0].findings] == [f.name for f in left[1].findings] == ["misaligned-address"]
+    for name, values in left[0].registers.items():
+        assert np.array_equal(left[1].registers[name], values), name
+
+
+def test_snippets_keep_every_register():
+    text = ".reg .pred %q; mov.u32 %a, %tid.x; add.u32 %b, %a, 5; add.u32 %b, %b, 1; setp.gt.u32 %q, %b, 20; cvt.rn.f64.u32 %d, %b;"
+    left = [snippet(text, warps=2, engine=engine).registers for engine in ENGINES]
+    assert left[0].keys() == left[1].keys()
+    for name in left[0]:
+        assert np.array_equal(left[0][name], left[1][name]), name
+
+
+def test_spin_lock_between_ctas_and_lanes():
+    text = """
+.version 7.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 data, .param .u32 n)
+{
+    .reg .b32 %r<4>; .reg .b64 %d<2>; .reg .pred %p;
+    ld.param.u64 %d0, [data];
+again:
+    atom.global.cas.b32 %r0, [%d0], 0, 1;
+    setp.ne.u32 %p, %r0, 0;
+    @%p bra again;
+    ld.volatile.global.u32 %r1, [%d0+4];
+    add.u32 %r1, %r1, 1;
+    st.volatile.global.u32 [%d0+4], %r1;
+    membar.gl;
+    atom.global.exch.b32 %r2, [%d0], 0;
+    ret;
+}
+"""
+    results = []
+    for engine in ENGINES:
+        data = np.zeros(4, np.uint32)
+        run = Module.from_text(text).kernel().launch(2, 33, [data, 4], engine=engine)
+        results.append((data.tolist(), run.warp_instructions))
+    assert results[0] == results[1]
+    assert results[1][0][:2] == [0, 66]
