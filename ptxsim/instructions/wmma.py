@@ -47,12 +47,14 @@ def fragment_kind(operand: str, slot: str, sink: bool = False, fixed: str | None
 
     return Vec(
         lambda words: fragment_layout("wmma", words["shape"], operand, element(words)).registers,
-        Reg(lambda words: _register(element(words)), sink=sink or operand == "D", unpacked=True),
+        Reg(lambda words: _register(element(words), sink), sink=sink or operand == "D", unpacked=True),
     )
 
 
-def _register(element: str) -> str:
-    """As for mma, but integers, packed ones too, are in integer registers."""
+def _register(element: str, loaded: bool) -> str:
+    """As for mma, but integers, packed ones too, are in integer registers; what is narrower is loaded to any."""
+    if loaded and TYPES[element].bits < 8:
+        return "b32"
     return "u32" if element == "s32" or register_type(element) == "b32" else register_type(element)
 
 
