@@ -11,7 +11,7 @@ from functools import cache, cached_property
 
 import numpy as np
 
-from ptxsim.engine.compiled import runtime
+from ptxsim.engine.compiled import product, runtime
 from ptxsim.engine.compiled.digest import program_text
 from ptxsim.engine.compiled.emitter import Module
 from ptxsim.engine.compiled.jit import ATTRIBUTES, Jit
@@ -63,8 +63,11 @@ class Library:
                 self._publish(name)
 
     def _helper_text(self, name: str, description: tuple) -> str:
-        what, space, size, count = description
         module = Module(self.jit.half_conversion)
+        if description[0] == "product":
+            body = product.text(name, description, module)
+            return module.text() + body + _ATTRIBUTES
+        what, space, size, count = description
         helper = AccessHelper(module, self.prefix, name, space, size, count, what == "store", name.endswith("_events"))
         body = helper.text()
         return module.text() + body + _ATTRIBUTES

@@ -132,7 +132,8 @@ class CompiledEngine:
             self._error = self._error or error
 
     def _compile(self, full: bool) -> None:
-        options = Options(full, self.machine.stream is not None, self.keep)
+        machine = self.machine
+        options = Options(full, machine.stream is not None, self.keep, str(machine.target), machine.numerics)
         address, services = self.library.kernel(self.program, self.places, options)
         self._kernels[full] = address
         self.services.update(services)

@@ -7,10 +7,12 @@ still wants are written. The function returns what to do next (layout.NEXT and s
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import dataclass
 
 from ptxsim import lanes
-from ptxsim.engine.compiled import layout
+from ptxsim.engine.compiled import layout, matrix
 from ptxsim.engine.compiled.emitter import Emitter, Module
 from ptxsim.engine.compiled.jit import ATTRIBUTES
 from ptxsim.engine.compiled.layout import CONTEXT, WARP, WarpLayout
@@ -38,6 +40,8 @@ class Options:
     full: bool = True
     events: bool = False
     keep: bool = False
+    target: str = ""  # the machine, on which the arithmetic of matrix products depends
+    numerics: str = "target"
 
 
 class KernelWriter:
@@ -50,6 +54,7 @@ class KernelWriter:
         self.helpers: dict[str, tuple] = {}
         self.services: dict[int, str] = {}
         self.calls = any(op.control == "call" for op in program.ops)
+        self.matrix = matrix.MatrixWriter(self)
         self._scratch: dict[str, str] = {}
         self._edges = 0
 
@@ -142,6 +147,11 @@ class KernelWriter:
         number = whole_barrier(op)
         if number is not None:
             self._barrier(op, number)
+            return
+        if matrix.family(op) is not None:
+            result = self.matrix.write(op, [self.read(source) for source in op.sources])
+            if op.destinations:
+                self.write(op.destinations[0], result, None)
             return
         native = effect.__module__.rpartition(".")[2] in NATIVE or effect.__name__ in NATIVE_EFFECTS
         if op.definition.uses_machine and not native:
@@ -424,14 +434,36 @@ class KernelWriter:
         self.helpers[name] = (what,)
         return name
 
+    def helper_described(self, what: str, description: tuple) -> str:
+        """The name of a helper that this description, with `what`, makes."""
+        digest = hashlib.blake2b(json.dumps(description).encode(), digest_size=8).hexdigest()
+        name = f"{self.prefix}{what.split('_')[0]}_{digest}"
+        self.helpers[name] = description
+        return name
+
     def declare(self, name: str, text: str) -> None:
         self.module.declarations.setdefault(f"@{name}" if name.startswith("llvm") else name, text)
 
     def scratch(self, t: str) -> str:
         """Room on the stack for one value of a type, used and forgotten at once."""
-        if t not in self._scratch:
-            self._scratch[t] = self.emitter.room(t)
-        return self._scratch[t]
+        return self.room(t, t)
+
+    def room(self, name: str, t: str) -> str:
+        """Room on the stack that all who give this name share."""
+        if name not in self._scratch:
+            self._scratch[name] = self.emitter.room(t)
+        return self._scratch[name]
+
+    def bail_unless(self, condition: str) -> None:
+        """Leave the operation to the interpreter unless an i1 holds. Memory must be exact already."""
+        e = self.emitter
+        self._edges += 1
+        n = self._edges
+        e.line(f"  br i1 {condition}, label %good{n}, label %bad{n}")
+        e.line(f"bad{n}:")
+        e.line(f"  store i32 {self.op.site}, ptr %site.at")
+        e.line(f"  ret i32 {layout.BAIL}")
+        e.line(f"good{n}:")
 
     def event(self, event: Event, space: int, size: int, flags: int, mask: str) -> None:
         name = f"{self.prefix}event"

@@ -1,0 +1,225 @@
+"""Native forms of mma, wmma.mma, wmma.load and wmma.store, for whole warps.
+
+The interpreter knows wmma fragments again by their content, to report one that is used as another (machine.provenance). Native
+code does not; it therefore takes only programs in which nothing but matching fragments can reach a use.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from ptxsim.engine.compiled import product as products
+from ptxsim.engine.compiled.port import EmitPort
+from ptxsim.engine.compiled.value import CannotEmit, Value
+from ptxsim.engine.operand import Register, Vector
+from ptxsim.engine.program import Op, Program
+from ptxsim.layout.fragments import Fragment, fragment_layout
+from ptxsim.layout.wmma_stride import fragment_bytes, wmma_stride
+from ptxsim.machine.event import Event
+from ptxsim.machine.tensor import Product, product_of
+from ptxsim.machine.wmma import plan
+from ptxsim.types import TYPES
+
+if TYPE_CHECKING:
+    from ptxsim.engine.compiled.kernel import KernelWriter
+
+Tag = tuple[str, str, str, "str | None"]
+
+
+def family(op: Op) -> str | None:
+    """Which native form an operation may have: mma, wmma_mma, wmma_load, wmma_store."""
+    effect = op.definition.effect
+    if effect is None or effect.__module__.rpartition(".")[2] not in ("mma", "wmma"):
+        return None
+    name = effect.__name__
+    return "wmma_mma" if name == "wmma_mma_half" else name if name in ("mma", "wmma_mma", "wmma_load", "wmma_store") else None
+
+
+def product(op: Op, target: str, numerics: str) -> Product:
+    """The product of an mma or wmma.mma operation."""
+    w = op.wants
+    a, b = (w.get(name) or TYPES["f16"] for name in ("atype", "btype"))
+    types = (w["dtype"].name, a.name, b.name, w["ctype"].name)
+    layouts = (w["alayout"], w["blayout"]) if family(op) == "mma" else (None, None)
+    kind = (w.get("kind") or "").removeprefix("kind::")
+    return product_of(
+        family(op).partition("_")[0], w["shape"], types, target, layouts=layouts, kind=kind,
+        satfinite=bool(w.get("satfinite")), rounding=w.get("rnd") or "rn", popc_op=w.get("bitop") or "and",
+        numerics_mode=numerics,
+    )  # fmt: skip
+
+
+def _loaded(op: Op) -> tuple[Fragment, str | None]:
+    """What a wmma.load makes, or a wmma.store takes: the fragment, and the layout it is bound to."""
+    w = op.wants
+    operand = op.bound.form.name.rpartition(".")[2].upper() if family(op) == "wmma_load" else "D"
+    fragment = fragment_layout("wmma", w["shape"], operand, w["type"].name)
+    return fragment, w["layout"] if operand in "AB" else None
+
+
+def _tag(fragment: Fragment, layout: str | None) -> Tag:
+    return fragment.shape_name, "C" if fragment.operand == "D" else fragment.operand, fragment.type, layout
+
+
+class Provenance:
+    """Which fragments can be in which registers, wherever the program stands: by slot, moves included."""
+
+    def __init__(self, program: Program, target: str, numerics: str):
+        self.program, self.target, self.numerics = program, target, numerics
+
+    @cached_property
+    def consistent(self) -> bool:
+        """Whether every use of a fragment can only meet fragments of its own kind."""
+        held: dict[int, set[Tag]] = {}
+        moves: list[tuple[int, int]] = []
+        uses: list[tuple[Vector, Tag]] = []
+        for op in self.program.ops:
+            kind = family(op)
+            if kind == "wmma_load":
+                for slot in _slots(op.destinations[0]):
+                    held.setdefault(slot, set()).add(_tag(*_loaded(op)))
+            elif kind == "wmma_store":
+                uses.append((op.sources[1], _tag(*_loaded(op))))
+            elif kind == "wmma_mma":
+                p = product(op, self.target, self.numerics)
+                layouts = (op.wants["alayout"], op.wants["blayout"], None)
+                for operand, fragment, layout in zip(op.sources, (p.a, p.b, p.c), layouts, strict=True):
+                    uses.append((operand, _tag(fragment, layout)))
+                for slot in _slots(op.destinations[0]):
+                    held.setdefault(slot, set()).add(_tag(p.d, None))
+            else:
+                moves.extend((source, slot) for slot in _slots(Vector(op.destinations)) for source in _slots(Vector(op.sources)))
+        changed = bool(held)
+        while changed:
+            changed = False
+            for source, slot in moves:
+                new = held.get(source, set()) - held.get(slot, set())
+                if new:
+                    held.setdefault(slot, set()).update(new)
+                    changed = True
+        return all(held.get(slot, set()) <= {tag} for operand, tag in uses for slot in _slots(operand))
+
+
+def _slots(operand) -> list[int]:
+    if isinstance(operand, Vector):
+        return [slot for element in operand.elements for slot in _slots(element)]
+    return [operand.slot] if isinstance(operand, Register) and not operand.sink else []
+
+
+class MatrixWriter:
+    """Prints matrix operations of one program."""
+
+    def __init__(self, writer: KernelWriter):
+        self.writer = writer
+        options = writer.options
+        self.provenance = Provenance(writer.program, options.target, options.numerics)
+
+    def write(self, op: Op, sources: list):
+        """The result of an operation. Raises CannotEmit where it is left to the interpreter."""
+        kind = family(op)
+        options = self.writer.options
+        if not options.full or op.guard is not None or not options.target:
+            raise CannotEmit("a matrix operation of a partial warp")
+        if kind != "mma" and not self.provenance.consistent:
+            raise CannotEmit("fragments that may not match")
+        if kind in ("mma", "wmma_mma"):
+            return self._product(op, sources)
+        if options.events:
+            raise CannotEmit("accesses of a fragment, recorded")
+        return self._load(op, *sources) if kind == "wmma_load" else self._store(op, *sources)
+
+    # ---- products ----
+
+    def _product(self, op: Op, sources: list) -> list:
+        w, e = self.writer, self.writer.emitter
+        p = product(op, w.options.target, w.options.numerics)
+        if not products.supported(p):
+            raise CannotEmit("a product without a native form")
+        name = w.helper_described(f"product_{p.form}_{p.rule.length}_{p.rule.fraction}", products.describe(p))
+        w.declare(name, f"declare i1 @{name}(ptr, ptr, ptr, ptr)")
+        w.save_before_bail()
+        rooms = [self._words(letter, operand) for letter, operand in zip("abc", sources, strict=True)]
+        result = w.room(f"product.d.{p.d.words}", f"[{p.d.words * 32} x i32]")
+        good = e.let(f"call i1 @{name}({', '.join(f'ptr {r}' for r in [*rooms, result])})")
+        w.bail_unless(good)
+        if w.options.events:
+            w.event(Event.MMA, 0, 0, 0, w.mask)
+        kind = "f32"
+        found = []
+        for i in range(p.d.words):
+            at = e.let(f"getelementptr i8, ptr {result}, i64 {128 * i}")
+            found.append(Value(e, e.let(f"load {e.vector(kind)}, ptr {at}, align 64"), kind))
+        return found
+
+    def _words(self, letter: str, registers: list) -> str:
+        """The words of a fragment in memory, register after register."""
+        w, e = self.writer, self.writer.emitter
+        room = w.room(f"product.{letter}.{len(registers)}", f"[{len(registers) * 32} x i32]")
+        for i, value in enumerate(registers):
+            raw = w.raw(value)
+            at = e.let(f"getelementptr i8, ptr {room}, i64 {128 * i}")
+            e.line(f"  store {raw.type} {raw.text}, ptr {at}, align 64")
+        return room
+
+    # ---- fragments in memory ----
+
+    def _places(self, op: Op, address: Value, stride, fragment: Fragment, layout: str, store: bool):
+        """The address of every unit of elements; leaves what deserves a word about it to the interpreter."""
+        w, e = self.writer, self.writer.emitter
+        space = op.wants["space"]
+        found = plan(fragment, layout, space is not None and space.startswith("shared") and not store)
+        default = wmma_stride(fragment.shape_name, fragment.operand, layout)
+        size, bits = fragment_bytes(fragment.shape_name, fragment.operand, fragment.type), fragment.element_bits
+        if bits < 8 or size % found.width:
+            raise CannotEmit("elements below a byte")
+        stride = e.splat(default, "u32") if stride is None else e.lift(stride, e.splat(0, "u32"))
+        stride = Value(e, stride.text, "u32")
+        wide = e.convert(stride, "u64")
+        step = wide * (bits // 8)
+        good = (
+            (address == e.permute(address, [0] * 32)) & (stride == e.permute(stride, [0] * 32)) & (stride >= default)
+            & ((address & size - 1) == 0) & ((step & size - 1) == 0)
+        )  # fmt: skip
+        w.save_before_bail()
+        word = e.let(f"bitcast <32 x i1> {good.text} to i32")
+        w.bail_unless(e.let(f"icmp eq i32 {word}, -1"))
+        places = []
+        for lines, positions in zip(found.element_lines, found.element_positions, strict=True):
+            row = e.constant((lines * (bits // 8)).astype("u8"), address)
+            places.append(address + row * e.convert(stride, "u64") + e.constant((positions * bits // 8).astype("u8"), address))
+        return places, found.unit
+
+    def _load(self, op: Op, address: Value, stride) -> list:
+        w, e = self.writer, self.writer.emitter
+        fragment, _ = _loaded(op)
+        places, unit = self._places(op, address, stride, fragment, op.wants["layout"], False)
+        whole = max(4, fragment.element_bits // 8)
+        kind = f"u{8 * whole}"
+        parts = []
+        for place in places:
+            found = EmitPort(w, w.mask, True).load(op.wants["space"], place, TYPES[f"u{8 * unit}"])[0]
+            parts.append(e.convert(found, kind))
+        per = whole // unit
+        registers = []
+        for start in range(0, len(parts), per):
+            value = parts[start]
+            for i in range(1, per):
+                value = value | parts[start + i] << 8 * unit * i
+            registers.append(value)
+        return registers * fragment.copies
+
+    def _store(self, op: Op, address: Value, values: list, stride) -> None:
+        w, e = self.writer, self.writer.emitter
+        fragment, _ = _loaded(op)
+        places, unit = self._places(op, address, stride, fragment, op.wants["layout"], True)
+        t = TYPES[f"u{8 * unit}"]
+        # All places are read first: a fault must come before anything is written.
+        for place in places:
+            EmitPort(w, w.mask, True).load(op.wants["space"], place, t)
+        per = max(4, fragment.element_bits // 8) // unit
+        values = values[: len(values) // fragment.copies]
+        for i, place in enumerate(places):
+            raw = w.raw(values[i // per])
+            part = e.convert(raw >> 8 * unit * (i % per) if i % per else raw, f"u{8 * unit}")
+            EmitPort(w, w.mask, True).store(op.wants["space"], place, [part], t)
