@@ -26,10 +26,7 @@ def command(words: tuple[str, ...], major: str, reads: bool, rows: int, bits: st
     from ptxsim.report.layouts import descriptor_record, descriptor_table, problems
 
     text = " ".join(words).replace(",", " ")
-    if "=" in text:
-        descriptor = Descriptor(**_read_fields(text))
-    else:
-        descriptor = Descriptor.decode(_number(text))
+    descriptor = Descriptor(**_read_fields(text)) if "=" in text else Descriptor.decode(_number(text))
     if format == "json":
         import json
 

@@ -85,7 +85,6 @@ def _named(form: str, pitch: int) -> Drawing | None:
             return pictures.swizzle_atoms(words[0] if words else "128B", tuple(words[1:]) or ("K", "MN"))
         case ["tile", major, mode, type_]:
             from ptxsim.layout.shared_layout import SharedLayout
-
             from ptxsim.layout.swizzle import SWIZZLE_BITS, swizzle_width
 
             # Two patterns each way; a swizzled K-major row is as long as its swizzle.

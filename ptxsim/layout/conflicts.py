@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 
 import numpy as np
@@ -13,13 +13,14 @@ from ptxsim.layout.swizzle import SWIZZLE_BITS, swizzle
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """A change that was tried: what it is, and the wavefronts of all the instructions with it.
+    """A change that was tried: what it is, the addresses (n, 32) with it, and the wavefronts they take all together.
 
     `pitch` is the new row pitch in bytes, `swizzle` the mode; None where the fix leaves that as it is.
     """
 
     text: str
     wavefronts: int
+    addresses: np.ndarray = field(repr=False, compare=False)
     pitch: int | None = None
     swizzle: str | None = None
 
@@ -110,10 +111,11 @@ def fixes(
     """
     access = prepare(addresses, width, kind, mask, matrices)
 
-    def cost(changed: np.ndarray) -> int:
-        return int(np.sum(analyze(changed, width, kind, access.active, matrices).wavefronts))
+    def fix(text: str, changed: np.ndarray, **what) -> Fix:
+        cost = int(np.sum(analyze(changed, width, kind, access.active, matrices).wavefronts))
+        return Fix(text, cost, changed, **what)
 
-    before = cost(access.address)
+    before = fix("", access.address).wavefronts
     size = 16 if kind in MATRIX_KINDS else width
     pitch = pitch or _usual_step(access, size)
     base = int(access.address[access.active].min()) if access.active.any() else 0
@@ -123,23 +125,24 @@ def fixes(
         offset = np.where(access.active, access.address - base, 0)
         for extra in _paddings(size):
             padded[pitch + extra] = base + offset // pitch * (pitch + extra) + offset % pitch
-            tried.append(Fix(f"row pitch {pitch + extra} B", cost(padded[pitch + extra]), pitch=pitch + extra))
+            tried.append(fix(f"row pitch {pitch + extra} B", padded[pitch + extra], pitch=pitch + extra))
     if kind not in ATOMIC_KINDS:
         for mode in SWIZZLE_BITS:
             if mode != "none":
-                tried.append(Fix(f"swizzle {mode}", cost(swizzle(access.address, mode)), swizzle=mode))
+                tried.append(fix(f"swizzle {mode}", swizzle(access.address, mode), swizzle=mode))
     plain = _without_swizzle(access)
-    if plain is not None and cost(plain) < before:
-        return [Fix("no swizzle", cost(plain), swizzle="none")]
+    if plain is not None and (unswizzled := fix("no swizzle", plain, swizzle="none")).wavefronts < before:
+        return [unswizzled]
     if kind in ATOMIC_KINDS and (access.address == access.address[:, :1])[access.active].all():
-        spread = access.address + 4 * np.arange(access.address.shape[1])
-        return [Fix("one word a lane, summed later", cost(spread))] if cost(spread) < before else []
-    good = sorted((fix for fix in tried if fix.wavefronts < before), key=lambda fix: fix.wavefronts)
-    best = [next((f for f in good if f.swizzle), None), next((f for f in good if f.pitch), None)]
+        spread = fix("one word a lane, summed later", access.address + 4 * np.arange(access.address.shape[1]))
+        return [spread] if spread.wavefronts < before else []
+    good = sorted((one for one in tried if one.wavefronts < before), key=lambda one: one.wavefronts)
+    best = [next((one for one in good if one.swizzle), None), next((one for one in good if one.pitch), None)]
     if all(best):
-        both = cost(swizzle(padded[best[1].pitch], best[0].swizzle))
-        return [*sorted(best, key=lambda f: f.wavefronts), Fix("both", both, best[1].pitch, best[0].swizzle)]
-    return [fix for fix in best if fix]
+        changed = swizzle(padded[best[1].pitch], best[0].swizzle)
+        both = fix("both", changed, pitch=best[1].pitch, swizzle=best[0].swizzle)
+        return [*sorted(best, key=lambda one: one.wavefronts), both]
+    return [one for one in best if one]
 
 
 def _without_swizzle(access: Accesses) -> np.ndarray | None:

@@ -71,7 +71,7 @@ class Drawing:
 
     def svg(self) -> str:
         """An SVG image; cells are rectangles with their text."""
-        shapes, top, widest = [_svg_text(10, 20, self.title, 14)], 34, 10 + 8 * len(self.title)
+        shapes, top, widest = [_svg_text(10, 20, self.title, 14)], 34, 10 + 9 * len(self.title)
         for panel in self.panels:
             body, height, right = _panel_svg(panel, top)
             shapes += body

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ptxsim.layout.fragments import fragment_layout
@@ -86,4 +86,17 @@ def gallery(folder: str | Path) -> list[Path]:
             file = folder / f"{name}.{extension}"
             file.write_text(text, encoding="utf-8")
             written.append(file)
+    written.append(folder / "index.html")
+    written[-1].write_text(_index(file.stem for file in written if file.suffix == ".svg"), encoding="utf-8")
     return written
+
+
+def _index(names: Iterable[str]) -> str:
+    """A page that shows all pictures, one below the other."""
+    pictures = "\n".join(
+        f'<figure id="{name}"><img src="{name}.svg" alt="{name}"><figcaption><a href="#{name}">{name}</a>: '
+        f'<a href="{name}.txt">text</a> <a href="{name}.tex">LaTeX</a> <a href="{name}.json">JSON</a></figcaption></figure>'
+        for name in names
+    )
+    style = "body{font-family:sans-serif;margin:1em} figure{margin:2em 0} img{max-width:100%}"
+    return f'<!doctype html>\n<meta charset="utf-8">\n<title>Layouts</title>\n<style>{style}</style>\n{pictures}\n'

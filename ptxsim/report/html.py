@@ -15,6 +15,8 @@ from ptxsim.session.files import FileRun
 
 # Opcodes whose operands are fragments; their maps are drawn at the end of the page.
 _MATRIX = re.compile(r"\b(?:mma|wmma\.mma|wgmma\.mma_async|ldmatrix|stmatrix)\.[\w.:]+")
+TEXTS = {"instruction", "why", "why and what would help"}  # columns of words; the others are numbers
+MAPS, OPEN_MAPS = 12, 2  # bank maps that are drawn, and those shown at once; the others open by a click
 _STYLE = re.compile("\ue000(\\w+)\ue001(.*?)\ue002", re.S)
 
 
@@ -33,6 +35,7 @@ def page(result: FileRun, version: str) -> str:
         _section("Findings", _findings(result.findings)),
         _section("Findings that were expected", _findings(result.expected)) if result.expected else "",
         _section("Shared memory", _banks(result)),
+        _section("Global memory", _global(result)),
         _section("Source", _source(result)),
         _section("Results", _results(result)),
         _section("Fragments", _fragments(result)),
@@ -106,9 +109,36 @@ def _banks(result: FileRun) -> str:
         f'<tr><td></td><td>total</td><td></td><td class="number">{banks.wavefronts}</td>'
         f'<td class="number">{banks.ideal}</td><td></td><td></td></tr>'
     )
-    head = "".join(
-        f'<th class="{"" if name[0] in "iw" and name != "wavefronts" else "number"}">{name}</th>' for name in heads
-    )
+    head = "".join(f'<th class="{"" if name in TEXTS else "number"}">{name}</th>' for name in heads)
+    return f"<table><tr>{head}</tr>\n" + "\n".join(rows) + "\n</table>\n" + _bank_maps(result)
+
+
+def _bank_maps(result: FileRun) -> str:
+    """The worst execution of the costliest instructions over the banks, open where it conflicts."""
+    from ptxsim.report.heat import bank_maps
+
+    known = [row for row in result.run.banks.rows if row.addresses]
+    drawn_rows = sorted(known, key=lambda row: -row.conflicts)[:MAPS]
+    pictures = []
+    for row in drawn_rows:
+        drawn = "".join(f'<div class="picture">{drawing.svg()}</div>' for drawing in bank_maps(row))
+        title = escape(f"line {row.line}, {row.instruction}: {row.worst}-way")
+        opened = " open" if row.conflicts and len(pictures) < OPEN_MAPS else ""
+        pictures.append(f"<details{opened}><summary>{title}</summary>{drawn}</details>")
+    return "\n".join(pictures)
+
+
+def _global(result: FileRun) -> str:
+    if result.run is None or not result.run.banks.global_rows:
+        return ""
+    heads = ["line", "instruction", "requests", "sectors", "ideal", "lines", "why"]
+    rows = [
+        f'<tr><td class="number"><a href="#line-{row.line}">{row.line}</a></td><td>{escape(row.instruction)}</td>'
+        + "".join(f'<td class="number">{number}</td>' for number in (row.requests, row.sectors, row.ideal, row.lines))
+        + f"<td>{escape(row.why)}</td></tr>"
+        for row in result.run.banks.global_rows
+    ]
+    head = "".join(f'<th class="{"" if name in TEXTS else "number"}">{name}</th>' for name in heads)
     return f"<table><tr>{head}</tr>\n" + "\n".join(rows) + "\n</table>"
 
 

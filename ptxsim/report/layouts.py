@@ -35,14 +35,15 @@ def lane_table(fragment: Fragment, width: int = WIDTH) -> str:
     return "\n".join(lane_line(fragment, lane, width) for lane in range(fragment.lanes))
 
 
-def summary(fragment: Fragment) -> str:
-    """One line: shape, lanes, registers."""
+def summary(fragment: Fragment, width: int = WIDTH) -> str:
+    """Shape, lanes, registers, in a line or two."""
     shape = " x ".join(map(str, fragment.shape))
     packed = f", {fragment.per_register} elements per register" if fragment.per_register > 1 else ""
-    return (
+    text = (
         f"{fragment.family} {fragment.shape_name}, operand {fragment.operand}, .{fragment.type}: {shape} over "
         f"{fragment.lanes} lanes, {fragment.elements} elements in {fragment.registers} registers each{packed}"
     )
+    return "\n".join(wrap(text, width, ""))
 
 
 def fragment_record(fragment: Fragment, lane: int | None = None) -> dict:

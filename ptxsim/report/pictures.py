@@ -178,6 +178,8 @@ def shared_tile(layout: SharedLayout) -> Drawing:
         f"in the descriptor: LBO {raw['leading']}, SBO {raw['stride']} (units of 16 bytes)",
         "cells: 16-byte unit of memory; one colour for each 128 bytes",
     ]
+    if len(np.unique(where)) < where.size:
+        notes.append("units that stand twice: past the width of the swizzle a column falls on later rows")
     title = f"{layout.major}-major, swizzle {layout.swizzle}, .{layout.type}: {rows} x {columns} elements"
     return Drawing(title, [panel], notes)
 

@@ -200,7 +200,7 @@ def test_layout_draws_everything_in_every_format(capsys):
             starts = {"svg": "<svg", "latex": "\\documentclass", "json": "{"}
             assert text.startswith(starts.get(format, "")) and (format != "json" or json.loads(text))
             assert format != "text" or max(map(len, text.split("\n"))) <= 100
-    assert run("layout", "mma.m16n8k16.f16", "--operand", "D", "--format", "json") == 0
+    assert run("layout", "mma.m16n8k16.f32.f16", "--operand", "D", "--format", "json") == 0
     assert json.loads(capsys.readouterr().out)["lanes"]["5"] == [[1, 2], [1, 3], [9, 2], [9, 3]]
     assert run("layout") == 2 and run("layout", "tile.K.128B.f17") != 0
 

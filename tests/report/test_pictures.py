@@ -99,4 +99,5 @@ def test_tiles_and_what_descriptors_read():
 
 def test_gallery_writes_four_forms_of_each(tmp_path):
     written = gallery(tmp_path / "new")
-    assert len(written) == 4 * len(ALL) and all(file.stat().st_size > 50 for file in written)
+    assert len(written) == 4 * len(ALL) + 1 and written[-1].name == "index.html"
+    assert all(file.stat().st_size > 50 for file in written)
