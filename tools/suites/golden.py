@@ -34,7 +34,7 @@ def run(options: Options, tally: Tally) -> bool:
     work = []
     for path in sorted(options.folder.glob("*.ptx.gz")):
         family = path.name.partition(".")[0]
-        forms = json.loads((options.folder / f"{family}.json").read_text())["forms"]
+        forms = forms_of(str(options.folder), family)
         chosen = [i for i, form in enumerate(forms) if options.selects(f"{family}.json", form["id"], form["group"])]
         work += [(str(options.folder), family, i, options.engine) for i in chosen]
     edge = options.folder / "wgmma_edge.json"
@@ -66,7 +66,9 @@ def one(work: tuple[str, str, int, str | None]) -> tuple[str, str | None]:
 
 @lru_cache(maxsize=4)
 def forms_of(folder: str, family: str) -> list[dict]:
-    return json.loads((Path(folder) / f"{family}.json").read_text())["forms"]
+    plain = Path(folder) / f"{family}.json"
+    text = plain.read_text() if plain.exists() else gzip.decompress(Path(f"{plain}.gz").read_bytes()).decode()
+    return json.loads(text)["forms"]
 
 
 @lru_cache(maxsize=4)
