@@ -108,27 +108,32 @@ def bypasses(opcode: str) -> bool:
     )
 
 
-def parameters(
-    figures: Figures, sharing: int, l1_bytes: int, l2_share: float, dram_share: float, cold: bool
-) -> np.ndarray:
-    """The figures the replay needs, in the order it reads them (PARAMETERS)."""
+def parameters(figures: Figures, sms: int, l1_bytes: int, cold: bool) -> np.ndarray:
+    """The figures the replay needs, in the order it reads them (PARAMETERS). `sms`: how many share L2 and DRAM."""
+    part = sms / figures.sms
+
+    def share(alone: float, together: float) -> float:
+        return max(alone, together * part)
+
     values = {name: float(getattr(figures, name)) for name in PARAMETERS if hasattr(figures, name)}
     values |= {
         "l1_sets": max(1, l1_bytes // figures.l1_line // 4),
-        "l2_bandwidth": l2_share,
-        "dram_share": dram_share,
+        "l2_bandwidth": min(figures.l2_bandwidth_sm, figures.l2_bandwidth_all / part),
+        "l2_line": share(figures.l2_line_alone, figures.l2_line_all),
+        "store_line_now": share(figures.store_line, figures.store_line_all),
+        "store_sector_now": share(figures.store_sector, figures.store_sector_all),
+        "dram_share": figures.dram_bandwidth / sms,
         "cold": float(cold),
     }
-    values["sharing"] = float(sharing)
     return np.array([values[name] for name in PARAMETERS], np.float64)
 
 
 PARAMETERS = (
     "cross_pipe", "branch_latency", "guard_latency", "pipe_queue", "l1_latency", "l2_latency", "dram_latency", "l2_bandwidth",
-    "dram_share", "cold", "l1_sets", "store_bandwidth", "atomic_latency", "atomic_cost", "barrier_latency", "barrier_arrival",
+    "dram_share", "cold", "l1_sets", "l2_line", "store_line_now", "store_sector_now", "atomic_latency", "atomic_cost", "barrier_latency", "barrier_arrival",
     "barrier_named", "mbarrier_arrival", "mbarrier_latency", "cp_async_shared", "cp_async_wait", "bulk_latency",
     "bulk_tensor_latency", "bulk_bandwidth", "bulk_store_latency", "bulk_store_bandwidth", "wgmma_overhead", "cluster_barrier",
-    "launch", "drain", "first_constant", "code_line", "fall_through", "remote_latency", "sharing",
+    "launch", "first_launch", "drain", "first_constant", "code_line", "code_line_far", "code_cache", "fall_through", "remote_latency",
 )  # fmt: skip
 INDEX = {name: i for i, name in enumerate(PARAMETERS)}
 PIPES = len(Pipe)

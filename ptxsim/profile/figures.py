@@ -40,7 +40,7 @@ UNITS: dict[str, Unit] = {
     "convert64": Unit(Pipe.XU, 18, 9),
     "check": Unit(Pipe.XU, 12, 8),
     "vote": Unit(Pipe.ALU, 12, 2),
-    "uniform": Unit(Pipe.UNIFORM, 7, 2, FITTED),
+    "uniform": Unit(Pipe.UNIFORM, 9, 2, FITTED),
     "s2r": Unit(Pipe.ADU, 22, 4, FITTED),
     "s2ur": Unit(Pipe.ADU, 22, 8),
     "constant": Unit(Pipe.ADU, 28, 2),
@@ -79,9 +79,9 @@ class Figures:
     shared_reserved: int = 1024  # per CTA
     unified_bytes: int = 256 * 1024  # L1 and shared memory together
     cross_pipe: float = 1  # extra latency from the ALU to the FMA pipe and back
-    branch_latency: float = 9  # from a taken branch to the next issue
-    guard_latency: float = 12  # from a predicate to the branch or instruction it guards
-    fall_through: float = 4  # from a branch not taken to the next issue
+    branch_latency: float = 7  # from a taken branch to the next issue
+    guard_latency: float = 13  # from a predicate to the branch or instruction it guards
+    fall_through: float = 5  # from a branch not taken to the next issue
     pipe_queue: float = 24  # cycles of work the memory queue of a sub-core holds before issue stalls
     l1_latency: float = 32
     l1_line: int = 128
@@ -93,7 +93,12 @@ class Figures:
     l2_bandwidth_all: float = 37  # per SM, all at once, every SM its own data
     l2_bandwidth_shared: float = 73  # per SM, all at once, the same data
     dram_bandwidth: float = 2180  # whole GPU: 4.32 TB/s at 1980 MHz
-    store_bandwidth: float = 32
+    l2_line_alone: float = 1  # cycles of an SM's L2 port per line read, one SM alone
+    l2_line_all: float = 1.65  # the same with all SMs reading
+    store_line: float = 1.3  # cycles per line written and SM, and per sector of it; one SM alone
+    store_sector: float = 0.67
+    store_line_all: float = 1.8  # the same with all SMs writing
+    store_sector_all: float = 2.3
     atomic_latency: float = 397
     atomic_cost: float = 1  # L2 cycles per lane that does not merge
     barrier_latency: float = 12.3
@@ -111,13 +116,14 @@ class Figures:
     wgmma_overhead: float = 46  # fence, commit, wait around a lone product
     cluster_barrier: float = 160
     remote_latency: float = 194
-    launch: float = 88  # from a CTA's start on an SM to its first issue
+    launch: float = 28  # from a CTA's start on an SM to its first issue
+    first_launch: float = 60  # more for the first one
     drain: float = 26  # from the last exit to the end of the CTA
     dispatch: float = 1.18  # whole GPU: from one CTA to the next
     first_constant: float = 60  # extra for the first constant a CTA reads
-    code_line: float = 22  # fetch of 128 bytes of code that no warp of the SM has run
-    first_touch: float = 0
-    divergence: float = 16
+    code_line: float = 8  # fetch of 128 bytes of code that no warp of the SM has run: one instruction per cycle
+    code_line_far: float = 17  # of code beyond what the instruction cache holds
+    code_cache: float = 20480
     error: float = 0.25
 
 

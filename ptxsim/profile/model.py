@@ -140,11 +140,10 @@ def replay_sm(profile: Profile, trace: Trace, sm: int, residency: int, warps: in
     machine = profile.machine
     code = encode(machine, [op.opcode for op in profile.program.ops], len(profile.program.ops))
     busy_sms = min(figures.sms, profile.ctas)
-    l2 = min(figures.l2_bandwidth_sm, max(figures.l2_bandwidth_all, figures.l2_bandwidth_all * figures.sms / busy_sms))
     shared = min(residency, len(ctas)) * (profile.shared_bytes + figures.shared_reserved) / 1024
     carveout = next((c for c in CARVEOUTS if c >= shared), CARVEOUTS[-1])
     l1_bytes = max(8, 256 - carveout - 8) * 1024
-    p = parameters(figures, 1, l1_bytes, l2, figures.dram_bandwidth / busy_sms, cold)
+    p = parameters(figures, busy_sms, l1_bytes, cold)
     segments = np.zeros((MOST_SEGMENTS, 5))
     seen = np.zeros(1 << 20 if cold else 1, np.bool_)
     result = replay(

@@ -20,7 +20,7 @@ GROUPS = 64  # asynchronous groups remembered per warp
 LITE = len(Pipe)  # the other half of the FMA pipe
 (PLAIN, COPY, ACCESS, BARRIER, MB_ARRIVE, MB_WAIT, CP, CP_COMMIT, CP_WAIT, BULK, BULK_COMMIT, BULK_WAIT, WGMMA, WG_COMMIT,
  WG_WAIT, BRANCH, EXIT, FENCE, SHUFFLE, LOOP) = (int(k) for k in Kind)  # fmt: skip
-T_BLOCK, T_SHARED, T_LOAD, T_STORE, T_ATOMIC, T_CONST, T_ARRIVE, T_WAIT, T_BULK = range(9)
+T_BLOCK, T_SHARED, T_LOAD, T_STORE, T_ATOMIC, T_CONST, T_ARRIVE, T_WAIT, T_BULK, T_LEAVE = range(10)
 (
     R_WAIT,
     R_SHORT,
@@ -51,7 +51,7 @@ P_L1, P_L2, P_DRAM, P_L2BW, P_DRAMBW = (
 P_COLD, P_SETS, P_STORE, P_ATOM, P_ATOMCOST = (
     _P["cold"],
     _P["l1_sets"],
-    _P["store_bandwidth"],
+    _P["store_line_now"],
     _P["atomic_latency"],
     _P["atomic_cost"],
 )
@@ -80,6 +80,13 @@ P_LAUNCH, P_DRAIN, P_CONST, P_CODE, P_FALL = (
     _P["first_constant"],
     _P["code_line"],
     _P["fall_through"],
+)
+P_L2LINE, P_STSEC, P_FIRST, P_FAR, P_CACHE = (
+    _P["l2_line"],
+    _P["store_sector_now"],
+    _P["first_launch"],
+    _P["code_line_far"],
+    _P["code_cache"],
 )
 WAYS = 4
 
@@ -251,7 +258,7 @@ def replay(
                 active_since = max(start, finished_at)
             resident += 1
             left[c] = cta_warps[c]
-            begin_at = start + p[P_LAUNCH]
+            begin_at = start + p[P_LAUNCH] + (p[P_FIRST] if c == 0 else 0.0)
             w = 0
             for k in range(cta_warps[c]):
                 while active[w] or w % SUBS != k % SUBS:
@@ -433,7 +440,7 @@ def replay(
                                 else:
                                     size = 32.0 * bits(missing)
                                     from_l2 = max(begin, l2_free)
-                                    l2_free = from_l2 + max(1.0, size / p[P_L2BW])
+                                    l2_free = from_l2 + max(p[P_L2LINE], size / p[P_L2BW])
                                     totals[3] += bits(missing)
                                     arrive = from_l2 - 2 + p[P_L2] + size / p[P_L2BW]
                                     if p[P_COLD] > 0 and not seen_lines[line % len(seen_lines)]:
@@ -451,13 +458,13 @@ def replay(
                             elif what == T_STORE:
                                 size = 32.0 * bits(sectors)
                                 from_l2 = max(begin, l2_free)
-                                l2_free = from_l2 + max(1.0, size / min(p[P_L2BW], p[P_STORE]))
+                                l2_free = from_l2 + p[P_STORE] + p[P_STSEC] * bits(sectors)
                                 totals[5] += bits(sectors)
                                 last_store[w] = max(last_store[w], from_l2)
                             else:
                                 size = 32.0 * bits(sectors)
                                 from_l2 = max(begin, l2_free)
-                                l2_free = from_l2 + max(1.0, size / p[P_L2BW])
+                                l2_free = from_l2 + max(p[P_L2LINE], size / p[P_L2BW])
                                 worst = max(worst, from_l2 - 2 + p[P_ATOM])
                                 totals[6] += 1
                         if what == T_ATOMIC:
@@ -770,7 +777,7 @@ def advance(
         line = address_of[i] >> 7
         if not code_lines[line]:
             code_lines[line] = True
-            fetch_free = max(at, fetch_free) + p[P_CODE]
+            fetch_free = max(at, fetch_free) + (p[P_CODE] if address_of[i] < p[P_CACHE] else p[P_FAR])
             code_ready[line] = fetch_free
         if code_ready[line] > t:
             t, reason = code_ready[line], R_NOINST

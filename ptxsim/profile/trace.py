@@ -10,7 +10,7 @@ from ptxsim.engine.program import Program
 from ptxsim.layout import banks
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, Event, Observer, Space
 
-BLOCK, SHARED, LOAD, STORE, ATOMIC, CONST, ARRIVE, WAIT, BULK = range(9)
+BLOCK, SHARED, LOAD, STORE, ATOMIC, CONST, ARRIVE, WAIT, BULK, LEAVE = range(10)
 ENTRY = np.dtype(
     [
         ("cta", "<i4"),
@@ -133,15 +133,15 @@ class Tracer(Observer):
         cluster = records["cta"].astype(np.int64) // self.cluster
         first = records["addresses"][np.arange(len(records)), lowest(records["mask"])].astype(np.int64)
         barrier = (event == Event.ARRIVE) | (event == Event.LEAVE)
-        number, phase = records["addresses"][:, 0].astype(np.int64), records["addresses"][:, 1].astype(np.int64)
+        number = records["addresses"][:, 0].astype(np.int64)
         wide = number > 15
         owner = np.where(wide, cluster, records["cta"].astype(np.int64))
         entries["object"] = np.where(
             barrier, -1 - (owner * 32 + np.minimum(number, 16)), (cluster << 32) | (first & 0xFFFFFFFF)
         )
-        entries["need"] = np.where(barrier, phase, 0)
         entries["code"][(event == Event.ARRIVE) | (event == Event.MBARRIER_ARRIVE)] = ARRIVE
-        entries["code"][(event == Event.MBARRIER_WAIT) | ((event == Event.LEAVE) & wide)] = WAIT
+        entries["code"][event == Event.LEAVE] = LEAVE
+        entries["code"][event == Event.MBARRIER_WAIT] = WAIT
         late = (event == Event.MBARRIER_ARRIVE) & ((records["flags"] & FLAG_ASYNC_PROXY) != 0)
         entries["width"][late] = -1
         bulk = (event == Event.ASYNC_ISSUE) & np.isin(records["site"], self.bulk_sites)
@@ -201,32 +201,50 @@ def for_replay(trace: Trace, ctas: np.ndarray) -> tuple[np.ndarray, np.ndarray, 
     those of its phase and the ones before (barriers).
     """
     entries = trace.entries[np.isin(trace.entries["cta"], ctas)].copy()
-    sync = np.flatnonzero(np.isin(entries["code"], (ARRIVE, WAIT)))
+    sync = np.flatnonzero(np.isin(entries["code"], (ARRIVE, WAIT, LEAVE)))
     objects, which = np.unique(entries["object"][sync], return_inverse=True)
-    barrier = entries["object"][sync] < 0
-    arrives = entries["code"][sync] == ARRIVE
-    order = np.lexsort((np.arange(len(sync)), np.where(barrier, entries["need"][sync], 0), which))
-    counted = np.cumsum(arrives[order])
-    start = np.searchsorted(which[order], which[order])
-    before = np.where(start > 0, counted[np.maximum(start - 1, 0)], 0)
-    so_far = counted - before
-    need = np.zeros(len(sync), np.int64)
-    need[order] = so_far
-    # All of a barrier's phase must come: its last arrival counts.
-    if len(sync):
-        phase = entries["need"][sync].astype(np.int64)
-        key = which * (int(phase.max()) + 2) + phase
-        last = np.zeros(int(key.max()) + 1, np.int64)
-        np.maximum.at(last, key, need)
-        need = np.where(barrier, last[key], need)
-    entries["need"][sync], entries["object"][sync] = need, which
-    entries = _settle_late(entries)
+    entries["object"][sync] = which
+    _count_arrivals(entries, sync, objects < 0)
+    of_cluster = (objects < 0) & ((-1 - objects) % 32 == 16)
+    leaves = sync[entries["code"][sync] == LEAVE]
+    entries["code"][leaves[of_cluster[entries["object"][leaves]]]] = WAIT
+    entries = _settle_late(entries[entries["code"] != LEAVE])
     order = np.lexsort((np.arange(len(entries)), entries["warp"], entries["cta"]))
     entries = entries[order]
     if not len(entries):
         return entries, np.zeros(0, np.int64), 0
     changes = (np.diff(entries["cta"]) != 0) | (np.diff(entries["warp"]) != 0)
     return entries, np.concatenate([[0], np.flatnonzero(changes) + 1]), len(objects)
+
+
+def _count_arrivals(entries: np.ndarray, sync: np.ndarray, is_barrier: np.ndarray) -> None:
+    """Write into `need` how many arrivals each wait waits for.
+
+    A barrier's phase is over when the first warp leaves it; a CTA barrier waits in its arrival (`need` of the ARRIVE), a
+    cluster barrier in the LEAVE, which becomes a WAIT.
+    """
+    arrived = np.zeros(len(is_barrier), np.int64)
+    open_phase: dict[int, list[int]] = {}  # of a barrier: arrivals of the running phase, by entry
+    came: dict[tuple[int, int, int], int] = {}  # (barrier, CTA, warp) -> entry of its last arrival
+    for i in sync.tolist():
+        entry = entries[i]
+        o, code = int(entry["object"]), int(entry["code"])
+        if code == WAIT:
+            entries["need"][i] = arrived[o]
+            continue
+        who = (o, int(entry["cta"]), int(entry["warp"]))
+        if code == ARRIVE:
+            arrived[o] += 1
+            if is_barrier[o]:
+                open_phase.setdefault(o, []).append(i)
+                came[who] = i
+            continue
+        mine = came.get(who)
+        if mine in open_phase.get(o, ()):
+            entries["need"][open_phase.pop(o)] = arrived[o]
+        entries["need"][i] = entries["need"][mine] if mine is not None else 0
+    for o, left in open_phase.items():
+        entries["need"][left] = arrived[o]
 
 
 def _settle_late(entries: np.ndarray) -> np.ndarray:
