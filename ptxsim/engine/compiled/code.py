@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import json
+import os
 import platform
 from collections.abc import Iterable
 from functools import cache, cached_property
@@ -115,8 +116,8 @@ class Library:
 
 @cache
 def library(cpu: str | None = None, features: str | None = None) -> Library:
-    """The library for a CPU, by default this machine's."""
-    return Library(Jit(cpu, features))
+    """The library for a CPU: the one PTXSIM_CPU names ("haswell", "x86-64"), by default this machine's."""
+    return Library(Jit(cpu or os.environ.get("PTXSIM_CPU"), features))
 
 
 def specials_of(program: Program) -> list[str]:

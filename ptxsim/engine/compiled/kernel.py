@@ -16,7 +16,7 @@ from ptxsim.engine.compiled import layout, matrix
 from ptxsim.engine.compiled.emitter import Emitter, Module
 from ptxsim.engine.compiled.jit import ATTRIBUTES
 from ptxsim.engine.compiled.layout import CONTEXT, WARP, WarpLayout
-from ptxsim.engine.compiled.liveness import live_before, live_out
+from ptxsim.engine.compiled.liveness import live_before, live_out, seen_by_others
 from ptxsim.engine.compiled.port import EmitPort
 from ptxsim.engine.compiled.value import CannotEmit, Value, element_type, is_float, kind_of, width
 from ptxsim.engine.operand import Address, Constant, Literal, Operand, Register, Special, StackAddress, Vector
@@ -64,10 +64,11 @@ class KernelWriter:
         """The IR of the program as function `name`."""
         e, blocks = self.emitter, self.program.blocks
         keep = None if self.options.keep else live_out(self.program)
+        always = seen_by_others(self.program)
         everything = set(range(len(self.program.slots)))
         for number, block in enumerate(blocks):
             out = everything if keep is None else keep[number]
-            self.live = [everything] * len(block) if keep is None else live_before(block, out)
+            self.live = [everything] * len(block) if keep is None else live_before(block, out, always)
             self._block(number, block, out)
         body, rooms = e.lines, e.rooms
         head = [

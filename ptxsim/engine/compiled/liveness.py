@@ -35,10 +35,16 @@ def kills(op: Op) -> list[int]:
     return [] if partial else slots_of(op.destinations)
 
 
+def seen_by_others(program: Program) -> set[int]:
+    """Registers that a lane may read of another one, also of one that went another way or has exited."""
+    return {slot for op in program.ops if op.definition.unit == "shuffle" for slot in slots_of(op.sources)}
+
+
 def live_out(program: Program) -> list[set[int]] | None:
     """Registers live at the end of each block; None where calls make everything count."""
     if any(op.control == "call" for op in program.ops):
         return None
+    always = seen_by_others(program)
     blocks = program.blocks
     followers, use, define = [], [], []
     for number, block in enumerate(blocks):
@@ -56,12 +62,12 @@ def live_out(program: Program) -> list[set[int]] | None:
         use.append(used)
         define.append(killed)
     before = [set(u) for u in use]
-    after: list[set[int]] = [set() for _ in blocks]
+    after: list[set[int]] = [set(always) for _ in blocks]
     changed = True
     while changed:
         changed = False
         for number in range(len(blocks) - 1, -1, -1):
-            out: set[int] = set()
+            out = set(always)
             for follower in followers[number]:
                 out |= before[follower]
             if out != after[number]:
@@ -73,12 +79,12 @@ def live_out(program: Program) -> list[set[int]] | None:
     return after
 
 
-def live_before(block: list[Op], out: set[int]) -> list[set[int]]:
-    """Registers live before each operation of a block, its own sources included."""
+def live_before(block: list[Op], out: set[int], always: set[int]) -> list[set[int]]:
+    """Registers live before each operation of a block, its own sources and those that `always` are included."""
     result: list[set[int]] = [set()] * len(block)
     live = set(out)
     for index in range(len(block) - 1, -1, -1):
         op = block[index]
-        live = (live - set(kills(op))) | set(reads(op))
+        live = (live - set(kills(op))) | set(reads(op)) | always
         result[index] = live
     return result

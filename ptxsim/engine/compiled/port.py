@@ -6,6 +6,7 @@ is left to the interpreter.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -84,6 +85,8 @@ class EmitPort:
         if value.kind == "pred":
             raise CannotEmit("a shuffle of predicates")
         source = e.lift(source, value)
+        if source.text[0] == "<":  # the same for every warp
+            return e.permute(value, re.findall(r"i\d+ (\d+)", source.text))
         room = self._writer.scratch(value.type)
         e.line(f"  store {value.type} {value.text}, ptr {room}, align 64")
         index = e.convert(Value(e, source.text, f"u{width(source.kind)}"), "u32") & 31
