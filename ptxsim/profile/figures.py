@@ -30,6 +30,7 @@ UNITS: dict[str, Unit] = {
     "fma": Unit(Pipe.FMA, 4, 2),  # two halves of 16 lanes: each instruction holds one of them for 2 cycles
     "half2": Unit(Pipe.FMA, 8, 2.4),  # x2 forms alternate between two pipes
     "half": Unit(Pipe.FMA_HEAVY, 4, 2),
+    "iadd": Unit(Pipe.INT, 4, 2),
     "imad": Unit(Pipe.FMA_HEAVY, 4, 2),
     "imad.wide": Unit(Pipe.FMA_HEAVY, 6, 4),
     "imad.hi": Unit(Pipe.FMA_HEAVY, 9, 4),

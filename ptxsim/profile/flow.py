@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
 from ptxsim.engine.operand import Address, Register, Special, Vector
 from ptxsim.engine.program import Op, Program
+from ptxsim.types import ScalarType
 
 UNIFORM_SPECIALS = (
     "%ctaid",
@@ -58,10 +59,11 @@ class Flow:
     uniform: set[int] = field(default_factory=set)  # slots that hold one value per warp, whatever the data
     loop_depth: list[int] = field(default_factory=list)
     dominators: list[set[int]] = field(default_factory=list)
+    types: list[ScalarType] = field(default_factory=list)  # of registers, those that renaming made included
 
 
 def analyze(program: Program) -> Flow:
-    flow = Flow(program)
+    flow = Flow(program, types=list(program.slots))
     for number, block in enumerate(program.blocks):
         for op in block:
             flow.block_of[op.site] = number
@@ -74,15 +76,37 @@ def analyze(program: Program) -> Flow:
             if op.call is not None:
                 writes += [p.slot for p in op.call.returns if p.slot is not None]
             flow.reads[op.site], flow.writes[op.site] = reads, writes
-            for slot in set(reads):
+        _rename(flow, block)
+        for op in block:
+            for slot in set(flow.reads[op.site]):
                 flow.readers[slot].append(op.site)
-            for slot in set(writes):
+            for slot in set(flow.writes[op.site]):
                 flow.definers[slot].append(op.site)
     _edges(flow)
     _dominators(flow)
     _liveness(flow)
     _uniformity(flow)
     return flow
+
+
+def _rename(flow: Flow, block: list[Op]) -> None:
+    """Give every value of a register but the block's last one a register of its own: reuse of names is no dependence."""
+    left = Counter(slot for op in block for slot in set(flow.writes[op.site]))
+    names: dict[int, int] = {}
+    for op in block:
+        reads, writes = flow.reads[op.site], flow.writes[op.site]
+        now = [names.get(slot, slot) for slot in reads]
+        if op.guard is not None:  # lanes that are off keep the old value
+            now += [names.get(slot, slot) for slot in writes if slot not in reads]
+        for slot in set(writes):
+            left[slot] -= 1
+            if left[slot]:
+                names[slot] = len(flow.types)
+                flow.types.append(flow.types[slot])
+            else:
+                names.pop(slot, None)
+        flow.reads[op.site] = now
+        flow.writes[op.site] = [names.get(slot, slot) for slot in writes]
 
 
 def _edges(flow: Flow) -> None:

@@ -63,7 +63,7 @@ def lower(lowering: Lowering, op: Op) -> list[MachineOp]:
 
 
 def one(lowering: Lowering, op: Op, unit: str) -> list[MachineOp]:
-    if unit in ("alu", "imad") and lowering.is_uniform(op):
+    if unit in ("alu", "imad", "iadd") and lowering.is_uniform(op):
         unit = "uniform"
     return [MachineOp(unit, lowering.writes(op), lowering.reads(op), op.site)]
 
@@ -88,7 +88,7 @@ def free_conversion(parts: list[str]) -> bool:
     if len(kinds) != 2 or len(kinds) != len(parts) - 1:
         return False
     to, source = (int(k[1:]) for k in kinds)
-    return to <= source and to >= 32 or (source == 32 and to == 64 and kinds[1][0] == "u") or (to <= source <= 16)
+    return (to <= source and to >= 32) or (source == 32 and to == 64 and kinds[1][0] == "u") or (to <= source <= 16)
 
 
 def conversion(lowering: Lowering, op: Op, parts: list[str]) -> list[MachineOp]:
@@ -181,8 +181,7 @@ def integer(lowering: Lowering, op: Op, name: str, kind: str, parts: list[str]) 
     if name in ("div", "rem"):
         return lowering.sequence(op, f"div.{'s32' if kind[0] == 's' else 'u32'}")
     if name in ("add", "sub", "addc", "subc", "neg"):
-        immediate = any(isinstance(s, Constant) for s in op.sources)
-        return one(lowering, op, "alu" if immediate or "x2" in kind else "imad")
+        return one(lowering, op, "imad" if "x2" in kind else "iadd")
     if name in ("dp4a", "dp2a"):
         return one(lowering, op, "imad")
     if name in XU:

@@ -46,7 +46,7 @@ class Lowering:
     def __init__(self, program: Program, pragmas: frozenset[int] = frozenset()):
         self.program, self.pragmas = program, pragmas
         self.flow: Flow = analyze(program)
-        self.slots = len(program.slots)
+        self.slots = len(self.flow.types)
         self.shared_base = self.new_slot()
         self.eaten: set[int] = set()  # operations that became part of another
         self.extra: dict[int, list[int]] = {}  # reads an operation takes over from what it ate
@@ -94,6 +94,21 @@ class Lowering:
         if op.guard is not None or len(self.flow.definers[self.writes(op)[0] if self.writes(op) else -1]) != 1:
             return False
         return (name == "ld" and ".param" in op.opcode) or (name == "mov" and not self.flow.reads[op.site])
+
+    def guard(self, op: Op) -> tuple[int, ...]:
+        """The predicate an operation runs under, by the name it has there."""
+        if op.guard is None:
+            return ()
+        slot = op.guard[0]
+        block = self.program.blocks[self.flow.block_of[op.site]]
+        for before in reversed(block[: block.index(op)]):
+            for declared, name in zip(self.raw_writes(before), self.flow.writes[before.site]):
+                if declared == slot:
+                    return (name,)
+        return (slot,)
+
+    def raw_writes(self, op: Op) -> list[int]:
+        return [slot for d in op.destinations for slot in registers_of(d)]
 
     # ---- fusion ----
 
@@ -325,13 +340,13 @@ class Lowering:
         made = self._lowered(op)
         if op.guard is not None:
             for machine in made:
-                machine.predicates = (op.guard[0],)
+                machine.predicates = self.guard(op)
                 # What a predicated instruction does not write keeps its old value.
                 machine.reads = tuple(dict.fromkeys([*machine.reads, *machine.writes]))
         return made
 
     def _control(self, op: Op) -> list[MachineOp]:
-        guard = () if op.guard is None else (op.guard[0],)
+        guard = self.guard(op)
         match op.control:
             case "bra":
                 back = op.targets[0] <= self.flow.block_of[op.site]
@@ -375,10 +390,10 @@ class Lowering:
                 o.kind not in (Kind.PLAIN, Kind.COPY, Kind.ACCESS) for o in inner.ops
             ):
                 continue
-            guard = last.guard[0]
+            guard = self.guard(last)
             block.ops = [o for o in block.ops if o.site != last.site]
             for machine in inner.ops:
-                machine.predicates = (*machine.predicates, guard)
+                machine.predicates = (*machine.predicates, *guard)
                 machine.reads = tuple(dict.fromkeys([*machine.reads, *machine.writes]))
             block.ops += inner.ops
             block.absorbed = (number + 1,)

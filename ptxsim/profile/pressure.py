@@ -11,7 +11,7 @@ LEAST, MOST = 16, 255
 
 def registers(flow: Flow, blocks: list[MachineBlock]) -> int:
     """An estimate, rounded up to a multiple of 2; predicates and per-warp values cost nothing."""
-    slots = flow.program.slots
+    slots = flow.types
 
     def words(slot: int) -> int:
         if slot >= len(slots) or slots[slot].kind == "predicate" or slot in flow.uniform:

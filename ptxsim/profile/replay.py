@@ -16,7 +16,7 @@ INF = 1e18
 SUBS = 4
 SLOTS = 64  # warps
 GROUPS = 64  # asynchronous groups remembered per warp
-(NONE, ALU, FMA, HEAVY, FP64, XU, TENSOR, LSU, UNIFORM, ADU, CBU) = (int(p) for p in Pipe)
+(NONE, ALU, FMA, HEAVY, FP64, XU, TENSOR, LSU, UNIFORM, ADU, CBU, INT) = (int(p) for p in Pipe)
 LITE = len(Pipe)  # the other half of the FMA pipe
 (PLAIN, COPY, ACCESS, BARRIER, MB_ARRIVE, MB_WAIT, CP, CP_COMMIT, CP_WAIT, BULK, BULK_COMMIT, BULK_WAIT, WGMMA, WG_COMMIT,
  WG_WAIT, BRANCH, EXIT, FENCE, SHUFFLE, LOOP) = (int(k) for k in Kind)  # fmt: skip
@@ -228,6 +228,8 @@ def replay(
                     unit = pipe_of[i]
                     if unit == FMA:
                         f = min(pipe_free[s, HEAVY], pipe_free[s, LITE])
+                    elif unit == INT:
+                        f = min(pipe_free[s, HEAVY], pipe_free[s, ALU])
                     elif unit == LSU:
                         f = pipe_free[s, LSU] - p[P_QUEUE]
                     elif unit == NONE or unit == CBU:
@@ -360,6 +362,8 @@ def replay(
                 free = 0.0
                 if unit == FMA:
                     free = min(pipe_free[s, HEAVY], pipe_free[s, LITE])
+                elif unit == INT:
+                    free = min(pipe_free[s, HEAVY], pipe_free[s, ALU])
                 elif unit == LSU:
                     free = pipe_free[s, LSU] - p[P_QUEUE]
                 elif unit != NONE and unit != CBU:
@@ -381,6 +385,10 @@ def replay(
             half = HEAVY if pipe_free[s, HEAVY] <= pipe_free[s, LITE] else LITE
             pipe_free[s, half] = max(pipe_free[s, half], t) + cost
             busy[FMA] += cost / 2
+        elif unit == INT:
+            taken_unit = HEAVY if pipe_free[s, HEAVY] <= max(t, pipe_free[s, ALU]) else ALU
+            pipe_free[s, taken_unit] = max(pipe_free[s, taken_unit], t) + cost
+            busy[taken_unit] += cost
         elif unit == LSU:
             if kind == PLAIN:
                 pipe_free[s, LSU] = max(pipe_free[s, LSU], t) + cost
@@ -745,7 +753,7 @@ def advance(
                 u > t - 2
                 and made != unit
                 and (made == ALU or made == FMA or made == HEAVY)
-                and (unit == ALU or unit == FMA or unit == HEAVY)
+                and (unit == ALU or unit == FMA or unit == HEAVY or unit == INT)
             ):
                 if made == ALU or unit == ALU:
                     u += p[P_CROSS]
