@@ -93,7 +93,7 @@ def leave(warp: Warp, split: Split, mask: np.ndarray, machine: Machine, site: in
     """Lanes exit the kernel."""
     rest = split.mask & ~mask
     warp.exit(mask)
-    if machine.stream is not None:
+    if machine.stream is not None and mask.any():
         machine.stream.emit(
             site, warp.cta.linear, warp.index, Event.EXIT, mask=int(np.packbits(mask, bitorder="little").view("<u4")[0])
         )

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from programs import Writer
 
+from ptxsim.machine.event import EventStream
 from ptxsim.session.module import Module
 from ptxsim.session.snippet import snippet
 
@@ -134,3 +135,40 @@ again:
         results.append((data.tolist(), run.warp_instructions))
     assert results[0] == results[1]
     assert results[1][0][:2] == [0, 66]
+
+
+class Recorder:
+    """Keeps every event: what observers of both engines get must be the same."""
+
+    events = None
+
+    def __init__(self):
+        self.seen = []
+
+    def consume(self, records):
+        for r in records:
+            lanes = [lane for lane in range(32) if r["mask"] >> lane & 1]
+            addressed = int(r["event"]) <= 8
+            numbers = r["addresses"][lanes].tolist() if addressed else r["addresses"][:1].tolist() if r["event"] in (16, 17) else []
+            self.seen.append((*(int(r[name]) for name in ("site", "cta", "warp", "event", "space", "width", "flags", "mask")), numbers))
+
+    def finish(self):
+        pass
+
+
+def events(monkeypatch, text: str, engine: str, **options) -> list:
+    from ptxsim.session import launch
+
+    recorder = Recorder()
+    monkeypatch.setattr(launch, "EventStream", lambda observers: EventStream([*observers, recorder]))
+    run(text, engine, banks=True, **options)
+    return recorder.seen
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_events_are_the_same(monkeypatch, seed):
+    text = Writer(seed).text()
+    expected, found = (events(monkeypatch, text, engine) for engine in ENGINES)
+    assert len(found) == len(expected)
+    for one, other in zip(found, expected, strict=True):
+        assert one == other

@@ -11,7 +11,7 @@ from __future__ import annotations
 from ptxsim.engine.compiled.emitter import Emitter, Module
 from ptxsim.engine.compiled.layout import CONTEXT, KINDS, READ_ONLY, WARP
 from ptxsim.engine.compiled.value import Value, element_type
-from ptxsim.machine.event import RECORD, Event, Space
+from ptxsim.machine.event import FLAG_UNCHANGED, Event, Space
 from ptxsim.machine.memory import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_SIZE
 
 LANE_NUMBERS = range(32)
@@ -204,7 +204,7 @@ class AccessHelper:
         """Load or store at base + offset and return."""
         e = self.e
         if self.events:
-            self._event(space)
+            self._event(space, base, offset)
         chunk, t = 8 * self.chunk, f"<32 x i{8 * self.chunk}>"
         first = e.let(f"extractelement {offset.type} {offset.text}, i64 0")
         steps = Value(
@@ -245,6 +245,12 @@ class AccessHelper:
                 e.line(f"  call void {full}({t} {data.text}, <32 x ptr> align {self.chunk} {pointers}, <32 x i1> {mask})")
             e.line("  ret void")
             return
+        self._return(self._gather(base, offset))
+
+    def _gather(self, base: str, offset: Value) -> list[Value]:
+        """The chunks that the active lanes find at base + offset."""
+        e, chunk = self.e, 8 * self.chunk
+        mask = e.pure("bitcast i32 %mask to <32 x i1>", "pred").text
         parts = []
         gathered = max(chunk, 32)  # narrower words are cut out of the 32 bits they lie in
         g = f"<32 x i{gathered}>"
@@ -258,7 +264,7 @@ class AccessHelper:
             if gathered != chunk:
                 value = e.convert(e.shift_right(value, e.convert(offset & 3, "u32") * 8), f"u{chunk}")
             parts.append(value)
-        self._return(parts)
+        return parts
 
     def _pointers(self, base: str, offset: Value, chunk: int) -> str:
         at = self.e.let(f"getelementptr i8, ptr {base}, i64 {chunk * self.chunk}") if chunk else base
@@ -307,18 +313,23 @@ class AccessHelper:
         whole = f"<{width} x {element}>"
         return e.let(f"shufflevector {whole} {level[0]}, {whole} poison, <{width} x i32> <{order}>")
 
-    def _event(self, space) -> None:
+    def _event(self, space, base: str, offset: Value) -> None:
+        """Record the access, with addresses as machine.port.Port names them."""
         e = self.e
-        event = int(Event.STORE if self.write else Event.LOAD)
+        event, flags = int(Event.STORE if self.write else Event.LOAD), "%flags"
+        if self.write:
+            differs = e.splat(False, "pred")
+            for before, after in zip(self._gather(base, offset), self.data, strict=True):
+                differs = differs | (before != after)
+            word = e.let(f"and i32 {e.let(f'bitcast <32 x i1> {differs.text} to i32')}, %mask")
+            same = e.let(f"icmp eq i32 {word}, 0")
+            flags = e.let(f"select i1 {same}, i32 {e.let(f'or i32 %flags, {FLAG_UNCHANGED}')}, i32 %flags")
         room = e.room("<32 x i64>")
-        e.line(f"  store <32 x i64> %address, ptr {room}, align 64")
+        addresses = e.convert(offset, "u64") if space is Space.SHARED else self.address
+        e.line(f"  store <32 x i64> {addresses.text}, ptr {room}, align 64")
         self._declare(f"declare void @{self.prefix}event(ptr, ptr, i32, i32, i32, i32, i32, i32, ptr)")
         number = space if isinstance(space, str) else int(space)
         e.line(
             f"  call void @{self.prefix}event(ptr %context, ptr %warp, i32 %site, i32 {event}, i32 {number}, "
-            f"i32 {self.total}, i32 %flags, i32 %mask, ptr {room})"
+            f"i32 {self.total}, i32 {flags}, i32 %mask, ptr {room})"
         )
-
-
-def record_offset(name: str) -> int:
-    return RECORD.fields[name][1]
