@@ -10,6 +10,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ptxsim.checks.expression import Origins
+from ptxsim.checks.lowered import COUNT, LEADER, lowered_atomics
+from ptxsim.engine.program import Program
 from ptxsim.layout import banks
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_READ, Event, Observer, Space
 
@@ -96,7 +99,10 @@ class BankCounter(Observer):
 
     events = frozenset(KINDS)
 
-    def __init__(self) -> None:
+    def __init__(self, program: Program, keep: bool = False) -> None:
+        """`keep`: somebody will look at all registers at the end."""
+        self.origins = Origins(program)
+        self.lowered = lowered_atomics(program, self.origins, keep)
         self.tallies: dict[int, Tally] = {}
         self.outer: dict[int, GlobalTally] = {}
         self._held: list[np.ndarray] = []
@@ -139,6 +145,11 @@ class BankCounter(Observer):
         first = records[0]
         site, width, kind = int(first["site"]), int(first["width"]), KINDS[Event(first["event"])]
         if first["space"] == Space.SHARED:
+            if self.lowered.get(site) == COUNT:
+                kind = COUNT
+            elif self.lowered.get(site) == LEADER:
+                records = records.copy()
+                records["mask"] &= -records["mask"].astype(np.int64).astype(np.uint32)  # the lowest active lane
             tally = self.tallies.setdefault(site, Tally(kind, width))
         elif kind in _GLOBAL and first["event"] != Event.ASYNC_ISSUE:
             tally = self.outer.setdefault(site, GlobalTally(kind, width))

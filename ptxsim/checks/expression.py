@@ -78,6 +78,7 @@ class Origins:
         for number, block in enumerate(program.blocks):
             stretch += number in joined
             self.stretch |= {op.site: stretch for op in block}
+        self.slots = frozenset(program.slot_names)
         self.definitions: dict[str, list[Op]] = {}
         for op in program.ops:
             for name in _defined(op, program):
@@ -97,7 +98,7 @@ class Origins:
         return Origin(str(found), rows, tuple(sorted(set(lines))))
 
     def _name(self, name: str, at: Op, depth: int, lines: list[int]) -> Sum:
-        op = self._definition(name, at) if depth else None
+        op = self.definition(name, at) if depth else None
         if op is None:
             return Sum(0, {name: 1})
         found = _follow(op, lambda operand: self._operand(operand, op, depth - 1, lines))
@@ -118,7 +119,7 @@ class Origins:
                 return self._name(operand.base.name, at, depth, lines).plus(Sum(operand.offset))
         return None
 
-    def _definition(self, name: str, at: Op) -> Op | None:
+    def definition(self, name: str, at: Op) -> Op | None:
         """The one definition that reaches an instruction for sure; None where several may, as in loops."""
         everything = self.definitions.get(name, [])
         before = [op for op in everything if op.site < at.site]

@@ -17,7 +17,7 @@ BANKS = 32
 LANES = 32
 MATRIX_KINDS = ("ldmatrix", "stmatrix")
 ATOMIC_KINDS = ("atom", "red", "cas")
-KINDS = ("ld", "st", *MATRIX_KINDS, *ATOMIC_KINDS)
+KINDS = ("ld", "st", *MATRIX_KINDS, *ATOMIC_KINDS, "count")
 WIDTHS = (1, 2, 4, 8, 16)
 # From this many rows on, loading numba and the native loop pays (0.7 s against 5 to 20 us a row).
 _NATIVE_ROWS = 16_384
@@ -52,7 +52,7 @@ def shared_wavefronts(addresses, width: int = 16, kind: str = "ld", mask=None, m
     """Wavefronts of shared-memory instructions: an int for addresses (32,), an int array (n,) for (n, 32).
 
     addresses: bytes. width: bytes a lane accesses (1, 2, 4, 8, 16; not used for matrices). kind: one of KINDS; cas also
-    stands for atomics built on compare-and-swap. mask: active lanes as a 32-bit integer, n of
+    stands for atomics built on compare-and-swap, count for adding the constant 1 where nobody wants the old value. mask: active lanes as a 32-bit integer, n of
     them, or booleans shaped as the addresses; all if None. matrices: 1, 2 or 4 for ldmatrix and stmatrix, whose
     addresses may then be 8, 16 or 32 wide; without it, every active lane gives a row. Raises PtxError for a width or kind that does not exist.
     """

@@ -16,7 +16,16 @@ _WAVEFRONTS = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{op}.sum"
 _CONFLICTS = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{op}.sum"
 _REQUESTS = "l1tex__t_requests_pipe_lsu_mem_global_op_{op}.sum"
 _SECTORS = "l1tex__t_sectors_pipe_lsu_mem_global_op_{op}.sum"
-_OPERATIONS = {"ld": "ld", "ldmatrix": "ld", "st": "st", "stmatrix": "st", "atom": "atom", "red": "atom", "cas": "atom"}
+_OPERATIONS = {
+    "ld": "ld",
+    "ldmatrix": "ld",
+    "st": "st",
+    "stmatrix": "st",
+    "atom": "atom",
+    "red": "atom",
+    "cas": "atom",
+    "count": "atom",
+}
 
 TOP_LEVEL = (
     "version", "file", "entry", "target", "engine", "seed", "findings", "banks", "cycles", "warp_instructions", "outputs", "fidelity",

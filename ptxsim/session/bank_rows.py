@@ -12,7 +12,7 @@ from ptxsim.session.run import BankRow, BankTable, GlobalRow
 
 def bank_table(counter: BankCounter, program: Program) -> BankTable:
     """Tallies as rows by line; those with conflicts say why and what would help."""
-    origins = Origins(program)
+    origins = counter.origins
     ops = program.ops
     rows = [_row(ops[site], tally, origins) for site, tally in sorted(counter.tallies.items())]
     outer = [_global_row(ops[site], tally, origins) for site, tally in sorted(counter.outer.items())]

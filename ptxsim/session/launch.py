@@ -148,7 +148,7 @@ class Launch:
     def execute(self, on_error: str, start: Hook | None = None, stop: Hook | None = None) -> Run:
         """Run to the end. `start` and `stop` are called with every warp and the engine, before and after it ran."""
         checkers = self._checkers(start is not None)
-        counter = BankCounter() if self.want_banks else None
+        counter = BankCounter(self.program, keep=stop is not None) if self.want_banks else None
         before = self.memory.bytes.copy() if checkers else None
         profile = self._profile()
         observers = [*checkers, *([counter] if counter else []), *([profile.tracer] if profile else [])]

@@ -163,3 +163,47 @@ def test_the_json_has_the_contracts_keys():
     assert {"line", "instruction", "runs", "wavefronts", "ideal", "worst", "why", "fixes"} <= found["rows"][0].keys()
     assert found["rows"][0]["excess"] == 31
     assert found["global"]["sectors"] == 32 and found["global"]["requests"] == 1
+
+
+ATOMIC = """.version 8.0
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 pout, .param .u32 pn)
+{
+    .shared .align 16 .b8 tile[4096];
+    .reg .b32 a, b, r, t, n;
+    .reg .b64 o;
+    ld.param.u64 o, [pout];
+    ld.param.u32 n, [pn];
+    mov.u32 t, %tid.x;
+    mov.u32 a, tile;
+    shr.u32 b, t, 5;
+    mad.lo.u32 b, b, 4, a;
+    ATOM
+    st.global.u32 [o], r;
+    ret;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "text, wavefronts",
+    [
+        ("red.shared.add.u32 [b], 2;", 32),
+        ("red.shared.add.u32 [b], 1;", 1),  # ATOMS.POPC.INC
+        ("atom.shared.add.u32 n, [b], 1;", 1),
+        ("atom.shared.add.u32 r, [b], 1;", 32),  # the old value is stored
+        ("red.shared.add.s32 [b], 1;", 32),
+        ("red.shared.inc.u32 [b], 0xffffffff;", 1),
+        ("red.shared.inc.u32 [b], 7;", 32),
+        ("red.shared.add.u32 [a], 2;", 1),  # one address for the warp: VOTE, POPC, one lane adds
+        ("atom.shared.max.s32 r, [tile+8], t;", 1),
+        ("atom.shared.exch.b32 r, [a], t;", 32),
+        ("atom.shared.cas.b32 r, [a], t, n;", 64),
+    ],
+)
+def test_atomics_as_the_assembler_makes_them(text, wavefronts):
+    """What ptxas 13.0 writes for each of these on sm_90a."""
+    module = ptxsim.Module.from_text(ATOMIC.replace("ATOM", text))
+    run = module.kernel().launch(1, 32, [np.zeros(32, np.uint32), 1], banks=True, on_error="report", checks="none")
+    assert run.banks.rows[-1].wavefronts == wavefronts

@@ -1,6 +1,6 @@
 """Shared and global memory counters of recorded launches: the profiler's against ours.
 
-    tools/bench/counters.py FOLDER [LAUNCH...]      FOLDER holds kernels.json and kernels/*.ptx
+tools/bench/counters.py FOLDER [LAUNCH...]      FOLDER holds kernels.json and kernels/*.ptx
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from suites.timing import argument, buffer  # noqa: E402
+from suites.timing import argument, buffer
 
 SHARED = "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"
 CONFLICTS = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"
@@ -26,7 +26,9 @@ def run(folder: Path, launch: dict):
     kernel = Module.from_file(folder / "kernels" / f"{launch['kernel']}.ptx").kernel(launch["entry"])
     memory = {name: buffer(spec) for name, spec in launch["buffers"].items()}
     arguments = [argument(value, memory) for value in launch["args"]]
-    return kernel.launch(launch["grid"], launch["block"], arguments, launch["dsmem"], on_error="report", banks=True, checks="none")
+    return kernel.launch(
+        launch["grid"], launch["block"], arguments, launch["dsmem"], on_error="report", banks=True, checks="none"
+    )
 
 
 def counts(result) -> dict[str, int]:
@@ -56,7 +58,12 @@ def main() -> None:
             continue
         start = time.perf_counter()
         ours, theirs = counts(run(folder, launch)), recorded(launch)
-        warps = launch["grid"][0] * launch["grid"][1] * launch["grid"][2] * -(-launch["block"][0] * launch["block"][1] // 32)
+        warps = (
+            launch["grid"][0]
+            * launch["grid"][1]
+            * launch["grid"][2]
+            * -(-launch["block"][0] * launch["block"][1] // 32)
+        )
         print(f"{launch['id']}: {warps} warps, {time.perf_counter() - start:.1f} s")
         for name, count in ours.items():
             print(f"    {name:<12} {count:>9} ours {theirs[name]:>9} recorded  {theirs[name] - count:+d}")
