@@ -69,7 +69,7 @@ class Library:
             body = product.text(name, description, module)
             return module.text() + body + _ATTRIBUTES
         what, space, size, count = description
-        helper = AccessHelper(module, self.prefix, name, space, size, count, what == "store", name.endswith("_events"))
+        helper = AccessHelper(module, self.prefix, name, what, space, size, count, name.endswith("_events"))
         body = helper.text()
         return module.text() + body + _ATTRIBUTES
 

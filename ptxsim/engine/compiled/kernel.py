@@ -25,7 +25,7 @@ from ptxsim.machine.event import Event
 from ptxsim.types import ScalarType
 
 # Families whose machine effects have native forms; all others are services of the interpreter.
-NATIVE = ("load", "store", "shuffle", "vote", "match", "redux", "elect")
+NATIVE = ("load", "store", "atomic", "shuffle", "vote", "match", "redux", "elect")
 NATIVE_EFFECTS = ("synchronize_warp",)
 CLOCKS = {"clock": ("u32", 0), "clock_hi": ("u32", 32), "clock64": ("u64", 0), "globaltimer": ("u64", 0),
           "globaltimer_lo": ("u32", 0), "globaltimer_hi": ("u32", 32)}  # fmt: skip
@@ -444,6 +444,57 @@ class KernelWriter:
 
     def declare(self, name: str, text: str) -> None:
         self.module.declarations.setdefault(f"@{name}" if name.startswith("llvm") else name, text)
+
+    def atomic_function(self, t: ScalarType, update, operands: int, count: int) -> str:
+        """The name of a function that updates memory lane by lane and returns what was there."""
+        inner = Emitter(self.module, 1, "u")
+        word, kind = f"u{8 * t.bytes}", kind_of(t)
+        outer = f"<32 x i{8 * t.bytes}>"
+        struct = "{" + ", ".join([outer] * count) + "}"
+        name = f"atomic{len(self.module.functions)}"
+        values = [(o, i) for o in range(operands) for i in range(count)]
+        lines = [
+            f"define internal {struct} @{name}(<32 x i64> %places, i32 %mask{''.join(f', {outer} %o{o}.{i}' for o, i in values)}) noinline #0 {{",
+            "entry:", "  %rooms = alloca <32 x i64>, align 64", "  store <32 x i64> %places, ptr %rooms, align 64",
+        ]  # fmt: skip
+        for o, i in values:
+            lines += [f"  %r{o}.{i} = alloca {outer}, align 64", f"  store {outer} %o{o}.{i}, ptr %r{o}.{i}, align 64"]
+        for i in range(count):
+            lines += [f"  %old{i} = alloca {outer}, align 64", f"  store {outer} zeroinitializer, ptr %old{i}, align 64"]
+        lines += [
+            "  br label %next", "next:", "  %rest = phi i32 [ %mask, %entry ], [ %later, %lane ]", "  %none = icmp eq i32 %rest, 0",
+            "  br i1 %none, label %done, label %lane", "lane:", "  %number = call i32 @llvm.cttz.i32(i32 %rest, i1 false)",
+            "  %less = sub i32 %rest, 1", "  %later = and i32 %rest, %less", "  %pp = getelementptr i64, ptr %rooms, i32 %number",
+            "  %place = load i64, ptr %pp", "  %at = inttoptr i64 %place to ptr",
+        ]  # fmt: skip
+        self.declare("llvm.cttz.i32", "declare i32 @llvm.cttz.i32(i32, i1)")
+        element = f"i{8 * t.bytes}"
+
+        def typed(text: str) -> Value:
+            value = Value(inner, text, word)
+            return value if kind == word else inner.bits(value, t)
+
+        for i in range(count):
+            cell = inner.let(f"getelementptr i8, ptr %at, i64 {i * t.bytes}")
+            before = inner.let(f"load <1 x {element}>, ptr {cell}, align {t.bytes}")
+            inner.line(f"  store <1 x {element}> {before}, ptr {inner.let(f'getelementptr {element}, ptr %old{i}, i32 %number')}, align {t.bytes}")
+            given = [
+                typed(inner.let(f"load <1 x {element}>, ptr {inner.let(f'getelementptr {element}, ptr %r{o}.{i}, i32 %number')}, align {t.bytes}"))
+                for o in range(operands)
+            ]  # fmt: skip
+            after = update(typed(before), *given)
+            if width(after.kind) != 8 * t.bytes:
+                raise CannotEmit("an update to another width")
+            raw = inner.bits(after, lanes.type_of(word)) if after.kind in ("f32", "f64") else after
+            inner.line(f"  store <1 x {element}> {raw.text}, ptr {cell}, align {t.bytes}")
+        lines += [*inner.lines, "  br label %next", "done:"]
+        result = "poison"
+        for i in range(count):
+            lines.append(f"  %w{i} = load {outer}, ptr %old{i}, align 64")
+            lines.append(f"  %s{i} = insertvalue {struct} {result}, {outer} %w{i}, {i}")
+            result = f"%s{i}"
+        self.module.functions.append("\n".join([*lines, f"  ret {struct} {result}", "}"]))
+        return name
 
     def scratch(self, t: str) -> str:
         """Room on the stack for one value of a type, used and forgotten at once."""

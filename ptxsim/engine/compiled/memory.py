@@ -36,9 +36,11 @@ def pointer(e: Emitter, base: str, offset: int) -> str:
 class AccessHelper:
     """Writes one helper. `size` is the bytes of an element; a lane's access is `size * count` bytes."""
 
-    def __init__(self, module: Module, prefix: str, name: str, space: str, size: int, count: int, write: bool, events: bool):
+    def __init__(self, module: Module, prefix: str, name: str, what: str, space: str, size: int, count: int, events: bool):
         self.module, self.prefix, self.name, self.events = module, prefix, name, events
-        self.space, self.size, self.count, self.write = space, size, count, write
+        self.space, self.size, self.count = space, size, count
+        # `place` checks a write and returns where the lanes' memory is; its flags carry the event's number from bit 16 up.
+        self.write, self.place = what == "store", what == "place"
         self.total = size * count
         self.chunk = min(self.total, 8)
         self.chunks = self.total // self.chunk
@@ -55,7 +57,7 @@ class AccessHelper:
         if self.write:
             self.data = self._join(values)
         {"shared": self._shared, "local": self._local, "generic": self._generic}.get(self.space, self._arena)()
-        result = "void" if self.write else ("{" + ", ".join([element] * self.count) + "}" if self.count > 1 else element)
+        result = "void" if self.write else "<32 x i64>" if self.place else ("{" + ", ".join([element] * self.count) + "}" if self.count > 1 else element)
         return f"define {result} @{self.name}({arguments}) #0 {{\nentry:\n" + "\n".join(e.rooms + e.lines) + "\n}\n"
 
     # ---- where the lanes point ----
@@ -167,7 +169,7 @@ class AccessHelper:
         e.line(f"  store <32 x i64> %address, ptr {room}, align 64")
         name = f"{self.prefix}look_up"
         self._declare(f"declare void @{name}(ptr, ptr, i32, i64, i32, i32, i32)")
-        refused = READ_ONLY if self.write else 0
+        refused = READ_ONLY if self.write or self.place else 0
         e.line(
             f"  call void @{name}(ptr %context, ptr {room}, i32 %mask, i64 {self.total}, i32 {_KIND_OF_SPACE[self.space]}, "
             f"i32 {refused}, i32 %site)"
@@ -205,6 +207,10 @@ class AccessHelper:
         e = self.e
         if self.events:
             self._event(space, base, offset)
+        if self.place:
+            start = self._spread(e.let(f"ptrtoint ptr {base} to i64"), "u64")
+            e.line(f"  ret <32 x i64> {(start + e.convert(offset, 'u64')).text}")
+            return
         chunk, t = 8 * self.chunk, f"<32 x i{8 * self.chunk}>"
         first = e.let(f"extractelement {offset.type} {offset.text}, i64 0")
         steps = Value(
@@ -316,7 +322,9 @@ class AccessHelper:
     def _event(self, space, base: str, offset: Value) -> None:
         """Record the access, with addresses as machine.port.Port names them."""
         e = self.e
-        event, flags = int(Event.STORE if self.write else Event.LOAD), "%flags"
+        event, flags = str(int(Event.STORE if self.write else Event.LOAD)), "%flags"
+        if self.place:
+            event, flags = e.let("lshr i32 %flags, 16"), e.let("and i32 %flags, 65535")
         if self.write:
             differs = e.splat(False, "pred")
             for before, after in zip(self._gather(base, offset), self.data, strict=True):

@@ -7,6 +7,7 @@ is left to the interpreter.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -73,6 +74,33 @@ class EmitPort:
         e.line(f"  call void @{name}({self._arguments(address, flags)}{extra})")
         self._writer.declare(name, f"declare void @{name}({_PARAMETERS}{f', {vector}' * len(data)})")
         self._done = True
+
+    def atomic(
+        self, space: str | None, address, t: ScalarType, update: Callable, operands: list, count: int = 1,
+        event: Event = Event.ATOMIC, flags: int = 0, shared_update: Callable | None = None,
+    ) -> list:  # fmt: skip
+        self._access(address)
+        name = space_name(space)
+        if name == "generic" and shared_update not in (None, update):
+            raise CannotEmit("an update that depends on where a generic address lies")
+        if name == "shared" and shared_update is not None:
+            update = shared_update
+        e, word = self._emitter, f"u{8 * t.bytes}"
+        columns = [operand if isinstance(operand, list) else [operand] for operand in operands]
+        raw = [[self._writer.raw(e.lift(v, e.splat(0, word))) for v in column] for column in columns]
+        if any(v.kind != word for column in raw for v in column):
+            raise CannotEmit("an atomic operand of another width")
+        change = self._writer.atomic_function(t, update, len(raw), count)
+        helper = self._writer.helper("place", name, t.bytes, count)
+        self._writer.declare(helper, f"declare <32 x i64> @{helper}({_PARAMETERS})")
+        places = e.let(f"call <32 x i64> @{helper}({self._arguments(address, int(flags) | int(event) << 16)})")
+        vector = e.vector(word)
+        struct = "{" + ", ".join([vector] * count) + "}"
+        values = "".join(f", {vector} {v.text}" for column in raw for v in column)
+        found = e.let(f"call {struct} @{change}(<32 x i64> {places}, i32 {self._guard}{values})")
+        self._done = True
+        old = [Value(e, e.let(f"extractvalue {struct} {found}, {i}"), word) for i in range(count)]
+        return [v if kind_of(t) == word else e.bits(v, t) for v in old]
 
     def _arguments(self, address: Value, flags: int) -> str:
         site = self._writer.op.site
