@@ -12,10 +12,12 @@ from ptxsim.profile import tensor, unroll
 from ptxsim.profile.emulated import SEQUENCES
 from ptxsim.profile.flow import Flow, analyze, registers_of
 from ptxsim.profile.machine_code import Kind, MachineBlock, MachineOp, MachineProgram
-from ptxsim.profile.pressure import registers
+from ptxsim.profile.pressure import FIXED, Pressure, registers
+from ptxsim.profile.schedule import Budget, schedule
 
 ALIASES = ("cvta", "cvta.to")  # the generic address of global memory is its address
 LOGIC = ("and", "or", "xor", "not")
+FULL_OCCUPANCY = 32  # registers a thread may have for 64 warps on an SM
 SHORT_BRANCH = 7  # instructions a branch may skip to become predication
 MODIFIERS = ("neg", "abs")
 
@@ -228,11 +230,14 @@ class Lowering:
             blocks[0].ops[:0] = prologue
         self._predicate(blocks)
         variants = self._unroll(blocks)
-        needed = registers(self.flow, blocks)
-        from ptxsim.profile.schedule import schedule
-
-        for block in blocks:
-            block.ops = schedule(block.ops)
+        pressure = Pressure(self.flow, blocks)
+        # The assembler keeps to what lets an SM be full of warps, unless the kernel needs more anyway.
+        limit = max(FULL_OCCUPANCY - FIXED, pressure.most())
+        origin = {copy: number for number, found in variants.items() for copy in found}
+        for number, block in enumerate(blocks):
+            live_out = frozenset(pressure.live_out(origin.get(number, number)))
+            block.ops = schedule(block.ops, Budget(limit, pressure.words, live_out))
+        needed = registers(max(pressure.most(), min(limit, Pressure(self.flow, blocks).most())))
         return MachineProgram(blocks, self.slots, needed, variants)
 
     def _unroll(self, blocks: list[MachineBlock]) -> dict[int, list[int]]:

@@ -9,31 +9,49 @@ FIXED = 6  # stack pointer, addresses in the making, alignment of pairs
 LEAST, MOST = 16, 255
 
 
-def registers(flow: Flow, blocks: list[MachineBlock]) -> int:
-    """An estimate, rounded up to a multiple of 2; predicates and per-warp values cost nothing."""
-    slots = flow.types
+class Pressure:
+    """Live registers of a program by block."""
 
-    def words(slot: int) -> int:
-        if slot >= len(slots) or slots[slot].kind == "predicate" or slot in flow.uniform:
-            return 0
-        return max(1, slots[slot].bits // 32)
+    def __init__(self, flow: Flow, blocks: list[MachineBlock]):
+        self.flow, self.blocks = flow, blocks[: len(flow.successors)]
+        self.live_in: list[set[int]] = [set() for _ in self.blocks]
+        changed = True
+        while changed:
+            changed = False
+            for number in range(len(self.blocks) - 1, -1, -1):
+                live = self._before(number)
+                if live != self.live_in[number]:
+                    self.live_in[number], changed = live, True
 
-    blocks = blocks[: len(flow.successors)]
-    live_in: list[set[int]] = [set() for _ in blocks]
-    changed = True
-    while changed:
-        changed = False
-        for number in range(len(blocks) - 1, -1, -1):
-            live = set().union(*(live_in[s] for s in flow.successors[number]))
-            for op in reversed(blocks[number].ops):
-                live = (live - set(op.writes)) | set(op.reads) | set(op.predicates)
-            if live != live_in[number]:
-                live_in[number], changed = live, True
-    most = 0
-    for number, block in enumerate(blocks):
-        live = set().union(*(live_in[s] for s in flow.successors[number]))
-        for op in reversed(block.ops):
-            if op.kind != Kind.COPY:
-                most = max(most, sum(words(s) for s in live | set(op.writes)))
+    def words(self, slot: int) -> int:
+        """32-bit registers a value takes; predicates and what is the same for the warp take none."""
+        types = self.flow.types
+        if slot >= len(types):
+            return 1
+        return 0 if types[slot].kind == "predicate" or slot in self.flow.uniform else max(1, types[slot].bits // 32)
+
+    def live_out(self, number: int) -> set[int]:
+        """Values that somebody reads behind a block."""
+        return set().union(*(self.live_in[s] for s in self.flow.successors[number]))
+
+    def _before(self, number: int) -> set[int]:
+        live = self.live_out(number)
+        for op in reversed(self.blocks[number].ops):
             live = (live - set(op.writes)) | set(op.reads) | set(op.predicates)
+        return live
+
+    def most(self) -> int:
+        """Registers in use at the fullest point, in the order the blocks have now."""
+        most = 0
+        for number, block in enumerate(self.blocks):
+            live = self.live_out(number)
+            for op in reversed(block.ops):
+                if op.kind != Kind.COPY:
+                    most = max(most, sum(self.words(s) for s in live | set(op.writes)))
+                live = (live - set(op.writes)) | set(op.reads) | set(op.predicates)
+        return most
+
+
+def registers(most: int) -> int:
+    """Registers a thread is given for that many live ones: an estimate, a multiple of 2."""
     return min(MOST, max(LEAST, -(-(most + FIXED) // 2) * 2))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import heapq
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from ptxsim.profile.figures import UNITS
 from ptxsim.profile.machine_code import Kind, MachineOp
@@ -14,16 +16,20 @@ ENDS = (Kind.BRANCH, Kind.LOOP_BRANCH, Kind.EXIT)
 WINDOW = 192  # instructions the assembler looks ahead
 
 
-def schedule(ops: list[MachineOp]) -> list[MachineOp]:
+def schedule(ops: list[MachineOp], budget: Budget) -> list[MachineOp]:
     """List scheduling by the longest way to the end of the block. Walls and branches stay where they are."""
-    ordered: list[MachineOp] = []
-    part: list[MachineOp] = []
+    parts: list[list[MachineOp]] = [[]]
     for op in ops:
-        part.append(op)
-        if op.kind in WALLS or op.kind in ENDS or len(part) >= WINDOW:
-            ordered += _schedule(part)
-            part = []
-    return ordered + _schedule(part)
+        parts[-1].append(op)
+        if op.kind in WALLS or op.kind in ENDS or len(parts[-1]) >= WINDOW:
+            parts.append([])
+    needed = set(budget.live_out)
+    ordered: list[list[MachineOp]] = []
+    for part in reversed(parts):  # what later parts read is live at the end of this one
+        ordered.append(_schedule(part, Budget(budget.limit, budget.words, frozenset(needed))))
+        for op in reversed(part):
+            needed = (needed - set(op.writes)) | set(op.reads) | set(op.predicates)
+    return [op for part in reversed(ordered) for op in part]
 
 
 def planned_latency(op: MachineOp) -> float:
@@ -34,24 +40,77 @@ def planned_latency(op: MachineOp) -> float:
     return PLANNED.get(op.unit, UNITS[op.unit].latency)
 
 
-def _schedule(ops: list[MachineOp]) -> list[MachineOp]:
+def _schedule(ops: list[MachineOp], budget: Budget) -> list[MachineOp]:
     if len(ops) < 3:
         return ops
     after, waiting = dependences(ops)
     height = [0.0] * len(ops)
     for i in range(len(ops) - 1, -1, -1):
         height[i] = planned_latency(ops[i]) + max((height[j] for j in after[i]), default=0.0)
-    ready = [(-height[i], i) for i in range(len(ops)) if not waiting[i]]
-    heapq.heapify(ready)
+    ready = [i for i in range(len(ops)) if not waiting[i]]
+    live = _Live(ops, budget)
     order = []
     while ready:
-        _, i = heapq.heappop(ready)
-        order.append(ops[i])
-        for j in after[i]:
+        ready.sort(key=lambda i: (-height[i], i))
+        # The first that fits; where none does, the one that frees most.
+        chosen = next((i for i in ready if live.total + live.change(ops[i]) <= budget.limit), None)
+        if chosen is None:
+            chosen = min(ready, key=lambda i: (live.change(ops[i]), -height[i], i))
+        ready.remove(chosen)
+        live.run(ops[chosen])
+        order.append(ops[chosen])
+        for j in after[chosen]:
             waiting[j] -= 1
             if not waiting[j]:
-                heapq.heappush(ready, (-height[j], j))
+                ready.append(j)
     return order
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Registers a schedule may use: `words` says how many 32-bit registers a value takes."""
+
+    limit: int
+    words: Callable[[int], int]
+    live_out: frozenset[int]
+
+
+class _Live:
+    """Registers in use while a part of a block is put in order."""
+
+    def __init__(self, ops: list[MachineOp], budget: Budget):
+        self.words, self.live_out = budget.words, budget.live_out
+        self.uses = Counter(r for op in ops for r in {*op.reads, *op.predicates})
+        written = {w for op in ops for w in op.writes}
+        self.live = {r for r in self.uses if r not in written or self._read_first(ops, r)}
+        self.live |= {r for r in budget.live_out if r not in written}
+        self.total = sum(map(self.words, self.live))
+
+    @staticmethod
+    def _read_first(ops: list[MachineOp], register: int) -> bool:
+        for op in ops:
+            if register in op.reads or register in op.predicates:
+                return True
+            if register in op.writes:
+                return False
+        return False
+
+    def change(self, op: MachineOp) -> int:
+        """How many more registers are in use once `op` has run."""
+        born = sum(self.words(w) for w in set(op.writes) if w not in self.live)
+        dead = sum(self.words(r) for r in {*op.reads, *op.predicates} if self._dies(r, op))
+        return born - dead
+
+    def _dies(self, register: int, op: MachineOp) -> bool:
+        return self.uses[register] == 1 and register not in self.live_out and register not in op.writes and register in self.live
+
+    def run(self, op: MachineOp) -> None:
+        self.total += self.change(op)
+        gone = [r for r in {*op.reads, *op.predicates} if self._dies(r, op)]
+        for r in {*op.reads, *op.predicates}:
+            self.uses[r] -= 1
+        self.live.update(op.writes)
+        self.live.difference_update(gone)
 
 
 def dependences(ops: list[MachineOp]) -> tuple[list[set[int]], list[int]]:
