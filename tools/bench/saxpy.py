@@ -1,0 +1,24 @@
+"""saxpy of a million elements on one core; the interpreter runs 16,384 for the ratio."""
+
+import numpy as np
+from common import compare, kernel_folder
+
+from ptxsim import Module
+
+module = Module.from_file(kernel_folder() / "saxpy.ptx")
+
+
+def launcher(n: int):
+    x, start = (np.arange(n) % 7).astype(np.float32), (np.arange(n) % 5).astype(np.float32)
+    y = start.copy()
+
+    def launch(engine: str):
+        y[:] = start
+        run = module.kernel().launch(-(-n // 256), 256, [n, np.float32(2), x, y], engine=engine)
+        assert np.array_equal(y, 2 * x + start)
+        return run
+
+    return launch
+
+
+compare("saxpy 1M", launcher(1 << 20), interpreted=launcher(1 << 14))

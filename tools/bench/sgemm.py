@@ -1,0 +1,25 @@
+"""matmul_tiled of 256 x 256 on one core; the interpreter runs 64 x 64 for the ratio."""
+
+import numpy as np
+from common import compare, kernel_folder
+
+from ptxsim import Module
+
+module = Module.from_file(kernel_folder() / "matmul_tiled.ptx")
+
+
+def launcher(n: int):
+    index = np.arange(n * n)
+    a = (index % 7 - 3).astype(np.float32).reshape(n, n)
+    b = (index % 5 - 2).astype(np.float32).reshape(n, n)
+    c = np.zeros((n, n), np.float32)
+
+    def launch(engine: str):
+        run = module.kernel().launch((n // 16, n // 16), (16, 16), [n, a, b, c], engine=engine)
+        assert np.array_equal(c, a @ b)
+        return run
+
+    return launch
+
+
+compare("sgemm 256", launcher(256), interpreted=launcher(64))
