@@ -17,7 +17,7 @@ SEQUENCES: dict[str, tuple[list[str], float]] = {
     "rcp.rn.f32": ([*_SLOW_PATH, *["fma"] * 3, *["alu"] * 4, "mufu"], 78),
     "rcp.approx.f32": (["fma"] * 2 + ["alu"] * 3 + ["mufu"], 41),
     "sqrt.rn.f32": ([*_SLOW_PATH, *["fma"] * 4, *["alu"] * 2, "mufu"], 56),
-    "scaled": (["alu", "fma", "fma", "mufu"], 39),  # denormals scaled before and after the function
+    "scaled": (["alu", "fma", "mufu", "fma"], 39),  # denormals scaled before and after the function
     "ranged": (["fma", "mufu"], 23),
     "div.f64": ([*_SLOW_PATH, *["fp64"] * 8, *["alu"] * 7, "fma", "mufu"], 125),
     "rcp.f64": ([*_SLOW_PATH, *["fp64"] * 5, *["alu"] * 6, "mufu"], 74),

@@ -10,6 +10,7 @@ from ptxsim.engine.operand import Address, Constant, Register, Special, StackAdd
 from ptxsim.engine.program import Op, Program
 from ptxsim.profile import tensor, unroll
 from ptxsim.profile.emulated import SEQUENCES
+from ptxsim.profile.figures import UNITS
 from ptxsim.profile.flow import Flow, analyze, registers_of
 from ptxsim.profile.machine_code import Kind, MachineBlock, MachineOp, MachineProgram
 from ptxsim.profile.pressure import FIXED, Pressure, registers
@@ -233,10 +234,11 @@ class Lowering:
         pressure = Pressure(self.flow, blocks)
         # The assembler keeps to what lets an SM be full of warps, unless the kernel needs more anyway.
         limit = max(FULL_OCCUPANCY - FIXED, pressure.most())
+        tight = limit == FULL_OCCUPANCY - FIXED
         origin = {copy: number for number, found in variants.items() for copy in found}
         for number, block in enumerate(blocks):
             live_out = frozenset(pressure.live_out(origin.get(number, number)))
-            block.ops = schedule(block.ops, Budget(limit, pressure.words, live_out))
+            block.ops = schedule(block.ops, Budget(limit, pressure.words, live_out, tight))
         needed = registers(max(pressure.most(), min(limit, Pressure(self.flow, blocks).most())))
         return MachineProgram(blocks, self.slots, needed, variants)
 
@@ -373,10 +375,16 @@ class Lowering:
         return lower_scalar.lower(self, op) if made is None else made
 
     def sequence(self, op: Op, name: str) -> list[MachineOp]:
-        """The instructions that stand for `op`: independent in issue, the last one ready when all of it is."""
+        """The instructions that stand for `op`: a chain, as far as its latency allows; the rest runs beside it."""
         units, latency = SEQUENCES[name]
-        made = [MachineOp(unit, (), self.reads(op), op.site) for unit in units]
-        made[-1].writes, made[-1].latency = self.writes(op), latency
+        made, elapsed, before = [], 0.0, self.reads(op)
+        for unit in units[:-1]:
+            step = UNITS[unit].latency
+            chained = elapsed + step + UNITS[units[-1]].latency <= latency
+            made.append(MachineOp(unit, (self.new_slot(),) if chained else (), before, op.site))
+            if chained:
+                elapsed, before = elapsed + step, made[-1].writes
+        made.append(MachineOp(units[-1], self.writes(op), before, op.site, latency=latency - elapsed))
         return made
 
     # ---- predication ----

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ptxsim.profile.figures import UNITS
 from ptxsim.profile.machine_code import Kind, MachineOp
 
 # What the assembler plans with for what it cannot know.
 PLANNED = {"global": 300.0, "shared": 30.0}
+LOADS_SHARE = 0.8  # of the free registers that loads ahead of their use may fill
 WALLS = (Kind.BARRIER, Kind.FENCE, Kind.WGMMA_WAIT, Kind.MBARRIER_WAIT, Kind.ASYNC_WAIT, Kind.BULK_WAIT)
 ENDS = (Kind.BRANCH, Kind.LOOP_BRANCH, Kind.EXIT)
 WINDOW = 192  # instructions the assembler looks ahead
@@ -26,7 +27,7 @@ def schedule(ops: list[MachineOp], budget: Budget) -> list[MachineOp]:
     needed = set(budget.live_out)
     ordered: list[list[MachineOp]] = []
     for part in reversed(parts):  # what later parts read is live at the end of this one
-        ordered.append(_schedule(part, Budget(budget.limit, budget.words, frozenset(needed))))
+        ordered.append(_schedule(part, replace(budget, live_out=frozenset(needed))))
         for op in reversed(part):
             needed = (needed - set(op.writes)) | set(op.reads) | set(op.predicates)
     return [op for part in reversed(ordered) for op in part]
@@ -53,7 +54,7 @@ def _schedule(ops: list[MachineOp], budget: Budget) -> list[MachineOp]:
     while ready:
         ready.sort(key=lambda i: (-height[i], i))
         # The first that fits; where none does, the one that frees most.
-        chosen = next((i for i in ready if live.total + live.change(ops[i]) <= budget.limit), None)
+        chosen = next((i for i in ready if live.total + live.change(ops[i]) <= live.room(ops[i])), None)
         if chosen is None:
             chosen = min(ready, key=lambda i: (live.change(ops[i]), -height[i], i))
         ready.remove(chosen)
@@ -73,6 +74,7 @@ class Budget:
     limit: int
     words: Callable[[int], int]
     live_out: frozenset[int]
+    tight: bool = False  # the limit is the one of full occupancy: loads leave room for what computes
 
 
 class _Live:
@@ -85,6 +87,12 @@ class _Live:
         self.live = {r for r in self.uses if r not in written or self._read_first(ops, r)}
         self.live |= {r for r in budget.live_out if r not in written}
         self.total = sum(map(self.words, self.live))
+        self.limit = budget.limit
+        self.loads_limit = self.total + (LOADS_SHARE if budget.tight else 1) * (budget.limit - self.total)
+
+    def room(self, op: MachineOp) -> float:
+        """Registers that may be in use behind `op`."""
+        return self.loads_limit if op.unit in PLANNED else self.limit
 
     @staticmethod
     def _read_first(ops: list[MachineOp], register: int) -> bool:
