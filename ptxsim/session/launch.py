@@ -76,6 +76,7 @@ class Launch:
         self.engine_name = self._engine_name(engine)
         self.numerics, self.seed, self.checks, self.want_banks = numerics, seed, checks, banks
         self.limits = Limits(max_steps, progress)
+        self.jobs = jobs or 1
         self.profiled_sms = int(profile)
         self._check_shapes()
         self.program, self.decoder = kernel.program(target)
@@ -235,7 +236,7 @@ class Launch:
             return Interpreter(self.program, machine)
         from ptxsim.engine.compiled.engine import CompiledEngine
 
-        return CompiledEngine(self.program, machine, keep=keep)
+        return CompiledEngine(self.program, machine, keep=keep, jobs=self.jobs)
 
     def _profile(self):
         """The cycle model, where it was asked for."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ptxsim.engine.compiled import schedule
+from ptxsim.engine.compiled import parallel, schedule
 from ptxsim.engine.compiled.layout import CONTEXT, WARP, aligned, header_of
 from ptxsim.engine.grid import SPIN, Grid, cluster_at
 from ptxsim.instructions.barrier import wait_for
@@ -78,6 +78,18 @@ class Alone:
         engine.set_field("threads", block[0] * block[1] * block[2])
         self._counters = engine.context[CONTEXT["arrived"] : CONTEXT["phases"] + 64]
 
+    def run_to_end(self, number: int, stop: Callable[[], bool]) -> bool:
+        """Run one CTA; False if Python would be needed for it, or `stop()` wants no more."""
+        self._begin(number)
+        self.engine.set_field("end_rounds", SPIN)
+        while True:
+            self.engine.set_field("end_count", self.machine.warp_instructions + self.slice)
+            status = self.engine.enter_cta()
+            if status == schedule.ENDED:
+                return True
+            if status != schedule.PAUSED or self.engine.field("rounds") > SPIN or stop():
+                return False
+
     def _begin(self, number: int) -> None:
         """The state of CTA `number` before its first instruction."""
         machine = self.machine
@@ -103,6 +115,8 @@ class Alone:
         Raises engine.grid.Stopped where a limit is reached.
         """
         engine, machine = self.engine, self.machine
+        if number == 0 and engine.jobs > 1 and parallel.run(engine, grid):
+            return grid.total, None
         while number < grid.total:
             if machine.pending:
                 return number, None

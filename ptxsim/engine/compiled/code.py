@@ -24,6 +24,7 @@ from ptxsim.engine.program import Program
 from ptxsim.machine.special import _SCALARS, _VECTORS
 
 OPTIMIZED = 1000  # operations up to which code is generated with more care: it takes twice as long
+REMEMBERED = 64  # programs whose identity is kept
 _ATTRIBUTES = f"attributes #0 = {ATTRIBUTES}\n"
 
 
@@ -41,6 +42,7 @@ class Library:
         pointer = ctypes.c_void_p
         self.enter = ctypes.CFUNCTYPE(ctypes.c_int32, pointer, pointer)(jit.address(self.prefix + "enter"))
         self._tables: dict[str, object] = {}
+        self._identities: dict[int, tuple[Program, str]] = {}
         self._kernels: dict[str, tuple[int, dict[int, str]]] = {}
 
     @cached_property
@@ -75,11 +77,20 @@ class Library:
 
     def kernel(self, program: Program, places: WarpLayout, options: Options) -> tuple[int, dict[int, str]]:
         """Address of a program's function, and the operations it leaves to the interpreter, by site."""
-        key = self.jit.key("kernel", str(options), str(places), program_text(program))
+        key = self.jit.key("kernel", str(options), self._identity(program))
         found = self._kernels.get(key)
         if found is None:
             found = self._kernels[key] = self._load(key, program, places, options)
         return found
+
+    def _identity(self, program: Program) -> str:
+        """program_text, remembered for the programs that were launched lately."""
+        known = self._identities.get(id(program))
+        if known is None or known[0] is not program:
+            if len(self._identities) >= REMEMBERED:
+                self._identities.clear()
+            known = self._identities[id(program)] = (program, program_text(program))
+        return known[1]
 
     def _load(self, key: str, program: Program, places: WarpLayout, options: Options) -> tuple[int, dict[int, str]]:
         notes = self.jit.store.get(key + ".notes")
