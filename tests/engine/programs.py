@@ -83,7 +83,9 @@ class Writer:
         if kind < 0.45:
             self.lines.append(f"    {self.guard()}{r.choice(INTEGER)} {d}, {a}, {r.choice((b, str(r.randrange(64))))};")
         elif kind < 0.6:
-            self.lines.append(f"    {self.guard()}{r.choice(FLOATING)} {self.single()}, {self.single()}, {self.single()};")
+            self.lines.append(
+                f"    {self.guard()}{r.choice(FLOATING)} {self.single()}, {self.single()}, {self.single()};"
+            )
         else:
             text = r.choice(OTHERS).format(d=d, a=a, b=b, c=c, f=self.single(), g=self.single())
             self.lines.append("    " + text.replace("; ", ";\n    "))
@@ -103,11 +105,15 @@ class Writer:
         label, counter, predicate = self.label(), f"%r{9 + depth}", f"%p{depth + 1}"
         self.lines.append(f"    and.b32 {counter}, {self.register()}, {self.random.choice((1, 3, 15))};\n{label}:")
         self.block(depth - 1)
-        self.lines.append(f"    sub.s32 {counter}, {counter}, 1;\n    setp.ge.s32 {predicate}, {counter}, 0;\n    @{predicate} bra {label};")
+        self.lines.append(
+            f"    sub.s32 {counter}, {counter}, 1;\n    setp.ge.s32 {predicate}, {counter}, 0;\n    @{predicate} bra {label};"
+        )
 
     def fork(self, depth: int) -> None:
         other, end = self.label(), self.label()
-        self.lines.append(f"    setp.lt.u32 %p0, {self.register()}, {self.register()};\n    @{self.random.choice(('', '!'))}%p0 bra {other};")
+        self.lines.append(
+            f"    setp.lt.u32 %p0, {self.register()}, {self.register()};\n    @{self.random.choice(('', '!'))}%p0 bra {other};"
+        )
         self.block(depth - 1)
         if self.random.random() < 0.6:
             self.lines.append(f"    bra {end};\n{other}:")
@@ -122,7 +128,9 @@ class Writer:
             self.lines.append("    setp.eq.u32 %p0, %r9, 5;\n    @%p0 ret;")
             self.block(1)
         if self.random.random() < 0.5:
-            self.lines.append("    st.shared.u32 [%r8], %r4;\n    bar.sync 0;\n    xor.b32 %r10, %r8, 4;\n    ld.shared.u32 %r5, [%r10];")
+            self.lines.append(
+                "    st.shared.u32 [%r8], %r4;\n    bar.sync 0;\n    xor.b32 %r10, %r8, 4;\n    ld.shared.u32 %r5, [%r10];"
+            )
             self.block(1)
         if self.random.random() < 0.4:
             self.lines.append("    shfl.sync.bfly.b32 %r6, %r7, 5, 31, -1;\n    vote.sync.ballot.b32 %r7, %p1, -1;")

@@ -17,7 +17,11 @@ def run(text: str, engine: str, grid: int = 2, block: int = 64, seed: int = 1, *
     """Memory after the kernel, and the Run."""
     data = np.random.default_rng(seed).integers(0, 2**32, (grid * block, 4), dtype=np.uint32)
     data[::3] &= 0xFF
-    run = Module.from_text(text).kernel().launch(grid, block, [data, grid * block], engine=engine, on_error="report", **options)
+    run = (
+        Module.from_text(text)
+        .kernel()
+        .launch(grid, block, [data, grid * block], engine=engine, on_error="report", **options)
+    )
     return data, run
 
 
@@ -40,7 +44,9 @@ def test_random_kernels(seed, block, banks):
 
 @pytest.mark.slow
 @settings(max_examples=300, deadline=None)
-@given(seed=st.integers(0, 2**32), block=st.sampled_from((32, 64, 40)), banks=st.booleans(), order=st.sampled_from((0, 3)))
+@given(
+    seed=st.integers(0, 2**32), block=st.sampled_from((32, 64, 40)), banks=st.booleans(), order=st.sampled_from((0, 3))
+)
 def test_many_random_kernels(seed, block, banks, order):
     data = [run(Writer(seed).text(), engine, block=block, banks=banks) for engine in ENGINES]
     assert facts(data[0][1]) == facts(data[1][1])
@@ -149,8 +155,19 @@ class Recorder:
         for r in records:
             lanes = [lane for lane in range(32) if r["mask"] >> lane & 1]
             addressed = int(r["event"]) <= 8
-            numbers = r["addresses"][lanes].tolist() if addressed else r["addresses"][:1].tolist() if r["event"] in (16, 17) else []
-            self.seen.append((*(int(r[name]) for name in ("site", "cta", "warp", "event", "space", "width", "flags", "mask")), numbers))
+            numbers = (
+                r["addresses"][lanes].tolist()
+                if addressed
+                else r["addresses"][:1].tolist()
+                if r["event"] in (16, 17)
+                else []
+            )
+            self.seen.append(
+                (
+                    *(int(r[name]) for name in ("site", "cta", "warp", "event", "space", "width", "flags", "mask")),
+                    numbers,
+                )
+            )
 
     def finish(self):
         pass

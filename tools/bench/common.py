@@ -36,10 +36,14 @@ def compare(name: str, launch, repetitions: int = 5, interpreted=None) -> None:
 
     wall, cpu = best(once, repetitions)
     rate = run.warp_instructions / wall / 1e6
-    print(f"{name}: {run.warp_instructions} warp instructions, {wall * 1e3:.1f} ms ({cpu * 1e3:.1f} CPU), {rate:.2f} M/s")
+    print(
+        f"{name}: {run.warp_instructions} warp instructions, {wall * 1e3:.1f} ms ({cpu * 1e3:.1f} CPU), {rate:.2f} M/s"
+    )
     began, busy = time.perf_counter(), time.process_time()
     slow = (interpreted or launch)("interpreter")
     wall_slow, cpu_slow = time.perf_counter() - began, time.process_time() - busy
     slower = slow.warp_instructions / wall_slow / 1e6
     ratio = (run.warp_instructions / cpu) / (slow.warp_instructions / cpu_slow)
-    print(f"{name}: interpreter {slower:.4f} M/s, compiled is {rate / slower:.0f} x as fast ({ratio:.0f} x by CPU time)")
+    print(
+        f"{name}: interpreter {slower:.4f} M/s, compiled is {rate / slower:.0f} x as fast ({ratio:.0f} x by CPU time)"
+    )

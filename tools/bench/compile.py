@@ -40,6 +40,10 @@ with tempfile.TemporaryDirectory() as folder:
     for count in (20, 3000):
         for state in ("cold cache", "warm cache"):
             out = subprocess.run(
-                [sys.executable, "-c", CHILD, str(count), "compiled"], env=environment, stdout=subprocess.PIPE, text=True, check=True
+                [sys.executable, "-c", CHILD, str(count), "compiled"],
+                env=environment,
+                stdout=subprocess.PIPE,
+                text=True,
+                check=True,
             )
             print(f"{count} instructions, {state}: {out.stdout.strip()}")

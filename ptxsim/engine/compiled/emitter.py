@@ -25,7 +25,6 @@ from ptxsim.lanes import type_of
 
 _FLOAT_OPERATORS = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 _ROUNDINGS = {"rn": "rint", "rz": "trunc", "rm": "floor", "rp": "ceil"}
-_CONDITIONS = {"lt": "lt", "le": "le", "gt": "gt", "ge": "ge"}
 
 
 class Module:
@@ -249,10 +248,7 @@ class Emitter:
             return self.pure(f"{operator} {x.type} {x.text} to {self.vector(kind)}", kind)
         if width(kind) == width(source):
             return Value(self, x.text, kind)
-        if width(kind) < width(source):
-            operator = "trunc"
-        else:
-            operator = "sext" if source[0] == "s" else "zext"
+        operator = "trunc" if width(kind) < width(source) else "sext" if source[0] == "s" else "zext"
         return self.pure(f"{operator} {x.type} {x.text} to {self.vector(kind)}", kind)
 
     def where(self, condition, a, b) -> Value:
@@ -277,7 +273,11 @@ class Emitter:
         size = width(x.kind)
         if not isinstance(n, Value):
             if n >= size:
-                return self.pure(f"ashr {x.type} {x.text}, splat (i{size} {size - 1})", x.kind) if operator == "ashr" else self.splat(0, x.kind)
+                return (
+                    self.pure(f"ashr {x.type} {x.text}, splat (i{size} {size - 1})", x.kind)
+                    if operator == "ashr"
+                    else self.splat(0, x.kind)
+                )
             return self.pure(f"{operator} {x.type} {x.text}, splat (i{size} {int(n)})", x.kind)
         count = Value(self, n.text, f"u{width(n.kind)}")
         beyond = count >= size if size < 1 << width(count.kind) else self.splat(False, "pred")
@@ -396,14 +396,16 @@ class Emitter:
         wide = self.convert(Value(self, index.text, f"u{width(index.kind)}"), "u64")
         wide = self.minimum(wide, len(array) - 1)  # lanes that do not count may hold anything
         pointers = self.pure(
-            f"getelementptr [{len(array)} x {t}], ptr {name}, {self.vector('u64')} zeroinitializer, {wide.type} {wide.text}", "ptr"
+            f"getelementptr [{len(array)} x {t}], ptr {name}, {self.vector('u64')} zeroinitializer, {wide.type} {wide.text}",
+            "ptr",
         )
         mangled = f"{_mangled(self.vector(kind))}.v{self.lanes}p0"
         full = f"@llvm.masked.gather.{mangled}"
         v, p, m = self.vector(kind), f"<{self.lanes} x ptr>", self.vector("pred")
         self.module.declarations.setdefault(full, f"declare {v} {full}({p}, {m}, {v})")
         return self.pure(
-            f"call {v} {full}({p} align {max(1, width(kind) // 8)} {pointers.text}, {m} splat (i1 true), {v} poison)", kind
+            f"call {v} {full}({p} align {max(1, width(kind) // 8)} {pointers.text}, {m} splat (i1 true), {v} poison)",
+            kind,
         )
 
 
@@ -439,4 +441,4 @@ def literal(number, kind: str) -> str:
 def _mangled(t: str) -> str:
     """<32 x i32> as v32i32."""
     count, _, element = t.strip("<>").partition(" x ")
-    return f"v{count}{ {'float': 'f32', 'double': 'f64', 'half': 'f16'}.get(element, element)}"
+    return f"v{count}{ {'float': 'f32', 'double': 'f64', 'half': 'f16'}.get(element, element) }"

@@ -25,6 +25,7 @@ from ptxsim.machine.port import Port, mask_word, word_mask
 from ptxsim.machine.special import value as special_value
 from ptxsim.machine.state import Machine
 
+
 class Registers:
     """A warp's registers by slot, read and written like a list of arrays. What is read is a copy, as of now."""
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
 import os
 import sys
 import threading
+from collections.abc import Callable
 from functools import cache
 
 from ptxsim.engine.compiled.store import ObjectStore
@@ -64,26 +64,22 @@ class Jit:
             digest.update(b"\0")
         return digest.hexdigest()
 
-    def load(self, key: str, make, level: int = 1, passes: bool = False) -> None:
+    def load(self, key: str, make: Callable[[], str], level: int = 1) -> None:
         """Make the functions of a module callable: from the store, or compiled from the IR text that `make()` gives."""
         with self._lock:
             data = self.store.get(key)
             if data is None:
                 text = make()
                 dump(key, text)
-                data = self._compile(text, level, passes)
+                data = self._compile(text, level)
                 self.store.put(key, data)
                 self.compiled += 1
             self._engine.add_object_file(self.llvm.ObjectFileRef.from_data(data))
             self._engine.finalize_object()
 
-    def _compile(self, text: str, level: int, passes: bool) -> bytes:
-        module = self.llvm.parse_assembly(text)
-        machine = self._machine_for(level)
-        if passes:
-            options = self.llvm.create_pipeline_tuning_options(speed_level=2)
-            self.llvm.create_pass_builder(machine, options).getModulePassManager().run(module, self.llvm.create_pass_builder(machine, options))
-        return machine.emit_object(module)
+    def _compile(self, text: str, level: int) -> bytes:
+        """An object, by the code generator alone: passes over the IR cost more than they save."""
+        return self._machine_for(level).emit_object(self.llvm.parse_assembly(text))
 
     def address(self, name: str) -> int:
         found = self._engine.get_function_address(name)
@@ -117,8 +113,3 @@ def dump(key: str, text: str) -> None:
     """PTXSIM_DUMP=ir prints every module that is compiled to standard error."""
     if os.environ.get("PTXSIM_DUMP") == "ir":
         sys.stderr.write(f"; module {key}\n{text}\n")
-
-
-def function(address: int, *arguments, result=ctypes.c_int32):
-    """A native function as a Python callable; the interpreter lock is released while it runs."""
-    return ctypes.CFUNCTYPE(result, *arguments)(address)

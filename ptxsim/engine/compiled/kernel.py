@@ -47,7 +47,9 @@ class Options:
 class KernelWriter:
     """Writes the function of one program. `services` collects the operations left to the interpreter, with the reason."""
 
-    def __init__(self, program: Program, places: WarpLayout, prefix: str, options: Options, half_conversion: bool = True):
+    def __init__(
+        self, program: Program, places: WarpLayout, prefix: str, options: Options, half_conversion: bool = True
+    ):
         self.program, self.places, self.prefix, self.options = program, places, prefix, options
         self.module = Module(half_conversion)
         self.emitter = Emitter(self.module)
@@ -171,7 +173,9 @@ class KernelWriter:
             result = self._compute(effect, sources, op.wants)
         if op.destinations:
             results = [result] if len(op.destinations) == 1 else result
-            lanes_on = guard if guard is not None else None if self.options.full else Value(self.emitter, "%lanes", "pred")
+            lanes_on = (
+                guard if guard is not None else None if self.options.full else Value(self.emitter, "%lanes", "pred")
+            )
             for destination, value in zip(op.destinations, results, strict=True):
                 self.write(destination, value, lanes_on)
 
@@ -180,7 +184,12 @@ class KernelWriter:
         e = self.emitter
         if not all(isinstance(s, Value) for s in sources):
             return effect(*sources, **wants)
-        key = (effect, tuple(wants.items()), tuple(s.kind for s in sources), tuple(s.text if s.text[0] != "%" else "" for s in sources))
+        key = (
+            effect,
+            tuple(wants.items()),
+            tuple(s.kind for s in sources),
+            tuple(s.text if s.text[0] != "%" else "" for s in sources),
+        )
         known = self.module.outlined.get(key)
         if known is None:
             mark, globals_before = len(e.lines), dict(e._known)
@@ -217,7 +226,15 @@ class KernelWriter:
                 back = inner.let(f"insertvalue {t} {back}, {r.type} {r.text}, {i}")
         header = ", ".join(f"{a.type} {a.text}" for a in arguments if a.text[0] == "%")
         self.module.functions.append(
-            "\n".join([f"define internal {t} @{name}({header}) noinline #0 {{", *inner.rooms, *inner.lines, f"  ret {t} {back}", "}"])
+            "\n".join(
+                [
+                    f"define internal {t} @{name}({header}) noinline #0 {{",
+                    *inner.rooms,
+                    *inner.lines,
+                    f"  ret {t} {back}",
+                    "}",
+                ]
+            )
         )
         return name, [r.kind for r in results], single
 
@@ -258,8 +275,10 @@ class KernelWriter:
                     return [e.splat(operand.value & (2**64 - 1), "u64"), e.splat(operand.value >> 64, "u64")]
                 kind = kind_of(t)
                 if is_float(kind):
-                    return e.bits(self._word(operand.value, width(kind)), t) if kind in ("f32", "f64") else Value(
-                        e, self._word(operand.value, 16).text, kind
+                    return (
+                        e.bits(self._word(operand.value, width(kind)), t)
+                        if kind in ("f32", "f64")
+                        else Value(e, self._word(operand.value, 16).text, kind)
                     )
                 return e.splat(_signed(operand.value, kind), kind)
             case Address():
@@ -271,7 +290,9 @@ class KernelWriter:
             case Special():
                 return self._special(operand.name, operand.type)
             case StackAddress():
-                return e.convert(self._stack() + operand.offset if operand.offset else self._stack(), kind_of(operand.type))
+                return e.convert(
+                    self._stack() + operand.offset if operand.offset else self._stack(), kind_of(operand.type)
+                )
             case Literal():
                 return operand.value
         raise CannotEmit(f"operand {operand}")
@@ -317,7 +338,13 @@ class KernelWriter:
             return ~raw if operand.negated else raw
         if width(kind) != width(raw.kind):
             raw = e.convert(raw, f"u{width(kind)}")
-        value = raw if raw.kind == kind else Value(e, raw.text, kind) if element_type(kind) == element_type(raw.kind) else e.bits(raw, t)
+        value = (
+            raw
+            if raw.kind == kind
+            else Value(e, raw.text, kind)
+            if element_type(kind) == element_type(raw.kind)
+            else e.bits(raw, t)
+        )
         return ~value if operand.negated else value
 
     def _address(self, operand: Address) -> Value:
@@ -397,7 +424,11 @@ class KernelWriter:
             raw = self.raw(value)
             if width(raw.kind) != bits:
                 signed = value.kind[0] == "s"
-                raw = Value(e, e.convert(Value(e, raw.text, f"{'s' if signed else 'u'}{width(raw.kind)}"), f"u{bits}").text, f"u{bits}")
+                raw = Value(
+                    e,
+                    e.convert(Value(e, raw.text, f"{'s' if signed else 'u'}{width(raw.kind)}"), f"u{bits}").text,
+                    f"u{bits}",
+                )
             value = raw
         if mask is not None:
             value = e.where(mask, value, self._slot(slot))
@@ -415,7 +446,9 @@ class KernelWriter:
                     word = e.let(f"bitcast <32 x i1> {part.text} to i32")
                     e.line(f"  store i32 {word}, ptr {self._at(offset)}, align 8")
                 else:
-                    e.line(f"  store {part.type} {part.text}, ptr {self._at(offset + 256 * i)}, align {min(64, 4 * width(part.kind))}")
+                    e.line(
+                        f"  store {part.type} {part.text}, ptr {self._at(offset + 256 * i)}, align {min(64, 4 * width(part.kind))}"
+                    )
         self.dirty -= wanted
 
     def save_before_bail(self) -> None:
@@ -460,7 +493,10 @@ class KernelWriter:
         for o, i in values:
             lines += [f"  %r{o}.{i} = alloca {outer}, align 64", f"  store {outer} %o{o}.{i}, ptr %r{o}.{i}, align 64"]
         for i in range(count):
-            lines += [f"  %old{i} = alloca {outer}, align 64", f"  store {outer} zeroinitializer, ptr %old{i}, align 64"]
+            lines += [
+                f"  %old{i} = alloca {outer}, align 64",
+                f"  store {outer} zeroinitializer, ptr %old{i}, align 64",
+            ]
         lines += [
             "  br label %next", "next:", "  %rest = phi i32 [ %mask, %entry ], [ %later, %lane ]", "  %none = icmp eq i32 %rest, 0",
             "  br i1 %none, label %done, label %lane", "lane:", "  %number = call i32 @llvm.cttz.i32(i32 %rest, i1 false)",
@@ -477,7 +513,9 @@ class KernelWriter:
         for i in range(count):
             cell = inner.let(f"getelementptr i8, ptr %at, i64 {i * t.bytes}")
             before = inner.let(f"load <1 x {element}>, ptr {cell}, align {t.bytes}")
-            inner.line(f"  store <1 x {element}> {before}, ptr {inner.let(f'getelementptr {element}, ptr %old{i}, i32 %number')}, align {t.bytes}")
+            inner.line(
+                f"  store <1 x {element}> {before}, ptr {inner.let(f'getelementptr {element}, ptr %old{i}, i32 %number')}, align {t.bytes}"
+            )
             given = [
                 typed(inner.let(f"load <1 x {element}>, ptr {inner.let(f'getelementptr {element}, ptr %r{o}.{i}, i32 %number')}, align {t.bytes}"))
                 for o in range(operands)

@@ -33,7 +33,13 @@ def family(op: Op) -> str | None:
     if effect is None or effect.__module__.rpartition(".")[2] not in ("mma", "wmma"):
         return None
     name = effect.__name__
-    return "wmma_mma" if name == "wmma_mma_half" else name if name in ("mma", "wmma_mma", "wmma_load", "wmma_store") else None
+    return (
+        "wmma_mma"
+        if name == "wmma_mma_half"
+        else name
+        if name in ("mma", "wmma_mma", "wmma_load", "wmma_store")
+        else None
+    )
 
 
 def product(op: Op, target: str, numerics: str) -> Product:
@@ -89,7 +95,9 @@ class Provenance:
                 for slot in _slots(op.destinations[0]):
                     held.setdefault(slot, set()).add(_tag(p.d, None))
             else:
-                moves.extend((source, slot) for slot in _slots(Vector(op.destinations)) for source in _slots(Vector(op.sources)))
+                moves.extend(
+                    (source, slot) for slot in _slots(Vector(op.destinations)) for source in _slots(Vector(op.sources))
+                )
         changed = bool(held)
         while changed:
             changed = False
@@ -187,7 +195,9 @@ class MatrixWriter:
         places = []
         for lines, positions in zip(found.element_lines, found.element_positions, strict=True):
             row = e.constant((lines * (bits // 8)).astype("u8"), address)
-            places.append(address + row * e.convert(stride, "u64") + e.constant((positions * bits // 8).astype("u8"), address))
+            places.append(
+                address + row * e.convert(stride, "u64") + e.constant((positions * bits // 8).astype("u8"), address)
+            )
         return places, found.unit
 
     def _load(self, op: Op, address: Value, stride) -> list:

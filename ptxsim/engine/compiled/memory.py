@@ -20,7 +20,13 @@ _KIND_OF_SPACE = {
     "global": KINDS["global"] | KINDS["const"], "const": KINDS["const"], "param": KINDS["param"],
     "generic": sum(KINDS.values()),
 }  # fmt: skip
-_SPACES = {"global": Space.GLOBAL, "const": Space.CONST, "param": Space.PARAM, "shared": Space.SHARED, "local": Space.LOCAL}
+_SPACES = {
+    "global": Space.GLOBAL,
+    "const": Space.CONST,
+    "param": Space.PARAM,
+    "shared": Space.SHARED,
+    "local": Space.LOCAL,
+}
 _ALL = "splat (i1 true)"
 
 
@@ -36,7 +42,9 @@ def pointer(e: Emitter, base: str, offset: int) -> str:
 class AccessHelper:
     """Writes one helper. `size` is the bytes of an element; a lane's access is `size * count` bytes."""
 
-    def __init__(self, module: Module, prefix: str, name: str, what: str, space: str, size: int, count: int, events: bool):
+    def __init__(
+        self, module: Module, prefix: str, name: str, what: str, space: str, size: int, count: int, events: bool
+    ):
         self.module, self.prefix, self.name, self.events = module, prefix, name, events
         self.space, self.size, self.count = space, size, count
         # `place` checks a write and returns where the lanes' memory is; its flags carry the event's number from bit 16 up.
@@ -57,7 +65,13 @@ class AccessHelper:
         if self.write:
             self.data = self._join(values)
         {"shared": self._shared, "local": self._local, "generic": self._generic}.get(self.space, self._arena)()
-        result = "void" if self.write else "<32 x i64>" if self.place else ("{" + ", ".join([element] * self.count) + "}" if self.count > 1 else element)
+        result = (
+            "void"
+            if self.write
+            else "<32 x i64>"
+            if self.place
+            else ("{" + ", ".join([element] * self.count) + "}" if self.count > 1 else element)
+        )
         return f"define {result} @{self.name}({arguments}) #0 {{\nentry:\n" + "\n".join(e.rooms + e.lines) + "\n}\n"
 
     # ---- where the lanes point ----
@@ -149,7 +163,7 @@ class AccessHelper:
         self._move(host, e.convert(relative, "u32"), space, "hit")
 
     def _kind_space(self, entry: str) -> str:
-        """The state space that a generic access found: kept in the high bits of the span's neighbour table."""
+        """The state space (machine.event.Space) of the allocation in a cache."""
         e = self.e
         if not self.events:
             return "0"
@@ -248,7 +262,9 @@ class AccessHelper:
                 pointers = self._pointers(base, offset, i)
                 full = f"@llvm.masked.scatter.v32i{chunk}.v32p0"
                 self._declare(f"declare void {full}({t}, <32 x ptr>, <32 x i1>)")
-                e.line(f"  call void {full}({t} {data.text}, <32 x ptr> align {self.chunk} {pointers}, <32 x i1> {mask})")
+                e.line(
+                    f"  call void {full}({t} {data.text}, <32 x ptr> align {self.chunk} {pointers}, <32 x i1> {mask})"
+                )
             e.line("  ret void")
             return
         self._return(self._gather(base, offset))
@@ -265,7 +281,9 @@ class AccessHelper:
         place = offset if gathered == chunk else offset & (0xFFFFFFFC if offset.kind == "u32" else 0xFFFFFFFFFFFFFFFC)
         for i in range(self.chunks):
             pointers = self._pointers(base, place, i)
-            found = e.let(f"call {g} {full}(<32 x ptr> align {gathered // 8} {pointers}, <32 x i1> {mask}, {g} zeroinitializer)")
+            found = e.let(
+                f"call {g} {full}(<32 x ptr> align {gathered // 8} {pointers}, <32 x i1> {mask}, {g} zeroinitializer)"
+            )
             value = Value(e, found, f"u{gathered}")
             if gathered != chunk:
                 value = e.convert(e.shift_right(value, e.convert(offset & 3, "u32") * 8), f"u{chunk}")
@@ -312,7 +330,9 @@ class AccessHelper:
             for a, b in zip(level[::2], level[1::2]):
                 order = ", ".join(f"i32 {i}" for i in range(2 * width))
                 joined.append(
-                    e.let(f"shufflevector <{width} x {element}> {a}, <{width} x {element}> {b}, <{2 * width} x i32> <{order}>")
+                    e.let(
+                        f"shufflevector <{width} x {element}> {a}, <{width} x {element}> {b}, <{2 * width} x i32> <{order}>"
+                    )
                 )
             level, width = joined, 2 * width
         order = ", ".join(f"i32 {chunk * 32 + lane}" for lane in LANE_NUMBERS for chunk in range(n))

@@ -125,7 +125,9 @@ class EmitPort:
         self._writer.declare(full[1:], f"declare {value.type} {full}(<32 x ptr>, <32 x i1>, {value.type})")
         mask = e.splat(True, "pred").text
         return Value(
-            e, e.let(f"call {value.type} {full}(<32 x ptr> align 4 {pointers}, <32 x i1> {mask}, {value.type} poison)"), value.kind
+            e,
+            e.let(f"call {value.type} {full}(<32 x ptr> align 4 {pointers}, <32 x i1> {mask}, {value.type} poison)"),
+            value.kind,
         )
 
     def ballot(self, condition) -> Value:

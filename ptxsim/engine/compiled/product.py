@@ -81,7 +81,9 @@ class _Writer:
         self._collect(d)
         e.line("  ret i1 true")
         return (
-            f"define i1 @{self.name}(ptr %a, ptr %b, ptr %c, ptr %d) #0 {{\nentry:\n" + "\n".join([*e.rooms, *e.lines]) + "\n}\n"
+            f"define i1 @{self.name}(ptr %a, ptr %b, ptr %c, ptr %d) #0 {{\nentry:\n"
+            + "\n".join([*e.rooms, *e.lines])
+            + "\n}\n"
         )
 
     def _room(self, count: int, t: str) -> str:
@@ -170,7 +172,9 @@ class _Writer:
         first = e.let(f"load {t}, ptr {self._at(base, index)}, align 4")
         one = e.let(f"insertelement {e.vector(kind)} poison, {t} {first}, i64 0")
         return Value(
-            e, e.let(f"shufflevector {e.vector(kind)} {one}, {e.vector(kind)} poison, <{self.n} x i32> zeroinitializer"), kind
+            e,
+            e.let(f"shufflevector {e.vector(kind)} {one}, {e.vector(kind)} poison, <{self.n} x i32> zeroinitializer"),
+            kind,
         )
 
     def _rows(self, a: str, ae: str, b: str, be: str, d: str, bad: str) -> None:

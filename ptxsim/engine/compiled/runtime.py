@@ -320,7 +320,9 @@ def text(prefix: str, x86: bool) -> str:
     """The IR of what every program needs, for names beginning with `prefix`."""
     places = _places(prefix, x86)
     lines: list[str] = []
-    for line in "\n".join(p.format(**places) for p in (BAIL_OUT, LOOK_UP, SPACE_OF, EVENT, CONVERGE, ENTER)).split("\n"):
+    for line in "\n".join(p.format(**places) for p in (BAIL_OUT, LOOK_UP, SPACE_OF, EVENT, CONVERGE, ENTER)).split(
+        "\n"
+    ):
         if line.startswith("declare") and (line in lines or "bail" in line):
             continue
         lines.append(line)

@@ -292,7 +292,9 @@ def run_warp(p: str) -> str:
     mask = s.split_field("%s", 4)
     s.set_warp("mask", mask)
     every = s.test("eq", mask, -1)
-    pointer = s.e.let(f"select i1 {every}, ptr {s.at('%context', CONTEXT['full'])}, ptr {s.at('%context', CONTEXT['masked'])}")
+    pointer = s.e.let(
+        f"select i1 {every}, ptr {s.at('%context', CONTEXT['full'])}, ptr {s.at('%context', CONTEXT['masked'])}"
+    )
     s.branch(s.test("eq", s.e.let(f"load ptr, ptr {pointer}"), "null", "ptr"), "compile", "go")
     s.e.label("compile")
     s.e.line(f"  call void {s.context('compile', 'ptr')}()")
@@ -303,7 +305,12 @@ def run_warp(p: str) -> str:
     s.e.label("call")
     status = s.e.let(f"call i32 {kernel}(ptr %context, ptr %warp)")
     s.e.line(f"  switch i32 {status}, label %left.over [")
-    for number_, label in ((layout.NEXT, "next"), (layout.DIVERGE, "diverge"), (layout.EXIT, "exit"), (layout.BARRIER, "barrier")):
+    for number_, label in (
+        (layout.NEXT, "next"),
+        (layout.DIVERGE, "diverge"),
+        (layout.EXIT, "exit"),
+        (layout.BARRIER, "barrier"),
+    ):
         s.e.line(f"    i32 {number_}, label %{label}")
     s.e.line("  ]")
     s.e.label("left.over")
@@ -313,7 +320,9 @@ def run_warp(p: str) -> str:
     s.e.line(f"  call void @{p}merge(ptr %warp, i32 %s)")
     s.jump("account")
     s.e.label("diverge")
-    s.e.line(f"  call void @{p}diverge(ptr %warp, i32 %s, i32 {s.warp('taken')}, i32 {s.warp('target')}, i32 {s.warp('block')})")
+    s.e.line(
+        f"  call void @{p}diverge(ptr %warp, i32 %s, i32 {s.warp('taken')}, i32 {s.warp('target')}, i32 {s.warp('block')})"
+    )
     s.jump("account")
     s.e.label("exit")
     s.e.line(f"  call void @{p}leave(ptr %context, ptr %warp, i32 %s, i32 {s.warp('taken')}, i32 {s.warp('block')})")
@@ -360,7 +369,9 @@ def short_event(p: str) -> str:
     s.e.line(f"  store i64 {second}, ptr {s.at(at, 8)}, align 1")
     s.jump("append")
     s.e.label("append")
-    s.e.line(f"  call void @{p}event(ptr %context, ptr %warp, i32 %site, i32 %event, i32 0, i32 0, i32 0, i32 %mask, ptr null)")
+    s.e.line(
+        f"  call void @{p}event(ptr %context, ptr %warp, i32 %site, i32 %event, i32 0, i32 0, i32 0, i32 %mask, ptr null)"
+    )
     s.e.line("  ret void")
     return s.function(
         f"internal void @{p}short_event(ptr %context, ptr %warp, i32 %site, i32 %event, i32 %mask, i32 %count, ptr %numbers)"
@@ -379,7 +390,9 @@ def rounds(p: str, turn: int) -> str:
     cursor = s.context("cursor")
     s.branch(s.test("eq", cursor, s.context("warp_count"), "i64"), "over", "take")
     s.e.label("take")
-    s.e.line(f"  %warp = getelementptr i8, ptr {s.context('warps', 'ptr')}, i64 {s.op('mul', cursor, s.context('stride'), 'i64')}")
+    s.e.line(
+        f"  %warp = getelementptr i8, ptr {s.context('warps', 'ptr')}, i64 {s.op('mul', cursor, s.context('stride'), 'i64')}"
+    )
     s.branch(s.test("eq", s.warp("splits"), 0), "advance", "turn")
     s.e.label("turn")
     s.set_context("steps", s.op("add", s.context("steps"), 1, "i64"))

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import tempfile
 from pathlib import Path
 
 LIMIT = 256 << 20  # bytes of all objects; the ones unused for longest go first
 _MAGIC = b"ptxsim object 1\n"
+_CHECK = 16  # bytes of the checksum behind it
+
+
+def _check(data: bytes) -> bytes:
+    return hashlib.blake2b(data, digest_size=_CHECK).digest()
 
 
 class ObjectStore:
@@ -48,17 +54,16 @@ class ObjectStore:
                 os.utime(path)
         except OSError:
             return None
-        head = len(_MAGIC) + 8
-        if data[: len(_MAGIC)] != _MAGIC or len(data) - head != int.from_bytes(data[len(_MAGIC) : head], "little"):
-            return None
-        return data[head:]
+        head = len(_MAGIC) + _CHECK
+        content = data[head:]
+        return content if data[:head] == _MAGIC + _check(content) else None
 
     def put(self, key: str, data: bytes) -> None:
         if self.folder is not None:
             try:
                 handle, name = tempfile.mkstemp(dir=self.folder, prefix=".new")
                 with os.fdopen(handle, "wb") as file:
-                    file.write(_MAGIC + len(data).to_bytes(8, "little") + data)
+                    file.write(_MAGIC + _check(data) + data)
                 os.replace(name, self.folder / key)
                 self._written += 1
                 if self._written % 32 == 1:

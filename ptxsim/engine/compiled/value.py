@@ -36,7 +36,7 @@ def kind_of_dtype(dtype: np.dtype) -> str:
         return "bf16"
     if dtype.kind == "b":
         return "pred"
-    return f"{ {'u': 'u', 'i': 's', 'f': 'f'}[dtype.kind]}{8 * dtype.itemsize}"
+    return f"{ {'u': 'u', 'i': 's', 'f': 'f'}[dtype.kind] }{8 * dtype.itemsize}"
 
 
 def width(kind: str) -> int:

@@ -1,0 +1,206 @@
+"""The object store, the self-test, code for other CPUs, threads, and what is emitted for definitions."""
+
+import os
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from programs import Writer
+from test_compiled import facts, run
+
+from ptxsim import lanes
+from ptxsim.engine.compiled import selftest
+from ptxsim.engine.compiled.code import Library, library
+from ptxsim.engine.compiled.emitter import Emitter, Module
+from ptxsim.engine.compiled.jit import ATTRIBUTES, Jit
+from ptxsim.engine.compiled.store import ObjectStore
+from ptxsim.engine.compiled.value import Value, kind_of_dtype
+from ptxsim.session import module as session
+from ptxsim.types import TYPES
+
+# ---- the store ----
+
+
+def test_objects_come_back(tmp_path):
+    ObjectStore(tmp_path).put("key", b"code" * 100)
+    assert ObjectStore(tmp_path).get("key") == b"code" * 100
+    assert ObjectStore(tmp_path).get("other") is None
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda data: data[:-1], lambda data: b"", lambda data: data[:-3] + b"xyz", lambda data: b"\0" + data]
+)
+def test_a_damaged_object_counts_as_missing(tmp_path, damage):
+    store = ObjectStore(tmp_path)
+    store.put("key", b"code" * 100)
+    path = store.folder / "key"
+    path.write_bytes(damage(path.read_bytes()))
+    assert ObjectStore(tmp_path).get("key") is None
+
+
+def test_an_unwritable_folder_falls_back_to_memory(tmp_path):
+    blocker = tmp_path / "file"
+    blocker.write_text("no folder")
+    store = ObjectStore(blocker)
+    assert store.folder is None
+    store.put("key", b"code")
+    assert store.get("key") == b"code"
+
+
+def test_the_store_is_bounded(tmp_path):
+    store = ObjectStore(tmp_path, limit=5000)
+    for i in range(66):
+        store.put(f"key{i}", bytes(1000))
+        os.utime(store.folder / f"key{i}", (i, i))
+    left = [path.name for path in store.folder.iterdir()]
+    assert sum(path.stat().st_size for path in store.folder.iterdir()) < 5000 + 32 * 1100
+    assert "key0" not in left and "key65" in left
+
+
+# ---- trust ----
+
+
+def test_the_self_test_passes():
+    assert selftest._compare() is None
+
+
+def test_a_crashed_self_test_refuses(tmp_path, monkeypatch):
+    native = Library(Jit(store=ObjectStore(tmp_path)))
+    monkeypatch.setattr("ptxsim.engine.compiled.code.library", lambda: native)
+    mark = native.jit.store.folder / f"{native.jit.key('self-test', selftest.KERNEL)}.test"
+    mark.write_text("999999999")  # a process that lives no more
+    assert "died" in selftest.refusal.__wrapped__()
+    mark.unlink()
+    assert selftest.refusal.__wrapped__() is None
+    assert mark.read_text() == "passed"
+
+
+def test_a_refused_engine_gives_way(monkeypatch):
+    monkeypatch.setattr(selftest, "refusal", lambda: "it is Sunday")
+    text = "\n.version 7.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 a)\n{\n    ret;\n}\n"
+    kernel = session.Module.from_text(text).kernel()
+    with pytest.warns(RuntimeWarning, match="Sunday"):
+        assert kernel.launch(1, 32, [np.zeros(1)]).engine == "interpreter"
+    with pytest.raises(session.PtxError, match="Sunday"):
+        kernel.launch(1, 32, [np.zeros(1)], engine="compiled")
+
+
+# ---- other code, more threads ----
+
+
+@pytest.mark.parametrize("cpu", ["haswell", "x86-64"])
+def test_code_for_other_cpus(monkeypatch, cpu):
+    from ptxsim.engine.compiled import engine
+
+    monkeypatch.setattr(engine, "library", lambda: library(cpu))
+    for seed in (3, 4):
+        text = Writer(seed).text()
+        (expected, by), (found, also) = (run(text, name) for name in ("interpreter", "compiled"))
+        assert facts(by) == facts(also)
+        assert np.array_equal(expected, found)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_threads_change_nothing(seed):
+    text = Writer(seed).text().replace("%clock", "%tid.y")
+    (expected, by), (found, also) = (run(text, "compiled", grid=9, jobs=jobs) for jobs in (1, 3))
+    assert facts(by) == facts(also)
+    assert np.array_equal(expected, found)
+
+
+def test_a_fault_on_threads_is_the_first_ctas():
+    from programs import FOOTER, HEADER
+
+    text = (
+        HEADER
+        + "setp.gt.u32 %p2, %r1, 2; mov.u32 %r4, 1; st.global.u32 [%d0], %r4; @%p2 ld.global.u32 %r4, [%d0+1];"
+        + FOOTER
+    )
+    (expected, by), (found, also) = (run(text, "compiled", grid=8, jobs=jobs) for jobs in (1, 3))
+    assert facts(by) == facts(also)
+    assert by.findings[0].cta == (3, 0, 0)
+    assert np.array_equal(expected, found)
+
+
+# ---- operations of ptxsim.lanes, emitted against numpy ----
+
+U32, S32, U64, S64, F32, F64, F16, BF16 = (TYPES[n] for n in ("u32", "s32", "u64", "s64", "f32", "f64", "f16", "bf16"))
+TABLE = np.arange(100, 164, dtype=np.uint32)
+CASES = [
+    *((lambda a, b, c, f=f: f(a, b), (t, t, t)) for t in (U32, S32, U64, S64) for f in (lanes.minimum, lanes.maximum, lanes.divide, lanes.multiply_high)),
+    *((lambda a, b, c: lanes.shift_left(a, b & 127) ^ lanes.shift_right(a, b & 127), (t, t, t)) for t in (U32, S32, U64, S64)),
+    *((lambda a, b, c, f=f: f(a), (t, t, t)) for t in (U32, U64) for f in (lanes.count_leading_zeros, lanes.population_count, lanes.reverse_bits)),
+    *((lambda a, b, c, t=t: lanes.float_to_int(lanes.round_to_integral(a, "rz"), t), (s, s, s)) for s in (F32, F64) for t in (U32, S32, S64)),
+    *((lambda a, b, c: lanes.where(a == a, a * b + c, b), (t, t, t)) for t in (F32, F64, F16, BF16)),
+    *((lambda a, b, c: lanes.cast(lanes.where((a < b) | (a >= c), 1, 0), "u32"), (t, t, t)) for t in (F32, F16, BF16, S32)),
+    *((lambda a, b, c, t=t: lanes.cast(a, t), (s, s, s)) for s, t in ((F32, F64), (F16, F32), (BF16, F32), (S32, F64), (U64, F32), (S64, F64), (S32, S64))),
+    (lambda a, b, c: lanes.lookup(TABLE, a & 63) + lanes.permute(b, [*range(31, -1, -1)]), (U32, U32, U32)),
+    (lambda a, b, c: lanes.fma(a, b, c), (F32, F32, F32)),
+    (lambda a, b, c: lanes.absolute(a) + -b, (S32, S32, S32)),
+]  # fmt: skip
+
+
+def operand(t, random: np.random.Generator) -> np.ndarray:
+    """Random bits, with numbers of ordinary size and special ones among them."""
+    word = (
+        random.integers(0, 1 << t.bits, 32, dtype=np.uint64, endpoint=False)
+        if t.bits < 64
+        else random.integers(0, 2**64, 32, dtype=np.uint64)
+    )
+    word[::5] &= 0xFF
+    word[1] = 0
+    values = word.astype(f"u{t.bytes}").view(lanes.dtype(t))
+    if t.is_float:
+        values[::3] = random.normal(size=11).astype(lanes.dtype(t))
+    return values
+
+
+def emitted(effect, operands: list[np.ndarray], native: Library, tag: str) -> np.ndarray:
+    """What the emitted form of an effect computes."""
+    import ctypes
+
+    module = Module(native.jit.half_conversion)
+    e = Emitter(module)
+    values = []
+    for i, array in enumerate(operands):
+        kind = kind_of_dtype(array.dtype)
+        values.append(Value(e, e.let(f"load {e.vector(kind)}, ptr %p{i}, align 1"), kind))
+    result = effect(*values)
+    e.line(f"  store {result.type} {result.text}, ptr %out, align 1")
+    name = f"test_{tag}"
+    body = f"define void @{name}({', '.join(f'ptr %p{i}' for i in range(len(operands)))}, ptr %out) #0 {{\n"
+    text = "\n".join([module.text(), body, *e.rooms, *e.lines, "  ret void", "}", f"attributes #0 = {ATTRIBUTES}"])
+    tables = {table: np.ascontiguousarray(content) for table, content in module.tables.items()}
+    for table, content in tables.items():
+        native.jit.publish(table, content.ctypes.data)
+    native.jit.load(native.jit.key(text), lambda: text)
+    out = np.zeros(32, np.uint64)
+    function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (len(operands) + 1))(native.jit.address(name))
+    function(*(array.ctypes.data for array in operands), out.ctypes.data)
+    return out
+
+
+@pytest.mark.parametrize("number", range(len(CASES)))
+def test_emitted_operations(number):
+    effect, kinds = CASES[number]
+    random = np.random.default_rng(number)
+    native = library()
+    operands = [operand(t, random) for t in kinds]
+    with np.errstate(all="ignore"):
+        expected = np.asarray(effect(*operands))
+    found = (
+        emitted(effect, operands, native, f"{number}_{os.getpid()}")
+        .view(np.uint8)[: expected.nbytes]
+        .view(expected.dtype)
+    )
+    same = (found == expected) | ((found != found) & (expected != expected))
+    assert same.all(), [(o[~same], found[~same], expected[~same]) for o in operands]
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.binary(min_size=0, max_size=64))
+def test_anything_fits_the_store(data):
+    store = ObjectStore("")
+    store.put("key", data)
+    assert store.get("key") == data
