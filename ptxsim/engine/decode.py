@@ -5,6 +5,7 @@ from __future__ import annotations
 from ptxsim import instructions
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.engine.bodies import Bodies, referenced
+from ptxsim.engine.contract import contract
 from ptxsim.engine.linkage import Linkage, lay_out, size_of
 from ptxsim.engine.names import FunctionNames
 from ptxsim.engine.operand import Address, Operand, Register, StackAddress
@@ -63,6 +64,7 @@ class Decoder:
             raise PtxError(self.findings)
         for op, labels, blocks in self._pending_targets:
             op.targets = tuple(blocks[label] for label in labels)
+        contract(self.program)
         frames = [f.frame for f in self.program.functions.values()]
         depth = 1 if len(frames) <= 1 else 64
         self.program.local_bytes = sum(frames) + (depth - 1) * max(frames, default=0)

@@ -1,0 +1,63 @@
+"""Products that the assembler fuses into the sum behind them: mul and add (or sub) without a rounding modifier.
+
+PTX ISA, "Floating Point Instructions: add": such sequences "may be optimized"; what ptxas 13.0 does was read from its machine
+code. These are no instructions of their own: ptxsim.engine.contract puts them in the place of the add or sub.
+"""
+
+from __future__ import annotations
+
+from ptxsim.instructions import floating, floating_double, floating_half
+from ptxsim.instructions.sign import negate
+
+
+def single_sum(a, b, c, *, type, ftz, sat):
+    """a * b + c"""
+    return floating.fma(a, b, c, type=type, rounding="rn", ftz=ftz, sat=sat)
+
+
+def single_difference(a, b, c, *, type, ftz, sat):
+    """a * b - c"""
+    return floating.fma(a, b, negate(c, type=type, ftz=None), type=type, rounding="rn", ftz=ftz, sat=sat)
+
+
+def single_rest(a, b, c, *, type, ftz, sat):
+    """c - a * b"""
+    return floating.fma(negate(a, type=type, ftz=None), b, c, type=type, rounding="rn", ftz=ftz, sat=sat)
+
+
+def half_sum(a, b, c, *, type, ftz, sat):
+    """a * b + c"""
+    return floating_half.fma(a, b, c, type=type, ftz=ftz, sat=sat, relu=None, oob=None)
+
+
+def half_difference(a, b, c, *, type, ftz, sat):
+    """a * b - c"""
+    return half_sum(a, b, negate(c, type=type, ftz=None), type=type, ftz=ftz, sat=sat)
+
+
+def half_rest(a, b, c, *, type, ftz, sat):
+    """c - a * b"""
+    return half_sum(negate(a, type=type, ftz=None), b, c, type=type, ftz=ftz, sat=sat)
+
+
+def double_sum(a, b, c):
+    """a * b + c"""
+    return floating_double.fma(a, b, c, rounding="rn")
+
+
+def double_difference(a, b, c):
+    """a * b - c"""
+    return floating_double.fma(a, b, floating_double.negated(c), rounding="rn")
+
+
+def double_rest(a, b, c):
+    """c - a * b"""
+    return floating_double.fma(floating_double.negated(a), b, c, rounding="rn")
+
+
+# By the module an add or sub comes from: the fused sum, the product minus the rest, the rest minus the product.
+FUSED = {
+    floating.__name__: (single_sum, single_difference, single_rest),
+    floating_half.__name__: (half_sum, half_difference, half_rest),
+    floating_double.__name__: (double_sum, double_difference, double_rest),
+}
