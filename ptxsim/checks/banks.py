@@ -27,7 +27,9 @@ KINDS = {
     Event.ASYNC_ISSUE: "st",  # cp.async fills shared memory as a store of its width does
 }
 _GLOBAL = frozenset({"ld", "st", "atom", "red", "cas"})
-_ENOUGH = 16_384  # records after which batches are large enough for numba to pay
+_COUNTED = [int(event) for event in KINDS]
+_SKIPPED = FLAG_ASYNC_PROXY | FLAG_READ
+_ENOUGH = 16_384  # records from which on loading numba pays
 
 
 @dataclass(slots=True)
@@ -54,7 +56,7 @@ class Tally:
         self.wavefronts += int(wavefronts.sum())
         self.ideal += int(ideal.sum())
         self.worst = max(self.worst, int((-(-wavefronts // ideal)).max()))
-        top = int(np.argmax(wavefronts - ideal))
+        top = _first_worst(wavefronts, records)
         if wavefronts[top] > self.worst_wavefronts:
             self.worst_wavefronts = int(wavefronts[top])
             self.addresses, self.mask = records["addresses"][top].copy(), int(records["mask"][top])
@@ -88,16 +90,21 @@ class GlobalTally:
         self.lines += int(found.lines.sum())
         # Lanes that share words can do with less than side by side.
         self.ideal += int(np.minimum(fewest, found.sectors).sum())
-        top = int(np.argmax(found.sectors - fewest))
+        top = _first_worst(found.sectors, records)
         if found.sectors[top] > self.worst:
             self.worst = int(found.sectors[top])
             self.addresses, self.mask = records["addresses"][top].copy(), int(records["mask"][top])
 
 
-class BankCounter(Observer):
-    """Tallies by instruction site: `tallies` of shared memory, `outer` of global memory."""
+def _first_worst(costs: np.ndarray, records: np.ndarray) -> int:
+    """The costliest record; of several, that of the first CTA and warp, whatever order they ran in."""
+    return int(np.lexsort((records["warp"], records["cta"], -costs))[0])
 
-    events = frozenset(KINDS)
+
+class BankCounter(Observer):
+    """Tallies by instruction site: `tallies` of shared memory, `outer` of global memory; there when the run is over."""
+
+    events = None  # the loop passes over what it does not count faster than the stream would pick it out
 
     def __init__(self, program: Program, keep: bool = False) -> None:
         """`keep`: somebody will look at all registers at the end."""
@@ -105,54 +112,100 @@ class BankCounter(Observer):
         self.lowered = lowered_atomics(program, self.origins, keep)
         self.tallies: dict[int, Tally] = {}
         self.outer: dict[int, GlobalTally] = {}
+        self._sites = len(program.ops)
         self._held: list[np.ndarray] = []
-        self._held_count = self._seen = 0
+        self._held_count = 0
+        self._loop: _Loop | None = None
 
     def consume(self, records: np.ndarray) -> None:
-        issued = records["event"] == Event.ASYNC_ISSUE
-        if issued.any():
-            records = records[~issued | (records["flags"] & (FLAG_ASYNC_PROXY | FLAG_READ) == 0)]
-        # Batches of one instruction are counted together, so small ones are gathered first.
-        self._held.append(records.copy())
+        if self._loop is not None:
+            self._loop.add(records)
+            return
+        records = records[np.isin(records["event"], _COUNTED)]
+        self._held.append(records)
         self._held_count += len(records)
         if self._held_count >= _ENOUGH:
-            self._count()
+            self._loop = _Loop(self._sites, self.lowered)
+            for held in self._held:
+                self._loop.add(held)
+            self._held = []
 
     def finish(self) -> None:
-        if self._held:
-            self._count()
+        if self._loop is not None:
+            self.tallies, self.outer = self._loop.tallies()
+        elif self._held:
+            self._count(np.concatenate(self._held))
 
-    def _count(self) -> None:
-        records = np.concatenate(self._held)
-        self._held, self._held_count = [], 0
-        self._seen += len(records)
-        if self._seen >= _ENOUGH:
-            from ptxsim.layout import banks_native  # noqa: F401  from here on every batch takes the compiled loops
-        kept = (records["space"] == Space.SHARED) | (records["space"] == Space.GLOBAL)
-        # One key for what is counted alike: site, width, event and space.
-        key = records["site"].astype(np.int64) << 32 | records["width"].astype(np.int64) << 16
-        key |= records["event"].astype(np.int64) << 8 | records["space"]
-        order = np.flatnonzero(kept)
-        order = order[np.argsort(key[order], kind="stable")]
-        if not len(order):
-            return
-        key = key[order]
-        starts = np.flatnonzero(np.r_[True, key[1:] != key[:-1]])
-        for part in np.split(order, starts[1:]):
-            self._add(records[part])
+    def _count(self, records: np.ndarray) -> None:
+        """Few records: each group that is counted alike by numpy."""
+        copies = records["event"] == Event.ASYNC_ISSUE
+        skipped = copies & ((records["flags"] & _SKIPPED != 0) | (records["space"] != Space.SHARED))
+        kept = ((records["space"] == Space.SHARED) | (records["space"] == Space.GLOBAL)) & ~skipped
+        groups: dict[tuple, list[int]] = {}
+        for row in np.flatnonzero(kept).tolist():
+            record = records[row]
+            key = tuple(int(record[name]) for name in ("site", "width", "event", "space"))
+            groups.setdefault(key, []).append(row)
+        for (site, width, event, space), rows in groups.items():
+            self._add(site, width, KINDS[Event(event)], space, records[rows])
 
-    def _add(self, records: np.ndarray) -> None:
-        first = records[0]
-        site, width, kind = int(first["site"]), int(first["width"]), KINDS[Event(first["event"])]
-        if first["space"] == Space.SHARED:
-            if self.lowered.get(site) == COUNT:
-                kind = COUNT
-            elif self.lowered.get(site) == LEADER:
-                records = records.copy()
+    def _add(self, site: int, width: int, kind: str, space: int, records: np.ndarray) -> None:
+        if space == Space.SHARED:
+            how = self.lowered.get(site)
+            kind = COUNT if how == COUNT else kind
+            if how == LEADER:
                 records["mask"] &= -records["mask"].astype(np.int64).astype(np.uint32)  # the lowest active lane
-            tally = self.tallies.setdefault(site, Tally(kind, width))
-        elif kind in _GLOBAL and first["event"] != Event.ASYNC_ISSUE:
-            tally = self.outer.setdefault(site, GlobalTally(kind, width))
-        else:
-            return
-        tally.add(kind, width, records)
+            self.tallies.setdefault(site, Tally(kind, width)).add(kind, width, records)
+        elif kind in _GLOBAL:
+            self.outer.setdefault(site, GlobalTally(kind, width)).add(kind, width, records)
+
+
+class _Loop:
+    """Many records: sums by site, kept by the compiled loop."""
+
+    def __init__(self, sites: int, lowered: dict[int, str]):
+        from ptxsim.checks import tally_native as native
+
+        self.native = native
+        self.events = np.full(256, -1, np.int64)
+        for event, kind in KINDS.items():
+            self.events[event] = banks.KINDS.index(kind)
+        self.events[Event.ASYNC_ISSUE] = native.COPY
+        self.sites = np.full(sites, -1, np.int64)
+        for site, how in lowered.items():
+            self.sites[site] = {COUNT: native.COUNT, LEADER: native.LEADER}[how]
+        self.sums = [np.zeros((sites, native.COLUMNS), np.int64) for _ in range(2)]
+        self.addresses = [np.zeros((sites, 32), np.uint64) for _ in range(2)]
+
+    def add(self, records: np.ndarray) -> None:
+        (shared, outer), (shared_at, outer_at) = self.sums, self.addresses
+        self.native.tally(
+            records,
+            self.events,
+            self.sites,
+            int(Space.SHARED),
+            int(Space.GLOBAL),
+            _SKIPPED,
+            shared,
+            shared_at,
+            outer,
+            outer_at,
+        )
+
+    def tallies(self) -> tuple[dict[int, Tally], dict[int, GlobalTally]]:
+        n = self.native
+        (shared, outer), (shared_at, outer_at) = self.sums, self.addresses
+        inner, others = {}, {}
+        for site in np.flatnonzero(shared[:, n.RUNS]).tolist():
+            row = shared[site].tolist()
+            inner[site] = Tally(
+                banks.KINDS[row[n.KIND]], row[n.WIDTH], row[n.RUNS], row[n.COST], row[n.IDEAL], row[n.WORST_RATIO],
+                row[n.WORST], shared_at[site], row[n.MASK],
+            )  # fmt: skip
+        for site in np.flatnonzero(outer[:, n.RUNS]).tolist():
+            row = outer[site].tolist()
+            others[site] = GlobalTally(
+                banks.KINDS[row[n.KIND]], row[n.WIDTH], row[n.RUNS], row[n.COST], row[n.LINES], row[n.IDEAL],
+                row[n.WORST], outer_at[site], row[n.MASK],
+            )  # fmt: skip
+        return inner, others

@@ -80,6 +80,7 @@ class Origins:
             self.stretch |= {op.site: stretch for op in block}
         self.slots = frozenset(program.slot_names)
         self.definitions: dict[str, list[Op]] = {}
+        self._known: dict[tuple[int, str, int], tuple[Sum, frozenset[int]]] = {}
         for op in program.ops:
             for name in _defined(op, program):
                 self.definitions.setdefault(name, []).append(op)
@@ -90,33 +91,44 @@ class Origins:
         if address is None or address.base is None:
             return None
         for depth in range(DEPTH, -1, -1):
-            lines: list[int] = []
-            found = self._name(address.base.name, op, depth, lines).plus(Sum(address.offset))
+            found, lines = self._name(address.base.name, op, depth)
+            found = found.plus(Sum(address.offset))
             if len(str(found)) <= WIDTH or not depth:
                 break
         rows = {abs(c): text.strip("()") for text, c in found.terms.items() if abs(c) > 1}
-        return Origin(str(found), rows, tuple(sorted(set(lines))))
+        return Origin(str(found), rows, tuple(sorted(lines)))
 
-    def _name(self, name: str, at: Op, depth: int, lines: list[int]) -> Sum:
+    def _name(self, name: str, at: Op, depth: int) -> tuple[Sum, frozenset[int]]:
+        """What a register is at an instruction, and the lines of the definitions that were followed."""
         op = self.definition(name, at) if depth else None
         if op is None:
-            return Sum(0, {name: 1})
+            return Sum(0, {name: 1}), frozenset()
+        key = op.site, name, depth
+        if key not in self._known:
+            self._known[key] = self._defined(op, name, depth)
+        return self._known[key]
+
+    def _defined(self, op: Op, name: str, depth: int) -> tuple[Sum, frozenset[int]]:
+        lines: set[int] = set()
         found = _follow(op, lambda operand: self._operand(operand, op, depth - 1, lines))
         if found is None:
-            return Sum(0, {name: 1})
+            return Sum(0, {name: 1}), frozenset()
         if found.constant or len(found.terms) > 1 or set(found.terms.values()) - {1}:  # what only renames is no help
-            lines.append(op.line)
-        return found
+            lines.add(op.line)
+        return found, frozenset(lines)
 
-    def _operand(self, operand: ast.Operand, at: Op, depth: int, lines: list[int]) -> Sum | None:
+    def _operand(self, operand: ast.Operand, at: Op, depth: int, lines: set[int]) -> Sum | None:
         match operand:
             case ast.Integer():
                 value = operand.value
                 return Sum(value - 2**64 if value >= 2**63 else value)
-            case ast.Name():
-                return self._name(operand.name, at, depth, lines)
-            case ast.Offset():
-                return self._name(operand.base.name, at, depth, lines).plus(Sum(operand.offset))
+            case ast.Name() | ast.Offset():
+                base, offset = (
+                    (operand.name, 0) if isinstance(operand, ast.Name) else (operand.base.name, operand.offset)
+                )
+                found, more = self._name(base, at, depth)
+                lines |= more
+                return found.plus(Sum(offset)) if offset else found
         return None
 
     def definition(self, name: str, at: Op) -> Op | None:

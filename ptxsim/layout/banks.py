@@ -100,7 +100,7 @@ def prepare(addresses, width: int, kind: str, mask, matrices: int | None) -> Acc
     active &= np.arange(LANES) < min(lanes, 8 * (matrices or 4) if kind in MATRIX_KINDS else LANES)
     if kind in MATRIX_KINDS:
         return Accesses(address, active, 4, np.full(len(address), 8), single)
-    words = 1 if kind in ATOMIC_KINDS else max(1, width // 4)
+    words = 1 if kind in (*ATOMIC_KINDS, "count") else max(1, width // 4)
     phase_lanes = np.full(len(address), LANES // words)
     if kind == "ld" and words > 1:
         phase_lanes[_paired(address, active)] *= 2

@@ -15,14 +15,21 @@ def wavefronts_of(address, active, words, phase_lanes, merges, chain, word_of, l
     wavefronts = 0
     phases = 0
     for first in range(0, 32, phase_lanes):
-        low, high = np.int64(1) << 62, np.int64(-1)
+        lanes = 0
         for lane in range(first, first + phase_lanes):
-            if active[lane]:
-                low, high = min(low, address[lane] // 4), max(high, address[lane] // 4 + words)
-        if high < 0:
+            lanes += active[lane]
+        if lanes == 0:
             continue
+        low, high = np.int64(1) << 62, np.int64(-1)
+        if lanes == phase_lanes:  # without a branch, for vector instructions
+            for lane in range(first, first + phase_lanes):
+                low, high = min(low, address[lane]), max(high, address[lane])
+        else:
+            for lane in range(first, first + phase_lanes):
+                if active[lane]:
+                    low, high = min(low, address[lane]), max(high, address[lane])
         phases += 1
-        if merges and high - low <= 32:  # different words, different banks
+        if merges and (high >> 2) + words - (low >> 2) <= 32:  # different words, different banks
             wavefronts += 1
             continue
         # A chain of distinct words per bank: chain[512 + bank] is its head, chain[entry - 1] the next; 0 ends it.
@@ -67,24 +74,30 @@ def count(address, active, words, phase_lanes, merges):
 
 
 @njit(cache=True, nogil=True)
+def distinct_of(address, active, shift, seen):
+    """How many different values of address >> shift the active lanes have; `seen` int64 (32,) is scratch."""
+    total = 0
+    for lane in range(32):
+        if not active[lane]:
+            continue
+        value = address[lane] >> shift
+        known = False
+        # Backwards: neighbours are the likeliest to agree.
+        for entry in range(total - 1, -1, -1):
+            if seen[entry] == value:
+                known = True
+                break
+        if not known:
+            seen[total] = value
+            total += 1
+    return total
+
+
+@njit(cache=True, nogil=True)
 def distinct(address, active, shift):
-    """As `banks._distinct` of address >> shift: how many different values the active lanes of each row have."""
-    found = np.zeros(len(address), dtype=np.int64)
+    """As `banks._distinct`: address int64 (n, 32), active bool (n, 32)."""
+    found = np.empty(len(address), dtype=np.int64)
     seen = np.empty(32, dtype=np.int64)
     for row in range(len(address)):
-        total = 0
-        for lane in range(32):
-            if not active[row, lane]:
-                continue
-            value = address[row, lane] >> shift
-            known = False
-            # Backwards: neighbours are the likeliest to agree.
-            for entry in range(total - 1, -1, -1):
-                if seen[entry] == value:
-                    known = True
-                    break
-            if not known:
-                seen[total] = value
-                total += 1
-        found[row] = total
+        found[row] = distinct_of(address[row], active[row], shift, seen)
     return found

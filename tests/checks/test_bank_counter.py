@@ -207,3 +207,48 @@ def test_atomics_as_the_assembler_makes_them(text, wavefronts):
     module = ptxsim.Module.from_text(ATOMIC.replace("ATOM", text))
     run = module.kernel().launch(1, 32, [np.zeros(32, np.uint32), 1], banks=True, on_error="report", checks="none")
     assert run.banks.rows[-1].wavefronts == wavefronts
+
+
+def test_both_ways_of_counting_agree():
+    """Groups in numpy and the compiled loop, on random records of every kind."""
+    from ptxsim.checks.banks import KINDS, BankCounter, _Loop
+    from ptxsim.engine.program import Program
+    from ptxsim.machine.event import FLAG_ASYNC_PROXY, RECORD, Event, Space
+
+    random = np.random.default_rng(7)
+    forms = [
+        (site, event, space, width)
+        for site, (event, space, width) in enumerate(
+            (event, space, width)
+            for event in KINDS
+            for space in (Space.SHARED, Space.GLOBAL)
+            for width in ((16,) if "MATRIX" in event.name else (1, 4, 8, 16))
+            if space == Space.SHARED or "MATRIX" not in event.name
+        )
+    ]
+    records = np.zeros(40 * len(forms), RECORD)
+    for at, form in enumerate(forms * 40):
+        record = records[at]
+        record["site"], record["event"], record["space"], record["width"] = form
+        steps = random.choice([np.arange(32), np.arange(32) // 2, random.integers(0, 40, 32), np.arange(32) * 8])
+        record["addresses"] = 1024 + steps * form[3]
+        record["mask"] = random.choice([0xFFFFFFFF, 0x1, random.integers(1, 2**32)])
+        record["cta"], record["warp"] = random.integers(0, 3), random.integers(0, 4)
+        record["flags"] = random.choice([0, FLAG_ASYNC_PROXY]) if form[1] == Event.ASYNC_ISSUE else 0
+    lowered = {3: "count", 5: "leader"}
+    plain = BankCounter(Program("k", [], [], [], []))
+    plain.lowered = lowered
+    plain.consume(records)
+    plain.finish()
+    loop = _Loop(len(forms), lowered)
+    loop.add(records)
+    tallies, outer = loop.tallies()
+
+    def facts(found):
+        return {
+            site: (t.kind, t.width, *[getattr(t, name, None) for name in ("runs", "requests", "sectors", "lines", "ideal", "worst", "worst_wavefronts", "wavefronts", "mask")], t.addresses.tolist())
+            for site, t in found.items()
+        }  # fmt: skip
+
+    assert facts(tallies) == facts(plain.tallies) and facts(outer) == facts(plain.outer)
+    assert len(tallies) + len(outer) == len(forms) - 4  # copies are counted in shared memory only
