@@ -5,23 +5,24 @@ Counts are what ptxas 13.0 emits for sm_90 on the way that is usually taken; lat
 
 from __future__ import annotations
 
-_SLOW_PATH = ["branch", "alu", "branch"]  # a guarded call that is not taken, and its convergence
+# Behind these follows a check whether the slow path is needed, and the convergence of the two ways.
+CHECKED = ("div.rn.f32", "rcp.rn.f32", "sqrt.rn.f32", "div.f64", "rcp.f64", "sqrt.f64")
 
 SEQUENCES: dict[str, tuple[list[str], float]] = {
     "div.s32": (["alu"] * 13 + ["imad"] * 5 + ["imad.hi"] * 2 + ["convert"] * 2 + ["mufu"], 138),
     "div.u32": (["alu"] * 10 + ["imad"] * 4 + ["imad.hi"] * 2 + ["convert"] * 2 + ["mufu"], 130),
     "div.64": (["alu"] * 40 + ["imad"] * 14 + ["imad.wide"] * 12 + ["convert"] * 2 + ["mufu"], 308),
-    "div.rn.f32": ([*_SLOW_PATH, *["fma"] * 5, "check", "mufu", "alu"], 58),
+    "div.rn.f32": (["mufu", "check", *["fma"] * 5], 58),
     "div.full.f32": (["fma"] * 4 + ["alu"] * 3 + ["mufu", "nothing"], 45),
     "div.approx.f32": (["fma"] * 2 + ["alu"] * 2 + ["mufu"], 41),
-    "rcp.rn.f32": ([*_SLOW_PATH, *["fma"] * 3, *["alu"] * 4, "mufu"], 78),
+    "rcp.rn.f32": ([*["alu"] * 4, "mufu", *["fma"] * 3], 78),
     "rcp.approx.f32": (["fma"] * 2 + ["alu"] * 3 + ["mufu"], 41),
-    "sqrt.rn.f32": ([*_SLOW_PATH, *["fma"] * 4, *["alu"] * 2, "mufu"], 56),
+    "sqrt.rn.f32": (["alu", "alu", "mufu", *["fma"] * 4], 56),
     "scaled": (["alu", "fma", "mufu", "fma"], 39),  # denormals scaled before and after the function
     "ranged": (["fma", "mufu"], 23),
-    "div.f64": ([*_SLOW_PATH, *["fp64"] * 8, *["alu"] * 7, "fma", "mufu"], 125),
-    "rcp.f64": ([*_SLOW_PATH, *["fp64"] * 5, *["alu"] * 6, "mufu"], 74),
-    "sqrt.f64": ([*_SLOW_PATH, *["fp64"] * 8, *["alu"] * 9, "mufu"], 94),
+    "div.f64": ([*["alu"] * 7, "mufu", "fma", *["fp64"] * 8], 125),
+    "rcp.f64": ([*["alu"] * 6, "mufu", *["fp64"] * 5], 74),
+    "sqrt.f64": ([*["alu"] * 9, "mufu", *["fp64"] * 8], 94),
     "min.f64": (["dsetp", "alu", "alu", "alu", "imad", "imad"], 25),
     "add.64": (["alu", "imad"], 5.3),
     "logic.64": (["alu", "alu"], 4),

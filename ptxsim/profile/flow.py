@@ -215,6 +215,9 @@ def _varies(op: Op) -> bool:
     name, _, rest = op.opcode.partition(".")
     if name in ("ld", "ldu"):
         return not rest.startswith(("param", "const"))
-    if name in ("shfl", "atom", "ldmatrix", "mma", "wmma", "wgmma", "match", "elect", "call", "tex") or op.call is not None:
+    if (
+        name in ("shfl", "atom", "ldmatrix", "mma", "wmma", "wgmma", "match", "elect", "call", "tex")
+        or op.call is not None
+    ):
         return True
     return any(not s.startswith(UNIFORM_SPECIALS) for s in specials_of(op))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from ptxsim.engine.operand import Address, Constant, Register, Special, StackAddress
 from ptxsim.engine.program import Op, Program
 from ptxsim.profile import tensor, unroll
-from ptxsim.profile.emulated import SEQUENCES
+from ptxsim.profile.emulated import CHECKED, SEQUENCES
 from ptxsim.profile.figures import UNITS
 from ptxsim.profile.flow import Flow, analyze, registers_of
 from ptxsim.profile.machine_code import Kind, MachineBlock, MachineOp, MachineProgram
@@ -326,7 +326,9 @@ class Lowering:
     def _invariant(self, op: Op) -> list[MachineOp]:
         writes = self.writes(op)
         if base(op) == "ld":
-            return [MachineOp("constant", writes, (), op.site)]
+            address = op.sources[0]
+            line = 1 + (address.offset >> 6) if isinstance(address, Address) else 1
+            return [MachineOp("constant", writes, (), op.site, amount=line)]
         source = op.sources[0]
         if isinstance(source, Special):
             name = source.name
@@ -385,7 +387,10 @@ class Lowering:
             if chained:
                 elapsed, before = elapsed + step, made[-1].writes
         made.append(MachineOp(units[-1], self.writes(op), before, op.site, latency=latency - elapsed))
-        return made
+        if name not in CHECKED:
+            return made
+        begin, end = MachineOp("branch", (), (), op.site), MachineOp("branch", (), (), op.site)
+        return [begin, *made, MachineOp("branch", (), made[0].writes, op.site, Kind.CHECK), end]
 
     # ---- predication ----
 

@@ -45,14 +45,16 @@ class Kind(IntEnum):
     EXIT = 16
     FENCE = 17
     SHUFFLE = 18  # goes through the shared-memory pipe, without an access
-    LOOP_BRANCH = 19  # a taken backward branch; left out in copies of an unrolled body
+    CHECK = 19  # a branch to a slow path that is not taken; nothing is scheduled across it
+    LOOP_BRANCH = 20  # a taken backward branch; left out in copies of an unrolled body
 
 
 @dataclass(slots=True)
 class MachineOp:
     """One machine instruction. `unit` names a row of the figures; registers are slots of the program or made up ones.
 
-    `site` is the PTX instruction it comes from. `latency` and `cost` override the unit's. `amount`: groups of a wait.
+    `site` is the PTX instruction it comes from. `latency` and `cost` override the unit's. `amount`: groups a wait leaves open; the
+    64-byte line of a constant.
     """
 
     unit: str

@@ -19,7 +19,7 @@ GROUPS = 64  # asynchronous groups remembered per warp
 (NONE, ALU, FMA, HEAVY, FP64, XU, TENSOR, LSU, UNIFORM, ADU, CBU, INT) = (int(p) for p in Pipe)
 LITE = len(Pipe)  # the other half of the FMA pipe
 (PLAIN, COPY, ACCESS, BARRIER, MB_ARRIVE, MB_WAIT, CP, CP_COMMIT, CP_WAIT, BULK, BULK_COMMIT, BULK_WAIT, WGMMA, WG_COMMIT,
- WG_WAIT, BRANCH, EXIT, FENCE, SHUFFLE, LOOP) = (int(k) for k in Kind)  # fmt: skip
+ WG_WAIT, BRANCH, EXIT, FENCE, SHUFFLE, CHECK, LOOP) = (int(k) for k in Kind)  # fmt: skip
 T_BLOCK, T_SHARED, T_LOAD, T_STORE, T_ATOMIC, T_CONST, T_ARRIVE, T_WAIT, T_BULK, T_LEAVE = range(10)
 (
     R_WAIT,
@@ -198,7 +198,7 @@ def replay(
     last_arrival = np.zeros(objects + 1)
     code_lines = np.zeros(len(kind_of) * 16 // 128 + 2, np.bool_)
     code_ready = np.zeros(len(kind_of) * 16 // 128 + 2)
-    constants_seen = False
+    constants_seen = np.zeros(64, np.bool_)
     next_time = np.full(SUBS, INF)
     next_warp = np.full(SUBS, -1, np.int64)
     dirty = np.ones(SUBS, np.bool_)
@@ -399,9 +399,9 @@ def replay(
         elif unit != NONE and unit != CBU:
             pipe_free[s, unit] = max(pipe_free[s, unit], t) + cost
             busy[unit] += cost
-            if unit == ADU and latency_of[i] == 28 and not constants_seen:
+            if unit == ADU and latency_of[i] == 28 and not constants_seen[amount_of[i] & 63]:
                 done += p[P_CONST]
-                constants_seen = True
+                constants_seen[amount_of[i] & 63] = True
         if kind == PLAIN:
             pass
         elif kind == ACCESS or kind == CP:
@@ -595,6 +595,8 @@ def replay(
             follow, follow_why = max(t + p[P_WG] / 2, pending + p[P_WG]), R_GMMA
         elif kind == FENCE:
             follow, follow_why = max(t + latency_of[i], last_store[w]), R_MEMBAR
+        elif kind == CHECK:
+            follow, follow_why = t + p[P_FALL], R_BRANCH
         elif kind == BRANCH or kind == LOOP:
             taken = next_block[w] < trace_end[w] and e_site[next_block[w]] != block[w] + 1
             follow, follow_why = t + (p[P_BRANCH] if taken or kind == LOOP else p[P_FALL]), R_BRANCH

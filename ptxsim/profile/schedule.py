@@ -13,7 +13,7 @@ from ptxsim.profile.machine_code import Kind, MachineOp
 PLANNED = {"global": 300.0, "shared": 30.0}
 LOADS_SHARE = 0.8  # of the free registers that loads ahead of their use may fill
 WALLS = (Kind.BARRIER, Kind.FENCE, Kind.WGMMA_WAIT, Kind.MBARRIER_WAIT, Kind.ASYNC_WAIT, Kind.BULK_WAIT)
-ENDS = (Kind.BRANCH, Kind.LOOP_BRANCH, Kind.EXIT)
+ENDS = (Kind.BRANCH, Kind.LOOP_BRANCH, Kind.EXIT, Kind.CHECK)
 WINDOW = 192  # instructions the assembler looks ahead
 
 
@@ -110,7 +110,12 @@ class _Live:
         return born - dead
 
     def _dies(self, register: int, op: MachineOp) -> bool:
-        return self.uses[register] == 1 and register not in self.live_out and register not in op.writes and register in self.live
+        return (
+            self.uses[register] == 1
+            and register not in self.live_out
+            and register not in op.writes
+            and register in self.live
+        )
 
     def run(self, op: MachineOp) -> None:
         self.total += self.change(op)

@@ -17,7 +17,7 @@ def factors(flow: Flow, number: int, block: MachineBlock) -> tuple[int, ...]:
     """How many iterations at a time the copies of a loop body do, largest first; () if it stays as it is."""
     source = flow.program.blocks[number]
     counter = counting(flow, number)
-    if counter is None:
+    if counter is None or any(op.kind == Kind.CHECK for op in block.ops):
         return ()
     size = sum(op.kind != Kind.COPY for op in block.ops)
     if size <= SMALL:
