@@ -149,7 +149,8 @@ class CompiledEngine:
         block = aligned(self.places.stride)
         warp.registers = registers = self.registers(block)
         header, cta = registers.header, warp.cta
-        alone = len(cta.cluster.ctas) == 1 and cta.cluster.shape == (1, 1, 1)
+        # Events name shared memory by its CTA in the cluster, which native code does not.
+        alone = self.machine.stream is None or len(cta.cluster.ctas) == 1
         header["shared"] = cta.shared.ctypes.data
         header["shared_start"] = self.machine.shared_start
         header["shared_span"] = max(0, cta.shared_bytes - self.machine.shared_start) if alone else 0

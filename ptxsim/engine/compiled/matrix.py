@@ -9,14 +9,17 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ptxsim.engine.compiled import product as products
 from ptxsim.engine.compiled.port import EmitPort
 from ptxsim.engine.compiled.value import CannotEmit, Value
 from ptxsim.engine.operand import Register, Vector
 from ptxsim.engine.program import Op, Program
-from ptxsim.layout.fragments import Fragment, fragment_layout
+from ptxsim.layout.fragments import Fragment, address_lanes, fragment_layout
 from ptxsim.layout.wmma_stride import fragment_bytes, wmma_stride
 from ptxsim.machine.event import Event
+from ptxsim.machine.memory import SHARED_WINDOW, WINDOW_SIZE
 from ptxsim.machine.tensor import Product, product_of
 from ptxsim.machine.wmma import plan
 from ptxsim.types import TYPES
@@ -28,18 +31,14 @@ Tag = tuple[str, str, str, "str | None"]
 
 
 def family(op: Op) -> str | None:
-    """Which native form an operation may have: mma, wmma_mma, wmma_load, wmma_store."""
+    """Which native form an operation may have: mma, wmma_mma, wmma_load, wmma_store, ldmatrix."""
     effect = op.definition.effect
-    if effect is None or effect.__module__.rpartition(".")[2] not in ("mma", "wmma"):
+    if effect is None or effect.__module__.rpartition(".")[2] not in ("mma", "wmma", "ldmatrix"):
         return None
     name = effect.__name__
-    return (
-        "wmma_mma"
-        if name == "wmma_mma_half"
-        else name
-        if name in ("mma", "wmma_mma", "wmma_load", "wmma_store")
-        else None
-    )
+    if name == "wmma_mma_half":
+        return "wmma_mma"
+    return name if name in ("mma", "wmma_mma", "wmma_load", "wmma_store", "ldmatrix") else None
 
 
 def product(op: Op, target: str, numerics: str) -> Product:
@@ -129,12 +128,14 @@ class MatrixWriter:
         options = self.writer.options
         if not options.full or op.guard is not None or not options.target:
             raise CannotEmit("a matrix operation of a partial warp")
-        if kind != "mma" and not self.provenance.consistent:
+        if kind.startswith("wmma") and not self.provenance.consistent:
             raise CannotEmit("fragments that may not match")
         if kind in ("mma", "wmma_mma"):
             return self._product(op, sources)
         if options.events:
             raise CannotEmit("accesses of a fragment, recorded")
+        if kind == "ldmatrix":
+            return self._rows(op, *sources)
         return self._load(op, *sources) if kind == "wmma_load" else self._store(op, *sources)
 
     # ---- products ----
@@ -218,6 +219,34 @@ class MatrixWriter:
                 value = value | parts[start + i] << 8 * unit * i
             registers.append(value)
         return registers * fragment.copies
+
+    def _rows(self, op: Op, address: Value) -> list:
+        """ldmatrix of 16-bit elements: every lane reads its elements where the row's own lane points to."""
+        w, e = self.writer, self.writer.emitter
+        words = op.wants
+        if words["format"] or words["type"] is None or words["type"].bits != 16 or words["shape"] != "m8n8":
+            raise CannotEmit("rows of narrow elements")
+        name = f"{words['shape']}.{words['num']}"
+        tile = fragment_layout("ldmatrix", name, "D", words["type"].name, "trans" if words["trans"] else None)
+        matrices, rows, columns = (c.T.reshape(-1, 2, 32) for c in tile.layout.coordinates)
+        givers = address_lanes(name)
+        supplies = e.constant(np.isin(np.arange(32), givers), address)
+        wrong = (address & 15) != 0
+        if words["space"] is None:
+            wrong = wrong | ((address - SHARED_WINDOW) >= WINDOW_SIZE)
+        w.save_before_bail()
+        bits = e.let(f"bitcast <32 x i1> {(wrong & supplies).text} to i32")
+        w.bail_unless(e.let(f"icmp eq i32 {bits}, 0"))
+        together = not words["trans"]
+        registers = []
+        for matrix, row, column in zip(matrices, rows, columns, strict=True):
+            parts = []
+            for i in (0,) if together else (0, 1):
+                place = e.permute(address, givers[matrix[i], row[i]]) + e.constant((2 * column[i]).astype("u8"), address)
+                found = EmitPort(w, w.mask, True).load(words["space"], place, TYPES["u32" if together else "u16"])[0]
+                parts.append(e.convert(found, "u32"))
+            registers.append(parts[0] if together else parts[0] | parts[1] << 16)
+        return registers
 
     def _store(self, op: Op, address: Value, values: list, stride) -> None:
         w, e = self.writer, self.writer.emitter
