@@ -30,7 +30,7 @@ UNITS: dict[str, Unit] = {
     "fma": Unit(Pipe.FMA, 4, 2),  # two halves of 16 lanes: each instruction holds one of them for 2 cycles
     "half2": Unit(Pipe.FMA, 8, 2.4),  # x2 forms alternate between two pipes
     "half": Unit(Pipe.FMA_HEAVY, 4, 2),
-    "iadd": Unit(Pipe.INT, 4, 2),
+    "iadd": Unit(Pipe.ALU, 4, 2),
     "imad": Unit(Pipe.FMA_HEAVY, 4, 2),
     "imad.wide": Unit(Pipe.FMA_HEAVY, 6, 4),
     "imad.hi": Unit(Pipe.FMA_HEAVY, 9, 4),
@@ -83,6 +83,8 @@ class Figures:
     branch_latency: float = 7  # from a taken branch to the next issue
     guard_latency: float = 13  # from a predicate to the branch or instruction it guards
     fall_through: float = 5  # from a branch not taken to the next issue
+    shared_issue: float = 4  # cycles of the sub-core's memory port an access to shared memory takes at least
+    global_issue: float = 6  # the same to global memory
     pipe_queue: float = 24  # cycles of work the memory queue of a sub-core holds before issue stalls
     l1_latency: float = 32
     l1_line: int = 128

@@ -92,6 +92,8 @@ def free_conversion(parts: list[str]) -> bool:
 
 
 def conversion(lowering: Lowering, op: Op, parts: list[str]) -> list[MachineOp]:
+    if "pack" in parts:
+        return one(lowering, op, "alu")
     to, source = [p for p in parts[1:] if p.lstrip("abcdefghijklmnopqrstuvwxyz0123456789") == "" and p[-1].isdigit()][
         -2:
     ]
@@ -146,7 +148,7 @@ def floating(lowering: Lowering, op: Op, name: str, kind: str, parts: list[str])
         if recipe and ("ftz" not in parts or name in ("sin", "cos")):
             return lowering.sequence(op, recipe)
         made = one(lowering, op, "mufu")
-        return [*made, *one(lowering, op, "mufu")] if kind.endswith("x2") else made
+        return [MachineOp("mufu", (), lowering.reads(op), op.site), *made] if kind.endswith("x2") else made
     return one(lowering, op, "alu")
 
 

@@ -12,7 +12,7 @@ from ptxsim.profile import tensor, unroll
 from ptxsim.profile.emulated import CHECKED, SEQUENCES
 from ptxsim.profile.figures import UNITS
 from ptxsim.profile.flow import Flow, analyze, registers_of
-from ptxsim.profile.machine_code import Kind, MachineBlock, MachineOp, MachineProgram
+from ptxsim.profile.machine_code import Kind, MachineBlock, MachineOp, MachineProgram, Pipe
 from ptxsim.profile.pressure import FIXED, Pressure, registers
 from ptxsim.profile.schedule import Budget, schedule
 
@@ -41,6 +41,27 @@ def bits_of(op: Op) -> int:
     last = type_of(op)
     digits = last.lstrip("abcdefghijklmnopqrstuvwxyz")
     return 32 if "x" in digits else int(digits) if digits.isdigit() else 32
+
+
+def crossing(made_by: Pipe, used_by: Pipe) -> int:
+    """Extra latency between the ALU and the FMA pipe."""
+    fma = (Pipe.FMA, Pipe.FMA_HEAVY)
+    return int((made_by == Pipe.ALU and used_by in fma) or (made_by in fma and used_by == Pipe.ALU))
+
+
+def balance(ops: list[MachineOp]) -> None:
+    """Give every addition of a block to the pipe that has less to do, ALU or the heavy half of FMA."""
+    busy = {"alu": 0.0, "imad": 0.0}
+    for op in ops:
+        unit = UNITS[op.unit]
+        if unit.pipe == Pipe.ALU:
+            busy["alu"] += unit.cost
+        elif unit.pipe in (Pipe.FMA, Pipe.FMA_HEAVY):
+            busy["imad"] += unit.cost / (2 if unit.pipe == Pipe.FMA else 1)
+    for op in ops:
+        if op.unit == "iadd":
+            op.unit = min(("imad", "alu"), key=lambda name: busy[name])
+            busy[op.unit] += UNITS[op.unit].cost
 
 
 class Lowering:
@@ -193,18 +214,14 @@ class Lowering:
                     return
 
     def _logic(self, op: Op) -> None:
-        """and, or, xor, not of up to three inputs are one LOP3."""
+        """Two of and, or, xor, not with up to three inputs are one LOP3."""
         for producer in self.producers(op):
-            if (
-                base(producer) in LOGIC
-                and type_of(producer) != "pred"
-                and bits_of(producer) == bits_of(op)
-                and self.only_for(producer, op)
-            ):
-                inputs = set(self.reads(op)) | set(self.reads(producer))
-                inputs.discard(self.writes(producer)[0])
-                if len(inputs) <= 3:
-                    self.eat(producer, op, "alu" if bits_of(op) <= 32 else None)
+            if base(producer) not in LOGIC or type_of(producer) == "pred" or bits_of(producer) != bits_of(op):
+                continue
+            inputs = {*self.reads(op), *self.reads(producer)} - set(self.writes(producer))
+            if producer.site not in self.extra and len(inputs) <= 3 and self.only_for(producer, op):
+                self.eat(producer, op, "alu" if bits_of(op) <= 32 else None)
+                return
 
     def _condition(self, op: Op) -> None:
         """A setp takes another predicate along: p and (a < b) is one instruction."""
@@ -321,6 +338,7 @@ class Lowering:
         for op in self.program.blocks[number]:
             if op.site in self.flow.live and op.site not in self.eaten and (op.control or not self.is_invariant(op)):
                 ops += self._operation(op)
+        balance(ops)
         return MachineBlock(ops)
 
     def _invariant(self, op: Op) -> list[MachineOp]:
@@ -379,14 +397,16 @@ class Lowering:
     def sequence(self, op: Op, name: str) -> list[MachineOp]:
         """The instructions that stand for `op`: a chain, as far as its latency allows; the rest runs beside it."""
         units, latency = SEQUENCES[name]
-        made, elapsed, before = [], 0.0, self.reads(op)
+        made, elapsed, before, pipe = [], 0.0, self.reads(op), UNITS[units[-1]].pipe
         for unit in units[:-1]:
-            step = UNITS[unit].latency
-            chained = elapsed + step + UNITS[units[-1]].latency <= latency
+            step = UNITS[unit].latency + crossing(pipe, UNITS[unit].pipe)
+            end = UNITS[units[-1]].latency + crossing(UNITS[unit].pipe, UNITS[units[-1]].pipe)
+            chained = elapsed + step + end <= latency
             made.append(MachineOp(unit, (self.new_slot(),) if chained else (), before, op.site))
             if chained:
-                elapsed, before = elapsed + step, made[-1].writes
-        made.append(MachineOp(units[-1], self.writes(op), before, op.site, latency=latency - elapsed))
+                elapsed, before, pipe = elapsed + step, made[-1].writes, UNITS[unit].pipe
+        elapsed += crossing(pipe, UNITS[units[-1]].pipe)
+        made.append(MachineOp(units[-1], self.writes(op), before, op.site, latency=max(1.0, latency - elapsed)))
         if name not in CHECKED:
             return made
         begin, end = MachineOp("branch", (), (), op.site), MachineOp("branch", (), (), op.site)

@@ -20,7 +20,6 @@ class Pipe(IntEnum):
     UNIFORM = 8
     ADU = 9
     CBU = 10
-    INT = 11  # ALU or the heavy half of FMA, whichever is free: additions
 
 
 class Kind(IntEnum):

@@ -16,7 +16,7 @@ INF = 1e18
 SUBS = 4
 SLOTS = 64  # warps
 GROUPS = 64  # asynchronous groups remembered per warp
-(NONE, ALU, FMA, HEAVY, FP64, XU, TENSOR, LSU, UNIFORM, ADU, CBU, INT) = (int(p) for p in Pipe)
+(NONE, ALU, FMA, HEAVY, FP64, XU, TENSOR, LSU, UNIFORM, ADU, CBU) = (int(p) for p in Pipe)
 LITE = len(Pipe)  # the other half of the FMA pipe
 (PLAIN, COPY, ACCESS, BARRIER, MB_ARRIVE, MB_WAIT, CP, CP_COMMIT, CP_WAIT, BULK, BULK_COMMIT, BULK_WAIT, WGMMA, WG_COMMIT,
  WG_WAIT, BRANCH, EXIT, FENCE, SHUFFLE, CHECK, LOOP) = (int(k) for k in Kind)  # fmt: skip
@@ -81,6 +81,7 @@ P_LAUNCH, P_DRAIN, P_CONST, P_CODE, P_FALL = (
     _P["code_line"],
     _P["fall_through"],
 )
+P_SHARED_ISSUE, P_GLOBAL_ISSUE = _P["shared_issue"], _P["global_issue"]
 P_L2LINE, P_STSEC, P_FIRST, P_FAR, P_CACHE = (
     _P["l2_line"],
     _P["store_sector_now"],
@@ -228,8 +229,6 @@ def replay(
                     unit = pipe_of[i]
                     if unit == FMA:
                         f = min(pipe_free[s, HEAVY], pipe_free[s, LITE])
-                    elif unit == INT:
-                        f = min(pipe_free[s, HEAVY], pipe_free[s, ALU])
                     elif unit == LSU:
                         f = pipe_free[s, LSU] - p[P_QUEUE]
                     elif unit == NONE or unit == CBU:
@@ -362,8 +361,6 @@ def replay(
                 free = 0.0
                 if unit == FMA:
                     free = min(pipe_free[s, HEAVY], pipe_free[s, LITE])
-                elif unit == INT:
-                    free = min(pipe_free[s, HEAVY], pipe_free[s, ALU])
                 elif unit == LSU:
                     free = pipe_free[s, LSU] - p[P_QUEUE]
                 elif unit != NONE and unit != CBU:
@@ -385,10 +382,6 @@ def replay(
             half = HEAVY if pipe_free[s, HEAVY] <= pipe_free[s, LITE] else LITE
             pipe_free[s, half] = max(pipe_free[s, half], t) + cost
             busy[FMA] += cost / 2
-        elif unit == INT:
-            taken_unit = HEAVY if pipe_free[s, HEAVY] <= max(t, pipe_free[s, ALU]) else ALU
-            pipe_free[s, taken_unit] = max(pipe_free[s, taken_unit], t) + cost
-            busy[taken_unit] += cost
         elif unit == LSU:
             if kind == PLAIN:
                 pipe_free[s, LSU] = max(pipe_free[s, LSU], t) + cost
@@ -423,7 +416,8 @@ def replay(
                         cycles = max(1.0, float(e_count[q]))
                     begin = max(t + 2.0, max(lsu_free, pipe_free[s, LSU]))
                     lsu_free = begin + cycles
-                    pipe_free[s, LSU] = begin + 2 * cycles
+                    least = p[P_SHARED_ISSUE] if what == T_SHARED else p[P_GLOBAL_ISSUE]
+                    pipe_free[s, LSU] = begin + max(least, 2 * cycles)
                     busy[LSU] += cycles
                     if what == T_SHARED:
                         totals[0] += cycles
@@ -492,7 +486,7 @@ def replay(
         elif kind == SHUFFLE:
             begin = max(t, max(lsu_free, pipe_free[s, LSU]))
             lsu_free = begin + cost / 2
-            pipe_free[s, LSU] = begin + cost
+            pipe_free[s, LSU] = begin + max(p[P_SHARED_ISSUE], cost)
             busy[LSU] += cost / 2
             done = begin + latency_of[i]
         elif kind == BARRIER or kind == MB_ARRIVE or kind == MB_WAIT:
@@ -755,7 +749,7 @@ def advance(
                 u > t - 2
                 and made != unit
                 and (made == ALU or made == FMA or made == HEAVY)
-                and (unit == ALU or unit == FMA or unit == HEAVY or unit == INT)
+                and (unit == ALU or unit == FMA or unit == HEAVY)
             ):
                 if made == ALU or unit == ALU:
                     u += p[P_CROSS]

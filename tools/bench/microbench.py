@@ -135,7 +135,7 @@ def main() -> int:
             continue
         latency = row["variant"] == "dep"
         warps = 1 if latency else 16
-        real = float(row["cyc_W1"] if latency else row["cyc_W16"] or 0) / warps
+        real = float(row["cyc_W1"] if latency else row["sm_cycles_per_template_peak"] or 0)
         chains = int(row["chains"])
         found = module_of(row["ptx_template"], chains) if real else None
         try:
