@@ -30,7 +30,8 @@ _STORES = frozenset({Event.STORE, Event.ATOMIC, Event.CAS, Event.REDUCE, Event.A
 class Shown:
     """An operand at its first execution by warp 0 (or the first warpgroup) of CTA 0.
 
-    `matrix` if the instruction sees it as a matrix fragment, else `registers`: name -> lane values (32,).
+    `matrix` if the instruction sees it as a matrix: a fragment, or the tile in shared memory that a descriptor names as
+    it lay when the instruction was issued. Else `registers`: name -> lane values (32,).
     """
 
     line: int
@@ -83,12 +84,15 @@ class _Watched:
         self.op, self.operand, self.type = found[0], operand, type
         self.slots = self._slots(program)
         self.seen: dict[int, list[Any]] = {}
+        self.shared: np.ndarray | None = None  # shared memory when a wgmma that reads a tile was issued
         self._due: set[int] = set()
 
     def watch(self, op: Op, warp: Warp) -> None:
         """Take the operand at its first execution; what wgmma writes, when it has arrived."""
         if op is self.op and warp.index not in self.seen:
             self._due.add(warp.index)
+            if self._is_tile and self.shared is None:
+                self.shared = warp.cta.shared.copy()
             if op.opcode.startswith("wgmma"):  # starts when all four warps have come, which may be later than this
                 return
         if warp.index in self._due and not any(slot in warp.in_flight for _, slot in self.slots):
@@ -121,10 +125,36 @@ class _Watched:
                 shown.registers[name] = _typed(raw, self.type or program.slots[slot].name)
         return shown
 
+    @property
+    def _is_tile(self) -> bool:
+        """Whether the operand is a wgmma descriptor."""
+        if self.operand not in ("a", "b") or not self.op.opcode.startswith("wgmma.mma_async"):
+            return False
+        return len(self.slots) == 1 and isinstance(self.op.bound.operands[self.operand], ast.Name)
+
+    def _tile(self) -> np.ndarray:
+        """The matrix, (rows, k), that a descriptor names."""
+        from ptxsim.layout.fragments import container_bits, dimensions
+        from ptxsim.machine.wgmma import Tile
+        from ptxsim.session.forms import one_meaning
+
+        meaning = one_meaning(self.op.opcode)
+        _, rows, k = dimensions(meaning.shape)
+        type = meaning.types[1 if self.operand == "a" else 2]
+        transposed = self.op.bound.operands.get(f"t{self.operand}")
+        bits = container_bits(meaning.family, meaning.shape, type)
+        if self.operand == "a":
+            rows, k = 64, k // 2 if meaning.sparse else k
+        tile = Tile(int(self.seen[0][0][0]), "MN" if getattr(transposed, "value", 0) else "K", rows, k, bits)
+        dtype = dtype_of(self.type or type)
+        return tile.read(self.shared).astype(f"u{dtype.itemsize}").view(dtype)
+
     def _matrix(self) -> np.ndarray | None:
         """The elements of a fragment by row and column; None if the operand is none, or a warp is missing."""
         if self.operand not in ("a", "b", "c", "d") or not self.slots:
             return None
+        if self._is_tile:
+            return self._tile()
         from ptxsim.session.forms import fragment
 
         try:

@@ -123,3 +123,15 @@ def test_what_wgmma_wrote_is_shown_when_it_has_arrived():
     )
     result = run_file(sample, options=Options(prints=(f"{line}:d",)))
     assert np.array_equal(result.shown[0].matrix, result.values["D"])
+
+
+def test_a_descriptor_is_shown_as_the_tile_it_names():
+    from pathlib import Path
+
+    sample = Path(__file__).parents[2] / "samples" / "wgmma_m64n64k16.ptx"
+    text = sample.read_text().split("\n")
+    line = next(n for n, one in enumerate(text, 1) if "wgmma.mma_async" in one and "//" not in one)
+    result = run_file(sample, options=Options(prints=(f"{line}:a", f"{line}:b")))
+    a, b = (shown.matrix for shown in result.shown)
+    assert a.shape == (64, 16) and b.shape == (64, 16) and a.dtype == b.dtype == np.float16
+    assert np.array_equal(result.values["D"], a.astype(np.float32) @ b.astype(np.float32).T)
