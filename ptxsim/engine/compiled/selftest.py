@@ -21,38 +21,31 @@ KERNEL = """
 .visible .entry test(.param .u64 data)
 {
     .reg .b32 %r<12>;
-    .reg .f32 %f<6>;
-    .reg .b64 %d<4>;
-    .reg .pred %p<3>;
-    .shared .align 4 .b8 tile[256];
+    .reg .f32 %f<4>;
+    .reg .b64 %d<2>;
+    .reg .pred %p<2>;
     ld.param.u64 %d0, [data];
     mov.u32 %r0, %tid.x;
-    mul.wide.u32 %d1, %r0, 8;
+    mul.wide.u32 %d1, %r0, 4;
     add.u64 %d0, %d0, %d1;
-    ld.global.v2.u32 {%r1, %r2}, [%d0];
+    ld.global.u32 %r1, [%d0];
     and.b32 %r3, %r1, 15;
+    mov.u32 %r2, %r1;
     mov.u32 %r4, 0;
 loop:
     mad.lo.u32 %r2, %r2, 1664525, %r3;
     add.u32 %r4, %r4, 1;
-    setp.lt.u32 %p0, %r4, %r3;
+    setp.lt.u32 %p0, %r4, 5;
     @%p0 bra loop;
     cvt.rn.f32.s32 %f0, %r2;
     fma.rn.f32 %f1, %f0, 0f3F8CCCCD, %f0;
     add.rz.f32 %f2, %f1, 0f40400000;
     cvt.rzi.s32.f32 %r5, %f2;
-    shl.b32 %r6, %r0, 2;
-    mov.u32 %r7, tile;
-    add.u32 %r6, %r6, %r7;
-    st.shared.u32 [%r6], %r5;
-    bar.sync 0;
-    xor.b32 %r6, %r6, 4;
-    ld.shared.u32 %r8, [%r6];
-    shfl.sync.bfly.b32 %r9, %r8, 3, 31, -1;
+    shfl.sync.bfly.b32 %r9, %r5, 3, 31, -1;
     shr.s32 %r10, %r9, %r3;
     setp.gt.s32 %p1, %r10, 0;
     selp.b32 %r11, %r10, %r5, %p1;
-    st.global.v2.u32 [%d0], {%r11, %r9};
+    st.global.u32 [%d0], %r11;
     ret;
 }
 """
@@ -75,15 +68,16 @@ def outcome(make_engine) -> tuple[bytes, int]:
     program, linkage = decoder.decode(), decoder.linkage
     memory = GlobalMemory()
     places = linkage.place_globals(memory)
-    data = memory.allocate("data", 64 * 8)
+    data = memory.allocate("data", 64 * 4)
     memory.freeze()
-    memory.view(data)[:] = np.random.default_rng(1).integers(0, 256, 64 * 8, dtype=np.uint8)
+    memory.view(data)[:] = np.random.default_rng(1).integers(0, 256, 64 * 4, dtype=np.uint8)
     memory.view(places["parameters"])[:8] = np.array([data.address], np.uint64).view(np.uint8)
     machine = Machine(
         target, (1, 1, 1), (64, 1, 1), (1, 1, 1), memory, shared_bytes=linkage.dynamic_shared_start, local_bytes=0
     )
     with np.errstate(all="ignore"):
-        Grid(program, machine, make_engine(program, machine), Limits(100_000)).run()
+        # Somebody who watches warps start keeps whole CTAs from running natively, whose scheduler takes long to compile.
+        Grid(program, machine, make_engine(program, machine), Limits(100_000), start=lambda warp, engine: None).run()
     return memory.view(data).tobytes(), machine.warp_instructions
 
 
