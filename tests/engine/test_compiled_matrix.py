@@ -62,6 +62,20 @@ def test_wmma_products(kind, target, rows):
     assert np.array_equal(results[0][0], results[1][0])
 
 
+def test_wide_products():
+    random = np.random.default_rng(5)
+    a, b = halves(random, "normal", (8, 16)), halves(random, "normal", (32, 16))
+    text = GEMM.format(target="sm_90", rows="row", stride=16).replace("m16n16k16", "m8n32k16")
+    text = text.replace("[%d2], 16", "[%d2], 32").replace("%c7}, 16", "%c7}, 32")
+    results = []
+    for engine in ENGINES:
+        d = np.ones((8, 32), np.float32)
+        Module.from_text(text).kernel().launch(1, 32, [a, b, d], engine=engine)
+        results.append(d.view(np.uint32))
+    assert np.array_equal(*results)
+    assert np.allclose(results[1].view(np.float32), a.view(np.float16).astype(np.float32) @ b.view(np.float16).T.astype(np.float32) + 1, atol=0.02)
+
+
 @pytest.mark.parametrize("stride", [8, 15, 17, 24, 4096])
 def test_strides_that_deserve_a_word(stride):
     findings = []

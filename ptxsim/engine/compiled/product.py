@@ -131,7 +131,9 @@ class _Writer:
     def _note(self, condition, bad: str) -> None:
         """Remember that a condition held in some lane."""
         e = self.e
-        word = e.let(f"zext i{e.lanes} {e.let(f'bitcast {condition.type} {condition.text} to i{e.lanes}')} to i32")
+        word = e.let(f"bitcast {condition.type} {condition.text} to i{e.lanes}")
+        if e.lanes < 32:
+            word = e.let(f"zext i{e.lanes} {word} to i32")
         before = e.let(f"load i32, ptr {bad}")
         e.line(f"  store i32 {e.let(f'or i32 {word}, {before}')}, ptr {bad}")
 
