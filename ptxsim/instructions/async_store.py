@@ -55,7 +55,7 @@ def store_async(m, a, b, mbar, *, space, vec, type):
 
 
 @instruction(
-    "st.async{.weak}{.mmio}.order.scope{.global}.type [a], b", name="st.async", type=TYPES,
+    "st.async{.mmio}.order.scope{.global}.type [a], b", name="st.async", type=TYPES,
     operands={"b": Value("type")}, **MMIO,
 )  # fmt: skip
 def store_system(m, a, b, *, type):
@@ -97,7 +97,7 @@ for operations, types in (
 
 @instruction(
     "st.bulk{.weak}{.space} [a], size, value", name="st.bulk", space="shared::cta", requires="8.6 sm_100", unit="store",
-    operands={"size": Either((Imm(0), Reg("u64"), Reg("u32"))), "value": Imm(0, 0)},
+    operands={"size": Either((Imm(0, multiple=8), Reg("u64"), Reg("u32"))), "value": Imm(0, 0)},
 )  # fmt: skip
 def store_bulk(m, a, size, value, *, space):
     """`size` zero bytes of shared memory per lane; address and size are multiples of 8."""

@@ -71,6 +71,8 @@ VECTOR = {"operands": MANY, "rules": (global_vectors, vector_size)}
 for hint, policy, since in HINTS:
     rest = f"{{.order}}{{.scope}}{{.space}}{hint}"
     for operations, types in OPERATIONS:
+        if hint and operations == "cas":
+            continue
         third = ", c" if operations == "cas" else ""
         instruction(
             f"atom{rest}.op.type d, [a], b{third}{policy}", op=operations, type=types, requires=since, **SCALAR, **ATOM

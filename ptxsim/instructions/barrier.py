@@ -111,7 +111,7 @@ for name, since, aligned, implied in (
 
 @instruction(
     "bar.warp.sync membermask", name="bar.warp.sync", requires="6.0", unit="shuffle",
-    operands={"membermask": Value("b32")}, writes="",
+    operands={"membermask": Value("u32")}, writes="",
 )  # fmt: skip
 def synchronize_warp(m, membermask):
     """All member lanes meet here and see each other's memory accesses."""

@@ -71,7 +71,8 @@ def place(position, length, t):
     return (position, length) if t.bits == 64 else (position & 0xFF, length & 0xFF)
 
 
-_FIELD = {"b": Value("u32"), "c": Value("u32")}
+_BITS = Value("u32", literals=(0, 255))
+_FIELD = {"b": _BITS, "c": _BITS}
 
 
 @instruction("bfe.type d, a, b, c", type=WORDS, operands=_FIELD)
@@ -94,7 +95,7 @@ def low_mask(length, t):
 
 @instruction(
     "bfi.type f, a, b, c, d", type="b32 b64", writes="f",
-    operands={"f": Reg("type"), "c": Value("u32"), "d": Value("u32")},
+    operands={"f": Reg("type"), "c": _BITS, "d": _BITS},
 )  # fmt: skip
 def insert(a, b, c, d, *, type):
     position, length = place(c, d, type)
@@ -112,7 +113,7 @@ def extend_from(a, b, *, mode, type):
 
 @instruction(
     "bmsk.mode.b32 d, a, b", mode="clamp wrap", requires="7.6 sm_70", implies={"type": "b32"},
-    operands={"a": Value("u32"), "b": Value("u32")},
+    operands={"d": Reg("u32"), "a": Value("u32"), "b": Value("u32")},
 )  # fmt: skip
 def mask(a, b, *, mode):
     """b ones from bit a on."""

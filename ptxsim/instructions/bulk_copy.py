@@ -24,9 +24,9 @@ from ptxsim.machine.memory import check_alignment
 
 KINDS = {
     "n": Either((Reg("u32"), Imm(0, multiple=16))),
-    "policy": Value("b64"),
-    "ctas": Value("b16"),
-    "bytes": Value("b16"),
+    "policy": Value("u64"),
+    "ctas": Value("u16"),
+    "bytes": Value("u16"),
 }
 
 

@@ -37,7 +37,7 @@ def _offsets(modifiers) -> int:
 
 
 KINDS = {
-    "a": Addr("shared"), "b": Addr("shared"), "c": Addr("shared"), "policy": Value("b64"), "ctas": Value("b16"), "offsets": Vec(_offsets, Value("b16")), "t": _coordinates(),
+    "a": Addr("shared"), "b": Addr("shared"), "c": Addr("shared"), "policy": Value("u64"), "ctas": Value("u16"), "offsets": Vec(_offsets, Value("u16")), "t": _coordinates(),
 }  # fmt: skip
 
 

@@ -14,7 +14,7 @@ PRIMARY = "L2::evict_last L2::evict_normal L2::evict_first L2::evict_unchanged"
 SECONDARY = "L2::evict_first L2::evict_unchanged"
 PRIORITY = {"L2::evict_normal": 0x16, "L2::evict_first": 0x12, "L2::evict_last": 0x14, "L2::evict_unchanged": 0x10}
 CHOICES = {"primary": PRIMARY, "secondary": SECONDARY, "requires": "7.4 sm_80", "unit": "prefetch"}
-POLICY = {"d": Reg("b64"), "fraction": Value("f32"), "size": Value("u32"), "total": Value("u32")}
+POLICY = {"d": Reg("u64"), "fraction": Value("f32", literals=(0, 1)), "size": Value("u32"), "total": Value("u32")}
 
 
 @instruction(
@@ -40,7 +40,7 @@ def range_(a, size, total, *, primary):
 @instruction(
     "createpolicy.cvt.L2.b64 d, a",
     name="createpolicy.cvt",
-    operands={"d": Reg("b64"), "a": Value("b64")},
+    operands={"d": Reg("u64"), "a": Value("u64")},
     requires="7.4 sm_80",
     unit="prefetch",
 )

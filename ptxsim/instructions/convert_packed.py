@@ -154,7 +154,7 @@ def packed_integers(a, b, c, name: str):
     return word if c is None else word | lanes.shift_left(c, 2 * bits)
 
 
-_SOURCES = {"d": Reg("b32"), "a": Value("s32"), "b": Value("s32"), "c": Value("b32")}
+_SOURCES = {"d": Reg("u32"), "a": Value("s32"), "b": Value("s32"), "c": Value("b32")}
 
 
 @instruction(

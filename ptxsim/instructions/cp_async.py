@@ -28,7 +28,7 @@ def _forms(effect):
     for cache, size in (("ca", 4), ("ca", 8), ("ca", 16), ("cg", 16)):
         kinds = {
             "a": Addr("shared"), "b": Addr("global"), "size": Imm(choices=(size,)), "n": Either((Reg("u32"), Imm(0, size))),
-            "ignore": Pred(negatable=True), "policy": Value("b64"),
+            "ignore": Pred(negatable=True), "policy": Value("u64"),
         }  # fmt: skip
         opcode = f"cp.async.{cache}.shared.global"
         for operands, since in (("", "7.0 sm_80"), (", n", "7.0 sm_80"), (", ignore", "7.5 sm_80")):

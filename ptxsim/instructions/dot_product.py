@@ -13,7 +13,12 @@ def result_type(modifiers) -> str:
     return "s32" if signed else "u32"
 
 
-_KINDS = {"d": Reg(result_type), "a": Value("atype"), "b": Value("btype"), "c": Value(result_type)}
+_KINDS = {
+    "d": Reg(result_type, unpacked=True),
+    "a": Value("atype"),
+    "b": Value("btype"),
+    "c": Value(result_type, unpacked=True),
+}
 _TYPES = {"atype": "u32 s32", "btype": "u32 s32", "operands": _KINDS, "unit": "imad", "requires": "5.0 sm_61"}
 
 

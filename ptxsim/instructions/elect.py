@@ -13,7 +13,7 @@ def active_mask(m):
 
 
 @instruction(
-    "elect.sync d|p, membermask", operands={"d": Reg("b32", sink=True), "p": Pred(), "membermask": Value("b32")},
+    "elect.sync d|p, membermask", operands={"d": Reg("u32", sink=True), "p": Pred(), "membermask": Value("u32")},
     requires="8.0 sm_90", unit="vote",
 )  # fmt: skip
 def elect(m, membermask):

@@ -7,12 +7,14 @@ from ptxsim.isa.operand import Pred, Reg, Value
 from ptxsim.isa.registry import instruction
 
 OPERANDS = {
-    "d": Reg("u32", sink=True), "p": Pred(sink=True), "a": Value(lambda modifiers: f"u{modifiers['type'].bits}"), "membermask": Value("b32"),
+    "d": Reg("u32", sink=True), "p": Pred(sink=True), "a": Value(lambda modifiers: f"u{modifiers['type'].bits}"), "membermask": Value("u32"),
 }  # fmt: skip
 COMMON = {"type": "b32 b64", "operands": OPERANDS, "requires": "6.0 sm_70", "unit": "shuffle"}
 
 
-@instruction("match.any.sync.type d, a, membermask", name="match", **COMMON)
+@instruction(
+    "match.any.sync.type d, a, membermask", name="match", **(COMMON | {"operands": OPERANDS | {"d": Reg("u32")}})
+)
 def match_any(m, a, membermask):
     """The mask of the member lanes whose value is the lane's own."""
     waiting = m.converge(membermask)

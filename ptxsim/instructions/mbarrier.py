@@ -229,7 +229,7 @@ def complete_tx(m, a, n, *, space):
 
 @instruction(
     "mbarrier.pending_count.b64 d, state", name="mbarrier.pending_count", requires="7.0 sm_80", unit="mbarrier",
-    operands={"d": Reg("b32"), "state": _state},
+    operands={"d": Reg("u32"), "state": _state},
 )  # fmt: skip
 def pending_count(m, state):
     mask = np.uint64((1 << TOKEN_PHASE) - 1)

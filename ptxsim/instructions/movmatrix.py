@@ -11,7 +11,7 @@ from ptxsim.layout.fragments import fragment_layout
 
 @instruction(
     "movmatrix.sync.aligned.m8n8.trans.b16 d, a", requires="7.8 sm_75", unit="shuffle",
-    operands={"d": Reg("b32", sink=True), "a": Reg("b32")},
+    operands={"d": Reg("b32"), "a": Reg("b32")},
 )  # fmt: skip
 def movmatrix(m, a):
     """The result's fragment is that of the transposed matrix: what a holds, read by columns."""

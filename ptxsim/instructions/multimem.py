@@ -9,7 +9,7 @@ from ptxsim.instructions.access_rules import SCOPE, order_and_scope, vector_size
 from ptxsim.isa.operand import Reg, Value, Vec
 from ptxsim.isa.registry import declare
 
-BYTES = "8.6 sm_100a sm_103a sm_110a sm_120a | 8.8 sm_100f sm_110f sm_120f"
+BYTES = "8.6 sm_100a sm_103a sm_110a sm_120a | 8.8 sm_100f sm_110f"
 # What a reduction takes: operations, types, and the vectors of each group of types.
 INTEGERS = (("add", "u32 s32 u64"), ("min max", "u32 s32 u64 s64"), ("and or xor", "b32 b64"), ("add", "f32 f64"))
 PACKED = "f16x2 bf16x2"
@@ -38,6 +38,7 @@ def form(words: dict, rest: str, arguments: str, requires: str = "8.1 sm_90", **
 
 for op, types in (*INTEGERS, ("add min max", PACKED)):
     form(LOAD, ".op.type", "d, [a]", op=op, type=types, **SCALAR)
+for op, types in (*INTEGERS, ("add", PACKED)):
     form(REDUCE, ".op.type", "[a], b", op=op, type=types, **SCALAR)
 for op, lengths, types in FLOAT_VECTORS:
     form(LOAD, ".op.vec.type", "d, [a]", op=op, vec=lengths, type=types, **VECTOR)
@@ -48,8 +49,10 @@ form(LOAD, ".add.acc::f32.vec.type", "d, [a]", "8.2 sm_90", vec="v2 v4", type=PA
 form(LOAD, ".add.acc::f32.vec.type", "d, [a]", "8.2 sm_90", vec="v2 v4 v8", type="f16 bf16", **VECTOR)
 form(STORE, ".type", "[a], b", type=f"b32 b64 u32 u64 s32 s64 f32 f64 {PACKED}", **SCALAR)
 
-form(LOAD, ".op{.acc::f16}.type", "d, [a]", BYTES, op="add min max", type=SMALL, **SCALAR)
+form(LOAD, ".op.type", "d, [a]", BYTES, op="add min max", type=SMALL, **SCALAR)
+form(LOAD, ".add.acc::f16.type", "d, [a]", BYTES, type=SMALL, **SCALAR)
 form(STORE, ".type", "[a], b", BYTES, type=SMALL, **SCALAR)
 for lengths, types in SMALL_VECTORS:
-    form(LOAD, ".op{.acc::f16}.vec.type", "d, [a]", BYTES, op="add min max", vec=lengths, type=types, **VECTOR)
+    form(LOAD, ".op.vec.type", "d, [a]", BYTES, op="add min max", vec=lengths, type=types, **VECTOR)
+    form(LOAD, ".add.acc::f16.vec.type", "d, [a]", BYTES, vec=lengths, type=types, **VECTOR)
     form(STORE, ".vec.type", "[a], b", BYTES, vec=lengths, type=types, **VECTOR)

@@ -8,7 +8,7 @@ from ptxsim.isa.registry import instruction
 from ptxsim.numerics import scalar
 from ptxsim.types import TYPES
 
-OPERANDS = {"d": Reg("type"), "a": Value("type"), "membermask": Value("b32")}
+OPERANDS = {"d": Reg("type", unpacked=True), "a": Value("type", unpacked=True), "membermask": Value("u32")}
 BITS = {**OPERANDS, "d": Reg("u32"), "a": Value("u32")}
 F32 = TYPES["f32"]
 
@@ -59,7 +59,7 @@ def redux(m, a, membermask, *, op):
 
 @instruction(
     "redux.sync.op{.abs}{.NaN}.f32 d, a, membermask", op="min max", requires="8.6 sm_100a sm_100f", unit="redux",
-    operands={"d": Reg("f32"), "a": Value("f32"), "membermask": Value("b32")},
+    operands={"d": Reg("f32"), "a": Value("f32"), "membermask": Value("u32")},
 )  # fmt: skip
 def redux_float(m, a, membermask, *, op, abs, NaN):
     """The least or greatest member value, or magnitude with .abs; NaNs are passed over unless .NaN asks for them."""

@@ -12,7 +12,7 @@ OPERANDS = {
     "a": Value("b32"),
     "b": Value("b32"),
     "c": Value("b32"),
-    "membermask": Value("b32"),
+    "membermask": Value("u32"),
 }
 
 

@@ -9,12 +9,12 @@ COORDINATES = {"1d": 1, "2d": 2, "3d": 4, "a1d": 2, "a2d": 4}
 CLAMP = {"clamp": "trap clamp zero", "unit": "texture"}
 LENGTHS = (("", 1), (".v2", 2), (".v4", 4))
 # Operations of sured.b and the types they take; sured.p takes b32 for all of them.
-REDUCTIONS = (("add", "u32 u64 s32"), ("min max", "u32 s32 u64 s64"), ("and or", "b32"))
+REDUCTIONS = (("add", "u32 u64 s32"), ("min max", "u32 s32 u64@8.1 s64@8.1"), ("and or", "b32"))
 
 
 def place(geometry: str) -> Addr:
     """`[surface, coordinates]`."""
-    return Addr("surf", (Vec(COORDINATES[geometry], Value("b32"), bare=True),))
+    return Addr("surf", (Vec(COORDINATES[geometry], Reg("u32"), bare=True),))
 
 
 for geometry in COORDINATES:
@@ -29,14 +29,14 @@ for geometry in COORDINATES:
         options = {"type": types, "operands": registers, **CLAMP}
         declare(f"suld.b.{geometry}{{.cop}}{length}.type.clamp d, [a]", name="suld.b", cop="ca cg cs cv", **options)
         declare(f"sust.b.{geometry}{{.cop}}{length}.type.clamp [a], b", name="sust.b", cop="wb cg cs wt", **options)
-        formatted = {**options, "type": "b32 u32 s32 f32"}
+        formatted = {**options, "type": "b32"}
         declare(f"sust.p.{geometry}{length}.type.clamp [a], b", name="sust.p", **formatted)
-    for op, types in REDUCTIONS:
+    for op, types in REDUCTIONS if not geometry.startswith("a") else ():
         reduction = {"op": op, "operands": {"a": where, "b": Value("type")}, **CLAMP}
         declare(f"sured.b.op.{geometry}.type.clamp [a], b", name="sured.b", type=types, **reduction)
         declare(f"sured.p.op.{geometry}.type.clamp [a], b", name="sured.p", type="b32", **reduction)
 
 declare(
     "suq.what.b32 d, [a]", what="width height depth channel_data_type channel_order array_size memory_layout",
-    operands={"d": Reg("b32")}, unit="texture",
+    operands={"d": Reg("b32"), "a": Addr("surf")}, unit="texture",
 )  # fmt: skip

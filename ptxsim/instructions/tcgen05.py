@@ -7,6 +7,8 @@ from ptxsim.isa.registry import declare
 
 FAMILY = "8.6 sm_100f sm_110f"
 EXACT = "8.6 sm_100a sm_103a sm_110a"  # what the family-specific targets lack
+TMEM = Addr("tensor")
+TILE = Addr("tensor", untyped=True)
 GROUP = {"cta_group": "cta_group::1 cta_group::2", "unit": "tensor"}
 
 # ---- allocation, order -----------------------------------------------------------------------------------------------
@@ -53,7 +55,7 @@ def at_most_128(modifiers) -> str | None:
 
 
 MOVE = {"num": NUMBERS, "rules": (at_most_128,), "requires": FAMILY, "unit": "tensor"}
-KINDS = {"d": Vec(registers, Reg("b32", sink=True)), "b": Vec(registers, Reg("b32")), "split": Imm()}
+KINDS = {"a": TMEM, "d": Vec(registers, Reg("b32", sink=True)), "b": Vec(registers, Reg("b32")), "split": Imm()}
 for shapes, split in ((" ".join(list(WORDS)[:4]), ""), ("16x32bx2", ", split")):
     declare(
         f"tcgen05.ld.sync.aligned.shape.num{{.pack::16b}}.b32 d, [a]{split}", name="tcgen05.ld", shape=shapes,
@@ -64,7 +66,7 @@ for shapes, split in ((" ".join(list(WORDS)[:4]), ""), ("16x32bx2", ", split")):
         operands=KINDS, **MOVE,
     )  # fmt: skip
 
-REDUCED = {"d": Vec(registers, Reg("type", sink=True)), "r": Reg("type"), "split": Imm()}
+REDUCED = {"a": TMEM, "d": Vec(registers, Reg("type", sink=True)), "r": Reg("type"), "split": Imm()}
 for shape, split in (("32x32b", ""), ("16x32bx2", ", split")):
     reduction = {
         "name": "tcgen05.ld.red", "shape": shape, "num": NUMBERS.replace("x1 ", ""), "op": "min max", "operands": REDUCED,
@@ -83,9 +85,9 @@ for shapes, warps in (
     for formats in ("", ".b8x16.source"):
         declare(
             f"tcgen05.cp.cta_group.shape{warps}{formats} [a], descriptor", name="tcgen05.cp", shape=shapes,
-            source="b6x16_p32 b4x16_p64", operands={"descriptor": Value("u64")}, requires=FAMILY, **GROUP,
+            source="b6x16_p32 b4x16_p64", operands={"a": TMEM, "descriptor": Value("u64")}, requires=FAMILY, **GROUP,
         )  # fmt: skip
-declare("tcgen05.shift.cta_group.down [a]", name="tcgen05.shift", requires=EXACT, **GROUP)
+declare("tcgen05.shift.cta_group.down [a]", name="tcgen05.shift", operands={"a": TMEM}, requires=EXACT, **GROUP)
 
 # ---- products --------------------------------------------------------------------------------------------------------
 
@@ -106,12 +108,12 @@ USES = ("fill", "use", "lastuse", "discard")
 COLLECTOR_A = " ".join(f"collector::a::{use}" for use in USES)
 COLLECTOR_B = " ".join(f"collector::b{n}::{use}" for n in range(4) for use in USES)
 PRODUCT = {
-    "a": Either((Value("u64"), Addr("tensor"))), "b": Value("u64"), "idesc": Value("u32"),
+    "a": Either((Value("u64"), TILE)), "b": Value("u64"), "idesc": Value("u32"),
     "enable": Pred(negatable=True, immediate=True),
-    "lanes": Vec(lambda modifiers: 8 if modifiers["cta_group"] == "cta_group::2" else 4, Value("b32")),
+    "d": TILE, "meta": TILE, "sa": TILE, "sb": TILE, "lanes": Vec(lambda modifiers: 8 if modifiers["cta_group"] == "cta_group::2" else 4, Value("b32")),
     "scale": Imm(0, 15), "columns": Value("u64"),
 }  # fmt: skip
-IN_MEMORY = {**PRODUCT, "a": Addr("tensor")}
+IN_MEMORY = {**PRODUCT, "a": TILE}
 
 for sparse, metadata in (("", ""), (".sp", "[meta], ")):
     name = f"tcgen05.mma{sparse}"

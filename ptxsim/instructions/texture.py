@@ -12,19 +12,20 @@ RESULTS = (("v4", "u32 s32 f32 f16"), ("v2", "f16x2"))
 
 
 def place(geometry: str, ctype: str) -> Either:
-    """`[texture, coordinates]` or `[texture, sampler, coordinates]`. A layer is an integer among floats: widths are checked."""
-    element = Value("b32" if geometry.startswith("a") else ctype)
-    where = Vec(COORDINATES[geometry], element, bare=True)
-    return Either((Addr("tex", (where,)), Addr("tex", (Value("u64"), where))))
+    """`[texture, coordinates]` or `[texture, sampler, coordinates]`. A layer is an integer."""
+    element, count = Value(ctype), COORDINATES[geometry]
+    each = (Value("u32"), *[element] * (count - 1)) if geometry.startswith("a") else ()
+    where = Vec(count, element, bare=True, each=each)
+    return Either((Addr("tex", (where,)), Addr("tex", (Reg("u64"), Vec(count, element, each=each)))))
 
 
 for geometry, count in GRADIENTS.items():
     gradient = Vec(count, Value("f32"), bare=True)
     for vector, types in RESULTS:
-        kinds = {"d": Vec(int(vector[1]), Reg("type")), "lod": Value("f32"), "dx": gradient, "dy": gradient}
+        kinds = {"d": Vec(int(vector[1]), Reg("type")), "dx": gradient, "dy": gradient}
         words = {"type": types, "requires": "5.0", "unit": "texture"}
         for ctype in ("s32", "f32") if "cube" not in geometry else ("f32",):
-            operands = {**kinds, "t": place(geometry, ctype)}
+            operands = {**kinds, "lod": Value(ctype), "t": place(geometry, ctype)}
             declare(f"tex.{geometry}.{vector}.type.{ctype} d, [t]", operands=operands, **words)
             declare(f"tex.base.{geometry}.{vector}.type.{ctype} d, [t]", operands=operands, **words)
             declare(f"tex.level.{geometry}.{vector}.type.{ctype} d, [t], lod", operands=operands, **words)
@@ -36,7 +37,7 @@ for geometry in ("2d", "a2d", "cube", "acube"):
         operands={"d": Vec(4, Reg("type")), "t": place(geometry, "f32")}, unit="texture",
     )  # fmt: skip
 
-QUERY = {"operands": {"d": Reg("b32"), "lod": Value("u32")}, "unit": "texture"}
+QUERY = {"operands": {"d": Reg("b32"), "a": Addr("tex"), "lod": Value("u32")}, "unit": "texture"}
 declare(
     "txq.what.b32 d, [a]",
     what="width height depth channel_data_type channel_order normalized_coords array_size num_mipmap_levels num_samples "

@@ -168,8 +168,8 @@ _SELECTORS = {2: "h[0-3][0-3]", 4: "b[0-7][0-7][0-7][0-7]"}
 
 for _count in (2, 4):
     _kinds = {
-        "d": Reg("dtype", parts=_MASKS[_count]), "c": Value("dtype"),
-        "a": Value("atype", parts=_SELECTORS[_count]), "b": Value("btype", parts=_SELECTORS[_count]),
+        "d": Reg("dtype", parts=_MASKS[_count]), "c": Reg("dtype", unpacked=True),
+        "a": Reg("atype", parts=_SELECTORS[_count]), "b": Reg("btype", parts=_SELECTORS[_count]),
     }  # fmt: skip
     for _name in ("add", "sub", "avrg", "absdiff", "min", "max"):
         _options = {
@@ -184,7 +184,7 @@ for _count in (2, 4):
             return side_by_side(a, b, c, count, operation, dtype, atype, btype, sat, add, d_part, a_part, b_part)
 
     _options = {
-        "operands": _kinds | {"d": Reg("u32", parts=_MASKS[_count]), "c": Value("u32")}, "atype": _WORDS, "btype": _WORDS,
+        "operands": _kinds | {"d": Reg("u32", parts=_MASKS[_count]), "c": Reg("u32")}, "atype": _WORDS, "btype": _WORDS,
         "cmp": "eq ne lt le gt ge", "implies": {"count": _count},
     }  # fmt: skip
 

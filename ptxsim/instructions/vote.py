@@ -5,7 +5,7 @@ from __future__ import annotations
 from ptxsim.isa.operand import Pred, Reg, Value
 from ptxsim.isa.registry import instruction
 
-PREDICATE = {"d": Pred(), "a": Pred(negatable=True, immediate=True), "membermask": Value("b32")}
+PREDICATE = {"d": Pred(), "a": Pred(negatable=True, immediate=True), "membermask": Value("u32")}
 BALLOT = {**PREDICATE, "d": Reg("b32")}
 
 

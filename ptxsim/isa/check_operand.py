@@ -25,7 +25,7 @@ from ptxsim.isa.operand import (
 )  # fmt: skip
 from ptxsim.isa.registry import Form
 from ptxsim.isa.special import NARROW_ONCE, SPECIAL_REGISTERS
-from ptxsim.syntax import ast
+from ptxsim.syntax import ast, constant
 from ptxsim.types import TYPES, ScalarType
 
 
@@ -56,6 +56,8 @@ def check_operands(
         if isinstance(value, ast.Pair):
             if operand.second is None:
                 return _mismatch(statement, value, f"operand {operand.name} takes no second destination after |", form)
+            if isinstance(value.first, ast.Sink) and isinstance(value.second, ast.Sink):
+                return _mismatch(statement, value, "one of two destinations must be a register", form)
             parts = [(operand.name, value.first), (operand.second, value.second)]
         elif operand.second is not None and not operand.second_optional:
             return _mismatch(
@@ -148,7 +150,7 @@ def _check_register(kind: Reg, operand: ast.Operand, wanted: ScalarType, names: 
 
 
 def _check_type(name: str, declared: ScalarType, wanted: ScalarType, kind: Reg | Value) -> str | None:
-    refused = kind.unpacked and wanted.is_integer and declared.kind == "packed"
+    refused = declared.kind == "packed" and wanted.is_integer and (kind.unpacked or kind.type == wanted.name)
     if compatible(declared, wanted, kind.wide) and not refused:
         return None
     return f"is of type {wanted}, register {name} is declared {declared}"
@@ -163,8 +165,12 @@ def _check_value(kind: Value, operand: ast.Operand, wanted: ScalarType, names: N
                 return None
             if wanted.kind == "packed":
                 return f"is of type {wanted}, which takes registers only"
+            if kind.literals and not kind.literals[0] <= operand.value <= kind.literals[1]:
+                return f"must be in {kind.literals[0]}..{kind.literals[1]}, here is {operand.value}"
             return None if _fits(operand.value, wanted) else f"{operand.value} does not fit {wanted}"
         case ast.Float():
+            if kind.literals and not kind.literals[0] < constant.to_double(operand) <= kind.literals[1]:
+                return f"must be above {kind.literals[0]} and at most {kind.literals[1]}"
             if (wanted.is_float and wanted.bits >= 32) or (wanted.kind == "bits" and wanted.bits == operand.width):
                 return None
             return f"is of type {wanted}, a floating literal is not"
@@ -237,7 +243,42 @@ def _check_vector(
         problem = check(kind.of(index), element, modifiers, names)
         if problem:
             return problem
+    return None if kind.each else _check_mixture(operand, names)
+
+
+def _check_mixture(vector: ast.Vector, names: Names) -> str | None:
+    """What is wrong with elements that do not stand together: of other sizes or kinds, untyped bits apart; sinks alone."""
+    first: tuple[str, str] | None = (
+        None  # the first element that says more than its size: its kind, and how it is called
+    )
+    size = None
+    for element in vector.elements:
+        kind, called = _kind_of(element, names)
+        if called in TYPES:
+            if size is not None and TYPES[called].bits != TYPES[size].bits:
+                return f"mixes registers of type {size} and {called} in braces"
+            size = called
+        if kind is None or (first is not None and kind == first[0]):
+            continue
+        if first is not None:
+            return f"mixes {first[1]} and {called} in braces"
+        first = kind, called
+    if vector.elements and all(isinstance(element, ast.Sink) for element in vector.elements):
+        return "needs a register beside the sinks"
     return None
+
+
+def _kind_of(element: ast.Operand, names: Names) -> tuple[str | None, str]:
+    """What must agree among the elements of a vector (None: fits all), and how messages call the element."""
+    if isinstance(element, ast.Integer):
+        return "integer", "an integer literal"
+    if isinstance(element, ast.Float):
+        return "float", "a floating literal"
+    declared = names.register_type(element.name) if isinstance(element, ast.Name) else None
+    if declared is None:
+        return None, ""
+    t = TYPES[declared]
+    return (None if t.kind == "bits" else "integer" if t.is_integer else t.kind), declared
 
 
 def _check_address(
@@ -251,6 +292,8 @@ def _check_address(
         problem = check(wanted, part, modifiers, names)
         if problem:
             return problem
+    if operand.offset and (kind.extra or kind.space in ("tex", "surf")):
+        return "takes no offset"
     space = str(modifiers[kind.space] or "generic").partition("::")[0] if kind.space in modifiers else kind.space
     if operand.base is None:
         known = space in ("generic", "global", "shared", "const", "param")
@@ -259,6 +302,10 @@ def _check_address(
     if declared is None:
         return _check_variable(operand.base, space, names)
     register = TYPES[declared]
+    if kind.untyped and register.kind != "bits":
+        return f"is an address in a register of untyped bits, {operand.base.name} is declared {declared}"
+    if space == "tensor" and register.bits != 32:
+        return f"is a 32-bit address in tensor memory, register {operand.base.name} is declared {declared}"
     if register.kind in ("float", "packed", "predicate") or register.bits not in (32, 64):
         return f"is an address, register {operand.base.name} is declared {declared}"
     return None

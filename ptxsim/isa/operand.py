@@ -36,7 +36,8 @@ class Reg:
     """A register only. `wide` lets it be wider than the type (ld, st, cvt); `sink` lets `_` stand for it.
 
     `parts` is a pattern of what may follow the register behind a dot (`%r1.h0`, video instructions); the effect finds
-    it among the modifiers, as `d_part` for an operand d. `unpacked`: no f16x2 register stands for an integer.
+    it among the modifiers, as `d_part` for an operand d. `unpacked`: no f16x2 register stands for an integer; so it is
+    anyway where the kind names an integer type itself (a shift amount, a count) and not a slot.
     """
 
     type: TypeRule
@@ -48,12 +49,16 @@ class Reg:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A register, an immediate, a special register or (for integers) the address of a variable. Fields as in Reg."""
+    """A register, an immediate, a special register or (for integers) the address of a variable. Fields as in Reg.
+
+    `literals`: the lowest and highest integer literal, where they are not the type's; of floats, the lowest is left out.
+    """
 
     type: TypeRule
     wide: bool = False
     parts: str = ""
     unpacked: bool = False
+    literals: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +97,14 @@ class Vec:
 
 @dataclass(frozen=True, slots=True)
 class Addr:
-    """`[address]`. `space`: a slot name or a state space; `extra` are kinds of what follows a comma in the brackets."""
+    """`[address]`. `space`: a slot name or a state space; `extra` are kinds of what follows a comma in the brackets.
+
+    `untyped`: the register is declared b32 or b64, not as an integer.
+    """
 
     space: str = "space"
     extra: tuple[Kind, ...] = ()
+    untyped: bool = False
 
 
 @dataclass(frozen=True, slots=True)
