@@ -40,7 +40,7 @@ def shared_table(banks: Any, paint: Paint = plain, width: int = WIDTH) -> str:
         return "no instruction touched shared memory"
     heads = ("line", "instruction", "runs", "wavefronts", "ideal", "excess", "worst", "why")
     cells = [
-        (row.line, row.instruction, row.runs, row.wavefronts, row.ideal, row.conflicts, f"{row.worst}-way", _short(row))
+        (row.line, row.instruction, row.runs, row.wavefronts, row.ideal, row.excess, f"{row.worst}-way", _short(row))
         for row in banks.rows
     ]
     excess = banks.wavefronts - banks.ideal
@@ -103,12 +103,12 @@ def _advice(banks: Any, width: int) -> list[str]:
         return wrap(CLEAN, width, " ")
     groups: dict[tuple, list[Any]] = {}
     for row in banks.rows:
-        if row.conflicts:
+        if row.excess:
             groups.setdefault((_short(row), tuple(row.fixes)), []).append(row)
-    ordered = sorted(groups.items(), key=lambda item: -sum(row.conflicts for row in item[1]))
+    ordered = sorted(groups.items(), key=lambda item: -sum(row.excess for row in item[1]))
     lines: list[str] = []
     for (_, fixes), alike in ordered[:_GROUPS]:
-        share = 100 * sum(row.conflicts for row in alike) / excess
+        share = 100 * sum(row.excess for row in alike) / excess
         numbers = ranges([row.line for row in alike])
         who = f"line {numbers} causes" if numbers.isdigit() else f"lines {numbers} cause"
         lines += wrap(f"help: {who} {share:.0f} % of the {plural(excess, 'wavefront')} too many", width, " ")

@@ -8,11 +8,11 @@ from dataclasses import asdict, dataclass, field, replace
 
 from ptxsim.report.style import WIDTH
 
-# Eight fills that differ for colour-blind readers too (after Okabe and Ito), lightened so that black text is readable;
-# with each, its place in the 256-colour palette of terminals.
+# Eight fills after Okabe and Ito, lightened so that black text is readable (contrast at least 7) and kept apart for
+# protan, deutan and tritan eyes too (at least 10 CIELAB units); with each, its place in the 256 colours of terminals.
 PALETTE = (
-    ("#f6d08a", 222), ("#a8d8f0", 153), ("#8fd0b8", 115), ("#f7f0a0", 229),
-    ("#9cc3e0", 110), ("#f0b08c", 216), ("#e3b8d0", 182), ("#d8d8d8", 252),
+    ("#f2b84b", 215), ("#a8d8f0", 153), ("#4fb594", 72), ("#f7f0a0", 229),
+    ("#6f9fd0", 68), ("#e0826a", 173), ("#e3a8d0", 182), ("#d8d8d8", 252),
 )  # fmt: skip
 
 

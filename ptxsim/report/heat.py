@@ -71,7 +71,7 @@ def bank_maps(row: BankRow) -> list[Drawing]:
     """The worst execution of an instruction, and the same lanes with the best fix that was tried."""
     before = f"line {row.line}, {row.instruction}: worst execution"
     maps = [bank_map(row.addresses, row.width, row.kind, row.mask, before)]
-    if row.conflicts and (tried := fixes(row.addresses, row.width, row.kind, row.mask)):
+    if row.excess and (tried := fixes(row.addresses, row.width, row.kind, row.mask)):
         best = min(tried, key=lambda fix: fix.wavefronts)
         maps.append(bank_map(best.addresses[0], row.width, row.kind, row.mask, f"with {best.text}"))
     return maps

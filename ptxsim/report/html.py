@@ -118,12 +118,12 @@ def _bank_maps(result: FileRun) -> str:
     from ptxsim.report.heat import bank_maps
 
     known = [row for row in result.run.banks.rows if row.addresses]
-    drawn_rows = sorted(known, key=lambda row: -row.conflicts)[:MAPS]
+    drawn_rows = sorted(known, key=lambda row: -row.excess)[:MAPS]
     pictures = []
     for row in drawn_rows:
         drawn = "".join(f'<div class="picture">{drawing.svg()}</div>' for drawing in bank_maps(row))
         title = escape(f"line {row.line}, {row.instruction}: {row.worst}-way")
-        opened = " open" if row.conflicts and len(pictures) < OPEN_MAPS else ""
+        opened = " open" if row.excess and len(pictures) < OPEN_MAPS else ""
         pictures.append(f"<details{opened}><summary>{title}</summary>{drawn}</details>")
     return "\n".join(pictures)
 

@@ -63,7 +63,7 @@ def access_notes(banks: BankTable, names: set[str]) -> list[Finding]:
     """`bank-conflict` and `uncoalesced` as findings, for those who ask for them by name."""
     notes = []
     for row in banks.rows if "bank-conflict" in names else ():
-        if row.conflicts:
+        if row.excess:
             message = f"{row.instruction} took {row.wavefronts} wavefronts in {_times(row.runs)}, {row.ideal} would do"
             notes.append(_note("bank-conflict", row, message, "; ".join(row.fixes) or None))
     for row in banks.global_rows if "uncoalesced" in names else ():

@@ -33,13 +33,18 @@ class BankRow:
     address: str = ""  # what the text computes it from
 
     @property
-    def conflicts(self) -> int:
+    def excess(self) -> int:
         """Wavefronts beyond the ideal."""
         return self.wavefronts - self.ideal
 
+    @property
+    def conflicts(self) -> int:
+        """The profiler's bank conflicts: the excess, of which it counts half for compare-and-swap."""
+        return self.excess // 2 if self.kind == "cas" else self.excess
+
     def to_dict(self) -> dict:
         """The row of the contract's JSON, and more."""
-        return asdict(self) | {"excess": self.conflicts}
+        return asdict(self) | {"excess": self.excess, "conflicts": self.conflicts}
 
 
 @dataclass(slots=True)

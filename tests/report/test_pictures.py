@@ -10,6 +10,7 @@ from ptxsim.layout.descriptor import Descriptor
 from ptxsim.layout.fragments import fragment_layout
 from ptxsim.layout.shared_layout import SharedLayout
 from ptxsim.report import pictures
+from ptxsim.report.drawing import PALETTE
 from ptxsim.report.gallery import drawings, gallery
 
 ALL = dict(drawings())
@@ -101,3 +102,24 @@ def test_gallery_writes_four_forms_of_each(tmp_path):
     written = gallery(tmp_path / "new")
     assert len(written) == 4 * len(ALL) + 1 and written[-1].name == "index.html"
     assert all(file.stat().st_size > 50 for file in written)
+
+
+def test_the_colours_are_readable_for_colour_blind_eyes():
+    """Machado, Oliveira and Fernandes, 2009: what protan, deutan and tritan eyes see of linear RGB."""
+    seen = {
+        "normal": np.eye(3),
+        "protan": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+        "deutan": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
+        "tritan": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
+    }
+    white = np.array([0.9505, 1, 1.089])
+    to_xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+    encoded = np.array([[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour, _ in PALETTE]) / 255
+    linear = np.where(encoded <= 0.04045, encoded / 12.92, ((encoded + 0.055) / 1.055) ** 2.4)
+    assert ((linear @ to_xyz[1] + 0.05) / 0.05 >= 7).all()
+    for matrix in seen.values():
+        xyz = np.clip(linear @ np.array(matrix).T, 0, 1) @ to_xyz.T / white
+        x, y, z = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116).T
+        lab = np.stack([116 * y - 16, 500 * (x - y), 200 * (y - z)], axis=1)
+        distance = np.linalg.norm(lab[:, None] - lab, axis=2) + 100 * np.eye(len(lab))
+        assert distance.min() > 10
