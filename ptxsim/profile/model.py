@@ -15,6 +15,7 @@ from ptxsim.profile.figures import Figures, figures_of
 from ptxsim.profile.lowering import lower
 from ptxsim.profile.machine_code import MachineProgram, Pipe
 from ptxsim.profile.occupancy import occupancy
+from ptxsim.profile.regions import merged
 from ptxsim.profile.trace import Trace, Tracer, for_replay
 from ptxsim.syntax import ast
 from ptxsim.types import Target
@@ -37,13 +38,13 @@ class Profile:
         sms: int = 1,
         pragmas: frozenset[int] = frozenset(),
     ):
-        self.program, self.figures = program, figures_of(target.number)
+        self.program, self.figures = merged(program), figures_of(target.number)
         self.target_number = target.number
         self.threads = int(np.prod(block))
         self.ctas = int(np.prod(grid))
         self.cluster = int(np.prod(cluster))
         self.shared_bytes, self.sms, self.pragmas = shared_bytes, sms, pragmas
-        self.tracer = Tracer(program, self.ctas, self.cluster, self.figures.sms)
+        self.tracer = Tracer(self.program, self.ctas, self.cluster, self.figures.sms)
         self._machine: MachineProgram | None = None
 
     @property

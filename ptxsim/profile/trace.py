@@ -74,7 +74,7 @@ class Tracer(Observer):
         self.line_count = self.bytes = 0
 
     def consume(self, records: np.ndarray) -> None:
-        executed = records[records["event"] == Event.EXECUTE]
+        executed = records[(records["event"] == Event.EXECUTE) & (self.block_of[records["site"]] >= 0)]
         np.add.at(self.work, executed["cta"], self.block_size[self.block_of[executed["site"]]])
         records = records[records["cta"] % self.sms % self.modulus == 0]
         if not len(records):
@@ -84,7 +84,7 @@ class Tracer(Observer):
             entries[name] = records[name]
         entries["code"] = -1
         event = records["event"]
-        blocks = event == Event.EXECUTE
+        blocks = (event == Event.EXECUTE) & (self.block_of[records["site"]] >= 0)
         entries["code"][blocks] = BLOCK
         entries["site"][blocks] = self.block_of[records["site"][blocks]]
         self._accesses(records, entries)
