@@ -38,7 +38,7 @@ class Alone:
 
     def __init__(self, engine: CompiledEngine):
         self.engine, self.machine = engine, engine.machine
-        self.slice = 200_000  # warp instructions between returns, adapted to SLICE
+        self.slice = 20_000  # warp instructions between returns, adapted to SLICE
         self._make_template()
         self._make_room()
 

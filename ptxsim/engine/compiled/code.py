@@ -16,9 +16,10 @@ from ptxsim.engine.compiled import product, runtime
 from ptxsim.engine.compiled.digest import program_text
 from ptxsim.engine.compiled.emitter import Module
 from ptxsim.engine.compiled.jit import ATTRIBUTES, Jit
-from ptxsim.engine.compiled.kernel import CLOCKS, KernelWriter, Options
+from ptxsim.engine.compiled.kernel import KernelWriter
 from ptxsim.engine.compiled.layout import WarpLayout, aligned
 from ptxsim.engine.compiled.memory import AccessHelper
+from ptxsim.engine.compiled.operands import CLOCKS, Options
 from ptxsim.engine.operand import Address, Special, Vector
 from ptxsim.engine.program import Program
 from ptxsim.machine.special import _SCALARS, _VECTORS

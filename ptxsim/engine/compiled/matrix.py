@@ -242,7 +242,9 @@ class MatrixWriter:
         for matrix, row, column in zip(matrices, rows, columns, strict=True):
             parts = []
             for i in (0,) if together else (0, 1):
-                place = e.permute(address, givers[matrix[i], row[i]]) + e.constant((2 * column[i]).astype("u8"), address)
+                place = e.permute(address, givers[matrix[i], row[i]]) + e.constant(
+                    (2 * column[i]).astype("u8"), address
+                )
                 found = EmitPort(w, w.mask, True).load(words["space"], place, TYPES["u32" if together else "u16"])[0]
                 parts.append(e.convert(found, "u32"))
             registers.append(parts[0] if together else parts[0] | parts[1] << 16)

@@ -10,7 +10,7 @@ import copy
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from ptxsim.engine.compiled.kernel import CLOCKS
+from ptxsim.engine.compiled.operands import CLOCKS
 from ptxsim.engine.operand import Special
 from ptxsim.engine.program import Program
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ptxsim.engine.compiled import outline
 from ptxsim.engine.compiled.value import CannotEmit, Value, kind_of, width
 from ptxsim.machine.event import Event
 from ptxsim.types import ScalarType
@@ -90,7 +91,7 @@ class EmitPort:
         raw = [[self._writer.raw(e.lift(v, e.splat(0, word))) for v in column] for column in columns]
         if any(v.kind != word for column in raw for v in column):
             raise CannotEmit("an atomic operand of another width")
-        change = self._writer.atomic_function(t, update, len(raw), count)
+        change = outline.atomic(self._writer.module, t, update, len(raw), count)
         helper = self._writer.helper("place", name, t.bytes, count)
         self._writer.declare(helper, f"declare <32 x i64> @{helper}({_PARAMETERS})")
         places = e.let(f"call <32 x i64> @{helper}({self._arguments(address, int(flags) | int(event) << 16)})")
