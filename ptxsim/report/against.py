@@ -14,6 +14,7 @@ _COUNTS = (
     ("cycles", ("cycles",)),
     ("shared-memory wavefronts", ("banks", "wavefronts")),
     ("worst bank conflict", ("banks", "worst")),
+    ("global-memory sectors", ("banks", "global", "sectors")),
 )
 
 

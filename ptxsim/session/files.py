@@ -161,7 +161,7 @@ class _Launch:
             jobs=options.jobs,
             checks=options.checks,
             on_error="report",
-            banks=options.banks or wants_banks,
+            banks=True if options.banks or wants_banks else None,
             profile=options.profile,
             max_steps=options.max_steps,
             progress=options.progress,
@@ -202,7 +202,8 @@ class _Launch:
     def judge(self, run: Run, findings: list[Finding], values: dict[str, Any]) -> FileRun:
         from ptxsim.session.bank_rows import access_notes
 
-        findings = findings + access_notes(run.banks, self._notes())
+        if self._notes():
+            findings = findings + access_notes(run.banks, self._notes())
         findings = [finding if finding.source else finding.of(self.source) for finding in findings]
         left, expected = _sort_out(findings, self.directives, self.source)
         names = values | metrics(run)
@@ -341,10 +342,9 @@ def _suggestion(parameter: Any) -> str:
 
 def metrics(run: Run) -> dict[str, Any]:
     """The counts of a run that expectations and `--fail-on` may name; None for what was not measured."""
-    banks = run.banks
-    counted = {name: getattr(banks, name) for name in ("worst", "wavefronts", "ideal")}
+    names = ("worst", "wavefronts", "ideal", "requests", "sectors")
     return {
-        "banks": counted,
+        "banks": {name: getattr(run.banks, name) for name in names} if run.banks_counted else None,
         "cycles": None if run.cycles is None else run.cycles.cycles,
         "findings": len(run.findings),
         "warp_instructions": run.warp_instructions,

@@ -114,7 +114,8 @@ def test_outputs_fail_on_and_against(kernel, tmp_path, capsys):
     assert run("banks", kernel("bank-conflict", good=True), "--format", "json") == 0
     (tmp_path / "old.json").write_text(capsys.readouterr().out)
     assert run("banks", file, "--against", tmp_path / "old.json") == 1
-    assert "wavefronts: 1 -> 32" in capsys.readouterr().out
+    text = capsys.readouterr().out
+    assert "wavefronts: 1 -> 32" in text and "global-memory sectors" in text
     assert run("run", file, "--out", "nothing=x.npy") == 2
 
 
@@ -188,6 +189,22 @@ def test_small_commands_load_nothing_slow(arguments):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert time.monotonic() - start < 5  # 0.1 to 0.3 s alone; other tests share the machine
+
+
+def test_layout_loads_only_the_family_that_is_asked_for():
+    code = "import sys\nfrom ptxsim.cli import main\nmain(['layout', 'mma.m16n8k16.f16', '--lane', '5'])\n"
+    code += "assert not {'ptxsim.instructions.integer', 'ptxsim.machine.port', 'ptxsim.engine'} & set(sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
+def test_notes_on_accesses_appear_when_selected(kernel, capsys):
+    assert run("banks", kernel("bank-conflict"), "--select", "bank-conflict") == 0
+    assert "note[PTX501] bank-conflict: " in capsys.readouterr().out
+    assert run("run", kernel("uncoalesced"), "--select", "uncoalesced", "--format", "concise") == 0
+    assert "note[PTX502] uncoalesced: " in capsys.readouterr().out
+    assert run("run", kernel("uncoalesced"), "--format", "concise") == 0
+    assert "uncoalesced" not in capsys.readouterr().out
 
 
 def test_layout_draws_everything_in_every_format(capsys):
