@@ -27,7 +27,7 @@ def summary(result: FileRun, paint: Paint = plain, width: int = WIDTH) -> str:
     facts = [plural(run.warp_instructions, "warp instruction")]
     if run.cycles is not None:
         facts.append(plural(int(run.cycles), "cycle"))
-    if run.banks.rows:
+    if run.banks_counted and run.banks.rows:
         facts.append(f"{plural(run.banks.wavefronts, 'shared-memory wavefront')} (ideal {run.banks.ideal})")
     lines = [first, "; ".join(facts)]
     if run.fidelity:

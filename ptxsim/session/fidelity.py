@@ -7,15 +7,19 @@ from ptxsim.types import Target
 
 # Targets whose results were recorded on hardware and are reproduced bit for bit.
 RECORDED = ("sm_90", "sm_90a")
-TENSOR_UNITS = ("tensor", "wgmma")
+# Units whose results differ between targets: tensor cores and the special-function unit.
+OF_THE_TARGET = ("mma", "wgmma", "mufu")
+# Families that follow the manual where recordings show the GPU to differ in corners (.sat into bytes, mixed signs).
+BY_THE_MANUAL = ("ptxsim.instructions.video",)
 
 
 def fidelity(program: Program, target: Target) -> dict[str, str]:
-    """`exact` where recordings of that target judge the instruction; integer and data movement are exact everywhere;
-    tensor products and approximate functions of other targets are `modeled`."""
+    """`exact` where recordings of that target judge the instruction, or where all targets agree; `modeled` for tensor
+    products and special functions of other targets, which follow published models, and for what follows the manual alone."""
     kinds = {}
     for op in program.ops:
-        name = op.bound.form.name
-        depends = op.definition.unit in (*TENSOR_UNITS, "mufu")
-        kinds[name] = "exact" if target.name in RECORDED or not depends else "modeled"
+        effect = op.definition.effect
+        known = target.name in RECORDED or op.definition.unit not in OF_THE_TARGET
+        by_manual = effect is not None and effect.__module__ in BY_THE_MANUAL
+        kinds[op.bound.form.name] = "exact" if known and not by_manual else "modeled"
     return dict(sorted(kinds.items()))

@@ -68,7 +68,7 @@ class Launch:
 
     def __init__(
         self, kernel: Kernel, grid: Shape, block: Shape, cluster: Shape, target: Target, args: list, shared_mem: int, *,
-        engine: str | None, numerics: str, seed: int, jobs: int | None, checks: str, banks: bool, profile: bool | int,
+        engine: str | None, numerics: str, seed: int, jobs: int | None, checks: str, banks: bool | None, profile: bool | int,
         max_steps: int | None, progress: Callable[[int, int], None] | None,
     ):  # fmt: skip
         self.kernel, self.grid, self.block, self.target = kernel, grid, block, target
@@ -150,7 +150,7 @@ class Launch:
         """Run to the end. `start` and `stop` are called with every warp and the engine, before and after it ran."""
         checkers = self._checkers(start is not None)
         counter = BankCounter(self.program, keep=stop is not None) if self.want_banks else None
-        before = self.memory.bytes.copy() if checkers else None
+        before = self.memory.bytes.copy() if checkers or self.want_banks is None else None
         profile = self._profile()
         observers = [*checkers, *([counter] if counter else []), *([profile.tracer] if profile else [])]
         machine = self._run(observers, start, stop)
@@ -159,8 +159,8 @@ class Launch:
             findings += unwritten_reads(self.program)
         for checker in checkers:
             findings += checker.findings(self.program)
-        if before is not None and any(f.name == "uninitialized-read" and f.level is DOUBTFUL for f in findings):
-            findings = self._settle(findings, before, start)
+        if checkers and any(f.name == "uninitialized-read" and f.level is DOUBTFUL for f in findings):
+            findings = self._settle(findings, before.copy(), start)
         outputs = self.arguments.copy_out()
         for name, values in self.kernel.module._values.items():
             if name in self.allocations:
@@ -170,7 +170,7 @@ class Launch:
         run = Run(
             source.name, self.kernel.name, self.target.name, self.engine_name, self.seed,
             findings=sorted((f.of(source) for f in findings), key=lambda f: (f.line, f.column)),
-            banks=bank_table(counter, self.program) if counter else BankTable(),
+            bank_source=self._bank_source(counter, before, start),
             warp_instructions=machine.warp_instructions, fidelity=fidelity(self.program, self.target),
             outputs=outputs, grid=self.grid, block=self.block, cycles=profile.cycles() if profile else None,
         )  # fmt: skip
@@ -213,6 +213,21 @@ class Launch:
         if machine.stream is not None:
             machine.stream.finish()
         return machine
+
+    def _bank_source(self, counter: BankCounter | None, before: np.ndarray | None, start: Hook | None):
+        """The bank table; or how to count it when somebody asks, by a run over the memory as it was before."""
+        if counter is not None:
+            return bank_table(counter, self.program)
+        if self.want_banks is False:
+            return None
+
+        def count() -> BankTable:
+            late = BankCounter(self.program)
+            self.memory.bytes = before.copy()
+            self._run([late], start, None)
+            return bank_table(late, self.program)
+
+        return count
 
     def _engine_name(self, asked: str | None) -> str:
         """The engine that runs: the compiled one unless another is asked for or this machine cannot."""

@@ -120,14 +120,15 @@ class Kernel:
     def launch(
         self, grid, block, args: Sequence = (), shared_mem: int = 0, *, cluster=1, target: str | None = None,
         engine: str | None = None, numerics: str = "target", seed: int = 0, jobs: int | None = None,
-        checks: str = "memory", on_error: str = "raise", banks: bool = False, profile: bool | int = False,
+        checks: str = "memory", on_error: str = "raise", banks: bool | None = None, profile: bool | int = False,
         max_steps: int | None = None, progress: Callable[[int, int], None] | None = None,
     ) -> Run:  # fmt: skip
         """Run the kernel.
 
         grid, block, cluster: an int or up to three; args: by position, arrays are copied in and back in place, numbers
         become the parameter's type; shared_mem: bytes of dynamic shared memory. Raises PtxError where the file or the
-        launch is wrong, KernelError (has .run) for error-level findings unless on_error="report".
+        launch is wrong, KernelError (has .run) for error-level findings unless on_error="report". banks: True counts bank
+        conflicts while running, None when `run.banks` is asked for, False never.
         """
         run_target = known_target(target, self.module.source) if target else self.module.target
         launch = Launch(

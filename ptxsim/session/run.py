@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
@@ -113,7 +114,8 @@ class BankTable:
 class Run:
     """The result of a launch. `outputs` holds the buffers by parameter name as they were after the run.
 
-    `fidelity` says for each executed instruction kind how far it can be trusted: exact, modeled or bounded.
+    `fidelity` says for each executed instruction kind how far it can be trusted: exact, modeled or bounded. `banks` is
+    counted when it is first asked for, by running again, unless the launch said otherwise.
     """
 
     file: str
@@ -122,7 +124,7 @@ class Run:
     engine: str
     seed: int
     findings: list[Finding] = field(default_factory=list)
-    banks: BankTable = field(default_factory=BankTable)
+    bank_source: BankTable | Callable[[], BankTable] | None = field(default=None, repr=False)
     cycles: Cycles | None = None
     warp_instructions: int = 0
     fidelity: dict[str, str] = field(default_factory=dict)
@@ -130,6 +132,20 @@ class Run:
     version: str = __version__
     grid: tuple[int, int, int] = (1, 1, 1)
     block: tuple[int, int, int] = (1, 1, 1)
+
+    @property
+    def banks(self) -> BankTable:
+        """Shared-memory wavefronts by instruction. Raises ValueError where the launch said banks=False."""
+        if self.bank_source is None:
+            raise ValueError("bank conflicts were not counted: the launch said banks=False")
+        if not isinstance(self.bank_source, BankTable):
+            self.bank_source = self.bank_source()
+        return self.bank_source
+
+    @property
+    def banks_counted(self) -> bool:
+        """Whether `banks` is there without running again."""
+        return isinstance(self.bank_source, BankTable)
 
     def to_dict(self) -> dict:
         """The JSON of the contract."""
@@ -141,7 +157,7 @@ class Run:
             "engine": self.engine,
             "seed": self.seed,
             "findings": [finding_dict(f) for f in self.findings],
-            "banks": self.banks.to_dict(),
+            "banks": self.banks.to_dict() if self.bank_source is not None else None,
             "cycles": None if self.cycles is None else self.cycles.cycles,
             **({} if self.cycles is None else {"profile": self.cycles.to_dict()}),
             "warp_instructions": self.warp_instructions,
