@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 
 from ptxsim.diagnostic import Finding
 from ptxsim.isa import nearest, registry
+from ptxsim.isa.availability import Availability
 from ptxsim.isa.check_operand import Names, check_operands, name_operands, split_parts
-from ptxsim.isa.notation import assign
+from ptxsim.isa.match import Candidate, match_forms
 from ptxsim.isa.operand import Kind, Value, Vec
 from ptxsim.isa.registry import Definition, Form
 from ptxsim.isa.special import SPECIAL_READERS, SPECIAL_REGISTERS, availability
 from ptxsim.syntax import ast
-from ptxsim.types import TYPES, Target, Version
+from ptxsim.types import Target, Version
 
 # Instructions that may take the address of a variable or function by its bare name.
 ADDRESS_READERS = ("mov", "cvta", "mapa", "getctarank")
@@ -35,14 +35,6 @@ class Bound:
     @property
     def definition(self) -> Definition:
         return self.form.definition
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A form whose modifiers an opcode matches."""
-
-    form: Form
-    modifiers: Mapping[str, object]
 
 
 class Binder:
@@ -102,7 +94,9 @@ class Binder:
             return matched
         if refused:
             kind, why = min(refused, key=lambda r: ("wrong-version", "wrong-target", "illegal-form").index(r[0]))
-            return nearest.refused(opcode, kind, why)
+            if kind == "illegal-form":
+                return nearest.forbidden(opcode, why)
+            return nearest.refused(opcode, kind, why, self._has)
         return nearest.illegal_form(opcode)
 
     def _names_as_values(
@@ -133,6 +127,9 @@ class Binder:
                         )
                         return Finding("operand-mismatch", why, **place)
         return None
+
+    def _has(self, since: Availability) -> bool:
+        return since.problem(self.version, self.target) is None
 
     def _availability(self, form: Form, modifiers: Mapping[str, object]) -> tuple[str, str] | None:
         problem = form.requires.problem(self.version, self.target)
@@ -195,47 +192,6 @@ def _add_shapes(shape: list, operands: Iterable[ast.Operand], names: Names) -> b
         else:
             return False
     return True
-
-
-@lru_cache(maxsize=8192)
-def match_forms(opcode: str, count: int) -> tuple[tuple[Candidate, ...], tuple[str, ...]]:
-    """Forms that an opcode's words fill, on whatever target, and what rules say against others.
-
-    `count` is how many forms the name has: names may get more while they are being declared.
-    """
-    name, words = registry.split_opcode(opcode)
-    different = frozenset(words)
-    candidates, against = [], []
-    for form in registry.forms(name):
-        if not form.vocabulary.may_be(different):
-            continue
-        candidate = match_form(form, words)
-        if isinstance(candidate, str):
-            against.append(candidate)
-        elif candidate is not None:
-            candidates.append(candidate)
-    return tuple(candidates), tuple(against)
-
-
-def match_form(form: Form, words: list[str]) -> Candidate | str | None:
-    """A candidate if the words fill the form's slots; None if they do not; a text if a rule of the form refuses them."""
-    taken, left, missing = assign(form.slots, words)
-    if left or missing:
-        return None
-    modifiers: dict[str, object] = dict(form.implies)
-    for slot in form.slots:
-        word = taken.get(slot.name)
-        if slot.flag:
-            modifiers[slot.name] = word is not None
-        elif slot.group == "type" and word is not None:
-            modifiers[slot.name] = TYPES[word]
-        else:
-            modifiers[slot.name] = word
-    for rule in form.rules:
-        problem = rule(modifiers)
-        if problem:
-            return problem
-    return Candidate(form, modifiers)
 
 
 def _is_value(kind: Kind) -> bool:

@@ -221,7 +221,8 @@ def _check_immediate(kind: Imm, operand: ast.Operand) -> str | None:
     if not isinstance(operand, ast.Integer):
         return "must be an integer literal"
     if kind.choices and operand.value not in kind.choices:
-        return f"must be one of {', '.join(map(str, kind.choices))}, here is {operand.value}"
+        one_of = "one of " if len(kind.choices) > 1 else ""
+        return f"must be {one_of}{', '.join(map(str, kind.choices))}, here is {operand.value}"
     if operand.value % kind.multiple:
         return f"must be a multiple of {kind.multiple}, here is {operand.value}"
     if not kind.low <= operand.value <= kind.high:

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import difflib
 import itertools
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 from ptxsim.diagnostic import Finding
 from ptxsim.isa import registry
+from ptxsim.isa.availability import Availability
+from ptxsim.isa.match import match_forms
 from ptxsim.isa.notation import assign
 from ptxsim.isa.registry import Form
+
+# How many forms, those that share most words with an opcode, are compared with it word by word.
+COMPARED = 12
 
 
 def unknown_instruction(opcode: str) -> Finding:
@@ -23,55 +30,119 @@ def unknown_instruction(opcode: str) -> Finding:
     return Finding("unknown-instruction", f"no instruction is called {words[0]}", help=help_text)
 
 
-def refused(opcode: str, kind: str, why: str) -> Finding:
-    return Finding(kind, f"{opcode}: {why}")
+def refused(opcode: str, kind: str, why: str, available: Callable[[Availability], bool]) -> Finding:
+    """A form that other targets or versions have; the help names the nearest one that the module may use."""
+    forms = [_here(form, available) for form in _relatives(opcode) if available(form.requires)]
+    forms = [form for form in forms if all(slot.words or slot.optional for slot in form.slots)]
+    _, legal = _best(opcode, forms) if forms else (None, opcode)
+    return Finding(kind, f"{opcode}: {why}", help=f"did you mean {legal}?" if legal != opcode else None)
+
+
+def forbidden(opcode: str, why: str) -> Finding:
+    """A combination of modifiers that a rule refuses on every target."""
+    return Finding("illegal-form", f"{opcode}: {why}")
 
 
 @lru_cache(maxsize=4096)
 def illegal_form(opcode: str) -> Finding:
     """Say what does not fit and name the legal opcode with the fewest changed words. The same for every target."""
     name, words = registry.split_opcode(opcode)
-    forms = registry.forms(name)
-    best = min(forms, key=lambda form: _distance(form, words))
-    taken, left, missing = assign(best.slots, list(words))
-    known = {word for form in forms for slot in form.slots for word in slot.words}
-    legal = nearest_opcode(name, words, best)
-    changed = [w for w in words if w not in legal.split(".")]
-    unknown = [w for w in left if w not in known]
-    if unknown:
+    forms = _relatives(opcode)
+    best, legal = _best(opcode, forms)
+    words = _without_name(opcode, best)
+    _, left, missing = assign(best.slots, words)
+    known = {word for form in forms for word in (*form.vocabulary.known, *form.name.split("."))}
+    rest = legal.split(".")
+    changed = [word for word in words if word not in rest]
+    repeated = [word for word in words if words.count(word) > rest.count(word) > 0]
+    if unknown := [word for word in left if word not in known]:
         message = f"no .{unknown[0]} for {name}"
-    elif len(words) != len(set(words)) and any(words.count(w) > legal.split(".").count(w) for w in words):
-        repeated = next(w for w in words if words.count(w) > legal.split(".").count(w))
-        message = f".{repeated} stands once too often in {opcode}"
-    elif changed or left:
-        message = f"no {opcode}: .{(changed or left)[0]} does not go with the other modifiers"
+    elif changed:
+        message = f"no {opcode}: .{changed[0]} does not go with the other modifiers"
+    elif repeated:
+        message = f".{repeated[0]} stands once too often in {opcode}"
+    elif best.name != name and not opcode.startswith(best.name):
+        choices = [form.name[len(name) :] for form in forms if not _without_name(opcode, form)[len(words) :]]
+        message = f"{opcode} lacks {_alternatives(dict.fromkeys(c for c in choices if c))}"
+    elif left:
+        message = f"no {opcode}: .{left[0]} does not go with the other modifiers"
     elif missing:
-        choice = " or ".join(f".{w}" for w in itertools.islice(missing[0].words, 6))
-        message = f"{opcode} lacks {choice}"
+        message = f"{opcode} lacks {_alternatives(f'.{word}' for word in missing[0].words)}"
     else:
         message = f"no target has the form {opcode}"
     return Finding("illegal-form", message, help=f"did you mean {legal}?")
 
 
-def nearest_opcode(name: str, words: Sequence[str], form: Form) -> str:
-    """The legal opcode of a form that keeps as many of the given words as it can."""
-    taken, left, _ = assign(form.slots, list(words))
-    parts = [name]
-    for slot in form.slots:
-        if slot.name in taken:
-            parts.append(taken[slot.name])
-        elif not slot.optional:
-            close = [w for word in left for w in difflib.get_close_matches(word, list(slot.words), 1, 0.5)]
-            parts.append(close[0] if close else next(iter(slot.words)))
-    return ".".join(parts)
+def nearest_opcode(opcode: str, form: Form) -> str:
+    """The legal opcode of a form that keeps as many of the given words as it can, and changes the others least."""
+    taken, left, missing = assign(form.slots, _without_name(opcode, form))
+    for word in left:
+        free = [slot for slot in form.slots if slot.name not in taken]
+        pairs = (
+            (_similarity(word, other) + 0.1 * (slot in missing), slot.name, other)
+            for slot in free
+            for other in slot.words
+        )
+        likeness, name, other = max(pairs, default=(0.0, "", ""))
+        if likeness >= 0.6:
+            taken[name] = other
+    for slot in missing:
+        taken.setdefault(slot.name, next(iter(slot.words)))
+    return ".".join([form.name, *(taken[slot.name] for slot in form.slots if slot.name in taken)])
 
 
-def _distance(form: Form, words: Sequence[str]) -> float:
-    taken, left, missing = assign(form.slots, list(words))
+def _here(form: Form, available: Callable[[Availability], bool]) -> Form:
+    """The form with those words only that are available."""
+    slots = (
+        replace(slot, words={word: since for word, since in slot.words.items() if available(since)})
+        for slot in form.slots
+    )
+    return replace(form, slots=tuple(slots))
+
+
+def _relatives(opcode: str) -> list[Form]:
+    """Forms of the opcode's name and of the longer names that begin with it (mul: mul.lo, mul.hi, mul.wide)."""
+    name, _ = registry.split_opcode(opcode)
+    names = [other for other in registry.names() if other == name or other.startswith(f"{name}.")]
+    return [form for other in names for form in registry.forms(other)]
+
+
+def _without_name(opcode: str, form: Form) -> list[str]:
+    """The words of an opcode that are no words of the form's name."""
+    words = opcode.split(".")
+    for word in form.name.split("."):
+        if word in words:
+            words.remove(word)
+    return words
+
+
+def _best(opcode: str, forms: Sequence[Form]) -> tuple[Form, str]:
+    """The form that is most like the opcode and a legal opcode of it; rules of the form are obeyed where that can be."""
+    words = frozenset(opcode.split("."))
+    alike = sorted(forms, key=lambda form: -len(words & (form.vocabulary.known | set(form.name.split(".")))))
+    ordered = sorted(alike[:COMPARED], key=lambda form: _distance(form, opcode))
+    suggested = [(form, nearest_opcode(opcode, form)) for form in ordered]
+    return next(
+        (pair for pair in suggested if match_forms(pair[1], len(registry.forms(pair[0].name)))[0]), suggested[0]
+    )
+
+
+def _distance(form: Form, opcode: str) -> float:
+    _, left, missing = assign(form.slots, _without_name(opcode, form))
     similar = sum(max((_similarity(word, w) for slot in missing for w in slot.words), default=0.0) for word in left)
-    return 2 * len(left) + len(missing) - similar
+    absent = sum(word not in opcode.split(".") for word in form.name.split("."))
+    types = sum(slot.group == "type" for slot in missing)
+    return 2 * len(left) + len(missing) + 0.1 * types + absent - 1.5 * similar
 
 
 @lru_cache(maxsize=65536)
 def _similarity(word: str, other: str) -> float:
+    """0..1; words that differ in their numbers alone (x3 and x4, shapes) are the more alike the nearer those are."""
+    if re.sub(r"\d+", "0", word) == re.sub(r"\d+", "0", other) and any(c.isdigit() for c in word):
+        pairs = zip(map(int, re.findall(r"\d+", word)), map(int, re.findall(r"\d+", other)))
+        return 0.7 + 0.3 / (1 + sum(abs(a - b) for a, b in pairs))
     return difflib.SequenceMatcher(None, word, other).ratio()
+
+
+def _alternatives(words) -> str:
+    return " or ".join(itertools.islice(words, 6))

@@ -9,7 +9,8 @@ import random
 from dataclasses import replace
 
 from ptxsim.instructions import load_families
-from ptxsim.isa.bind import Binder, Bound, match_form
+from ptxsim.isa.bind import Binder, Bound
+from ptxsim.isa.match import match_form
 from ptxsim.isa.operand import (
     Addr,
     Args,
