@@ -132,7 +132,7 @@ def _distance(form: Form, opcode: str) -> float:
     similar = sum(max((_similarity(word, w) for slot in missing for w in slot.words), default=0.0) for word in left)
     absent = sum(word not in opcode.split(".") for word in form.name.split("."))
     types = sum(slot.group == "type" for slot in missing)
-    return 2 * len(left) + len(missing) + 0.1 * types + absent - 1.5 * similar
+    return 2 * len(left) + len(missing) + 0.1 * types + absent - 1.6 * similar
 
 
 @lru_cache(maxsize=65536)

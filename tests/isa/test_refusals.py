@@ -77,7 +77,7 @@ TEXTS = {
     "wmma.load.a.sync.aligned.m16n16k16.row.f32 {%r1}, [%rd1];": (
         "illegal-form",
         "no .f32 for wmma.load.a",
-        "did you mean wmma.load.a.sync.aligned.row.m16n16k16?",
+        "did you mean wmma.load.a.sync.aligned.row.m16n16k16.f16?",
     ),
     "ld.global.u128 %r1, [%rd1];": ("illegal-form", "no .u128 for ld", "did you mean ld.global.b128?"),
     "ld.global.v3.f32 {%f1,%f2,%f3}, [%rd1];": ("illegal-form", "no .v3 for ld", "did you mean ld.global.v4.f32?"),
