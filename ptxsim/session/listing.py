@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
@@ -10,33 +11,47 @@ from ptxsim.isa import registry
 from ptxsim.isa.registry import Form
 from ptxsim.types import parse_target
 
+WIDTH = 100
+
 
 def listing(pattern: str | None, target: str | None = None, missing: bool = False) -> Iterator[str]:
-    """One line a form, in order of names. `pattern` is a part of the name or a glob; `missing` keeps what has no effect."""
+    """One paragraph a form, in order of names.
+
+    `pattern` is a part of a name, a glob, or dotted words that a form has (`mma.m16n8k16.f16`); `missing` keeps what has
+    no effect. Forms that only the assembler takes, spelt as one that is executed, are left out.
+    """
     instructions.load_families()
     machine = parse_target(target) if target else None
     for name in registry.names():
-        if pattern and not (fnmatchcase(name, pattern) or pattern in name):
-            continue
-        for form in reversed(registry.forms(name)):
-            if missing and form.definition.modeled:
+        forms = registry.forms(name)
+        executed = {form.notation for form in forms if form.definition.modeled}
+        for form in reversed(forms):
+            modeled = form.definition.modeled
+            if modeled and missing or not modeled and form.notation in executed:
                 continue
-            if machine is not None and form.requires.alternatives:
-                needs = form.requires.alternatives
-                if not any(not targets or any(machine.meets(t) for t in targets) for _, targets in needs):
-                    continue
-            yield line(form)
+            if pattern and not _matches(form, pattern):
+                continue
+            needs = form.requires.alternatives
+            if machine is None or not needs or any(not t or any(map(machine.meets, t)) for _, t in needs):
+                yield paragraph(form)
 
 
-def line(form: Form) -> str:
-    """`add{.sat}.type d, a, b   type: s32   since 7.0 sm_80   not modeled`."""
-    parts = [form.notation]
+def _matches(form: Form, pattern: str) -> bool:
+    if fnmatchcase(form.name, pattern) or pattern in form.name:
+        return True
+    words = {word for slot in form.slots for word in slot.words}
+    return all(
+        part in form.name.split(".") or any(fnmatchcase(word, part) for word in words) for part in pattern.split(".")
+    )
+
+
+def paragraph(form: Form) -> str:
+    """The notation, then the words of each slot and what the form needs, within 100 columns."""
+    lines = [form.notation + ("" if form.definition.modeled else "    (not modeled)")]
     for slot in form.slots:
         if not slot.literal:
             words = " ".join(word if not needs.text else f"{word}({needs.text})" for word, needs in slot.words.items())
-            parts.append(f"{slot.name}: {words}")
+            lines += textwrap.wrap(f"{slot.name}: {words}", WIDTH, initial_indent="    ", subsequent_indent="        ")
     if form.requires.text:
-        parts.append(f"since {form.requires.text}")
-    if not form.definition.modeled:
-        parts.append("not modeled")
-    return "  |  ".join(parts)
+        lines.append(f"    since {form.requires.text}")
+    return "\n".join(lines)
