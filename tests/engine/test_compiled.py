@@ -27,7 +27,8 @@ def run(text: str, engine: str, grid: int = 2, block: int = 64, seed: int = 1, *
 
 def facts(run) -> tuple:
     findings = [(f.name, f.line, f.column, f.message, f.cta, f.warp, f.lane, f.count) for f in run.findings]
-    return run.warp_instructions, findings, [(row.line, row.runs, row.wavefronts, row.worst) for row in run.banks.rows]
+    rows = run.banks.rows if run.banks_counted else []
+    return run.warp_instructions, findings, [(row.line, row.runs, row.wavefronts, row.worst) for row in rows]
 
 
 def compare(text: str, **options) -> None:

@@ -23,7 +23,7 @@ from ptxsim.engine.program import Op, Program
 from ptxsim.machine.event import Event
 
 # Families whose machine effects have native forms; all others are services of the interpreter.
-NATIVE = ("load", "store", "atomic", "shuffle", "vote", "match", "redux", "elect")
+NATIVE = ("load", "store", "atomic", "shuffle", "vote", "match", "redux", "elect", "fence", "cache_policy")
 NATIVE_EFFECTS = ("synchronize_warp",)
 
 
