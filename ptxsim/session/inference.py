@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from ptxsim import instructions
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.isa.bind import Binder
 from ptxsim.isa.check_operand import check_operands
-from ptxsim.isa.operand import Addr, Either, Kind, Pred, Reg, Value, Vec, resolve_type
+from ptxsim.isa.operand import Addr, Either, Imm, Kind, Pred, Reg, Value, Vec, resolve_type
 from ptxsim.isa.registry import Form
 from ptxsim.syntax import ast
 from ptxsim.types import TYPES
@@ -29,9 +30,10 @@ class KnownNames:
 
 def infer(
     statements, undeclared: set[str], declared: Mapping[str, str], spaces: Mapping[str, str], binder: Binder,
-    given: Mapping[str, str],
-) -> dict[str, str]:  # fmt: skip
-    """Register name to type name for every undeclared name. Raises PtxError where an instruction is no PTX.
+    given: Mapping[str, str], constants: Mapping[str, int],
+) -> tuple[dict[str, str], dict[tuple[int, int], ast.Instruction]]:  # fmt: skip
+    """Register name to type name for every undeclared name; and, by place, the statements in which a name stands for a
+    literal ("n" operands of inline assembly: `constants` are their values). Raises PtxError where an instruction is no PTX.
 
     A name used with several types of one width becomes untyped bits of that width; addresses are 64 bits wide. `given`
     are types that are known from outside.
@@ -39,6 +41,7 @@ def infer(
     instructions.load_families()
     wanted: dict[str, set[str]] = {name: {given[name]} if name in given else set() for name in undeclared}
     findings = []
+    literal: dict[tuple[int, int], ast.Instruction] = {}
     for statement in statements:
         if not isinstance(statement, ast.Instruction):
             continue
@@ -50,10 +53,13 @@ def infer(
             continue
         problem = None
         for candidate in candidates:
-            guesses = _guess(candidate.form, candidate.modifiers, statement, undeclared)
+            filled = _with_literals(candidate.form, statement, constants)
+            guesses = _guess(candidate.form, candidate.modifiers, filled, undeclared)
             known = KnownNames(declared, spaces, guesses)
-            result = check_operands(candidate.form, candidate.modifiers, statement, known)
+            result = check_operands(candidate.form, candidate.modifiers, filled, known)
             if not isinstance(result, Finding):
+                if filled is not statement:
+                    literal[statement.line, statement.column] = filled
                 for name, t in guesses.items():
                     wanted[name].add(t)
                 break
@@ -63,7 +69,16 @@ def infer(
                 findings.append(problem)
     if findings:
         raise PtxError(findings)
-    return {name: _unify(types) for name, types in wanted.items()}
+    return {name: _unify(types) for name, types in wanted.items()}, literal
+
+
+def _with_literals(form: Form, statement: ast.Instruction, constants: Mapping[str, int]) -> ast.Instruction:
+    """The statement with the values of constants where the form wants an integer literal."""
+    operands = list(statement.operands)
+    for i, (operand, value) in enumerate(zip(form.operands, operands)):
+        if isinstance(form.kinds[operand.name], Imm) and isinstance(value, ast.Name) and value.name in constants:
+            operands[i] = ast.Integer(constants[value.name], line=value.line, column=value.column)
+    return statement if operands == list(statement.operands) else replace(statement, operands=tuple(operands))
 
 
 def _span(statement: ast.Instruction):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -51,7 +51,7 @@ def snippet(
 ) -> Snippet:  # fmt: skip
     """Execute PTX statements, as pasted from inline assembly if you like, on `warps` warps of one CTA.
 
-    registers: initial values by name, with or without %: numbers, or arrays (32,) or (warps, 32) of lane values; arrays
+    registers: initial values by name, with or without %: numbers (which also stand for "n" operands), or arrays (32,) or (warps, 32) of lane values; arrays
     of smaller elements with a last axis that fills the register (f16 (32, 2) for a packed pair) are taken as they lie.
     shared: an array placed at byte `shared_base`. buffers: arrays in global memory; the name is a 64-bit register with
     the address. Undeclared registers take their operand's type. Raises PtxError where the text is no PTX, and KernelError
@@ -100,7 +100,10 @@ def snippet(
         raw = started[0].cta.shared[shared_base : shared_base + shared.nbytes]
         memory = raw.copy().view(shared.dtype).reshape(shared.shape)
     result = Snippet(
-        {name: _stack(values) for name, values in final.items()} | _unused(initial, slots), memory, buffers, run
+        RegisterValues({name: _stack(values) for name, values in final.items()} | _unused(initial, slots)),
+        memory,
+        buffers,
+        run,
     )
     if on_error == "raise" and any(f.level == "error" for f in run.findings):
         raise KernelError(run)
@@ -142,14 +145,37 @@ def _module(text: str, source: Source, target, registers: dict, buffers: dict):
         spaces = {v.name: v.space for v in body.variables}
         spaces |= {s.name: "label" for s in body.statements if isinstance(s, ast.Label)}
         binder = Binder(target, NEWEST)
-        types = infer(
-            body.statements, undeclared, declared, spaces, binder, {k: v for k, v in given.items() if k in undeclared}
-        )
+        known = {k: v for k, v in given.items() if k in undeclared}
+        constants = {spelled(name): value for name, value in registers.items() if type(value) is int}
+        types, literal = infer(body.statements, undeclared, declared, spaces, binder, known, constants)
+        statements = _replaced(statements, literal)
     except PtxError as error:
         raise PtxError(f.of(source) for f in error.findings) from None
     new = tuple(ast.Variable(name, "reg", t, line=1, column=1) for name, t in types.items())
     function = ast.Function("snippet", True, parameters, body=(*new, *statements), line=1, column=1)
     return Module(source, ast.Module(NEWEST, (target.name,), 64, (function,), line=1, column=1)), spelled
+
+
+def _replaced(statements, literal: dict[tuple[int, int], ast.Instruction]):
+    """The statements with those of `literal` in their places."""
+    found = []
+    for statement in statements:
+        if isinstance(statement, ast.Block):
+            statement = replace(statement, statements=_replaced(statement.statements, literal))
+        elif isinstance(statement, ast.Instruction):
+            statement = literal.get((statement.line, statement.column), statement)
+        found.append(statement)
+    return tuple(found)
+
+
+class RegisterValues(dict):
+    """Registers by name; `0`, `%0` and so on name the same one."""
+
+    def __missing__(self, name: str):
+        for other in (f"%{name}", name.lstrip("%")):
+            if other != name and other in self:
+                return self[other]
+        raise KeyError(name)
 
 
 def lane_values(name: str, value, t: ScalarType, warp: int, warps: int):

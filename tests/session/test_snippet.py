@@ -8,14 +8,14 @@ from ptxsim.diagnostic import PtxError
 
 ENGINES = ["interpreter", "compiled"]
 MMA = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
-BLOG = r'''
+BLOG = r"""
 asm volatile(
     "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
     "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, %13};\n"
     : "=f"(d[0]), "=f"(d[1]), "=f"(d[2]), "=f"(d[3])
     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]),
       "f"(c[0]), "f"(c[1]), "f"(c[2]), "f"(c[3]));
-'''
+"""
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -84,7 +84,9 @@ def test_guards_and_untouched_lanes(engine):
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_faults_are_findings_with_lane_and_line(engine):
-    s = ptxsim.snippet("mov.u32 t, 1;\nld.shared.b32 r, [addr];", registers={"addr": 0x402}, shared=np.zeros(4), engine=engine)
+    s = ptxsim.snippet(
+        "mov.u32 t, 1;\nld.shared.b32 r, [addr];", registers={"addr": 0x402}, shared=np.zeros(4), engine=engine
+    )
     (finding,) = s.findings
     assert (finding.name, finding.line, finding.lane) == ("misaligned-address", 2, 0)
 
@@ -99,3 +101,20 @@ def test_nonsense_is_refused_with_its_place():
 def test_registers_of_wrong_shape_are_refused():
     with pytest.raises(PtxError, match="shape"):
         ptxsim.snippet("add.u32 r, r, 1;", registers={"r": np.arange(7)})
+
+
+def test_literal_operands_of_inline_assembly():
+    x, tile = np.arange(128, dtype=np.float32), np.zeros(128, np.float32)
+    text = "cp.async.cg.shared.global [%0], [%1], %2; cp.async.commit_group; cp.async.wait_group %3;"
+    lane = np.arange(32)
+    s = ptxsim.snippet(
+        "mov.u32 t, %laneid; mad.wide.u32 %1, t, 16, %1;" + text,
+        registers={"0": 0x400 + 16 * lane, "2": 16, "3": 0}, shared=tile, buffers={"%1": x},
+    )  # fmt: skip
+    assert (s.shared == x).all()
+    assert s.findings == []
+
+
+def test_registers_answer_to_both_spellings():
+    s = ptxsim.snippet("mov.u32 %0, 7;")
+    assert (s.registers["0"] == 7).all() and (s.registers["%0"] == 7).all()
