@@ -29,19 +29,25 @@ def read(file: str) -> Source:
     return Source.from_file(file)
 
 
-def execute(request: Request, *, banks: bool = False, profile: bool = False) -> FileRun:
+def execute(request: Request, *, banks: bool = False, profile: int = 0) -> FileRun:
     """Run the file; findings that are not wanted are left out, results are written to files. Raises PtxError and OSError."""
     select, ignore = parse_names(request.select), parse_names(request.ignore)
-    _refuse_unmodeled(request)
     from ptxsim.report.progress import Progress
 
     with Progress() as progress:
-        result = run_file(read(request.file), request.entry, _options(request, banks, profile, progress))
+        source = read(request.file)
+        try:
+            result = run_file(source, request.entry, _options(request, banks, profile, progress))
+        except PtxError as error:
+            if request.format == "full":
+                raise
+            # Machine formats carry what kept the file from running, too.
+            result = FileRun(source, None, [f if f.source else f.of(source) for f in error.findings])
     result.findings = chosen(result.findings, select, ignore)
     return result
 
 
-def _options(request: Request, banks: bool, profile: bool, progress: Callable[..., None] | None) -> Options:
+def _options(request: Request, banks: bool, profile: int, progress: Callable[..., None] | None) -> Options:
     return Options(
         grid=request.grid,
         block=request.block,
@@ -55,16 +61,12 @@ def _options(request: Request, banks: bool, profile: bool, progress: Callable[..
         jobs=request.jobs,
         checks=request.checks,
         banks=banks or "banks" in (request.fail_on or "") or request.report is not None,
-        profile=profile or "cycles" in (request.fail_on or ""),
+        profile=profile or int("cycles" in (request.fail_on or "") or request.trace is not None),
         max_steps=request.max_steps,
         progress=progress,
         prints=request.prints,
+        notes=parse_names(request.select),
     )
-
-
-def _refuse_unmodeled(request: Request) -> None:
-    if request.trace:
-        raise PtxError(Finding("not-modeled", "--trace needs the cycle model, which is not there yet"))
 
 
 def finish(result: FileRun, request: Request, more: Callable[[FileRun, Paint], str] | None = None) -> int:
@@ -76,6 +78,8 @@ def finish(result: FileRun, request: Request, more: Callable[[FileRun, Paint], s
     _write_outputs(result, request.outputs)
     if request.report:
         _write_report(result, request.report)
+    if request.trace and result.run is not None and result.run.cycles is not None:
+        _write_trace(result, request.trace)
     code = exit_code(result.findings)
     if request.against:
         code = max(code, _compare(result, request))
@@ -127,6 +131,13 @@ def _write_report(result: FileRun, file: str) -> None:
     from ptxsim.report.html import write_page
 
     write_page(Path(file), result, version())
+    click.echo(f"wrote {file}", err=True)
+
+
+def _write_trace(result: FileRun, file: str) -> None:
+    from ptxsim.report.trace import write_trace
+
+    write_trace(Path(file), result.run.cycles)
     click.echo(f"wrote {file}", err=True)
 
 

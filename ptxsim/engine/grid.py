@@ -68,6 +68,8 @@ class Grid:
         machine, resident = self.machine, self.resident
         cx, cy, cz = machine.cluster
         number, clusters = 0, self.total // (cx * cy * cz)
+        # The GPU promises no order of CTAs; a seed other than 0 tries another one.
+        order = range(clusters) if machine.seed == 0 else machine.random.permutation(clusters).tolist()
         alone = self._alone()
         while True:
             rounds, rest = 0, None
@@ -79,11 +81,11 @@ class Grid:
             if not resident:
                 if number == clusters:
                     break
-                resident.append(self._admit(number))
+                resident.append(self._admit(order[number]))
                 number += 1
             if rounds > SPIN or not self._round_until_end(resident, rounds, rest):
                 if number < clusters:  # somebody spins on what another CTA must do
-                    resident.append(self._admit(number))
+                    resident.append(self._admit(order[number]))
                     number += 1
         while machine.complete_next():
             pass

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from ptxsim.session.run import Run
 
 DEFAULT_BLOCK = 32
+# Warp instructions after which a file's run is taken for endless, a few minutes either way; --max-steps raises it.
+STEPS_OF_A_FILE = {"compiled": 4_000_000_000, "interpreter": 20_000_000}
 ACCESS_NOTES = {"bank-conflict", "uncoalesced"}
 
 
@@ -163,7 +165,7 @@ class _Launch:
             on_error="report",
             banks=True if options.banks or wants_banks else None,
             profile=options.profile,
-            max_steps=options.max_steps,
+            max_steps=options.max_steps or STEPS_OF_A_FILE[options.engine or "compiled"],
             progress=options.progress,
         )
 
