@@ -179,17 +179,10 @@ class _Loop:
 
     def add(self, records: np.ndarray) -> None:
         (shared, outer), (shared_at, outer_at) = self.sums, self.addresses
+        addresses = records["addresses"]
+        spaces = int(Space.SHARED), int(Space.GLOBAL)
         self.native.tally(
-            records,
-            self.events,
-            self.sites,
-            int(Space.SHARED),
-            int(Space.GLOBAL),
-            _SKIPPED,
-            shared,
-            shared_at,
-            outer,
-            outer_at,
+            records, addresses, self.events, self.sites, *spaces, _SKIPPED, shared, shared_at, outer, outer_at
         )
 
     def tallies(self) -> tuple[dict[int, Tally], dict[int, GlobalTally]]:

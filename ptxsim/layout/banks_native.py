@@ -7,27 +7,24 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def wavefronts_of(address, active, words, phase_lanes, merges, chain, word_of, length):
-    """(wavefronts, active phases) of one instruction: address int64 (32,), active bool (32,).
+def wavefronts_of(address, active, full, words, phase_lanes, merges, chain, word_of, length):
+    """(wavefronts, active phases) of one instruction: address int64 (32,), active bool (32,), `full` if all are.
 
     `chain` int64 (544,), `word_of` int64 (512,) and `length` int64 (32,) are scratch. `merges` is False for atomics.
     """
     wavefronts = 0
     phases = 0
     for first in range(0, 32, phase_lanes):
-        lanes = 0
-        for lane in range(first, first + phase_lanes):
-            lanes += active[lane]
-        if lanes == 0:
-            continue
         low, high = np.int64(1) << 62, np.int64(-1)
-        if lanes == phase_lanes:  # without a branch, for vector instructions
+        if full:  # without a branch, for vector instructions
             for lane in range(first, first + phase_lanes):
                 low, high = min(low, address[lane]), max(high, address[lane])
         else:
             for lane in range(first, first + phase_lanes):
                 if active[lane]:
                     low, high = min(low, address[lane]), max(high, address[lane])
+            if high < 0:
+                continue
         phases += 1
         if merges and (high >> 2) + words - (low >> 2) <= 32:  # different words, different banks
             wavefronts += 1
@@ -68,7 +65,7 @@ def count(address, active, words, phase_lanes, merges):
     chain, word_of, length = np.empty(544, np.int64), np.empty(512, np.int64), np.empty(32, np.int64)
     for row in range(len(address)):
         wavefronts[row], phases[row] = wavefronts_of(
-            address[row], active[row], words, phase_lanes[row], merges, chain, word_of, length
+            address[row], active[row], active[row].all(), words, phase_lanes[row], merges, chain, word_of, length
         )
     return wavefronts, phases
 
