@@ -86,6 +86,19 @@ def test_a_refused_engine_gives_way(monkeypatch):
         kernel.launch(1, 32, [np.zeros(1)], engine="compiled")
 
 
+def test_a_mark_cut_short_is_no_verdict(tmp_path, monkeypatch):
+    native = Library(Jit(store=ObjectStore(tmp_path)))
+    monkeypatch.setattr("ptxsim.engine.compiled.code.library", lambda: native)
+    (native.jit.store.folder / f"{native.jit.key('self-test', selftest.KERNEL)}.test").write_text("")
+    assert selftest.refusal.__wrapped__() is None
+
+
+def test_what_is_compiled_can_be_shown(monkeypatch, capsys):
+    monkeypatch.setenv("PTXSIM_DUMP", "ir")
+    run(Writer(int.from_bytes(os.urandom(4), "little")).text(), "compiled")
+    assert "define i32 @kernel_" in capsys.readouterr().err
+
+
 # ---- other code, more threads ----
 
 

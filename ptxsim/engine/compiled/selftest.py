@@ -97,7 +97,7 @@ def refusal() -> str | None:
             known = mark.read_text()
             if known == "passed":
                 return None
-            if not _alive(int(known)):
+            if known.isdigit() and not _alive(int(known)):
                 return f"a process died while it tested native code; delete {mark} to try again"
         with contextlib.suppress(OSError):
             mark.write_text(str(os.getpid()))
