@@ -25,10 +25,10 @@ def occupancy(figures: Figures, threads: int, registers: int, shared_bytes: int)
     per_warp = -(-registers * 32 // unit) * unit
     held = -(-(shared_bytes + figures.shared_reserved) // 128) * 128
     limits = {
-        "registers": figures.registers // (per_warp * warps),
-        "shared memory": figures.shared_bytes // held,
         "warps": figures.warps // warps,
         "CTAs": figures.ctas,
+        "registers": figures.registers // (per_warp * warps),
+        "shared memory": figures.shared_bytes // held,
     }
     limiter = min(limits, key=lambda name: limits[name])
     ctas = max(1, limits[limiter])

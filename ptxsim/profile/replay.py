@@ -203,6 +203,7 @@ def replay(
     next_time = np.full(SUBS, INF)
     next_warp = np.full(SUBS, -1, np.int64)
     dirty = np.ones(SUBS, np.bool_)
+    last_warp = np.full(SUBS, -1, np.int64)
     segment_count = 0
     issued = 0
     coming = 0  # next CTA to start
@@ -237,7 +238,10 @@ def replay(
                         f = pipe_free[s, unit]
                     if f > t:
                         t = f
-                    if t < time:
+                    # The warp that issued last goes on if it can; otherwise the one that has waited longest.
+                    if t < time or (
+                        t == time and found != last_warp[s] and (w == last_warp[s] or ready[w] < ready[found])
+                    ):
                         found, time = w, t
                 next_warp[s] = found
                 next_time[s] = max(time, issue_free[s]) if found >= 0 else INF
@@ -373,6 +377,7 @@ def replay(
                 stalls[site, R_NOTSEL] += rest - piped
         issued += 1
         issue_free[s] = t + 1
+        last_warp[s] = w
         issued_at[w] = t
         cost, done = cost_of[i], t + latency_of[i]
         taken_unit = unit
@@ -578,6 +583,7 @@ def replay(
             follow, follow_why = max(t + 4, pending), R_LONG
         elif kind == WGMMA:
             pipe_free[s, TENSOR] = max(t, pipe_free[s, TENSOR]) + cost
+            busy[TENSOR] += cost
             wg_last[w] = pipe_free[s, TENSOR] + 30
         elif kind == WG_COMMIT:
             wg_groups[w, wg_count[w] % GROUPS] = wg_last[w]

@@ -1,0 +1,34 @@
+"""Small kernels for the tests of the cycle model, and their lowering."""
+
+from __future__ import annotations
+
+import ptxsim
+from ptxsim.profile.lowering import lower
+from ptxsim.profile.machine_code import Kind, MachineProgram
+from ptxsim.profile.regions import merged
+from ptxsim.types import parse_target
+
+HEADER = ".version 8.4\n.target sm_90a\n.address_size 64\n"
+
+
+def kernel(body: str, registers: str = "", parameters: str = ".param .u64 place, .param .u32 n"):
+    """The kernel k with these statements; %r0..63, %f0..63, %d0..63 (64 bits) and %p0..7 are declared."""
+    text = (
+        f"{HEADER}.visible .entry k({parameters}) {{ .reg .b32 %r<64>; .reg .f32 %f<64>; .reg .b64 %d<64>; .reg .pred %p<8>; "
+        f"{registers}\n{body}\nret; }}"
+    )
+    return ptxsim.Module.from_text(text).kernel("k")
+
+
+def lowered(body: str, registers: str = "") -> MachineProgram:
+    program, _ = kernel(body, registers).program(parse_target("sm_90a"))
+    return lower(merged(program))
+
+
+def units(machine: MachineProgram, block: int = 0) -> list[str]:
+    """Units of a block's instructions; constants, special registers and the exit are left out."""
+    return [
+        op.unit
+        for op in machine.blocks[block].ops
+        if op.kind not in (Kind.COPY, Kind.EXIT) and op.unit not in ("constant", "s2r", "s2ur")
+    ]

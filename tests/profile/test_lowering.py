@@ -1,0 +1,88 @@
+"""What PTX becomes: the counts are those of ptxas 13.0 for sm_90 on the same statements."""
+
+from __future__ import annotations
+
+import pytest
+
+from ptxsim.profile.machine_code import Kind
+from tests.profile.kernels import lowered, units
+
+IDS = "mov.u32 %r0, %tid.x; ld.param.u64 %d0, [place]; "
+STORE = "st.global.u32 [%d0], %r9;"
+
+
+@pytest.mark.parametrize(
+    "body, expected",
+    [
+        ("add.s32 %r1, %r0, %r0; add.s32 %r9, %r1, %r0;", ["alu"]),  # IADD3
+        ("mul.lo.s32 %r1, %r0, %r0; add.s32 %r9, %r1, %r0;", ["imad"]),
+        ("and.b32 %r1, %r0, 12; or.b32 %r9, %r1, %r0;", ["alu"]),  # LOP3
+        ("shl.b32 %r1, %r0, 4; add.s32 %r9, %r1, %r0;", ["alu"]),  # LEA
+        ("add.s32 %r1, %r0, 4; max.s32 %r9, %r1, %r0;", ["alu"]),  # VIADDMNMX
+        ("mov.b32 %r1, %r0; mov.b32 %r9, %r1;", []),
+        ("and.b32 %r1, %r0, 3; xor.b32 %r2, %r1, %r0; xor.b32 %r9, %r2, %r1;", ["alu", "alu"]),  # %r1 is needed twice
+    ],
+)  # fmt: skip
+def test_integer_pairs_fuse(body, expected):
+    assert units(lowered(IDS + body + STORE)) == [*expected, "global"]
+
+
+def test_modifiers_and_contraction_are_free():
+    body = "cvt.rn.f32.s32 %f0, %r0; neg.f32 %f1, %f0; mul.f32 %f2, %f1, %f0; add.f32 %f3, %f2, %f0; st.global.f32 [%d0], %f3;"
+    assert units(lowered(IDS + body)) == ["alu", "fma", "global"]
+
+
+def test_an_address_is_one_multiply_add():
+    body = "mul.wide.s32 %d1, %r0, 4; cvta.to.global.u64 %d2, %d0; add.s64 %d3, %d2, %d1; ld.global.u32 %r9, [%d3]; st.global.u32 [%d3], %r9;"
+    assert units(lowered(IDS + body)) == ["imad.wide", "global", "global"]
+
+
+def test_what_nobody_reads_is_gone():
+    assert units(lowered(IDS + "mul.lo.s32 %r1, %r0, 7; mov.b32 %r9, %r0;" + STORE)) == ["global"]
+
+
+def test_a_comparison_takes_another_predicate_along():
+    body = "setp.lt.s32 %p0, %r0, 7; setp.gt.s32 %p1, %r0, 1; and.pred %p2, %p0, %p1; selp.b32 %r9, 1, 2, %p2;"
+    assert units(lowered(IDS + body + STORE)) == ["alu", "predicate", "alu", "global"]
+
+
+def test_a_reused_name_is_no_dependence():
+    machine = lowered(
+        IDS
+        + "ld.global.u32 %r1, [%d0]; add.s32 %r2, %r1, 1; ld.global.u32 %r1, [%d0+4]; add.s32 %r9, %r1, %r2;"
+        + STORE
+    )
+    assert units(machine)[:2] == ["global", "global"]
+
+
+def test_a_short_branch_becomes_predication():
+    body = "setp.eq.s32 %p0, %r0, 0; mov.b32 %r9, %r0; @%p0 bra over; add.s32 %r9, %r0, 5; over:" + STORE
+    machine = lowered(IDS + body)
+    assert machine.blocks[0].absorbed
+    assert not any(op.kind == Kind.BRANCH for block in machine.blocks for op in block.ops)
+
+
+def test_a_counted_loop_is_unrolled_and_counts_once():
+    body = "mov.u32 %r1, 64; again: ld.global.u32 %r2, [%d0]; add.s32 %r9, %r9, %r2; add.s32 %r1, %r1, -1; setp.ne.s32 %p0, %r1, 0; @%p0 bra again;"
+    machine = lowered(IDS + "mov.u32 %r9, 0;" + body + STORE)
+    (copies,) = machine.variants.values()
+    four = machine.blocks[copies[0]]
+    assert four.unroll == 4
+    assert sum(op.unit == "global" for op in four.ops) == 4
+    assert sum(op.kind == Kind.LOOP_BRANCH for op in four.ops) == 1
+    assert [op.unit for op in four.ops[:4]] != ["global", "alu", "global", "alu"]  # loads go first
+
+
+def test_a_step_that_is_not_constant_forbids_unrolling():
+    body = "mov.u32 %r1, %ntid.x; again: add.s32 %r9, %r9, 3; add.s32 %r0, %r0, %r1; setp.lt.s32 %p0, %r0, 900; @%p0 bra again;"
+    assert not lowered(IDS + "mov.u32 %r9, 0;" + body + STORE).variants
+
+
+def test_division_is_a_sequence_that_loads_do_not_cross():
+    body = "ld.global.f32 %f0, [%d0]; div.rn.f32 %f1, %f0, %f0; ld.global.f32 %f2, [%d0+4]; add.f32 %f3, %f1, %f2; st.global.f32 [%d0], %f3;"
+    found = [op.unit if op.kind != Kind.CHECK else "check" for op in lowered(IDS + body).blocks[0].ops]
+    assert found.count("mufu") == 1
+    assert found.index("check") < len(found) - 1 - found[::-1].index("global")
+    assert [unit for unit in found if unit in ("global", "check")][-3:] == ["check", "global", "global"] or found.count(
+        "check"
+    ) == 2

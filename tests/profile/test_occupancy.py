@@ -1,0 +1,28 @@
+"""CTAs an SM holds."""
+
+from __future__ import annotations
+
+import pytest
+
+from ptxsim.profile.figures import H200
+from ptxsim.profile.occupancy import occupancy
+
+
+@pytest.mark.parametrize(
+    "threads, registers, shared, ctas, limiter",
+    [
+        (256, 32, 0, 8, "warps"),
+        (32, 16, 0, 32, "CTAs"),
+        (1024, 64, 0, 1, "registers"),
+        (128, 90, 99328, 2, "shared memory"),
+        (256, 138, 20480, 1, "registers"),
+    ],
+)
+def test_limits(threads, registers, shared, ctas, limiter):
+    found = occupancy(H200, threads, registers, shared)
+    assert (found.ctas, found.limiter) == (ctas, limiter)
+    assert found.share == found.ctas * (threads / 32) / 64
+
+
+def test_a_cta_that_fits_nowhere_still_counts_as_one():
+    assert occupancy(H200, 1024, 255, 0).ctas == 1

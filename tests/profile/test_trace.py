@@ -1,0 +1,35 @@
+"""Traces: lines and sectors of accesses, work by CTA, arrivals that waits wait for."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ptxsim.profile.trace import ARRIVE, ENTRY, LEAVE, Trace, for_replay, lines_of
+
+
+@given(st.lists(st.integers(0, 4000), min_size=32, max_size=32), st.integers(1, 2**32 - 1))
+def test_lines_cover_exactly_the_sectors_touched(addresses, mask):
+    lines, counts = lines_of(np.array([addresses], np.uint64), np.array([mask], np.uint32))
+    sectors = {a // 32 for lane, a in enumerate(addresses) if mask >> lane & 1}
+    found = {(int(line) >> 4) * 4 + bit for line in lines for bit in range(4) if int(line) >> bit & 1}
+    assert found == sectors
+    assert counts[0] == len({s // 4 for s in sectors})
+
+
+def entries(rows) -> np.ndarray:
+    made = np.zeros(len(rows), ENTRY)
+    for entry, (warp, code) in zip(made, rows):
+        entry["warp"], entry["code"], entry["object"] = warp, code, -1
+    return made
+
+
+def test_a_barrier_waits_for_the_arrivals_of_its_phase():
+    # Warp 0 is back at the barrier before warp 1 has left it.
+    stream = [(0, ARRIVE), (1, ARRIVE), (0, LEAVE), (0, ARRIVE), (1, LEAVE), (1, ARRIVE), (1, LEAVE), (0, LEAVE)]
+    trace = Trace(entries(stream), np.zeros(0, np.int64), np.zeros(1), 1)
+    found, begins, objects = for_replay(trace, np.array([0]))
+    assert objects == 1
+    assert begins.tolist() == [0, 2]
+    assert found["need"].tolist() == [2, 4, 2, 4]
