@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import click
 
 from ptxsim.cli.options import TargetName
@@ -11,13 +13,17 @@ from ptxsim.cli.options import TargetName
 @click.argument("pattern", required=False)
 @click.option("--target", type=TargetName(), help="Only forms that this target has.")
 @click.option("--missing", is_flag=True, help="Forms of the manual that are not modeled.")
-def command(pattern: str | None, target: str | None, missing: bool) -> int:
+@click.option("--format", "format", type=click.Choice(["text", "json"]), default="text", help="How to print.")
+def command(pattern: str | None, target: str | None, missing: bool, format: str) -> int:
     """List the instruction forms that are modeled, per type and target. PATTERN is a part of a name, * allowed."""
-    from ptxsim.session.listing import listing
+    from ptxsim.session.listing import entries, paragraph
 
-    count = 0
-    for row in listing(pattern, target, missing):
-        click.echo(row)
-        count += 1
+    found = list(entries(pattern, target, missing))
+    if format == "json":
+        click.echo(json.dumps(found, indent=1))
+        return 0 if found else 1
+    for entry in found:
+        click.echo(paragraph(entry))
+    count = len(found)
     click.echo(f"{count} form{'' if count == 1 else 's'}", err=True)
     return 0 if count else 1

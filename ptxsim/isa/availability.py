@@ -43,6 +43,11 @@ class Availability:
         wanted = ", ".join(r for _, requirements, _ in self.alternatives for r in requirements)
         return "wrong-target", f"needs target {wanted}, the module says {target}"
 
+    def on(self, target: Target) -> bool:
+        """Whether some version has it on the target."""
+        needs = [requirements for _, requirements, _ in self.alternatives]
+        return not needs or any(not one or any(_meets(target, r) for r in one) for one in needs)
+
     def __bool__(self) -> bool:
         return bool(self.alternatives)
 

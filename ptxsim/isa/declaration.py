@@ -45,7 +45,11 @@ def _variable_problem(variable: ast.Variable, version: Version) -> tuple[str, st
     name, text = variable.name.partition("$")[0], None
     if variable.vector > 1 and variable.vector * TYPES[variable.type].bits > VECTOR_BITS:
         text = f"{name}: .v{variable.vector} .{variable.type} has more than {VECTOR_BITS} bits"
-    elif variable.align is not None and variable.align & (variable.align - 1):
+    elif variable.type == "pred" and (variable.space != "reg" or variable.vector > 1):
+        text = f"{name}: predicates are single registers"
+    elif variable.space == "reg" and variable.shape:
+        text = f"{name}: registers are no arrays; {name}<n> declares n of them"
+    elif variable.align is not None and (variable.align < 1 or variable.align & (variable.align - 1)):
         text = f"{name}: the alignment {variable.align} is no power of two"
     elif variable.initializer is not None and variable.space not in ("global", "const"):
         text = f"{name}: no initial value in .{variable.space}, only in .global and .const"

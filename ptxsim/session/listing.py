@@ -15,10 +15,16 @@ WIDTH = 100
 
 
 def listing(pattern: str | None, target: str | None = None, missing: bool = False) -> Iterator[str]:
-    """One paragraph a form, in order of names.
+    """One paragraph a form, in order of names; arguments as of `entries`."""
+    return map(paragraph, entries(pattern, target, missing))
+
+
+def entries(pattern: str | None, target: str | None = None, missing: bool = False) -> Iterator[dict]:
+    """Forms as plain values: name, notation, words of each slot with what they need, needs of the form, whether modeled.
 
     `pattern` is a part of a name, a glob, or dotted words that a form has (`mma.m16n8k16.f16`); `missing` keeps what has
-    no effect. Forms that only the assembler takes, spelt as one that is executed, are left out.
+    no effect; with `target` there are its forms and words only. Forms that only the assembler takes, spelt as one that
+    is executed, are left out.
     """
     instructions.load_families()
     machine = parse_target(target) if target else None
@@ -27,13 +33,21 @@ def listing(pattern: str | None, target: str | None = None, missing: bool = Fals
         executed = {form.notation for form in forms if form.definition.modeled}
         for form in reversed(forms):
             modeled = form.definition.modeled
-            if modeled and missing or not modeled and form.notation in executed:
+            if (modeled and missing) or (not modeled and form.notation in executed):
                 continue
             if pattern and not _matches(form, pattern):
                 continue
-            needs = form.requires.alternatives
-            if machine is None or not needs or any(not t or any(map(machine.meets, t)) for _, t in needs):
-                yield paragraph(form)
+            slots = {
+                slot.name: {w: since.text for w, since in slot.words.items() if machine is None or since.on(machine)}
+                for slot in form.slots
+            }
+            lacks = any(not slots[slot.name] and not slot.optional for slot in form.slots)
+            if machine is None or (form.requires.on(machine) and not lacks):
+                choices = {slot.name: slots[slot.name] for slot in form.slots if not slot.literal}
+                yield {
+                    "name": form.name, "notation": form.notation, "words": choices, "needs": form.requires.text,
+                    "modeled": modeled,
+                }  # fmt: skip
 
 
 def _matches(form: Form, pattern: str) -> bool:
@@ -45,13 +59,18 @@ def _matches(form: Form, pattern: str) -> bool:
     )
 
 
-def paragraph(form: Form) -> str:
+def paragraph(entry: dict) -> str:
     """The notation, then the words of each slot and what the form needs, within 100 columns."""
-    lines = [form.notation + ("" if form.definition.modeled else "    (not modeled)")]
-    for slot in form.slots:
-        if not slot.literal:
-            words = " ".join(word if not needs.text else f"{word}({needs.text})" for word, needs in slot.words.items())
-            lines += textwrap.wrap(f"{slot.name}: {words}", WIDTH, initial_indent="    ", subsequent_indent="        ")
-    if form.requires.text:
-        lines.append(f"    since {form.requires.text}")
+    title = entry["notation"] + ("" if entry["modeled"] else "    (not modeled)")
+    lines = textwrap.wrap(title, WIDTH, subsequent_indent="        ", break_on_hyphens=False)
+    for slot, words in entry["words"].items():
+        listed = " ".join(
+            word if not needs else f"{word}({needs.replace(' ', chr(160))})" for word, needs in words.items()
+        )
+        wrapped = textwrap.wrap(
+            f"{slot}: {listed}", WIDTH, initial_indent="    ", subsequent_indent="        ", break_on_hyphens=False
+        )
+        lines += [line.replace(chr(160), " ") for line in wrapped]
+    if entry["needs"]:
+        lines.append(f"    since {entry['needs']}")
     return "\n".join(lines)

@@ -1,0 +1,34 @@
+"""`ptxsim isa`: what the registry holds, as text and as plain values."""
+
+import json
+
+from click.testing import CliRunner
+
+from ptxsim.cli.isa import command
+from ptxsim.session.listing import WIDTH, entries, listing
+
+
+def test_every_line_fits():
+    assert all(len(line) <= WIDTH for text in listing(None) for line in text.splitlines())
+
+
+def test_a_target_has_fewer_forms_and_words():
+    everywhere, old = list(entries("mma")), list(entries("mma", "sm_75"))
+    assert 0 < len(old) < len(everywhere)
+    assert not any("bf16" in words for entry in old for words in entry["words"].values())
+
+
+def test_dotted_words_find_a_form():
+    found = list(entries("mma.m16n8k16.f16", "sm_90a"))
+    assert found and all("m16n8k16" in entry["words"].get("shape", entry["notation"]) for entry in found)
+
+
+def test_missing_is_what_is_not_modeled():
+    found = list(entries("tcgen05", missing=True))
+    assert found and not any(entry["modeled"] for entry in found)
+    assert not any(entry["name"] == "add" for entry in entries(None, missing=True))
+
+
+def test_json_is_read_back():
+    result = CliRunner().invoke(command, ["ldmatrix", "--format", "json"], standalone_mode=False)
+    assert json.loads(result.output) == list(entries("ldmatrix"))
