@@ -149,9 +149,7 @@ class PtxError(Exception):
 
 
 def one_line(finding: Finding) -> str:
-    """`file:line:column: error[PTX202] name: message (help)`."""
-    text = (
-        f"{finding.file}:{finding.line}:{finding.column}: {finding.level}[{finding.code}] "
-        f"{finding.name}: {finding.message}"
-    )
+    """`file:line:column: error[PTX202] name: message (help)`; without the place where there is none."""
+    place = f"{finding.file}:{finding.line}:{finding.column}: " if finding.line else ""
+    text = f"{place}{finding.level}[{finding.code}] {finding.name}: {finding.message}"
     return f"{text} (help: {finding.help})" if finding.help else text

@@ -41,6 +41,13 @@ class Arguments:
     def _allocate(self, parameter: ast.Variable, value):
         if isinstance(value, np.ndarray) and value.ndim == 0:
             value = value[()]
+        plain = value is None or isinstance(value, int | float | np.number | np.bool_ | bytes | bytearray | np.ndarray)
+        if not plain and not isinstance(value, DeviceArray) and not hasattr(value, "device_bytes"):
+            raise launch_problem(
+                f"parameter {parameter.name} is given a {type(value).__name__}",
+                "give a numpy array for a pointer, or a number, bytes, TensorMap or DeviceArray",
+                parameter,
+            )
         if isinstance(value, np.ndarray):
             return self._buffer(parameter.name, value).address
         if isinstance(value, DeviceArray):

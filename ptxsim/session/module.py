@@ -117,6 +117,20 @@ class Kernel:
                 raise PtxError(f.of(self.module.source) for f in error.findings) from None
         return self._programs[run_target]
 
+    def _refuse_older(self, machine: Target) -> None:
+        """Code for a newer target does not load on an older machine; architecture-specific code on its own one only."""
+        written = self.module.target
+        fits = machine.number >= written.number and (not written.suffix or machine.meets(written.name))
+        if not fits:
+            raise PtxError(
+                Finding(
+                    "wrong-target",
+                    f"the file is for {written}, which does not run on {machine}",
+                    1,
+                    help=f"run it as {written}, or change .target",
+                ).of(self.module.source)
+            )
+
     def launch(
         self, grid, block, args: Sequence = (), shared_mem: int = 0, *, cluster=1, target: str | None = None,
         engine: str | None = None, numerics: str = "target", seed: int = 0, jobs: int | None = None,
@@ -131,6 +145,18 @@ class Kernel:
         conflicts while running, None when `run.banks` is asked for, False never.
         """
         run_target = known_target(target, self.module.source) if target else self.module.target
+        self._refuse_older(run_target)
+        for name, value, known in (
+            ("checks", checks, ("all", "memory", "none")),
+            ("numerics", numerics, ("target", "exact")),
+            ("on_error", on_error, ("raise", "report")),
+        ):
+            if value not in known:
+                raise PtxError(
+                    Finding("bad-directive", f"{name}={value!r} is none of {', '.join(known)}", self.function.line).of(
+                        self.module.source
+                    )
+                )
         launch = Launch(
             self, shape(grid), shape(block), shape(cluster), run_target, list(args), shared_mem,
             engine=engine, numerics=numerics, seed=seed, jobs=jobs, checks=checks, banks=banks,
