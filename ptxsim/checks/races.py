@@ -59,8 +59,13 @@ class SharedChecker(Observer):
         return shadow
 
     def findings(self, program: Program) -> list[Finding]:
-        """One finding for each pair of instructions."""
-        return [self._finding(program, key, count, row) for key, (count, row) in self.problems.items()]
+        """One finding for each pair of instructions; where warps race, what lanes of one warp do needs no word of its own."""
+        between_warps = {(site, other) for what, site, other in self.problems if what == RACE}
+        return [
+            self._finding(program, key, count, row)
+            for key, (count, row) in self.problems.items()
+            if key[0] != RACE_IN_WARP or key[1:] not in between_warps
+        ]
 
     def _finding(self, program: Program, key: tuple[int, int, int], count: int, row: np.ndarray) -> Finding:
         what, site, other = key

@@ -149,7 +149,8 @@ class _Launch:
 
     def _launch(self, seed: int, parameters: list[Any]) -> Run:
         directives, options = self.directives, self.options
-        wants_banks = bool(self._notes()) or any("banks" in value.comparison.names for value in directives.values)
+        named = {name for value in directives.values for name in value.comparison.names}
+        wants_banks = bool(self._notes()) or "banks" in named
         grid, block, cluster, shared_mem = self._shape()
         return self.kernel.launch(
             grid,
@@ -164,7 +165,7 @@ class _Launch:
             checks=options.checks,
             on_error="report",
             banks=True if options.banks or wants_banks else None,
-            profile=options.profile,
+            profile=options.profile or int("cycles" in named),
             max_steps=options.max_steps or STEPS_OF_A_FILE[options.engine or "compiled"],
             progress=options.progress,
         )
