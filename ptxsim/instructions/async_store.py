@@ -97,7 +97,11 @@ for operations, types in (
 
 @instruction(
     "st.bulk{.weak}{.space} [a], size, value", name="st.bulk", space="shared::cta", requires="8.6 sm_100", unit="store",
-    operands={"size": Either((Imm(0, multiple=8), Reg("u64"), Reg("u32"))), "value": Imm(0, 0)},
+    operands={"size": Either((Imm(0, multiple=8), Reg("u64"))), "value": Imm(0, 0)},
+)  # fmt: skip
+@instruction(
+    "st.bulk{.weak}{.space} [a], size, value", name="st.bulk", space="shared::cta", requires="9.0 sm_100", unit="store",
+    operands={"size": Reg("u32"), "value": Imm(0, 0)},
 )  # fmt: skip
 def store_bulk(m, a, size, value, *, space):
     """`size` zero bytes of shared memory per lane; address and size are multiples of 8."""

@@ -129,7 +129,7 @@ for sparse, metadata in (("", ""), (".sp", "[meta], ")):
                 collector="collector::a::lastuse collector::a::discard", operands=IN_MEMORY, **words,
             )  # fmt: skip
     for kind, vector, since in SCALED:
-        if sparse and kind == "kind::mxf4":
+        if sparse and kind in ("kind::mxf4", "kind::mxf4nvf4"):
             since = EXACT.replace("8.6", since[:3])
         declare(
             f"{name}.cta_group.{kind}.block_scale{vector}{{.collector}} [d], a, b, {metadata}idesc, [sa], [sb], enable",
