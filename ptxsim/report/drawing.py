@@ -133,16 +133,23 @@ def _panel_svg(panel: Panel, top: int) -> tuple[list[str], int, int]:
     shapes.append(_svg_text(left - 6, y, panel.corner, 11, "end"))
     shapes += [_svg_text(left + i * wide + wide // 2, y, c, 11, "middle") for i, c in enumerate(panel.columns)]
     y += 6
-    for label, row in zip(panel.rows, panel.cells):
-        shapes.append(_svg_text(left - 6, y + 14, label, 11, "end"))
+    across, down = wide * len(panel.columns), high * len(panel.rows)
+    texts = []
+    for number, (label, row) in enumerate(zip(panel.rows, panel.cells)):
+        middle = y + number * high + 14
+        shapes.append(_svg_text(left - 6, middle, label, 11, "end"))
         for i, cell in enumerate(row):
-            fill = "white" if cell.colour is None else PALETTE[cell.colour % len(PALETTE)][0]
-            box = f'x="{left + i * wide}" y="{y}" width="{wide}" height="{high}"'
-            shapes.append(f'<rect {box} fill="{fill}" stroke="#444" stroke-width="0.6"/>')
+            if cell.colour is not None:
+                box = f'x="{left + i * wide}" y="{y + number * high}" width="{wide}" height="{high}"'
+                shapes.append(f'<rect {box} fill="{PALETTE[cell.colour % len(PALETTE)][0]}"/>')
             if cell.text:
-                shapes.append(_svg_text(left + i * wide + wide // 2, y + 14, cell.text, 11, "middle"))
-        y += high
-    return shapes, y - top, left + len(panel.columns) * wide
+                texts.append(f'<text x="{left + i * wide + wide // 2}" y="{middle}">{html.escape(cell.text)}</text>')
+    lines = [f"M{left} {y + i * high}h{across}" for i in range(len(panel.rows) + 1)]
+    lines += [f"M{left + i * wide} {y}v{down}" for i in range(len(panel.columns) + 1)]
+    shapes.append(f'<path d="{"".join(lines)}" stroke="#444" stroke-width="0.6" fill="none"/>')
+    shapes += ['<g font-size="11" text-anchor="middle">', *texts, "</g>"]
+    y += down
+    return shapes, y - top, left + across
 
 
 def _svg_text(x: int, y: int, text: str, size: int, anchor: str = "start") -> str:

@@ -6,8 +6,11 @@ import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import numpy as np
+
 from ptxsim.layout.fragments import fragment_layout
 from ptxsim.layout.shared_layout import SharedLayout
+from ptxsim.layout.sparsity import sparsity
 from ptxsim.layout.swizzle import SWIZZLE_BITS
 from ptxsim.layout.tables import SHAPES, TILES
 from ptxsim.report import pictures
@@ -22,6 +25,8 @@ _EXAMPLES = (
     ("MN", "64B", "bf16", 2, 2), ("K", "128B", "tf32", 1, 4), ("MN", "128B", "tf32", 1, 1),
 )  # fmt: skip
 
+_SPARSE = (("m16n8k16", "tf32"), ("m16n8k32", "f16"), ("m16n8k64", "s8"), ("m16n8k128", "s4"))
+
 
 def drawings() -> Iterator[tuple[str, Drawing]]:
     """(name, drawing) of every picture: fragments by family, row pointers, swizzle atoms, canonical tiles, descriptors."""
@@ -35,6 +40,7 @@ def drawings() -> Iterator[tuple[str, Drawing]]:
     for count in (1, 2, 4):
         yield f"row-pointers-x{count}", pictures.row_pointers(f"m8n8.x{count}", pitch=16)
     yield "row-pointers-x4-pitch-128", pictures.row_pointers("m8n8.x4", pitch=128)
+    yield from _metadata()
     for mode in SWIZZLE_BITS:
         for major in ("K", "MN"):
             yield f"atom-{mode}-{major}", pictures.swizzle_atom_map(mode, major)
@@ -45,6 +51,15 @@ def drawings() -> Iterator[tuple[str, Drawing]]:
             f"descriptor-{major}-{mode}-{type_}",
             pictures.descriptor_reads(layout.descriptor(0x400), major, layout.shape[0], layout.bits),
         )
+
+
+def _metadata() -> Iterator[tuple[str, Drawing]]:
+    """One sparse shape of each way to store metadata: every second row keeps the first columns, the others the last."""
+    for shape, type_ in _SPARSE:
+        found = sparsity("mma.sp", shape, type_)
+        nibbles = np.where(np.arange(found.rows)[:, None] % 2, 14, 4) + np.zeros(found.k // found.group, int)
+        title = f"metadata of mma.sp {shape} .{type_}: dense A, {found.rows} x {found.k}"
+        yield f"metadata-{shape}-{type_}", pictures.metadata_map(found, found.words(nibbles), title=title)
 
 
 def _fragments() -> Iterator[tuple[str, Drawing]]:

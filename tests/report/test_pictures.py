@@ -27,8 +27,11 @@ def test_text_fits_and_the_other_forms_are_well_formed(name):
     assert max(map(len, text.splitlines())) <= 100 and drawing.title in text
     assert re.sub(r"\x1b\[[0-9;]*m", "", drawing.text(colour=True)).split() == text.split()
     image = ElementTree.fromstring(drawing.svg())
+    cells = [cell for panel in drawing.panels for row in panel.cells for cell in row]
     shapes = [shape for shape in image if shape.tag.endswith("rect")]
-    assert len(shapes) == sum(len(row) for panel in drawing.panels for row in panel.cells)
+    assert len(shapes) == sum(cell.colour is not None for cell in cells)
+    texts = [text.text for group in image if group.tag.endswith("}g") for text in group]
+    assert texts == [cell.text for cell in cells if cell.text]
     assert all(float(s.get("x")) + float(s.get("width")) <= float(image.get("width")) for s in shapes)
     assert drawing.latex().count(r"\begin{") == drawing.latex().count(r"\end{")
     assert json.loads(json.dumps(drawing.to_dict()))["title"] == drawing.title

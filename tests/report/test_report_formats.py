@@ -74,7 +74,8 @@ def test_profiler_names():
     metrics = records.profiler_metrics(file_run().run)
     assert metrics["l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"] == 512
     assert metrics["l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum"] == 32
-    assert metrics["l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_atom.sum"] == 1  # half the excess of a compare-and-swap
+    # Half the excess of a compare-and-swap.
+    assert metrics["l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_atom.sum"] == 1
 
 
 def test_numpy_values_become_json():
