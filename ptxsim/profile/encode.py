@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ptxsim.profile.figures import UNITS, Figures
+from ptxsim.profile.figures import Figures
 from ptxsim.profile.machine_code import Kind, MachineProgram, Pipe
 
 # Why a warp's registers are not ready yet, by what makes them; the profiler's stall names.
@@ -43,7 +43,8 @@ class Code(NamedTuple):
     iterations: np.ndarray  # of each block: how many executions of the PTX block it is
 
 
-def encode(machine: MachineProgram, opcodes: list[str], sites: int) -> Code:
+def encode(machine: MachineProgram, opcodes: list[str], figures: Figures) -> Code:
+    """The code with a machine's latencies and rates; `opcodes` of the PTX operations by site."""
     ops = [op for block in machine.blocks for op in block.ops]
     begin, end, position = [], [], 0
     absorber = np.full(len(machine.blocks), -1)
@@ -74,13 +75,13 @@ def encode(machine: MachineProgram, opcodes: list[str], sites: int) -> Code:
                 last[i] = True
     real = np.array([op.kind != Kind.COPY for op in ops], bool)
 
-    def unit(op):
-        return UNITS[op.unit]
+    units = [figures.unit(op.unit) for op in ops]
+    scale = [figures.tensor_scale if unit.pipe == Pipe.TENSOR else 1.0 for unit in units]
 
     return Code(
-        np.array([unit(op).pipe for op in ops], np.int64),
-        np.array([unit(op).latency if op.latency is None else op.latency for op in ops], np.float64),
-        np.array([unit(op).cost if op.cost is None else op.cost for op in ops], np.float64),
+        np.array([unit.pipe for unit in units], np.int64),
+        np.array([k * (u.latency if op.latency is None else op.latency) for op, u, k in zip(ops, units, scale)]),
+        np.array([k * (u.cost if op.cost is None else op.cost) for op, u, k in zip(ops, units, scale)]),
         np.array([op.kind for op in ops], np.int64),
         np.array([op.site for op in ops], np.int64),
         np.array([op.amount for op in ops], np.int64),
@@ -130,10 +131,10 @@ def parameters(figures: Figures, sms: int, l1_bytes: int, cold: bool) -> np.ndar
 
 PARAMETERS = (
     "cross_pipe", "shared_issue", "global_issue", "branch_latency", "guard_latency", "pipe_queue", "l1_latency", "l2_latency", "dram_latency", "l2_bandwidth",
-    "dram_share", "cold", "l1_sets", "l2_line", "store_line_now", "store_sector_now", "atomic_latency", "atomic_cost", "barrier_latency", "barrier_arrival",
-    "barrier_named", "mbarrier_arrival", "mbarrier_latency", "cp_async_shared", "cp_async_wait", "bulk_latency",
+    "dram_share", "cold", "l1_sets", "l2_line", "store_line_now", "store_sector_now", "atomic_latency", "atomic_cost", "barrier_arrival",
+    "mbarrier_arrival", "mbarrier_latency", "cp_async_shared", "cp_async_wait", "bulk_latency",
     "bulk_tensor_latency", "bulk_bandwidth", "bulk_store_latency", "bulk_store_bandwidth", "wgmma_overhead", "cluster_barrier",
-    "launch", "first_launch", "drain", "first_constant", "code_line", "code_line_far", "code_cache", "fall_through", "remote_latency",
+    "launch", "first_launch", "drain", "first_constant", "code_line", "code_line_far", "code_cache", "fall_through", 
 )  # fmt: skip
 INDEX = {name: i for i, name in enumerate(PARAMETERS)}
 PIPES = len(Pipe)

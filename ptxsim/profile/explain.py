@@ -7,7 +7,7 @@ from dataclasses import fields
 from ptxsim.profile.figures import UNITS, figures_of
 
 MODELED = (
-    "issue: one warp instruction per sub-core and cycle; the warp that has been ready longest goes first",
+    "issue: one warp instruction per sub-core and cycle; the last warp goes on if it can, else the one that waits longest",
     "dependences: by register, with the latency of what makes it; +1 between the ALU and FMA pipes; predicates of branches later",
     "pipes: ALU, both halves of FMA, FP64, special functions, tensor core, load and store, uniform, each with its rate",
     "shared memory: measured wavefront rules, one per cycle and SM, one per two cycles and sub-core, return path of 128 bytes",
@@ -38,8 +38,12 @@ def explain_model(target_number: int) -> str:
     lines += [f"  - {text}" for text in MODELED]
     lines += ["", "not modeled"] + [f"  - {text}" for text in NOT_MODELED]
     lines += ["", "units: latency and cycles of the sub-core's pipe per warp instruction"]
-    lines += [f"  {name:<12} {u.pipe.name:<10} {u.latency:>6g} {u.cost:>6g}   {u.source}" for name, u in UNITS.items()]
+    lines += [
+        f"  {name:<12} {u.pipe.name:<10} {u.latency:>6g} {u.cost:>6g}   {u.source}"
+        for name in UNITS
+        for u in (figures.unit(name),)
+    ]
     lines += ["", "figures"]
-    skipped = ("name", "source", "error")
+    skipped = ("name", "source", "error", "units")
     lines += [f"  {f.name:<22} {getattr(figures, f.name):g}" for f in fields(figures) if f.name not in skipped]
     return "\n".join(lines)

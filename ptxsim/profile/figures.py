@@ -6,7 +6,8 @@ machine; `scaled` is a figure of another generation taken over because nothing b
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from ptxsim.profile.machine_code import Pipe
@@ -55,7 +56,7 @@ UNITS: dict[str, Unit] = {
     "mbarrier": Unit(Pipe.LSU, 29, 2),
     "nothing": Unit(Pipe.NONE, 1, 1),
     "branch": Unit(Pipe.CBU, 1, 1),
-    "barrier": Unit(Pipe.ADU, 12, 2),
+    "barrier": Unit(Pipe.ADU, 12.3, 2),
     "fence": Unit(Pipe.NONE, 11, 1),
     "tensor": Unit(Pipe.TENSOR, 24.4, 6.2),
     "wgmma": Unit(Pipe.NONE, 48, 1),
@@ -89,12 +90,10 @@ class Figures:
     l1_latency: float = 32
     l1_line: int = 128
     l2_latency: float = 282
-    l2_store_latency: float = 0
     dram_latency: float = 660
     l2_bytes: int = 50 * 2**20
     l2_bandwidth_sm: float = 85  # one SM alone
     l2_bandwidth_all: float = 37  # per SM, all at once, every SM its own data
-    l2_bandwidth_shared: float = 73  # per SM, all at once, the same data
     dram_bandwidth: float = 2180  # whole GPU: 4.32 TB/s at 1980 MHz
     l2_line_alone: float = 1  # cycles of an SM's L2 port per line read, one SM alone
     l2_line_all: float = 1.65  # the same with all SMs reading
@@ -104,9 +103,7 @@ class Figures:
     store_sector_all: float = 2.3
     atomic_latency: float = 397
     atomic_cost: float = 1  # L2 cycles per lane that does not merge
-    barrier_latency: float = 12.3
     barrier_arrival: float = 2
-    barrier_named: float = 12.3  # extra for a named barrier with a count
     mbarrier_arrival: float = 6
     mbarrier_latency: float = 25
     cp_async_shared: float = 24  # from L1 to shared memory and the group's wait
@@ -118,7 +115,6 @@ class Figures:
     bulk_store_bandwidth: float = 32
     wgmma_overhead: float = 46  # fence, commit, wait around a lone product
     cluster_barrier: float = 160
-    remote_latency: float = 194
     launch: float = 28  # from a CTA's start on an SM to its first issue
     first_launch: float = 60  # more for the first one
     drain: float = 26  # from the last exit to the end of the CTA
@@ -127,14 +123,40 @@ class Figures:
     code_line: float = 8  # fetch of 128 bytes of code that no warp of the SM has run: one instruction per cycle
     code_line_far: float = 17  # of code beyond what the instruction cache holds
     code_cache: float = 20480
-    error: float = 0.25
+    error: float = 0.15  # relative, mean over whole kernels that were not used to find the figures
+
+    units: Mapping[str, Unit] = field(default_factory=dict)  # rows that differ from UNITS
+    tensor_scale: float = 1  # cycles and latency of matrix products against the H200's mma.sync
+
+    def unit(self, name: str) -> Unit:
+        """A row of UNITS, as this machine has it."""
+        return self.units.get(name, UNITS[name])
 
 
 H200 = Figures("H200", "timing: measured on an H200 (SM clock 1980 MHz)", 132, 1980)
-MACHINES: dict[int, Figures] = {90: H200}
+# Public: data sheets for sizes, rates and clocks; latencies and L2 bandwidth as in "Hardware features of different Nvidia
+# GPU architectures" (PMC10448217, table 3); one FP32 pipe of 16 lanes per sub-core (architecture white papers). Everything
+# else is the H200's.
+_NARROW_FMA = Unit(Pipe.FMA_HEAVY, 4, 2, "public: 64 FP32 lanes per SM")
+_SHARED = Unit(Pipe.LSU, 20, 2, "public: PMC10448217")
+A100 = replace(
+    H200, name="A100", source="public figures, not measured by us; the rest is the H200's", sms=108, clock_mhz=1410,
+    shared_bytes=164 * 1024, unified_bytes=192 * 1024, l2_bytes=40 * 2**20, l2_latency=200, dram_latency=400,
+    l2_bandwidth_all=47, dram_bandwidth=1103, error=0.5, tensor_scale=1.3,
+    units={"fma": _NARROW_FMA, "shared": _SHARED, "fp64": Unit(Pipe.FP64, 8, 4, "public: 32 FP64 lanes per SM")},
+)  # fmt: skip
+V100 = replace(
+    A100, name="V100", sms=80, clock_mhz=1530, shared_bytes=96 * 1024, shared_reserved=0, unified_bytes=128 * 1024,
+    l2_bytes=6 * 2**20, l2_bandwidth_all=25.6, dram_bandwidth=588, tensor_scale=2.6,
+)  # fmt: skip
+MACHINES: dict[int, Figures] = {70: V100, 80: A100, 90: H200}
 
 
 def figures_of(target_number: int) -> Figures:
     """The figures of a target; what has none of its own borrows the H200's."""
     found = MACHINES.get(target_number)
-    return found if found is not None else replace(H200, source=f"scaled: no figures for sm_{target_number}")
+    if found is not None:
+        return found
+    return replace(
+        H200, name=f"H200 in place of sm_{target_number}", source="no figures of its own: the H200's", error=1.0
+    )

@@ -108,7 +108,10 @@ def barrier(lowering, op, parts):
         return [machine(lowering, op, "barrier", Kind.BARRIER, amount=2 + waiting, stores=True)]
     if "warp" in parts:
         return [machine(lowering, op, "nothing")]
-    made = [machine(lowering, op, "barrier", Kind.BARRIER, amount=1 if "arrive" in parts else 0, stores=True)]
+    counted = len(op.sources) > 1 and op.sources[1] is not None and "red" not in parts
+    latency = 24.6 if counted else 36.6 if "red" in parts else None  # named with a count; with a vote to read back
+    arrives = "arrive" in parts
+    made = [machine(lowering, op, "barrier", Kind.BARRIER, amount=int(arrives), latency=latency, stores=True)]
     return [*made, MachineOp("alu", (), (), op.site)] if "red" in parts else made
 
 

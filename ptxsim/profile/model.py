@@ -54,11 +54,11 @@ class Profile:
             self._machine = lower(self.program, self.pragmas)
         return self._machine
 
-    def cycles(self, cold: bool = False) -> Cycles:
-        """Replay the busiest of the SMs that were kept."""
+    def cycles(self) -> Cycles:
+        """Replay the busiest of the SMs that were kept. L2 is warm, unless the kernel touches more than it holds."""
         figures, trace = self.figures, self.tracer.trace()
-        limit = registers_limit(self.program)
-        held = occupancy(figures, self.threads, min(self.machine.registers, limit), self.shared_bytes)
+        cold = len(np.unique(trace.lines >> 4)) * figures.l1_line * trace.modulus > figures.l2_bytes
+        held = occupancy(figures, self.threads, self.machine.registers, self.shared_bytes)
         warps = -(-self.threads // 32)
         work = np.zeros(figures.sms)
         np.add.at(work, np.arange(self.ctas) % figures.sms, self.tracer.work)
@@ -121,10 +121,6 @@ def unroll_pragmas(decoder: Decoder) -> frozenset[int]:
     )
 
 
-def registers_limit(program: Program) -> int:
-    return 255
-
-
 def replay_sm(profile: Profile, trace: Trace, sm: int, residency: int, warps: int, cold: bool) -> tuple[Any, ...]:
     """Replay the CTAs that one SM gets: every 132nd, in launch order."""
     from ptxsim.profile.replay import replay
@@ -139,11 +135,11 @@ def replay_sm(profile: Profile, trace: Trace, sm: int, residency: int, warps: in
     counts = np.bincount(np.searchsorted(present, owner), minlength=len(present))
     start = present * figures.dispatch
     machine = profile.machine
-    code = encode(machine, [op.opcode for op in profile.program.ops], len(profile.program.ops))
+    code = encode(machine, [op.opcode for op in profile.program.ops], figures)
     busy_sms = min(figures.sms, profile.ctas)
     shared = min(residency, len(ctas)) * (profile.shared_bytes + figures.shared_reserved) / 1024
     carveout = next((c for c in CARVEOUTS if c >= shared), CARVEOUTS[-1])
-    l1_bytes = max(8, 256 - carveout - 8) * 1024
+    l1_bytes = max(8, figures.unified_bytes // 1024 - carveout - 8) * 1024
     p = parameters(figures, busy_sms, l1_bytes, cold)
     segments = np.zeros((MOST_SEGMENTS, 5))
     seen = np.zeros(1 << 20 if cold else 1, np.bool_)

@@ -55,8 +55,7 @@ P_COLD, P_SETS, P_STORE, P_ATOM, P_ATOMCOST = (
     _P["atomic_latency"],
     _P["atomic_cost"],
 )
-P_BAR, P_BARARR, P_MBARR, P_MBLAT = (
-    _P["barrier_latency"],
+P_BARARR, P_MBARR, P_MBLAT = (
     _P["barrier_arrival"],
     _P["mbarrier_arrival"],
     _P["mbarrier_latency"],
@@ -513,7 +512,7 @@ def replay(
                             at_time = max(at_time, cp_last[w])
                     arrived[o] += 1
                     last_arrival[o] = max(last_arrival[o], at_time)
-                    release = last_arrival[o] + (p[P_BAR] if kind == BARRIER else p[P_MBLAT])
+                    release = last_arrival[o] + (latency_of[i] if kind == BARRIER else p[P_MBLAT])
                     if kind == BARRIER and amount_of[i] >= 2:
                         release = last_arrival[o] + p[P_CLUSTER]
                     for k in range(SLOTS):
@@ -527,7 +526,7 @@ def replay(
                             follow = release
                         else:
                             blocked[w], blocked_need[w] = o, e_need[q]
-                            follow = t + p[P_BAR]
+                            follow = t + latency_of[i]
                     else:
                         done = t + latency_of[i]
                 else:

@@ -26,16 +26,21 @@ def profile_text(result: FileRun, paint: Paint = plain, width: int = WIDTH) -> s
         stall_table(cycles, paint, width),
     ]
     if cycles.suggestions:
-        parts.append("\n".join(line for hint in cycles.suggestions for line in wrap(f"help: {hint}", width, "      ")))
+        parts.append("\n".join(_hint(hint, width) for hint in cycles.suggestions))
     return "\n\n".join(part for part in parts if part)
+
+
+def _hint(text: str, width: int) -> str:
+    first, *more = wrap(text, width - 6, "")
+    return "\n".join([f"help: {first}", *(" " * 6 + line for line in more)])
 
 
 def headline(cycles: Cycles) -> str:
     """Cycles with their error bar, and the time they take."""
-    spread = round(cycles.cycles * cycles.error)
-    count = plural(cycles.cycles, "cycle")
+    spread = f"{cycles.cycles * cycles.error:,.0f}".replace(",", " ")
+    count = f"{cycles.cycles:,}".replace(",", " ")
     return (
-        f"{count} ± {plural(spread, '').strip()} on {cycles.machine} ({cycles.time_us:.2f} us at {cycles.clock_mhz:.0f} MHz, "
+        f"{count} ± {spread} cycles on {cycles.machine} ({cycles.time_us:.2f} us at {cycles.clock_mhz:.0f} MHz, "
         "launch overhead not counted)"
     )
 
@@ -65,7 +70,8 @@ def stall_table(cycles: Cycles, paint: Paint, width: int) -> str:
     if not total:
         return ""
     reasons = [f"{name} {value / total:.0%}" for name, value in cycles.stalls.items() if value >= 0.01 * total]
-    lines = wrap("stalls      " + ", ".join(reasons), width, "            ")
+    first, *more = wrap(", ".join(reasons), width - 12, "")
+    lines = [f"stalls      {first}", *(" " * 12 + line for line in more)]
     lines += ["", paint("strong", f" {'line':>5}  {'instruction':<44}  {'issued':>8}  {'share':>6}  waits for")]
     for row in cycles.lines[:MOST_LINES]:
         if row.waited < 0.005 * total:
