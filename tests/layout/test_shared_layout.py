@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from ptxsim.diagnostic import PtxError
-from ptxsim.layout.shared_layout import SharedLayout
+from ptxsim.layout.shared_layout import SharedLayout, blas_letter
 
 # The manual's worked examples: layout, leading and stride offsets as encoded in the descriptor.
 EXAMPLES = [
@@ -91,3 +91,15 @@ def test_refusals():
     with pytest.raises(PtxError) as caught:
         SharedLayout("K", "128B", "f16").offset(8, 0)
     assert caught.value.findings[0].name == "descriptor-past-tile"
+
+
+@pytest.mark.parametrize(
+    ("operand", "major", "letter"), [("A", "K", "T"), ("A", "MN", "N"), ("B", "K", "N"), ("B", "MN", "T")]
+)
+def test_majorness_against_blas(operand, major, letter):
+    """BLAS reads column-major arrays: with N the operand's first dimension lies next to each other, with T the second."""
+    assert blas_letter(operand, major) == letter
+    tile = SharedLayout(major=major, swizzle="none", type="bf16")
+    neighbour_in_k = tile.offset(0, 1) - tile.offset(0, 0) == 2
+    first_is_k = operand == "B"  # A is M x K, B is K x N
+    assert neighbour_in_k == (first_is_k if letter == "N" else not first_is_k)
