@@ -32,6 +32,9 @@ HEADER = """
     and.b32 %r9, %r6, 7;
     setp.gt.u32 %p0, %r7, %r6;
     setp.ne.u32 %p1, %r9, 3;
+    mov.u64 %d4, tile;
+    mov.u64 %d7, own;
+    mov.b16 %h2, 7;
 """
 FOOTER = """
     st.global.v4.u32 [%d0], {%r4, %r5, %r6, %r7};
@@ -51,6 +54,8 @@ OTHERS = (
     "setp.geu.f32 %p0|%p2, {f}, {g};", "mov.b32 {d}, {f};", "mov.b32 {f}, {a};", "mul.wide.s32 %d2, {a}, {b}; cvt.u32.u64 {d}, %d2;",
     "sad.u32 {d}, {a}, {b}, {c};", "abs.s32 {d}, {a};", "mov.u32 {d}, %laneid;", "mov.u32 {d}, %lanemask_lt;",
     "cvt.rn.f16.f32 %h1, {g}; cvt.f32.f16 {f}, %h1;", "mov.u32 {d}, %clock;",
+    "atom.shared.add.u32 {d}, [%r8], {a};", "atom.global.max.s32 {d}, [%d0], {a};", "red.global.add.f32 [%d0+4], {f};", "membar.cta;",
+    "cvta.shared.u64 %d3, %d4; mov.u64 %d5, tile; cvta.shared.u64 %d5, %d5; ld.u32 {d}, [%d5+512];", "cvta.local.u64 %d6, %d7; st.u16 [%d6+4], %h2;",
     "st.local.u32 [own+8], {a}; ld.local.u16 {d}, [own+10];", "st.shared.u32 [%r8], {a}; ld.shared.u32 {d}, [%r8];",
 )  # fmt: skip
 
