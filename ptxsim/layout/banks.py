@@ -91,11 +91,13 @@ def prepare(addresses, width: int, kind: str, mask, matrices: int | None) -> Acc
     lanes = address.shape[-1]
     if lanes != LANES and not (kind in MATRIX_KINDS and lanes in (8, 16)):
         raise _error(f"{lanes} addresses for a warp", "a warp has 32 lanes")
-    address = np.pad(address, ((0, 0), (0, LANES - lanes)))
+    if lanes < LANES:
+        address = np.pad(address, ((0, 0), (0, LANES - lanes)))
     masks = np.asarray(0xFFFFFFFF if mask is None else mask)
     if masks.dtype != bool:
         masks = masks.astype(np.uint32)[..., None] >> np.arange(LANES, dtype=np.uint32) & 1
-    masks = np.pad(masks, [(0, 0)] * (masks.ndim - 1) + [(0, LANES - masks.shape[-1])])
+    if masks.shape[-1] < LANES:
+        masks = np.pad(masks, [(0, 0)] * (masks.ndim - 1) + [(0, LANES - masks.shape[-1])])
     active = np.broadcast_to(masks, address.shape).astype(bool)
     active &= np.arange(LANES) < min(lanes, 8 * (matrices or 4) if kind in MATRIX_KINDS else LANES)
     if kind in MATRIX_KINDS:
