@@ -157,7 +157,9 @@ for _operators, _ftz, _sources, _results, _since in _SET_ROWS:
         "requires": _since,
         "rules": (no_flush_of_bf16,),
     }
+    # Beside bf16 the condition is no literal.
+    _condition = {"c": Pred(negatable=True)} if _since == _BRAIN else _CONDITION
     instruction(f"set.cmp{_ftz}.dtype.stype d, a, b", operands=_SET_KINDS, **_options)(set_word)
     instruction(
-        f"set.cmp.boolop{_ftz}.dtype.stype d, a, b, c", boolop=_BOOL, operands=_SET_KINDS | _CONDITION, **_options
+        f"set.cmp.boolop{_ftz}.dtype.stype d, a, b, c", boolop=_BOOL, operands=_SET_KINDS | _condition, **_options
     )(set_word)
