@@ -18,6 +18,7 @@ from ptxsim.syntax import ast
 from ptxsim.types import TYPES, Target
 
 FUNCTION_WINDOW = 0x7C00_0000_0000  # code addresses of functions, for indirect calls
+MAX_STATIC_SHARED = 0xC000  # what the assembler takes on every target; more has to be dynamic
 BUILTINS = ("vprintf", "__assertfail", "malloc", "free")
 
 
@@ -60,6 +61,17 @@ class Decoder:
         self.program.function_addresses = {name: FUNCTION_WINDOW + 16 * i for i, name in enumerate(names)}
         for function in self.functions:
             _FunctionDecoder(self, function).decode()
+        if self.linkage.static_shared_bytes > MAX_STATIC_SHARED:
+            self.findings.append(
+                Finding(
+                    "illegal-form",
+                    f"{self.kernel.name} declares {self.linkage.static_shared_bytes} bytes of shared memory, "
+                    f"{MAX_STATIC_SHARED} is the most",
+                    self.kernel.line,
+                    self.kernel.column,
+                    help="declare `.extern .shared .b8 tile[];` and give the bytes at launch (shared_mem=)",
+                )
+            )
         if self.findings:
             raise PtxError(self.findings)
         for op, labels, blocks in self._pending_targets:
