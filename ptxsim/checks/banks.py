@@ -174,15 +174,22 @@ class _Loop:
         self.sites = np.full(sites, -1, np.int64)
         for site, how in lowered.items():
             self.sites[site] = {COUNT: native.COUNT, LEADER: native.LEADER}[how]
-        self.sums = [np.zeros((sites, native.COLUMNS), np.int64) for _ in range(2)]
-        self.addresses = [np.zeros((sites, 32), np.uint64) for _ in range(2)]
+        self.sums = np.zeros((2, sites, native.COLUMNS), np.int64)
+        self.addresses = np.zeros((2, sites, 32), np.uint64)
+        self.last = np.full((2, sites, 6), -1, np.int64), np.zeros((2, sites, 32), np.int64)
 
     def add(self, records: np.ndarray) -> None:
-        (shared, outer), (shared_at, outer_at) = self.sums, self.addresses
-        addresses = records["addresses"]
         spaces = int(Space.SHARED), int(Space.GLOBAL)
         self.native.tally(
-            records, addresses, self.events, self.sites, *spaces, _SKIPPED, shared, shared_at, outer, outer_at
+            records,
+            records["addresses"],
+            self.events,
+            self.sites,
+            spaces,
+            _SKIPPED,
+            self.sums,
+            self.addresses,
+            *self.last,
         )
 
     def tallies(self) -> tuple[dict[int, Tally], dict[int, GlobalTally]]:

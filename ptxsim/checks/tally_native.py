@@ -23,81 +23,76 @@ def _is_paired(address, active, step):
 
 
 @njit(cache=True, nogil=True)
-def tally(
-    records,
-    addresses,
-    code_of_event,
-    code_of_site,
-    shared_space,
-    global_space,
-    skip_flags,
-    shared,
-    shared_at,
-    outer,
-    outer_at,
-):
-    """Add records to `shared` and `outer`, int64 (sites, COLUMNS), and the worst addresses uint64 (sites, 32).
+def tally(records, addresses, code_of_event, code_of_site, spaces, skip_flags, sums, worst_at, last, last_at):
+    """Add records to `sums`, int64 (2, sites, COLUMNS), and to the worst addresses, uint64 (2, sites, 32).
 
-    addresses: the records' field, uint64 (n, 32), which is faster to read by itself. code_of_event: what an event is counted as, -1 for nothing. code_of_site: COUNT or LEADER where an atomic is one.
-    skip_flags: of copies that are not counted.
+    addresses: the records' field, uint64 (n, 32), which is faster to read by itself. code_of_event: what an event is
+    counted as, -1 for nothing. code_of_site: COUNT or LEADER where an atomic is one. spaces: of shared and of global
+    memory, in the order of `sums`. skip_flags: of copies that are not counted. last, int64 (2, sites, 6), and last_at,
+    int64 (2, sites, 32): the last access of each instruction and what it cost. Loops repeat it, moved by whole lines.
     """
     chain, word_of, length = np.empty(544, np.int64), np.empty(512, np.int64), np.empty(32, np.int64)
     seen = np.empty(32, np.int64)
     address, active = np.empty(32, np.int64), np.empty(32, np.bool_)
-    lanes, before = 0, np.int64(-1)
     for row in range(len(records)):
         record = records[row]
         code = code_of_event[record["event"]]
         space = record["space"]
-        if code < 0 or (space != shared_space and space != global_space):
+        if code < 0 or (space != spaces[0] and space != spaces[1]):
             continue
+        outer = 1 if space == spaces[1] else 0
         if code == COPY:
-            if record["flags"] & skip_flags or space != shared_space:
+            if record["flags"] & skip_flags or outer:
                 continue
             code = ST
         site, width = record["site"], np.int64(record["width"])
         mask = np.int64(record["mask"])
-        if space == shared_space and code_of_site[site] == LEADER:
+        if not outer and code_of_site[site] == LEADER:
             mask &= -mask
-        full = mask == 0xFFFFFFFF
+        elif not outer and code_of_site[site] == COUNT:
+            code = COUNT
+        base = np.int64(addresses[row, 0]) & ~127
+        changed = np.int64(0)
         for lane in range(32):
-            address[lane] = np.int64(addresses[row, lane])
-        if mask != before:
-            lanes, before = 0, mask
+            address[lane] = np.int64(addresses[row, lane]) - base
+            changed |= address[lane] ^ last_at[outer, site, lane]
+        if changed or last[outer, site, 0] != mask or last[outer, site, 1] != width or last[outer, site, 2] != code:
+            lanes = 0
             for lane in range(32):
+                last_at[outer, site, lane] = address[lane]
+                address[lane] += base
                 active[lane] = (mask >> lane) & 1 != 0
                 lanes += active[lane]
-        if space == shared_space:
-            if code_of_site[site] == COUNT:
-                code = COUNT
-            is_matrix = code == LDMATRIX or code == STMATRIX
-            merges = code < ATOM or code == COUNT
-            words = 4 if is_matrix else max(1, width // 4) if code <= ST else 1
-            phase = 32 // words
-            if code == LD and words > 1 and (_is_paired(address, active, 1) or _is_paired(address, active, 2)):
-                phase *= 2
-            cost, ideal = wavefronts_of(address, active, full, words, phase, merges, chain, word_of, length)
-            cost, ideal = max(1, cost), max(1, ideal)
-            if code == CAS:
-                cost, ideal = 2 * cost, 2 * ideal
-            sums, worst_at, lines = shared, shared_at, 0
-        else:
-            cost = distinct_of(address, active, 5, seen)
-            lines = distinct_of(address, active, 7, seen)
-            if ATOM <= code <= CAS:
-                spare = lanes - distinct_of(address, active, 2, seen)
-                cost, lines = cost + spare, lines + spare
-            ideal = min(max(1, (lanes * width + 31) // 32), cost)
-            sums, worst_at = outer, outer_at
-        total = sums[site]
-        total[RUNS] += 1
-        total[COST] += cost
-        total[IDEAL] += ideal
-        total[LINES] += lines
-        total[WORST_RATIO] = max(total[WORST_RATIO], (cost + ideal - 1) // max(1, ideal))
+            if outer:
+                cost = distinct_of(address, active, 5, seen)
+                lines = distinct_of(address, active, 7, seen)
+                if ATOM <= code <= CAS:
+                    spare = lanes - distinct_of(address, active, 2, seen)
+                    cost, lines = cost + spare, lines + spare
+                ideal = min(max(1, (lanes * width + 31) // 32), cost)
+            else:
+                is_matrix = code == LDMATRIX or code == STMATRIX
+                merges = code < ATOM or code == COUNT
+                words = 4 if is_matrix else max(1, width // 4) if code <= ST else 1
+                phase = 32 // words
+                if code == LD and words > 1 and (_is_paired(address, active, 1) or _is_paired(address, active, 2)):
+                    phase *= 2
+                cost, ideal = wavefronts_of(address, active, lanes == 32, words, phase, merges, chain, word_of, length)
+                cost, ideal, lines = max(1, cost), max(1, ideal), 0
+                if code == CAS:
+                    cost, ideal = 2 * cost, 2 * ideal
+            last[outer, site, 0], last[outer, site, 1], last[outer, site, 2] = mask, width, code
+            last[outer, site, 3], last[outer, site, 4], last[outer, site, 5] = cost, ideal, lines
+        cost, ideal, lines = last[outer, site, 3], last[outer, site, 4], last[outer, site, 5]
+        sums[outer, site, RUNS] += 1
+        sums[outer, site, COST] += cost
+        sums[outer, site, IDEAL] += ideal
+        sums[outer, site, LINES] += lines
+        sums[outer, site, WORST_RATIO] = max(sums[outer, site, WORST_RATIO], (cost + ideal - 1) // max(1, ideal))
         key = np.int64(record["cta"]) << 16 | np.int64(record["warp"])
-        if cost > total[WORST] or (cost == total[WORST] and key < total[KEY]):
-            total[WORST], total[KEY], total[KIND], total[WIDTH] = cost, key, code, width
-            total[MASK] = mask
+        worst = sums[outer, site, WORST]
+        if cost > worst or (cost == worst and key < sums[outer, site, KEY]):
+            sums[outer, site, WORST], sums[outer, site, KEY], sums[outer, site, KIND] = cost, key, code
+            sums[outer, site, WIDTH], sums[outer, site, MASK] = width, mask
             for lane in range(32):
-                worst_at[site, lane] = addresses[row, lane]
+                worst_at[outer, site, lane] = addresses[row, lane]
