@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from ptxsim.layout.banks_native import distinct_of, wavefronts_of
+from ptxsim.layout.banks_native import compiled, distinct_of, wavefronts_of
 
 # What an access is counted as; order of layout.banks.KINDS, then a cp.async and an atomic of one lane.
 LD, ST, LDMATRIX, STMATRIX, ATOM, RED, CAS, COUNT, COPY, LEADER = range(10)
@@ -14,7 +13,7 @@ RUNS, COST, IDEAL, LINES, WORST_RATIO, WORST, KEY, KIND, WIDTH, MASK = range(10)
 COLUMNS = 10
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _is_paired(address, active, step):
     for lane in range(32):
         if active[lane] and active[lane ^ step] and address[lane] != address[lane ^ step]:
@@ -22,7 +21,7 @@ def _is_paired(address, active, step):
     return True
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def tally(records, addresses, code_of_event, code_of_site, spaces, skip_flags, sums, worst_at, last, last_at):
     """Add records to `sums`, int64 (2, sites, COLUMNS), and to the worst addresses, uint64 (2, sites, 32).
 

@@ -6,7 +6,15 @@ import numpy as np
 from numba import njit
 
 
-@njit(cache=True, nogil=True)
+def compiled(function):
+    """The function jitted, kept on disk where numba finds a place to write."""
+    try:
+        return njit(cache=True, nogil=True)(function)
+    except RuntimeError:
+        return njit(nogil=True)(function)
+
+
+@compiled
 def wavefronts_of(address, active, full, words, phase_lanes, merges, chain, word_of, length):
     """(wavefronts, active phases) of one instruction: address int64 (32,), active bool (32,), `full` if all are.
 
@@ -57,7 +65,7 @@ def wavefronts_of(address, active, full, words, phase_lanes, merges, chain, word
     return wavefronts, phases
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def count(address, active, words, phase_lanes, merges):
     """As `banks._count`: address int64 (n, 32), active bool (n, 32), phase_lanes (n,)."""
     wavefronts = np.empty(len(address), dtype=np.int64)
@@ -70,7 +78,7 @@ def count(address, active, words, phase_lanes, merges):
     return wavefronts, phases
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def distinct_of(address, active, shift, seen):
     """How many different values of address >> shift the active lanes have; `seen` int64 (32,) is scratch."""
     total = 0
@@ -90,7 +98,7 @@ def distinct_of(address, active, shift, seen):
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def distinct(address, active, shift):
     """As `banks._distinct`: address int64 (n, 32), active bool (n, 32)."""
     found = np.empty(len(address), dtype=np.int64)
