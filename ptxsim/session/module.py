@@ -194,9 +194,9 @@ def check(source: Source | str, target: str | None = None) -> list[Finding]:
 def check_module(module: Module, legal: Target) -> list[Finding]:
     """What is wrong with the statements of every function, for the target that says what is legal."""
     findings: dict[tuple, Finding] = {}
-    first, version = TARGETS[legal.name], module.ast.version
+    first, version = TARGETS[module.target.name], module.ast.version
     if version < first:
-        why = f"{legal} needs .version {first[0]}.{first[1]}, the module says {version[0]}.{version[1]}"
+        why = f"{module.target} needs .version {first[0]}.{first[1]}, the module says {version[0]}.{version[1]}"
         line = next((n for n, text in enumerate(module.source.text.splitlines(), 1) if ".target" in text), 1)
         return [Finding("wrong-version", why, line).of(module.source)]
     binder = Binder(legal, module.ast.version)
