@@ -109,8 +109,9 @@ def bypasses(opcode: str) -> bool:
     )
 
 
-def parameters(figures: Figures, sms: int, l1_bytes: int, cold: bool) -> np.ndarray:
-    """The figures the replay needs, in the order it reads them (PARAMETERS). `sms`: how many share L2 and DRAM."""
+def parameters(figures: Figures, sms: int, l1_bytes: int, cold: bool, atomics: float) -> np.ndarray:
+    """The figures the replay needs, in the order it reads them (PARAMETERS). `sms`: how many share L2 and DRAM;
+    `atomics`: operations per cycle that all of them get done."""
     part = sms / figures.sms
 
     def share(alone: float, together: float) -> float:
@@ -125,6 +126,7 @@ def parameters(figures: Figures, sms: int, l1_bytes: int, cold: bool) -> np.ndar
         "store_sector_now": share(figures.store_sector, figures.store_sector_all),
         "dram_share": figures.dram_bandwidth / sms,
         "cold": float(cold),
+        "atomic_cost": max(figures.atomic_alone, sms / atomics),
     }
     return np.array([values[name] for name in PARAMETERS], np.float64)
 

@@ -102,7 +102,11 @@ class Figures:
     store_line_all: float = 1.8  # the same with all SMs writing
     store_sector_all: float = 2.3
     atomic_latency: float = 397
-    atomic_cost: float = 1  # L2 cycles per lane that does not merge
+    atomic_alone: float = 1.25  # cycles per operation (lane that does not merge) of one SM alone
+    atomic_rate: float = 34  # operations per cycle of the whole GPU, on words far apart
+    atomic_page_rate: float = 2  # on the words of one page
+    atomic_page: int = 4096
+    atomic_sector_rate: float = 0.7  # on the words of one sector
     barrier_arrival: float = 2
     mbarrier_arrival: float = 6
     mbarrier_latency: float = 25

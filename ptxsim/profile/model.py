@@ -16,7 +16,7 @@ from ptxsim.profile.lowering import lower
 from ptxsim.profile.machine_code import MachineProgram, Pipe
 from ptxsim.profile.occupancy import occupancy
 from ptxsim.profile.regions import merged
-from ptxsim.profile.trace import Trace, Tracer, for_replay
+from ptxsim.profile.trace import ATOMIC, Trace, Tracer, for_replay
 from ptxsim.syntax import ast
 from ptxsim.types import Target
 
@@ -121,6 +121,23 @@ def unroll_pragmas(decoder: Decoder) -> frozenset[int]:
     )
 
 
+def atomic_rate(figures: Figures, trace: Trace) -> float:
+    """Atomic operations on global memory that the GPU completes per cycle: few pages or sectors are a bottleneck."""
+    entries = trace.entries[trace.entries["code"] == ATOMIC]
+    if not len(entries):
+        return figures.atomic_rate
+    counts = entries["count"].astype(np.int64)
+    offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    lines = np.unique(trace.lines[np.repeat(entries["first"], counts) + offsets])
+    numbers, masks = lines >> 4, lines & 15
+    pages = len(np.unique(numbers // (figures.atomic_page // figures.l1_line)))
+    _, line = np.unique(numbers, return_inverse=True)
+    touched = np.zeros(line.max() + 1, np.int64)
+    np.bitwise_or.at(touched, line, masks)
+    sectors = int(np.bitwise_count(touched).sum())
+    return min(figures.atomic_rate, figures.atomic_page_rate * pages, figures.atomic_sector_rate * sectors)
+
+
 def replay_sm(profile: Profile, trace: Trace, sm: int, residency: int, warps: int, cold: bool) -> tuple[Any, ...]:
     """Replay the CTAs that one SM gets: every 132nd, in launch order."""
     from ptxsim.profile.replay import replay
@@ -140,7 +157,7 @@ def replay_sm(profile: Profile, trace: Trace, sm: int, residency: int, warps: in
     shared = min(residency, len(ctas)) * (profile.shared_bytes + figures.shared_reserved) / 1024
     carveout = next((c for c in CARVEOUTS if c >= shared), CARVEOUTS[-1])
     l1_bytes = max(8, figures.unified_bytes // 1024 - carveout - 8) * 1024
-    p = parameters(figures, busy_sms, l1_bytes, cold)
+    p = parameters(figures, busy_sms, l1_bytes, cold, atomic_rate(figures, trace))
     segments = np.zeros((MOST_SEGMENTS, 5))
     seen = np.zeros(1 << 20 if cold else 1, np.bool_)
     result = replay(

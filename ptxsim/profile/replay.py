@@ -188,7 +188,7 @@ def replay(
     last_store = np.zeros(SLOTS)
     issue_free = np.zeros(SUBS)
     pipe_free = np.zeros((SUBS, 16))
-    lsu_free = tma_free = l2_free = dram_free = barrier_free = mbarrier_free = 0.0
+    lsu_free = tma_free = l2_free = dram_free = barrier_free = mbarrier_free = atomic_free = 0.0
     fetch_free = 0.0
     sets = int(p[P_SETS])
     tags = np.full((sets * WAYS, 2), -1, np.int64)
@@ -467,18 +467,13 @@ def replay(
                                 l2_free = from_l2 + p[P_STORE] + p[P_STSEC] * bits(sectors)
                                 totals[5] += bits(sectors)
                                 last_store[w] = max(last_store[w], from_l2)
-                            else:
-                                size = 32.0 * bits(sectors)
-                                from_l2 = max(begin, l2_free)
-                                l2_free = from_l2 + max(p[P_L2LINE], size / p[P_L2BW])
-                                worst = max(worst, from_l2 - 2 + p[P_ATOM])
-                                totals[6] += 1
                         if what == T_ATOMIC:
-                            # lanes that do not merge follow each other at the L2
-                            rest = e_cycles[q] - n
-                            if rest > 0:
-                                l2_free += rest * p[P_ATOMCOST]
-                                worst += rest * p[P_ATOMCOST]
+                            # Lanes that do not merge follow each other at the L2, with those of the other SMs.
+                            from_l2 = max(begin, atomic_free)
+                            atomic_free = from_l2 + e_cycles[q] * p[P_ATOMCOST]
+                            worst = max(worst, atomic_free + p[P_ATOM])
+                            last_store[w] = max(last_store[w], atomic_free)
+                            totals[6] += e_cycles[q]
                         done = max(done, worst)
                 if not last_of[i]:
                     break
@@ -652,7 +647,7 @@ def replay(
             if left[c] == 0:
                 k = place_of[c]
                 place_taken[k] = False
-                end_at = max(t, follow) + p[P_DRAIN]
+                end_at = max(max(t, follow), last_store[w]) + p[P_DRAIN]
                 slot_free_at[k] = end_at
                 resident -= 1
                 finished_at = max(finished_at, end_at)
