@@ -186,6 +186,7 @@ def replay(
     wg_groups = np.zeros((SLOTS, GROUPS))
     wg_count = np.zeros(SLOTS, np.int64)
     last_store = np.zeros(SLOTS)
+    last_atomic = np.zeros(SLOTS)
     issue_free = np.zeros(SUBS)
     pipe_free = np.zeros((SUBS, 16))
     lsu_free = tma_free = l2_free = dram_free = barrier_free = mbarrier_free = atomic_free = 0.0
@@ -277,7 +278,7 @@ def replay(
                 ready[w] = begin_at + 2 * k
                 reg_ready[w, :] = 0.0
                 cp_count[w] = bulk_count[w] = wg_count[w] = 0
-                cp_last[w] = bulk_last[w] = wg_last[w] = last_store[w] = 0.0
+                cp_last[w] = bulk_last[w] = wg_last[w] = last_store[w] = last_atomic[w] = 0.0
                 cp_groups[w, :] = 0.0
                 bulk_groups[w, :] = 0.0
                 wg_groups[w, :] = 0.0
@@ -472,7 +473,7 @@ def replay(
                             from_l2 = max(begin, atomic_free)
                             atomic_free = from_l2 + e_cycles[q] * p[P_ATOMCOST]
                             worst = max(worst, atomic_free + p[P_ATOM])
-                            last_store[w] = max(last_store[w], atomic_free)
+                            last_atomic[w] = atomic_free
                             totals[6] += e_cycles[q]
                         done = max(done, worst)
                 if not last_of[i]:
@@ -647,7 +648,7 @@ def replay(
             if left[c] == 0:
                 k = place_of[c]
                 place_taken[k] = False
-                end_at = max(max(t, follow), last_store[w]) + p[P_DRAIN]
+                end_at = max(max(t, follow), last_atomic[w]) + p[P_DRAIN]
                 slot_free_at[k] = end_at
                 resident -= 1
                 finished_at = max(finished_at, end_at)
