@@ -79,6 +79,13 @@ class Interpreter:
             if self.watch is not None and not isinstance(outcome, Converge):
                 self.watch(op, warp, mask)
             if isinstance(outcome, Wait | Converge):
+                behind_guard = split.mask & ~mask
+                if isinstance(outcome, Converge) and behind_guard.any():
+                    # The lanes that the guard lets through wait here for the others, which go on.
+                    warp.splits.append(Split(split.block, mask, split.op, outcome, split.frames, split.steps))
+                    split.mask = behind_guard
+                    split.op += 1
+                    continue
                 split.wait = outcome
                 if isinstance(outcome, Wait):
                     split.op += 1

@@ -13,7 +13,7 @@ LANES = 32
 ALL_LANES = np.ones(LANES, bool)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Frame:
     """Where a call returns to, and the caller's registers."""
 

@@ -118,3 +118,13 @@ def test_literal_operands_of_inline_assembly():
 def test_registers_answer_to_both_spellings():
     s = ptxsim.snippet("mov.u32 %0, 7;")
     assert (s.registers["0"] == 7).all() and (s.registers["%0"] == 7).all()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_members_behind_the_guard_are_waited_for_until_they_exit(engine):
+    s = ptxsim.snippet(
+        "@p shfl.sync.idx.b32 r, a, 0, 31, 0xff;",
+        registers={"p": np.arange(32) < 5, "a": np.arange(32) + 7},
+        engine=engine,
+    )
+    assert s.registers["r"].tolist() == [7] * 5 + [0] * 27
