@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from ptxsim.diagnostic import Finding
 from ptxsim.isa import nearest, registry
-from ptxsim.isa.availability import Availability
 from ptxsim.isa.check_operand import Names, check_operands, name_operands, split_parts
 from ptxsim.isa.match import Candidate, match_forms
 from ptxsim.isa.operand import Kind, Value, Vec
@@ -96,7 +95,7 @@ class Binder:
             kind, why = min(refused, key=lambda r: ("wrong-version", "wrong-target", "illegal-form").index(r[0]))
             if kind == "illegal-form":
                 return nearest.forbidden(opcode, why)
-            return nearest.refused(opcode, kind, why, self._has)
+            return nearest.refused(opcode, kind, why, self.target, self.version)
         return nearest.illegal_form(opcode)
 
     def _names_as_values(
@@ -127,9 +126,6 @@ class Binder:
                         )
                         return Finding("operand-mismatch", why, **place)
         return None
-
-    def _has(self, since: Availability) -> bool:
-        return since.problem(self.version, self.target) is None
 
     def _availability(self, form: Form, modifiers: Mapping[str, object]) -> tuple[str, str] | None:
         problem = form.requires.problem(self.version, self.target)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import itertools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -15,6 +15,7 @@ from ptxsim.isa.availability import Availability
 from ptxsim.isa.match import match_forms
 from ptxsim.isa.notation import assign
 from ptxsim.isa.registry import Form
+from ptxsim.types import Target, Version
 
 # How many forms, those that share most words with an opcode, are compared with it word by word.
 COMPARED = 12
@@ -30,10 +31,10 @@ def unknown_instruction(opcode: str) -> Finding:
     return Finding("unknown-instruction", f"no instruction is called {words[0]}", help=help_text)
 
 
-def refused(opcode: str, kind: str, why: str, available: Callable[[Availability], bool]) -> Finding:
+def refused(opcode: str, kind: str, why: str, target: Target, version: Version) -> Finding:
     """A form that other targets or versions have; the help names the nearest one that the module may use."""
-    forms = [_here(form, available) for form in _relatives(opcode) if available(form.requires)]
-    forms = [form for form in forms if all(slot.words or slot.optional for slot in form.slots)]
+    name, _ = registry.split_opcode(opcode)
+    forms = _relatives_here(name, len(registry.forms(name)), target, version)
     _, legal = _best(opcode, forms) if forms else (None, opcode)
     return Finding(kind, f"{opcode}: {why}", help=f"did you mean {legal}?" if legal != opcode else None)
 
@@ -91,13 +92,21 @@ def nearest_opcode(opcode: str, form: Form) -> str:
     return ".".join([form.name, *(taken[slot.name] for slot in form.slots if slot.name in taken)])
 
 
-def _here(form: Form, available: Callable[[Availability], bool]) -> Form:
-    """The form with those words only that are available."""
-    slots = (
-        replace(slot, words={word: since for word, since in slot.words.items() if available(since)})
-        for slot in form.slots
-    )
-    return replace(form, slots=tuple(slots))
+@lru_cache(maxsize=1024)
+def _relatives_here(name: str, count: int, target: Target, version: Version) -> tuple[Form, ...]:
+    """The forms of `_relatives` that a target and version have, with the words they have there."""
+
+    def has(since: Availability) -> bool:
+        return since.problem(version, target) is None
+
+    found = []
+    for form in _relatives(name):
+        if has(form.requires):
+            words = [{word: since for word, since in slot.words.items() if has(since)} for slot in form.slots]
+            if all(left or slot.optional for left, slot in zip(words, form.slots)):
+                slots = tuple(replace(slot, words=left) for left, slot in zip(words, form.slots))
+                found.append(replace(form, slots=slots))
+    return tuple(found)
 
 
 def _relatives(opcode: str) -> list[Form]:
