@@ -8,6 +8,7 @@ from ptxsim.engine.operand import Constant
 from ptxsim.engine.program import Op
 from ptxsim.profile import tensor
 from ptxsim.profile.emulated import SEQUENCES
+from ptxsim.profile.fusion import base, bits_of, type_of, words
 from ptxsim.profile.machine_code import Kind, MachineOp
 
 if TYPE_CHECKING:
@@ -34,8 +35,6 @@ FUNCTIONS = {
 
 def lower(lowering: Lowering, op: Op) -> list[MachineOp]:
     """Machine code of an operation that touches no memory."""
-    from ptxsim.profile.lowering import base, bits_of, type_of, words
-
     name, kind, width, parts = base(op), type_of(op), bits_of(op), words(op)
     fused = lowering.fused.get(op.site)
     if fused == "free":

@@ -1,7 +1,8 @@
 """The event-driven model of one SM: four sub-cores, their pipes, the memory path, barriers and asynchronous units.
 
 Instructions are issued in order of time; every resource is a moment from which it is free, so each instruction costs a
-constant amount of work however many cycles it waits. Imported only when a kernel is profiled.
+constant amount of work however many cycles it waits. Imported only when a kernel is profiled. The compiled form is cached
+by the age of this file: touch it after a change in replay_parts, encode or machine_code.
 """
 
 from __future__ import annotations
@@ -9,120 +10,96 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from ptxsim.profile import encode, trace
-from ptxsim.profile.machine_code import Kind, Pipe
-
-INF = 1e18
-SUBS = 4
-SLOTS = 64  # warps
-GROUPS = 64  # asynchronous groups remembered per warp
-(NONE, ALU, FMA, HEAVY, FP64, XU, TENSOR, LSU, UNIFORM, ADU, CBU) = (int(p) for p in Pipe)
-LITE = len(Pipe)  # the other half of the FMA pipe
-(PLAIN, COPY, ACCESS, BARRIER, MB_ARRIVE, MB_WAIT, CP, CP_COMMIT, CP_WAIT, BULK, BULK_COMMIT, BULK_WAIT, WGMMA, WG_COMMIT,
- WG_WAIT, BRANCH, EXIT, FENCE, SHUFFLE, CHECK, LOOP) = (int(k) for k in Kind)  # fmt: skip
-T_BLOCK, T_SHARED, T_LOAD, T_STORE, T_ATOMIC, T_CONST, T_ARRIVE, T_WAIT, T_BULK, T_LEAVE = range(10)
-(
-    R_WAIT,
-    R_SHORT,
+from ptxsim.profile.replay_parts import (  # fmt: skip
+    ACCESS,
+    ADU,
+    BARRIER,
+    BRANCH,
+    BULK,
+    BULK_COMMIT,
+    BULK_WAIT,
+    CBU,
+    CHECK,
+    CP,
+    CP_COMMIT,
+    CP_WAIT,
+    FENCE,
+    FMA,
+    GROUPS,
+    HEAVY,
+    INF,
+    LITE,
+    LOOP,
+    LSU,
+    MB_ARRIVE,
+    MB_WAIT,
+    NONE,
+    P_ATOM,
+    P_ATOMCOST,
+    P_BARARR,
+    P_BRANCH,
+    P_BULK,
+    P_BULKBW,
+    P_BULKST,
+    P_BULKSTBW,
+    P_BULKT,
+    P_CLUSTER,
+    P_COLD,
+    P_CONST,
+    P_CPSH,
+    P_CPWAIT,
+    P_DRAIN,
+    P_DRAM,
+    P_DRAMBW,
+    P_FALL,
+    P_FIRST,
+    P_GLOBAL_ISSUE,
+    P_L1,
+    P_L2,
+    P_L2BW,
+    P_L2LINE,
+    P_LAUNCH,
+    P_MBARR,
+    P_MBLAT,
+    P_QUEUE,
+    P_SETS,
+    P_SHARED_ISSUE,
+    P_STORE,
+    P_STSEC,
+    P_WG,
+    PLAIN,
+    R_BARRIER,
+    R_BRANCH,
+    R_GMMA,
+    R_LG,
     R_LONG,
     R_MATH,
-    R_LG,
-    R_MIO,
-    R_BARRIER,
     R_MEMBAR,
-    R_BRANCH,
-    R_NOINST,
+    R_MIO,
     R_NOTSEL,
-    R_GMMA,
-    R_IMC,
-    R_DRAIN,
-) = range(1, 15)
-assert trace.BULK == T_BULK and encode.DRAIN == R_DRAIN
-
-_P = encode.INDEX
-P_CROSS, P_BRANCH, P_GUARD, P_QUEUE = _P["cross_pipe"], _P["branch_latency"], _P["guard_latency"], _P["pipe_queue"]
-P_L1, P_L2, P_DRAM, P_L2BW, P_DRAMBW = (
-    _P["l1_latency"],
-    _P["l2_latency"],
-    _P["dram_latency"],
-    _P["l2_bandwidth"],
-    _P["dram_share"],
+    R_WAIT,
+    SHUFFLE,
+    SLOTS,
+    SUBS,
+    T_ARRIVE,
+    T_ATOMIC,
+    T_BLOCK,
+    T_BULK,
+    T_CONST,
+    T_LOAD,
+    T_SHARED,
+    T_STORE,
+    T_WAIT,
+    TENSOR,
+    WAYS,
+    WG_COMMIT,
+    WG_WAIT,
+    WGMMA,
+    advance,
+    allocate,
+    bits,
+    lookup,
 )
-P_COLD, P_SETS, P_STORE, P_ATOM, P_ATOMCOST = (
-    _P["cold"],
-    _P["l1_sets"],
-    _P["store_line_now"],
-    _P["atomic_latency"],
-    _P["atomic_cost"],
-)
-P_BARARR, P_MBARR, P_MBLAT = (
-    _P["barrier_arrival"],
-    _P["mbarrier_arrival"],
-    _P["mbarrier_latency"],
-)
-P_CPSH, P_CPWAIT, P_BULK, P_BULKT, P_BULKBW = (
-    _P["cp_async_shared"],
-    _P["cp_async_wait"],
-    _P["bulk_latency"],
-    _P["bulk_tensor_latency"],
-    _P["bulk_bandwidth"],
-)
-P_BULKST, P_BULKSTBW, P_WG, P_CLUSTER = (
-    _P["bulk_store_latency"],
-    _P["bulk_store_bandwidth"],
-    _P["wgmma_overhead"],
-    _P["cluster_barrier"],
-)
-P_LAUNCH, P_DRAIN, P_CONST, P_CODE, P_FALL = (
-    _P["launch"],
-    _P["drain"],
-    _P["first_constant"],
-    _P["code_line"],
-    _P["fall_through"],
-)
-P_SHARED_ISSUE, P_GLOBAL_ISSUE = _P["shared_issue"], _P["global_issue"]
-P_L2LINE, P_STSEC, P_FIRST, P_FAR, P_CACHE = (
-    _P["l2_line"],
-    _P["store_sector_now"],
-    _P["first_launch"],
-    _P["code_line_far"],
-    _P["code_cache"],
-)
-WAYS = 4
-
-
-@numba.njit(cache=True)
-def lookup(tags, used, fill, line, sectors, sets, now):
-    """Way of a line in L1, or -1; `fill[index]`: when its sectors are there."""
-    s = (line ^ (line >> 9)) % sets
-    for way in range(WAYS):
-        i = s * WAYS + way
-        if tags[i, 0] == line:
-            used[i] = now
-            return i
-    return -1
-
-
-@numba.njit(cache=True)
-def allocate(tags, used, fill, line, sets, now):
-    s = (line ^ (line >> 9)) % sets
-    best = s * WAYS
-    for way in range(WAYS):
-        i = s * WAYS + way
-        if tags[i, 0] == -1:
-            best = i
-            break
-        if used[i] < used[best]:
-            best = i
-    tags[best, 0], tags[best, 1] = line, 0
-    used[best] = now
-    fill[best] = 0.0
-    return best
-
-
-@numba.njit(cache=True)
-def bits(value):
-    return (value & 1) + (value >> 1 & 1) + (value >> 2 & 1) + (value >> 3 & 1)
 
 
 @numba.njit(cache=True)
@@ -658,133 +635,3 @@ def replay(
             if k == s:
                 dirty[k] = True
     return finished_at, active_cycles, issued, stalls, busy, totals, segment_count
-
-
-@numba.njit(cache=True)
-def end_of_block(q, b, count, end, e_code, e_site, absorber):
-    """Where the entries of `count` executions in a row of block b end, which begin at q; -1 if there are fewer."""
-    for k in range(count):
-        if q >= end or e_site[q] != b:
-            return -1
-        q += 1
-        while q < end and (e_code[q] != T_BLOCK or absorber[e_site[q]] == b):
-            q += 1
-    return q
-
-
-@numba.njit(cache=True)
-def advance(
-    w,
-    at,
-    op,
-    op_end,
-    block,
-    entry,
-    next_block,
-    trace_end,
-    e_code,
-    e_site,
-    block_begin,
-    block_end,
-    absorber,
-    variant,
-    iterations,
-    kind_of,
-    registers,
-    reads,
-    writes,
-    guards,
-    reg_ready,
-    reg_pipe,
-    reg_why,
-    pipe_of,
-    p,
-    ready,
-    why,
-    code_lines,
-    code_ready,
-    address_of,
-    segments,
-    segment_count,
-    segment_start,
-    cta_of,
-    fetch_free,
-):
-    """Move a warp to its next instruction and say when it can issue; (-1, ...) if there is none."""
-    while True:
-        while op[w] >= op_end[w]:
-            q = next_block[w]
-            if block[w] >= 0 and segment_count < len(segments):
-                segments[segment_count, 0] = w
-                segments[segment_count, 1] = cta_of[w]
-                segments[segment_count, 2] = block[w]
-                segments[segment_count, 3] = segment_start[w]
-                segments[segment_count, 4] = at
-                segment_count += 1
-            if q >= trace_end[w]:
-                return -1, segment_count, fetch_free
-            b = e_site[q]
-            block[w] = b
-            entry[w] = q + 1
-            segment_start[w] = at
-            q = end_of_block(q, b, 1, trace_end[w], e_code, e_site, absorber)
-            chosen = b
-            for k in range(2):  # whole unrolled bodies as long as the iterations last
-                v = variant[b, k]
-                if v >= 0:
-                    stop = end_of_block(entry[w] - 1, b, iterations[v], trace_end[w], e_code, e_site, absorber)
-                    if stop >= 0:
-                        q, chosen = stop, v
-                        break
-            next_block[w] = q
-            op[w], op_end[w] = block_begin[chosen], block_end[chosen]
-        i = op[w]
-        t = at
-        reason = R_WAIT
-        unit = pipe_of[i]
-        for k in range(reads[i], writes[i]):
-            r = registers[k]
-            u = reg_ready[w, r]
-            made = reg_pipe[w, r]
-            if (
-                u > t - 2
-                and made != unit
-                and (made == ALU or made == FMA or made == HEAVY)
-                and (unit == ALU or unit == FMA or unit == HEAVY)
-            ):
-                if made == ALU or unit == ALU:
-                    u += p[P_CROSS]
-            if u > t:
-                t, reason = u, reg_why[w, r]
-        for k in range(writes[i], guards[i]):  # written again: not before the first is there
-            r = registers[k]
-            if reg_ready[w, r] > t:
-                t, reason = reg_ready[w, r], reg_why[w, r]
-        for k in range(guards[i], reads[i + 1]):
-            r = registers[k]
-            u = reg_ready[w, r]
-            if reg_pipe[w, r] == ALU and u > 0:
-                u += p[P_GUARD] - 4
-            if u > t:
-                t, reason = u, reg_why[w, r]
-        if kind_of[i] == COPY:
-            for k in range(writes[i], guards[i]):
-                r = registers[k]
-                latest, source = 0.0, -1
-                for j in range(reads[i], writes[i]):
-                    if reg_ready[w, registers[j]] >= latest:
-                        latest, source = reg_ready[w, registers[j]], registers[j]
-                reg_ready[w, r] = latest
-                if source >= 0:
-                    reg_pipe[w, r], reg_why[w, r] = reg_pipe[w, source], reg_why[w, source]
-            op[w] += 1
-            continue
-        line = address_of[i] >> 7
-        if not code_lines[line]:
-            code_lines[line] = True
-            fetch_free = max(at, fetch_free) + (p[P_CODE] if address_of[i] < p[P_CACHE] else p[P_FAR])
-            code_ready[line] = fetch_free
-        if code_ready[line] > t:
-            t, reason = code_ready[line], R_NOINST
-        ready[w], why[w] = t, reason
-        return 0, segment_count, fetch_free
