@@ -132,7 +132,7 @@ def parameters(figures: Figures, sms: int, l1_bytes: int, cold: bool, atomics: f
 
 
 PARAMETERS = (
-    "cross_pipe", "shared_issue", "global_issue", "branch_latency", "guard_latency", "pipe_queue", "l1_latency", "l2_latency", "dram_latency", "l2_bandwidth",
+    "cross_pipe", "shared_issue", "global_issue", "branch_latency", "guard_latency", "pipe_queue", "l1_latency", "l2_latency", "l2_sector_latency", "l2_line_latency", "dram_latency", "l2_bandwidth",
     "dram_share", "cold", "l1_sets", "l2_line", "store_line_now", "store_sector_now", "atomic_latency", "atomic_cost", "barrier_arrival",
     "mbarrier_arrival", "mbarrier_latency", "cp_async_shared", "cp_async_wait", "bulk_latency",
     "bulk_tensor_latency", "bulk_bandwidth", "bulk_store_latency", "bulk_store_bandwidth", "wgmma_overhead", "cluster_barrier",

@@ -90,6 +90,8 @@ class Figures:
     l1_latency: float = 32
     l1_line: int = 128
     l2_latency: float = 282
+    l2_sector_latency: float = 6  # more for each further sector of a line: a full line comes back in 300
+    l2_line_latency: float = 1  # more for each further line of an instruction, beside the port's rate
     dram_latency: float = 660
     l2_bytes: int = 50 * 2**20
     l2_bandwidth_sm: float = 85  # one SM alone

@@ -58,6 +58,8 @@ from ptxsim.profile.replay_parts import (  # fmt: skip
     P_L2,
     P_L2BW,
     P_L2LINE,
+    P_L2LINELAT,
+    P_L2SEC,
     P_LAUNCH,
     P_MBARR,
     P_MBLAT,
@@ -426,7 +428,9 @@ def replay(
                                     from_l2 = max(begin, l2_free)
                                     l2_free = from_l2 + max(p[P_L2LINE], size / p[P_L2BW])
                                     totals[3] += bits(missing)
-                                    arrive = from_l2 - 2 + p[P_L2] + size / p[P_L2BW]
+                                    arrive = (
+                                        from_l2 - 2 + p[P_L2] + p[P_L2SEC] * (bits(missing) - 1) + p[P_L2LINELAT] * k
+                                    )
                                     if p[P_COLD] > 0 and not seen_lines[line % len(seen_lines)]:
                                         seen_lines[line % len(seen_lines)] = True
                                         from_dram = max(from_l2, dram_free)

@@ -32,6 +32,7 @@ P_WG, P_CLUSTER, P_LAUNCH, P_DRAIN = (PARAMETERS.index(k) for k in ("wgmma_overh
 P_CONST, P_CODE, P_FALL, P_SHARED_ISSUE = (PARAMETERS.index(k) for k in ("first_constant", "code_line", "fall_through", "shared_issue"))
 P_GLOBAL_ISSUE, P_L2LINE, P_STSEC, P_FIRST = (PARAMETERS.index(k) for k in ("global_issue", "l2_line", "store_sector_now", "first_launch"))
 P_FAR, P_CACHE = (PARAMETERS.index(k) for k in ("code_line_far", "code_cache",))
+P_L2SEC, P_L2LINELAT = (PARAMETERS.index(k) for k in ("l2_sector_latency", "l2_line_latency"))
 # fmt: on
 
 

@@ -47,8 +47,18 @@ def kernel(template: str, chains: int, chain: str) -> str:
 
     def instance(j: int, number: int) -> str:
         text = template.replace("{j}", str(j)).replace("{k}", f"{number}").replace("{off}", str(16 * (number % 4)))
-        text = re.sub(r"\{(\w+)\}", lambda m: use(m[1], j) if m[1] in ("x", "t", "u", "w", "p", "p2", "tl", "th", "th2", "tf", "td") else use(m[1]), text)
-        return re.sub(r"%(?!m_|laneid|lanemask|smid|clock|globaltimer)(\w+)", lambda m: use(m[1]), text.replace("{{", "{").replace("}}", "}"))
+        text = re.sub(
+            r"\{(\w+)\}",
+            lambda m: (
+                use(m[1], j) if m[1] in ("x", "t", "u", "w", "p", "p2", "tl", "th", "th2", "tf", "td") else use(m[1])
+            ),
+            text,
+        )
+        return re.sub(
+            r"%(?!m_|laneid|lanemask|smid|clock|globaltimer)(\w+)",
+            lambda m: use(m[1]),
+            text.replace("{{", "{").replace("}}", "}"),
+        )
 
     template = re.sub(r"\{\{(.*?)\}\}", lambda m: "\x01" + m[1] + "\x02", template)
     body = [instance(j, number * chains + j) for number in range(max(1, COPIES // chains)) for j in range(chains)]
@@ -65,7 +75,11 @@ def kernel(template: str, chains: int, chain: str) -> str:
         else:
             source = {"b16": "%h0", "b32": "%tid0", "b64": "%l0"}[t]
             numbers.append(f"mov.{t} %{name}, {source};")
-            low = {"b16": f"cvt.u32.u16 %out, %{name};", "b32": f"mov.b32 %out, %{name};", "b64": f"cvt.u32.u64 %out, %{name};"}[t]
+            low = {
+                "b16": f"cvt.u32.u16 %out, %{name};",
+                "b32": f"mov.b32 %out, %{name};",
+                "b64": f"cvt.u32.u64 %out, %{name};",
+            }[t]
             ends.append(f"{low} xor.b32 %sum, %sum, %out;")
     return f""".version 8.4
 .target sm_90a
@@ -109,7 +123,15 @@ def predicted(found, chains: int, warps: int, engine: str | None) -> float:
 
     cycles = []
     for trips in TRIPS:
-        run = found.launch(1, 32 * warps, [np.zeros(64, np.uint32), trips], profile=True, checks="none", on_error="report", engine=engine)
+        run = found.launch(
+            1,
+            32 * warps,
+            [np.zeros(64, np.uint32), trips],
+            profile=True,
+            checks="none",
+            on_error="report",
+            engine=engine,
+        )
         if any(f.level == "error" for f in run.findings):
             raise ValueError(run.findings[0].message)
         cycles.append(run.cycles.cycles)
@@ -118,7 +140,11 @@ def predicted(found, chains: int, warps: int, engine: str | None) -> float:
 
 def rows(path: Path) -> list[dict[str, str]]:
     with path.open() as file:
-        return [r for r in csv.DictReader(file, delimiter="\t") if r["group"] in GROUPS and not any(n in r["note"] for n in NOT_COSTS)]
+        return [
+            r
+            for r in csv.DictReader(file, delimiter="\t")
+            if r["group"] in GROUPS and not any(n in r["note"] for n in NOT_COSTS)
+        ]
 
 
 def main() -> int:
@@ -147,7 +173,12 @@ def main() -> int:
             print(f"left out: {row['op']} {row['variant']}: {str(error)[:80]}", file=sys.stderr)
             continue
         kind = "latency" if latency else "throughput"
-        results[kind].append((abs(got / real - 1), f"{row['op']:44} {kind:10} measured {real:8.2f}  predicted {got:8.2f}  {got / real - 1:+.0%}"))
+        results[kind].append(
+            (
+                abs(got / real - 1),
+                f"{row['op']:44} {kind:10} measured {real:8.2f}  predicted {got:8.2f}  {got / real - 1:+.0%}",
+            )
+        )
     worst = 0.0
     for kind, found_rows in results.items():
         for _, line in sorted(found_rows, reverse=True):
