@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Literal
 
 TypeKind = Literal["bits", "unsigned", "signed", "float", "predicate", "packed", "opaque"]
@@ -153,7 +153,7 @@ TARGETS: dict[str, Version] = {
 }  # fmt: skip
 
 
-@lru_cache(maxsize=None)
+@cache
 def parse_target(text: str) -> Target:
     """`"sm_90a"` as a Target. Raises ValueError where the text is no target name."""
     match = re.fullmatch(r"(?:sm|compute)_(\d+)([af]?)", text)

@@ -22,6 +22,8 @@ BITS = {
 
 # (cycles, latency) of an mma.sync by bytes of a row of A (K times its width) and rows of A; measured.
 _BY_ROW_BYTES = {16: (4.1, 17.0), 32: (6.2, 24.4), 64: (8.3, 24.5)}
+# What sm_90 emulates: (machine instructions, latency of the last one) by rows and K.
+_FOUR_BITS = {("8", "32"): (27, 67.0), ("16", "32"): (44, 55.0), ("16", "64"): (80, 139.0)}
 _DOUBLE = {("8", "4"): (16, 26), ("16", "4"): (16.5, 34), ("16", "8"): (33, 50), ("16", "16"): (66, 82)}
 
 
@@ -38,9 +40,12 @@ def mma(opcode: str) -> tuple[int, float, float]:
     if a in ("e4m3", "e5m2"):
         return 10, 6.2, 12.0  # unpacked to f16, multiplied, added
     if m == "8" and a == "f16":
-        return 16, 4.1, 17.0
+        return 40, 4.1, 260.0
     if a in ("s4", "u4"):
-        return 12, 4.1, 14.0
+        count, latency = _FOUR_BITS[m, k]
+        return count, 4.1, latency
+    if a == "b1" and ".xor" in opcode:
+        return (5, 4.1, 74.0) if m == "8" else (8, 4.1, 68.0)
     if m == "8":
         return 1, 4.0, 14.0
     if sparse:

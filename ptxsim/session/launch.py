@@ -11,9 +11,9 @@ import numpy as np
 
 from ptxsim.checks.banks import BankCounter
 from ptxsim.checks.cluster import ClusterChecker
+from ptxsim.checks.global_races import GlobalChecker
 from ptxsim.checks.homes import Homes
 from ptxsim.checks.proxy import ProxyChecker
-from ptxsim.checks.global_races import GlobalChecker
 from ptxsim.checks.races import DOUBTFUL, SharedChecker
 from ptxsim.checks.registers import unwritten_reads
 from ptxsim.checks.tensor_maps import TensorMapChecker

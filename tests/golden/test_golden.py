@@ -12,7 +12,7 @@ from suites import golden  # noqa: E402
 
 FOLDER = str(ROOT / "tests" / "data" / "golden")
 FAMILIES = sorted(path.name.partition(".")[0] for path in Path(FOLDER).glob("*.ptx.gz"))
-HEAVY = ("wgmma", "wmma")
+QUICK = ("warp", "ldst")
 
 
 def groups():
@@ -20,7 +20,7 @@ def groups():
     for family in FAMILIES:
         names = sorted({form["group"].rpartition(".")[0] or form["group"] for form in golden.forms_of(FOLDER, family)})
         for name in names:
-            marks = [pytest.mark.slow] if family in HEAVY else []
+            marks = [] if family in QUICK else [pytest.mark.slow]
             yield pytest.param(family, name, id=f"{family}-{name}", marks=marks)
 
 

@@ -17,7 +17,7 @@ STATEMENT = re.compile(r"^\s+(@!?%\w+\s+)?[a-z][\w.:]*[^;{}]*;", re.MULTILINE)
 
 def instructions(text: str) -> list[re.Match]:
     """Statements of the body that are instructions (no declarations)."""
-    return [m for m in re.finditer(r"^    (?!\.)(?:@%\w+ )?([a-z][\w.:]+)([^;]*);", text, re.MULTILINE)]
+    return list(re.finditer(r"^    (?!\.)(?:@%\w+ )?([a-z][\w.:]+)([^;]*);", text, re.MULTILINE))
 
 
 def drop_semicolon(text, rng):
