@@ -57,7 +57,9 @@ class GlobalChecker(Observer):
             | (event == Event.ATOMIC) | (event == Event.CAS) | (event == Event.REDUCE)
         )  # fmt: skip
         cluster = (event == Event.LEAVE) & (records["addresses"][:, 0] >= 16)
-        trusted = np.isin(records["cta"], list(self.synchronised)) if self.synchronised else np.zeros(len(records), bool)
+        trusted = (
+            np.isin(records["cta"], list(self.synchronised)) if self.synchronised else np.zeros(len(records), bool)
+        )
         for cta in np.unique(records["cta"][strong | cluster]):
             first = int(np.argmax((strong | cluster) & (records["cta"] == cta)))
             trusted[first:] |= records["cta"][first:] == cta
@@ -109,7 +111,10 @@ class GlobalChecker(Observer):
                 Finding(
                     "race-global",
                     f"{op.opcode} of CTA {cta} touches global address {address:#x}, which CTA {other_cta} {verb} too",
-                    op.line, op.column, len(op.opcode), count=count,
+                    op.line,
+                    op.column,
+                    len(op.opcode),
+                    count=count,
                     labels=(Label(before.line, f"CTA {other_cta} {verb} it here", before.column, len(before.opcode)),),
                     notes=("CTAs run in any order, and nothing orders these two",),
                     help="give each CTA its own part, use atomics, or synchronise through a flag with release and acquire",

@@ -14,7 +14,9 @@ SAMPLES = Path(__file__).parents[2] / "samples"
 
 
 def profile(*arguments: str):
-    return CliRunner().invoke(ptxsim, ["profile", str(SAMPLES / "mma_gemm_swizzled.ptx"), *arguments], standalone_mode=False)
+    return CliRunner().invoke(
+        ptxsim, ["profile", str(SAMPLES / "mma_gemm_swizzled.ptx"), *arguments], standalone_mode=False
+    )
 
 
 def test_text_names_cycles_stalls_pipes_and_what_limits():
@@ -29,7 +31,16 @@ def test_json_has_the_number_and_its_story(tmp_path):
     found = profile("--target", "sm_90a", "--format", "json", "--trace", str(trace))
     document = json.loads(found.stdout)
     assert document["cycles"] == document["profile"]["cycles"] > 0
-    assert set(document["profile"]) >= {"error", "time_us", "stalls", "pipes", "occupancy", "lines", "suggestions", "memory"}
+    assert set(document["profile"]) >= {
+        "error",
+        "time_us",
+        "stalls",
+        "pipes",
+        "occupancy",
+        "lines",
+        "suggestions",
+        "memory",
+    }
     assert {event["ph"] for event in json.loads(trace.read_text())["traceEvents"]} == {"M", "X"}
 
 

@@ -73,7 +73,11 @@ def test_wide_products():
         Module.from_text(text).kernel().launch(1, 32, [a, b, d], engine=engine)
         results.append(d.view(np.uint32))
     assert np.array_equal(*results)
-    assert np.allclose(results[1].view(np.float32), a.view(np.float16).astype(np.float32) @ b.view(np.float16).T.astype(np.float32) + 1, atol=0.02)
+    assert np.allclose(
+        results[1].view(np.float32),
+        a.view(np.float16).astype(np.float32) @ b.view(np.float16).T.astype(np.float32) + 1,
+        atol=0.02,
+    )
 
 
 @pytest.mark.parametrize("stride", [8, 15, 17, 24, 4096])
