@@ -46,7 +46,7 @@ def lower(lowering: Lowering, op: Op) -> list[MachineOp]:
     if name in ("mma", "wmma"):
         count, cycles, latency = (tensor.mma if name == "mma" else tensor.wmma)(op.opcode)
         made = [MachineOp("tensor", (), lowering.reads(op), op.site, cost=cycles) for _ in range(count)]
-        made[-1].writes, made[-1].latency = lowering.writes(op), latency + (count - 1) * cycles
+        made[-1].writes, made[-1].latency = lowering.writes(op), max(cycles, latency - (count - 1) * cycles)
         return made
     if name in ("mov", "cvta", "mapa") or (name == "cvt" and free_conversion(parts)):
         return move(lowering, op)
