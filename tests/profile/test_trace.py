@@ -33,3 +33,23 @@ def test_a_barrier_waits_for_the_arrivals_of_its_phase():
     assert objects == 1
     assert begins.tolist() == [0, 2]
     assert found["need"].tolist() == [2, 4, 2, 4]
+
+
+def test_traces_thin_out_where_they_would_take_too_much_memory(monkeypatch):
+    from ptxsim.machine.event import RECORD, Event
+    from ptxsim.profile import trace as module
+    from ptxsim.types import parse_target
+    from tests.profile.kernels import kernel
+
+    program, _ = kernel("mov.u32 %r0, %tid.x;").program(parse_target("sm_90a"))
+    monkeypatch.setattr(module, "MOST_BYTES", 40 * ENTRY.itemsize)
+    tracer = module.Tracer(program, ctas=264, cluster=1, sms=132)
+    records = np.zeros(264, RECORD)
+    records["event"], records["cta"] = Event.EXECUTE, np.arange(264)
+    for part in np.split(records, 8):
+        tracer.consume(part)
+    found = tracer.trace()
+    assert found.modulus > 1
+    assert found.entries.nbytes <= 40 * ENTRY.itemsize
+    assert (found.entries["cta"] % 132 % found.modulus == 0).all()
+    assert (found.work > 0).all()  # work is counted for every CTA
