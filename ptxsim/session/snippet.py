@@ -68,7 +68,8 @@ def snippet(
     shared_bytes = 0 if shared is None else shared_base + shared.nbytes - base
     launch = Launch(
         kernel, (1, 1, 1), shape(warps * LANES), (1, 1, 1), run_target, list(buffers.values()), shared_bytes,
-        engine=engine, numerics=numerics, seed=seed, jobs=1, checks=checks, banks=True, profile=False,
+        # A few statements are over before native code would be ready.
+        engine=engine or "interpreter", numerics=numerics, seed=seed, jobs=1, checks=checks, banks=True, profile=False,
         max_steps=max_steps, progress=None,
     )  # fmt: skip
     slots = {name: i for i, name in enumerate(launch.program.slot_names)}

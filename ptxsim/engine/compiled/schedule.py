@@ -237,11 +237,11 @@ def barrier_event(p: str, s: Scalar, event: Event, number: str, then: str) -> No
     room = s.e.room("[2 x i64]")
     wide = s.e.let(f"zext i32 {number} to i64")
     s.e.line(f"  store i64 {wide}, ptr {room}")
-    s.e.line(f"  store i64 {s.context('threads')}, ptr {s.at(room, 8)}")
-    count = 2 if event is Event.ARRIVE else 1
+    phase = s.e.let(f"zext i32 {s.warp('phase')} to i64")
+    s.e.line(f"  store i64 {phase}, ptr {s.at(room, 8)}")
     s.e.line(
         f"  call void @{p}short_event(ptr %context, ptr %warp, i32 {s.warp('own_site')}, i32 {int(event)}, i32 {s.warp('live')}, "
-        f"i32 {count}, ptr {room})"
+        f"i32 2, ptr {room})"
     )
     s.jump(then)
     s.e.label(then)
@@ -331,11 +331,11 @@ def run_warp(p: str) -> str:
     s.e.label("barrier")
     s.branch(s.test("eq", s.warp("mask"), s.warp("live")), "arrive", "left.over")
     s.e.label("arrive")
-    barrier_event(p, s, Event.ARRIVE, s.warp("target"), "arrived")
-    s.set_split("%s", 0, s.warp("block"))
     number = s.warp("target")
-    s.set_warp("barrier", s.op("add", number, 1))
     s.set_warp("phase", s.e.let(f"load i32, ptr {s.barrier('phases', number)}"))
+    barrier_event(p, s, Event.ARRIVE, number, "arrived")
+    s.set_split("%s", 0, s.warp("block"))
+    s.set_warp("barrier", s.op("add", number, 1))
     at = s.barrier("arrived", number)
     s.e.line(f"  store i32 {s.op('add', s.e.let(f'load i32, ptr {at}'), 1)}, ptr {at}")
     s.e.line(f"  call void @{p}complete(ptr %context, i32 {number})")

@@ -1,0 +1,50 @@
+"""Both engines name the phase of a barrier alike, so that the race check orders the same accesses."""
+
+import numpy as np
+
+import ptxsim
+from ptxsim.machine.event import Event, Observer
+from ptxsim.session.launch import Launch
+
+TEXT = """
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 out)
+{
+.reg .pred p; .reg .b32 n;
+mov.u32 n, 0;
+LOOP:
+bar.sync 0;
+bar.sync 1;
+add.u32 n, n, 1;
+setp.lt.u32 p, n, 3;
+@p bra LOOP;
+ret;
+}
+"""
+
+
+class Barriers(Observer):
+    events = frozenset({Event.ARRIVE, Event.LEAVE})
+
+    def __init__(self):
+        self.seen = []
+
+    def consume(self, records):
+        self.seen += [(int(r["warp"]), int(r["event"]), *(int(a) for a in r["addresses"][:2])) for r in records]
+
+    def findings(self, program):
+        return []
+
+
+def test_phases_are_named_alike(monkeypatch):
+    seen = {}
+    for engine in ("interpreter", "compiled"):
+        observer = Barriers()
+        monkeypatch.setattr(Launch, "_checkers", lambda self, prepared, observer=observer: [observer])
+        kernel = ptxsim.Module.from_text(TEXT).kernel()
+        kernel.launch(1, 96, [np.zeros(1)], engine=engine, checks="all")
+        seen[engine] = observer.seen
+    assert seen["interpreter"] == seen["compiled"]
+    assert {phase for *_, phase in seen["compiled"]} == {0, 1, 2}
