@@ -14,11 +14,11 @@ from ptxsim.engine.resolve import Resolver
 from ptxsim.isa import declaration
 from ptxsim.isa.bind import Binder, Bound
 from ptxsim.isa.operand import Value
+from ptxsim.machine.state import max_static_shared_bytes
 from ptxsim.syntax import ast
 from ptxsim.types import TYPES, Target
 
 FUNCTION_WINDOW = 0x7C00_0000_0000  # code addresses of functions, for indirect calls
-MAX_STATIC_SHARED = 0xC000  # what the assembler takes on every target; more has to be dynamic
 BUILTINS = ("vprintf", "__assertfail", "malloc", "free")
 
 
@@ -61,12 +61,13 @@ class Decoder:
         self.program.function_addresses = {name: FUNCTION_WINDOW + 16 * i for i, name in enumerate(names)}
         for function in self.functions:
             _FunctionDecoder(self, function).decode()
-        if self.linkage.static_shared_bytes > MAX_STATIC_SHARED:
+        most = max_static_shared_bytes(self.binder.target)
+        if self.linkage.static_shared_bytes > most:
             self.findings.append(
                 Finding(
                     "illegal-form",
                     f"{self.kernel.name} declares {self.linkage.static_shared_bytes} bytes of shared memory, "
-                    f"{MAX_STATIC_SHARED} is the most",
+                    f"{most} is the most",
                     self.kernel.line,
                     self.kernel.column,
                     help="declare `.extern .shared .b8 tile[];` and give the bytes at launch (shared_mem=)",

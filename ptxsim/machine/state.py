@@ -99,6 +99,20 @@ class Machine:
             object.__setattr__(known, "count", known.count + finding.count)
 
 
+# KiB of shared memory a CTA can have (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability").
+_SHARED_KIB = {70: 96, 72: 96, 75: 64, 80: 163, 86: 99, 87: 163, 89: 99, 120: 99, 121: 99}
+
+
+def max_shared_bytes(target: Target) -> int:
+    """The most shared memory a CTA of a target can have."""
+    return _SHARED_KIB.get(target.number, 227) * 1024
+
+
+def max_static_shared_bytes(target: Target) -> int:
+    """The most the assembler takes in declarations: all on architecture-specific targets, else 48 KiB (asked of ptxas)."""
+    return max_shared_bytes(target) if target.suffix == "a" else 0xC000
+
+
 def shared_start(target: Target) -> int:
     """First usable byte of shared memory; from sm_80 on the system keeps the first KiB."""
     return SHARED_RESERVED if target.number >= 80 else 0

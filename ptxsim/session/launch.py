@@ -24,7 +24,7 @@ from ptxsim.engine.linkage import initial_bytes
 from ptxsim.machine.cta import Warp
 from ptxsim.machine.event import EventStream, Observer
 from ptxsim.machine.memory import GlobalMemory
-from ptxsim.machine.state import Machine, shared_start
+from ptxsim.machine.state import Machine, max_shared_bytes, shared_start
 from ptxsim.session.arguments import Arguments
 from ptxsim.session.bank_rows import bank_table
 from ptxsim.session.fidelity import fidelity
@@ -38,21 +38,6 @@ if TYPE_CHECKING:
 Shape = tuple[int, int, int]
 Hook = Callable[[Warp, object], None]
 LIMITS = {"block": (1024, 1024, 64), "grid": (2**31 - 1, 65535, 65535), "cluster": (16, 16, 16)}
-MAX_SHARED = {
-    70: 96,
-    72: 96,
-    75: 64,
-    80: 163,
-    86: 99,
-    87: 163,
-    89: 99,
-    90: 227,
-    100: 227,
-    103: 227,
-    110: 227,
-    120: 99,
-    121: 99,
-}
 
 
 def shape(value) -> Shape:
@@ -140,7 +125,7 @@ class Launch:
 
     def _check_shared(self) -> None:
         used = self.shared_end - shared_start(self.target)
-        most = MAX_SHARED.get(self.target.number, 227) * 1024
+        most = max_shared_bytes(self.target)
         if used > most:
             raise PtxError(
                 self._finding("bad-directive", f"the CTA needs {used} bytes of shared memory, {self.target} has {most}")
