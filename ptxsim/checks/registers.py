@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 
 from ptxsim.diagnostic import Finding
-from ptxsim.engine.operand import Address, Register, Vector
+from ptxsim.engine.liveness import following, slots_of
 from ptxsim.engine.program import Op, Program
 
 
@@ -28,48 +28,21 @@ def unwritten_reads(program: Program) -> list[Finding]:
     return list(findings.values())
 
 
-def slots(operand) -> list[int]:
-    """Register slots in an operand."""
-    match operand:
-        case Register():
-            return [operand.slot] if operand.slot >= 0 else []
-        case Vector():
-            return [slot for element in operand.elements for slot in slots(element)]
-        case Address():
-            return [slot for part in (operand.base, *operand.extra) for slot in slots(part)]
-    return []
-
-
 def reads(op: Op) -> list[int]:
     """Slots an operation reads, its guard first. Accumulators that an effect takes as sources are among them."""
     found = [op.guard[0]] if op.guard else []
-    for source in op.sources:
-        found.extend(slots(source))
+    found.extend(slots_of(op.sources))
     if op.call is not None:
         found.extend(passed.slot for passed in op.call.arguments if passed.slot is not None)
-        found.extend(slots(op.call.address))
+        found.extend(slots_of([op.call.address]))
     return found
 
 
 def writes(op: Op) -> list[int]:
-    found = [slot for destination in op.destinations for slot in slots(destination)]
+    found = slots_of(op.destinations)
     if op.call is not None:
         found.extend(passed.slot for passed in op.call.returns if passed.slot is not None)
     return found
-
-
-def successors(program: Program, index: int) -> list[int]:
-    """Blocks that may follow a block."""
-    block = program.blocks[index]
-    last = block[-1] if block else None
-    following = [index + 1] if index + 1 < len(program.blocks) else []
-    if last is None or last.control is None:
-        return following
-    if last.control in ("bra", "brx.idx"):
-        return [*last.targets, *(following if last.guard is not None else [])]
-    if last.control in ("ret", "exit"):
-        return following if last.guard is not None else []
-    return following
 
 
 def _maybe_written(program: Program) -> list[set[int] | None]:
@@ -85,7 +58,7 @@ def _maybe_written(program: Program) -> list[set[int] | None]:
         out = set(state[index] or ())
         for op in program.blocks[index]:
             out.update(writes(op))
-        for successor in successors(program, index):
+        for successor in following(program, index):
             known = state[successor]
             if known is None:
                 state[successor] = set(out)

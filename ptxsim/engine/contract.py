@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ptxsim.engine.compiled.liveness import kills, live_out, reads, slots_of
+from ptxsim.engine.liveness import kills, live_out, reads, slots_of
 from ptxsim.engine.operand import Register
 from ptxsim.engine.program import Op, Program
 from ptxsim.instructions.contraction import FUSED

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ptxsim.engine.access import read
+from ptxsim.engine.liveness import slots_of
 from ptxsim.engine.program import FunctionCode, Op, Passed, Program
 from ptxsim.machine.cta import Frame, Split, Warp
 from ptxsim.machine.event import Event
@@ -365,16 +366,6 @@ def check_in_flight(op: Op, warp: Warp, port, program: Program) -> None:
         del warp.in_flight[owned]
 
 
-def touched(op: Op, sources: bool = True):
+def touched(op: Op, sources: bool = True) -> list[int]:
     """Slots an operation reads or writes, or writes only."""
-    from ptxsim.engine.operand import Address, Register, Vector
-
-    stack = [*(op.sources if sources else ()), *op.destinations]
-    while stack:
-        operand = stack.pop()
-        if isinstance(operand, Register):
-            yield operand.slot
-        elif isinstance(operand, Vector):
-            stack.extend(operand.elements)
-        elif isinstance(operand, Address):
-            stack.append(operand.base)
+    return slots_of([*(op.sources if sources else ()), *op.destinations])

@@ -15,9 +15,9 @@ from ptxsim.engine import control
 from ptxsim.engine.compiled import layout
 from ptxsim.engine.compiled.code import Library, library, specials_of
 from ptxsim.engine.compiled.layout import CONTEXT, CONTEXT_BYTES, KINDS, READ_ONLY, WarpLayout, aligned, header_of
-from ptxsim.engine.compiled.liveness import slots_of
 from ptxsim.engine.compiled.operands import Options
 from ptxsim.engine.interpreter import Interpreter, choose
+from ptxsim.engine.liveness import slots_of
 from ptxsim.engine.program import Op, Program
 from ptxsim.machine.cta import Split, Warp
 from ptxsim.machine.memory import ARENA

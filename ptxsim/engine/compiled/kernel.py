@@ -13,11 +13,11 @@ import json
 from ptxsim.engine.compiled import layout, matrix
 from ptxsim.engine.compiled.jit import ATTRIBUTES
 from ptxsim.engine.compiled.layout import CONTEXT, WARP, WarpLayout
-from ptxsim.engine.compiled.liveness import live_before, live_out, seen_by_others
 from ptxsim.engine.compiled.operands import OperandWriter, Options
 from ptxsim.engine.compiled.outline import compute
 from ptxsim.engine.compiled.port import EmitPort
 from ptxsim.engine.compiled.value import CannotEmit, Value
+from ptxsim.engine.liveness import live_before, live_out, seen_by_others
 from ptxsim.engine.operand import Constant, Literal
 from ptxsim.engine.program import Op, Program
 from ptxsim.machine.event import Event

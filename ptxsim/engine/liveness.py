@@ -40,6 +40,17 @@ def seen_by_others(program: Program) -> set[int]:
     return {slot for op in program.ops if op.definition.unit == "shuffle" for slot in slots_of(op.sources)}
 
 
+def following(program: Program, number: int) -> list[int]:
+    """Blocks that may come after a block; a call's callee is not among them."""
+    block = program.blocks[number]
+    last = block[-1] if block else None
+    targets = list(last.targets) if last is not None and last.control else []
+    ends = last is not None and last.guard is None and last.control in ("bra", "exit", "ret", "brx.idx")
+    if not ends and number + 1 < len(program.blocks):
+        targets.append(number + 1)
+    return targets
+
+
 def live_out(program: Program) -> list[set[int]] | None:
     """Registers live at the end of each block; None where calls make everything count."""
     if any(op.control == "call" for op in program.ops):
@@ -48,12 +59,7 @@ def live_out(program: Program) -> list[set[int]] | None:
     blocks = program.blocks
     followers, use, define = [], [], []
     for number, block in enumerate(blocks):
-        last = block[-1] if block else None
-        targets = list(last.targets) if last is not None and last.control else []
-        ends = last is not None and last.guard is None and last.control in ("bra", "exit", "ret", "brx.idx")
-        if not ends and number + 1 < len(blocks):
-            targets.append(number + 1)
-        followers.append(targets)
+        followers.append(following(program, number))
         used: set[int] = set()
         killed: set[int] = set()
         for op in block:
