@@ -142,13 +142,20 @@ class Target:
         return self.suffix in ("f", "a") and self.family == need.family and self.number >= need.number
 
 
+# Every version there is: the last minor number of each major one (PTX ISA, "Release Notes"; `ptxas --list-version`).
+_LAST_MINOR = {1: 5, 2: 3, 3: 2, 4: 3, 5: 1, 6: 5, 7: 8, 8: 8, 9: 5}
+VERSIONS: tuple[Version, ...] = tuple((major, n) for major, last in _LAST_MINOR.items() for n in range(last + 1))
+NEWEST: Version = VERSIONS[-1]
+
 # Every target and the first .version that knows it (PTX ISA, "Release Notes"; checked against ptxas).
 TARGETS: dict[str, Version] = {
+    "sm_50": (4, 0), "sm_52": (4, 1), "sm_53": (4, 2),
     "sm_60": (5, 0), "sm_61": (5, 0), "sm_62": (5, 0),
     "sm_70": (6, 0), "sm_72": (6, 1), "sm_75": (6, 3), "sm_80": (7, 0), "sm_86": (7, 1), "sm_87": (7, 4), "sm_88": (9, 0),
     "sm_89": (7, 8), "sm_90": (7, 8), "sm_90a": (8, 0),
     "sm_100": (8, 6), "sm_100a": (8, 6), "sm_100f": (8, 8),
-    "sm_103": (8, 8), "sm_103a": (8, 8), "sm_103f": (8, 8), "sm_110": (9, 0), "sm_110a": (9, 0), "sm_110f": (9, 0),
+    "sm_103": (8, 8), "sm_103a": (8, 8), "sm_103f": (8, 8),
+    "sm_107": (9, 4), "sm_107a": (9, 4), "sm_107f": (9, 4), "sm_110": (9, 0), "sm_110a": (9, 0), "sm_110f": (9, 0),
     "sm_120": (8, 7), "sm_120a": (8, 7), "sm_120f": (8, 8), "sm_121": (8, 8), "sm_121a": (8, 8), "sm_121f": (8, 8),
 }  # fmt: skip
 

@@ -8,9 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from ptxsim.types import Target, Version, parse_target, parse_version
-
-NEWEST: Version = (99, 9)
+from ptxsim.types import NEWEST, Target, Version, parse_target, parse_version
 
 
 @dataclass(frozen=True, slots=True)

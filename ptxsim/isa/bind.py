@@ -71,7 +71,10 @@ class Binder:
             if not isinstance(operands, Finding):
                 operands, parts = split_parts(candidate.form, operands)
                 modifiers = {**candidate.modifiers, **parts} if parts else candidate.modifiers
-                return Bound(candidate.form, modifiers, operands, statement)
+                against = next((why for rule in candidate.form.rules if parts and (why := rule(modifiers))), None)
+                if against is None:
+                    return Bound(candidate.form, modifiers, operands, statement)
+                operands = _placed(nearest.forbidden(statement.opcode, against), statement)
             problems.append(operands)
         return max(problems, key=lambda finding: finding.column)
 

@@ -85,7 +85,9 @@ def name_operands(form: Form, given: Sequence[ast.Operand]) -> dict[str, ast.Ope
 
 
 def split_part(kind: Kind, operand: ast.Operand) -> tuple[ast.Operand, str | None]:
-    """The register and the part of `%r1.h0`, where the kind allows parts; any other operand as it is."""
+    """The register and the part of `%r1.h0` or `-%r1.h0`, where the kind allows them; any other operand as it is."""
+    if isinstance(operand, ast.Negative) and getattr(kind, "negatable", False):
+        operand = operand.operand
     parts = getattr(kind, "parts", "")
     if parts and isinstance(operand, ast.Element) and re.fullmatch(parts, operand.component):
         return operand.base, operand.component
@@ -93,10 +95,17 @@ def split_part(kind: Kind, operand: ast.Operand) -> tuple[ast.Operand, str | Non
 
 
 def split_parts(form: Form, operands: Mapping[str, ast.Operand]) -> tuple[dict[str, ast.Operand], dict[str, object]]:
-    """Operands without their parts, and the parts as modifiers `a_part`."""
-    pairs = {name: split_part(form.kinds[name], operand) for name, operand in operands.items()}
-    parts = {f"{name}_part": part for name, (_, part) in pairs.items() if getattr(form.kinds[name], "parts", "")}
-    return {name: operand for name, (operand, _) in pairs.items()}, parts
+    """Operands without their parts and signs, and these as modifiers `a_part`, `a_negated`."""
+    bare: dict[str, ast.Operand] = {}
+    said: dict[str, object] = {}
+    for name, operand in operands.items():
+        kind = form.kinds[name]
+        bare[name], part = split_part(kind, operand)
+        if getattr(kind, "parts", ""):
+            said[f"{name}_part"] = part
+        if getattr(kind, "negatable", False):
+            said[f"{name}_negated"] = isinstance(operand, ast.Negative)
+    return bare, said
 
 
 def check(kind: Kind, operand: ast.Operand, modifiers: Mapping[str, object], names: Names) -> str | Finding | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import itertools
 import re
 from collections.abc import Sequence
@@ -23,10 +22,12 @@ COMPARED = 12
 
 def unknown_instruction(opcode: str) -> Finding:
     """No instruction has this name; the help names the nearest spelling."""
+    from difflib import get_close_matches
+
     words = opcode.split(".")
     close: list[str] = []
     for count in (3, 2, 1):
-        close = close or difflib.get_close_matches(".".join(words[:count]), registry.names(), 1, 0.6)
+        close = close or get_close_matches(".".join(words[:count]), registry.names(), 1, 0.6)
     help_text = f"did you mean {close[0]}?" if close else "see `ptxsim isa` for the names ptxsim knows"
     return Finding("unknown-instruction", f"no instruction is called {words[0]}", help=help_text)
 
@@ -150,7 +151,9 @@ def _similarity(word: str, other: str) -> float:
     if re.sub(r"\d+", "0", word) == re.sub(r"\d+", "0", other) and any(c.isdigit() for c in word):
         pairs = zip(map(int, re.findall(r"\d+", word)), map(int, re.findall(r"\d+", other)))
         return 0.7 + 0.3 / (1 + sum(abs(a - b) for a, b in pairs))
-    return difflib.SequenceMatcher(None, word, other).ratio()
+    from difflib import SequenceMatcher
+
+    return SequenceMatcher(None, word, other).ratio()
 
 
 def _alternatives(words) -> str:

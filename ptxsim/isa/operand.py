@@ -52,6 +52,7 @@ class Value:
     """A register, an immediate, a special register or (for integers) the address of a variable. Fields as in Reg.
 
     `literals`: the lowest and highest integer literal, where they are not the type's; of floats, the lowest is left out.
+    `negatable` takes `-%r1` too; the effect finds it among the modifiers, as `a_negated` for an operand a.
     """
 
     type: TypeRule
@@ -59,6 +60,7 @@ class Value:
     parts: str = ""
     unpacked: bool = False
     literals: tuple[int, int] | None = None
+    negatable: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,10 @@ the machine port (ptxsim.machine.port) instead of on plain lane values.
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -92,6 +93,7 @@ class Definition:
 # Forms by compound name. A notation is parsed when its name is first asked for: most runs need few of them.
 _DECLARED: dict[str, list[Callable[[], Form]]] = {}
 _FORMS: dict[str, list[Form]] = {}
+_OFFERED: dict[str, list[str]] = {}  # modules that will declare more, by the first word of the name
 
 
 def instruction(
@@ -165,8 +167,24 @@ def _kind(name: str, bracketed: bool, destination: bool, kinds: Mapping[str, Kin
     return Reg("type") if destination else Value("type")
 
 
+def offer(modules: Mapping[str, Iterable[str]]) -> None:
+    """Modules with the first words of the names they declare; they are imported when such a name is asked for."""
+    for module, words in modules.items():
+        for word in words:
+            _OFFERED.setdefault(word, []).append(module)
+
+
+def _demand(word: str) -> None:
+    """Import what is offered for a first word."""
+    if word in _OFFERED:
+        for module in _OFFERED[word]:
+            importlib.import_module(module)
+        _OFFERED.pop(word, None)
+
+
 def forms(name: str) -> list[Form]:
     """Forms of an exact (compound) name; those declared first come first."""
+    _demand(name.partition(".")[0])
     found = _FORMS.get(name)
     if found is None or len(found) != len(_DECLARED.get(name, ())):
         found = _FORMS[name] = [make() for make in _DECLARED.get(name, ())]
@@ -174,6 +192,8 @@ def forms(name: str) -> list[Form]:
 
 
 def names() -> list[str]:
+    for word in list(_OFFERED):
+        _demand(word)
     return sorted(_DECLARED)
 
 
@@ -185,6 +205,7 @@ def all_forms() -> Iterator[Form]:
 def split_opcode(opcode: str) -> tuple[str, list[str]]:
     """The longest registered name the opcode begins with, and the modifier words behind it."""
     words = opcode.split(".")
+    _demand(words[0])
     for count in range(min(len(words), 6), 0, -1):
         name = ".".join(words[:count])
         if name in _DECLARED:

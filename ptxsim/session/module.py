@@ -12,13 +12,14 @@ from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.engine.decode import Bodies, Decoder
 from ptxsim.engine.linkage import size_of
 from ptxsim.engine.program import Program
+from ptxsim.isa import header
 from ptxsim.isa.bind import Binder
 from ptxsim.session.launch import Launch, shape
 from ptxsim.session.run import Run
 from ptxsim.source import Source
 from ptxsim.syntax import ast
 from ptxsim.syntax.parser import parse
-from ptxsim.types import TARGETS, TYPES, Target, parse_target
+from ptxsim.types import TYPES, Target, parse_target
 
 
 class Module:
@@ -28,6 +29,8 @@ class Module:
         self.source = source
         self.ast = tree or parse(source)
         self._values: dict[str, np.ndarray] = {}
+        if wrong := [finding.of(source) for finding in header.problems(self.ast)]:
+            raise PtxError(wrong)
         try:
             self.bodies = Bodies(self.ast)
         except PtxError as error:
@@ -167,17 +170,9 @@ class Kernel:
 
 def known_target(name: str, source: Source) -> Target:
     """A target ptxsim knows. Raises PtxError naming the nearest one."""
-    import difflib
-
-    try:
-        target = parse_target(name)
-    except ValueError:
-        target = None
-    if target is None or target.name not in TARGETS:
-        close = difflib.get_close_matches(name, TARGETS, 1)
-        help_text = f"did you mean {close[0]}?" if close else f"known are {', '.join(TARGETS)}"
-        raise PtxError(Finding("wrong-target", f"no target is called {name}", 1, help=help_text).of(source))
-    return target
+    if why := header.target_problem(name):
+        raise PtxError(Finding("wrong-target", why[0], 1, help=why[1]).of(source))
+    return parse_target(name)
 
 
 def check(source: Source | str, target: str | None = None) -> list[Finding]:
@@ -194,11 +189,6 @@ def check(source: Source | str, target: str | None = None) -> list[Finding]:
 def check_module(module: Module, legal: Target) -> list[Finding]:
     """What is wrong with the statements of every function, for the target that says what is legal."""
     findings: dict[tuple, Finding] = {}
-    first, version = TARGETS[module.target.name], module.ast.version
-    if version < first:
-        why = f"{module.target} needs .version {first[0]}.{first[1]}, the module says {version[0]}.{version[1]}"
-        line = next((n for n, text in enumerate(module.source.text.splitlines(), 1) if ".target" in text), 1)
-        return [Finding("wrong-version", why, line).of(module.source)]
     binder = Binder(legal, module.ast.version)
     for function in module.bodies.declared.values():
         if function.body is None:

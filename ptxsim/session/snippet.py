@@ -19,9 +19,8 @@ from ptxsim.source import Source
 from ptxsim.syntax import ast
 from ptxsim.syntax.parser import parse_body
 from ptxsim.syntax.scope import flatten
-from ptxsim.types import ScalarType
+from ptxsim.types import NEWEST, ScalarType
 
-NEWEST = (9, 0)
 LANES = 32
 
 

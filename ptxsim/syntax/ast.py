@@ -274,11 +274,12 @@ class Module(Node):
     targets: tuple[str, ...]
     address_size: int = 64
     items: tuple[Item, ...] = ()
+    target_line: int = _place()
 
     @property
     def target(self) -> str:
         """The architecture of `.target`."""
-        return next((t for t in self.targets if t.startswith("sm_")), "sm_70")
+        return next((t for t in self.targets if t.startswith(("sm_", "compute_"))), "sm_70")
 
     def functions(self) -> list[Function]:
         return [item for item in self.items if isinstance(item, Function)]

@@ -45,10 +45,10 @@ class ModuleBuilder(ConstantBuilder):
 
     def version(self, children: list[Token]) -> tuple[str, Any]:
         major, _, minor = children[1].partition(".")
-        return "version", (int(major), int(minor))
+        return "version", ((int(major), int(minor)), children[0].line)
 
     def target(self, children: list[Token]) -> tuple[str, Any]:
-        return "target", tuple(map(text_of, children[1:]))
+        return "target", (tuple(map(text_of, children[1:])), children[0].line)
 
     def address_size(self, children: list[Token]) -> tuple[str, Any]:
         return "address_size", int(children[0])

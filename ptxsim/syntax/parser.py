@@ -124,7 +124,8 @@ def parse(source: Source | str) -> ast.Module:
         else:
             rest.append(item)
     size = header.get("address_size", 64)
-    module = ast.Module(header["version"], header["target"], size, tuple(rest), line=1, column=1)
+    (version, line), (targets, target_line) = header["version"], header["target"]
+    module = ast.Module(version, targets, size, tuple(rest), line=line, column=1, target_line=target_line)
     findings = find_redefinitions(module)
     if findings:
         raise PtxError([finding.of(source) for finding in findings])
