@@ -6,6 +6,8 @@ All of it is done on 64-bit numbers, so nothing is lost before the saturation th
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ptxsim import lanes
 from ptxsim.isa.operand import Reg, Value
 from ptxsim.isa.registry import instruction
@@ -45,8 +47,13 @@ OPERATIONS = {
 }
 
 
+def limits(width: int, t) -> tuple[int, int]:
+    """The least and the greatest number of `width` bits by the signedness of t."""
+    return (-(1 << width - 1), (1 << width - 1) - 1) if t.is_signed else (0, (1 << width) - 1)
+
+
 def saturate(x, width: int, t):
-    low, high = (-(1 << width - 1), (1 << width - 1) - 1) if t.is_signed else (0, (1 << width) - 1)
+    low, high = limits(width, t)
     return lanes.minimum(lanes.maximum(x, low), high)
 
 
@@ -57,16 +64,32 @@ def merge(value, part: str, word):
     return word & (0xFFFFFFFF ^ mask << index * width) | (value & mask) << index * width
 
 
-def finish(result, c, t, sat, third, part):
-    """Saturation, then the second operation with c or the merge into it."""
-    if sat and part is None and not t.is_signed:
-        result = lanes.maximum(result, 0)  # at its upper end an unsigned word is left to wrap (recorded)
-    elif sat:
-        result = saturate(result, 32 if part is None else 8 if part[0] == "b" else 16, t)
+# What the GPU does with one value is what the assembler makes of it; where the manual says otherwise the GPU is followed:
+# into a byte or a half everything from its greatest number up becomes that number, and so does every negative number;
+# at its upper end an unsigned word is left to wrap; a shift saturates to the word, whatever part it goes into.
+
+
+def clamp(result, t, part):
+    """Saturation of a sum, a difference, a minimum or a maximum in s64."""
+    if part:
+        greatest = limits(8 if part[0] == "b" else 16, t)[1]
+        return lanes.where((result < 0) | (result > greatest), greatest, result)
+    return saturate(result, 32, t) if t.is_signed else lanes.maximum(result, 0)
+
+
+def finish(result, c, t, third, part):
+    """The second operation with c, or the merge into it, of an s64."""
     word = lanes.cast(result, "u32")
-    if third:
-        return OPERATIONS[third](lanes.bits(word, t), lanes.bits(c, t))
-    if part and c is not None:
+    if third == "add":
+        word = word + lanes.bits(c, "u32")
+    elif third and t.is_signed:
+        word = lanes.cast(OPERATIONS[third](result, lanes.cast(lanes.bits(c, "s32"), "s64")), "u32")
+    elif third:
+        other = lanes.cast(lanes.bits(c, "u32"), "u64")
+        word = lanes.cast(OPERATIONS[third](lanes.bits(result, "u64"), other), "u32")
+    elif part == "h1" and c is not None:  # the upper half goes to the upper half
+        word = word & 0xFFFF0000 | lanes.bits(c, "u32") & 0xFFFF
+    elif part and c is not None:
         word = merge(word, part, lanes.bits(c, "u32"))
     return lanes.bits(word, t)
 
@@ -89,7 +112,10 @@ for _name in ("add", "sub", "absdiff", "min", "max"):
     @instruction(f"v{_name}.dtype.atype.btype{{.sat}}.third d, a, b, c", third=_THIRD, **_options)
     def one_value(a, b, c, *, name, dtype, atype, btype, sat, third, d_part, a_part, b_part):
         result = OPERATIONS[name](field(a, a_part, atype), field(b, b_part, btype))
-        return finish(result, c, dtype, sat, third, d_part)
+        result = clamp(result, dtype, d_part) if sat else result
+        if name in ("add", "sub"):  # the second operation sees a sum as a word, a difference's magnitude whole
+            result = lanes.cast(lanes.cast(result, "s32"), "s64")
+        return finish(result, c, dtype, third, d_part)
 
 
 for _name in ("shl", "shr"):
@@ -101,7 +127,9 @@ for _name in ("shl", "shr"):
         value, count = field(a, a_part, atype), field(b, b_part, btype)
         count = lanes.cast(count & 31 if mode == "wrap" else lanes.minimum(count, 32), "u64")
         result = lanes.shift_left(value, count) if name == "shl" else lanes.shift_right(value, count)
-        return finish(result, c, dtype, sat, third, d_part)
+        if sat:  # 34 bits are looked at
+            result = lanes.cast(lanes.cast(saturate(result << 30 >> 30, 32, dtype), "s32"), "s64")
+        return finish(result, c, dtype, third, d_part)
 
 
 _COMPARED = _SCALAR | {
@@ -115,20 +143,35 @@ del _COMPARED["dtype"]
 @instruction("vset.atype.btype.cmp.third d, a, b, c", third=_THIRD, **_COMPARED)
 def compare(a, b, c, *, dtype, cmp, atype, btype, third, d_part, a_part, b_part):
     result = OPERATIONS[cmp](field(a, a_part, atype), field(b, b_part, btype))
-    return finish(result, c, dtype, None, third, d_part)
+    return lanes.bits(finish(result, c, atype, third, d_part), dtype)  # the second operation is of a's type
 
 
-@instruction("vmad.dtype.atype.btype{.po}{.sat}{.scale} d, a, b, c", scale="shr7 shr15", unit="imad", **_SCALAR)
-def multiply_add(a, b, c, *, dtype, atype, btype, po, sat, scale, a_part, b_part):
-    """a * b + c, plus one if .po, shifted right, saturated to a signed word if a or b is signed.
+def one_sign(modifiers) -> str | None:
+    """Either the product or c may be negative, and with .po neither."""
+    product = modifiers.get("a_negated") != modifiers.get("b_negated")
+    if product and modifiers.get("c_negated"):
+        return "the product and c cannot both be negated"
+    return ".po takes no negated operand" if modifiers["po"] and (product or modifiers.get("c_negated")) else None
+
+
+_SIGNED = {name: replace(_SCALAR["operands"][name], negatable=True) for name in "abc"}
+_ADDED = _SCALAR | {"operands": _SCALAR["operands"] | _SIGNED, "rules": (one_sign,), "unit": "imad"}
+
+
+@instruction("vmad.dtype.atype.btype{.po}{.sat}{.scale} d, a, b, c", scale="shr7 shr15", **_ADDED)
+def multiply_add(a, b, c, *, dtype, atype, btype, po, sat, scale, a_part, b_part, a_negated, b_negated, c_negated):
+    """a * b + c, plus one if .po, shifted right, saturated to a signed word if a or b is signed or anything is negated.
 
     Whole words count as signed whatever their types say: so does the GPU (recorded).
     """
     signed = TYPES["s32"]
-    final = signed if atype.is_signed or btype.is_signed else TYPES["u32"]
-    left = field(a, a_part, atype if a_part else signed)
-    right = field(b, b_part, btype if b_part else signed)
-    result = left * right + field(c, None, signed) + (1 if po else 0)
+    negative = a_negated != b_negated
+    final = signed if atype.is_signed or btype.is_signed or negative or c_negated else TYPES["u32"]
+    product = field(a, a_part, atype if a_part else signed) * field(b, b_part, btype if b_part else signed)
+    addend = field(c, None, signed)
+    if c_negated:
+        addend = ~addend
+    result = (~product if negative else product) + addend + (1 if po or negative or c_negated else 0)
     if scale:
         result = lanes.cast(lanes.cast(result, final.name[0] + "64") >> int(scale[3:]), "s64")
     if sat:
