@@ -9,6 +9,7 @@ from typing import Literal
 from ptxsim.source import Source, Span
 
 Level = Literal["error", "warning", "note"]
+DOUBTFUL = "doubtful"  # level of a finding until it is known whether it shows in the results
 
 
 @dataclass(frozen=True, slots=True)

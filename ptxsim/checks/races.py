@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from ptxsim.checks.shadow import RACE, RACE_IN_WARP, Scanner, Shadow
-from ptxsim.diagnostic import Finding, Label
+from ptxsim.diagnostic import DOUBTFUL, Finding, Label
 from ptxsim.engine.program import Program
 from ptxsim.machine.event import Event, Observer
 
-DOUBTFUL = "doubtful"  # level of a finding until it is known whether it shows in the results
 _NAMES = {RACE: "race-shared", RACE_IN_WARP: "race-warp"}
 
 

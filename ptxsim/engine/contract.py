@@ -13,9 +13,10 @@ from collections.abc import Iterator
 from ptxsim.engine.liveness import kills, live_out, reads, slots_of
 from ptxsim.engine.operand import Register
 from ptxsim.engine.program import Op, Program
-from ptxsim.instructions.contraction import FUSED
 from ptxsim.isa.registry import Definition
 
+# Families whose add, sub and mul take part.
+FAMILIES = tuple(f"ptxsim.instructions.{name}" for name in ("floating", "floating_half", "floating_double"))
 _DEFINITIONS: dict[object, Definition] = {}
 
 
@@ -54,7 +55,7 @@ def _is_product(op: Op) -> bool:
 def _named(op: Op, *names: str) -> bool:
     """A floating operation of these names that leaves the rounding to the assembler."""
     effect, modifiers = op.definition.effect, op.bound.modifiers
-    if effect is None or effect.__module__ not in FUSED or op.bound.form.name not in names:
+    if effect is None or effect.__module__ not in FAMILIES or op.bound.form.name not in names:
         return False
     return not modifiers.get("rounding") and (op.bound.form.name != "mul" or not modifiers.get("sat"))
 
@@ -126,6 +127,8 @@ def _fuse(ops: list[Op], uses: dict[int, list[int]]) -> None:
 
 def _replace(op: Op, product: Op) -> None:
     """Make a sum fused: a * b + c, a * b - c or c - a * b."""
+    from ptxsim.instructions.contraction import FUSED
+
     first = _slot(op.sources[0]) == _slot(product.destinations[0])
     kind = 0 if op.bound.form.name == "add" else 1 if first else 2
     effect = FUSED[op.definition.effect.__module__][kind]

@@ -9,7 +9,7 @@ from ptxsim.engine.liveness import slots_of
 from ptxsim.engine.program import FunctionCode, Op, Passed, Program
 from ptxsim.machine.cta import Frame, Split, Warp
 from ptxsim.machine.event import Event
-from ptxsim.machine.fault import Converge, Fault, Wait, first_lane
+from ptxsim.machine.fault import Converge, Fault, Wait, distinct, first_lane
 from ptxsim.machine.printf import format_vprintf
 from ptxsim.machine.state import Machine
 
@@ -77,7 +77,7 @@ def branch_table(op: Op, warp: Warp, split: Split, mask: np.ndarray, machine: Ma
     if bad.any():
         lane = first_lane(bad)
         raise Fault("out-of-bounds", f"branch index {int(index[lane])}; the table has {len(op.targets)} targets", lane)
-    wanted = np.unique(index[mask])
+    wanted = distinct(index[mask])
     for number in wanted[:-1]:
         part = mask & (index == number)
         moved = Split(op.targets[number], part, frames=split.frames, steps=split.steps)
@@ -118,7 +118,7 @@ def call(op: Op, warp: Warp, split: Split, mask: np.ndarray, program: Program, m
         targets = [(site.name, mask)]
     else:
         address = read(site.address, warp, machine)
-        targets = [(int(a), mask & (address == a)) for a in np.unique(address[mask])]
+        targets = [(a, mask & (address == a)) for a in distinct(address[mask])]
     caller = caller_of(op, program)
     for target, lanes in targets[:-1]:
         part = Split(split.block, lanes, split.op, frames=split.frames, steps=split.steps)

@@ -29,7 +29,7 @@ class Decoder:
     """
 
     def __init__(self, bodies: Bodies, kernel: ast.Function, binder: Binder, run_target: Target, alone: bool = False):
-        instructions.load_families()
+        instructions.offer_families()
         self.bodies, self.kernel, self.binder = bodies, kernel, binder
         self.alone = alone
         self.functions = [kernel] if alone else bodies.reachable(kernel)

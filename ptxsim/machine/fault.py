@@ -40,3 +40,8 @@ class Converge:
 def first_lane(mask: np.ndarray) -> int:
     """The lowest set lane of a mask."""
     return int(np.argmax(mask))
+
+
+def distinct(values: np.ndarray) -> list[int]:
+    """The different integers of a lane value, in order. (np.unique is slower for 32 lanes, and imports much.)"""
+    return sorted(set(values.tolist()))

@@ -15,7 +15,7 @@ import numpy as np
 from ptxsim import lanes
 from ptxsim.diagnostic import Finding
 from ptxsim.machine.event import FLAG_UNCHANGED, Event, Space
-from ptxsim.machine.fault import Converge, Fault, first_lane
+from ptxsim.machine.fault import Converge, Fault, distinct, first_lane
 from ptxsim.machine.memory import (
     ARENA,
     LOCAL_WINDOW,
@@ -154,7 +154,7 @@ class Port:
     def _shared(self, address, mask, size):
         ctas = self.cta.cluster.ctas
         which = (address >> np.uint64(RANK_SHIFT)).astype(np.int64)
-        for number in np.unique(which[mask]):
+        for number in distinct(which[mask]):
             part = mask & (which == number)
             if number > len(ctas):
                 self._shared_fault(address, part, size)
@@ -218,8 +218,8 @@ class Port:
             )  # fmt: skip
         first = memory.allocations[int(index[first_lane(mask)])]
         if write or space not in (None, first.kind):
-            for number in np.unique(index[mask]):
-                found = memory.allocations[int(number)]
+            for number in distinct(index[mask]):
+                found = memory.allocations[number]
                 lane = first_lane(mask & (index == number))
                 if write and found.read_only:
                     raise Fault("read-only-write", f"store to {found.name}, which is {found.kind} memory", lane)
@@ -255,13 +255,13 @@ class Port:
             members = np.full(lanes.LANES, mask_word(members), np.uint32)
         missing = 0
         here = mask_word(self.mask)
-        for word in np.unique(members[self.mask]):
+        for word in distinct(members[self.mask]):
             group = self.mask & (members == word)
-            stranger = mask_word(group) & ~int(word)
+            stranger = mask_word(group) & ~word
             if stranger:
                 lane = first_lane(word_mask(stranger))
                 raise Fault("member-mask", f"lane {lane} executes, but is not in its member mask {word:#010x}", lane)
-            other = int(word) & here & ~mask_word(group)
+            other = word & here & ~mask_word(group)
             if other:
                 lane, first = first_lane(word_mask(other)), first_lane(group)
                 raise Fault(
@@ -270,7 +270,7 @@ class Port:
                     first,
                     "all lanes of a group must give the same member mask",
                 )
-            missing |= int(word) & ~here
+            missing |= word & ~here
         missing &= mask_word(self.warp.live)
         if not missing:
             return None

@@ -51,13 +51,17 @@ class Machine:
         self.shared_fill = shared_fill  # what every byte of shared memory holds when a CTA starts
         self.checks = checks  # "none": only what stops the GPU is said
         self.print_to = print_to or functools.partial(print, end="")  # where the kernel's vprintf writes
-        self.random = np.random.default_rng(seed)
         self.steps = 0
         self.warp_instructions = 0
         self.findings: dict[tuple[str, int], Finding] = {}
         self.extra: dict[str, object] = {}
         self._pending: list[Pending] = []
         self._order = itertools.count()
+
+    @functools.cached_property
+    def random(self) -> np.random.Generator:
+        """What a seed other than 0 varies."""
+        return np.random.default_rng(self.seed)
 
     # ---- asynchronous work ----
 

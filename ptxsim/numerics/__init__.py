@@ -1,7 +1,21 @@
 """Arithmetic of the tensor cores and of the special-function unit, on plain numpy arrays of element codes."""
 
-from ptxsim.numerics.arrays import matmul
-from ptxsim.numerics.matrix import product, sparse_product
-from ptxsim.numerics.parameters import Rule, find
+from __future__ import annotations
+
+import importlib
+
+_WHERE = {
+    "Rule": "parameters",
+    "find": "parameters",
+    "matmul": "arrays",
+    "product": "matrix",
+    "sparse_product": "matrix",
+}
 
 __all__ = ["Rule", "find", "matmul", "product", "sparse_product"]
+
+
+def __getattr__(name: str):
+    if name in _WHERE:
+        return getattr(importlib.import_module(f"{__name__}.{_WHERE[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -38,7 +38,7 @@ def infer(
     A name used with several types of one width becomes untyped bits of that width; addresses are 64 bits wide. `given`
     are types that are known from outside.
     """
-    instructions.load_families()
+    instructions.offer_families()
     wanted: dict[str, set[str]] = {name: {given[name]} if name in given else set() for name in undeclared}
     findings = []
     literal: dict[tuple[int, int], ast.Instruction] = {}

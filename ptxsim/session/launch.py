@@ -9,15 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ptxsim.checks.banks import BankCounter
-from ptxsim.checks.cluster import ClusterChecker
-from ptxsim.checks.global_races import GlobalChecker
-from ptxsim.checks.homes import Homes
-from ptxsim.checks.proxy import ProxyChecker
-from ptxsim.checks.races import DOUBTFUL, SharedChecker
 from ptxsim.checks.registers import unwritten_reads
-from ptxsim.checks.tensor_maps import TensorMapChecker
-from ptxsim.diagnostic import Finding, PtxError
+from ptxsim.diagnostic import DOUBTFUL, Finding, PtxError
 from ptxsim.engine.grid import Grid, Limits, Stopped
 from ptxsim.engine.interpreter import Interpreter, NotModeled
 from ptxsim.engine.linkage import initial_bytes
@@ -26,13 +19,13 @@ from ptxsim.machine.event import EventStream, Observer
 from ptxsim.machine.memory import GlobalMemory
 from ptxsim.machine.state import Machine, max_shared_bytes, shared_start
 from ptxsim.session.arguments import Arguments
-from ptxsim.session.bank_rows import bank_table
 from ptxsim.session.fidelity import fidelity
 from ptxsim.session.run import BankTable, KernelError, Run
 from ptxsim.syntax import ast
 from ptxsim.types import Target
 
 if TYPE_CHECKING:
+    from ptxsim.checks.banks import BankCounter
     from ptxsim.session.module import Kernel, Module
 
 Shape = tuple[int, int, int]
@@ -134,7 +127,7 @@ class Launch:
     def execute(self, on_error: str, start: Hook | None = None, stop: Hook | None = None) -> Run:
         """Run to the end. `start` and `stop` are called with every warp and the engine, before and after it ran."""
         checkers = self._checkers(start is not None)
-        counter = BankCounter(self.program, keep=stop is not None) if self.want_banks else None
+        counter = self._bank_counter(keep=stop is not None) if self.want_banks else None
         before = self.memory.bytes.copy() if checkers or self.want_banks is None else None
         profile = self._profile()
         observers = [*checkers, *([counter] if counter else []), *([profile.tracer] if profile else [])]
@@ -144,7 +137,7 @@ class Launch:
             findings += unwritten_reads(self.program)
         for checker in checkers:
             findings += checker.findings(self.program)
-        if checkers and any(f.name == "uninitialized-read" and f.level is DOUBTFUL for f in findings):
+        if any(f.name == "uninitialized-read" and f.level == DOUBTFUL for f in findings):
             findings = self._settle(findings, before.copy(), start)
         outputs = self.arguments.copy_out()
         for name, values in self.kernel.module._values.items():
@@ -199,18 +192,28 @@ class Launch:
             machine.stream.finish()
         return machine
 
+    def _bank_counter(self, keep: bool) -> BankCounter:
+        from ptxsim.checks.banks import BankCounter
+
+        return BankCounter(self.program, keep=keep)
+
+    def _bank_table(self, counter: BankCounter) -> BankTable:
+        from ptxsim.session.bank_rows import bank_table
+
+        return bank_table(counter, self.program)
+
     def _bank_source(self, counter: BankCounter | None, before: np.ndarray | None, start: Hook | None):
         """The bank table; or how to count it when somebody asks, by a run over the memory as it was before."""
         if counter is not None:
-            return bank_table(counter, self.program)
+            return self._bank_table(counter)
         if self.want_banks is False:
             return None
 
         def count() -> BankTable:
-            late = BankCounter(self.program)
+            late = self._bank_counter(keep=False)
             self.memory.bytes = before.copy()
             self._run([late], start, None)
-            return bank_table(late, self.program)
+            return self._bank_table(late)
 
         return count
 
@@ -254,6 +257,13 @@ class Launch:
         """`prepared`: somebody fills shared memory before the run."""
         if self.checks != "all":
             return []
+        from ptxsim.checks.cluster import ClusterChecker
+        from ptxsim.checks.global_races import GlobalChecker
+        from ptxsim.checks.homes import Homes
+        from ptxsim.checks.proxy import ProxyChecker
+        from ptxsim.checks.races import SharedChecker
+        from ptxsim.checks.tensor_maps import TensorMapChecker
+
         threads = self.block[0] * self.block[1] * self.block[2]
         warps = -(-threads // 32)
         homes = Homes(self.grid, self.cluster)
@@ -275,7 +285,7 @@ class Launch:
         self._run([], start, None, shared_fill=0xFF)
         level = "warning" if np.array_equal(self.memory.bytes, after) else "error"
         self.memory.bytes = after
-        return [replace(f, level=level) if f.level is DOUBTFUL else f for f in findings]
+        return [replace(f, level=level) if f.level == DOUBTFUL else f for f in findings]
 
 
 def initial_symbol(module: Module, variable: ast.Variable) -> bytes:
