@@ -167,9 +167,10 @@ def enter(
     arguments = [fetch(passed, warp, machine) for passed in site.arguments]
     # Registers are static per function: a recursive call saves the ones of the activation below.
     saved = {slot: warp.registers[slot] for slot in callee.slots}
-    frame = Frame(split.block + 1, [saved, lanes, callee, caller, site], callee.name)
+    pointer = warp.stack_pointer(program.local_bytes)
+    frame = Frame(split.block + 1, [saved, pointer, callee, caller, site], callee.name)
     warp.stack = np.where(lanes, warp.stack + np.uint64(caller.frame), warp.stack)
-    over = lanes & (warp.stack + np.uint64(callee.frame) > np.uint64(machine.local_bytes))
+    over = lanes & (warp.stack + np.uint64(callee.frame) > np.uint64(program.stack_bytes))
     if over.any() or len(split.frames) > 512:
         raise Fault("stack-overflow", f"{callee.name} is called too deeply for the stack", first_lane(lanes))
     for formal, value in zip(callee.parameters, arguments):
@@ -188,7 +189,7 @@ def give_back(op: Op, warp: Warp, split: Split, mask: np.ndarray, program: Progr
         fall_through(warp, split)
         return
     frame = split.frames[-1]
-    saved, _, callee, caller, site = frame.registers
+    saved, pointer, callee, caller, site = frame.registers
     values = [fetch(formal, warp, machine) for formal in callee.returns]
     for slot, old in saved.items():
         now = warp.registers[slot]
@@ -197,6 +198,8 @@ def give_back(op: Op, warp: Warp, split: Split, mask: np.ndarray, program: Progr
         else:
             warp.registers[slot] = np.where(mask, old, now)
     warp.stack = np.where(mask, warp.stack - np.uint64(caller.frame), warp.stack)
+    if "stack" in warp.extra:  # what the callee has allocated is free again
+        warp.extra["stack"] = np.where(mask, pointer, warp.extra["stack"])
     for passed, value in zip(site.returns, values):
         place(passed, value, warp, mask, machine)
     go(warp, split, mask, frame.return_block, split.frames[:-1])

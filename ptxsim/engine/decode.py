@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ptxsim import instructions
 from ptxsim.diagnostic import Finding, PtxError
-from ptxsim.engine.bodies import Bodies, referenced
+from ptxsim.engine.bodies import Bodies
 from ptxsim.engine.contract import contract
 from ptxsim.engine.linkage import Linkage, lay_out, size_of
 from ptxsim.engine.names import FunctionNames
@@ -14,6 +14,7 @@ from ptxsim.engine.resolve import Resolver
 from ptxsim.isa import declaration
 from ptxsim.isa.bind import Binder, Bound
 from ptxsim.isa.operand import Value
+from ptxsim.machine.cta import DYNAMIC_STACK
 from ptxsim.machine.state import max_static_shared_bytes
 from ptxsim.syntax import ast
 from ptxsim.types import TYPES, Target
@@ -44,7 +45,7 @@ class Decoder:
         inner: list[ast.Variable] = []
         for function in self.functions:
             body = self.bodies.flat(function)
-            used.update(referenced(body))
+            used.update(self.bodies.referenced(function))
             inner.extend(v for v in body.variables if v.space == "shared")
         outer = [
             item for item in self.bodies.module.items
@@ -80,7 +81,9 @@ class Decoder:
         contract(self.program)
         frames = [f.frame for f in self.program.functions.values()]
         depth = 1 if len(frames) <= 1 else 64
-        self.program.local_bytes = sum(frames) + (depth - 1) * max(frames, default=0)
+        self.program.stack_bytes = sum(frames) + (depth - 1) * max(frames, default=0)
+        allocates = any(op.bound.form.name in ("alloca", "stacksave") for op in self.program.ops)
+        self.program.local_bytes = self.program.stack_bytes + (DYNAMIC_STACK if allocates else 0)
         return self.program
 
 

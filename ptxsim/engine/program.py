@@ -91,7 +91,8 @@ class Program:
     slot_names: list[str]
     functions: dict[str, FunctionCode] = field(default_factory=dict)
     function_addresses: dict[str, int] = field(default_factory=dict)
-    local_bytes: int = 0
+    stack_bytes: int = 0  # of local memory that is for variables and calls
+    local_bytes: int = 0  # that and what alloca gives from
 
     def function_at(self, address: int) -> FunctionCode | None:
         """The function a code address names."""

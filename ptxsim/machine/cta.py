@@ -11,6 +11,7 @@ from ptxsim.machine.fault import Converge, Wait
 
 LANES = 32
 ALL_LANES = np.ones(LANES, bool)
+DYNAMIC_STACK = 1 << 14  # bytes a lane has for alloca, in kernels that use it
 
 
 @dataclass(slots=True, eq=False)
@@ -54,6 +55,11 @@ class Warp:
     @property
     def done(self) -> bool:
         return not self.splits
+
+    def stack_pointer(self, end: int) -> np.ndarray:
+        """Where what alloca gave begins in the local memory of each lane, which ends at `end`."""
+        found = self.extra.get("stack")
+        return np.full(LANES, end, np.uint64) if found is None else found
 
     def exit(self, mask: np.ndarray) -> None:
         """Lanes leave the kernel."""
