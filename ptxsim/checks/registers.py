@@ -6,9 +6,10 @@ from collections import deque
 
 from ptxsim.diagnostic import Finding
 from ptxsim.engine.liveness import following, slots_of
-from ptxsim.engine.program import Op, Program
+from ptxsim.engine.program import Op, Program, fact
 
 
+@fact
 def unwritten_reads(program: Program) -> list[Finding]:
     """A finding for the first read of every register that no path from the start has written."""
     written = _maybe_written(program)

@@ -8,14 +8,16 @@ from ptxsim.syntax import ast
 from ptxsim.syntax.scope import FlatBody, flatten
 
 
-def referenced(body: FlatBody) -> Iterator[str]:
-    """Every name the operands of a body mention."""
+def referenced(body: FlatBody) -> list[str]:
+    """Every name the operands of a body mention, once."""
+    found: dict[str, None] = {}
     stack: list = [operand for s in body.statements if isinstance(s, ast.Instruction) for operand in s.operands]
     while stack:
         operand = stack.pop()
+        if type(operand) is ast.Name:
+            found[operand.name] = None
+            continue
         match operand:
-            case ast.Name(name):
-                yield name
             case ast.Offset(base, _) | ast.Element(base, _):
                 stack.append(base)
             case ast.Address(base, _, extra):
@@ -26,6 +28,7 @@ def referenced(body: FlatBody) -> Iterator[str]:
                 stack.append(inner)
             case ast.Pair(first, second):
                 stack.extend([first, second])
+    return list(found)
 
 
 class Bodies:
@@ -39,11 +42,18 @@ class Bodies:
             if isinstance(item, ast.Alias) and item.target in self.functions:
                 self.functions[item.name] = self.functions[item.target]
         self._flat: dict[str, FlatBody] = {}
+        self._referenced: dict[str, list[str]] = {}
 
     def flat(self, function: ast.Function) -> FlatBody:
         if function.name not in self._flat:
             self._flat[function.name] = flatten(function, self.module)
         return self._flat[function.name]
+
+    def referenced(self, function: ast.Function) -> list[str]:
+        """Every name the operands of a function mention."""
+        if function.name not in self._referenced:
+            self._referenced[function.name] = referenced(self.flat(function))
+        return self._referenced[function.name]
 
     def reachable(self, kernel: ast.Function) -> list[ast.Function]:
         """The kernel and every function it mentions, directly or through others or through tables in memory."""
@@ -54,9 +64,9 @@ class Bodies:
         queue_names = list(tables)
         while queue or queue_names:
             if queue:
-                body = self.flat(queue.pop())
-                queue_names.extend(referenced(body))
-                for table in body.targets.values():
+                function = queue.pop()
+                queue_names.extend(self.referenced(function))
+                for table in self.flat(function).targets.values():
                     queue_names.extend(table.names)
             while queue_names:
                 function = self.functions.get(queue_names.pop())

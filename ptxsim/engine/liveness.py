@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from ptxsim.engine.operand import Address, Register, Vector
+from collections.abc import Iterable
+
+from ptxsim.engine.operand import Address, Operand, Register, Vector
 from ptxsim.engine.program import Op, Program
 
 
-def slots_of(operands) -> list[int]:
+def slots_of(operands: Iterable[Operand | None]) -> list[int]:
     """Register slots that operands mention, addresses and vectors included."""
-    found, stack = [], list(operands)
-    while stack:
-        operand = stack.pop()
-        if isinstance(operand, Register):
+    found = []
+    for operand in operands:
+        kind = type(operand)
+        if kind is Register:
             if not operand.sink:
                 found.append(operand.slot)
-        elif isinstance(operand, Vector):
-            stack.extend(operand.elements)
-        elif isinstance(operand, Address):
-            stack.append(operand.base)
-            stack.extend(operand.extra)
+        elif kind is Vector:
+            found += slots_of(operand.elements)
+        elif kind is Address:
+            found += slots_of((operand.base, *operand.extra))
     return found
 
 

@@ -27,10 +27,14 @@ class Constant:
 
     value: int
     type: ScalarType
-    lanes: object = field(init=False, repr=False, compare=False)
+    _lanes: list = field(default_factory=list, init=False, repr=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "lanes", broadcast(self.value, self.type))
+    @property
+    def lanes(self):
+        """The lane value, made when first asked for."""
+        if not self._lanes:
+            self._lanes.append(broadcast(self.value, self.type))
+        return self._lanes[0]
 
 
 @dataclass(frozen=True, slots=True)

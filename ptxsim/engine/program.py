@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from ptxsim.engine.operand import Operand
 from ptxsim.isa.bind import Bound
@@ -93,6 +96,7 @@ class Program:
     function_addresses: dict[str, int] = field(default_factory=dict)
     stack_bytes: int = 0  # of local memory that is for variables and calls
     local_bytes: int = 0  # that and what alloca gives from
+    facts: dict[tuple, object] = field(default_factory=dict, repr=False)
 
     def function_at(self, address: int) -> FunctionCode | None:
         """The function a code address names."""
@@ -100,3 +104,19 @@ class Program:
             if at == address:
                 return self.functions.get(name)
         return None
+
+
+Found = TypeVar("Found")
+
+
+def fact(find: Callable[..., Found]) -> Callable[..., Found]:
+    """A function of a decoded program (and of other hashable things) that is computed once; nobody changes its result."""
+
+    @functools.wraps(find)
+    def known(program: Program, *others):
+        key = (find.__module__, find.__name__, *others)
+        if key not in program.facts:
+            program.facts[key] = find(program, *others)
+        return program.facts[key]
+
+    return known

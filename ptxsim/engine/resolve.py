@@ -30,6 +30,8 @@ class Resolver:
     ):
         self.program, self.names, self.symbols, self.frame_offsets = program, names, symbols, frame_offsets
         self.slots: dict[str, int] = {}
+        self._registers: dict[tuple[str, str], Register] = {}  # by name and type: operands are alike in many statements
+        self._constants: dict[tuple[int, str], Constant] = {}
 
     def slot(self, name: str) -> int:
         """The slot of a declared register; made when first asked for."""
@@ -52,6 +54,8 @@ class Resolver:
     def operand(self, kind: Kind, operand: ast.Operand, bound: Bound) -> Operand:
         """An operand of a bound statement by the kind the form gives it."""
         modifiers = bound.modifiers
+        if type(kind) is Reg or type(kind) is Value:
+            return self._value(operand, resolve_type(kind.type, modifiers))
         match kind:
             case Either():
                 kind = next(k for k in kind.kinds if check(k, operand, modifiers, self.names) is None)
@@ -71,11 +75,11 @@ class Resolver:
                 return self._value(operand, TYPES["pred"])
             case Nowhere():
                 return self._value(operand, TYPES["b64"])
-            case Reg() | Value():
-                return self._value(operand, resolve_type(kind.type, modifiers))
         raise AssertionError(kind)
 
     def _value(self, operand: ast.Operand, t: ScalarType) -> Operand:
+        if type(operand) is ast.Name:
+            return self._registers.get((operand.name, t.name)) or self._named(operand.name, t)
         match operand:
             case ast.Not(inner):
                 found = self._value(inner, t)
@@ -84,20 +88,30 @@ class Resolver:
                 return Register(-1, t, t, sink=True)
             case ast.Integer(value):
                 if t.is_float:
-                    return Constant(float_bits(float(value), t), t)
-                return Constant(value & ((1 << max(t.bits, 1)) - 1) if t.kind != "predicate" else int(value != 0), t)
+                    return self._constant(float_bits(float(value), t), t)
+                if t.kind == "predicate":
+                    return self._constant(int(value != 0), t)
+                return self._constant(value & ((1 << max(t.bits, 1)) - 1), t)
             case ast.Float(bits, width):
-                return Constant(convert_literal(bits, width, t), t)
-            case ast.Name(name):
-                declared = self.names.register_type(name)
-                if declared is not None:
-                    return Register(self.slot(name), TYPES[declared], t)
-                if name in SPECIAL_REGISTERS:
-                    return Special(name, t)
-                return self._symbol(name, 0, t)
+                return self._constant(convert_literal(bits, width, t), t)
             case ast.Offset(base, offset):
                 return self._symbol(base.name, offset, t)
         raise PtxError(Finding("not-modeled", f"operand {operand}", operand.line, operand.column))
+
+    def _constant(self, bits: int, t: ScalarType) -> Constant:
+        found = self._constants.get((bits, t.name))
+        if found is None:
+            found = self._constants[bits, t.name] = Constant(bits, t)
+        return found
+
+    def _named(self, name: str, t: ScalarType) -> Operand:
+        declared = self.names.register_type(name)
+        if declared is not None:
+            found = self._registers[name, t.name] = Register(self.slot(name), TYPES[declared], t)
+            return found
+        if name in SPECIAL_REGISTERS:
+            return Special(name, t)
+        return self._symbol(name, 0, t)
 
     def _symbol(self, name: str, offset: int, t: ScalarType) -> Operand:
         if name in self.frame_offsets:

@@ -13,7 +13,7 @@ from functools import cache, cached_property
 import numpy as np
 
 from ptxsim.engine.compiled import product, runtime
-from ptxsim.engine.compiled.digest import program_text
+from ptxsim.engine.compiled.digest import identity
 from ptxsim.engine.compiled.emitter import Module
 from ptxsim.engine.compiled.jit import ATTRIBUTES, Jit
 from ptxsim.engine.compiled.kernel import KernelWriter
@@ -21,11 +21,10 @@ from ptxsim.engine.compiled.layout import WarpLayout, aligned
 from ptxsim.engine.compiled.memory import AccessHelper
 from ptxsim.engine.compiled.operands import CLOCKS, Options
 from ptxsim.engine.operand import Address, Special, Vector
-from ptxsim.engine.program import Program
+from ptxsim.engine.program import Program, fact
 from ptxsim.machine.special import _SCALARS, _VECTORS
 
 OPTIMIZED = 1000  # operations up to which code is generated with more care: it takes twice as long
-REMEMBERED = 64  # programs whose identity is kept
 _ATTRIBUTES = f"attributes #0 = {ATTRIBUTES}\n"
 
 
@@ -43,7 +42,6 @@ class Library:
         pointer = ctypes.c_void_p
         self.enter = ctypes.CFUNCTYPE(ctypes.c_int32, pointer, pointer)(jit.address(self.prefix + "enter"))
         self._tables: dict[str, object] = {}
-        self._identities: dict[int, tuple[Program, str]] = {}
         self._kernels: dict[str, tuple[int, dict[int, str]]] = {}
 
     @cached_property
@@ -78,20 +76,11 @@ class Library:
 
     def kernel(self, program: Program, places: WarpLayout, options: Options) -> tuple[int, dict[int, str]]:
         """Address of a program's function, and the operations it leaves to the interpreter, by site."""
-        key = self.jit.key("kernel", str(options), self._identity(program))
+        key = self.jit.key("kernel", str(options), identity(program))
         found = self._kernels.get(key)
         if found is None:
             found = self._kernels[key] = self._load(key, program, places, options)
         return found
-
-    def _identity(self, program: Program) -> str:
-        """program_text, remembered for the programs that were launched lately."""
-        known = self._identities.get(id(program))
-        if known is None or known[0] is not program:
-            if len(self._identities) >= REMEMBERED:
-                self._identities.clear()
-            known = self._identities[id(program)] = (program, program_text(program))
-        return known[1]
 
     def _load(self, key: str, program: Program, places: WarpLayout, options: Options) -> tuple[int, dict[int, str]]:
         notes = self.jit.store.get(key + ".notes")
@@ -132,6 +121,7 @@ def library(cpu: str | None = None, features: str | None = None) -> Library:
     return Library(Jit(cpu or os.environ.get("PTXSIM_CPU"), features))
 
 
+@fact
 def specials_of(program: Program) -> list[str]:
     """Special registers that a program reads and that stay the same while a warp lives."""
     found: dict[str, None] = {}

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
+
 from ptxsim.engine.operand import Address, Constant, Literal, Operand, Register, Special, StackAddress, Vector
-from ptxsim.engine.program import Program
+from ptxsim.engine.program import Program, fact
+
+
+@fact
+def identity(program: Program) -> str:
+    """A hash of program_text."""
+    return hashlib.blake2b(program_text(program).encode(), digest_size=20).hexdigest()
 
 
 def program_text(program: Program) -> str:

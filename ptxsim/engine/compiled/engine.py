@@ -18,7 +18,7 @@ from ptxsim.engine.compiled.layout import CONTEXT, CONTEXT_BYTES, KINDS, READ_ON
 from ptxsim.engine.compiled.operands import Options
 from ptxsim.engine.interpreter import Interpreter, choose
 from ptxsim.engine.liveness import slots_of
-from ptxsim.engine.program import Op, Program
+from ptxsim.engine.program import Op, Program, fact
 from ptxsim.machine.cta import Split, Warp
 from ptxsim.machine.memory import ARENA
 from ptxsim.machine.port import Port, mask_word, word_mask
@@ -79,7 +79,6 @@ class CompiledEngine:
         self._place = self.context.ctypes.data
         self._kernels: dict[bool, int] = {}
         self.services: dict[int, str] = {}
-        self._where = {op.site: (b, i) for b, block in enumerate(program.blocks) for i, op in enumerate(block)}
         self._touched: dict[int, set[int]] = {}
         self._error: BaseException | None = None
         self._fill_context()
@@ -242,7 +241,7 @@ class CompiledEngine:
     def go_on(self, warp: Warp, split: Split, port: Port | None = None) -> None:
         """The interpreter executes the rest of the block, from the instruction on that native code left to it."""
         site = int(self.context[CONTEXT["site"] : CONTEXT["site"] + 4].view("<u4")[0])
-        split.block, split.op = self._where[site]
+        split.block, split.op = places_of(self.program)[site]
         self.machine.warp_instructions += split.op
         self.interpreter._block(warp, split, port or Port(self.machine, warp), entered=True)
 
@@ -277,3 +276,9 @@ class CompiledEngine:
         if self._error is not None:
             error, self._error = self._error, None
             raise error
+
+
+@fact
+def places_of(program: Program) -> dict[int, tuple[int, int]]:
+    """Block, and index in it, of every operation by its site."""
+    return {op.site: (b, i) for b, block in enumerate(program.blocks) for i, op in enumerate(block)}

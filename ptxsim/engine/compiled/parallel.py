@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ptxsim.engine.compiled.operands import CLOCKS
 from ptxsim.engine.operand import Special
-from ptxsim.engine.program import Program
+from ptxsim.engine.program import Program, fact
 
 if TYPE_CHECKING:
     from ptxsim.engine.compiled.engine import CompiledEngine
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 MOST_MEMORY = 1 << 30  # bytes of global memory up to which a copy is kept, to go back to
 
 
+@fact
 def orderless(program: Program) -> bool:
     """Whether CTAs cannot tell in which order they run, unless they race: no atomics, no strong accesses, no clocks."""
     for op in program.ops:
