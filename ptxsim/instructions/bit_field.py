@@ -48,22 +48,25 @@ def find_leading(a, *, type, shiftamt):
     operands={"d": Reg("b32"), "a": Value("b32"), "b": Value("b32"), "c": Value("s32")},
 )  # fmt: skip
 def find_nth_set(a, b, c):
-    """The c-th set bit of a, counted upward from bit b if c > 0, downward if c < 0; c = 0 asks whether bit b is set."""
-    found = b ^ b ^ 0xFFFFFFFF
-    wanted = lanes.where(c < 0, -c, c)
-    up, down = wanted ^ wanted, wanted ^ wanted
-    for i in range(32):
-        here = lanes.shift_right(a, i) & 1
-        counted = (here != 0) & (b <= i) & (c > 0)
-        up = up + lanes.cast(counted, "s32")
-        found = lanes.where(counted & (up == wanted), i, found)
-        below = 31 - i
-        here = lanes.shift_right(a, below) & 1
-        counted = (here != 0) & (b >= below) & (b < 32) & (c < 0)
-        down = down + lanes.cast(counted, "s32")
-        found = lanes.where(counted & (down == wanted), below, found)
-    start = lanes.shift_right(a, b) & 1
-    return lanes.where((c == 0) & (start != 0), b, found)
+    """The c-th set bit of a, counted upward from bit b if c > 0, downward if c < 0; c = 0 asks whether bit b is set.
+
+    As the assembler's code has it: a b of 32 or more finds nothing, the least c of all, which has no negative, bit 0.
+    """
+    zero = a ^ a
+    backward = c < 0
+    word = lanes.where(backward, lanes.reverse_bits(a), a)
+    word = word & lanes.shift_left(~zero, lanes.where(backward, 31 - b, b))
+    word = lanes.where(c == 0, word & lanes.shift_left(zero | 1, b), word)
+    wanted = lanes.where(c == 0, 1, lanes.where(backward, -c, c))
+    missing = lanes.bits(lanes.population_count(word), "s32") < wanted
+    left, position = lanes.bits(wanted, "u32"), zero
+    for width in (16, 8, 4, 2, 1):  # is it in the lower half of what is left, or in the upper?
+        below = lanes.population_count(word & (1 << width) - 1)
+        upper = below < left
+        left = lanes.where(upper, left - below, left)
+        word = lanes.where(upper, word >> width, word)
+        position = lanes.where(upper, position + width, position)
+    return lanes.where(missing, 0xFFFFFFFF, lanes.where(backward, 31 - position, position))
 
 
 def place(position, length, t):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ptxsim import lanes
 from ptxsim.isa.operand import Reg, Value, Vec
-from ptxsim.isa.registry import declare, instruction
+from ptxsim.isa.registry import instruction
 from ptxsim.numerics import narrow, scalar
 from ptxsim.numerics.scalar import F32, double, finish
 from ptxsim.types import TYPES
@@ -118,7 +118,11 @@ def pair_to_halves(a, *, dtype, atype, relu):
 _TF32 = {"operands": {"d": Reg("tf32"), "a": Value("f32")}} | CONVERT
 
 
-@instruction("cvt.rounding{.satfinite}.tf32.f32 d, a", rounding="rna", satfinite=_FINITE, requires="7.0 sm_80", **_TF32)
+# Rounding halves away from zero is made of other instructions, which take no literal of another type.
+@instruction(
+    "cvt.rounding{.satfinite}.tf32.f32 d, a", rounding="rna", satfinite=_FINITE, requires="7.0 sm_80", unit="convert",
+    operands={"d": Reg("tf32"), "a": Reg("f32")},
+)  # fmt: skip
 @instruction(
     "cvt.rounding{.satfinite}{.relu}.tf32.f32 d, a", rounding="rn rz", satfinite="satfinite@8.6:sm_100",
     requires="7.8 sm_90", **_TF32,
@@ -127,18 +131,44 @@ def to_tf32(a, *, rounding, satfinite, relu):
     return narrow.encode_tf32(a, rounding, satfinite, relu)
 
 
-# ---- stochastic rounding: known, not modeled, for want of the layout of its random bits ----
+# ---- stochastic rounding ----
+#
+# The manual shows in figures which random bits are for which element; these are in words what they show and what others
+# have measured on a B200 (public: the nvidia_rs_bit_probe experiments with e4m3x4, e5m2x4, e2m1x4 and bf16x2).
 
-for _type in ("f16x2", "bf16x2"):
-    declare(
-        f"cvt.rs{{.relu}}{{.satfinite}}.{_type}.f32 d, a, b, c", requires="8.7 sm_100a sm_103a", unit="convert",
-        operands={"d": Reg(_type), "a": Value("f32"), "b": Value("f32"), "c": Value("b32")},
-    )  # fmt: skip
-for _type in ("e4m3x4", "e5m2x4", "e2m3x4", "e3m2x4", "e2m1x4"):
-    declare(
-        f"cvt.rs.satfinite{{.relu}}.{_type}.f32 d, a, b", requires="8.7 sm_100a sm_103a", unit="convert",
-        operands={"d": Reg(_type), "a": Vec(4, Reg("f32")), "b": Value("b32")},
-    )  # fmt: skip
+_STOCHASTIC = {"rounding": "rs", "requires": "8.7 sm_100a sm_103a"} | CONVERT
+
+
+@instruction(
+    "cvt.rounding{.relu}{.satfinite}.dtype.f32 d, a, b, c", dtype="f16x2 bf16x2",
+    operands={"d": Reg("dtype"), "a": Value("f32"), "b": Value("f32"), "c": Value("b32")}, **_STOCHASTIC,
+)  # fmt: skip
+def two_singles_at_random(a, b, c, *, dtype, rounding, satfinite, relu):
+    """Each element has a half of the random word to itself; f16 takes as many of its bits as it drops."""
+    element = element_of(dtype)
+    count = 23 - element.mantissa
+    halves = [x & (1 << count) - 1 for x in (c, c >> 16)]
+    codes = [
+        narrow.encode(x, element, rounding, satfinite, relu, (bits, count)) for x, bits in zip((b, a), halves, strict=True)
+    ]  # fmt: skip
+    return pack(codes, dtype)
+
+
+@instruction(
+    "cvt.rounding.satfinite{.relu}.dtype.f32 d, a, b", satfinite="satfinite", dtype="e4m3x4 e5m2x4 e2m3x4 e3m2x4 e2m1x4",
+    operands={"d": Reg("dtype"), "a": Vec(4, Reg("f32")), "b": Value("b32")}, **_STOCHASTIC,
+)  # fmt: skip
+def four_singles_at_random(a, b, *, dtype, rounding, satfinite, relu):
+    """Two elements share 16 random bits, the second of the two from the other end."""
+    low, high = b & 0xFFFF, b >> 16
+    if dtype.name == "e2m1x4":  # bytes 2 and 0, 3 and 1
+        low, high = b >> 8 & 0xFF00 | b & 0xFF, b >> 16 & 0xFF00 | b >> 8 & 0xFF
+    words = (low, lanes.reverse_bits(low) >> 16, high, lanes.reverse_bits(high) >> 16)
+    codes = [
+        narrow.encode(x, element_of(dtype), rounding, satfinite, relu, (bits, 16))
+        for x, bits in zip(reversed(a), words, strict=True)
+    ]
+    return pack(codes, dtype)
 
 
 # ---- integers ----

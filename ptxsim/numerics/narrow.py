@@ -25,14 +25,19 @@ def nan_code(t: ScalarType) -> int:
     return (1 << t.exponent + t.mantissa) - 1
 
 
-def encode(x, t: ScalarType, mode: str, satfinite=None, relu=None):
-    """f32 lane values to codes of a format with at most 10 mantissa bits, in u32, rounded as rn or rz."""
+def encode(x, t: ScalarType, mode: str, satfinite=None, relu=None, random=None):
+    """f32 lane values to codes of a format with at most 10 mantissa bits, in u32, rounded as rn, rz or rs.
+
+    For rs, `random` are a u32 lane value and how many bits it has: these are added to the highest bits that are dropped.
+    """
     word = lanes.bits(x, "u32")
     size = word & _MAGNITUDE
     field = lanes.maximum(size >> 23, 1)
     significand = lanes.where(size < 1 << 23, size, size & 0x7FFFFF | 1 << 23)
     smallest = 128 - t.bias  # the f32 exponent field of the format's smallest normal number
-    below = lanes.minimum(lanes.maximum(field, smallest) - field, 25 - (23 - t.mantissa))
+    # Beyond this many dropped bits nothing is rounded up any more.
+    most = 25 + (random[1] if random else 0)
+    below = lanes.minimum(lanes.maximum(field, smallest) - field, most - (23 - t.mantissa))
     drop = below + (23 - t.mantissa)
     kept = lanes.shift_right(significand, drop)
     if mode == "rn":
@@ -40,6 +45,10 @@ def encode(x, t: ScalarType, mode: str, satfinite=None, relu=None):
         half = lanes.shift_left((drop ^ drop) + 1, drop - 1)
         up = (rest > half) | (rest == half) & ((kept & 1) != 0)
         kept = kept + lanes.cast(up, "u32")
+    elif mode == "rs":
+        word_of, count = random
+        dither = lanes.shift_left(lanes.cast(word_of, "u64"), drop - count)
+        kept = lanes.cast(lanes.shift_right(lanes.cast(significand, "u64") + dither, drop), "u32")
     code = kept + ((lanes.maximum(field, smallest) - smallest) << t.mantissa)
     code = lanes.minimum(code, largest(t) + (0 if satfinite else 1))
     negative = (word & _SIGN) != 0
