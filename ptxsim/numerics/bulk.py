@@ -151,7 +151,7 @@ def careful(x, y, c, largest, column, fraction, zero_exponent, kept, narrow):
     total = np.trunc(f64(c) * scale)
     for k in range(x.size):
         total += np.trunc(f64(x[k]) * f64(y[k, column]) * scale)
-    return rounded(total / scale, kept, narrow)
+    return rounded(total / scale + 0.0, kept, narrow)  # what was cut to nothing is +0
 
 
 # ---- whole matrices -------------------------------------------------------------------------------------------------

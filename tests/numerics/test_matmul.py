@@ -63,6 +63,13 @@ def test_small_and_large_exponents_leave_the_fast_path_and_come_back():
     assert np.array_equal(d.view(np.uint32), product(form, a.view(np.uint16), b.view(np.uint16), c.view(np.uint32)))
 
 
+def test_what_is_cut_to_nothing_is_positive():
+    """A C of -0 and tiny negative products that lie below the last bit kept: +0, since not every term is a zero."""
+    a, b = np.full((64, 16), 0x0080, np.uint16), np.full((16, 256), 0x8080, np.uint16)
+    c = np.full((64, 256), 0x80000000, np.uint32)
+    assert not matmul(a, b, c, "wgmma.m64n256k16.f32.bf16.bf16").any()
+
+
 @pytest.mark.parametrize(
     "shape", [(1, 1, 16), (7, 5, 16), (64, 256, 16), (3, 300, 48), (200, 1, 100), (0, 4, 16), (3, 4, 0)]
 )

@@ -13,14 +13,14 @@ import numpy as np
 
 from ptxsim.engine.compiled import product as products
 from ptxsim.engine.compiled.port import EmitPort
-from ptxsim.engine.compiled.value import CannotEmit, Value
+from ptxsim.engine.compiled.value import CannotEmit, Value, kind_of
 from ptxsim.engine.operand import Register, Vector
 from ptxsim.engine.program import Op, Program
 from ptxsim.layout.fragments import Fragment, address_lanes, fragment_layout
 from ptxsim.layout.wmma_stride import fragment_bytes, wmma_stride
 from ptxsim.machine.event import Event
 from ptxsim.machine.memory import SHARED_WINDOW, WINDOW_SIZE
-from ptxsim.machine.tensor import Product, product_of
+from ptxsim.machine.tensor import Product, product_of, register_type
 from ptxsim.machine.wmma import plan
 from ptxsim.types import TYPES
 
@@ -31,14 +31,14 @@ Tag = tuple[str, str, str, "str | None"]
 
 
 def family(op: Op) -> str | None:
-    """Which native form an operation may have: mma, wmma_mma, wmma_load, wmma_store, ldmatrix."""
+    """Which native form an operation may have: mma, mma_sparse, wmma_mma, wmma_load, wmma_store, ldmatrix."""
     effect = op.definition.effect
-    if effect is None or effect.__module__.rpartition(".")[2] not in ("mma", "wmma", "ldmatrix"):
+    if effect is None or effect.__module__.rpartition(".")[2] not in ("mma", "mma_sparse", "wmma", "ldmatrix"):
         return None
     name = effect.__name__
     if name == "wmma_mma_half":
         return "wmma_mma"
-    return name if name in ("mma", "wmma_mma", "wmma_load", "wmma_store", "ldmatrix") else None
+    return name if name in ("mma", "mma_sparse", "wmma_mma", "wmma_load", "wmma_store", "ldmatrix") else None
 
 
 def product(op: Op, target: str, numerics: str) -> Product:
@@ -49,7 +49,7 @@ def product(op: Op, target: str, numerics: str) -> Product:
     layouts = (w["alayout"], w["blayout"]) if family(op) == "mma" else (None, None)
     kind = (w.get("kind") or "").removeprefix("kind::")
     return product_of(
-        family(op).partition("_")[0], w["shape"], types, target, layouts=layouts, kind=kind,
+        family(op).partition("_")[0], w["shape"], types, target, sparse=family(op) == "mma_sparse", layouts=layouts, kind=kind,
         satfinite=bool(w.get("satfinite")), rounding=w.get("rnd") or "rn", popc_op=w.get("bitop") or "and",
         numerics_mode=numerics,
     )  # fmt: skip
@@ -130,7 +130,7 @@ class MatrixWriter:
             raise CannotEmit("a matrix operation of a partial warp")
         if kind.startswith("wmma") and not self.provenance.consistent:
             raise CannotEmit("fragments that may not match")
-        if kind in ("mma", "wmma_mma"):
+        if kind in ("mma", "mma_sparse", "wmma_mma"):
             return self._product(op, sources)
         if options.events:
             raise CannotEmit("accesses of a fragment, recorded")
@@ -145,16 +145,26 @@ class MatrixWriter:
         p = product(op, w.options.target, w.options.numerics)
         if not products.supported(p):
             raise CannotEmit("a product without a native form")
-        name = w.helper_described(f"product_{p.form}_{p.rule.length}_{p.rule.fraction}", products.describe(p))
-        w.declare(name, f"declare i1 @{name}(ptr, ptr, ptr, ptr)")
-        w.save_before_bail()
-        rooms = [self._words(letter, operand) for letter, operand in zip("abc", sources, strict=True)]
+        sparse = p.sparsity is not None
+        metadata, description = "null", products.describe(p)
+        if sparse:
+            selector, ordered = sources[4], op.wants["sparsity"] == "sp::ordered_metadata"
+            if not isinstance(selector, int) or selector >= p.sparsity.selectors:
+                raise CannotEmit("a selector that the hardware refuses")
+            description = products.describe(p, selector, ordered)
+            metadata = self._words("e", [sources[3]])
+        name = w.helper_described(f"product_{p.form}_{p.rule.length}_{p.rule.fraction}", description)
+        w.declare(name, f"declare i1 @{name}(ptr, ptr, ptr, ptr, ptr)")
+        if sparse:
+            w.save_before_bail()
+        rooms = [self._words(letter, operand) for letter, operand in zip("abc", sources)]
         result = w.room(f"product.d.{p.d.words}", f"[{p.d.words * 32} x i32]")
-        good = e.let(f"call i1 @{name}({', '.join(f'ptr {r}' for r in [*rooms, result])})")
-        w.bail_unless(good)
+        good = e.let(f"call i1 @{name}({', '.join(f'ptr {r}' for r in [*rooms, result, metadata])})")
+        if sparse:
+            w.bail_unless(good)
         if w.options.events:
             w.event(Event.MMA, 0, 0, 0, w.mask)
-        kind = "f32"
+        kind = kind_of(TYPES[register_type(p.d.type)])
         found = []
         for i in range(p.d.words):
             at = e.let(f"getelementptr i8, ptr {result}, i64 {128 * i}")
