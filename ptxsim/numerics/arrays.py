@@ -9,6 +9,7 @@ import numpy as np
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.numerics.formats import code_dtype
 from ptxsim.numerics.forms import parse_form
+from ptxsim.numerics.host import with_ieee
 from ptxsim.numerics.matrix import compilable, product
 from ptxsim.numerics.parameters import find
 from ptxsim.types import TYPES
@@ -39,6 +40,7 @@ _ARRAY_NAMES = {
 }
 
 
+@with_ieee
 def matmul(
     a: np.ndarray,
     b: np.ndarray,

@@ -14,12 +14,14 @@ from ptxsim.numerics.exact import exact_product
 from ptxsim.numerics.fma import fma_f32, fma_f64
 from ptxsim.numerics.formats import Elements, decode, decode_integers, encode, floats, number_elements, sign_bit
 from ptxsim.numerics.forms import Form
+from ptxsim.numerics.host import with_ieee
 from ptxsim.numerics.parameters import Rule, find
 from ptxsim.numerics.scaled import grouped_chain, scaled_operands
 
 INVALID_F64 = 0xFFF8000000000000  # what inf * 0 and inf - inf give in DMMA
 
 
+@with_ieee
 def product(
     rule: Rule | Form | str,
     a: np.ndarray,
@@ -77,6 +79,7 @@ def product(
         return encode(result, form.d)
 
 
+@with_ieee
 def sparse_product(
     rule: Rule | Form | str, a: np.ndarray, columns: np.ndarray, b: np.ndarray, c: np.ndarray, **options
 ) -> np.ndarray:

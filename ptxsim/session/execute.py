@@ -8,10 +8,12 @@ from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.layout.sparsity import Sparsity
 from ptxsim.machine.tensor import multiply_matrices, product_of
 from ptxsim.numerics.arrays import codes
+from ptxsim.numerics.host import with_ieee
 from ptxsim.session.forms import Meaning, one_meaning
 from ptxsim.types import TYPES, parse_target
 
 
+@with_ieee
 def execute(
     form: str,
     a: np.ndarray,

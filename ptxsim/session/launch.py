@@ -18,6 +18,7 @@ from ptxsim.machine.cta import Warp
 from ptxsim.machine.event import EventStream, Observer
 from ptxsim.machine.memory import GlobalMemory
 from ptxsim.machine.state import Machine, max_shared_bytes, shared_start
+from ptxsim.numerics.host import with_ieee
 from ptxsim.session.arguments import Arguments
 from ptxsim.session.fidelity import fidelity
 from ptxsim.session.run import BankTable, KernelError, Run
@@ -44,6 +45,7 @@ def shape(value) -> Shape:
 class Launch:
     """Everything one launch needs. Raises PtxError where it cannot start."""
 
+    @with_ieee
     def __init__(
         self, kernel: Kernel, grid: Shape, block: Shape, cluster: Shape, target: Target, args: list, shared_mem: int, *,
         engine: str | None, numerics: str, seed: int, jobs: int | None, checks: str, banks: bool | None, profile: bool | int,
@@ -124,6 +126,7 @@ class Launch:
                 self._finding("bad-directive", f"the CTA needs {used} bytes of shared memory, {self.target} has {most}")
             )
 
+    @with_ieee
     def execute(self, on_error: str, start: Hook | None = None, stop: Hook | None = None) -> Run:
         """Run to the end. `start` and `stop` are called with every warp and the engine, before and after it ran."""
         checkers = self._checkers(start is not None)
@@ -209,6 +212,7 @@ class Launch:
         if self.want_banks is False:
             return None
 
+        @with_ieee
         def count() -> BankTable:
             late = self._bank_counter(keep=False)
             self.memory.bytes = before.copy()

@@ -11,6 +11,7 @@ from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.isa.bind import Binder
 from ptxsim.machine.cta import Warp
 from ptxsim.machine.state import shared_start
+from ptxsim.numerics.host import with_ieee
 from ptxsim.session.inference import infer
 from ptxsim.session.launch import Launch, shape
 from ptxsim.session.module import Kernel, Module, known_target
@@ -42,6 +43,7 @@ class Snippet:
         return self.run.banks
 
 
+@with_ieee
 def snippet(
     text: str, registers: Mapping[str, object] | None = None, shared: np.ndarray | None = None, shared_base: int = 0x400,
     buffers: Mapping[str, np.ndarray] | None = None, warps: int = 1, target: str = "sm_90", *,
