@@ -1,39 +1,83 @@
-"""Which wmma fragments a warp holds, so that one used as another operand, shape, type or layout can be told.
+"""Which fragments a warp holds, so that one used as another shape, operand, type or layout can be told.
 
-The manual leaves wmma's fragments opaque: what is in the registers may be used only as what it was loaded or computed
-as. A fragment is known again by its content, so copies of registers and every engine are alike; contents that could be
-met by chance (the same word in all registers and lanes) are never judged.
+What is in registers is known again by its content, so copies of registers and every engine are alike; contents that
+could be met by chance are never judged. Three things leave known registers behind:
+
+wmma        the manual leaves its fragments opaque: what was loaded or computed may be used only as what it is, and by
+            nothing else (there the register must be the same too: the same tile may well be loaded both ways)
+ldmatrix    the unit in which it moves elements, and the format it unpacked, say what its registers cannot be
+products    the D of mma and wgmma has a type; as another accumulator, or as a factor of most types, its bits mean nothing
+
+Nothing is said of what a correct kernel may do: ldmatrix of 16-bit units for wider or narrower elements, transposed or
+not, the matrices of an .x4 in any order or for two operands, D as the A or B of the next product, k in any order.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from ptxsim.layout.fragments import Fragment
+from ptxsim.machine.cta import Warp
 from ptxsim.machine.port import Port
 
-REMEMBERED = 256
+REMEMBERED = 1024
+DISTINCT = 4  # a register with fewer different words among its lanes could be met by chance
 Tag = tuple[str, str, str, "str | None", int]
+
+INTEGERS = frozenset(["s8", "u8", "s4", "u4", "b1"])
+NARROW = frozenset(["e4m3", "e5m2", "e3m2", "e2m3", "e2m1"]) | INTEGERS
+HALVES = NARROW | {"f16", "bf16"}
+# As what types the registers of an accumulator may be used, by the accumulator's type. Small numbers of an s32 are
+# bytes too.
+ACCUMULATORS = {
+    "f32": frozenset(["f32", "tf32"]),
+    "s32": frozenset(["s32"]) | INTEGERS,
+    "f16": frozenset(["f16"]),
+    "f64": frozenset(["f64"]),
+}
+# The same for what ldmatrix leaves in registers, by its type or format and whether it transposes. A transposed unit is
+# the largest element that survives. ldmatrix puts 4-bit elements in the low bits of bytes, where only an integer has them:
+# mma reads a 4-bit float from the middle.
+ROWS = {
+    ("b16", True): HALVES,
+    ("b8", True): NARROW,
+    ("b6x16_p32", False): frozenset(["e3m2", "e2m3", "u8", "s8"]),
+    ("b6x16_p32", True): frozenset(["e3m2", "e2m3", "u8", "s8"]),
+    ("b4x16_p64", False): frozenset(["u8", "s8"]),
+    ("b4x16_p64", True): frozenset(["u8", "s8"]),
+}
+
+
+class Source(NamedTuple):
+    """What a register is known to hold, and as which types it may be used by mma and wgmma."""
+
+    text: str
+    types: frozenset[str]
+    line: int
+    help: str
 
 
 def remember(m: Port, words: np.ndarray, fragment: Fragment, layout: str | None) -> None:
-    """A fragment came to be in the warp's registers: `words` uint32 (words, 32)."""
+    """A fragment of wmma came to be in the warp's registers: `words` uint32 (words, 32)."""
     if not _telling(words):
         return
     known: OrderedDict[bytes, set[Tag]] = m.warp.extra.setdefault("fragments", OrderedDict())
-    key = words.tobytes()
-    known.setdefault(key, set()).add((*_use(fragment), layout, m.line))
-    known.move_to_end(key)
-    if len(known) > REMEMBERED:
-        known.popitem(last=False)
+    _add(known, words.tobytes(), (*_use(fragment), layout, m.line))
+    if getattr(m, "op", None) is not None:
+        held = m.warp.extra.setdefault("wmma registers", {})
+        what = f"{_text(*_use(fragment), layout)} of wmma (line {m.line})"
+        held.update({slot: (what, word.copy()) for slot, word in _by_slot(m.op.destinations[0], words)})
 
 
 def check(m: Port, words: np.ndarray, fragment: Fragment, layout: str | None) -> None:
-    """Report `fragment-mismatch` if the registers hold a fragment of another shape, operand, type or layout."""
+    """Report `fragment-mismatch` if registers that wmma uses hold something else than this fragment."""
     tags = m.warp.extra.get("fragments", {}).get(words.tobytes())
     if not tags or not _telling(words):
+        _check_registers(m, words, fragment)
         return
     use = _use(fragment)
     if any(tag[:3] == use and tag[3] == layout for tag in tags):
@@ -44,6 +88,120 @@ def check(m: Port, words: np.ndarray, fragment: Fragment, layout: str | None) ->
         f"the registers hold {_text(shape, operand, type, was)} (line {line}) and are used as {_text(*use, layout)}",
         help="a wmma fragment may be used only as the operand, shape, type and layout it was loaded for",
     )
+
+
+def remember_rows(m: Port, registers: list, type: str, transposed: bool) -> None:
+    """ldmatrix filled registers, lane values of 32 bits; `type` is its type or the format it unpacked."""
+    types = ROWS.get((type, transposed))
+    if types is None:
+        return
+    name = f"ldmatrix{'.trans' if transposed else ''}.{type}"
+    if type == "b4x16_p64":
+        help = "ldmatrix puts a 4-bit element in the low bits of a byte, mma reads it two bits higher: shift left by 2"
+    elif transposed and type == "b16":
+        help = ".trans moves 16-bit units and takes wider elements apart; load them without .trans"
+    else:
+        help = f"what {name} loads may be used as {', '.join(sorted(types))}"
+    _remember_registers(m.warp, np.stack(registers), Source(f"what {name} loaded", types, m.line, help))
+
+
+def remember_product(warp: Warp, words: np.ndarray, fragment: Fragment, line: int) -> None:
+    """An mma or wgmma left D, uint32 (words, 32), in the registers of a warp."""
+    name = f"an accumulator of {fragment.family} {fragment.shape_name} .{fragment.type}"
+    help = f"convert .{fragment.type} elements to the type that is wanted; see `ptxsim layout` for where they are"
+    _remember_registers(warp, words, Source(name, ACCUMULATORS[fragment.type], line, help))
+
+
+def operands(m: Port) -> Sequence:
+    """The operands of the instruction as the engine resolved them: Nones where it runs without one."""
+    op = getattr(m, "op", None)
+    return (None, None, None) if op is None else op.sources
+
+
+def check_operand(m: Port, words: np.ndarray, fragment: Fragment, operand) -> None:
+    """Report `fragment-mismatch` if an operand of mma or wgmma, uint32 (words, 32), is no fragment of that type.
+
+    `operand` is the operand as the engine resolved it, or None.
+    """
+    _check_registers(m, words, fragment)
+    held = m.warp.extra.get("wmma registers")
+    for slot, word in _by_slot(operand, words) if held and operand is not None else ():
+        what, was = held.get(slot, ("", None))
+        if was is not None and _distinct(word) and (was == word).all():
+            m.report(
+                "fragment-mismatch",
+                f"{fragment.operand} holds {what} and is used as {_text(*_use(fragment), None)} of {fragment.family}",
+                help="wmma's fragments are opaque; what mma and wgmma take comes from ldmatrix, loads or mma",
+                level="warning",
+            )
+            return
+
+
+def check_stored(m: Port, registers: list, bits: int, transposed: bool) -> None:
+    """Report `fragment-mismatch` if an stmatrix that transposes takes wider elements apart."""
+    if not transposed:
+        return
+    whole = HALVES if bits == 16 else NARROW
+    for number, register in enumerate(registers):
+        source = _known(m.warp, register, whole)
+        if source:
+            m.report(
+                "fragment-mismatch",
+                f"register {number} holds {source.text} (line {source.line}); stmatrix.trans.b{bits} moves {bits}-bit units",
+                help=source.help,
+                level="warning",
+            )
+            return
+
+
+def _check_registers(m: Port, words: np.ndarray, fragment: Fragment) -> None:
+    opaque = fragment.family == "wmma"
+    for number, word in enumerate(words):
+        source = _known(m.warp, word, frozenset() if opaque else frozenset([fragment.type]))
+        if source:
+            m.report(
+                "fragment-mismatch",
+                f"word {number} of {fragment.operand} holds {source.text} (line {source.line}) and is used as "
+                f"{_text(*_use(fragment), None)}",
+                help="what wmma uses comes from wmma" if opaque else source.help,
+                level="warning" if opaque else None,  # the silicon may agree, the manual does not say so
+            )
+            return
+
+
+def _known(warp: Warp, word: np.ndarray, wanted: frozenset[str]) -> Source | None:
+    """A source of a register's content, if nothing that is known of it allows its use as one of the types."""
+    sources = warp.extra.get("registers known", {}).get(word.tobytes())
+    if not sources or any(source.types & wanted for source in sources):
+        return None
+    return max(sources, key=lambda source: source.line)
+
+
+def _remember_registers(warp: Warp, words: np.ndarray, source: Source) -> None:
+    known: OrderedDict[bytes, set[Source]] = warp.extra.setdefault("registers known", OrderedDict())
+    for word in words:
+        if _distinct(word):
+            _add(known, word.tobytes(), source)
+
+
+def _distinct(word: np.ndarray) -> bool:
+    """Whether the lanes of a register differ enough for it to be known again."""
+    ordered = np.sort(word)
+    return int((ordered[1:] != ordered[:-1]).sum()) >= DISTINCT - 1
+
+
+def _by_slot(operand, words: np.ndarray):
+    """(register slot, its first word) of an operand as the engine resolved it."""
+    slots = [None if getattr(e, "sink", False) else getattr(e, "slot", None) for e in getattr(operand, "elements", ())]
+    step = len(words) // max(1, len(slots))
+    return [(slot, words[i * step]) for i, slot in enumerate(slots) if slot is not None]
+
+
+def _add(known: OrderedDict, key: bytes, item) -> None:
+    known.setdefault(key, set()).add(item)
+    known.move_to_end(key)
+    if len(known) > REMEMBERED:
+        known.popitem(last=False)
 
 
 def _use(fragment: Fragment) -> tuple[str, str, str]:

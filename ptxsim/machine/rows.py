@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ptxsim.layout.fragments import Fragment, address_lanes
+from ptxsim.machine import provenance
 from ptxsim.machine.event import Event
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.memory import check_alignment, gather, scatter
@@ -28,11 +29,16 @@ def load_rows(m: Port, space: str | None, address, tile: Fragment, packed: str |
         data[lanes] = gather(memory, offsets, lanes, ROW)[lanes]
     rows = data[address_lanes(tile.shape_name)]
     codes = unpack_row(rows, packed) if packed else rows.view(f"<u{tile.element_bits // 8}")
-    return list(tile.from_matrix(codes))
+    registers = list(tile.from_matrix(codes))
+    if m.machine.checks != "none":
+        provenance.remember_rows(m, registers, packed or tile.type, tile.majority == "trans")
+    return registers
 
 
 def store_rows(m: Port, space: str | None, address, registers: list, tile: Fragment) -> None:
     """Write the rows of an stmatrix. Faults as in load_rows."""
+    if m.machine.checks != "none":
+        provenance.check_stored(m, registers, tile.element_bits, tile.majority == "trans")
     codes = tile.to_matrix(np.stack(registers)).astype(f"<u{tile.element_bits // 8}")
     data = np.zeros((len(m.mask), ROW), np.uint8)
     data[address_lanes(tile.shape_name)] = codes.view(np.uint8)

@@ -15,6 +15,7 @@ import numpy as np
 from ptxsim import lanes, numerics
 from ptxsim.layout.fragments import Fragment, dimensions, fragment_layout
 from ptxsim.layout.sparsity import Sparsity, sparsity
+from ptxsim.machine import provenance
 from ptxsim.machine.event import Event
 from ptxsim.machine.fault import Fault
 from ptxsim.numerics.forms import Form
@@ -84,15 +85,16 @@ def matrix_product(
     `metadata` is a lane value; `scales` are the codes of the block scales (rows, blocks) and (blocks, columns).
     """
     m.emit(Event.MMA)
-    words = multiply(
-        product,
-        to_words(a),
-        to_words(b),
-        to_words(c),
-        None if metadata is None else to_words([metadata])[0],
-        selector,
-        scales,
-    )
+    factors = to_words(a), to_words(b), to_words(c)
+    told = m.machine.checks != "none" and product.form.family == "mma"
+    if told:
+        fragments = product.a, product.b, product.c
+        for words, fragment, operand in zip(factors, fragments, provenance.operands(m), strict=False):
+            provenance.check_operand(m, words, fragment, operand)
+    metadata = None if metadata is None else to_words([metadata])[0]
+    words = multiply(product, *factors, metadata, selector, scales)
+    if told:
+        provenance.remember_product(m.warp, words, product.d, m.line)
     return from_words(words, product.d.type)
 
 

@@ -20,6 +20,7 @@ from ptxsim.machine.cta import Cta, Warp
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_READ, Event, Space
 from ptxsim.machine.fault import Fault, Wait
 from ptxsim.machine.port import Port
+from ptxsim.machine.provenance import check_operand, remember_product
 from ptxsim.machine.tensor import Product, multiply_matrices
 
 WARPS = 4
@@ -137,6 +138,8 @@ class MmaAsync:
         words = product.d.from_matrix(d)
         for number, part in enumerate(parts):
             state = WarpState.of(part.warp)
+            if part.port.machine.checks != "none":
+                remember_product(part.warp, words[:, 32 * number : 32 * number + 32], product.d, self.line)
             for slot, value in zip(part.d, words[:, 32 * number : 32 * number + 32]):
                 if slot is not None:
                     part.warp.registers[slot] = np.ascontiguousarray(value)
@@ -270,6 +273,8 @@ def wait(m: Port, pending: int) -> None:
 def start(m: Port, product: MmaAsync, part: Part) -> Wait | None:
     """wgmma.mma_async of one warp: None if it has started, else the Wait for the other warps of the warpgroup."""
     _check_fence(m, product, part)
+    if product.a is None and m.machine.checks != "none":
+        check_operand(m, part.words(part.a), product.product.a, m.op.sources[0])
     for tile in filter(None, (product.a, product.b)):
         check_tile(m, tile)
     current = Warpgroup.of(m.cta, m.warp).arrive(m, product, part)
