@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from ptxsim.profile.occupancy import Occupancy
+from ptxsim.profile.timeline import Timeline
 
 
 @dataclass(slots=True)
@@ -20,18 +21,6 @@ class LineStalls:
     @property
     def waited(self) -> float:
         return sum(self.stalls.values())
-
-
-@dataclass(slots=True)
-class Segment:
-    """A stretch of one warp in one block of the program, for timelines. Cycles from the launch on."""
-
-    sm: int
-    cta: int
-    warp: int
-    name: str
-    start: float
-    end: float
 
 
 @dataclass(slots=True)
@@ -57,7 +46,7 @@ class Cycles:
     lines: list[LineStalls]
     memory: dict[str, float]
     suggestions: list[str]
-    segments: list[Segment] = field(default_factory=list)
+    timeline: Timeline | None = None
     target_number: int = 90
     machine_code: Any = None  # the Profile it came from, for listings
 

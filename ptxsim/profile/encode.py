@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
 from typing import NamedTuple
 
 import numpy as np
@@ -31,6 +32,7 @@ class Code(NamedTuple):
     reason: np.ndarray
     last_of_site: np.ndarray
     bypass: np.ndarray
+    is_constant: np.ndarray  # of each instruction: it reads a constant
     registers: np.ndarray
     reads: np.ndarray  # where each instruction's reads begin; n + 1
     writes: np.ndarray
@@ -88,6 +90,7 @@ def encode(machine: MachineProgram, opcodes: list[str], figures: Figures) -> Cod
         np.array([_REASON.get(op.unit, WAIT) for op in ops], np.int64),
         last,
         np.array([bypasses(opcodes[op.site]) for op in ops], np.bool_),
+        np.array([op.unit == "constant" for op in ops], np.bool_),
         np.array(registers, np.int64),
         np.array(reads, np.int64),
         np.array(writes, np.int64),
@@ -109,15 +112,27 @@ def bypasses(opcode: str) -> bool:
     )
 
 
-def parameters(figures: Figures, sms: int, l1_bytes: int, cold: bool, atomics: float) -> np.ndarray:
-    """The figures the replay needs, in the order it reads them (PARAMETERS). `sms`: how many share L2 and DRAM;
+# Figures, and what parameters() makes of them, by name; all are float.
+Parameters = namedtuple(
+    "Parameters",
+    "cross_pipe shared_issue global_issue branch_latency guard_latency pipe_queue l1_latency l2_latency "
+    "l2_sector_latency l2_line_latency dram_latency l2_bandwidth dram_share cold l1_sets l2_line store_line_now "
+    "store_sector_now atomic_latency atomic_cost barrier_arrival mbarrier_arrival mbarrier_latency cp_async_shared "
+    "cp_async_wait bulk_latency bulk_tensor_latency bulk_bandwidth bulk_store_latency bulk_store_bandwidth "
+    "wgmma_overhead cluster_barrier launch first_launch drain first_constant code_line code_line_far code_cache "
+    "fall_through",
+)
+
+
+def parameters(figures: Figures, sms: int, l1_bytes: int, cold: bool, atomics: float) -> Parameters:
+    """The figures the replay needs. `sms`: how many share L2 and DRAM;
     `atomics`: operations per cycle that all of them get done."""
     part = sms / figures.sms
 
     def share(alone: float, together: float) -> float:
         return max(alone, together * part)
 
-    values = {name: float(getattr(figures, name)) for name in PARAMETERS if hasattr(figures, name)}
+    values = {name: float(getattr(figures, name)) for name in Parameters._fields if hasattr(figures, name)}
     values |= {
         "l1_sets": max(1, l1_bytes // figures.l1_line // 4),
         "l2_bandwidth": min(figures.l2_bandwidth_sm, figures.l2_bandwidth_all / part),
@@ -128,15 +143,4 @@ def parameters(figures: Figures, sms: int, l1_bytes: int, cold: bool, atomics: f
         "cold": float(cold),
         "atomic_cost": max(figures.atomic_alone, sms / atomics),
     }
-    return np.array([values[name] for name in PARAMETERS], np.float64)
-
-
-PARAMETERS = (
-    "cross_pipe", "shared_issue", "global_issue", "branch_latency", "guard_latency", "pipe_queue", "l1_latency", "l2_latency", "l2_sector_latency", "l2_line_latency", "dram_latency", "l2_bandwidth",
-    "dram_share", "cold", "l1_sets", "l2_line", "store_line_now", "store_sector_now", "atomic_latency", "atomic_cost", "barrier_arrival",
-    "mbarrier_arrival", "mbarrier_latency", "cp_async_shared", "cp_async_wait", "bulk_latency",
-    "bulk_tensor_latency", "bulk_bandwidth", "bulk_store_latency", "bulk_store_bandwidth", "wgmma_overhead", "cluster_barrier",
-    "launch", "first_launch", "drain", "first_constant", "code_line", "code_line_far", "code_cache", "fall_through", 
-)  # fmt: skip
-INDEX = {name: i for i, name in enumerate(PARAMETERS)}
-PIPES = len(Pipe)
+    return Parameters(**{name: float(value) for name, value in values.items()})

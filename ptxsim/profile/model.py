@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ptxsim.engine.decode import Decoder
 from ptxsim.engine.program import Program
 from ptxsim.profile.advice import suggestions
-from ptxsim.profile.cycles import Cycles, LineStalls, Segment
+from ptxsim.profile.cycles import Cycles, LineStalls
 from ptxsim.profile.encode import STALLS, encode, parameters
 from ptxsim.profile.figures import Figures, figures_of
 from ptxsim.profile.lowering import lower
 from ptxsim.profile.machine_code import MachineProgram, Pipe
-from ptxsim.profile.occupancy import occupancy
+from ptxsim.profile.occupancy import Occupancy, occupancy
 from ptxsim.profile.regions import merged
+from ptxsim.profile.timeline import Timeline
 from ptxsim.profile.trace import ATOMIC, Trace, Tracer, for_replay
 from ptxsim.syntax import ast
 from ptxsim.types import Target
 
-MOST_SEGMENTS = 200_000
+if TYPE_CHECKING:
+    from ptxsim.profile.replay_state import Tally
+
 CARVEOUTS = (0, 8, 16, 32, 64, 100, 132, 164, 196, 228)  # KiB of shared memory an SM can be set to
 
 
@@ -59,54 +62,51 @@ class Profile:
         figures, trace = self.figures, self.tracer.trace()
         cold = len(np.unique(trace.lines >> 4)) * figures.l1_line * trace.modulus > figures.l2_bytes
         held = occupancy(figures, self.threads, self.machine.registers, self.shared_bytes)
-        warps = -(-self.threads // 32)
         work = np.zeros(figures.sms)
         np.add.at(work, np.arange(self.ctas) % figures.sms, self.tracer.work)
         kept = np.arange(0, figures.sms, trace.modulus)
         order = kept[np.argsort(-work[kept], kind="stable")][: max(1, self.sms)]
-        results = [(replay_sm(self, trace, int(sm), held.ctas, warps, cold), int(sm)) for sm in order if work[sm] > 0]
-        if not results:
-            results = [(replay_sm(self, trace, int(order[0]), held.ctas, warps, cold), int(order[0]))]
-        (cycles, active, issued, stalls, busy, totals, segments), sm = max(results, key=lambda r: r[0][1])
+        busy = [int(sm) for sm in order if work[sm] > 0] or [int(order[0])]
+        active, tally, sm = max(((*replay_sm(self, trace, sm, held.ctas, cold), sm) for sm in busy), key=lambda r: r[0])
         scale = work.max() / work[sm] if work[sm] else 1.0
-        return self._result(figures, held, sm, active * scale, issued, stalls, busy, totals, segments)
+        return self._result(held, sm, active * scale, tally)
 
-    def _result(self, figures: Figures, held, sm, active, issued, stalls, busy, totals, segments) -> Cycles:
-        cycles = max(1, round(active))
-        ops = self.program.ops
-        lines: dict[int, LineStalls] = {}
-        for site in np.flatnonzero(stalls[:-1].sum(axis=1)):
-            op = ops[site]
-            row = lines.setdefault(op.line, LineStalls(op.line, op.opcode, 0, {}))
-            row.issued += int(stalls[site, 0])
-            for reason in range(1, len(STALLS)):
-                if stalls[site, reason]:
-                    row.stalls[STALLS[reason]] = row.stalls.get(STALLS[reason], 0.0) + float(stalls[site, reason])
+    def _result(self, held: Occupancy, sm: int, active: float, tally: Tally) -> Cycles:
+        from ptxsim.profile import replay_state as state
+
+        figures, stalls = self.figures, tally.stalls
+        cycles, issued = max(1, round(active)), int(tally.counts[state.ISSUED])
         by_reason = {name: float(stalls[:, i].sum()) for i, name in enumerate(STALLS) if i and stalls[:, i].sum()}
         pipes = {
-            pipe.name.lower(): float(busy[pipe]) / cycles / (1 if pipe == Pipe.LSU else 4)
+            pipe.name.lower(): float(tally.busy[pipe]) / cycles / (1 if pipe == Pipe.LSU else 4)
             for pipe in Pipe
-            if pipe not in (Pipe.NONE, Pipe.CBU) and busy[pipe]
+            if pipe not in (Pipe.NONE, Pipe.CBU) and tally.busy[pipe]
         }
-        memory = {
-            "shared_wavefronts": float(totals[0]), "l1_sectors": float(totals[1]), "l1_hit_sectors": float(totals[2]),
-            "l2_read_sectors": float(totals[3]), "dram_sectors": float(totals[4]), "l2_write_sectors": float(totals[5]),
-            "atomics": float(totals[6]), "bulk_bytes": float(totals[7]), "unmatched_waits": float(totals[15]),
-        }  # fmt: skip
-        on_sm = len(range(sm, self.ctas, figures.sms))
+        memory = {name: float(tally.totals[k]) for name, k in (
+            ("shared_wavefronts", state.SHARED_WAVES), ("l1_sectors", state.L1_SECTORS), ("l1_hit_sectors", state.L1_HITS),
+            ("l2_read_sectors", state.L2_READ), ("dram_sectors", state.DRAM_SECTORS), ("l2_write_sectors", state.L2_WRITTEN),
+            ("atomics", state.ATOMIC_COUNT), ("bulk_bytes", state.BULK_BYTES), ("unmatched_waits", state.UNMATCHED),
+        )}  # fmt: skip
         result = Cycles(
-            cycles, figures.error, figures.clock_mhz, figures.name, held, sm, on_sm, self.ctas / (figures.sms * held.ctas),
-            int(issued), float(issued) / (4 * cycles), pipes, dict(sorted(by_reason.items(), key=lambda kv: -kv[1])),
-            sorted(lines.values(), key=lambda row: -row.waited), memory, [],
-            [Segment(sm, int(c), int(w), self._name(int(b)), float(s), float(e)) for w, c, b, s, e in segments],
+            cycles, figures.error, figures.clock_mhz, figures.name, held, sm, len(range(sm, self.ctas, figures.sms)),
+            self.ctas / (figures.sms * held.ctas), issued, issued / (4 * cycles), pipes,
+            dict(sorted(by_reason.items(), key=lambda kv: -kv[1])), self._lines(stalls), memory, [],
+            Timeline(tally.spans[: tally.counts[state.SPANS]], tally.work[: tally.counts[state.WORK]], sm, self.program.blocks),
             self.target_number, self,
         )  # fmt: skip
         result.suggestions = suggestions(result)
         return result
 
-    def _name(self, block: int) -> str:
-        ops = self.program.blocks[block]
-        return f"lines {ops[0].line}-{ops[-1].line}" if ops else f"block {block}"
+    def _lines(self, stalls: np.ndarray) -> list[LineStalls]:
+        """Stalls by PTX line, those that waited longest first."""
+        lines: dict[int, LineStalls] = {}
+        for site in np.flatnonzero(stalls[:-1].sum(axis=1)):
+            op = self.program.ops[site]
+            row = lines.setdefault(op.line, LineStalls(op.line, op.opcode, 0, {}))
+            row.issued += int(stalls[site, 0])
+            for reason in np.flatnonzero(stalls[site, 1 : len(STALLS)]) + 1:
+                row.stalls[STALLS[reason]] = row.stalls.get(STALLS[reason], 0.0) + float(stalls[site, reason])
+        return sorted(lines.values(), key=lambda row: -row.waited)
 
 
 def unroll_pragmas(decoder: Decoder) -> frozenset[int]:
@@ -138,9 +138,10 @@ def atomic_rate(figures: Figures, trace: Trace) -> float:
     return min(figures.atomic_rate, figures.atomic_page_rate * pages, figures.atomic_sector_rate * sectors)
 
 
-def replay_sm(profile: Profile, trace: Trace, sm: int, residency: int, warps: int, cold: bool) -> tuple[Any, ...]:
+def replay_sm(profile: Profile, trace: Trace, sm: int, residency: int, cold: bool) -> tuple[float, Tally]:
     """Replay the CTAs that one SM gets: every 132nd, in launch order."""
     from ptxsim.profile.replay import replay
+    from ptxsim.profile.replay_state import Ctas, Entries
 
     figures = profile.figures
     ctas = np.arange(sm, profile.ctas, figures.sms)
@@ -158,14 +159,12 @@ def replay_sm(profile: Profile, trace: Trace, sm: int, residency: int, warps: in
     carveout = next((c for c in CARVEOUTS if c >= shared), CARVEOUTS[-1])
     l1_bytes = max(8, figures.unified_bytes // 1024 - carveout - 8) * 1024
     p = parameters(figures, busy_sms, l1_bytes, cold, atomic_rate(figures, trace))
-    segments = np.zeros((MOST_SEGMENTS, 5))
-    seen = np.zeros(1 << 20 if cold else 1, np.bool_)
-    result = replay(
-        tuple(code), machine.slots, 0, entries["code"].astype(np.int64), entries["site"].astype(np.int64),
-        entries["cycles"].astype(np.float64), entries["width"].astype(np.int64), entries["first"].astype(np.int64),
-        entries["count"].astype(np.int64), entries["object"].astype(np.int64), entries["need"].astype(np.int64), trace.lines,
-        begins.astype(np.int64), ends.astype(np.int64), first.astype(np.int64), counts.astype(np.int64), start.astype(np.float64),
-        max(1, residency), objects, p, seen, segments, len(profile.program.ops),
-    )  # fmt: skip
-    cycles, active, issued, stalls, busy, totals, used = result
-    return cycles, active, issued, stalls, busy, totals, segments[:used]
+    whole = {
+        name: entries[name].astype(np.int64) for name in ("code", "site", "width", "first", "count", "object", "need")
+    }
+    recorded = Entries(
+        **whole, cycles=entries["cycles"].astype(np.float64), lines=trace.lines, used=np.zeros(len(entries), np.bool_)
+    )
+    started = Ctas(begins.astype(np.int64), ends.astype(np.int64), first.astype(np.int64), counts.astype(np.int64),
+                   start.astype(np.float64), np.zeros(len(present), np.int64), np.zeros(len(present), np.int64))  # fmt: skip
+    return replay(code, machine.slots, recorded, started, max(1, residency), objects, p, len(profile.program.ops))

@@ -1,27 +1,41 @@
-"""Timelines for ui.perfetto.dev: one track per warp, in the Chrome trace format that Perfetto reads."""
+"""Timelines for ui.perfetto.dev: tracks per warp and engine, in the Chrome trace format that Perfetto reads."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ptxsim.profile.cycles import Cycles
+    from ptxsim.profile.timeline import Span
 
 
 def events(cycles: Cycles) -> list[dict[str, Any]]:
-    """Trace events: a process per CTA, a thread per warp, a slice per block of the program. One cycle is shown as 1 us."""
+    """Trace events, one cycle shown as 1 us: first a process for the engines with a thread for each unit of the SM and each
+    pipe of its sub-cores, then a process per CTA with a thread per warp; a slice is a stretch of work, or of a block."""
+    timeline = cycles.timeline
+    if timeline is None:
+        return []
+    return _tracks(chain(timeline.engine_spans(), timeline.warp_spans()))
+
+
+def _tracks(spans: Iterable[Span]) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
-    tracks: set[tuple[int, int]] = set()
-    for segment in cycles.segments:
-        if (segment.cta, segment.warp) not in tracks:
-            tracks.add((segment.cta, segment.warp))
-            found += [
-                {"ph": "M", "name": "process_name", "pid": segment.cta, "args": {"name": f"SM {segment.sm}, CTA {segment.cta}"}},
-                {"ph": "M", "name": "thread_name", "pid": segment.cta, "tid": segment.warp, "args": {"name": f"warp slot {segment.warp}"}},
-            ]  # fmt: skip
+    processes: dict[str, int] = {}
+    threads: dict[tuple[str, str], int] = {}
+    for span in spans:
+        if span.group not in processes:
+            pid = processes[span.group] = len(processes) + 1
+            found.append({"ph": "M", "name": "process_name", "pid": pid, "tid": 0, "args": {"name": span.group}})
+            found.append({"ph": "M", "name": "process_sort_index", "pid": pid, "tid": 0, "args": {"sort_index": pid}})
+        pid, track = processes[span.group], (span.group, span.track)
+        if track not in threads:
+            tid = threads[track] = len(threads) + 1
+            found.append({"ph": "M", "name": "thread_name", "pid": pid, "tid": tid, "args": {"name": span.track}})
         found.append(
-            {"ph": "X", "name": segment.name, "pid": segment.cta, "tid": segment.warp, "ts": segment.start, "dur": segment.end - segment.start}
+            {"ph": "X", "name": span.name, "pid": pid, "tid": threads[track], "ts": span.begin, "dur": span.end - span.begin}
         )  # fmt: skip
     return found
 
