@@ -234,8 +234,13 @@ class Launch:
             return "compiled"
         if asked is not None:
             raise PtxError(self._finding("not-modeled", f"the compiled engine: {reason}", "use engine='interpreter'"))
+        self._tell(reason)
+        return self.engine_name
+
+    def _tell(self, reason: str) -> None:
+        """The interpreter takes over, and says so."""
+        self.engine_name = "interpreter"
         warnings.warn(f"the interpreter runs this, which takes longer: {reason}", RuntimeWarning, stacklevel=4)
-        return "interpreter"
 
     def _engine(self, machine: Machine, keep: bool):
         """The engine; `keep`: somebody will look at all registers at the end."""
@@ -243,7 +248,12 @@ class Launch:
             return Interpreter(self.program, machine)
         from ptxsim.engine.compiled.engine import CompiledEngine
 
-        return CompiledEngine(self.program, machine, keep=keep, jobs=self.jobs)
+        engine = CompiledEngine(self.program, machine, keep=keep, jobs=self.jobs)
+        reason = engine.refusal()
+        if reason is None:
+            return engine
+        self._tell(reason)
+        return Interpreter(self.program, machine)
 
     def _profile(self):
         """The cycle model, where it was asked for."""

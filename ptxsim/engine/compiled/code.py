@@ -9,10 +9,12 @@ import os
 import platform
 from collections.abc import Iterable
 from functools import cache, cached_property
+from pathlib import Path
 
 import numpy as np
 
 from ptxsim.engine.compiled import product, runtime
+from ptxsim.engine.compiled.crash import CrashHandler
 from ptxsim.engine.compiled.digest import identity
 from ptxsim.engine.compiled.emitter import Module
 from ptxsim.engine.compiled.jit import ATTRIBUTES, Jit
@@ -28,6 +30,10 @@ OPTIMIZED = 1000  # operations up to which code is generated with more care: it 
 _ATTRIBUTES = f"attributes #0 = {ATTRIBUTES}\n"
 
 
+class Crashed(Exception):
+    """Native code of the program ended a process."""
+
+
 class Library:
     """Compiled helpers of one CPU, loaded when first needed, and kernels."""
 
@@ -41,6 +47,7 @@ class Library:
             self._publish(self.prefix + name)
         pointer = ctypes.c_void_p
         self.enter = ctypes.CFUNCTYPE(ctypes.c_int32, pointer, pointer)(jit.address(self.prefix + "enter"))
+        self.crash = CrashHandler(jit)
         self._tables: dict[str, object] = {}
         self._kernels: dict[str, tuple[int, dict[int, str]]] = {}
 
@@ -79,8 +86,16 @@ class Library:
         key = self.jit.key("kernel", str(options), identity(program))
         found = self._kernels.get(key)
         if found is None:
+            mark = self.mark(program)
+            if mark is not None and mark.exists():
+                raise Crashed(f"native code of {program.name} has crashed; delete {mark} to try again")
             found = self._kernels[key] = self._load(key, program, places, options)
         return found
+
+    def mark(self, program: Program) -> Path | None:
+        """The file that says that native code of a program has crashed."""
+        folder = self.jit.store.folder
+        return None if folder is None else folder / f"{self.jit.key('crash', identity(program))}.crashed"
 
     def _load(self, key: str, program: Program, places: WarpLayout, options: Options) -> tuple[int, dict[int, str]]:
         notes = self.jit.store.get(key + ".notes")

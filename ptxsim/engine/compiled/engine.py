@@ -7,6 +7,11 @@ lanes that must wait - the interpreter executes on the same registers, so it is 
 from __future__ import annotations
 
 import ctypes
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,6 +29,9 @@ from ptxsim.machine.memory import ARENA
 from ptxsim.machine.port import Port, mask_word, word_mask
 from ptxsim.machine.special import value as special_value
 from ptxsim.machine.state import Machine
+
+EVERY = 0xFFFF_FFFF  # the mask of a whole warp
+NOWHERE = 0xFFFF_FFFF  # in place of a site: nothing of the block has been executed
 
 
 class Registers:
@@ -78,6 +86,7 @@ class CompiledEngine:
         self.words = self.context.view("<u8")  # by CONTEXT[name] // 8
         self._place = self.context.ctypes.data
         self._kernels: dict[bool, int] = {}
+        self._refused: dict[bool, str] = {}
         self.services: dict[int, str] = {}
         self._touched: dict[int, set[int]] = {}
         self._error: BaseException | None = None
@@ -127,11 +136,30 @@ class CompiledEngine:
         self.set_field("recorded", 0)
 
     def _want_masked(self) -> None:
-        """Called from native code, on the first divergence."""
+        """Called from native code, on the first divergence. Without a kernel native code leaves the block as a whole."""
+        self.context[CONTEXT["site"] : CONTEXT["site"] + 4].view("<u4")[0] = NOWHERE
         try:
-            self._compile(False)
+            self._have(False)
         except BaseException as error:
             self._error = self._error or error
+
+    def refusal(self) -> str | None:
+        """Why there is no native code for the warps that the launch begins with, or None; compiles it."""
+        x, y, z = self.machine.block
+        full = x * y * z >= layout.LANES
+        return None if self._have(full, tell=False) else self._refused[full]
+
+    def _have(self, full: bool, tell: bool = True) -> bool:
+        """Make sure of the code for whole warps, or for parts of warps; False if it cannot be had."""
+        if full not in self._kernels and full not in self._refused:
+            try:
+                self._compile(full)
+            except Exception as error:  # LLVM has refused the code, or it has crashed before
+                self._refused[full] = f"{type(error).__name__}: {error}"
+                if tell:
+                    why = f"the interpreter runs parts of this, which takes longer: {self._refused[full]}"
+                    warnings.warn(why, RuntimeWarning, stacklevel=2)
+        return full in self._kernels
 
     def _compile(self, full: bool) -> None:
         machine = self.machine
@@ -190,7 +218,8 @@ class CompiledEngine:
             split = choose(warp)
             if split is None:
                 return left < turns
-            if split.op == 0 and not (warp.in_flight and self._touches(split.block, warp.in_flight)):
+            touched = warp.in_flight and self._touches(split.block, warp.in_flight)
+            if split.op == 0 and not touched and self._have(mask_word(split.mask) == EVERY):
                 alone = len(warp.splits) == 1 and not warp.in_flight
                 left -= self._native(warp, split, left if alone else 1, port)
             else:
@@ -211,9 +240,6 @@ class CompiledEngine:
         """Run a split for up to `turns` blocks; returns how many turns it took."""
         header, machine = warp.registers.header, self.machine
         word = mask_word(split.mask)
-        full = word == 0xFFFFFFFF
-        if full not in self._kernels:
-            self._compile(full)
         header["block"], header["mask"], header["left"], header["live"] = split.block, word, turns, mask_word(warp.live)
         if self.program.local_bytes:
             header["stack"] = warp.stack
@@ -241,20 +267,34 @@ class CompiledEngine:
     def go_on(self, warp: Warp, split: Split, port: Port | None = None) -> None:
         """The interpreter executes the rest of the block, from the instruction on that native code left to it."""
         site = int(self.context[CONTEXT["site"] : CONTEXT["site"] + 4].view("<u4")[0])
-        split.block, split.op = places_of(self.program)[site]
-        self.machine.warp_instructions += split.op
-        self.interpreter._block(warp, split, port or Port(self.machine, warp), entered=True)
+        if site != NOWHERE:
+            split.block, split.op = places_of(self.program)[site]
+            self.machine.warp_instructions += split.op
+        self.interpreter._block(warp, split, port or Port(self.machine, warp), entered=site != NOWHERE)
 
     def enter_cta(self) -> int:
         """Run the CTA that the context describes; schedule.ENDED and so on."""
-        if True not in self._kernels:
-            self._compile(True)
+        self._have(True)
         self._go_in()
         self.set_field("steps", self.machine.steps)
-        status = self.library.run_cta(self._place)
+        with self._guarded():
+            status = self.library.run_cta(self._place)
         self.machine.steps = self.field("steps")
         self._come_back()
         return status
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        """A crash meanwhile is this kernel's."""
+        self.library.crash.enter(self.program.name, self._mark)
+        try:
+            yield
+        finally:
+            self.library.crash.leave()
+
+    @cached_property
+    def _mark(self) -> Path | None:
+        return self.library.mark(self.program)
 
     def _go_in(self) -> None:
         self.set_field("count", self.machine.warp_instructions)
@@ -263,7 +303,8 @@ class CompiledEngine:
 
     def _enter(self, block: int) -> int:
         self._go_in()
-        status = self.library.enter(self._place, block)
+        with self._guarded():
+            status = self.library.enter(self._place, block)
         self._come_back()
         return status
 

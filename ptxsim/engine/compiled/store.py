@@ -24,6 +24,7 @@ class ObjectStore:
         self.limit = limit
         self._memory: dict[str, bytes] = {}
         self._written = 0
+        self._writable = True
         self.folder = self._prepare(os.environ.get("PTXSIM_CACHE_DIR") if folder is None else folder)
 
     @staticmethod
@@ -37,7 +38,7 @@ class ObjectStore:
                 return None
             path = Path(folder) / "objects"
             path.mkdir(parents=True, exist_ok=True)
-            return path if os.access(path, os.W_OK) else None
+            return path
         except OSError:
             return None
 
@@ -59,7 +60,7 @@ class ObjectStore:
         return content if data[:head] == _MAGIC + _check(content) else None
 
     def put(self, key: str, data: bytes) -> None:
-        if self.folder is not None:
+        if self.folder is not None and self._writable:
             try:
                 handle, name = tempfile.mkstemp(dir=self.folder, prefix=".new")
                 with os.fdopen(handle, "wb") as file:
@@ -69,8 +70,8 @@ class ObjectStore:
                 if self._written % 32 == 1:
                     self._trim()
                 return
-            except OSError:
-                self.folder = None
+            except OSError:  # what lies there can still be read
+                self._writable = False
         self._memory[key] = data
 
     def _trim(self) -> None:

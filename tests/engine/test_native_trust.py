@@ -1,0 +1,177 @@
+"""Native code that LLVM refuses, that crashes, or whose cache is in a bad state: results are right, or the process says so."""
+
+import os
+import signal
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+from programs import Writer
+from test_compiled import facts, run
+
+from ptxsim.engine.compiled import engine as compiled
+from ptxsim.engine.compiled import selftest
+from ptxsim.engine.compiled.code import Library
+from ptxsim.engine.compiled.jit import Jit
+from ptxsim.engine.compiled.kernel import KernelWriter
+from ptxsim.engine.compiled.store import ObjectStore
+
+posix = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+
+
+@pytest.fixture
+def native(tmp_path, monkeypatch) -> Library:
+    """A library of its own, with an empty store."""
+    assert selftest.refusal() is None
+    fresh = Library(Jit(store=ObjectStore(tmp_path)))
+    monkeypatch.setattr(compiled, "library", lambda: fresh)
+    return fresh
+
+
+def spoil(monkeypatch, full: bool) -> None:
+    """Let the text of code for whole warps, or for parts, be nothing that LLVM takes."""
+    write = KernelWriter.text
+
+    def text(self, name):
+        return write(self, name) + ("\nthis is no IR" if self.options.full is full else "")
+
+    monkeypatch.setattr(KernelWriter, "text", text)
+
+
+def test_refused_code_leaves_the_launch_to_the_interpreter(native, monkeypatch):
+    text = Writer(5).text()
+    expected, by = run(text, "interpreter")
+    spoil(monkeypatch, full=True)
+    with pytest.warns(RuntimeWarning, match="interpreter runs this.*RuntimeError"):
+        found, also = run(text, "compiled")
+    assert also.engine == "interpreter"
+    assert facts(by) == facts(also)
+    assert np.array_equal(expected, found)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2, 3])
+@pytest.mark.parametrize("banks", [False, True])
+def test_refused_code_for_parts_of_warps(native, monkeypatch, seed, banks):
+    text = Writer(seed).text()
+    expected, by = run(text, "interpreter", banks=banks)
+    spoil(monkeypatch, full=False)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found, also = run(text, "compiled", banks=banks)
+    assert facts(by) == facts(also)
+    assert np.array_equal(expected, found)
+    assert all("parts of this" in str(warning.message) for warning in caught)
+
+
+def test_refused_code_for_parts_is_told_once(native, monkeypatch):
+    from test_compiled import body
+
+    text = body("setp.lt.u32 %p2, %r0, 5; @%p2 bra L; add.u32 %r4, %r4, 1; L: add.u32 %r5, %r5, 2; bar.sync 0;")
+    expected, by = run(text, "interpreter")
+    spoil(monkeypatch, full=False)
+    with pytest.warns(RuntimeWarning, match="parts of this") as told:
+        found, also = run(text, "compiled")
+    assert len(told) == 1
+    assert facts(by) == facts(also)
+    assert np.array_equal(expected, found)
+
+
+def in_process(program: str, cache, expected: int = 0) -> str:
+    """What a new process writes to standard error."""
+    environment = {**os.environ, "PTXSIM_CACHE_DIR": str(cache)}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
+    assert done.returncode == expected, done.stderr
+    return done.stderr
+
+
+LAUNCH = """
+import numpy as np
+from ptxsim import Module
+text = '''
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry sum(.param .u64 data)
+{
+    .reg .b32 %r<3>; .reg .b64 %d<2>;
+    ld.param.u64 %d0, [data]; mov.u32 %r0, %tid.x; mul.wide.u32 %d1, %r0, 4; add.u64 %d0, %d0, %d1;
+    ld.global.u32 %r1, [%d0]; mad.lo.u32 %r1, %r1, 3, %r0; st.global.u32 [%d0], %r1;
+    ret;
+}
+'''
+data = np.arange(64, dtype=np.uint32)
+run = Module.from_text(text).kernel().launch(1, 64, [data])
+assert (data == np.arange(64) * 4).all()
+assert run.engine == ENGINE, run.engine
+"""
+CRASH = """
+from ptxsim.engine.compiled.kernel import KernelWriter
+write = KernelWriter.text
+def text(self, name):
+    return write(self, name).replace("entry:", "entry:\\n  store volatile i32 1, ptr inttoptr (i64 8 to ptr)", 1)
+from ptxsim.engine.compiled.selftest import refusal
+refusal()
+KernelWriter.text = text
+"""
+
+
+def test_the_self_test_wants_native_code(native, monkeypatch):
+    spoil(monkeypatch, full=True)
+    assert "interpreter" in selftest._compare()
+
+
+@posix
+def test_a_crash_is_told_and_remembered(tmp_path):
+    launch = LAUNCH.replace("ENGINE", repr("compiled"))
+    told = in_process(CRASH + launch, tmp_path, -signal.SIGSEGV)
+    assert "native code of kernel sum crashed" in told
+    assert "--engine interpreter" in told
+    told = in_process(LAUNCH.replace("ENGINE", repr("interpreter")), tmp_path)
+    assert "has crashed; delete" in told
+    (mark,) = (tmp_path / "objects").glob("*.crashed")
+    for path in (tmp_path / "objects").iterdir():
+        path.unlink()
+    in_process(launch, tmp_path)
+    assert not mark.exists()
+
+
+@posix
+def test_crashes_elsewhere_are_not_the_kernels(tmp_path):
+    program = LAUNCH.replace("ENGINE", repr("compiled")) + "\nimport ctypes; ctypes.string_at(0)"
+    assert "native code" not in in_process(program, tmp_path, -signal.SIGSEGV)
+    assert not list((tmp_path / "objects").glob("*.crashed"))
+
+
+def test_damaged_objects_are_compiled_again(tmp_path):
+    program = LAUNCH.replace("ENGINE", repr("compiled"))
+    in_process(program, tmp_path)
+    files = sorted((tmp_path / "objects").iterdir())
+    assert len(files) >= 4
+    for number, path in enumerate(files):
+        data = path.read_bytes()
+        path.write_bytes((data[: len(data) // 2], b"", data[:-8] + b"\xffgarbage", b"\0" * len(data))[number % 4])
+    in_process(program, tmp_path)
+
+
+def test_a_read_only_cache_is_read(tmp_path):
+    store = ObjectStore(tmp_path)
+    store.put("known", b"object")
+    again = ObjectStore(tmp_path)
+    again._writable = False  # what a failed write leaves behind
+    again.put("new", b"other")
+    assert again.get("known") == b"object"
+    assert again.get("new") == b"other"
+    assert not (tmp_path / "objects" / "new").exists()
+
+
+def test_two_processes_share_an_empty_cache(tmp_path):
+    environment = {**os.environ, "PTXSIM_CACHE_DIR": str(tmp_path)}
+    program = LAUNCH.replace("ENGINE", repr("compiled"))
+    both = [subprocess.Popen([sys.executable, "-c", program], env=environment, stderr=subprocess.PIPE) for _ in "ab"]
+    for process in both:
+        _, errors = process.communicate(timeout=60)
+        assert process.returncode == 0, errors.decode()
+        assert not errors
+    assert not list((tmp_path / "objects").glob(".new*"))
