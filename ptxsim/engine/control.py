@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from ptxsim.engine.access import read
+from ptxsim.engine.builtin import BUILTINS
 from ptxsim.engine.liveness import slots_of
-from ptxsim.engine.program import FunctionCode, Op, Passed, Program
+from ptxsim.engine.passing import fetch, place
+from ptxsim.engine.program import FunctionCode, Op, Program
 from ptxsim.machine.cta import Frame, Split, Warp
 from ptxsim.machine.event import Event
 from ptxsim.machine.fault import Converge, Fault, Wait, distinct, first_lane
-from ptxsim.machine.printf import format_vprintf
 from ptxsim.machine.state import Machine
 
 
@@ -159,7 +160,9 @@ def enter(
     op, warp: Warp, split: Split, lanes, callee, caller: FunctionCode, program: Program, machine: Machine
 ) -> None:
     if isinstance(callee, str):
-        builtin(callee, op, warp, lanes, machine)
+        if callee not in BUILTINS:
+            raise Fault("not-modeled", f"call of {callee}, which is declared but not defined here", first_lane(lanes))
+        BUILTINS[callee](op.call, warp, lanes, machine)
         split.block, split.op = split.block + 1, 0
         merge(warp, split)
         return
@@ -203,88 +206,6 @@ def give_back(op: Op, warp: Warp, split: Split, mask: np.ndarray, program: Progr
     for passed, value in zip(site.returns, values):
         place(passed, value, warp, mask, machine)
     go(warp, split, mask, frame.return_block, split.frames[:-1])
-
-
-def fetch(passed: Passed, warp: Warp, machine: Machine) -> np.ndarray:
-    """An argument as bytes: uint8 (lanes, size)."""
-    if passed.slot is not None:
-        raw = warp.registers[passed.slot]
-        if isinstance(raw, list):
-            raw = np.stack(raw, axis=1)
-        return np.ascontiguousarray(raw).view(np.uint8).reshape(len(warp.live), -1).copy()
-    if passed.constant is not None:
-        return np.tile(np.frombuffer(passed.constant.to_bytes(8, "little"), np.uint8), (len(warp.live), 1))
-    local = local_bytes(warp, machine)
-    start = warp.stack.astype(np.int64) + (passed.offset or 0)
-    rows = np.arange(len(warp.live))[:, None]
-    return local[rows, np.minimum(start[:, None] + np.arange(passed.size), local.shape[1] - 1)]
-
-
-def place(passed: Passed, data: np.ndarray, warp: Warp, mask: np.ndarray, machine: Machine) -> None:
-    """Write bytes to a formal or to the caller's variable, for the lanes of `mask`."""
-    data = data[:, : passed.size]
-    if passed.slot is not None:
-        old = warp.registers[passed.slot]
-        if isinstance(old, list):
-            halves = np.ascontiguousarray(data).view(np.uint64)
-            warp.registers[passed.slot] = [np.where(mask, halves[:, i], old[i]) for i in (0, 1)]
-        else:
-            fresh = np.ascontiguousarray(data).view(old.dtype)[:, 0]
-            warp.registers[passed.slot] = np.where(mask, fresh, old)
-    elif passed.offset is not None:
-        local = local_bytes(warp, machine)
-        rows = np.flatnonzero(mask)
-        start = warp.stack.astype(np.int64)[rows] + passed.offset
-        local[rows[:, None], start[:, None] + np.arange(data.shape[1])] = data[rows]
-
-
-def local_bytes(warp: Warp, machine: Machine) -> np.ndarray:
-    if warp.local is None:
-        warp.local = np.zeros((len(warp.live), machine.local_bytes), np.uint8)
-    return warp.local
-
-
-def builtin(name: str, op: Op, warp: Warp, mask: np.ndarray, machine: Machine) -> None:
-    """What the driver links in: vprintf and __assertfail. Pointers are generic."""
-    arguments = [fetch(passed, warp, machine) for passed in op.call.arguments]
-    if name == "vprintf":
-        for lane in np.flatnonzero(mask):
-            pattern, values = (int(a[lane].view("<u8")[0]) for a in arguments[:2])
-            machine.print_to(
-                format_vprintf(
-                    c_string(machine, warp, lane, pattern),
-                    generic_bytes(machine, warp, lane, values).tobytes() if values else b"",
-                    lambda address, lane=lane: c_string(machine, warp, lane, address),
-                )
-            )
-        for passed in op.call.returns:
-            place(passed, np.zeros((len(warp.live), passed.size), np.uint8), warp, mask, machine)
-    elif name == "__assertfail":
-        lane = first_lane(mask)
-        texts = [
-            c_string(machine, warp, lane, int(a[lane].view("<u8")[0])).decode(errors="replace") for a in arguments[:2]
-        ]
-        line = int(arguments[2][lane].view("<u4")[0])
-        raise Fault("trap", f"assertion failed: {texts[0]} ({texts[1]}:{line})", lane)
-    else:
-        raise Fault("not-modeled", f"call of {name}, which is declared but not defined here", first_lane(mask))
-
-
-def generic_bytes(machine: Machine, warp: Warp, lane: int, address: int, limit: int = 4096) -> np.ndarray:
-    """Bytes of one lane's memory from a generic address on."""
-    from ptxsim.machine.memory import ARENA, LOCAL_WINDOW, SHARED_WINDOW, WINDOW_SIZE
-
-    if LOCAL_WINDOW <= address < LOCAL_WINDOW + WINDOW_SIZE:
-        return local_bytes(warp, machine)[lane, address - LOCAL_WINDOW :][:limit]
-    if SHARED_WINDOW <= address < SHARED_WINDOW + WINDOW_SIZE:
-        return warp.cta.shared[address - SHARED_WINDOW :][:limit]
-    if ARENA <= address < ARENA + len(machine.memory.bytes):
-        return machine.memory.bytes[address - ARENA :][:limit]
-    raise Fault("out-of-bounds", f"a builtin gets the pointer {address:#x}", int(lane))
-
-
-def c_string(machine: Machine, warp: Warp, lane: int, address: int) -> bytes:
-    return generic_bytes(machine, warp, lane, address).tobytes().partition(b"\0")[0]
 
 
 # ---- convergence ----

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ptxsim import instructions
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.engine.bodies import Bodies
+from ptxsim.engine.builtin import BUILTINS
 from ptxsim.engine.contract import contract
 from ptxsim.engine.linkage import Linkage, lay_out, size_of
 from ptxsim.engine.names import FunctionNames
@@ -20,7 +21,6 @@ from ptxsim.syntax import ast
 from ptxsim.types import TYPES, Target
 
 FUNCTION_WINDOW = 0x7C00_0000_0000  # code addresses of functions, for indirect calls
-BUILTINS = ("vprintf", "__assertfail", "malloc", "free")
 
 
 class Decoder:

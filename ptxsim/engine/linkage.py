@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ptxsim.diagnostic import Finding, PtxError
+from ptxsim.machine.heap import HEAP, HEAP_BYTES
 from ptxsim.machine.memory import Allocation, GlobalMemory
 from ptxsim.machine.state import shared_start
 from ptxsim.syntax import ast
@@ -73,13 +74,14 @@ class Linkage:
             item for item in (*module.items, *inner)
             if isinstance(item, ast.Variable) and item.space in ("global", "const") and "extern" not in item.linkage
         ]  # fmt: skip
+        self.allocates = any(isinstance(item, ast.Function) and item.name == "malloc" for item in module.items)
         self.symbols: dict[str, SymbolPlace] = {}
         memory = GlobalMemory()
         self.place_globals(memory)
         self._place_shared(shared, target)
 
     def place_globals(self, memory: GlobalMemory) -> dict[str, Allocation]:
-        """Allocate module variables and the parameter block, in this order; returns allocations by name."""
+        """Allocate module variables, the parameter block and the heap, in this order; returns allocations by name."""
         allocations = {}
         for variable in self.globals:
             allocation = memory.allocate(
@@ -95,6 +97,8 @@ class Linkage:
             self.symbols[parameter.name] = SymbolPlace(
                 "param", block.address + offsets[parameter.name], size_of(parameter)
             )
+        if self.allocates:
+            allocations[HEAP] = memory.allocate(HEAP, HEAP_BYTES)
         return allocations
 
     def _place_shared(self, shared: Iterable[ast.Variable], target: Target) -> None:

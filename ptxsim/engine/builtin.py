@@ -1,0 +1,95 @@
+"""Functions that the driver links in: vprintf, __assertfail, malloc and free. Their pointers are generic addresses.
+
+CUDA C++ Programming Guide, "Formatted Output", "Assertion", "Dynamic Global Memory Allocation and Operations".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ptxsim.engine.passing import fetch, local_bytes, place
+from ptxsim.engine.program import CallSite
+from ptxsim.machine.cta import Warp
+from ptxsim.machine.fault import Fault, first_lane
+from ptxsim.machine.heap import HEAP, Heap
+from ptxsim.machine.memory import ARENA, LOCAL_WINDOW, SHARED_WINDOW, WINDOW_SIZE
+from ptxsim.machine.printf import format_vprintf
+from ptxsim.machine.state import Machine
+
+
+def print_formatted(site: CallSite, warp: Warp, mask: np.ndarray, machine: Machine) -> None:
+    pattern, values = words(site, 0, warp, machine), words(site, 1, warp, machine)
+    for lane in np.flatnonzero(mask):
+        data = generic_bytes(machine, warp, lane, int(values[lane])).tobytes() if values[lane] else b""
+        text = c_string(machine, warp, lane, int(pattern[lane]))
+        machine.print_to(format_vprintf(text, data, lambda address, lane=lane: c_string(machine, warp, lane, address)))
+    answer(site, np.zeros(len(mask), np.uint32), warp, mask, machine)
+
+
+def fail(site: CallSite, warp: Warp, mask: np.ndarray, machine: Machine) -> None:
+    lane = first_lane(mask)
+    condition, file = (
+        c_string(machine, warp, lane, int(words(site, i, warp, machine)[lane])).decode(errors="replace") for i in (0, 1)
+    )
+    line = int(fetch(site.arguments[2], warp, machine)[lane].view("<u4")[0])
+    raise Fault("trap", f"assertion failed: {condition} ({file}:{line})", lane)
+
+
+def allocate(site: CallSite, warp: Warp, mask: np.ndarray, machine: Machine) -> None:
+    """Null where the heap has no room: no fault. Lanes are served in order."""
+    sizes, found = words(site, 0, warp, machine), np.zeros(len(mask), np.uint64)
+    for lane in np.flatnonzero(mask):
+        found[lane] = heap_of(machine).allocate(int(sizes[lane]))
+    answer(site, found, warp, mask, machine)
+
+
+def release(site: CallSite, warp: Warp, mask: np.ndarray, machine: Machine) -> None:
+    addresses = words(site, 0, warp, machine)
+    for lane in np.flatnonzero(mask):
+        if not heap_of(machine).release(int(addresses[lane])):
+            raise Fault(
+                "out-of-bounds", f"free of {int(addresses[lane]):#x}, where no block of malloc begins", int(lane),
+                "free what malloc of this launch gave, and only once",
+            )  # fmt: skip
+
+
+BUILTINS: dict[str, Callable[[CallSite, Warp, np.ndarray, Machine], None]] = {
+    "vprintf": print_formatted, "__assertfail": fail, "malloc": allocate, "free": release,
+}  # fmt: skip
+
+
+def heap_of(machine: Machine) -> Heap:
+    """The launch's heap; where it lies is an allocation of its own."""
+    found = machine.extra.get(HEAP)
+    if found is None:
+        place = next(a for a in machine.memory.allocations if a.name == HEAP)
+        found = machine.extra[HEAP] = Heap(place.address, place.size)
+    return found
+
+
+def words(site: CallSite, index: int, warp: Warp, machine: Machine) -> np.ndarray:
+    """An argument of 64 bits, by lane."""
+    return fetch(site.arguments[index], warp, machine)[:, :8].copy().view("<u8")[:, 0]
+
+
+def answer(site: CallSite, values: np.ndarray, warp: Warp, mask: np.ndarray, machine: Machine) -> None:
+    """The result, for those who ask for it."""
+    for passed in site.returns:
+        place(passed, values.view(np.uint8).reshape(len(mask), -1), warp, mask, machine)
+
+
+def generic_bytes(machine: Machine, warp: Warp, lane: int, address: int, limit: int = 4096) -> np.ndarray:
+    """Bytes of one lane's memory from a generic address on."""
+    if LOCAL_WINDOW <= address < LOCAL_WINDOW + WINDOW_SIZE:
+        return local_bytes(warp, machine)[lane, address - LOCAL_WINDOW :][:limit]
+    if SHARED_WINDOW <= address < SHARED_WINDOW + WINDOW_SIZE:
+        return warp.cta.shared[address - SHARED_WINDOW :][:limit]
+    if ARENA <= address < ARENA + len(machine.memory.bytes):
+        return machine.memory.bytes[address - ARENA :][:limit]
+    raise Fault("out-of-bounds", f"a builtin gets the pointer {address:#x}", int(lane))
+
+
+def c_string(machine: Machine, warp: Warp, lane: int, address: int) -> bytes:
+    return generic_bytes(machine, warp, lane, address).tobytes().partition(b"\0")[0]
