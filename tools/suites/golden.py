@@ -1,13 +1,15 @@
 """Recorded bits of single instructions: every output of the recorded kernels equals what the GPU gave.
 
 DIR holds FAMILY.json, FAMILY.npz and FAMILY.ptx.gz; wgmma_edge.json/.npz run the kernels of wgmma; dot.npz holds dot
-products of several GPUs; exhaustive.npz checksums over all 2^32 inputs of a function.
+products of several GPUs; exhaustive.npz checksums over all 2^32 inputs of a function. --engine both runs every kernel on
+the compiled engine and on the interpreter.
 """
 
 from __future__ import annotations
 
 import gzip
 import json
+from collections import Counter
 from functools import lru_cache
 from pathlib import Path
 
@@ -23,6 +25,9 @@ EDGE_FORMS = {
 }
 
 
+ENGINES = ("both",)
+
+
 def add_arguments(parser) -> None:
     parser.add_argument("--exhaustive", action="store_true", help="run the checksums over all 2^32 inputs")
     parser.add_argument("--one-in", metavar="N", type=int, default=1, help="with --exhaustive: one block in N")
@@ -31,22 +36,28 @@ def add_arguments(parser) -> None:
 def run(options: Options, tally: Tally) -> bool:
     if options.extra.get("exhaustive"):
         return exhaustive.run(options, tally)
+    engines = ("compiled", "interpreter") if options.engine == "both" else (options.engine,)
     work = []
     for path in sorted(options.folder.glob("*.ptx.gz")):
         family = path.name.partition(".")[0]
         forms = forms_of(str(options.folder), family)
         chosen = [i for i, form in enumerate(forms) if options.selects(f"{family}.json", form["id"], form["group"])]
-        work += [(str(options.folder), family, i, options.engine) for i in chosen]
+        work += [(str(options.folder), family, i, engine) for i in chosen for engine in engines]
     edge = options.folder / "wgmma_edge.json"
     if edge.exists() and (options.folder / "wgmma.ptx.gz").exists():
         count = len(json.loads(edge.read_text()))
         chosen = [i for i in range(count) if options.selects("wgmma_edge.json", str(i))]
-        work += [(str(options.folder), "wgmma_edge", i, options.engine) for i in chosen]
-    for name, problem in spread(one, work, options.jobs, chunk=4):
+        work += [(str(options.folder), "wgmma_edge", i, engine) for i in chosen for engine in engines]
+    right: Counter = Counter()
+    for (_, family, _, engine), (name, problem) in zip(work, spread(one, work, options.jobs, chunk=4)):
         if problem:
-            tally.failures.append(f"{name}: {problem}")
+            tally.failures.append(f"{name} ({engine or 'default'} engine): {problem}")
         else:
             tally.passed += 1
+            right[family, engine] += 1
+    if len(engines) > 1:
+        families = dict.fromkeys(family for family, _ in right)
+        tally.notes += [f"{f}: " + ", ".join(f"{right[f, e]} on the {e}" for e in engines) for f in families]
     dot.run(options, tally)
     return not tally.failures and tally.passed > 0
 
