@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from ptxsim.syntax import ast
 from ptxsim.syntax.scope import FlatBody
+from ptxsim.types import TYPES
+
+
+def _place(variable: ast.Variable) -> str:
+    """The state space; of textures, samplers and surfaces the type, for nothing else is done with them."""
+    declared = TYPES.get(variable.type)
+    return variable.type if declared is not None and declared.kind == "opaque" else variable.space
 
 
 class FunctionNames:
@@ -13,14 +20,21 @@ class FunctionNames:
         self._registers = body.registers
         self._types: dict[str, str | None] = {}
         self._spaces: dict[str, str] = {}
+        self._roles: dict[str, str] = {}
         for item in module.items:
             if isinstance(item, ast.Variable):
-                self._spaces[item.name] = item.space
+                self._spaces[item.name] = _place(item)
             elif isinstance(item, ast.Function | ast.Alias):
                 self._spaces[item.name] = "func"
-        for variable in (*function.parameters, *function.returns, *body.variables):
-            if variable.space != "reg":
-                self._spaces[variable.name] = variable.space
+        input_role = "entry" if function.is_entry else "input"
+        for role, variables in (
+            (input_role, function.parameters), ("result", function.returns), ("call", body.variables)
+        ):  # fmt: skip
+            for variable in variables:
+                if variable.space != "reg":
+                    self._spaces[variable.name] = _place(variable)
+                if variable.space == "param":
+                    self._roles[variable.name] = role
         for statement in body.statements:
             if isinstance(statement, ast.Label):
                 self._spaces[statement.name] = "label"
@@ -37,3 +51,6 @@ class FunctionNames:
 
     def variable_space(self, name: str) -> str | None:
         return self._spaces.get(name)
+
+    def parameter_role(self, name: str) -> str | None:
+        return self._roles.get(name)

@@ -11,7 +11,8 @@ from ptxsim.isa.operand import Either, Kind, Pred, Reg, Value, Vec
 from ptxsim.isa.registry import declare
 
 # What may stand for one 32-bit word beside a register of that size: a predicate, or a register or two in braces.
-ODD_WORD = Either((Reg("b32"), Pred(negatable=True), Vec(1, Reg("b32")), Vec(2, Reg("b32"))))
+_WORD = Either((Reg("b32"), Pred()))
+ODD_WORD = Either((Reg("b32"), Pred(negatable=True), Vec(1, _WORD), Vec(2, _WORD)))
 
 
 def or_predicates(kinds: dict[str, Kind], *names: str) -> dict[str, Kind]:
@@ -19,25 +20,36 @@ def or_predicates(kinds: dict[str, Kind], *names: str) -> dict[str, Kind]:
     return kinds | {name: replace(kinds[name], element=Either((kinds[name].element, Pred()))) for name in names}
 
 
-# Predicates in place of packed 8-bit and narrower elements.
+# Predicates in place of packed 8-bit and narrower elements, where the product is no sequence of other instructions: those
+# of fewer bits are one from sm_90 on.
 for _shapes, _factors, _accumulators, _since, _words in mma.TABLE:
     if _factors not in ("f16", "bf16", "tf32", "f64"):
-        declare(
-            mma.NOTATION.format(words=_words), requires=_since, unit="mma", rules=(mma.same_accumulators,),
-            operands=or_predicates(mma.fragment_kinds("mma"), "a", "b"), ordered=(("bitop", "popc"),), shape=_shapes,
-            alayout="row", blayout="col", dtype=_accumulators, atype=_factors, btype=_factors, ctype=_accumulators,
-            **{slot: words for slot, words in mma.CHOICES.items() if f".{slot}" in _words},
-        )  # fmt: skip
+        _since += "-sm_89" if _factors in (mma.INT4, "b1") else ""
+        _kinds = or_predicates(mma.fragment_kinds("mma"), "a", "b")
+        mma.declare_row(declare, _kinds, _shapes, _factors, _accumulators, _since, _words)
+mma.declare_row(
+    declare, or_predicates(mma.integer_kinds("a"), "b"), "m8n8k16", mma.INT8, "s32", "8.6 sm_100", "{.satfinite}"
+)
 
-# Any word in place of bf16, tf32 and narrower elements and of f32 accumulators of sparse products; odd metadata.
-for _shapes, _factors, _accumulators, _selector, *_rest in mma_sparse.TABLE:
-    _kinds = mma_sparse.operand_kinds(_selector)
-    _odd = [*("" if _factors == "f16" else "ab"), *("dc" if _accumulators.startswith("f32") else "")]
-    for _name in _odd:
-        _kinds[_name] = replace(_kinds[_name], element=Either((Reg("b32", sink=_name == "d"), Pred())))
-    if _accumulators == "s32":
-        _kinds["a"] = Either((_kinds["a"], Reg("b32")))
-    mma_sparse.declare_row(declare, _kinds | {"e": ODD_WORD}, _shapes, _factors, _accumulators, *_rest)
+# Any word in place of bf16, tf32 and narrower elements and of f32 accumulators of sparse products; odd metadata, and
+# for integers an A of one word. In A and in metadata only where the product is no sequence of other instructions: all
+# unordered ones of f16 and integers are from sm_100 on, all of four bits from sm_90 on.
+_UNORDERED = "sp@7.1:sm_80-sm_90 sp::ordered_metadata@8.5"
+_HOPPER = "sp@7.1:sm_80-sm_89 sp::ordered_metadata@8.5:sm_80-sm_89"
+_NATIVE = {"f16": _UNORDERED, mma.INT8: _UNORDERED, mma.INT4: _HOPPER}
+for _shapes, _factors, _accumulators, _selector, _since, _sparsity, _words in mma_sparse.TABLE:
+    _regular, _narrow = mma_sparse.operand_kinds(_selector), _factors not in ("f16", "bf16", "tf32")
+    _anywhere = "" if _narrow or _accumulators == "f16" else "dc"
+    _anywhere += "b" if _factors in ("bf16", "tf32", mma.INT8) else ""
+    for _odd, _where in ((_anywhere, _sparsity), ("abe" + _anywhere, _NATIVE.get(_factors, _sparsity))):
+        _kinds = dict(_regular)
+        for _name in _odd.replace("e", "") if _factors != "f16" else _anywhere:
+            _kinds[_name] = replace(_regular[_name], element=Either((Reg("b32", sink=_name == "d"), Pred())))
+        if _accumulators == "s32" and "a" in _odd:
+            _kinds["a"] = Either((_kinds["a"], Reg("b32")))
+        if "e" in _odd:
+            _kinds["e"] = ODD_WORD
+        mma_sparse.declare_row(declare, _kinds, _shapes, _factors, _accumulators, _since, _where, _words)
 
 # Odd words as scales and metadata.
 for _row in mma_block_scale.TABLE:
@@ -75,21 +87,18 @@ for _shapes, _factors, _accumulators, _since, _words in mma.TABLE:
         )  # fmt: skip
 
 # Kinds of tcgen05 on products of 8-bit floats.
-for _kind, _since in (
-    ("kind::mxf8f6f4", "8.6 sm_100f sm_110f sm_120f"),
-    ("kind::f16 kind::tf32", "8.6 sm_100f sm_110f"),
-    ("kind::i8", "8.6 sm_100a sm_110a"),
+for _kind, _since, _dense, _sparse in (
+    ("kind::mxf8f6f4", "8.6 sm_100f sm_110f", mma.emulated_kinds(), mma_sparse.emulated_kinds(0)),
+    ("kind::mxf8f6f4", "8.7 sm_120f", or_predicates(mma.fragment_kinds("mma"), *"ab"), mma_sparse.operand_kinds(0)),
+    ("kind::f16 kind::tf32", "8.6 sm_100f sm_110f", mma.emulated_kinds(), mma_sparse.emulated_kinds(0)),
+    ("kind::i8", "8.6 sm_100a sm_110a", mma.emulated_kinds(), mma_sparse.emulated_kinds(0)),
 ):
     for _shapes, _accumulators in (("m16n8k32", "f32 f16@8.7"), ("m16n8k16", "f32@8.7 f16@8.7")):
-        declare(
-            mma.NOTATION.format(words=".kind"), requires=_since, unit="mma", operands=mma.fragment_kinds("mma"),
-            rules=(mma.same_accumulators,), shape=_shapes, alayout="row", blayout="col", kind=_kind,
-            dtype=_accumulators, atype=mma.FP8, btype=mma.FP8, ctype=_accumulators,
-        )  # fmt: skip
+        mma.declare_row(declare, _dense, _shapes, mma.FP8, _accumulators, _since, ".kind", kind=_kind)
+    _accumulators = "f32 f16" if "sm_120f" in _since else "f32"
     mma_sparse.declare_row(
-        declare, mma_sparse.operand_kinds(0), "m16n8k64", mma.FP8,
-        "f32 f16@8.7:sm_120f" if "mx" in _kind else "f32", _since, mma_sparse.ORDERED, ".kind", kind=_kind,
-    )  # fmt: skip
+        declare, _sparse, "m16n8k64", mma.FP8, _accumulators, _since, mma_sparse.ORDERED, ".kind", kind=_kind
+    )
 
 # f64 products of larger shapes, which no load or store has.
 for _shape, _factors in (("m16n16k16", 8), ("m16n16k8", 4)):

@@ -19,7 +19,9 @@ from ptxsim.machine.memory import check_alignment, scatter
 from ptxsim.machine.port import pack
 
 TYPES = "b32 u32 s32 f32 b64 u64 s64 f64"
-MMIO = {"order": "release", "scope": "gpu sys", "requires": "8.7 sm_100", "unit": "store"}
+SYSTEM = {"order": "release", "requires": "8.7 sm_100"}
+# By way of memory-mapped devices the scope is the system.
+SCOPES = (("", "gpu sys"), (".mmio", "sys"))
 
 
 def announce(port, space, mbar, size: int) -> None:
@@ -54,13 +56,16 @@ def store_async(m, a, b, mbar, *, space, vec, type):
     later(port, land)
 
 
-@instruction(
-    "st.async{.mmio}.order.scope{.global}.type [a], b", name="st.async", type=TYPES,
-    operands={"b": Value("type")}, **MMIO,
-)  # fmt: skip
 def store_system(m, a, b, *, type):
     """A release store to global memory, done at once: nothing else can tell."""
     m.store("global", a, [b], type, FLAG_STRONG)
+
+
+for mmio, scopes in SCOPES:
+    instruction(
+        f"st.async{mmio}.order.scope{{.global}}.type [a], b", name="st.async", type=TYPES, scope=scopes,
+        operands={"b": Value("type")}, unit="store", **SYSTEM,
+    )(store_system)  # fmt: skip
 
 
 def reduce_async(m, a, b, mbar, *, op, space, type):
@@ -87,12 +92,16 @@ for operations, types in (
     ("inc dec", "u32"),
     ("and or xor", "b32"),
 ):
-    words = {"name": "red.async", "op": operations, "type": types, "operands": {"b": Value("type")}}
+    words = {"name": "red.async", "op": operations, "type": types, "unit": "atomic"}
     instruction(
         "red.async.relaxed.cluster{.space}.mbarrier::complete_tx::bytes.op.type [a], b, [mbar]",
-        space="shared::cluster", **words, requires="8.1 sm_90", unit="atomic",
+        space="shared::cluster", operands={"b": Value("type")}, requires="8.1 sm_90", **words,
     )(reduce_async)  # fmt: skip
-    instruction("red.async{.mmio}.order.scope{.global}.op.type [a], b", **words, **MMIO)(reduce_system)
+    for mmio, scopes in SCOPES:
+        instruction(
+            f"red.async{mmio}.order.scope{{.global}}.op.type [a], b", scope=scopes,
+            operands={"b": Value("u32" if types == "b32" else "type")}, **words, **SYSTEM,
+        )(reduce_system)  # fmt: skip
 
 
 @instruction(

@@ -12,8 +12,6 @@ EQUALITY = "eq ne"
 ORDER = "eq ne lt le gt ge"
 UNSIGNED = f"{ORDER} lo ls hi hs"
 FLOATING = f"{ORDER} equ neu ltu leu gtu geu num nan"
-_HALF = "f16 bf16@7.8:sm_90"
-_PAIRED = "f16x2 bf16x2@7.8:sm_90"
 _BOOL = "and or xor"
 _UNSIGNED_NAMES = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
 
@@ -78,12 +76,18 @@ _DESTINATIONS = {"d": Pred(sink=True), "p": Pred(sink=True)}
 _CONDITION = {"c": Pred(negatable=True, immediate=True)}
 
 
+# Beside bf16 the condition is no literal.
+_CONDITION_OF_BRAIN = {"c": Pred(negatable=True)}
+_BRAIN = "7.8 sm_90"
+
+
 def declare_setp(effect, destinations: str, rows) -> None:
     for operators, ftz, types in rows:
+        condition = _CONDITION_OF_BRAIN if types.startswith("bf16") else _CONDITION
         options = {"cmp": operators, "type": types, "rules": (no_flush_of_bf16,)}
         instruction(f"setp.cmp{ftz}.type {destinations}, a, b", operands=_DESTINATIONS, **options)(effect)
         instruction(
-            f"setp.cmp.boolop{ftz}.type {destinations}, a, b, c", operands=_DESTINATIONS | _CONDITION, boolop=_BOOL, **options
+            f"setp.cmp.boolop{ftz}.type {destinations}, a, b, c", operands=_DESTINATIONS | condition, boolop=_BOOL, **options
         )(effect)  # fmt: skip
 
 
@@ -106,8 +110,8 @@ def set_predicate_pair(a, b, c, *, cmp, boolop, type, ftz):
 
 
 declare_setp(set_predicate, "d{|p}", _ROWS)
-declare_setp(set_one_predicate, "d", ((FLOATING, "{.ftz}", _HALF),))
-declare_setp(set_predicate_pair, "d{|p}", ((FLOATING, "{.ftz}", _PAIRED),))
+declare_setp(set_one_predicate, "d", ((FLOATING, "{.ftz}", "f16"), (FLOATING, "", "bf16@7.8:sm_90")))
+declare_setp(set_predicate_pair, "d{|p}", ((FLOATING, "{.ftz}", "f16x2"), (FLOATING, "", "bf16x2@7.8:sm_90")))
 
 
 ONE = {"f16": 0x3C00, "bf16": 0x3F80, "f32": 0x3F800000}
@@ -122,8 +126,7 @@ def truth(test, t):
     return ~word + 1
 
 
-_WORDS = "u32 s32 f32 f16 bf16@7.8:sm_90"
-_BRAIN = "7.8 sm_90"
+_WORDS = "u32 s32 f32 f16"
 # operators, flushing, source types, result types, since
 _SET_ROWS = (
     (EQUALITY, "", "b16 b32 b64", _WORDS, ""),
@@ -131,7 +134,11 @@ _SET_ROWS = (
     (ORDER, "", "s16 s32 s64", _WORDS, ""),
     (FLOATING, "{.ftz}", "f32", _WORDS, ""),
     (FLOATING, "", "f64", _WORDS, ""),
-    (FLOATING, "{.ftz}", "f16", "f16 bf16@7.8:sm_90 u16@6.5 s16@6.5 u32@6.5 s32@6.5", ""),
+    (FLOATING, "{.ftz}", "f16", "f16 u16@6.5 s16@6.5 u32@6.5 s32@6.5", ""),
+    (EQUALITY, "", "b16 b32 b64", "bf16", _BRAIN),
+    (UNSIGNED, "", "u16 u32 u64", "bf16", _BRAIN),
+    (ORDER, "", "s16 s32 s64", "bf16", _BRAIN),
+    (FLOATING, "", "f32 f64 f16", "bf16", _BRAIN),
     (FLOATING, "", "bf16", "bf16 u16 s16 u32 s32", _BRAIN),
     (FLOATING, "{.ftz}", "f16x2", "f16x2 u32@6.5 s32@6.5", ""),
     (FLOATING, "", "bf16x2", "bf16x2 u32 s32", _BRAIN),
@@ -157,8 +164,7 @@ for _operators, _ftz, _sources, _results, _since in _SET_ROWS:
         "requires": _since,
         "rules": (no_flush_of_bf16,),
     }
-    # Beside bf16 the condition is no literal.
-    _condition = {"c": Pred(negatable=True)} if _since == _BRAIN else _CONDITION
+    _condition = _CONDITION_OF_BRAIN if _since == _BRAIN else _CONDITION
     instruction(f"set.cmp{_ftz}.dtype.stype d, a, b", operands=_SET_KINDS, **_options)(set_word)
     instruction(
         f"set.cmp.boolop{_ftz}.dtype.stype d, a, b, c", boolop=_BOOL, operands=_SET_KINDS | _condition, **_options

@@ -167,7 +167,10 @@ _SINGLE_TO_HALF = {"atype": "f32"} | CONVERT
     "cvt.rounding{.relu}{.satfinite}.dtype.atype d, a", rounding="rn rz", satfinite="satfinite@8.1", dtype="bf16",
     requires="7.0 sm_80", atype="f32", **BRAIN,
 )  # fmt: skip
-@instruction("cvt.rounding{.ftz}{.sat}.dtype.atype d, a", rounding=FLOAT_ROUNDING, dtype="f32", atype="f64", **CONVERT)
+@instruction("cvt.rounding{.sat}.dtype.atype d, a", rounding=FLOAT_ROUNDING, dtype="f32", atype="f64", **CONVERT)
+@instruction(  # flushing is done by another instruction, which takes no wider register
+    "cvt.rounding.ftz{.sat}.dtype.atype d, a", rounding=FLOAT_ROUNDING, dtype="f32", atype="f64", **BRAIN
+)
 @instruction("cvt.rounding{.sat}.dtype.atype d, a", rounding=FLOAT_ROUNDING, dtype="f16", atype="f64", **CONVERT)
 @instruction(
     "cvt.rounding.dtype.atype d, a", rounding=FLOAT_ROUNDING, dtype="bf16", atype="f64", requires=BF16, **BRAIN

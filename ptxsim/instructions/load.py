@@ -15,7 +15,7 @@ from ptxsim.instructions.access_rules import (
     vector_size,
     wide_vector,
 )  # fmt: skip
-from ptxsim.isa.operand import Reg, Value, Vec, resolve_count
+from ptxsim.isa.operand import Addr, Reg, Value, Vec, resolve_count
 from ptxsim.isa.registry import instruction
 from ptxsim.types import TYPES
 
@@ -59,8 +59,9 @@ WORDS = {
     "l1": L1_EVICTION,
     "prefetch": PREFETCH,
 }
-ONE = {"d": Vec(1, Reg("type", wide=True), bare=True), "policy": Value("u64")}
-MANY = {"d": Vec("vec", Reg("type", wide=True, sink=True)), "policy": Value("u64")}
+FROM = {"a": Addr(access="read")}
+ONE = FROM | {"d": Vec(1, Reg("type", wide=True), bare=True), "policy": Value("u64")}
+MANY = FROM | {"d": Vec("vec", Reg("type", wide=True, sink=True)), "policy": Value("u64")}
 LD = "ld{.order}{.mmio}{.scope}{.space}{.nc}{.cop}{.l1}"
 
 for hint, policy, since in HINTS:

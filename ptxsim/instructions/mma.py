@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from ptxsim.isa.operand import Reg, Vec
 from ptxsim.isa.registry import instruction
@@ -20,19 +21,25 @@ TABLE = [
     ("m16n8k16", "f16", "f16 f32", "7.0 sm_80", ""),
     ("m16n8k8 m16n8k16", "bf16", "f32", "7.0 sm_80", ""),
     ("m16n8k4 m16n8k8", "tf32", "f32", "7.0 sm_80", ""),
-    ("m16n8k32", FP8, "f32 f16@8.7", "8.4 sm_89", ""),
-    ("m16n8k16", FP8, "f32 f16", "8.7 sm_89", ""),
-    ("m16n8k32", FP8, "f32 f16@8.7", "8.6 sm_100f sm_110f sm_120f", ".kind"),
-    ("m16n8k16", FP8, "f32 f16", "8.7 sm_100f sm_110f sm_120f", ".kind"),
+    ("m16n8k32", FP8, "f32 f16@8.7", "8.4 sm_89-sm_89 | 8.7 sm_120", ""),
+    ("m16n8k16", FP8, "f32 f16", "8.7 sm_89-sm_89 | 8.7 sm_120", ""),
+    ("m16n8k16", FP8, "f32 f16", "8.7 sm_120f", ".kind"),
     ("m16n8k32", FP864, "f32 f16", "8.7 sm_120f", ".kind"),
     ("m8n8k4", "f64", "f64", "7.0 sm_80", "{.rnd}"),
-    ("m16n8k4 m16n8k8 m16n8k16", "f64", "f64", "7.8 sm_90", "{.rnd}"),
-    ("m8n8k16", INT8, "s32", "6.5 sm_75", "{.satfinite}"),
+    ("m16n8k4 m16n8k8 m16n8k16", "f64", "f64", "7.8 sm_90-sm_90", "{.rnd}"),
     ("m16n8k16 m16n8k32", INT8, "s32", "7.0 sm_80", "{.satfinite}"),
     ("m8n8k32", INT4, "s32", "6.5 sm_75", "{.satfinite}"),
     ("m16n8k32 m16n8k64", INT4, "s32", "7.0 sm_80", "{.satfinite}"),
     ("m8n8k128", "b1", "s32", "7.0 sm_75", ".bitop.popc"),
     ("m16n8k128 m16n8k256", "b1", "s32", "7.0 sm_80", ".bitop.popc"),
+]
+# Products that these targets make of others.
+EMULATED = [
+    ("m16n8k32", FP8, "f32 f16@8.7", "8.4 sm_90-sm_110", ""),
+    ("m16n8k16", FP8, "f32 f16", "8.7 sm_90-sm_110", ""),
+    ("m16n8k32", FP8, "f32 f16@8.7", "8.6 sm_100f sm_110f", ".kind"),
+    ("m16n8k16", FP8, "f32 f16", "8.7 sm_100f sm_110f", ".kind"),
+    ("m16n8k4 m16n8k8 m16n8k16", "f64", "f64", "8.6 sm_100", "{.rnd}"),
 ]
 CHOICES = {"rnd": "rn rz rm rp", "bitop": "xor and@7.1:sm_80", "kind": "kind::f8f6f4"}
 
@@ -65,6 +72,18 @@ def fragment_kinds(family: str) -> dict[str, Vec]:
     }
 
 
+def emulated_kinds() -> dict[str, Vec]:
+    """The same where the product is made of others: every result is wanted."""
+    kinds = fragment_kinds("mma")
+    return kinds | {"d": replace(kinds["d"], element=replace(kinds["d"].element, sink=False))}
+
+
+def integer_kinds(*names: str) -> dict[str, Vec]:
+    """The same where some fragments go through integer instructions: no other registers do there."""
+    kinds = fragment_kinds("mma")
+    return kinds | {name: replace(kinds[name], element=Reg("s32", unpacked=True)) for name in names}
+
+
 def modeled_by(effect):
     """What registry.declare is for forms without an effect, for those that have this one."""
     return lambda notation, **options: instruction(notation, **options)(effect)
@@ -79,13 +98,23 @@ def mma(m, a, b, c, *, shape, alayout, blayout, kind, dtype, atype, btype, ctype
     return matrix_product(m, product, a, b, c)
 
 
-for _shapes, _factors, _accumulators, _since, _words in TABLE:
-    instruction(
-        NOTATION.format(words=_words), requires=_since, unit="mma", operands=fragment_kinds("mma"),
-        rules=(same_accumulators,), ordered=(("bitop", "popc"),), shape=_shapes, alayout="row", blayout="col",
-        dtype=_accumulators, atype=_factors, btype=_factors, ctype=_accumulators,
-        **{slot: words for slot, words in CHOICES.items() if f".{slot}" in _words},
-    )(mma)  # fmt: skip
+def declare_row(declare, kinds, shapes, factors, accumulators, since, words, **choices) -> None:
+    """Declare a row of a table through `declare`, with these kinds of operands."""
+    choices = {slot: known for slot, known in CHOICES.items() if f".{slot}" in words} | choices
+    declare(
+        NOTATION.format(words=words), requires=since, unit="mma", operands=kinds, rules=(same_accumulators,),
+        ordered=(("bitop", "popc"),), shape=shapes, alayout="row", blayout="col", dtype=accumulators, atype=factors,
+        btype=factors, ctype=accumulators, **choices,
+    )  # fmt: skip
+
+
+for _table, _kinds in ((TABLE, fragment_kinds("mma")), (EMULATED, emulated_kinds())):
+    for _row in _table:
+        declare_row(modeled_by(mma), _kinds, *_row)
+
+# An instruction of sm_75 alone; later targets make it of others.
+for _since, _integers in (("6.5 sm_75-sm_90", "ab"), ("8.6 sm_100", "a")):
+    declare_row(modeled_by(mma), integer_kinds(*_integers), "m8n8k16", INT8, "s32", _since, "{.satfinite}")
 
 # Four computations, one for each pair of quads, with A and B in any layout.
 instruction(

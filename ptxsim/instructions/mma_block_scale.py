@@ -6,6 +6,8 @@ which lanes of every quad: a pair of lanes for the rows of A, one lane for the c
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ptxsim.instructions.mma import FP864, fragment_kinds, modeled_by
@@ -83,6 +85,12 @@ _IDS = {count: {"ia": selectors(BYTES[count], 2), "ib": selectors(BYTES[count], 
 _WORDS = {"sa": Reg("b32"), "sb": Reg("b32"), "e": Reg("b32")}
 
 
+def _fragments(family: str) -> dict[str, Vec]:
+    """Fragments as of other products, but A and B lie in registers of untyped bits."""
+    kinds = fragment_kinds(family)
+    return kinds | {name: replace(kinds[name], element=Reg("b32", untyped=True)) for name in "ab"}
+
+
 def declare_row(
     declare, declare_sparse, kinds, dense, sparse, kind, factors, scale, count, optional, since, since_sparse
 ) -> None:
@@ -93,7 +101,7 @@ def declare_row(
     ):
         how(
             _NOTATION.format(words, "{.vec}" if optional else ".vec", metadata), requires=requires, unit="mma",
-            operands=fragment_kinds(family) | _IDS[count] | kinds | {"f": Imm(0, 0)}, shape=shape, alayout="row",
+            operands=_fragments(family) | _IDS[count] | kinds | {"f": Imm(0, 0)}, shape=shape, alayout="row",
             blayout="col", kind=f"kind::{kind}", vec=f"scale_vec::{count}X", dtype="f32", atype=factors, btype=factors,
             ctype="f32", stype=scale,
         )  # fmt: skip

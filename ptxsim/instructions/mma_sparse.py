@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ptxsim.instructions.mma import FP8, FP864, INT4, INT8, fragment_kinds, modeled_by, same_accumulators
 from ptxsim.isa.operand import Imm, Kind, Reg
 from ptxsim.machine.tensor import check_metadata, matrix_product, product_of
@@ -24,10 +26,14 @@ TABLE = [
     ("m16n8k64", INT8, "s32", 0, "7.1 sm_80", EITHER, "{.satfinite}"),
     ("m16n8k64", INT4, "s32", 1, "7.1 sm_80", EITHER, "{.satfinite}"),
     ("m16n8k128", INT4, "s32", 0, "7.1 sm_80", EITHER, "{.satfinite}"),
-    ("m16n8k64", FP8, "f32", 0, "8.4 sm_89", EITHER, ""),
+    ("m16n8k64", FP8, "f32", 0, "8.4 sm_89-sm_89 | 8.7 sm_120", EITHER, ""),
     ("m16n8k64", FP8, "f16", 0, "8.7 sm_120f", ORDERED, ""),
-    ("m16n8k64", FP8, "f32 f16@8.7:sm_120f", 0, "8.6 sm_100f sm_110f sm_120f", ORDERED, ".kind"),
     ("m16n8k64", FP864, "f32 f16", 0, "8.7 sm_120f", ORDERED, ".kind"),
+]
+# Products that these targets make of others.
+EMULATED = [
+    ("m16n8k64", FP8, "f32", 0, "8.4 sm_90-sm_110", EITHER, ""),
+    ("m16n8k64", FP8, "f32", 0, "8.6 sm_100f sm_110f", ORDERED, ".kind"),
 ]
 
 
@@ -47,6 +53,12 @@ def operand_kinds(selector: int) -> dict[str, Kind]:
     return fragment_kinds("mma.sp") | {"e": Reg("b32"), "f": Imm(0, selector)}
 
 
+def emulated_kinds(selector: int) -> dict[str, Kind]:
+    """The same where the product is made of others: every result is wanted, and the metadata is no float."""
+    kinds = operand_kinds(selector)
+    return kinds | {"d": replace(kinds["d"], element=Reg("f32")), "e": Reg(lambda modifiers: "u32")}
+
+
 def declare_row(declare, kinds, shapes, factors, accumulators, since, sparsity, words, kind="kind::f8f6f4") -> None:
     """Declare a row of the table through `declare`, with these kinds of operands."""
     declare(
@@ -59,3 +71,5 @@ def declare_row(declare, kinds, shapes, factors, accumulators, since, sparsity, 
 
 for _shapes, _factors, _accumulators, _selector, *_rest in TABLE:
     declare_row(modeled_by(mma_sparse), operand_kinds(_selector), _shapes, _factors, _accumulators, *_rest)
+for _shapes, _factors, _accumulators, _selector, *_rest in EMULATED:
+    declare_row(modeled_by(mma_sparse), emulated_kinds(_selector), _shapes, _factors, _accumulators, *_rest)

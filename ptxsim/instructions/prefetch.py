@@ -5,7 +5,7 @@ PTX ISA, "Data Movement and Conversion Instructions: prefetch, prefetchu, applyp
 
 from __future__ import annotations
 
-from ptxsim.isa.operand import Imm
+from ptxsim.isa.operand import Addr, Imm
 from ptxsim.isa.registry import instruction
 
 LINE = {"size": Imm(choices=(128,))}
@@ -15,7 +15,10 @@ LINE = {"size": Imm(choices=(128,))}
 @instruction(
     "prefetch{.global}.level [a]", level="L2::evict_last L2::evict_normal", requires="7.4 sm_80", unit="prefetch"
 )
-@instruction("prefetch{.space}.tensormap [a]", space="const param", requires="8.0 sm_90", unit="prefetch")
+@instruction(
+    "prefetch{.space}.tensormap [a]", space="const param", requires="8.0 sm_90", unit="prefetch",
+    operands={"a": Addr(access="address")},
+)  # fmt: skip
 @instruction("prefetchu.L1 [a]", unit="prefetch")
 @instruction("applypriority{.global}.L2::evict_normal [a], size", operands=LINE, requires="7.4 sm_80", unit="prefetch")
 @instruction("discard{.global}.L2 [a], size", operands=LINE, requires="7.4 sm_80", unit="prefetch")

@@ -14,7 +14,7 @@ from ptxsim.instructions.access_rules import (
     vector_size,
     wide_vector,
 )  # fmt: skip
-from ptxsim.isa.operand import Reg, Value, Vec
+from ptxsim.isa.operand import Addr, Reg, Value, Vec
 from ptxsim.isa.registry import instruction
 from ptxsim.types import TYPES
 
@@ -35,10 +35,11 @@ WORDS = {
     "cop": "wb cg cs wt",
     "l1": L1_EVICTION,
 }
-ONE = {"b": Vec(1, Value("type", wide=True), bare=True), "policy": Value("u64")}
-MANY = {"b": Vec("vec", Value("type", wide=True)), "policy": Value("u64")}
+TO = {"a": Addr(access="write")}
+ONE = TO | {"b": Vec(1, Value("type", wide=True), bare=True), "policy": Value("u64")}
+MANY = TO | {"b": Vec("vec", Value("type", wide=True)), "policy": Value("u64")}
 # The assembler takes the sink as an element of 256-bit vectors only.
-WIDE = {"b": Vec("vec", Reg("type", wide=True, sink=True)), "policy": Value("u64")}
+WIDE = TO | {"b": Vec("vec", Reg("type", wide=True, sink=True)), "policy": Value("u64")}
 ST = "st{.order}{.mmio}{.scope}{.space}{.cop}{.l1}"
 
 for hint, policy, since in HINTS:

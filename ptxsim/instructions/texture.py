@@ -15,12 +15,12 @@ def place(geometry: str, ctype: str) -> Either:
     """`[texture, coordinates]` or `[texture, sampler, coordinates]`. A layer is an integer."""
     element, count = Value(ctype), COORDINATES[geometry]
     each = (Value("u32"), *[element] * (count - 1)) if geometry.startswith("a") else ()
-    where = Vec(count, element, bare=True, each=each)
-    return Either((Addr("tex", (where,)), Addr("tex", (Reg("u64"), Vec(count, element, each=each)))))
+    kinds = [Vec(count, element, each=each)] + [Reg(ctype)] * (count == 1)
+    return Either(tuple(Addr("tex", (*sampler, where)) for sampler in ((), (Reg("u64"),)) for where in kinds))
 
 
 for geometry, count in GRADIENTS.items():
-    gradient = Vec(count, Value("f32"), bare=True)
+    gradient = Vec(count, Value("f32"))
     for vector, types in RESULTS:
         kinds = {"d": Vec(int(vector[1]), Reg("type")), "dx": gradient, "dy": gradient}
         words = {"type": types, "requires": "5.0", "unit": "texture"}

@@ -123,6 +123,9 @@ class Binder:
                         why = f"{form.name} cannot take the address of {part.name}"
                         return Finding("operand-mismatch", why, **place, help="mov the address into a register first")
                     where = names.variable_space(part.name)
+                    if names.parameter_role(part.name) == "call":
+                        why = f"{part.name} is a parameter of a call and has no address"
+                        return Finding("operand-mismatch", why, **place)
                     if space and where != space:
                         why = (
                             f"{form.name}.{space} takes the address of a .{space} variable, {part.name} is in .{where}"
@@ -165,7 +168,7 @@ def _add_shapes(shape: list, operands: Iterable[ast.Operand], names: Names) -> b
             space = names.variable_space(operand.name)
             if space is None or operand.name in SPECIAL_REGISTERS:
                 return False
-            shape += (".", space)
+            shape += (".", space, names.parameter_role(operand.name))
         elif kind is ast.Integer:
             shape.append(operand.value)
         elif kind is ast.Float:

@@ -36,7 +36,11 @@ class Names(Protocol):
         """The declared type of a register, or None if the name is no register."""
 
     def variable_space(self, name: str) -> str | None:
-        """The state space of a variable (shared, global, param, ...), "label", "func", or None if undeclared."""
+        """The state space of a variable (shared, global, param, ...), its type if that is opaque (texref, samplerref,
+        surfref), "label", "func", or None if undeclared."""
+
+    def parameter_role(self, name: str) -> str | None:
+        """What a .param variable is: of an "entry", "input" or "result" of a function, of a "call"; else None."""
 
 
 def check_operands(
@@ -160,6 +164,8 @@ def _check_register(kind: Reg, operand: ast.Operand, wanted: ScalarType, names: 
 
 def _check_type(name: str, declared: ScalarType, wanted: ScalarType, kind: Reg | Value) -> str | None:
     refused = declared.kind == "packed" and wanted.is_integer and (kind.unpacked or kind.type == wanted.name)
+    if isinstance(kind, Reg) and kind.untyped and declared.kind != "bits":
+        return f"is a register of untyped bits, {name} is declared {declared}"
     if compatible(declared, wanted, kind.wide) and not refused:
         return None
     return f"is of type {wanted}, register {name} is declared {declared}"
@@ -304,13 +310,16 @@ def _check_address(
             return problem
     if operand.offset and (kind.extra or kind.space in ("tex", "surf")):
         return "takes no offset"
-    space = str(modifiers[kind.space] or "generic").partition("::")[0] if kind.space in modifiers else kind.space
+    named = str(modifiers[kind.space] or "generic") if kind.space in modifiers else kind.space
+    space = named.partition("::")[0]
     if operand.base is None:
         known = space in ("generic", "global", "shared", "const", "param")
         return "may be a number in .local memory only" if known else None
     declared = names.register_type(operand.base.name)
     if declared is None:
-        return _check_variable(operand.base, space, names)
+        return _check_variable(operand.base, space, names) or _check_parameter(operand.base, kind, named, names)
+    if named == "param::func":
+        return "is a parameter by its name, for .param::func"
     register = TYPES[declared]
     if kind.untyped and register.kind != "bits":
         return f"is an address in a register of untyped bits, {operand.base.name} is declared {declared}"
@@ -321,11 +330,19 @@ def _check_address(
     return None
 
 
+# Types of variables that texture and surface instructions take by name.
+_OPAQUE = {"tex": ("texref", "samplerref"), "surf": ("surfref",)}
+
+
 def _check_variable(base: ast.Name, space: str, names: Names) -> str | Finding | None:
     """Whether a variable may be addressed in a state space; generic addresses are global, shared or local."""
     where = names.variable_space(base.name)
     if where is None:
         return undeclared(base)
+    if space in _OPAQUE:
+        return (
+            None if where in _OPAQUE[space] else f"must be a .{_OPAQUE[space][0]} or its address, {base.name} is none"
+        )
     wrong = where in ("const", "param") if space == "generic" else where != space
     if wrong and {where, space} <= {"global", "shared", "local", "const", "param", "generic"}:
         return (
@@ -334,6 +351,27 @@ def _check_variable(base: ast.Name, space: str, names: Names) -> str | Finding |
             else (f"is a generic address, {base.name} is a .{where} variable")
         )
     return None
+
+
+# What may not be done with a parameter of each role, and why. PTX ISA, "Parameter State Space".
+_REFUSED_ACCESS = {
+    ("write", "entry"): "a parameter of a kernel is only read",
+    ("write", "input"): "an argument of a function is only read",
+    ("read", "result"): "a result of a function is only written",
+    ("address", "call"): "a parameter of a call has no address",
+}
+_REFUSED_SPACE = {("param::func", "entry"): "a kernel", ("param::entry", "call"): "a call"}
+
+
+def _check_parameter(base: ast.Name, kind: Addr, space: str, names: Names) -> str | None:
+    """Whether what is done with a parameter may be done with one of its role."""
+    role = names.parameter_role(base.name)
+    if role is None or not kind.access:
+        return None
+    if (space, role) in _REFUSED_SPACE:
+        return f"is in .{space}, {base.name} is a parameter of {_REFUSED_SPACE[space, role]}"
+    why = _REFUSED_ACCESS.get((kind.access, role))
+    return f"cannot be {base.name}: {why}" if why else None
 
 
 def _mismatch(statement: ast.Instruction, place: ast.Node, message: str, form: Form) -> Finding:

@@ -37,7 +37,8 @@ class Reg:
 
     `parts` is a pattern of what may follow the register behind a dot (`%r1.h0`, video instructions); the effect finds
     it among the modifiers, as `d_part` for an operand d. `unpacked`: no f16x2 register stands for an integer; so it is
-    anyway where the kind names an integer type itself (a shift amount, a count) and not a slot.
+    anyway where the kind names an integer type itself (a shift amount, a count) and not a slot. `untyped`: the register
+    is declared as bits.
     """
 
     type: TypeRule
@@ -45,6 +46,7 @@ class Reg:
     sink: bool = False
     parts: str = ""
     unpacked: bool = False
+    untyped: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +103,14 @@ class Vec:
 class Addr:
     """`[address]`. `space`: a slot name or a state space; `extra` are kinds of what follows a comma in the brackets.
 
-    `untyped`: the register is declared b32 or b64, not as an integer.
+    `untyped`: the register is declared b32 or b64, not as an integer. `access`: what is done with a parameter, "read",
+    "write" or "address" (taken).
     """
 
     space: str = "space"
     extra: tuple[Kind, ...] = ()
     untyped: bool = False
+    access: str = ""
 
 
 @dataclass(frozen=True, slots=True)

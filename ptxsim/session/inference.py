@@ -27,6 +27,9 @@ class KnownNames:
     def variable_space(self, name: str) -> str | None:
         return self.spaces.get(name)
 
+    def parameter_role(self, name: str) -> str | None:
+        return None
+
 
 def infer(
     statements, undeclared: set[str], declared: Mapping[str, str], spaces: Mapping[str, str], binder: Binder,

@@ -29,6 +29,9 @@ class Names:
     def variable_space(self, name: str) -> str | None:
         return None
 
+    def parameter_role(self, name: str) -> str | None:
+        return None
+
 
 def bind(text: str, target: str = "sm_90a", version: tuple[int, int] = (9, 0)):
     return Binder(parse_target(target), version).bind(parse_body(text)[0], Names())

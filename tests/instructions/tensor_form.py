@@ -30,6 +30,9 @@ class Names:
     def variable_space(self, name: str) -> str | None:
         return None
 
+    def parameter_role(self, name: str) -> str | None:
+        return None
+
 
 def bind(text: str, types: dict[str, str], target: str = "sm_90a"):
     """The statement bound for a target."""

@@ -33,6 +33,9 @@ class Names:
     def variable_space(self, name):
         return VARIABLES.get(name)
 
+    def parameter_role(self, name: str) -> str | None:
+        return None
+
 
 def takes(binder, text):
     try:

@@ -48,10 +48,10 @@ PRELUDE = """\
 .const .align 128 .b8 cbuf[4096];
 .global .texref texture;
 .global .surfref surface;
-.visible .entry k() {{
+.visible .entry k(.param .align 16 .b8 pbuf[256]) {{
 .shared .align 128 .b8 sbuf[4096];
 .local .align 16 .b8 lbuf[256];
-.param .align 16 .b8 pbuf[256];
+.param .align 16 .b8 qbuf[256];
 {registers}
 L0:
 """
@@ -74,7 +74,10 @@ class Names:
 
     def variable_space(self, name: str) -> str | None:
         where = {variable: space for space, variable in VARIABLES.items()}
-        return {**where, "L0": "label", "texture": "global", "surface": "global"}.get(name)
+        return {**where, "qbuf": "param", "L0": "label", "texture": "texref", "surface": "surfref"}.get(name)
+
+    def parameter_role(self, name: str) -> str | None:
+        return {"pbuf": "entry", "qbuf": "call"}.get(name)
 
 
 class Generator:
@@ -214,11 +217,12 @@ class Generator:
             space = str(modifiers[space] or "generic").partition("::")[0]
         if space in ("tex", "surf"):
             return {"tex": "texture", "surf": "surface"}[space]
-        offset = self.rng.choice(["", "", "+16", "+64"])
+        rng = self.rng
+        offset = rng.choice(["", "", "+16", "+64"])
         if kind.extra:
             offset = ""
         if space in VARIABLES and self.rng.random() < 0.4:
-            return VARIABLES[space] + offset
+            return (rng.choice(["pbuf", "qbuf"]) if space == "param" else VARIABLES[space]) + offset
         if space == "tensor":
             return f"%r{self.rng.randrange(COUNT)}{offset}"
         return f"%{self.rng.choice(['rd', 'rdu', 'rds'])}{self.rng.randrange(COUNT)}{offset}"
