@@ -77,35 +77,45 @@ MATLAB = "dot.npz: north-numerical-computing/MATLAB-tensor-core"
 MMASIM = "microsoft/MMA-Sim 2.1.1"
 PTXAS = "machine code of ptxas 13.0"
 
-# The first row that fits counts.
+AMPERES = (80, 86, 89)  # targets of the GPUs that one block was recorded on
+
+# The first row that fits counts. Recorded is what a target's own recordings judge: a block of eight products on an A100
+# says nothing certain of two that follow each other.
 TABLE = [
     # Block-scaled forms: MMA-Sim's ST-FDPA and GST-FDPA.
     Row(100, 129, "mma tcgen05", FP864, "*", "scaled", 32, 25, HOPPER, source=MMASIM, kind="mxf8f6f4"),
     Row(100, 129, "mma tcgen05", "e2m1", "*", "grouped", 64, 35, GROUPED, source=MMASIM, kind="mxf4"),
     Row(100, 129, "mma tcgen05", "e2m1", "*", "grouped", 64, 35, GROUPED, source=MMASIM, kind="mxf4nvf4"),
     # f16 on the 8x8x4 instruction: the Volta unit, later scalar code.
-    Row(70, 79, "mma", "f16", "m8n8k4", "fused", 4, 23, VOLTA, evidence="recorded", source=MATLAB, widens=False),
-    Row(80, 129, "mma", "f16", "m8n8k4", "fma", evidence="recorded", source=f"{PTXAS}; {H200}"),
+    Row(70, 70, "mma", "f16", "m8n8k4", "fused", 4, 23, VOLTA, evidence="recorded", source=MATLAB, widens=False),
+    Row(71, 79, "mma", "f16", "m8n8k4", "fused", 4, 23, VOLTA, source=MMASIM, widens=False),
+    Row(90, 90, "mma", "f16", "m8n8k4", "fma", evidence="recorded", source=f"{PTXAS}; {H200}"),
+    Row(80, 129, "mma", "f16", "m8n8k4", "fma", source=PTXAS),
     # Half precision.
     Row(70, 72, "wmma", "f16", "*", "fused", 4, 23, VOLTA, source=MMASIM, widens=False),
     Row(75, 75, "mma wmma", "f16", "*", "fused", 8, 24, AMPERE, source=MMASIM),
-    Row(80, 89, "mma wmma", "f16 bf16", "*", "fused", 8, 24, AMPERE, evidence="recorded", source=MATLAB),
+    *(Row(n, n, "mma", "f16 bf16", "*k8", "fused", 8, 24, AMPERE, evidence="recorded", source=MATLAB) for n in AMPERES),
+    Row(80, 89, "mma wmma", "f16 bf16", "*", "fused", 8, 24, AMPERE, source=MMASIM),
     Row(90, 90, "mma wmma wgmma", "f16 bf16", "*", "fused", 16, 25, HOPPER, evidence="recorded", source=H200),
-    Row(100, 109, "mma wmma", "f16 bf16", "*", "fused", 16, 25, HOPPER, evidence="recorded", source=MATLAB),
+    Row(100, 100, "mma", "f16 bf16", "*k16", "fused", 16, 25, HOPPER, evidence="recorded", source=MATLAB, sparse=False),
     Row(100, 129, "mma wmma tcgen05", "f16 bf16", "*", "fused", 16, 25, HOPPER, source=MMASIM),
     # tf32. wmma m16n16k8 is two chained steps of 4 everywhere.
-    Row(80, 89, "mma wmma", "tf32", "*", "fused", 4, 24, AMPERE, evidence="recorded", source=MATLAB),
+    *(Row(n, n, "mma", "tf32", "*k4", "fused", 4, 24, AMPERE, evidence="recorded", source=MATLAB) for n in AMPERES),
+    Row(80, 89, "mma wmma", "tf32", "*", "fused", 4, 24, AMPERE, source=MMASIM),
     Row(90, 90, "wmma", "tf32", "*", "fused", 4, 25, HOPPER, evidence="recorded", source=H200),
     Row(90, 90, "mma wgmma", "tf32", "*", "fused", 8, 25, HOPPER, evidence="recorded", source=H200),
     Row(100, 129, "wmma", "tf32", "*", "fused", 4, 25, HOPPER, source=PTXAS),
-    Row(100, 109, "mma", "tf32", "*k4", "fused", 8, 25, HOPPER, evidence="recorded", source=MATLAB),
+    Row(100, 100, "mma", "tf32", "*k4", "fused", 8, 25, HOPPER, evidence="recorded", source=MATLAB),
     Row(100, 129, "mma tcgen05", "tf32", "*", "fused", 8, 25, HOPPER, source=MMASIM),
     # 8-bit floats: tensor core units on sm_89, in wgmma, in tcgen05 and on sm_120; f16 in mma.sync between them.
-    Row(89, 89, "mma", FP8, "*", "fused", 16, 13, AMPERE, "e8m13", "recorded", MATLAB, sparse=False),
-    Row(89, 89, "mma", FP8, "*", "fused", 16, 13, AMPERE, "e8m13", source=MMASIM, sparse=True),
+    *(Row(89, 89, "mma", t, "*k32", "fused", 16, 13, AMPERE, "e8m13", "recorded", MATLAB, False) for t in FP8.split()),
+    Row(89, 89, "mma", FP8, "*", "fused", 16, 13, AMPERE, "e8m13", source=MMASIM),
     Row(90, 90, "wgmma", FP8, "*", "fused", 32, 13, HOPPER, "e8m13", "recorded", H200),
     Row(90, 90, "mma", FP8, "*", "halves", 16, 25, HOPPER, evidence="recorded", source=H200),
-    Row(100, 109, "mma", FP8, "*", "halves", 16, 25, HOPPER, evidence="recorded", source=MATLAB, sparse=False),
+    *(
+        Row(100, 100, "mma", t, "*k32", "halves", 16, 25, HOPPER, evidence="recorded", source=MATLAB, sparse=False)
+        for t in FP8.split()
+    ),
     Row(100, 119, "mma", FP8, "*", "halves", 16, 25, HOPPER, source=PTXAS),
     Row(120, 129, "mma", FP864, "*", "fused", 32, 25, HOPPER, source=MMASIM),
     Row(100, 119, "tcgen05", FP864, "*", "fused", 32, 25, HOPPER, source=MMASIM),

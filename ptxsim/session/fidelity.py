@@ -1,26 +1,56 @@
-"""How far each executed instruction kind can be trusted."""
+"""How far each executed instruction kind can be trusted.
+
+exact     recordings of that target judge the form, or the manual leaves nothing open and all targets agree
+modeled   what the form gives is known from published models or the assembler's lowering, not from that target's bits
+bounded   within the manual's error, other bits than that target's must be expected: special functions on targets whose
+          tables nobody has published (they are computed with those of sm_90), and floating-point products of matrices
+          under numerics="exact", which are the correctly rounded sums that no tensor core computes
+
+Sums whose order the hardware chooses (atom and red of floats, and what races) are exact for the order that was run: the
+operations are, and the order is the seed's. Of several forms of one kind the one that is trusted least counts.
+"""
 
 from __future__ import annotations
 
-from ptxsim.engine.program import Program, fact
+from ptxsim.diagnostic import PtxError
+from ptxsim.engine.program import Op, Program, fact
+from ptxsim.numerics.forms import parse_form
+from ptxsim.numerics.parameters import find
 from ptxsim.types import Target, parse_target
 
 # Targets whose results were recorded on hardware and are reproduced bit for bit.
 RECORDED = ("sm_90", "sm_90a")
-# Units whose results differ between targets: tensor cores and the special-function unit.
-OF_THE_TARGET = ("mma", "wgmma", "mufu")
+PRODUCTS = ("mma", "wgmma")  # units of the tensor core
+RANKS = ("exact", "modeled", "bounded")
 
 
 @fact
-def fidelity(program: Program, target: Target) -> dict[str, str]:
-    """`exact` where recordings of that target judge the instruction, or where all targets agree; `modeled` for tensor
-    products and special functions of other targets, which follow published models, and for what no recorded target has."""
+def fidelity(program: Program, target: Target, numerics: str = "target") -> dict[str, str]:
+    """exact, modeled or bounded by instruction kind; `numerics` as the launch has it."""
     kinds: dict[str, str] = {}
-    recorded = target.name in RECORDED
     for op in program.ops:
-        form = op.bound.form
-        known = recorded or op.definition.unit not in OF_THE_TARGET
-        exact = known and any(form.requires.on(parse_target(name)) for name in RECORDED)
-        if not exact or form.name not in kinds:
-            kinds[form.name] = "exact" if exact else "modeled"
+        name = op.bound.form.name
+        kinds[name] = max(kinds.get(name, "exact"), _trust(op, target, numerics), key=RANKS.index)
     return dict(sorted(kinds.items()))
+
+
+def _trust(op: Op, target: Target, numerics: str) -> str:
+    unit = op.definition.unit
+    if unit in PRODUCTS and "dtype" in op.wants:
+        return _of_product(op, target, numerics)
+    if unit == "mufu" and target.name not in RECORDED:
+        # No error is given for the f64 forms, whose low words are zero.
+        return "modeled" if op.wants["type"].name == "f64" else "bounded"
+    has_it = any(op.bound.form.requires.on(parse_target(name)) for name in RECORDED)
+    return "exact" if has_it else "modeled"
+
+
+def _of_product(op: Op, target: Target, numerics: str) -> str:
+    try:
+        rule = find(parse_form(op.opcode), target.name)
+    except PtxError:  # a form that is not modeled there and was not reached
+        return "modeled"
+    if numerics == "exact" and rule.form.d != "s32":
+        return "bounded"
+    specified = rule.algorithm in ("integer", "popcount") and not rule.form.satfinite
+    return "exact" if specified or rule.evidence == "recorded" else "modeled"

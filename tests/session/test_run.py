@@ -38,8 +38,43 @@ def test_counting_late_leaves_the_results_alone():
     assert np.array_equal(run.outputs["D"], before) and before.any()
 
 
-@pytest.mark.parametrize(("target", "expected"), [("sm_80", "modeled"), ("sm_90", "exact"), ("sm_100", "modeled")])
+@pytest.mark.parametrize(("target", "expected"), [("sm_80", "modeled"), ("sm_90", "exact"), ("sm_120", "modeled")])
 def test_tensor_products_are_exact_where_recorded(target, expected):
     fidelity = gemm(target=target).fidelity
     assert fidelity["mma"] == expected
     assert fidelity["ldmatrix"] == "exact"
+
+
+KERNEL = """.version 8.7
+.target {0}
+.address_size 64
+.visible .entry k() {{ .reg .f32 %f<8>; .reg .b32 %r<8>; {1} ret; }}
+"""
+PRODUCT = "mma.sync.aligned.{0}.row.col.{1} {{%f0,%f1,%f2,%f3}}, {{{2}}}, {{{3}}}, {{%f0,%f1,%f2,%f3}};"
+SHORT = PRODUCT.format("m16n8k8", "f32.f16.f16.f32", "%r0,%r1", "%r2")
+LONG = PRODUCT.format("m16n8k16", "f32.f16.f16.f32", "%r0,%r1,%r2,%r3", "%r4,%r5")
+INTEGERS = "mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%r0,%r1}, {%r2}, {%r3}, {%r4,%r5};"
+
+
+@pytest.mark.parametrize(
+    ("target", "body", "kind", "expected"),
+    [
+        ("sm_80", SHORT, "mma", "exact"),  # a block of eight products was recorded on an A100
+        ("sm_80", LONG, "mma", "modeled"),  # two that follow each other were not
+        ("sm_80", SHORT + LONG, "mma", "modeled"),
+        ("sm_87", SHORT, "mma", "modeled"),
+        ("sm_100a", LONG, "mma", "exact"),
+        ("sm_75", INTEGERS, "mma", "exact"),  # the manual leaves nothing open
+        ("sm_80", "ex2.approx.f32 %f0, %f1;", "ex2", "bounded"),  # computed with the tables of an H200
+        ("sm_90", "ex2.approx.f32 %f0, %f1;", "ex2", "exact"),
+    ],
+)
+def test_fidelity_is_that_of_the_form_on_the_target(target, body, kind, expected):
+    module = ptxsim.Module.from_text(KERNEL.format(target, body))
+    assert module.kernel("k").launch(1, 32, [], checks="none").fidelity[kind] == expected
+
+
+def test_exact_sums_are_no_bits_of_a_gpu():
+    module = ptxsim.Module.from_text(KERNEL.format("sm_90", LONG))
+    run = module.kernel("k").launch(1, 32, [], checks="none", numerics="exact", engine="interpreter")
+    assert run.fidelity["mma"] == "bounded"
