@@ -152,7 +152,7 @@ class Launch:
             source.name, self.kernel.name, self.target.name, self.engine_name, self.seed,
             findings=sorted((f.of(source) for f in findings), key=lambda f: (f.line, f.column)),
             bank_source=self._bank_source(counter, before, start),
-            warp_instructions=machine.warp_instructions, fidelity=dict(fidelity(self.program, self.target)),
+            warp_instructions=machine.warp_instructions, fidelity=dict(fidelity(self.program, self.target, self.numerics)),
             outputs=outputs, grid=self.grid, block=self.block, cycles=profile.cycles() if profile else None,
         )  # fmt: skip
         if on_error == "raise" and any(f.level == "error" for f in run.findings):
