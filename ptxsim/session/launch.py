@@ -56,7 +56,7 @@ class Launch:
         self.engine_name = self._engine_name(engine)
         self.numerics, self.seed, self.checks, self.want_banks = numerics, seed, checks, banks
         self.limits = Limits(max_steps, progress)
-        self.jobs = jobs or 1
+        self.jobs = jobs
         self.profiled_sms = int(profile)
         self._check_shapes()
         self.program, self.decoder = kernel.program(target)

@@ -38,7 +38,7 @@ class Alone:
 
     def __init__(self, engine: CompiledEngine):
         self.engine, self.machine = engine, engine.machine
-        self.slice = 20_000  # warp instructions between returns, adapted to SLICE
+        self.slice = 2000  # warp instructions between returns, adapted to SLICE
         self._make_template()
         self._make_room()
 
@@ -81,10 +81,8 @@ class Alone:
     def run_to_end(self, number: int, stop: Callable[[], bool]) -> bool:
         """Run one CTA; False if Python would be needed for it, or `stop()` wants no more."""
         self._begin(number)
-        self.engine.set_field("end_rounds", SPIN)
         while True:
-            self.engine.set_field("end_count", self.machine.warp_instructions + self.slice)
-            status = self.engine.enter_cta()
+            status = self._enter_for(self.slice)
             if status == schedule.ENDED:
                 return True
             if status != schedule.PAUSED or self.engine.field("rounds") > SPIN or stop():
@@ -115,9 +113,10 @@ class Alone:
         Raises engine.grid.Stopped where a limit is reached.
         """
         engine, machine = self.engine, self.machine
-        if number == 0 and engine.jobs > 1 and parallel.run(engine, grid):
-            return grid.total, None
+        threads = parallel.Threads(engine, grid, number)
         while number < grid.total:
+            if threads.wanted(number) and threads.run(number):
+                return grid.total, None
             if machine.pending:
                 return number, None
             self._begin(number)
@@ -144,12 +143,15 @@ class Alone:
         return number, None
 
     def _enter(self, grid: Grid) -> int:
+        most = grid.limits.max_steps
+        left = self.slice if most is None else min(self.slice, most - self.machine.warp_instructions)
+        return self._enter_for(left)
+
+    def _enter_for(self, instructions: int) -> int:
+        """Let native code run for about so many warp instructions."""
         engine, machine = self.engine, self.machine
         before, began = machine.warp_instructions, time.perf_counter()
-        most = before + self.slice
-        if grid.limits.max_steps is not None:
-            most = min(most, grid.limits.max_steps)
-        engine.set_field("end_count", most)
+        engine.set_field("end_count", before + instructions)
         engine.set_field("end_rounds", SPIN)
         status = engine.enter_cta()
         took, made = time.perf_counter() - began, machine.warp_instructions - before

@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import platform
+import threading
 from collections.abc import Iterable
 from functools import cache, cached_property
 from pathlib import Path
@@ -48,6 +49,7 @@ class Library:
         pointer = ctypes.c_void_p
         self.enter = ctypes.CFUNCTYPE(ctypes.c_int32, pointer, pointer)(jit.address(self.prefix + "enter"))
         self.crash = CrashHandler(jit)
+        self._lock = threading.RLock()
         self._tables: dict[str, object] = {}
         self._kernels: dict[str, tuple[int, dict[int, str]]] = {}
 
@@ -84,12 +86,14 @@ class Library:
     def kernel(self, program: Program, places: WarpLayout, options: Options) -> tuple[int, dict[int, str]]:
         """Address of a program's function, and the operations it leaves to the interpreter, by site."""
         key = self.jit.key("kernel", str(options), identity(program))
-        found = self._kernels.get(key)
-        if found is None:
-            mark = self.mark(program)
-            if mark is not None and mark.exists():
-                raise Crashed(f"native code of {program.name} has crashed; delete {mark} to try again")
-            found = self._kernels[key] = self._load(key, program, places, options)
+        with self._lock:
+            return self._kernels.get(key) or self._first(key, program, places, options)
+
+    def _first(self, key: str, program: Program, places: WarpLayout, options: Options) -> tuple[int, dict[int, str]]:
+        mark = self.mark(program)
+        if mark is not None and mark.exists():
+            raise Crashed(f"native code of {program.name} has crashed; delete {mark} to try again")
+        found = self._kernels[key] = self._load(key, program, places, options)
         return found
 
     def mark(self, program: Program) -> Path | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from ptxsim.engine.compiled.jit import ATTRIBUTES, Jit
 
 SIGNALS = tuple(getattr(signal, name) for name in ("SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE") if hasattr(signal, name))
 
-# The state: whether native code runs, the message and its length, the mark's path, then the handlers of before by number.
+# The state: how many threads run native code, the message and its length, the mark's path, then the handlers of before by number.
 INSIDE, MESSAGE, LENGTH, PATH, BEFORE = range(5)
 
 TEXT = """
@@ -62,6 +63,7 @@ class CrashHandler:
         size = BEFORE + 1 + max(SIGNALS, default=0)
         self.state = np.zeros(size, np.int64)
         self._kept: dict[str, tuple] = {}
+        self._lock = threading.Lock()
         if os.name != "posix":
             return
         text = TEXT.format(
@@ -85,10 +87,12 @@ class CrashHandler:
             path = ctypes.create_string_buffer(os.fsencode(mark)) if mark is not None else None
             known = self._kept[name] = (mark, message, path)
         _, message, path = known
-        self.state[MESSAGE], self.state[LENGTH] = ctypes.addressof(message), len(message) - 1
-        self.state[PATH] = ctypes.addressof(path) if path is not None else 0
-        self.state[INSIDE] = 1
+        with self._lock:
+            self.state[MESSAGE], self.state[LENGTH] = ctypes.addressof(message), len(message) - 1
+            self.state[PATH] = ctypes.addressof(path) if path is not None else 0
+            self.state[INSIDE] += 1
 
     def leave(self) -> None:
         """Native code has come back."""
-        self.state[INSIDE] = 0
+        with self._lock:
+            self.state[INSIDE] -= 1

@@ -71,12 +71,13 @@ if TYPE_CHECKING:
 
 class CompiledEngine:
     """Executes warps of one program on one machine. `keep` writes back registers that nobody reads again, for those who
-    want to see them; `jobs` threads run CTAs where that cannot show; `native` is the library of another CPU than this one's (for tests)."""
+    want to see them; `jobs` threads run CTAs where that cannot show (None: as many as
+    there are cores, where it pays); `native` is the library of another CPU than this one's (for tests)."""
 
     name = "compiled"
 
     def __init__(
-        self, program: Program, machine: Machine, *, keep: bool = False, jobs: int = 1, native: Library | None = None
+        self, program: Program, machine: Machine, *, keep: bool = False, jobs: int | None = 1, native: Library | None = None
     ):  # fmt: skip
         self.program, self.machine, self.keep, self.jobs = program, machine, keep, jobs
         self.interpreter = Interpreter(program, machine)

@@ -1,0 +1,51 @@
+"""Every sample and case: the same memory, counts, findings and conflicts on both engines, on one thread and on two, with and
+without observers."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from test_compiled import facts
+
+from ptxsim.session.files import FileRun, Options, run_file
+
+ROOT = Path(__file__).parents[2]
+CASES = sorted((ROOT / "tests" / "cases").rglob("*.ptx"))
+SAMPLES = sorted((ROOT / "samples").rglob("*.ptx"))
+
+
+def result(path: Path, engine: str, **options) -> FileRun:
+    return run_file(path, options=Options(engine=engine, **options))
+
+
+def memory(file: FileRun) -> dict[str, bytes]:
+    return {name: np.asarray(value).tobytes() for name, value in file.values.items()}
+
+
+def said(file: FileRun) -> list[tuple]:
+    """All findings, expected or not."""
+    return [
+        (f.name, f.level, f.line, f.column, f.message, f.cta, f.warp, f.lane, f.count, f.notes)
+        for f in (*file.findings, *file.expected)
+    ]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [*SAMPLES, *(pytest.param(path, marks=pytest.mark.slow) for path in CASES)],
+    ids=lambda path: str(path.relative_to(ROOT)),
+)
+def test_all_ways_to_run_a_file(path):
+    one, other = (result(path, engine, banks=True) for engine in ("interpreter", "compiled"))
+    assert said(one) == said(other)
+    assert memory(one) == memory(other)
+    assert facts(one.run) == facts(other.run)
+    plain = [result(path, "compiled", checks="none", jobs=jobs) for jobs in (1, 2)]
+    for found in plain:
+        assert memory(found) == memory(other)
+        assert found.run.warp_instructions == other.run.warp_instructions
+    assert said(plain[0]) == said(plain[1])
+    seeded = [result(path, engine, seed=7, checks="memory") for engine in ("interpreter", "compiled")]
+    assert said(seeded[0]) == said(seeded[1])
+    assert memory(seeded[0]) == memory(seeded[1])
+    assert facts(seeded[0].run) == facts(seeded[1].run)

@@ -1,0 +1,143 @@
+"""CTAs on threads: the same results as in order, and only where that is worth it."""
+
+import re
+import signal
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from programs import Writer
+from test_compiled import body, facts, run
+
+from ptxsim.engine.compiled import parallel
+from ptxsim.session.module import Module
+
+
+@pytest.fixture
+def threaded(monkeypatch) -> list[int]:
+    """The numbers of the CTAs from which on threads have run; every launch that may use threads does."""
+    monkeypatch.setattr(parallel, "LOOK", 0.0)
+    monkeypatch.setattr(parallel, "WORTH", 0.0)
+    monkeypatch.setattr(parallel, "cores", lambda: 2)
+    began, run_threads = [], parallel.Threads.run
+
+    def note(self, first):
+        done = run_threads(self, first)
+        if done:
+            began.append(first)
+        return done
+
+    monkeypatch.setattr(parallel.Threads, "run", note)
+    return began
+
+
+def orderless(seed: int) -> str:
+    """A random kernel that may run on threads."""
+    text = re.sub(r"(atom.global.max.s32 %r\d, \[%d0\]), %r\d", r"\1", Writer(seed).text().replace("%clock", "%tid.y"))
+    return text.replace("atom.global.max.s32", "ld.global.u32").replace("red.global.add.f32", "st.global.f32")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_random_kernels_use_threads(threaded, seed):
+    same(orderless(seed), banks=False, checks="none")
+    assert len(threaded) == 3
+
+
+def same(text: str, **options) -> None:
+    results = [run(text, "compiled", grid=9, jobs=jobs, **options) for jobs in (1, 2, 3, None)]
+    expected, by = results[0]
+    for found, also in results[1:]:
+        assert facts(by) == facts(also)
+        assert np.array_equal(expected, found)
+
+
+@settings(max_examples=6, deadline=None)
+@given(seed=st.integers(0, 2**32), block=st.sampled_from((64, 40)), checks=st.sampled_from(("none", "memory", "all")))
+def test_random_kernels(seed, block, checks):
+    same(orderless(seed), block=block, checks=checks, banks=checks != "none")
+
+
+@pytest.mark.slow
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 2**32), block=st.sampled_from((32, 64, 40)), banks=st.booleans())
+def test_many_random_kernels(seed, block, banks):
+    same(orderless(seed), block=block, banks=banks)
+    same(Writer(seed).text(), block=block, banks=banks)
+
+
+WORK = "st.shared.u32 [%r8], %r4; mov.u32 %r9, 60; L: mad.lo.u32 %r4, %r4, %r5, %r9; atom.shared.add.u32 %r6, [%r8], %r4; sub.u32 %r9, %r9, 1; setp.ne.u32 %p2, %r9, 0; @%p2 bra L;"
+
+
+def test_threads_run_where_nobody_can_see_it(threaded):
+    expected, by = run(body(WORK), "compiled", grid=40, jobs=1)
+    assert not threaded
+    found, also = run(body(WORK), "compiled", grid=40, jobs=2)
+    assert threaded == [0]
+    assert facts(by) == facts(also)
+    assert np.array_equal(expected, found)
+    found, also = run(body(WORK), "compiled", grid=40)
+    assert threaded == [0, 1]  # the first CTA shows how long the others will take
+    assert facts(by) == facts(also)
+    assert np.array_equal(expected, found)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "red.global.add.f32 [%d0], %f0;",
+        "atom.global.add.u32 %r4, [%d0], 1;",
+        "ld.volatile.global.u32 %r4, [%d0];",
+        "ld.acquire.gpu.global.u32 %r4, [%d0];",
+        "mov.u32 %r4, %clock;",
+        "setp.eq.u32 %p2, %r1, 30; @%p2 ld.global.u32 %r4, [%d0+1];",  # a fault in one CTA
+    ],
+)
+def test_what_keeps_ctas_in_order(threaded, text):
+    (expected, by), (found, also) = (run(body(text), "compiled", grid=40, jobs=jobs) for jobs in (1, None))
+    assert not threaded
+    assert facts(by) == facts(also)
+    assert np.array_equal(expected, found)
+
+
+def test_observers_and_limits_keep_ctas_in_order(threaded):
+    run(body(WORK), "compiled", grid=40, banks=True)
+    run(body(WORK), "compiled", grid=40, checks="all")
+    run(body(WORK), "compiled", grid=40, max_steps=1 << 40)
+    assert not threaded
+
+
+def test_small_launches_stay_on_one_thread(monkeypatch):
+    monkeypatch.setattr(parallel.Threads, "run", lambda self, first: pytest.fail("threads for a few CTAs"))
+    run(body(WORK), "compiled", grid=8)
+
+
+def test_progress_is_shown_meanwhile():
+    shown = []
+    text = body(WORK.replace("60", "20000"))
+    run(text, "compiled", grid=64, jobs=2, progress=lambda done, total: shown.append((done, total)))
+    assert shown and all(total == 64 for _, total in shown)
+    assert [done for done, _ in shown] == sorted(done for done, _ in shown)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_endless_loops_on_threads_can_be_interrupted(jobs):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    old = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, 1)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run(body("L: add.u32 %r4, %r4, 1; bra L;"), "compiled", grid=8, jobs=jobs, banks=False)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, old)
+
+
+def test_the_next_launch_after_an_interruption_is_right():
+    test_endless_loops_on_threads_can_be_interrupted(2)
+    data = np.arange(8, dtype=np.uint32)
+    text = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 a)\n{\n.reg .b64 %d; ld.param.u64 %d, [a]; st.global.u32 [%d+4], 9; ret;\n}\n"
+    Module.from_text(text).kernel().launch(1, 32, [data])
+    assert data[1] == 9
