@@ -23,14 +23,15 @@ import numpy as np
 from ptxsim.layout.fragments import Fragment
 from ptxsim.machine.cta import Warp
 from ptxsim.machine.port import Port
+from ptxsim.types import TYPES
 
 REMEMBERED = 1024
 DISTINCT = 4  # a register with fewer different words among its lanes could be met by chance
 Tag = tuple[str, str, str, "str | None", int]
 
 INTEGERS = frozenset(["s8", "u8", "s4", "u4", "b1"])
-NARROW = frozenset(["e4m3", "e5m2", "e3m2", "e2m3", "e2m1"]) | INTEGERS
-HALVES = NARROW | {"f16", "bf16"}
+NARROW = frozenset(type.name for type in TYPES.values() if type.bits <= 8)
+HALVES = frozenset(type.name for type in TYPES.values() if type.bits <= 16)
 # As what types the registers of an accumulator may be used, by the accumulator's type. Small numbers of an s32 are
 # bytes too.
 ACCUMULATORS = {

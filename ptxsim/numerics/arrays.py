@@ -106,14 +106,14 @@ def codes(array: np.ndarray, name: str, operand: str = "operand") -> np.ndarray:
         return np.ascontiguousarray(array).view(kind)
     raise _mismatch(
         f"{operand} has elements {array.dtype}, the form takes {name}",
-        f"convert it: array.astype({_ARRAY_NAMES[name]!r}), or pass {kind} codes",
+        f"convert it: array.astype({_ARRAY_NAMES.get(name, kind.name)!r}), or pass {kind} codes",
     )
 
 
 @cache
 def _fits(dtype: np.dtype, name: str) -> bool:
     """Whether elements of this numpy type are elements of the PTX type, or its codes."""
-    return dtype.name == _ARRAY_NAMES[name] or dtype == code_dtype(name) or (TYPES[name].bits == 4 and dtype == np.int8)
+    return dtype.name == _ARRAY_NAMES.get(name) or dtype == code_dtype(name) or (TYPES[name].bits == 4 and dtype == np.int8)
 
 
 def _mismatch(message: str, help: str) -> PtxError:

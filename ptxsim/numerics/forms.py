@@ -11,10 +11,8 @@ from dataclasses import dataclass
 from functools import cache
 
 from ptxsim.diagnostic import Finding, PtxError
+from ptxsim.layout.tables import ACCUMULATOR_TYPES, SHAPES
 
-ELEMENT_TYPES = frozenset(
-    ["f16", "bf16", "tf32", "f32", "f64", "e4m3", "e5m2", "e3m2", "e2m3", "e2m1", "s8", "u8", "s4", "u4", "b1", "s32"]
-)  # fmt: skip
 SCALE_TYPES = frozenset(["ue8m0", "ue4m3"])
 FAMILIES = ("mma", "wmma", "wgmma", "tcgen05")
 
@@ -47,6 +45,13 @@ class Form:
         return f"{self.family}{'.sp' if self.sparse else ''}.{self.shape}.{types}"
 
 
+def element_types() -> set[str]:
+    """The types that matrices of some instruction may have."""
+    return {type for shapes in SHAPES.values() for type in shapes} | {
+        c for types in ACCUMULATOR_TYPES.values() for c in types
+    }
+
+
 @cache
 def parse_form(opcode: str) -> Form:
     """Take an opcode apart. Raises PtxError (syntax-error, or illegal-form where types are missing or ambiguous)."""
@@ -59,7 +64,8 @@ def parse_form(opcode: str) -> Form:
             f"write one of {', '.join(FAMILIES)}, a shape and types: wgmma.m64n256k16.f32.f16.f16",
         )
     m, n, k = map(int, shape.groups())
-    types = [word for word in words if word in ELEMENT_TYPES]
+    known = element_types()
+    types = [word for word in words if word in known]
     d, a, b, c = _types(opcode, words[0], types)
     kind = next((word[6:] for word in words if word.startswith("kind::")), "")
     scale = next((word for word in words if word in SCALE_TYPES), "")
