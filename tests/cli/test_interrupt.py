@@ -1,0 +1,60 @@
+"""Ctrl-C and max_steps end an endless kernel on both engines, with a word and an exit code."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from ptxsim.cli import main
+
+ENDLESS = """// ptxsim: launch grid=4 block=64
+// ptxsim: arg data = zeros(64):u32
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry spin(.param .u64 data)
+{
+    .reg .b32 %r; .reg .b64 %d;
+    ld.param.u64 %d, [data];
+    mov.u32 %r, 0;
+L:  add.u32 %r, %r, 1;
+    st.global.u32 [%d], %r;
+    bra L;
+}
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="SIGINT to another process")
+def test_ctrl_c(tmp_path):
+    file = tmp_path / "endless.ptx"
+    file.write_text(ENDLESS)
+    command = [sys.executable, "-m", "ptxsim", "run", str(file)]
+    variants = (
+        ["--engine", "interpreter"],
+        ["--engine", "compiled"],
+        ["--engine", "compiled", "--checks", "none", "--jobs", "2"],
+    )
+    running = [
+        subprocess.Popen(command + more, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for more in variants
+    ]
+    time.sleep(4)
+    for process in running:
+        assert process.poll() is None, process.communicate()
+        process.send_signal(signal.SIGINT)
+    for process in running:
+        began = time.perf_counter()
+        _, errors = process.communicate(timeout=20)
+        assert time.perf_counter() - began < 5
+        assert process.returncode == 130
+        assert errors.split() == ["interrupted"]
+
+
+@pytest.mark.parametrize("engine", ["interpreter", "compiled"])
+def test_max_steps(tmp_path, capsys, engine):
+    file = tmp_path / "endless.ptx"
+    file.write_text(ENDLESS)
+    assert main(["run", str(file), "--engine", engine, "--max-steps", "5000"]) == 1
+    assert "limit-reached" in capsys.readouterr().out
