@@ -1,0 +1,132 @@
+"""The rules of wgmma as a user meets them: what is told of fences, groups, registers in flight and descriptors."""
+
+import pytest
+
+import ptxsim
+
+KERNEL = """.version 8.0
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 out) {{
+    .reg .pred %p;
+    .reg .b32 %t, %s, %o, %one, %n, %a<4>, %w<4>;
+    .reg .b64 %out, %x, %da, %db;
+    .reg .f32 %d<4>, %e<4>;
+    .shared .align 1024 .b8 tiles[4096];
+    .shared .align 1024 .b8 behind[4096];
+    ld.param.u64 %out, [out];
+    mov.u32 %t, %tid.x;
+    mul.wide.u32 %x, %t, 4;
+    add.s64 %out, %out, %x;
+    mov.u32 %s, tiles;
+    shl.b32 %o, %t, 6;
+    add.u32 %o, %o, %s;
+    mov.u32 %one, 0x3c003c00;
+    st.shared.v4.b32 [%o], {{%one, %one, %one, %one}};
+    st.shared.v4.b32 [%o+16], {{%one, %one, %one, %one}};
+    st.shared.v4.b32 [%o+32], {{%one, %one, %one, %one}};
+    st.shared.v4.b32 [%o+48], {{%one, %one, %one, %one}};
+    fence.proxy.async.shared::cta;
+    bar.sync 0;
+    shr.u32 %n, %s, 4;
+    cvt.u64.u32 %x, %n;
+    or.b64 %da, %x, 0x0000001000080000;
+    add.s64 %x, %x, 128;
+    or.b64 %db, %x, 0x0000001000080000;
+    mov.f32 %d0, 0f00000000; mov.f32 %d1, %d0; mov.f32 %d2, %d0; mov.f32 %d3, %d0;
+    mov.f32 %e0, 0f00000000; mov.f32 %e1, %d0; mov.f32 %e2, %d0; mov.f32 %e3, %d0;
+    mov.b32 %a0, %one; mov.b32 %a1, %one; mov.b32 %a2, %one; mov.b32 %a3, %one;
+{body}
+    ret;
+}}
+"""
+FENCE, COMMIT = "wgmma.fence.sync.aligned;\n", "wgmma.commit_group.sync.aligned;\n"
+WAIT, WAIT1 = "wgmma.wait_group.sync.aligned 0;\n", "wgmma.wait_group.sync.aligned 1;\n"
+STORE_D, STORE_E = "st.global.f32 [%out], %d0;\n", "st.global.f32 [%out], %e0;\n"
+
+
+def mma(d="d", a="%da", b="%db", scale_d=1):
+    major = ", 0" if a.startswith("{") else ", 0, 0"
+    accumulators = ", ".join(f"%{d}{i}" for i in range(4))
+    return f"wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {{{accumulators}}}, {a}, {b}, {scale_d}, 1, 1{major};\n"
+
+
+REGISTERS = "{%a0, %a1, %a2, %a3}"
+WHOLE = FENCE + mma() + COMMIT + WAIT + STORE_D
+TWO_GROUPS = FENCE + mma() + COMMIT + mma("e") + COMMIT
+
+
+def descriptor(field: str) -> str:
+    """%db with something changed."""
+    return f"{field}\n" + WHOLE
+
+
+# What the body is, and what must be found.
+CASES = {
+    "a whole product": (WHOLE, []),
+    "accumulators again without a fence": (FENCE + mma() + mma() + COMMIT + WAIT + STORE_D, []),
+    "other accumulators while some are in flight": (TWO_GROUPS + WAIT + STORE_D + STORE_E, []),
+    "a group and then another": (FENCE + mma() + COMMIT + WAIT + mma() + COMMIT + WAIT + STORE_D, []),
+    "no fence": (mma() + COMMIT + WAIT + STORE_D, ["missing-wgmma-fence"]),
+    "accumulators written behind the fence": (
+        FENCE + "mov.f32 %d1, 0f3f800000;\n" + mma() + COMMIT + WAIT + STORE_D, ["missing-wgmma-fence"],
+    ),
+    "accumulators that are not read need no fence": (
+        FENCE + "mov.f32 %d1, 0f3f800000;\n" + mma(scale_d=0) + COMMIT + WAIT + STORE_D, [],
+    ),
+    "an A register written behind the fence": (
+        FENCE + "mov.b32 %a2, 0x3c004000;\n" + mma(a=REGISTERS) + COMMIT + WAIT + STORE_D, ["missing-wgmma-fence"],
+    ),
+    "no commit": (FENCE + mma() + WAIT + STORE_D, ["missing-commit"]),
+    "no wait": (FENCE + mma() + COMMIT + STORE_D, ["missing-wait"]),
+    "a wait that leaves the group": (FENCE + mma() + COMMIT + WAIT1 + STORE_D, ["missing-wait"]),
+    "the first of two groups": (TWO_GROUPS + WAIT1 + STORE_D + WAIT, []),
+    "the second of two groups": (TWO_GROUPS + WAIT1 + STORE_E + WAIT, ["register-in-flight"]),
+    "an empty group counts": (FENCE + mma() + COMMIT + COMMIT + WAIT1 + STORE_D, []),
+    "an accumulator written in flight": (
+        FENCE + mma() + COMMIT + "mov.f32 %d2, 0f00000000;\n" + WAIT + STORE_D, ["register-in-flight"],
+    ),
+    "an A register written in flight": (
+        FENCE + mma(a=REGISTERS) + COMMIT + "mov.b32 %a1, 0;\n" + WAIT + STORE_D, ["register-in-flight"],
+    ),
+    "an A register after the wait": (
+        FENCE + mma(a=REGISTERS) + COMMIT + WAIT + "mov.b32 %a1, 0;\n" + STORE_D, [],
+    ),
+    "the tile overwritten in flight": (
+        FENCE + mma() + COMMIT + "st.shared.b32 [%s], %one;\n" + WAIT + STORE_D, ["tile-overwritten"],
+    ),
+    "a tile written without a proxy fence": (
+        "st.shared.b32 [%o], %t;\nbar.sync 0;\n" + WHOLE, ["missing-proxy-fence"],
+    ),
+    "descriptors that differ between the warps": (
+        "shr.u32 %n, %t, 5;\ncvt.u64.u32 %x, %n;\nadd.s64 %db, %db, %x;\n" + WHOLE, ["divergent-aligned"],
+    ),
+    "a descriptor that differs between lanes": (
+        "and.b32 %n, %t, 1;\ncvt.u64.u32 %x, %n;\nadd.s64 %db, %db, %x;\n" + WHOLE, ["operands-not-uniform"],
+    ),
+    "reserved bits": (descriptor("or.b64 %db, %db, 0x4000;"), ["descriptor-invalid"]),
+    "a base offset without a swizzle": (descriptor("or.b64 %db, %db, 0x0002000000000000;"), ["descriptor-invalid"]),
+    "a swizzled tile that starts in the middle of its pattern": (
+        descriptor("or.b64 %db, %db, 0x4000000000000000;\nadd.s64 %db, %db, 8;"), ["swizzle-start"],
+    ),
+    "the same with the base offset that says so": (
+        descriptor("or.b64 %db, %db, 0x4002000000000000;\nadd.s64 %db, %db, 8;"), [],
+    ),
+    "a stride into the next variable": (
+        descriptor("add.s64 %db, %db, 0x900000;"), ["descriptor-past-tile"],
+    ),
+    "a stride out of shared memory": (
+        descriptor("add.s64 %db, %db, 0x3f000000;"), ["out-of-bounds"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("engine", ["interpreter", "compiled"])
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_told(name, engine):
+    body, expected = CASES[name]
+    out = ptxsim.zeros((128,), "f32")
+    kernel = ptxsim.Module.from_text(KERNEL.format(body=body)).kernel("k")
+    run = kernel.launch(1, 128, [out], engine=engine, checks="all", on_error="report")
+    found = sorted({f.name for f in run.findings if f.level != "note"})
+    assert found == expected, [(f.name, f.line, f.message) for f in run.findings]
