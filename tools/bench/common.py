@@ -1,22 +1,45 @@
-"""What the benchmarks share: timing, the kernels for comparisons, one line of output for each figure."""
+"""What the benchmarks share: interleaved timing with medians, the kernels for comparisons, JSON on standard output."""
 
 from __future__ import annotations
 
+import json
+import os
 import sys
 import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from statistics import median
 
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
+Times = list[tuple[float, float]]  # seconds on the clock, and of processor time
 
-def best(function, repetitions: int = 5) -> tuple[float, float]:
-    """The shortest of some runs: seconds on the clock, and seconds of CPU time."""
-    wall = cpu = float("inf")
-    for _ in range(repetitions):
-        began, busy = time.perf_counter(), time.process_time()
-        function()
-        wall, cpu = min(wall, time.perf_counter() - began), min(cpu, time.process_time() - busy)
-    return wall, cpu
+
+def timed(function: Callable[[], object]) -> tuple[float, float]:
+    """Seconds on the clock, and of processor time, of one call."""
+    began, busy = time.perf_counter(), time.process_time()
+    function()
+    return time.perf_counter() - began, time.process_time() - busy
+
+
+def interleaved(actions: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, Times]:
+    """Times of every action; each round runs all of them once, one after the other."""
+    times: dict[str, Times] = {name: [] for name in actions}
+    for _ in range(rounds):
+        for name, action in actions.items():
+            times[name].append(timed(action))
+    return times
+
+
+def wall(times: Times) -> float:
+    """The median of the seconds on the clock."""
+    return median(t[0] for t in times)
+
+
+def ratio(slow: Times, fast: Times) -> float:
+    """The median over the rounds of how much longer `slow` takes, by processor time: other work disturbs that least."""
+    return median(s[1] / f[1] for s, f in zip(slow, fast))
 
 
 def kernel_folder() -> Path:
@@ -25,25 +48,36 @@ def kernel_folder() -> Path:
     return folder or Path(__file__).parents[3] / "shared" / "peer-kernels"
 
 
-def compare(name: str, launch, repetitions: int = 5, interpreted=None) -> None:
-    """Time a launch on the compiled engine, and the interpreter on it (or on a smaller one) for the ratio."""
-    launch("compiled")  # compiles
-    run = None
+def compare(name: str, launch: Callable, rounds: int = 5, interpreted: Callable | None = None) -> dict:
+    """Time a launch on the compiled engine on one core, and the interpreter on it (or on a smaller one).
 
-    def once():
-        nonlocal run
-        run = launch("compiled")
+    Warp instructions a second, in millions, and how many times the interpreter's that are.
+    """
+    runs = {}
 
-    wall, cpu = best(once, repetitions)
-    rate = run.warp_instructions / wall / 1e6
-    print(
-        f"{name}: {run.warp_instructions} warp instructions, {wall * 1e3:.1f} ms ({cpu * 1e3:.1f} CPU), {rate:.2f} M/s"
-    )
-    began, busy = time.perf_counter(), time.process_time()
-    slow = (interpreted or launch)("interpreter")
-    wall_slow, cpu_slow = time.perf_counter() - began, time.process_time() - busy
-    slower = slow.warp_instructions / wall_slow / 1e6
-    ratio = (run.warp_instructions / cpu) / (slow.warp_instructions / cpu_slow)
-    print(
-        f"{name}: interpreter {slower:.4f} M/s, compiled is {rate / slower:.0f} x as fast ({ratio:.0f} x by CPU time)"
-    )
+    def once(engine: str, function: Callable) -> None:
+        runs[engine] = function(engine)
+
+    once("compiled", launch)  # compiles
+    actions = {
+        "compiled": lambda: once("compiled", launch),
+        "interpreter": lambda: once("interpreter", interpreted or launch),
+    }
+    times = interleaved(actions, rounds)
+    done = {engine: run.warp_instructions for engine, run in runs.items()}
+    result = {"name": name, "warp_instructions": done["compiled"]}
+    for engine, found in times.items():
+        result[engine] = {
+            "warp_instructions": done[engine],
+            "milliseconds": round(wall(found) * 1e3, 2),
+            "processor_milliseconds": round(median(t[1] for t in found) * 1e3, 2),
+            "million_a_second": round(done[engine] / wall(found) / 1e6, 4),
+        }
+    scale = done["compiled"] / done["interpreter"]
+    result["times_interpreter"] = round(scale * ratio(times["interpreter"], times["compiled"]), 1)
+    return result
+
+
+def show(result) -> None:
+    """Print a result as JSON."""
+    print(json.dumps(result, indent=1))

@@ -1,7 +1,7 @@
 """A sum by shuffles, shared memory and one atomic a CTA: divergence, barriers and warp-wide operations together."""
 
 import numpy as np
-from common import compare
+from common import compare, show
 
 from ptxsim import Module
 
@@ -64,11 +64,11 @@ def launcher(n: int):
 
     def launch(engine: str):
         total[:] = 0
-        run = module.kernel().launch(n // 256, 256, [data, total], engine=engine)
+        run = module.kernel().launch(n // 256, 256, [data, total], engine=engine, jobs=1)
         assert total[0] == data.sum(dtype=np.uint32)
         return run
 
     return launch
 
 
-compare("reduction 1M", launcher(1 << 20), interpreted=launcher(1 << 13))
+show(compare("reduction 1M", launcher(1 << 20), interpreted=launcher(1 << 13)))

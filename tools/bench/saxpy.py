@@ -1,7 +1,7 @@
 """saxpy of a million elements on one core; the interpreter runs 16,384 for the ratio."""
 
 import numpy as np
-from common import compare, kernel_folder
+from common import compare, kernel_folder, show
 
 from ptxsim import Module
 
@@ -14,11 +14,11 @@ def launcher(n: int):
 
     def launch(engine: str):
         y[:] = start
-        run = module.kernel().launch(-(-n // 256), 256, [n, np.float32(2), x, y], engine=engine)
+        run = module.kernel().launch(-(-n // 256), 256, [n, np.float32(2), x, y], engine=engine, jobs=1)
         assert np.array_equal(y, 2 * x + start)
         return run
 
     return launch
 
 
-compare("saxpy 1M", launcher(1 << 20), interpreted=launcher(1 << 14))
+show(compare("saxpy 1M", launcher(1 << 20), interpreted=launcher(1 << 14)))

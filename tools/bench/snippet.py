@@ -1,9 +1,21 @@
-"""New snippets of 20 lines in a warm process: the time until the registers are there."""
+"""Snippets of 20 lines, each a new text, in milliseconds: in a warm process, and from the start of a fresh one.
+
+A fresh process has an empty cache; `with_bytecode` has the .pyc files that an installed package has, `without` none.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from itertools import count
+from pathlib import Path
+from statistics import median
 
 import numpy as np
-from common import best
-
-from ptxsim import snippet
+from common import interleaved, show, wall
 
 TEXT = """
 .reg .pred %q;
@@ -13,14 +25,62 @@ selp.b32 %i, %a, %b, %q; and.b32 %j, %i, 31; mul.wide.u32 %o, %j, 4; add.u64 %p,
 add.u32 %l, %k, %j; st.global.u32 [%p], %l; shfl.sync.bfly.b32 %m, %l, 1, 31, -1; max.s32 %n, %m, %l;
 min.s32 %r, %n, 1000; sub.u32 %s, %r, %a;
 """
-numbers = iter(range(1, 1 << 20))
+CHILD = """
+import numpy as np
+from ptxsim import snippet
+snippet({text!r}, buffers={{"buf": np.arange(64, dtype=np.uint32)}}, engine={engine!r})
+import time
+print(time.process_time())
+"""
+ROUNDS = 9
+numbers = count(1)
 
 
-def once():
-    text = TEXT.replace("NUMBER", str(np.random.default_rng().integers(1 << 30) + next(numbers)))
-    return snippet(text, buffers={"buf": np.arange(64, dtype=np.uint32)}, engine="compiled")
+def new_text() -> str:
+    return TEXT.replace("NUMBER", str(time.time_ns() % (1 << 28) + next(numbers)))
 
 
-once()
-wall, cpu = best(once, 20)
-print(f"snippet of 20 lines, new text: {wall * 1e3:.1f} ms ({cpu * 1e3:.1f} CPU)")
+def fresh(engine: str | None, bytecode: str) -> tuple[float, float]:
+    """Seconds on the clock and of processor time of a new process; `bytecode` is the folder of its .pyc files, if any."""
+    with tempfile.TemporaryDirectory() as cache:
+        environment = {**os.environ, "PTXSIM_CACHE_DIR": cache, "PYTHONPATH": str(Path(__file__).parents[2])}
+        environment |= {"PYTHONPYCACHEPREFIX": bytecode} if bytecode else {"PYTHONDONTWRITEBYTECODE": "1"}
+        if bytecode:
+            environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        else:
+            environment["PYTHONPYCACHEPREFIX"] = cache
+        began = time.perf_counter()
+        child = CHILD.format(text=new_text(), engine=engine)
+        out = subprocess.run(
+            [sys.executable, "-c", child], env=environment, stdout=subprocess.PIPE, text=True, check=True
+        )
+        return time.perf_counter() - began, float(out.stdout)
+
+
+def main() -> None:
+    from ptxsim import snippet
+
+    def warm(engine: str | None):
+        return lambda: snippet(new_text(), buffers={"buf": np.arange(64, dtype=np.uint32)}, engine=engine)
+
+    actions = {"default": warm(None), "compiled": warm("compiled")}
+    interleaved(actions, 1)
+    result: dict = {f"warm_{name}": round(wall(t) * 1e3, 2) for name, t in interleaved(actions, 21).items()}
+    with tempfile.TemporaryDirectory() as bytecode:
+        fresh(None, bytecode), fresh("compiled", bytecode)
+        found: dict[str, list] = {}
+        for _ in range(ROUNDS):
+            for name, engine in (("default", None), ("compiled", "compiled")):
+                for kind, folder in (("with_bytecode", bytecode), ("without", "")):
+                    found.setdefault(f"fresh_{name}_{kind}", []).append(fresh(engine, folder))
+    for name, times in found.items():
+        result[name] = {
+            "milliseconds": round(median(t[0] for t in times) * 1e3),
+            "processor_milliseconds": round(median(t[1] for t in times) * 1e3),
+            "least_processor_milliseconds": round(min(t[1] for t in times) * 1e3),
+        }
+    show(result)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,7 +1,7 @@
 """wmma_gemm of 256 x 256 on one core; the interpreter runs 64 x 64 for the ratio."""
 
 import numpy as np
-from common import compare, kernel_folder
+from common import compare, kernel_folder, show
 
 from ptxsim import Module
 
@@ -15,11 +15,11 @@ def launcher(n: int):
     c = np.zeros((n, n), np.float32)
 
     def launch(engine: str):
-        run = module.kernel().launch(-(-32 * (n // 16) ** 2 // 128), 128, [n, a, b, c], engine=engine)
+        run = module.kernel().launch(-(-32 * (n // 16) ** 2 // 128), 128, [n, a, b, c], engine=engine, jobs=1)
         assert np.array_equal(c, a.astype(np.float32) @ b.astype(np.float32))
         return run
 
     return launch
 
 
-compare("wmma_gemm 256", launcher(256), interpreted=launcher(64))
+show(compare("wmma_gemm 256", launcher(256), interpreted=launcher(64)))
