@@ -16,7 +16,7 @@ import numpy as np
 
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.layout.bits import BitLayout
-from ptxsim.layout.tables import ACCUMULATOR_TYPES, CONTAINER_BITS, LINES, REGISTERS, SHAPES, TILES
+from ptxsim.layout.tables import ACCUMULATOR_TYPES, CONTAINER_BITS, GROUPS, LINES, REGISTERS, SHAPES, TILES
 from ptxsim.types import TYPES
 
 _AXES = {"A": "mk", "B": "kn", "C": "mn", "D": "mn"}
@@ -28,7 +28,8 @@ class Fragment:
     """What each lane holds of one matrix operand.
 
     `layout` maps (lane, element) to (row, column); to (computation, row, column) for mma.m8n8k4 with .f16; to
-    (matrix, row, column) for ldmatrix, stmatrix and movmatrix, where a row is what one lane's address points to.
+    (matrix, row, column) for ldmatrix, stmatrix and movmatrix, where a row is what one lane's address points to; to
+    (selector, row, group) for the metadata of a sparse A, whose elements are nibbles.
     `element_bits` is the width of the container an element sits in (8 for the 6- and 4-bit floats of .kind::f8f6f4).
     """
 
@@ -156,7 +157,8 @@ def fragment_layout(family: str, shape: str, operand: str, type: str, layout: st
     """The fragment of one operand.
 
     family: mma, mma.sp, wmma, wgmma, wgmma.sp, ldmatrix, stmatrix, movmatrix. shape: "m16n8k16"; for the last three
-    "m8n8.x4" and the like (.x1 may be left out). operand: A B C D. type: the operand's type ("f16", "tf32", "s32").
+    "m8n8.x4" and the like (.x1 may be left out). operand: A B C D, and E for the metadata of a sparse family, for which
+    type is that of A. type: the operand's type ("f16", "tf32", "s32").
     layout: "row" or "col", which matters only for mma.m8n8k4 with .f16 (default row for A, col for B), "trans" for
     ldmatrix and stmatrix. The A of a sparse family is the compressed one, half as wide. Raises PtxError.
     """
@@ -165,6 +167,8 @@ def fragment_layout(family: str, shape: str, operand: str, type: str, layout: st
         return _tile(family, shape, operand, type, layout)
     if family not in SHAPES:
         raise _error(f"no fragments for {family!r}", f"families: {', '.join([*SHAPES, *TILES])}")
+    if operand == "E" and family in _SPARSE:
+        return _metadata(family, shape, type)
     if operand not in _AXES:
         raise _error(f"no operand {operand!r} in {family}", "operands are A, B, C and D")
     if layout not in (None, "row", "col"):
@@ -189,6 +193,17 @@ def fragment_layout(family: str, shape: str, operand: str, type: str, layout: st
     if family == "wmma" and (operand, type) in REGISTERS:
         copies = REGISTERS[operand, type] * inside * 32 // int(np.prod(sizes))
     return Fragment(family, shape, operand, type, BitLayout(line, axes, sizes, inside, copies), bits, layout)
+
+
+def _metadata(family: str, shape: str, type: str) -> Fragment:
+    """The metadata word of every lane: four, eight or sixteen groups of 16 rows a warp, and who gives them by selector."""
+    _check(family, shape, "A", type)
+    m, _, k = dimensions(shape)
+    bits = container_bits(family, shape, type)
+    groups = k // GROUPS[bits][0]
+    extents = (16 // groups, m, groups)
+    line = LINES["sparse", "E", "wide" if bits >= 16 else "narrow"]
+    return Fragment(family, shape, "E", "b4", BitLayout(line, "srg", extents), 4)
 
 
 def _line(family: str, shape: str, operand: str, bits: int) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.layout.fragments import container_bits, fragment_layout
+from ptxsim.layout.tables import GROUPS
 
 
 @dataclass(frozen=True)
@@ -151,5 +152,4 @@ def sparsity(family: str, shape: str, type: str) -> Sparsity:
     """The storage of A for "mma.sp" or "wgmma.sp". Raises PtxError for shapes and types without a sparse form."""
     rows, half = fragment_layout(family, shape, "A", type).shape
     bits = container_bits(family, shape, type)
-    group, run = {32: (2, 1), 4: (8, 2)}.get(bits, (4, 1))
-    return Sparsity(rows, 2 * half, group, run, bits)
+    return Sparsity(rows, 2 * half, *GROUPS[bits], bits)

@@ -19,6 +19,9 @@ LINES: dict[tuple, str] = {
     ("m8n8k4 f16", "B", "col"): "lane n0 n1 p0 p1 n2 | elem k0 k1",
     **{("m8n8k4 f16", c, "f16"): "lane m0 m1 p0 p1 m2 | elem n0 n1 n2" for c in "CD"},
     **{("m8n8k4 f16", c, "f32"): "lane m0 n1 p0 p1 m2 | elem n0 m1 n2" for c in "CD"},
+    # Metadata of a sparse A, (selector, row, group): of 16- and 32-bit types, and of narrower ones (hardware.md).
+    ("sparse", "E", "wide"): "lane g2.. s0.. r0 r1 r2 | warp r4.. | elem g0 g1 r3",
+    ("sparse", "E", "narrow"): "lane r3 g3.. s0.. r0 r1 r2 | warp r4.. | elem g0 g1 g2",
     # wmma where it departs from mma; m8n32k16 with 16-bit types is computed as the transposed problem.
     ("wmma.m32n8k16", "A"): "lane k+0 k+1 m0 m1 m2 | elem k* m3 k+2.. m4",
     ("wmma.m32n8k16", "C"): "lane n1 n2 m0 m1 m2 | elem n0 m3 m4",
@@ -111,6 +114,10 @@ CONTAINER_BITS: dict[tuple[str, str, str], int] = {
     for family, shape in [("mma", "m16n8k32"), ("mma.sp", "m16n8k64")]
     for type in ("e3m2", "e2m3", "e2m1")
 }
+
+
+# Columns of a sparse A that share a nibble of metadata, and how many neighbours are kept together, by bits of an element.
+GROUPS: dict[int, tuple[int, int]] = {32: (2, 1), 16: (4, 1), 8: (4, 1), 4: (8, 2)}
 
 
 class Tile(NamedTuple):

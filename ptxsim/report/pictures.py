@@ -43,7 +43,10 @@ def fragment_map(fragment: Fragment) -> Drawing:
     return Drawing(_fragment_title(fragment), panels, notes)
 
 
-_PANELS = {"mma": "computation", "ldmatrix": "matrix", "stmatrix": "matrix", "movmatrix": "matrix"}
+_PANELS = {
+    "mma": "computation", "mma.sp": "selector", "wgmma.sp": "selector",
+    "ldmatrix": "matrix", "stmatrix": "matrix", "movmatrix": "matrix",
+}  # fmt: skip
 
 
 def _fragment_title(fragment: Fragment) -> str:
@@ -84,6 +87,8 @@ def _fragment_panel(fragment: Fragment, lane: np.ndarray, element: np.ndarray, t
 def _corner(fragment: Fragment) -> str:
     if fragment.family in ("ldmatrix", "stmatrix", "movmatrix"):
         return "row\\column"
+    if fragment.operand == "E":
+        return "m\\group"
     first, second = {"A": "mk", "B": "kn"}.get(fragment.operand, "mn")
     return f"{first}\\{second}"
 

@@ -87,14 +87,15 @@ def one_meaning(form: str, key: Callable[[Meaning], object] = lambda meaning: me
 
 
 def fragment(form: str, operand: str, layout: str | None = None) -> Fragment:
-    """How the elements of an operand ("A", "B", "C", "D") are spread over lanes and registers.
+    """How the elements of an operand ("A", "B", "C", "D") are spread over lanes and registers; "E" is the metadata of a
+    sparse form, nibbles at (selector, row, group).
 
     layout: "row" or "col" for mma.m8n8k4 with .f16, "trans" for ldmatrix and stmatrix, where the form does not say
     it. Raises PtxError for forms and operands that do not exist or have more than one meaning.
     """
     operand = operand.upper()
-    if operand not in "ABCD" or len(operand) != 1:
-        raise _error("illegal-form", f"no operand {operand!r}", "operands are A, B, C and D")
+    if operand not in "ABCDE" or len(operand) != 1:
+        raise _error("illegal-form", f"no operand {operand!r}", "operands are A, B, C and D, and E of sparse forms")
 
     def arguments(meaning: Meaning) -> tuple:
         given = layout or meaning.word({"A": "alayout", "B": "blayout"}.get(operand, "trans"))
@@ -102,7 +103,7 @@ def fragment(form: str, operand: str, layout: str | None = None) -> Fragment:
             given = layout or meaning.word("trans")
         elif (meaning.family, meaning.shape, meaning.types[1]) != ("mma", "m8n8k4", "f16"):
             given = None
-        return meaning.family, meaning.shape, operand, meaning.types["DABC".index(operand)], given
+        return meaning.family, meaning.shape, operand, meaning.types["DABC".index("A" if operand == "E" else operand)], given
 
     meaning = one_meaning(form, arguments)
     return fragment_layout(*arguments(meaning))

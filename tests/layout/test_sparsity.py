@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ptxsim.diagnostic import PtxError
+from ptxsim.layout.fragments import fragment_layout
 from ptxsim.layout.sparsity import sparsity
 from ptxsim.layout.tables import SHAPES
 
@@ -88,3 +89,14 @@ def test_what_cannot_be_is_refused():
     assert caught.value.findings[0].name == "sparse-metadata"
     with pytest.raises(PtxError):
         sparsity("mma.sp", "m16n8k8", "f16")
+
+
+@pytest.mark.parametrize(("family", "shape", "type"), FORMS)
+def test_the_metadata_is_a_fragment(family, shape, type):
+    """(selector, row, group) of every nibble, as the recorded metadata is read."""
+    storage, fragment = sparsity(family, shape, type), fragment_layout(family, shape, "E", type)
+    words = np.random.default_rng(3).integers(0, 2**32, fragment.lanes, dtype=np.uint32)
+    nibbles = fragment.to_matrix(words[None])
+    assert fragment.registers == 1 and len(nibbles) == storage.selectors
+    for selector in range(storage.selectors):
+        assert np.array_equal(nibbles[selector], storage.rows_of(words, selector))
