@@ -13,7 +13,11 @@ if TYPE_CHECKING:
 
 @click.command("layout")
 @click.argument("form", required=False)
-@click.option("--operand", metavar="A|B|C|D|E", help="The operand to show (default A; D for ldmatrix and its kin; E: the metadata of a sparse form).")
+@click.option(
+    "--operand",
+    metavar="A|B|C|D|E",
+    help="The operand to show (default A; D for ldmatrix and its kin; E: the metadata of a sparse form).",
+)
 @click.option("--lane", type=int, help="List the elements of this lane alone.")
 @click.option("--list", "listed", is_flag=True, help="List the elements of every lane.")
 @click.option("--layout", metavar="row|col|trans", help="Where the form leaves it open.")
