@@ -2,64 +2,38 @@
 
 A reference takes the modifiers of a bound statement and the bits of its operands (booleans for predicates, lists for vectors,
 None for those left out, CC.CF last where it is read), one lane at a time, and gives the bits of the destinations, which may
-be more than a form has; numbers are cut to their width. ANY_NAN stands for any NaN to or from f64, whose payloads
-recordings judge.
+be more than a form has; numbers are cut to their width.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
 from fractions import Fraction
 
-import ml_dtypes
-import numpy as np
-
 from ptxsim.types import TYPES, ScalarType
-from tests.instructions.rounding import round_to, value
-
-ANY_NAN = object()
-WORDS = TYPES["u32"]
-_NAN = {"f16": 0x7FFF, "bf16": 0x7FFF, "f32": 0x7FFFFFFF}
-REFERENCES: dict[str, Callable] = {}
-Modifiers = Mapping[str, object]
-
-
-def reference(*names: str):
-    def keep(function):
-        REFERENCES.update(dict.fromkeys(names, function))
-        return function
-
-    return keep
-
+from tests.instructions.reference_number import (
+    INFINITE,
+    REFERENCES,
+    UNKNOWN,
+    Modifiers,
+    Number,
+    clamp,
+    code,
+    each,
+    floating,
+    flushed,
+    is_nan,
+    minus,
+    number,
+    of,
+    over,
+    plus,
+    reference,
+    root,
+    split,
+    times,
+)  # fmt: skip
 
 # ---- integers ----
-
-
-def number(bits: int, t: ScalarType) -> int:
-    bits &= (1 << t.bits) - 1
-    return bits - (1 << t.bits) if t.is_signed and bits >> t.bits - 1 else bits
-
-
-def limits(t: ScalarType) -> tuple[int, int]:
-    return (-(1 << t.bits - 1), (1 << t.bits - 1) - 1) if t.is_signed else (0, (1 << t.bits) - 1)
-
-
-def clamp(x: int, t: ScalarType) -> int:
-    low, high = limits(t)
-    return max(low, min(high, x))
-
-
-def each(function, t: ScalarType, *operands: int) -> int:
-    """`function` of the elements of packed words, or of the operands where the type is not packed."""
-    if t.lanes == 1:
-        return function(t, *operands)
-    element = TYPES[t.element]
-    mask = (1 << element.bits) - 1
-    parts = [function(element, *(x >> i * element.bits & mask for x in operands)) for i in range(t.lanes)]
-    if ANY_NAN in parts:
-        return ANY_NAN
-    return sum((part & mask) << i * element.bits for i, part in enumerate(parts))
 
 
 def quotient(a: int, b: int) -> int:
@@ -285,116 +259,7 @@ def mov(m, a):
     return sum(x << i * step for i, x in enumerate(a))
 
 
-def split(word: int, bits: int, count: int) -> tuple[int, ...]:
-    return tuple(word >> i * bits & (1 << bits) - 1 for i in range(count))
-
-
-# ---- floats: a number is (negative, size), where the size is a fraction, infinity or NaN ----
-
-INFINITE = math.inf
-Number = tuple[bool, Fraction | float]
-UNKNOWN: Number = (False, math.nan)
-
-
-def of(bits: int, t: ScalarType) -> Number:
-    return bool(bits >> t.bits - 1), value(bits & (1 << t.bits - 1) - 1, t.name)
-
-
-def is_nan(x: Number) -> bool:
-    return x[1] != x[1]
-
-
-def plus(x: Number, y: Number, mode: str) -> Number:
-    if is_nan(x) or is_nan(y) or (x[1] == y[1] == INFINITE and x[0] != y[0]):
-        return UNKNOWN
-    if INFINITE in (x[1], y[1]):
-        return x if x[1] == INFINITE else y
-    total = (-x[1] if x[0] else x[1]) + (-y[1] if y[0] else y[1])
-    if total == 0:
-        return (x[0] if x[0] == y[0] else mode == "rm"), Fraction(0)
-    return total < 0, abs(total)
-
-
-def minus(x: Number) -> Number:
-    return not x[0], x[1]
-
-
-def times(x: Number, y: Number) -> Number:
-    if is_nan(x) or is_nan(y) or {x[1], y[1]} == {0, INFINITE}:
-        return UNKNOWN
-    return x[0] != y[0], INFINITE if INFINITE in (x[1], y[1]) else x[1] * y[1]
-
-
-def over(x: Number, y: Number) -> Number:
-    if is_nan(x) or is_nan(y) or (x[1] == y[1] and x[1] in (0, INFINITE)):
-        return UNKNOWN
-    size = INFINITE if x[1] == INFINITE or y[1] == 0 else Fraction(0) if y[1] == INFINITE else x[1] / y[1]
-    return x[0] != y[0], size
-
-
-def root(x: Number) -> Number:
-    """Cut after 80 bits, with one more bit where something was cut off: as good as the root to whoever rounds it."""
-    if is_nan(x) or (x[0] and x[1] != 0):
-        return UNKNOWN
-    if x[1] in (0, INFINITE):
-        return x
-    up = 160 + 2 * max(0, x[1].denominator.bit_length() - x[1].numerator.bit_length())
-    scaled = (x[1].numerator << up) // x[1].denominator
-    found = math.isqrt(scaled)
-    exact = found * found == scaled and scaled * x[1].denominator == x[1].numerator << up
-    return False, (Fraction(found) + (0 if exact else Fraction(1, 2))) / (1 << up // 2)
-
-
-def flushed(bits: int, t: ScalarType) -> int:
-    return bits & 1 << t.bits - 1 if bits >> t.mantissa & (1 << t.exponent) - 1 == 0 else bits
-
-
-def code(x: Number, t: ScalarType, mode: str) -> int:
-    """The bits of a number, rounded."""
-    if is_nan(x):
-        return _NAN.get(t.name, ANY_NAN)
-    sign = x[0] << t.bits - 1
-    if x[1] == INFINITE:
-        return sign | ((1 << t.exponent) - 1) << t.mantissa
-    if x[1] == 0:
-        return sign
-    return round_to(-x[1] if x[0] else x[1], t.name, mode)
-
-
-def finished(bits: int, m: Modifiers, t: ScalarType) -> int:
-    """Flushing, saturation to 0..1, rectification, satfinite."""
-    if bits is ANY_NAN:
-        return 0 if m.get("sat") else bits
-    if m.get("ftz") and t.bits < 64:
-        bits = flushed(bits, t)
-    x = of(bits, t)
-    if m.get("sat"):
-        return 0 if is_nan(x) or x[0] else bits if x[1] < 1 else code((False, Fraction(1)), t, "rn")
-    if m.get("relu") and x[0] and not is_nan(x):
-        return 0
-    if m.get("satfinite") and x[1] == INFINITE:
-        return bits - 1
-    return bits
-
-
-def floating(m: Modifiers, function, *operands: int, types=None) -> int:
-    """`function` of the mode and of numbers, rounded once, for every element."""
-    mode = m.get("rounding") or "rn"
-
-    def one(t, *words):
-        if m.get("ftz") and t.bits < 64:  # rcp.rz.ftz.f64 is assembled as rcp.rz.f64 is
-            words = [flushed(x, t) for x in words]
-        result = finished(code(function(mode, *(of(x, t) for x in words)), t, mode), m, t)
-        # A tensor load's NaN for what lies outside: a product with it is zero.
-        return 0 if m.get("oob") and any(x & 0x7FFF == 0x7FF7 for x in words[:2]) else result
-
-    if m.get("stype") is not None:  # mixed precision: the halves become f32
-        widened = [code(of(x, m["stype"]), WIDE, "rn") for x in operands[:-1]]
-        return one(WIDE, *widened, operands[-1])
-    return each(one, m["type"], *operands)
-
-
-WIDE = TYPES["f32"]
+# ---- floats ----
 
 REFERENCES["mul"] = lambda m, a, b: floating(m, lambda mode, x, y: times(x, y), a, b)
 
@@ -528,134 +393,3 @@ def slct(m, a, b, c):
         return a if number(c, t) >= 0 else b
     negative, size = of(flushed(c, t) if m.get("ftz") else c, t)
     return a if size == size and (not negative or size == 0) else b
-
-
-# ---- conversion ----
-
-NARROW = {
-    "e4m3": ml_dtypes.float8_e4m3fn, "e5m2": ml_dtypes.float8_e5m2, "e2m3": ml_dtypes.float6_e2m3fn,
-    "e3m2": ml_dtypes.float6_e3m2fn, "e2m1": ml_dtypes.float4_e2m1fn, "ue8m0": ml_dtypes.float8_e8m0fnu,
-}  # fmt: skip
-
-
-def integral(x: Number, mode: str) -> int:
-    exact = -x[1] if x[0] else x[1]
-    return {"rn": round, "rz": math.trunc, "rm": math.floor, "rp": math.ceil}[mode](exact)
-
-
-def scalar_conversion(m, a: int):
-    d, s = m["dtype"], m["atype"]
-    rounding = m.get("rounding")
-    if s.is_integer and d.is_integer:
-        return clamp(number(a, s), d) if m.get("sat") else number(a, s)
-    if s.is_integer:
-        exact = number(a, s)
-        return finished(code((exact < 0, Fraction(abs(exact))), d, rounding), m | {"ftz": None}, d)
-    if m.get("ftz") and s.name in ("f32", "bf16") and d.name != "f16":
-        a = flushed(a, s)
-    x = of(a, s)
-    if d.is_integer:
-        if is_nan(x):
-            low = limits(d)[0] if d.is_signed else 1 << d.bits - 1
-            return low if 64 in (s.bits, d.bits) else 0
-        return limits(d)[not x[0]] if x[1] == INFINITE else clamp(integral(x, rounding[:2]), d)
-    if rounding and len(rounding) == 3 and rounding != "rna":
-        if not is_nan(x) and x[1] != INFINITE:
-            x = x[0], Fraction(abs(integral(x, rounding[:2])))
-    elif is_nan(x) and not m.get("sat"):
-        return moved_nan(m, a, s, d)
-    mode = rounding if rounding in ("rn", "rz", "rm", "rp") else "rn"
-    if m.get("ftz") and d.name == "f32" and s.name == "f64" and 0 < x[1] < Fraction(2) ** -126:
-        x = x[0], Fraction(0)  # decided before rounding
-    return finished(code(x, d, mode), m | {"ftz": m.get("ftz") if d.name == "f32" and s.name != "f64" else None}, d)
-
-
-def moved_nan(m, a, s, d):
-    """A NaN that is only moved stays as it is; f64 keeps payloads, which recordings judge."""
-    if s is d and s.bits != 16 and not m.get("ftz"):
-        return a
-    if s.name == "bf16" and d.name == "f32" and not m.get("ftz"):
-        return a << 16
-    return ANY_NAN if 64 in (s.bits, d.bits) else code(UNKNOWN, d, "rn")
-
-
-def element_code(word: int, m, t: ScalarType) -> int:
-    """An f32 as an element of a packed type."""
-    x = of(word, WIDE)
-    mode = m["rounding"]
-    if t.name in ("f16", "bf16"):
-        return finished(code(x, t, mode), m, t)
-    if t.name == "ue8m0":
-        if is_nan(x):
-            return 0xFF
-        if x[1] == INFINITE:
-            return 0xFE if m.get("satfinite") else 0xFF
-        codes = range(0xFF)
-        at_most = [c for c in codes if Fraction(2) ** (c - 127) <= x[1]]
-        at_least = [c for c in codes if Fraction(2) ** (c - 127) >= x[1]]
-        if mode == "rp":
-            return at_least[0] if at_least else 0xFE if m.get("satfinite") else 0xFF
-        return at_most[-1] if at_most else 0
-    kind = NARROW[t.name]
-    if is_nan(x):
-        return (1 << t.exponent + t.mantissa) - 1
-    if m.get("relu") and x[0]:
-        return 0
-    largest = float(ml_dtypes.finfo(kind).max)
-    single = np.clip(np.array([word], np.uint32).view(np.float32), -largest, largest)
-    return int(single.astype(kind).view(np.uint8)[0])
-
-
-def single_of(bits: int, t: ScalarType) -> int:
-    """An element of a packed type as f32 bits; NaN is canonical."""
-    if t.name in NARROW:
-        bits &= (1 << t.bits) - 1
-        number_ = np.array([bits], np.uint8).view(NARROW[t.name]).astype(np.float32)
-        return 0x7FFFFFFF if np.isnan(number_[0]) else int(number_.view(np.uint32)[0])
-    return code(of(bits, t), WIDE, "rn")
-
-
-def packed(codes, t: ScalarType) -> int:
-    return sum(x << i * (t.bits // t.lanes) for i, x in enumerate(codes))
-
-
-@reference("cvt")
-def cvt(m, a, b=None, c=None):
-    d, s = m.get("dtype") or TYPES["tf32"], m.get("atype") or WIDE
-    if d.name == "tf32":
-        return to_tf32(m, a)
-    if m.get("rounding") == "rs":
-        raise NotImplementedError  # test_stochastic.py
-    if d.lanes == 1:
-        return scalar_conversion(m, a)
-    to = TYPES[d.element]
-    if b is not None:
-        return packed((element_code(x, m, to) for x in (b, a)), d)
-    step = s.bits // s.lanes
-    singles = [single_of(x, TYPES[s.element]) for x in split(a, step, s.lanes)]
-    return packed((element_code(x, {"rounding": "rn"} | m, to) for x in singles), d)
-
-
-def to_tf32(m, a):
-    x = of(a, WIDE)
-    if m["rounding"] == "rna":
-        moved = a if a & 0x7FFFFFFF >= 0x7F800000 else a + 0x1000
-        cut = moved & 0xFFFFE000
-        return cut - 0x2000 if m.get("satfinite") and cut & 0x7FFFFFFF >= 0x7F800000 else cut
-    if is_nan(x):
-        return 0x3FFFF << 13
-    if m.get("relu") and x[0]:
-        return 0
-    cut = a & 0xFFFFE000
-    rest = a & 0x1FFF
-    if m["rounding"] == "rn" and x[1] != INFINITE and (rest > 0x1000 or (rest == 0x1000 and cut & 0x2000)):
-        cut += 0x2000
-    return cut - 0x2000 if m.get("satfinite") and cut & 0x7FFFFFFF == 0x7F800000 else cut
-
-
-@reference("cvt.pack")
-def cvt_pack(m, a, b, c=None):
-    signed, bits = str(m["dtype"])[0] == "s", int(str(m["dtype"])[1:])
-    least, most = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
-    low, high = (max(least, min(most, number(x, TYPES["s32"]))) & (1 << bits) - 1 for x in (b, a))
-    return low | high << bits | (c << 2 * bits if c is not None else 0)

@@ -20,7 +20,8 @@ from ptxsim.isa.operand import Either, Imm, Pred, Vec, resolve_type
 from ptxsim.syntax import ast
 from ptxsim.syntax.parser import parse_body
 from ptxsim.types import TYPES, parse_target
-from tests.instructions.reference import ANY_NAN, REFERENCES, is_nan, of
+from tests.instructions import reference, reference_convert  # noqa: F401  (they fill the table)
+from tests.instructions.reference_number import ANY_NAN, REFERENCES, is_nan, of
 from tests.isa.generate import Generator, Names
 
 load_families()
