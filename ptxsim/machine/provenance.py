@@ -16,14 +16,16 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ptxsim.layout.fragments import Fragment
-from ptxsim.machine.cta import Warp
-from ptxsim.machine.port import Port
 from ptxsim.types import TYPES
+
+if TYPE_CHECKING:
+    from ptxsim.machine.cta import Warp
+    from ptxsim.machine.port import Port
 
 REMEMBERED = 1024
 DISTINCT = 4  # a register with fewer different words among its lanes could be met by chance
