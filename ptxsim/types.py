@@ -89,6 +89,7 @@ TYPES: dict[str, ScalarType] = {
         _packed("e2m3x2", "e2m3", 16, 2),
         _packed("e2m1x2", "e2m1", 8, 2),
         _packed("ue8m0x2", "ue8m0", 16, 2),
+        _packed("s2f6x2", "s8", 16, 2),
         _packed("e4m3x4", "e4m3", 32, 4),
         _packed("e5m2x4", "e5m2", 32, 4),
         _packed("e3m2x4", "e3m2", 32, 4),

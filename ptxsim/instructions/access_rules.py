@@ -53,6 +53,9 @@ def mmio(modifiers: Mapping[str, object]) -> str | None:
         return ".mmio needs .relaxed.sys"
     if modifiers.get("space") not in (None, "global"):
         return f".mmio does not go with .{modifiers['space']}"
+    for slot in ("l1", "L2::cache_hint", "prefetch"):
+        if modifiers.get(slot):
+            return f".mmio does not go with .{slot if modifiers[slot] is True else modifiers[slot]}"
     return ".mmio takes no vector" if modifiers.get("vec") else None
 
 

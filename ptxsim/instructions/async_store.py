@@ -11,7 +11,7 @@ from ptxsim.instructions.access_rules import SHARED, vector_size
 from ptxsim.instructions.atomic_update import update
 from ptxsim.instructions.mbarrier import each
 from ptxsim.isa.operand import Either, Imm, Reg, Value, Vec, resolve_count
-from ptxsim.isa.registry import instruction
+from ptxsim.isa.registry import declare, instruction
 from ptxsim.machine.async_groups import later, snapshot
 from ptxsim.machine.event import FLAG_STRONG, Event, Space
 from ptxsim.machine.fault import Fault, first_lane
@@ -19,9 +19,16 @@ from ptxsim.machine.memory import check_alignment, scatter
 from ptxsim.machine.port import pack
 
 TYPES = "b32 u32 s32 f32 b64 u64 s64 f64"
+NARROW = "b8 u8 s8 b16 u16 s16"
 SYSTEM = {"order": "release", "requires": "8.7 sm_100"}
 # By way of memory-mapped devices the scope is the system.
 SCOPES = (("", "gpu sys"), (".mmio", "sys"))
+
+
+declare(  # bound, not modeled
+    "st.async{.weak}{.space}.mbarrier::complete_tx::bytes.b128 [a], b, [mbar]", name="st.async", space=SHARED,
+    operands={"b": Reg("b128")}, requires="9.2 sm_90", unit="store", writes="",
+)  # fmt: skip
 
 
 def announce(port, space, mbar, size: int) -> None:
@@ -63,7 +70,7 @@ def store_system(m, a, b, *, type):
 
 for mmio, scopes in SCOPES:
     instruction(
-        f"st.async{mmio}.order.scope{{.global}}.type [a], b", name="st.async", type=TYPES, scope=scopes,
+        f"st.async{mmio}.order.scope{{.global}}.type [a], b", name="st.async", type=f"{NARROW} {TYPES}", scope=scopes,
         operands={"b": Value("type")}, unit="store", **SYSTEM,
     )(store_system)  # fmt: skip
 

@@ -59,6 +59,19 @@ def reduction(m, a, b, *, op, space, vec, type):
     )  # fmt: skip
 
 
+def atomic_unflushed(m, a, b, *, space, vec, type):
+    """Addition of f32 that keeps subnormal numbers, in whatever memory."""
+    add = update("add", type, flushing=False)
+    count = resolve_count("vec", {"vec": vec})
+    old = m.atomic(space, a, type, add, [b], count, Event.ATOMIC, FLAG_STRONG, add)
+    return old if vec else old[0]
+
+
+def reduction_unflushed(m, a, b, *, space, vec, type):
+    add = update("add", type, flushing=False)
+    m.atomic(space, a, type, add, [b], resolve_count("vec", {"vec": vec}), Event.REDUCE, FLAG_STRONG, add)
+
+
 ONE = {
     "d": Reg("type", sink=True), "b": Value("type"), "c": Value("type"), "policy": Value("u64"),
 }  # fmt: skip
@@ -81,9 +94,15 @@ for hint, policy, since in HINTS:
             instruction(
                 f"red{rest}.op.type [a], b{policy}", op=operations, type=types, requires=since, **SCALAR, **RED
             )(reduction)
+    single = {"type": "f32", "requires": "9.4 sm_90", **SCALAR}
+    instruction(f"atom{rest}.add.noftz.type d, [a], b{policy}", **single, **ATOM)(atomic_unflushed)
+    instruction(f"red{rest}.add.noftz.type [a], b{policy}", **single, **RED)(reduction_unflushed)
     half = {"op": "add", "type": f"{HALF} {PACKED}", "requires": since, **SCALAR}
     instruction(f"atom{rest}.op.noftz.type d, [a], b{policy}", **half, **ATOM)(atomic)
     instruction(f"red{rest}.op.noftz.type [a], b{policy}", **half, **RED)(reduction)
+    vector = {"vec": "v2 v4", "type": "f32", "requires": "9.4 sm_90", **VECTOR}
+    instruction(f"atom{rest}.vec.add.noftz.type d, [a], b{policy}", **vector, **ATOM)(atomic_unflushed)
+    instruction(f"red{rest}.vec.add.noftz.type [a], b{policy}", **vector, **RED)(reduction_unflushed)
     for lengths, operations, noftz, types in VECTORS:
         vector = {"vec": lengths, "op": operations, "type": types, "requires": "8.1 sm_90", **VECTOR}
         instruction(f"atom{rest}.vec.op{noftz}.type d, [a], b{policy}", **vector, **ATOM)(atomic)

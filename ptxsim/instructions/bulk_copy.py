@@ -33,7 +33,7 @@ KINDS = {
 def words(a: str, b: str = "shared") -> dict:
     """What all forms of one direction share; a and b are the state spaces of target and source, c is an mbarrier."""
     kinds = {**KINDS, "a": Addr(a), "b": Addr(b), "c": Addr("shared")}
-    return {"unit": "bulk", "writes": "", "operands": kinds}
+    return {"unit": "bulk", "writes": "", "operands": kinds, "weak": "weak@9.3:sm_90"}
 
 
 def region(m, space: str, address, lane: int, size: int, write: bool = False) -> Region:
@@ -107,19 +107,19 @@ TO_SHARED = {**words("shared", "global"), **_NAME}
 
 
 @instruction(
-    "cp.async.bulk.dst.global.mbarrier::complete_tx::bytes [a], [b], n, [c]",
+    "cp.async.bulk{.weak}.dst.global.mbarrier::complete_tx::bytes [a], [b], n, [c]",
     requires="8.0 sm_90", dst="shared::cluster shared::cta@8.6", **TO_SHARED,
 )  # fmt: skip
 @instruction(
-    "cp.async.bulk.dst.global.mbarrier::complete_tx::bytes.L2::cache_hint [a], [b], n, [c], policy",
+    "cp.async.bulk{.weak}.dst.global.mbarrier::complete_tx::bytes.L2::cache_hint [a], [b], n, [c], policy",
     requires="8.0 sm_90", dst="shared::cluster shared::cta@8.6", **TO_SHARED,
 )  # fmt: skip
 @instruction(
-    "cp.async.bulk.dst.global.mbarrier::complete_tx::bytes.multicast::cluster [a], [b], n, [c], ctas",
+    "cp.async.bulk{.weak}.dst.global.mbarrier::complete_tx::bytes.multicast::cluster [a], [b], n, [c], ctas",
     requires="8.0 sm_90", dst="shared::cluster", **TO_SHARED,
 )  # fmt: skip
 @instruction(
-    "cp.async.bulk.dst.global.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint [a], [b], n, [c], ctas, policy",
+    "cp.async.bulk{.weak}.dst.global.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint [a], [b], n, [c], ctas, policy",
     requires="8.0 sm_90", dst="shared::cluster", **TO_SHARED,
 )  # fmt: skip
 def global_to_shared(m, a, b, n, c, ctas, *, dst):
@@ -127,7 +127,7 @@ def global_to_shared(m, a, b, n, c, ctas, *, dst):
 
 
 @instruction(
-    "cp.async.bulk.dst.shared::cta.mbarrier::complete_tx::bytes [a], [b], n, [c]",
+    "cp.async.bulk{.weak}.dst.shared::cta.mbarrier::complete_tx::bytes [a], [b], n, [c]",
     requires="8.0 sm_90", dst="shared::cluster", **words("shared"), **_NAME,
 )  # fmt: skip
 def shared_to_cluster(m, a, b, n, c, *, dst):
@@ -167,18 +167,21 @@ def _selecting(chosen: np.ndarray):
 
 
 @instruction(
-    "cp.async.bulk.global.shared::cta.bulk_group [a], [b], n", name="cp.async.bulk", requires="8.0 sm_90", **FROM_SHARED
+    "cp.async.bulk{.weak}.global.shared::cta.bulk_group [a], [b], n",
+    name="cp.async.bulk",
+    requires="8.0 sm_90",
+    **FROM_SHARED,
 )
 @instruction(
-    "cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint [a], [b], n, policy",
+    "cp.async.bulk{.weak}.global.shared::cta.bulk_group.L2::cache_hint [a], [b], n, policy",
     name="cp.async.bulk", requires="8.0 sm_90", **FROM_SHARED,
 )  # fmt: skip
 @instruction(
-    "cp.async.bulk.global.shared::cta.bulk_group.cp_mask [a], [b], n, bytes",
+    "cp.async.bulk{.weak}.global.shared::cta.bulk_group.cp_mask [a], [b], n, bytes",
     name="cp.async.bulk", requires="8.6 sm_100", **FROM_SHARED,
 )  # fmt: skip
 @instruction(
-    "cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint.cp_mask [a], [b], n, policy, bytes",
+    "cp.async.bulk{.weak}.global.shared::cta.bulk_group.L2::cache_hint.cp_mask [a], [b], n, policy, bytes",
     name="cp.async.bulk", requires="8.6 sm_100", **FROM_SHARED,
 )  # fmt: skip
 def shared_to_global(m, a, b, n, bytes):

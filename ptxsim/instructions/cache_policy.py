@@ -7,8 +7,8 @@ sixteenths of addresses that get it, less one; so CUTLASS's constants come out. 
 from __future__ import annotations
 
 from ptxsim import lanes
-from ptxsim.isa.operand import Reg, Value
-from ptxsim.isa.registry import instruction
+from ptxsim.isa.operand import Addr, Reg, Value
+from ptxsim.isa.registry import declare, instruction
 
 PRIMARY = "L2::evict_last L2::evict_normal L2::evict_first L2::evict_unchanged"
 SECONDARY = "L2::evict_first L2::evict_unchanged"
@@ -46,3 +46,11 @@ def range_(a, size, total, *, primary):
 )
 def convert(a):
     return a
+
+
+# Addresses of other devices are not modeled.
+declare(
+    "createpolicy.range.fabric.primary{.secondary}.b64 d, [a], size, total", name="createpolicy.range",
+    ordered=(("primary", "secondary"),), operands={**POLICY, "a": Addr("fabric", (Reg("u64"),))},
+    **{**CHOICES, "requires": "9.4 sm_100"},
+)  # fmt: skip

@@ -125,7 +125,8 @@ def float_to_integral(a, *, dtype, rounding, ftz, sat):
 
 
 @instruction("cvt{.ftz}{.sat}.dtype.atype d, a", dtype="f32", atype="f16", **CONVERT)
-@instruction("cvt{.ftz}{.sat}.dtype.atype d, a", dtype="f64", atype="f32", **CONVERT)
+@instruction("cvt{.sat}.dtype.atype d, a", dtype="f64", atype="f32", **CONVERT)
+@instruction("cvt.ftz{.sat}.dtype.atype d, a", dtype="f64", atype="f32", implies={"ftz": True}, **BRAIN)
 @instruction("cvt{.sat}.dtype.atype d, a", dtype="f64", atype="f16", **CONVERT)
 @instruction(
     "cvt{.rounding}{.ftz}.dtype.atype d, a", rounding=FLOAT_ROUNDING, ftz="ftz@7.8:sm_90", dtype="f32", atype="bf16",
@@ -169,7 +170,12 @@ _SINGLE_TO_HALF = {"atype": "f32"} | CONVERT
 )  # fmt: skip
 @instruction("cvt.rounding{.sat}.dtype.atype d, a", rounding=FLOAT_ROUNDING, dtype="f32", atype="f64", **CONVERT)
 @instruction(  # flushing is done by another instruction, which takes no wider register
-    "cvt.rounding.ftz{.sat}.dtype.atype d, a", rounding=FLOAT_ROUNDING, dtype="f32", atype="f64", **BRAIN
+    "cvt.rounding.ftz{.sat}.dtype.atype d, a",
+    rounding=FLOAT_ROUNDING,
+    dtype="f32",
+    atype="f64",
+    implies={"ftz": True},
+    **BRAIN,
 )
 @instruction("cvt.rounding{.sat}.dtype.atype d, a", rounding=FLOAT_ROUNDING, dtype="f16", atype="f64", **CONVERT)
 @instruction(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ptxsim import lanes
 from ptxsim.isa.operand import Reg, Value, Vec
-from ptxsim.isa.registry import instruction
+from ptxsim.isa.registry import declare, instruction
 from ptxsim.numerics import narrow, scalar
 from ptxsim.numerics.scalar import F32, double, finish
 from ptxsim.types import TYPES
@@ -105,12 +105,34 @@ _WIDER = "cvt.rn{.relu}.dtype.atype d, a"
 @instruction(_WIDER, dtype="f16x2", atype="e4m3x2 e5m2x2", requires=FP8, **_PAIR)
 @instruction(_WIDER, dtype="f16x2", atype="e2m3x2 e3m2x2 e2m1x2", requires=BLACKWELL, **_PAIR)
 @instruction("cvt.rn.dtype.atype d, a", dtype="bf16x2", atype="ue8m0x2", requires=BLACKWELL, **_PAIR)
-def pair_to_halves(a, *, dtype, atype, relu):
+@instruction(
+    "cvt.rn{.relu}{.satfinite}.dtype.atype d, a", dtype="bf16x2", atype="e4m3x2 e5m2x2 e2m3x2 e3m2x2 e2m1x2",
+    requires="9.2 sm_100f sm_110f sm_120f", **_PAIR,
+)  # fmt: skip
+def pair_to_halves(a, *, dtype, atype, relu, satfinite):
     element = element_of(atype)
     values = (
         narrow.decode_scale(x) if element.name == "ue8m0" else narrow.decode(x, element) for x in unpack(a, atype)
     )
-    return pack([encode(x, element_of(dtype), "rn", None, relu) for x in values], dtype)
+    return pack([encode(x, element_of(dtype), "rn", satfinite, relu) for x in values], dtype)
+
+
+# ---- with scales, and fixed point of two bits before the point and six behind: bound, not modeled ----
+
+_FIXED = "9.1 sm_100a sm_103a sm_110a sm_120a sm_121a | 9.4 sm_107a"
+_SCALED = {"operands": {"d": Reg("dtype"), "a": Value("atype"), "b": Value("f32"), "scale": Reg("b16", untyped=True)}}
+for _scaled, _scale in (("", ""), (".scaled::n2::ue8m0", ", scale")):
+    _words = {"requires": _FIXED, "unit": "convert", "rounding": "rn rz@9.4:sm_107a", **_SCALED}
+    _narrowing = f"cvt.rounding.satfinite{{.relu}}{_scaled}.dtype.atype d, a"
+    declare(f"{_narrowing}, b{_scale}", dtype="s2f6x2", atype="f32", **_words)
+    declare(f"{_narrowing}{_scale}", dtype="s2f6x2", atype="bf16x2", **_words)
+    declare(
+        f"cvt.rn{{.satfinite}}{{.relu}}{_scaled}.dtype.atype d, a{_scale}", dtype="bf16x2", atype="s2f6x2", **_words
+    )
+declare(
+    "cvt.rn{.relu}{.satfinite}.scaled::n2::ue8m0.dtype.atype d, a, scale", dtype="bf16x2",
+    atype="e4m3x2 e5m2x2 e2m3x2 e3m2x2 e2m1x2", requires="9.2 sm_100f sm_110f sm_120f", unit="convert", **_SCALED,
+)  # fmt: skip
 
 
 # ---- tf32 ----
@@ -141,7 +163,7 @@ _STOCHASTIC = {"rounding": "rs", "requires": "8.7 sm_100a sm_103a"} | CONVERT
 
 @instruction(
     "cvt.rounding{.relu}{.satfinite}.dtype.f32 d, a, b, c", dtype="f16x2 bf16x2",
-    operands={"d": Reg("dtype"), "a": Value("f32"), "b": Value("f32"), "c": Value("b32")}, **_STOCHASTIC,
+    operands={"d": Reg("dtype"), "a": Value("f32"), "b": Value("f32"), "c": Reg("b32", untyped=True)}, **_STOCHASTIC,
 )  # fmt: skip
 def two_singles_at_random(a, b, c, *, dtype, rounding, satfinite, relu):
     """Each element has a half of the random word to itself; f16 takes as many of its bits as it drops."""
@@ -156,7 +178,7 @@ def two_singles_at_random(a, b, c, *, dtype, rounding, satfinite, relu):
 
 @instruction(
     "cvt.rounding.satfinite{.relu}.dtype.f32 d, a, b", satfinite="satfinite", dtype="e4m3x4 e5m2x4 e2m3x4 e3m2x4 e2m1x4",
-    operands={"d": Reg("dtype"), "a": Vec(4, Reg("f32")), "b": Value("b32")}, **_STOCHASTIC,
+    operands={"d": Reg("dtype"), "a": Vec(4, Value("f32")), "b": Reg("b32", untyped=True)}, **_STOCHASTIC,
 )  # fmt: skip
 def four_singles_at_random(a, b, *, dtype, rounding, satfinite, relu):
     """Two elements share 16 random bits, the second of the two from the other end."""

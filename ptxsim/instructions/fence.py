@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ptxsim.instructions.access_rules import SCOPE
 from ptxsim.isa.operand import Imm
-from ptxsim.isa.registry import instruction
+from ptxsim.isa.registry import declare, instruction
 from ptxsim.machine.event import Event, Proxy, Scope
 
 # What the event's first two numbers mean; absent words are CTA scope and the generic proxy.
@@ -87,6 +87,14 @@ PROXIES = {
     "fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster", name="fence.proxy",
     implies={"proxy": "async", "scope": "cluster"}, requires="8.6 sm_90", unit="fence",
 )  # fmt: skip
+@instruction(
+    "fence.proxy.async::generic.release.sync_restrict::shared::cluster::read.cluster", name="fence.proxy",
+    implies={"proxy": "async", "scope": "cluster"}, requires="9.4 sm_90", unit="fence",
+)  # fmt: skip
+@instruction(
+    "fence.proxy.alias.order.sys", name="fence.proxy", order="acquire release", implies={"proxy": "alias", "scope": "sys"},
+    requires="9.4 sm_90", unit="fence",
+)  # fmt: skip
 def fence(m, *, scope, proxy):
     m.emit(Event.FENCE, addresses=[SCOPES[scope], PROXIES[proxy]])
 
@@ -99,3 +107,10 @@ def acquire_tensor_map(m, a, *, scope):
     """The tensor map proxy sees what the generic proxy wrote to these 128 bytes; the event's third number is the address."""
     lane = int(m.mask.argmax())
     m.emit(Event.FENCE, addresses=[SCOPES[scope], Proxy.TENSORMAP_ACQUIRE, int(a[lane])])
+
+
+# The memory of other devices is not modeled.
+declare(
+    "fence.proxy.proxies.alias.order.sys", name="fence.proxy", proxies="generic::fabric fabric::generic fabric::fabric",
+    order="acquire release", requires="9.3 sm_100", unit="fence",
+)  # fmt: skip

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from ptxsim import lanes
 from ptxsim.isa.registry import instruction
+from ptxsim.types import TYPES
 
 INTEGERS = "u16 u32 u64 s16 s32 s64"
-# Both halves of a word at once.
+# Both halves of a word at once, all its bytes.
 PAIRS = "u16x2@8.0:sm_90 s16x2@8.0:sm_90"
+BYTES = "u8x4@9.2:sm_120f|9.4:sm_107f s8x4@9.2:sm_120f|9.4:sm_107f"
+SATURATED = "s32 u32@9.2:sm_120f|9.4:sm_107f u16x2@9.2:sm_120f|9.4:sm_107f s16x2@9.2:sm_120f|9.4:sm_107f"
 
 
 def saturate(wide, t):
@@ -19,20 +22,28 @@ def saturate(wide, t):
     return lanes.cast(lanes.minimum(lanes.maximum(wide, low), high), t)
 
 
-@instruction("add.type d, a, b", type=f"{INTEGERS} {PAIRS}")
-@instruction("add.sat.type d, a, b", type="s32 u32@9.2:sm_120f", implies={"sat": True})
+def element(t):
+    return TYPES[t.element] if t.lanes > 1 else t
+
+
+@instruction("add.type d, a, b", type=f"{INTEGERS} {PAIRS} {BYTES}")
+@instruction("add.sat.type d, a, b", type=f"{SATURATED} {BYTES}", implies={"sat": True})
 def add(a, b, *, type, sat):
     if sat:
-        return saturate(lanes.cast(a, "s64") + lanes.cast(b, "s64"), type)
+        return lanes.per_element(
+            lambda x, y: saturate(lanes.cast(x, "s64") + lanes.cast(y, "s64"), element(type)), type, a, b
+        )
     return lanes.per_element(lambda x, y: x + y, type, a, b)
 
 
-@instruction("sub.type d, a, b", type=INTEGERS)
-@instruction("sub.sat.type d, a, b", type="s32 u32@9.2:sm_120f", implies={"sat": True})
+@instruction("sub.type d, a, b", type=f"{INTEGERS} {BYTES}")
+@instruction("sub.sat.type d, a, b", type=f"s32 {BYTES}", implies={"sat": True})
 def sub(a, b, *, type, sat):
     if sat:
-        return saturate(lanes.cast(a, "s64") - lanes.cast(b, "s64"), type)
-    return a - b
+        return lanes.per_element(
+            lambda x, y: saturate(lanes.cast(x, "s64") - lanes.cast(y, "s64"), element(type)), type, a, b
+        )
+    return lanes.per_element(lambda x, y: x - y, type, a, b)
 
 
 @instruction("div.type d, a, b", type=INTEGERS, unit="divide")
@@ -51,19 +62,22 @@ def absolute(a):
     return lanes.absolute(a)
 
 
-@instruction("neg.type d, a", type="s16 s32 s64")
-def negate(a):
-    return -a
+@instruction("neg.type d, a", type="s16 s32 s64 s8x4@9.2:sm_120f|9.4:sm_107f")
+def negate(a, *, type):
+    return lanes.per_element(lambda x: -x, type, a)
 
 
-@instruction("min.type d, a, b", type=f"{INTEGERS} {PAIRS}")
-@instruction("min.relu.type d, a, b", type="s32 s16x2", requires="8.0 sm_90", implies={"relu": True})
+RECTIFIED = "s32 s16x2 s8x4@9.2:sm_120f|9.4:sm_107f"
+
+
+@instruction("min.type d, a, b", type=f"{INTEGERS} {PAIRS} {BYTES}")
+@instruction("min.relu.type d, a, b", type=RECTIFIED, requires="8.0 sm_90", implies={"relu": True})
 def minimum(a, b, *, type, relu):
     return lanes.per_element(lambda x, y: rectify(lanes.minimum(x, y), relu), type, a, b)
 
 
-@instruction("max.type d, a, b", type=f"{INTEGERS} {PAIRS}")
-@instruction("max.relu.type d, a, b", type="s32 s16x2", requires="8.0 sm_90", implies={"relu": True})
+@instruction("max.type d, a, b", type=f"{INTEGERS} {PAIRS} {BYTES}")
+@instruction("max.relu.type d, a, b", type=RECTIFIED, requires="8.0 sm_90", implies={"relu": True})
 def maximum(a, b, *, type, relu):
     return lanes.per_element(lambda x, y: rectify(lanes.maximum(x, y), relu), type, a, b)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ptxsim.instructions.mma import modeled_by
 from ptxsim.isa.operand import Kind, Reg, Vec
+from ptxsim.isa.registry import declare
 from ptxsim.layout.fragments import fragment_layout
 from ptxsim.machine.rows import load_rows
 
@@ -41,3 +42,9 @@ def declare_row(declare, element: Kind, notation: str, since: str, shape: str, n
 
 for _row in TABLE:
     declare_row(modeled_by(ldmatrix), Reg("b32", sink=True), *_row)
+
+# Four-bit integers as eight-bit ones: bound, not modeled.
+declare(
+    "ldmatrix.sync.aligned.shape.num{.space}.s8.s4 d, [a]", shape="m8n16", num="x1 x2 x4", space=SPACES, unit="ldmatrix",
+    requires="9.4 sm_90a sm_100f sm_110f sm_120f", operands={"d": Vec(registers, Reg("b32", sink=True))},
+)  # fmt: skip

@@ -32,6 +32,11 @@ def non_coherent(modifiers) -> str | None:
     return f".{modifiers['cop']} does not go with .nc" if modifiers["cop"] in ("lu", "cv") else None
 
 
+def global_only(modifiers) -> str | None:
+    """What is not coherent is in global memory, said so."""
+    return ".nc needs .global" if modifiers["nc"] and not modifiers["space"] else None
+
+
 def load(m, a, *, order, space, vec, type):
     """One element per lane, or a list of them."""
     values = read(m, a, space, type, resolve_count("vec", {"vec": vec}), strength(order))
@@ -64,6 +69,20 @@ ONE = FROM | {"d": Vec(1, Reg("type", wide=True), bare=True), "policy": Value("u
 MANY = FROM | {"d": Vec("vec", Reg("type", wide=True, sink=True)), "policy": Value("u64")}
 LD = "ld{.order}{.mmio}{.scope}{.space}{.nc}{.cop}{.l1}"
 
+for length, kinds, rules in (("", ONE, ()), (".vec", MANY, (vector_size,))):
+    instruction(
+        f"ld.volatile.local{length}.type d, [a]", vec="v2 v4 v8", type=TYPE, operands=kinds, rules=rules, requires="9.1",
+        unit="load", implies={"order": "volatile", "space": "local"} | ({} if length else {"vec": None}),
+    )(load)  # fmt: skip
+instruction(
+    "ld.mmio.acquire.sys{.space}.type d, [a]", type=TYPE, operands=ONE, requires="9.3 sm_70", unit="load", space="global",
+    implies={"vec": None, "order": "acquire"},
+)(load)  # fmt: skip
+for length, kinds, rules in (("", ONE, (global_only,)), (".vec", MANY, (global_only, vector_size))):
+    instruction(
+        f"ld{{.space}}{{.nc}}.proxy::readonly{length}.type d, [a]", vec="v2 v4 v8", type=TYPE, operands=kinds, rules=rules,
+        space="global", requires="9.4 sm_90", unit="load", implies={"order": None} | ({} if length else {"vec": None}),
+    )(load)  # fmt: skip
 for hint, policy, since in HINTS:
     rest = f"{hint}{{.prefetch}}"
     rules = (*ACCESS_RULES, non_coherent)

@@ -88,10 +88,11 @@ def per_lane(value) -> np.ndarray:
 # ---- init, inval -----------------------------------------------------------------------------------------------------
 
 
-@instruction(
-    "mbarrier.init{.space}.b64 [a], n", name="mbarrier.init", requires="7.0 sm_80", space=SHARED, unit="mbarrier",
-    operands={**_object, "n": Either((Reg("u32"), Imm(1)))},
-)  # fmt: skip
+_INIT = {"name": "mbarrier.init", "space": SHARED, "operands": {**_object, "n": Either((Reg("u32"), Imm(1)))}}
+
+
+@instruction("mbarrier.init{.space}.b64 [a], n", requires="7.0 sm_80", unit="mbarrier", **_INIT)
+@instruction("mbarrier.init.layout::v0{.space}.b64 [a], n", requires="9.3 sm_90", unit="mbarrier", **_INIT)
 def init(m, a, n, *, space):
     count = per_lane(n)
     for cta, memory, offsets, mask in places(m, space, a):
@@ -227,10 +228,11 @@ def complete_tx(m, a, n, *, space):
         barrier.complete_bytes(int(count[lane]))
 
 
-@instruction(
-    "mbarrier.pending_count.b64 d, state", name="mbarrier.pending_count", requires="7.0 sm_80", unit="mbarrier",
-    operands={"d": Reg("u32"), "state": _state},
-)  # fmt: skip
+_COUNT = {"name": "mbarrier.pending_count", "unit": "mbarrier", "operands": {"d": Reg("u32"), "state": _state}}
+
+
+@instruction("mbarrier.pending_count.b64 d, state", requires="7.0 sm_80", **_COUNT)
+@instruction("mbarrier.pending_count.layout::v0.b64 d, state", requires="9.3 sm_90", **_COUNT)
 def pending_count(m, state):
     mask = np.uint64((1 << TOKEN_PHASE) - 1)
     return (per_lane(state).astype(np.uint64) & mask).astype(np.uint32)
@@ -303,8 +305,8 @@ class Watch:
 
 def _wait_forms(effect, name: str, parity: bool, requires: str, hint: str):
     instruction(
-        f"{name}{{.sem}}{{.scope}}{{.space}}.b64 d, [a], wanted{hint}", name=name, requires=requires, unit="mbarrier",
-        sem=ACQUIRE, scope=SCOPE, space=SHARED, rules=(order_with_scope,), writes="d",
+        f"{name}{{.phase}}{{.sem}}{{.scope}}{{.space}}.b64 d, [a], wanted{hint}", name=name, requires=requires,
+        unit="mbarrier", phase="phase_type::primary@9.3:sm_90", sem=ACQUIRE, scope=SCOPE, space=SHARED, rules=(order_with_scope,), writes="d",
         operands={**_object, "d": Pred(), "wanted": _parity if parity else _state, "limit": Value("u32")},
     )(effect)  # fmt: skip
 

@@ -19,6 +19,7 @@ LINE = {"size": Imm(choices=(128,))}
     "prefetch{.space}.tensormap [a]", space="const param", requires="8.0 sm_90", unit="prefetch",
     operands={"a": Addr(access="address")},
 )  # fmt: skip
+@instruction("prefetch{.global}.L1::32B.valid_addr [a]", requires="9.4 sm_90", unit="prefetch")
 @instruction("prefetchu.L1 [a]", unit="prefetch")
 @instruction("applypriority{.global}.L2::evict_normal [a], size", operands=LINE, requires="7.4 sm_80", unit="prefetch")
 @instruction("discard{.global}.L2 [a], size", operands=LINE, requires="7.4 sm_80", unit="prefetch")

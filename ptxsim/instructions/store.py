@@ -42,6 +42,15 @@ MANY = TO | {"b": Vec("vec", Value("type", wide=True)), "policy": Value("u64")}
 WIDE = TO | {"b": Vec("vec", Reg("type", wide=True, sink=True)), "policy": Value("u64")}
 ST = "st{.order}{.mmio}{.scope}{.space}{.cop}{.l1}"
 
+for length, kinds, rules in (("", ONE, ()), (".vec", MANY, (vector_size,))):
+    instruction(
+        f"st.volatile.local{length}.type [a], b", vec="v2 v4 v8", type=TYPE, operands=kinds, rules=rules, requires="9.1",
+        unit="store", implies={"order": "volatile", "space": "local"} | ({} if length else {"vec": None}),
+    )(store)  # fmt: skip
+instruction(
+    "st.mmio.release.sys{.space}.type [a], b", type=TYPE, operands=ONE, requires="9.3 sm_70", unit="store", space="global",
+    implies={"vec": None, "order": "release"},
+)(store)  # fmt: skip
 for hint, policy, since in HINTS:
     instruction(
         f"{ST}{hint}.type [a], b{policy}",

@@ -323,13 +323,15 @@ def _check_address(
     register = TYPES[declared]
     if kind.untyped and register.kind != "bits":
         return f"is an address in a register of untyped bits, {operand.base.name} is declared {declared}"
-    if space == "tensor" and register.bits != 32:
-        return f"is a 32-bit address in tensor memory, register {operand.base.name} is declared {declared}"
+    if space in _NARROW and register.bits != 32:
+        return f"is {_NARROW[space]}, register {operand.base.name} is declared {declared}"
     if register.kind in ("float", "packed", "predicate") or register.bits not in (32, 64):
         return f"is an address, register {operand.base.name} is declared {declared}"
     return None
 
 
+# What lies in 32 bits where other addresses have 64.
+_NARROW = {"tensor": "a 32-bit address in tensor memory", "fabric": "a 32-bit endpoint"}
 # Types of variables that texture and surface instructions take by name.
 _OPAQUE = {"tex": ("texref", "samplerref"), "surf": ("surfref",)}
 

@@ -155,5 +155,5 @@ def compatible(register: ScalarType, instruction: ScalarType, wide: bool = False
     if instruction.is_integer and register.is_integer:
         return True
     if register.name == "f16x2":  # to integer instructions such a register is a word
-        return instruction.is_integer or instruction.name in ("f16x2", "u16x2", "s16x2")
+        return instruction.is_integer or instruction.name in ("f16x2", "u16x2", "s16x2", "u8x4", "s8x4")
     return register.name == instruction.name

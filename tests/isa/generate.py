@@ -223,7 +223,7 @@ class Generator:
             offset = ""
         if space in VARIABLES and self.rng.random() < 0.4:
             return (rng.choice(["pbuf", "qbuf"]) if space == "param" else VARIABLES[space]) + offset
-        if space == "tensor":
+        if space in ("tensor", "fabric"):
             return f"%r{self.rng.randrange(COUNT)}{offset}"
         return f"%{self.rng.choice(['rd', 'rdu', 'rds'])}{self.rng.randrange(COUNT)}{offset}"
 

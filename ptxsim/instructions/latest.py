@@ -1,0 +1,131 @@
+"""Forms that PTX 9.1 to 9.4 added to older instructions and that are bound, not modeled.
+
+PTX ISA, "Release Notes"; where the notes leave a combination open, what ptxas 13.5 takes.
+"""
+
+from __future__ import annotations
+
+from ptxsim.instructions.access_rules import SCOPE
+from ptxsim.instructions.bulk_copy import FROM_SHARED, INTO_GLOBAL, INTO_SHARED, KINDS, words
+from ptxsim.instructions.mbarrier import ACQUIRE, SHARED, order_with_scope
+from ptxsim.instructions.mbarrier import SCOPE as NEAR
+from ptxsim.isa.operand import Addr, Either, Imm, Pred, Reg, Value
+from ptxsim.isa.registry import declare
+
+# ---- mbarriers that report what became of asynchronous operations ----------------------------------------------------
+
+NINE = "9.3 sm_90"
+LAYOUT = {"layout": "layout::v0 layout::v1", "space": SHARED, "requires": NINE, "unit": "mbarrier"}
+OBJECT = {"a": Addr("shared"), "d": Pred(), "p": Pred(sink=True), "report": Reg("b8")}
+declare(
+    "mbarrier.init.layout::v1{.space}.b64 [a], n", name="mbarrier.init", **LAYOUT,
+    operands={**OBJECT, "n": Either((Reg("u32"), Imm(1)))},
+)  # fmt: skip
+declare("mbarrier.check_layout.layout{.space}.b64 d, [a]", name="mbarrier.check_layout", operands=OBJECT, **LAYOUT)
+for name, wanted, hint in (
+    ("mbarrier.test_wait", Either((Reg("u64"), Imm())), ""),
+    ("mbarrier.test_wait.parity", Either((Reg("u32"), Imm(0, 1))), ""),
+    ("mbarrier.try_wait", Either((Reg("u64"), Imm())), "{, limit}"),
+    ("mbarrier.try_wait.parity", Either((Reg("u32"), Imm(0, 1))), "{, limit}"),
+):
+    wait = {
+        "name": name, "requires": NINE, "unit": "mbarrier", "sem": ACQUIRE, "scope": NEAR, "space": SHARED,
+        "rules": (order_with_scope,), "operands": {**OBJECT, "wanted": wanted, "limit": Value("u32")},
+    }  # fmt: skip
+    for report, written in (("", "d p"), (", report", "d p report")):
+        declare(
+            f"{name}.phase_type::primary{{.sem}}{{.scope}}{{.space}}.b64 d|p{report}, [a], wanted{hint}", writes=written, **wait
+        )  # fmt: skip
+    if name.endswith("parity"):
+        declare(
+            f"{name}.phase_type::conditional{{.sem}}{{.scope}}{{.space}}.b64 d, [a], wanted{hint}", writes="d", **wait
+        )  # fmt: skip
+
+# ---- bulk copies with a memory order, of 128-bit units; copies that leave bytes at both ends alone ---------------------
+
+CLUSTER = "cta cluster"  # scopes of what stays in a cluster
+COPY = {"name": "cp.async.bulk", "order": "relaxed", "scope": SCOPE}
+TO_SHARED = {**words("shared", "global"), **COPY, "ordered": (("dst", "global", "shared::cta"),)}
+BYTES = "mbarrier::complete_tx::bytes"
+GROUP = "global.shared::cta.bulk_group"
+for order, since, masked in (("", "8.0 sm_90", "8.6 sm_100"), (".order.scope", NINE, "9.3 sm_100")):
+    for hint, policy in (("", ""), (".L2::cache_hint", ", policy")):
+        declare(
+            f"cp.async.bulk{order}.dst.global.{BYTES}{hint}.b128 [a], [b], n, [c]{policy}",
+            dst="shared::cta",
+            requires=since.replace("8.0", "8.6"),
+            **TO_SHARED,
+        )
+        for multicast, ctas in (("", ""), (".multicast::cluster", ", ctas")):
+            declare(
+                f"cp.async.bulk{order}.dst.global.{BYTES}{multicast}{hint}.b128 [a], [b], n, [c]{ctas}{policy}",
+                dst="shared::cluster", requires="9.3 sm_90a sm_100f sm_110f" if order else since, **TO_SHARED,
+            )  # fmt: skip
+        declare(f"cp.async.bulk{order}.{GROUP}{hint}.b128 [a], [b], n{policy}", requires=since, **COPY, **FROM_SHARED)
+        declare(
+            f"cp.async.bulk{order}.{GROUP}{hint}.cp_mask.b128 [a], [b], n{policy}, bytes",
+            requires=masked,
+            **COPY,
+            **FROM_SHARED,
+        )
+    declare(
+        f"cp.async.bulk{order}.dst.shared::cta.{BYTES}.b128 [a], [b], n, [c]", dst="shared::cluster",
+        ordered=(("dst", "shared::cta"),), requires=since, **words("shared"), **{**COPY, "scope": CLUSTER},
+    )  # fmt: skip
+
+IGNORED = Either((Reg("u32"), Imm(0, 15)))
+EDGES = {"name": "cp.async.bulk", "unit": "bulk", "writes": "", "requires": "9.2 sm_90", "weak": "weak@9.3:sm_90"}
+for hint, policy in (("", ""), (".L2::cache_hint", ", policy")):
+    declare(
+        f"cp.async.bulk{{.weak}}.shared::cta.global.{BYTES}.ignore_oob{hint} [a], [b], n, left, right, [c]{policy}",
+        operands={**KINDS, "a": Addr("shared"), "b": Addr("global"), "c": Addr("shared"), "left": IGNORED, "right": IGNORED},
+        ordered=(("shared::cta", "global"),), **EDGES,
+    )  # fmt: skip
+
+REDUCE = {"name": "cp.reduce.async.bulk", "order": "relaxed", "scope": SCOPE, "requires": NINE}
+for op, types in INTO_SHARED.items():
+    declare(
+        f"cp.reduce.async.bulk.order.scope.dst.shared::cta.{BYTES}.op.type [a], [b], n, [c]", dst="shared::cluster", op=op,
+        type=types, ordered=(("dst", "shared::cta"),), **words("shared"), **{**REDUCE, "scope": CLUSTER},
+    )  # fmt: skip
+REDUCTIONS = [(op, types, ".op.type") for op, types in INTO_GLOBAL.items()]
+REDUCTIONS += [("add", "f16 bf16 f32@9.4:sm_90", ".op.noftz.type")]
+for hint, policy in (("", ""), (".L2::cache_hint", ", policy")):
+    for op, types, end in REDUCTIONS:
+        common = {**REDUCE, **FROM_SHARED, "op": op, "type": types}
+        declare(f"cp.reduce.async.bulk.order.scope.{GROUP}{hint}{end} [a], [b], n{policy}", **common)
+    declare(
+        f"cp.reduce.async.bulk.{GROUP}{hint}.add.noftz.f32 [a], [b], n{policy}", name="cp.reduce.async.bulk",
+        requires="9.4 sm_90", **FROM_SHARED,
+    )  # fmt: skip
+
+# ---- the memory of several GPUs, asynchronously -----------------------------------------------------------------------
+
+SEVERAL = {"name": "multimem.cp.async.bulk", **FROM_SHARED}
+declare(f"multimem.cp.async.bulk{{.weak}}.{GROUP} [a], [b], n", requires="9.1 sm_90", **SEVERAL)
+declare(
+    f"multimem.cp.async.bulk{{.weak}}.{GROUP}.cp_mask [a], [b], n, bytes", requires="9.1 sm_100", **SEVERAL
+)  # fmt: skip
+for order in ("", ".order.scope"):
+    strong = {**SEVERAL, "order": "relaxed", "scope": SCOPE}
+    declare(f"multimem.cp.async.bulk{order}.{GROUP}.b128 [a], [b], n", requires=NINE, **strong)
+    declare(f"multimem.cp.async.bulk{order}.{GROUP}.cp_mask.b128 [a], [b], n, bytes", requires="9.3 sm_100", **strong)
+    since = NINE if order else "9.1 sm_90"
+    for op, types, end in REDUCTIONS:
+        declare(
+            f"multimem.cp.reduce.async.bulk{order}.{GROUP}{end} [a], [b], n", name="multimem.cp.reduce.async.bulk", op=op,
+            type=types, order="relaxed", scope=SCOPE, requires=since, **FROM_SHARED,
+        )  # fmt: skip
+RELEASE = {"scope": "gpu sys", "requires": "9.3 sm_100", "unit": "store", "writes": ""}
+declare(
+    "multimem.st.async.release.scope{.global}.type [a], b", name="multimem.st.async",
+    type="b8 b16 b32 b64 u8 u16 u32 u64 s8 s16 s32 s64", operands={"b": Value("type", wide=True)}, **RELEASE,
+)  # fmt: skip
+declare(
+    "multimem.st.async.release.scope{.global}.type [a], b", name="multimem.st.async", type="f32 f64",
+    operands={"b": Reg("type", wide=True)}, **RELEASE,
+)  # fmt: skip
+declare(
+    "multimem.red.async.release.scope{.global}.add.type [a], b", name="multimem.red.async", type="u32 s32 u64",
+    operands={"b": Value("type")}, **RELEASE,
+)  # fmt: skip
