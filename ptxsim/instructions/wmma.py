@@ -73,7 +73,7 @@ def loader(operand: str):
 def wmma_store(m, a, b, stride, *, layout, shape, space, type):
     fragment = fragment_layout("wmma", shape, "D", type.name)
     words = to_words(b)
-    provenance.check(m, words, fragment, None)
+    provenance.check(m, words, fragment, None, provenance.operands(m)[1])
     store_fragment(m, space, a, stride, words, fragment, layout)
 
 
@@ -82,8 +82,9 @@ def wmma_mma(m, a, b, c, *, alayout, blayout, shape, dtype, atype, btype, ctype,
         "wmma", shape, (dtype.name, atype.name, btype.name, ctype.name), str(m.machine.target),
         satfinite=bool(satfinite), rounding=rnd or "rn", popc_op=bitop or "and", numerics_mode=m.machine.numerics,
     )  # fmt: skip
-    for registers, fragment, layout in ((a, product.a, alayout), (b, product.b, blayout), (c, product.c, None)):
-        provenance.check(m, to_words(registers), fragment, layout)
+    uses = (a, product.a, alayout), (b, product.b, blayout), (c, product.c, None)
+    for (registers, fragment, layout), operand in zip(uses, provenance.operands(m), strict=False):
+        provenance.check(m, to_words(registers), fragment, layout, operand)
     d = matrix_product(m, product, a, b, c)
     provenance.remember(m, to_words(d), product.d, None)
     return d

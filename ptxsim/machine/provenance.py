@@ -72,17 +72,23 @@ def remember(m: Port, words: np.ndarray, fragment: Fragment, layout: str | None)
     _add(known, words.tobytes(), (*_use(fragment), layout, m.line))
     if getattr(m, "op", None) is not None:
         held = m.warp.extra.setdefault("wmma registers", {})
-        what = f"{_text(*_use(fragment), layout)} of wmma (line {m.line})"
-        held.update({slot: (what, word.copy()) for slot, word in _by_slot(m.op.destinations[0], words)})
+        tag = (*_use(fragment), layout, m.line)
+        held.update({slot: (tag, word.copy()) for slot, word in _by_slot(m.op.destinations[0], words)})
 
 
-def check(m: Port, words: np.ndarray, fragment: Fragment, layout: str | None) -> None:
-    """Report `fragment-mismatch` if registers that wmma uses hold something else than this fragment."""
+def check(m: Port, words: np.ndarray, fragment: Fragment, layout: str | None, operand=None) -> None:
+    """Report `fragment-mismatch` if registers that wmma uses hold something else than this fragment.
+
+    `operand` is the operand as the engine resolved it, where there is one.
+    """
+    use = _use(fragment)
     tags = m.warp.extra.get("fragments", {}).get(words.tobytes())
     if not tags or not _telling(words):
-        _check_registers(m, words, fragment)
-        return
-    use = _use(fragment)
+        # Pieces of fragments, by register.
+        tags = {tag for tag in _held(m, operand, words) if tag[:4] != (*use, layout)}
+        if not tags:
+            _check_registers(m, words, fragment)
+            return
     if any(tag[:3] == use and tag[3] == layout for tag in tags):
         return
     shape, operand, type, was, line = min(tags, key=lambda tag: (tag[:3] != use, tag[4]))
@@ -127,17 +133,15 @@ def check_operand(m: Port, words: np.ndarray, fragment: Fragment, operand) -> No
     `operand` is the operand as the engine resolved it, or None.
     """
     _check_registers(m, words, fragment)
-    held = m.warp.extra.get("wmma registers")
-    for slot, word in _by_slot(operand, words) if held and operand is not None else ():
-        what, was = held.get(slot, ("", None))
-        if was is not None and _distinct(word) and (was == word).all():
-            m.report(
-                "fragment-mismatch",
-                f"{fragment.operand} holds {what} and is used as {_text(*_use(fragment), None)} of {fragment.family}",
-                help="wmma's fragments are opaque; what mma and wgmma take comes from ldmatrix, loads or mma",
-                level="warning",
-            )
-            return
+    for *tag, line in _held(m, operand, words):
+        m.report(
+            "fragment-mismatch",
+            f"{fragment.operand} holds {_text(*tag)} of wmma (line {line}) and is used as "
+            f"{_text(*_use(fragment), None)} of {fragment.family}",
+            help="wmma's fragments are opaque; what mma and wgmma take comes from ldmatrix, loads or mma",
+            level="warning",
+        )
+        return
 
 
 def check_stored(m: Port, registers: list, bits: int, transposed: bool) -> None:
@@ -185,6 +189,17 @@ def _remember_registers(warp: Warp, words: np.ndarray, source: Source) -> None:
     for word in words:
         if _distinct(word):
             _add(known, word.tobytes(), source)
+
+
+def _held(m: Port, operand, words: np.ndarray) -> list[Tag]:
+    """The wmma fragments whose registers are among an operand's, untouched since."""
+    held = m.warp.extra.get("wmma registers", {})
+    found = []
+    for slot, word in _by_slot(operand, words) if held else ():
+        tag, was = held.get(slot, (None, word))
+        if tag and _distinct(word) and (was == word).all():
+            found.append(tag)
+    return found
 
 
 def _distinct(word: np.ndarray) -> bool:

@@ -99,6 +99,55 @@ def test_native_code_takes_what_cannot_mismatch(name):
     assert types_match(program) == (level is None and name not in OVERWRITTEN)
 
 
+def wmma(operand, first, words, shape="m16n16k16", layout="row", type="f16", letter="r"):
+    registers = ",".join(f"%{letter}{first + i}" for i in range(words))
+    return f"wmma.load.{operand}.sync.aligned.{layout}.{shape}.shared.{type} {{{registers}}}, [%r2];\n"
+
+
+EIGHT_A, EIGHT_B = ("{" + ",".join(f"%r{first + i}" for i in range(8)) + "}" for first in (10, 20))
+EIGHT_D = "{%f0,%f1,%f2,%f3,%f4,%f5,%f6,%f7}"
+
+
+def multiply(layouts, shape="m16n16k16"):
+    return f"wmma.mma.sync.aligned.{layouts}.{shape}.f32.f32 {EIGHT_D}, {EIGHT_A}, {EIGHT_B}, {EIGHT_D};\n"
+
+
+def store(shape="m16n16k16", layout="row"):
+    return f"wmma.store.d.sync.aligned.{layout}.{shape}.shared.f32 [%r2], {EIGHT_D};\n"
+
+
+LOADED = wmma("a", 10, 8) + wmma("b", 20, 8, layout="col") + wmma("c", 0, 8, type="f32", letter="f")
+WMMA_CASES = {
+    "as it was loaded": (LOADED + multiply("row.col") + store(), []),
+    "stored by columns": (LOADED + multiply("row.col") + store(layout="col"), []),
+    "A of another layout": (LOADED + multiply("col.col"), ["fragment-mismatch"]),
+    "B of another layout": (LOADED + multiply("row.row"), ["fragment-mismatch"]),
+    "of another shape": (LOADED + multiply("row.col", "m32n8k16"), ["fragment-mismatch"]),
+    "A for B": (
+        wmma("a", 10, 8) + wmma("a", 20, 8, layout="col") + multiply("row.col"), ["fragment-mismatch"],
+    ),
+    "another type": (
+        wmma("a", 10, 4, type="bf16") + wmma("b", 20, 4, type="bf16", layout="col")
+        + "wmma.mma.sync.aligned.row.col.m16n16k16.s32.s8.s8.s32 "
+        + "{%r30,%r31,%r32,%r33,%r34,%r35,%r36,%r37}, {%r10,%r11}, {%r20,%r21}, {%r0,%r0,%r0,%r0,%r0,%r0,%r0,%r0};\n",
+        ["fragment-mismatch"],
+    ),
+    "D stored as another shape": (
+        LOADED + multiply("row.col") + store("m32n8k16"), ["fragment-mismatch"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("engine", ["interpreter", "compiled"])
+@pytest.mark.parametrize("name", WMMA_CASES)
+def test_fragments_of_wmma(name, engine):
+    body, expected = WMMA_CASES[name]
+    zeros = "".join(f"mov.f32 %f{i}, %f0;\n" for i in range(4, 8))
+    module = ptxsim.Module.from_text(KERNEL.format(target="sm_90a", body=zeros + body))
+    run = module.kernel("k").launch(1, 32, [], engine=engine, checks="all", on_error="report")
+    assert sorted({f.name for f in run.findings if f.level == "error"}) == expected
+
+
 def test_accumulators_of_a_warpgroup():
     """The D of wgmma, converted bit by bit rather than in value, as the A of the next."""
     text = """.version 8.0
