@@ -114,8 +114,10 @@ class BankTable:
 class Run:
     """The result of a launch. `outputs` holds the buffers by parameter name as they were after the run.
 
-    `fidelity` says for each executed instruction kind how far it can be trusted: exact, modeled or bounded. `banks` is
-    counted when it is first asked for, by running again, unless the launch said otherwise.
+    `fidelity` says for each executed instruction kind how far it can be trusted: exact (recordings of that target judge
+    it), modeled (published models or the assembler's lowering), bounded (within the manual's error, but other bits than
+    the target's: special functions of targets nobody recorded, products under numerics="exact"). `banks` is counted when
+    it is first asked for, by running again, unless the launch said otherwise.
     """
 
     file: str
