@@ -155,6 +155,8 @@ class Launch:
             warp_instructions=machine.warp_instructions, fidelity=dict(fidelity(self.program, self.target, self.numerics)),
             outputs=outputs, grid=self.grid, block=self.block, cycles=profile.cycles() if profile else None,
         )  # fmt: skip
+        if self.engine_name == "compiled":
+            self.kernel.module.known.remember(self.kernel.name, self.target)
         if on_error == "raise" and any(f.level == "error" for f in run.findings):
             raise KernelError(run)
         return run

@@ -14,11 +14,11 @@ from ptxsim.engine.linkage import size_of
 from ptxsim.engine.program import Program
 from ptxsim.isa import header
 from ptxsim.isa.bind import Binder
+from ptxsim.session.known import Known, of_source
 from ptxsim.session.launch import Launch, shape
 from ptxsim.session.run import Run
 from ptxsim.source import Source
 from ptxsim.syntax import ast
-from ptxsim.syntax.parser import parse
 from ptxsim.types import TYPES, Target, parse_target
 
 
@@ -27,14 +27,18 @@ class Module:
 
     def __init__(self, source: Source, tree: ast.Module | None = None):
         self.source = source
-        self.ast = tree or parse(source)
+        self.known = of_source(source) if tree is None else Known(source, tree)
         self._values: dict[str, np.ndarray] = {}
-        if wrong := [finding.of(source) for finding in header.problems(self.ast)]:
-            raise PtxError(wrong)
-        try:
-            self.bodies = Bodies(self.ast)
-        except PtxError as error:
-            raise PtxError(f.of(source) for f in error.findings) from None
+
+    @property
+    def ast(self) -> ast.Module:
+        """The syntax tree."""
+        return self.known.ast
+
+    @property
+    def bodies(self) -> Bodies:
+        """Flat bodies of its functions."""
+        return self.known.bodies
 
     @classmethod
     def from_file(cls, path: str | Path) -> Module:
@@ -46,16 +50,16 @@ class Module:
 
     @property
     def entries(self) -> list[str]:
-        return [f.name for f in self.ast.entries()]
+        return [f.name for f in self.known.outline.entries()]
 
     @property
     def target(self) -> Target:
         """The target of the file. Raises PtxError for one ptxsim does not know."""
-        return known_target(self.ast.target, self.source)
+        return known_target(self.known.outline.target, self.source)
 
     def kernel(self, name: str | None = None) -> Kernel:
         """A kernel by name; the name may be left out where there is one entry."""
-        entries = {f.name: f for f in self.ast.entries()}
+        entries = {f.name: f for f in self.known.outline.entries()}
         if name is None:
             if len(entries) != 1:
                 listed = ", ".join(entries) or "none"
@@ -76,7 +80,9 @@ class Module:
     def symbol(self, name: str) -> np.ndarray:
         """A module-scope .global or .const variable as an array; what is written into it holds for later launches."""
         if name not in self._values:
-            variable = next((v for v in self.ast.items if isinstance(v, ast.Variable) and v.name == name), None)
+            variable = next(
+                (v for v in self.known.outline.items if isinstance(v, ast.Variable) and v.name == name), None
+            )
             if variable is None or variable.space not in ("global", "const"):
                 raise PtxError(
                     Finding("undeclared-name", f"the module has no .global or .const variable {name}", 1).of(
@@ -99,7 +105,6 @@ class Kernel:
 
     def __init__(self, module: Module, function: ast.Function):
         self.module, self.function = module, function
-        self._programs: dict[Target, tuple[Program, Decoder]] = {}
 
     @property
     def name(self) -> str:
@@ -111,14 +116,10 @@ class Kernel:
 
     def program(self, run_target: Target) -> tuple[Program, Decoder]:
         """The decoded kernel; `.target` of the file says what is legal, `run_target` which machine runs it."""
-        if run_target not in self._programs:
-            binder = Binder(self.module.target, self.module.ast.version)
-            try:
-                decoder = Decoder(self.module.bodies, self.function, binder, run_target)
-                self._programs[run_target] = (decoder.decode(), decoder)
-            except PtxError as error:
-                raise PtxError(f.of(self.module.source) for f in error.findings) from None
-        return self._programs[run_target]
+        try:
+            return self.module.known.program(self.name, self.module.target, run_target)
+        except PtxError as error:
+            raise PtxError(f.of(self.module.source) for f in error.findings) from None
 
     def _refuse_older(self, machine: Target) -> None:
         """Code for a newer target does not load on an older machine; architecture-specific code on its own one only."""

@@ -113,7 +113,7 @@ class CompiledEngine:
             np.array([a.address for a in memory.allocations], np.uint64),
             np.array([a.size for a in memory.allocations], np.uint64),
             np.array([KINDS[a.kind] | READ_ONLY * a.read_only for a in memory.allocations], np.uint32),
-            np.zeros((len(self.program.ops) + 1, 2), np.uint64),
+            np.zeros((sites_of(self.program) + 1, 2), np.uint64),
         ]
         for name, table in zip(("starts", "sizes", "kinds", "caches"), self._tables):
             self.set_field(name, table.ctypes.data)
@@ -318,6 +318,12 @@ class CompiledEngine:
         if self._error is not None:
             error, self._error = self._error, None
             raise error
+
+
+@fact
+def sites_of(program: Program) -> int:
+    """How many operations a program has."""
+    return len(program.ops)
 
 
 @fact

@@ -9,7 +9,6 @@ from __future__ import annotations
 import copy
 import os
 import time
-from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING
 
 from ptxsim.engine.compiled.operands import CLOCKS
@@ -76,6 +75,8 @@ class Threads:
 
     def run(self, first: int) -> bool:
         """Run the CTAs from `first` on; False, with nothing done, where that was not possible."""
+        from concurrent.futures import ThreadPoolExecutor, wait
+
         self.open = False
         engine, grid = self.engine, self.grid
         machine, memory = engine.machine, engine.machine.memory.bytes
