@@ -14,7 +14,7 @@ from ptxsim.isa.registry import instruction
 from ptxsim.layout.fragments import container_bits, dimensions, fragment_layout
 from ptxsim.machine import wgmma as unit
 from ptxsim.machine.fault import Wait
-from ptxsim.machine.tensor import check_metadata, product_of, register_type
+from ptxsim.machine.tensor import Product, check_metadata, product_of, register_type
 from ptxsim.types import TYPES
 
 EVERY_8 = tuple(range(8, 257, 8))
@@ -55,20 +55,33 @@ def wgmma_mma_async_sparse(
     return _issue(m, a, b, e, f, p, sa, sb, ta, tb, shape, dtype, atype, btype, satfinite)
 
 
+def product_for(target: str, numerics: str, sparse: bool, shape, dtype, atype, btype, satfinite) -> Product:
+    """The product of a form on a target."""
+    return product_of(
+        "wgmma", shape, (dtype.name, atype.name, btype.name, dtype.name), target, sparse=sparse,
+        satfinite=bool(satfinite), numerics_mode=numerics,
+    )  # fmt: skip
+
+
+def tile_for(
+    operand: str, descriptor: int, transposed: int | None, sparse: bool, shape: str, element: str
+) -> unit.Tile:
+    """The tile that the descriptor of operand "A" or "B" gives; `transposed` is imm-trans, `element` A's type."""
+    _, n, k = dimensions(shape)
+    bits = container_bits("wgmma.sp" if sparse else "wgmma", shape, element)
+    rows, k = (64, k // 2 if sparse else k) if operand == "A" else (n, k)
+    return unit.Tile(descriptor, "MN" if transposed else "K", rows, k, bits)
+
+
 def _issue(m, a, b, e, selector, p, sa, sb, ta, tb, shape, dtype, atype, btype, satfinite):
     sparse = e is not None
-    product = product_of(
-        "wgmma", shape, (dtype.name, atype.name, btype.name, dtype.name), str(m.machine.target), sparse=sparse,
-        satfinite=bool(satfinite), numerics_mode=m.machine.numerics,
-    )  # fmt: skip
+    product = product_for(str(m.machine.target), m.machine.numerics, sparse, shape, dtype, atype, btype, satfinite)
     if sparse:
         check_metadata(m, product, e, selector, ordered=False)
-    _, n, k = dimensions(shape)
-    bits = container_bits("wgmma.sp" if sparse else "wgmma", shape, atype.name)
     tile_a = None
     if not isinstance(a, list):
-        tile_a = unit.Tile(_uniform(m, a, "descriptor of A"), _major(ta), 64, k // 2 if sparse else k, bits)
-    tile_b = unit.Tile(_uniform(m, b, "descriptor of B"), _major(tb), n, k, bits)
+        tile_a = tile_for("A", _uniform(m, a, "descriptor of A"), ta, sparse, shape, atype.name)
+    tile_b = tile_for("B", _uniform(m, b, "descriptor of B"), tb, sparse, shape, atype.name)
     destination = m.op.destinations[0]
     part = unit.Part(unit.snapshot(m), slots_of(destination), slots_of(m.op.sources[0]) if tile_a is None else [], e)
     request = unit.MmaAsync(
@@ -89,10 +102,6 @@ def _unchanged(part: unit.Part, dtype) -> list[np.ndarray]:
 
 def _factor_type(element: str) -> str:
     return "b32" if TYPES[element].bits <= 8 else "bf16x2" if element == "bf16" else "f16x2"
-
-
-def _major(transposed: int | None) -> str:
-    return "MN" if transposed else "K"
 
 
 def _uniform(m, value, what: str) -> int:

@@ -278,8 +278,11 @@ def start(m: Port, product: MmaAsync, part: Part) -> Wait | None:
     for tile in filter(None, (product.a, product.b)):
         check_tile(m, tile)
     current = Warpgroup.of(m.cta, m.warp).arrive(m, product, part)
-    if current.started:
-        return None
+    return None if current.started else wait_for_others(current)
+
+
+def wait_for_others(current: MmaAsync) -> Wait:
+    """What a warp waits for that has come to a product before the rest of its warpgroup."""
     return Wait(
         "the other warps of the warpgroup",
         lambda: current.started,

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ptxsim.engine.compiled import parallel, schedule
+from ptxsim.engine.compiled.inflight import keeps_rules
 from ptxsim.engine.compiled.layout import CONTEXT, WARP, aligned, header_of
 from ptxsim.engine.grid import SPIN, Grid, cluster_at
+from ptxsim.engine.program import Program, fact
 from ptxsim.instructions.barrier import wait_for
 from ptxsim.machine.barrier import Phase
 from ptxsim.machine.cta import Cluster, Split, Warp
@@ -33,6 +35,12 @@ VARYING = ("ctaid", "clusterid", "smid")  # special registers that differ betwee
 Handed = tuple[Cluster, int, Callable[[], bool] | None]
 
 
+@fact
+def native_warpgroups(program: Program) -> bool:
+    """Whether a program has asynchronous products, and native code may keep account of them."""
+    return any(op.definition.unit == "wgmma" for op in program.ops) and keeps_rules(program)
+
+
 class Alone:
     """Runs CTAs one after the other. Memory of warps and of shared memory is used again for the next CTA."""
 
@@ -40,6 +48,11 @@ class Alone:
         self.engine, self.machine = engine, engine.machine
         self.slice = 2000  # warp instructions between returns, adapted to SLICE
         self._make_template()
+        self.warpgroups = None
+        if native_warpgroups(engine.program):
+            from ptxsim.engine.compiled.handover import Warpgroups
+
+            self.warpgroups = Warpgroups(engine, len(self.template))
         self._make_room()
 
     def _make_template(self) -> None:
@@ -76,7 +89,7 @@ class Alone:
         engine.set_field("stride", stride)
         block = self.machine.block
         engine.set_field("threads", block[0] * block[1] * block[2])
-        self._counters = engine.context[CONTEXT["arrived"] : CONTEXT["phases"] + 64]
+        self._counters = engine.context[CONTEXT["arrived"] : CONTEXT["groups"]]
 
     def run_to_end(self, number: int, stop: Callable[[], bool]) -> bool:
         """Run one CTA; False if Python would be needed for it, or `stop()` wants no more."""
@@ -104,6 +117,8 @@ class Alone:
                 value = special_value(name, SimpleNamespace(cta=cta), machine)
                 self.blocks[:, at : at + value.nbytes] = value.view(np.uint8)
         self._counters.fill(0)
+        if self.warpgroups is not None:
+            self.warpgroups.begin()
         self.engine.set_field("live_warps", len(self.live))
         self.engine.set_field("rounds", 0)
 
@@ -167,8 +182,8 @@ class Alone:
         cluster = cluster_at(self.machine, number)
         cta = cluster.ctas[0]
         cta.shared = self.shared
-        phases = engine.context[CONTEXT["phases"] : CONTEXT["phases"] + 64].view("<u4").copy()
-        waiting = []
+        phases = engine.context[CONTEXT["phases"] : CONTEXT["groups"]].view("<u4").copy()
+        waiting, gathered = [], []
         for warp, row in zip(cta.warps, self.blocks):
             registers = warp.registers = engine.registers(row)
             header = registers.header
@@ -184,13 +199,20 @@ class Alone:
                 waiting.append((warp, int(header["barrier"]) - 1, int(header["phase"]), int(header["own_site"])))
         cta.threads_left = sum(int(warp.live.sum()) for warp in cta.warps)
         for warp, barrier, phase, site in waiting:
+            over = phase != phases[barrier]
+            if barrier >= schedule.BARRIERS:
+                warp.splits[0].op = len(engine.program.blocks[warp.splits[0].block])
+                if not over:
+                    gathered.append((warp, barrier - schedule.BARRIERS, site))
+                continue
             port = Port(self.machine, warp)
             port.mask, port.site = warp.live, site
-            over = phase != phases[barrier]
             current = Phase(done=True) if over else cta.barriers[barrier].arrive(warp, warp.live, None, barrier)
             split = warp.splits[0]
             split.op = len(engine.program.blocks[split.block])
             split.wait = wait_for(port, barrier, current, lambda phase: None)
+        if self.warpgroups is not None:
+            self.warpgroups.hand_over(cta, gathered)
         self._make_room()
         return cluster
 

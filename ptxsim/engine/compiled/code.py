@@ -14,14 +14,11 @@ from pathlib import Path
 
 import numpy as np
 
-from ptxsim.engine.compiled import product, runtime
+from ptxsim.engine.compiled import runtime
 from ptxsim.engine.compiled.crash import CrashHandler
 from ptxsim.engine.compiled.digest import identity
-from ptxsim.engine.compiled.emitter import Module
 from ptxsim.engine.compiled.jit import ATTRIBUTES, Jit
-from ptxsim.engine.compiled.kernel import KernelWriter
 from ptxsim.engine.compiled.layout import WarpLayout, aligned
-from ptxsim.engine.compiled.memory import AccessHelper
 from ptxsim.engine.compiled.operands import CLOCKS, Options
 from ptxsim.engine.operand import Address, Special, Vector
 from ptxsim.engine.program import Program, fact
@@ -60,6 +57,17 @@ class Library:
         self.jit.load(self.jit.key("scheduler", text), lambda: text + _ATTRIBUTES)
         return ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(self.jit.address(self.prefix + "run_cta"))
 
+    @cached_property
+    def warpgroups(self) -> bool:
+        """The functions of native wgmma, for programs that have it."""
+        from ptxsim.engine.compiled import warpgroup
+
+        text = warpgroup.text(self.prefix)
+        self.jit.load(self.jit.key("warpgroups", text), lambda: text + _ATTRIBUTES)
+        for name in warpgroup.NAMES:
+            self._publish(self.prefix + name)
+        return True
+
     def _publish(self, name: str) -> None:
         address = self.jit.address(name)
         self.jit.helpers[name] = address
@@ -68,15 +76,21 @@ class Library:
     def provide(self, helpers: dict[str, tuple]) -> None:
         """Make sure that the helpers of these names and descriptions exist."""
         for name, description in helpers.items():
-            if name not in self.jit.helpers:
+            if description[0] == "warpgroups":
+                self.warpgroups  # noqa: B018 - all of them come at once
+            elif name not in self.jit.helpers:
                 key = self.jit.key("helper", name)
                 self.jit.load(key, lambda n=name, d=description: self._helper_text(n, tuple(d)), level=2)
                 self._publish(name)
 
     def _helper_text(self, name: str, description: tuple) -> str:
+        from ptxsim.engine.compiled import async_product, product
+        from ptxsim.engine.compiled.emitter import Module
+        from ptxsim.engine.compiled.memory import AccessHelper
+
         module = Module(self.jit.half_conversion)
-        if description[0] == "product":
-            body = product.text(name, description, module)
+        if description[0] in ("product", "warpgroup"):
+            body = (product if description[0] == "product" else async_product).text(name, description, module)
             return module.text() + body + _ATTRIBUTES
         what, space, size, count = description
         helper = AccessHelper(module, self.prefix, name, what, space, size, count, name.endswith("_events"))
@@ -107,6 +121,8 @@ class Library:
         name = f"kernel_{key}"
         content = json.loads(notes) if notes is not None else None
         if content is None or self.jit.store.get(key) is None or not self._provide_tables(content["tables"]):
+            from ptxsim.engine.compiled.kernel import KernelWriter  # not needed for what the store knows
+
             writer = KernelWriter(program, places, self.prefix, options, self.jit.half_conversion)
             text = writer.text(name)
             tables = writer.module.tables
@@ -115,7 +131,7 @@ class Library:
             self._provide_tables(tables)
             content = {"helpers": writer.helpers, "services": writer.services, "tables": list(tables)}
         self.provide(content["helpers"])
-        level = 0 if options.keep or len(program.ops) > OPTIMIZED else 1
+        level = 0 if options.keep or writer is None or len(program.ops) > OPTIMIZED else 1
         self.jit.load(key, lambda: text, level=level)
         if writer is not None:
             self.jit.store.put(key + ".notes", json.dumps(content).encode())

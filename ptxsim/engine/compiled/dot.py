@@ -57,6 +57,12 @@ class Arithmetic:
     def describe(self) -> tuple:
         return astuple(self)
 
+    @classmethod
+    def of(cls, description) -> Arithmetic:
+        """From what `describe` gave, lists in place of tuples."""
+        algorithm, k, blocks, *rest = description
+        return cls(algorithm, k, tuple(map(tuple, blocks)), *rest)
+
 
 def text(name: str, arithmetic: Arithmetic, module: Module) -> str:
     """The IR of void @name(ptr table, i64 count, ptr slow, ptr fast, ptr c, ptr d, i32 keep): for every entry of the table

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 
-from ptxsim.engine.compiled import layout, matrix
+from ptxsim.engine.compiled import async_product, layout, matrix
 from ptxsim.engine.compiled.jit import ATTRIBUTES
 from ptxsim.engine.compiled.layout import CONTEXT, WARP, WarpLayout
 from ptxsim.engine.compiled.operands import OperandWriter, Options
@@ -39,6 +39,7 @@ class KernelWriter(OperandWriter):
         self.services: dict[int, str] = {}
         self.calls = any(op.control == "call" for op in program.ops)
         self.matrix = matrix.MatrixWriter(self)
+        self.warpgroup = async_product.WarpgroupWriter(self)
         self._scratch: dict[str, str] = {}
         self._edges = 0
 
@@ -134,6 +135,9 @@ class KernelWriter(OperandWriter):
             if op.destinations:
                 self.write(op.destinations[0], result, None)
             return
+        if op.definition.unit == "wgmma":
+            self.warpgroup.write(op, [self.read(source) for source in op.sources])
+            return
         native = effect.__module__.rpartition(".")[2] in NATIVE or effect.__name__ in NATIVE_EFFECTS
         if op.definition.uses_machine and not native:
             raise CannotEmit("a service")
@@ -182,6 +186,12 @@ class KernelWriter(OperandWriter):
         self.helpers[name] = (what,)
         return name
 
+    def helper_of(self, what: str, description: tuple) -> str:
+        """The name of one of several helpers that come together."""
+        name = f"{self.prefix}{what}"
+        self.helpers[name] = description
+        return name
+
     def helper_described(self, what: str, description: tuple) -> str:
         """The name of a helper that this description, with `what`, makes."""
         digest = hashlib.blake2b(json.dumps(description).encode(), digest_size=8).hexdigest()
@@ -211,6 +221,19 @@ class KernelWriter(OperandWriter):
         e.line(f"bad{n}:")
         e.line(f"  store i32 {self.op.site}, ptr %site.at")
         e.line(f"  ret i32 {layout.BAIL}")
+        e.line(f"good{n}:")
+
+    def wait_unless(self, condition: str, status: int) -> None:
+        """Let the warp wait behind this operation, the last of its block, unless an i1 holds."""
+        e = self.emitter
+        self._edges += 1
+        n = self._edges
+        e.line(f"  br i1 {condition}, label %good{n}, label %wait{n}")
+        e.line(f"wait{n}:")
+        e.line(f"  store i32 {self.number}, ptr %block.at")
+        e.line(f"  store i32 {self.index + 1}, ptr %op.at")
+        e.line(f"  store i32 {self.op.site}, ptr %own.site.at")
+        e.line(f"  ret i32 {status}")
         e.line(f"good{n}:")
 
     def event(self, event: Event, space: int, size: int, flags: int, mask: str) -> None:

@@ -44,7 +44,10 @@ CONTEXT, CONTEXT_BYTES = _fields(
     # A CTA that runs natively as a whole: its warps' blocks, where its round of turns stands, when to pause.
     ("warps", 8), ("warp_count", 8), ("stride", 8), ("threads", 8), ("live_warps", 8),
     ("cursor", 8), ("moved", 8), ("rounds", 8), ("end_count", 8), ("end_rounds", 8),
-    ("arrived", 64), ("phases", 64),  # of the sixteen barriers, i32 each
+    ("arrived", 96), ("phases", 96),  # of the sixteen barriers and of eight warpgroups, i32 each
+    # Native wgmma (engine.compiled.warpgroup): groups, null where Python holds them; tiles that are known; callback for
+    # others; room for panels; products under way; what completes those that may wait no longer.
+    ("groups", 8), ("tiles", 8), ("tile", 8), ("scratch", 8), ("flying", 8), ("due", 8),
 )  # fmt: skip
 
 WARP, HEADER_BYTES = _fields(
@@ -84,7 +87,7 @@ def header_of(block: np.ndarray) -> np.ndarray:
 
 
 # What the kernel function returns.
-NEXT, DIVERGE, EXIT, BAIL, BARRIER = range(5)
+NEXT, DIVERGE, EXIT, BAIL, BARRIER, WARPGROUP = range(6)
 
 RECORD_BYTES = RECORD.itemsize
 RECORD_ADDRESSES = RECORD.fields["addresses"][1]  # type: ignore[index]

@@ -14,6 +14,7 @@ import numpy as np
 from ptxsim.engine.compiled import product as products
 from ptxsim.engine.compiled.port import EmitPort
 from ptxsim.engine.compiled.value import CannotEmit, Value, kind_of
+from ptxsim.engine.fragment_flow import types_match
 from ptxsim.engine.operand import Register, Vector
 from ptxsim.engine.program import Op, Program
 from ptxsim.layout.fragments import Fragment, address_lanes, fragment_layout
@@ -128,7 +129,7 @@ class MatrixWriter:
         options = self.writer.options
         if not options.full or op.guard is not None or not options.target:
             raise CannotEmit("a matrix operation of a partial warp")
-        if kind.startswith("wmma") and not self.provenance.consistent:
+        if not types_match(self.writer.program) or (kind.startswith("wmma") and not self.provenance.consistent):
             raise CannotEmit("fragments that may not match")
         if kind in ("mma", "mma_sparse", "wmma_mma"):
             return self._product(op, sources)

@@ -12,6 +12,8 @@ from ptxsim.engine.compiled.value import Value, element_type
 from ptxsim.layout.sparsity import Sparsity
 from ptxsim.types import TYPES
 
+Pair = tuple[Value, Value | None]  # numbers and exponents
+
 TYPES_OF_FACTORS = ("f16", "bf16", "tf32", "e4m3", "e5m2", "s8", "u8", "s4", "u4")
 
 
@@ -55,12 +57,6 @@ def exponents(e: Emitter, number: Value, name: str) -> Value:
     return e.convert(e.where(field == 255, SPECIAL, exponent), "s16")
 
 
-def store(e: Emitter, value: Value, base: str, offset: int) -> None:
-    """Put a vector at a constant offset."""
-    at = e.let(f"getelementptr i8, ptr {base}, i64 {offset}")
-    e.line(f"  store {value.type} {value.text}, ptr {at}, align 2")
-
-
 def chosen(e: Emitter, value: Value, lanes) -> str:
     """The text of a vector of these lanes of a value, with its type."""
     lanes = [int(lane) for lane in lanes]
@@ -96,9 +92,9 @@ class FragmentPanel:
 
     def __init__(self, e: Emitter, source: str, name: str, rule: Arithmetic, negate: bool = False):
         self.e, self.source, self.name, self.rule, self.negate = e, source, name, rule, negate
-        self._elements: dict[tuple[int, int], tuple[Value, Value | None]] = {}
+        self._elements: dict[tuple[int, int], Pair] = {}
 
-    def element(self, word: int, shift: int) -> tuple[Value, Value | None]:
+    def element(self, word: int, shift: int) -> Pair:
         """All lanes' numbers at one bit position of one word, and their exponents."""
         key = (int(word), int(shift))
         if key not in self._elements:
@@ -112,23 +108,37 @@ class FragmentPanel:
             self._elements[key] = number, exponents(e, number, name) if self.rule.floats else None
         return self._elements[key]
 
-    def write(self, places: Places, panel: str, slow: bool) -> None:
+    def write_fast(self, places: Places, panel: str) -> None:
         """Records of all maps, one after the other."""
-        size = self.rule.slow_bytes if slow else self.rule.fast_bytes
+        rule = self.rule
         for number, lanes in enumerate(places.maps):
             for k in range(places.word.shape[1]):
-                self.place(places, lanes, k, panel, number * size, k, slow)
+                for exponent, value in enumerate(self._at(places, lanes, k)):
+                    if value is not None:
+                        vector = chosen(self.e, value, places.lane[list(lanes), k])
+                        put(self.e, rule, vector, panel, number * rule.fast_bytes, k, False, bool(exponent))
 
-    def place(self, places: Places, lanes, k: int, panel: str, start: int, target: int, slow: bool) -> None:
-        value, exponent = self.element(*self._where(places, lanes, k))
-        wanted = places.lane[list(lanes), k]
-        put(self.e, self.rule, chosen(self.e, value, wanted), panel, start, target, slow, False)
-        if exponent is not None:
-            put(self.e, self.rule, chosen(self.e, exponent, wanted), panel, start, target, slow, True)
+    def slow(self, places: Places, lanes) -> list[Pair]:
+        """For every k the vectors of a map, numbers and exponents."""
+        found = []
+        for k in range(places.word.shape[1]):
+            wanted = places.lane[list(lanes), k]
+            value, exponent = self._at(places, lanes, k)
+            found.append(
+                (self.e.permute(value, wanted), None if exponent is None else self.e.permute(exponent, wanted))
+            )
+        return found
 
-    @staticmethod
-    def _where(places: Places, lanes, k: int) -> tuple[int, int]:
-        return places.word[lanes[0], k], places.shift[lanes[0], k]
+    def _at(self, places: Places, lanes, k: int) -> Pair:
+        return self.element(places.word[lanes[0], k], places.shift[lanes[0], k])
+
+
+def write_slow(e: Emitter, rule: Arithmetic, vectors: list[Pair], panel: str, number: int) -> None:
+    """The record of a dense map: `vectors` are what it holds for every k."""
+    for k, pair in enumerate(vectors):
+        for exponent, value in enumerate(pair):
+            if value is not None:
+                put(e, rule, f"{value.type} {value.text}", panel, number * rule.slow_bytes, k, True, bool(exponent))
 
 
 def put(e: Emitter, rule: Arithmetic, vector: str, panel: str, start: int, k: int, slow: bool, exponent: bool) -> None:
@@ -172,50 +182,47 @@ class Metadata:
         return cls(np.array(lane), np.array(shift), *rest)
 
 
-class SparsePanel(FragmentPanel):
-    """A slow panel of a sparse operand: the dense k, with ABSENT where nothing is kept."""
+def write_sparse(
+    e: Emitter, rule: Arithmetic, vectors: list[Pair], panel: str, number: int, metadata: Metadata, rows: list[int], words: Value
+) -> None:  # fmt: skip
+    """The record of a sparse map: the dense k, with ABSENT where nothing is kept. `rows` are those of the 32 lanes, `words`
+    the metadata."""
+    group, run = metadata.group, metadata.run
+    for g in range(rule.k // group):
+        nibble = _nibble(e, metadata, rows, g, words)
+        kept = vectors[g * (group // 2) : (g + 1) * (group // 2)]
+        indices = [nibble & 3, nibble >> 2] if group > 2 else [(nibble & 3) >> 1]
+        for j in range(group):
+            value = exponent = None
+            for i, (x, xe) in enumerate(kept):
+                if i % run == j % run:
+                    here = indices[i // run] == j // run
+                    value = e.where(here, x, 0.0 if value is None else value)
+                    if xe is not None:
+                        exponent = e.where(here, xe, ABSENT if exponent is None else exponent)
+            for which, vector in ((False, value), (True, exponent)):
+                if vector is not None:
+                    text = f"{vector.type} {vector.text}"
+                    put(e, rule, text, panel, number * rule.slow_bytes, g * group + j, True, which)
 
-    def write_sparse(self, places: Places, panel: str, metadata: Metadata, words: Value) -> Value:
-        """Write all records; returns a predicate of where the metadata means nothing."""
-        e, rule, bad = self.e, self.rule, None
-        group, run = metadata.group, metadata.run
-        kept = group // 2
-        for number, lanes in enumerate(places.maps):
-            for g in range(rule.k // group):
-                nibble = self._nibble(metadata, lanes, g, words)
-                first, second = nibble & 3, nibble >> 2
-                wrong = self._wrong(nibble, first, second, metadata)
-                bad = wrong if bad is None else bad | wrong
-                for j in range(group):
-                    value = exponent = None
-                    for i in range(kept):
-                        index = (first, second)[i // run] if group > 2 else first
-                        index = index >> 1 if group == 2 else index
-                        here = index == j // run if i % run == j % run else None
-                        if here is None:
-                            continue
-                        x, xe = self._moved(places, lanes, g * kept + i)
-                        value = e.where(here, x, 0.0 if value is None else value)
-                        if xe is not None:
-                            exponent = e.where(here, xe, ABSENT if exponent is None else exponent)
-                    start = number * rule.slow_bytes
-                    put(e, rule, f"{value.type} {value.text}", panel, start, g * group + j, True, False)
-                    if exponent is not None:
-                        put(e, rule, f"{exponent.type} {exponent.text}", panel, start, g * group + j, True, True)
-        return bad
 
-    def _moved(self, places: Places, lanes, k: int) -> tuple[Value, Value | None]:
-        value, exponent = self.element(*self._where(places, lanes, k))
-        wanted = places.lane[list(lanes), k]
-        return self.e.permute(value, wanted), None if exponent is None else self.e.permute(exponent, wanted)
+def meaningless(e: Emitter, metadata: Metadata, rows: list[int], words: Value) -> Value:
+    """A predicate of the lanes whose rows' metadata means nothing."""
+    bad = None
+    for group in range(metadata.lane.shape[1]):
+        wrong = _wrong(_nibble(e, metadata, rows, group, words), metadata)
+        bad = wrong if bad is None else bad | wrong
+    return bad
 
-    def _nibble(self, metadata: Metadata, lanes, group: int, words: Value) -> Value:
-        rows = list(lanes)
-        shift = int(metadata.shift[rows[0], group])
-        moved = self.e.permute(words, metadata.lane[rows, group])
-        return (moved >> shift if shift else moved) & 15
 
-    def _wrong(self, nibble: Value, first: Value, second: Value, metadata: Metadata) -> Value:
-        if metadata.group == 2:
-            return (nibble != 4) & (nibble != 14)
-        return first >= second if metadata.ordered else first == second
+def _nibble(e: Emitter, metadata: Metadata, rows: list[int], group: int, words: Value) -> Value:
+    shift = int(metadata.shift[rows[0], group])
+    moved = e.permute(words, metadata.lane[rows, group])
+    return (moved >> shift if shift else moved) & 15
+
+
+def _wrong(nibble: Value, metadata: Metadata) -> Value:
+    if metadata.group == 2:
+        return (nibble != 4) & (nibble != 14)
+    first, second = nibble & 3, nibble >> 2
+    return first >= second if metadata.ordered else first == second

@@ -13,7 +13,15 @@ import numpy as np
 from ptxsim.engine.compiled import dot
 from ptxsim.engine.compiled.dot import LANES, QUAD, Arithmetic
 from ptxsim.engine.compiled.emitter import Emitter, Module
-from ptxsim.engine.compiled.panels import TYPES_OF_FACTORS, FragmentPanel, Metadata, Places, SparsePanel
+from ptxsim.engine.compiled.panels import (
+    TYPES_OF_FACTORS,
+    FragmentPanel,
+    Metadata,
+    Places,
+    meaningless,
+    write_slow,
+    write_sparse,
+)
 from ptxsim.engine.compiled.value import Value
 from ptxsim.layout.fragments import Fragment
 from ptxsim.machine.tensor import Product
@@ -136,27 +144,25 @@ def text(name: str, description: tuple, module: Module) -> str:
     """The IR of i1 @name(ptr a, ptr b, ptr c, ptr d, ptr metadata), on the words of the fragments; false, with nothing
     done, where the metadata means nothing."""
     _, fields, a, b, factors, table, metadata = description
-    fields = list(fields)
-    fields[2] = tuple(map(tuple, fields[2]))
-    rule = Arithmetic(*fields)
+    rule = Arithmetic.of(fields)
     e = Emitter(module, LANES)
     (slow_letter, slow_places), (fast_letter, fast_places) = factors
     slow_places, fast_places = Places.of(slow_places), Places.of(fast_places)
     types = {"a": a, "b": b}
     slow = e.room(f"[{len(slow_places.maps) * rule.slow_bytes} x i8]")
     fast = e.room(f"[{len(fast_places.maps) * rule.fast_bytes} x i8]")
-    if metadata is None:
-        FragmentPanel(e, f"%{slow_letter}", types[slow_letter], rule).write(slow_places, slow, True)
-    else:
+    panel = FragmentPanel(e, f"%{slow_letter}", types[slow_letter], rule)
+    if metadata is not None:
+        metadata = Metadata.described(metadata)
         words = Value(e, e.let("load <32 x i32>, ptr %metadata, align 4"), "u32")
-        panel = SparsePanel(e, f"%{slow_letter}", types[slow_letter], rule)
-        bad = panel.write_sparse(slow_places, slow, Metadata.described(metadata), words)
-        wrong = e.let(f"icmp ne i32 {e.let(f'bitcast <32 x i1> {bad.text} to i32')}, 0")
-        e.line(f"  br i1 {wrong}, label %give.up, label %go.on")
-        e.label("give.up")
-        e.line("  ret i1 false")
-        e.label("go.on")
-    FragmentPanel(e, f"%{fast_letter}", types[fast_letter], rule).write(fast_places, fast, False)
+        _give_up(e, [meaningless(e, metadata, list(lanes), words) for lanes in slow_places.maps])
+    for number, lanes in enumerate(slow_places.maps):
+        vectors = panel.slow(slow_places, lanes)
+        if metadata is None:
+            write_slow(e, rule, vectors, slow, number)
+        else:
+            write_sparse(e, rule, vectors, slow, number, metadata, list(lanes), words)
+    FragmentPanel(e, f"%{fast_letter}", types[fast_letter], rule).write_fast(fast_places, fast)
     entries = dot.table(module, table)
     e.line(
         f"  call void @{name}_dot(ptr {entries}, i64 {len(table) // dot.ENTRY}, ptr {slow}, ptr {fast}, ptr %c, ptr %d, i32 -1)"
@@ -167,3 +173,13 @@ def text(name: str, description: tuple, module: Module) -> str:
         dot.text(f"{name}_dot", rule, module)
         + f"define i1 @{name}(ptr %a, ptr %b, ptr %c, ptr %d, ptr %metadata) #0 {{\nentry:\n{body}\n}}\n"
     )
+
+
+def _give_up(e: Emitter, conditions: list[Value]) -> None:
+    """Return false where a condition holds in any lane."""
+    for number, bad in enumerate(conditions):
+        wrong = e.let(f"icmp ne i32 {e.let(f'bitcast <32 x i1> {bad.text} to i32')}, 0")
+        e.line(f"  br i1 {wrong}, label %give.up{number}, label %go.on{number}")
+        e.label(f"give.up{number}")
+        e.line("  ret i1 false")
+        e.label(f"go.on{number}")

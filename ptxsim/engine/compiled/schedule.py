@@ -14,6 +14,7 @@ from ptxsim.machine.event import Event
 
 # What run_cta returns.
 ENDED, PAUSED, STUCK, LEFT = range(4)
+BARRIERS = 16  # in the tables of barriers the warpgroups come behind these
 TURN_NEXT = 16  # every so many turns the oldest split runs
 
 
@@ -310,6 +311,7 @@ def run_warp(p: str) -> str:
         (layout.DIVERGE, "diverge"),
         (layout.EXIT, "exit"),
         (layout.BARRIER, "barrier"),
+        (layout.WARPGROUP, "warpgroup"),
     ):
         s.e.line(f"    i32 {number_}, label %{label}")
     s.e.line("  ]")
@@ -339,6 +341,16 @@ def run_warp(p: str) -> str:
     at = s.barrier("arrived", number)
     s.e.line(f"  store i32 {s.op('add', s.e.let(f'load i32, ptr {at}'), 1)}, ptr {at}")
     s.e.line(f"  call void @{p}complete(ptr %context, i32 {number})")
+    done = s.e.let(f"zext i32 {s.warp('op')} to i64")
+    s.set_context("count", s.op("add", s.context("count"), done, "i64"))
+    s.set_warp("left", s.op("sub", s.warp("left"), 1))
+    s.jump("account")
+    # The first warps of a warpgroup wait for the others.
+    s.e.label("warpgroup")
+    group = s.op("add", s.op("lshr", s.warp("index"), 2), BARRIERS)
+    s.set_warp("phase", s.e.let(f"load i32, ptr {s.barrier('phases', group)}"))
+    s.set_warp("barrier", s.op("add", group, 1))
+    s.set_split("%s", 0, s.warp("block"))
     done = s.e.let(f"zext i32 {s.warp('op')} to i64")
     s.set_context("count", s.op("add", s.context("count"), done, "i64"))
     s.set_warp("left", s.op("sub", s.warp("left"), 1))
@@ -396,6 +408,11 @@ def rounds(p: str, turn: int) -> str:
     s.branch(s.test("eq", s.warp("splits"), 0), "advance", "turn")
     s.e.label("turn")
     s.set_context("steps", s.op("add", s.context("steps"), 1, "i64"))
+    s.branch(s.test("eq", s.context("flying"), 0, "i64"), "run", "due")
+    s.e.label("due")
+    s.e.line(f"  call void {s.context('due', 'ptr')}(ptr %context)")
+    s.jump("run")
+    s.e.label("run")
     moved = s.e.let(f"call i32 @{p}run_warp(ptr %context, ptr %warp, i32 {turn})")
     s.branch(s.test("slt", moved, 0), "left", "noted")
     s.e.label("left")

@@ -1,0 +1,206 @@
+"""Native wgmma against the interpreter: every kind of product, pipelines, and what is under way when Python takes over."""
+
+import numpy as np
+import pytest
+
+import ptxsim
+from ptxsim.engine.compiled import code
+
+SHARED = 65536
+HEAD = """.version 8.4
+.target sm_90a
+.address_size 64
+.extern .shared .align 1024 .b8 tiles[];
+.visible .entry k(.param .u64 src, .param .u64 out) {{
+    .reg .{type} d<{n}>, e<{n}>; .reg .b32 a<4>, t<12>, m; .reg .b64 r<6>, da, db; .reg .pred p, q;
+    ld.param.u64 r0, [src]; ld.param.u64 r1, [out];
+    mov.u32 t0, %tid.x; mov.u32 t4, %ntid.x; mov.u32 t1, tiles; mov.u32 t2, t0; mov.u32 t7, 0;
+FILL:
+    mul.wide.u32 r2, t2, 4; add.u64 r3, r0, r2; ld.global.b32 t3, [r3];
+    shl.b32 t5, t2, 2; add.u32 t6, t1, t5; st.shared.b32 [t6], t3;
+    add.u32 t2, t2, t4; setp.lt.u32 q, t2, 16384; @q bra FILL;
+    bar.sync 0;
+    fence.proxy.async;
+    setp.ne.b32 p, 1, 0; shr.u32 t8, t0, 5;
+    mul.wide.u32 r2, t0, 16; add.u64 r3, r0, r2; ld.global.v4.b32 {{a0, a1, a2, a3}}, [r3]; ld.global.b32 m, [r3+32768];
+    mov.u64 da, {a}; mov.u64 db, {b};
+"""
+
+
+def head(n: int, kind: str = "f32", a: int = 0, b: int = 0) -> str:
+    registers = n // 4 if kind == "f16" else n // 2
+    text = HEAD.format(type="b32" if kind == "f16" else kind, n=registers, a=hex(a), b=hex(b))
+    for name in "de":
+        lines = (
+            f"mul.wide.u32 r2, t0, 4; add.u64 r3, r0, r2; ld.global.b32 {name}{i}, [r3+{512 * i}];"
+            for i in range(registers)
+        )
+        text += "".join(f"    {line}\n" for line in lines).replace("b32", "b32" if kind == "f16" else kind)
+    return text
+
+
+def tail(n: int, kind: str = "f32") -> str:
+    registers = n // 4 if kind == "f16" else n // 2
+    stored = "b32" if kind == "f16" else kind
+    text = ""
+    for place, name in enumerate("de"):
+        for i in range(registers):
+            text += f"    mul.wide.u32 r2, t0, {8 * registers}; add.u64 r3, r1, r2; "
+            text += f"st.global.{stored} [r3+{4 * (place * registers + i)}], {name}{i};\n"
+    return text + "    ret;\n}\n"
+
+
+def registers(name: str, n: int, kind: str = "f32") -> str:
+    return "{" + ", ".join(f"{name}{i}" for i in range(n // 4 if kind == "f16" else n // 2)) + "}"
+
+
+def descriptor(start: int, swizzle: str = "128B", leading: int = 16, stride: int = 1024) -> int:
+    return ptxsim.Descriptor(start=start, leading=leading, stride=stride, swizzle=swizzle).encode()
+
+
+def both(text: str, data: np.ndarray, block: int = 128, **options):
+    """Outputs and runs of both engines."""
+    results = []
+    for engine in ("interpreter", "compiled"):
+        out = np.zeros(block * 256, np.uint32)
+        run = ptxsim.Module.from_text(text).kernel().launch(
+            grid=1, block=block, args=[data.copy(), out], shared_mem=SHARED, engine=engine, on_error="report", **options
+        )  # fmt: skip
+        results.append((out, run))
+    return results
+
+
+def check_alike(text: str, data: np.ndarray, **options) -> list[str]:
+    """Assert that both engines do the same; the names of the findings."""
+    (one, first), (other, second) = both(text, data, **options)
+    np.testing.assert_array_equal(one, other)
+    assert [str(f) for f in first.findings] == [str(f) for f in second.findings]
+    assert first.warp_instructions == second.warp_instructions
+    return [f.name for f in first.findings]
+
+
+@pytest.fixture
+def services(monkeypatch):
+    """What native code leaves to the interpreter, for kernels compiled from now on."""
+    found: dict[int, str] = {}
+    ask = code.Library.kernel
+
+    def kernel(self, program, places, options):
+        address, left = ask(self, program, places, options)
+        if options.full:
+            found.update(left)
+        return address, left
+
+    monkeypatch.setattr(code.Library, "kernel", kernel)
+    return found
+
+
+def numbers(rng: np.random.Generator, random: bool) -> np.ndarray:
+    data = rng.integers(0, 2**32, 32768, dtype=np.uint32)
+    return data if random else data & np.uint32(0xBFBFBFBF) | np.uint32(0x30303030)
+
+
+# K, types of D, A and B, what follows scale-d with both descriptors.
+PRODUCTS = [
+    (16, "f32", "f16", "f16", ", 1, 1, 0, 0"),
+    (16, "f16", "f16", "f16", ", -1, 1, 1, 1"),
+    (16, "f32", "bf16", "bf16", ", 1, -1, 0, 1"),
+    (8, "f32", "tf32", "tf32", ", 1, 1"),
+    (32, "f32", "e4m3", "e5m2", ", 1, -1"),
+    (32, "f16", "e5m2", "e5m2", ", 1, 1"),
+    (32, "s32", "s8", "u8", ""),
+]
+
+
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
+@pytest.mark.parametrize("source", ["registers", "shared"])
+@pytest.mark.parametrize("k, d, a, b, behind", PRODUCTS, ids=lambda value: str(value))
+def test_products_equal_the_interpreters(k, d, a, b, behind, source, sparse, services):
+    rng = np.random.default_rng([k, source == "shared", sparse])
+    if source == "registers" and behind.count(",") > 2:
+        behind = behind.rpartition(",")[0]
+    opcode = f"wgmma.mma_async{'.sp' * sparse}.sync.aligned.m64n{{n}}k{k * (1 + sparse)}.{d}.{a}.{b}"
+    for n, swizzle in zip((8, 48), rng.permutation(["none", "32B", "64B", "128B"])):
+        steps = (16 * int(rng.integers(1, 40)) for _ in range(4))
+        tiles = [
+            descriptor(0x400 + 1024 * int(rng.integers(4)), str(swizzle), next(steps), next(steps)) for _ in range(2)
+        ]
+        product = (
+            f"{opcode.format(n=n)} {registers('d', n, d)}, {'{a0, a1, a2, a3}' if source == 'registers' else 'da'}, db"
+            f"{', m, 0' * sparse}, p{behind};\n"
+        )
+        text = (
+            head(n, d, *tiles) + "wgmma.fence.sync.aligned;\n" + 2 * product
+            + "wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\n" + tail(n, d)
+        )  # fmt: skip
+        for random in (True, False):
+            data = numbers(rng, random)
+            if sparse:
+                legal = [4, 14] if a == "tf32" else [4, 8, 12, 9, 13, 14]
+                nibbles = rng.choice(np.array(legal, np.uint32), (4096, 8)) << np.arange(0, 32, 4, np.uint32)
+                data[8192 : 8192 + 4096] = nibbles.sum(1)
+            assert check_alike(text, data, checks="none") == []
+    assert services == {}
+
+
+FENCE, COMMIT = "wgmma.fence.sync.aligned;\n", "wgmma.commit_group.sync.aligned;\n"
+
+
+def product(name: str, n: int = 16) -> str:
+    return f"wgmma.mma_async.sync.aligned.m64n{n}k16.f32.f16.f16 {registers(name, n)}, da, db, p, 1, 1, 0, 0;\n"
+
+
+def wait(pending: int) -> str:
+    return f"wgmma.wait_group.sync.aligned {pending};\n"
+
+
+WRITE = "add.u32 t9, t1, t5; st.shared.b32 [t1], t0;\n"  # into the tile: what is read late sees it
+# A service: something that native code leaves to the interpreter, which has the CTA from then on.
+SERVICE = "nanosleep.u32 1;\n"
+LOOP = "ROUND{i}: bar.sync 0; add.u32 t7, t7, 1; setp.lt.u32 q, t7, {rounds}; @q bra ROUND{i};\n"
+
+PROGRAMS = {
+    "a pipeline of two": (
+        FENCE + product("d") + COMMIT + "AGAIN:\n" + product("e") + COMMIT + wait(1) + "mov.b32 t10, t7;\n" + product("d") + COMMIT
+        + wait(1) + "add.u32 t7, t7, 1; setp.lt.u32 q, t7, 5; @q bra AGAIN;\n" + wait(0)
+    ),
+    "read as late as the wait": FENCE + product("d") + COMMIT + WRITE + wait(0),
+    "read when it may wait no longer": (
+        FENCE + product("d") + COMMIT + LOOP.format(i=1, rounds=400) + WRITE + LOOP.format(i=2, rounds=700) + wait(0)
+    ),
+    "never waited for": FENCE + product("e") + COMMIT + product("e") + "ret;\n",
+    "python takes over a product under way": FENCE + product("d") + COMMIT + SERVICE + WRITE + wait(0),
+    "python takes over two groups and a loose one": (
+        FENCE + product("d") + COMMIT + product("e") + COMMIT + product("e") + SERVICE + wait(1) + COMMIT + wait(0)
+    ),
+    "python takes over while warps gather": (
+        FENCE + "setp.ne.u32 q, t8, 2; @q bra OVER;\n" + SERVICE + "OVER:\n" + product("d") + COMMIT + wait(0)
+    ),
+    "an empty group": FENCE + COMMIT + product("d") + COMMIT + wait(1) + wait(0),
+    "many products": FENCE + 70 * product("d") + COMMIT + wait(0),
+    "many groups": FENCE + 70 * (product("d") + COMMIT) + wait(0),
+}  # fmt: skip
+BROKEN = {
+    "no commit": (FENCE + product("d") + wait(0), ["missing-commit"]),
+    "no fence": (product("d") + COMMIT + wait(0), ["missing-wgmma-fence"]),
+    "touched": (FENCE + product("d") + COMMIT + "add.f32 d0, d0, d0;\n" + wait(0), ["register-in-flight"]),
+    "tile outside": (
+        f"mov.u64 da, {descriptor(0x400, stride=16 * 16383):#x};\n" + FENCE + product("d") + COMMIT + wait(0), ["out-of-bounds"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("block", [128, 256])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_do_the_same_natively(name, block, services):
+    text = head(16, "f32", descriptor(0x400), descriptor(0x2400)) + PROGRAMS[name] + tail(16)
+    data = numbers(np.random.default_rng(1), False)
+    assert check_alike(text, data, block=block, checks="none") == []
+    assert [reason for reason in services.values() if "wgmma" in reason] == []
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_breaches_are_told_all_the_same(name):
+    body, findings = BROKEN[name]
+    text = head(16, "f32", descriptor(0x400), descriptor(0x2400)) + body + tail(16)
+    assert check_alike(text, numbers(np.random.default_rng(1), False), checks="memory") == findings
