@@ -284,7 +284,10 @@ def _kernel(length: int, narrow: bool):
 def kernel(length: int, narrow: bool):
     """The compiled chain for blocks of `length`."""
     arguments = [_numbers] * 3 + [types.int32] * 3 + [types.int64] * 2
-    return compiled(_numbers(*arguments))(_kernel(length, narrow))
+    function = _kernel(length, narrow)
+    # Code from numba's cache is known by its function's name, and two of one name get in each other's way.
+    function.__name__ = function.__qualname__ = f"chain_{length}{'_narrow' * narrow}"
+    return compiled(_numbers(*arguments))(function)
 
 
 def chain(a: np.ndarray, b: np.ndarray, c: np.ndarray, smallest: tuple[int, int], rule: Rule) -> np.ndarray:

@@ -4,7 +4,8 @@
     OPENBLAS_NUM_THREADS=1 python tools/bench/matmul.py [--rounds N] [--mmasim PYTHON]
 
 Every round times one call of each in turn; medians are reported, and the median of the rounds' ratios. With --mmasim
-(a Python that has mmasim 2.1.1 and torch) its WGMMA gets the same operands in a process of its own, and bits are compared.
+(a Python that has mmasim 2.1.1 and torch) its `dpa` gets the same dot products in a process of its own, turn by turn, and bits
+are compared.
 """
 
 from __future__ import annotations
@@ -44,29 +45,26 @@ TYPES = {
     "e4m3": ml_dtypes.float8_e4m3fn,
 }
 
-# Run by the other Python: the operands of a file, rounds of one call, times and the result's bits.
+# Run by the other Python: reads operands from a file, then for every line of input times one batch of dot products (`dpa`)
+# and writes the seconds; at the end the result's bits.
 MMASIM = """
 import json, sys, time
 import numpy as np, torch
 from mmasim.nv_ptx.sim import WGMMA
 torch.set_num_threads(1)
-arch, name, path, rounds = sys.argv[1:]
+arch, name, path = sys.argv[1:]
 with np.load(path) as data:
     a, b, c = (torch.from_numpy(data[k]) for k in "abc")
 kinds = {"f16": torch.float16, "bf16": torch.bfloat16, "e4m3": torch.float8_e4m3fn}
 kind = name.split(".")[2]
-if kind in kinds:
-    a, b = a.view(kinds[kind]), b.view(kinds[kind])
-else:
-    a, b = a.view(torch.float32), b.view(torch.float32)
+a, b = (x.view(kinds.get(kind, torch.float32)) for x in (a, b))
 c = c.view(torch.float32)
 simulator = WGMMA(arch, name)
-times = []
-for _ in range(int(rounds) + 1):
-    start = time.perf_counter()
-    d = simulator(a, b, c)
-    times.append(time.perf_counter() - start)
-print(json.dumps([times[1:], d.contiguous().view(torch.int32).numpy().astype(np.uint32).ravel().tolist()]))
+for line in sys.stdin:
+    start = time.perf_counter(), time.process_time()
+    d = simulator.dpa(a, b, c)
+    print(json.dumps([time.perf_counter() - start[0], time.process_time() - start[1]]), flush=True)
+print(json.dumps(d.contiguous().view(torch.int32).numpy().astype(np.uint32).ravel().tolist()), flush=True)
 """
 
 
@@ -115,44 +113,74 @@ def tiles() -> list[dict]:
 
 
 def against_mmasim(python: str, rounds: int) -> list[dict]:
+    """A batch of dot products: that of a whole product of the form's shape, and many that share no operand."""
     rows = []
-    for form in ["m64n256k16.f32.f16.f16", "m64n256k16.f32.bf16.bf16", "m64n256k32.f32.e4m3.e4m3"]:
-        opcode = f"wgmma.{form}"
-        types = find(opcode).form
+    for form in [
+        "m64n256k16.f32.f16.f16",
+        "m64n256k16.f32.bf16.bf16",
+        "m64n256k8.f32.tf32.tf32",
+        "m64n256k32.f32.e4m3.e4m3",
+    ]:
+        types = find(f"wgmma.{form}").form
         rng = np.random.default_rng(1)
         a = rng.normal(size=(types.m, types.k)).astype(TYPES[types.a])
         b = rng.normal(size=(types.k, types.n)).astype(TYPES[types.b])
         c = rng.normal(size=(types.m, types.n)).astype(np.float32)
-        words = {name: x.view(f"i{x.itemsize}") for name, x in (("a", a), ("b", b), ("c", c))}
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "operands.npz"
-            np.savez(path, **words)
-            command = [python, "-c", MMASIM, "Hopper", form, str(path), str(rounds)]
-            run = subprocess.run(command, capture_output=True, text=True, check=True)
-        theirs, bits = json.loads(run.stdout.splitlines()[-1])
-        matmul(a, b, c, opcode)
-        ours = median(timed(lambda a=a, b=b, c=c, opcode=opcode: matmul(a, b, c, opcode)) for _ in range(rounds))
-        rows.append(
-            {
-                "form": opcode,
-                "microseconds": round(ours * 1e6, 1),
-                "mmasim_microseconds": round(median(theirs) * 1e6, 1),
-                "times_faster": round(median(theirs) / ours, 1),
-                "different_bits": int((matmul(a, b, c, opcode).view(np.uint32).ravel() != np.array(bits, "u4")).sum()),
-            }
-        )
+        pairs = np.broadcast_arrays(a[:, None, :], b.T[None, :, :])
+        rows.append(duel(python, form, "one product", (a, b, c), (*pairs, c), rounds))
+        x, y = (rng.normal(size=(types.m * types.n, types.k)).astype(TYPES[t]) for t in (types.a, types.b))
+        z = rng.normal(size=len(x)).astype(np.float32)
+        ours = x[:, None, :], y[:, :, None], z[:, None, None]
+        rows.append(duel(python, form, "independent pairs", ours, (x, y, z), rounds))
     return rows
+
+
+def duel(python: str, form: str, batch: str, ours: tuple, theirs: tuple, rounds: int) -> dict:
+    """numerics.matmul on `ours` and mmasim's dpa on `theirs`, the same dot products, turn by turn."""
+    opcode = f"wgmma.{form}"
+    words = {name: np.ascontiguousarray(x).view(f"i{x.itemsize}") for name, x in zip("abc", theirs)}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "operands.npz"
+        np.savez(path, **words)
+        command = [python, "-c", MMASIM, "Hopper", form, str(path)]
+        other = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        times = []
+        for _ in range(rounds + 1):
+            other.stdin.write("\n")
+            other.stdin.flush()
+            took, busy = json.loads(other.stdout.readline())
+            mine = time.process_time()
+            mine_took = timed(lambda: matmul(*ours, opcode))
+            times.append((took, busy, mine_took, time.process_time() - mine))
+        other.stdin.close()
+        bits = np.array(json.loads(other.stdout.readline()), np.uint32)
+        other.wait()
+    del times[0]  # the first calls compile
+    return {
+        "form": opcode,
+        "batch": batch,
+        "dot_products": len(bits),
+        "microseconds": round(median(t[2] for t in times) * 1e6, 1),
+        "mmasim_microseconds": round(median(t[0] for t in times) * 1e6, 1),
+        "times_faster": round(median(t[1] / t[3] for t in times), 1),
+        "different_bits": int((matmul(*ours, opcode).view(np.uint32).ravel() != bits).sum()),
+    }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=21)
+    parser.add_argument("--only-mmasim", action="store_true", help="leave out the comparisons with numpy")
     parser.add_argument("--mmasim", metavar="PYTHON", help="a Python with mmasim 2.1.1 to compare with")
     options = parser.parse_args()
-    result = {
-        "matmul": [measure(*case, options.rounds if case[2][2] > 100 else 10 * options.rounds) for case in CASES],
-        "one_instruction": tiles(),
-    }
+    result: dict = (
+        {}
+        if options.only_mmasim
+        else {
+            "matmul": [measure(*case, options.rounds if case[2][2] > 100 else 10 * options.rounds) for case in CASES],
+            "one_instruction": tiles(),
+        }
+    )
     if options.mmasim:
         result["mmasim"] = against_mmasim(options.mmasim, options.rounds)
     print(json.dumps(result, indent=1))
