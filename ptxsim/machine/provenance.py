@@ -186,9 +186,8 @@ def _known(warp: Warp, word: np.ndarray, wanted: frozenset[str]) -> Source | Non
 
 def _remember_registers(warp: Warp, words: np.ndarray, source: Source) -> None:
     known: OrderedDict[bytes, set[Source]] = warp.extra.setdefault("registers known", OrderedDict())
-    for word in words:
-        if _distinct(word):
-            _add(known, word.tobytes(), source)
+    for word in words[_distinct(words)]:
+        _add(known, word.tobytes(), source)
 
 
 def _held(m: Port, operand, words: np.ndarray) -> list[Tag]:
@@ -202,10 +201,10 @@ def _held(m: Port, operand, words: np.ndarray) -> list[Tag]:
     return found
 
 
-def _distinct(word: np.ndarray) -> bool:
-    """Whether the lanes of a register differ enough for it to be known again."""
-    ordered = np.sort(word)
-    return int((ordered[1:] != ordered[:-1]).sum()) >= DISTINCT - 1
+def _distinct(words: np.ndarray) -> np.ndarray:
+    """Whether the lanes of registers, uint32 (..., 32), differ enough for them to be known again."""
+    ordered = np.sort(words, axis=-1)
+    return (ordered[..., 1:] != ordered[..., :-1]).sum(axis=-1) >= DISTINCT - 1
 
 
 def _by_slot(operand, words: np.ndarray):
