@@ -12,8 +12,9 @@ from test_compiled import facts, run
 from ptxsim import lanes
 from ptxsim.engine.compiled import selftest
 from ptxsim.engine.compiled.code import Library, library
-from ptxsim.engine.compiled.emitter import Emitter, Module
+from ptxsim.engine.compiled.emitter import Emitter
 from ptxsim.engine.compiled.jit import ATTRIBUTES, Jit
+from ptxsim.engine.compiled.module import Module
 from ptxsim.engine.compiled.store import ObjectStore
 from ptxsim.engine.compiled.value import Value, kind_of_dtype
 from ptxsim.session import module as session

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ptxsim.engine.compiled import dot, inflight, layout, warpgroup
-from ptxsim.engine.compiled.dot import LANES, QUAD, Arithmetic
-from ptxsim.engine.compiled.emitter import Emitter, Module
+from ptxsim.engine.compiled.arithmetic import ENTRY, LANES, QUAD, Arithmetic, constant_table
+from ptxsim.engine.compiled.emitter import Emitter
 from ptxsim.engine.compiled.layout import CONTEXT, WARP
+from ptxsim.engine.compiled.module import Module
 from ptxsim.engine.compiled.panels import FragmentPanel, Metadata, Places, meaningless, write_slow, write_sparse
 from ptxsim.engine.compiled.product import arithmetic
 from ptxsim.engine.compiled.tiles import TileReader
@@ -155,7 +156,7 @@ class WarpgroupWriter:
                 w.bail_unless(e.let(f"icmp ne ptr {pieces[which]}, null"))
         run = w.helper_described(f"warpgroup_{form.product.form}", form.describe())
         w.declare(run, f"declare void @{run}(ptr, ptr, i64, ptr)")
-        table = dot.table(w.module, self._table(form, rule, d, a))
+        table = constant_table(w.module, self._table(form, rule, d, a))
         steps = form.product.form.n // STEP
         status = self._call(
             "i32", "arrive",
@@ -242,7 +243,7 @@ def text(name: str, description: tuple, module: Module) -> str:
     panel = None
     if tile_a is None:
         for word in range(a_words):
-            at = e.let(f"mul i64 {entries}, {4 * dot.ENTRY}")
+            at = e.let(f"mul i64 {entries}, {4 * ENTRY}")
             place = load(e.let(f"getelementptr i8, ptr {table}, i64 {at}"), 4 * word, "i32")
             found = load(warp, e.let(f"sext i32 {place} to i64"), "<32 x i32>")
             e.line(f"  store <32 x i32> {found}, ptr {e.let(f'getelementptr i8, ptr {words}, i64 {128 * word}')}")

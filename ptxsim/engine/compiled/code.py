@@ -85,8 +85,8 @@ class Library:
 
     def _helper_text(self, name: str, description: tuple) -> str:
         from ptxsim.engine.compiled import async_product, product
-        from ptxsim.engine.compiled.emitter import Module
         from ptxsim.engine.compiled.memory import AccessHelper
+        from ptxsim.engine.compiled.module import Module
 
         module = Module(self.jit.half_conversion)
         if description[0] in ("product", "warpgroup"):

@@ -1,67 +1,28 @@
-"""The tensor core's dot products in native code, on panels: numbers that lie ready for vectors of 32 lanes.
-
-A vector is one register of the accumulators. Its lanes go along two axes: four lanes next to each other share the place on
-the slow axis (the rows of most shapes), lanes four apart that on the fast one. For every k the slow panel has 32 numbers,
-each four times, and the fast panel four, which a broadcast repeats. Exponents lie behind the numbers. So accumulators are
-computed where they are, and no matrix is ever put together.
+"""The tensor core's dot products in native code, on panels (engine.compiled.arithmetic): accumulators are computed where
+they are, and no matrix is ever put together.
 
 numerics.fused says what is computed. Here in f32 and i32: products are exact, scaling by 2^(fraction - largest exponent) is
 exact or loses what is cut anyway, and the conversion to integers is the cut toward zero. Where an exponent is extreme,
-infinite or NaN, `careful` does the same in f64.
+infinite or NaN, engine.compiled.careful does the same in f64.
 """
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
-
-from ptxsim.engine.compiled.emitter import Emitter, Module
-from ptxsim.engine.compiled.value import Value, element_type
-
-LANES, QUAD = 32, 4
-# Exponents of zeros, of what sparsity leaves out, of infinities and NaN: sums of two fit i16 and tell them apart.
-ZERO, ABSENT, SPECIAL = -8000, -8001, 16000
-LOWEST, HIGHEST = -100, 125  # largest exponents for which f32 suffices
-KEPT_BITS = {"f32": 23, "e8m13": 13, "f16": 10}
-ENTRY = 7  # i32 in a table's entry: slow, fast and fast record, C twice, D twice; all in bytes
-
-
-@dataclass(frozen=True)
-class Arithmetic:
-    """What is computed: `blocks` are the k of every block; see numerics.parameters.Rule for the rest. `c` and `d` are
-    the element types of the accumulators, `sparse` says that the slow operand has elements that are not there."""
-
-    algorithm: str
-    k: int
-    blocks: tuple[tuple[int, ...], ...]
-    fraction: int
-    zero_exponent: int
-    accumulator: str
-    c: str
-    d: str
-    sparse: bool = False
-    saturate: bool = False
-
-    @property
-    def floats(self) -> bool:
-        return self.algorithm != "integer"
-
-    @property
-    def slow_bytes(self) -> int:
-        """Size of a record of the slow panel: 32 numbers for every k, then their exponents (i16)."""
-        return self.k * LANES * (6 if self.floats else 4)
-
-    @property
-    def fast_bytes(self) -> int:
-        return self.k * QUAD * (6 if self.floats else 4)
-
-    def describe(self) -> tuple:
-        return astuple(self)
-
-    @classmethod
-    def of(cls, description) -> Arithmetic:
-        """From what `describe` gave, lists in place of tuples."""
-        algorithm, k, blocks, *rest = description
-        return cls(algorithm, k, tuple(map(tuple, blocks)), *rest)
+from ptxsim.engine.compiled import careful
+from ptxsim.engine.compiled.arithmetic import (
+    ENTRY,
+    HIGHEST,
+    LANES,
+    LOWEST,
+    QUAD,
+    ZERO,
+    Arithmetic,
+    constant_table,
+    repeated,
+)
+from ptxsim.engine.compiled.emitter import Emitter
+from ptxsim.engine.compiled.module import Module
+from ptxsim.engine.compiled.value import Value
 
 
 def text(name: str, arithmetic: Arithmetic, module: Module) -> str:
@@ -73,9 +34,6 @@ def text(name: str, arithmetic: Arithmetic, module: Module) -> str:
 class _Dot:
     def __init__(self, name: str, arithmetic: Arithmetic, module: Module):
         self.name, self.rule, self.module = name, arithmetic, module
-        self.narrow = arithmetic.accumulator == "f16"
-        self.smallest = -14 if self.narrow else -126
-        self.kept = KEPT_BITS[arithmetic.accumulator] if arithmetic.floats else 0
         self.e = Emitter(module, LANES)
         self.here = "pair"
         self._labels = 0
@@ -105,7 +63,7 @@ class _Dot:
             f"define internal void @{self.name}(ptr noalias %table, i64 %count, ptr noalias %slow, ptr noalias %fast, ptr %c, "
             "ptr %d, i32 %keep) #0 {\nentry:\n" + "\n".join([*e.rooms, *e.lines]) + "\n}\n"
         )
-        return function + (_Careful(self).text() if self.rule.floats else "")
+        return function + (careful.text(f"{self.name}_careful", self.rule, self.module) if self.rule.floats else "")
 
     def _offset(self, entry: str, number: int) -> str:
         e = self.e
@@ -191,7 +149,7 @@ class _Dot:
             for block in (number, number + 1):
                 part = self._block(slow, fast, part, block)
             c = [a + b for a, b in zip(c, part, strict=True)]
-            if self.narrow:
+            if self.rule.narrow:
                 c = [e.convert(e.convert(x, "f16"), "f32") for x in c]
         quiet = []
         for x in c:
@@ -230,8 +188,8 @@ class _Dot:
         e = self.e
         magnitude = e.bits(c, "u32") & 0x7FFFFFFF
         top = e.bits(magnitude >> 23, "s32") - 127
-        if self.narrow:
-            top = e.where(magnitude == 0, ZERO, e.maximum(top, self.smallest))
+        if self.rule.narrow:
+            top = e.where(magnitude == 0, ZERO, e.maximum(top, self.rule.smallest))
         top = e.maximum(top, e.convert(largest, "s32"))
         # One comparison for both ends.
         beyond = e.bits(top - LOWEST, "u32") > HIGHEST - LOWEST
@@ -246,13 +204,13 @@ class _Dot:
         total = e.convert(sums[0] + own if small else sums[0], "f64")
         for x in sums[1:] if small else [*sums[1:], own]:
             total = total + e.convert(x, "f64")
-        if not self.narrow:
-            word = e.bits(total, "u64") & (2**64 - (1 << 52 - self.kept))
+        if not self.rule.narrow:
+            word = e.bits(total, "u64") & (2**64 - (1 << 52 - self.rule.kept))
             back = e.bits((127 - shift) << 23, "f32")
             return e.convert(e.bits(word, "f64"), "f32") * back
         value = total * e.bits(e.convert(1023 - shift, "s64") << 52, "f64")
         field = e.bits(value, "s64") & (0x7FF << 52)
-        field = e.maximum(field, (1023 + self.smallest) << 52)
+        field = e.maximum(field, (1023 + self.rule.smallest) << 52)
         magic = e.bits((field + (42 << 52)) | 1 << 51, "f64")
         value = (value + magic) - magic  # nearest even at 10 fraction bits
         infinite = e.bits(e.bits(value, "u64") & (1 << 63) | 0x7FF << 52, "f64")
@@ -276,7 +234,7 @@ class _Dot:
         calm = e.let(f"icmp eq i32 {word}, 0")
         e.line(f"  br i1 {calm}, label %good{n}, label %careful{n}")
         e.label(f"careful{n}")
-        ks = table(self.module, self.rule.blocks[number])
+        ks = constant_table(self.module, self.rule.blocks[number])
         found = []
         for i in (0, 1):
             call = (
@@ -298,134 +256,3 @@ class _Dot:
             )
             for i in (0, 1)
         ]
-
-
-class _Careful:
-    """One block of one vector in f64, for any numbers: <32 x float> @careful(slow, fast, c, largest exponents, ks, count)."""
-
-    def __init__(self, dot: _Dot):
-        self.dot, self.rule = dot, dot.rule
-        self.e = Emitter(dot.module, LANES)
-
-    def text(self) -> str:
-        e, rule = self.e, self.rule
-        c, largest = Value(e, "%c", "f32"), Value(e, "%largest", "s16")
-        if rule.sparse:
-            largest = self._largest()
-        wide = e.convert(c, "f64")
-        top = e.maximum(e.convert(largest, "s64"), rule.zero_exponent)
-        top = e.where(c == 0.0, top, e.maximum(top, self._exponent(wide)))
-        scale = self._power(rule.fraction - top)
-        own = e.round_to_integral(wide * scale, "rz")
-        before = "ready" if rule.sparse else "entry"
-        e.line("  br label %term")
-        e.label("term")
-        e.line(f"  %j = phi i64 [ 0, %{before} ], [ %j.next, %term ]")
-        e.line(f"  %plain = phi <32 x double> [ {wide.text}, %{before} ], [ %plain.next, %term ]")
-        e.line(f"  %total = phi <32 x double> [ {own.text}, %{before} ], [ %total.next, %term ]")
-        e.line(f"  %zeros = phi <32 x i1> [ splat (i1 true), %{before} ], [ %zeros.next, %term ]")
-        k = self._k("%j")
-        x, y = self._slow(k, "f32"), self._fast(k, "f32")
-        product = e.convert(x, "f64") * e.convert(y, "f64")
-        if rule.sparse:
-            product = e.where(self._slow(k, "s16") == ABSENT, -0.0, product)  # adding -0 changes nothing
-        for name, value in (
-            ("plain", Value(e, "%plain", "f64") + product),
-            ("total", Value(e, "%total", "f64") + e.round_to_integral(product * scale, "rz")),
-            ("zeros", Value(e, "%zeros", "pred") & (product == 0.0)),
-        ):
-            e.line(f"  %{name}.next = {value_copy(value)}")
-        e.line("  %j.next = add i64 %j, 1")
-        more = e.let("icmp ult i64 %j.next, %count")
-        e.line(f"  br i1 {more}, label %term, label %sum")
-        e.label("sum")
-        plain, total = Value(e, "%plain.next", "f64"), Value(e, "%total.next", "f64")
-        zeros = Value(e, "%zeros.next", "pred")
-        finite = (e.bits(plain, "u64") & 0x7FF << 52) != 0x7FF << 52
-        # Zeros alone have the sign that their sum has; a lone C is itself; what was cut to nothing is +0.
-        simple = (zeros & (c == 0.0)) | ~finite
-        exact = e.where(simple, plain, e.where(zeros, wide, total / scale + 0.0))
-        result = self._rounded(exact)
-        e.line(f"  ret <32 x float> {result.text}")
-        return (
-            f"define internal <32 x float> @{self.dot.name}_careful(ptr %slow, ptr %fast, <32 x float> %c, <32 x i16> %largest, "
-            "ptr %ks, i64 %count) noinline #0 {\nentry:\n" + "\n".join([*e.rooms, *e.lines]) + "\n}\n"
-        )
-
-    def _k(self, number: str) -> str:
-        e = self.e
-        at = e.let(f"getelementptr i32, ptr %ks, i64 {number}")
-        return e.let(f"sext i32 {e.let(f'load i32, ptr {at}, align 4')} to i64")
-
-    def _largest(self) -> Value:
-        """The largest exponent of what is there: %largest knows infinities that meet nothing too."""
-        e = self.e
-        e.line("  br label %look")
-        e.label("look")
-        e.line("  %l = phi i64 [ 0, %entry ], [ %l.next, %look ]")
-        e.line(f"  %known = phi <32 x i16> [ splat (i16 {2 * ZERO}), %entry ], [ %known.next, %look ]")
-        k = self._k("%l")
-        x = self._slow(k, "s16")
-        sum_ = e.where(x == ABSENT, 2 * ZERO, x + self._fast(k, "s16"))
-        e.line(f"  %known.next = {value_copy(e.maximum(Value(e, '%known', 's16'), sum_))}")
-        e.line("  %l.next = add i64 %l, 1")
-        more = e.let("icmp ult i64 %l.next, %count")
-        e.line(f"  br i1 {more}, label %look, label %ready")
-        e.label("ready")
-        return Value(e, "%known.next", "s16")
-
-    def _slow(self, k: str, kind: str) -> Value:
-        e = self.e
-        size, start = (4, 0) if kind == "f32" else (2, self.rule.k * LANES * 4)
-        place = e.let(f"add i64 {e.let(f'mul i64 {k}, {LANES * size}')}, {start}")
-        at = e.let(f"getelementptr i8, ptr %slow, i64 {place}")
-        return Value(e, e.let(f"load {e.vector(kind)}, ptr {at}, align {size}"), kind)
-
-    def _fast(self, k: str, kind: str) -> Value:
-        e, (size, start) = self.e, (4, 0) if kind == "f32" else (2, self.rule.k * QUAD * 4)
-        place = e.let(f"add i64 {e.let(f'mul i64 {k}, {QUAD * size}')}, {start}")
-        return repeated(e, e.let(f"getelementptr i8, ptr %fast, i64 {place}"), kind)
-
-    def _power(self, exponent: Value) -> Value:
-        return self.e.bits((exponent + 1023) << 52, "f64")
-
-    def _exponent(self, x: Value) -> Value:
-        e = self.e
-        return e.maximum(e.bits(e.bits(x, "u64") >> 52 & 2047, "s64") - 1023, self.dot.smallest)
-
-    def _rounded(self, x: Value) -> Value:
-        """f64 to the accumulator's number, as f32."""
-        e, narrow = self.e, self.dot.narrow
-        word = e.bits(x, "u64")
-        magnitude = word & (1 << 63) - 1
-        scale = self._power(self.dot.kept - self._exponent(x))
-        steps = e.round_to_integral(x * scale, "rn" if narrow else "rz")
-        result = steps / scale
-        infinite = e.bits(word & 1 << 63 | 0x7FF << 52, "f64")
-        result = e.where(e.absolute(result) >= (65520.0 if narrow else 2.0**128), infinite, result)
-        result = e.where(result == 0.0, 0.0, result)
-        result = e.where((magnitude == 0) | (magnitude == 0x7FF << 52), x, result)
-        number = e.bits(e.convert(result, "f32"), "u32")
-        return e.bits(e.where(magnitude > 0x7FF << 52, 0x7FFFFFFF, number), "f32")
-
-
-def value_copy(value: Value) -> str:
-    """An expression that gives a value another name."""
-    return f"freeze {value.type} {value.text}"
-
-
-def repeated(e: Emitter, at: str, kind: str) -> Value:
-    """Four numbers (or exponents) of a fast record, over and over."""
-    t = element_type(kind)
-    four = e.let(f"load <4 x {t}>, ptr {at}, align 2")
-    order = ", ".join(f"i32 {lane % QUAD}" for lane in range(LANES))
-    return Value(e, e.let(f"shufflevector <4 x {t}> {four}, <4 x {t}> poison, <32 x i32> <{order}>"), kind)
-
-
-def table(module: Module, values) -> str:
-    """A constant table of i32 in a module."""
-    content = ", ".join(f"i32 {v}" for v in values)
-    known = module.globals
-    if content not in known:
-        known[content] = f"@table{len(known)} = private constant [{len(values)} x i32] [{content}], align 64"
-    return known[content].partition(" ")[0]

@@ -6,11 +6,11 @@ no nsw, nuw or fast-math flag is ever written. Equal expressions are printed onc
 
 from __future__ import annotations
 
-import hashlib
 import struct
 
 import numpy as np
 
+from ptxsim.engine.compiled.module import Module
 from ptxsim.engine.compiled.value import (
     CannotEmit,
     Value,
@@ -25,29 +25,6 @@ from ptxsim.lanes import type_of
 
 _FLOAT_OPERATORS = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 _ROUNDINGS = {"rn": "rint", "rz": "trunc", "rm": "floor", "rp": "ceil"}
-
-
-class Module:
-    """What several functions of one IR module share: declarations and constant tables."""
-
-    def __init__(self, half_conversion: bool):
-        self.half_conversion = half_conversion  # whether the CPU converts f16
-        self.declarations: dict[str, str] = {}
-        self.globals: dict[str, str] = {}
-        self.functions: list[str] = []
-        self.outlined: dict[object, object] = {}
-        self.tables: dict[str, np.ndarray] = {}
-
-    def table(self, values: np.ndarray, element: str) -> str:
-        """The symbol of a constant table; whoever loads the code provides the memory."""
-        name = table_name(values)
-        if name not in self.tables:
-            self.tables[name] = values
-            self.globals[name] = f"@{name} = external constant [{len(values)} x {element}]"
-        return name
-
-    def text(self) -> str:
-        return "\n".join([*self.globals.values(), *self.declarations.values(), *self.functions, ""])
 
 
 class Emitter:
@@ -407,18 +384,6 @@ class Emitter:
             f"call {v} {full}({p} align {max(1, width(kind) // 8)} {pointers.text}, {m} splat (i1 true), {v} poison)",
             kind,
         )
-
-
-_TABLE_NAMES: dict[int, tuple[np.ndarray, str]] = {}
-
-
-def table_name(values: np.ndarray) -> str:
-    """A name made of the content. Tables are few and live as long as the process."""
-    known = _TABLE_NAMES.get(id(values))
-    if known is None:
-        digest = hashlib.blake2b(values.tobytes() + str(values.dtype).encode(), digest_size=12).hexdigest()
-        known = _TABLE_NAMES[id(values)] = (values, f"ptxsim_table_{digest}")
-    return known[1]
 
 
 def literal(number, kind: str) -> str:

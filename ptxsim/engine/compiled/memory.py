@@ -8,8 +8,9 @@ does what native code cannot.
 
 from __future__ import annotations
 
-from ptxsim.engine.compiled.emitter import Emitter, Module
+from ptxsim.engine.compiled.emitter import Emitter
 from ptxsim.engine.compiled.layout import CONTEXT, KINDS, READ_ONLY, WARP
+from ptxsim.engine.compiled.module import Module
 from ptxsim.engine.compiled.value import Value, element_type
 from ptxsim.machine.event import FLAG_UNCHANGED, Event, Space
 from ptxsim.machine.memory import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_SIZE

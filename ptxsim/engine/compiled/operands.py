@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ptxsim import lanes
-from ptxsim.engine.compiled.emitter import Emitter, Module
+from ptxsim.engine.compiled.emitter import Emitter
 from ptxsim.engine.compiled.layout import WARP, WarpLayout
+from ptxsim.engine.compiled.module import Module
 from ptxsim.engine.compiled.value import CannotEmit, Value, element_type, is_float, kind_of, width
 from ptxsim.engine.operand import Address, Constant, Literal, Operand, Register, Special, StackAddress, Vector
 from ptxsim.engine.program import Op, Program

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from ptxsim import lanes
-from ptxsim.engine.compiled.emitter import Emitter, Module
+from ptxsim.engine.compiled.emitter import Emitter
+from ptxsim.engine.compiled.module import Module
 from ptxsim.engine.compiled.value import CannotEmit, Value, kind_of, width
 from ptxsim.types import ScalarType
 

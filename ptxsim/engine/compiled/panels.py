@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ptxsim.engine.compiled.dot import ABSENT, LANES, QUAD, SPECIAL, ZERO, Arithmetic
+from ptxsim.engine.compiled.arithmetic import ABSENT, LANES, QUAD, SPECIAL, ZERO, Arithmetic
 from ptxsim.engine.compiled.emitter import Emitter
 from ptxsim.engine.compiled.value import Value, element_type
 from ptxsim.layout.sparsity import Sparsity

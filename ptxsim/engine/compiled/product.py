@@ -11,8 +11,9 @@ from functools import cache
 import numpy as np
 
 from ptxsim.engine.compiled import dot
-from ptxsim.engine.compiled.dot import LANES, QUAD, Arithmetic
-from ptxsim.engine.compiled.emitter import Emitter, Module
+from ptxsim.engine.compiled.arithmetic import ENTRY, LANES, QUAD, Arithmetic, constant_table
+from ptxsim.engine.compiled.emitter import Emitter
+from ptxsim.engine.compiled.module import Module
 from ptxsim.engine.compiled.panels import (
     TYPES_OF_FACTORS,
     FragmentPanel,
@@ -163,9 +164,9 @@ def text(name: str, description: tuple, module: Module) -> str:
         else:
             write_sparse(e, rule, vectors, slow, number, metadata, list(lanes), words)
     FragmentPanel(e, f"%{fast_letter}", types[fast_letter], rule).write_fast(fast_places, fast)
-    entries = dot.table(module, table)
+    entries = constant_table(module, table)
     e.line(
-        f"  call void @{name}_dot(ptr {entries}, i64 {len(table) // dot.ENTRY}, ptr {slow}, ptr {fast}, ptr %c, ptr %d, i32 -1)"
+        f"  call void @{name}_dot(ptr {entries}, i64 {len(table) // ENTRY}, ptr {slow}, ptr {fast}, ptr %c, ptr %d, i32 -1)"
     )
     e.line("  ret i1 true")
     body = "\n".join([*e.rooms, *e.lines])

@@ -6,7 +6,7 @@ that layout.descriptor makes (engine.compiled.warpgroup); here the pieces are fe
 
 from __future__ import annotations
 
-from ptxsim.engine.compiled.dot import LANES, QUAD, Arithmetic
+from ptxsim.engine.compiled.arithmetic import LANES, QUAD, Arithmetic
 from ptxsim.engine.compiled.emitter import Emitter
 from ptxsim.engine.compiled.panels import exponents, numbers
 from ptxsim.engine.compiled.value import Value, element_type

@@ -8,7 +8,8 @@ of the context is null otherwise, and everything is left to the interpreter.
 
 from __future__ import annotations
 
-from ptxsim.engine.compiled.schedule import BARRIERS, Scalar
+from ptxsim.engine.compiled.scalar_code import Scalar
+from ptxsim.engine.compiled.schedule import BARRIERS
 from ptxsim.machine.async_groups import LATEST
 from ptxsim.machine.wgmma import WARPS
 

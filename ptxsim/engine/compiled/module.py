@@ -1,0 +1,42 @@
+"""An IR module that is being written: what its functions share."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+
+
+class Module:
+    """What several functions of one IR module share: declarations and constant tables."""
+
+    def __init__(self, half_conversion: bool):
+        self.half_conversion = half_conversion  # whether the CPU converts f16
+        self.declarations: dict[str, str] = {}
+        self.globals: dict[str, str] = {}
+        self.functions: list[str] = []
+        self.outlined: dict[object, object] = {}
+        self.tables: dict[str, np.ndarray] = {}
+
+    def table(self, values: np.ndarray, element: str) -> str:
+        """The symbol of a constant table; whoever loads the code provides the memory."""
+        name = table_name(values)
+        if name not in self.tables:
+            self.tables[name] = values
+            self.globals[name] = f"@{name} = external constant [{len(values)} x {element}]"
+        return name
+
+    def text(self) -> str:
+        return "\n".join([*self.globals.values(), *self.declarations.values(), *self.functions, ""])
+
+
+_TABLE_NAMES: dict[int, tuple[np.ndarray, str]] = {}
+
+
+def table_name(values: np.ndarray) -> str:
+    """A name made of the content. Tables are few and live as long as the process."""
+    known = _TABLE_NAMES.get(id(values))
+    if known is None:
+        digest = hashlib.blake2b(values.tobytes() + str(values.dtype).encode(), digest_size=12).hexdigest()
+        known = _TABLE_NAMES[id(values)] = (values, f"ptxsim_table_{digest}")
+    return known[1]
