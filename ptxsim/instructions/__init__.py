@@ -70,7 +70,7 @@ FAMILIES: dict[str, str] = {
     "surface": "suld sust sured suq",
     "wgmma": "wgmma",
     "mma_block_scale": "mma",
-    "assembler": "mma movmatrix wmma",
+    "assembler": "mma ldmatrix movmatrix wmma",
     "tcgen05": "tcgen05",
 }
 

@@ -183,11 +183,12 @@ def _demand(word: str) -> None:
 
 
 def forms(name: str) -> list[Form]:
-    """Forms of an exact (compound) name; those declared first come first."""
+    """Forms of an exact (compound) name: those that are executed first, whichever family was read first."""
     _demand(name.partition(".")[0])
     found = _FORMS.get(name)
     if found is None or len(found) != len(_DECLARED.get(name, ())):
-        found = _FORMS[name] = [make() for make in _DECLARED.get(name, ())]
+        made = [make() for make in _DECLARED.get(name, ())]
+        found = _FORMS[name] = sorted(made, key=lambda form: form.definition.effect is None)
     return found
 
 
