@@ -22,10 +22,27 @@ COPIES = 64  # of the template in the loop body
 TRIPS = (2, 6)
 WIDTHS = {"tl": "b64", "la": "b64", "lb": "b64", "ha": "b16", "hb": "b16", "td": "b64", "da": "b64", "db": "b64"}
 NOT_COSTS = ("folded", "hoisted", "removed")  # notes of rows that measure something else
+TEMPLATE = 160  # characters that the table keeps of a template
 
 
-def register_of(name: str, chain: str) -> str:
-    """The type of a template's own register %name or {name}."""
+def completed(template: str) -> str:
+    """A template that the table has cut off: a product goes on with the accumulators it begins with. Raises ValueError."""
+    if len(template) < TEMPLATE or template.rstrip().endswith(";"):
+        return template
+    found = re.fullmatch(r"((?:w?mma\.)\S+ )(\{[^}]*(?:\{j\}[^}]*)*\}),(.*)", template)
+    if found is None or ".sp" in found[1]:
+        raise ValueError("the table has cut the template off")
+    opcode, accumulators, rest = found.groups()
+    factors = re.findall(r"\{[^{}]*\}", rest.replace("{j}", "\x01"))[:2]
+    if len(factors) < 2:
+        raise ValueError("the table has cut the template off")
+    return f"{opcode}{accumulators},{','.join(factors)},{accumulators};".replace("\x01", "{j}")
+
+
+def register_of(name: str, chain: str, double: bool = False) -> str:
+    """The type of a template's own register %name or {name}. `double`: fragments of a product are f64."""
+    if double and re.match(r"m[abc]\d", name):
+        return "b64"
     base = re.sub(r"[\d_]+$", "", name)
     if base.startswith("p") or base == "tp":
         return "pred"
@@ -39,10 +56,12 @@ def register_of(name: str, chain: str) -> str:
 def kernel(template: str, chains: int, chain: str) -> str:
     """PTX of a loop over `chains` independent chains of the template; `chain` is the type of the chain's register."""
     names: dict[str, str] = {}
+    template = completed(template)
+    double = "mma" in template and ".f64" in template
 
     def use(name: str, copy: int | None = None) -> str:
         full = f"m_{name}" if copy is None else f"m_{name}_{copy}"
-        names[full] = register_of(name, chain)
+        names[full] = register_of(name, chain, double)
         return f"%{full}"
 
     def instance(j: int, number: int) -> str:
@@ -57,12 +76,10 @@ def kernel(template: str, chains: int, chain: str) -> str:
         return re.sub(
             r"%(?!m_|laneid|lanemask|smid|clock|globaltimer)(\w+)",
             lambda m: use(m[1]),
-            text.replace("{{", "{").replace("}}", "}"),
+            text,
         )
 
-    template = re.sub(r"\{\{(.*?)\}\}", lambda m: "\x01" + m[1] + "\x02", template)
     body = [instance(j, number * chains + j) for number in range(max(1, COPIES // chains)) for j in range(chains)]
-    body = [line.replace("\x01", "{").replace("\x02", "}") for line in body]
     declarations = "".join(f".reg .{t} %{n}; " for n, t in names.items())
     numbers, ends = [], []
     for name, t in names.items():

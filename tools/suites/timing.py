@@ -1,13 +1,15 @@
 """Whole kernels with measured cycles: the run is right, and the predicted cycles come close.
 
 A launch is right if its outputs have the recorded checksum, or (floating sums in another order, other approximations) the
-recorded sums and first values within the launch's tolerance.
+recorded sums and first values within the launch's tolerance. Launches of one `family` do the same work in different ways:
+of every pair of them whose measured cycles differ by more than 10 %, the predicted ones should say which is the faster.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -22,12 +24,19 @@ def add_arguments(parser) -> None:
     parser.add_argument(
         "--mape", metavar="X", type=float, default=0.25, help="highest mean error of the predicted cycles"
     )
+    parser.add_argument(
+        "--order", metavar="X", type=float, default=0.0, help="lowest share of pairs of a family that are in order"
+    )
+
+
+DIFFERENT = 0.1  # of the faster one's cycles: from there on a pair of variants has an order
 
 
 def run(options: Options, tally: Tally) -> bool:
     launches = json.loads((options.folder / "kernels.json").read_text())
     chosen = [launch for launch in launches if options.selects("kernels.json", launch["id"])]
     measured, predicted = [], []
+    families: dict[str, list[tuple[str, float, float]]] = {}
     work = [(str(options.folder), launch, options.engine) for launch in chosen]
     for launch, (problem, cycles) in zip(chosen, spread(one, work, options.jobs, chunk=1)):
         real = launch["warm"]["active_max"]
@@ -42,11 +51,35 @@ def run(options: Options, tally: Tally) -> bool:
         if cycles:
             measured.append(real)
             predicted.append(cycles)
+            if launch.get("family"):
+                families.setdefault(launch["family"], []).append((launch["id"], real, cycles))
     if len(measured) < 2:
         return False
     error = float(np.mean(np.abs(np.array(predicted) / np.array(measured) - 1)))
     tally.notes.append(f"MAPE {error:.1%}, Spearman {spearman(measured, predicted):.3f}, over {len(measured)} launches")
-    return not tally.failures and error <= options.extra.get("mape", 0.25)
+    ratios = [max(p / m, m / p) for p, m in zip(predicted, measured)]
+    tally.notes.append(f"the worst is off by a factor of {max(ratios):.2f}")
+    wrong, pairs = out_of_order(families)
+    tally.notes += [f"out of order: {text}" for text in wrong]
+    if pairs:
+        tally.notes.append(f"variants: {pairs - len(wrong)} of {pairs} pairs in order ({1 - len(wrong) / pairs:.1%})")
+    ordered = not pairs or 1 - len(wrong) / pairs >= options.extra.get("order", 0.0)
+    return not tally.failures and error <= options.extra.get("mape", 0.25) and ordered
+
+
+def out_of_order(families: dict[str, list[tuple[str, float, float]]]) -> tuple[list[str], int]:
+    """Pairs of (name, measured, predicted) of one family that come out the wrong way round, in words, and how many have an order."""
+    wrong, count = [], 0
+    for members in families.values():
+        for one, other in combinations(sorted(members, key=lambda m: m[1]), 2):
+            if other[1] <= (1 + DIFFERENT) * one[1]:
+                continue
+            count += 1
+            if other[2] <= one[2]:
+                wrong.append(
+                    f"{one[0]} {one[1]:.0f} < {other[0]} {other[1]:.0f}, predicted {one[2]:.0f} and {other[2]:.0f}"
+                )
+    return wrong, count
 
 
 def spearman(a, b) -> float:
