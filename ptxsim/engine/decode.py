@@ -104,7 +104,9 @@ class _FunctionDecoder:
     def decode(self) -> None:
         program = self.program
         first_slot, entry = len(program.slots), len(program.blocks)
-        self.decoder.findings += declaration.problems(self.function.body or (), self.decoder.binder.version)
+        self.decoder.findings += declaration.problems(
+            self.function.body or (), self.decoder.binder.version, self.names
+        )
         program.blocks.append([])
         for statement in self.body.statements:
             if isinstance(statement, ast.Label):

@@ -38,8 +38,12 @@ class FunctionNames:
         for statement in body.statements:
             if isinstance(statement, ast.Label):
                 self._spaces[statement.name] = "label"
-        for table in (body.targets, body.prototypes):
-            self._spaces.update(dict.fromkeys(table, "label"))
+        self._spaces.update((name, table.kind) for name, table in body.targets.items())
+        self._spaces.update(dict.fromkeys(body.prototypes, "callprototype"))
+
+    def __contains__(self, name: str) -> bool:
+        """Whether a variable, a function or a label has the name."""
+        return name in self._spaces
 
     def register_type(self, name: str) -> str | None:
         try:

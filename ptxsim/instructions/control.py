@@ -14,13 +14,13 @@ def control(notation: str, **options) -> None:
 control("bra{.uni} target", operands={"target": Symbol("label")})
 control(
     "brx.idx{.uni} index, targets", name="brx.idx", requires="6.0",
-    operands={"index": Value("u32"), "targets": Symbol("branch table")},
+    operands={"index": Value("u32"), "targets": Symbol("branch table", ("branchtargets",))},
 )  # fmt: skip
 control("ret{.uni}")
 control("exit")
 
-FUNCTION = Either((Symbol("function"), Reg("u64")))
-CALL = {"returned": Args(), "function": FUNCTION, "arguments": Args(), "prototype": Symbol("prototype")}
+FUNCTION = Either((Symbol("function", ("func",)), Reg("u64")))
+CALL = {"returned": Args(), "function": FUNCTION, "arguments": Args(), "prototype": Symbol("prototype or list of functions", ("callprototype", "calltargets"))}
 for operands in (
     "function", "function, arguments", "returned, function, arguments", "returned, function",
     "function, prototype", "function, arguments, prototype", "returned, function, arguments, prototype",

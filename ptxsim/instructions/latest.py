@@ -123,7 +123,7 @@ declare(
 )  # fmt: skip
 declare(
     "multimem.st.async.release.scope{.global}.type [a], b", name="multimem.st.async", type="f32 f64",
-    operands={"b": Reg("type", wide=True)}, **RELEASE,
+    operands={"b": Reg("type")}, **RELEASE,
 )  # fmt: skip
 declare(
     "multimem.red.async.release.scope{.global}.add.type [a], b", name="multimem.red.async", type="u32 s32 u64",

@@ -37,7 +37,7 @@ class Names(Protocol):
 
     def variable_space(self, name: str) -> str | None:
         """The state space of a variable (shared, global, param, ...), its type if that is opaque (texref, samplerref,
-        surfref), "label", "func", or None if undeclared."""
+        surfref), "label", "func", "branchtargets", "calltargets", "callprototype", or None if undeclared."""
 
     def parameter_role(self, name: str) -> str | None:
         """What a .param variable is: of an "entry", "input" or "result" of a function, of a "call"; else None."""
@@ -129,9 +129,12 @@ def check(kind: Kind, operand: ast.Operand, modifiers: Mapping[str, object], nam
         case Addr():
             return _check_address(kind, operand, modifiers, names)
         case Symbol():
-            if isinstance(operand, ast.Name) and names.register_type(operand.name) is None:
-                return None if names.variable_space(operand.name) else undeclared(operand)
-            return f"must be a {kind.what}"
+            if not isinstance(operand, ast.Name) or names.register_type(operand.name) is not None:
+                return f"must be a {kind.what}"
+            declared = names.variable_space(operand.name)
+            if declared is None:
+                return undeclared(operand)
+            return None if declared in kind.kinds else f"must be a {kind.what}, {operand.name} is none"
         case Either():
             problems = [check(k, operand, modifiers, names) for k in kind.kinds]
             return None if None in problems else problems[0]

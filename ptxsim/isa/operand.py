@@ -115,9 +115,10 @@ class Addr:
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A bare name: a label, a function, a table, a variable."""
+    """A bare name: a label, a function, a table; `kinds` are what Names.variable_space says of such names."""
 
     what: str = "label"
+    kinds: tuple[str, ...] = ("label",)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.engine.decode import Bodies, Decoder
 from ptxsim.engine.linkage import Linkage
 from ptxsim.engine.program import Program
-from ptxsim.isa import header
+from ptxsim.isa import header, module_rules
 from ptxsim.isa.bind import Binder
 from ptxsim.source import Source
 from ptxsim.syntax import ast
@@ -52,8 +52,9 @@ class Known:
 
     def _check(self, source: Source) -> None:
         self._whole = self.outline = self._whole or parse(source)
-        if wrong := [finding.of(source) for finding in header.problems(self.ast)]:
-            raise PtxError(wrong)
+        for problems in (header.problems, module_rules.problems):
+            if wrong := [finding.of(source) for finding in problems(self.ast)]:
+                raise PtxError(wrong)
         try:
             assert self.bodies
         except PtxError as error:

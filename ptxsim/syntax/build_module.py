@@ -58,7 +58,7 @@ class ModuleBuilder(ConstantBuilder):
         arguments = tuple(text_of(token) for token in children[1:] if token != "+")
         return ast.Directive(first[1:], arguments, line=first.line, column=first.column)
 
-    line_file = pragma = location = _directive
+    line_file = pragma = location = language = _directive
 
     def alias(self, children: list[Token]) -> ast.Alias:
         word, name, target = children

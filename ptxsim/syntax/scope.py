@@ -15,6 +15,8 @@ from ptxsim.syntax.ast import Name, Node, Operand, Variable
 from ptxsim.syntax.registers import Registers, family_of
 from ptxsim.syntax.special import is_special_register
 
+# How the elements of a vector register are called.
+COMPONENTS = (("x", "y", "z", "w"), ("r", "g", "b", "a"))
 _FAMILY_MEMBER = re.compile(r"(.*?)(0|[1-9][0-9]*)\Z", re.DOTALL)
 
 
@@ -80,6 +82,7 @@ class _Flattener:
         self.findings: list[Finding] = []
         self.statements: list = []
         self.registers = Registers()
+        self.vectors: dict[str, tuple[str, ...]] = {}  # the registers that a vector register is made of
         self.variables: list[Variable] = []
         self.targets: dict[str, ast.Targets] = {}
         self.prototypes: dict[str, ast.Prototype] = {}
@@ -136,10 +139,20 @@ class _Flattener:
             return
         if flat != name:
             variable = replace(variable, name=flat)
-        if variable.space == "reg":
+        if variable.space == "reg" and variable.vector > 1:
+            self._add_vectors(variable)
+        elif variable.space == "reg":
             self.registers.add(variable)
         else:
             self.variables.append(variable)
+
+    def _add_vectors(self, variable: Variable) -> None:
+        """A vector register `v` is the registers v.x, v.y, ... PTX ISA, "Vectors as Operands"."""
+        members = [variable.name] if variable.count is None else [f"{variable.name}{i}" for i in range(variable.count)]
+        for name in members:
+            self.vectors[name] = tuple(f"{name}.{component}" for component in COMPONENTS[0][: variable.vector])
+            for part in self.vectors[name]:
+                self.registers.add(replace(variable, name=part, vector=1, count=None))
 
     def _declared_here(self, scope: _Scope, variable: Variable) -> Node | None:
         """An earlier declaration of the same name, or of a member of the same family, in the same scope."""
@@ -243,9 +256,12 @@ class _Flattener:
         """The operand with flat names; the same object where nothing changes."""
         kind = type(operand)
         if kind is Name:
-            return self._name(scope, operand, is_branch)
+            name = self._name(scope, operand, is_branch)
+            return self._vector(name) if name.name in self.vectors else name
         if kind is ast.Address:
-            base = operand.base and self._operand(scope, operand.base)
+            base = operand.base
+            if base is not None:
+                base = self._name(scope, base, False) if type(base) is Name else self._operand(scope, base)
             extra = self._operands(scope, operand.extra)
             changed = base is not operand.base or extra is not operand.extra
             return replace(operand, base=base, extra=extra) if changed else operand
@@ -259,10 +275,27 @@ class _Flattener:
             first, second = self._operand(scope, operand.first), self._operand(scope, operand.second)
             changed = first is not operand.first or second is not operand.second
             return replace(operand, first=first, second=second) if changed else operand
-        if kind is ast.Offset or kind is ast.Element:
+        if kind is ast.Element:
+            return self._element(scope, operand)
+        if kind is ast.Offset:
             base = self._operand(scope, operand.base)
             return operand if base is operand.base else replace(operand, base=base)
         return operand
+
+    def _element(self, scope: _Scope, operand: ast.Element) -> Operand:
+        """An element of a vector register is a register; other elements keep their base."""
+        if type(operand.base) is not Name:
+            return replace(operand, base=self._operand(scope, operand.base))
+        base = self._name(scope, operand.base, False)
+        parts = self.vectors.get(base.name, ())
+        index = next((c.index(operand.component) for c in COMPONENTS if operand.component in c), len(parts))
+        if index < len(parts):
+            return replace(base, name=parts[index])
+        return operand if base is operand.base else replace(operand, base=base)
+
+    def _vector(self, name: Name) -> ast.Vector:
+        place = {"line": name.line, "column": name.column}
+        return ast.Vector(tuple(Name(part, **place) for part in self.vectors[name.name]), **place)
 
     def _operands(self, scope: _Scope, operands: tuple[Operand, ...]) -> tuple[Operand, ...]:
         if not operands:

@@ -1,0 +1,153 @@
+"""Static rules of a module's variables, functions and aliases. PTX ISA, "Directives"."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from ptxsim.diagnostic import Finding
+from ptxsim.isa.availability import parse_availability
+from ptxsim.isa.declaration import OPAQUE, Problem, placed, pragma_problem, type_problem, variable_problem
+from ptxsim.syntax import ast
+from ptxsim.types import TYPES, Target, Version, parse_target
+
+# Directives of a kernel and of a function, with the most numbers they take and since when and where they are known.
+KERNEL = {
+    "maxntid": (3, ""), "reqntid": (3, ""), "minnctapersm": (1, ""), "maxnreg": (1, ""), "maxnctapersm": (1, "1.0-2.0"),
+    "reqnctapercluster": (3, "7.8 sm_90"), "explicitcluster": (0, "7.8 sm_90"), "maxclusterrank": (1, "7.8 sm_90"),
+    "blocksareclusters": (0, "9.0 sm_90"), "minperctamemory": (1, "9.4 sm_80"), "pragma": (9, ""), "language": (11, "9.2"),
+}  # fmt: skip
+FUNCTION = {
+    "attribute": (9, ""), "noreturn": (0, "6.4"), "abi_preserve": (1, "9.0 sm_80"), "abi_preserve_control": (1, "9.0 sm_80"), "pragma": (9, ""),
+    "language": (11, "9.2"),
+}  # fmt: skip
+EXCLUSIVE = (("maxntid", "reqntid"), ("reqnctapercluster", "maxclusterrank"))
+ALIAS = "6.3"
+INSIDE = ("enable_smem_spilling", "used_bytes_mask")
+# Bytes that a kernel's parameters may have; since when there may be more, and how many.
+PARAMETER_BYTES, MORE_SINCE, MORE_BYTES = 4352, (8, 1), 32764
+SAMPLERS = "samplers of their own need `.target ..., texmode_independent`"
+
+
+def problems(module: ast.Module) -> Iterator[Finding]:
+    """What is wrong with the items of a module, as far as it can be told without reading bodies."""
+    version, target = module.version, parse_target(module.target)
+    known = {item.name for item in module.items if isinstance(item, ast.Variable | ast.Function | ast.Alias)}
+    for item in module.items:
+        found: Problem | None = None
+        match item:
+            case ast.Variable():
+                found = variable_problem(item, version, known) or _module_variable(item, module.targets)
+            case ast.Function():
+                found = _function_problem(item, version, target) or _parameters_problem(item, version, module.targets)
+            case ast.Alias():
+                found = _alias_problem(item, module, version, target)
+            case ast.Directive(name="pragma"):
+                found = pragma_problem(item, version) or _pragma_place(item)
+        if found:
+            yield placed(found, item)
+
+
+def _pragma_place(directive: ast.Directive) -> Problem | None:
+    word = " ".join(directive.arguments).strip('"').partition(" ")[0]
+    return ("illegal-form", f".pragma {word} stands in a function") if word in INSIDE else None
+
+
+def _module_variable(variable: ast.Variable, options: tuple[str, ...]) -> Problem | None:
+    text = None
+    if variable.space in ("reg", "local", "param"):
+        text = f".{variable.space} variables belong into functions"
+    elif "common" in variable.linkage and variable.space != "global":
+        text = ".common variables are in .global memory"
+    elif variable.type in OPAQUE and variable.space != "global":
+        text = "textures, samplers and surfaces are in .global memory"
+    elif variable.type == "samplerref" and "texmode_independent" not in options:
+        text = SAMPLERS
+    return ("illegal-form", f"{variable.name}: {text}") if text else None
+
+
+def _function_problem(function: ast.Function, version: Version, target: Target) -> Problem | None:
+    text = _signature_problem(function)
+    if text:
+        return "illegal-form", f"{function.name}: {text}"
+    directives = KERNEL if function.is_entry else FUNCTION
+    given = [directive.name for directive in function.directives]
+    for directive in function.directives:
+        if directive.name not in directives:
+            where = "a function" if function.is_entry else "a kernel"
+            return "illegal-form", f"{function.name}: .{directive.name} is for {where}"
+        most, since = directives[directive.name]
+        if directive.name == "pragma" and (found := pragma_problem(directive, version)):
+            return found
+        if found := parse_availability(since).problem(version, target):
+            return found[0], f".{directive.name} {found[1]}"
+        if len(directive.arguments) > most:
+            return "illegal-form", f".{directive.name} takes at most {most} numbers"
+        if directive.name in ("maxntid", "reqntid") and "0" in directive.arguments:
+            return "illegal-form", f".{directive.name} counts threads, here are none"
+    for one, other in EXCLUSIVE:
+        if one in given and other in given:
+            return "illegal-form", f"{function.name}: .{one} and .{other} exclude each other"
+    if "blocksareclusters" in given and not {"reqntid", "reqnctapercluster"} <= set(given):
+        return "illegal-form", f"{function.name}: .blocksareclusters needs .reqntid and .reqnctapercluster"
+    if "noreturn" in given and function.returns:
+        return "illegal-form", f"{function.name}: a function that does not return has no results"
+    return None
+
+
+def _signature_problem(function: ast.Function) -> str | None:
+    if "common" in function.linkage:
+        return "only variables are .common"
+    if "extern" in function.linkage and function.body is not None:
+        return "an .extern function is defined in another file, here it has a body"
+    return None
+
+
+def _parameters_problem(function: ast.Function, version: Version, options: tuple[str, ...]) -> Problem | None:
+    most = PARAMETER_BYTES if version < MORE_SINCE else MORE_BYTES
+    if function.is_entry and (size := _parameter_bytes(function.parameters)) > most:
+        return "illegal-form", f"{function.name}: parameters of {size} bytes, a kernel has at most {most}"
+    for parameter in (*function.returns, *function.parameters):
+        name = f"{function.name}, parameter {parameter.name}"
+        if function.is_entry and parameter.space != "param":
+            return "illegal-form", f"{name}: kernels take .param variables"
+        if parameter.space not in ("param", "reg"):
+            return "illegal-form", f"{name}: parameters are .param variables or registers"
+        if parameter.vector > 1 or parameter.count is not None:
+            return "illegal-form", f"{name}: a parameter is no vector and no family; pass an array of bytes"
+        if parameter.type == "samplerref" and "texmode_independent" not in options:
+            return "illegal-form", f"{name}: {SAMPLERS}"
+        if parameter.type == "b128" and version < (8, 3):
+            return "wrong-version", f"{name}: .b128 needs .version 8.3"
+        if parameter.name != "_" and (text := type_problem(parameter)):
+            return "illegal-form", f"{name}: {text}"
+        if parameter.pointer and (align := parameter.pointer[1]) and align & (align - 1):
+            return "illegal-form", f"{name}: the alignment {align} is no power of two"
+    return None
+
+
+def _parameter_bytes(parameters: tuple[ast.Variable, ...]) -> int:
+    """Where the last one ends, each at its alignment."""
+    end = 0
+    for parameter in parameters:
+        size = TYPES[parameter.type].bytes
+        align = parameter.align or size
+        end = -(-end // align) * align + size * math.prod(extent or 0 for extent in parameter.shape)
+    return end
+
+
+def _alias_problem(alias: ast.Alias, module: ast.Module, version: Version, target: Target) -> Problem | None:
+    if found := parse_availability(ALIAS).problem(version, target):
+        return found[0], f".alias {found[1]}"
+    functions = {item.name: item for item in module.functions() if item.body is not None or item.name == alias.name}
+    declared = functions.get(alias.name)
+    if declared is None:
+        return (
+            "undeclared-name",
+            f".alias needs a declaration of {alias.name} before it, such as `.visible .func {alias.name};`",
+        )
+    if declared.body is not None:
+        return "illegal-form", f"{alias.name} has a body; an alias has none"
+    if alias.target not in functions:
+        return "undeclared-name", f".alias: no function {alias.target} is defined in the file"
+    return None
