@@ -80,11 +80,12 @@ CASES = {
 OVERWRITTEN = ("4-bit floats shifted", "the tile loaded both ways")
 
 
+@pytest.mark.parametrize("engine", ["interpreter", "compiled"])
 @pytest.mark.parametrize("name", CASES)
-def test_uses(name):
+def test_uses(name, engine):
     target, body, level = CASES[name]
     module = ptxsim.Module.from_text(KERNEL.format(target=target, body=body))
-    run = module.kernel("k").launch(1, 32, [], engine="interpreter", checks="all", on_error="report")
+    run = module.kernel("k").launch(1, 32, [], engine=engine, checks="all", on_error="report")
     found = [(f.name, f.level) for f in run.findings if f.level != "note"]
     assert found == ([("fragment-mismatch", level)] if level else [])
 
@@ -148,7 +149,8 @@ def test_fragments_of_wmma(name, engine):
     assert sorted({f.name for f in run.findings if f.level == "error"}) == expected
 
 
-def test_accumulators_of_a_warpgroup():
+@pytest.mark.parametrize("engine", ["interpreter", "compiled"])
+def test_accumulators_of_a_warpgroup(engine):
     """The D of wgmma, converted bit by bit rather than in value, as the A of the next."""
     text = """.version 8.0
 .target sm_90a
@@ -182,6 +184,6 @@ def test_accumulators_of_a_warpgroup():
 }
 """
     module = ptxsim.Module.from_text(text)
-    run = module.kernel("k").launch(1, 128, [np.zeros(4)], engine="interpreter", checks="all", on_error="report")
+    run = module.kernel("k").launch(1, 128, [np.zeros(4)], engine=engine, checks="all", on_error="report")
     assert "fragment-mismatch" in [f.name for f in run.findings]
     assert not types_match(module.kernel("k").program(module.target)[0])
