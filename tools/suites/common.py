@@ -19,10 +19,10 @@ class Options:
     extra: dict = field(default_factory=dict)
 
     def selects(self, file: str, *items: str) -> bool:
-        """Whether `--select` names the file (with or without its ending) or one of its items."""
+        """Whether one of the globs of `--select` names the file (with or without its ending) or one of its items."""
         files = (file, file.partition(".")[0])
         names = [*files, *(f"{name}:{item}" for name in files for item in items)]
-        return any(fnmatchcase(name, self.select) for name in names)
+        return any(fnmatchcase(name, glob) for glob in self.select.split(",") for name in names)
 
 
 @dataclass
