@@ -190,3 +190,42 @@ def test_events_are_the_same(monkeypatch, seed):
     assert len(found) == len(expected)
     for one, other in zip(found, expected, strict=True):
         assert one == other
+
+
+ROWS = """
+    shl.b32 %r8, %tid, 4; and.b32 %r8, %r8, 2032; add.u32 %r8, %r8, {start};
+    ldmatrix.sync.aligned.m8n8.x4{trans}.shared.b16 {{%r9, %r10, %r11, %r12}}, [%r8];
+    mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {{%f0, %f1, %f2, %f3}}, {{%r9, %r10, %r11, %r12}}, {{%r9, %r11}},
+        {{%f0, %f1, %f2, %f3}};
+    stmatrix.sync.aligned.m8n8.x{count}{trans}.shared.b16 [%r8], {{{stored}}};
+    ldmatrix.sync.aligned.m8n8.x2.b16 {{%r9, %r10}}, [%g];
+    st.global.b32 [%p], %r9; st.global.b32 [%p], %r12;
+"""
+KERNEL_OF_ROWS = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 out, .param .u32 n)
+{{
+    .shared .align 16 .b8 tile[4096];
+    .reg .b32 %r<16>, %tid; .reg .f32 %f<4>; .reg .b64 %p, %g;
+    mov.u32 %tid, %tid.x; ld.param.u64 %p, [out]; mul.wide.u32 %g, %tid, 4; add.u64 %p, %p, %g;
+    mov.u32 %r0, tile; shl.b32 %r1, %tid, 6; add.u32 %r1, %r1, %r0; mul.lo.u32 %r2, %tid, 747796405;
+    st.shared.v4.b32 [%r1], {{%r2, %r1, %r2, %tid}}; st.shared.v4.b32 [%r1+16], {{%r2, %r2, %r1, %tid}};
+    st.shared.v4.b32 [%r1+32], {{%r1, %r1, %r2, %tid}}; st.shared.v4.b32 [%r1+48], {{%r1, %r1, %r2, %r2}};
+    cvt.u64.u32 %g, %r0; cvta.shared.u64 %g, %g;
+    mov.f32 %f0, 0f00000000; mov.f32 %f1, %f0; mov.f32 %f2, %f0; mov.f32 %f3, %f0;
+    bar.sync 0;
+    {body}
+    ret;
+}}
+"""
+
+
+@pytest.mark.parametrize("start, trans, count", [(1024, "", 4), (1040, ".trans", 2), (3000, "", 1), (4080, ".trans", 4)])
+def test_rows_of_matrices_do_and_tell_the_same(monkeypatch, start, trans, count):
+    stored = ", ".join(f"%r{9 + i}" for i in range(count))
+    text = KERNEL_OF_ROWS.format(body=ROWS.format(start=start, trans=trans, count=count, stored=stored))
+    compare(text)
+    compare(text, checks="none")
+    expected, found = (events(monkeypatch, text, engine) for engine in ENGINES)
+    assert found == expected

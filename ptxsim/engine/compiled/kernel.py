@@ -175,9 +175,10 @@ class KernelWriter(OperandWriter):
 
     # ---- helpers ----
 
-    def helper(self, what: str, space: str, size: int, count: int) -> str:
+    def helper(self, what: str, space: str, size: int, count: int, silent: bool = False) -> str:
         """The name of a memory helper, which the engine will provide."""
-        name = f"{self.prefix}{what}_{space}_{size}x{count}" + ("_events" if self.options.events else "")
+        records = self.options.events and not silent
+        name = f"{self.prefix}{what}_{space}_{size}x{count}" + ("_events" if records else "")
         self.helpers[name] = (what, space, size, count)
         return name
 
@@ -236,12 +237,13 @@ class KernelWriter(OperandWriter):
         e.line(f"  ret i32 {status}")
         e.line(f"good{n}:")
 
-    def event(self, event: Event, space: int, size: int, flags: int, mask: str) -> None:
+    def event(self, event: Event, space: int, size: int, flags: int, mask: str, addresses: str = "null") -> None:
+        """Record an event; `addresses` is where those of the lanes are, if it has any."""
         name = f"{self.prefix}event"
         self.declare(name, f"declare void @{name}(ptr, ptr, i32, i32, i32, i32, i32, i32, ptr)")
         self.emitter.line(
             f"  call void @{name}(ptr %context, ptr %warp, i32 {self.op.site}, i32 {int(event)}, i32 {int(space)}, "
-            f"i32 {size}, i32 {flags}, i32 {mask}, ptr null)"
+            f"i32 {size}, i32 {flags}, i32 {mask}, ptr {addresses})"
         )
 
     # ---- the end of a block ----

@@ -19,7 +19,7 @@ from ptxsim.engine.operand import Register, Vector
 from ptxsim.engine.program import Op, Program
 from ptxsim.layout.fragments import Fragment, address_lanes, fragment_layout
 from ptxsim.layout.wmma_stride import fragment_bytes, wmma_stride
-from ptxsim.machine.event import Event
+from ptxsim.machine.event import Event, Space
 from ptxsim.machine.memory import SHARED_WINDOW, WINDOW_SIZE
 from ptxsim.machine.tensor import Product, product_of, register_type
 from ptxsim.machine.wmma import plan
@@ -28,18 +28,20 @@ from ptxsim.types import TYPES
 if TYPE_CHECKING:
     from ptxsim.engine.compiled.kernel import KernelWriter
 
+MODULES = ("mma", "mma_sparse", "wmma", "ldmatrix", "stmatrix")
+FAMILIES = ("mma", "mma_sparse", "wmma_mma", "wmma_load", "wmma_store", "ldmatrix", "stmatrix")
 Tag = tuple[str, str, str, "str | None"]
 
 
 def family(op: Op) -> str | None:
-    """Which native form an operation may have: mma, mma_sparse, wmma_mma, wmma_load, wmma_store, ldmatrix."""
+    """Which native form an operation may have: mma, mma_sparse, wmma_mma, wmma_load, wmma_store, ldmatrix, stmatrix."""
     effect = op.definition.effect
-    if effect is None or effect.__module__.rpartition(".")[2] not in ("mma", "mma_sparse", "wmma", "ldmatrix"):
+    if effect is None or effect.__module__.rpartition(".")[2] not in MODULES:
         return None
     name = effect.__name__
     if name == "wmma_mma_half":
         return "wmma_mma"
-    return name if name in ("mma", "mma_sparse", "wmma_mma", "wmma_load", "wmma_store", "ldmatrix") else None
+    return name if name in FAMILIES else None
 
 
 def product(op: Op, target: str, numerics: str) -> Product:
@@ -133,10 +135,12 @@ class MatrixWriter:
             raise CannotEmit("fragments that may not match")
         if kind in ("mma", "mma_sparse", "wmma_mma"):
             return self._product(op, sources)
+        if kind == "ldmatrix":
+            return self._load_rows(op, *sources)
+        if kind == "stmatrix":
+            return self._store_rows(op, *sources)
         if options.events:
             raise CannotEmit("accesses of a fragment, recorded")
-        if kind == "ldmatrix":
-            return self._rows(op, *sources)
         return self._load(op, *sources) if kind == "wmma_load" else self._store(op, *sources)
 
     # ---- products ----
@@ -231,35 +235,76 @@ class MatrixWriter:
             registers.append(value)
         return registers * fragment.copies
 
-    def _rows(self, op: Op, address: Value) -> list:
-        """ldmatrix of 16-bit elements: every lane reads its elements where the row's own lane points to."""
+    # ---- rows of 8x8 matrices ----
+
+    def _row_pieces(self, op: Op, address: Value, tile: Fragment) -> list[list[Value]]:
+        """For every register where each lane's two elements lie: one place of 4 bytes, or two of 2 where they lie in two rows."""
         w, e = self.writer, self.writer.emitter
         words = op.wants
-        if words["format"] or words["type"] is None or words["type"].bits != 16 or words["shape"] != "m8n8":
-            raise CannotEmit("rows of narrow elements")
-        name = f"{words['shape']}.{words['num']}"
-        tile = fragment_layout("ldmatrix", name, "D", words["type"].name, "trans" if words["trans"] else None)
         matrices, rows, columns = (c.T.reshape(-1, 2, 32) for c in tile.layout.coordinates)
-        givers = address_lanes(name)
-        supplies = e.constant(np.isin(np.arange(32), givers), address)
+        givers = address_lanes(tile.shape_name)
+        supplies = np.isin(np.arange(32), givers)
         wrong = (address & 15) != 0
         if words["space"] is None:
             wrong = wrong | ((address - SHARED_WINDOW) >= WINDOW_SIZE)
         w.save_before_bail()
-        bits = e.let(f"bitcast <32 x i1> {(wrong & supplies).text} to i32")
+        bits = e.let(f"bitcast <32 x i1> {(wrong & e.constant(supplies, address)).text} to i32")
         w.bail_unless(e.let(f"icmp eq i32 {bits}, 0"))
-        together = not words["trans"]
-        registers = []
+        found = []
         for matrix, row, column in zip(matrices, rows, columns, strict=True):
+            found.append(
+                [
+                    e.permute(address, givers[matrix[i], row[i]]) + e.constant((2 * column[i]).astype("u8"), address)
+                    for i in ((0, 1) if words["trans"] else (0,))
+                ]
+            )
+        return found
+
+    def _tile(self, op: Op, family: str) -> Fragment:
+        words = op.wants
+        if words.get("format") or words["type"] is None or words["type"].bits != 16 or words["shape"] != "m8n8":
+            raise CannotEmit("rows of narrow elements")
+        name = f"{words['shape']}.{words['num']}"
+        return fragment_layout(family, name, "D", words["type"].name, "trans" if words["trans"] else None)
+
+    def _tell(self, event: Event, address: Value, tile: Fragment) -> None:
+        """Record the rows' addresses, if somebody listens."""
+        w, e = self.writer, self.writer.emitter
+        if w.options.events:
+            room = w.room("row.addresses", "<32 x i64>")
+            e.line(f"  store <32 x i64> {address.text}, ptr {room}, align 64")
+            mask = sum(1 << int(lane) for lane in address_lanes(tile.shape_name).ravel())
+            w.event(event, Space.SHARED, 16, 0, str(mask), room)
+
+    def _load_rows(self, op: Op, address: Value) -> list:
+        """ldmatrix of 16-bit elements: every lane reads its elements where the row's own lane points to."""
+        w, e = self.writer, self.writer.emitter
+        tile = self._tile(op, "ldmatrix")
+        registers = []
+        for places in self._row_pieces(op, address, tile):
+            t = TYPES["u16" if len(places) == 2 else "u32"]
             parts = []
-            for i in (0,) if together else (0, 1):
-                place = e.permute(address, givers[matrix[i], row[i]]) + e.constant(
-                    (2 * column[i]).astype("u8"), address
-                )
-                found = EmitPort(w, w.mask, True).load(words["space"], place, TYPES["u32" if together else "u16"])[0]
+            for place in places:
+                found = EmitPort(w, w.mask, True, silent=True).load(op.wants["space"], place, t)[0]
                 parts.append(e.convert(found, "u32"))
-            registers.append(parts[0] if together else parts[0] | parts[1] << 16)
+            registers.append(parts[0] if len(parts) == 1 else parts[0] | parts[1] << 16)
+        self._tell(Event.LDMATRIX, address, tile)
         return registers
+
+    def _store_rows(self, op: Op, address: Value, registers: list) -> None:
+        """stmatrix of 16-bit elements. All places are read first: a fault must come before anything is written."""
+        w, e = self.writer, self.writer.emitter
+        tile = self._tile(op, "stmatrix")
+        pieces = self._row_pieces(op, address, tile)
+        t = TYPES["u16" if op.wants["trans"] else "u32"]
+        for place in (place for places in pieces for place in places):
+            EmitPort(w, w.mask, True, silent=True).load(op.wants["space"], place, t)
+        self._tell(Event.STMATRIX, address, tile)
+        for value, places in zip(registers, pieces, strict=True):
+            word = w.raw(value)
+            for i, place in enumerate(places):
+                part = e.convert(word >> 16 * i if i else word, t.name)
+                EmitPort(w, w.mask, True, silent=True).store(op.wants["space"], place, [part], t)
 
     def _store(self, op: Op, address: Value, values: list, stride) -> None:
         w, e = self.writer, self.writer.emitter

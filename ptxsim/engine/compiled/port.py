@@ -31,10 +31,11 @@ def space_name(space: str | None) -> str:
 
 
 class EmitPort:
-    """Prints what one instruction does to the machine. `guard` is the mask of executing lanes as an i32."""
+    """Prints what one instruction does to the machine. `guard` is the mask of executing lanes as an i32; a `silent` port
+    records no accesses."""
 
-    def __init__(self, writer: KernelWriter, guard: str, whole: bool):
-        self._writer, self._guard, self._whole = writer, guard, whole
+    def __init__(self, writer: KernelWriter, guard: str, whole: bool, silent: bool = False):
+        self._writer, self._guard, self._whole, self._silent = writer, guard, whole, silent
         self._emitter = writer.emitter
         self._done = False
 
@@ -52,7 +53,7 @@ class EmitPort:
         self._access(address)
         e, kind = self._emitter, kind_of(t)
         word = f"u{8 * t.bytes}"
-        name = self._writer.helper("load", space_name(space), t.bytes, count)
+        name = self._writer.helper("load", space_name(space), t.bytes, count, self._silent)
         vector = e.vector(word)
         result = vector if count == 1 else "{" + ", ".join([vector] * count) + "}"
         call = e.let(f"call {result} @{name}({self._arguments(address, flags)})")
@@ -69,7 +70,7 @@ class EmitPort:
                 raise CannotEmit("a store of something that is no lane value")
             raw = self._writer.raw(value)
             data.append(raw if width(raw.kind) == 8 * t.bytes else e.convert(raw, word))
-        name = self._writer.helper("store", space_name(space), t.bytes, len(values))
+        name = self._writer.helper("store", space_name(space), t.bytes, len(values), self._silent)
         vector = e.vector(word)
         extra = "".join(f", {vector} {d.text}" for d in data)
         e.line(f"  call void @{name}({self._arguments(address, flags)}{extra})")
