@@ -182,3 +182,17 @@ def test_a_copied_tile_is_read_with_the_swizzle_it_was_written_with(swizzle, fou
     arguments = [ptxsim.TensorMap(tile, box=(64, 64), swizzle="128B"), out]
     run = kernel.launch(1, 128, arguments, engine=engine, checks="all", on_error="report")
     assert sorted({f.name for f in run.findings if f.level != "note"}) == found
+
+
+def test_the_seed_chooses_when_shared_memory_is_read():
+    """Threads that write into the tile before they wait: the product has read the old numbers or the new ones."""
+    change = "mov.u32 %one, 0;\nst.shared.v4.b32 [%o], {%one, %one, %one, %one};\n"
+    kernel = ptxsim.Module.from_text(KERNEL.format(body=FENCE + mma() + COMMIT + change + WAIT + STORE_D)).kernel("k")
+    sums = {}
+    for engine in ("interpreter", "compiled"):
+        for seed in range(12):
+            out = ptxsim.zeros((128,), "f32")
+            kernel.launch(1, 128, [out], engine=engine, seed=seed, checks="none")
+            sums.setdefault(engine, []).append(float(out[0]))
+    assert sums["interpreter"] == sums["compiled"]
+    assert len(set(sums["compiled"])) > 1 and set(sums["compiled"]) <= {0.0, 4.0, 8.0, 12.0, 16.0}
