@@ -12,7 +12,7 @@ from ptxsim.isa import registry
 found, plain = {}, registry.instruction
 def instruction(notation, **options):
     frame = sys._getframe(1)
-    while frame.f_globals["__name__"] == registry.__name__:
+    while frame.f_code.co_name != "<module>":  # the family that is being read, whoever helps it
         frame = frame.f_back
     name = options.get("name") or notation.partition(" ")[0].partition("{")[0]
     found.setdefault(frame.f_globals["__name__"].rpartition(".")[2], set()).add(name.partition(".")[0])
