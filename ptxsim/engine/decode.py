@@ -14,11 +14,11 @@ from ptxsim.engine.program import CallSite, FunctionCode, Op, Passed, Program
 from ptxsim.engine.resolve import Resolver
 from ptxsim.isa import declaration
 from ptxsim.isa.bind import Binder, Bound
-from ptxsim.isa.operand import Value
+from ptxsim.isa.operand import Value, compatible
 from ptxsim.machine.cta import DYNAMIC_STACK
 from ptxsim.machine.state import max_static_shared_bytes
 from ptxsim.syntax import ast
-from ptxsim.types import TYPES, Target
+from ptxsim.types import TYPES, ScalarType, Target
 
 FUNCTION_WINDOW = 0x7C00_0000_0000  # code addresses of functions, for indirect calls
 
@@ -104,9 +104,7 @@ class _FunctionDecoder:
     def decode(self) -> None:
         program = self.program
         first_slot, entry = len(program.slots), len(program.blocks)
-        self.decoder.findings += declaration.problems(
-            self.function.body or (), self.decoder.binder.version, self.names
-        )
+        self.decoder.findings += declaration.problems(self.function.body or (), self.decoder.binder.version, self.names)
         program.blocks.append([])
         for statement in self.body.statements:
             if isinstance(statement, ast.Label):
@@ -251,21 +249,39 @@ class _FunctionDecoder:
             )
         else:
             call.name = callee.name
-            self._check_arity(callee, call)
+        prototype = next(
+            (self.body.prototypes[name.name] for name in names[1:] if name.name in self.body.prototypes), None
+        )
+        signature = prototype or self.decoder.bodies.declared.get(callee.name)
+        if signature is not None:
+            self._check_passed(callee, "argument", arguments, signature.parameters)
+            self._check_passed(callee, "result", returns, signature.returns)
         return call
 
-    def _check_arity(self, callee: ast.Name, call: CallSite) -> None:
-        declared = self.decoder.bodies.declared.get(callee.name)
-        if declared is None:
+    def _check_passed(self, callee: ast.Name, what: str, group: ast.Group | None, formals) -> None:
+        """Whether a call names as many arguments or results as the function has, of types that fit."""
+        given = group.elements if group else ()
+        if len(given) != len(formals):
+            why = f"{callee.name} has {len(formals)} {what}s, the call names {len(given)}"
+            self.decoder.findings.append(Finding("operand-mismatch", why, callee.line, callee.column, len(callee.name)))
             return
-        for what, given, wanted in (
-            ("arguments", len(call.arguments), len(declared.parameters)),
-            ("results", len(call.returns), len(declared.returns)),
-        ):
-            if given != wanted:
-                why = f"{callee.name} has {wanted} {what}, the call names {given}"
-                place = (callee.line, callee.column, len(callee.name))
-                self.decoder.findings.append(Finding("operand-mismatch", why, *place))
+        for number, (operand, formal) in enumerate(zip(given, formals, strict=True), 1):
+            passed = self._passed_type(operand)
+            if passed is not None and not fits_parameter(*passed, formal):
+                why = f"{what} {number} of {callee.name} is a .{formal.type}, {operand.name} is a .{passed[0]}"
+                self.decoder.findings.append(
+                    Finding("operand-mismatch", why, operand.line, operand.column, len(operand.name))
+                )
+
+    def _passed_type(self, operand: ast.Operand) -> tuple[ScalarType, int] | None:
+        """Type and bytes of a register or a variable that a call passes."""
+        if not isinstance(operand, ast.Name):
+            return None
+        declared = self.names.register_type(operand.name)
+        if declared is not None:
+            return TYPES[declared], TYPES[declared].bytes
+        variable = next((v for v in self.body.variables if v.name == operand.name), None)
+        return (TYPES[variable.type], size_of(variable)) if variable is not None else None
 
     def _argument(self, operand: ast.Operand) -> Passed:
         if isinstance(operand, ast.Name):
@@ -279,6 +295,13 @@ class _FunctionDecoder:
             bits = operand.value if isinstance(operand, ast.Integer) else operand.bits
             return Passed(8, constant=bits & (2**64 - 1))
         return Passed(0)
+
+
+def fits_parameter(passed: ScalarType, size: int, formal: ast.Variable) -> bool:
+    """Whether what a call passes may stand for a parameter: arrays of its size, single values of a type that fits."""
+    if bool(formal.shape) != (size != passed.bytes):
+        return False
+    return size == size_of(formal) or None in formal.shape if formal.shape else compatible(passed, TYPES[formal.type])
 
 
 # Families whose effects use only operations that have a native form; any other machine effect ends its block.

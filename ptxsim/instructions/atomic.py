@@ -76,7 +76,7 @@ ONE = {
     "d": Reg("type", sink=True), "b": Value("type"), "c": Value("type"), "policy": Value("u64"),
 }  # fmt: skip
 MANY = {
-    "d": Vec("vec", Reg("type", sink=True)), "b": Vec("vec", Value("type")), "policy": Value("u64"),
+    "d": Vec("vec", Reg("type", sink=True, integers=True)), "b": Vec("vec", Value("type", integers=True)), "policy": Value("u64"),
 }  # fmt: skip
 SCALAR = {"operands": ONE, "rules": (cache_hint,), "implies": {"vec": None}}
 VECTOR = {"operands": MANY, "rules": (global_vectors, vector_size)}

@@ -19,10 +19,17 @@ control(
 control("ret{.uni}")
 control("exit")
 
-FUNCTION = Either((Symbol("function", ("func",)), Reg("u64")))
-CALL = {"returned": Args(), "function": FUNCTION, "arguments": Args(), "prototype": Symbol("prototype or list of functions", ("callprototype", "calltargets"))}
+NAMED = Symbol("function", ("func",))
+CALL = {
+    "returned": Args(),
+    "function": NAMED,
+    "arguments": Args(),
+    "prototype": Symbol("prototype or list of functions", ("callprototype", "calltargets")),
+}
 for operands in (
     "function", "function, arguments", "returned, function, arguments", "returned, function",
     "function, prototype", "function, arguments, prototype", "returned, function, arguments, prototype",
 ):  # fmt: skip
-    control(f"call{{.uni}} {operands}", operands=CALL)
+    # Only with a prototype, or a list of functions, can a register say which function it is.
+    callee = Either((NAMED, Reg("u64"))) if "prototype" in operands else NAMED
+    control(f"call{{.uni}} {operands}", operands=CALL | {"function": callee})

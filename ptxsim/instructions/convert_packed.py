@@ -60,8 +60,12 @@ _TWO = {"operands": {"d": Reg("dtype"), "a": Value("f32"), "b": Value("f32")}, "
 
 
 @instruction(
-    "cvt.rounding{.relu}{.satfinite}.dtype.f32 d, a, b", rounding="rn rz", satfinite=_FINITE, dtype="f16x2 bf16x2",
+    "cvt.rounding{.relu}{.satfinite}.dtype.f32 d, a, b", rounding="rn rz", satfinite=_FINITE, dtype="bf16x2",
     requires="7.0 sm_80", **_TWO,
+)  # fmt: skip
+@instruction(
+    "cvt.rounding{.relu}{.satfinite}.dtype.f32 d, a, b", rounding="rn rz", satfinite=_FINITE, dtype="f16x2",
+    requires="7.0 sm_80", **_TWO | {"operands": {**_TWO["operands"], "d": Reg("dtype", wide=True)}},
 )  # fmt: skip
 @instruction(
     "cvt.rounding.satfinite{.relu}.dtype.f32 d, a, b", rounding="rn", satfinite="satfinite", dtype="e4m3x2 e5m2x2",
@@ -206,7 +210,7 @@ def packed_integers(a, b, c, name: str):
     return word if c is None else word | lanes.shift_left(c, 2 * bits)
 
 
-_SOURCES = {"d": Reg("u32"), "a": Value("s32"), "b": Value("s32"), "c": Value("b32")}
+_SOURCES = {"d": Reg(lambda modifiers: "u32", wide=True), "a": Value("s32"), "b": Value("s32"), "c": Value("b32")}
 
 
 @instruction(

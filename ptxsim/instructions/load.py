@@ -66,7 +66,7 @@ WORDS = {
 }
 FROM = {"a": Addr(access="read")}
 ONE = FROM | {"d": Vec(1, Reg("type", wide=True), bare=True), "policy": Value("u64")}
-MANY = FROM | {"d": Vec("vec", Reg("type", wide=True, sink=True)), "policy": Value("u64")}
+MANY = FROM | {"d": Vec("vec", Reg("type", wide=True, sink=True, integers=True)), "policy": Value("u64")}
 LD = "ld{.order}{.mmio}{.scope}{.space}{.nc}{.cop}{.l1}"
 
 for length, kinds, rules in (("", ONE, ()), (".vec", MANY, (vector_size,))):

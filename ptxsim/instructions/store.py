@@ -37,9 +37,9 @@ WORDS = {
 }
 TO = {"a": Addr(access="write")}
 ONE = TO | {"b": Vec(1, Value("type", wide=True), bare=True), "policy": Value("u64")}
-MANY = TO | {"b": Vec("vec", Value("type", wide=True)), "policy": Value("u64")}
+MANY = TO | {"b": Vec("vec", Value("type", wide=True, integers=True)), "policy": Value("u64")}
 # The assembler takes the sink as an element of 256-bit vectors only.
-WIDE = TO | {"b": Vec("vec", Reg("type", wide=True, sink=True)), "policy": Value("u64")}
+WIDE = TO | {"b": Vec("vec", Reg("type", wide=True, sink=True, integers=True)), "policy": Value("u64")}
 ST = "st{.order}{.mmio}{.scope}{.space}{.cop}{.l1}"
 
 for length, kinds, rules in (("", ONE, ()), (".vec", MANY, (vector_size,))):

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from ptxsim.diagnostic import Finding
+from ptxsim.isa.declaration import OPAQUE
 from ptxsim.isa.operand import (
     Addr,
     Args,
@@ -141,8 +142,24 @@ def check(kind: Kind, operand: ast.Operand, modifiers: Mapping[str, object], nam
         case Nowhere():
             return None if isinstance(operand, ast.Sink) else "must be the sink _"
         case Args():
-            return None if isinstance(operand, ast.Group) else "must be a parenthesised list"
+            if not isinstance(operand, ast.Group):
+                return "must be a parenthesised list"
+            return next(filter(None, (_check_passed(element, names) for element in operand.elements)), None)
     raise AssertionError(kind)
+
+
+def _check_passed(operand: ast.Operand, names: Names) -> str | Finding | None:
+    """What a call passes: a register, a .param variable, a literal, or nothing."""
+    if isinstance(operand, ast.Integer | ast.Float | ast.Sink):
+        return None
+    if not isinstance(operand, ast.Name) or operand.name in SPECIAL_REGISTERS:
+        return "holds registers, .param variables and literals only"
+    where = names.variable_space(operand.name)
+    if names.register_type(operand.name) is not None or where in ("param", *OPAQUE):
+        return None
+    return (
+        f"holds registers, .param variables and literals only, {operand.name} is none" if where else undeclared(operand)
+    )
 
 
 def undeclared(operand: ast.Name) -> Finding:
@@ -171,6 +188,8 @@ def _check_type(name: str, declared: ScalarType, wanted: ScalarType, kind: Reg |
         return f"is a register of untyped bits, {name} is declared {declared}"
     if compatible(declared, wanted, kind.wide) and not refused:
         return None
+    if kind.integers and wanted.is_float and declared.is_integer and declared.bits == wanted.bits:
+        return None
     return f"is of type {wanted}, register {name} is declared {declared}"
 
 
@@ -185,7 +204,7 @@ def _check_value(kind: Value, operand: ast.Operand, wanted: ScalarType, names: N
                 return f"is of type {wanted}, which takes registers only"
             if kind.literals and not kind.literals[0] <= operand.value <= kind.literals[1]:
                 return f"must be in {kind.literals[0]}..{kind.literals[1]}, here is {operand.value}"
-            return None if _fits(operand.value, wanted) else f"{operand.value} does not fit {wanted}"
+            return None if _fits(operand.value) else f"{operand.value} does not fit {wanted}"
         case ast.Float():
             if kind.literals and not kind.literals[0] < constant.to_double(operand) <= kind.literals[1]:
                 return f"must be above {kind.literals[0]} and at most {kind.literals[1]}"
@@ -214,8 +233,8 @@ def _check_special(name: str, wanted: ScalarType) -> str | None:
     return None if fits else f"is of type {wanted}, {name} is {own}"
 
 
-def _fits(value: int, wanted: ScalarType) -> bool:
-    return -(1 << 63) <= value < (1 << 64) if wanted.bits >= 32 else -(1 << 32) <= value < (1 << 32)
+def _fits(value: int) -> bool:
+    return -(1 << 63) <= value < (1 << 64)  # the low bits are what counts
 
 
 def _check_predicate(kind: Pred, operand: ast.Operand, names: Names) -> str | Finding | None:
@@ -314,6 +333,7 @@ def _check_address(
     if operand.offset and (kind.extra or kind.space in ("tex", "surf")):
         return "takes no offset"
     named = str(modifiers[kind.space] or "generic") if kind.space in modifiers else kind.space
+    named = "generic" if named == "space" else named
     space = named.partition("::")[0]
     if operand.base is None:
         known = space in ("generic", "global", "shared", "const", "param")

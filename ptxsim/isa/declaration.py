@@ -42,8 +42,16 @@ def problems(statements: Iterable[ast.Node], version: Version, known: Container[
                     "illegal-form",
                     f"{statement.name}: a .{statement.type} belongs to the module or a kernel's parameters",
                 )
+        elif isinstance(statement, ast.Prototype):
+            found = _prototype_problem(statement)
         if found:
             yield placed(found, statement)
+
+
+def _prototype_problem(prototype: ast.Prototype) -> Problem | None:
+    if prototype.returns and any(directive.name == "noreturn" for directive in prototype.directives):
+        return "illegal-form", f"{prototype.name}: a function that does not return has no results"
+    return None
 
 
 def placed(problem: Problem, node: ast.Node) -> Finding:

@@ -38,7 +38,8 @@ class Reg:
     `parts` is a pattern of what may follow the register behind a dot (`%r1.h0`, video instructions); the effect finds
     it among the modifiers, as `d_part` for an operand d. `unpacked`: no f16x2 register stands for an integer; so it is
     anyway where the kind names an integer type itself (a shift amount, a count) and not a slot. `untyped`: the register
-    is declared as bits.
+    is declared as bits. `integers`: an integer register of the same size stands for a float, as in the vectors that are
+    loaded and stored.
     """
 
     type: TypeRule
@@ -47,6 +48,7 @@ class Reg:
     parts: str = ""
     unpacked: bool = False
     untyped: bool = False
+    integers: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,7 @@ class Value:
     wide: bool = False
     parts: str = ""
     unpacked: bool = False
+    integers: bool = False
     literals: tuple[int, int] | None = None
     negatable: bool = False
 
