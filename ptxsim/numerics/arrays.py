@@ -11,7 +11,7 @@ from ptxsim.numerics.formats import code_dtype
 from ptxsim.numerics.forms import parse_form
 from ptxsim.numerics.host import with_ieee
 from ptxsim.numerics.matrix import compilable, product
-from ptxsim.numerics.parameters import find
+from ptxsim.numerics.parameters import Rule, find
 from ptxsim.types import TYPES
 
 # From this many multiplications on a product goes to the compiled kernel.
@@ -85,7 +85,7 @@ def matmul(
         scale_a, scale_b = codes(scale_a, parsed.scale, "scale_a"), codes(scale_b, parsed.scale, "scale_b")
     if numerics == "exact":
         result = product(rule, a, b, c, scale_a=scale_a, scale_b=scale_b, numerics="exact")
-    elif a.ndim == b.ndim == 2 and c.size * a.shape[-1] >= BULK and compilable(rule):
+    elif c.size * a.shape[-1] >= BULK and compilable(rule) and (c.ndim == 2 or _whole_blocks(rule, a.shape[-1])):
         from ptxsim.numerics import bulk  # numba takes a while to import
 
         result = bulk.product(rule, a, b, c)
@@ -96,6 +96,11 @@ def matmul(
     else:
         result = product(rule, a, b, c, scale_a=scale_a, scale_b=scale_b)
     return result if as_codes else result.view(_ARRAY_NAMES[parsed.d])
+
+
+def _whole_blocks(rule: Rule, k: int) -> bool:
+    """Whether the compiled kernels take many products of this k at once."""
+    return rule.algorithm == "halves" or k % rule.length == 0
 
 
 def codes(array: np.ndarray, name: str, operand: str = "operand") -> np.ndarray:
@@ -113,7 +118,11 @@ def codes(array: np.ndarray, name: str, operand: str = "operand") -> np.ndarray:
 @cache
 def _fits(dtype: np.dtype, name: str) -> bool:
     """Whether elements of this numpy type are elements of the PTX type, or its codes."""
-    return dtype.name == _ARRAY_NAMES.get(name) or dtype == code_dtype(name) or (TYPES[name].bits == 4 and dtype == np.int8)
+    return (
+        dtype.name == _ARRAY_NAMES.get(name)
+        or dtype == code_dtype(name)
+        or (TYPES[name].bits == 4 and dtype == np.int8)
+    )
 
 
 def _mismatch(message: str, help: str) -> PtxError:

@@ -29,6 +29,7 @@ from ptxsim.numerics.parameters import Rule
 from ptxsim.types import TYPES
 
 STRIPE = 128
+AT_ONCE = 1 << 19  # multiplications of small products that are spread out in memory at a time
 # Exponents of operands that are zero, and of those that are infinite or NaN: sums of two fit int16 and tell them apart.
 ZERO, SPECIAL = -8000, 16000
 # Largest exponents of an output for which float32 and its exponents suffice.
@@ -41,6 +42,7 @@ f32, f64 = np.float32, np.float64
 
 
 _numbers = types.Array(types.float32, 2, "C")
+_spread_numbers = types.Array(types.float32, 4, "C")
 _codes = [types.Array(kind, 2, "C") for kind in (types.uint8, types.uint16, types.uint32)]
 
 
@@ -68,7 +70,7 @@ def _widen(codes, magnitude_mask, sign_shift, shift, infinity, nan, scale):
 
 def numbers(codes: np.ndarray, name: str) -> np.ndarray:
     """Codes (M, N) of a float type of at most 32 bits as float32 numbers."""
-    codes = np.ascontiguousarray(codes)
+    codes = np.require(codes, requirements="CW")  # the compiled functions take no others
     return codes.view(f32) if name == "f32" else _widen(codes, *_widening(name))
 
 
@@ -195,19 +197,49 @@ def unusual(scale_exponent, fraction):
     return (top < i32(LOWEST)) | (top > i32(HIGHEST))
 
 
-def _kernel(length: int, narrow: bool):
+@compiled(_spread_numbers(_numbers, types.int64, types.int64))
+def _spread(x, rows, columns):
+    """Rows of many small A (items * rows, K) beside the columns of their B, `columns` each: (stripes, rows, K, STRIPE)."""
+    width = x.shape[0] // rows * columns
+    stripes = (width + STRIPE - 1) // STRIPE
+    result = np.zeros((stripes, rows, x.shape[1], STRIPE), f32)
+    item = np.empty(STRIPE, u64)
+    for s in range(stripes):
+        used = min(STRIPE, width - s * STRIPE)
+        for j in range(used):
+            item[j] = u64((s * STRIPE + j) // columns * rows)
+        for m in range(rows):
+            for k in range(x.shape[1]):
+                for j in range(used):
+                    result[s, m, k, j] = x[item[j] + u64(m), k]
+    return result
+
+
+def _kernel(length: int, narrow: bool, spread: bool):
     """A function for chains of blocks of `length` products.
 
-    `narrow`: the accumulator is f16. Products are taken 16 at a time: the compiler unrolls that far, and their sum
-    fits int32 for every fraction up to 25.
+    `narrow`: the accumulator is f16. `spread`: A is as _spread makes it, else (M, K). Products are taken 16 at a time: the
+    compiler unrolls that far, and their sum fits int32 for every fraction up to 25.
     """
     part = min(length, 16)
     parts = length // part
 
+    if spread:
+
+        @njit(inline="always")
+        def at(x, s, m, k, j):
+            return x[s, m, k, j]
+
+    else:
+
+        @njit(inline="always")
+        def at(x, s, m, k, j):
+            return x[m, k]
+
     def chain(x, columns, c, smallest_x, smallest_y, fraction, zero_exponent, kept):
         x_exponent, y = exponents(x, smallest_x), pack(columns)
         y_exponent = exponents(y, smallest_y)
-        result = np.empty((x.shape[0], y.shape[0] * STRIPE), f32)
+        result = np.empty((c.shape[0], y.shape[0] * STRIPE), f32)
         for m in range(c.shape[0]):
             for j in range(c.shape[1]):
                 result[m, j] = c[m, j]
@@ -220,13 +252,13 @@ def _kernel(length: int, narrow: bool):
         mask = i64(-1) << i64(52 - kept)
         for s in range(y.shape[0]):
             n = u64(s * STRIPE)  # unsigned: numba would test a signed index for negative values, in every lane
-            for k0 in range(0, x.shape[1], length):
-                for m in range(x.shape[0]):
+            for k0 in range(0, y.shape[1], length):
+                for m in range(c.shape[0]):
                     for p in range(parts):
                         for j in range(STRIPE):
                             top = largest[j] if p else i16(-32000)
                             for k in range(p * part, p * part + part):
-                                exponent = i16(x_exponent[m, k0 + k] + y_exponent[s, k0 + k, j])
+                                exponent = i16(at(x_exponent, s, m, k0 + k, j) + y_exponent[s, k0 + k, j])
                                 top = exponent if exponent > top else top
                             largest[j] = top
                     outside = i32(0)
@@ -245,14 +277,14 @@ def _kernel(length: int, narrow: bool):
                             scale = float_of_word(i32(i32(scale_exponent[j] + i32(127)) << i32(23)))
                             total = i32(0)
                             for k in range(p * part, p * part + part):
-                                total = i32(total + truncate(x[m, k0 + k] * y[s, k0 + k, j] * scale))
+                                total = i32(total + truncate(at(x, s, m, k0 + k, j) * y[s, k0 + k, j] * scale))
                             sums[p, j] = total
                     if outside:
                         for j in range(STRIPE):
                             if unusual(scale_exponent[j], fraction):
                                 rows = slice(k0, k0 + length)
                                 special[j] = careful(
-                                    x[m, rows], y[s, rows], result[m, n + u64(j)], i64(largest[j]), j,
+                                    at(x, s, m, rows, j), y[s, rows], result[m, n + u64(j)], i64(largest[j]), j,
                                     i64(fraction), zero_exponent, kept, narrow,
                                 )  # fmt: skip
                     for j in range(STRIPE):
@@ -281,21 +313,22 @@ def _kernel(length: int, narrow: bool):
 
 
 @cache
-def kernel(length: int, narrow: bool):
+def kernel(length: int, narrow: bool, spread: bool = False):
     """The compiled chain for blocks of `length`."""
-    arguments = [_numbers] * 3 + [types.int32] * 3 + [types.int64] * 2
-    function = _kernel(length, narrow)
+    arguments = [_spread_numbers if spread else _numbers, _numbers, _numbers] + [types.int32] * 3 + [types.int64] * 2
+    function = _kernel(length, narrow, spread)
     # Code from numba's cache is known by its function's name, and two of one name get in each other's way.
-    function.__name__ = function.__qualname__ = f"chain_{length}{'_narrow' * narrow}"
+    function.__name__ = function.__qualname__ = f"chain_{length}{'_narrow' * narrow}{'_spread' * spread}"
     return compiled(_numbers(*arguments))(function)
 
 
 def chain(a: np.ndarray, b: np.ndarray, c: np.ndarray, smallest: tuple[int, int], rule: Rule) -> np.ndarray:
     """float32 numbers a (M, K), b (K, N), c (M, N) to the accumulated float32 (M, N), as fused.chain does it.
 
-    `smallest`: exponents of the smallest normal numbers of A's and B's types. K is a multiple of rule.length.
+    `smallest`: exponents of the smallest normal numbers of A's and B's types. K is a multiple of rule.length. A may be
+    what _spread makes of many, of which every column of B and C then has its own.
     """
-    run = kernel(rule.length, rule.accumulator == "f16")
+    run = kernel(rule.length, rule.accumulator == "f16", a.ndim == 4)
     a, b, c = (np.ascontiguousarray(x) for x in (a, b, c))
     result = run(a, b, c, *smallest, rule.fraction, rule.zero_exponent, KEPT_BITS[rule.accumulator])
     return result if result.shape == c.shape else np.ascontiguousarray(result[:, : c.shape[1]])
@@ -320,14 +353,50 @@ def fma_chain(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
 
 
 def product(rule: Rule, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """D's codes (M, N) from codes a (M, K), b (K, N), c (M, N), for the rules that matrix.compilable names."""
+    """D's codes (..., M, N) from codes a (..., M, K), b (..., K, N), c (..., M, N), for the rules that matrix.compilable
+    names. With leading axes K is a multiple of the rule's length, if its algorithm is "fused"."""
+    if c.ndim > 2:
+        a, b = (np.broadcast_to(x, (*c.shape[:-2], *x.shape[-2:])).reshape(-1, *x.shape[-2:]) for x in (a, b))
+        return _products(rule, a, b, c.reshape(-1, *c.shape[-2:])).reshape(c.shape)
+    return _product(rule, a, b, c)
+
+
+def _products(rule: Rule, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """D's codes of many items: a (items, M, K), b (items, K, N), c (items, M, N)."""
+    items, m, n = c.shape
+    k = a.shape[-1]
+    if n >= STRIPE:
+        return np.stack([_product(rule, *item) for item in zip(a, b, c)])
+    at_once = max(1, AT_ONCE // (m * n * k))
+    parts = []
+    for first in range(0, items, at_once):
+        some = slice(first, first + at_once)
+        columns = len(a[some]) * n
+        right, total = (x[some].transpose(1, 0, 2).reshape(-1, columns) for x in (b, c))
+        found = _product(rule, a[some].reshape(-1, k), right, total, (m, n))
+        parts.append(found.reshape(m, -1, n).transpose(1, 0, 2))
+    return np.concatenate(parts)
+
+
+def _product(
+    rule: Rule, a: np.ndarray, b: np.ndarray, c: np.ndarray, item: tuple[int, int] | None = None
+) -> np.ndarray:  # fmt: skip
+    """product of matrices. `item` (m, n): A holds the rows of many items, one below the other, B and C their columns."""
     form, whole = rule.form, a.shape[1] // rule.length * rule.length
     left, right, total = numbers(a, form.a), numbers(b, form.b), numbers(c, form.c)
-    if rule.algorithm == "halves":
-        total = halves(rule, left, right, total, lambda *x: chain(*x, (-14, -14), rule))
+
+    def run(x: np.ndarray, y: np.ndarray, z: np.ndarray, smallest: tuple[int, int]) -> np.ndarray:
+        missing = -x.shape[1] % rule.length
+        if missing:
+            x, y = np.pad(x, ((0, 0), (0, missing))), np.pad(y, ((0, missing), (0, 0)))
+        x = np.ascontiguousarray(x)
+        return chain(x if item is None else _spread(x, *item), y, z, smallest, rule)
+
+    if rule.algorithm == "halves":  # 8-bit floats are never so small that zeros in a block would show
+        total = halves(rule, left, right, total, lambda *x: run(*x, (-14, -14)))
     else:
         smallest = (1 - TYPES[form.a].bias, 1 - TYPES[form.b].bias)
-        total = chain(left[:, :whole], right[:whole], total, smallest, rule)
+        total = run(left[:, :whole], right[:whole], total, smallest)
         if whole < a.shape[1]:
             last = number_elements(total.astype(np.float16) if rule.accumulator == "f16" else total)
             total = fused.chain(decode(a[:, whole:], form.a), decode(b[whole:], form.b), last, rule)

@@ -40,7 +40,7 @@ def test_bulk_equals_the_instruction(form, target):
     rng = np.random.default_rng(len(form))
     rule = find(form, target)
     for kind in KINDS:
-        m, n, k = 24, 150, 2 * rule.form.k + (3 if rule.algorithm == "fused" else 0)
+        m, n, k = 24, 150, 2 * rule.form.k + 3
         a, b = random_codes(rng, (m, k), rule.form.a, kind), random_codes(rng, (k, n), rule.form.b, kind)
         c = random_codes(rng, (m, n), rule.form.c, kind)
         if kind == "bits":  # not a special value in every row
@@ -50,6 +50,34 @@ def test_bulk_equals_the_instruction(form, target):
         d = matmul(a, b, c, form, target)
         assert d.dtype == code_dtype(rule.form.d)
         assert np.array_equal(d, product(rule, a, b, c))
+
+
+@pytest.mark.parametrize("form, target", [FORMS[7], *(pytest.param(*f, marks=pytest.mark.slow) for f in FORMS[:7])])
+@pytest.mark.parametrize("shape", [(40, 16, 8), (300, 1, 1), (3, 24, 150)], ids=str)
+def test_many_small_products(form, target, shape):
+    rng = np.random.default_rng(len(form))
+    rule = find(form, target)
+    items, m, n = shape
+    for kind in KINDS:
+        for k in (2 * rule.form.k, rule.form.k + 3):
+            k = max(k, 64) if shape == (300, 1, 1) else k
+            a, b = (
+                random_codes(rng, (items, m, k), rule.form.a, kind),
+                random_codes(rng, (items, k, n), rule.form.b, kind),
+            )
+            c = random_codes(rng, (items, m, n), rule.form.c, kind)
+            expected = np.stack([product(rule, *item) for item in zip(a, b, c, strict=True)])
+            assert np.array_equal(matmul(a, b, c, form, target), expected)
+            one = matmul(a[:1], b, np.repeat(c[:1], items, 0), form, target)  # one A for all
+            assert np.array_equal(one, np.stack([product(rule, a[0], y, c[0]) for y in b]))
+
+
+def test_operands_that_cannot_be_written():
+    a, b = np.ones((64, 32), np.float16), np.ones((32, 64), np.float16)
+    a.flags.writeable = b.flags.writeable = False
+    assert (matmul(a, b) == 32).all()
+    c = np.broadcast_to(np.float32(1), (64, 64))
+    assert (matmul(a, b, c) == 33).all()
 
 
 def test_small_and_large_exponents_leave_the_fast_path_and_come_back():
