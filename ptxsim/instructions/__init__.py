@@ -31,7 +31,7 @@ FAMILIES: dict[str, str] = {
     "dot_product": "dp4a dp2a",
     "video": "vadd vsub vabsdiff vmin vmax vshl vshr vset vmad vadd2 vsub2 "
     "vavrg2 vabsdiff2 vmin2 vmax2 vset2 vadd4 vsub4 vavrg4 vabsdiff4 vmin4 vmax4 vset4",
-    "mma": "mma ldmatrix",
+    "mma": "mma",
     "mma_sparse": "mma",
     "load": "ld ldu",
     "store": "st",
@@ -70,7 +70,7 @@ FAMILIES: dict[str, str] = {
     "surface": "suld sust sured suq",
     "wgmma": "wgmma",
     "mma_block_scale": "mma",
-    "assembler": "mma ldmatrix movmatrix wmma",
+    "assembler": "mma ldmatrix movmatrix wgmma wmma",
     "tcgen05": "tcgen05",
 }
 
