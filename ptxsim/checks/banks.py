@@ -82,7 +82,8 @@ class GlobalTally:
 
     def add(self, kind: str, width: int, records: np.ndarray) -> None:
         atomic = kind in banks.ATOMIC_KINDS
-        found = banks.global_access(records["addresses"].astype(np.int64), width, records["mask"], atomic)
+        whole = 1 << (width - 1).bit_length()  # cp.async may read a part of its aligned element
+        found = banks.global_access(records["addresses"].astype(np.int64), whole, records["mask"], atomic)
         lanes = np.bitwise_count(records["mask"]).astype(np.int64)
         fewest = np.maximum(1, -(-lanes * width // 32))
         self.requests += len(records)

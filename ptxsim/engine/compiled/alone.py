@@ -53,6 +53,11 @@ class Alone:
             from ptxsim.engine.compiled.handover import Warpgroups
 
             self.warpgroups = Warpgroups(engine, len(self.template))
+        self.copies = None
+        if any(op.definition.unit == "cp.async" for op in engine.program.ops):
+            from ptxsim.engine.compiled.handover import LaneCopies
+
+            self.copies = LaneCopies(engine, len(self.template))
         self._make_room()
 
     def _make_template(self) -> None:
@@ -119,6 +124,8 @@ class Alone:
         self._counters.fill(0)
         if self.warpgroups is not None:
             self.warpgroups.begin()
+        if self.copies is not None:
+            self.copies.begin()
         self.engine.set_field("live_warps", len(self.live))
         self.engine.set_field("rounds", 0)
 
@@ -213,6 +220,8 @@ class Alone:
             split.wait = wait_for(port, barrier, current, lambda phase: None)
         if self.warpgroups is not None:
             self.warpgroups.hand_over(cta, gathered)
+        if self.copies is not None:
+            self.copies.hand_over(cta)
         self._make_room()
         return cluster
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import importlib
 import json
 import os
 import platform
@@ -25,6 +26,11 @@ from ptxsim.engine.program import Program, fact
 from ptxsim.machine.special import _SCALARS, _VECTORS
 
 OPTIMIZED = 1000  # operations up to which code is generated with more care: it takes twice as long
+# Helpers that come together: the module that writes them. Imported when a program has such instructions.
+FAMILIES = {
+    "warpgroups": "ptxsim.engine.compiled.warpgroup",
+    "lane copies": "ptxsim.engine.compiled.lane_copies",
+}
 _ATTRIBUTES = f"attributes #0 = {ATTRIBUTES}\n"
 
 
@@ -57,16 +63,14 @@ class Library:
         self.jit.load(self.jit.key("scheduler", text), lambda: text + _ATTRIBUTES)
         return ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(self.jit.address(self.prefix + "run_cta"))
 
-    @cached_property
-    def warpgroups(self) -> bool:
-        """The functions of native wgmma, for programs that have it."""
-        from ptxsim.engine.compiled import warpgroup
-
-        text = warpgroup.text(self.prefix)
-        self.jit.load(self.jit.key("warpgroups", text), lambda: text + _ATTRIBUTES)
-        for name in warpgroup.NAMES:
-            self._publish(self.prefix + name)
-        return True
+    def _provide_family(self, family: str) -> None:
+        """Make sure that the helpers of a family exist, which come together."""
+        module = importlib.import_module(FAMILIES[family])
+        if self.prefix + module.NAMES[0] not in self.jit.helpers:
+            text = module.text(self.prefix)
+            self.jit.load(self.jit.key(family, text), lambda: text + _ATTRIBUTES)
+            for name in module.NAMES:
+                self._publish(self.prefix + name)
 
     def _publish(self, name: str) -> None:
         address = self.jit.address(name)
@@ -76,8 +80,8 @@ class Library:
     def provide(self, helpers: dict[str, tuple]) -> None:
         """Make sure that the helpers of these names and descriptions exist."""
         for name, description in helpers.items():
-            if description[0] == "warpgroups":
-                self.warpgroups  # noqa: B018 - all of them come at once
+            if description[0] in FAMILIES:
+                self._provide_family(description[0])
             elif name not in self.jit.helpers:
                 key = self.jit.key("helper", name)
                 self.jit.load(key, lambda n=name, d=description: self._helper_text(n, tuple(d)), level=2)

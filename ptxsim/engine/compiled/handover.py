@@ -1,4 +1,4 @@
-"""The memory of native wgmma, and its warpgroups as Python objects when a CTA must go on in the interpreter."""
+"""The memory of native wgmma and cp.async, and what is under way as Python objects when a CTA goes on in the interpreter."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import numpy as np
 
 from ptxsim.engine.compiled.async_product import Form
 from ptxsim.engine.compiled.inflight import scale_index
+from ptxsim.engine.compiled.lane_copies import COPY, COPY_BYTES, QUEUE, QUEUE_BYTES
+from ptxsim.engine.compiled.lane_copies import RING as COPIES
 from ptxsim.engine.compiled.layout import aligned
 from ptxsim.engine.compiled.warpgroup import (
     GROUP,
@@ -25,10 +27,11 @@ from ptxsim.engine.compiled.warpgroup import (
 )
 from ptxsim.instructions.wgmma import slots_of
 from ptxsim.layout.descriptor import Descriptor, linear_offsets
-from ptxsim.machine.async_groups import later
+from ptxsim.machine.async_groups import LaneCopy, LaneGroups, later
 from ptxsim.machine.cta import Cta, Warp
 from ptxsim.machine.fault import Fault
-from ptxsim.machine.port import Port
+from ptxsim.machine.memory import ARENA
+from ptxsim.machine.port import Port, word_mask
 from ptxsim.machine.wgmma import WARPS, MmaAsync, Part, Tile, Warpgroup, WarpState, check_tile, fence, wait_for_others
 
 if TYPE_CHECKING:
@@ -148,8 +151,7 @@ class Warpgroups:
         self._take_part(product, warp, op, metadata)
 
     def _take_part(self, product: MmaAsync, warp: Warp, op, metadata) -> None:
-        port = Port(self.engine.machine, warp)
-        port.site, port.line, port.column, port.length, port.op = op.site, op.line, op.column, len(op.opcode), op
+        port = port_at(self.engine, warp, op.site)
         a = slots_of(op.sources[0]) if product.a is None else []
         product.parts[warp.index] = Part(port, slots_of(op.destinations[0]), a, metadata, product)
 
@@ -187,6 +189,48 @@ class Warpgroups:
             split = warp.splits[0]
             split.op = len(self.engine.program.blocks[split.block])
             split.wait = wait_for_others(product)
+
+
+class LaneCopies:
+    """What native cp.async needs in an engine's context: the queues of one CTA's warps."""
+
+    def __init__(self, engine: CompiledEngine, warps: int):
+        self.engine = engine
+        self.queues = aligned(warps * QUEUE_BYTES).reshape(warps, QUEUE_BYTES)
+
+    def begin(self) -> None:
+        """A CTA begins, in native code."""
+        self.queues[:, : QUEUE["ring"]] = 0
+        self.engine.set_field("copies", self.queues.ctypes.data)
+
+    def hand_over(self, cta: Cta) -> None:
+        """Make Python objects of the copies that have not landed."""
+        self.engine.set_field("copies", 0)
+        for warp, queue in zip(cta.warps, self.queues):
+            issued, landed, committed = (int(_field(queue, QUEUE[n], "<i8")) for n in ("issued", "landed", "committed"))
+            groups = LaneGroups.of(warp)
+            groups.committed[:] = committed
+            for number in range(landed, issued):
+                start = QUEUE["ring"] + number % COPIES * COPY_BYTES
+                groups.copies.append(self._copy(warp, queue[start : start + COPY_BYTES]))
+
+    def _copy(self, warp: Warp, copy: np.ndarray) -> LaneCopy:
+        memory = self.engine.machine.memory
+        mask, reading = (word_mask(int(_field(copy, COPY[name], "<u4"))) for name in ("mask", "reading"))
+        size = int(_field(copy, COPY["size"], "<i4"))
+        to, source = (copy[COPY[name] : COPY[name] + 256].view("<u8").copy() for name in ("to", "from"))
+        port = port_at(self.engine, warp, int(_field(copy, COPY["site"], "<i4")))
+        port.mask = mask
+        sources = [(memory.bytes, source - np.uint64(ARENA), reading, size)] if reading.any() else []
+        group = np.full(32, int(_field(copy, COPY["group"], "<i8")), np.int64)
+        return LaneCopy(port, size, group, sources, warp.cta.shared, to, mask.copy())
+
+
+def port_at(engine: CompiledEngine, warp: Warp, site: int) -> Port:
+    """The port of a warp as it stood at an instruction."""
+    op, port = engine.program.ops[site], Port(engine.machine, warp)
+    port.site, port.line, port.column, port.length, port.op = op.site, op.line, op.column, len(op.opcode), op
+    return port
 
 
 def _refuse(*_words, **_more) -> None:

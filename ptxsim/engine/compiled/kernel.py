@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 
-from ptxsim.engine.compiled import async_product, layout, matrix
+from ptxsim.engine.compiled import async_product, lane_copies, layout, matrix
 from ptxsim.engine.compiled.jit import ATTRIBUTES
 from ptxsim.engine.compiled.layout import CONTEXT, WARP, WarpLayout
 from ptxsim.engine.compiled.operands import OperandWriter, Options
@@ -40,6 +40,7 @@ class KernelWriter(OperandWriter):
         self.calls = any(op.control == "call" for op in program.ops)
         self.matrix = matrix.MatrixWriter(self)
         self.warpgroup = async_product.WarpgroupWriter(self)
+        self.lane_copies = lane_copies.LaneCopyWriter(self)
         self._scratch: dict[str, str] = {}
         self._edges = 0
 
@@ -137,6 +138,9 @@ class KernelWriter(OperandWriter):
             return
         if op.definition.unit == "wgmma":
             self.warpgroup.write(op, [self.read(source) for source in op.sources])
+            return
+        if op.definition.unit == "cp.async":
+            self.lane_copies.write(op, [self.read(source) for source in op.sources])
             return
         native = effect.__module__.rpartition(".")[2] in NATIVE or effect.__name__ in NATIVE_EFFECTS
         if op.definition.uses_machine and not native:

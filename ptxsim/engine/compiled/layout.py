@@ -48,6 +48,7 @@ CONTEXT, CONTEXT_BYTES = _fields(
     # Native wgmma (engine.compiled.warpgroup): groups, null where Python holds them; tiles that are known; callback for
     # others; room for panels; products under way; what completes those that may wait no longer.
     ("groups", 8), ("tiles", 8), ("tile", 8), ("scratch", 8), ("flying", 8), ("due", 8),
+    ("copies", 8),  # queues of cp.async (engine.compiled.lane_copies), null where Python holds them
 )  # fmt: skip
 
 WARP, HEADER_BYTES = _fields(

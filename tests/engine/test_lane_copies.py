@@ -1,0 +1,78 @@
+"""Native cp.async against the interpreter: sizes, zero fill, guards, groups, and copies under way when Python takes over."""
+
+import pytest
+from test_compiled import ENGINES, compare, events
+from test_warpgroup import services  # noqa: F401 - a fixture
+
+KERNEL = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 data, .param .u32 n)
+{{
+    .shared .align 16 .b8 tile[8192];
+    .reg .b32 %r<16>, %tid, %s; .reg .b64 %p, %g, %o; .reg .pred %q, %odd, %low;
+    mov.u32 %tid, %tid.x; ld.param.u64 %g, [data];
+    mov.u32 %r0, %ctaid.x; mad.lo.u32 %r0, %r0, 64, %tid; mul.wide.u32 %p, %r0, 16; add.u64 %p, %g, %p;
+    mov.u32 %s, tile; shl.b32 %r1, %tid, 4; add.u32 %s, %s, %r1;
+    and.b32 %r2, %tid, 1; setp.eq.u32 %odd, %r2, 1; setp.lt.u32 %low, %tid, 40; selp.u32 %r3, 16, 0, %odd;
+    mov.u32 %r4, 7; st.shared.v4.u32 [%s], {{%r4, %r4, %r4, %r4}}; st.shared.v4.u32 [%s+2048], {{%r4, %r4, %r4, %r4}};
+    {body}
+    bar.sync 0;
+    xor.b32 %r1, %r1, 16; mov.u32 %r5, tile; add.u32 %r5, %r5, %r1;
+    ld.shared.v4.u32 {{%r6, %r7, %r8, %r9}}, [%r5]; ld.shared.v4.u32 {{%r10, %r11, %r12, %r13}}, [%r5+2048];
+    add.u32 %r6, %r6, %r10; add.u32 %r7, %r7, %r11; add.u32 %r8, %r8, %r12; add.u32 %r9, %r9, %r13;
+    bar.sync 0;
+    st.global.v4.u32 [%p], {{%r6, %r7, %r8, %r9}};
+    ret;
+}}
+"""
+COPY = "cp.async.cg.shared.global [%s], [%p], 16"
+OTHER = "cp.async.ca.shared.global [%s+2048], [%p], {size};"
+COMMIT, ALL = "cp.async.commit_group;", "cp.async.wait_all;"
+
+
+def wait(newest: int) -> str:
+    return f"cp.async.wait_group {newest};"
+
+
+NATIVE = {
+    "a group": f"{COPY}; {COMMIT} {wait(0)}",
+    "4 bytes": f"{OTHER.format(size=4)} {COMMIT} {wait(0)}",
+    "8 bytes": f"{OTHER.format(size=8)} {ALL}",
+    "zero fill by a register": f"{COPY}, %r3; {COMMIT} {wait(0)}",
+    "zero fill by a number": f"{COPY}, 0; {ALL}",
+    "ignored": f"{COPY}, %odd; {ALL}",
+    "guarded": f"@%low {COPY}; {COMMIT} {wait(0)}",
+    "guarded and ignored": f"@!%low {COPY}, !%odd; {COMMIT} {wait(0)}",
+    "the newer group is not waited for": f"{COPY}; {COMMIT} {OTHER.format(size=4)} {COMMIT} {wait(1)}",
+    "neither is": f"{COPY}; {COMMIT} {OTHER.format(size=4)} {COMMIT} {wait(2)}",
+    "read when it lands": f"{COPY}; {COMMIT} mov.u32 %r14, 99; st.global.u32 [%p], %r14; {wait(0)}",
+    "over an older one": f"{COPY}; {COMMIT} cp.async.ca.shared.global [%s], [%p+4], 4; {COMMIT} {wait(0)}",
+    "an empty group": f"{COMMIT} {COPY}; {COMMIT} {COMMIT} {wait(1)}",
+    "many": f"mov.u32 %r15, 0; AGAIN: {COPY}; {COMMIT} {wait(3)} add.u32 %r15, %r15, 1; setp.lt.u32 %q, %r15, 300; @%q bra AGAIN; {ALL}",
+}  # fmt: skip
+LEFT = {
+    "part of an element": f"{COPY}, 7; {ALL}",
+    "python takes over": f"{COPY}; {COMMIT} {OTHER.format(size=4)} nanosleep.u32 1; {COMMIT} {wait(1)}",
+    "diverged": f"@!%low bra OVER; {COPY}; {COMMIT} {wait(0)} OVER:",
+    "more than fit": " ".join([COPY + ";"] * 200) + f" {COMMIT} {wait(0)}",
+    "nothing committed": f"{COPY}; {wait(0)}",
+    "misaligned": f"add.u32 %s, %s, 4; {COPY}; {ALL}",
+    "outside": f"add.u64 %p, %p, 1000000; {COPY}; {ALL}",
+    "outside of shared memory": f"add.u32 %s, %s, 1000000; {COPY}; {ALL}",
+}
+
+
+@pytest.mark.parametrize("name", [*NATIVE, *LEFT])
+def test_copies_do_and_tell_the_same(monkeypatch, name):
+    text = KERNEL.format(body=(NATIVE | LEFT)[name])
+    compare(text, checks="memory")
+    compare(text, checks="all")
+    expected, found = (events(monkeypatch, text, engine) for engine in ENGINES)
+    assert found == expected
+
+
+@pytest.mark.parametrize("name", NATIVE)
+def test_what_is_native(name, services):  # noqa: F811
+    compare(KERNEL.format(body=NATIVE[name]), checks="none")
+    assert services == {}
