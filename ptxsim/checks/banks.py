@@ -82,8 +82,7 @@ class GlobalTally:
 
     def add(self, kind: str, width: int, records: np.ndarray) -> None:
         atomic = kind in banks.ATOMIC_KINDS
-        whole = 1 << (width - 1).bit_length()  # cp.async may read a part of its aligned element
-        found = banks.global_access(records["addresses"].astype(np.int64), whole, records["mask"], atomic)
+        found = banks.global_access(records["addresses"].astype(np.int64), width, records["mask"], atomic)
         lanes = np.bitwise_count(records["mask"]).astype(np.int64)
         fewest = np.maximum(1, -(-lanes * width // 32))
         self.requests += len(records)
@@ -158,7 +157,8 @@ class BankCounter(Observer):
                 records["mask"] &= -records["mask"].astype(np.int64).astype(np.uint32)  # the lowest active lane
             self.tallies.setdefault(site, Tally(kind, width)).add(kind, width, records)
         elif kind in _GLOBAL:
-            self.outer.setdefault(site, GlobalTally(kind, width)).add(kind, width, records)
+            whole = 1 << (width - 1).bit_length()  # cp.async may read a part of its aligned element
+            self.outer.setdefault(site, GlobalTally(kind, whole)).add(kind, whole, records)
 
 
 class _Loop:
