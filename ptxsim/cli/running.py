@@ -72,7 +72,13 @@ def _options(request: Request, banks: bool, profile: int, progress: Callable[...
 def finish(result: FileRun, request: Request, more: Callable[[FileRun, Paint], str] | None = None) -> int:
     """Print the result, write what was asked for, and return the exit code. `more` adds text to the full format."""
     paint = paint_for()
-    body = render(result, request.format, paint, more)
+    if request.format == "json" and request.against:
+        from ptxsim.report.against import document, load
+
+        record = records.run_record(result, version())
+        body = records.to_json(record | {"against": document(load(Path(request.against)), record)})
+    else:
+        body = render(result, request.format, paint, more)
     if body:
         click.echo(body)
     _write_outputs(result, request.outputs)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ptxsim.report import against_profile
 from ptxsim.session.arrays import bad
 
 # Counts that are compared, each better when smaller: (title, path in the document).
@@ -45,11 +46,24 @@ def compare(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[list[str], 
         is_worse |= change > 0
         percent = f" ({100 * change / before:+.1f} %)" if before and change else ""
         lines.append(f"{title}: {before} -> {after}{percent}" if change else f"{title}: {after}, unchanged")
+    lines += against_profile.text(against_profile.changes(old, new))
     # Lines move between versions of a file, so findings are told apart by name and message alone.
     known, found = ({(f.get("name"), f.get("message")) for f in document["findings"]} for document in (old, new))
     lines += [f"new: {name}: {message}" for name, message in sorted(found - known)]
     lines += [f"gone: {name}: {message}" for name, message in sorted(known - found)]
     return lines, is_worse or bool(found - known)
+
+
+def document(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """The same as plain values, for JSON: counts before and after, profiles, new and gone findings, whether it is worse."""
+    known, found = ({(f.get("name"), f.get("message")) for f in record["findings"]} for record in (old, new))
+    return {
+        "worse": compare(old, new)[1],
+        "counts": {title: [_pick(old, path), _pick(new, path)] for title, path in _COUNTS},
+        "profile": against_profile.changes(old, new),
+        "new": [{"name": name, "message": message} for name, message in sorted(found - known)],
+        "gone": [{"name": name, "message": message} for name, message in sorted(known - found)],
+    }
 
 
 def _pick(document: Mapping[str, Any], path: tuple[str, ...]) -> Any:
