@@ -120,3 +120,9 @@ def fact(find: Callable[..., Found]) -> Callable[..., Found]:
         return program.facts[key]
 
     return known
+
+
+@fact
+def units(program: Program) -> frozenset[str]:
+    """The cost classes of a program's operations. (Launches of remembered programs ask this, and need no operation for it.)"""
+    return frozenset(op.definition.unit for op in program.ops)

@@ -1,6 +1,7 @@
 """Snippets of 20 lines, each a new text, in milliseconds: in a warm process, and from the start of a fresh one.
 
-A fresh process has an empty cache; `with_bytecode` has the .pyc files that an installed package has, `without` none.
+A fresh process has an empty cache; `with_bytecode` has the .pyc files that an installed package has, `without` those that lie
+in the checkout, and makes none.
 """
 
 from __future__ import annotations
@@ -44,11 +45,11 @@ def fresh(engine: str | None, bytecode: str) -> tuple[float, float]:
     """Seconds on the clock and of processor time of a new process; `bytecode` is the folder of its .pyc files, if any."""
     with tempfile.TemporaryDirectory() as cache:
         environment = {**os.environ, "PTXSIM_CACHE_DIR": cache, "PYTHONPATH": str(Path(__file__).parents[2])}
-        environment |= {"PYTHONPYCACHEPREFIX": bytecode} if bytecode else {"PYTHONDONTWRITEBYTECODE": "1"}
         if bytecode:
             environment.pop("PYTHONDONTWRITEBYTECODE", None)
+            environment["PYTHONPYCACHEPREFIX"] = bytecode
         else:
-            environment["PYTHONPYCACHEPREFIX"] = cache
+            environment["PYTHONDONTWRITEBYTECODE"] = "1"
         began = time.perf_counter()
         child = CHILD.format(text=new_text(), engine=engine)
         out = subprocess.run(

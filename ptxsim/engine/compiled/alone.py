@@ -17,7 +17,7 @@ from ptxsim.engine.compiled import parallel, schedule
 from ptxsim.engine.compiled.inflight import keeps_rules
 from ptxsim.engine.compiled.layout import CONTEXT, WARP, aligned, header_of
 from ptxsim.engine.grid import SPIN, Grid, cluster_at
-from ptxsim.engine.program import Program, fact
+from ptxsim.engine.program import Program, fact, units
 from ptxsim.instructions.barrier import wait_for
 from ptxsim.machine.barrier import Phase
 from ptxsim.machine.cta import Cluster, Split, Warp
@@ -38,7 +38,7 @@ Handed = tuple[Cluster, int, Callable[[], bool] | None]
 @fact
 def native_warpgroups(program: Program) -> bool:
     """Whether a program has asynchronous products, and native code may keep account of them."""
-    return any(op.definition.unit == "wgmma" for op in program.ops) and keeps_rules(program)
+    return "wgmma" in units(program) and keeps_rules(program)
 
 
 class Alone:
@@ -54,7 +54,7 @@ class Alone:
 
             self.warpgroups = Warpgroups(engine, len(self.template))
         self.copies = None
-        if any(op.definition.unit == "cp.async" for op in engine.program.ops):
+        if "cp.async" in units(engine.program):
             from ptxsim.engine.compiled.handover import LaneCopies
 
             self.copies = LaneCopies(engine, len(self.template))
