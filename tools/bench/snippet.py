@@ -66,7 +66,12 @@ def main() -> None:
 
     actions = {"default": warm(None), "compiled": warm("compiled")}
     interleaved(actions, 1)
-    result: dict = {f"warm_{name}": round(wall(t) * 1e3, 2) for name, t in interleaved(actions, 21).items()}
+    result: dict = {}
+    for name, times in interleaved(actions, 21).items():
+        result[f"warm_{name}"] = {
+            "milliseconds": round(wall(times) * 1e3, 2),
+            "processor_milliseconds": round(median(t[1] for t in times) * 1e3, 2),
+        }
     with tempfile.TemporaryDirectory() as bytecode:
         fresh(None, bytecode), fresh("compiled", bytecode)
         found: dict[str, list] = {}
