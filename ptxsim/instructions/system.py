@@ -1,6 +1,6 @@
 """Traps, pauses and hints to the system. PTX ISA, "Miscellaneous Instructions"; "Control Flow Instructions: exit" apart.
 
-trap is a service operation; the rest has no effect on what a kernel computes.
+trap and brkpt are service operations; the rest has no effect on what a kernel computes.
 """
 
 from __future__ import annotations
@@ -16,9 +16,14 @@ def trap(m):
 
 
 @instruction("brkpt", unit="system")
+def stop(m):
+    """The assembler makes the machine instruction of it that it makes of trap: without a debugger the kernel ends here."""
+    raise Fault("trap", "the kernel executes brkpt, and there is no debugger", first_lane(m.mask), "leave it out")
+
+
 @instruction("griddepcontrol.action", action="wait launch_dependents", requires="7.8 sm_90", unit="system")
 def go_on():
-    """One grid runs at a time and under no debugger: there is nothing to wait for."""
+    """One grid runs at a time: there is nothing to wait for."""
     return None
 
 
