@@ -144,7 +144,9 @@ class Evil:
         return print, ("executed",)
 
 
-@pytest.mark.parametrize("value", [Evil(), [Evil()], {"name": np.dtype("u4")}, io.StringIO], ids=str)
+@pytest.mark.parametrize(
+    "value", [Evil(), [Evil()], {"name": np.dtype("u4")}, io.StringIO], ids=["call", "call in a list", "dtype", "class"]
+)
 def test_files_make_plain_values_only(disk, capsys, value):
     text = LONG.replace("FAULT", "")
     for parts in (("outline", text), ("program", text, "k", "sm_80")):
