@@ -1,0 +1,58 @@
+"""Every register of every warp at the end of random kernels, lane by lane, on both engines, and after faults."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from programs import Writer
+
+from ptxsim.session.launch import Launch
+from ptxsim.session.module import Module
+
+
+def registers(text: str, engine: str, block: int, seed: int) -> tuple:
+    """Registers by CTA, warp and name; and the count of warp instructions."""
+    data = np.random.default_rng(1).integers(0, 2**32, (2 * block, 4), dtype=np.uint32)
+    data[::3] &= 0xFF
+    kernel = Module.from_text(text).kernel()
+    launch = Launch(
+        kernel, (2, 1, 1), (block, 1, 1), (1, 1, 1), kernel.module.target, [data, 2 * block], 0, engine=engine,
+        numerics="target", seed=seed, jobs=1, checks="memory", banks=False, profile=False, max_steps=None, progress=None,
+    )  # fmt: skip
+    names, found = launch.program.slot_names, {}
+
+    def stop(warp, machine) -> None:
+        values = [np.array(machine.read_register(warp, slot)).tolist() for slot in range(len(names))]
+        found[warp.cta.linear, warp.index] = dict(zip(names, values))
+
+    run = launch.execute("report", None, stop)
+    return found, run.warp_instructions, [(f.name, f.line, f.lane) for f in run.findings]
+
+
+def compare(text: str, block: int, seed: int = 0) -> None:
+    expected, found = (registers(text, engine, block, seed) for engine in ("interpreter", "compiled"))
+    assert len(expected[0]) == 2 * -(-block // 32) or expected[2]
+    assert found == expected
+
+
+@settings(max_examples=8, deadline=None)
+@given(seed=st.integers(0, 2**32), block=st.sampled_from((32, 64, 40)))
+def test_registers(seed, block):
+    compare(Writer(seed).text(), block)
+
+
+@pytest.mark.slow
+@settings(max_examples=120, deadline=None)
+@given(seed=st.integers(0, 2**32), block=st.sampled_from((32, 64, 40)), order=st.sampled_from((0, 5)))
+def test_registers_of_many_kernels(seed, block, order):
+    compare(Writer(seed).text(), block, order)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    ["ld.global.u32 %r4, [%d0+3];", "@%p0 trap;", "setp.lt.u32 %p2, %r0, 5; @%p2 bra W; bar.sync 0; W: bar.sync 0;"],
+)
+def test_registers_after_a_fault(fault):
+    for seed in range(3):
+        head, _, tail = Writer(seed).text().rpartition("    st.global.v4")
+        compare(f"{head}    {fault}\n    st.global.v4{tail}", 64)
