@@ -146,7 +146,8 @@ class Kernel:
         grid, block, cluster: an int or up to three; args: by position, arrays are copied in and back in place, numbers
         become the parameter's type; shared_mem: bytes of dynamic shared memory. Raises PtxError where the file or the
         launch is wrong, KernelError (has .run) for error-level findings unless on_error="report". banks: True counts bank
-        conflicts while running, None when `run.banks` is asked for, False never.
+        conflicts while running, None when `run.banks` is asked for, False never. jobs: threads for CTAs whose order nobody
+        can see; None takes all cores where that pays.
         """
         run_target = known_target(target, self.module.source) if target else self.module.target
         self._refuse_older(run_target)
