@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
 from typing import NamedTuple
 
 import numpy as np
@@ -20,88 +19,61 @@ _REASON = {"global": LONG, "shared": SHORT, "shuffle": SHORT, "mufu": SHORT, "co
            "s2r": SHORT, "s2ur": SHORT, "redux": SHORT, "mbarrier": SHORT, "fence": MEMBAR, "check": SHORT}  # fmt: skip
 
 
-class Code(NamedTuple):
-    """Machine instructions of all blocks behind each other; registers in one list with offsets."""
+OP = np.dtype(
+    [
+        ("pipe", "i4"), ("kind", "i4"), ("latency", "f8"), ("cost", "f8"), ("site", "i4"), ("amount", "i8"), ("reason", "i4"),
+        ("address", "i4"),  # in the code, in bytes
+        ("reads", "i4"), ("writes", "i4"), ("guards", "i4"), ("stop", "i4"),  # where they begin in the list of registers
+        ("last_of_site", "?"), ("bypass", "?"), ("is_constant", "?"),
+    ]
+)  # fmt: skip
+BLOCK = np.dtype(
+    [
+        ("begin", "i4"), ("end", "i4"),  # its instructions
+        ("absorber", "i4"),  # the block it runs predicated in, or -1
+        ("large", "i4"), ("small", "i4"),  # unrolled copies of it, or -1
+        ("iterations", "i4"),  # how many executions of the PTX block it is
+    ]
+)  # fmt: skip
 
-    pipe: np.ndarray
-    latency: np.ndarray
-    cost: np.ndarray
-    kind: np.ndarray
-    site: np.ndarray
-    amount: np.ndarray
-    reason: np.ndarray
-    last_of_site: np.ndarray
-    bypass: np.ndarray
-    is_constant: np.ndarray  # of each instruction: it reads a constant
+
+class Code(NamedTuple):
+    """Instructions of all blocks behind each other, their registers in one list, and the blocks."""
+
+    ops: np.ndarray
     registers: np.ndarray
-    reads: np.ndarray  # where each instruction's reads begin; n + 1
-    writes: np.ndarray
-    guards: np.ndarray
-    begin: np.ndarray  # of each block
-    end: np.ndarray
-    absorber: np.ndarray  # of each block: the block it runs predicated in, or -1
-    address: np.ndarray  # of each instruction in the code, in bytes
-    variant: np.ndarray  # (blocks, 2): numbers of the unrolled copies, largest first, or -1
-    iterations: np.ndarray  # of each block: how many executions of the PTX block it is
+    blocks: np.ndarray
 
 
 def encode(machine: MachineProgram, opcodes: list[str], figures: Figures) -> Code:
     """The code with a machine's latencies and rates; `opcodes` of the PTX operations by site."""
-    ops = [op for block in machine.blocks for op in block.ops]
-    begin, end, position = [], [], 0
-    absorber = np.full(len(machine.blocks), -1)
-    for number, block in enumerate(machine.blocks):
-        begin.append(position)
-        position += len(block.ops)
-        end.append(position)
-        for inner in block.absorbed:
-            absorber[inner] = number
-    variant = np.full((len(machine.blocks), 2), -1)
-    for number, found in machine.variants.items():
-        variant[number, : len(found)] = found
+    blocks = np.zeros(len(machine.blocks), BLOCK)
+    blocks["absorber"] = blocks["large"] = blocks["small"] = -1
+    rows: list[tuple] = []
     registers: list[int] = []
-    reads, writes, guards = [0], [], []
-    for op in ops:
-        registers += op.reads
-        writes.append(len(registers))
-        registers += op.writes
-        guards.append(len(registers))
-        registers += op.predicates
-        reads.append(len(registers))
-    last = np.zeros(len(ops), np.bool_)
-    for first, stop in zip(begin, end):
-        seen: set[int] = set()
-        for i in range(stop - 1, first - 1, -1):
-            if ops[i].kind not in (Kind.PLAIN, Kind.COPY) and ops[i].site not in seen:
-                seen.add(ops[i].site)
-                last[i] = True
-    real = np.array([op.kind != Kind.COPY for op in ops], bool)
-
-    units = [figures.unit(op.unit) for op in ops]
-    scale = [figures.tensor_scale if unit.pipe == Pipe.TENSOR else 1.0 for unit in units]
-
-    return Code(
-        np.array([unit.pipe for unit in units], np.int64),
-        np.array([k * (u.latency if op.latency is None else op.latency) for op, u, k in zip(ops, units, scale)]),
-        np.array([k * (u.cost if op.cost is None else op.cost) for op, u, k in zip(ops, units, scale)]),
-        np.array([op.kind for op in ops], np.int64),
-        np.array([op.site for op in ops], np.int64),
-        np.array([op.amount for op in ops], np.int64),
-        np.array([_REASON.get(op.unit, WAIT) for op in ops], np.int64),
-        last,
-        np.array([bypasses(opcodes[op.site]) for op in ops], np.bool_),
-        np.array([op.unit == "constant" for op in ops], np.bool_),
-        np.array(registers, np.int64),
-        np.array(reads, np.int64),
-        np.array(writes, np.int64),
-        np.array(guards, np.int64),
-        np.array(begin, np.int64),
-        np.array(end, np.int64),
-        absorber.astype(np.int64),
-        16 * (np.cumsum(real) - real),
-        variant,
-        np.array([block.unroll for block in machine.blocks], np.int64),
-    )
+    address = 0
+    for number, block in enumerate(machine.blocks):
+        blocks[number]["begin"], blocks[number]["end"] = len(rows), len(rows) + len(block.ops)
+        blocks[number]["iterations"] = block.unroll
+        blocks["absorber"][list(block.absorbed)] = number
+        last = {op.site: i for i, op in enumerate(block.ops) if op.kind not in (Kind.PLAIN, Kind.COPY)}
+        for i, op in enumerate(block.ops):
+            unit = figures.unit(op.unit)
+            scale = figures.tensor_scale if unit.pipe == Pipe.TENSOR else 1.0
+            reads = len(registers)
+            writes = reads + len(op.reads)
+            guards = writes + len(op.writes)
+            registers += [*op.reads, *op.writes, *op.predicates]
+            rows.append((
+                unit.pipe, op.kind, scale * (unit.latency if op.latency is None else op.latency),
+                scale * (unit.cost if op.cost is None else op.cost), op.site, op.amount, _REASON.get(op.unit, WAIT), address,
+                reads, writes, guards, len(registers), last.get(op.site) == i, bypasses(opcodes[op.site]), op.unit == "constant",
+            ))  # fmt: skip
+            address += 16 * (op.kind != Kind.COPY)
+    for number, found in machine.variants.items():
+        for name, copy in zip(("large", "small"), found):
+            blocks[number][name] = copy
+    return Code(np.array(rows, OP), np.array(registers, np.int64), blocks)
 
 
 def bypasses(opcode: str) -> bool:
@@ -112,30 +84,67 @@ def bypasses(opcode: str) -> bool:
     )
 
 
-# Figures, and what parameters() makes of them, by name; all are float.
-Parameters = namedtuple(
-    "Parameters",
-    "cross_pipe shared_issue global_issue branch_latency guard_latency pipe_queue l1_latency l2_latency "
-    "l2_sector_latency l2_line_latency dram_latency l2_bandwidth dram_share cold l1_sets l2_line store_line_now "
-    "store_sector_now atomic_latency atomic_cost barrier_arrival mbarrier_arrival mbarrier_latency cp_async_shared "
-    "cp_async_wait bulk_latency bulk_tensor_latency bulk_bandwidth bulk_store_latency bulk_store_bandwidth "
-    "wgmma_overhead cluster_barrier launch first_launch drain first_constant code_line code_line_far code_cache "
+# Figures, and what parameters() makes of them.
+PARAMETERS = [
+    "cross_pipe",
+    "shared_issue",
+    "global_issue",
+    "global_warp",
+    "branch_latency",
+    "guard_latency",
+    "pipe_queue",
+    "l1_latency",
+    "l2_latency",
+    "l2_sector_latency",
+    "l2_line_latency",
+    "dram_latency",
+    "l2_bandwidth",
+    "copy_bandwidth",
+    "dram_share",
+    "cold",
+    "l1_sets",
+    "l2_line",
+    "store_line_now",
+    "store_sector_now",
+    "atomic_latency",
+    "atomic_cost",
+    "atomic_queue",
+    "barrier_arrival",
+    "mbarrier_arrival",
+    "mbarrier_latency",
+    "cp_async_shared",
+    "cp_async_wait",
+    "bulk_latency",
+    "bulk_tensor_latency",
+    "bulk_bandwidth",
+    "bulk_store_latency",
+    "bulk_store_bandwidth",
+    "wgmma_overhead",
+    "cluster_barrier",
+    "launch",
+    "first_launch",
+    "drain",
+    "first_constant",
+    "code_line",
+    "code_line_far",
+    "code_cache",
     "fall_through",
-)
+]
 
 
-def parameters(figures: Figures, sms: int, l1_bytes: int, cold: bool, atomics: float) -> Parameters:
-    """The figures the replay needs. `sms`: how many share L2 and DRAM;
+def parameters(figures: Figures, sms: int, l1_bytes: int, cold: bool, atomics: float) -> np.ndarray:
+    """The figures the replay needs, by name, as an array of one row. `sms`: how many share L2 and DRAM;
     `atomics`: operations per cycle that all of them get done."""
     part = sms / figures.sms
 
     def share(alone: float, together: float) -> float:
         return max(alone, together * part)
 
-    values = {name: float(getattr(figures, name)) for name in Parameters._fields if hasattr(figures, name)}
+    values = {name: float(getattr(figures, name)) for name in PARAMETERS if hasattr(figures, name)}
     values |= {
         "l1_sets": max(1, l1_bytes // figures.l1_line // 4),
         "l2_bandwidth": min(figures.l2_bandwidth_sm, figures.l2_bandwidth_all / part),
+        "copy_bandwidth": min(figures.bulk_bandwidth, figures.l2_bandwidth_all / part),
         "l2_line": share(figures.l2_line_alone, figures.l2_line_all),
         "store_line_now": share(figures.store_line, figures.store_line_all),
         "store_sector_now": share(figures.store_sector, figures.store_sector_all),
@@ -143,4 +152,4 @@ def parameters(figures: Figures, sms: int, l1_bytes: int, cold: bool, atomics: f
         "cold": float(cold),
         "atomic_cost": max(figures.atomic_alone, sms / atomics),
     }
-    return Parameters(**{name: float(value) for name, value in values.items()})
+    return np.array([tuple(values[name] for name in PARAMETERS)], [(name, "f8") for name in PARAMETERS])

@@ -85,7 +85,8 @@ class Figures:
     guard_latency: float = 13  # from a predicate to the branch or instruction it guards
     fall_through: float = 5  # from a branch not taken to the next issue
     shared_issue: float = 4  # cycles of the sub-core's memory port an access to shared memory takes at least
-    global_issue: float = 6  # the same to global memory
+    global_issue: float = 4  # the same to global memory
+    global_warp: float = 6  # cycles between two accesses of one warp to global memory
     pipe_queue: float = 24  # cycles of work the memory queue of a sub-core holds before issue stalls
     l1_latency: float = 32
     l1_line: int = 128
@@ -109,10 +110,13 @@ class Figures:
     atomic_page_rate: float = 2  # on the words of one page
     atomic_page: int = 4096
     atomic_sector_rate: float = 0.7  # on the words of one sector
+    atomic_queue: float = 64  # operations an SM has on their way before its next atomic waits
     barrier_arrival: float = 2
     mbarrier_arrival: float = 6
     mbarrier_latency: float = 25
-    cp_async_shared: float = 24  # from L1 to shared memory and the group's wait
+    cp_async_shared: float = (
+        24  # from L1 to shared memory and the group's wait; what comes from L2 needs no longer than to a register
+    )
     cp_async_wait: float = 20
     bulk_latency: float = 265
     bulk_tensor_latency: float = 450

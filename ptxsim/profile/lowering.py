@@ -18,6 +18,8 @@ from ptxsim.profile.pressure import FIXED, Pressure, registers
 from ptxsim.profile.schedule import Budget, schedule
 
 FULL_OCCUPANCY = 32  # registers a thread may have for 64 warps on an SM
+STEP = 8  # registers a thread is given at a time
+RESERVED = 4  # for the stack pointer and what no instruction of PTX names
 
 
 def crossing(made_by: Pipe, used_by: Pipe) -> int:
@@ -49,10 +51,14 @@ class Lowering(Predication):
         self.pragmas = pragmas
         self.slots = len(self.flow.types)
         self.shared_base = self.new_slot()
+        self.like: dict[int, int] = {}  # copies of registers -> those
         self.homes: dict[int, list[int]] = {}  # block -> sites of values that are made there, wherever PTX makes them
 
-    def new_slot(self) -> int:
+    def new_slot(self, like: int | None = None) -> int:
+        """A register that PTX has not; `like` one that it has."""
         self.slots += 1
+        if like is not None:
+            self.like[self.slots - 1] = self.like.get(like, like)
         return self.slots - 1
 
     # ---- blocks ----
@@ -68,15 +74,16 @@ class Lowering(Predication):
             blocks[0].ops[:0] = prologue
         self.predicate(blocks)
         variants = self._unroll(blocks)
-        pressure = Pressure(self.flow, blocks)
-        # The assembler keeps to what lets an SM be full of warps, unless the kernel needs more anyway.
-        limit = max(FULL_OCCUPANCY - FIXED, pressure.most())
-        tight = limit == FULL_OCCUPANCY - FIXED
+        pressure = Pressure(self.flow, blocks, self.like)
+        # The assembler keeps to what lets an SM be full of warps, or to the step of allocation that the kernel needs.
+        given = max(FULL_OCCUPANCY, -(-(pressure.most() + FIXED) // STEP) * STEP)
+        limit = given - RESERVED
         origin = {copy: number for number, found in variants.items() for copy in found}
         for number, block in enumerate(blocks):
             live_out = frozenset(pressure.live_out(origin.get(number, number)))
-            block.ops = schedule(block.ops, Budget(limit, pressure.words, live_out, tight))
-        needed = registers(max(pressure.most(), min(limit, Pressure(self.flow, blocks).most())))
+            block.ops = schedule(block.ops, Budget(limit, pressure.words, live_out))
+        most = Pressure(self.flow, blocks, self.like).most()
+        needed = registers(most) if most > limit else min(given, registers(most))
         return MachineProgram(blocks, self.slots, needed, variants)
 
     def _unroll(self, blocks: list[MachineBlock]) -> dict[int, list[int]]:

@@ -9,9 +9,10 @@ import numpy as np
 from ptxsim.engine.decode import Decoder
 from ptxsim.engine.program import Program
 from ptxsim.profile.advice import suggestions
+from ptxsim.profile.atomics import atomic_rate
 from ptxsim.profile.cycles import Cycles, LineStalls
 from ptxsim.profile.encode import STALLS, encode, parameters
-from ptxsim.profile.figures import Figures, figures_of
+from ptxsim.profile.figures import figures_of
 from ptxsim.profile.lowering import lower
 from ptxsim.profile.machine_code import MachineProgram, Pipe
 from ptxsim.profile.occupancy import Occupancy, occupancy
@@ -22,7 +23,7 @@ from ptxsim.syntax import ast
 from ptxsim.types import Target
 
 if TYPE_CHECKING:
-    from ptxsim.profile.replay_state import Tally
+    from ptxsim.profile.replay_state import Machine
 
 CARVEOUTS = (0, 8, 16, 32, 64, 100, 132, 164, 196, 228)  # KiB of shared memory an SM can be set to
 
@@ -67,22 +68,22 @@ class Profile:
         kept = np.arange(0, figures.sms, trace.modulus)
         order = kept[np.argsort(-work[kept], kind="stable")][: max(1, self.sms)]
         busy = [int(sm) for sm in order if work[sm] > 0] or [int(order[0])]
-        active, tally, sm = max(((*replay_sm(self, trace, sm, held.ctas, cold), sm) for sm in busy), key=lambda r: r[0])
+        active, m, sm = max(((*replay_sm(self, trace, sm, held.ctas, cold), sm) for sm in busy), key=lambda r: r[0])
         scale = work.max() / work[sm] if work[sm] else 1.0
-        return self._result(held, sm, active * scale, tally)
+        return self._result(held, sm, active * scale, m)
 
-    def _result(self, held: Occupancy, sm: int, active: float, tally: Tally) -> Cycles:
+    def _result(self, held: Occupancy, sm: int, active: float, m: Machine) -> Cycles:
         from ptxsim.profile import replay_state as state
 
-        figures, stalls = self.figures, tally.stalls
-        cycles, issued = max(1, round(active)), int(tally.counts[state.ISSUED])
+        figures, stalls = self.figures, m.stalls
+        cycles, issued = max(1, round(active)), int(m.counts[state.ISSUED])
         by_reason = {name: float(stalls[:, i].sum()) for i, name in enumerate(STALLS) if i and stalls[:, i].sum()}
         pipes = {
-            pipe.name.lower(): float(tally.busy[pipe]) / cycles / (1 if pipe == Pipe.LSU else 4)
+            pipe.name.lower(): float(m.busy[pipe]) / cycles / (1 if pipe == Pipe.LSU else 4)
             for pipe in Pipe
-            if pipe not in (Pipe.NONE, Pipe.CBU) and tally.busy[pipe]
+            if pipe not in (Pipe.NONE, Pipe.CBU) and m.busy[pipe]
         }
-        memory = {name: float(tally.totals[k]) for name, k in (
+        memory = {name: float(m.totals[k]) for name, k in (
             ("shared_wavefronts", state.SHARED_WAVES), ("l1_sectors", state.L1_SECTORS), ("l1_hit_sectors", state.L1_HITS),
             ("l2_read_sectors", state.L2_READ), ("dram_sectors", state.DRAM_SECTORS), ("l2_write_sectors", state.L2_WRITTEN),
             ("atomics", state.ATOMIC_COUNT), ("bulk_bytes", state.BULK_BYTES), ("unmatched_waits", state.UNMATCHED),
@@ -91,7 +92,7 @@ class Profile:
             cycles, figures.error, figures.clock_mhz, figures.name, held, sm, len(range(sm, self.ctas, figures.sms)),
             self.ctas / (figures.sms * held.ctas), issued, issued / (4 * cycles), pipes,
             dict(sorted(by_reason.items(), key=lambda kv: -kv[1])), self._lines(stalls), memory, [],
-            Timeline(tally.spans[: tally.counts[state.SPANS]], tally.work[: tally.counts[state.WORK]], sm, self.program.blocks),
+            Timeline(m.spans[: m.counts[state.SPANS]], m.work[: m.counts[state.WORK]], sm, self.program.blocks),
             self.target_number, self,
         )  # fmt: skip
         result.suggestions = suggestions(result)
@@ -121,50 +122,34 @@ def unroll_pragmas(decoder: Decoder) -> frozenset[int]:
     )
 
 
-def atomic_rate(figures: Figures, trace: Trace) -> float:
-    """Atomic operations on global memory that the GPU completes per cycle: few pages or sectors are a bottleneck."""
-    entries = trace.entries[trace.entries["code"] == ATOMIC]
-    if not len(entries):
-        return figures.atomic_rate
-    counts = entries["count"].astype(np.int64)
-    offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    lines = np.unique(trace.lines[np.repeat(entries["first"], counts) + offsets])
-    numbers, masks = lines >> 4, lines & 15
-    pages = len(np.unique(numbers // (figures.atomic_page // figures.l1_line)))
-    _, line = np.unique(numbers, return_inverse=True)
-    touched = np.zeros(line.max() + 1, np.int64)
-    np.bitwise_or.at(touched, line, masks)
-    sectors = int(np.bitwise_count(touched).sum())
-    return min(figures.atomic_rate, figures.atomic_page_rate * pages, figures.atomic_sector_rate * sectors)
-
-
-def replay_sm(profile: Profile, trace: Trace, sm: int, residency: int, cold: bool) -> tuple[float, Tally]:
+def replay_sm(profile: Profile, trace: Trace, sm: int, residency: int, cold: bool) -> tuple[float, Machine]:
     """Replay the CTAs that one SM gets: every 132nd, in launch order."""
     from ptxsim.profile.replay import replay
-    from ptxsim.profile.replay_state import Ctas, Entries
+    from ptxsim.profile.replay_state import CTA, START, new_machine
 
     figures = profile.figures
     ctas = np.arange(sm, profile.ctas, figures.sms)
     entries, begins, objects = for_replay(trace, ctas)
-    ends = np.append(begins[1:], len(entries))
     owner = entries["cta"][begins] if len(begins) else np.zeros(0, np.int64)
     present = np.unique(owner)
     first = np.searchsorted(owner, present)
     counts = np.bincount(np.searchsorted(present, owner), minlength=len(present))
-    start = present * figures.dispatch
-    machine = profile.machine
-    code = encode(machine, [op.opcode for op in profile.program.ops], figures)
+    code = encode(profile.machine, [op.opcode for op in profile.program.ops], figures)
     busy_sms = min(figures.sms, profile.ctas)
     shared = min(residency, len(ctas)) * (profile.shared_bytes + figures.shared_reserved) / 1024
     carveout = next((c for c in CARVEOUTS if c >= shared), CARVEOUTS[-1])
     l1_bytes = max(8, figures.unified_bytes // 1024 - carveout - 8) * 1024
-    p = parameters(figures, busy_sms, l1_bytes, cold, atomic_rate(figures, trace))
-    whole = {
-        name: entries[name].astype(np.int64) for name in ("code", "site", "width", "first", "count", "object", "need")
-    }
-    recorded = Entries(
-        **whole, cycles=entries["cycles"].astype(np.float64), lines=trace.lines, used=np.zeros(len(entries), np.bool_)
+    p = parameters(
+        figures,
+        busy_sms,
+        l1_bytes,
+        cold,
+        atomic_rate(figures, trace.entries[trace.entries["code"] == ATOMIC], trace.lines),
     )
-    started = Ctas(begins.astype(np.int64), ends.astype(np.int64), first.astype(np.int64), counts.astype(np.int64),
-                   start.astype(np.float64), np.zeros(len(present), np.int64), np.zeros(len(present), np.int64))  # fmt: skip
-    return replay(code, machine.slots, recorded, started, max(1, residency), objects, p, len(profile.program.ops))
+    cta_rows, starts = np.zeros(len(present), CTA), np.zeros(len(begins), START)
+    cta_rows["first_warp"], cta_rows["warps"], cta_rows["start"] = first, counts, present * figures.dispatch
+    starts["begin"], starts["end"] = begins, np.append(begins[1:], len(entries))
+    m = new_machine(
+        code, profile.machine.slots, entries, trace.lines, cta_rows, starts, objects, p, len(profile.program.ops)
+    )
+    return replay(m, p, max(1, residency)), m

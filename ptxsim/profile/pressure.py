@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ptxsim.profile.flow import Flow
 from ptxsim.profile.machine_code import Kind, MachineBlock
 
@@ -12,8 +14,9 @@ LEAST, MOST = 16, 255
 class Pressure:
     """Live registers of a program by block."""
 
-    def __init__(self, flow: Flow, blocks: list[MachineBlock]):
-        self.flow, self.blocks = flow, blocks[: len(flow.successors)]
+    def __init__(self, flow: Flow, blocks: list[MachineBlock], like: Mapping[int, int]):
+        """`like`: registers of unrolled copies -> those they stand for."""
+        self.flow, self.blocks, self.like = flow, blocks[: len(flow.successors)], like
         self.live_in: list[set[int]] = [set() for _ in self.blocks]
         changed = True
         while changed:
@@ -25,7 +28,7 @@ class Pressure:
 
     def words(self, slot: int) -> int:
         """32-bit registers a value takes; predicates and what is the same for the warp take none."""
-        types = self.flow.types
+        types, slot = self.flow.types, self.like.get(slot, slot)
         if slot >= len(types):
             return 1
         return 0 if types[slot].kind == "predicate" or slot in self.flow.uniform else max(1, types[slot].bits // 32)

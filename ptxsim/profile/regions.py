@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields
 
 from ptxsim.engine.program import Op, Program
 
@@ -20,4 +20,5 @@ def merged(program: Program) -> Program:
             blocks[number] = []
         elif blocks[number] or number in entered:
             head = number
-    return replace(program, blocks=blocks)
+    parts = {f.name: getattr(program, f.name) for f in fields(Program) if f.init}
+    return Program(**parts | {"blocks": blocks})

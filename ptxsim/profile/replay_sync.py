@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import numba
-
 from ptxsim.profile.encode import BARRIER as R_BARRIER
 from ptxsim.profile.encode import GMMA, LONG, MEMBAR
 from ptxsim.profile.encode import WAIT as R_WAIT
+from ptxsim.profile.replay_memory import first_entry
 from ptxsim.profile.replay_state import (
     BARRIER,
     BARRIERS,
@@ -22,14 +21,14 @@ from ptxsim.profile.replay_state import (
     MBARRIERS,
     PRODUCTS,
     SHARED_UNITS,
-    SLOTS,
     SUBS,
     TENSOR,
     TMA,
+    USED_SLOTS,
     WG_COMMIT,
     WG_WAIT,
 )  # fmt: skip
-from ptxsim.profile.replay_units import work
+from ptxsim.profile.replay_units import step, work
 from ptxsim.profile.trace import ARRIVE, BULK, WAIT
 
 ARRIVES_ONLY, OF_CLUSTER = 1, 2  # amounts of a barrier: from OF_CLUSTER on, it is one of the cluster
@@ -38,136 +37,136 @@ WGMMA_DRAIN = 30  # cycles from the end of a product in the tensor core until it
 ASLEEP = 14.0  # the least a wait on an mbarrier takes: one look
 
 
-@numba.njit
-def arrive(store, warps, units, o, moment, need, release):
+@step
+def arrive(m, o, moment, need, release):
     """An arrival at object o; warps that now have all they wait for go on at `release`."""
-    store.arrived[o] += 1
-    store.last_arrival[o] = max(store.last_arrival[o], moment)
-    for k in range(SLOTS):
-        if warps.active[k] and warps.blocked[k] == o and warps.need[k] <= store.arrived[o]:
-            warps.blocked[k] = -1
-            warps.ready[k] = max(warps.ready[k], release)
-            units.dirty[k % SUBS] = True
+    m.objects[o].arrived += 1
+    m.objects[o].last = max(m.objects[o].last, moment)
+    for k in range(m.counts[USED_SLOTS]):
+        if m.warps[k].active and m.warps[k].blocked == o and m.warps[k].need <= m.objects[o].arrived:
+            m.warps[k].blocked = -1
+            m.warps[k].ready = max(m.warps[k].ready, release)
+            m.subs[k % SUBS].dirty = True
 
 
-@numba.njit
-def queue(tally, units, unit, now, cost):
+@step
+def queue(m, unit, now, cost):
     """A unit shared by the SM takes the next piece of work; returns when it has done it."""
-    begin = max(units.free[unit], now)
-    units.free[unit] = begin + cost
-    work(tally, unit, 0, begin, units.free[unit])
-    return units.free[unit]
+    begin = max(m.free[unit], now)
+    m.free[unit] = begin + cost
+    work(m, unit, 0, begin, m.free[unit])
+    return m.free[unit]
 
 
-@numba.njit
-def next_entry(code, entries, warps, w, i):
+@step
+def next_entry(m, w, i):
     """The instruction's next recorded arrival or wait, or -1."""
-    for q in range(warps.entry[w], warps.next[w]):
-        if not entries.used[q] and entries.site[q] == code.site[i] and entries.code[q] in (ARRIVE, WAIT):
-            entries.used[q] = True
+    for q in range(first_entry(m, w), m.warps[w].next):
+        if not m.used[q] and m.entries[q].site == m.ops[i].site and m.entries[q].code in (ARRIVE, WAIT):
+            m.used[q] = True
             return q
     return -1
 
 
-@numba.njit
-def meet(code, entries, warps, store, units, tally, p, w, i, now):
+@step
+def meet(m, p, w, i, now):
     """Barriers and mbarriers: (when the result is there, when the warp goes on, why it waited)."""
-    latency = code.latency[i]
+    latency = m.ops[i].latency
     done, follow, why = now + latency, now + 1, R_WAIT
-    q = next_entry(code, entries, warps, w, i)
+    q = next_entry(m, w, i)
     if q < 0:
         return done, follow, why
-    o, need = entries.object[q], entries.need[q]
-    if entries.code[q] == WAIT:
-        if store.arrived[o] < need:
-            warps.blocked[w], warps.need[w] = o, need
-        follow = max(now + ASLEEP, store.last_arrival[o] + p.mbarrier_latency)
+    o, need = m.entries[q].object, m.entries[q].need
+    if m.entries[q].code == WAIT:
+        if m.objects[o].arrived < need:
+            m.warps[w].blocked, m.warps[w].need = o, need
+        follow = max(now + ASLEEP, m.objects[o].last + p.mbarrier_latency)
         return follow, follow, LONG
-    if code.kind[i] != BARRIER:
-        moment = queue(tally, units, MBARRIERS, now, p.mbarrier_arrival)
-        if code.amount[i] == AFTER_COPIES:
-            moment = max(moment, warps.last[COPIES, w])
-        arrive(store, warps, units, o, moment, need, max(store.last_arrival[o], moment) + p.mbarrier_latency)
+    if m.ops[i].kind != BARRIER:
+        moment = queue(m, MBARRIERS, now, p.mbarrier_arrival)
+        if m.ops[i].amount == AFTER_COPIES:
+            moment = max(moment, m.groups[COPIES, w].last)
+        arrive(m, o, moment, need, max(m.objects[o].last, moment) + p.mbarrier_latency)
         return done, follow, why
-    moment = max(store.last_arrival[o], queue(tally, units, BARRIERS, now, p.barrier_arrival))
-    release = moment + (p.cluster_barrier if code.amount[i] >= OF_CLUSTER else latency)
-    arrive(store, warps, units, o, moment, need, release)
-    if code.amount[i] == 0:  # and waits
+    moment = max(m.objects[o].last, queue(m, BARRIERS, now, p.barrier_arrival))
+    release = moment + (p.cluster_barrier if m.ops[i].amount >= OF_CLUSTER else latency)
+    arrive(m, o, moment, need, release)
+    if m.ops[i].amount == 0:  # and waits
         why = R_BARRIER
-        if store.arrived[o] >= need:
+        if m.objects[o].arrived >= need:
             follow = release
         else:
-            warps.blocked[w], warps.need[w] = o, need
+            m.warps[w].blocked, m.warps[w].need = o, need
             follow = now + latency
     return done, follow, why
 
 
-@numba.njit
-def bulk(code, entries, warps, store, units, tally, p, w, i, now):
+@step
+def bulk(m, p, w, i, now):
     """Copies of the TMA unit: loads arrive at their mbarrier, stores belong to the warp's next group."""
     size, o = 0.0, -1
-    for q in range(warps.entry[w], warps.next[w]):
-        if not entries.used[q] and entries.site[q] == code.site[i] and entries.code[q] == BULK:
-            entries.used[q] = True
-            size += entries.cycles[q]
-            if entries.object[q] >= 0:
-                o = entries.object[q]
+    for q in range(first_entry(m, w), m.warps[w].next):
+        if not m.used[q] and m.entries[q].site == m.ops[i].site and m.entries[q].code == BULK:
+            m.used[q] = True
+            size += m.entries[q].cycles
+            if m.entries[q].object >= 0:
+                o = m.entries[q].object
     if size == 0:
         return
-    tally.totals[BULK_BYTES] += size
+    m.totals[BULK_BYTES] += size
     if o >= 0:
-        finish = queue(tally, units, TMA, now, size / min(p.bulk_bandwidth, p.l2_bandwidth))
-        finish += p.bulk_tensor_latency if code.amount[i] == 1 else p.bulk_latency
-        arrive(store, warps, units, o, finish, 0, finish + p.mbarrier_latency)
+        finish = queue(m, TMA, now, size / min(p.bulk_bandwidth, p.l2_bandwidth))
+        finish += p.bulk_tensor_latency if m.ops[i].amount == 1 else p.bulk_latency
+        arrive(m, o, finish, 0, finish + p.mbarrier_latency)
     else:
-        finish = queue(tally, units, TMA, now, size / p.bulk_store_bandwidth)
-        warps.last[BULKS, w] = max(warps.last[BULKS, w], finish + p.bulk_store_latency)
+        finish = queue(m, TMA, now, size / p.bulk_store_bandwidth)
+        m.groups[BULKS, w].last = max(m.groups[BULKS, w].last, finish + p.bulk_store_latency)
 
 
-@numba.njit
-def product(code, warps, units, tally, s, w, i, now):
+@step
+def product(m, s, w, i, now):
     """wgmma: products follow each other in the tensor core."""
-    begin = max(now, units.pipe[s, TENSOR])
-    units.pipe[s, TENSOR] = begin + code.cost[i]
-    work(tally, SHARED_UNITS + TENSOR, s, begin, units.pipe[s, TENSOR])
-    warps.last[PRODUCTS, w] = units.pipe[s, TENSOR] + WGMMA_DRAIN
+    begin = max(now, m.pipes[s, TENSOR])
+    m.pipes[s, TENSOR] = begin + m.ops[i].cost
+    work(m, SHARED_UNITS + TENSOR, s, begin, m.pipes[s, TENSOR])
+    m.groups[PRODUCTS, w].last = m.pipes[s, TENSOR] + WGMMA_DRAIN
 
 
-@numba.njit
-def commit(warps, what, w):
+@step
+def commit(m, what, w):
     """What has been started since becomes a group."""
-    warps.groups[what, w, warps.count[what, w] % GROUPS] = warps.last[what, w]
-    warps.count[what, w] += 1
+    m.group_ends[what, w, m.groups[what, w].count % GROUPS] = m.groups[what, w].last
+    m.groups[what, w].count += 1
 
 
-@numba.njit
-def pending(warps, what, w, kept):
+@step
+def pending(m, what, w, kept):
     """When all groups but the newest `kept` are done."""
-    count, latest = warps.count[what, w], 0.0
+    count, latest = m.groups[what, w].count, 0.0
     for k in range(max(0, count - GROUPS), count - kept):
-        latest = max(latest, warps.groups[what, w, k % GROUPS])
+        latest = max(latest, m.group_ends[what, w, k % GROUPS])
     return latest
 
 
-@numba.njit
-def groups(code, warps, p, w, i, now):
+@step
+def groups(m, p, w, i, now):
     """Commits, waits for groups, fences: (when the warp goes on, why it waited)."""
-    kind, amount = code.kind[i], code.amount[i]
+    kind, amount = m.ops[i].kind, m.ops[i].amount
     if kind == CP_COMMIT:
-        commit(warps, COPIES, w)
+        commit(m, COPIES, w)
     elif kind == BULK_COMMIT:
-        commit(warps, BULKS, w)
+        commit(m, BULKS, w)
     elif kind == WG_COMMIT:
-        commit(warps, PRODUCTS, w)
+        commit(m, PRODUCTS, w)
     elif kind == CP_WAIT:
-        latest = pending(warps, COPIES, w, amount)
+        latest = pending(m, COPIES, w, amount)
         if amount == 0:
-            latest = max(latest, warps.last[COPIES, w])
+            latest = max(latest, m.groups[COPIES, w].last)
         return max(now + p.cp_async_wait, latest), LONG
     elif kind == BULK_WAIT:
-        return max(now + 4, pending(warps, BULKS, w, amount)), LONG
+        return max(now + 4, pending(m, BULKS, w, amount)), LONG
     elif kind == WG_WAIT:
-        return max(now + p.wgmma_overhead / 2, pending(warps, PRODUCTS, w, amount) + p.wgmma_overhead), GMMA
+        return max(now + p.wgmma_overhead / 2, pending(m, PRODUCTS, w, amount) + p.wgmma_overhead), GMMA
     elif kind == FENCE:
-        return max(now + code.latency[i], warps.store[w]), MEMBAR
+        return max(now + m.ops[i].latency, m.warps[w].store), MEMBAR
     return now + 1, R_WAIT

@@ -16,96 +16,101 @@ from ptxsim.profile.replay_state import (
     NONE,
     PLAIN,
     SHARED_UNITS,
-    SLOTS,
     SUBS,
     TENSOR,
+    USED_SLOTS,
     WORK,
 )  # fmt: skip
 
+# Pieces of the replay are called from compiled code alone.
+step = numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True)
 SAME_SPAN = 4  # cycles of rest that do not end a span of work in a timeline
 
 
-@numba.njit(forceinline=True)
-def work(tally, engine, s, begin, end):
+@step
+def work(m, engine, s, begin, end):
     """Note in the timeline that an engine works; with hardly a rest since its last span, that one goes on."""
-    last = tally.open[engine, s]
-    if last >= 0 and begin <= tally.work[last, 3] + SAME_SPAN:
-        tally.work[last, 3] = max(tally.work[last, 3], end)
-    elif tally.counts[WORK] < len(tally.work):
-        last = tally.counts[WORK]
-        tally.counts[WORK] += 1
-        tally.open[engine, s] = last
-        tally.work[last, 0], tally.work[last, 1], tally.work[last, 2], tally.work[last, 3] = engine, s, begin, end
+    last = m.open[engine, s]
+    if last >= 0 and begin <= m.work[last, 3] + SAME_SPAN:
+        m.work[last, 3] = max(m.work[last, 3], end)
+    elif m.counts[WORK] < len(m.work):
+        last = m.counts[WORK]
+        m.counts[WORK] += 1
+        m.open[engine, s] = last
+        m.work[last, 0], m.work[last, 1], m.work[last, 2], m.work[last, 3] = engine, s, begin, end
 
 
-@numba.njit(forceinline=True)
-def free_from(units, p, s, pipe):
+@step
+def free_from(m, p, s, pipe):
     """When a pipe takes its next instruction."""
     if pipe == FMA:
-        return min(units.pipe[s, HEAVY], units.pipe[s, LITE])
+        return min(m.pipes[s, HEAVY], m.pipes[s, LITE])
     if pipe == LSU:
-        return units.pipe[s, LSU] - p.pipe_queue
+        return m.pipes[s, LSU] - p.pipe_queue
     if pipe == NONE or pipe == CBU:
         return 0.0
-    return units.pipe[s, pipe]
+    return m.pipes[s, pipe]
 
 
-@numba.njit
-def choose(code, warps, units, p, s):
+@step
+def choose(m, p, s):
     """Which warp of a sub-core issues next, and when."""
-    found, time, last = -1, INF, units.last[s]
-    for w in range(s, SLOTS, SUBS):
-        if not warps.active[w] or warps.blocked[w] >= 0:
+    found, time, last = -1, INF, m.subs[s].last
+    for w in range(s, m.counts[USED_SLOTS], SUBS):
+        if not m.warps[w].active or m.warps[w].blocked >= 0:
             continue
-        t = max(warps.ready[w], free_from(units, p, s, code.pipe[warps.op[w]]))
+        pipe = m.ops[m.warps[w].op].pipe
+        t = max(m.warps[w].ready, free_from(m, p, s, pipe))
+        if pipe == LSU:
+            t = max(t, m.warps[w].access)
         # The warp that issued last goes on if it can; otherwise the one that has waited longest.
-        if t < time or (t == time and found != last and (w == last or warps.ready[w] < warps.ready[found])):
+        if t < time or (t == time and found != last and (w == last or m.warps[w].ready < m.warps[found].ready)):
             found, time = w, t
-    units.warp[s] = found
-    units.time[s] = max(time, units.issue[s]) if found >= 0 else INF
+    m.subs[s].warp = found
+    m.subs[s].time = max(time, m.subs[s].issue) if found >= 0 else INF
 
 
-@numba.njit
-def charge(code, warps, units, tally, p, s, w, i, now):
+@step
+def charge(m, p, s, w, i, now):
     """Say what the warp waited for since its last instruction: its registers, then the pipe, then its turn."""
-    site, pipe = code.site[i], code.pipe[i]
-    tally.stalls[site, 0] += 1
-    stall = now - warps.issued[w] - 1
+    site, pipe = m.ops[i].site, m.ops[i].pipe
+    m.stalls[site, 0] += 1
+    stall = now - m.warps[w].issued - 1
     if stall <= 0:
         return
-    waited = max(0.0, min(stall, warps.ready[w] - warps.issued[w] - 1))
-    tally.stalls[site, warps.why[w]] += waited
+    waited = max(0.0, min(stall, m.warps[w].ready - m.warps[w].issued - 1))
+    m.stalls[site, m.warps[w].why] += waited
     rest = stall - waited
     if rest > 0:
-        free = free_from(units, p, s, pipe)
-        piped = max(0.0, min(rest, free - max(warps.ready[w], warps.issued[w] + 1)))
-        reason = MATH if pipe != LSU else LG if code.reason[i] == LONG else MIO
-        tally.stalls[site, reason] += piped
-        tally.stalls[site, NOT_SELECTED] += rest - piped
+        free = free_from(m, p, s, pipe)
+        piped = max(0.0, min(rest, free - max(m.warps[w].ready, m.warps[w].issued + 1)))
+        reason = MATH if pipe != LSU else LG if m.ops[i].reason == LONG else MIO
+        m.stalls[site, reason] += piped
+        m.stalls[site, NOT_SELECTED] += rest - piped
 
 
-@numba.njit
-def occupy(code, store, units, tally, p, s, i, now):
+@step
+def occupy(m, p, s, i, now):
     """The instruction takes its pipe; returns when its result is there, as far as the pipe is concerned."""
-    pipe, cost, done = code.pipe[i], code.cost[i], now + code.latency[i]
+    pipe, cost, done = m.ops[i].pipe, m.ops[i].cost, now + m.ops[i].latency
     if pipe == NONE or pipe == CBU:
         return done
     if pipe == LSU or pipe == TENSOR:  # all but plain ones find their place later
-        if code.kind[i] == PLAIN:
-            begin = max(units.pipe[s, pipe], now)
-            units.pipe[s, pipe] = begin + cost
-            work(tally, SHARED_UNITS + pipe, s, begin, begin + cost)
+        if m.ops[i].kind == PLAIN:
+            begin = max(m.pipes[s, pipe], now)
+            m.pipes[s, pipe] = begin + cost
+            work(m, SHARED_UNITS + pipe, s, begin, begin + cost)
         if pipe == TENSOR:
-            tally.busy[TENSOR] += cost
+            m.busy[TENSOR] += cost
         return done
     half = pipe
     if pipe == FMA:
-        half = HEAVY if units.pipe[s, HEAVY] <= units.pipe[s, LITE] else LITE
-    begin = max(units.pipe[s, half], now)
-    units.pipe[s, half] = begin + cost
-    work(tally, SHARED_UNITS + pipe, s, begin, begin + cost)
-    tally.busy[pipe] += cost / 2 if pipe == FMA else cost
-    if pipe == ADU and code.is_constant[i] and not store.constants[code.amount[i] & 63]:
-        store.constants[code.amount[i] & 63] = True
+        half = HEAVY if m.pipes[s, HEAVY] <= m.pipes[s, LITE] else LITE
+    begin = max(m.pipes[s, half], now)
+    m.pipes[s, half] = begin + cost
+    work(m, SHARED_UNITS + pipe, s, begin, begin + cost)
+    m.busy[pipe] += cost / 2 if pipe == FMA else cost
+    if pipe == ADU and m.ops[i].is_constant and not m.constants[m.ops[i].amount & 63]:
+        m.constants[m.ops[i].amount & 63] = True
         done += p.first_constant
     return done

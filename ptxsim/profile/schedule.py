@@ -11,7 +11,6 @@ from ptxsim.profile.machine_code import Kind, MachineOp
 
 # What the assembler plans with for what it cannot know.
 PLANNED = {"global": 300.0, "shared": 30.0}
-LOADS_SHARE = 0.8  # of the free registers that loads ahead of their use may fill
 WALLS = (Kind.BARRIER, Kind.FENCE, Kind.WGMMA_WAIT, Kind.MBARRIER_WAIT, Kind.ASYNC_WAIT, Kind.BULK_WAIT)
 ENDS = (Kind.BRANCH, Kind.LOOP_BRANCH, Kind.EXIT, Kind.CHECK)
 WINDOW = 192  # instructions the assembler looks ahead
@@ -51,16 +50,22 @@ def _schedule(ops: list[MachineOp], budget: Budget) -> list[MachineOp]:
     ready = [i for i in range(len(ops)) if not waiting[i]]
     live = _Live(ops, budget)
     order = []
+    start, now = [0.0] * len(ops), 0.0  # when what an instruction reads is there, as far as the assembler can plan
     while ready:
-        ready.sort(key=lambda i: (-height[i], i))
+        # What need not wait goes first, the longest way to the end before others; then what waits least.
+        ready.sort(key=lambda i: (max(start[i], now), -height[i], i))
         # The first that fits; where none does, the one that frees most.
-        chosen = next((i for i in ready if live.total + live.change(ops[i]) <= live.room(ops[i])), None)
+        chosen = next((i for i in ready if live.fits(ops[i])), None)
         if chosen is None:
             chosen = min(ready, key=lambda i: (live.change(ops[i]), -height[i], i))
         ready.remove(chosen)
         live.run(ops[chosen])
         order.append(ops[chosen])
+        now = max(now, start[chosen])
+        done = now + planned_latency(ops[chosen])
+        now += ops[chosen].kind != Kind.COPY
         for j in after[chosen]:
+            start[j] = max(start[j], done)
             waiting[j] -= 1
             if not waiting[j]:
                 ready.append(j)
@@ -74,7 +79,6 @@ class Budget:
     limit: int
     words: Callable[[int], int]
     live_out: frozenset[int]
-    tight: bool = False  # the limit is the one of full occupancy: loads leave room for what computes
 
 
 class _Live:
@@ -88,11 +92,11 @@ class _Live:
         self.live |= {r for r in budget.live_out if r not in written}
         self.total = sum(map(self.words, self.live))
         self.limit = budget.limit
-        self.loads_limit = self.total + (LOADS_SHARE if budget.tight else 1) * (budget.limit - self.total)
 
-    def room(self, op: MachineOp) -> float:
-        """Registers that may be in use behind `op`."""
-        return self.loads_limit if op.unit in PLANNED else self.limit
+    def fits(self, op: MachineOp) -> bool:
+        """Whether there are registers for `op` now."""
+        change = self.change(op)
+        return change <= 0 or self.total + change <= self.limit
 
     @staticmethod
     def _read_first(ops: list[MachineOp], register: int) -> bool:

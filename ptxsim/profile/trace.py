@@ -9,6 +9,7 @@ import numpy as np
 from ptxsim.engine.program import Program
 from ptxsim.layout import banks
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, Event, Observer, Space
+from ptxsim.profile.atomics import COUNTED, cheaper
 
 BLOCK, SHARED, LOAD, STORE, ATOMIC, CONST, ARRIVE, WAIT, BULK, LEAVE = range(10)
 ENTRY = np.dtype(
@@ -68,6 +69,7 @@ class Tracer(Observer):
             self.block_size[number] = len(block)
             if block:
                 self.block_of[block[0].site] = number
+        self.cheaper = cheaper(program)
         self.bulk_sites = np.array([op.site for op in program.ops if ".async.bulk" in op.opcode], np.int64)
         self.parts: list[np.ndarray] = []
         self.lines: list[np.ndarray] = []
@@ -104,6 +106,7 @@ class Tracer(Observer):
                 found = banks.analyze(records["addresses"][rows], int(width), KINDS[Event(kind)], records["mask"][rows])
                 entries["cycles"][rows] = found.cycles
                 entries["code"][rows] = SHARED
+        self._cheaper_atomics(records, entries, shared)
         outer = ((space == Space.GLOBAL) | (space == Space.LOCAL)) & (event <= Event.REDUCE)
         for kind in np.unique(event[outer]):
             atomic = kind in (Event.ATOMIC, Event.CAS, Event.REDUCE)
@@ -127,6 +130,15 @@ class Tracer(Observer):
         if len(rows):
             entries["code"][rows] = CONST
             entries["cycles"][rows] = distinct(records["addresses"][rows], records["mask"][rows])
+
+    def _cheaper_atomics(self, records: np.ndarray, entries: np.ndarray, shared: np.ndarray) -> None:
+        for site, how in self.cheaper.items():
+            rows = np.flatnonzero(shared & (records["site"] == site))
+            if how != COUNTED:  # one lane accesses
+                entries["cycles"][rows] = 1
+            elif len(rows):
+                found = banks.analyze(records["addresses"][rows], 4, "count", records["mask"][rows])
+                entries["cycles"][rows] = found.cycles
 
     def _objects(self, records: np.ndarray, entries: np.ndarray) -> None:
         event = records["event"]

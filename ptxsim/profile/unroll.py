@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 from ptxsim.engine.operand import Constant, Register
@@ -9,24 +10,24 @@ from ptxsim.engine.program import Op
 from ptxsim.profile.flow import Flow
 from ptxsim.profile.machine_code import Kind, MachineBlock, MachineOp
 
-SMALL = 48  # machine instructions a body may have to be unrolled by four
-LARGE = 128  # by two, where it holds matrix products
+# Machine instructions a body may have to be unrolled, found with loops of growing size: so many of plain arithmetic, more
+# with every load from shared memory, more with any from global memory, fewer with stores; never so many loads in flight.
+PLAIN_LIMIT, MOST = 22, 68
+SHARED_LOAD, GLOBAL_LOAD = 4, 22
+SHARED_STORE, GLOBAL_STORE = 2.7, 1.75
+MOST_LOADS = 15  # from global memory
 
 
 def factors(flow: Flow, number: int, block: MachineBlock) -> tuple[int, ...]:
     """How many iterations at a time the copies of a loop body do, largest first; () if it stays as it is."""
-    source = flow.program.blocks[number]
-    counter = counting(flow, number)
-    if counter is None or any(op.kind == Kind.CHECK for op in block.ops):
+    if counting(flow, number) is None or any(op.kind == Kind.CHECK for op in block.ops):
         return ()
+    accesses = Counter((op.unit, op.stores) for op in block.ops if op.kind == Kind.ACCESS)
+    loads = accesses["global", False]
+    limit = PLAIN_LIMIT + SHARED_LOAD * accesses["shared", False] + GLOBAL_LOAD * bool(loads)
+    limit -= SHARED_STORE * accesses["shared", True] + GLOBAL_STORE * accesses["global", True]
     size = sum(op.kind != Kind.COPY for op in block.ops)
-    if size <= SMALL:
-        return (4, 2)
-    return (2,) if size <= LARGE and has_products(source) else ()
-
-
-def has_products(source: list[Op]) -> bool:
-    return any(op.opcode.startswith("mma.") for op in source)
+    return (4, 2) if size <= min(limit, MOST) and loads <= MOST_LOADS else ()
 
 
 def counting(flow: Flow, number: int) -> tuple[Op, Op, Op] | None:
@@ -73,18 +74,38 @@ def copies(flow: Flow, number: int, block: MachineBlock, count: int, fresh) -> M
     steps = {op.site for op in flow.program.blocks[number] if is_step(flow, op)}
     current: dict[int, int] = {}
     ops: list[MachineOp] = []
+    addresses = addresses_alone(block.ops)
+    known: dict[tuple, tuple[int, ...]] = {}  # place in the body and what is read -> what holds it already
     for k in range(count):
         last = k == count - 1
         names: dict[int, int] = {}
-        for op in block.ops:
+        for place, op in enumerate(block.ops):
             if not last and (op.site in once or op.site in steps):
                 continue
             reads = tuple(current.get(r, r) for r in op.reads)
             guards = tuple(current.get(r, r) for r in op.predicates)
-            writes = op.writes if last else tuple(names.setdefault(w, fresh()) for w in op.writes)
+            if place in addresses and (place, reads, guards) in known:
+                current.update(zip(op.writes, known[place, reads, guards]))
+                continue
+            writes = op.writes if last else tuple(names.setdefault(w, fresh(w)) for w in op.writes)
+            known[place, reads, guards] = writes
             current.update(zip(op.writes, writes))
             ops.append(replace(op, reads=reads, writes=writes, predicates=guards))
     return MachineBlock(ops, unroll=count)
+
+
+def addresses_alone(ops: list[MachineOp]) -> set[int]:
+    """Places of what computes addresses of accesses and nothing else: one that moves by a constant becomes an offset."""
+    found: set[int] = set()
+    elsewhere: set[int] = set()
+    for place in range(len(ops) - 1, -1, -1):
+        op = ops[place]
+        if op.kind == Kind.PLAIN and op.writes and not elsewhere & set(op.writes):
+            found.add(place)
+        elsewhere.update(op.predicates)
+        if op.kind not in (Kind.ACCESS, Kind.ASYNC_COPY) and place not in found:
+            elsewhere.update(op.reads)
+    return found
 
 
 def is_step(flow: Flow, op: Op) -> bool:

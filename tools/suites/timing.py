@@ -7,6 +7,7 @@ of every pair of them whose measured cycles differ by more than 10 %, the predic
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 from itertools import combinations
@@ -101,6 +102,21 @@ def splitmix(seed: int, count: int) -> np.ndarray:
         return z ^ (z >> np.uint64(31))
 
 
+def lcg(state: int, count: int) -> np.ndarray:
+    """States of s = 1664525 s + 1013904223 (32 bits) behind `state`."""
+    states = np.array([(1664525 * state + 1013904223) % 2**32], np.uint32)
+    factor, term = 1664525, 1013904223
+    while len(states) < count:  # as many steps on as there are states
+        states = np.concatenate([states, states * np.uint32(factor) + np.uint32(term)])
+        factor, term = factor * factor % 2**32, (factor + 1) * term % 2**32
+    return states[:count]
+
+
+def values_of(count: int, dtype: str) -> int:
+    """32-bit words of so many values."""
+    return count * np.dtype(DTYPES.get(dtype, "u1")).itemsize // 4
+
+
 def buffer(spec: dict) -> np.ndarray:
     """A buffer's initial content."""
     count, dtype, seed = spec["n"], spec["dtype"], spec.get("seed", 0)
@@ -128,6 +144,9 @@ def buffer(spec: dict) -> np.ndarray:
                 return (u >> np.uint64(56)).astype(np.uint8) & 0xBF
             high = (u >> np.uint64(32)).astype(np.uint32)
             return (high % spec["m"] if spec.get("m") else high).astype(DTYPES[dtype])
+        case "lcg":
+            steps = spec.get("skip", 0) + values_of(count, dtype)
+            return (lcg(seed, steps)[spec.get("skip", 0) :] >> 9).view(DTYPES.get(dtype, "u1"))
         case "perm":
             return np.argsort(splitmix(seed, count), kind="stable").astype(DTYPES[dtype])
         case "csr_rp" | "csr_ci":
@@ -156,14 +175,22 @@ def argument(value: dict, memory: dict):
     return float(given) if kind == "f32" else int(given)
 
 
+def read(path: Path):
+    """The module in a file, compressed or not."""
+    from ptxsim import Module
+
+    if path.exists():
+        return Module.from_file(path)
+    return Module.from_text(gzip.decompress(path.with_name(path.name + ".gz").read_bytes()).decode())
+
+
 def one(work) -> tuple[str | None, float | None]:
     """What is wrong with a launch (or None), and its predicted cycles (or None)."""
     folder, launch, engine = work
     try:
-        from ptxsim import Module
         from ptxsim.diagnostic import PtxError
 
-        module = Module.from_file(Path(folder) / "kernels" / f"{launch['kernel']}.ptx")
+        module = read(Path(folder) / "kernels" / f"{launch['kernel']}.ptx")
         kernel = module.kernel(launch["entry"])
         for profile in (True, False):
             memory = {name: buffer(spec) for name, spec in launch["buffers"].items()}
