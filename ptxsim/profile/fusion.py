@@ -5,9 +5,28 @@ from __future__ import annotations
 from ptxsim.engine.operand import Constant
 from ptxsim.engine.program import Op, Program
 from ptxsim.profile.flow import Flow, analyze, registers_of
+from ptxsim.syntax import ast
 
 LOGIC = ("and", "or", "xor", "not")
 MODIFIERS = ("neg", "abs")
+FOLDED = (
+    "add",
+    "sub",
+    "mul",
+    "mad",
+    "and",
+    "or",
+    "xor",
+    "not",
+    "shl",
+    "shr",
+    "min",
+    "max",
+    "setp",
+    "selp",
+    "cvt",
+    "mov",
+)
 CONTRACTED = ("add", "sub", "mul", "fma", "min", "max", "setp", "neg", "abs")  # take a sign or magnitude along
 
 
@@ -31,6 +50,12 @@ def bits_of(op: Op) -> int:
     return 32 if "x" in digits else int(digits) if digits.isdigit() else 32
 
 
+def names_variable(op: Op) -> bool:
+    """Whether a mov of a constant takes the address of a variable: a name in the text, not a number."""
+    operands = op.bound.statement.operands
+    return len(operands) == 2 and isinstance(operands[1], ast.Name | ast.Offset) and isinstance(op.sources[0], Constant)
+
+
 class Fusion:
     """Facts about a program's operations, and which of them become part of others."""
 
@@ -40,6 +65,32 @@ class Fusion:
         self.eaten: set[int] = set()  # operations that became part of another
         self.extra: dict[int, list[int]] = {}  # reads an operation takes over from what it ate
         self.fused: dict[int, str] = {}  # unit of an operation that a fusion has changed
+        self.folded = self._fold_constants()  # operations whose result the assembler computes
+
+    def _fold_constants(self) -> set[int]:
+        """Arithmetic on nothing but constants; addresses of variables are none, they depend on where the CTA runs."""
+        constants: set[int] = set()
+        folded: set[int] = set()
+        for op in self.program.ops:
+            writes = self.flow.writes.get(op.site, ())
+            if (
+                not writes
+                or op.guard is not None
+                or op.control is not None
+                or any(len(self.flow.definers[w]) != 1 for w in writes)
+            ):
+                continue
+            if base(op) == "mov" and len(op.sources) == 1 and isinstance(op.sources[0], Constant):
+                if not names_variable(op):
+                    constants.update(writes)
+            elif (
+                base(op) in FOLDED
+                and all(r in constants for r in self.flow.reads[op.site])
+                and self.flow.reads[op.site]
+            ):
+                constants.update(writes)
+                folded.add(op.site)
+        return folded
 
     # ---- facts ----
 
@@ -77,6 +128,8 @@ class Fusion:
         name = base(op)
         if op.guard is not None or len(self.flow.definers[self.writes(op)[0] if self.writes(op) else -1]) != 1:
             return False
+        if op.site in self.folded:
+            return True
         return (name == "ld" and ".param" in op.opcode) or (name == "mov" and not self.flow.reads[op.site])
 
     def guard(self, op: Op) -> tuple[int, ...]:

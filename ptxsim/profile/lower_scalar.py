@@ -158,7 +158,7 @@ def wide(lowering: Lowering, op: Op, name: str, parts: list[str]) -> list[Machin
     if name in ("div", "rem"):
         return lowering.sequence(op, "div.64")
     if name in ("and", "or", "xor", "not"):
-        return lowering.sequence(op, "logic.64")
+        return one(lowering, op, "uniform") if lowering.is_uniform(op) else lowering.sequence(op, "logic.64")
     if name in ("shl", "shr"):
         return lowering.sequence(op, "shift.64")
     if name in ("min", "max"):

@@ -6,12 +6,12 @@ are assigned. `lower` is the way in; `emulated` has the sequences that stand for
 
 from __future__ import annotations
 
-from ptxsim.engine.operand import Address, Constant, Special
+from ptxsim.engine.operand import Address, Special
 from ptxsim.engine.program import Op, Program
 from ptxsim.profile import unroll
 from ptxsim.profile.emulated import CHECKED, SEQUENCES
 from ptxsim.profile.figures import UNITS
-from ptxsim.profile.fusion import base
+from ptxsim.profile.fusion import base, names_variable
 from ptxsim.profile.machine_code import Kind, MachineBlock, MachineOp, MachineProgram, Pipe
 from ptxsim.profile.predication import Predication
 from ptxsim.profile.pressure import FIXED, Pressure, registers
@@ -119,18 +119,7 @@ class Lowering(Predication):
         spaces = [o for o in op.sources if isinstance(o, Address) and o.base is None]
         if ".shared" in op.opcode and spaces:
             return True
-        return base(op) == "mov" and not self.flow.reads[op.site] and self._feeds_shared(op)
-
-    def _feeds_shared(self, op: Op) -> bool:
-        """A constant that is the address of a shared variable: a name in the text, not a number."""
-        from ptxsim.syntax import ast
-
-        operands = op.bound.statement.operands
-        return (
-            len(operands) == 2
-            and isinstance(operands[1], ast.Name | ast.Offset)
-            and isinstance(op.sources[0], Constant)
-        )
+        return base(op) == "mov" and not self.flow.reads[op.site] and names_variable(op)
 
     def _use_blocks(self, op: Op) -> list[int]:
         if base(op) != "mov" and not self.is_invariant(op):
@@ -182,7 +171,7 @@ class Lowering(Predication):
             if name.startswith(("%clock", "%globaltimer")):
                 return [MachineOp("clock", writes, (), op.site)]
             return [MachineOp("s2ur" if self.is_uniform(op) else "s2r", writes, (), op.site)]
-        if self._feeds_shared(op):
+        if names_variable(op):
             return [MachineOp("nothing", writes, (self.shared_base,), op.site, Kind.COPY)]
         return []
 
