@@ -10,7 +10,7 @@ import numpy as np
 from ptxsim.instructions.access_rules import SHARED, vector_size
 from ptxsim.instructions.atomic_update import update
 from ptxsim.instructions.mbarrier import each
-from ptxsim.isa.operand import Either, Imm, Reg, Value, Vec, resolve_count
+from ptxsim.isa.operand import Addr, Either, Imm, Reg, Value, Vec, resolve_count
 from ptxsim.isa.registry import declare, instruction
 from ptxsim.machine.async_groups import later, snapshot
 from ptxsim.machine.event import FLAG_STRONG, Event, Space
@@ -93,6 +93,11 @@ def reduce_system(m, a, b, *, op, type):
     m.atomic("global", a, type, update(op, type), [b], 1, Event.REDUCE, FLAG_STRONG)
 
 
+def integer(modifiers):
+    """Bits are asked for and integers are meant."""
+    return "u32" if modifiers["type"].name == "b32" else modifiers["type"]
+
+
 for operations, types in (
     ("add", "u32 s32 u64 s64"),
     ("min max", "u32 s32"),
@@ -107,17 +112,17 @@ for operations, types in (
     for mmio, scopes in SCOPES:
         instruction(
             f"red.async{mmio}.order.scope{{.global}}.op.type [a], b", scope=scopes,
-            operands={"b": Value("u32" if types == "b32" else "type")}, **words, **SYSTEM,
+            operands={"b": Value(integer)}, **words, **SYSTEM,
         )(reduce_system)  # fmt: skip
 
 
 @instruction(
     "st.bulk{.weak}{.space} [a], size, value", name="st.bulk", space="shared::cta", requires="8.6 sm_100", unit="store",
-    operands={"size": Either((Imm(0, multiple=8), Reg("u64"))), "value": Imm(0, 0)},
+    operands={"a": Addr(register=True), "size": Either((Imm(0, multiple=8), Reg("u64"))), "value": Imm(0, 0)},
 )  # fmt: skip
 @instruction(
     "st.bulk{.weak}{.space} [a], size, value", name="st.bulk", space="shared::cta", requires="9.0 sm_100", unit="store",
-    operands={"size": Reg("u32"), "value": Imm(0, 0)},
+    operands={"a": Addr(register=True), "size": Reg("u32"), "value": Imm(0, 0)},
 )  # fmt: skip
 def store_bulk(m, a, size, value, *, space):
     """`size` zero bytes of shared memory per lane; address and size are multiples of 8."""

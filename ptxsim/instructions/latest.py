@@ -48,29 +48,20 @@ COPY = {"name": "cp.async.bulk", "order": "relaxed", "scope": SCOPE}
 TO_SHARED = {**words("shared", "global"), **COPY, "ordered": (("dst", "global", "shared::cta"),)}
 BYTES = "mbarrier::complete_tx::bytes"
 GROUP = "global.shared::cta.bulk_group"
-for order, since, masked in (("", "8.0 sm_90", "8.6 sm_100"), (".order.scope", NINE, "9.3 sm_100")):
+for order, wide in (("", "9.3 sm_90"), (".order.scope", "9.3 sm_90a sm_100f sm_110f")):
     for hint, policy in (("", ""), (".L2::cache_hint", ", policy")):
-        declare(
-            f"cp.async.bulk{order}.dst.global.{BYTES}{hint}.b128 [a], [b], n, [c]{policy}",
-            dst="shared::cta",
-            requires=since.replace("8.0", "8.6"),
-            **TO_SHARED,
-        )
+        to_shared, to_global = f"cp.async.bulk{order}.dst.global.{BYTES}", f"cp.async.bulk{order}.{GROUP}{hint}"
+        declare(f"{to_shared}{hint}.b128 [a], [b], n, [c]{policy}", dst="shared::cta", requires=NINE, **TO_SHARED)
         for multicast, ctas in (("", ""), (".multicast::cluster", ", ctas")):
             declare(
-                f"cp.async.bulk{order}.dst.global.{BYTES}{multicast}{hint}.b128 [a], [b], n, [c]{ctas}{policy}",
-                dst="shared::cluster", requires="9.3 sm_90a sm_100f sm_110f" if order else since, **TO_SHARED,
+                f"{to_shared}{multicast}{hint}.b128 [a], [b], n, [c]{ctas}{policy}", dst="shared::cluster", requires=wide,
+                **TO_SHARED,
             )  # fmt: skip
-        declare(f"cp.async.bulk{order}.{GROUP}{hint}.b128 [a], [b], n{policy}", requires=since, **COPY, **FROM_SHARED)
-        declare(
-            f"cp.async.bulk{order}.{GROUP}{hint}.cp_mask.b128 [a], [b], n{policy}, bytes",
-            requires=masked,
-            **COPY,
-            **FROM_SHARED,
-        )
+        declare(f"{to_global}.b128 [a], [b], n{policy}", requires=NINE, **COPY, **FROM_SHARED)
+        declare(f"{to_global}.cp_mask.b128 [a], [b], n{policy}, bytes", requires="9.3 sm_100", **COPY, **FROM_SHARED)
     declare(
         f"cp.async.bulk{order}.dst.shared::cta.{BYTES}.b128 [a], [b], n, [c]", dst="shared::cluster",
-        ordered=(("dst", "shared::cta"),), requires=since, **words("shared"), **{**COPY, "scope": CLUSTER},
+        ordered=(("dst", "shared::cta"),), requires=NINE, **words("shared"), **{**COPY, "scope": CLUSTER},
     )  # fmt: skip
 
 IGNORED = Either((Reg("u32"), Imm(0, 15)))

@@ -22,6 +22,9 @@ SINCE = "8.3 sm_90a sm_100f sm_110f sm_120f"
 BLACKWELL = "sm_100f sm_110f sm_120f"
 
 
+WORD = Value(lambda modifiers: "u32")  # bits are asked for and integers are meant
+
+
 def replace(m, a, ordinal, value, *, space, field):
     offset, size = field_place(field, ordinal or 0)
     numbers = per_lane(value).astype(np.uint64)
@@ -56,7 +59,7 @@ def _forms() -> None:
     add("global_address", ", value", "b64", value=Value("b64"))
     add("rank", ", value", "b32", value=Value("b32"))
     for field, type in (("box_dim", "b32"), ("global_dim", "b32"), ("element_stride", "b32"), ("global_stride", "b64")):
-        add(field, ", ordinal, value", type, ordinal=Imm(0, 4), value=Value("u32" if type == "b32" else type))
+        add(field, ", ordinal, value", type, ordinal=Imm(0, 4), value=Value(type) if type == "b64" else WORD)
     add("elemtype", ", value", "b32", value=Imm(0, 12))
     add("elemtype", ", value", "b32", f"8.7 {BLACKWELL}", value=Imm(13, 15))
     add("interleave_layout", ", value", "b32", value=Imm(0, 2))

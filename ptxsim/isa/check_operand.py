@@ -340,6 +340,8 @@ def _check_address(
         return "may be a number in .local memory only" if known else None
     declared = names.register_type(operand.base.name)
     if declared is None:
+        if kind.register and space != "generic":
+            return f"is an address in a register where .{named} is named"
         return _check_variable(operand.base, space, names) or _check_parameter(operand.base, kind, named, names)
     if named == "param::func":
         return "is a parameter by its name, for .param::func"

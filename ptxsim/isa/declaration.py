@@ -13,6 +13,7 @@ TYPE_SINCE: dict[str, Version] = {"b128": (8, 3)}
 PRAGMA_SINCE: dict[str, Version] = {
     "used_bytes_mask": (8, 3), "enable_smem_spilling": (8, 7), "frequency": (9, 0), "mma_throughput": (9, 3),
 }  # fmt: skip
+MASK_SINCE: Version = (7, 1)  # 0xff(name) in an initial value
 VECTOR_BITS = 128
 MEMORY = ("global", "const", "shared", "local")
 OPAQUE = ("texref", "samplerref", "surfref")
@@ -76,6 +77,8 @@ def variable_problem(variable: ast.Variable, version: Version, known: Container[
     if text is None and variable.initializer is not None:
         if missing := _unknown_name(variable.initializer, known):
             return "undeclared-name", f"nothing declares {missing}, whose address {variable.name} holds"
+        if version < MASK_SINCE and _has_mask(variable.initializer):
+            return "wrong-version", f"{variable.name}: bytes of addresses need .version {MASK_SINCE[0]}.{MASK_SINCE[1]}"
         text = _value_problem(variable)
     return ("illegal-form", f"{variable.name.partition('$')[0]}: {text}") if text else None
 
@@ -156,6 +159,12 @@ def _element_problem(value: object, type_name: str) -> str | None:
         case ast.Offset(_, offset) if offset < 0:
             return "the offset of an address in an initial value is not negative"
     return None
+
+
+def _has_mask(value: object) -> bool:
+    if isinstance(value, tuple):
+        return any(map(_has_mask, value))
+    return isinstance(value, ast.MaskedAddress) and value.mask is not None
 
 
 def _unknown_name(value: object, known: Container[str]) -> str | None:

@@ -107,13 +107,14 @@ class Addr:
     """`[address]`. `space`: a slot name or a state space; `extra` are kinds of what follows a comma in the brackets.
 
     `untyped`: the register is declared b32 or b64, not as an integer. `access`: what is done with a parameter, "read",
-    "write" or "address" (taken).
+    "write" or "address" (taken). `register`: where the state space is named, no variable stands there by its name.
     """
 
     space: str = "space"
     extra: tuple[Kind, ...] = ()
     untyped: bool = False
     access: str = ""
+    register: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -221,7 +221,7 @@ class Generator:
         offset = rng.choice(["", "", "+16", "+64"])
         if kind.extra:
             offset = ""
-        if space in VARIABLES and self.rng.random() < 0.4:
+        if space in VARIABLES and not kind.register and self.rng.random() < 0.4:
             return (rng.choice(["pbuf", "qbuf"]) if space == "param" else VARIABLES[space]) + offset
         if space in ("tensor", "fabric"):
             return f"%r{self.rng.randrange(COUNT)}{offset}"
