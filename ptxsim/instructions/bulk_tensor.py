@@ -150,7 +150,7 @@ def _load_forms() -> None:
                     )  # fmt: skip
                 _add(
                     None, f"{name}.dim.dst.global.mode{end} [a], [t], [c], offsets{tail}", BLACKWELL, dim=IM2COL,
-                    mode="im2col::w im2col::w::128", kinds={"offsets": Vec(2, Value("b16"))}, **common,
+                    mode="im2col::w im2col::w::128", kinds={"offsets": Vec(2, Value("u16"))}, **common,
                 )  # fmt: skip
 
 
@@ -262,7 +262,7 @@ def _prefetch_forms() -> None:
         )
         declare(
             f"{opcode}.mode{hint} [t], offsets{policy}", requires=BLACKWELL, dim=IM2COL, mode="im2col::w im2col::w::128",
-            operands={**KINDS, "offsets": Vec(2, Value("b16"))}, **words,
+            operands={**KINDS, "offsets": Vec(2, Value("u16"))}, **words,
         )  # fmt: skip
 
 
