@@ -15,7 +15,7 @@ STALLS = (
     "barrier", "membar", "branch_resolve", "no_instruction", "not_selected", "gmma", "imc_miss", "drain",
 )  # fmt: skip
 WAIT, SHORT, LONG, MATH, LG, MIO, BARRIER, MEMBAR, BRANCH, NO_INSTRUCTION, NOT_SELECTED, GMMA, IMC, DRAIN = range(1, 15)
-_REASON = {"global": LONG, "shared": SHORT, "shuffle": SHORT, "mufu": SHORT, "convert": SHORT, "convert64": SHORT, "constant": IMC,
+_REASON = {"global": LONG, "remote": LONG, "shared": SHORT, "shuffle": SHORT, "mufu": SHORT, "convert": SHORT, "convert64": SHORT, "constant": IMC,
            "s2r": SHORT, "s2ur": SHORT, "redux": SHORT, "mbarrier": SHORT, "fence": MEMBAR, "check": SHORT}  # fmt: skip
 
 

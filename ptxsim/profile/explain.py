@@ -15,6 +15,7 @@ MODELED = (
     "tensor core: mma by shape and type, wgmma max(N/2, shared bytes / 128), groups in flight",
     "asynchronous copies, bulk and tensor copies, mbarriers, barriers, cluster barriers: by what the run recorded",
     "CTAs: dealt to SMs in turn, started at the measured rate, resident as registers, shared memory and warps allow",
+    "atomics on global memory: at the rate of the words, sectors and pages they touch; an SM has so many on their way",
     "code: fetched in lines of 128 bytes when a warp of the SM first comes by",
     "lowering: moves, conversions of addresses, dead code and constants vanish; adds, logic, multiply-adds, address sums, "
     "comparisons fuse; short branches become predicates; divisions, roots and 64-bit integers become sequences",
@@ -22,6 +23,8 @@ MODELED = (
 NOT_MODELED = (
     "the assembler's registers: spills, bank conflicts of the register file, reuse caches",
     "misses of the instruction cache after the first fetch, of the constant cache after the first read, of the TLB",
+    "clusters: the CTAs of one go to SMs like any others and start when there is room for each; distributed shared memory has "
+    "its latency, but takes no bandwidth of the other SM; waits on other CTAs end as the run recorded them or when nobody else can go on",
     "contention between SMs beyond equal shares of L2 and DRAM; L2 partitions, DRAM pages and refresh",
     "caches that a launch before this one left cold: L2 is taken as warm",
     "schedules that depend on time: polling loops run as often as they did in the functional run",

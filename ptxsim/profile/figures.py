@@ -48,6 +48,7 @@ UNITS: dict[str, Unit] = {
     "constant": Unit(Pipe.ADU, 28, 2),
     "clock": Unit(Pipe.ADU, 6, 4),
     "shared": Unit(Pipe.LSU, 23, 2),
+    "remote": Unit(Pipe.LSU, 194, 2),  # shared memory of the cluster
     "global": Unit(Pipe.LSU, 32, 2),
     "shuffle": Unit(Pipe.LSU, 24, 2),
     "redux": Unit(Pipe.LSU, 44, 4),

@@ -22,6 +22,13 @@ def space_of(op: Op) -> str:
     return next((s for s in SPACES for w in op.opcode.split(".") if w.partition("::")[0] == s), "global")
 
 
+def unit_of(parts: list[str], space: str) -> str:
+    """Row of the figures of an access: shared memory of the own CTA or of the cluster, or what lies outside the SM."""
+    if space != "shared":
+        return "global"
+    return "remote" if "shared::cluster" in parts else "shared"
+
+
 def lower(lowering: Lowering, op: Op) -> list[MachineOp] | None:
     """Machine code of an operation that is no plain arithmetic; None for one that is."""
     parts = op.opcode.split(".")
@@ -41,7 +48,7 @@ def load(lowering, op, parts):
     space = space_of(op)
     if space in ("param", "const"):
         return [machine(lowering, op, "constant", Kind.ACCESS, space="const")]
-    unit = "shared" if space == "shared" else "global"
+    unit = unit_of(parts, space)
     ordered = "volatile" in parts or "acquire" in parts
     space = "" if "nc" in parts else space
     return [machine(lowering, op, unit, Kind.ACCESS, space=space or "nc", stores=ordered)]
@@ -49,7 +56,7 @@ def load(lowering, op, parts):
 
 def store(lowering, op, parts):
     space = space_of(op)
-    return [machine(lowering, op, "shared" if space == "shared" else "global", Kind.ACCESS, space=space, stores=True)]
+    return [machine(lowering, op, unit_of(parts, space), Kind.ACCESS, space=space, stores=True)]
 
 
 def atomic(lowering, op, parts):
@@ -58,7 +65,7 @@ def atomic(lowering, op, parts):
         loop = [MachineOp("branch", (), (), op.site), MachineOp("shared", (), lowering.reads(op), op.site)]
         last = machine(lowering, op, "shared", Kind.ACCESS, space=space, stores=True, latency=97)
         return [*loop, MachineOp("alu", (), (), op.site), last, MachineOp("branch", (), (), op.site)]
-    return [machine(lowering, op, "shared" if space == "shared" else "global", Kind.ACCESS, space=space, stores=True)]
+    return [machine(lowering, op, unit_of(parts, space), Kind.ACCESS, space=space, stores=True)]
 
 
 def matrix_rows(lowering, op, parts):

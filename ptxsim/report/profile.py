@@ -57,11 +57,20 @@ def facts(cycles: Cycles) -> list[str]:
     hits = f"{memory['l1_hit_sectors'] / looked:.0%} of {looked:.0f} sectors hit L1" if looked else "no global loads"
     return [
         f"occupancy   {resident} of {held.warps} warps on an SM ({held.share:.0%}), limited by {held.limiter}; "
-        f"{held.registers} registers a thread; {cycles.waves:.2f} waves",
+        f"{held.registers} registers a thread; {_waves(cycles)}",
         f"issue       {cycles.issue:.0%} of the slots; {plural(cycles.issued, 'machine instruction')} on SM {cycles.sm}, {plural(cycles.ctas, 'CTA')}",
         f"pipes       {pipes or 'idle'}",
         f"memory      {hits}; {plural(int(memory['shared_wavefronts']), 'shared-memory cycle')}",
     ]
+
+
+def _waves(cycles: Cycles) -> str:
+    """How often the grid fills the GPU."""
+    return (
+        f"{cycles.waves:.2f} waves"
+        if cycles.waves >= 0.995
+        else f"the grid fills {cycles.waves:.1%} of the GPU at once"
+    )
 
 
 def stall_table(cycles: Cycles, paint: Paint, width: int) -> str:

@@ -86,3 +86,22 @@ def test_division_is_a_sequence_that_loads_do_not_cross():
     assert [unit for unit in found if unit in ("global", "check")][-3:] == ["check", "global", "global"] or found.count(
         "check"
     ) == 2
+
+
+@pytest.mark.parametrize("count, unrolled", [(16, True), (24, False)])
+def test_plain_loops_are_unrolled_while_they_are_short(count, unrolled):
+    body = "fma.rn.f32 %f0, %f0, %f1, %f1;\n" * count
+    loop = f"ld.param.u32 %r1, [n]; again: {body} add.s32 %r1, %r1, -1; setp.ne.s32 %p0, %r1, 0; @%p0 bra again; st.global.f32 [%d0], %f0;"
+    assert bool(lowered(IDS + loop).variants) == unrolled
+
+
+@pytest.mark.parametrize("count, unrolled", [(30, True), (34, False)])
+def test_loads_from_shared_memory_make_longer_ones_worth_it(count, unrolled):
+    body = "".join(f"ld.shared.f32 %f2, [%r2+{132 * i}]; fma.rn.f32 %f0, %f2, %f1, %f0;\n" for i in range(count))
+    loop = f"mov.u32 %r2, %r0; ld.param.u32 %r1, [n]; again: {body} add.s32 %r1, %r1, -1; setp.ne.s32 %p0, %r1, 0; @%p0 bra again; st.global.f32 [%d0], %f0;"
+    assert bool(lowered(IDS + loop).variants) == unrolled
+
+
+def test_what_is_constant_is_folded():
+    body = "mov.u32 %r1, 5; add.s32 %r2, %r1, 3; setp.ne.s32 %p0, %r2, 0; selp.b32 %r9, %r0, 0, %p0;"
+    assert units(lowered(IDS + body + STORE)) == ["alu", "global"]

@@ -1,0 +1,54 @@
+"""Timelines: tracks of warps and engines, as Perfetto reads them."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from ptxsim.report.trace import write_trace
+from tests.profile.kernels import kernel
+
+BODY = """
+.shared .align 16 .b8 cells[4096];
+ld.param.u64 %d0, [place]; mov.u32 %r0, %tid.x; mul.wide.u32 %d1, %r0, 4; add.s64 %d1, %d0, %d1;
+mov.u32 %r1, cells; mad.lo.u32 %r1, %r0, 4, %r1;
+ld.global.f32 %f0, [%d1]; st.shared.f32 [%r1], %f0; bar.sync 0; ld.shared.f32 %f1, [%r1];
+ex2.approx.ftz.f32 %f1, %f1; st.global.f32 [%d1], %f1;
+"""
+
+
+@pytest.fixture(scope="module")
+def cycles():
+    return kernel(BODY).launch(1, 64, [np.zeros(256, np.float32), 0], profile=True, engine="interpreter").cycles
+
+
+def test_a_trace_file_is_what_perfetto_reads(cycles, tmp_path):
+    write_trace(tmp_path / "t.json", cycles)
+    document = json.loads((tmp_path / "t.json").read_text())
+    events = document["traceEvents"]
+    assert {event["ph"] for event in events} == {"M", "X"}
+    named = {(e["pid"], e["tid"]) for e in events if e["name"] == "thread_name"}
+    tracks = defaultdict(list)
+    for event in events:
+        assert isinstance(event["pid"], int) and isinstance(event["tid"], int)
+        if event["ph"] == "X":
+            assert event["ts"] >= 0 and event["dur"] >= 0 and (event["pid"], event["tid"]) in named
+            tracks[event["pid"], event["tid"]].append((event["ts"], event["ts"] + event["dur"]))
+    for spans in tracks.values():  # slices of a track do not overlap
+        spans.sort()
+        assert all(end <= begin + 1e-6 for (_, end), (begin, _) in pairwise(spans))
+
+
+def test_every_engine_that_worked_has_a_track(cycles):
+    tracks = {span.track for span in cycles.timeline.engine_spans()}
+    assert {"shared memory and L1", "L2 port", "barriers", "code fetch"} <= tracks
+    assert {"sub-core 0: special functions", "sub-core 1: special functions"} <= tracks
+    assert "TMA" not in tracks and "sub-core 0: tensor core" not in tracks
+
+
+def test_both_warps_have_one(cycles):
+    assert {span.track for span in cycles.timeline.warp_spans()} == {"warp slot 0", "warp slot 1"}
