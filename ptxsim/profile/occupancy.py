@@ -28,7 +28,9 @@ def occupancy(figures: Figures, threads: int, registers: int, shared_bytes: int)
         "warps": figures.warps // warps,
         "CTAs": figures.ctas,
         "registers": figures.registers // (per_warp * warps),
-        "shared memory": figures.shared_bytes // held,
+        "shared memory": figures.shared_bytes // held
+        if held
+        else figures.ctas,  # early targets keep none for themselves
     }
     limiter = min(limits, key=lambda name: limits[name])
     ctas = max(1, limits[limiter])

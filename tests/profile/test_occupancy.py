@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ptxsim.profile.figures import H200
@@ -26,3 +28,7 @@ def test_limits(threads, registers, shared, ctas, limiter):
 
 def test_a_cta_that_fits_nowhere_still_counts_as_one():
     assert occupancy(H200, 1024, 255, 0).ctas == 1
+
+
+def test_a_target_that_keeps_no_shared_memory_for_itself():
+    assert occupancy(replace(H200, shared_reserved=0), 32, 16, 0).limiter == "CTAs"
