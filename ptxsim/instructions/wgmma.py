@@ -101,7 +101,8 @@ def _unchanged(part: unit.Part, dtype) -> list[np.ndarray]:
 
 
 def _factor_type(element: str) -> str:
-    return "b32" if TYPES[element].bits <= 8 else "bf16x2" if element == "bf16" else "f16x2"
+    """The type of A's registers: floats of whatever size lie in those of packed halves, integers in any."""
+    return "f16x2" if TYPES[element].is_float else "b32"
 
 
 def _uniform(m, value, what: str) -> int:
@@ -130,7 +131,7 @@ def declare_row(odd_word: Kind | None, k, a, b, d, ns, behind, words, since, sel
         return lambda modifiers: fragment_layout(family, modifiers["shape"], operand, modifiers[slot].name).registers
 
     kinds = {
-        "d": Vec(count("D", "dtype"), Reg(lambda modifiers: register_type(modifiers["dtype"].name), sink=True, unpacked=True)),
+        "d": Vec(count("D", "dtype"), Reg(lambda modifiers: register_type(modifiers["dtype"].name), unpacked=True)),
         "b": Value("u64"), "p": Either((Pred(negatable=True), Imm(0, 1))),
         "e": odd_word or Reg("b32"), "f": Imm(0, selector or 0),
         **{name: Imm(choices=(-1, 1)) for name in ("sa", "sb")}, **{name: Imm(0, 1) for name in ("ta", "tb")},
