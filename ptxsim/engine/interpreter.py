@@ -11,7 +11,7 @@ from ptxsim.engine.access import read, write, zero
 from ptxsim.engine.program import Op, Program
 from ptxsim.machine.cta import Split, Warp
 from ptxsim.machine.event import Event
-from ptxsim.machine.fault import Converge, Fault, Wait
+from ptxsim.machine.fault import KEEP, Converge, Fault, Wait
 from ptxsim.machine.port import Port
 from ptxsim.machine.state import Machine
 
@@ -124,7 +124,7 @@ class Interpreter:
 
 def _store(op: Op, result, warp: Warp, mask: np.ndarray) -> None:
     destinations = op.destinations
-    if not destinations:
+    if not destinations or result is KEEP:
         return
     full = bool(mask.all())
     if len(destinations) == 1:

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ptxsim import lanes
 from ptxsim.instructions.mma import FP8
 from ptxsim.isa.operand import Either, Imm, Kind, Pred, Reg, Value, Vec
 from ptxsim.isa.registry import instruction
 from ptxsim.layout.fragments import container_bits, dimensions, fragment_layout
 from ptxsim.machine import wgmma as unit
-from ptxsim.machine.fault import Wait
+from ptxsim.machine.fault import KEEP
 from ptxsim.machine.tensor import Product, check_metadata, product_of, register_type
 from ptxsim.types import TYPES
 
@@ -87,17 +86,7 @@ def _issue(m, a, b, e, selector, p, sa, sb, ta, tb, shape, dtype, atype, btype, 
     request = unit.MmaAsync(
         product, tile_a, tile_b, bool(_uniform(m, p, "scale-d")), (sa == -1, sb == -1), selector, m.line
     )
-    waiting = unit.start(m, request, part)
-    if isinstance(waiting, Wait):
-        waiting.result = lambda: _unchanged(part, dtype)
-        return waiting
-    return _unchanged(part, dtype)
-
-
-def _unchanged(part: unit.Part, dtype) -> list[np.ndarray]:
-    """The accumulators as they are: the tensor core replaces them later."""
-    kind = lanes.dtype(TYPES[register_type(dtype.name)])
-    return [words.view(kind) for words in part.words(part.d)]
+    return unit.start(m, request, part) or KEEP  # the tensor core replaces the accumulators later
 
 
 def _factor_type(element: str) -> str:

@@ -37,6 +37,9 @@ class Converge:
     lanes: np.ndarray
 
 
+KEEP = object()  # returned by an effect whose destinations stay as they are
+
+
 def first_lane(mask: np.ndarray) -> int:
     """The lowest set lane of a mask."""
     return int(np.argmax(mask))

@@ -270,6 +270,8 @@ def _kernel(length: int, narrow: bool, spread: bool):
                             top = i32(ZERO) if i32(word & i32(NAN)) == 0 else top
                         product_top = i32(largest[j])
                         top = product_top if product_top > top else top
+                        if narrow and top > i32(LOWEST) and top < i32(zero_exponent):
+                            top = i32(zero_exponent)  # f16 products can be smaller than what a zero counts as
                         scale_exponent[j] = i32(fraction - top)
                         outside = i32(outside | i32(unusual(scale_exponent[j], fraction)))
                     for p in range(parts):

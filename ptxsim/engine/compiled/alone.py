@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ptxsim.engine.compiled import parallel, schedule
-from ptxsim.engine.compiled.inflight import keeps_rules
 from ptxsim.engine.compiled.layout import CONTEXT, WARP, aligned, header_of
 from ptxsim.engine.grid import SPIN, Grid, cluster_at
-from ptxsim.engine.program import Program, fact, units
+from ptxsim.engine.program import units
 from ptxsim.instructions.barrier import wait_for
 from ptxsim.machine.barrier import Phase
 from ptxsim.machine.cta import Cluster, Split, Warp
@@ -35,12 +34,6 @@ VARYING = ("ctaid", "clusterid", "smid")  # special registers that differ betwee
 Handed = tuple[Cluster, int, Callable[[], bool] | None]
 
 
-@fact
-def native_warpgroups(program: Program) -> bool:
-    """Whether a program has asynchronous products, and native code may keep account of them."""
-    return "wgmma" in units(program) and keeps_rules(program)
-
-
 class Alone:
     """Runs CTAs one after the other. Memory of warps and of shared memory is used again for the next CTA."""
 
@@ -49,7 +42,7 @@ class Alone:
         self.slice = 2000  # warp instructions between returns, adapted to SLICE
         self._make_template()
         self.warpgroups = None
-        if native_warpgroups(engine.program):
+        if engine.keeps_rules:
             from ptxsim.engine.compiled.handover import Warpgroups
 
             self.warpgroups = Warpgroups(engine, len(self.template))

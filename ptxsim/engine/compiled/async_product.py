@@ -13,14 +13,13 @@ import numpy as np
 from ptxsim.engine.compiled import dot, inflight, layout, warpgroup
 from ptxsim.engine.compiled.arithmetic import ENTRY, LANES, QUAD, Arithmetic, constant_table
 from ptxsim.engine.compiled.emitter import Emitter
-from ptxsim.engine.compiled.layout import CONTEXT, WARP
+from ptxsim.engine.compiled.layout import CONTEXT, WARP, WarpLayout
 from ptxsim.engine.compiled.module import Module
 from ptxsim.engine.compiled.panels import FragmentPanel, Metadata, Places, meaningless, write_slow, write_sparse
 from ptxsim.engine.compiled.product import arithmetic
 from ptxsim.engine.compiled.tiles import TileReader
 from ptxsim.engine.compiled.value import CannotEmit, Value
-from ptxsim.engine.fragment_flow import types_match
-from ptxsim.engine.program import Op
+from ptxsim.engine.program import Op, Program
 from ptxsim.instructions.wgmma import product_for, slots_of, tile_for
 from ptxsim.machine.tensor import Product
 from ptxsim.machine.wgmma import Tile
@@ -78,6 +77,29 @@ class Form:
         index, shift = (x.reshape(self.product.a.shape)[:16] for x in self.product.a.gather_index)
         return Places(index // 128, index % 128, shift, tuple(map(tuple, ROWS)))
 
+    def registers(self, program: Program) -> tuple[list[int], list[int]] | None:
+        """Slots of the accumulators and of A; None where there is no native form for such ones or for the product."""
+        op = self.op
+        d, a = slots_of(op.destinations[0]), slots_of(op.sources[0]) if self.from_registers else []
+        apart = None not in d and len({*d, *a}) == len(d) + len({*a})
+        words = apart and all(program.slots[slot].bytes == 4 for slot in (*d, *a))
+        return (d, a) if words and arithmetic(self.product) is not None else None
+
+    def table(self, places: WarpLayout, d: list[int], a: list[int]) -> list[int]:
+        """Entries for engine.compiled.dot, then where the registers of A are."""
+        rule, fragment = arithmetic(self.product), self.product.d
+        rows, columns = fragment.rows[:LANES].T, fragment.columns[:LANES].T  # (elements, lanes)
+        per = 32 // fragment.element_bits
+        table = []
+        for element in range(0, len(rows), 2):
+            half = ROWS.index(rows[element].tolist())
+            record = int(columns[element][0]) // STEP * 2
+            assert (columns[element + 1][:QUAD] == STEP * record // 2 + 1 + 2 * np.arange(QUAD)).all()
+            words = [places.registers[d[n // per]] for n in (element, element + 1)]
+            fast = [record * rule.fast_bytes, (record + 1) * rule.fast_bytes]
+            table.extend([half * rule.slow_bytes, *fast, *words, *words])
+        return table + [places.registers[slot] for slot in a]
+
     def describe(self) -> tuple:
         """What the function that computes the products depends on."""
         form, metadata = self.product.form, self.metadata
@@ -102,7 +124,7 @@ class WarpgroupWriter:
         if not w.options.full or op.guard is not None or not w.options.target or w.options.events:
             raise CannotEmit("wgmma of a partial warp, or recorded")
         if self._rules is None:
-            self._rules = types_match(w.program) and inflight.keeps_rules(w.program)
+            self._rules = inflight.keeps_rules(w.program)
         if not self._rules:
             raise CannotEmit("a program that may break the rules of wgmma, or mix fragments")
         w.save_before_bail()
@@ -131,12 +153,10 @@ class WarpgroupWriter:
     def _product(self, op: Op, sources: list) -> None:
         w, e = self.writer, self.writer.emitter
         form = Form.of(op, w.options.target, w.options.numerics)
-        rule = arithmetic(form.product)
-        if rule is None:
-            raise CannotEmit("a product without a native form")
-        d, a = slots_of(op.destinations[0]), slots_of(op.sources[0]) if form.from_registers else []
-        if None in d or len({*d, *a}) < len(d) + len({*a}) or any(w.program.slots[s].bytes != 4 for s in (*d, *a)):
-            raise CannotEmit("accumulators that are no 32-bit registers of their own")
+        registers = form.registers(w.program)
+        if registers is None:
+            raise CannotEmit("a product without a native form, or odd registers")
+        d, a = registers
         w.flush({*d, *a})
         metadata = "null"
         if form.sparse:
@@ -155,8 +175,8 @@ class WarpgroupWriter:
                 pieces[which] = self._call("ptr", "tile", arguments)
                 w.bail_unless(e.let(f"icmp ne ptr {pieces[which]}, null"))
         run = w.helper_described(f"warpgroup_{form.product.form}", form.describe())
-        w.declare(run, f"declare void @{run}(ptr, ptr, i64, ptr)")
-        table = constant_table(w.module, self._table(form, rule, d, a))
+        w.declare(run, f"declare void @{run}(ptr, ptr)")
+        table = constant_table(w.module, form.table(w.places, d, a))
         steps = form.product.form.n // STEP
         status = self._call(
             "i32", "arrive",
@@ -179,31 +199,9 @@ class WarpgroupWriter:
         w.bail_unless(e.let(f"icmp eq i32 {e.let(f'bitcast <32 x i1> {same.text} to i32')}, -1"))
         return e.let(f"extractelement {value.type} {value.text}, i64 0")
 
-    def _table(self, form: Form, rule: Arithmetic, d: list[int], a: list[int]) -> list[int]:
-        """Entries for engine.compiled.dot, then where the registers of A are."""
-        places, fragment = self.writer.places.registers, form.product.d
-        rows, columns = fragment.rows[:LANES].T, fragment.columns[:LANES].T  # (elements, lanes)
-        per = 32 // fragment.element_bits
-        table = []
-        for element in range(0, len(rows), 2):
-            half = ROWS.index(rows[element].tolist())
-            record = int(columns[element][0]) // STEP * 2
-            assert (columns[element + 1][:QUAD] == STEP * record // 2 + 1 + 2 * np.arange(QUAD)).all()
-            registers = [places[d[n // per]] for n in (element, element + 1)]
-            table.extend(
-                [
-                    half * rule.slow_bytes,
-                    record * rule.fast_bytes,
-                    (record + 1) * rule.fast_bytes,
-                    *registers,
-                    *registers,
-                ]
-            )
-        return table + [places[slot] for slot in a]
-
 
 def text(name: str, description: tuple, module: Module) -> str:
-    """The IR of void @name(ptr context, ptr first warp, i64 stride, ptr record): one product of a warpgroup."""
+    """The IR of void @name(ptr context, ptr record): one product of a warpgroup."""
     _, fields, a, b, a_major, b_major, negated, places, a_words, metadata = description
     rule = Arithmetic.of(fields)
     e = Emitter(module, LANES)
@@ -213,7 +211,8 @@ def text(name: str, description: tuple, module: Module) -> str:
         at = e.let(f"getelementptr i8, ptr {base}, i64 {offset}")
         return e.let(f"load {t}, ptr {at}, align 4")
 
-    shared, fast = load("%warp", WARP["shared"], "ptr"), load("%context", CONTEXT["scratch"], "ptr")
+    first = load("%record", record["warps"], "ptr")
+    shared, fast = load(first, WARP["shared"], "ptr"), load("%context", CONTEXT["scratch"], "ptr")
     steps, table = load("%record", record["steps"], "i64"), load("%record", record["table"], "ptr")
     keep = load("%record", record["keep"], "i32")
     entries = e.let(f"mul i64 {steps}, 2")
@@ -239,7 +238,7 @@ def text(name: str, description: tuple, module: Module) -> str:
     e.line(f"  br i1 {e.let(f'icmp ult i64 %j.next, {steps}')}, label %columns, label %rows")
     e.label("rows")
     e.line("  %w = phi i64 [ 0, %columns ], [ %w.next, %rows ]")
-    warp = e.let(f"getelementptr i8, ptr %warp, i64 {e.let('mul i64 %w, %stride')}")
+    warp = load("%record", e.let(f"add i64 {e.let('shl i64 %w, 3')}, {record['warps']}"), "ptr")
     panel = None
     if tile_a is None:
         for word in range(a_words):
@@ -271,5 +270,5 @@ def text(name: str, description: tuple, module: Module) -> str:
     body = "\n".join([*e.rooms, *e.lines])
     return (
         dot.text(f"{name}_dot", rule, module)
-        + f"define void @{name}(ptr %context, ptr %warp, i64 %stride, ptr %record) #0 {{\nentry:\n{body}\n}}\n"
+        + f"define void @{name}(ptr %context, ptr %record) #0 {{\nentry:\n{body}\n}}\n"
     )

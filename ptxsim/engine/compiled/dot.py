@@ -193,6 +193,8 @@ class _Dot:
         top = e.maximum(top, e.convert(largest, "s32"))
         # One comparison for both ends.
         beyond = e.bits(top - LOWEST, "u32") > HIGHEST - LOWEST
+        if self.rule.narrow:  # f16 products can be smaller than what a zero counts as
+            top = e.maximum(top, self.rule.zero_exponent)
         return self.rule.fraction - top, beyond
 
     def _cut(self, x: Value) -> Value:

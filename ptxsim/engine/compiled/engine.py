@@ -19,6 +19,7 @@ import numpy as np
 from ptxsim.engine import control
 from ptxsim.engine.compiled import layout
 from ptxsim.engine.compiled.code import Library, library, specials_of
+from ptxsim.engine.compiled.inflight import keeps_rules
 from ptxsim.engine.compiled.layout import CONTEXT, CONTEXT_BYTES, KINDS, READ_ONLY, WarpLayout, aligned, header_of
 from ptxsim.engine.compiled.operands import Options
 from ptxsim.engine.interpreter import Interpreter, choose
@@ -29,6 +30,7 @@ from ptxsim.machine.memory import ARENA
 from ptxsim.machine.port import Port, mask_word, word_mask
 from ptxsim.machine.special import value as special_value
 from ptxsim.machine.state import Machine
+from ptxsim.machine.wgmma import NATIVE
 
 EVERY = 0xFFFF_FFFF  # the mask of a whole warp
 NOWHERE = 0xFFFF_FFFF  # in place of a site: nothing of the block has been executed
@@ -93,7 +95,16 @@ class CompiledEngine:
         self._error: BaseException | None = None
         self._fill_context()
         self._compile_masked = ctypes.CFUNCTYPE(None)(self._want_masked)
+        self.keeps_rules = keeps_rules(program)
+        if self.keeps_rules:
+            self._assist_wgmma()
         self.set_field("compile", ctypes.cast(self._compile_masked, ctypes.c_void_p).value or 0)
+
+    def _assist_wgmma(self) -> None:
+        """Compute natively what Python keeps account of: the program cannot break the rules that Python watches."""
+        from ptxsim.engine.compiled.async_compute import NativeProducts
+
+        self.machine.extra[NATIVE] = NativeProducts(self)
 
     @property
     def current(self) -> Op | None:
@@ -219,9 +230,10 @@ class CompiledEngine:
             split = choose(warp)
             if split is None:
                 return left < turns
-            touched = warp.in_flight and self._touches(split.block, warp.in_flight)
+            flying = warp.in_flight and not self.keeps_rules
+            touched = flying and self._touches(split.block, warp.in_flight)
             if split.op == 0 and not touched and self._have(mask_word(split.mask) == EVERY):
-                alone = len(warp.splits) == 1 and not warp.in_flight
+                alone = len(warp.splits) == 1 and not flying
                 left -= self._native(warp, split, left if alone else 1, port)
             else:
                 self.interpreter._block(warp, split, port)

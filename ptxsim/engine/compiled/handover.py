@@ -13,6 +13,7 @@ from ptxsim.engine.compiled.inflight import scale_index
 from ptxsim.engine.compiled.lane_copies import COPY, COPY_BYTES, QUEUE, QUEUE_BYTES
 from ptxsim.engine.compiled.lane_copies import RING as COPIES
 from ptxsim.engine.compiled.layout import aligned
+from ptxsim.engine.compiled.tiles import pieces
 from ptxsim.engine.compiled.warpgroup import (
     GROUP,
     GROUP_BYTES,
@@ -26,30 +27,15 @@ from ptxsim.engine.compiled.warpgroup import (
     TILES,
 )
 from ptxsim.instructions.wgmma import slots_of
-from ptxsim.layout.descriptor import Descriptor, linear_offsets
 from ptxsim.machine.async_groups import LaneCopy, LaneGroups, later
 from ptxsim.machine.cta import Cta, Warp
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.memory import ARENA
 from ptxsim.machine.port import Port, word_mask
-from ptxsim.machine.wgmma import WARPS, MmaAsync, Part, Tile, Warpgroup, WarpState, check_tile, fence, wait_for_others
+from ptxsim.machine.wgmma import WARPS, MmaAsync, Part, Warpgroup, WarpState, check_tile, wait_for_others
 
 if TYPE_CHECKING:
     from ptxsim.engine.compiled.engine import CompiledEngine
-
-SCRATCH = 1 << 17  # bytes of the largest fast panel
-
-
-def pieces(tile: Tile) -> np.ndarray:
-    """Offsets of the 16-byte pieces of a tile from its start, before the swizzle, int32: for every eight rows those of one
-    row after the other (K-major), or one for every k (MN-major)."""
-    fields = Descriptor.decode(tile.descriptor)
-    if tile.major == "K":
-        row, k = np.arange(tile.rows)[:, None], np.arange(0, tile.k, 128 // tile.bits)[None, :]
-    else:
-        row, k = np.arange(0, tile.rows, 8)[:, None], np.arange(tile.k)[None, :]
-    offsets = linear_offsets(tile.major, fields.swizzle, fields.leading, fields.stride, tile.bits, row, k)
-    return np.ascontiguousarray(np.broadcast_to(offsets, np.broadcast_shapes(row.shape, k.shape)), np.int32)
 
 
 class Warpgroups:
@@ -58,11 +44,10 @@ class Warpgroups:
     def __init__(self, engine: CompiledEngine, warps: int):
         self.engine = engine
         self.groups = aligned(min(MOST_GROUPS, warps // WARPS) * GROUP_BYTES).reshape(-1, GROUP_BYTES)
-        self.tiles, self.scratch = aligned(TILES * TILE_BYTES), aligned(SCRATCH)
+        self.tiles = aligned(TILES * TILE_BYTES)
         self._pieces: dict[tuple[int, int, int], np.ndarray] = {}
         self._find = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int32, ctypes.c_int32, ctypes.c_uint64)(self._tile)
         engine.set_field("tiles", self.tiles.ctypes.data)
-        engine.set_field("scratch", self.scratch.ctypes.data)
         engine.set_field("tile", ctypes.cast(self._find, ctypes.c_void_p).value or 0)
 
     def begin(self) -> None:
@@ -166,7 +151,6 @@ class Warpgroups:
         committed, retired, before = (int(_field(mine, OF_WARP[n], "<i8")) for n in ("committed", "retired", "before"))
         boundaries = mine[OF_WARP["boundaries"] :].view("<i8")
         state = WarpState.of(warp)
-        fence(SimpleNamespace(warp=warp))
         for number in range(retired, committed):
             end = int(boundaries[number % RING])
             state.groups.append([products[i] for i in range(before, end)])

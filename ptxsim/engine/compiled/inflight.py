@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ptxsim.engine.control import touched
+from ptxsim.engine.fragment_flow import types_match
 from ptxsim.engine.liveness import following, slots_of
 from ptxsim.engine.operand import Constant, Literal
-from ptxsim.engine.program import Op, Program
+from ptxsim.engine.program import Op, Program, fact, units
 
 EVERYTHING = None  # no fence has been met yet: every register may have been written since
 OLDEST = 1 << 30
@@ -46,7 +47,14 @@ def name_of(op: Op) -> str:
     return op.bound.form.name.rpartition(".")[2]
 
 
+@fact
 def keeps_rules(program: Program) -> bool:
+    """Whether a program has asynchronous products, and nothing that the interpreter watches them for can happen, whatever
+    way it goes."""
+    return "wgmma" in units(program) and types_match(program) and _keeps_hands_off(program)
+
+
+def _keeps_hands_off(program: Program) -> bool:
     """Whether no way through the program can touch registers in flight or use some without a fence."""
     if any(op.control == "call" for op in program.ops):
         return False

@@ -199,8 +199,7 @@ class KernelWriter(OperandWriter):
 
     def helper_described(self, what: str, description: tuple) -> str:
         """The name of a helper that this description, with `what`, makes."""
-        digest = hashlib.blake2b(json.dumps(description).encode(), digest_size=8).hexdigest()
-        name = f"{self.prefix}{what.split('_')[0]}_{digest}"
+        name = described(self.prefix, what, description)
         self.helpers[name] = description
         return name
 
@@ -319,6 +318,12 @@ class KernelWriter(OperandWriter):
         e.line(f"  store i32 {self.number}, ptr %block.at")
         e.line(f"  store i32 {self.op.site}, ptr %site.at")
         e.line(f"  ret i32 {layout.EXIT}")
+
+
+def described(prefix: str, what: str, description: tuple) -> str:
+    """The name of the helper that a description makes."""
+    digest = hashlib.blake2b(json.dumps(description).encode(), digest_size=8).hexdigest()
+    return f"{prefix}{what.split('_')[0]}_{digest}"
 
 
 def whole_barrier(op: Op) -> int | None:

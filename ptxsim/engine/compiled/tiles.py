@@ -1,20 +1,38 @@
 """Matrices in shared memory, as descriptors of wgmma give them, read into panels (engine.compiled.panels).
 
 Every layout keeps 16 bytes together. Where these pieces lie, from the start of the tile and before the swizzle, is a table
-that layout.descriptor makes (engine.compiled.warpgroup); here the pieces are fetched and spread.
+that layout.descriptor makes (`pieces`); here the pieces are fetched and spread.
 """
 
 from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
 
 from ptxsim.engine.compiled.arithmetic import LANES, QUAD, Arithmetic
 from ptxsim.engine.compiled.emitter import Emitter
 from ptxsim.engine.compiled.panels import exponents, numbers
 from ptxsim.engine.compiled.value import Value, element_type
-from ptxsim.layout.descriptor import FIELDS, SWIZZLE_CODES
+from ptxsim.layout.descriptor import FIELDS, SWIZZLE_CODES, Descriptor, linear_offsets
 from ptxsim.layout.swizzle import SWIZZLE_BITS
+from ptxsim.machine.wgmma import Tile
 from ptxsim.types import TYPES
 
 PIECE, ROWS = 16, 8  # bytes that stay together; rows of one step
+
+
+@lru_cache(maxsize=1024)
+def pieces(tile: Tile) -> np.ndarray:
+    """Offsets of the 16-byte pieces of a tile from its start, before the swizzle, int32: for every eight rows those of one
+    row after the other (K-major), or one for every k (MN-major)."""
+    fields = Descriptor.decode(tile.descriptor)
+    if tile.major == "K":
+        row, k = np.arange(tile.rows)[:, None], np.arange(0, tile.k, 128 // tile.bits)[None, :]
+    else:
+        row, k = np.arange(0, tile.rows, 8)[:, None], np.arange(tile.k)[None, :]
+    offsets = linear_offsets(tile.major, fields.swizzle, fields.leading, fields.stride, tile.bits, row, k)
+    return np.ascontiguousarray(np.broadcast_to(offsets, np.broadcast_shapes(row.shape, k.shape)), np.int32)
 
 
 class TileReader:

@@ -19,10 +19,10 @@ MOST_GROUPS = 8  # warpgroups of a CTA
 # A warp's groups: how many it has committed and how many are over, and for each how many products had been issued by then.
 OF_WARP = {"committed": 0, "retired": 8, "before": 16, "boundaries": 24}
 OF_WARP_BYTES = 24 + 8 * RING
-# A product. `run` computes it; `table`, `pieces` see engine.compiled.async_product; metadata of four warps.
+# A product. `run` computes it; `table`, `pieces` see engine.compiled.async_product; blocks and metadata of four warps.
 RECORD = {
     "due": 0, "run": 8, "table": 16, "pieces_a": 24, "pieces_b": 32, "a": 40, "b": 48, "steps": 56, "keep": 64, "site": 68,
-    "metadata": 128,
+    "warps": 72, "metadata": 128,
 }  # fmt: skip
 RECORD_BYTES = 128 + 128 * WARPS
 # A warpgroup: the product its warps gather for, how many have been issued and completed.
@@ -147,6 +147,11 @@ def arrive(p: str) -> str:
         ("steps", "%steps", "i64"), ("keep", "%keep", "i32"), ("site", "%site", "i32"),
     ):  # fmt: skip
         s.put(record, RECORD[name], value, t)
+    first = s.op("mul", s.op("mul", number, WARPS, "i64"), s.context("stride"), "i64")
+    block = s.at(s.context("warps", "ptr"), first)
+    for i in range(WARPS):
+        s.put(record, RECORD["warps"] + 8 * i, block, "ptr")
+        block = s.at(block, s.context("stride"))
     s.put(group, GROUP["issued"], s.op("add", issued, 1, "i64"))
     s.set_context("flying", s.op("add", s.context("flying"), 1, "i64"))
     barrier = s.e.let(f"trunc i64 {s.op('add', number, BARRIERS, 'i64')} to i32")
@@ -178,8 +183,6 @@ def complete(p: str) -> str:
     """Complete products of group `number` below `target`, in order."""
     s = _Group()
     group = s.group("%number")
-    first = s.op("mul", s.op("mul", "%number", WARPS, "i64"), s.context("stride"), "i64")
-    warp = s.at(s.context("warps", "ptr"), first)
     s.jump("look")
     s.e.label("look")
     done = s.get(group, GROUP["completed"])
@@ -189,7 +192,7 @@ def complete(p: str) -> str:
     s.put(group, GROUP["completed"], s.op("add", done, 1, "i64"))
     s.set_context("flying", s.op("sub", s.context("flying"), 1, "i64"))
     run = s.get(record, RECORD["run"], "ptr")
-    s.e.line(f"  call void {run}(ptr %context, ptr {warp}, i64 {s.context('stride')}, ptr {record})")
+    s.e.line(f"  call void {run}(ptr %context, ptr {record})")
     s.jump("look")
     s.e.label("out")
     s.e.line("  ret void")
