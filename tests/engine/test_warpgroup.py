@@ -204,3 +204,22 @@ def test_breaches_are_told_all_the_same(name):
     body, findings = BROKEN[name]
     text = head(16, "f32", descriptor(0x400), descriptor(0x2400)) + body + tail(16)
     assert check_alike(text, numbers(np.random.default_rng(1), False), checks="memory") == findings
+
+
+def test_warpgroups_on_several_threads():
+    """Every thread has engines of its own, and what they compute products with must outlive the others'."""
+    text = head(16, "f32", descriptor(0x400), descriptor(0x2400)) + PROGRAMS["a pipeline of two"] + tail(16)
+    data, kernel = numbers(np.random.default_rng(1), False), ptxsim.Module.from_text(text).kernel()
+    outs = []
+    for jobs in (1, 2, 3, 2):
+        outs.append(np.zeros(128 * 256, np.uint32))
+        kernel.launch(
+            grid=24,
+            block=128,
+            args=[data.copy(), outs[-1]],
+            shared_mem=SHARED,
+            engine="compiled",
+            checks="none",
+            jobs=jobs,
+        )
+    assert all((out == outs[0]).all() for out in outs)

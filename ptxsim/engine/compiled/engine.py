@@ -104,7 +104,8 @@ class CompiledEngine:
         """Compute natively what Python keeps account of: the program cannot break the rules that Python watches."""
         from ptxsim.engine.compiled.async_compute import NativeProducts
 
-        self.machine.extra[NATIVE] = NativeProducts(self)
+        self._products = NativeProducts(self)  # the context points into it; the machine's may become another engine's
+        self.machine.extra[NATIVE] = self._products
 
     @property
     def current(self) -> Op | None:
