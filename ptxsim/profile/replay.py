@@ -35,6 +35,7 @@ from ptxsim.profile.replay_state import (
     BULK,
     CHECK,
     COPIES,
+    COPYING,
     CP,
     INF,
     ISSUED,
@@ -50,7 +51,7 @@ from ptxsim.profile.replay_state import (
     Machine,
 )  # fmt: skip
 from ptxsim.profile.replay_sync import bulk, groups, meet, product
-from ptxsim.profile.replay_units import charge, choose, occupy, step
+from ptxsim.profile.replay_units import charge, choose, occupy, step, work
 
 
 def replay(m: Machine, p: np.ndarray, residency: int) -> float:
@@ -85,6 +86,7 @@ def execute(m, p, s, w, i, now):
         if kind == CP:
             copied = max(done, now + p.l1_latency + p.cp_async_shared)
             m.groups[COPIES, w].last = max(m.groups[COPIES, w].last, copied)
+            work(m, COPYING, 0, now, copied)
     elif kind == SHUFFLE:
         done = shuffle(m, p, s, i, now)
     elif kind == BARRIER or kind == MB_ARRIVE or kind == MB_WAIT:

@@ -137,6 +137,8 @@ def access(m, p, s, w, i, now):
         else:
             if what == ATOMIC:
                 cycles = max(1.0, float(m.entries[q].count))
+            elif kind == CP and m.ops[i].bypass:
+                cycles = 1.0  # only addresses pass: what comes from L2 goes to shared memory beside this path
             begin = max(now + 2.0, max(m.free[DATA], m.pipes[s, LSU]))
             if what == ATOMIC:
                 begin = max(begin, m.free[ATOMICS] - p.atomic_queue * p.atomic_cost)

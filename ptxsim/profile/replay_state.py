@@ -24,8 +24,18 @@ LITE = len(Pipe)  # the other half of the FMA pipe
  WG_WAIT, BRANCH, EXIT, FENCE, SHUFFLE, CHECK, LOOP) = (int(k) for k in Kind)  # fmt: skip
 COPIES, BULKS, PRODUCTS = range(3)  # what comes in asynchronous groups: cp.async, bulk copies, wgmma
 # Units that the sub-cores share, and the engines of a timeline: those, then the pipes of the sub-cores.
-DATA, TMA, L2, DRAM, ATOMICS, BARRIERS, MBARRIERS, FETCH, SHARED_UNITS = range(9)
-ENGINES = ("shared memory and L1", "TMA", "L2 port", "DRAM share", "atomics", "barriers", "mbarriers", "code fetch")
+DATA, TMA, L2, DRAM, ATOMICS, BARRIERS, MBARRIERS, FETCH, COPYING, SHARED_UNITS = range(10)
+ENGINES = (
+    "shared memory and L1",
+    "TMA",
+    "L2 port",
+    "DRAM share",
+    "atomics",
+    "barriers",
+    "mbarriers",
+    "code fetch",
+    "cp.async under way",
+)
 SPANS, WORK, ISSUED, USED_SLOTS = range(4)
 # Of totals: cycles of the shared-memory path, sectors, atomic operations, bytes, waits whose arrivals no trace holds.
 (SHARED_WAVES, L1_SECTORS, L1_HITS, L2_READ, DRAM_SECTORS, L2_WRITTEN, ATOMIC_COUNT, BULK_BYTES, UNMATCHED, TOTALS) = (

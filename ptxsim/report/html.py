@@ -34,6 +34,7 @@ def page(result: FileRun, version: str) -> str:
         _facts(result),
         _section("Findings", _findings(result.findings)),
         _section("Findings that were expected", _findings(result.expected)) if result.expected else "",
+        _section("Cycles", _cycles(result)),
         _section("Shared memory", _banks(result)),
         _section("Global memory", _global(result)),
         _section("Source", _source(result)),
@@ -111,6 +112,12 @@ def _banks(result: FileRun) -> str:
     )
     head = "".join(f'<th class="{"" if name in TEXTS else "number"}">{name}</th>' for name in heads)
     return f"<table><tr>{head}</tr>\n" + "\n".join(rows) + "\n</table>\n" + _bank_maps(result)
+
+
+def _cycles(result: FileRun) -> str:
+    from ptxsim.report.html_profile import cycles_section
+
+    return cycles_section(result.run.cycles) if result.run is not None and result.run.cycles is not None else ""
 
 
 def _bank_maps(result: FileRun) -> str:

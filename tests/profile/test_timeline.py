@@ -52,3 +52,17 @@ def test_every_engine_that_worked_has_a_track(cycles):
 
 def test_both_warps_have_one(cycles):
     assert {span.track for span in cycles.timeline.warp_spans()} == {"warp slot 0", "warp slot 1"}
+
+
+def test_copies_and_products_have_tracks():
+    body = (
+        ".shared .align 16 .b8 cells[1024];\nld.param.u64 %d0, [place]; mov.u32 %r0, %tid.x; mul.wide.u32 %d1, %r0, 16; add.s64 %d1, %d0, %d1;"
+        "mov.u32 %r1, cells; mad.lo.u32 %r1, %r0, 16, %r1; cp.async.cg.shared.global [%r1], [%d1], 16; cp.async.wait_all;\n"
+        "mov.f32 %f0, 0f00000000; mov.f32 %f1, %f0; mov.f32 %f2, %f0; mov.f32 %f3, %f0;\n"
+        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f0,%f1,%f2,%f3}, {%r0,%r0,%r0,%r0}, {%r0,%r0}, {%f0,%f1,%f2,%f3};\n"
+        "st.global.f32 [%d1], %f0;"
+    )
+    found = kernel(body).launch(1, 32, [np.zeros(512, np.float32), 0], profile=True, engine="interpreter").cycles
+    spans = {span.track: span for span in found.timeline.engine_spans()}
+    assert {"cp.async under way", "sub-core 0: tensor core"} <= set(spans)
+    assert spans["cp.async under way"].end - spans["cp.async under way"].begin > 200  # from L2

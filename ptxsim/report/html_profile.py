@@ -1,0 +1,60 @@
+"""Cycles on the HTML page: how long, what limits it, where warps wait."""
+
+from __future__ import annotations
+
+from html import escape
+
+from ptxsim.profile.cycles import Cycles
+from ptxsim.report.profile import facts, headline
+
+MOST_LINES = 20
+REASONS = 3  # of a line
+
+
+def cycles_section(cycles: Cycles) -> str:
+    """Headline, facts, suggestions, stalls by reason and by line, as HTML."""
+    parts = [f"<p><strong>{escape(headline(cycles))}</strong></p>"]
+    parts.append("<pre>" + escape("\n".join(facts(cycles))) + "</pre>")
+    if cycles.suggestions:
+        parts.append("<ul>" + "".join(f"<li>{escape(text)}</li>" for text in cycles.suggestions) + "</ul>")
+    total = sum(cycles.stalls.values())
+    if total:
+        rows = [
+            [escape(name), _number(f"{value / total:.1%}"), _bar(value / total)]
+            for name, value in cycles.stalls.items()
+        ]
+        parts += ["<h3>Why warps wait</h3>", _table(["reason", "share", ""], rows[:MOST_LINES], numbers=(1,))]
+        parts += ["<h3>Where</h3>", _lines(cycles, total)]
+    return "\n".join(parts)
+
+
+def _lines(cycles: Cycles, total: float) -> str:
+    rows = []
+    for row in cycles.lines[:MOST_LINES]:
+        if row.waited < 0.002 * total:
+            break
+        reasons = sorted(row.stalls.items(), key=lambda kv: -kv[1])[:REASONS]
+        why = ", ".join(f"{name} {value / row.waited:.0%}" for name, value in reasons)
+        link = f'<td class="number"><a href="#line-{row.line}">{row.line}</a></td>'
+        rows.append(
+            [link, escape(row.instruction), _number(row.issued), _number(f"{row.waited / total:.1%}"), escape(why)]
+        )
+    return _table(["line", "instruction", "issued", "share of the waiting", "waits for"], rows, numbers=(0, 2, 3))
+
+
+def _number(value: object) -> str:
+    return f'<td class="number">{value}</td>'
+
+
+def _bar(share: float) -> str:
+    width = round(200 * share)
+    return f'<td><svg width="200" height="10" role="img" aria-label="{share:.0%}"><rect width="{width}" height="10" fill="#777"/></svg></td>'
+
+
+def _table(heads: list[str], rows: list[list[str]], numbers: tuple[int, ...]) -> str:
+    head = "".join(f'<th class="{"number" if k in numbers else ""}">{name}</th>' for k, name in enumerate(heads))
+    body = "\n".join(
+        "<tr>" + "".join(cell if cell.startswith("<td") else f"<td>{cell}</td>" for cell in row) + "</tr>"
+        for row in rows
+    )
+    return f"<table><tr>{head}</tr>\n{body}\n</table>"
