@@ -180,8 +180,8 @@ def main() -> int:
         warps = 1 if latency else 16
         real = float(row["cyc_W1"] if latency else row["sm_cycles_per_template_peak"] or 0)
         chains = int(row["chains"])
-        found = module_of(row["ptx_template"], chains) if real else None
         try:
+            found = module_of(row["ptx_template"], chains) if real else None
             if found is None:
                 raise ValueError("the template does not stand alone")
             got = predicted(found, chains, warps, options.engine) / warps
