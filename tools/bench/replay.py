@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import numpy as np
+from suites.timing import read
 
 from ptxsim import Module
 
@@ -61,7 +62,7 @@ def product(path: Path, entry: str, n: int) -> tuple[int, float]:
     """CTAs of a product of n x n matrices, and seconds to profile it."""
     generator = np.random.default_rng(1)
     a, b = (generator.standard_normal((n, n)).astype(np.float16) for _ in range(2))
-    kernel = Module.from_file(path).kernel(entry)
+    kernel = read(path).kernel(entry)
     began = time.perf_counter()
     run = kernel.launch((n // 64, n // 64), 128, [a, b, np.zeros((n, n), np.float32), n], profile=True, checks="none")
     assert run.cycles
