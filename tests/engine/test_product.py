@@ -8,6 +8,7 @@ import pytest
 
 from ptxsim.engine.compiled import product as products
 from ptxsim.engine.compiled.code import library
+from ptxsim.engine.compiled.kernel import described
 from ptxsim.machine.tensor import multiply, product_of
 
 # Family, shape, types of D, A, B and C, target, sparse.
@@ -40,8 +41,9 @@ FORMS = [
 def native(product, selector: int, ordered: bool):
     """A function of the addresses of the words of A, B, C, D and the metadata."""
     known = library()
-    name = f"{known.prefix}test_{len(known.jit.helpers)}"
-    known.provide({name: products.describe(product, selector, ordered)})
+    description = products.describe(product, selector, ordered)
+    name = described(known.prefix, "product", description)
+    known.provide({name: description})
     return ctypes.CFUNCTYPE(ctypes.c_bool, *[ctypes.c_void_p] * 5)(known.jit.address(name))
 
 
