@@ -11,6 +11,7 @@ from test_compiled import facts, run
 
 from ptxsim import lanes
 from ptxsim.engine.compiled import selftest
+from ptxsim.engine.compiled import store as store_module
 from ptxsim.engine.compiled.code import Library, library
 from ptxsim.engine.compiled.emitter import Emitter
 from ptxsim.engine.compiled.jit import ATTRIBUTES, Jit
@@ -47,6 +48,13 @@ def test_an_unwritable_folder_falls_back_to_memory(tmp_path):
     assert store.folder is None
     store.put("key", b"code")
     assert store.get("key") == b"code"
+
+
+def test_the_store_keeps_to_a_number_of_objects(tmp_path, monkeypatch):
+    monkeypatch.setattr(store_module, "MOST", 5)
+    for number in range(40):
+        ObjectStore(tmp_path).put(str(number), b"small")  # every process looks once, and then at every 32nd object
+    assert len(list((tmp_path / "objects").iterdir())) == 5
 
 
 def test_the_store_is_bounded(tmp_path):

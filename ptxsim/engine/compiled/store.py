@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 
 LIMIT = 256 << 20  # bytes of all objects; the ones unused for longest go first
+MOST = 4000  # objects; looking through them must not take long
 _MAGIC = b"ptxsim object 1\n"
 _CHECK = 16  # bytes of the checksum behind it
 
@@ -82,10 +83,10 @@ class ObjectStore:
                 with contextlib.suppress(OSError):
                     status = entry.stat()
                     entries.append((status.st_mtime, status.st_size, entry.path))
-        total = sum(size for _, size, _ in entries)
+        total, count = sum(size for _, size, _ in entries), len(entries)
         for _, size, path in sorted(entries):
-            if total <= self.limit:
+            if total <= self.limit and count <= MOST:
                 break
             with contextlib.suppress(OSError):
                 os.unlink(path)
-                total -= size
+                total, count = total - size, count - 1
