@@ -10,6 +10,7 @@ from pathlib import Path
 
 LIMIT = 256 << 20  # bytes of all objects; the ones unused for longest go first
 MOST = 4000  # objects; looking through them must not take long
+AT_ONCE = 500  # deleted in one go
 _MAGIC = b"ptxsim object 1\n"
 _CHECK = 16  # bytes of the checksum behind it
 
@@ -84,7 +85,7 @@ class ObjectStore:
                     status = entry.stat()
                     entries.append((status.st_mtime, status.st_size, entry.path))
         total, count = sum(size for _, size, _ in entries), len(entries)
-        for _, size, path in sorted(entries):
+        for _, size, path in sorted(entries)[:AT_ONCE]:
             if total <= self.limit and count <= MOST:
                 break
             with contextlib.suppress(OSError):
