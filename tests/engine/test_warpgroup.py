@@ -206,6 +206,22 @@ def test_breaches_are_told_all_the_same(name):
     assert check_alike(text, numbers(np.random.default_rng(1), False), checks="memory") == findings
 
 
+@pytest.mark.parametrize("negate", ["", "!"])
+@pytest.mark.parametrize("threads", [0, 128])
+def test_a_product_on_one_way_excuses_no_write_on_another(negate, threads):
+    """Registers in flight need no fence, but only where they are in flight whatever way the program came."""
+    ways = (product("d") + COMMIT, "add.f32 d0, d0, d1;\n")
+    for first, second in (ways, ways[::-1]):
+        body = (
+            FENCE + f"setp.lt.u32 q, t0, {threads}; @{negate}q bra OTHER;\n" + first + "bra BOTH;\nOTHER:\n" + second + "BOTH:\n"
+            + product("d") + COMMIT + wait(0)
+        )  # fmt: skip
+        text = head(16, "f32", descriptor(0x400), descriptor(0x2400)) + body + tail(16)
+        taken = second if (threads == 128) != (negate == "!") else first
+        expected = ["missing-wgmma-fence"] if "add" in taken else []
+        assert check_alike(text, numbers(np.random.default_rng(1), False), checks="memory") == expected
+
+
 def test_warpgroups_on_several_threads():
     """Every thread has engines of its own, and what they compute products with must outlive the others'."""
     text = head(16, "f32", descriptor(0x400), descriptor(0x2400)) + PROGRAMS["a pipeline of two"] + tail(16)

@@ -98,9 +98,10 @@ def _step(op: Op, state: State, slots: dict[int, set[int]]) -> bool:
         case "fence":
             state.written = set()
         case "mma_async":
-            flying = set().union(*(slots[site] for site in state.ages))
-            if state.written is None or not (state.written & used(op)) <= flying:
+            if state.written is None or state.written & used(op):
                 return False
+            # From here to the end of the product the tensor core alone writes them.
+            state.written.difference_update(slots_of(op.destinations))
             state.ages[op.site] = 0
         case "commit_group":
             state.ages = {site: age + 1 for site, age in state.ages.items()}
