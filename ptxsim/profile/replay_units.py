@@ -23,7 +23,7 @@ from ptxsim.profile.replay_state import (
 )  # fmt: skip
 
 # Pieces of the replay are called from compiled code alone.
-step = numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True)
+step = numba.njit(forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 SAME_SPAN = 4  # cycles of rest that do not end a span of work in a timeline
 
 
