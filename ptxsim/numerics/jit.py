@@ -38,6 +38,23 @@ def truncate(typing_context, value):
     return types.int32(types.float32), generate
 
 
+def _shift(name):
+    """An intrinsic that shifts a 32-bit word by 0 to 31: numba's own operators compute in 64 bits."""
+
+    @intrinsic
+    def shift(typing_context, word, count):
+        def generate(context, builder, signature, arguments):
+            return getattr(builder, name)(*arguments)
+
+        return types.uint32(types.uint32, types.uint32), generate
+
+    return shift
+
+
+shift_left = _shift("shl")
+shift_right = _shift("lshr")
+
+
 @intrinsic
 def fma(typing_context, x, y, z):
     """float64 x * y + z, rounded once."""

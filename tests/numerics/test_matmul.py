@@ -72,6 +72,22 @@ def test_many_small_products(form, target, shape):
             assert np.array_equal(one, np.stack([product(rule, a[0], y, c[0]) for y in b]))
 
 
+@pytest.mark.parametrize("items", [1, 127, 128, 1030])
+def test_many_pairs_in_any_number_and_read_only(items):
+    """Lanes that a stripe has too many, rows of more words than are turned at once, special values in some lanes."""
+    rng = np.random.default_rng(items)
+    form, target = "mma.m16n8k16.f32.f16.f16.f32", "sm_90"
+    k = 16 * -(-(1 << 14) // (16 * items))
+    a, b = random_codes(rng, (items, 1, k), "f16", "finite"), random_codes(rng, (items, k, 1), "f16", "finite")
+    a[::7, 0, 3], a[::5, 0, :2] = 0x7C00, 1  # infinite, subnormal
+    b[::11, 4, 0] = 0x7E00  # NaN
+    c = random_codes(rng, (items, 1, 1), "f32", "finite")
+    expected = np.stack([product(find(form, target), *item) for item in zip(a, b, c, strict=True)])
+    for array in (a, b, c):
+        array.flags.writeable = False
+    assert np.array_equal(matmul(a, b, c, form, target), expected)
+
+
 def test_operands_that_cannot_be_written():
     a, b = np.ones((64, 32), np.float16), np.ones((32, 64), np.float16)
     a.flags.writeable = b.flags.writeable = False
