@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
 from ptxsim.engine import control
 from ptxsim.engine.access import read, write, zero
+from ptxsim.engine.fragment_flow import can_mix
 from ptxsim.engine.program import Op, Program
 from ptxsim.machine.cta import Split, Warp
 from ptxsim.machine.event import Event
 from ptxsim.machine.fault import KEEP, Converge, Fault, Wait
 from ptxsim.machine.port import Port
+from ptxsim.machine.provenance import CAN_MIX
 from ptxsim.machine.state import Machine
 
 
@@ -33,6 +36,7 @@ class Interpreter:
         self.program, self.machine = program, machine
         self.current: Op | None = None  # what executes now, for faults
         self.watch: Callable[[Op, Warp, np.ndarray], None] | None = None  # told of every operation once it has run
+        machine.extra[CAN_MIX] = partial(can_mix, program)
 
     def prepare(self, warp: Warp) -> None:
         """Give a new warp its registers."""

@@ -1,7 +1,7 @@
 """Which fragments a warp holds, so that one used as another shape, operand, type or layout can be told.
 
-What is in registers is known again by its content, so copies of registers and every engine are alike; contents that
-could be met by chance are never judged. Three things leave known registers behind:
+What is in registers is known again by its content, so copies of registers are alike; contents that could be met by chance
+are never judged, nor what registers cannot have brought there (engine.fragment_flow). Three things leave known registers behind:
 
 wmma        the manual leaves its fragments opaque: what was loaded or computed may be used only as what it is, and by
             nothing else (there the register must be the same too: the same tile may well be loaded both ways)
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from ptxsim.machine.cta import Warp
     from ptxsim.machine.port import Port
 
+# Among machine.extra: whether registers can bring a fragment to a use as another one, a function of whether wmma's own count.
+CAN_MIX = "fragments can mix"
 REMEMBERED = 1024
 DISTINCT = 4  # a register with fewer different words among its lanes could be met by chance
 Tag = tuple[str, str, str, "str | None", int]
@@ -81,13 +83,16 @@ def check(m: Port, words: np.ndarray, fragment: Fragment, layout: str | None, op
 
     `operand` is the operand as the engine resolved it, where there is one.
     """
+    if not _can_mix(m, True):
+        return
     use = _use(fragment)
     tags = m.warp.extra.get("fragments", {}).get(words.tobytes())
     if not tags or not _telling(words):
         # Pieces of fragments, by register.
         tags = {tag for tag in _held(m, operand, words) if tag[:4] != (*use, layout)}
         if not tags:
-            _check_registers(m, words, fragment)
+            if _can_mix(m, False):
+                _check_registers(m, words, fragment)
             return
     if any(tag[:3] == use and tag[3] == layout for tag in tags):
         return
@@ -132,6 +137,8 @@ def check_operand(m: Port, words: np.ndarray, fragment: Fragment, operand) -> No
 
     `operand` is the operand as the engine resolved it, or None.
     """
+    if not _can_mix(m, False):
+        return
     _check_registers(m, words, fragment)
     for *tag, line in _held(m, operand, words):
         m.report(
@@ -146,7 +153,7 @@ def check_operand(m: Port, words: np.ndarray, fragment: Fragment, operand) -> No
 
 def check_stored(m: Port, registers: list, bits: int, transposed: bool) -> None:
     """Report `fragment-mismatch` if an stmatrix that transposes takes wider elements apart."""
-    if not transposed:
+    if not transposed or not _can_mix(m, False):
         return
     whole = HALVES if bits == 16 else NARROW
     for number, register in enumerate(registers):
@@ -159,6 +166,11 @@ def check_stored(m: Port, registers: list, bits: int, transposed: bool) -> None:
                 level="warning",
             )
             return
+
+
+def _can_mix(m: Port, opaque: bool) -> bool:
+    ask = m.machine.extra.get(CAN_MIX)
+    return ask is None or ask(opaque)
 
 
 def _check_registers(m: Port, words: np.ndarray, fragment: Fragment) -> None:

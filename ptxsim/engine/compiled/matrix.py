@@ -6,7 +6,6 @@ code does not; it therefore takes only programs in which nothing but matching fr
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,9 +13,8 @@ import numpy as np
 from ptxsim.engine.compiled import product as products
 from ptxsim.engine.compiled.port import EmitPort
 from ptxsim.engine.compiled.value import CannotEmit, Value, kind_of
-from ptxsim.engine.fragment_flow import types_match
-from ptxsim.engine.operand import Register, Vector
-from ptxsim.engine.program import Op, Program
+from ptxsim.engine.fragment_flow import types_match, wmma_matches
+from ptxsim.engine.program import Op
 from ptxsim.layout.fragments import Fragment, address_lanes, fragment_layout
 from ptxsim.layout.wmma_stride import fragment_bytes, wmma_stride
 from ptxsim.machine.event import Event, Space
@@ -30,7 +28,6 @@ if TYPE_CHECKING:
 
 MODULES = ("mma", "mma_sparse", "wmma", "ldmatrix", "stmatrix")
 FAMILIES = ("mma", "mma_sparse", "wmma_mma", "wmma_load", "wmma_store", "ldmatrix", "stmatrix")
-Tag = tuple[str, str, str, "str | None"]
 
 
 def family(op: Op) -> str | None:
@@ -66,64 +63,11 @@ def _loaded(op: Op) -> tuple[Fragment, str | None]:
     return fragment, w["layout"] if operand in "AB" else None
 
 
-def _tag(fragment: Fragment, layout: str | None) -> Tag:
-    return fragment.shape_name, "C" if fragment.operand == "D" else fragment.operand, fragment.type, layout
-
-
-class Provenance:
-    """Which fragments can be in which registers, wherever the program stands: by slot, moves included."""
-
-    def __init__(self, program: Program, target: str, numerics: str):
-        self.program, self.target, self.numerics = program, target, numerics
-
-    @cached_property
-    def consistent(self) -> bool:
-        """Whether every use of a fragment can only meet fragments of its own kind."""
-        held: dict[int, set[Tag]] = {}
-        moves: list[tuple[int, int]] = []
-        uses: list[tuple[Vector, Tag]] = []
-        for op in self.program.ops:
-            kind = family(op)
-            if kind == "wmma_load":
-                for slot in _slots(op.destinations[0]):
-                    held.setdefault(slot, set()).add(_tag(*_loaded(op)))
-            elif kind == "wmma_store":
-                uses.append((op.sources[1], _tag(*_loaded(op))))
-            elif kind == "wmma_mma":
-                p = product(op, self.target, self.numerics)
-                layouts = (op.wants["alayout"], op.wants["blayout"], None)
-                for operand, fragment, layout in zip(op.sources, (p.a, p.b, p.c), layouts, strict=True):
-                    uses.append((operand, _tag(fragment, layout)))
-                for slot in _slots(op.destinations[0]):
-                    held.setdefault(slot, set()).add(_tag(p.d, None))
-            else:
-                moves.extend(
-                    (source, slot) for slot in _slots(Vector(op.destinations)) for source in _slots(Vector(op.sources))
-                )
-        changed = bool(held)
-        while changed:
-            changed = False
-            for source, slot in moves:
-                new = held.get(source, set()) - held.get(slot, set())
-                if new:
-                    held.setdefault(slot, set()).update(new)
-                    changed = True
-        return all(held.get(slot, set()) <= {tag} for operand, tag in uses for slot in _slots(operand))
-
-
-def _slots(operand) -> list[int]:
-    if isinstance(operand, Vector):
-        return [slot for element in operand.elements for slot in _slots(element)]
-    return [operand.slot] if isinstance(operand, Register) and not operand.sink else []
-
-
 class MatrixWriter:
     """Prints matrix operations of one program."""
 
     def __init__(self, writer: KernelWriter):
         self.writer = writer
-        options = writer.options
-        self.provenance = Provenance(writer.program, options.target, options.numerics)
 
     def write(self, op: Op, sources: list):
         """The result of an operation. Raises CannotEmit where it is left to the interpreter."""
@@ -131,7 +75,8 @@ class MatrixWriter:
         options = self.writer.options
         if not options.full or op.guard is not None or not options.target:
             raise CannotEmit("a matrix operation of a partial warp")
-        if not types_match(self.writer.program) or (kind.startswith("wmma") and not self.provenance.consistent):
+        program = self.writer.program
+        if not types_match(program) or (kind.startswith("wmma") and not wmma_matches(program)):
             raise CannotEmit("fragments that may not match")
         if kind in ("mma", "mma_sparse", "wmma_mma"):
             return self._product(op, sources)
