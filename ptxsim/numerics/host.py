@@ -43,11 +43,26 @@ def ieee() -> Iterator[None]:
         library.fesetenv(modes)
 
 
+# Variables, so that Python does not compute with them before the program runs.
+_tiny, _least_normal, _half, _one, _tenth, _fifth = 5e-324, 2.2250738585072014e-308, 0.5, 1.0, 0.1, 0.2
+
+
+def _is_ieee() -> bool:
+    """Whether arithmetic is IEEE as it is: subnormal operands and results stay, and sums are rounded to nearest.
+
+    The sum is above 3/10 only if rounded to nearest or up, and that of its negative is below -3/10 only to nearest or down.
+    """
+    kept = _tiny * _one != 0.0 and _least_normal * _half != 0.0
+    return kept and _tenth + _fifth == 0.30000000000000004 and -_tenth - _fifth == -0.30000000000000004
+
+
 def with_ieee(function: Function) -> Function:
-    """The function, run under `ieee`."""
+    """The function, run under `ieee`; asking the C library takes longer than a look at the arithmetic."""
 
     @functools.wraps(function)
     def run(*arguments, **options):
+        if _is_ieee():
+            return function(*arguments, **options)
         with ieee():
             return function(*arguments, **options)
 
