@@ -53,7 +53,7 @@ NATIVE = {
 }  # fmt: skip
 LEFT = {
     "part of an element": f"{COPY}, 7; {ALL}",
-    "python takes over": f"{COPY}; {COMMIT} {OTHER.format(size=4)} nanosleep.u32 1; {COMMIT} {wait(1)}",
+    "python takes over": f"{COPY}; {COMMIT} {OTHER.format(size=4)} mbarrier.init.shared.b64 [%s+4096], 1; {COMMIT} {wait(1)}",
     "diverged": f"@!%low bra OVER; {COPY}; {COMMIT} {wait(0)} OVER:",
     "more than fit": " ".join([COPY + ";"] * 200) + f" {COMMIT} {wait(0)}",
     "nothing committed": f"{COPY}; {wait(0)}",
@@ -76,3 +76,9 @@ def test_copies_do_and_tell_the_same(monkeypatch, name):
 def test_what_is_native(name, services):  # noqa: F811
     compare(KERNEL.format(body=NATIVE[name]), checks="none")
     assert services == {}
+
+
+@pytest.mark.parametrize("name", LEFT)
+def test_what_is_left(name, services):  # noqa: F811
+    compare(KERNEL.format(body=LEFT[name]), checks="none")
+    assert bool(services) == (name in ("part of an element", "python takes over"))

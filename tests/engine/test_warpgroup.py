@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import ptxsim
-from ptxsim.engine.compiled import code
+from ptxsim.engine.compiled import code, handover
 
 SHARED = 65536
 HEAD = """.version 8.4
@@ -143,6 +143,19 @@ def test_products_equal_the_interpreters(k, d, a, b, behind, source, sparse, ser
     assert services == {}
 
 
+@pytest.fixture
+def handed(monkeypatch):
+    """How often a CTA went on in Python."""
+    found, hand_over = [], handover.Warpgroups.hand_over
+
+    def noted(self, cta, waiting):
+        found.append(cta.linear)
+        hand_over(self, cta, waiting)
+
+    monkeypatch.setattr(handover.Warpgroups, "hand_over", noted)
+    return found
+
+
 FENCE, COMMIT = "wgmma.fence.sync.aligned;\n", "wgmma.commit_group.sync.aligned;\n"
 
 
@@ -156,7 +169,7 @@ def wait(pending: int) -> str:
 
 WRITE = "add.u32 t9, t1, t5; st.shared.b32 [t1], t0;\n"  # into the tile: what is read late sees it
 # A service: something that native code leaves to the interpreter, which has the CTA from then on.
-SERVICE = "nanosleep.u32 1;\n"
+SERVICE = "mbarrier.init.shared.b64 [t1+60000], 5;\n"
 LOOP = "ROUND{i}: bar.sync 0; add.u32 t7, t7, 1; setp.lt.u32 q, t7, {rounds}; @q bra ROUND{i};\n"
 
 PROGRAMS = {
@@ -177,8 +190,8 @@ PROGRAMS = {
         FENCE + "setp.ne.u32 q, t8, 2; @q bra OVER;\n" + SERVICE + "OVER:\n" + product("d") + COMMIT + wait(0)
     ),
     "an empty group": FENCE + COMMIT + product("d") + COMMIT + wait(1) + wait(0),
-    "many products": FENCE + 70 * product("d") + COMMIT + wait(0),
-    "many groups": FENCE + 70 * (product("d") + COMMIT) + wait(0),
+    "more products than native code keeps, python takes over": FENCE + 70 * product("d") + COMMIT + wait(0),
+    "more groups than native code keeps, python takes over": FENCE + 70 * (product("d") + COMMIT) + wait(0),
 }  # fmt: skip
 BROKEN = {
     "no commit": (FENCE + product("d") + wait(0), ["missing-commit"]),
@@ -192,11 +205,12 @@ BROKEN = {
 
 @pytest.mark.parametrize("block", [128, 256])
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_programs_do_the_same_natively(name, block, services):
+def test_programs_do_the_same_natively(name, block, services, handed):
     text = head(16, "f32", descriptor(0x400), descriptor(0x2400)) + PROGRAMS[name] + tail(16)
     data = numbers(np.random.default_rng(1), False)
     assert check_alike(text, data, block=block, checks="none") == []
     assert [reason for reason in services.values() if "wgmma" in reason] == []
+    assert bool(handed) == ("python" in name)
 
 
 @pytest.mark.parametrize("name", BROKEN)
@@ -220,6 +234,25 @@ def test_a_product_on_one_way_excuses_no_write_on_another(negate, threads):
         taken = second if (threads == 128) != (negate == "!") else first
         expected = ["missing-wgmma-fence"] if "add" in taken else []
         assert check_alike(text, numbers(np.random.default_rng(1), False), checks="memory") == expected
+
+
+def test_tiles_of_a_cta_that_python_took_over_are_forgotten(handed):
+    """The first CTA has known tiles when Python takes over; the second one meets so many that theirs are gone."""
+    text = (
+        head(16, "f32", descriptor(0x400, "none"), descriptor(0x2400, "none")) + FENCE
+        + "mov.u32 t9, %ctaid.x; setp.eq.u32 q, t9, 1; selp.b32 t10, 2200, 90, q; selp.b32 t11, 100, 0, q;\n"
+        + "AGAIN: add.u32 t2, t7, t11; shl.b32 t2, t2, 16; cvt.u64.u32 r4, t2; add.u64 r5, db, r4;\n"
+        + product("d").replace("db", "r5") + COMMIT + wait(0) + "add.u32 t7, t7, 1; setp.lt.u32 q, t7, t10; @q bra AGAIN;\n"
+        + "setp.ne.u32 q, t9, 0; @q bra DONE;\n" + SERVICE
+        + "DONE: mul.lo.u32 t9, t9, 8192; cvt.u64.u32 r4, t9; add.u64 r1, r1, r4;\n" + tail(16)
+    )  # fmt: skip
+    data, out = numbers(np.random.default_rng(1), False), np.zeros((4, 2048), np.uint32)
+    kernel = ptxsim.Module.from_text(text).kernel()
+    kernel.launch(
+        grid=4, block=128, args=[data, out], shared_mem=SHARED, engine="compiled", jobs=1, checks="none"
+    )  # fmt: skip
+    assert handed == [0]
+    assert out[0].any() and (out[2:] == out[0]).all()
 
 
 def test_warpgroups_on_several_threads():

@@ -93,6 +93,7 @@ class Warpgroups:
             arrived = [(warp, site) for warp, which, site in waiting if which == number]
             if arrived and _field(group, GROUP["gathering"], "<i4"):
                 self._gather(group, state, arrived)
+        self.tiles.fill(0)  # they point into the pieces
         self._pieces.clear()
 
     def _products(self, group: np.ndarray, warps: list[Warp], state: Warpgroup) -> dict[int, MmaAsync]:
