@@ -31,5 +31,5 @@ for operands in (
     "function, prototype", "function, arguments, prototype", "returned, function, arguments, prototype",
 ):  # fmt: skip
     # Only with a prototype, or a list of functions, can a register say which function it is.
-    callee = Either((NAMED, Reg("u64"))) if "prototype" in operands else NAMED
+    callee = Either((NAMED, Reg("u64"), Reg("u32"))) if "prototype" in operands else NAMED
     control(f"call{{.uni}} {operands}", operands=CALL | {"function": callee})

@@ -144,10 +144,10 @@ declare(
 _TF32 = {"operands": {"d": Reg("tf32"), "a": Value("f32")}} | CONVERT
 
 
-# Rounding halves away from zero is made of other instructions, which take no literal of another type.
+# Rounding halves away from zero is made of moves of bits, which take literals of 32 bits.
 @instruction(
     "cvt.rounding{.satfinite}.tf32.f32 d, a", rounding="rna", satfinite=_FINITE, requires="7.0 sm_80", unit="convert",
-    operands={"d": Reg("tf32"), "a": Reg("f32")},
+    operands={"d": Reg("tf32"), "a": Value("f32", pattern=True)},
 )  # fmt: skip
 @instruction(
     "cvt.rounding{.satfinite}{.relu}.tf32.f32 d, a", rounding="rn rz", satfinite="satfinite@8.6:sm_100",

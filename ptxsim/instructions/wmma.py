@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ptxsim.instructions.mma import INT4, INT8
-from ptxsim.isa.operand import Reg, Value, Vec
+from ptxsim.isa.operand import Addr, Reg, Value, Vec
 from ptxsim.isa.registry import instruction
 from ptxsim.layout.fragments import fragment_layout
 from ptxsim.machine import provenance
@@ -98,11 +98,14 @@ def wmma_mma_half(m, a, b, c, *, alayout, blayout, shape, dtype, ctype, satfinit
     )  # fmt: skip
 
 
+PLACE = {"a": Addr(whole=True), "stride": Value("u32", unpacked=True)}
+
+
 def _declare_load(operand: str, types: str, shapes: str, since: str, layouts: str, words: str = ".aligned") -> None:
     instruction(
         f"wmma.load.{operand}.sync{words}.layout.shape{{.space}}.type d, [a]{{, stride}}",
         name=f"wmma.load.{operand}", requires=since, unit="wmma_memory", layout=layouts, shape=shapes, space=SPACES,
-        type=types, operands={"d": fragment_kind(operand.upper(), "type", sink=True), "stride": Value("u32", unpacked=True)},
+        type=types, operands={"d": fragment_kind(operand.upper(), "type", sink=True)} | PLACE,
     )(LOADERS[operand])  # fmt: skip
 
 
@@ -110,7 +113,7 @@ def _declare_store(types: str, shapes: str, since: str, words: str = ".aligned")
     instruction(
         f"wmma.store.d.sync{words}.layout.shape{{.space}}.type [a], b{{, stride}}",
         name="wmma.store.d", requires=since, unit="wmma_memory", layout="row col", shape=shapes, space=SPACES,
-        type=types, operands={"b": fragment_kind("C", "type"), "stride": Value("u32", unpacked=True)}, writes="",
+        type=types, operands={"b": fragment_kind("C", "type")} | PLACE, writes="",
     )(wmma_store)  # fmt: skip
 
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from ptxsim.diagnostic import Finding
 from ptxsim.isa import nearest, registry
-from ptxsim.isa.check_operand import Names, check_operands, name_operands, split_parts
+from ptxsim.isa.check_operand import check_operands, name_operands, split_parts
 from ptxsim.isa.match import Candidate, match_forms
+from ptxsim.isa.names import Names
 from ptxsim.isa.operand import Kind, Value, Vec
 from ptxsim.isa.registry import Definition, Form
 from ptxsim.isa.special import SPECIAL_READERS, SPECIAL_REGISTERS, availability

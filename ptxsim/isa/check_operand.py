@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Protocol
 
 from ptxsim.diagnostic import Finding
 from ptxsim.isa.declaration import OPAQUE
+from ptxsim.isa.mixture import check_mixture
+from ptxsim.isa.names import Names
 from ptxsim.isa.operand import (
     Addr,
     Args,
@@ -28,20 +29,6 @@ from ptxsim.isa.registry import Form
 from ptxsim.isa.special import NARROW_ONCE, SPECIAL_REGISTERS
 from ptxsim.syntax import ast, constant
 from ptxsim.types import TYPES, ScalarType
-
-
-class Names(Protocol):
-    """What the checks ask about names."""
-
-    def register_type(self, name: str) -> str | None:
-        """The declared type of a register, or None if the name is no register."""
-
-    def variable_space(self, name: str) -> str | None:
-        """The state space of a variable (shared, global, param, ...), its type if that is opaque (texref, samplerref,
-        surfref), "label", "func", "branchtargets", "calltargets", "callprototype", or None if undeclared."""
-
-    def parameter_role(self, name: str) -> str | None:
-        """What a .param variable is: of an "entry", "input" or "result" of a function, of a "call"; else None."""
 
 
 def check_operands(
@@ -208,6 +195,8 @@ def _check_value(kind: Value, operand: ast.Operand, wanted: ScalarType, names: N
         case ast.Float():
             if kind.literals and not kind.literals[0] < constant.to_double(operand) <= kind.literals[1]:
                 return f"must be above {kind.literals[0]} and at most {kind.literals[1]}"
+            if kind.pattern and wanted.bits != operand.width:
+                return f"is of type {wanted}; its literals are bits, such as 0f3F800000"
             if (wanted.is_float and wanted.bits >= 32) or (wanted.kind == "bits" and wanted.bits == operand.width):
                 return None
             return f"is of type {wanted}, a floating literal is not"
@@ -281,42 +270,7 @@ def _check_vector(
         problem = check(kind.of(index), element, modifiers, names)
         if problem:
             return problem
-    return None if kind.each else _check_mixture(operand, names)
-
-
-def _check_mixture(vector: ast.Vector, names: Names) -> str | None:
-    """What is wrong with elements that do not stand together: of other sizes or kinds, untyped bits apart; sinks alone."""
-    first: tuple[str, str] | None = (
-        None  # the first element that says more than its size: its kind, and how it is called
-    )
-    size = None
-    for element in vector.elements:
-        kind, called = _kind_of(element, names)
-        if called in TYPES:
-            if size is not None and TYPES[called].bits != TYPES[size].bits:
-                return f"mixes registers of type {size} and {called} in braces"
-            size = called
-        if kind is None or (first is not None and kind == first[0]):
-            continue
-        if first is not None:
-            return f"mixes {first[1]} and {called} in braces"
-        first = kind, called
-    if vector.elements and all(isinstance(element, ast.Sink) for element in vector.elements):
-        return "needs a register beside the sinks"
-    return None
-
-
-def _kind_of(element: ast.Operand, names: Names) -> tuple[str | None, str]:
-    """What must agree among the elements of a vector (None: fits all), and how messages call the element."""
-    if isinstance(element, ast.Integer):
-        return "integer", "an integer literal"
-    if isinstance(element, ast.Float):
-        return "float", "a floating literal"
-    declared = names.register_type(element.name) if isinstance(element, ast.Name) else None
-    if declared is None:
-        return None, ""
-    t = TYPES[declared]
-    return (None if t.kind == "bits" else "integer" if t.is_integer else t.kind), declared
+    return None if kind.each else check_mixture(operand, names)
 
 
 def _check_address(
@@ -350,7 +304,8 @@ def _check_address(
         return f"is an address in a register of untyped bits, {operand.base.name} is declared {declared}"
     if space in _NARROW and register.bits != 32:
         return f"is {_NARROW[space]}, register {operand.base.name} is declared {declared}"
-    if register.kind in ("float", "packed", "predicate") or register.bits not in (32, 64):
+    narrow = register.bits < 32 and (kind.whole or space in _OPAQUE)
+    if register.kind in ("float", "packed", "predicate") or register.bits > 64 or narrow:
         return f"is an address, register {operand.base.name} is declared {declared}"
     return None
 

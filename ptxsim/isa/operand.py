@@ -56,6 +56,7 @@ class Value:
     """A register, an immediate, a special register or (for integers) the address of a variable. Fields as in Reg.
 
     `literals`: the lowest and highest integer literal, where they are not the type's; of floats, the lowest is left out.
+    `pattern`: of floating literals, only `0f...` and `0d...` of the type's own width.
     `negatable` takes `-%r1` too; the effect finds it among the modifiers, as `a_negated` for an operand a.
     """
 
@@ -65,6 +66,7 @@ class Value:
     unpacked: bool = False
     integers: bool = False
     literals: tuple[int, int] | None = None
+    pattern: bool = False
     negatable: bool = False
 
 
@@ -108,6 +110,7 @@ class Addr:
 
     `untyped`: the register is declared b32 or b64, not as an integer. `access`: what is done with a parameter, "read",
     "write" or "address" (taken). `register`: where the state space is named, no variable stands there by its name.
+    `whole`: no register of 8 or 16 bits, which is extended by zeros elsewhere.
     """
 
     space: str = "space"
@@ -115,6 +118,7 @@ class Addr:
     untyped: bool = False
     access: str = ""
     register: bool = False
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)

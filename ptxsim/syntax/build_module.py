@@ -8,7 +8,7 @@ from sys import intern
 from typing import Any
 
 from ptxsim.syntax import ast
-from ptxsim.syntax.ast import Float, Name
+from ptxsim.syntax.ast import Name
 from ptxsim.syntax.build_instruction import ConstantBuilder, Mistake, read_size, sum_offsets, text_of
 from ptxsim.syntax.machine import Token
 from ptxsim.types import TYPES
@@ -19,6 +19,11 @@ DECLARABLE = frozenset(
     ["pred", "b8", "b16", "b32", "b64", "b128", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64"]
     + ["f16", "f16x2", "f32", "f64", "texref", "samplerref", "surfref"]
 )
+
+
+def _count(token: Token) -> int:
+    """How many elements or registers `[8]`, `[WARP_SZ]` or `<8>` declares."""
+    return 32 if token.type == "WARP_SZ" else read_size(token)
 
 
 def _not_declarable(token: Token) -> Mistake:
@@ -141,12 +146,13 @@ class ModuleBuilder(ConstantBuilder):
         return self._variables((), children)
 
     def _variables(self, linkage: tuple[str, ...], children: list) -> list[ast.Variable]:
-        space, *rest = children
-        common: dict[str, Any] = {"space": intern(space[1:]), "linkage": linkage}
+        common: dict[str, Any] = {"linkage": linkage}
         variables = []
-        for part in rest:
+        for part in children:
             if isinstance(part, ast.Variable):
                 variables.append(replace(part, **common))
+            elif isinstance(part, Token):
+                common["space"] = intern(part[1:])
             else:
                 common.update([part])
         return variables
@@ -197,15 +203,10 @@ class ModuleBuilder(ConstantBuilder):
         return ast.Variable(text_of(name), "", "", shape=shape, **details, line=name.line, column=name.column)
 
     def range(self, children: list) -> tuple[str, Any]:
-        token = children[0]
-        return "range", 32 if token.type == "WARP_SZ" else read_size(token)
+        return "range", _count(children[0])
 
-    def shape(self, children: list) -> tuple[str, Any]:
-        if not children:
-            return "shape", None
-        if isinstance(children[0], Float) or children[0].value < 0:
-            raise Mistake("an array size must be a positive integer", children[0])
-        return "shape", children[0].value
+    def shape(self, children: list[Token]) -> tuple[str, Any]:
+        return "shape", _count(children[0]) if children else None
 
     def initializer_list(self, children: list) -> tuple:
         return tuple(children[1:])

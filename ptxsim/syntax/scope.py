@@ -9,15 +9,15 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from ptxsim.diagnostic import Finding, Label, PtxError
+from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.syntax import ast
 from ptxsim.syntax.ast import Name, Node, Operand, Variable
+from ptxsim.syntax.declared import declared_twice, suggest
 from ptxsim.syntax.registers import Registers, family_of
 from ptxsim.syntax.special import is_special_register
 
 # How the elements of a vector register are called.
 COMPONENTS = (("x", "y", "z", "w"), ("r", "g", "b", "a"))
-_FAMILY_MEMBER = re.compile(r"(.*?)(0|[1-9][0-9]*)\Z", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ class _Flattener:
             return
         first = self._declared_here(scope, variable)
         if first is not None:
-            self.findings.append(_declared_twice(name, variable, first, "in one scope"))
+            self.findings.append(declared_twice(name, variable, first, "in one scope"))
             return
         scope.known.clear()
         if variable.count is None:
@@ -190,7 +190,7 @@ class _Flattener:
             first = scope.label_places.get(name) or scope.places.get(name)
             if first is not None:
                 scope.labels.setdefault(name, name)
-                self.findings.append(_declared_twice(name, statement, first, "in one scope"))
+                self.findings.append(declared_twice(name, statement, first, "in one scope"))
                 continue
             scope.label_places[name] = statement
             flat, number = name, 2
@@ -329,55 +329,10 @@ class _Flattener:
                 name.line,
                 name.column,
                 len(name.name),
-                help=_suggest(name.name, declared, self.registers),
+                help=suggest(name.name, declared, self.registers),
             )
             for name in self.undeclared.values()
         ]
-
-
-def _declared_twice(name: str, second: Node, first: Node, where: str) -> Finding:
-    return Finding(
-        "syntax-error",
-        f"`{name}` is declared twice {where}",
-        second.line,
-        second.column,
-        len(name),
-        help="leave one of the two out, or rename one",
-        labels=(Label(first.line, "first declared here", first.column, len(name)),),
-    )
-
-
-def find_redefinitions(module: ast.Module) -> list[Finding]:
-    """Names that a module defines twice. Declarations without a body and .extern ones may be repeated."""
-    findings = []
-    defined: dict[str, Node] = {}
-    for item in module.items:
-        is_definition = (isinstance(item, ast.Function) and item.body is not None) or (
-            isinstance(item, Variable) and "extern" not in item.linkage
-        )
-        if not is_definition:
-            continue
-        if item.name in defined:
-            findings.append(_declared_twice(item.name, item, defined[item.name], "in the module"))
-        defined.setdefault(item.name, item)
-    return findings
-
-
-def _suggest(name: str, declared: list[str], registers: Registers) -> str:
-    member = _FAMILY_MEMBER.match(name)
-    for declaration in registers.declarations:
-        if member and declaration.count is not None and declaration.name == member[1]:
-            count = declaration.count
-            return (
-                f"`{member[1]}<{count}>` declares {member[1]}0 to {member[1]}{count - 1}; "
-                f"`{member[1]}<{int(member[2]) + 1}>` would declare it too"
-            )
-    from difflib import get_close_matches
-
-    close = get_close_matches(name, declared, n=1)
-    if close:
-        return f"did you mean `{close[0]}`?"
-    return f"declare it before its first use, for example `.reg .b32 {name};`"
 
 
 def flatten(function: ast.Function, module: ast.Module, *, strict: bool = True) -> FlatBody:

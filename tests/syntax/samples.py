@@ -36,6 +36,7 @@ lines */
 .global .u8 bytes[4] = {0xff(table), 0xff00(table+4), 0xff(generic(table)), 7};
 .common .global .b32 counter;
 .global .attribute(.managed) .b32 managed;
+.visible .attribute(.managed) .align 8 .global .b32 managed_too[0x10];
 .global .attribute(.unified(19, 0x5f)) .b32 unified;
 .global .texref texture;
 .global .samplerref sampler = { addr_mode_0 = wrap, filter_mode = linear, force_unnormalized_coords = 1 };
@@ -66,7 +67,7 @@ lines */
     .reg .b32 %r<100>, _x, $y;
     .reg .v4 .f32 %v;
     .reg .b128 %q;
-    .local .align 16 .b8 stack[4*8];
+    .local .align 16 .b8 stack[WARP_SZ];
     .shared .align 8 .b64 bar[2];
     .param .b32 _out;
     .loc 1 3 4

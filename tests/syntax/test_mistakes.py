@@ -48,7 +48,7 @@ IN_A_KERNEL = [
     ("@%p1 @%p2 ret;", 6, 6, "an opcode after `%p1`", None),
     (".reg .b32 %r<x>;", 6, 14, "expected a number after `<`", None),
     (".shared .b32 s[4;", 6, 17, "missing `]`", "`]`"),
-    (".shared .b32 s[-1];", 6, 16, "positive integer", None),
+    (".shared .b32 s[-1];", 6, 16, "found `-`", None),
     ("T: .branchtargets ;", 6, 19, "expected a name after `.branchtargets`", None),
     ("{" * 400 + "}" * 400, 6, 93, "nested too deeply", "fewer"),
     ("mov.b32 a, " + "(" * 400 + "1" + ")" * 400 + ";", 6, 109, "nested too deeply", "fewer"),

@@ -1,0 +1,59 @@
+"""Names declared twice, and what may have been meant by names that nothing declares. PTX ISA, "Identifiers"."""
+
+from __future__ import annotations
+
+import re
+
+from ptxsim.diagnostic import Finding, Label
+from ptxsim.syntax import ast
+from ptxsim.syntax.ast import Node, Variable
+from ptxsim.syntax.registers import Registers
+
+_FAMILY_MEMBER = re.compile(r"(.*?)(0|[1-9][0-9]*)\Z", re.DOTALL)
+
+
+def declared_twice(name: str, second: Node, first: Node, where: str) -> Finding:
+    """The finding at a second declaration of a name; `where` says in what it is the second."""
+    return Finding(
+        "syntax-error",
+        f"`{name}` is declared twice {where}",
+        second.line,
+        second.column,
+        len(name),
+        help="leave one of the two out, or rename one",
+        labels=(Label(first.line, "first declared here", first.column, len(name)),),
+    )
+
+
+def find_redefinitions(module: ast.Module) -> list[Finding]:
+    """Names that a module defines twice. Declarations without a body and .extern ones may be repeated."""
+    findings = []
+    defined: dict[str, Node] = {}
+    for item in module.items:
+        is_definition = (isinstance(item, ast.Function) and item.body is not None) or (
+            isinstance(item, Variable) and "extern" not in item.linkage
+        )
+        if not is_definition:
+            continue
+        if item.name in defined:
+            findings.append(declared_twice(item.name, item, defined[item.name], "in the module"))
+        defined.setdefault(item.name, item)
+    return findings
+
+
+def suggest(name: str, declared: list[str], registers: Registers) -> str:
+    """How an undeclared name may have been meant: a member of a longer family, a similar name, a new register."""
+    member = _FAMILY_MEMBER.match(name)
+    for declaration in registers.declarations:
+        if member and declaration.count is not None and declaration.name == member[1]:
+            count = declaration.count
+            return (
+                f"`{member[1]}<{count}>` declares {member[1]}0 to {member[1]}{count - 1}; "
+                f"`{member[1]}<{int(member[2]) + 1}>` would declare it too"
+            )
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, declared, n=1)
+    if close:
+        return f"did you mean `{close[0]}`?"
+    return f"declare it before its first use, for example `.reg .b32 {name};`"
