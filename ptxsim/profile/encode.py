@@ -132,10 +132,14 @@ PARAMETERS = [
 ]
 
 
-def parameters(figures: Figures, sms: int, l1_bytes: int, cold: bool, atomics: float) -> np.ndarray:
+def parameters(
+    figures: Figures, sms: int, l1_bytes: int, cold: bool, atomics: float, readers: float = 1.0
+) -> np.ndarray:
     """The figures the replay needs, by name, as an array of one row. `sms`: how many share L2 and DRAM;
-    `atomics`: operations per cycle that all of them get done."""
+    `atomics`: operations per cycle that all of them get done; `readers`: SMs that read a line, on average."""
     part = sms / figures.sms
+    # What several SMs read leaves L2 once for those that ask at the same time.
+    read = min(figures.l2_bandwidth_all * readers, figures.l2_bandwidth_shared)
 
     def share(alone: float, together: float) -> float:
         return max(alone, together * part)
@@ -143,8 +147,8 @@ def parameters(figures: Figures, sms: int, l1_bytes: int, cold: bool, atomics: f
     values = {name: float(getattr(figures, name)) for name in PARAMETERS if hasattr(figures, name)}
     values |= {
         "l1_sets": max(1, l1_bytes // figures.l1_line // 4),
-        "l2_bandwidth": min(figures.l2_bandwidth_sm, figures.l2_bandwidth_all / part),
-        "copy_bandwidth": min(figures.bulk_bandwidth, figures.l2_bandwidth_all / part),
+        "l2_bandwidth": min(figures.l2_bandwidth_sm, read / part),
+        "copy_bandwidth": min(figures.bulk_bandwidth, read / part),
         "l2_line": share(figures.l2_line_alone, figures.l2_line_all),
         "store_line_now": share(figures.store_line, figures.store_line_all),
         "store_sector_now": share(figures.store_sector, figures.store_sector_all),

@@ -25,7 +25,8 @@ NOT_MODELED = (
     "misses of the instruction cache after the first fetch, of the constant cache after the first read, of the TLB",
     "clusters: the CTAs of one go to SMs like any others and start when there is room for each; distributed shared memory has "
     "its latency, but takes no bandwidth of the other SM; waits on other CTAs end as the run recorded them or when nobody else can go on",
-    "contention between SMs beyond equal shares of L2 and DRAM; L2 partitions, DRAM pages and refresh",
+    "contention between SMs beyond equal shares of L2 and DRAM, and how many SMs read what bulk copies bring; "
+    "L2 partitions, DRAM pages and refresh",
     "caches that a launch before this one left cold: L2 is taken as warm",
     "schedules that depend on time: polling loops run as often as they did in the functional run",
     "the order in which CTAs of later waves go to SMs that become free early",

@@ -98,6 +98,7 @@ class Figures:
     l2_bytes: int = 50 * 2**20
     l2_bandwidth_sm: float = 85  # one SM alone
     l2_bandwidth_all: float = 37  # per SM, all at once, every SM its own data
+    l2_bandwidth_shared: float = 73  # per SM, all at once, all of them the same data
     dram_bandwidth: float = 2180  # whole GPU: 4.32 TB/s at 1980 MHz
     l2_line_alone: float = 1  # cycles of an SM's L2 port per line read, one SM alone
     l2_line_all: float = 1.65  # the same with all SMs reading
@@ -153,7 +154,7 @@ _SHARED = Unit(Pipe.LSU, 20, 2, "public: PMC10448217")
 A100 = replace(
     H200, name="A100", source="public figures, not measured by us; the rest is the H200's", sms=108, clock_mhz=1410,
     shared_bytes=164 * 1024, unified_bytes=192 * 1024, l2_bytes=40 * 2**20, l2_latency=200, dram_latency=400,
-    l2_bandwidth_all=47, dram_bandwidth=1103, error=0.5, tensor_scale=1.3,
+    l2_bandwidth_all=47, l2_bandwidth_shared=64, dram_bandwidth=1103, error=0.5, tensor_scale=1.3,
     units={"fma": _NARROW_FMA, "shared": _SHARED, "fp64": Unit(Pipe.FP64, 8, 4, "public: 32 FP64 lanes per SM")},
 )  # fmt: skip
 V100 = replace(

@@ -186,7 +186,8 @@ def wgmma(lowering, op, parts):
     cost = tensor.wgmma(op.opcode, a_registers)
     # The accumulators are nobody's until the wait: products on the same ones queue in the tensor core.
     reads = tuple(r for r in lowering.reads(op) if r not in accumulators)
-    setup = [MachineOp("uniform", (), (), op.site)] * 2
+    # Descriptors of all products pass through the same uniform registers: they are set up behind the product before.
+    setup = [MachineOp("uniform", (), (), op.site, stores=True) for _ in range(2)]
     product = MachineOp("wgmma", (), reads, op.site, Kind.WGMMA, cost=cost, stores=True)
     return [*setup, product]
 

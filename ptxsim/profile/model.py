@@ -18,7 +18,7 @@ from ptxsim.profile.machine_code import MachineProgram, Pipe
 from ptxsim.profile.occupancy import Occupancy, occupancy
 from ptxsim.profile.regions import merged
 from ptxsim.profile.timeline import Timeline
-from ptxsim.profile.trace import ATOMIC, Trace, Tracer, for_replay
+from ptxsim.profile.trace import ATOMIC, Trace, Tracer, for_replay, readers
 from ptxsim.syntax import ast
 from ptxsim.types import Target
 
@@ -145,6 +145,7 @@ def replay_sm(profile: Profile, trace: Trace, sm: int, residency: int, cold: boo
         l1_bytes,
         cold,
         atomic_rate(figures, trace.entries[trace.entries["code"] == ATOMIC], trace.lines),
+        readers(trace, figures.sms),
     )
     cta_rows, starts = np.zeros(len(present), CTA), np.zeros(len(begins), START)
     cta_rows["first_warp"], cta_rows["warps"], cta_rows["start"] = first, counts, present * figures.dispatch

@@ -174,6 +174,19 @@ class Tracer(Observer):
         return Trace(entries, lines, self.work, self.modulus)
 
 
+def readers(trace: Trace, sms: int) -> float:
+    """How many SMs read a line of global memory, on average over the lines that are read; CTAs go to `sms` in turn."""
+    loads = trace.entries[trace.entries["code"] == LOAD]
+    counts = loads["count"].astype(np.int64)
+    if not counts.sum():
+        return 1.0
+    offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    lines = trace.lines[np.repeat(loads["first"], counts) + offsets] >> 4
+    pairs = np.unique(lines * sms + np.repeat(loads["cta"] % sms, counts))
+    seen = len(pairs) / len(np.unique(pairs // sms))
+    return 1 + (seen - 1) * trace.modulus
+
+
 def active_lanes(mask: np.ndarray) -> np.ndarray:
     return (mask[:, None] >> np.arange(32, dtype=np.uint32) & 1).astype(bool)
 

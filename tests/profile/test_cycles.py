@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from ptxsim.profile.cycles import Cycles
+from ptxsim.profile.encode import parameters
+from ptxsim.profile.figures import H200
 from ptxsim.report.trace import events
 from tests.profile.kernels import kernel
 
@@ -36,6 +38,14 @@ def chain(instruction: str, count: int = 64) -> str:
 def test_latency_of_a_dependent_chain(instruction, latency):
     short, long = (cycles_of(chain(instruction), n=n) for n in (2, 6))
     assert (long - short) / (4 * 64) == pytest.approx(latency, rel=0.06)
+
+
+@pytest.mark.parametrize(
+    "sms, readers, expected", [(1, 1, 85), (132, 1, 37), (132, 1.5, 55.5), (132, 132, 73), (66, 1, 74)]
+)
+def test_bandwidth_of_l2_by_who_reads(sms, readers, expected):
+    found = parameters(H200, sms, 1 << 16, False, 34.0, readers)
+    assert found["l2_bandwidth"][0] == pytest.approx(expected)
 
 
 def test_throughput_of_a_full_pipe():

@@ -105,3 +105,11 @@ def test_loads_from_shared_memory_make_longer_ones_worth_it(count, unrolled):
 def test_what_is_constant_is_folded():
     body = "mov.u32 %r1, 5; add.s32 %r2, %r1, 3; setp.ne.s32 %p0, %r2, 0; selp.b32 %r9, %r0, 0, %p0;"
     assert units(lowered(IDS + body + STORE)) == ["alu", "global"]
+
+
+def test_descriptors_of_a_product_are_set_up_behind_the_product_before():
+    registers = ", ".join(f"%f{i}" for i in range(4))
+    product = f"wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {{{registers}}}, %d1, %d2, 1, 1, 1, 0, 0;"
+    body = f"wgmma.fence.sync.aligned; {product} {product} wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;"
+    made = units(lowered("ld.param.u64 %d1, [place]; mov.b64 %d2, %d1;" + body))
+    assert made[: made.index("wgmma") + 4] == ["nothing", "uniform", "uniform", "wgmma", "uniform", "uniform", "wgmma"]

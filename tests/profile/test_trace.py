@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ptxsim.profile.trace import ARRIVE, ENTRY, LEAVE, Trace, for_replay, lines_of
+from ptxsim.profile.trace import ARRIVE, ENTRY, LEAVE, LOAD, STORE, Trace, for_replay, lines_of, readers
 
 
 @given(st.lists(st.integers(0, 4000), min_size=32, max_size=32), st.integers(1, 2**32 - 1))
@@ -53,3 +53,13 @@ def test_traces_thin_out_where_they_would_take_too_much_memory(monkeypatch):
     assert found.entries.nbytes <= 40 * ENTRY.itemsize
     assert (found.entries["cta"] % 132 % found.modulus == 0).all()
     assert (found.work > 0).all()  # work is counted for every CTA
+
+
+def test_readers_are_counted_by_line_and_sm():
+    # CTAs 0 and 132 share an SM. Line 8 is read on two SMs, line 9 on one; a store reads nothing.
+    made = np.zeros(4, ENTRY)
+    made["cta"], made["code"] = [0, 132, 1, 2], [LOAD, LOAD, LOAD, STORE]
+    made["first"], made["count"] = [0, 2, 3, 4], [2, 1, 1, 1]
+    lines = np.array([8, 9, 8, 8, 8]) << 4 | 15
+    assert readers(Trace(made, lines, np.zeros(133), 1), 132) == 1.5
+    assert readers(Trace(made[3:], lines, np.zeros(133), 1), 132) == 1.0
