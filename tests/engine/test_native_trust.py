@@ -122,6 +122,23 @@ def test_the_self_test_wants_native_code(native, monkeypatch):
     assert "interpreter" in selftest._compare()
 
 
+def test_a_tester_that_passes_and_ends_meanwhile_has_not_died(native, monkeypatch):
+    monkeypatch.setattr("ptxsim.engine.compiled.code.library", lambda: native)
+    mark = native.jit.store.folder / f"{native.jit.key('self-test', selftest.KERNEL)}.test"
+
+    def ends(process: int) -> bool:
+        assert process == 77
+        mark.write_text("passed")
+        return False
+
+    mark.write_text("77")
+    monkeypatch.setattr(selftest, "_alive", ends)
+    assert selftest.refusal.__wrapped__() is None
+    mark.write_text("77")
+    monkeypatch.setattr(selftest, "_alive", lambda process: False)
+    assert "died" in selftest.refusal.__wrapped__()
+
+
 @posix
 def test_a_crash_is_told_and_remembered(tmp_path):
     launch = LAUNCH.replace("ENGINE", repr("compiled"))
@@ -171,7 +188,7 @@ def test_two_processes_share_an_empty_cache(tmp_path):
     program = LAUNCH.replace("ENGINE", repr("compiled"))
     both = [subprocess.Popen([sys.executable, "-c", program], env=environment, stderr=subprocess.PIPE) for _ in "ab"]
     for process in both:
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate()
         assert process.returncode == 0, errors.decode()
         assert not errors
     assert not list((tmp_path / "objects").glob(".new*"))

@@ -98,7 +98,8 @@ def refusal() -> str | None:
             known = mark.read_bytes()
             if known == b"passed":
                 return None
-            if known.isdigit() and not _alive(int(known)):
+            # Read again: the process may have passed and ended since.
+            if known.isdigit() and not _alive(int(known)) and mark.read_bytes() == known:
                 return f"a process died while it tested native code; delete {mark} to try again"
         with contextlib.suppress(OSError):
             mark.write_text(str(os.getpid()))
