@@ -220,6 +220,19 @@ def test_breaches_are_told_all_the_same(name):
     assert check_alike(text, numbers(np.random.default_rng(1), False), checks="memory") == findings
 
 
+@pytest.mark.parametrize("k, a, selector", [(32, "f16", 1), (16, "tf32", 0), (64, "e4m3", 0)])
+def test_metadata_that_means_nothing_does_the_same(k, a, selector):
+    sparse = (
+        f"wgmma.mma_async.sp.sync.aligned.m64n16k{k}.f32.{a}.{a} {registers('d', 16)}, da, db, m, {selector}, p, 1, 1"
+    )
+    sparse += ", 0, 0;\n" if a == "f16" else ";\n"
+    for metadata in ("0", "t3"):
+        body = f"mov.b32 m, {metadata};\n" + FENCE + sparse + COMMIT + wait(0)
+        text = head(16, "f32", descriptor(0x400), descriptor(0x2400)) + body + tail(16)
+        for checks, found in (("none", []), ("memory", ["sparse-metadata"])):
+            assert check_alike(text, numbers(np.random.default_rng(1), False), checks=checks) == found
+
+
 @pytest.mark.parametrize("negate", ["", "!"])
 @pytest.mark.parametrize("threads", [0, 128])
 def test_a_product_on_one_way_excuses_no_write_on_another(negate, threads):

@@ -12,7 +12,7 @@ from ptxsim.engine.compiled.kernel import described
 from ptxsim.engine.compiled.layout import aligned
 from ptxsim.engine.compiled.tiles import pieces
 from ptxsim.engine.compiled.warpgroup import RECORD, RECORD_BYTES, WARPS
-from ptxsim.machine.wgmma import MmaAsync
+from ptxsim.machine.wgmma import MmaAsync, Part
 
 if TYPE_CHECKING:
     from ptxsim.engine.compiled.engine import CompiledEngine
@@ -36,7 +36,7 @@ class NativeProducts:
         if op.site not in self._known:
             self._known[op.site] = self._function(op)
         known = self._known[op.site]
-        if known is None or len(parts) != WARPS:
+        if known is None or len(parts) != WARPS or not _means_something(product, parts):
             return False
         run, table = known
         tiles = [None if tile is None else pieces(tile) for tile in (product.a, product.b)]
@@ -69,3 +69,9 @@ class NativeProducts:
         engine.library.provide({name: description})
         run = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(engine.library.jit.address(name))
         return run, np.array(form.table(engine.places, *registers), np.int32)
+
+
+def _means_something(product: MmaAsync, parts: list[Part]) -> bool:
+    """Whether the metadata of a sparse product is legal: what the other does is for the interpreter to say."""
+    storage = product.product.sparsity
+    return storage is None or not any(storage.problems(part.metadata, product.selector, False) for part in parts)
