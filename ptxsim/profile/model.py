@@ -61,7 +61,8 @@ class Profile:
     def cycles(self) -> Cycles:
         """Replay the busiest of the SMs that were kept. L2 is warm, unless the kernel touches more than it holds."""
         figures, trace = self.figures, self.tracer.trace()
-        cold = len(np.unique(trace.lines >> 4)) * figures.l1_line * trace.modulus > figures.l2_bytes
+        held_lines = figures.l2_bytes / (figures.l1_line * trace.modulus)
+        cold = len(trace.lines) > held_lines and len(np.unique(trace.lines >> 4)) > held_lines
         held = occupancy(figures, self.threads, self.machine.registers, self.shared_bytes)
         work = np.zeros(figures.sms)
         np.add.at(work, np.arange(self.ctas) % figures.sms, self.tracer.work)
@@ -139,13 +140,15 @@ def replay_sm(profile: Profile, trace: Trace, sm: int, residency: int, cold: boo
     shared = min(residency, len(ctas)) * (profile.shared_bytes + figures.shared_reserved) / 1024
     carveout = next((c for c in CARVEOUTS if c >= shared), CARVEOUTS[-1])
     l1_bytes = max(8, figures.unified_bytes // 1024 - carveout - 8) * 1024
+    # So few SMs that L2 serves each of them as fast as it takes: it is the same who else reads.
+    few = figures.l2_bandwidth_all * figures.sms >= max(figures.l2_bandwidth_sm, figures.bulk_bandwidth) * busy_sms
     p = parameters(
         figures,
         busy_sms,
         l1_bytes,
         cold,
         atomic_rate(figures, trace.entries[trace.entries["code"] == ATOMIC], trace.lines),
-        readers(trace, figures.sms),
+        1.0 if few else readers(trace, figures.sms),
     )
     cta_rows, starts = np.zeros(len(present), CTA), np.zeros(len(begins), START)
     cta_rows["first_warp"], cta_rows["warps"], cta_rows["start"] = first, counts, present * figures.dispatch
