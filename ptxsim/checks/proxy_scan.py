@@ -81,9 +81,9 @@ def scan(
             continue
         if record["space"] != _SHARED:
             continue
-        if is_read or is_write:
-            clock[1] = clock[0]
         bulk = (record["flags"] & FLAG_ASYNC_PROXY) != 0
+        if is_read or is_write or (event == _ASYNC_WRITE and not bulk):
+            clock[1] = clock[0]
         reads_memory = (record["flags"] & FLAG_READ) != 0
         readers_fence = 0
         if event == _ASYNC_READ and warp_wide[site]:
