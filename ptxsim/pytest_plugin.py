@@ -5,7 +5,8 @@ Nothing heavy is imported before a test asks for it: the plugin is loaded in eve
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -81,34 +82,70 @@ class PtxItem(pytest.Item):
 # ---- the fixture ----------------------------------------------------------------------------------------------------
 
 
+def _blames_the_test(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What is wrong with a kernel or an array is shown at the test's line, without ptxsim's own frames."""
+
+    @wraps(function)
+    def call(*given: Any, **named: Any) -> Any:
+        __tracebackhide__ = True
+        from ptxsim import KernelError, PtxError
+
+        try:
+            return function(*given, **named)
+        except (AssertionError, KernelError, PtxError) as error:
+            raise error.with_traceback(None)
+
+    return call
+
+
 class Ptx:
-    """What a test needs of ptxsim, by short names. Kernels launch with all checks on unless a test says otherwise."""
+    """What a test needs of ptxsim, by short names. Kernels launch with all checks on unless a test says otherwise.
+
+    Besides what is defined here it has the names of the package `ptxsim`, such as `snippet` or `TensorMap`.
+    """
 
     _MAKERS = ("zeros", "ones", "eye", "ramp", "ints", "normal", "uniform")
 
     def __init__(self, request: pytest.FixtureRequest):
         self._request = request
 
+    @_blames_the_test
     def module(self, path: str | Path) -> Any:
         """The module in a file; a relative path starts at the working folder, else beside the test file."""
         from ptxsim.session import Module
 
-        path = Path(path)
-        beside = self._request.path.parent / path
-        return _Checked(Module.from_file(path if path.exists() or not beside.exists() else beside))
+        return _Checked(Module.from_file(self._place(path)))
 
+    def _place(self, path: str | Path) -> Path:
+        beside = self._request.path.parent / path
+        return beside if beside.exists() and not Path(path).exists() else Path(path)
+
+    @_blames_the_test
     def text(self, text: str) -> Any:
         """The module in a text."""
         from ptxsim.session import Module
 
         return _Checked(Module.from_text(text))
 
-    def run(self, path: str | Path, **options: Any) -> Any:
-        """Run a file by its directives; returns what `run_file` returns."""
+    @_blames_the_test
+    def run(self, path: str | Path, *, on_error: str = "raise", **options: Any) -> Any:
+        """Run a file by its directives; a relative path starts where `module` says.
+
+        on_error: "raise" fails the test where errors or warnings are left or an expectation is not met; "report" returns
+        the FileRun (`passed`, `findings`) to be looked at. options: fields of `ptxsim.session.files.Options`, such as
+        `seed` or `engine`.
+        """
+        from ptxsim.report.text import render_all
         from ptxsim.session.files import Options, run_file
 
-        return run_file(path, options=Options(**options))
+        if on_error not in ("raise", "report"):
+            raise TypeError(f"on_error={on_error!r} is neither 'raise' nor 'report'")
+        result = run_file(self._place(path), options=Options(**options))
+        if on_error == "raise" and not result.passed:
+            raise AssertionError(render_all(result.findings))
+        return result
 
+    @_blames_the_test
     def execute(self, form: str, *matrices: Any, **named: Any) -> Any:
         """`ptxsim.execute`; a failed comparison of its result names lane and register."""
         import ptxsim
@@ -116,6 +153,7 @@ class Ptx:
 
         return as_array(ptxsim.execute(form, *matrices, **named), form)
 
+    @_blames_the_test
     def assert_close(
         self, got: Any, expected: Any, rtol: float = 0.0, atol: float = 0.0, form: str | None = None
     ) -> None:
@@ -137,11 +175,15 @@ class Ptx:
             from ptxsim.session.compare import as_array
 
             return lambda *given, **named: as_array(getattr(arrays, name)(*given, **named))
-        if name in ("snippet", "fragment"):
-            import ptxsim
+        import ptxsim
 
+        if name in ptxsim.__all__ and name != "Module":
             return getattr(ptxsim, name)
-        raise AttributeError(name)
+        own = ", ".join(known for known in vars(Ptx) if not known.startswith("_"))
+        raise AttributeError(
+            f"the fixture has no {name!r}: a kernel is ptx.module(FILE).kernel() or ptx.text(PTX).kernel(); there are {own}, "
+            f"{', '.join(self._MAKERS)} and the names of the package ptxsim"
+        )
 
 
 class _Checked:
@@ -150,9 +192,11 @@ class _Checked:
     def __init__(self, inner: Any):
         self._inner = inner
 
+    @_blames_the_test
     def kernel(self, name: str | None = None) -> _Checked:
         return _Checked(self._inner.kernel(name))
 
+    @_blames_the_test
     def launch(self, *positional: Any, **named: Any) -> Any:
         import inspect
 
@@ -167,7 +211,7 @@ class _Checked:
 
 @pytest.fixture
 def ptx(request: pytest.FixtureRequest) -> Ptx:
-    """ptxsim for tests: ptx.module(file), ptx.text(ptx), ptx.ints(shape, type), ptx.snippet, ptx.execute, ptx.run(file)."""
+    """ptxsim for tests: ptx.module(file), ptx.text(ptx), ptx.ints(shape, type), ptx.run(file), ptx.execute, ptx.snippet."""
     return Ptx(request)
 
 

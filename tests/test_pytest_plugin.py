@@ -79,6 +79,58 @@ def test_the_fixture_launches_with_all_checks(folder):
     result.stdout.fnmatch_lines(["*there are findings*", "*out-of-bounds*"])
 
 
+def test_a_file_that_fails_fails_the_test(folder):
+    folder.makepyfile(
+        """
+        def test_default(ptx):
+            ptx.run("kernels/bad.ptx")
+
+        def test_reported(ptx):
+            result = ptx.run("kernels/bad.ptx", on_error="report")
+            assert not result.passed and result.findings[0].name == "out-of-bounds"
+        """
+    )
+    result = folder.runpytest(*PLUGIN, "test_a_file_that_fails_fails_the_test.py")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*error*PTX201*out-of-bounds*"])
+
+
+def test_failures_show_the_test_and_not_ptxsim(folder):
+    folder.makepyfile(
+        """
+        def test_finding(ptx):
+            ptx.module("kernels/bad.ptx").kernel().launch(1, 32, [ptx.zeros(31, "u32")])
+
+        def test_file(ptx):
+            ptx.run("kernels/bad.ptx")
+
+        def test_text(ptx):
+            ptx.text("nonsense").kernel()
+
+        def test_close(ptx):
+            ptx.assert_close(ptx.ones(4, "f32"), 2)
+        """
+    )
+    result = folder.runpytest(*PLUGIN, "test_failures_show_the_test_and_not_ptxsim.py")
+    result.assert_outcomes(failed=4)
+    result.stdout.no_re_match_line(r".*ptxsim/.*\.py:\d+: .*")
+    result.stdout.no_re_match_line(r".*__tracebackhide__.*")
+
+
+def test_the_fixture_has_the_names_of_the_package_and_says_what_a_module_is_called(pytester):
+    pytester.makepyfile(
+        """
+        import pytest, ptxsim
+
+        def test_it(ptx):
+            assert ptx.TensorMap is ptxsim.TensorMap and ptx.fragment is ptxsim.fragment
+            with pytest.raises(AttributeError, match=r"ptx\\.module"):
+                ptx.Module
+        """
+    )
+    pytester.runpytest(*PLUGIN).assert_outcomes(passed=1)
+
+
 def test_a_failed_comparison_says_where_and_what_the_wrong_ones_share(pytester):
     pytester.makepyfile(
         """

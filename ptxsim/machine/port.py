@@ -222,7 +222,8 @@ class Port:
                 found = memory.allocations[number]
                 lane = first_lane(mask & (index == number))
                 if write and found.read_only:
-                    raise Fault("read-only-write", f"store to {found.name}, which is {found.kind} memory", lane)
+                    what = "a read-only array" if found.kind == "global" else f"{found.kind} memory"
+                    raise Fault("read-only-write", f"store to {found.name}, which is {what}", lane)
                 if space is not None and found.kind != space and not (space == "global" and found.kind == "const"):
                     raise Fault("wrong-space", f"{space} access to {found.name}, which is {found.kind} memory", lane)
         kind = _SPACES[space or first.kind]

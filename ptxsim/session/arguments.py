@@ -57,10 +57,11 @@ class Arguments:
         return value
 
     def _buffer(self, name: str, array: np.ndarray) -> Allocation:
-        """The allocation of an array; one array passed twice is one buffer."""
+        """The allocation of an array; one array passed twice is one buffer. Where numpy may not write, no kernel may."""
         known = self._by_identity.get(id(array))
         if known is None:
-            known = self._by_identity[id(array)] = self.memory.allocate(name, max(array.nbytes, 1))
+            known = self.memory.allocate(name, max(array.nbytes, 1), read_only=not array.flags.writeable)
+            self._by_identity[id(array)] = known
             if array.nbytes == 0:
                 known.size = 0
         self.buffers[name] = (array, known)
@@ -78,13 +79,24 @@ class Arguments:
             target[offset : offset + len(data)] = np.frombuffer(data, np.uint8)
 
     def copy_out(self) -> dict[str, np.ndarray]:
-        """Copy the buffers back in place; arrays by parameter name."""
-        for array, allocation in self.buffers.values():
-            if not array.flags.writeable or array.nbytes == 0:
+        """Copy the buffers back in place; arrays by parameter name. Raises PtxError where a read-only array has changed."""
+        refused = []
+        for name, (array, allocation) in self.buffers.items():
+            if array.nbytes == 0:
                 continue
             data = self.memory.view(allocation)[: array.nbytes].view(array.dtype).reshape(array.shape)
-            if not same_bytes(array, data):
+            if same_bytes(array, data):
+                continue
+            if array.flags.writeable:
                 array[...] = data
+            else:
+                refused.append(name)
+        if refused:
+            raise launch_problem(
+                f"{self.kernel.name} wrote to {', '.join(refused)}, which is a read-only array",
+                "give an array that may be written, a copy() for example",
+                self.kernel,
+            )
         return {name: array for name, (array, _) in self.buffers.items()}
 
 

@@ -26,15 +26,17 @@ RANKS = ("exact", "modeled", "bounded")
 
 @fact
 def fidelity(program: Program, target: Target, numerics: str = "target") -> dict[str, str]:
-    """exact, modeled or bounded by instruction kind; `numerics` as the launch has it."""
+    """exact, modeled or bounded by instruction kind; `numerics` as the launch has it. What has no effect is left out."""
     kinds: dict[str, str] = {}
     for op in program.ops:
-        name = op.bound.form.name
-        kinds[name] = max(kinds.get(name, "exact"), _trust(op, target, numerics), key=RANKS.index)
+        trust = _trust(op, target, numerics) if op.definition.modeled else None
+        if trust is not None:
+            name = op.bound.form.name
+            kinds[name] = max(kinds.get(name, "exact"), trust, key=RANKS.index)
     return dict(sorted(kinds.items()))
 
 
-def _trust(op: Op, target: Target, numerics: str) -> str:
+def _trust(op: Op, target: Target, numerics: str) -> str | None:
     unit = op.definition.unit
     if unit in PRODUCTS and "dtype" in op.wants:
         return _of_product(op, target, numerics)
@@ -45,11 +47,11 @@ def _trust(op: Op, target: Target, numerics: str) -> str:
     return "exact" if has_it else "modeled"
 
 
-def _of_product(op: Op, target: Target, numerics: str) -> str:
+def _of_product(op: Op, target: Target, numerics: str) -> str | None:
     try:
         rule = find(parse_form(op.opcode), target.name)
-    except PtxError:  # a form that is not modeled there and was not reached
-        return "modeled"
+    except PtxError:  # a form that is not modeled there
+        return None
     if numerics == "exact" and rule.form.d != "s32":
         return "bounded"
     specified = rule.algorithm in ("integer", "popcount") and not rule.form.satfinite

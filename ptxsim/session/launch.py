@@ -129,6 +129,7 @@ class Launch:
     @with_ieee
     def execute(self, on_error: str, start: Hook | None = None, stop: Hook | None = None) -> Run:
         """Run to the end. `start` and `stop` are called with every warp and the engine, before and after it ran."""
+        __tracebackhide__ = True
         checkers = self._checkers(start is not None)
         counter = self._bank_counter(keep=stop is not None) if self.want_banks else None
         before = self.memory.bytes.copy() if checkers or self.want_banks is None else None
@@ -142,7 +143,10 @@ class Launch:
             findings += checker.findings(self.program)
         if any(f.name == "uninitialized-read" and f.level == DOUBTFUL for f in findings):
             findings = self._settle(findings, before.copy(), start)
-        outputs = self.arguments.copy_out()
+        try:
+            outputs = self.arguments.copy_out()
+        except PtxError as error:
+            raise PtxError(f.of(self.kernel.module.source) for f in error.findings) from None
         for name, values in self.kernel.module._values.items():
             if name in self.allocations:
                 memory = self.memory.view(self.allocations[name])

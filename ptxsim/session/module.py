@@ -147,8 +147,10 @@ class Kernel:
         become the parameter's type; shared_mem: bytes of dynamic shared memory. Raises PtxError where the file or the
         launch is wrong, KernelError (has .run) for error-level findings unless on_error="report". banks: True counts bank
         conflicts while running, None when `run.banks` is asked for, False never. jobs: threads for CTAs whose order nobody
-        can see; None takes all cores where that pays.
+        can see; None takes all cores where that pays. checks: "memory" watches addresses, alignment and barriers; "all"
+        adds races, proxy fences and asynchronous work in flight, as the command line does; "none" watches nothing.
         """
+        __tracebackhide__ = True
         run_target = known_target(target, self.module.source) if target else self.module.target
         self._refuse_older(run_target)
         for name, value, known in (

@@ -78,3 +78,37 @@ def test_exact_sums_are_no_bits_of_a_gpu():
     module = ptxsim.Module.from_text(KERNEL.format("sm_90", LONG))
     run = module.kernel("k").launch(1, 32, [], checks="none", numerics="exact", engine="interpreter")
     assert run.fidelity["mma"] == "bounded"
+
+
+def test_what_has_no_effect_is_not_trusted_at_all():
+    text = KERNEL.format("sm_100a", "tcgen05.fence::before_thread_sync; mov.f32 %f0, 0f00000000;")
+    run = ptxsim.Module.from_text(text).kernel("k").launch(1, 32, on_error="report")
+    assert [finding.name for finding in run.findings] == ["not-modeled"]
+    assert set(run.fidelity) == {"mov", "ret"}
+
+
+WRITES = {
+    "st": "st.global.u32 [%rd1], %r0;",
+    "atom": "atom.global.add.u32 %r0, [%rd1], 1;",
+    "bulk": "cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r1], 16; cp.async.bulk.commit_group;"
+    "cp.async.bulk.wait_group 0;",
+}
+
+
+@pytest.mark.parametrize("engine", ["compiled", "interpreter"])
+@pytest.mark.parametrize("write", WRITES)
+def test_a_read_only_array_is_not_left_as_it_was_in_silence(write, engine):
+    text = f""".version 8.7
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 out) {{ .reg .b32 %r<8>; .reg .b64 %rd<2>; .shared .align 16 .b8 tile[16];
+ld.param.u64 %rd1, [out]; mov.u32 %r0, 7; mov.u32 %r1, tile; st.shared.u32 [tile], %r0; {WRITES[write]} ret; }}
+"""
+    kernel = ptxsim.Module.from_text(text).kernel()
+    out = np.zeros(4, np.uint32)
+    kernel.launch(1, 1, [out], engine=engine)
+    assert out[0] != 0
+    out = np.zeros(4, np.uint32)
+    out.flags.writeable = False
+    with pytest.raises((ptxsim.KernelError, ptxsim.PtxError), match="out, which is a read-only array"):
+        kernel.launch(1, 1, [out], engine=engine)
