@@ -54,7 +54,13 @@ def _forms() -> None:
     opcode = "tensormap.replace.mode.field{.space}.b1024"
 
     def add(field: str, operands: str, type: str, since: str = SINCE, **kinds) -> None:
-        instruction(f"{opcode}.{type} [a]{operands}", requires=since, field=field, operands=kinds | {"a": Addr(whole=True)}, **words)(replace)
+        instruction(
+            f"{opcode}.{type} [a]{operands}",
+            requires=since,
+            field=field,
+            operands=kinds | {"a": Addr(whole=True)},
+            **words,
+        )(replace)
 
     add("global_address", ", value", "b64", value=Value("b64"))
     add("rank", ", value", "b32", value=Value("b32"))

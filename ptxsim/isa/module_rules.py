@@ -32,7 +32,7 @@ SAMPLERS = "samplers of their own need `.target ..., texmode_independent`"
 def problems(module: ast.Module) -> Iterator[Finding]:
     """What is wrong with the items of a module, as far as it can be told without reading bodies."""
     version, target = module.version, parse_target(module.target)
-    known = {item.name for item in module.items if isinstance(item, ast.Variable | ast.Function | ast.Alias)}
+    known: set[str] = set()  # what is declared so far
     for item in module.items:
         found: Problem | None = None
         match item:
@@ -44,6 +44,8 @@ def problems(module: ast.Module) -> Iterator[Finding]:
                 found = _alias_problem(item, module, version, target)
             case ast.Directive(name="pragma"):
                 found = pragma_problem(item, version) or _pragma_place(item)
+        if isinstance(item, ast.Variable | ast.Function | ast.Alias):
+            known.add(item.name)
         if found:
             yield placed(found, item)
 
@@ -57,6 +59,8 @@ def _module_variable(variable: ast.Variable, options: tuple[str, ...]) -> Proble
     text = None
     if variable.space in ("reg", "local", "param"):
         text = f".{variable.space} variables belong into functions"
+    elif variable.space == "tex":
+        text = "there is no .tex memory since PTX 1.5; textures are .global .texref variables"
     elif "common" in variable.linkage and variable.space != "global":
         text = ".common variables are in .global memory"
     elif variable.type in OPAQUE and variable.space != "global":
@@ -113,6 +117,8 @@ def _parameters_problem(function: ast.Function, version: Version, options: tuple
             return "illegal-form", f"{name}: kernels take .param variables"
         if parameter.space not in ("param", "reg"):
             return "illegal-form", f"{name}: parameters are .param variables or registers"
+        if function.is_entry and not all(parameter.shape):
+            return "illegal-form", f"{name}: the array has no size"
         if parameter.vector > 1 or parameter.count is not None:
             return "illegal-form", f"{name}: a parameter is no vector and no family; pass an array of bytes"
         if parameter.type == "samplerref" and "texmode_independent" not in options:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from ptxsim.diagnostic import Finding, PtxError
+from ptxsim.diagnostic import Finding, Label, PtxError
 from ptxsim.syntax import ast
 from ptxsim.syntax.ast import Name, Node, Operand, Variable
 from ptxsim.syntax.declared import declared_twice, suggest
@@ -91,9 +91,16 @@ class _Flattener:
         self.lowest_member: dict[str, int] = {}  # of taken names that end in digits: stem to lowest number
         self.taken_labels: set[str] = set()
         outer = _Scope()
+        self.later: dict[str, Node] = {}  # what the module declares behind the function, which does not see it
+        scope, aside = outer, _Scope()
         for item in module.items:
-            if isinstance(item, Variable | ast.Function | ast.Alias) and item.name not in outer.names:
-                self._take(outer, item.name)
+            named = isinstance(item, Variable | ast.Function | ast.Alias)
+            if named and item.name not in outer.names and item.name not in aside.names:
+                self._take(scope, item.name)
+                if scope is aside:
+                    self.later[item.name] = item
+            if item is function:
+                scope = aside
         self.outer = _Scope(outer)
         for parameter in (*function.returns, *function.parameters):
             # A parameter hides a name of the module in the whole body, so it can keep its own.
@@ -322,17 +329,20 @@ class _Flattener:
     def undeclared_findings(self) -> list[Finding]:
         declared = [*self.outer.names, *self.outer.parent.names, *self.taken_labels]
         declared += [f"{d.name}{d.count - 1}" for d in self.registers.declarations if d.count]
-        return [
-            Finding(
-                "undeclared-name",
-                f"nothing declares `{name.name}`",
-                name.line,
-                name.column,
-                len(name.name),
-                help=suggest(name.name, declared, self.registers),
+        findings = []
+        for name in self.undeclared.values():
+            later = self.later.get(name.name)
+            message = f"`{name.name}` is declared behind its use" if later else f"nothing declares `{name.name}`"
+            help = (
+                "declare it first; a function without its body will do"
+                if later
+                else suggest(name.name, declared, self.registers)
             )
-            for name in self.undeclared.values()
-        ]
+            labels = (Label(later.line, "declared here", later.column, len(name.name)),) if later else ()
+            findings.append(
+                Finding("undeclared-name", message, name.line, name.column, len(name.name), help=help, labels=labels)
+            )
+        return findings
 
 
 def flatten(function: ast.Function, module: ast.Module, *, strict: bool = True) -> FlatBody:

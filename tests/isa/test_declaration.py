@@ -41,3 +41,35 @@ MODULE = ".version {}\n.target sm_80\n.address_size 64\n.visible .entry k() {{\n
 def test_declarations_of_a_scope(text, version, found):
     findings = check(MODULE.format(version, text))
     assert [(finding.name, finding.line) for finding in findings] == ([(found, 5)] if found else [])
+
+
+ORDER = """\
+.version 8.0
+.target sm_80
+.address_size 64
+{}
+.visible .entry k() {{ .reg .b64 d; T: .calltargets f; {} ret; }}
+{}
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "use", "behind", "found"),
+    [
+        (".func f;", "call f;", ".func f() { ret; }", []),
+        (".func f;", "mov.b64 d, f; mov.b64 d, k;", ".func f() { ret; } .global .b32 f2;", []),
+        (".func f() { call f; ret; }", "call f;", "", []),
+        (".func f;", "call g;", ".func f() { ret; } .func g() { ret; }", ["undeclared-name"]),
+        (".func f() { ret; }", "mov.b64 d, v;", ".global .b32 v;", ["undeclared-name"]),
+        (".func f() { ret; }", "ld.global.b64 d, [v];", ".global .b64 v;", ["undeclared-name"]),
+        (".func f() { ret; } .global .b64 v = w; .global .b32 w;", "", "", ["undeclared-name"]),
+        (".func f() { ret; } .global .b64 v = v;", "", "", ["undeclared-name"]),
+        (".func f() { ret; } .global .b32 w; .global .b64 v = w;", "", "", []),
+        (".func f() { ret; } .global .b64 v[1] = {f};", "", "", []),
+        (".func f() { ret; } .tex .b32 t;", "", "", ["illegal-form"]),
+        (".func f() { ret; } .entry e(.param .b8 a[]) { ret; }", "", "", ["illegal-form"]),
+        (".func f(.param .b8 a[]) { ret; }", "", "", []),
+    ],
+)
+def test_names_are_declared_before_their_use(before, use, behind, found):
+    assert [finding.name for finding in check(ORDER.format(before, use, behind))] == found
