@@ -1,7 +1,8 @@
 """Races between CTAs in global memory: two of them touch the same bytes, one writes, and nothing orders the two.
 
 CTAs of a launch run in any order, so it does not matter which access came first. A CTA that has synchronised through
-global memory (an atomic, a strong load, a cluster barrier) is trusted from then on.
+global memory (an atomic, a strong load, a cluster barrier) is trusted from then on. A store of what is there already
+harms nobody, unless another CTA stores something else later.
 """
 
 from __future__ import annotations
@@ -19,10 +20,17 @@ NOBODY = -1
 class _Page:
     """For 2^16 words (or bytes): the first CTA that wrote and the first that read each, and with which instruction."""
 
-    def __init__(self) -> None:
+    def __init__(self, unit: int, number: int) -> None:
+        self.unit, self.number = unit, number
         size = 1 << PAGE_BITS
         self.writer, self.write_site = np.full(size, NOBODY, np.int32), np.zeros(size, np.int32)
         self.reader, self.read_site = np.full(size, NOBODY, np.int32), np.zeros(size, np.int32)
+        # The first that stored what was there already, and which record of the run that was.
+        self.same, self.same_site = np.full(size, NOBODY, np.int32), np.zeros(size, np.int32)
+        self.same_at = np.zeros(size, np.int64)
+
+    def address(self, cell: int) -> int:
+        return ((self.number << PAGE_BITS) + cell) * self.unit
 
 
 class GlobalChecker(Observer):
@@ -33,6 +41,7 @@ class GlobalChecker(Observer):
     def __init__(self) -> None:
         self.pages: dict[tuple[int, int], _Page] = {}
         self.synchronised: set[int] = set()
+        self.seen = 0  # records
         self.problems: dict[tuple[int, int], tuple[int, int, int, int]] = {}  # sites -> address, CTA, other CTA, count
 
     def consume(self, records: np.ndarray) -> None:
@@ -40,14 +49,21 @@ class GlobalChecker(Observer):
         plain = (
             (records["space"] == Space.GLOBAL)
             & ((records["event"] == Event.LOAD) | (records["event"] == Event.STORE))
-            & (records["flags"] & (FLAG_STRONG | FLAG_UNCHANGED) == 0)
+            & (records["flags"] & FLAG_STRONG == 0)
             & ~trusted
         )
+        number = self.seen + np.arange(len(records))
+        self.seen += len(records)
+        unchanged = records["flags"] & FLAG_UNCHANGED != 0
         for width in np.unique(records["width"][plain]):
-            for event in (Event.STORE, Event.LOAD):
-                chosen = records[plain & (records["width"] == width) & (records["event"] == event)]
-                if len(chosen):
-                    self._touch(chosen, int(width), event == Event.STORE)
+            here = plain & (records["width"] == width)
+            store = here & (records["event"] == Event.STORE)
+            for touch, chosen in (
+                (self._keep, store & unchanged), (self._write, store & ~unchanged),
+                (self._read, here & (records["event"] == Event.LOAD)),
+            ):  # fmt: skip
+                if chosen.any():
+                    self._touch(records[chosen], number[chosen], int(width), touch)
 
     def _trusted(self, records: np.ndarray) -> np.ndarray:
         """Records of CTAs that have synchronised before, in or before this batch."""
@@ -66,38 +82,49 @@ class GlobalChecker(Observer):
             self.synchronised.add(int(cta))
         return trusted
 
-    def _touch(self, records: np.ndarray, width: int, write: bool) -> None:
+    def _touch(self, records: np.ndarray, number: np.ndarray, width: int, touch) -> None:
+        """Give the cells that records of one width touch to `touch`, page by page."""
         unit = 4 if width >= 4 else 1  # bytes told apart; narrow accesses are kept by byte
         count = width // unit
         active = (records["mask"][:, None] >> np.arange(32, dtype=np.uint32)) & 1 == 1
         cells = (records["addresses"] // np.uint64(unit)).astype(np.int64)[active]
-        cta = np.repeat(records["cta"], active.sum(axis=1))
-        site = np.repeat(records["site"], active.sum(axis=1))
+        lanes = active.sum(axis=1)
         cells = (cells[:, None] + np.arange(count)).ravel()
-        cta, site = np.repeat(cta, count), np.repeat(site, count)
-        for number in np.unique(cells >> PAGE_BITS):
-            page = self.pages.setdefault((unit, int(number)), _Page())
-            here = cells >> PAGE_BITS == number
-            self._compare(page, cells[here] & ((1 << PAGE_BITS) - 1), cta[here], site[here], write, unit, int(number))
+        cta, site, at = (np.repeat(of, lanes * count) for of in (records["cta"], records["site"], number))
+        for page_number in np.unique(cells >> PAGE_BITS):
+            page = self._page(unit, int(page_number))
+            here = cells >> PAGE_BITS == page_number
+            touch(page, cells[here] & ((1 << PAGE_BITS) - 1), cta[here], site[here], at[here])
 
-    def _compare(self, page: _Page, cells, cta, site, write: bool, unit: int, number: int) -> None:
-        if write:
-            fresh = page.writer[cells] == NOBODY
-            page.writer[cells[fresh]], page.write_site[cells[fresh]] = cta[fresh], site[fresh]
-        else:
-            fresh = page.reader[cells] == NOBODY
-            page.reader[cells[fresh]], page.read_site[cells[fresh]] = cta[fresh], site[fresh]
-        wrong = (page.writer[cells] != NOBODY) & (page.writer[cells] != cta)
-        self._note(cells, cta, site, page.writer, page.write_site, wrong, unit, number)
-        if write:
-            wrong = (page.reader[cells] != NOBODY) & (page.reader[cells] != cta)
-            self._note(cells, cta, site, page.reader, page.read_site, wrong, unit, number)
+    def _page(self, unit: int, number: int) -> _Page:
+        if (unit, number) not in self.pages:
+            self.pages[unit, number] = _Page(unit, number)
+        return self.pages[unit, number]
 
-    def _note(self, cells, cta, site, other_cta, other_site, wrong, unit: int, number: int) -> None:
+    def _keep(self, page: _Page, cells, cta, site, at) -> None:
+        """Stores of what is there already: the first is kept (of an index given twice, numpy keeps the last)."""
+        fresh = np.flatnonzero(page.same[cells] == NOBODY)[::-1]
+        page.same[cells[fresh]], page.same_site[cells[fresh]] = cta[fresh], site[fresh]
+        page.same_at[cells[fresh]] = at[fresh]
+
+    def _write(self, page: _Page, cells, cta, site, at) -> None:
+        fresh = page.writer[cells] == NOBODY
+        page.writer[cells[fresh]], page.write_site[cells[fresh]] = cta[fresh], site[fresh]
+        self._compare(page, cells, cta, site, page.writer, page.write_site)
+        self._compare(page, cells, cta, site, page.reader, page.read_site)
+        self._compare(page, cells, cta, site, page.same, page.same_site, page.same_at[cells] < at)
+
+    def _read(self, page: _Page, cells, cta, site, at) -> None:
+        fresh = page.reader[cells] == NOBODY
+        page.reader[cells[fresh]], page.read_site[cells[fresh]] = cta[fresh], site[fresh]
+        self._compare(page, cells, cta, site, page.writer, page.write_site)
+
+    def _compare(self, page: _Page, cells, cta, site, other_cta, other_site, may_race=True) -> None:
+        wrong = (other_cta[cells] != NOBODY) & (other_cta[cells] != cta) & may_race
         for i in np.flatnonzero(wrong)[:64]:
             cell = int(cells[i])
             key = (int(site[i]), int(other_site[cell]))
-            address = ((number << PAGE_BITS) + cell) * unit
+            address = page.address(cell)
             known = self.problems.get(key, (address, int(cta[i]), int(other_cta[cell]), 0))
             self.problems[key] = (*known[:3], known[3] + 1)
 

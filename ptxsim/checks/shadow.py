@@ -41,6 +41,8 @@ class Shadow:
         self.read_at = np.zeros(size, np.int32)
         self.read_site = np.full(size, -1, np.int32)
         self.initialized = np.zeros(size, np.bool_)
+        # Who stored what was there already, since the last change: warp, time, lane, turn, site.
+        self.same = np.full((size, 5), NOBODY, np.int32)
         self.clock = np.eye(warps, dtype=np.int32)
         self.turn = np.zeros(warps, np.int32)
         self.barrier = np.zeros((BARRIERS, 2, warps), np.int32)
@@ -50,7 +52,7 @@ class Shadow:
 
 def scan(
     records, writer, written_at, write_lane, write_turn, write_site, reader, read_at, read_site, initialized,
-    clock, turn, barrier, sync_address, sync_clock, found,
+    same, clock, turn, barrier, sync_address, sync_clock, found,
 ):  # fmt: skip
     """Update the shadow by records of one CTA in order. Problems go to `found`, rows of (what, site, other site,
     address, warp, other warp, lane); returns how many there are (later ones of a full `found` are dropped)."""
@@ -107,12 +109,7 @@ def scan(
         landing = event == _ASYNC_WRITE or (event == _ASYNC_ISSUE and record["flags"] & FLAG_READ == 0)
         if not (is_read or is_write or is_atomic or landing):
             continue
-        if is_write and record["flags"] & FLAG_UNCHANGED:
-            for lane in range(32):
-                start = int(addresses[lane]) & 0xFFFFFFFF
-                if (mask >> lane) & 1 and start < _LIMIT:
-                    initialized[start : start + int(record["width"])] = True
-            continue
+        unchanged = is_write and (record["flags"] & FLAG_UNCHANGED) != 0
         said = 0
         for lane in range(32):
             if not (mask >> lane) & 1:
@@ -121,6 +118,13 @@ def scan(
             if start >= _LIMIT:
                 continue
             for byte in range(start, min(start + int(record["width"]), size)):
+                if unchanged:  # harmless, but not beside a store of something else: the first without order is kept
+                    w = same[byte, 0]
+                    if w < 0 or w == warp or same[byte, 1] <= clock[warp, w]:
+                        same[byte, 0], same[byte, 1], same[byte, 2] = warp, clock[warp, warp], lane
+                        same[byte, 3], same[byte, 4] = -1 if strong else turn[warp], site
+                    initialized[byte] = True
+                    continue
                 what = 0
                 other = write_site[byte]
                 w = writer[byte]
@@ -136,6 +140,14 @@ def scan(
                     r = reader[byte]
                     if r >= 0 and r != warp and read_at[byte] > clock[warp, r]:
                         what, other, w = RACE, read_site[byte], r
+                if what == 0 and (is_write or is_atomic):
+                    s = same[byte, 0]
+                    if s >= 0 and s != warp:
+                        if same[byte, 1] > clock[warp, s] and not (strong and same[byte, 3] == -1):
+                            what, other, w = RACE, same[byte, 4], s
+                    elif s == warp and not strong and same[byte, 2] != lane:
+                        if same[byte, 3] == turn[warp] and same[byte, 4] != site:
+                            what, other, w = RACE_IN_WARP, same[byte, 4], s
                 if what and what != said and count < found.shape[0]:
                     said = what  # once per instruction of a warp
                     found[count, 0], found[count, 1], found[count, 2], found[count, 3] = what, site, other, byte
@@ -143,6 +155,7 @@ def scan(
                     count += 1
                 if landing:
                     writer[byte] = -1
+                    same[byte, 0] = -1
                     initialized[byte] = True
                 elif is_read:
                     reader[byte], read_at[byte], read_site[byte] = warp, clock[warp, warp], site
@@ -151,6 +164,7 @@ def scan(
                     writer[byte], written_at[byte], write_lane[byte] = warp, clock[warp, warp], lane
                     write_turn[byte] = -1 if strong else turn[warp]
                     write_site[byte] = site
+                    same[byte, 0] = -1
                     initialized[byte] = True
     return count
 
@@ -176,6 +190,6 @@ class Scanner:
         s = shadow
         count = function(
             records, s.writer, s.written_at, s.write_lane, s.write_turn, s.write_site, s.reader, s.read_at, s.read_site,
-            s.initialized, s.clock, s.turn, s.barrier, s.sync_address, s.sync_clock, self.found,
+            s.initialized, s.same, s.clock, s.turn, s.barrier, s.sync_address, s.sync_clock, self.found,
         )  # fmt: skip
         return self.found[:count].copy()

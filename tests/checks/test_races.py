@@ -1,0 +1,93 @@
+"""Races in shared and global memory: which stores of one place need an order between them."""
+
+import pytest
+
+from ptxsim.session.files import Options, run_file
+from ptxsim.source import Source
+
+SHARED = """// ptxsim: launch grid=1 block=64
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k()
+{
+    .shared .align 4 .b32 s;
+    .reg .b32 %t, %warp, %lane, %v;
+    .reg .pred %first, %one, %other;
+    mov.u32 %t, %tid.x;
+    shr.u32 %warp, %t, 5;
+    and.b32 %lane, %t, 31;
+    setp.eq.u32 %first, %warp, 0;
+    setp.eq.u32 %one, %lane, 1;
+    setp.eq.u32 %other, %lane, 2;
+    BODY
+    ret;
+}
+"""
+GLOBAL = """// ptxsim: launch grid=3 block=32
+// ptxsim: arg D = zeros(32):u32
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 D)
+{
+    .reg .b64 %D, %p;
+    .reg .b32 %t, %c, %v;
+    .reg .pred %first, %second, %odd;
+    ld.param.u64 %D, [D];
+    mov.u32 %t, %tid.x;
+    mov.u32 %c, %ctaid.x;
+    setp.eq.u32 %first, %c, 0;
+    setp.eq.u32 %second, %c, 1;
+    mul.wide.u32 %p, %t, 4;
+    add.u64 %p, %D, %p;
+    BODY
+    ret;
+}
+"""
+# What is stored to one word of shared memory, which holds zero at first, and the race that is.
+IN_SHARED = {
+    "st.shared.u32 [s], %warp;": "race-shared",  # zero over zero, then one
+    "st.shared.u32 [s], 0;": None,
+    "st.shared.u32 [s], 7;": None,  # the same value twice
+    "st.shared.u32 [s], %warp; bar.sync 0; st.shared.u32 [s], 9;": "race-shared",
+    "st.shared.u32 [s], 0; bar.sync 0; @%first st.shared.u32 [s], 9;": None,
+    "@%first st.shared.u32 [s], 0; bar.sync 0; @!%first st.shared.u32 [s], 9;": None,
+    "@%first st.shared.u32 [s], 0; @!%first atom.shared.add.u32 %v, [s], 9;": "race-shared",
+    "@%first st.shared.u32 [s], 0; bar.sync 0; atom.shared.add.u32 %v, [s], 9;": None,
+    "@%first st.shared.u32 [s], 0; bar.sync 0; @%first ld.shared.u32 %v, [s]; @!%first st.shared.u32 [s], 0;": None,
+    "@%first st.volatile.shared.u32 [s], 0; @!%first st.volatile.shared.u32 [s], 9;": None,
+    "@%one st.shared.u32 [s], 0; @%other st.shared.u32 [s], 0;": None,
+    "@!%first bra done; @%one st.shared.u32 [s], 0; @%other st.shared.u32 [s], 9; done:": "race-warp",
+    "@!%first bra done; @%one st.shared.u32 [s], 0; bar.warp.sync -1; @%other st.shared.u32 [s], 9; done:": None,
+}
+IN_GLOBAL = {
+    "st.global.u32 [%p], %c;": "race-global",
+    "st.global.u32 [%p], 0;": None,
+    "st.global.u32 [%p], 7;": None,
+    "@%first st.global.u32 [%p], 7; @!%first st.global.u32 [%p], 7;": None,
+    "@%first st.global.u32 [%p], 0; @%second st.global.u32 [%p], 7;": "race-global",
+    "@%first st.global.u32 [%p], 0; @%second ld.global.u32 %v, [%p];": None,
+    "@%first st.global.u32 [%p], 0; @%first st.global.u32 [%p], 7;": None,
+    "@%first st.global.u8 [%p], 0; @%second st.global.u8 [%p], 7;": "race-global",
+    "@%first st.relaxed.gpu.global.u32 [%p], 0; @%second st.relaxed.gpu.global.u32 [%p], 7;": None,
+}
+
+
+def races(text, body, engine):
+    source = Source(text.replace("BODY", body), "stores.ptx")
+    findings = run_file(source, options=Options(engine=engine, checks="all")).findings
+    assert all(f.name.startswith("race-") for f in findings), [f.message for f in findings]
+    return {f.name for f in findings}
+
+
+@pytest.mark.parametrize("engine", ["interpreter", "compiled"])
+@pytest.mark.parametrize("body", IN_SHARED)
+def test_stores_to_shared_memory_race_unless_they_leave_it_as_it_is(body, engine):
+    assert races(SHARED, body, engine) == ({IN_SHARED[body]} if IN_SHARED[body] else set())
+
+
+@pytest.mark.parametrize("engine", ["interpreter", "compiled"])
+@pytest.mark.parametrize("body", IN_GLOBAL)
+def test_stores_to_global_memory_race_unless_they_leave_it_as_it_is(body, engine):
+    assert races(GLOBAL, body, engine) == ({IN_GLOBAL[body]} if IN_GLOBAL[body] else set())
