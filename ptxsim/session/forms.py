@@ -103,7 +103,13 @@ def fragment(form: str, operand: str, layout: str | None = None) -> Fragment:
             given = layout or meaning.word("trans")
         elif (meaning.family, meaning.shape, meaning.types[1]) != ("mma", "m8n8k4", "f16"):
             given = None
-        return meaning.family, meaning.shape, operand, meaning.types["DABC".index("A" if operand == "E" else operand)], given
+        return (
+            meaning.family,
+            meaning.shape,
+            operand,
+            meaning.types["DABC".index("A" if operand == "E" else operand)],
+            given,
+        )
 
     meaning = one_meaning(form, arguments)
     return fragment_layout(*arguments(meaning))

@@ -221,7 +221,9 @@ KERNEL_OF_ROWS = """.version 8.0
 """
 
 
-@pytest.mark.parametrize("start, trans, count", [(1024, "", 4), (1040, ".trans", 2), (3000, "", 1), (4080, ".trans", 4)])
+@pytest.mark.parametrize(
+    "start, trans, count", [(1024, "", 4), (1040, ".trans", 2), (3000, "", 1), (4080, ".trans", 4)]
+)
 def test_rows_of_matrices_do_and_tell_the_same(monkeypatch, start, trans, count):
     stored = ", ".join(f"%r{9 + i}" for i in range(count))
     text = KERNEL_OF_ROWS.format(body=ROWS.format(start=start, trans=trans, count=count, stored=stored))
