@@ -93,7 +93,7 @@ def _blames_the_test(function: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return function(*given, **named)
         except (AssertionError, KernelError, PtxError) as error:
-            raise error.with_traceback(None)
+            raise error.with_traceback(None) from None
 
     return call
 

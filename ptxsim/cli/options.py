@@ -39,6 +39,16 @@ class Size(click.ParamType):
             self.fail(str(error), parameter, context)
 
 
+class Count(Size):
+    """A count of 1 or more."""
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        count = super().convert(value, parameter, context)
+        if count < 1:
+            self.fail(f"{value!r} is not a number of 1 or more", parameter, context)
+        return count
+
+
 class Pair(click.ParamType):
     """NAME=VALUE."""
 
@@ -78,9 +88,9 @@ _LAUNCH = [
     click.option("--target", type=TargetName(), help="The machine that runs it (default: the file's)."),
     click.option("--engine", type=click.Choice(["compiled", "interpreter"]), help="How to run it."),
     click.option("--seed", type=Size(), help="Chooses data and the order of warps."),
-    click.option("--schedules", type=Size(), default=1, help="Run with N seeds, one after another."),
+    click.option("--schedules", type=Count(), default=1, help="Run with N seeds, one after another."),
     click.option("--jobs", type=Size(), help="Threads for independent CTAs."),
-    click.option("--max-steps", type=Size(), help="Stop after N warp instructions."),
+    click.option("--max-steps", type=Count(), help="Stop after N warp instructions."),
 ]
 _OUTPUT = [
     click.option("--checks", type=click.Choice(["all", "memory", "none"]), default="all", help="What to watch for."),

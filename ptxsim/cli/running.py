@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
@@ -32,12 +33,14 @@ def read(file: str) -> Source:
 def execute(request: Request, *, banks: bool = False, profile: int = 0) -> FileRun:
     """Run the file; findings that are not wanted are left out, results are written to files. Raises PtxError and OSError."""
     select, ignore = parse_names(request.select), parse_names(request.ignore)
-    from ptxsim.report.progress import Progress
+    from ptxsim.report.progress import Progress, compilation_told
 
     with Progress() as progress:
         source = read(request.file)
+        options = _options(request, banks, profile, progress)
         try:
-            result = run_file(source, request.entry, _options(request, banks, profile, progress))
+            with compilation_told() if options.profile else nullcontext():
+                result = run_file(source, request.entry, options)
         except PtxError as error:
             if request.format == "full":
                 raise

@@ -179,8 +179,8 @@ class Grid:
             raise Stopped(
                 Finding(
                     "limit-reached",
-                    f"stopped after {self.machine.warp_instructions} warp instructions (max_steps)",
-                    help="raise max_steps, or look for a loop that does not end",
+                    f"stopped after {self.machine.warp_instructions} warp instructions: the limit is {limits.max_steps}",
+                    help="look for a loop that does not end, or raise the limit: --max-steps N, launch(max_steps=N)",
                 )  # fmt: skip
             )
         if limits.progress is not None and time.monotonic() - self.shown > 0.1:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, TextIO
 
 _FIRST = 1.0  # seconds before anything is shown
@@ -38,3 +41,37 @@ class Progress:
         self.stream.write("\r" + line.ljust(self._width))
         self.stream.flush()
         self._width = max(self._width, len(line))
+
+
+@contextmanager
+def compilation_told(stream: TextIO | None = None) -> Iterator[None]:
+    """Says on standard error what takes so long where the timing model has to be compiled, which is kept on disk."""
+    from numba.core import event
+
+    stream = stream or sys.stderr
+
+    def tell() -> None:
+        stream.write("compiling the timing model, once per machine...\n")
+        stream.flush()
+
+    class Listener(event.Listener):
+        """One timer over all that is compiled at a stretch: the pieces of a function are compiled within it."""
+
+        depth = 0
+        timer: threading.Timer | None = None
+
+        def on_start(self, event: Any) -> None:
+            if self.depth == 0:
+                self.timer = threading.Timer(_FIRST, tell)
+                self.timer.daemon = True
+                self.timer.start()
+            self.depth += 1
+
+        def on_end(self, event: Any) -> None:
+            self.depth -= 1
+            if self.depth == 0 and self.timer is not None:
+                self.timer.cancel()
+
+    listener = Listener()
+    with event.install_listener("numba:compile", listener):
+        yield

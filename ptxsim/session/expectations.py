@@ -22,7 +22,13 @@ if TYPE_CHECKING:
 # Given an output's name and an index, who wrote it ("lane 5, register %f2 of line 118"), or None.
 Writer = Callable[[str, tuple[int, ...]], "str | None"]
 
-_TOLERANCE = re.compile(r"\s(rtol|atol)\s*=\s*(\S*)")
+_TOLERANCE = re.compile(r",?\s(rtol|atol)\s*=\s*([^\s,]*)")
+# How people write a tolerance elsewhere. `+-` before a number is arithmetic to Python, and nobody means that.
+_FOREIGN_TOLERANCE = re.compile(
+    r"\+-\s*(?=[\d.])|\+/-|±|~=|≈|=~|\b(?:tol|tolerance|eps|rel|abs)\s*=(?!=)|\bwithin\b|\b\w*(?:allclose|isclose|approx)\s*\("
+)
+_TOLERANCE_HELP = "a tolerance stands behind the comparison: expect D == A @ B.T rtol=1e-3 atol=0"
+_ROUNDING = 16  # epsilons of a type, and at most one in fifty: an error that may be rounding
 _SHOWN = 3  # wrong elements that are listed
 _NEAR = 9999  # more ULPs than this say nothing
 
@@ -44,6 +50,9 @@ class Comparison:
 
 def parse_comparison(text: str) -> Comparison:
     """Read `D == A @ B.T rtol=1e-3`. Raises PtxError whose column counts within `text`."""
+    if foreign := _FOREIGN_TOLERANCE.search(text):
+        written = foreign[0].strip()
+        raise _bad(f"{written} is no tolerance here", foreign.start(), len(written), _TOLERANCE_HELP)
     tolerances: dict[str, float] = {}
     for match in _TOLERANCE.finditer(text):
         try:
@@ -51,7 +60,7 @@ def parse_comparison(text: str) -> Comparison:
         except ValueError:
             value = math.nan
         if not 0 <= value < math.inf:
-            raise _bad(f"{match[1]} is a number of 0 or more", match.start(1), len(match[0].strip()))
+            raise _bad(f"{match[1]} is a number of 0 or more", match.start(1), len(match[0].strip()), _TOLERANCE_HELP)
         tolerances[match[1]] = value
     expression = _TOLERANCE.sub("", text).strip()
     tree = parse_expression(expression)
@@ -227,7 +236,8 @@ class _Pair:
             notes += [
                 hint for hint in [_largest(got, expected, wrong, dtype), _rearranged(got, expected, label)] if hint
             ]
-        return Finding("expectation-failed", f"{text} does not hold: {lines[0]}", notes=tuple(notes))
+        help = _rounding(got, expected, wrong, dtype) if isinstance(self.operator, ast.Eq) else None
+        return Finding("expectation-failed", f"{text} does not hold: {lines[0]}", notes=tuple(notes), help=help)
 
 
 _OPERATOR_TEXT = {ast.Eq: "", ast.NotEq: "not ", ast.Lt: "< ", ast.LtE: "<= ", ast.Gt: "> ", ast.GtE: ">= "}
@@ -300,6 +310,24 @@ def _largest(got: np.ndarray, expected: np.ndarray, wrong: np.ndarray, dtype: An
     distance = _ulps(got[index], expected[index], dtype)
     far = f", {distance} ULP of {type_of(dtype)}" if distance else ""
     return f"the largest error is {_show(error[index])}{far}, at [{','.join(str(int(i)) for i in index)}]"
+
+
+def _rounding(got: np.ndarray, expected: np.ndarray, wrong: np.ndarray, dtype: Any) -> str | None:
+    """The tolerance that would do, where every error is small enough to be rounding in the type of the result."""
+    import ml_dtypes
+    import numpy as np
+
+    if dtype is None or dtype.kind in "iub" or "int" in dtype.name:
+        return None
+    got, expected = got[wrong].astype(np.float64), expected[wrong].astype(np.float64)
+    with np.errstate(all="ignore"):
+        relative = np.abs(got - expected) / np.abs(expected)
+    largest = float(relative.max())
+    if not largest <= min(_ROUNDING * float(ml_dtypes.finfo(dtype).eps), 2e-2):  # nor is a NaN
+        return None
+    digit = 10.0 ** math.floor(math.log10(largest))
+    enough = math.ceil(largest / digit) * digit
+    return f"the largest relative error is {largest:.2g}: if that is rounding, add rtol={enough:.0e}"
 
 
 def _ulps(got: Any, expected: Any, dtype: Any) -> int | None:

@@ -47,6 +47,8 @@ def test_exit_codes(kernel, tmp_path):
         (["run", "x", "--target", "sm_90b"], "sm_90"),
         (["run", "x", "--grid", "0"], "sizes of 1 or more"),
         (["run", "x", "--arg", "n"], "NAME=VALUE"),
+        (["run", "x", "--max-steps", "0"], "1 or more"),
+        (["run", "x", "--schedules", "0"], "1 or more"),
         (["explain", "misalined-address"], "did you mean misaligned-address?"),
         (["desc", "strt=1"], "did you mean start?"),
         (["desc", "zebra"], "no 64-bit number"),
@@ -242,3 +244,14 @@ def test_desc_in_every_format(capsys):
     assert capsys.readouterr().out.startswith("<svg")
     assert run("desc", "0x4000004000010040", "--format", "latex") == 0
     assert capsys.readouterr().out.startswith("\\documentclass")
+
+
+def test_the_limit_names_its_option_and_its_number(kernel, capsys):
+    assert run("run", kernel("limit-reached"), "--max-steps", "5000") == 1
+    text = capsys.readouterr().out
+    assert "the limit is 5000" in text and "--max-steps" in text
+
+
+def test_help_shows_how_a_tolerance_is_written(capsys):
+    run("run", "--help")
+    assert "rtol=1e-3 atol=0" in capsys.readouterr().out

@@ -196,3 +196,36 @@ def test_an_explanation_names_the_owner_if_it_is_known():
     finding = explain_difference(got, expected, writer=lambda name, index: f"lane {index[0]}")
     assert finding.message.endswith("result[2] is 0, expected 5: lane 2")
     assert explain_difference(got, got) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["D == A +- 1e-3", "D == A ± 1e-3", "D == A tol=1e-3", "D ~= A", "D == A within 1e-3", "allclose(D, A, rtol=1e-3)",
+     "D == A rtol=small"],
+)  # fmt: skip
+def test_a_tolerance_written_otherwise_is_told_how(text):
+    with pytest.raises(PtxError) as caught:
+        parse_comparison(text)
+    assert "rtol=1e-3 atol=0" in caught.value.findings[0].help
+
+
+def test_commas_before_tolerances_are_taken():
+    comparison = parse_comparison("D == A @ B, rtol=1e-3, atol=2")
+    assert (comparison.text, comparison.rtol, comparison.atol) == ("D == A @ B", 1e-3, 2)
+
+
+@pytest.mark.parametrize("type", ["f16", "bf16", "f32", "f64"])
+def test_an_error_that_may_be_rounding_names_the_tolerance_that_does(type):
+    a = arrays.normal(100, type, 1)
+    step = float(ml_dtypes.finfo(a.dtype).eps)
+    d = (a.astype(np.float64) * (1 + 1.3 * step)).astype(a.dtype)
+    (finding,) = check("D == A", A=a, D=d)
+    tolerance = finding.help.rpartition("add ")[2]
+    assert tolerance.startswith("rtol=") and check(f"D == A {tolerance}", A=a, D=d) == []
+
+
+def test_a_larger_error_is_given_no_tolerance():
+    a = arrays.normal(100, "f32", 1)
+    assert check("D == A", A=a, D=a * np.float32(1.01))[0].help is None
+    assert check("D == A", A=np.zeros(4, np.float32), D=np.full(4, 1e-9, np.float32))[0].help is None
+    assert check("D == A", A=np.zeros(4, np.int32), D=np.ones(4, np.int32))[0].help is None

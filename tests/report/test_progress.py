@@ -1,0 +1,21 @@
+"""What is said while somebody waits."""
+
+import io
+import time
+
+from numba.core import event
+
+from ptxsim.report import progress
+
+
+def test_a_long_compilation_is_told_once_and_a_short_one_is_not(monkeypatch):
+    monkeypatch.setattr(progress, "_FIRST", 0.05)
+    stream = io.StringIO()
+    with progress.compilation_told(stream):
+        with event.trigger_event("numba:compile"):
+            pass
+        time.sleep(0.1)
+        assert stream.getvalue() == ""
+        with event.trigger_event("numba:compile"), event.trigger_event("numba:compile"):
+            time.sleep(0.15)
+    assert stream.getvalue().count("\n") == 1 and "once per machine" in stream.getvalue()
