@@ -59,11 +59,11 @@ class SharedChecker(Observer):
 
     def findings(self, program: Program) -> list[Finding]:
         """One finding for each pair of instructions; where warps race, what lanes of one warp do needs no word of its own."""
-        between_warps = {(site, other) for what, site, other in self.problems if what == RACE}
+        between_warps = {frozenset((site, other)) for what, site, other in self.problems if what == RACE}
         return [
             self._finding(program, key, count, row)
             for key, (count, row) in self.problems.items()
-            if key[0] != RACE_IN_WARP or key[1:] not in between_warps
+            if key[0] != RACE_IN_WARP or frozenset(key[1:]) not in between_warps
         ]
 
     def _finding(self, program: Program, key: tuple[int, int, int], count: int, row: np.ndarray) -> Finding:
@@ -79,10 +79,7 @@ class SharedChecker(Observer):
             "count": count,
         }
         if what not in _NAMES:
-            return Finding(
-                "uninitialized-read", f"{op.opcode} reads shared byte {address:#x}, which nobody wrote", **place, level=DOUBTFUL,
-                help="store to it first, or check the index",
-            )  # fmt: skip
+            return self._read_too_early(program, site, address, place)
         before = program.ops[other]
         verb = "wrote" if _writes(before.opcode) else "read"
         who = f"warp {other_warp}" if what == RACE else "another lane of the warp"
@@ -91,6 +88,28 @@ class SharedChecker(Observer):
             **place,
             labels=(Label(before.line, f"{verb} here", before.column, len(before.opcode)),),
             help="put a barrier between them (bar.sync)" if what == RACE else "put bar.warp.sync between them",
+        )  # fmt: skip
+
+    def _read_too_early(self, program: Program, site: int, address: int, place: dict) -> Finding:
+        """A read of what is not written; where another warp stores to what this reads only later, that store is named."""
+        op = program.ops[site]
+        later = next(
+            (
+                (program.ops[store], int(row[4]))
+                for (what, store, other), (_, row) in self.problems.items()
+                if what == RACE and _writes(program.ops[store].opcode) and (other == site or row[3] == address)
+            ),
+            None,
+        )
+        help, labels = "store to it first, put a barrier between, or check the index", ()
+        if later is not None:
+            store, warp = later
+            help = f"put a barrier between line {store.line} and line {op.line} (bar.sync)"
+            text = f"warp {warp} stores to what line {op.line} reads, and only later"
+            labels = (Label(store.line, text, store.column, len(store.opcode)),)
+        return Finding(
+            "uninitialized-read", f"{op.opcode} reads shared byte {address:#x}, which nobody had written by then",
+            **place, labels=labels, level=DOUBTFUL, help=help,
         )  # fmt: skip
 
 

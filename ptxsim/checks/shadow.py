@@ -15,6 +15,7 @@ from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_READ, FLAG_STRONG, FLAG_
 MAX_SITES = 256  # synchronising addresses remembered per CTA
 BARRIERS = 17  # the sixteen of the CTA and the barrier of the cluster
 RACE, RACE_IN_WARP, UNINITIALIZED = 1, 2, 3
+KINDS = 3
 NOBODY = -1
 _COMPILE_FROM = 4000  # records of one run; fewer are scanned before numba has loaded
 
@@ -55,7 +56,7 @@ def scan(
     same, clock, turn, barrier, sync_address, sync_clock, found,
 ):  # fmt: skip
     """Update the shadow by records of one CTA in order. Problems go to `found`, rows of (what, site, other site,
-    address, warp, other warp, lane); returns how many there are (later ones of a full `found` are dropped)."""
+    address, warp, other warp, lane), at most KINDS for a record; returns how many there are."""
     count = 0
     size = writer.shape[0]
     for i in range(records.shape[0]):
@@ -148,8 +149,8 @@ def scan(
                     elif s == warp and not strong and same[byte, 2] != lane:
                         if same[byte, 3] == turn[warp] and same[byte, 4] != site:
                             what, other, w = RACE_IN_WARP, same[byte, 4], s
-                if what and what != said and count < found.shape[0]:
-                    said = what  # once per instruction of a warp
+                if what and not (said >> what) & 1:  # once per instruction of a warp
+                    said |= 1 << what
                     found[count, 0], found[count, 1], found[count, 2], found[count, 3] = what, site, other, byte
                     found[count, 4], found[count, 5], found[count, 6] = warp, w, lane
                     count += 1
@@ -181,13 +182,15 @@ class Scanner:
 
     def __init__(self) -> None:
         self.seen = 0
-        self.found = np.zeros((64, 7), np.int64)
+        self.found = np.zeros((0, 7), np.int64)
 
     def __call__(self, records: np.ndarray, shadow: Shadow) -> np.ndarray:
         """Problems found in these records: rows as `scan` says."""
         self.seen += len(records)
         function = scan if self.seen < _COMPILE_FROM else compiled_scan()
         s = shadow
+        if len(self.found) < KINDS * len(records):
+            self.found = np.zeros((KINDS * len(records), 7), np.int64)
         count = function(
             records, s.writer, s.written_at, s.write_lane, s.write_turn, s.write_site, s.reader, s.read_at, s.read_site,
             s.initialized, s.same, s.clock, s.turn, s.barrier, s.sync_address, s.sync_clock, self.found,

@@ -91,3 +91,59 @@ def test_stores_to_shared_memory_race_unless_they_leave_it_as_it_is(body, engine
 @pytest.mark.parametrize("body", IN_GLOBAL)
 def test_stores_to_global_memory_race_unless_they_leave_it_as_it_is(body, engine):
     assert races(GLOBAL, body, engine) == ({IN_GLOBAL[body]} if IN_GLOBAL[body] else set())
+
+
+# Every warp stores its part of a tile, then reads the next lane's and the next warp's; the barrier between is missing.
+NO_BARRIER = """// ptxsim: launch grid=1 block=256
+// ptxsim: arg D = zeros(256):u32
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 D)
+{
+    .shared .align 4 .b32 tile[256];
+    .reg .b64 %D, %p;
+    .reg .b32 %t, %s, %n, %sum, %v<16>;
+    ld.param.u64 %D, [D];
+    mov.u32 %t, %tid.x;
+    mul.wide.u32 %p, %t, 4;
+    add.u64 %p, %D, %p;
+    mov.u32 %s, tile;
+    mad.lo.u32 %s, %t, 4, %s;
+    add.u32 %n, %t, 9;
+    st.shared.u32 [%s], %n;
+    BARRIER
+    mul.lo.u32 %n, %t, 12;
+    and.b32 %n, %n, 1020;
+    mov.u32 %s, tile;
+    add.u32 %s, %s, %n;
+    mov.u32 %sum, 0;
+READS
+    st.global.u32 [%p], %sum;
+    ret;
+}
+""".replace("READS", "\n".join(f"    ld.shared.u32 %v{i}, [%s];\n    add.u32 %sum, %sum, %v{i};" for i in range(16)))
+
+
+def found(barrier):
+    source = Source(NO_BARRIER.replace("BARRIER", barrier), "tile.ptx")
+    return run_file(source, options=Options(checks="all")).findings
+
+
+def test_a_missing_barrier_of_the_cta_is_not_blamed_on_lanes():
+    findings = found("")
+    assert "race-shared" in {f.name for f in findings} <= {"race-shared", "uninitialized-read"}
+    assert found("bar.sync 0;") == []
+
+
+def test_reads_ahead_of_another_warps_store_name_the_store():
+    early = [f for f in found("") if f.name == "uninitialized-read"]
+    assert early and "nobody had written" in early[0].message
+    assert [label.line for label in early[0].labels] == [18] and "bar.sync" in early[0].help
+
+
+def test_reads_of_what_nobody_ever_stores_name_no_store():
+    (early,) = run_file(
+        Source(NO_BARRIER.replace("st.shared.u32 [%s], %n;", "").replace("BARRIER", ""), "k.ptx")
+    ).findings[:1]
+    assert early.name == "uninitialized-read" and early.labels == () and "store to it first" in early.help
