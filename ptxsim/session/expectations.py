@@ -6,7 +6,7 @@ import ast
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -94,6 +94,16 @@ def check_comparison(
         if found:
             findings.append(found.at(span))
     return findings
+
+
+def not_judged(finding: Finding, comparison: Comparison, line: int) -> Finding:
+    """What is left of a failed expectation where an error stopped the run at `line` (0: at no single line)."""
+    if finding.name != "expectation-failed" or finding.level != "error":
+        return finding
+    where = f" at line {line}" if line else ""
+    return replace(
+        finding, message=f"{comparison.text} is not judged: the run stopped{where}", notes=(), labels=(), help=None
+    )
 
 
 def _side(tree: ast.expr, names: Mapping[str, Any]) -> Value:

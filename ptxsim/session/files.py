@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.session.arrays import Initialiser, bad, parse_initialiser
 from ptxsim.session.directives import Dim3, Directives, ExpectedFinding, ExpectedValue, parse_directives
-from ptxsim.session.expectations import Writer, check_comparison
+from ptxsim.session.expectations import Writer, check_comparison, not_judged
 from ptxsim.session.expressions import METRICS
 from ptxsim.session.spelling import did_you_mean
 from ptxsim.source import Source, Span
@@ -50,14 +50,14 @@ class Options:
     notes: tuple[str, ...] = ()  # bank-conflict, uncoalesced: advice that is a finding only where it is asked for
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class FileRun:
     """What came of running a file.
 
     `run` is None where the file did not get as far as running. `findings` are those that nobody expected, together with
     failed expectations; `expected` are the findings that appeared as the file said. `values` maps argument names to
     what they hold after the run, `NAME_in` to what they held before. `checked` counts the expectations. `shown`
-    are the operands that `prints` asked for.
+    are the operands that `prints` asked for. Findings come from all of `seeds`, results from the first of them.
     """
 
     source: Source
@@ -67,6 +67,10 @@ class FileRun:
     values: dict[str, Any] = field(default_factory=dict)
     checked: int = 0
     shown: list[Shown] = field(default_factory=list)
+    seeds: range = range(1)
+
+    def __repr__(self) -> str:
+        return f"FileRun({self.source.name}, passed={self.passed}, {len(self.findings)} findings, run={self.run!r})"
 
     @property
     def passed(self) -> bool:
@@ -122,11 +126,11 @@ class _Launch:
 
     def run(self) -> tuple[Run, list[Finding], dict[str, Any]]:
         """The first schedule's run, the findings of all schedules, and the values of the arguments after and before."""
-        first_seed = self._choose(self.options.seed, self.directives.seed, 0)
+        seeds = self._seeds()
         merged: dict[tuple[str, int], Finding] = {}
         first: tuple[Run, dict[str, Any]] | None = None
-        for seed in range(first_seed, first_seed + max(1, self.options.schedules)):
-            values, parameters = self._bind(first_seed)
+        for seed in seeds:
+            values, parameters = self._bind(seeds[0])
             self._check_names(values)
             run = self._launch(seed, parameters)
             for finding in run.findings:
@@ -136,6 +140,11 @@ class _Launch:
             first = first or (run, values)
         assert first is not None
         return first[0], self._advice() + list(merged.values()), first[1]
+
+    def _seeds(self) -> range:
+        """One for each schedule."""
+        first = self._choose(self.options.seed, self.directives.seed, 0)
+        return range(first, first + max(1, self.options.schedules))
 
     def _shape(self) -> tuple[Dim3, Dim3, Dim3, int]:
         """Grid, block, cluster and dynamic shared memory."""
@@ -211,9 +220,12 @@ class _Launch:
         left, expected = _sort_out(findings, self.directives, self.source)
         names = values | metrics(run)
         for expectation in self.directives.values:
-            left += [finding.of(self.source) for finding in _compare(expectation, names, self._writer(run))]
+            found = _compare(expectation, names, self._writer(run))
+            if run.stopped_at is not None:
+                found = [not_judged(finding, expectation.comparison, run.stopped_at) for finding in found]
+            left += [finding.of(self.source) for finding in found]
         checked = len(self.directives.values) + len(self.directives.findings)
-        return FileRun(self.source, run, left, expected, values, checked, self._look(run))
+        return FileRun(self.source, run, left, expected, values, checked, self._look(run), self._seeds())
 
     def _notes(self) -> set[str]:
         """The advice that the caller or the file names."""

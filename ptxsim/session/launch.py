@@ -158,6 +158,7 @@ class Launch:
             bank_source=self._bank_source(counter, before, start),
             warp_instructions=machine.warp_instructions, fidelity=dict(fidelity(self.program, self.target, self.numerics)),
             outputs=outputs, grid=self.grid, block=self.block, cycles=profile.cycles() if profile else None,
+            stopped_at=machine.extra.get("stopped at"),
         )  # fmt: skip
         if self.engine_name == "compiled":
             self.kernel.module.known.remember(self.kernel.name, self.target)
@@ -184,8 +185,10 @@ class Launch:
                 grid.run()
             except Stopped as stopped:
                 machine.add_finding(stopped.finding)
+                machine.extra["stopped at"] = stopped.finding.line or 0
             except NotModeled as missing:
                 op = missing.op
+                machine.extra["stopped at"] = op.line
                 machine.add_finding(
                     Finding(
                         "not-modeled",

@@ -110,14 +110,15 @@ class BankTable:
         }
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Run:
     """The result of a launch. `outputs` holds the buffers by parameter name as they were after the run.
 
     `fidelity` says for each executed instruction kind how far it can be trusted: exact (recordings of that target judge
     it), modeled (published models or the assembler's lowering), bounded (within the manual's error, but other bits than
     the target's: special functions of targets nobody recorded, products under numerics="exact"). `banks` is counted when
-    it is first asked for, by running again, unless the launch said otherwise.
+    it is first asked for, by running again, unless the launch said otherwise. `stopped_at` is the line where an error
+    ended the launch early (0: no single line), None where it ran to its end.
     """
 
     file: str
@@ -134,6 +135,12 @@ class Run:
     version: str = __version__
     grid: tuple[int, int, int] = (1, 1, 1)
     block: tuple[int, int, int] = (1, 1, 1)
+    stopped_at: int | None = None
+
+    def __repr__(self) -> str:
+        found = ", ".join(f"{finding.level} {finding.name} at line {finding.line}" for finding in self.findings[:3])
+        more = f" and {len(self.findings) - 3} more" * (len(self.findings) > 3)
+        return f"Run({self.entry} on {self.target}: {found or 'no findings'}{more}, {self.warp_instructions} warp instructions)"
 
     @property
     def banks(self) -> BankTable:

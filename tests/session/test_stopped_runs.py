@@ -1,0 +1,47 @@
+"""Expectations of a run that an error stopped."""
+
+import pytest
+
+from ptxsim.session.files import Options, run_file
+from ptxsim.source import Source
+
+KERNEL = """// ptxsim: launch grid=1 block=32
+// ptxsim: arg D = zeros(32):u32
+// ptxsim: expect D == arange(32)
+// ptxsim: expect D != 1
+// ptxsim: expect banks.worst == 7
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 D)
+{
+    .shared .align 4 .b32 s;
+    .reg .b64 %D, %p;
+    .reg .b32 %t;
+    ld.param.u64 %D, [D];
+    mov.u32 %t, %tid.x;
+    STORE
+    mul.wide.u32 %p, %t, 4;
+    add.u64 %p, %D, %p;
+    st.global.u32 [%p], %t;
+    ret;
+}
+"""
+
+
+@pytest.mark.parametrize("engine", ["interpreter", "compiled"])
+def test_expectations_that_fail_behind_a_stop_say_only_that(engine):
+    source = Source(KERNEL.replace("STORE", "st.shared.u32 [s+4096], %t;"), "k.ptx")
+    result = run_file(source, options=Options(engine=engine))
+    assert not result.passed
+    failed = [f for f in result.findings if f.name == "expectation-failed"]
+    assert [(f.line, f.message, f.notes) for f in failed] == [
+        (3, "D == arange(32) is not judged: the run stopped at line 16", ()),
+        (5, "banks.worst == 7 is not judged: the run stopped at line 16", ()),
+    ]
+
+
+def test_expectations_of_a_whole_run_are_judged():
+    result = run_file(Source(KERNEL.replace("STORE", ""), "k.ptx"))
+    assert all("not judged" not in f.message for f in result.findings)
+    assert [f.line for f in result.findings] == [4, 5]
