@@ -26,9 +26,9 @@ class Source:
 
     @classmethod
     def from_file(cls, path: str | Path) -> Source:
-        """Read a file. Raises OSError; bytes that are not UTF-8 become U+FFFD, which the grammar then refuses."""
+        """Read a file, without its byte order mark. Raises OSError; what is not UTF-8 becomes U+FFFD, which no grammar takes."""
         path = Path(path)
-        return cls(path.read_bytes().decode("utf-8", errors="replace"), str(path), path)
+        return cls(path.read_bytes().decode("utf-8-sig", errors="replace"), str(path), path)
 
     @cached_property
     def lines(self) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import click
 
@@ -15,15 +16,19 @@ from ptxsim.cli.options import TargetName
 @click.option("--missing", is_flag=True, help="Forms of the manual that are not modeled.")
 @click.option("--format", "format", type=click.Choice(["text", "json"]), default="text", help="How to print.")
 def command(pattern: str | None, target: str | None, missing: bool, format: str) -> int:
-    """List the instruction forms that are modeled, per type and target. PATTERN is a part of a name, * allowed."""
-    from ptxsim.session.listing import entries, paragraph
+    """List the instruction forms that are modeled, per type and target. PATTERN is a part of a name, * allowed.
+
+    Where the output is no terminal each form is one line.
+    """
+    from ptxsim.session.listing import entries, line, paragraph
 
     found = list(entries(pattern, target, missing))
     if format == "json":
         click.echo(json.dumps(found, indent=1))
         return 0 if found else 1
+    show = paragraph if sys.stdout.isatty() else line
     for entry in found:
-        click.echo(paragraph(entry))
+        click.echo(show(entry))
     count = len(found)
     click.echo(f"{count} form{'' if count == 1 else 's'}", err=True)
     return 0 if count else 1

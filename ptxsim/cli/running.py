@@ -26,7 +26,7 @@ from ptxsim.source import Source
 def read(file: str) -> Source:
     """A file's text, or standard input for `-`. Raises OSError."""
     if file == "-":
-        return Source(sys.stdin.buffer.read().decode("utf-8", errors="replace"), "<stdin>")
+        return Source(sys.stdin.buffer.read().decode("utf-8-sig", errors="replace"), "<stdin>")
     return Source.from_file(file)
 
 

@@ -178,7 +178,7 @@ class Port:
             "out-of-bounds",
             f"shared access of {size} bytes at {at:#x}; the CTA's shared memory is {start:#x}..{end:#x} ({end - start} bytes)",
             lane,
-            "give the launch more shared memory, or check the index",
+            "check the index, or give the launch more shared memory: --shared-mem BYTES, launch(shared_mem=BYTES)",
         )
 
     def _local(self, address, mask, size):

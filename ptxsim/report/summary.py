@@ -25,6 +25,9 @@ def summary(result: FileRun, paint: Paint = plain, width: int = WIDTH) -> str:
         failed = sum(finding.name == "expectation-failed" and finding.level == "error" for finding in result.findings)
         first += f"; {result.checked - failed} of {result.checked} expectations met"
     facts = [plural(run.warp_instructions, "warp instruction")]
+    if len(result.seeds) > 1:
+        seeds = f"seeds {result.seeds[0]} to {result.seeds[-1]}"
+        facts.insert(0, f"{len(result.seeds)} schedules tried ({seeds}; counts and results are those of the first)")
     if run.cycles is not None:
         facts.append(plural(int(run.cycles), "cycle"))
     if run.banks_counted and run.banks.rows:

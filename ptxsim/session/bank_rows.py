@@ -31,9 +31,22 @@ def _row(op: Op, tally: Tally, origins: Origins) -> BankRow:
         row.why = f"{sentence}{_because(origin, pitch)}"
         row.fixes = [
             f"{fix.text} -> {fix.wavefronts} wavefront{'s' * (fix.wavefronts != 1)} instead of {tally.worst_wavefronts}"
-            for fix in conflicts.fixes(tally.addresses, tally.width, tally.kind, tally.mask)
+            for fix in _worth_listing(tally)
         ]
     return row
+
+
+def _worth_listing(tally: Tally) -> list[conflicts.Fix]:
+    """Fixes that take away at least half of what the best one does; several changes at once only where they are the best."""
+    tried = conflicts.fixes(tally.addresses, tally.width, tally.kind, tally.mask)
+    best = min((fix.wavefronts for fix in tried), default=0)
+    single = [fix.wavefronts for fix in tried if fix.pitch is None or fix.swizzle is None]
+    return [
+        fix
+        for fix in tried
+        if 2 * fix.wavefronts <= tally.worst_wavefronts + best
+        and (fix.pitch is None or fix.swizzle is None or fix.wavefronts < min(single))
+    ]
 
 
 def _because(origin: Origin | None, pitch: int | None) -> str:

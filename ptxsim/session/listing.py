@@ -59,6 +59,16 @@ def _matches(form: Form, pattern: str) -> bool:
     )
 
 
+def line(entry: dict) -> str:
+    """The same as `paragraph` in one line, for programs that read lines."""
+    words = [
+        f"{slot}: {' '.join(word if not needs else f'{word}({needs})' for word, needs in choices.items())}"
+        for slot, choices in entry["words"].items()
+    ]
+    needs = [f"since {entry['needs']}"] if entry["needs"] else []
+    return "; ".join([entry["notation"] + ("" if entry["modeled"] else "    (not modeled)"), *words, *needs])
+
+
 def paragraph(entry: dict) -> str:
     """The notation, then the words of each slot and what the form needs, within 100 columns."""
     title = entry["notation"] + ("" if entry["modeled"] else "    (not modeled)")

@@ -15,7 +15,7 @@ from ptxsim.engine.program import Program
 from ptxsim.isa import header
 from ptxsim.isa.bind import Binder
 from ptxsim.session.known import Known, of_source
-from ptxsim.session.launch import Launch, shape
+from ptxsim.session.launch import Launch, Shape, shape
 from ptxsim.session.run import Run
 from ptxsim.source import Source
 from ptxsim.syntax import ast
@@ -26,6 +26,14 @@ class Module:
     """A PTX file that parsed. Raises PtxError (has .findings) where it does not."""
 
     def __init__(self, source: Source, tree: ast.Module | None = None):
+        if not isinstance(source, Source):
+            raise PtxError(
+                Finding(
+                    "bad-directive",
+                    f"Module is made of a Source, not of a {type(source).__name__}",
+                    help="write Module.from_text(text) or Module.from_file(path)",
+                )
+            )
         self.source = source
         self.known = of_source(source) if tree is None else Known(source, tree)
         self._values: dict[str, np.ndarray] = {}
@@ -46,7 +54,7 @@ class Module:
 
     @classmethod
     def from_text(cls, text: str, name: str = "<text>") -> Module:
-        return cls(Source(text, name))
+        return cls(Source(text.removeprefix("\ufeff"), name))
 
     @property
     def entries(self) -> list[str]:
@@ -135,6 +143,28 @@ class Kernel:
                 ).of(self.module.source)
             )
 
+    def _shapes(self, **given) -> list[Shape]:
+        """Launch shapes by name as (x, y, z). Raises PtxError."""
+        shapes = []
+        for name, value in given.items():
+            try:
+                shapes.append(shape(value))
+            except (TypeError, ValueError):
+                message = f"{name}={value!r} is no shape"
+                raise self._problem(message, "give one to three numbers of 1 or more: x, (x, y) or (x, y, z)") from None
+        return shapes
+
+    def _values(self, args: Sequence) -> list:
+        """Arguments by position. Raises PtxError for what has no order, and for one value that is no list."""
+        if isinstance(args, Sequence) and not isinstance(args, str | bytes):
+            return list(args)
+        names = ", ".join(parameter.name for parameter in self.parameters) or "none"
+        message = f"args is a {type(args).__name__}, and arguments are given by position"
+        raise self._problem(message, f"give a list in the order of the parameters: {names}")
+
+    def _problem(self, message: str, help: str | None = None) -> PtxError:
+        return PtxError(Finding("bad-directive", message, self.function.line, help=help).of(self.module.source))
+
     def launch(
         self, grid, block, args: Sequence = (), shared_mem: int = 0, *, cluster=1, target: str | None = None,
         engine: str | None = None, numerics: str = "target", seed: int = 0, jobs: int | None = None,
@@ -159,13 +189,9 @@ class Kernel:
             ("on_error", on_error, ("raise", "report")),
         ):
             if value not in known:
-                raise PtxError(
-                    Finding("bad-directive", f"{name}={value!r} is none of {', '.join(known)}", self.function.line).of(
-                        self.module.source
-                    )
-                )
+                raise self._problem(f"{name}={value!r} is none of {', '.join(known)}")
         launch = Launch(
-            self, shape(grid), shape(block), shape(cluster), run_target, list(args), shared_mem,
+            self, *self._shapes(grid=grid, block=block, cluster=cluster), run_target, self._values(args), shared_mem,
             engine=engine, numerics=numerics, seed=seed, jobs=jobs, checks=checks, banks=banks,
             profile=profile, max_steps=max_steps, progress=progress,
         )  # fmt: skip

@@ -4,12 +4,15 @@ import json
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
 from ptxsim.cli import main
 from ptxsim.diagnostic import KINDS
 from ptxsim.report.pages import page
+
+SAMPLES = Path(__file__).parents[2] / "samples"
 
 
 @pytest.fixture
@@ -255,3 +258,17 @@ def test_the_limit_names_its_option_and_its_number(kernel, capsys):
 def test_help_shows_how_a_tolerance_is_written(capsys):
     run("run", "--help")
     assert "rtol=1e-3 atol=0" in capsys.readouterr().out
+
+
+def test_the_summary_counts_the_schedules(kernel, capsys):
+    file = kernel("race-shared", good=True)
+    assert run("run", file, "--schedules", "3", "--seed", "5") == 0
+    assert "3 schedules tried (seeds 5 to 7" in capsys.readouterr().out
+    run("run", file)
+    assert "schedules" not in capsys.readouterr().out
+
+
+def test_fixes_that_help_little_beside_others_are_left_out(kernel, capsys):
+    assert run("banks", SAMPLES / "mma_gemm_conflicts.ptx") == 0
+    text = capsys.readouterr().out
+    assert "swizzle 128B -> 4 wavefronts" in text and "both" not in text

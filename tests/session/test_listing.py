@@ -32,3 +32,9 @@ def test_missing_is_what_is_not_modeled():
 def test_json_is_read_back():
     result = CliRunner().invoke(command, ["ldmatrix", "--format", "json"], standalone_mode=False)
     assert json.loads(result.output) == list(entries("ldmatrix"))
+
+
+def test_a_pipe_gets_a_line_for_each_form():
+    result = CliRunner().invoke(command, ["mma"], standalone_mode=False)
+    assert len(result.stdout.splitlines()) == len(list(entries("mma")))
+    assert all(entry["notation"] in result.stdout for entry in entries("mma"))

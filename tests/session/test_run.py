@@ -112,3 +112,44 @@ ld.param.u64 %rd1, [out]; mov.u32 %r0, 7; mov.u32 %r1, tile; st.shared.u32 [tile
     out.flags.writeable = False
     with pytest.raises((ptxsim.KernelError, ptxsim.PtxError), match="out, which is a read-only array"):
         kernel.launch(1, 1, [out], engine=engine)
+
+
+def test_a_run_prints_in_a_line():
+    text = repr(gemm())
+    assert text.startswith("Run(gemm on sm_80: no findings, ") and len(text) < 200
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"grid": 0}, "grid=0 is no shape"),
+        ({"block": "many"}, "block='many' is no shape"),
+        ({"cluster": (1, 1, 1, 1)}, "cluster="),
+        ({"args": {"A": 1}}, "by position"),
+        ({"args": np.zeros(4)}, "by position"),
+        ({"checks": "some"}, "checks='some' is none of"),
+    ],
+)
+def test_a_launch_that_cannot_be_understood_is_told(given, words):
+    kernel = ptxsim.Module.from_text(KERNEL.format("sm_90", "")).kernel()
+    with pytest.raises(ptxsim.PtxError, match=words):
+        kernel.launch(**{"grid": 1, "block": 1, **given})
+
+
+def test_a_module_of_text_says_how_it_is_made():
+    with pytest.raises(ptxsim.PtxError) as caught:
+        ptxsim.Module(KERNEL.format("sm_90", ""))
+    assert "from_text" in caught.value.findings[0].help
+
+
+def test_a_byte_order_mark_is_no_character(tmp_path):
+    text = KERNEL.format("sm_90", "")
+    file = tmp_path / "k.ptx"
+    file.write_bytes(text.encode("utf-8-sig"))
+    assert ptxsim.Module.from_file(file).entries == ptxsim.Module.from_text("\ufeff" + text).entries == ["k"]
+
+
+def test_shared_memory_that_is_too_small_names_the_option():
+    text = KERNEL.format("sm_90", "mov.u32 %r0, 4096; st.shared.f32 [%r0], %f0;")
+    run = ptxsim.Module.from_text(text).kernel().launch(1, 1, on_error="report", checks="all")
+    assert any("--shared-mem" in (finding.help or "") and "shared_mem=" in finding.help for finding in run.findings)
