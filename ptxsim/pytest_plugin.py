@@ -170,6 +170,7 @@ class Ptx:
             raise AssertionError("\n".join([finding.message, *finding.notes]))
 
     def __getattr__(self, name: str) -> Any:
+        __tracebackhide__ = True
         if name in self._MAKERS:
             from ptxsim.session import arrays
             from ptxsim.session.compare import as_array

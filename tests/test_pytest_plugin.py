@@ -109,10 +109,18 @@ def test_failures_show_the_test_and_not_ptxsim(folder):
 
         def test_close(ptx):
             ptx.assert_close(ptx.ones(4, "f32"), 2)
+
+        def test_name(ptx):
+            ptx.Module
+
+        def test_package():
+            import numpy, ptxsim
+
+            ptxsim.Module.from_file("kernels/bad.ptx").kernel().launch(1, 32, [numpy.zeros(31, "u4")])
         """
     )
     result = folder.runpytest(*PLUGIN, "test_failures_show_the_test_and_not_ptxsim.py")
-    result.assert_outcomes(failed=4)
+    result.assert_outcomes(failed=6)
     result.stdout.no_re_match_line(r".*ptxsim/.*\.py:\d+: .*")
     result.stdout.no_re_match_line(r".*__tracebackhide__.*")
 

@@ -61,6 +61,7 @@ def with_ieee(function: Function) -> Function:
 
     @functools.wraps(function)
     def run(*arguments, **options):
+        __tracebackhide__ = True  # pytest shows the function's caller and not this wrapper
         if _is_ieee():
             return function(*arguments, **options)
         with ieee():
