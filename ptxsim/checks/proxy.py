@@ -8,6 +8,7 @@ from ptxsim.checks.homes import Homes
 from ptxsim.checks.proxy_scan import COMPILE_FROM, OVERWRITTEN, UNFENCED, UNWAITED, ProxyShadow, compiled_scan, scan
 from ptxsim.diagnostic import Finding, Label
 from ptxsim.engine.program import Op, Program
+from ptxsim.lanes import LANES
 from ptxsim.machine.event import Event, Observer
 
 
@@ -35,23 +36,29 @@ class ProxyChecker(Observer):
         self.problems: dict[tuple[int, int, int], tuple[int, np.ndarray]] = {}
         self.unwaited: dict[int, tuple[int, int]] = {}  # site of a bulk store: (times, CTA)
         self.seen = 0
-        self.found = np.zeros((64, 6), np.int64)
+        self.found = np.zeros((0, 6), np.int64)
 
     def consume(self, records: np.ndarray) -> None:
         if not self.asynchronous:
             return
         self.seen += len(records)
         function = scan if self.seen < COMPILE_FROM else compiled_scan()
+        if len(self.found) < LANES * len(records):
+            self.found = np.zeros((LANES * len(records), 6), np.int64)
         for cta in dict.fromkeys(records["cta"].tolist()):
             s = self._shadow(cta)
             count = function(
                 records[records["cta"] == cta], s.rank, s.writer, s.write_site, s.write_time, s.reading, s.read_site,
                 s.writing, s.issue_site, s.fenced, s.clock, self.warp_wide, self.useful, self.found,
             )  # fmt: skip
-            for row in self.found[:count].copy():
-                key = (int(row[0]), int(row[1]), int(row[2]))
-                times, first = self.problems.get(key, (0, np.append(row, cta)))
-                self.problems[key] = (times + 1, first)
+            if count:
+                self._remember(self.found[:count], cta)
+
+    def _remember(self, found: np.ndarray, cta: int) -> None:
+        keys, firsts, counts = np.unique(found[:, :3], axis=0, return_index=True, return_counts=True)
+        for key, index, more in zip(map(tuple, keys.tolist()), firsts, counts.tolist()):
+            times, first = self.problems.get(key, (0, np.append(found[index], cta)))
+            self.problems[key] = (times + more, first)
 
     def finish(self) -> None:
         while self.shadows:

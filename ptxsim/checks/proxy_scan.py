@@ -50,7 +50,7 @@ def scan(
 ):  # fmt: skip
     """Update the shadow by records of one CTA in order; `warp_wide` says which sites are wgmma, `useful` (by site) whether
     a proxy fence ever had something to order: 1 no, 2 yes. Problems go to `found`, rows of (what, site, other site,
-    byte address, warp, lane); returns how many."""
+    byte address, warp, lane), at most one for a lane of a record; returns how many."""
     count = 0
     for i in range(records.shape[0]):
         record = records[i]
@@ -125,7 +125,7 @@ def scan(
                         reading[word] = max(0, reading[word] - 1)
                     else:
                         writing[word] = max(0, writing[word] - 1)
-                if what >= 0 and count < found.shape[0]:
+                if what >= 0:
                     found[count, 0], found[count, 1], found[count, 2] = what, site, other
                     found[count, 3], found[count, 4], found[count, 5] = word * 4, warp, lane
                     count += 1

@@ -62,3 +62,41 @@ def test_a_fence_before_the_copy_has_landed_publishes_nothing(engine):
 @pytest.mark.parametrize("engine", ["interpreter", "compiled"])
 def test_a_second_fence_behind_one_copy_is_needless(engine):
     assert names(f"{WAITS[0]} {FENCE} {FENCE}", engine) == ["needless-fence"]
+
+
+LARGE = """// ptxsim: launch grid=1 block=256
+// ptxsim: arg D = zeros(3072):u32
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 D)
+{
+    .shared .align 128 .b8 tile[12288];
+    .reg .b64 %D;
+    .reg .b32 %t, %s;
+    .reg .pred %first;
+    ld.param.u64 %D, [D];
+    mov.u32 %t, %tid.x;
+    mov.u32 %s, tile;
+    mad.lo.u32 %s, %t, 16, %s;
+    st.shared.v4.u32 [%s], {%t, %t, %t, %t};
+    st.shared.v4.u32 [%s+4096], {%t, %t, %t, %t};
+    st.shared.v4.u32 [%s+8192], {%t, %t, %t, %t};
+    bar.sync 0;
+    setp.eq.u32 %first, %t, 0;
+    @!%first bra done;
+    mov.u32 %s, tile;
+    cp.async.bulk.global.shared::cta.bulk_group [%D], [%s], 4096;
+    cp.async.bulk.global.shared::cta.bulk_group [%D+4096], [%s+4096], 4096;
+    cp.async.bulk.global.shared::cta.bulk_group [%D+8192], [%s+8192], 4096;
+    cp.async.bulk.commit_group;
+    cp.async.bulk.wait_group.read 0;
+done:
+    ret;
+}
+"""
+
+
+def test_many_problems_do_not_hide_those_that_follow():
+    findings = run_file(Source(LARGE, "large.ptx"), options=Options(checks="all")).findings
+    assert [(f.name, f.line) for f in findings] == [("missing-proxy-fence", line) for line in (23, 24, 25)]
