@@ -1,12 +1,17 @@
 #!/usr/bin/env python3
-"""Requests and sectors of a sparse product whose inner loop the assembler unrolls: where lanes meet decides them.
+"""Counts of two launches that the order of things decides, computed from their data alone.
 
     tools/bench/counters.py FOLDER      FOLDER holds kernels.json
 
-The PTX of spmv_scalar has a loop for the remainder by 4 and one of 4 elements. The machine code has, in this order: the
-remainder one by one; 16 elements while more than 12 are left; 8 if more than 4 are left; 4 if any are. The lanes of a warp
-meet behind each. A request is what the lanes load together that are in the same loop. `tools/conformance counters`
-compares whole launches; this prints what its table says of this one.
+spmv_scalar: the assembler unrolls the inner loop. The PTX has a loop for the remainder by 4 and one of 4 elements. The
+machine code has, in this order: the remainder one by one; 16 elements while more than 12 are left; 8 if more than 4 are
+left; 4 if any are. The lanes of a warp meet behind each. A request is what the lanes load together that are in the same loop.
+
+bfs_frontier: all warps run at once. Each lane walks the edges of its node; of the lanes that reach a new node one wins it
+and stores it. ptxsim runs CTA after CTA, so the first ones win most nodes, few at a time. Here all lanes look at their
+first edge, then all at their second, and so on; who wins is left to a random number.
+
+The rows of both in data/counters.tsv are differences between what this prints and what ptxsim counts.
 """
 
 from __future__ import annotations
@@ -36,12 +41,10 @@ def steps(lengths: np.ndarray):
             at = at + size * inside
 
 
-def main() -> None:
+def sparse_product(starts: np.ndarray, columns: np.ndarray) -> tuple[int, int]:
+    """Requests and sectors of loads."""
     from ptxsim.layout.banks import global_access
 
-    launches = json.loads((Path(sys.argv[1]) / "kernels.json").read_text())
-    spec = next(launch for launch in launches if launch["kernel"] == "spmv_scalar")["buffers"]
-    starts, columns = (buffer(spec[name]).astype(np.int64) for name in ("rp", "ci"))
     addresses, masks = [], []
     for row in range(0, len(starts) - 1, 32):
         lanes = np.arange(row, row + 32)
@@ -53,7 +56,37 @@ def main() -> None:
             masks += [inside] * 3
     bits = (np.array(masks).astype(np.uint64) << np.arange(32, dtype=np.uint64)).sum(1).astype(np.uint32)
     found = global_access(np.array(addresses), 4, bits, False)
-    print(f"{len(masks)} requests, {int(found.sectors.sum())} sectors")
+    return len(masks), int(found.sectors.sum())
+
+
+def frontier(starts: np.ndarray, edges: np.ndarray, distance: np.ndarray, nodes: np.ndarray) -> tuple[int, int]:
+    """Requests and sectors of stores."""
+    random = np.random.default_rng(0)
+    seen, lengths = distance != -1, np.diff(starts)[nodes]
+    requests = sectors = stored = 0
+    for step in range(int(lengths.max())):
+        lanes = random.permutation(np.flatnonzero(lengths > step))
+        target = edges[starts[nodes[lanes]] + step]
+        lanes, target = lanes[~seen[target]], target[~seen[target]]
+        _, first = np.unique(target, return_index=True)
+        seen[target] = True
+        _, winners = np.unique(lanes[first] // 32, return_counts=True)
+        for count in random.permutation(winners).tolist():
+            requests += 1
+            sectors += (stored + count - 1) // 8 - stored // 8 + 1
+            stored += count
+    return requests, sectors
+
+
+def main() -> None:
+    launches = json.loads((Path(sys.argv[1]) / "kernels.json").read_text())
+    for kernel, names, count in (
+        ("spmv_scalar", ("rp", "ci"), sparse_product),
+        ("bfs_frontier", ("rp", "ci", "dist", "fr"), frontier),
+    ):
+        spec = next(launch for launch in launches if launch["kernel"] == kernel)["buffers"]
+        requests, sectors = count(*(buffer(spec[name]).astype(np.int64) for name in names))
+        print(f"{kernel}: {requests} requests, {sectors} sectors")
 
 
 if __name__ == "__main__":
