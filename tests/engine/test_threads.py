@@ -1,7 +1,9 @@
 """CTAs on threads: the same results as in order, and only where that is worth it."""
 
+import itertools
 import re
 import signal
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -108,8 +110,15 @@ def test_observers_and_limits_keep_ctas_in_order(threaded):
 
 
 def test_small_launches_stay_on_one_thread(monkeypatch):
-    monkeypatch.setattr(parallel.Threads, "run", lambda self, first: pytest.fail("threads for a few CTAs"))
+    """By a clock of its own: every look at it is a millisecond later."""
+    ticks = itertools.count()
+    monkeypatch.setattr(parallel, "time", SimpleNamespace(perf_counter=lambda: next(ticks) / 1000))
+    asked = []
+    monkeypatch.setattr(parallel.Threads, "run", lambda self, first: asked.append(first))
     run(body(WORK), "compiled", grid=8)
+    assert asked == []
+    run(body(WORK), "compiled", grid=2000)
+    assert asked
 
 
 def test_progress_is_shown_meanwhile():
