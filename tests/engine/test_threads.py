@@ -123,7 +123,7 @@ def test_small_launches_stay_on_one_thread(monkeypatch):
 
 def test_progress_is_shown_meanwhile():
     shown = []
-    text = body(WORK.replace("60", "300000"))
+    text = body(WORK.replace("60", "60000"))
     run(text, "compiled", grid=64, jobs=2, progress=lambda done, total: shown.append((done, total)))
     assert shown and all(total == 64 for _, total in shown)
     assert [done for done, _ in shown] == sorted(done for done, _ in shown)
