@@ -5,6 +5,8 @@ import pytest
 
 import ptxsim
 from ptxsim.engine.compiled import code, handover
+from ptxsim.engine.compiled.tiles import pieces
+from ptxsim.machine.wgmma import Tile
 
 SHARED = 65536
 HEAD = """.version 8.4
@@ -266,6 +268,38 @@ def test_tiles_of_a_cta_that_python_took_over_are_forgotten(handed):
     )  # fmt: skip
     assert handed == [0]
     assert out[0].any() and (out[2:] == out[0]).all()
+
+
+def test_tables_of_tiles_do_not_pile_up(monkeypatch):
+    """Every CTA meets descriptors of its own; what is kept of those before is bounded, and products stay right."""
+    kept, begin = [], handover.Warpgroups.begin
+
+    def noted(self):
+        begin(self)
+        kept.append(len(self._pieces))
+
+    monkeypatch.setattr(handover.Warpgroups, "begin", noted)
+    text = (
+        head(16, "f32", descriptor(0x400, "none"), descriptor(0x2400, "none")) + FENCE
+        + "mov.u32 t9, %ctaid.x; mul.lo.u32 t10, t9, 300;\n"
+        + "AGAIN: add.u32 t2, t7, t10; shl.b32 t2, t2, 16; cvt.u64.u32 r4, t2; add.u64 r5, db, r4;\n"
+        + product("d").replace("db", "r5") + COMMIT + wait(0) + "add.u32 t7, t7, 1; setp.lt.u32 q, t7, 300; @q bra AGAIN;\n"
+        + "mul.lo.u32 t9, t9, 8192; cvt.u64.u32 r4, t9; add.u64 r1, r1, r4;\n" + tail(16)
+    )  # fmt: skip
+    kernel, outs = ptxsim.Module.from_text(text).kernel(), []
+    for engine in ("compiled", "interpreter"):
+        outs.append(np.zeros((6, 2048), np.uint32))
+        data = numbers(np.random.default_rng(1), False)
+        options = {"shared_mem": SHARED, "engine": engine, "jobs": 1, "checks": "none"}
+        kernel.launch(grid=6, block=128, args=[data, outs[-1]], **options)
+    assert max(kept) <= handover.TILES < 6 * 300
+    np.testing.assert_array_equal(outs[0], outs[1])
+
+
+def test_tiles_that_differ_in_their_start_share_a_table():
+    first, second = (Tile(descriptor(start), "K", 64, 16, 16) for start in (0x400, 0x800))
+    assert pieces(first) is pieces(second)
+    assert pieces(first) is not pieces(Tile(descriptor(0x400, stride=512), "K", 64, 16, 16))
 
 
 def test_warpgroups_on_several_threads():

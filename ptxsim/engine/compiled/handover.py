@@ -51,7 +51,9 @@ class Warpgroups:
         engine.set_field("tile", ctypes.cast(self._find, ctypes.c_void_p).value or 0)
 
     def begin(self) -> None:
-        """A CTA begins, in native code."""
+        """A CTA begins, in native code. Nothing is under way, so tables of tiles may go where there are many."""
+        if len(self._pieces) > TILES:
+            self._forget()
         self.groups[:, : GROUP["ring"]] = 0
         self.engine.set_field("flying", 0)
         self.engine.set_field("groups", self.groups.ctypes.data if len(self.groups) else 0)
@@ -77,6 +79,10 @@ class Warpgroups:
             self._pieces[key] = pieces(tile)
         return self._pieces[key]
 
+    def _forget(self) -> None:
+        self.tiles.fill(0)  # they point into the pieces
+        self._pieces.clear()
+
     # ---- going on in Python ----
 
     def hand_over(self, cta: Cta, waiting: list[tuple[Warp, int, int]]) -> None:
@@ -93,8 +99,7 @@ class Warpgroups:
             arrived = [(warp, site) for warp, which, site in waiting if which == number]
             if arrived and _field(group, GROUP["gathering"], "<i4"):
                 self._gather(group, state, arrived)
-        self.tiles.fill(0)  # they point into the pieces
-        self._pieces.clear()
+        self._forget()
 
     def _products(self, group: np.ndarray, warps: list[Warp], state: Warpgroup) -> dict[int, MmaAsync]:
         """The products that some warp has not waited for, by number; those that are not computed yet are scheduled."""

@@ -22,17 +22,21 @@ from ptxsim.types import TYPES
 PIECE, ROWS = 16, 8  # bytes that stay together; rows of one step
 
 
-@lru_cache(maxsize=1024)
 def pieces(tile: Tile) -> np.ndarray:
     """Offsets of the 16-byte pieces of a tile from its start, before the swizzle, int32: for every eight rows those of one
-    row after the other (K-major), or one for every k (MN-major)."""
+    row after the other (K-major), or one for every k (MN-major). Tiles that differ in their start alone share them."""
     fields = Descriptor.decode(tile.descriptor)
-    if tile.major == "K":
-        row, k = np.arange(tile.rows)[:, None], np.arange(0, tile.k, 128 // tile.bits)[None, :]
+    return _offsets(tile.major, tile.rows, tile.k, tile.bits, fields.swizzle, fields.leading, fields.stride)
+
+
+@lru_cache(maxsize=1024)
+def _offsets(major: str, rows: int, k: int, bits: int, swizzle: str, leading: int, stride: int) -> np.ndarray:
+    if major == "K":
+        row, column = np.arange(rows)[:, None], np.arange(0, k, 128 // bits)[None, :]
     else:
-        row, k = np.arange(0, tile.rows, 8)[:, None], np.arange(tile.k)[None, :]
-    offsets = linear_offsets(tile.major, fields.swizzle, fields.leading, fields.stride, tile.bits, row, k)
-    return np.ascontiguousarray(np.broadcast_to(offsets, np.broadcast_shapes(row.shape, k.shape)), np.int32)
+        row, column = np.arange(0, rows, 8)[:, None], np.arange(k)[None, :]
+    offsets = linear_offsets(major, swizzle, leading, stride, bits, row, column)
+    return np.ascontiguousarray(np.broadcast_to(offsets, np.broadcast_shapes(row.shape, column.shape)), np.int32)
 
 
 class TileReader:
