@@ -22,15 +22,18 @@ class SharedChecker(Observer):
     events = frozenset(
         {
             Event.LOAD, Event.STORE, Event.ATOMIC, Event.CAS, Event.REDUCE, Event.LDMATRIX, Event.STMATRIX,
-            Event.ASYNC_WRITE, Event.ASYNC_ISSUE, Event.ASYNC_WAIT, Event.ARRIVE, Event.LEAVE, Event.MBARRIER_ARRIVE, Event.MBARRIER_WAIT, Event.SYNC_WARP,
+            Event.ASYNC_READ, Event.ASYNC_WRITE, Event.ASYNC_ISSUE, Event.ASYNC_WAIT, Event.ARRIVE, Event.LEAVE,
+            Event.MBARRIER_ARRIVE, Event.MBARRIER_WAIT, Event.SYNC_WARP,
         }
     )  # fmt: skip
 
-    def __init__(self, warps: int, shared_bytes: int, initialized: bool = False, keep: int = 64, homes=None):
+    def __init__(
+        self, program: Program, warps: int, shared_bytes: int, initialized: bool = False, keep: int = 64, homes=None
+    ):  # fmt: skip
         self.warps, self.shared_bytes, self.initialized, self.keep = warps, shared_bytes, initialized, keep
         self.homes = homes
         self.shadows: dict[int, Shadow] = {}
-        self.scanner = Scanner()
+        self.scanner = Scanner(np.array([op.opcode.startswith("wgmma") for op in program.ops], bool))
         self.problems: dict[tuple[int, int, int], tuple[int, np.ndarray]] = {}
 
     def consume(self, records: np.ndarray) -> None:
@@ -70,14 +73,9 @@ class SharedChecker(Observer):
         what, site, other = key
         op = program.ops[site]
         address, warp, other_warp, lane = (int(v) for v in row[3:7])
-        place = {
-            "line": op.line,
-            "column": op.column,
-            "length": len(op.opcode),
-            "warp": warp,
-            "lane": lane,
-            "count": count,
-        }
+        place = {"line": op.line, "column": op.column, "length": len(op.opcode), "warp": warp, "count": count}
+        if not _is_fetch(op.opcode):  # what those read belongs to no lane
+            place["lane"] = lane
         if what not in _NAMES:
             return self._read_too_early(program, site, address, place)
         before = program.ops[other]
@@ -102,6 +100,8 @@ class SharedChecker(Observer):
             None,
         )
         help, labels = "store to it first, put a barrier between, or check the index", ()
+        if op.opcode.startswith("wgmma"):
+            help = "write the whole tile first, or mend the descriptor: `ptxsim desc` says what one reads"
         if later is not None:
             store, warp = later
             help = f"put a barrier between line {store.line} and line {op.line} (bar.sync)"
@@ -113,5 +113,11 @@ class SharedChecker(Observer):
         )  # fmt: skip
 
 
+def _is_fetch(opcode: str) -> bool:
+    """Whether an instruction reads shared memory through the async proxy."""
+    return opcode.startswith(("wgmma", "cp.async.bulk", "cp.reduce.async.bulk"))
+
+
 def _writes(opcode: str) -> bool:
-    return opcode.startswith(("st", "atom", "red", "cp", "wmma.store"))
+    """Whether an instruction changes shared memory; bulk stores read it."""
+    return opcode.startswith(("st", "atom", "red", "cp", "wmma.store")) and ".global.shared" not in opcode

@@ -21,7 +21,8 @@ _COMPILE_FROM = 4000  # records of one run; fewer are scanned before numba has l
 
 _LOAD, _LDMATRIX, _STORE, _STMATRIX = int(Event.LOAD), int(Event.LDMATRIX), int(Event.STORE), int(Event.STMATRIX)
 _ATOMIC, _CAS, _REDUCE = int(Event.ATOMIC), int(Event.CAS), int(Event.REDUCE)
-_ASYNC_WRITE, _ASYNC_ISSUE, _ASYNC_WAIT = int(Event.ASYNC_WRITE), int(Event.ASYNC_ISSUE), int(Event.ASYNC_WAIT)
+_ASYNC_READ, _ASYNC_WRITE = int(Event.ASYNC_READ), int(Event.ASYNC_WRITE)
+_ASYNC_ISSUE, _ASYNC_WAIT = int(Event.ASYNC_ISSUE), int(Event.ASYNC_WAIT)
 _ARRIVE, _LEAVE = int(Event.ARRIVE), int(Event.LEAVE)
 _MB_ARRIVE, _MB_WAIT, _SYNC_WARP = int(Event.MBARRIER_ARRIVE), int(Event.MBARRIER_WAIT), int(Event.SYNC_WARP)
 _SHARED = int(Space.SHARED)
@@ -38,9 +39,8 @@ class Shadow:
         self.write_lane = np.zeros(size, np.int8)
         self.write_turn = np.zeros(size, np.int32)
         self.write_site = np.full(size, -1, np.int32)
-        self.reader = np.full(size, NOBODY, np.int16)
-        self.read_at = np.zeros(size, np.int32)
-        self.read_site = np.full(size, -1, np.int32)
+        # The last two warps that read: warp, time, site, whether that was strong.
+        self.reads = np.full((size, 2, 4), NOBODY, np.int32)
         self.initialized = np.zeros(size, np.bool_)
         # Who stored what was there already, since the last change: warp, time, lane, turn, site.
         self.same = np.full((size, 5), NOBODY, np.int32)
@@ -52,10 +52,10 @@ class Shadow:
 
 
 def scan(
-    records, writer, written_at, write_lane, write_turn, write_site, reader, read_at, read_site, initialized,
-    same, clock, turn, barrier, sync_address, sync_clock, found,
+    records, writer, written_at, write_lane, write_turn, write_site, reads, initialized,
+    same, clock, turn, barrier, sync_address, sync_clock, warp_wide, found,
 ):  # fmt: skip
-    """Update the shadow by records of one CTA in order. Problems go to `found`, rows of (what, site, other site,
+    """Update the shadow by records of one CTA in order; `warp_wide` says which sites are wgmma. Problems go to `found`, rows of (what, site, other site,
     address, warp, other warp, lane), at most KINDS for a record; returns how many there are."""
     count = 0
     size = writer.shape[0]
@@ -108,7 +108,8 @@ def scan(
         if record["space"] != _SHARED:
             continue
         landing = event == _ASYNC_WRITE or (event == _ASYNC_ISSUE and record["flags"] & FLAG_READ == 0)
-        if not (is_read or is_write or is_atomic or landing):
+        is_fetch = event == _ASYNC_READ  # by wgmma or a bulk store
+        if not (is_read or is_write or is_atomic or landing or is_fetch):
             continue
         unchanged = is_write and (record["flags"] & FLAG_UNCHANGED) != 0
         said = 0
@@ -129,18 +130,20 @@ def scan(
                 what = 0
                 other = write_site[byte]
                 w = writer[byte]
-                if (is_read or is_atomic) and not initialized[byte]:
+                if (is_read or is_atomic or is_fetch) and not initialized[byte]:
                     what = UNINITIALIZED
                 elif w >= 0 and w != warp:
                     if written_at[byte] > clock[warp, w] and not (strong and write_turn[byte] == -1):
                         what = RACE
-                elif w == warp and not strong and write_lane[byte] != lane and not landing:
+                elif w == warp and not strong and write_lane[byte] != lane and not landing and not is_fetch:
                     if write_turn[byte] == turn[warp] and other != site:
                         what = RACE_IN_WARP
                 if what == 0 and is_write:
-                    r = reader[byte]
-                    if r >= 0 and r != warp and read_at[byte] > clock[warp, r]:
-                        what, other, w = RACE, read_site[byte], r
+                    for place in range(2):
+                        r = reads[byte, place, 0]
+                        if r >= 0 and r != warp and reads[byte, place, 1] > clock[warp, r]:
+                            if not (strong and reads[byte, place, 3]):
+                                what, other, w = RACE, reads[byte, place, 2], r
                 if what == 0 and (is_write or is_atomic):
                     s = same[byte, 0]
                     if s >= 0 and s != warp:
@@ -158,8 +161,13 @@ def scan(
                     writer[byte] = -1
                     same[byte, 0] = -1
                     initialized[byte] = True
-                elif is_read:
-                    reader[byte], read_at[byte], read_site[byte] = warp, clock[warp, warp], site
+                elif is_read or is_fetch:
+                    # Any warp of the four may say that wgmma is over; what overwrites its tile is for the proxy checks.
+                    if not warp_wide[site]:
+                        if reads[byte, 0, 0] != warp:
+                            reads[byte, 1] = reads[byte, 0]
+                        reads[byte, 0, 0], reads[byte, 0, 1] = warp, clock[warp, warp]
+                        reads[byte, 0, 2], reads[byte, 0, 3] = site, strong
                     initialized[byte] = True  # say it once
                 else:
                     writer[byte], written_at[byte], write_lane[byte] = warp, clock[warp, warp], lane
@@ -180,8 +188,9 @@ def compiled_scan():
 class Scanner:
     """Scans batches with the plain function first and the compiled one when there is much."""
 
-    def __init__(self) -> None:
-        self.seen = 0
+    def __init__(self, warp_wide: np.ndarray) -> None:
+        """warp_wide: by site, whether it is wgmma."""
+        self.warp_wide, self.seen = warp_wide, 0
         self.found = np.zeros((0, 7), np.int64)
 
     def __call__(self, records: np.ndarray, shadow: Shadow) -> np.ndarray:
@@ -192,7 +201,7 @@ class Scanner:
         if len(self.found) < KINDS * len(records):
             self.found = np.zeros((KINDS * len(records), 7), np.int64)
         count = function(
-            records, s.writer, s.written_at, s.write_lane, s.write_turn, s.write_site, s.reader, s.read_at, s.read_site,
-            s.initialized, s.same, s.clock, s.turn, s.barrier, s.sync_address, s.sync_clock, self.found,
+            records, s.writer, s.written_at, s.write_lane, s.write_turn, s.write_site, s.reads, s.initialized, s.same,
+            s.clock, s.turn, s.barrier, s.sync_address, s.sync_clock, self.warp_wide, self.found,
         )  # fmt: skip
         return self.found[:count].copy()

@@ -291,7 +291,7 @@ class Launch:
         warps = -(-threads // 32)
         homes = Homes(self.grid, self.cluster)
         return [
-            SharedChecker(warps, self.shared_end, initialized=prepared, homes=homes),
+            SharedChecker(self.program, warps, self.shared_end, initialized=prepared, homes=homes),
             ProxyChecker(self.program, warps, self.shared_end, homes),
             TensorMapChecker(self.program),
             *([GlobalChecker()] if self.grid != (1, 1, 1) else []),

@@ -1,5 +1,7 @@
 """Races in shared and global memory: which stores of one place need an order between them."""
 
+from pathlib import Path
+
 import pytest
 
 from ptxsim.session.files import Options, run_file
@@ -45,6 +47,7 @@ GLOBAL = """// ptxsim: launch grid=3 block=32
     ret;
 }
 """
+ZERO = "@%first st.shared.u32 [s], 0; bar.sync 0; "
 # What is stored to one word of shared memory, which holds zero at first, and the race that is.
 IN_SHARED = {
     "st.shared.u32 [s], %warp;": "race-shared",  # zero over zero, then one
@@ -57,6 +60,13 @@ IN_SHARED = {
     "@%first st.shared.u32 [s], 0; bar.sync 0; atom.shared.add.u32 %v, [s], 9;": None,
     "@%first st.shared.u32 [s], 0; bar.sync 0; @%first ld.shared.u32 %v, [s]; @!%first st.shared.u32 [s], 0;": None,
     "@%first st.volatile.shared.u32 [s], 0; @!%first st.volatile.shared.u32 [s], 9;": None,
+    # Who polls has read before; who reads what it then overwrites has not hidden what others read.
+    ZERO + "@!%first st.volatile.shared.u32 [s], 1; P: @%first ld.volatile.shared.u32 %v, [s]; "
+    "setp.eq.u32 %one, %v, 0; and.pred %one, %one, %first; @%one bra P;": None,
+    ZERO + "@%first st.shared.u32 [s], 1; P: @!%first ld.volatile.shared.u32 %v, [s];": "race-shared",
+    ZERO + "ld.shared.u32 %v, [s]; @!%first st.shared.u32 [s], 9;": "race-shared",
+    ZERO + "ld.shared.u32 %v, [s]; @%first st.shared.u32 [s], 9;": "race-shared",
+    ZERO + "ld.shared.u32 %v, [s]; bar.sync 0; @!%first st.shared.u32 [s], 9;": None,
     "@%one st.shared.u32 [s], 0; @%other st.shared.u32 [s], 0;": None,
     "@!%first bra done; @%one st.shared.u32 [s], 0; @%other st.shared.u32 [s], 9; done:": "race-warp",
     "@!%first bra done; @%one st.shared.u32 [s], 0; bar.warp.sync -1; @%other st.shared.u32 [s], 9; done:": None,
@@ -147,3 +157,34 @@ def test_reads_of_what_nobody_ever_stores_name_no_store():
         Source(NO_BARRIER.replace("st.shared.u32 [%s], %n;", "").replace("BARRIER", ""), "k.ptx")
     ).findings[:1]
     assert early.name == "uninitialized-read" and early.labels == () and "store to it first" in early.help
+
+
+# What the async proxy reads: a sample or case, what is taken out of it, and the finding with the line that it is about and
+# the line of the store, if there is one.
+ASYNC_READS = {
+    "wgmma without the barrier": (
+        "samples/wgmma_m64n64k16.ptx", "bar.sync        0;", "race-shared", "wgmma.mma_async", "st.shared.v4",
+    ),
+    "wgmma on half a tile": (
+        "samples/wgmma_m64n64k16.ptx", "st.shared.v4.b32 [%at], {%v4, %v5, %v6, %v7};", "uninitialized-read", "wgmma.mma_async", "",
+    ),
+    "a bulk store without the barrier": (
+        "tests/cases/bulk/round_trip.ptx", "fence.proxy.async.shared::cta;\n    bar.sync 0;", "race-shared", "cp.async.bulk.global",
+        "st.shared.u32",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("engine", ["interpreter", "compiled"])
+@pytest.mark.parametrize("name", ASYNC_READS)
+def test_what_the_async_proxy_reads_is_written_and_in_order(name, engine):
+    file, taken, finding, reader, writer = ASYNC_READS[name]
+    text = (Path(__file__).parents[2] / file).read_text()
+    assert taken in text
+    kept = "fence.proxy.async.shared::cta;" if "fence" in taken else ""
+    source = Source(text.replace(taken, kept), "tile.ptx")
+    (found,) = [f for f in run_file(source, options=Options(engine=engine)).findings if f.name != "expectation-failed"]
+    lines = [found.line, *(label.line for label in found.labels)]
+    assert (found.name, found.level) == (finding, "error")
+    assert all(any(who in source.lines[line - 1] for line in lines) for who in filter(None, (reader, writer)))
+    assert len(lines) == 1 + bool(writer)
