@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -52,12 +53,16 @@ class Launch:
         max_steps: int | None, progress: Callable[[int, int], None] | None,
     ):  # fmt: skip
         self.kernel, self.grid, self.block, self.target = kernel, grid, block, target
+        shared_mem = self._count("shared_mem", shared_mem)
+        seed, profile = self._count("seed", seed), self._count("profile", profile)
+        jobs = None if jobs is None else self._count("jobs", jobs, 1, "None takes all cores")
+        max_steps = None if max_steps is None else self._count("max_steps", max_steps, 1, "None is no limit")
         self.cluster = self._cluster(cluster)
         self.engine_name = self._engine_name(engine)
         self.numerics, self.seed, self.checks, self.want_banks = numerics, seed, checks, banks
         self.limits = Limits(max_steps, progress)
         self.jobs = jobs
-        self.profiled_sms = int(profile)
+        self.profiled_sms = profile
         self._check_shapes()
         self.program, self.decoder = kernel.program(target)
         linkage = self.decoder.linkage
@@ -83,6 +88,18 @@ class Launch:
     def _finding(self, name: str, message: str, help: str | None = None) -> Finding:
         function = self.kernel.function
         return Finding(name, message, function.line, function.column, help=help).of(self.kernel.module.source)
+
+    def _count(self, name: str, value: Any, least: int = 0, help: str | None = None) -> int:
+        """An option that is a whole number of `least` or more. Raises PtxError."""
+        try:
+            count = operator.index(value)
+        except TypeError:
+            count = least - 1
+        if count < least:
+            raise PtxError(
+                self._finding("bad-directive", f"{name}={value!r} is no whole number of {least} or more", help)
+            )
+        return count
 
     def _cluster(self, asked: Shape) -> Shape:
         """The cluster shape: the kernel's .reqnctapercluster, or the launch's."""
@@ -129,7 +146,6 @@ class Launch:
     @with_ieee
     def execute(self, on_error: str, start: Hook | None = None, stop: Hook | None = None) -> Run:
         """Run to the end. `start` and `stop` are called with every warp and the engine, before and after it ran."""
-        __tracebackhide__ = True
         checkers = self._checkers(start is not None)
         counter = self._bank_counter(keep=stop is not None) if self.want_banks else None
         before = self.memory.bytes.copy() if checkers or self.want_banks is None else None

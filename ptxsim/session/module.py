@@ -180,7 +180,6 @@ class Kernel:
         can see; None takes all cores where that pays. checks: "memory" watches addresses, alignment and barriers; "all"
         adds races, proxy fences and asynchronous work in flight, as the command line does; "none" watches nothing.
         """
-        __tracebackhide__ = True
         run_target = known_target(target, self.module.source) if target else self.module.target
         self._refuse_older(run_target)
         for name, value, known in (
@@ -200,6 +199,7 @@ class Kernel:
 
 def known_target(name: str, source: Source) -> Target:
     """A target ptxsim knows. Raises PtxError naming the nearest one."""
+    name = name if isinstance(name, str) else repr(name)
     if why := header.target_problem(name):
         raise PtxError(Finding("wrong-target", why[0], 1, help=why[1]).of(source))
     return parse_target(name)

@@ -128,6 +128,14 @@ def test_a_run_prints_in_a_line():
         ({"args": {"A": 1}}, "by position"),
         ({"args": np.zeros(4)}, "by position"),
         ({"checks": "some"}, "checks='some' is none of"),
+        ({"max_steps": 0}, "max_steps=0 is no whole number of 1 or more"),
+        ({"max_steps": 1.5}, "max_steps=1.5 is no whole number"),
+        ({"seed": -1}, "seed=-1 is no whole number of 0 or more"),
+        ({"seed": "x"}, "seed='x' is no whole number"),
+        ({"jobs": 0}, "jobs=0 is no whole number of 1 or more"),
+        ({"shared_mem": -16}, "shared_mem=-16 is no whole number of 0 or more"),
+        ({"profile": -1}, "profile=-1 is no whole number"),
+        ({"target": 90}, "no target is called 90"),
     ],
 )
 def test_a_launch_that_cannot_be_understood_is_told(given, words):
