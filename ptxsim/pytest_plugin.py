@@ -5,9 +5,9 @@ Nothing heavy is imported before a test asks for it: the plugin is loaded in eve
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import wraps
+from collections.abc import Iterator
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 import pytest
@@ -82,22 +82,6 @@ class PtxItem(pytest.Item):
 # ---- the fixture ----------------------------------------------------------------------------------------------------
 
 
-def _blames_the_test(function: Callable[..., Any]) -> Callable[..., Any]:
-    """What is wrong with a kernel or an array is shown at the test's line, without ptxsim's own frames."""
-
-    @wraps(function)
-    def call(*given: Any, **named: Any) -> Any:
-        __tracebackhide__ = True
-        from ptxsim import KernelError, PtxError
-
-        try:
-            return function(*given, **named)
-        except (AssertionError, KernelError, PtxError) as error:
-            raise error.with_traceback(None) from None
-
-    return call
-
-
 class Ptx:
     """What a test needs of ptxsim, by short names. Kernels launch with all checks on unless a test says otherwise.
 
@@ -109,7 +93,6 @@ class Ptx:
     def __init__(self, request: pytest.FixtureRequest):
         self._request = request
 
-    @_blames_the_test
     def module(self, path: str | Path) -> Any:
         """The module in a file; a relative path starts at the working folder, else beside the test file."""
         from ptxsim.session import Module
@@ -120,14 +103,12 @@ class Ptx:
         beside = self._request.path.parent / path
         return beside if beside.exists() and not Path(path).exists() else Path(path)
 
-    @_blames_the_test
     def text(self, text: str) -> Any:
         """The module in a text."""
         from ptxsim.session import Module
 
         return _Checked(Module.from_text(text))
 
-    @_blames_the_test
     def run(self, path: str | Path, *, on_error: str = "raise", **options: Any) -> Any:
         """Run a file by its directives; a relative path starts where `module` says.
 
@@ -145,7 +126,6 @@ class Ptx:
             raise AssertionError(render_all(result.findings))
         return result
 
-    @_blames_the_test
     def execute(self, form: str, *matrices: Any, **named: Any) -> Any:
         """`ptxsim.execute`; a failed comparison of its result names lane and register."""
         import ptxsim
@@ -153,7 +133,6 @@ class Ptx:
 
         return as_array(ptxsim.execute(form, *matrices, **named), form)
 
-    @_blames_the_test
     def assert_close(
         self, got: Any, expected: Any, rtol: float = 0.0, atol: float = 0.0, form: str | None = None
     ) -> None:
@@ -170,7 +149,6 @@ class Ptx:
             raise AssertionError("\n".join([finding.message, *finding.notes]))
 
     def __getattr__(self, name: str) -> Any:
-        __tracebackhide__ = True
         if name in self._MAKERS:
             from ptxsim.session import arrays
             from ptxsim.session.compare import as_array
@@ -193,11 +171,9 @@ class _Checked:
     def __init__(self, inner: Any):
         self._inner = inner
 
-    @_blames_the_test
     def kernel(self, name: str | None = None) -> _Checked:
         return _Checked(self._inner.kernel(name))
 
-    @_blames_the_test
     def launch(self, *positional: Any, **named: Any) -> Any:
         import inspect
 
@@ -214,6 +190,41 @@ class _Checked:
 def ptx(request: pytest.FixtureRequest) -> Ptx:
     """ptxsim for tests: ptx.module(file), ptx.text(ptx), ptx.ints(shape, type), ptx.run(file), ptx.execute, ptx.snippet."""
     return Ptx(request)
+
+
+# ---- whose fault it is ----------------------------------------------------------------------------------------------
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    """What is wrong with a kernel, an array or a call is shown at the test's line, without ptxsim's own frames.
+
+    Defects of ptxsim keep theirs, and `--full-trace` shows all.
+    """
+    if call.excinfo is not None and not item.config.getoption("fulltrace"):
+        frames = list(_frames(call.excinfo.tb))
+        outside = [frame for frame in frames if not _module(frame).startswith("ptxsim.")]
+        if outside and outside[-1] is not frames[-1] and _is_told(call.excinfo.value, _module(frames[-1])):
+            outside[-1].tb_next = None
+    return (yield)
+
+
+def _frames(traceback: TracebackType | None) -> Iterator[TracebackType]:
+    while traceback is not None:
+        yield traceback
+        traceback = traceback.tb_next
+
+
+def _module(traceback: TracebackType) -> str:
+    return str(traceback.tb_frame.f_globals.get("__name__"))
+
+
+def _is_told(error: BaseException, module: str) -> bool:
+    """Whether an error that a module raised tells the author of the test something."""
+    kind = type(error)
+    return module == __name__ or (
+        kind.__module__.startswith("ptxsim.") and kind.__name__ in ("KernelError", "PtxError")
+    )
 
 
 # ---- comparisons ----------------------------------------------------------------------------------------------------

@@ -117,12 +117,45 @@ def test_failures_show_the_test_and_not_ptxsim(folder):
             import numpy, ptxsim
 
             ptxsim.Module.from_file("kernels/bad.ptx").kernel().launch(1, 32, [numpy.zeros(31, "u4")])
+
+        def test_launch():
+            import ptxsim
+
+            ptxsim.Module.from_file("kernels/bad.ptx").kernel().launch(1, 32, [])
+
+        def test_module():
+            import ptxsim
+
+            ptxsim.Module.from_text("nonsense")
+
+        def test_snippet():
+            import ptxsim
+
+            ptxsim.snippet("nonsense;")
+
+        def test_arrays(ptx):
+            ptx.zeros(4, "f31")
         """
     )
     result = folder.runpytest(*PLUGIN, "test_failures_show_the_test_and_not_ptxsim.py")
-    result.assert_outcomes(failed=6)
+    result.assert_outcomes(failed=10)
     result.stdout.no_re_match_line(r".*ptxsim/.*\.py:\d+: .*")
-    result.stdout.no_re_match_line(r".*__tracebackhide__.*")
+    whole = folder.runpytest(*PLUGIN, "--full-trace", "-k", "test_snippet")
+    whole.stdout.re_match_lines([r".*ptxsim/session/snippet\.py:\d+: .*"])
+
+
+def test_defects_of_ptxsim_keep_their_frames(folder):
+    folder.makepyfile(
+        """
+        def test_defect(monkeypatch):
+            import ptxsim.session.launch
+
+            monkeypatch.setattr(ptxsim.session.launch.Launch, "_check_shared", lambda launch: 1 / 0)
+            ptxsim.Module.from_file("kernels/bad.ptx").kernel().launch(1, 32, [None])
+        """
+    )
+    result = folder.runpytest(*PLUGIN, "test_defects_of_ptxsim_keep_their_frames.py")
+    result.stdout.re_match_lines([r".*ptxsim/session/launch\.py:\d+: .*"])
 
 
 def test_the_fixture_has_the_names_of_the_package_and_says_what_a_module_is_called(pytester):
