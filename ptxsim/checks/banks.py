@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ptxsim.checks.expression import Origins
-from ptxsim.checks.lowered import COUNT, LEADER, lowered_atomics
+from ptxsim.checks.lowered import COUNT, ELSEWHERE, LEADER, LOOP, lowered_accesses
 from ptxsim.engine.program import Program
 from ptxsim.layout import banks
-from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_READ, Event, Observer, Space
+from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_MORE, FLAG_READ, Event, Observer, Space
 
 KINDS = {
     Event.LOAD: "ld",
@@ -109,7 +109,7 @@ class BankCounter(Observer):
     def __init__(self, program: Program, keep: bool = False) -> None:
         """`keep`: somebody will look at all registers at the end."""
         self.origins = Origins(program)
-        self.lowered = lowered_atomics(program, self.origins, keep)
+        self.lowered = lowered_accesses(program, self.origins, keep)
         self.tallies: dict[int, Tally] = {}
         self.outer: dict[int, GlobalTally] = {}
         self._sites = len(program.ops)
@@ -138,6 +138,10 @@ class BankCounter(Observer):
 
     def _count(self, records: np.ndarray) -> None:
         """Few records: each group that is counted alike by numpy."""
+        for row in np.flatnonzero(records["flags"] & FLAG_MORE)[::-1].tolist():
+            records["mask"][row - 1] |= records["mask"][row]
+            records["width"][row - 1] = max(records["width"][row - 1], records["width"][row])
+        records = records[records["flags"] & FLAG_MORE == 0]
         copies = records["event"] == Event.ASYNC_ISSUE
         skipped = copies & ((records["flags"] & _SKIPPED != 0) | (records["space"] != Space.SHARED))
         kept = ((records["space"] == Space.SHARED) | (records["space"] == Space.GLOBAL)) & ~skipped
@@ -152,7 +156,9 @@ class BankCounter(Observer):
     def _add(self, site: int, width: int, kind: str, space: int, records: np.ndarray) -> None:
         if space == Space.SHARED:
             how = self.lowered.get(site)
-            kind = COUNT if how == COUNT else kind
+            if how == ELSEWHERE:
+                return
+            kind = {COUNT: "count", LOOP: "cas"}.get(how, kind)
             if how == LEADER:
                 records["mask"] &= -records["mask"].astype(np.int64).astype(np.uint32)  # the lowest active lane
             self.tallies.setdefault(site, Tally(kind, width)).add(kind, width, records)
@@ -174,7 +180,9 @@ class _Loop:
         self.events[Event.ASYNC_ISSUE] = native.COPY
         self.sites = np.full(sites, -1, np.int64)
         for site, how in lowered.items():
-            self.sites[site] = {COUNT: native.COUNT, LEADER: native.LEADER}[how]
+            self.sites[site] = {
+                COUNT: native.COUNT, LEADER: native.LEADER, LOOP: native.CAS, ELSEWHERE: native.ELSEWHERE,
+            }[how]  # fmt: skip
         self.sums = np.zeros((2, sites, native.COLUMNS), np.int64)
         self.addresses = np.zeros((2, sites, 32), np.uint64)
         self.last = np.full((2, sites, 6), -1, np.int64), np.zeros((2, sites, 32), np.int64)
@@ -188,6 +196,7 @@ class _Loop:
             self.sites,
             spaces,
             _SKIPPED,
+            FLAG_MORE,
             self.sums,
             self.addresses,
             *self.last,

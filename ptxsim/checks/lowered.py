@@ -1,10 +1,12 @@
-"""Atomics on shared memory that the assembler makes cheaper than they are written. Seen in ptxas 13.0's code for sm_90.
+"""Accesses to shared memory that cost something else than they are written as. Seen in ptxas 13.0's code for sm_90.
 
 * Adding the constant 1 to a .u32 (or .inc with the largest limit) whose old value nobody wants: the hardware counts
   the lanes on each word and adds once, so lanes on one word cost one wavefront together. Equal to the profiler's count
   of a histogram of 32768 such atomics.
 * An address that is one for the warp by the text alone (a variable, a block index): the lanes' values are reduced
   first and one lane accesses, for 32-bit add, min, max, and, or, xor.
+* What no instruction does at once, of floating-point numbers or of 64 bits, is a loop around a compare-and-swap.
+* mbarrier operations and asynchronous reductions do not pass through the load-store pipe.
 """
 
 from __future__ import annotations
@@ -14,9 +16,11 @@ from ptxsim.engine.operand import Register
 from ptxsim.engine.program import Op, Program
 from ptxsim.syntax import ast
 
-COUNT, LEADER = "count", "leader"
+COUNT, LEADER, LOOP, ELSEWHERE = "count", "leader", "loop", "elsewhere"
 _REDUCED = {"add", "min", "max", "and", "or", "xor"}
 _WORDS = {"u32", "s32", "b32"}
+_AT_ONCE = {"exch", "cas"}  # of any width
+_ELSEWHERE = ("mbarrier.", "red.async.")
 # Instructions whose result is one for the warp if their sources are; loads, of a space all lanes share.
 _PURE = {
     "mov",
@@ -41,13 +45,21 @@ _LOADS = {"param", "const", "shared"}
 _BY_LANE = ("%tid", "%laneid", "%lanemask", "%clock", "%globaltimer", "%warpid")
 
 
-def lowered_atomics(program: Program, origins: Origins, keep: bool = False) -> dict[int, str]:
-    """COUNT or LEADER by the site of every atomic that is one of them. `keep`: every result is wanted."""
+def lowered_accesses(program: Program, origins: Origins, keep: bool = False) -> dict[int, str]:
+    """COUNT, LEADER, LOOP or ELSEWHERE by the site of every access that is one of them. `keep`: every result is wanted."""
     read: set[int] | None = None
     found = {}
     for op in program.ops:
         words = op.opcode.split(".")
-        if words[0] not in ("atom", "red") or not any(word.startswith("shared") for word in words):
+        if op.opcode.startswith(_ELSEWHERE):
+            found[op.site] = ELSEWHERE
+        if words[0] not in ("atom", "red") or "async" in words or "global" in words:
+            continue
+        if not _WORDS & set(words):
+            if not _AT_ONCE & set(words):
+                found[op.site] = LOOP
+            continue
+        if not any(word.startswith("shared") for word in words):
             continue
         if read is None:
             read = _read_slots(program)

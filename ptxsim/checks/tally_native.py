@@ -6,8 +6,8 @@ import numpy as np
 
 from ptxsim.layout.banks_native import compiled, distinct_of, wavefronts_of
 
-# What an access is counted as; order of layout.banks.KINDS, then a cp.async and an atomic of one lane.
-LD, ST, LDMATRIX, STMATRIX, ATOM, RED, CAS, COUNT, COPY, LEADER = range(10)
+# What an access is counted as; order of layout.banks.KINDS, then a cp.async, an atomic of one lane, and nothing.
+LD, ST, LDMATRIX, STMATRIX, ATOM, RED, CAS, COUNT, COPY, LEADER, ELSEWHERE = range(11)
 # Columns of the tallies; the last three belong to the worst execution.
 RUNS, COST, IDEAL, LINES, WORST_RATIO, WORST, KEY, KIND, WIDTH, MASK = range(10)
 COLUMNS = 10
@@ -22,12 +22,15 @@ def _is_paired(address, active, step):
 
 
 @compiled
-def tally(records, addresses, code_of_event, code_of_site, spaces, skip_flags, sums, worst_at, last, last_at):
+def tally(
+    records, addresses, code_of_event, code_of_site, spaces, skip_flags, more_flag, sums, worst_at, last, last_at
+):
     """Add records to `sums`, int64 (2, sites, COLUMNS), and to the worst addresses, uint64 (2, sites, 32).
 
     addresses: the records' field, uint64 (n, 32), which is faster to read by itself. code_of_event: what an event is
-    counted as, -1 for nothing. code_of_site: COUNT or LEADER where an atomic is one. spaces: of shared and of global
-    memory, in the order of `sums`. skip_flags: of copies that are not counted. last, int64 (2, sites, 6), and last_at,
+    counted as, -1 for nothing. code_of_site: COUNT, CAS, LEADER or ELSEWHERE where an access to shared memory is one. spaces: of shared and of global
+    memory, in the order of `sums`. skip_flags: of copies that are not counted. more_flag: of records
+    that go on with the one before. last, int64 (2, sites, 6), and last_at,
     int64 (2, sites, 32): the last access of each instruction and what it cost. Loops repeat it, moved by whole lines.
     """
     chain, word_of, length = np.empty(544, np.int64), np.empty(512, np.int64), np.empty(32, np.int64)
@@ -46,10 +49,23 @@ def tally(records, addresses, code_of_event, code_of_site, spaces, skip_flags, s
             code = ST
         site, width = record["site"], np.int64(record["width"])
         mask = np.int64(record["mask"])
-        if not outer and code_of_site[site] == LEADER:
+        how = -1 if outer else code_of_site[site]
+        if how == ELSEWHERE:
+            continue
+        if how == LEADER:
             mask &= -mask
-        elif not outer and code_of_site[site] == COUNT:
-            code = COUNT
+        elif how >= 0:
+            code = how
+        if outer:
+            while width & (width - 1):  # cp.async may read a part of its aligned element
+                width += 1
+            if record["flags"] & more_flag:
+                mask |= last[outer, site, 0]
+                width = max(width, last[outer, site, 1])
+                sums[outer, site, RUNS] -= 1
+                sums[outer, site, COST] -= last[outer, site, 3]
+                sums[outer, site, IDEAL] -= last[outer, site, 4]
+                sums[outer, site, LINES] -= last[outer, site, 5]
         base = np.int64(addresses[row, 0]) & ~127
         changed = np.int64(0)
         for lane in range(32):

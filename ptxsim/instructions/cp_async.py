@@ -13,7 +13,7 @@ from ptxsim.isa.operand import Addr, Either, Imm, Pred, Reg, Value
 from ptxsim.isa.registry import instruction
 from ptxsim.lanes import LANES
 from ptxsim.machine.async_groups import LaneCopy, LaneGroups, later, snapshot
-from ptxsim.machine.event import Event, Space
+from ptxsim.machine.event import FLAG_MORE, Event, Space
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.memory import check_alignment
 
@@ -58,7 +58,7 @@ def cp_async(m, a, b, size, n, ignore):
     for length in np.unique(count[reading]):
         part = snapshot(m, reading & (count == length))
         for kind, memory, offsets, lanes in part.resolve("global", b, int(length)):
-            m.emit(Event.LOAD, kind, int(length), 0, lanes, b)
+            m.emit(Event.LOAD, kind, int(length), FLAG_MORE if sources else 0, lanes, b)
             sources.append((memory, offsets, lanes, int(length)))
     groups = LaneGroups.of(m.warp)
     for _, memory, offsets, lanes in m.resolve("shared", a, size, write=True):
