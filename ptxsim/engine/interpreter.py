@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
+from typing import Protocol
 
 import numpy as np
 
@@ -27,6 +27,14 @@ class NotModeled(Exception):
         self.op = op
 
 
+class Watch(Protocol):
+    """Somebody who is told of every operation; `before` again where it waits for lanes and is repeated."""
+
+    def before(self, op: Op, warp: Warp, mask: np.ndarray) -> None: ...
+
+    def after(self, op: Op, warp: Warp, mask: np.ndarray) -> None: ...
+
+
 class Interpreter:
     """Executes warps of one program on one machine."""
 
@@ -35,7 +43,7 @@ class Interpreter:
     def __init__(self, program: Program, machine: Machine):
         self.program, self.machine = program, machine
         self.current: Op | None = None  # what executes now, for faults
-        self.watch: Callable[[Op, Warp, np.ndarray], None] | None = None  # told of every operation once it has run
+        self.watch: Watch | None = None
         machine.extra[CAN_MIX] = partial(can_mix, program)
 
     def prepare(self, warp: Warp) -> None:
@@ -79,9 +87,11 @@ class Interpreter:
             if not mask.any():
                 split.op += 1
                 continue
+            if self.watch is not None:
+                self.watch.before(op, warp, mask)
             outcome = self._execute(op, warp, split, mask, port)
             if self.watch is not None and not isinstance(outcome, Converge):
-                self.watch(op, warp, mask)
+                self.watch.after(op, warp, mask)
             if isinstance(outcome, Wait | Converge):
                 behind_guard = split.mask & ~mask
                 if isinstance(outcome, Converge) and behind_guard.any():

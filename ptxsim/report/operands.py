@@ -13,14 +13,42 @@ if TYPE_CHECKING:
 
 
 def operand_text(shown: Shown, width: int = WIDTH) -> str:
-    """One operand at its first execution."""
+    """One operand at one execution: which it is, how to choose another, and what it held."""
     title = f"line {shown.line}: {shown.operand} of {shown.opcode}"
+    times = shown.executed.get((shown.cta, shown.warps[0]), 0)
+    place = f"{_who(shown)}, time {shown.time} of {times}"
     if not shown.was_executed:
-        return f"{title}: not executed by warp 0 of CTA 0"
+        reason = f"the run ended before {place} had it" if times >= shown.time else f"not executed by {_who(shown)}"
+        if 0 < times < shown.time:
+            reason += f" more than {times} time{'s' * (times > 1)}"
+        return "\n".join([f"{title}: {reason}", *_others(shown)])
     if shown.matrix is not None:
         shape = "x".join(map(str, shown.matrix.shape))
-        return f"{title}, {shape} {shown.matrix.dtype.name}\n{matrix_text(shown.matrix, width)}"
-    return "\n".join([f"{title}, by lane", *(_lanes(name, values, width) for name, values in shown.registers.items())])
+        lines = [f"{title}, {shape} {shown.matrix.dtype.name}", place]
+        return "\n".join([*lines, *_others(shown), matrix_text(shown.matrix, width)])
+    lines = [_lanes(name, values, shown.active, width) for name, values in shown.registers.items()]
+    return "\n".join([f"{title}, by lane", place, *_others(shown), *lines])
+
+
+def _who(shown: Shown) -> str:
+    first, last = shown.warps[0], shown.warps[-1]
+    return f"CTA {shown.cta} warp {first}" if first == last else f"CTA {shown.cta} warps {first} to {last}"
+
+
+def _others(shown: Shown) -> list[str]:
+    """How to see another execution, where there is one."""
+    mine = {(shown.cta, warp) for warp in shown.warps} if shown.was_executed else set()
+    others = [(*place, 1) for place in sorted(shown.executed) if place not in mine]
+    others += [(*place, 2 if shown.time == 1 else 1) for place in sorted(mine) if shown.executed[place] > 1]
+    if not others:
+        return []
+    ctas, warps = {cta for cta, _ in shown.executed}, len(shown.executed)
+    who = f"{warps} warp{'s' * (warps > 1)} of {len(ctas)} CTA{'s' * (len(ctas) > 1)}"
+    cta, warp, time = others[0]
+    return [
+        f"{who} executed it {sum(shown.executed.values())} times; another one: "
+        f"--print {shown.line}:{shown.operand}@cta{cta}.warp{warp}.time{time}"
+    ]
 
 
 def matrix_text(matrix: np.ndarray, width: int = WIDTH) -> str:
@@ -41,8 +69,8 @@ def matrix_text(matrix: np.ndarray, width: int = WIDTH) -> str:
     return "\n".join(lines)
 
 
-def _lanes(name: str, values: Any, width: int) -> str:
-    cells = [_number(value) for value in values]
+def _lanes(name: str, values: Any, active: np.ndarray, width: int) -> str:
+    cells = [_number(value) if executes else "-" for value, executes in zip(values, active)]
     if len(set(cells)) == 1:
         return f"{name}: {cells[0]} in all lanes"
     size = max(len(cell) for cell in cells)

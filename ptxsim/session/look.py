@@ -5,7 +5,9 @@ Both repeat the launch, which gives the same bits for the same seed, with somebo
 
 from __future__ import annotations
 
+import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,91 +15,176 @@ from typing import Any
 import numpy as np
 
 from ptxsim.diagnostic import PtxError
+from ptxsim.engine.liveness import slots_of
 from ptxsim.engine.program import Op, Program
 from ptxsim.machine.cta import Warp
 from ptxsim.machine.event import Event, Observer, Space
+from ptxsim.machine.wgmma import WARPS
 from ptxsim.session.arrays import DTYPES, bad, dtype_of
 from ptxsim.session.launch import Launch
 from ptxsim.session.spelling import did_you_mean
 from ptxsim.syntax import ast
 
 LANES = 32
-_PLACE = re.compile(r"(\d+):([^:\s]+)(?::\.?(\w+))?")
+_PLACE = re.compile(r"(\d+):([^:@\s]+)(?::\.?(\w+))?(?:@(\S*))?")
+_FOCUS = re.compile(r"(cta|warp|time)\(?(\d+(?:,\d+){0,2})\)?")
 _STORES = frozenset({Event.STORE, Event.ATOMIC, Event.CAS, Event.REDUCE, Event.ASYNC_WRITE})
 
 
 @dataclass(slots=True)
 class Shown:
-    """An operand at its first execution by warp 0 (or the first warpgroup) of CTA 0.
+    """An operand at one execution by one warp (wgmma: by its warpgroup): a source as it was, a result as it came out.
 
     `matrix` if the instruction sees it as a matrix: a fragment, or the tile in shared memory that a descriptor names as
-    it lay when the instruction was issued. Else `registers`: name -> lane values (32,).
+    it lay when the instruction was issued. Else `registers`: name -> lane values (32,), of which `active` lanes executed.
+    `executed` counts for every CTA and warp how often; `cta`, `warps` and `time` (from 1) are what is shown.
     """
 
     line: int
     opcode: str
     operand: str
+    cta: int = 0
+    warps: tuple[int, ...] = (0,)
+    time: int = 1
     matrix: np.ndarray | None = None
     registers: dict[str, np.ndarray] = field(default_factory=dict)
+    active: np.ndarray | None = None
+    executed: dict[tuple[int, int], int] = field(default_factory=dict)
     was_executed: bool = False
 
 
-Place = tuple[int, str, str | None]
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An operand of the instruction at a line, read as `type`, at one execution of one warp. `cta` is linear or (x, y, z)."""
+
+    line: int
+    operand: str
+    type: str | None = None
+    cta: tuple[int, ...] = (0,)
+    warp: int = 0
+    time: int = 1
 
 
 def parse_place(text: str) -> Place:
-    """`118:a` as (118, "a", None), `113:d:f16` as (113, "d", "f16"): read untyped bits as f16. Raises PtxError."""
+    """`118:a`, `113:d:f16` (untyped bits as f16), `118:a@cta2.warp1.time3` (CTA 2, or cta1,0,0). Raises PtxError."""
     match = _PLACE.fullmatch(text)
     if not match:
         raise bad(f"{text!r} is not LINE:OPERAND or LINE:OPERAND:TYPE", "write --print 118:a, or --print 113:d:f16")
     if match[3]:
         dtype_of(match[3])
-    return int(match[1]), match[2], match[3]
+    focus: dict[str, Any] = {}
+    for word in match[4].split(".") if match[4] is not None else ():
+        part = _FOCUS.fullmatch(word)
+        if not part or (part[1] != "cta" and "," in part[2]) or (part[1] == "time" and int(part[2]) < 1):
+            raise bad(f"{word!r} names no execution", "write --print 118:a@cta2.warp1.time3; times count from 1")
+        focus[part[1]] = tuple(map(int, part[2].split(","))) if part[1] == "cta" else int(part[2])
+    return Place(int(match[1]), match[2], match[3], **focus)
 
 
 def look(launch: Launch, places: list[Place]) -> list[Shown]:
-    """Run a launch once more and show operands. Raises PtxError for a line without an instruction or an unknown operand."""
-    watched = [_Watched(launch.program, *place) for place in places]
-
-    def watch(op: Op, warp: Warp, mask: np.ndarray) -> None:
-        if warp.cta.linear == 0:
-            for one in watched:
-                one.watch(op, warp)
+    """Run a launch once more and show operands. Raises PtxError for a line without an instruction, an unknown operand,
+    and for a CTA or warp that the launch has not."""
+    watch = _Watch([_Watched(launch, place) for place in places])
 
     def start(warp: Warp, engine: Any) -> None:
         engine.watch = watch
 
     launch._run([], start, None)
-    return [one.show(launch.program) for one in watched]
+    return [one.show(launch.program) for one in watch.watched]
+
+
+@dataclass(slots=True)
+class _Watch:
+    """What the engine tells of every operation."""
+
+    watched: list[_Watched]
+
+    def before(self, op: Op, warp: Warp, mask: np.ndarray) -> None:
+        for one in self.watched:
+            one.before(op, warp, mask)
+
+    def after(self, op: Op, warp: Warp, mask: np.ndarray) -> None:
+        for one in self.watched:
+            one.after(op, warp, mask)
 
 
 class _Watched:
     """One operand of one instruction: the register slots it consists of, and what they held in each warp."""
 
-    def __init__(self, program: Program, line: int, operand: str, type: str | None):
-        found = [op for op in program.ops if op.line == line]
+    def __init__(self, launch: Launch, place: Place):
+        program = launch.program
+        found = [op for op in program.ops if op.line == place.line]
         if not found:
-            lines = sorted({op.line for op in program.ops}, key=lambda other: abs(other - line))[:3]
+            lines = sorted({op.line for op in program.ops}, key=lambda other: abs(other - place.line))[:3]
             raise bad(
-                f"--print: line {line} has no instruction that runs", f"near it: {', '.join(map(str, sorted(lines)))}"
+                f"--print: line {place.line} has no instruction that runs",
+                f"near it: {', '.join(map(str, sorted(lines)))}",
             )
-        self.op, self.operand, self.type = found[0], operand, type
+        self.op, self.operand, self.type, self.time = found[0], place.operand, place.type, place.time
         self.slots = self._slots(program)
+        self.is_result = self._is_result()
+        self.cta, self.warp, self.warps = self._focus(launch, place)
+        self.executed: Counter[tuple[int, int]] = Counter()
         self.seen: dict[int, list[Any]] = {}
+        self.active: dict[int, np.ndarray] = {}
         self.shared: np.ndarray | None = None  # shared memory when a wgmma that reads a tile was issued
+        self._begun: dict[
+            int, tuple[list[Any], np.ndarray]
+        ] = {}  # executions that are not over, with sources and lanes
         self._due: set[int] = set()
 
-    def watch(self, op: Op, warp: Warp) -> None:
-        """Take the operand at its first execution; what wgmma writes, when it has arrived."""
-        if op is self.op and warp.index not in self.seen:
-            self._due.add(warp.index)
-            if self._is_tile and self.shared is None:
-                self.shared = warp.cta.shared.copy()
+    def _focus(self, launch: Launch, place: Place) -> tuple[int, int, tuple[int, ...]]:
+        """The CTA's linear index, the warp, and the warps that share the operand with it. Raises PtxError."""
+        coordinates = (*place.cta, 0, 0)[:3]
+        cta = place.cta[0]
+        if len(place.cta) > 1:
+            cta = int(np.dot(coordinates, (1, launch.grid[0], launch.grid[0] * launch.grid[1])))
+        inside = all(c < g for c, g in zip(coordinates, launch.grid)) if len(place.cta) > 1 else True
+        ctas, warps = math.prod(launch.grid), -(-math.prod(launch.block) // LANES)
+        if not inside or cta >= ctas:
+            raise bad(f"--print: there is no CTA {','.join(map(str, place.cta))}", f"the grid is {launch.grid}")
+        if place.warp >= warps:
+            raise bad(f"--print: there is no warp {place.warp}", f"a CTA has {warps}, counted from 0")
+        group = place.warp // WARPS * WARPS
+        is_shared = self.op.opcode.startswith("wgmma.mma_async")
+        return cta, place.warp, tuple(range(group, min(group + WARPS, warps))) if is_shared else (place.warp,)
+
+    def _is_result(self) -> bool:
+        """Whether the instruction writes the operand; a register that is both source and result is shown as result."""
+        if self.operand in self.op.bound.operands:
+            return self.operand in self.op.bound.form.writes
+        return bool({slot for _, slot in self.slots} & set(slots_of(self.op.destinations)))
+
+    def before(self, op: Op, warp: Warp, mask: np.ndarray) -> None:
+        """Take sources: an instruction may write the registers it reads."""
+        if op is self.op and warp.cta.linear == self.cta and warp.index in self.warps:
+            self._begun[warp.index] = [_copied(warp.registers[slot]) for _, slot in self.slots], mask.copy()
+
+    def after(self, op: Op, warp: Warp, mask: np.ndarray) -> None:
+        """Count executions; take results when they have arrived."""
+        cta, index = warp.cta.linear, warp.index
+        if op is self.op:
+            self.executed[cta, index] += 1
+        if cta != self.cta or index not in self.warps:
+            return
+        if op is self.op:
+            if self.executed[cta, index] == self.time:
+                self._take(warp, *self._begun[index])
+            del self._begun[index]
             if op.opcode.startswith("wgmma"):  # starts when all four warps have come, which may be later than this
                 return
-        if warp.index in self._due and not any(slot in warp.in_flight for _, slot in self.slots):
-            self._due.remove(warp.index)
-            self.seen[warp.index] = [warp.registers[slot] for _, slot in self.slots]
+        if index in self._due and not any(slot in warp.in_flight for _, slot in self.slots):
+            self._due.remove(index)
+            self.seen[index] = [_copied(warp.registers[slot]) for _, slot in self.slots]
+
+    def _take(self, warp: Warp, sources: list[Any], mask: np.ndarray) -> None:
+        self.active[warp.index] = mask
+        if self._is_tile and self.shared is None:
+            self.shared = warp.cta.shared.copy()
+        if self.is_result:
+            self._due.add(warp.index)
+        else:
+            self.seen[warp.index] = sources
 
     def _slots(self, program: Program) -> list[tuple[str, int]]:
         slots = {name: slot for slot, name in enumerate(program.slot_names)}
@@ -116,12 +203,20 @@ class _Watched:
         return [(name, slots[name]) for name in names if name in slots]
 
     def show(self, program: Program) -> Shown:
-        shown = Shown(self.op.line, self.op.opcode, self.operand, was_executed=0 in self.seen)
+        for warp, (sources, mask) in self._begun.items():  # the run stopped in these
+            self.executed[self.cta, warp] += 1
+            if self.executed[self.cta, warp] == self.time and not self.is_result and not self._is_tile:
+                self.seen[warp], self.active[warp] = sources, mask
+        shown = Shown(
+            self.op.line, self.op.opcode, self.operand, self.cta, self.warps, self.time, executed=dict(self.executed),
+            was_executed=self.warp in self.seen,
+        )  # fmt: skip
         if not shown.was_executed:
             return shown
         shown.matrix = self._matrix()
         if shown.matrix is None:
-            for (name, slot), raw in zip(self.slots, self.seen[0]):
+            shown.warps, shown.active = (self.warp,), self.active[self.warp]
+            for (name, slot), raw in zip(self.slots, self.seen[self.warp]):
                 shown.registers[name] = _typed(raw, self.type or program.slots[slot].name)
         return shown
 
@@ -145,7 +240,7 @@ class _Watched:
         bits = container_bits(meaning.family, meaning.shape, type)
         if self.operand == "a":
             rows, k = 64, k // 2 if meaning.sparse else k
-        tile = Tile(int(self.seen[0][0][0]), "MN" if getattr(transposed, "value", 0) else "K", rows, k, bits)
+        tile = Tile(int(self.seen[self.warp][0][0]), "MN" if getattr(transposed, "value", 0) else "K", rows, k, bits)
         dtype = dtype_of(self.type or type)
         return tile.read(self.shared).astype(f"u{dtype.itemsize}").view(dtype)
 
@@ -161,10 +256,9 @@ class _Watched:
             found = fragment(self.op.opcode, self.operand.upper())
         except PtxError:
             return None
-        warps = range(found.lanes // LANES)
-        if found.registers != len(self.slots) or any(warp not in self.seen for warp in warps):
+        if found.registers != len(self.slots) or found.lanes != LANES * sum(warp in self.seen for warp in self.warps):
             return None
-        words = np.concatenate([_words(self.seen[warp]) for warp in warps], axis=1)
+        words = np.concatenate([_words(self.seen[warp]) for warp in self.warps], axis=1)
         codes = found.to_matrix(words)
         dtype = dtype_of(found.type)
         if self.type is not None and dtype_of(self.type).itemsize == dtype.itemsize:
@@ -187,6 +281,10 @@ def _names(operand: Any) -> Iterator[str]:
             yield from _names(part)
     elif isinstance(operand, ast.Not | ast.Negative):
         yield from _names(operand.operand)
+
+
+def _copied(register: Any) -> Any:
+    return [word.copy() for word in register] if isinstance(register, list) else register.copy()
 
 
 def _words(registers: list[Any]) -> np.ndarray:

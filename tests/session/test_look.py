@@ -6,7 +6,7 @@ import pytest
 from ptxsim.diagnostic import PtxError
 from ptxsim.report.operands import matrix_text, operand_text
 from ptxsim.session.files import Options, run_file
-from ptxsim.session.look import parse_place
+from ptxsim.session.look import Place, parse_place
 from ptxsim.source import Source
 
 PRODUCT = """\
@@ -67,12 +67,66 @@ def test_a_register_is_shown_by_lane():
 
 
 def test_what_never_ran_is_told():
-    assert "not executed" in operand_text(shown("24:%f0")[0])
+    text = operand_text(shown("24:%f0")[0])
+    assert "not executed by CTA 0 warp 0" in text and "@cta1.warp0.time1" in text  # who did
+
+
+def test_the_execution_shown_is_named_and_others_can_be_chosen():
+    first, other, coordinates, late = shown("19:%r4", "19:%r4@cta1.warp1", "19:d@cta1,0,0.time1", "19:d@time2")
+    assert first.registers["%r4"][0] == 0 and other.registers["%r4"][0] == 96 and coordinates.registers["%r4"][0] == 64
+    assert "CTA 0 warp 0, time 1 of 1\n4 warps of 2 CTAs executed it 4 times" in operand_text(first)
+    assert "--print 19:%r4@cta0.warp1.time1" in operand_text(first) and "CTA 1 warp 1, time 1 of 1" in operand_text(
+        other
+    )
+    assert "not executed by CTA 0 warp 0 more than 1 time" in operand_text(late)
+
+
+LOOP = """\
+// ptxsim: launch grid=1 block=32
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k()
+{
+    .shared .align 4 .b32 s[8];
+    .reg .b32 %r<4>;
+    .reg .pred %p;
+    mov.u32 %r1, 5;
+    mov.u32 %r2, %laneid;
+AGAIN:
+    add.u32 %r1, %r1, 1;
+    setp.lt.u32 %p, %r1, 8;
+    @%p bra AGAIN;
+    setp.lt.u32 %p, %r2, 3;
+    @%p add.u32 %r1, %r1, %r2;
+    shl.b32 %r2, %r2, 2;
+    st.shared.u32 [%r2], %r1;
+    ret;
+}
+"""
+
+
+def test_sources_are_shown_as_they_were_and_results_as_they_came_out():
+    places = ("13:a", "13:d", "13:%r1", "13:a@time3", "17:d", "19:%r2", "19:b")
+    shown = run_file(Source(LOOP, "k.ptx"), options=Options(prints=places)).shown
+    assert [int(one.registers["%r1"][0]) for one in shown[:4]] == [5, 6, 6, 7]
+    assert "time 1 of 3" in operand_text(shown[0]) and "@cta0.warp0.time2" in operand_text(shown[0])
+    assert "8  9 10  -  -" in operand_text(shown[4]) and operand_text(shown[4]).count(" -") == 29
+    # The store goes astray and ends the run; what it was given is shown all the same.
+    assert shown[5].registers["%r2"][1] == 4 and shown[6].registers["%r1"][0] == 8
 
 
 @pytest.mark.parametrize(
     ("place", "message"),
-    [("2:a", "no instruction"), ("17:e", "no operand"), ("x", "LINE:OPERAND"), ("17", "LINE:OPERAND")],
+    [
+        ("19:d@cta2", "no CTA 2"),
+        ("19:d@cta0,1,0", "no CTA 0,1,0"),
+        ("19:d@warp2", "no warp 2"),
+        ("2:a", "no instruction"),
+        ("17:e", "no operand"),
+        ("x", "LINE:OPERAND"),
+        ("17", "LINE:OPERAND"),
+    ],
 )
 def test_a_place_that_is_none(place, message):
     result = run_file(
@@ -83,9 +137,12 @@ def test_a_place_that_is_none(place, message):
 
 
 def test_a_line_and_an_operand():
-    assert parse_place("118:a") == (118, "a", None) and parse_place("118:a:f16") == (118, "a", "f16")
-    with pytest.raises(PtxError):
-        parse_place("a:118")
+    assert parse_place("118:a") == Place(118, "a") and parse_place("118:a:f16") == Place(118, "a", "f16")
+    assert parse_place("118:%r1@cta2.warp1.time3") == Place(118, "%r1", None, (2,), 1, 3)
+    assert parse_place("118:a:f16@warp1.cta(1,2,0)") == Place(118, "a", "f16", (1, 2, 0), 1)
+    for text in ("a:118", "118:a@", "118:a@lane3", "118:a@time0", "118:a@warp1,2"):
+        with pytest.raises(PtxError):
+            parse_place(text)
 
 
 def test_wide_matrices_continue_below():
