@@ -6,6 +6,7 @@ import numpy as np
 
 from ptxsim.engine.access import read
 from ptxsim.engine.builtin import BUILTINS
+from ptxsim.engine.linkage import ONE_FILE
 from ptxsim.engine.liveness import slots_of
 from ptxsim.engine.passing import fetch, place
 from ptxsim.engine.program import FunctionCode, Op, Program
@@ -161,7 +162,8 @@ def enter(
 ) -> None:
     if isinstance(callee, str):
         if callee not in BUILTINS:
-            raise Fault("not-modeled", f"call of {callee}, which is declared but not defined here", first_lane(lanes))
+            why = f"{callee} is called, which is declared .extern, and nothing in this file defines it"
+            raise Fault("not-modeled", why, first_lane(lanes), ONE_FILE)
         BUILTINS[callee](op.call, warp, lanes, machine)
         split.block, split.op = split.block + 1, 0
         merge(warp, split)

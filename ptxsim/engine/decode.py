@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ptxsim import instructions
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.engine.bodies import Bodies
 from ptxsim.engine.builtin import BUILTINS
 from ptxsim.engine.contract import contract
-from ptxsim.engine.linkage import Linkage, lay_out, size_of
+from ptxsim.engine.linkage import Linkage, SymbolPlace
 from ptxsim.engine.names import FunctionNames
 from ptxsim.engine.operand import Address, Operand, Register, StackAddress
 from ptxsim.engine.program import CallSite, FunctionCode, Op, Passed, Program
 from ptxsim.engine.resolve import Resolver
 from ptxsim.isa import declaration
 from ptxsim.isa.bind import Binder, Bound
+from ptxsim.isa.extent import lay_out, size_of
 from ptxsim.isa.operand import Value, compatible
 from ptxsim.machine.cta import DYNAMIC_STACK
 from ptxsim.machine.state import max_static_shared_bytes
 from ptxsim.syntax import ast
+from ptxsim.syntax.scope import registers_of
 from ptxsim.types import TYPES, ScalarType, Target
 
 FUNCTION_WINDOW = 0x7C00_0000_0000  # code addresses of functions, for indirect calls
@@ -91,6 +95,8 @@ class _FunctionDecoder:
     def __init__(self, decoder: Decoder, function: ast.Function):
         self.decoder, self.function = decoder, function
         self.program, self.symbols = decoder.program, decoder.linkage.symbols
+        if decoder.alone and decoder.linkage.open:  # what other files define has some address
+            self.symbols = self.symbols | {name: SymbolPlace("global", 0, 0) for name in decoder.linkage.open}
         self.body = decoder.bodies.flat(function)
         self.names = FunctionNames(decoder.bodies.module, function, self.body)
         self.labels: dict[str, int] = {}
@@ -104,7 +110,9 @@ class _FunctionDecoder:
     def decode(self) -> None:
         program = self.program
         first_slot, entry = len(program.slots), len(program.blocks)
-        self.decoder.findings += declaration.problems(self.function.body or (), self.decoder.binder.version, self.names)
+        self.decoder.findings += declaration.problems(
+            self.function.body or (), self.decoder.binder.version, self.names.variable_space
+        )
         program.blocks.append([])
         for statement in self.body.statements:
             if isinstance(statement, ast.Label):
@@ -118,8 +126,8 @@ class _FunctionDecoder:
         labelled = any(block == len(program.blocks) - 1 for block in self.labels.values())
         if not ends or labelled or program.blocks[-1]:
             self._end()
-        formals = [self._passed(v) for v in self.function.parameters] if not self.function.is_entry else []
-        returns = [self._passed(v) for v in self.function.returns]
+        formals = [] if self.function.is_entry else self._formals(self.function.parameters)
+        returns = self._formals(self.function.returns)
         code = FunctionCode(
             self.function.name, entry, formals, returns, self.frame_bytes, range(first_slot, len(program.slots))
         )
@@ -133,10 +141,17 @@ class _FunctionDecoder:
         statement = ast.Instruction("ret", line=self.function.line, column=self.function.column)
         self._instruction(statement)
 
-    def _passed(self, variable: ast.Variable) -> Passed:
-        if variable.space == "reg":
-            return Passed(TYPES[variable.type].bytes, self.registers.slot(variable.name), TYPES[variable.type])
-        return Passed(size_of(variable), offset=self.frame_offsets[variable.name])
+    def _formals(self, variables: Sequence[ast.Variable]) -> list[Passed]:
+        """Where parameters or results are; each element of a vector register is one of its own."""
+        found = []
+        for variable in variables:
+            if variable.space == "param":
+                found.append(Passed(size_of(variable), offset=self.frame_offsets[variable.name]))
+                continue
+            t = TYPES[variable.type]
+            for name in registers_of(variable):
+                found.append(Passed(t.bytes, self.registers.slot(name), t))
+        return found
 
     def _instruction(self, statement: ast.Instruction) -> None:
         bound = self.decoder.binder.bind(statement, self.names)
@@ -240,8 +255,8 @@ class _FunctionDecoder:
         callee = names[0]
         call = CallSite(
             None, None,
-            [self._argument(a) for a in (arguments.elements if arguments else ())],
-            [self._argument(a) for a in (returns.elements if returns else ())],
+            [self._argument(a) for a in single_operands(arguments)],
+            [self._argument(a) for a in single_operands(returns)],
         )  # fmt: skip
         if self.names.register_type(callee.name) is not None:
             call.address = Register(
@@ -266,15 +281,20 @@ class _FunctionDecoder:
             self.decoder.findings.append(Finding("operand-mismatch", why, callee.line, callee.column, len(callee.name)))
             return
         for number, (operand, formal) in enumerate(zip(given, formals, strict=True), 1):
-            passed = self._passed_type(operand)
-            if passed is not None and not fits_parameter(*passed, formal):
-                why = f"{what} {number} of {callee.name} is a .{formal.type}, {operand.name} is a .{passed[0]}"
-                self.decoder.findings.append(
-                    Finding("operand-mismatch", why, operand.line, operand.column, len(operand.name))
+            passed, is_vector = self._passed_type(operand), isinstance(operand, ast.Vector)
+            if passed is not None and not (fits_parameter(*passed, formal) and is_vector == (formal.vector > 1)):
+                t, size = passed
+                why = (
+                    f"{what} {number} of {callee.name} is a {spelled(formal.type, formal.vector)}, "
+                    f"here is a {spelled(t.name, size // t.bytes if is_vector else 1)}"
                 )
+                self.decoder.findings.append(Finding("operand-mismatch", why, operand.line, operand.column))
 
     def _passed_type(self, operand: ast.Operand) -> tuple[ScalarType, int] | None:
-        """Type and bytes of a register or a variable that a call passes."""
+        """Type and bytes of a register, a vector register or a variable that a call passes."""
+        if isinstance(operand, ast.Vector):
+            declared = TYPES[self.names.register_type(operand.elements[0].name)]  # type: ignore[index]
+            return declared, declared.bytes * len(operand.elements)
         if not isinstance(operand, ast.Name):
             return None
         declared = self.names.register_type(operand.name)
@@ -298,10 +318,21 @@ class _FunctionDecoder:
 
 
 def fits_parameter(passed: ScalarType, size: int, formal: ast.Variable) -> bool:
-    """Whether what a call passes may stand for a parameter: arrays of its size, single values of a type that fits."""
-    if bool(formal.shape) != (size != passed.bytes):
-        return False
-    return size == size_of(formal) or None in formal.shape if formal.shape else compatible(passed, TYPES[formal.type])
+    """Whether what a call passes may stand for a parameter: arrays of its size; values and vectors of a type that fits."""
+    if formal.shape:
+        return size != passed.bytes and (size == size_of(formal) or None in formal.shape)
+    return size == passed.bytes * formal.vector and compatible(passed, TYPES[formal.type])
+
+
+def spelled(type_name: str, vector: int) -> str:
+    """A type as it is declared."""
+    return f".v{vector} .{type_name}" if vector > 1 else f".{type_name}"
+
+
+def single_operands(group: ast.Group | None) -> list[ast.Operand]:
+    """What a call passes, the elements of vector registers one by one."""
+    elements = group.elements if group else ()
+    return [one for each in elements for one in (each.elements if isinstance(each, ast.Vector) else (each,))]
 
 
 # Families whose effects use only operations that have a native form; any other machine effect ends its block.

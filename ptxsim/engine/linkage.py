@@ -9,11 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from ptxsim.diagnostic import Finding, PtxError
+from ptxsim.isa.extent import align, align_of, lay_out, size_of
 from ptxsim.machine.heap import HEAP, HEAP_BYTES
 from ptxsim.machine.memory import Allocation, GlobalMemory
 from ptxsim.machine.state import shared_start
 from ptxsim.syntax import ast
 from ptxsim.types import TYPES, Target
+
+ONE_FILE = "ptxsim links one file only: put what defines it into the same file"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,43 +29,24 @@ class SymbolPlace:
     dynamic: bool = False
 
 
-def size_of(variable: ast.Variable) -> int:
-    """Bytes of a variable; an array without a bound has none of its own unless its initialiser gives them."""
-    element = TYPES[variable.type].bytes * variable.vector
-    count = 1
-    for dimension in variable.shape:
-        count *= dimension if dimension is not None else _initializer_length(variable)
-    return element * count
+def _module_memory(variables: Iterable[ast.Variable]) -> tuple[list[ast.Variable], frozenset[str]]:
+    """The variables in global and constant memory, and the names of those that have no place there.
 
-
-def _initializer_length(variable: ast.Variable) -> int:
-    value = variable.initializer
-    return len(value) if isinstance(value, tuple) else 0
-
-
-def align_of(variable: ast.Variable) -> int:
-    return variable.align or TYPES[variable.type].bytes * variable.vector
-
-
-def _align(offset: int, align: int) -> int:
-    return -(-offset // align) * align
-
-
-def lay_out(variables: Iterable[ast.Variable], start: int = 0) -> tuple[dict[str, int], int]:
-    """Offsets of variables one after the other with their alignment, and the end."""
-    offsets = {}
-    for variable in variables:
-        start = _align(start, align_of(variable))
-        offsets[variable.name] = start
-        start += size_of(variable)
-    return offsets, start
+    A file that is assembled alone defines what it declares .extern, where the size is known: so does the assembler.
+    """
+    found = [variable for variable in variables if variable.space in ("global", "const")]
+    defined = {variable.name for variable in found if "extern" not in variable.linkage}
+    foreign = {variable.name: variable for variable in found if variable.name not in defined}
+    sized = [variable for variable in foreign.values() if all(variable.shape)]
+    own = [variable for variable in found if "extern" not in variable.linkage]
+    return own + sized, frozenset(foreign) - {variable.name for variable in sized}
 
 
 class Linkage:
     """Symbols of one kernel: module globals and constants, parameters, static and dynamic shared memory.
 
     Module memory is laid out by `place_globals` in a fresh GlobalMemory, always the same way, so addresses are known
-    before any launch.
+    before any launch. `open` are the arrays of other files, of which nothing here says how large they are.
     """
 
     def __init__(
@@ -70,10 +54,7 @@ class Linkage:
         target: Target,
     ):  # fmt: skip
         self.kernel = kernel
-        self.globals = [
-            item for item in (*module.items, *inner)
-            if isinstance(item, ast.Variable) and item.space in ("global", "const") and "extern" not in item.linkage
-        ]  # fmt: skip
+        self.globals, self.open = _module_memory(v for v in (*module.items, *inner) if isinstance(v, ast.Variable))
         self.allocates = any(isinstance(item, ast.Function) and item.name == "malloc" for item in module.items)
         self.symbols: dict[str, SymbolPlace] = {}
         memory = GlobalMemory()
@@ -109,7 +90,7 @@ class Linkage:
         offsets, end = lay_out(static, shared_start(target))
         for variable in static:
             self.symbols[variable.name] = SymbolPlace("shared", offsets[variable.name], size_of(variable))
-        self.dynamic_shared_start = _align(end, max([16, *(align_of(v) for v in dynamic)])) if dynamic else end
+        self.dynamic_shared_start = align(end, max([16, *(align_of(v) for v in dynamic)])) if dynamic else end
         self.static_shared_bytes = end - shared_start(target)
         for variable in dynamic:
             self.symbols[variable.name] = SymbolPlace("shared", self.dynamic_shared_start, 0, dynamic=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ptxsim.diagnostic import Finding, PtxError
-from ptxsim.engine.linkage import SymbolPlace
+from ptxsim.engine.linkage import ONE_FILE, SymbolPlace
 from ptxsim.engine.names import FunctionNames
 from ptxsim.engine.operand import Address, Constant, Literal, Operand, Register, Special, StackAddress, Vector
 from ptxsim.engine.program import Program
@@ -79,7 +79,7 @@ class Resolver:
 
     def _value(self, operand: ast.Operand, t: ScalarType) -> Operand:
         if type(operand) is ast.Name:
-            return self._registers.get((operand.name, t.name)) or self._named(operand.name, t)
+            return self._registers.get((operand.name, t.name)) or self._named(operand, t)
         match operand:
             case ast.Not(inner):
                 found = self._value(inner, t)
@@ -95,7 +95,7 @@ class Resolver:
             case ast.Float(bits, width):
                 return self._constant(convert_literal(bits, width, t), t)
             case ast.Offset(base, offset):
-                return self._symbol(base.name, offset, t)
+                return self._symbol(base, offset, t)
         raise PtxError(Finding("not-modeled", f"operand {operand}", operand.line, operand.column))
 
     def _constant(self, bits: int, t: ScalarType) -> Constant:
@@ -104,23 +104,26 @@ class Resolver:
             found = self._constants[bits, t.name] = Constant(bits, t)
         return found
 
-    def _named(self, name: str, t: ScalarType) -> Operand:
+    def _named(self, operand: ast.Name, t: ScalarType) -> Operand:
+        name = operand.name
         declared = self.names.register_type(name)
         if declared is not None:
             found = self._registers[name, t.name] = Register(self.slot(name), TYPES[declared], t)
             return found
         if name in SPECIAL_REGISTERS:
             return Special(name, t)
-        return self._symbol(name, 0, t)
+        return self._symbol(operand, 0, t)
 
-    def _symbol(self, name: str, offset: int, t: ScalarType) -> Operand:
+    def _symbol(self, base: ast.Name, offset: int, t: ScalarType) -> Operand:
+        name = base.name
         if name in self.frame_offsets:
             return StackAddress(self.frame_offsets[name] + offset, t)
         if name in self.symbols:
             return Constant((self.symbols[name].address + offset) & ((1 << t.bits) - 1), t)
         if name in self.program.function_addresses:
             return Constant(self.program.function_addresses[name], t)
-        raise PtxError(Finding("not-modeled", f"{name} is declared extern: ptxsim links one file only"))
+        message = f"{name} is declared .extern, and nothing in this file defines it"
+        raise PtxError(Finding("not-modeled", message, base.line, base.column, len(name), help=ONE_FILE))
 
     def _address(self, operand: ast.Address, kind: Addr, bound: Bound) -> Address:
         extra = tuple(self.operand(k, e, bound) for k, e in zip(kind.extra, operand.extra))
@@ -130,7 +133,7 @@ class Resolver:
         if declared is not None:
             t = TYPES[declared]
             return Address(Register(self.slot(operand.base.name), t, TYPES[f"u{t.bits}"]), operand.offset, extra)
-        symbol = self._symbol(operand.base.name, operand.offset, TYPES["u64"])
+        symbol = self._symbol(operand.base, operand.offset, TYPES["u64"])
         generic = kind.space in bound.modifiers and bound.modifiers[kind.space] is None
         window = window_of(self.names.variable_space(operand.base.name)) if generic else 0
         if isinstance(symbol, Constant):

@@ -21,7 +21,7 @@ control("exit")
 
 NAMED = Symbol("function", ("func",))
 CALL = {
-    "returned": Args(),
+    "returned": Args(results=True),
     "function": NAMED,
     "arguments": Args(),
     "prototype": Symbol("prototype or list of functions", ("callprototype", "calltargets")),

@@ -16,6 +16,19 @@ def move(a):
     return a
 
 
+def fill(a, *, count):
+    """One value in every element of a vector."""
+    return [a] * count
+
+
+_NARROW, _WIDE = "b16 b32 u16 u32 s16 s32 f32", "b64 u64 s64 f64"
+for _vector, _count, _types in (("v2", 2, f"{_NARROW} {_WIDE}"), ("v4", 4, _NARROW)):
+    _options = {"vec": _vector, "type": _types, "implies": {"count": _count}}
+    _registers = Vec(_count, Reg("type", sink=True))
+    instruction("mov.vec.type d, a", operands={"d": _registers, "a": Vec(_count, Value("type"))}, **_options)(move)
+    instruction("mov.vec.type d, a", operands={"d": _registers}, **_options)(fill)
+
+
 def pack(a, *, type):
     """Elements into one word, the first lowest; b128 words are lists of two b64."""
     if type.bits == 128:

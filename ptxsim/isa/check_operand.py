@@ -131,22 +131,26 @@ def check(kind: Kind, operand: ast.Operand, modifiers: Mapping[str, object], nam
         case Args():
             if not isinstance(operand, ast.Group):
                 return "must be a parenthesised list"
-            return next(filter(None, (_check_passed(element, names) for element in operand.elements)), None)
+            return next(filter(None, (_check_passed(kind, element, names) for element in operand.elements)), None)
     raise AssertionError(kind)
 
 
-def _check_passed(operand: ast.Operand, names: Names) -> str | Finding | None:
-    """What a call passes: a register, a .param variable, a literal, or nothing."""
-    if isinstance(operand, ast.Integer | ast.Float | ast.Sink):
-        return None
-    if not isinstance(operand, ast.Name) or operand.name in SPECIAL_REGISTERS:
-        return "holds registers, .param variables and literals only"
-    where = names.variable_space(operand.name)
-    if names.register_type(operand.name) is not None or where in ("param", *OPAQUE):
-        return None
-    return (
-        f"holds registers, .param variables and literals only, {operand.name} is none" if where else undeclared(operand)
-    )
+def _check_passed(kind: Args, operand: ast.Operand, names: Names) -> str | Finding | None:
+    """What a call passes: a register, a .param variable, a literal; where a result goes: one of the first two, or nowhere."""
+    passes = f"holds registers{'' if kind.results else ', literals'} and .param variables only"
+    match operand:
+        case ast.Integer() | ast.Float():
+            return passes if kind.results else None
+        case ast.Sink():
+            return None if kind.results else passes
+        case ast.Vector():  # a vector register: braces are no argument
+            return None
+        case ast.Name(name) if "." not in name and name not in SPECIAL_REGISTERS:
+            where = names.variable_space(name)
+            if names.register_type(name) is not None or where in ("param", *OPAQUE):
+                return None
+            return f"{passes}, {name} is none" if where else undeclared(operand)
+    return passes
 
 
 def undeclared(operand: ast.Name) -> Finding:
@@ -202,7 +206,7 @@ def _check_value(kind: Value, operand: ast.Operand, wanted: ScalarType, names: N
             return f"is of type {wanted}, a floating literal is not"
         case ast.Name():
             if operand.name in SPECIAL_REGISTERS:
-                return _check_special(operand.name, wanted)
+                return _check_special(operand.name, wanted, kind)
             declared = names.register_type(operand.name)
             if declared is not None:
                 return _check_type(operand.name, TYPES[declared], wanted, kind)
@@ -214,11 +218,12 @@ def _check_value(kind: Value, operand: ast.Operand, wanted: ScalarType, names: N
     return f"must be a register or an immediate of type {wanted}"
 
 
-def _check_special(name: str, wanted: ScalarType) -> str | None:
-    """Special registers are read in their own width; those that were 16 or 32 bits wide in old versions in that too."""
+def _check_special(name: str, wanted: ScalarType, kind: Value) -> str | None:
+    """Special registers are read in their own width; some, where the type is the statement's, in what it once was."""
     own = SPECIAL_REGISTERS[name]
-    widths = {own.bits, *NARROW_ONCE.get(name.partition(".")[0], ())}
-    fits = wanted.bits in widths and not wanted.is_float and (own.kind == "predicate") == (wanted.kind == "predicate")
+    once = NARROW_ONCE.get(name.partition(".")[0], ()) if kind.type != wanted.name else ()
+    fits = wanted.bits in (own.bits, *once) and not wanted.is_float
+    fits = fits and (own.kind == "predicate") == (wanted.kind == "predicate")
     return None if fits else f"is of type {wanted}, {name} is {own}"
 
 
@@ -292,6 +297,8 @@ def _check_address(
     if operand.base is None:
         known = space in ("generic", "global", "shared", "const", "param")
         return "may be a number in .local memory only" if known else None
+    if not isinstance(operand.base, ast.Name) or "." in operand.base.name:
+        return "starts with a register, a variable or a number, not with a part of one"
     declared = names.register_type(operand.base.name)
     if declared is None:
         if kind.register and space != "generic":

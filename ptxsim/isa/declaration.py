@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ptxsim.diagnostic import Finding
 from ptxsim.syntax import ast
@@ -18,26 +18,30 @@ VECTOR_BITS = 128
 MEMORY = ("global", "const", "shared", "local")
 OPAQUE = ("texref", "samplerref", "surfref")
 WITHOUT_VALUES = ("f16", "f16x2")
+# What initial values may be: addresses, their bytes, and where what they name lies.
+ADDRESSES, BYTES_OF_ADDRESSES, ADDRESSED = ("u32", "u64"), ("u8", "u32", "u64"), ("global", "const", "func")
+NO_NAMES = ("_", "WARP_SZ")
 # How many numbers an attribute has, and where it may stand.
 ATTRIBUTES = {"managed": 0, "unified": 2}
 
 Problem = tuple[str, str]
+SpaceOf = Callable[[str], "str | None"]
 
 
-def problems(statements: Iterable[ast.Node], version: Version, known: Container[str] = ()) -> Iterator[Finding]:
+def problems(statements: Iterable[ast.Node], version: Version, space_of: SpaceOf) -> Iterator[Finding]:
     """What is wrong with the declarations and directives of a body, inner scopes included.
 
-    `known`: names whose addresses may be initial values.
+    `space_of`: the state space of a variable by its name, "func" for a function, None for what nothing declares.
     """
     for statement in statements:
         if isinstance(statement, ast.Block):
-            yield from problems(statement.statements, version, known)
+            yield from problems(statement.statements, version, space_of)
             continue
         found = None
         if isinstance(statement, ast.Directive) and statement.name == "pragma":
             found = pragma_problem(statement, version)
         elif isinstance(statement, ast.Variable):
-            found = variable_problem(statement, version, known)
+            found = variable_problem(statement, version, space_of)
             if statement.type in OPAQUE:
                 found = (
                     "illegal-form",
@@ -68,25 +72,26 @@ def pragma_problem(directive: ast.Directive, version: Version) -> Problem | None
     return None
 
 
-def variable_problem(variable: ast.Variable, version: Version, known: Container[str]) -> Problem | None:
+def variable_problem(variable: ast.Variable, version: Version, space_of: SpaceOf) -> Problem | None:
     """What is wrong with a variable wherever it is declared, or nothing."""
     since = TYPE_SINCE.get(variable.type)
     if since and version < since:
         return "wrong-version", f".{variable.type} needs .version {since[0]}.{since[1]}"
     text = type_problem(variable) or _size_problem(variable) or _attribute_problem(variable)
     if text is None and variable.initializer is not None:
-        if missing := _unknown_name(variable.initializer, known):
-            return "undeclared-name", f"nothing declares {missing}, whose address {variable.name} holds"
+        for name in _named(variable.initializer):
+            if space_of(name) is None:
+                return "undeclared-name", f"nothing declares {name}, whose address {variable.name} holds"
         if version < MASK_SINCE and _has_mask(variable.initializer):
             return "wrong-version", f"{variable.name}: bytes of addresses need .version {MASK_SINCE[0]}.{MASK_SINCE[1]}"
-        text = _value_problem(variable)
+        text = _value_problem(variable, space_of)
     return ("illegal-form", f"{variable.name.partition('$')[0]}: {text}") if text else None
 
 
 def type_problem(variable: ast.Variable) -> str | None:
     """Types, vectors and alignment."""
-    if variable.name == "_" and variable.space == "reg":
-        return "the sink needs no declaration"
+    if variable.name in NO_NAMES:
+        return "is no name that can be declared"
     if variable.vector not in (1, 2, 4):
         return f"vectors of variables have two or four elements, not {variable.vector}"
     if variable.vector > 1 and variable.vector * TYPES[variable.type].bits > VECTOR_BITS:
@@ -103,7 +108,7 @@ def type_problem(variable: ast.Variable) -> str | None:
 def _size_problem(variable: ast.Variable) -> str | None:
     first, *inner = variable.shape or (1,)
     open_ended = first in (None, 0) and variable.initializer is None and "extern" not in variable.linkage
-    if variable.space in MEMORY and (open_ended or None in inner):
+    if variable.space in MEMORY and (open_ended or None in inner or 0 in inner):
         return "the array has no size; only .extern ones and those with initial values may leave their first one out"
     return None
 
@@ -124,7 +129,7 @@ def _attribute_problem(variable: ast.Variable) -> str | None:
 # ---- initial values ---------------------------------------------------------------------------------------------------
 
 
-def _value_problem(variable: ast.Variable) -> str | None:
+def _value_problem(variable: ast.Variable, space_of: SpaceOf) -> str | None:
     if variable.space not in ("global", "const"):
         return f"no initial value in .{variable.space}, only in .global and .const"
     if "extern" in variable.linkage:
@@ -133,47 +138,76 @@ def _value_problem(variable: ast.Variable) -> str | None:
         return f"no initial value of type .{variable.type}; declare it as .b{TYPES[variable.type].bits}"
     if variable.type in OPAQUE:
         return None
-    sizes = [*variable.shape, *([variable.vector] if variable.vector > 1 else [])]
-    return _nesting_problem(variable.initializer, sizes) or _element_problem(variable.initializer, variable.type)
+    if variable.shape[:1] == (None,) and not variable.initializer:
+        return "empty braces say no size"
+    return _nesting_problem(variable.initializer, variable.shape, variable.vector) or next(
+        filter(None, (_element_problem(one, variable.type, space_of) for one in _leaves(variable.initializer))), None
+    )
 
 
-def _nesting_problem(value: object, sizes: Sequence[int | None]) -> str | None:
-    """Braces as deep as the array has dimensions, with no more values than fit."""
-    if not sizes:
+def _nesting_problem(value: object, sizes: Sequence[int | None], vector: int) -> str | None:
+    """Braces as deep as the array has dimensions, with no more values than fit; a vector has all of its own."""
+    if not sizes and vector == 1:
         return "braces hold the initial values of arrays and vectors" if isinstance(value, tuple) else None
     if not isinstance(value, tuple):
         return "the initial values of an array or a vector stand in braces"
+    if not sizes:
+        if len(value) != vector:
+            return f"{len(value)} initial values in braces for a vector of {vector}"
+        sizes, vector = (vector,), 1
     if sizes[0] and len(value) > sizes[0]:
         return f"{len(value)} initial values in braces for {sizes[0]}"
-    return next(filter(None, (_nesting_problem(one, sizes[1:]) for one in value)), None)
+    return next(filter(None, (_nesting_problem(one, sizes[1:], vector) for one in value)), None)
 
 
-def _element_problem(value: object, type_name: str) -> str | None:
+def _leaves(value: object) -> Iterator[object]:
+    """The initial values in all braces."""
+    if isinstance(value, tuple):
+        for one in value:
+            yield from _leaves(one)
+    else:
+        yield value
+
+
+def _element_problem(value: object, type_name: str, space_of: SpaceOf) -> str | None:
     match value:
-        case tuple():
-            return next(filter(None, (_element_problem(one, type_name) for one in value)), None)
-        case ast.Integer() if TYPES[type_name].is_float:
-            return f"the initial value {value.value} of a .{type_name} is an integer; write {value.value}.0"
-        case ast.MaskedAddress(_, mask) if mask is not None and TYPES[type_name].bits == 16:
-            return "a byte of an address is the initial value of a .b8, .u8 or .s8"
-        case ast.Offset(_, offset) if offset < 0:
-            return "the offset of an address in an initial value is not negative"
+        case ast.Integer():
+            is_float = TYPES[type_name].is_float
+            return f"the initial value {value.value} of a .{type_name} is an integer; write {value.value}.0" * is_float
+        case ast.Float():
+            return f"a floating initial value is none of type .{type_name}" * TYPES[type_name].is_integer
+        case ast.MaskedAddress(_, mask) if mask is not None:
+            if type_name not in BYTES_OF_ADDRESSES:
+                return f"a byte of an address is an initial value of type {_one_of(BYTES_OF_ADDRESSES)}"
+            if not any(mask == 0xFF << 8 * byte for byte in range(8)):
+                return f"{mask:#x} before an address takes no byte of it; 0xff, 0xff00, ... do"
+        case ast.Name() | ast.Offset() | ast.MaskedAddress() if type_name not in ADDRESSES:
+            return f"an address is an initial value of type {_one_of(ADDRESSES)}"
+    return next(filter(None, (_place_problem(value, name, space_of(name)) for name in _named(value))), None)
+
+
+def _one_of(types: Sequence[str]) -> str:
+    return " or ".join(f".{name}" for name in types)
+
+
+def _place_problem(value: object, name: str, space: str | None) -> str | None:
+    """What is wrong with the address of `name` as an initial value."""
+    if space not in ADDRESSED:
+        return f"the address of {name} is no initial value; only .global and .const variables and functions have one"
+    address = value.operand if isinstance(value, ast.MaskedAddress) and value.mask is not None else value
+    if space == "func" and not isinstance(address, ast.Name):
+        return f"{name} is a function, whose address has no offset and is not made generic"
     return None
 
 
 def _has_mask(value: object) -> bool:
-    if isinstance(value, tuple):
-        return any(map(_has_mask, value))
-    return isinstance(value, ast.MaskedAddress) and value.mask is not None
+    return any(isinstance(one, ast.MaskedAddress) and one.mask is not None for one in _leaves(value))
 
 
-def _unknown_name(value: object, known: Container[str]) -> str | None:
-    """A name in an initial value that nothing declares."""
-    match value:
-        case tuple():
-            return next(filter(None, (_unknown_name(one, known) for one in value)), None)
-        case ast.Name(name):
-            return None if name in known else name
-        case ast.Offset(base, _) | ast.MaskedAddress(base, _):
-            return _unknown_name(base, known)
-    return None
+def _named(value: object) -> Iterator[str]:
+    """The names whose addresses are initial values."""
+    for one in _leaves(value):
+        while isinstance(one, ast.Offset | ast.MaskedAddress):
+            one = one.base if isinstance(one, ast.Offset) else one.operand
+        if isinstance(one, ast.Name):
+            yield one.name

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ptxsim.diagnostic import Finding
+from ptxsim.isa import redeclaration
 from ptxsim.isa.availability import parse_availability
 from ptxsim.isa.declaration import OPAQUE, Problem, placed, pragma_problem, type_problem, variable_problem
+from ptxsim.isa.extent import align, align_of, lay_out, size_of
 from ptxsim.syntax import ast
-from ptxsim.types import TYPES, Target, Version, parse_target
+from ptxsim.types import Target, Version, parse_target
 
 # Directives of a kernel and of a function, with the most numbers they take and since when and where they are known.
 KERNEL = {
@@ -18,26 +19,28 @@ KERNEL = {
     "blocksareclusters": (0, "9.0 sm_90"), "minperctamemory": (1, "9.4 sm_80"), "pragma": (9, ""), "language": (11, "9.2"),
 }  # fmt: skip
 FUNCTION = {
-    "attribute": (9, ""), "noreturn": (0, "6.4"), "abi_preserve": (1, "9.0 sm_80"), "abi_preserve_control": (1, "9.0 sm_80"), "pragma": (9, ""),
+    "attribute": (9, ""), "noreturn": (0, "6.4"), "abi_preserve": (1, "9.0 sm_80"), "abi_preserve_control": (1, "9.0 sm_80"),
     "language": (11, "9.2"),
 }  # fmt: skip
+COUNTS = {"maxntid": "threads", "reqntid": "threads", "maxnreg": "registers"}  # what is not none
 EXCLUSIVE = (("maxntid", "reqntid"), ("reqnctapercluster", "maxclusterrank"))
 ALIAS = "6.3"
 INSIDE = ("enable_smem_spilling", "used_bytes_mask")
 # Bytes that a kernel's parameters may have; since when there may be more, and how many.
 PARAMETER_BYTES, MORE_SINCE, MORE_BYTES = 4352, (8, 1), 32764
+CONSTANT_BYTES = 65536
 SAMPLERS = "samplers of their own need `.target ..., texmode_independent`"
 
 
 def problems(module: ast.Module) -> Iterator[Finding]:
     """What is wrong with the items of a module, as far as it can be told without reading bodies."""
     version, target = module.version, parse_target(module.target)
-    known: set[str] = set()  # what is declared so far
+    known: dict[str, str] = {}  # what is declared so far, and where it lies
     for item in module.items:
         found: Problem | None = None
         match item:
             case ast.Variable():
-                found = variable_problem(item, version, known) or _module_variable(item, module.targets)
+                found = variable_problem(item, version, known.get) or _module_variable(item, module.targets)
             case ast.Function():
                 found = _function_problem(item, version, target) or _parameters_problem(item, version, module.targets)
             case ast.Alias():
@@ -45,9 +48,34 @@ def problems(module: ast.Module) -> Iterator[Finding]:
             case ast.Directive(name="pragma"):
                 found = pragma_problem(item, version) or _pragma_place(item)
         if isinstance(item, ast.Variable | ast.Function | ast.Alias):
-            known.add(item.name)
+            known[item.name] = item.space if isinstance(item, ast.Variable) else "func"
         if found:
             yield placed(found, item)
+    yield from redeclaration.problems(module)
+    yield from _too_many_constants(module)
+
+
+def _too_many_constants(module: ast.Module) -> Iterator[Finding]:
+    """At the first variable that the constant memory has no room for."""
+    end = 0
+    for variable in _constants(module.items):
+        end = align(end, align_of(variable)) + size_of(variable)
+        if end > CONSTANT_BYTES:
+            why = f"{variable.name}: with it the file has {end} bytes of .const variables, {CONSTANT_BYTES} is the most"
+            yield placed(("illegal-form", why), variable)
+            return
+
+
+def _constants(nodes: Iterable[ast.Node]) -> Iterator[ast.Variable]:
+    """The .const variables that a module defines, those of functions included."""
+    for node in nodes:
+        kind = type(node)
+        if kind is ast.Variable and node.space == "const" and "extern" not in node.linkage:
+            yield node
+        elif kind is ast.Function:
+            yield from _constants(node.body or ())
+        elif kind is ast.Block:
+            yield from _constants(node.statements)
 
 
 def _pragma_place(directive: ast.Directive) -> Problem | None:
@@ -87,8 +115,8 @@ def _function_problem(function: ast.Function, version: Version, target: Target) 
             return found[0], f".{directive.name} {found[1]}"
         if len(directive.arguments) > most:
             return "illegal-form", f".{directive.name} takes at most {most} numbers"
-        if directive.name in ("maxntid", "reqntid") and "0" in directive.arguments:
-            return "illegal-form", f".{directive.name} counts threads, here are none"
+        if directive.name in COUNTS and "0" in directive.arguments:
+            return "illegal-form", f".{directive.name} counts {COUNTS[directive.name]}, here are none"
     for one, other in EXCLUSIVE:
         if one in given and other in given:
             return "illegal-form", f"{function.name}: .{one} and .{other} exclude each other"
@@ -104,12 +132,14 @@ def _signature_problem(function: ast.Function) -> str | None:
         return "only variables are .common"
     if "extern" in function.linkage and function.body is not None:
         return "an .extern function is defined in another file, here it has a body"
+    if function.is_entry and function.body is None and function.directives:
+        return f"a kernel's .{function.directives[0].name} stands where its body is"
     return None
 
 
 def _parameters_problem(function: ast.Function, version: Version, options: tuple[str, ...]) -> Problem | None:
     most = PARAMETER_BYTES if version < MORE_SINCE else MORE_BYTES
-    if function.is_entry and (size := _parameter_bytes(function.parameters)) > most:
+    if function.is_entry and (size := lay_out(function.parameters)[1]) > most:
         return "illegal-form", f"{function.name}: parameters of {size} bytes, a kernel has at most {most}"
     for parameter in (*function.returns, *function.parameters):
         name = f"{function.name}, parameter {parameter.name}"
@@ -119,8 +149,12 @@ def _parameters_problem(function: ast.Function, version: Version, options: tuple
             return "illegal-form", f"{name}: parameters are .param variables or registers"
         if function.is_entry and not all(parameter.shape):
             return "illegal-form", f"{name}: the array has no size"
-        if parameter.vector > 1 or parameter.count is not None:
-            return "illegal-form", f"{name}: a parameter is no vector and no family; pass an array of bytes"
+        if len(parameter.shape) > 1:
+            return "illegal-form", f"{name}: parameters are arrays of one dimension"
+        if parameter.count is not None or (parameter.space == "param" and parameter.vector > 1):
+            return "illegal-form", f"{name}: a parameter is no family, and in .param no vector; pass an array of bytes"
+        if parameter.name == "_" and not function.is_entry:
+            return "illegal-form", f"{name}: only prototypes leave parameters without a name"
         if parameter.type == "samplerref" and "texmode_independent" not in options:
             return "illegal-form", f"{name}: {SAMPLERS}"
         if parameter.type == "b128" and version < (8, 3):
@@ -132,19 +166,11 @@ def _parameters_problem(function: ast.Function, version: Version, options: tuple
     return None
 
 
-def _parameter_bytes(parameters: tuple[ast.Variable, ...]) -> int:
-    """Where the last one ends, each at its alignment."""
-    end = 0
-    for parameter in parameters:
-        size = TYPES[parameter.type].bytes
-        align = parameter.align or size
-        end = -(-end // align) * align + size * math.prod(extent or 0 for extent in parameter.shape)
-    return end
-
-
 def _alias_problem(alias: ast.Alias, module: ast.Module, version: Version, target: Target) -> Problem | None:
     if found := parse_availability(ALIAS).problem(version, target):
         return found[0], f".alias {found[1]}"
+    if next(item for item in module.items if isinstance(item, ast.Alias) and item.name == alias.name) is not alias:
+        return "illegal-form", f"{alias.name} is an alias already"
     functions = {item.name: item for item in module.functions() if item.body is not None or item.name == alias.name}
     declared = functions.get(alias.name)
     if declared is None:
@@ -156,4 +182,6 @@ def _alias_problem(alias: ast.Alias, module: ast.Module, version: Version, targe
         return "illegal-form", f"{alias.name} has a body; an alias has none"
     if alias.target not in functions:
         return "undeclared-name", f".alias: no function {alias.target} is defined in the file"
+    if what := redeclaration.differing(declared, functions[alias.target]):
+        return "illegal-form", f"{alias.name} has other {what} than {alias.target}, whose alias it is"
     return None

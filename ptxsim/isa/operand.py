@@ -143,7 +143,9 @@ class Either:
 
 @dataclass(frozen=True, slots=True)
 class Args:
-    """A parenthesised list of a call."""
+    """A parenthesised list of a call: what it passes, or where its `results` go."""
+
+    results: bool = False
 
 
 Kind = Reg | Value | Pred | Imm | Vec | Addr | Symbol | Nowhere | Either | Args

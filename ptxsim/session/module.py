@@ -10,10 +10,10 @@ import numpy as np
 
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.engine.decode import Bodies, Decoder
-from ptxsim.engine.linkage import size_of
 from ptxsim.engine.program import Program
 from ptxsim.isa import header
 from ptxsim.isa.bind import Binder
+from ptxsim.isa.extent import size_of
 from ptxsim.session.known import Known, of_source
 from ptxsim.session.launch import Launch, Shape, shape
 from ptxsim.session.run import Run

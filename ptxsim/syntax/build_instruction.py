@@ -42,11 +42,6 @@ def read_size(token: Token) -> int:
         raise Mistake(str(error), token) from None
 
 
-def sum_offsets(offsets: list[int]) -> int:
-    """Address arithmetic is modulo 2^64: the sum as a signed 64-bit number."""
-    return constant.integer(sum(offsets), unsigned=False).value
-
-
 class ConstantBuilder:
     """Callbacks of constant.lark, shared by both grammars."""
 
@@ -73,15 +68,19 @@ class ConstantBuilder:
             raise Mistake("a cast needs an integer", token)
         return self._evaluate(token, constant.integer, value.value, ".u64" in token)
 
-    def ternary(self, children: list) -> Integer | Float:
+    def ternary(self, children: list) -> Integer:
+        for value in children:
+            if isinstance(value, Float):
+                raise Mistake("`?:` needs integers", value)
         condition, yes, no = children
-        return yes if constant.to_double(condition) else no
+        return yes if condition.value else no
 
     def offset(self, children: list) -> int:
+        """Address arithmetic is modulo 2^64: a signed 64-bit number."""
         sign, value = children
         if isinstance(value, Float):
             raise Mistake("an offset must be an integer", sign)
-        return -value.value if sign == "-" else value.value
+        return constant.integer(value.value, unsigned=False).value
 
     def _evaluate(self, place: Any, function: Any, *arguments: Any) -> Any:
         try:
@@ -135,10 +134,10 @@ class InstructionBuilder(ConstantBuilder):
         return ast.Negative(children[1], line=children[0].line, column=children[0].column)
 
     def shifted(self, children: list) -> ast.Offset:
-        base = children[0]
+        base, offset = children
         if not isinstance(base, Name):
             raise Mistake("an offset can only follow a name", base)
-        return ast.Offset(base, sum_offsets(children[1:]), line=base.line, column=base.column)
+        return ast.Offset(base, offset, line=base.line, column=base.column)
 
     def vector(self, children: list) -> ast.Vector:
         return ast.Vector(tuple(children[1:]), line=children[0].line, column=children[0].column)
@@ -148,13 +147,13 @@ class InstructionBuilder(ConstantBuilder):
 
     def address(self, children: list) -> ast.Address:
         token, base, *rest = children
-        offsets = []
+        offset = 0
         if isinstance(base, Float):
             raise Mistake("an address must be an integer", base)
         if isinstance(base, Integer):
-            base, offsets = None, [base.value]
-        elif not isinstance(base, Name | ast.Element):
+            base, offset = None, constant.integer(base.value, unsigned=False).value
+        elif not isinstance(base, Name):
             raise Mistake("an address starts with a name or a number", base)
-        while rest and isinstance(rest[0], int):
-            offsets.append(rest.pop(0))
-        return ast.Address(base, sum_offsets(offsets), tuple(rest), line=token.line, column=token.column)
+        if rest and isinstance(rest[0], int):
+            offset = rest.pop(0)
+        return ast.Address(base, offset, tuple(rest), line=token.line, column=token.column)

@@ -9,7 +9,7 @@ from typing import Any
 
 from ptxsim.syntax import ast
 from ptxsim.syntax.ast import Name
-from ptxsim.syntax.build_instruction import ConstantBuilder, Mistake, read_size, sum_offsets, text_of
+from ptxsim.syntax.build_instruction import ConstantBuilder, Mistake, read_size, text_of
 from ptxsim.syntax.machine import Token
 from ptxsim.types import TYPES
 
@@ -212,18 +212,15 @@ class ModuleBuilder(ConstantBuilder):
         return tuple(children[1:])
 
     def address(self, children: list) -> Name | ast.Offset:
-        token, *offsets = children
+        token, *offset = children
         name = Name(text_of(token), line=token.line, column=token.column)
-        return ast.Offset(name, sum_offsets(offsets), line=token.line, column=token.column) if offsets else name
+        return ast.Offset(name, *offset, line=token.line, column=token.column) if offset else name
 
     def generic_address(self, children: list) -> ast.MaskedAddress:
-        word, operand, *offsets = children
-        if word != "generic" or isinstance(operand, ast.MaskedAddress):
+        word, *address = children
+        if word != "generic":
             raise Mistake(f"`{word}(...)` is no initialiser", word, "write generic(name), or a mask such as 0xff(name)")
-        if offsets:
-            base, offset = (operand.base, operand.offset) if isinstance(operand, ast.Offset) else (operand, 0)
-            operand = ast.Offset(base, sum_offsets([offset, *offsets]), line=base.line, column=base.column)
-        return ast.MaskedAddress(operand, line=word.line, column=word.column)
+        return ast.MaskedAddress(self.address(address), line=word.line, column=word.column)
 
     def masked_address(self, children: list) -> ast.MaskedAddress:
         mask, operand = children

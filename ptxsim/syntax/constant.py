@@ -51,7 +51,10 @@ def read_float(text: str) -> Float:
         return Float(int(text[2:], 16), 32)
     if text[:2] in ("0d", "0D"):
         return Float(int(text[2:], 16), 64)
-    return from_double(float(text))
+    value = float(text)
+    if value == float("inf"):
+        raise ValueError(f"`{text}` is larger than any f64")
+    return from_double(value)
 
 
 def from_double(value: float) -> Float:

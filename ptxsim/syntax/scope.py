@@ -14,10 +14,12 @@ from ptxsim.syntax import ast
 from ptxsim.syntax.ast import Name, Node, Operand, Variable
 from ptxsim.syntax.declared import declared_twice, suggest
 from ptxsim.syntax.registers import Registers, family_of
-from ptxsim.syntax.special import is_special_register
+from ptxsim.syntax.special import COMPONENT_REGISTERS, is_special_register
+from ptxsim.types import TYPES
 
 # How the elements of a vector register are called.
 COMPONENTS = (("x", "y", "z", "w"), ("r", "g", "b", "a"))
+SPECIAL_VECTORS = {name: tuple(f"{name}.{component}" for component in COMPONENTS[0]) for name in COMPONENT_REGISTERS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,8 @@ class _Flattener:
         self.findings: list[Finding] = []
         self.statements: list = []
         self.registers = Registers()
-        self.vectors: dict[str, tuple[str, ...]] = {}  # the registers that a vector register is made of
+        # The registers that a vector register is made of, special ones too.
+        self.vectors: dict[str, tuple[str, ...]] = dict(SPECIAL_VECTORS)
         self.variables: list[Variable] = []
         self.targets: dict[str, ast.Targets] = {}
         self.prototypes: dict[str, ast.Prototype] = {}
@@ -101,6 +104,7 @@ class _Flattener:
                     self.later[item.name] = item
             if item is function:
                 scope = aside
+        self.module_variables = [item for item in module.items if isinstance(item, Variable)]
         self.outer = _Scope(outer)
         for parameter in (*function.returns, *function.parameters):
             # A parameter hides a name of the module in the whole body, so it can keep its own.
@@ -157,7 +161,7 @@ class _Flattener:
         """A vector register `v` is the registers v.x, v.y, ... PTX ISA, "Vectors as Operands"."""
         members = [variable.name] if variable.count is None else [f"{variable.name}{i}" for i in range(variable.count)]
         for name in members:
-            self.vectors[name] = tuple(f"{name}.{component}" for component in COMPONENTS[0][: variable.vector])
+            self.vectors[name] = registers_of(replace(variable, name=name))
             for part in self.vectors[name]:
                 self.registers.add(replace(variable, name=part, vector=1, count=None))
 
@@ -251,6 +255,8 @@ class _Flattener:
         renamed = tuple([self._operand(scope, operand, is_branch) for operand in operands])
         changes: dict = {}
         if any(new is not old for new, old in zip(renamed, operands)):
+            if instruction.mnemonic in ("ld", "st"):
+                renamed = tuple(_as_address(new, old) for new, old in zip(renamed, operands))
             changes["operands"] = renamed
         guard = instruction.guard
         if guard is not None:
@@ -290,7 +296,7 @@ class _Flattener:
         return operand
 
     def _element(self, scope: _Scope, operand: ast.Element) -> Operand:
-        """An element of a vector register is a register; other elements keep their base."""
+        """An element of a vector register is a register, one of an array an address; other elements keep their base."""
         if type(operand.base) is not Name:
             return replace(operand, base=self._operand(scope, operand.base))
         base = self._name(scope, operand.base, False)
@@ -298,6 +304,10 @@ class _Flattener:
         index = next((c.index(operand.component) for c in COMPONENTS if operand.component in c), len(parts))
         if index < len(parts):
             return replace(base, name=parts[index])
+        array = next((v for v in (*self.variables, *self.module_variables) if v.name == base.name), None)
+        if array is not None and len(array.shape) == 1 and operand.component.isdigit():
+            size = TYPES[array.type].bytes * array.vector
+            return ast.Offset(base, int(operand.component) * size, line=operand.line, column=operand.column)
         return operand if base is operand.base else replace(operand, base=base)
 
     def _vector(self, name: Name) -> ast.Vector:
@@ -343,6 +353,20 @@ class _Flattener:
                 Finding("undeclared-name", message, name.line, name.column, len(name.name), help=help, labels=labels)
             )
         return findings
+
+
+def _as_address(operand: Operand, written: Operand) -> Operand:
+    """`array[3]` is the memory that ld and st access, and the address of it elsewhere. PTX ISA, "Arrays as Operands"."""
+    if type(operand) is not ast.Offset or type(written) is not ast.Element:
+        return operand
+    return ast.Address(operand.base, operand.offset, line=operand.line, column=operand.column)
+
+
+def registers_of(variable: Variable) -> tuple[str, ...]:
+    """The names of the registers that a declaration of a single name makes: itself, or the elements of a vector."""
+    if variable.vector == 1:
+        return (variable.name,)
+    return tuple(f"{variable.name}.{component}" for component in COMPONENTS[0][: variable.vector])
 
 
 def flatten(function: ast.Function, module: ast.Module, *, strict: bool = True) -> FlatBody:

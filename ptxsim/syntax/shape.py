@@ -190,14 +190,14 @@ class _Template:
         )
 
     def _step(self, base: int, offset: int) -> Callable[[Texts], int]:
-        """How the offset behind leaf `base` follows from the text: nothing, or one literal with a sign."""
+        """How the offset behind leaf `base` follows from the text: nothing, or one literal, which may have a sign."""
         separator = self._separator(base)
-        if separator[:1] not in ("+", "-"):
+        if separator[:1] != "+":
             if offset:
                 raise _NoTemplate
             return lambda texts: 0
         k = self._use(self.columns[base + 1])
-        sign = {"+": 1, "-": -1, "+-": -1}.get(separator)
+        sign = {"+": 1, "+-": -1}.get(separator)
         ends = self._separator(k)[:1] in (",", "]", ";")
         if sign is None or not ends or sign * _read_offset(self.texts[k]) != offset:
             raise _NoTemplate

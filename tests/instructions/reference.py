@@ -253,6 +253,8 @@ def prmt(m, a, b, c):
 
 @reference("mov")
 def mov(m, a):
+    if m.get("vec"):
+        return tuple(a) if isinstance(a, list) else (a,) * m["count"]
     if not isinstance(a, list):
         return a if m.get("count") is None else split(a, m["type"].bits // m["count"], m["count"])
     step = m["type"].bits // len(a)

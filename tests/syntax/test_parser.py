@@ -64,7 +64,7 @@ def test_every_directive_of_the_manual():
         ("x 0x10U;", (Integer(16, True),)),
         ("x 0xffffffffffffffff;", (Integer(2**64 - 1, True),)),
         ("x -9223372036854775807-1;", (Integer(-(2**63)),)),
-        ("x 7/-2, 7%-2, -7/2, -7%2;", (Integer(-3), Integer(1), Integer(-3), Integer(-1))),
+        ("x 7/-2, 7%-2, -7/2, -7 % 2;", (Integer(-3), Integer(1), Integer(-3), Integer(-1))),
         ("x 1U-2;", (Integer(2**64 - 1, True),)),
         ("x -1>>1, (.u64)-1>>1;", (Integer(-1), Integer(2**63 - 1, True))),
         ("x !0, ~0, +3, !7;", (Integer(1), Integer(-1), Integer(3), Integer(0))),

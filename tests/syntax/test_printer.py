@@ -74,7 +74,7 @@ vectors = st.builds(ast.Vector, st.lists(parts, max_size=8).map(tuple))
 offsets = st.builds(ast.Offset, bases, signed)
 addresses = st.one_of(
     st.builds(
-        ast.Address, st.one_of(names, dotted), signed, st.lists(st.one_of(parts, vectors), max_size=3).map(tuple)
+        ast.Address, names, signed, st.lists(st.one_of(parts, vectors), max_size=3).map(tuple)
     ),
     st.builds(ast.Address, st.none(), signed),
 )

@@ -48,3 +48,78 @@ def test_a_shadowed_vector_has_registers_of_its_own():
 def test_what_a_vector_has_not(statement):
     text = f"{BEFORE}.reg .v2 .b32 w;\n{statement}\nret; }}\n"
     assert [finding.line for finding in check(text)] == [6]
+
+
+# ---- moves of vectors, vectors as parameters, elements of arrays ----
+
+MOVES = """\
+.version 9.0
+.target sm_90
+.address_size 64
+.global .b32 table[4] = {10, 20, 30, 40};
+.func (.reg .v2 .b32 r) swap(.reg .v2 .b32 a, .reg .b32 more) { mov.v2.b32 r, {a.y, a.x}; add.u32 r.x, r.x, more; ret; }
+.visible .entry k(.param .u64 p) {
+.reg .v4 .b32 v, w; .reg .v2 .b32 t; .reg .b32 r<4>; .reg .b64 rd, rt;
+ld.param.u64 rd, [p];
+mov.v4.u32 v, {1, 2, 3, 4};
+mov.v4.b32 w, v;
+st.global.v4.b32 [rd], w;
+mov.v4.b32 {r0, _, r1, r2}, v;
+mov.v2.b32 t, {r0, r2};
+call (t), swap, (t, 100);
+st.global.v2.b32 [rd+16], t;
+mov.v2.b32 t, 7;
+st.global.v2.b32 [rd+24], t;
+mov.v4.u32 v, %ntid;
+st.global.v4.b32 [rd+32], v;
+ld.global.b32 r0, table[2];
+mov.u64 rt, table[3];
+ld.global.b32 r1, [rt];
+st.global.b32 table[0], r1;
+ld.global.b32 r2, table[0];
+st.global.b32 [rd+48], r0;
+st.global.b32 [rd+52], r1;
+st.global.b32 [rd+56], r2;
+ret; }
+"""
+
+
+@pytest.mark.parametrize("engine", ["interpreter", "compiled"])
+def test_vectors_are_moved_passed_and_indexed(engine):
+    data = np.zeros(15, np.uint32)
+    Module.from_text(MOVES).kernel().launch(1, (1, 2, 3), [data], engine=engine, on_error="report")
+    assert data.tolist() == [1, 2, 3, 4, 104, 1, 7, 7, 1, 2, 3, 0, 30, 40, 40]
+
+
+PASSING = """\
+.version 9.0
+.target sm_90
+.address_size 64
+.func f(.reg .v2 .f32 a) {{ ret; }}
+.func g(.reg .f32 a, .param .b8 b[8]) {{ ret; }}
+.visible .entry k() {{ .reg .v2 .f32 a; .reg .v4 .f32 q; .reg .v2 .b32 w; .reg .f32 s; {{ .param .b8 b[8];
+{}
+}} ret; }}
+"""
+
+
+@pytest.mark.parametrize("call", ["call f, (a);", "call f, (w);", "call g, (s, b);"])
+def test_vectors_that_fit_a_parameter(call):
+    assert not check(PASSING.format(call))
+
+
+@pytest.mark.parametrize(
+    "call",
+    ["call f, (q);", "call f, (s);", "call f, ({s, s});", "call g, (a, b);", "call g, (s, a);", "call g, (a.x, b);"]
+    + ["mov.v2.f32 a, q;", "mov.v2.f32 _, a;", "mov.v2.f32 a.x, a;", "mov.v2.f32 a, {1, 2};", "mov.v2.u32 w, a;"],
+)
+def test_vectors_that_do_not(call):
+    assert [finding.line for finding in check(PASSING.format(call))] == [7]
+
+
+@pytest.mark.parametrize(
+    "declared", [".param .v2 .f32 a", ".reg .v4 .f64 a", ".reg .f32 a<2>", ".param .b8 a[2][2]", ".param .b32 _"]
+)
+def test_what_no_parameter_is(declared):
+    text = f".version 9.0\n.target sm_90\n.func f({declared}) {{ ret; }}\n"
+    assert [finding.line for finding in check(text)] == [3]
