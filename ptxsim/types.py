@@ -95,6 +95,8 @@ TYPES: dict[str, ScalarType] = {
         _packed("e3m2x4", "e3m2", 32, 4),
         _packed("e2m3x4", "e2m3", 32, 4),
         _packed("e2m1x4", "e2m1", 16, 4),
+        _packed("e2m1p4x4", "e2m1", 32, 4),  # each in the low half of a byte
+        _packed("ue8m0x4", "ue8m0", 32, 4),
         ScalarType("texref", "opaque", 64),
         ScalarType("samplerref", "opaque", 64),
         ScalarType("surfref", "opaque", 64),

@@ -23,6 +23,7 @@ FAMILIES: dict[str, str] = {
     "floating": "add sub mul fma mad",
     "floating_half": "add sub mul fma",
     "floating_double": "add sub mul fma mad",
+    "packed_mixed": "add sub mul fma",
     "extrema": "min max",
     "sign": "neg abs copysign testp",
     "division": "div rcp sqrt",

@@ -1,0 +1,38 @@
+"""Packed floats of several types in one statement, which PTX 9.4 added: bound, not modeled.
+
+PTX ISA, "Release Notes", "Packed Floating Point Data Types", "Mixed Precision Floating Point Instructions". Of four
+narrow floats in a register, the results and what is added have eight bits each; what else is read has any narrow type.
+"""
+
+from __future__ import annotations
+
+from ptxsim.isa.operand import Reg, Value
+from ptxsim.isa.registry import declare
+
+WIDEST, NARROW = "e4m3x4 e5m2x4", "e4m3x4 e5m2x4 e2m3x4 e3m2x4 e2m1x4 e2m1p4x4 ue8m0x4"
+FOUR = {"dtype": WIDEST, "atype": NARROW, "btype": NARROW, "requires": "9.4 sm_100a sm_103a", "unit": "fp16"}
+RESULT, FACTORS = Reg("dtype"), {"a": Value("atype"), "b": Value("btype")}
+for name in ("add", "sub"):
+    declare(
+        f"{name}{{.rn}}{{.satfinite}}.dtype.atype d, a, b", operands={**FACTORS, "d": RESULT, "b": Value("dtype")}, **FOUR
+    )  # fmt: skip
+declare("mul{.rn}{.satfinite}.dtype.atype.btype d, a, b", operands={**FACTORS, "d": RESULT}, **FOUR)
+declare(
+    "fma{.rn}{.satfinite}.dtype.atype.btype d, a, b, c", operands={**FACTORS, "d": RESULT, "c": Value("dtype")}, **FOUR
+)  # fmt: skip
+
+# ---- two floats of 16 bits with two of 32 ----------------------------------------------------------------------------
+
+TWO = {"requires": "9.4 sm_107f", "unit": "fp16"}
+HALVES = {"rounding": "rn rz rm rp", "atype": "f16x2 bf16x2", **TWO}
+SINGLES = {"d": Reg("f32x2"), "a": Value("atype"), "b": Value("f32x2"), "c": Value("f32x2")}
+for name in ("add", "sub"):
+    declare(f"{name}{{.rounding}}.f32x2.atype.f32x2 d, a, b", operands=SINGLES, **HALVES)
+declare("fma.rounding.f32x2.atype.f32x2.f32x2 d, a, b, c", operands=SINGLES, **HALVES)
+for name in ("add", "sub", "mul"):
+    for result in ("ftz.f16x2", "bf16x2"):
+        operands = {**SINGLES, "d": Reg(result.rpartition(".")[2]), "a": Value("f32x2")}
+        declare(f"{name}.rz.{result}.f32x2.f32x2 d, a, b", operands=operands, **TWO)
+for one, other in (("f16x2", "bf16x2"), ("bf16x2", "f16x2")):
+    operands = {"d": Reg(one), "a": Value(one), "b": Value(other)}
+    declare(f"mul.{one}.{one}.{other} d, a, b", operands=operands, **TWO)
