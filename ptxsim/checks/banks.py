@@ -30,13 +30,15 @@ _GLOBAL = frozenset({"ld", "st", "atom", "red", "cas"})
 _COUNTED = [int(event) for event in KINDS]
 _SKIPPED = FLAG_ASYNC_PROXY | FLAG_READ
 _ENOUGH = 16_384  # records from which on loading numba pays
+DIFFERENT = 32  # executions of an instruction that are kept as long as there are no more different ones
 
 
 @dataclass(slots=True)
 class Tally:
     """What one instruction did in shared memory: executions, wavefronts, the fewest they could take, the worst one.
 
-    `runs` counts accesses: wmma loads and stores are made of several.
+    `runs` counts accesses: wmma loads and stores are made of several. `different` are the executions that differ, with
+    their masks and how often there were such, as long as they are few.
     """
 
     kind: str
@@ -48,8 +50,14 @@ class Tally:
     worst_wavefronts: int = 0
     addresses: np.ndarray = field(default_factory=lambda: np.zeros(32, np.uint64))
     mask: int = 0
+    different: dict[tuple[bytes, int], int] = field(default_factory=dict)
 
     def add(self, kind: str, width: int, records: np.ndarray) -> None:
+        for addresses, mask in zip(records["addresses"], records["mask"].tolist()):
+            if len(self.different) > DIFFERENT:
+                break
+            key = addresses.tobytes(), mask
+            self.different[key] = self.different.get(key, 0) + 1
         found = banks.analyze(records["addresses"], width, kind, records["mask"])
         wavefronts, ideal = np.atleast_1d(found.wavefronts), np.atleast_1d(found.ideal)
         self.runs += len(records)
@@ -61,6 +69,13 @@ class Tally:
             self.worst_wavefronts = int(wavefronts[top])
             self.addresses, self.mask = records["addresses"][top].copy(), int(records["mask"][top])
             self.kind, self.width = kind, width
+
+    def executions(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """Addresses int64 (n, 32), masks (n,) and counts (n,) of all executions; None where too many differ."""
+        if len(self.different) > DIFFERENT:
+            return None
+        addresses = np.frombuffer(b"".join(raw for raw, _ in self.different), np.int64).reshape(-1, 32)
+        return addresses, np.array([mask for _, mask in self.different]), np.array(list(self.different.values()))
 
 
 @dataclass(slots=True)
@@ -185,13 +200,16 @@ class _Loop:
             }[how]  # fmt: skip
         self.sums = np.zeros((2, sites, native.COLUMNS), np.int64)
         self.addresses = np.zeros((2, sites, 32), np.uint64)
-        self.last = np.full((2, sites, 6), -1, np.int64), np.zeros((2, sites, 32), np.int64)
+        self.last = np.full((2, sites, 7), -1, np.int64), np.zeros((2, sites, 32), np.uint32)
+        keys, counts, masks = (np.zeros((sites, native.SLOTS), np.int64) for _ in range(3))
+        addresses, different = np.zeros((sites, native.SLOTS, 32), np.uint64), np.zeros(sites, np.int64)
+        self.kept = keys, counts, masks, addresses, different
 
     def add(self, records: np.ndarray) -> None:
         spaces = int(Space.SHARED), int(Space.GLOBAL)
         self.native.tally(
             records,
-            records["addresses"],
+            records.view(np.uint32).reshape(len(records), -1),
             self.events,
             self.sites,
             spaces,
@@ -200,7 +218,16 @@ class _Loop:
             self.sums,
             self.addresses,
             *self.last,
+            self.kept,
         )
+
+    def different(self, site: int) -> dict[tuple[bytes, int], int]:
+        """The executions of a shared access that differ, and how often there were such."""
+        _, counts, masks, addresses, _ = self.kept
+        return {
+            (addresses[site, slot].tobytes(), int(masks[site, slot])): int(counts[site, slot])
+            for slot in np.flatnonzero(counts[site]).tolist()
+        }
 
     def tallies(self) -> tuple[dict[int, Tally], dict[int, GlobalTally]]:
         n = self.native
@@ -210,7 +237,7 @@ class _Loop:
             row = shared[site].tolist()
             inner[site] = Tally(
                 banks.KINDS[row[n.KIND]], row[n.WIDTH], row[n.RUNS], row[n.COST], row[n.IDEAL], row[n.WORST_RATIO],
-                row[n.WORST], shared_at[site], row[n.MASK],
+                row[n.WORST], shared_at[site], row[n.MASK], self.different(site),
             )  # fmt: skip
         for site in np.flatnonzero(outer[:, n.RUNS]).tolist():
             row = outer[site].tolist()

@@ -5,12 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from ptxsim.layout.banks_native import compiled, distinct_of, wavefronts_of
+from ptxsim.machine.event import RECORD
 
 # What an access is counted as; order of layout.banks.KINDS, then a cp.async, an atomic of one lane, and nothing.
 LD, ST, LDMATRIX, STMATRIX, ATOM, RED, CAS, COUNT, COPY, LEADER, ELSEWHERE = range(11)
 # Columns of the tallies; the last three belong to the worst execution.
 RUNS, COST, IDEAL, LINES, WORST_RATIO, WORST, KEY, KIND, WIDTH, MASK = range(10)
 COLUMNS = 10
+DIFFERENT = 32  # executions of an instruction that are kept as long as there are no more different ones
+SLOTS = 2 * DIFFERENT
+PATIENCE = 256  # executions after which an instruction without conflicts is not looked at so closely
+FIRST = RECORD.fields["addresses"][1] // 4  # word of a record at which the addresses begin
+_PRIME = 0x100000001B3
+_FACTORS = np.random.default_rng(1).integers(-(2**62), 2**62, 32) | 1  # of a sum that tells addresses apart
 
 
 @compiled
@@ -22,20 +29,39 @@ def _is_paired(address, active, step):
 
 
 @compiled
+def _keep(site, key, row, raw, mask, keys, counts, masks, kept_at, different):
+    """Count an execution under its key, in a hash table of SLOTS; `different` beyond DIFFERENT: no more of it."""
+    slot = ((key ^ key >> 29) * _PRIME >> 20) % SLOTS
+    while counts[site, slot] and keys[site, slot] != key:
+        slot = (slot + 1) % SLOTS
+    if counts[site, slot] == 0:
+        different[site] += 1
+        keys[site, slot], masks[site, slot] = key, mask
+        for lane in range(32):
+            kept_at[site, slot, lane] = (
+                np.uint64(raw[row, FIRST + 2 * lane]) | np.uint64(raw[row, FIRST + 1 + 2 * lane]) << 32
+            )
+    counts[site, slot] += 1
+
+
+@compiled
 def tally(
-    records, addresses, code_of_event, code_of_site, spaces, skip_flags, more_flag, sums, worst_at, last, last_at
+    records, raw, code_of_event, code_of_site, spaces, skip_flags, more_flag, sums, worst_at, last, last_at, kept
 ):
     """Add records to `sums`, int64 (2, sites, COLUMNS), and to the worst addresses, uint64 (2, sites, 32).
 
-    addresses: the records' field, uint64 (n, 32), which is faster to read by itself. code_of_event: what an event is
-    counted as, -1 for nothing. code_of_site: COUNT, CAS, LEADER or ELSEWHERE where an access to shared memory is one. spaces: of shared and of global
-    memory, in the order of `sums`. skip_flags: of copies that are not counted. more_flag: of records
-    that go on with the one before. last, int64 (2, sites, 6), and last_at,
-    int64 (2, sites, 32): the last access of each instruction and what it cost. Loops repeat it, moved by whole lines.
+    raw: the records as uint32 (n, 69), whose adjacent words are faster to read. code_of_event: what an event is
+    counted as, -1 for nothing. code_of_site: COUNT, CAS, LEADER or ELSEWHERE where an access to shared memory is one.
+    spaces: of shared and of global memory, in the order of `sums`. skip_flags: of copies that are not counted.
+    more_flag: of records that go on with the one before. last, int64 (2, sites, 7), and last_at, uint32 (2, sites, 32):
+    the last access of each instruction and what it cost; loops repeat it, moved by whole lines. kept: the different
+    executions of shared accesses, as (keys, counts, masks: int64 (sites, SLOTS), addresses: uint64 (sites, SLOTS, 32),
+    how many: int64 (sites,)).
     """
     chain, word_of, length = np.empty(544, np.int64), np.empty(512, np.int64), np.empty(32, np.int64)
     seen = np.empty(32, np.int64)
     address, active = np.empty(32, np.int64), np.empty(32, np.bool_)
+    keys, counts, masks, kept_at, different = kept
     for row in range(len(records)):
         record = records[row]
         code = code_of_event[record["event"]]
@@ -66,16 +92,21 @@ def tally(
                 sums[outer, site, COST] -= last[outer, site, 3]
                 sums[outer, site, IDEAL] -= last[outer, site, 4]
                 sums[outer, site, LINES] -= last[outer, site, 5]
-        base = np.int64(addresses[row, 0]) & ~127
-        changed = np.int64(0)
+        # Lanes relative to the line of the first one; numba turns this into vectors, for 32-bit words that are adjacent.
+        base, high = raw[row, FIRST] & np.uint32(0xFFFFFF80), raw[row, FIRST + 1]
+        changed, mixed = np.uint32(0), np.uint32(0)
         for lane in range(32):
-            address[lane] = np.int64(addresses[row, lane]) - base
-            changed |= address[lane] ^ last_at[outer, site, lane]
-        if changed or last[outer, site, 0] != mask or last[outer, site, 1] != width or last[outer, site, 2] != code:
+            changed |= np.uint32(np.uint32(raw[row, FIRST + 2 * lane] - base) ^ last_at[outer, site, lane])
+            mixed |= np.uint32(raw[row, FIRST + 1 + 2 * lane] ^ high)
+        start = np.int64(high) << 32 | np.int64(base)
+        before = last[outer, site]
+        if changed or mixed or before[0] != mask or before[1] != width or before[2] != code:
             lanes = 0
+            pattern = mask * _PRIME
             for lane in range(32):
-                last_at[outer, site, lane] = address[lane]
-                address[lane] += base
+                last_at[outer, site, lane] = raw[row, FIRST + 2 * lane] - base
+                address[lane] = np.int64(raw[row, FIRST + 2 * lane]) | np.int64(raw[row, FIRST + 1 + 2 * lane]) << 32
+                pattern += (address[lane] - start) * _FACTORS[lane]
                 active[lane] = (mask >> lane) & 1 != 0
                 lanes += active[lane]
             if outer:
@@ -96,18 +127,24 @@ def tally(
                 cost, ideal, lines = max(1, cost), max(1, ideal), 0
                 if code == CAS:
                     cost, ideal = 2 * cost, 2 * ideal
-            last[outer, site, 0], last[outer, site, 1], last[outer, site, 2] = mask, width, code
-            last[outer, site, 3], last[outer, site, 4], last[outer, site, 5] = cost, ideal, lines
-        cost, ideal, lines = last[outer, site, 3], last[outer, site, 4], last[outer, site, 5]
+            before[0], before[1], before[2] = mask, width, code
+            before[3], before[4], before[5], before[6] = cost, ideal, lines, pattern
+        cost, ideal, lines = before[3], before[4], before[5]
+        if not outer and different[site] <= DIFFERENT:
+            _keep(site, before[6] + start, row, raw, mask, keys, counts, masks, kept_at, different)
+            if cost == ideal and sums[outer, site, RUNS] == PATIENCE and sums[outer, site, WORST_RATIO] == 1:
+                different[site] = DIFFERENT + 1
         sums[outer, site, RUNS] += 1
         sums[outer, site, COST] += cost
         sums[outer, site, IDEAL] += ideal
         sums[outer, site, LINES] += lines
         sums[outer, site, WORST_RATIO] = max(sums[outer, site, WORST_RATIO], (cost + ideal - 1) // max(1, ideal))
-        key = np.int64(record["cta"]) << 16 | np.int64(record["warp"])
+        order = np.int64(record["cta"]) << 16 | np.int64(record["warp"])
         worst = sums[outer, site, WORST]
-        if cost > worst or (cost == worst and key < sums[outer, site, KEY]):
-            sums[outer, site, WORST], sums[outer, site, KEY], sums[outer, site, KIND] = cost, key, code
+        if cost > worst or (cost == worst and order < sums[outer, site, KEY]):
+            sums[outer, site, WORST], sums[outer, site, KEY], sums[outer, site, KIND] = cost, order, code
             sums[outer, site, WIDTH], sums[outer, site, MASK] = width, mask
             for lane in range(32):
-                worst_at[outer, site, lane] = addresses[row, lane]
+                worst_at[outer, site, lane] = (
+                    np.uint64(raw[row, FIRST + 2 * lane]) | np.uint64(raw[row, FIRST + 1 + 2 * lane]) << 32
+                )
