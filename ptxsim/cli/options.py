@@ -88,7 +88,7 @@ _LAUNCH = [
     click.option("--target", type=TargetName(), help="The machine that runs it (default: the file's)."),
     click.option("--engine", type=click.Choice(["compiled", "interpreter"]), help="How to run it."),
     click.option("--seed", type=Size(), help="Chooses data and the order of warps."),
-    click.option("--schedules", type=Count(), default=1, help="Run with N seeds, one after another."),
+    click.option("--schedules", type=Count(), default=1, help="Run and judge with N seeds, one after another."),
     click.option("--jobs", type=Count(), help="Threads for independent CTAs."),
     click.option("--max-steps", type=Count(), help="Stop after N warp instructions."),
 ]

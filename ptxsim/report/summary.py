@@ -28,6 +28,8 @@ def summary(result: FileRun, paint: Paint = plain, width: int = WIDTH) -> str:
     if len(result.seeds) > 1:
         seeds = f"seeds {result.seeds[0]} to {result.seeds[-1]}"
         facts.insert(0, f"{len(result.seeds)} schedules tried ({seeds}; counts and results are those of the first)")
+        if all(finding.level != "error" for finding in result.findings):
+            facts += [f"{name} comes out otherwise with --seed {seed}" for name, seed in result.varying.items()]
     if run.cycles is not None:
         facts.append(plural(int(run.cycles), "cycle"))
     if run.banks_counted and run.banks.rows:

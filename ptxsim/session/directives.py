@@ -18,7 +18,7 @@ Dim3 = tuple[int, int, int]
 _COMMENT = re.compile(r"^\s*//\s*ptxsim:\s*")
 _SETTING = re.compile(r"\s*([^\s=]+)(?:\s*=\s*(\S*))?")
 _ARGUMENT_NAME = re.compile(r"([A-Za-z_$%][\w$]*)\s*=(?!=)\s*")
-_FINDING = re.compile(r"([A-Za-z][\w-]*)(?:\s+at\s+(\S+))?\s*$")
+_FINDING = re.compile(r"([A-Za-z][\w-]*)(?:\s+at\s+(?:line\s+)?(\S+))?\s*$")
 _LAUNCH_WORDS = ("grid", "block", "cluster", "shared_mem", "entry")
 
 
@@ -159,11 +159,16 @@ def _read_expectation(directives: Directives, line: str, start: int, number: int
     if finding := _FINDING.fullmatch(text):
         kind = find_kind(finding[1])
         if kind is None:
-            raise _Bad(start, len(finding[1]), f"no finding is called {finding[1]!r}", did_you_mean(finding[1], KINDS))
+            help = did_you_mean(finding[1], KINDS)
+            if not help.startswith("did you mean"):
+                help = f"write expect {finding[1]} == ..., or the name of a finding; {help}"
+            raise _Bad(start, len(finding[1]), f"no finding is called {finding[1]!r}", help)
         if finding[2] and not finding[2].isdigit():
             raise _Bad(start + finding.start(2), len(finding[2]), f"{finding[2]!r} is no line number")
         directives.findings.append(ExpectedFinding(kind.name, int(finding[2]) if finding[2] else None, span))
         return
+    if (first := re.match(r"([A-Za-z][\w-]*)\s+\w", text)) and find_kind(first[1]):
+        raise _Bad(start + first.end() - 1, len(text) - first.end() + 1, f"behind {first[1]} comes only: at LINE")
     try:
         comparison = parse_comparison(text)
     except PtxError as error:

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 # Given an output's name and an index, who wrote it ("lane 5, register %f2 of line 118"), or None.
 Writer = Callable[[str, tuple[int, ...]], "str | None"]
 
-_TOLERANCE = re.compile(r",?\s(rtol|atol)\s*=\s*([^\s,]*)")
+# `rtol=1e-3 atol=0` behind a comparison, with commas or in parentheses if somebody likes them.
+_OPTION = re.compile(r"([A-Za-z_]\w*)\s*=(?!=)\s*([^\s,()=]*)")
+_OPTIONS = re.compile(rf"[\s,]+(?:\(\s*)?((?:{_OPTION.pattern}[\s,]*)+)\)?\s*$")
+_TOLERANCES = ("rtol", "atol")
 # How people write a tolerance elsewhere. `+-` before a number is arithmetic to Python, and nobody means that.
 _FOREIGN_TOLERANCE = re.compile(
     r"\+-\s*(?=[\d.])|\+/-|±|~=|≈|=~|\b(?:tol|tolerance|eps|rel|abs)\s*=(?!=)|\bwithin\b|\b\w*(?:allclose|isclose|approx)\s*\("
@@ -43,6 +46,10 @@ class Comparison:
     rtol: float = 0.0
     atol: float = 0.0
 
+    def __str__(self) -> str:
+        tolerances = [f" {name}={value:g}" for name, value in (("rtol", self.rtol), ("atol", self.atol)) if value]
+        return self.text + "".join(tolerances)
+
     @property
     def names(self) -> set[str]:
         return set().union(*(names_in(operand) for operand in self.operands))
@@ -53,22 +60,36 @@ def parse_comparison(text: str) -> Comparison:
     if foreign := _FOREIGN_TOLERANCE.search(text):
         written = foreign[0].strip()
         raise _bad(f"{written} is no tolerance here", foreign.start(), len(written), _TOLERANCE_HELP)
-    tolerances: dict[str, float] = {}
-    for match in _TOLERANCE.finditer(text):
-        try:
-            value = float(match[2])
-        except ValueError:
-            value = math.nan
-        if not 0 <= value < math.inf:
-            raise _bad(f"{match[1]} is a number of 0 or more", match.start(1), len(match[0].strip()), _TOLERANCE_HELP)
-        tolerances[match[1]] = value
-    expression = _TOLERANCE.sub("", text).strip()
+    expression, tolerances = _split_tolerances(text)
+    if bare := re.search(r"\b(rtol|atol)\b", expression):
+        raise _bad(f"{bare[1]} needs a value", bare.start(), len(bare[1]), _TOLERANCE_HELP)
     tree = parse_expression(expression)
     if not isinstance(tree, ast.Compare):
         raise _bad(
             "an expectation compares two sides", 0, len(expression), "write expect D == A @ B.T, or expect NAME at LINE"
         )
     return Comparison(expression, (tree.left, *tree.comparators), tuple(tree.ops), **tolerances)
+
+
+def _split_tolerances(text: str) -> tuple[str, dict[str, float]]:
+    """What stands before the tolerances, and the tolerances. Raises PtxError."""
+    options = _OPTIONS.search(text)
+    if options is None or text.count("(", 0, options.start()) != text.count(")", 0, options.start()):
+        return text.strip(), {}  # the last parenthesis is that of a function
+    tolerances: dict[str, float] = {}
+    for match in _OPTION.finditer(text, options.start(1)):
+        name = match[1]
+        if name not in _TOLERANCES or name in tolerances:
+            why = "is given twice" if name in tolerances else "is no tolerance: rtol and atol are"
+            raise _bad(f"{name} {why}", match.start(), len(match[0]), _TOLERANCE_HELP)
+        try:
+            value = float(match[2])
+        except ValueError:
+            value = math.nan
+        if not 0 <= value < math.inf:
+            raise _bad(f"{name} is a number of 0 or more", match.start(), len(match[0]), _TOLERANCE_HELP)
+        tolerances[name] = value
+    return text[: options.start()].strip(), tolerances
 
 
 def check_comparison(
@@ -90,7 +111,7 @@ def check_comparison(
         pair = _Pair(
             left, right, operator, ast.unparse(left_tree), ast.unparse(right_tree), comparison.rtol, comparison.atol
         )
-        found = pair.check(comparison.text, writer)
+        found = pair.check(str(comparison), writer)
         if found:
             findings.append(found.at(span))
     return findings
@@ -102,7 +123,7 @@ def not_judged(finding: Finding, comparison: Comparison, line: int) -> Finding:
         return finding
     where = f" at line {line}" if line else ""
     return replace(
-        finding, message=f"{comparison.text} is not judged: the run stopped{where}", notes=(), labels=(), help=None
+        finding, message=f"{comparison} is not judged: the run stopped{where}", notes=(), labels=(), help=None
     )
 
 
@@ -232,8 +253,7 @@ class _Pair:
             index = tuple(int(i) for i in place)
             wanted = _OPERATOR_TEXT[type(self.operator)] + _show(expected[index])
             line = f"{label}[{','.join(map(str, index))}] is {_show(got[index])}, expected {wanted}"
-            distance = _ulps(got[index], expected[index], dtype) if isinstance(self.operator, ast.Eq) else None
-            line += f" ({distance} ULP)" if distance else ""
+            line += self._distance(got[index], expected[index], dtype)
             who = writer(self.left_text, index) if writer and is_name else None
             lines.append(f"{line}: {who}" if who else line)
         count = (
@@ -248,6 +268,17 @@ class _Pair:
             ]
         help = _rounding(got, expected, wrong, dtype) if isinstance(self.operator, ast.Eq) else None
         return Finding("expectation-failed", f"{text} does not hold: {lines[0]}", notes=tuple(notes), help=help)
+
+    def _distance(self, got: Any, expected: Any, dtype: Any) -> str:
+        """How far off an element is, as " (2 ULP)" or " (off by 0.1, 0.01 allowed)"; empty where that says nothing."""
+        if not isinstance(self.operator, ast.Eq):
+            return ""
+        distance = _ulps(got, expected, dtype)
+        parts = [f"{distance} ULP"] if distance else []
+        if (self.rtol or self.atol) and math.isfinite(got) and math.isfinite(expected):
+            allowed = self.atol + self.rtol * abs(float(expected))
+            parts.append(f"off by {abs(float(got) - float(expected)):.3g}, {allowed:.3g} allowed")
+        return f" ({'; '.join(parts)})" if parts else ""
 
 
 _OPERATOR_TEXT = {ast.Eq: "", ast.NotEq: "not ", ast.Lt: "< ", ast.LtE: "<= ", ast.Gt: "> ", ast.GtE: ">= "}

@@ -22,6 +22,7 @@ from ptxsim.source import Span
 
 MAX_DEPTH = 64
 METRICS = ("banks", "cycles", "findings", "warp_instructions")
+BANK_COUNTS = ("worst", "wavefronts", "ideal", "requests", "sectors")
 
 
 def parse_expression(text: str) -> ast.expr:
@@ -31,13 +32,24 @@ def parse_expression(text: str) -> ast.expr:
     try:
         tree = _restored(ast.parse(_KEYWORD.sub(_disguise, text), mode="eval").body, text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        column = min(getattr(error, "offset", 1) or 1, len(text) or 1)
-        message = (getattr(error, "msg", None) or "nested too deeply").removesuffix(". Perhaps you forgot a comma?")
-        is_assignment = re.search(r"[^=<>!]=[^=]", text)
-        help = "a comparison is written with two equal signs: ==" if is_assignment else None
-        raise _error(f"cannot read the expression: {message}", Span(0, column, 1), help) from None
+        raise _unreadable(text, error) from None
     _check(tree, 0)
     return tree
+
+
+def _unreadable(text: str, error: Exception) -> PtxError:
+    help = "write expect D == A @ B.T, or expect NAME at LINE; that nothing else is found is expected anyway"
+    if not text:
+        return _error("nothing is expected here", Span(0, 1, 1), help)
+    if open_end := re.search(r"([=!<>]=|[<>+\-*/@%&|^,])\s*$", text):
+        return _error(
+            f"something is missing behind {open_end[1]}", Span(0, open_end.start() + 1, len(open_end[1])), help
+        )
+    column = min(getattr(error, "offset", 1) or 1, len(text))
+    message = (getattr(error, "msg", None) or "nested too deeply").removesuffix(". Perhaps you forgot a comma?")
+    if re.search(r"[^=<>!]=[^=]", text) and not re.search(r"[=!<>]=|[<>]", text):
+        help = "a comparison is written with two equal signs: =="
+    return _error(f"cannot read the expression: {message}", Span(0, column, 1), help)
 
 
 # Kernels call their parameters `in` or `from`: Python's keywords stand for themselves only where they are operators.
@@ -57,6 +69,8 @@ def _restored(tree: ast.expr, text: str) -> ast.expr:
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
             node.id = _DISGUISE.get(node.id[0], node.id)
+        if isinstance(node, ast.Call) and getattr(getattr(node.func, "value", None), "id", None) in ("np", "numpy"):
+            node.func = ast.copy_location(ast.Name(node.func.attr, ast.Load()), node.func)
         if isinstance(node, ast.expr | ast.keyword):
             node.col_offset = len(data[: node.col_offset].decode(errors="ignore"))
             node.end_col_offset = len(data[: node.end_col_offset or 0].decode(errors="ignore"))
@@ -96,7 +110,7 @@ def _span(node: ast.AST) -> Span:
 
 _ALLOWED = (
     ast.Name, ast.Constant, ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp, ast.Call, ast.Attribute, ast.Subscript,
-    ast.Slice, ast.Tuple, ast.keyword, ast.Load, ast.operator, ast.unaryop, ast.cmpop, ast.boolop,
+    ast.Slice, ast.Tuple, ast.List, ast.keyword, ast.Load, ast.operator, ast.unaryop, ast.cmpop, ast.boolop,
 )  # fmt: skip
 _CONSTANTS = (int, float, bool, str, type(None), type(...))
 
@@ -110,16 +124,18 @@ def _check(node: ast.AST, depth: int) -> None:
         raise _error(f"{node.value!r} is no number", _span(node))
     if isinstance(node, ast.Call):
         function = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", None)
+        if function is None:
+            raise _error(f"{ast.unparse(node.func)} is no function", _span(node))
         if function not in functions():
-            raise _error(
-                f"no function is called {function!r}", _span(node.func), did_you_mean(str(function), functions())
-            )
+            raise _error(f"no function is called {function!r}", _span(node.func), did_you_mean(function, functions()))
         if isinstance(node.func, ast.Attribute):
             _check(node.func.value, depth + 1)
         for child in (*node.args, *node.keywords):
             _check(child, depth + 1)
         return
     if isinstance(node, ast.Attribute) and node.attr != "T" and getattr(node.value, "id", None) != "banks":
+        if node.attr in BANK_COUNTS:
+            raise _error(f"no counts are called {ast.unparse(node.value)!r}", _span(node), f"write banks.{node.attr}")
         raise _error(f"arrays have no attribute {node.attr!r} here; .T transposes", _span(node))
     for child in ast.iter_child_nodes(node):
         _check(child, depth + 1)
@@ -200,6 +216,11 @@ class _Evaluator:
     def tuple(self, node: ast.Tuple) -> Value:
         return Value(tuple(int(self.data(element)) for element in node.elts))
 
+    def list(self, node: ast.List) -> Value:
+        import numpy as np
+
+        return Value(np.array([self.data(element) for element in node.elts]))
+
     def unaryop(self, node: ast.UnaryOp) -> Value:
         import numpy as np
 
@@ -233,6 +254,11 @@ class _Evaluator:
         except ValueError:
             shapes = " and ".join("x".join(map(str, value.shape)) or "a number" for value in (left, right))
             raise _error(f"shapes do not fit: {shapes}", _span(node), "transpose with .T?") from None
+        except TypeError:
+            help = "a power is written **" if isinstance(node.op, ast.BitXor) else None
+            raise _error(
+                f"{ast.unparse(node)}: bits are those of integers, and this holds fractions", _span(node), help
+            ) from None
 
     def compare(self, node: ast.Compare) -> Value:
         import numpy as np

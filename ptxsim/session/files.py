@@ -11,7 +11,7 @@ from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.session.arrays import Initialiser, bad, parse_initialiser
 from ptxsim.session.directives import Dim3, Directives, ExpectedFinding, ExpectedValue, parse_directives
 from ptxsim.session.expectations import Writer, check_comparison, not_judged
-from ptxsim.session.expressions import METRICS
+from ptxsim.session.expressions import BANK_COUNTS, METRICS
 from ptxsim.session.spelling import did_you_mean
 from ptxsim.source import Source, Span
 
@@ -57,7 +57,8 @@ class FileRun:
     `run` is None where the file did not get as far as running. `findings` are those that nobody expected, together with
     failed expectations; `expected` are the findings that appeared as the file said. `values` maps argument names to
     what they hold after the run, `NAME_in` to what they held before. `checked` counts the expectations. `shown`
-    are the operands that `prints` asked for. Findings come from all of `seeds`, results from the first of them.
+    are the operands that `prints` asked for. Findings and failed expectations come from all of `seeds`, results from the
+    first of them; `varying` names the arguments that came out otherwise with another one, and the first such seed.
     """
 
     source: Source
@@ -68,6 +69,7 @@ class FileRun:
     checked: int = 0
     shown: list[Shown] = field(default_factory=list)
     seeds: range = range(1)
+    varying: dict[str, int] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"FileRun({self.source.name}, passed={self.passed}, {len(self.findings)} findings, run={self.run!r})"
@@ -92,7 +94,7 @@ def run_file(file: str | Path | Source, entry: str | None = None, options: Optio
         module = Module(source)
         kernel = module.kernel(_entry_name(module, entry or directives.entry))
         launch = _Launch(source, directives, options, module, kernel)
-        return launch.judge(*launch.run())
+        return launch.run()
     except PtxError as error:
         findings = [finding if finding.source else finding.of(source) for finding in error.findings]
         left, expected = _sort_out(findings, directives, source)
@@ -124,22 +126,46 @@ class _Launch:
     module: Module
     kernel: Kernel
 
-    def run(self) -> tuple[Run, list[Finding], dict[str, Any]]:
-        """The first schedule's run, the findings of all schedules, and the values of the arguments after and before."""
+    def run(self) -> FileRun:
+        """Run and judge every schedule, all on the same data. What is wrong is told of the first that shows it."""
         seeds = self._seeds()
-        merged: dict[tuple[str, int], Finding] = {}
+        findings: dict[tuple[str, int], Finding] = {(f.name, f.line): f for f in self._advice()}
+        unmet: dict[int, list[Finding]] = {}
+        varying: dict[str, int] = {}
         first: tuple[Run, dict[str, Any]] | None = None
         for seed in seeds:
             values, parameters = self._bind(seeds[0])
             self._check_names(values)
             run = self._launch(seed, parameters)
-            for finding in run.findings:
-                if first is not None:
-                    finding = replace(finding, notes=(*finding.notes, f"seen with --seed {seed}"))
-                merged.setdefault((finding.name, finding.line), finding)
+            notes = () if first is None else (f"seen with --seed {seed}",)
+            for finding in run.findings + self._access_notes(run):
+                findings.setdefault((finding.name, finding.line), replace(finding, notes=(*finding.notes, *notes)))
+            for place, expectation in enumerate(self.directives.values):
+                if place not in unmet and (found := self._unmet(expectation, run, values)):
+                    unmet[place] = [replace(one, notes=(*notes, *one.notes)) for one in found]
             first = first or (run, values)
+            for name in values:
+                if not _same(first[1][name], values[name]):
+                    varying.setdefault(name, seed)
         assert first is not None
-        return first[0], self._advice() + list(merged.values()), first[1]
+        run, values = first
+        found = [finding if finding.source else finding.of(self.source) for finding in findings.values()]
+        left, expected = _sort_out(found, self.directives, self.source)
+        left += [finding.of(self.source) for place in sorted(unmet) for finding in unmet[place]]
+        checked = len(self.directives.values) + len(self.directives.findings)
+        return FileRun(self.source, run, left, expected, values, checked, self._look(run), seeds, varying)
+
+    def _unmet(self, expectation: ExpectedValue, run: Run, values: dict[str, Any]) -> list[Finding]:
+        """What is wrong with a run by one expectation of the file."""
+        found = _compare(expectation, values | metrics(run), self._writer(run))
+        if run.stopped_at is not None:
+            found = [not_judged(finding, expectation.comparison, run.stopped_at) for finding in found]
+        return found
+
+    def _access_notes(self, run: Run) -> list[Finding]:
+        from ptxsim.session.bank_rows import access_notes
+
+        return access_notes(run.banks, self._notes()) if self._notes() else []
 
     def _seeds(self) -> range:
         """One for each schedule."""
@@ -210,22 +236,6 @@ class _Launch:
             return found[0](name, index)
 
         return who
-
-    def judge(self, run: Run, findings: list[Finding], values: dict[str, Any]) -> FileRun:
-        from ptxsim.session.bank_rows import access_notes
-
-        if self._notes():
-            findings = findings + access_notes(run.banks, self._notes())
-        findings = [finding if finding.source else finding.of(self.source) for finding in findings]
-        left, expected = _sort_out(findings, self.directives, self.source)
-        names = values | metrics(run)
-        for expectation in self.directives.values:
-            found = _compare(expectation, names, self._writer(run))
-            if run.stopped_at is not None:
-                found = [not_judged(finding, expectation.comparison, run.stopped_at) for finding in found]
-            left += [finding.of(self.source) for finding in found]
-        checked = len(self.directives.values) + len(self.directives.findings)
-        return FileRun(self.source, run, left, expected, values, checked, self._look(run), self._seeds())
 
     def _notes(self) -> set[str]:
         """The advice that the caller or the file names."""
@@ -357,9 +367,8 @@ def _suggestion(parameter: Any) -> str:
 
 def metrics(run: Run) -> dict[str, Any]:
     """The counts of a run that expectations and `--fail-on` may name; None for what was not measured."""
-    names = ("worst", "wavefronts", "ideal", "requests", "sectors")
     return {
-        "banks": {name: getattr(run.banks, name) for name in names} if run.banks_counted else None,
+        "banks": {name: getattr(run.banks, name) for name in BANK_COUNTS} if run.banks_counted else None,
         "cycles": None if run.cycles is None else run.cycles.cycles,
         "findings": len(run.findings),
         "warp_instructions": run.warp_instructions,
@@ -375,6 +384,12 @@ def _compare(expectation: ExpectedValue, names: Mapping[str, Any], writer: Write
             finding.at(Span(start.line, start.column + finding.column - 1, finding.length))
             for finding in error.findings
         ]
+
+
+def _same(one: Any, other: Any) -> bool:
+    from ptxsim.session.arguments import same_bytes
+
+    return not hasattr(one, "dtype") or same_bytes(one, other)
 
 
 def _sort_out(findings: list[Finding], directives: Directives, source: Source) -> tuple[list[Finding], list[Finding]]:

@@ -43,6 +43,10 @@ def test_everything_that_may_be_said():
     assert said.values[0].comparison.rtol == 1e-3
 
 
+def test_a_line_may_be_called_one():
+    assert parse_directives(Source("// ptxsim: expect trap at line 4")).findings[0].line == 4
+
+
 def test_the_place_of_an_argument_is_its_name():
     said = parse_directives(Source("\n// ptxsim: arg A = 1 B = 2"))
     assert (said.arguments[1].span.line, said.arguments[1].span.column) == (2, 22)
@@ -63,6 +67,9 @@ def test_the_place_of_an_argument_is_its_name():
         ("// ptxsim: arg A = 1 A = 2", 22, None),
         ("// ptxsim: expect misalined-address at 4", 19, "misaligned-address"),
         ("// ptxsim: expect trap at four", 27, None),
+        ("// ptxsim: expect trap on 4", 24, None),
+        ("// ptxsim: expect D", 19, "write expect D == ..."),
+        ("// ptxsim: expect", 18, "expect D == A @ B.T"),
         ("// ptxsim: expect D = A", 21, "=="),
         ("// ptxsim: expect D == frob(A)", 24, "known"),
         ("// ptxsim:", 11, "known"),

@@ -1,5 +1,7 @@
 """Expectations: what they may say, how they are computed, and what a failure tells."""
 
+import re
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -58,6 +60,10 @@ def test_integers_wrap_as_the_result_does():
         "0 <= D <= 12",
         "D == relu(in - 2)",
         "D != -1",
+        "D == np.maximum(A - 2, 0)",
+        "D[0] == [0, 0, 0, 1]",
+        "D == relu(A - 2) (rtol=1e-3, atol=0)",
+        "D.sum(axis=1) == relu(A - 2).sum(axis=1), atol=1",
         "D == A_in - 2 - (A < 2) * (A - 2)",
     ],
 )
@@ -207,6 +213,36 @@ def test_a_tolerance_written_otherwise_is_told_how(text):
     with pytest.raises(PtxError) as caught:
         parse_comparison(text)
     assert "rtol=1e-3 atol=0" in caught.value.findings[0].help
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "message"),
+    [
+        ("D == A rtol 1e-3", "rtol", "needs a value"),
+        ("D == A rtol=1 rtol=2", "rtol=2", "rtol is given twice"),
+        ("D == A rtol=1e-3 ulp=2", "ulp=2", "ulp is no tolerance: rtol and atol are"),
+        ("D == A (rtol=one)", "rtol=one", "rtol is a number of 0 or more"),
+        ("D ==", "==", "something is missing behind =="),
+        ("", "", "nothing is expected here"),
+        ("bank.worst == 1", "bank.worst", "no counts are called 'bank'"),
+        ("D == (A + 1)(2)", "(A + 1)(2)", "is no function"),
+    ],
+)
+def test_what_cannot_be_read_is_told_at_its_place(text, place, message):
+    with pytest.raises(PtxError, match=re.escape(message)) as caught:
+        parse_comparison(text)
+    (finding,) = caught.value.findings
+    assert text[finding.column - 1 :].startswith(place) and finding.length == max(1, len(place))
+
+
+def test_a_power_is_not_written_as_an_exclusive_or():
+    with pytest.raises(PtxError, match=r"a power is written \*\*"):
+        check("D == A^2", A=np.ones(2, np.float32), D=np.ones(2, np.float32))
+
+
+def test_a_failed_tolerance_says_how_far_off_and_how_much_is_allowed():
+    (finding,) = check("D == A rtol=1e-3", A=np.array([2.0]), D=np.array([2.5]))
+    assert finding.message == "D == A rtol=0.001 does not hold: D[0] is 2.5, expected 2 (off by 0.5, 0.002 allowed)"
 
 
 def test_commas_before_tolerances_are_taken():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from ptxsim.diagnostic import PtxError
+from ptxsim.report.summary import summary
 from ptxsim.session.arrays import save
 from ptxsim.session.files import Options, run_file
 from ptxsim.source import Source
@@ -146,6 +147,40 @@ def test_errors_of_the_text_may_be_expected_too():
 def test_several_schedules_merge_their_findings():
     result = run(SHORT, Options(schedules=3))
     assert [finding.name for finding in result.findings] == ["out-of-bounds"]
+
+
+# The warp whose atomic comes last has the word, and the order of warps is the schedule's.
+LAST_ONE = """\
+// ptxsim: launch grid=1 block=128
+// ptxsim: arg D = zeros(1):u32
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 D)
+{
+    .reg .b64 %D;
+    .reg .b32 %t, %old;
+    ld.param.u64 %D, [D];
+    mov.u32 %t, %tid.x;
+    shr.u32 %t, %t, 5;
+    atom.global.exch.b32 %old, [%D], %t;
+    ret;
+}
+"""
+
+
+def test_expectations_are_judged_on_every_schedule():
+    quiet = run(LAST_ONE, Options(schedules=8))
+    seed = quiet.varying["D"]
+    assert quiet.passed and f"D comes out otherwise with --seed {seed}" in summary(quiet)
+    first, other = quiet.values["D"][0], run(LAST_ONE, Options(seed=seed)).values["D"][0]
+    assert first != other and run(LAST_ONE).values["D"][0] == first
+    result = run(f"// ptxsim: expect D == {first}\n" + LAST_ONE, Options(schedules=8))
+    (finding,) = result.findings
+    assert finding.name == "expectation-failed" and finding.notes[0] == f"seen with --seed {seed}"
+    assert f"D[0] is {other}" in finding.message and result.values["D"][0] == first
+    assert run(f"// ptxsim: expect D == {first}\n" + LAST_ONE, Options(schedules=seed)).passed
+    assert f"seen with --seed {seed}" not in finding.notes[1:] and "comes out otherwise" not in summary(result)
 
 
 def test_bad_directives_are_raised():
