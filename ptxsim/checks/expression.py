@@ -57,11 +57,11 @@ class Origin:
     rows: dict[int, str]
     lines: tuple[int, ...]  # of the definitions that were followed
 
-    def row(self, pitch: int | None) -> tuple[str, int] | None:
-        """What counts rows of `pitch` bytes; where nothing does, the widest step over all banks that lanes take."""
+    def row(self, pitch: int | None, span: int) -> tuple[str, int] | None:
+        """What counts rows of `pitch` bytes; where nothing does, the widest step that lanes take within `span` bytes."""
         if pitch in self.rows:
             return self.rows[pitch], pitch
-        wide = max((step for step, text in self.rows.items() if step % 128 == 0 and _by_lane(text)), default=None)
+        wide = max((step for step, text in self.rows.items() if 16 < step <= span and _by_lane(text)), default=None)
         return None if wide is None else (self.rows[wide], wide)
 
 

@@ -1,28 +1,12 @@
-"""Why a shared-memory access conflicts, in words, and what other row pitches or swizzles would cost, by trying them."""
+"""Why a shared-memory access conflicts, in words."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from itertools import groupby
 
 import numpy as np
 
 from ptxsim.layout.banks import ATOMIC_KINDS, BANKS, LANES, MATRIX_KINDS, Accesses, analyze, prepare
-from ptxsim.layout.swizzle import SWIZZLE_BITS, swizzle
-
-
-@dataclass(frozen=True, slots=True)
-class Fix:
-    """A change that was tried: what it is, the addresses (n, 32) with it, and the wavefronts they take all together.
-
-    `pitch` is the new row pitch in bytes, `swizzle` the mode; None where the fix leaves that as it is.
-    """
-
-    text: str
-    wavefronts: int
-    addresses: np.ndarray = field(repr=False, compare=False)
-    pitch: int | None = None
-    swizzle: str | None = None
 
 
 def explain(addresses, width: int = 16, kind: str = "ld", mask=None, matrices: int | None = None) -> str:
@@ -98,78 +82,6 @@ def _spans(lanes: list[int]) -> list[tuple[int, int]]:
 
 def _names(lanes: list[int]) -> str:
     return ", ".join(f"{a}" if a == b else f"{a}-{b}" for a, b in _spans(lanes))
-
-
-def fixes(
-    addresses, width: int = 16, kind: str = "ld", mask=None, matrices: int | None = None, pitch: int | None = None
-) -> list[Fix]:
-    """Row pitches and swizzles that lower the wavefronts, best first, then pitch and swizzle together.
-
-    addresses: (32,) or (n, 32), all the executions of one instruction; wavefronts are their sum. `pitch` is the row
-    pitch in bytes as it is; where it is None the most usual distance between neighbouring lanes is taken.
-    Rows that are padded and swizzled get the fix "no swizzle" (the two do not add up), atomics on one word a word a lane.
-    """
-    access = prepare(addresses, width, kind, mask, matrices)
-
-    def fix(text: str, changed: np.ndarray, **what) -> Fix:
-        cost = int(np.sum(analyze(changed, width, kind, access.active, matrices).wavefronts))
-        return Fix(text, cost, changed, **what)
-
-    before = fix("", access.address).wavefronts
-    size = 16 if kind in MATRIX_KINDS else width
-    pitch = pitch or _usual_step(access, size)
-    base = int(access.address[access.active].min()) if access.active.any() else 0
-    tried: list[Fix] = []
-    padded: dict[int, np.ndarray] = {}
-    if pitch:
-        offset = np.where(access.active, access.address - base, 0)
-        for extra in _paddings(size):
-            padded[pitch + extra] = base + offset // pitch * (pitch + extra) + offset % pitch
-            tried.append(fix(f"row pitch {pitch + extra} B", padded[pitch + extra], pitch=pitch + extra))
-    if kind not in ATOMIC_KINDS:
-        for mode in SWIZZLE_BITS:
-            if mode != "none":
-                tried.append(fix(f"swizzle {mode}", swizzle(access.address, mode), swizzle=mode))
-    plain = _without_swizzle(access)
-    if plain is not None and (unswizzled := fix("no swizzle", plain, swizzle="none")).wavefronts < before:
-        return [unswizzled]
-    if kind in ATOMIC_KINDS and (access.address == access.address[:, :1])[access.active].all():
-        spread = fix("one word a lane, summed later", access.address + 4 * np.arange(access.address.shape[1]))
-        return [spread] if spread.wavefronts < before else []
-    good = sorted((one for one in tried if one.wavefronts < before), key=lambda one: one.wavefronts)
-    best = [next((one for one in good if one.swizzle), None), next((one for one in good if one.pitch), None)]
-    if all(best):
-        changed = swizzle(padded[best[1].pitch], best[0].swizzle)
-        both = fix("both", changed, pitch=best[1].pitch, swizzle=best[0].swizzle)
-        return [*sorted(best, key=lambda one: one.wavefronts), both]
-    return [one for one in best if one]
-
-
-def _without_swizzle(access: Accesses) -> np.ndarray | None:
-    """Rows of one pitch in place of rows whose 16-byte column is XORed with the row number, if that is what they are.
-
-    Looks at groups of eight lanes: row r of a group lies at start + r * pitch + 16 * (column ^ r).
-    """
-    if not access.active.all() or access.address.shape[1] % 8:
-        return None
-    groups = access.address.reshape(-1, 8)
-    if (np.diff(groups, 2, axis=1) == 0).all():
-        return None
-    row, column = np.arange(8), np.arange(8)[:, None]
-    shifts = ((column ^ row) - column) * 16  # (column, row)
-    pitches = groups[:, 1, None] - groups[:, :1] - shifts[:, 1]  # (group, column)
-    expected = groups[:, :1, None] + pitches[:, :, None] * row + shifts
-    fits = (expected == groups[:, None, :]).all(axis=2)
-    common = set(pitches[0][fits[0]])
-    for pitch in common:
-        if pitch > 16 and (fits & (pitches == pitch)).any(axis=1).all():
-            return (groups[:, :1] + pitch * row).reshape(access.address.shape)
-    return None
-
-
-def _paddings(size: int) -> list[int]:
-    """Bytes to add to a row: one, two or four accesses, or as many banks, so that rows stay aligned."""
-    return [max(4, size) << shift for shift in range(3)]
 
 
 def lane_step(addresses, width: int = 16, kind: str = "ld", mask=None) -> int | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ptxsim.layout.banks import ATOMIC_KINDS, BANKS, LANES, MATRIX_KINDS, analyze, prepare
-from ptxsim.layout.conflicts import fixes
 from ptxsim.report.drawing import Cell, Drawing, Panel
 
 if TYPE_CHECKING:
@@ -68,10 +67,10 @@ def _colour(lanes: list[int]) -> int:
 
 
 def bank_maps(row: BankRow) -> list[Drawing]:
-    """The worst execution of an instruction, and the same lanes with the best fix that was tried."""
+    """The worst execution of an instruction, and the same lanes with the best fix, if there is one."""
     before = f"line {row.line}, {row.instruction}: worst execution"
     maps = [bank_map(row.addresses, row.width, row.kind, row.mask, before)]
-    if row.excess and (tried := fixes(row.addresses, row.width, row.kind, row.mask)):
-        best = min(tried, key=lambda fix: fix.wavefronts)
-        maps.append(bank_map(best.addresses[0], row.width, row.kind, row.mask, f"with {best.text}"))
+    if row.fixed is not None:
+        text, addresses = row.fixed
+        maps.append(bank_map(addresses, row.width, row.kind, row.mask, f"with {text}"))
     return maps

@@ -2,58 +2,149 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+import numpy as np
+
 from ptxsim.checks.banks import BankCounter, GlobalTally, Tally
 from ptxsim.checks.expression import Origin, Origins
 from ptxsim.diagnostic import Finding
 from ptxsim.engine.program import Op, Program
 from ptxsim.layout import conflicts
+from ptxsim.layout.remedies import Access, Array, Fix
+from ptxsim.machine.memory import RANK_SHIFT
 from ptxsim.session.run import BankRow, BankTable, GlobalRow
 
+OWN = (1 << RANK_SHIFT) - 1  # the part of an address that says where in the CTA's memory
+MOST = 256  # accesses to one array, and different executions of them, that changes are tried on
 
-def bank_table(counter: BankCounter, program: Program) -> BankTable:
-    """Tallies as rows by line; those with conflicts say why and what would help."""
+
+def bank_table(counter: BankCounter, program: Program, variables: Mapping[str, tuple[int, int]]) -> BankTable:
+    """Tallies as rows by line; those with conflicts say why and what would help.
+
+    variables: address and size of those in shared memory.
+    """
     origins = counter.origins
     ops = program.ops
-    rows = [_row(ops[site], tally, origins) for site, tally in sorted(counter.tallies.items())]
+    helps = _helps(counter, program, variables)
+    rows = [
+        _row(ops[site], tally, origins, *helps.get(site, ([], None))) for site, tally in sorted(counter.tallies.items())
+    ]
     outer = [_global_row(ops[site], tally, origins) for site, tally in sorted(counter.outer.items())]
     return BankTable(sorted(rows, key=lambda row: row.line), sorted(outer, key=lambda row: row.line))
 
 
-def _row(op: Op, tally: Tally, origins: Origins) -> BankRow:
+def _row(op: Op, tally: Tally, origins: Origins, fixes: list[str], fixed) -> BankRow:
     origin = origins.of(op)
     row = BankRow(
         op.line, op.opcode, tally.runs, tally.wavefronts, tally.ideal, tally.worst, kind=tally.kind,
         width=tally.width, addresses=tally.addresses.tolist(), mask=tally.mask, address=origin.text if origin else "",
+        fixes=fixes, fixed=fixed,
     )  # fmt: skip
     if tally.wavefronts > tally.ideal:
         sentence = conflicts.explain(tally.addresses, tally.width, tally.kind, tally.mask)
-        pitch = conflicts.lane_step(tally.addresses, tally.width, tally.kind, tally.mask)
-        row.why = f"{sentence}{_because(origin, pitch)}"
-        row.fixes = [
-            f"{fix.text} -> {fix.wavefronts} wavefront{'s' * (fix.wavefronts != 1)} instead of {tally.worst_wavefronts}"
-            for fix in _worth_listing(tally)
-        ]
+        at_worst = "at worst " * (tally.wavefronts != tally.runs * tally.worst_wavefronts)
+        row.why = f"{at_worst}{sentence}{_because(origin, _row_of(tally, origin))}"
     return row
 
 
-def _worth_listing(tally: Tally) -> list[conflicts.Fix]:
-    """Fixes that take away at least half of what the best one does; several changes at once only where they are the best."""
-    tried = conflicts.fixes(tally.addresses, tally.width, tally.kind, tally.mask)
-    best = min((fix.wavefronts for fix in tried), default=0)
-    single = [fix.wavefronts for fix in tried if fix.pitch is None or fix.swizzle is None]
-    return [
-        fix
-        for fix in tried
-        if 2 * fix.wavefronts <= tally.worst_wavefronts + best
-        and (fix.pitch is None or fix.swizzle is None or fix.wavefronts < min(single))
+def _row_of(tally: Tally | GlobalTally, origin: Origin | None) -> tuple[str, int] | None:
+    """What counts the rows of an access, and their pitch in bytes."""
+    if origin is None:
+        return None
+    active = tally.addresses[tally.mask >> np.arange(32) & 1 == 1]
+    step = conflicts.lane_step(tally.addresses, tally.width, tally.kind, tally.mask)
+    return origin.row(step, int(active.max() - active.min()))
+
+
+def _helps(
+    counter: BankCounter, program: Program, variables: Mapping[str, tuple[int, int]]
+) -> dict[int, tuple[list[str], tuple[str, list[int]] | None]]:
+    """What would help, as text, by site, and the addresses of the worst execution with the best of it.
+
+    Every change is tried on all accesses to the same array.
+    """
+    found: dict[int, tuple[list[str], tuple[str, list[int]] | None]] = {}
+    for start, sites in _arrays(counter.tallies, variables):
+        conflicting = [site for site in sites if counter.tallies[site].wavefronts > counter.tallies[site].ideal]
+        if not conflicting:
+            continue
+        # The costliest first, and not more of them than can be tried in a moment.
+        sites = sorted(sites, key=lambda site: counter.tallies[site].ideal - counter.tallies[site].wavefronts)[:MOST]
+        tallies = [counter.tallies[site] for site in sites]
+        few = sum(len(tally.different) for tally in tallies) <= MOST
+        origins = [counter.origins.of(program.ops[site]) for site in sites]
+        array = Array([_access(t, start, origin, few) for t, origin in zip(tallies, origins)])
+        for index, site in enumerate(sites):
+            if site in conflicting:
+                lines = [program.ops[other].line for other in sites]
+                fixes = array.fixes(index)
+                texts = [_help(fix, array, index, tallies[index], lines) for fix in fixes]
+                found[site] = texts, _fixed(fixes, array, index, start)
+    return found
+
+
+def _arrays(tallies: Mapping[int, Tally], variables: Mapping[str, tuple[int, int]]) -> list[tuple[int, list[int]]]:
+    """Where arrays begin, and the sites that access each: those whose worst executions overlap in one variable."""
+    spans: dict[tuple[int, int], list[tuple[int, int, int]]] = {}
+    for site, tally in tallies.items():
+        active = tally.mask >> np.arange(32) & 1 == 1
+        low, high = (int(bound(tally.addresses[active])) & OWN for bound in (np.min, np.max))
+        holder = next((v for v in variables.values() if v[0] <= low < v[0] + v[1]), (0, 0))
+        spans.setdefault(holder, []).append((low, high, site))
+    found: list[tuple[int, list[int]]] = []
+    for (start, _), members in spans.items():
+        groups: list[tuple[int, list[int]]] = []
+        end = -1
+        for low, high, site in sorted(members):
+            if low > end:
+                groups.append((low, []))
+            groups[-1][1].append(site)
+            end = max(end, high)
+        whole = len(groups) == 1 and start
+        found += [(start if whole else low - (low - start) % 128, sites) for low, sites in groups]
+    return found
+
+
+def _access(tally: Tally, start: int, origin: Origin | None, few: bool) -> Access:
+    all_of_them = tally.executions() if few else None
+    worst = tally.addresses[None].astype(np.int64), np.array([tally.mask]), np.array([tally.runs])
+    addresses, masks, counts = worst if all_of_them is None else all_of_them
+    row = _row_of(tally, origin)
+    return Access((addresses & OWN) - start, tally.width, tally.kind, masks, counts, row and row[1])
+
+
+def _fixed(fixes: list[Fix], array: Array, index: int, start: int) -> tuple[str, list[int]] | None:
+    if not fixes:
+        return None
+    worst = int(array.before.costs[index].argmax())
+    return fixes[0].text, (start + fixes[0].move(array.accesses[index].offsets)[worst]).tolist()
+
+
+def _help(fix: Fix, array: Array, index: int, tally: Tally, lines: list[int]) -> str:
+    """`row pitch 132 B -> 1 wavefront instead of 32`, of the worst execution, and what else has to be said."""
+    before, after = array.before.costs[index], fix.costs[index]
+    worst = int(before.argmax())
+    new, old = int(after[worst]), int(before[worst])
+    text = f"{fix.text} -> {new} wavefront{'s' * (new != 1)} instead of {old}"
+    counts = array.accesses[index].counts
+    if len(before) > 1 and tally.wavefronts != tally.runs * tally.worst_wavefronts:
+        text += f", {int((after * counts).sum())} instead of {tally.wavefronts} in all {tally.runs} executions"
+    elif tally.wavefronts != tally.runs * tally.worst_wavefronts:
+        text += " in the worst execution"
+    harmed = [
+        f"line {line} then takes {int(new.max())} instead of {int(old.max())}"
+        for line, old, new in sorted(zip(lines, array.before.costs, fix.costs), key=lambda item: item[0])
+        if new.max() > old.max()
     ]
+    more = [f"{len(harmed) - 2} lines more, too"] if len(harmed) > 3 else []
+    return "; ".join([text, *(harmed[:2] + more if more else harmed)])
 
 
-def _because(origin: Origin | None, pitch: int | None) -> str:
+def _because(origin: Origin | None, row: tuple[str, int] | None) -> str:
     """`; row = %laneid, pitch 128: the address is tile + 128 * %laneid (line 33)`."""
     if origin is None or not origin.lines:
         return ""
-    row = origin.row(pitch)
     lines = ", ".join(map(str, origin.lines[-3:]))
     where = f"the address is {origin.text} (line{'s' * (len(origin.lines) > 1)} {lines})"
     return f"; row = {row[0]}, pitch {row[1]}: {where}" if row else f"; {where}"
@@ -65,7 +156,7 @@ def _global_row(op: Op, tally: GlobalTally, origins: Origins) -> GlobalRow:
     if tally.sectors > tally.ideal:
         step = conflicts.lane_step(tally.addresses, tally.width, "st", tally.mask)
         apart = f"lanes are {step} B apart" if step else "lanes are scattered"
-        why = f"{apart}: {tally.worst} sectors in one request{_because(origin, step)}"
+        why = f"{apart}: {tally.worst} sectors in one request{_because(origin, _row_of(tally, origin))}"
     return GlobalRow(
         op.line, op.opcode, tally.requests, tally.sectors, tally.ideal, tally.lines, why, tally.kind,
         origin.text if origin else "",

@@ -228,7 +228,9 @@ class Launch:
     def _bank_table(self, counter: BankCounter) -> BankTable:
         from ptxsim.session.bank_rows import bank_table
 
-        return bank_table(counter, self.program)
+        symbols = self.decoder.linkage.symbols.items()
+        shared = {name: (place.address, place.size) for name, place in symbols if place.space == "shared"}
+        return bank_table(counter, self.program, shared)
 
     def _bank_source(self, counter: BankCounter | None, before: np.ndarray | None, start: Hook | None):
         """The bank table; or how to count it when somebody asks, by a run over the memory as it was before."""

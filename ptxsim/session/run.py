@@ -32,6 +32,7 @@ class BankRow:
     addresses: list[int] = field(default_factory=list)  # of the worst execution, by lane, and its active lanes
     mask: int = 0
     address: str = ""  # what the text computes it from
+    fixed: tuple[str, list[int]] | None = None  # the best fix, and the worst execution's addresses with it
 
     @property
     def excess(self) -> int:
@@ -45,7 +46,8 @@ class BankRow:
 
     def to_dict(self) -> dict:
         """The row of the contract's JSON, and more."""
-        return asdict(self) | {"excess": self.excess, "conflicts": self.conflicts}
+        fields = {name: value for name, value in asdict(self).items() if name != "fixed"}
+        return fields | {"excess": self.excess, "conflicts": self.conflicts}
 
 
 @dataclass(slots=True)

@@ -11,6 +11,16 @@ from ptxsim.source import Source
 CONFLICTS = Path(__file__).parents[2] / "samples" / "conflicts"
 FILES = sorted(path for path in CONFLICTS.glob("*.ptx") if not path.stem.endswith("_fixed"))
 SWIZZLE = "shr.u32 %t3, %at, 3;\nand.b32 %t3, %t3, {mask:#x};\nxor.b32 %at, %at, %t3;\n"
+CROSSED = """sub.u32 %at, %at, %tile;
+shr.u32 %t3, %at, {shift};
+and.b32 %t3, %t3, {mask};
+xor.b32 %at, %at, %t3;
+add.u32 %at, %at, %tile;
+"""
+LONGER = """sub.u32 %t3, %at, %tile;
+div.u32 %t3, %t3, {pitch};
+mad.lo.u32 %at, %t3, {extra}, %at;
+"""
 MASKS = {"32B": 0x10, "64B": 0x30, "128B": 0x70}  # address bits 7 and up, put on bit 4 and up
 
 
@@ -27,6 +37,10 @@ def applied(text: str, line: int, fix: str) -> str:
         lines[at] = re.sub(r", \d+, %tile;", f", {found[1]}, %tile;", lines[at])
     elif found := re.match(r"swizzle (\d+B)", fix):
         lines.insert(line - 1, SWIZZLE.format(mask=MASKS[found[1]]))
+    elif found := re.match(r"swizzle offset \^ \(offset >> (\d+) & (0x\w+)\)", fix):
+        lines.insert(line - 1, CROSSED.format(shift=found[1], mask=found[2]))
+    elif found := re.match(r"(\d+) B more after every (\d+) B", fix):
+        lines.insert(line - 1, LONGER.format(extra=found[1], pitch=found[2]))
     elif fix.startswith("no swizzle"):
         lines = [text for text in lines if "xor.b32" not in text]
     elif fix.startswith("one word a lane"):

@@ -142,6 +142,34 @@ def test_the_worst_execution_is_kept():
     assert row.addresses == (0x400 + LANE * 128).tolist() and row.mask == 0xFFFFFFFF and row.conflicts == 31
 
 
+def test_a_fix_says_what_it_does_to_other_accesses():
+    """A column and a diagonal: longer rows mend the one and cost the other a little, an XOR of words all."""
+    text = "mad.lo.u32 x, l, 128, a;\nmad.lo.u32 y, l, 132, a;\nld.shared.b32 r, [x];\nld.shared.b32 s, [y];"
+    column, diagonal = counted(WORDS + text, l=LANE, a=0x400).rows
+    assert column.fixes == [
+        "row pitch 132 B -> 1 wavefront instead of 32; line 5 then takes 2 instead of 1",
+        "swizzle 128B -> 4 wavefronts instead of 32",
+    ]
+    assert diagonal.fixes == []
+
+
+def test_executions_that_differ_are_told_from_the_worst():
+    text = "mov.u32 i, 1;\nL:\nmul.lo.u32 o, i, 64;\nmad.lo.u32 x, l, o, a;\nld.shared.b32 r, [x];\nadd.u32 i, i, 1;\nsetp.lt.u32 p, i, LIMIT;\n@p bra L;"
+
+    def after(limit):
+        registers, shared = {"l": LANE, "a": 0x400}, np.zeros(128 * 1024, np.uint8)
+        (row,) = ptxsim.snippet(WORDS + text.replace("LIMIT", limit), registers=registers, shared=shared).banks.rows
+        return row
+
+    row = after("4")
+    assert row.why.startswith("at worst 32 lanes, 128 B apart: all on the same bank") and row.runs == 3
+    assert row.fixes[0] == (
+        "swizzle offset ^ (offset >> 5 & 0x7c) -> 1 wavefront instead of 32, 4 instead of 64 in all 3 executions"
+    )
+    many = after("60").fixes
+    assert many and all(fix.endswith("in the worst execution") for fix in many)
+
+
 def test_expect_and_asserts_see_the_counts():
     result = run_file(Source(KERNEL, "k.ptx"))
     assert result.passed and result.run.banks.worst == 32

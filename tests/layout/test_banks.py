@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from ptxsim.diagnostic import PtxError
 from ptxsim.layout import banks
 from ptxsim.layout.banks import analyze, global_access, shared_wavefronts
-from ptxsim.layout.conflicts import explain, fixes
+from ptxsim.layout.conflicts import explain
 
 # Counters of an H200, every pattern that has them (tests/data/banks.npz).
 DATA = np.load(Path(__file__).parent.parent / "data" / "banks.npz")
@@ -98,15 +98,3 @@ def test_why_sentences():
     assert explain(LANE * 4, 4) == "no conflicts"
     assert explain(np.stack([LANE * 4, LANE * 128]), 4) == "32 lanes, 128 B apart: all on the same bank"
     assert "4 different words in each of 8 banks" in explain(LANE * 64, 16, "st")
-
-
-def test_fixes_are_tried_not_guessed():
-    """A 128-byte pitch costs 32 wavefronts, a swizzle or 16 bytes of padding 4, and both together 23."""
-    assert shared_wavefronts(ROWS, kind="ldmatrix") == 32
-    found = {fix.text: fix.wavefronts for fix in fixes(ROWS, kind="ldmatrix")}
-    assert found == {"swizzle 128B": 4, "row pitch 144 B": 4, "both": 23}
-    assert fixes(LANE * 4, 4) == []
-    assert sum(fix.wavefronts for fix in fixes(np.stack([ROWS, ROWS]), kind="ldmatrix")) == 62
-    assert [(fix.text, fix.wavefronts) for fix in fixes(LANE * 0, 4, "atom")] == [("one word a lane, summed later", 1)]
-    for fix in fixes(LANE * 132, 16, "st"):
-        assert fix.pitch is None or fix.pitch % 4 == 0

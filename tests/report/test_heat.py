@@ -44,7 +44,10 @@ def test_as_many_as_are_counted(words, form, mask):
 
 
 def test_the_best_fix_is_drawn_beside_it():
-    row = BankRow(7, "ld.shared.b32", 1, 32, 1, 32, kind="ld", width=4, addresses=(LANE * 128).tolist(), mask=2**32 - 1)
+    row = BankRow(
+        7, "ld.shared.b32", 1, 32, 1, 32, kind="ld", width=4, addresses=(LANE * 128).tolist(), mask=2**32 - 1,
+        fixed=("row pitch 132 B", (LANE * 132).tolist()),
+    )  # fmt: skip
     before, after = bank_maps(row)
     assert before.title == "line 7, ld.shared.b32: worst execution" and after.title.startswith("with row pitch 132")
     assert len(before.panels[0].rows) == 32 and len(after.panels[0].rows) == 1
