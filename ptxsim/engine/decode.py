@@ -267,8 +267,19 @@ class _FunctionDecoder:
         prototype = next(
             (self.body.prototypes[name.name] for name in names[1:] if name.name in self.body.prototypes), None
         )
-        signature = prototype or self.decoder.bodies.declared.get(callee.name)
-        if signature is not None:
+        declared = self.decoder.bodies.declared
+        listed = [
+            target
+            for name in names[1:]
+            if name.name in self.body.targets
+            for target in self.body.targets[name.name].names
+        ]
+        for signature in [prototype] if prototype else [declared[n] for n in listed or [callee.name] if n in declared]:
+            if isinstance(signature, ast.Function) and signature.is_entry:
+                why = f"{signature.name} is a kernel; calls are of functions"
+                self.decoder.findings.append(
+                    Finding("operand-mismatch", why, callee.line, callee.column, len(callee.name))
+                )
             self._check_passed(callee, "argument", arguments, signature.parameters)
             self._check_passed(callee, "result", returns, signature.returns)
         return call
@@ -281,6 +292,11 @@ class _FunctionDecoder:
             self.decoder.findings.append(Finding("operand-mismatch", why, callee.line, callee.column, len(callee.name)))
             return
         for number, (operand, formal) in enumerate(zip(given, formals, strict=True), 1):
+            if formal.type in NEVER_PASSED:
+                why = f"{what} {number} of {callee.name} is a .{formal.type}, which no call passes"
+                self.decoder.findings.append(
+                    Finding("operand-mismatch", why, callee.line, callee.column, help="pass it as .b32")
+                )
             passed, is_vector = self._passed_type(operand), isinstance(operand, ast.Vector)
             if passed is not None and not (fits_parameter(*passed, formal) and is_vector == (formal.vector > 1)):
                 t, size = passed
@@ -315,6 +331,10 @@ class _FunctionDecoder:
             bits = operand.value if isinstance(operand, ast.Integer) else operand.bits
             return Passed(8, constant=bits & (2**64 - 1))
         return Passed(0)
+
+
+# Small integers and predicates, as which the code generator passes nothing; untyped bits of 8 and 16 it does.
+NEVER_PASSED = ("pred", "u8", "s8", "u16", "s16")
 
 
 def fits_parameter(passed: ScalarType, size: int, formal: ast.Variable) -> bool:

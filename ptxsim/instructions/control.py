@@ -28,8 +28,9 @@ CALL = {
 }
 for operands in (
     "function", "function, arguments", "returned, function, arguments", "returned, function",
-    "function, prototype", "function, arguments, prototype", "returned, function, arguments, prototype",
+    "function, prototype", "function, arguments, prototype", "returned, function, prototype",
+    "returned, function, arguments, prototype",
 ):  # fmt: skip
-    # Only with a prototype, or a list of functions, can a register say which function it is.
-    callee = Either((NAMED, Reg("u64"), Reg("u32"))) if "prototype" in operands else NAMED
+    # With a prototype, or a list of functions, a register says which function it is.
+    callee = Either((Reg("u64"), Reg("u32"))) if "prototype" in operands else NAMED
     control(f"call{{.uni}} {operands}", operands=CALL | {"function": callee})

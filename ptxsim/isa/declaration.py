@@ -15,6 +15,7 @@ PRAGMA_SINCE: dict[str, Version] = {
 }  # fmt: skip
 MASK_SINCE: Version = (7, 1)  # 0xff(name) in an initial value
 VECTOR_BITS = 128
+PASSED_ALIGNMENT = 128
 MEMORY = ("global", "const", "shared", "local")
 OPAQUE = ("texref", "samplerref", "surfref")
 WITHOUT_VALUES = ("f16", "f16x2")
@@ -41,7 +42,7 @@ def problems(statements: Iterable[ast.Node], version: Version, space_of: SpaceOf
         if isinstance(statement, ast.Directive) and statement.name == "pragma":
             found = pragma_problem(statement, version)
         elif isinstance(statement, ast.Variable):
-            found = variable_problem(statement, version, space_of)
+            found = variable_problem(statement, version, space_of) or passed_problem(statement)
             if statement.type in OPAQUE:
                 found = (
                     "illegal-form",
@@ -92,6 +93,10 @@ def type_problem(variable: ast.Variable) -> str | None:
     """Types, vectors and alignment."""
     if variable.name in NO_NAMES:
         return "is no name that can be declared"
+    if variable.space == "tex":
+        return "there is no .tex memory since PTX 1.5; textures are .global .texref variables"
+    if variable.type in OPAQUE and variable.vector > 1:
+        return f"there are no vectors of .{variable.type}"
     if variable.vector not in (1, 2, 4):
         return f"vectors of variables have two or four elements, not {variable.vector}"
     if variable.vector > 1 and variable.vector * TYPES[variable.type].bits > VECTOR_BITS:
@@ -102,6 +107,16 @@ def type_problem(variable: ast.Variable) -> str | None:
         return f"registers are no arrays; {variable.name}<n> declares n of them"
     if variable.align is not None and (variable.align < 1 or variable.align & (variable.align - 1)):
         return f"the alignment {variable.align} is no power of two"
+    if variable.space == "param" and variable.type == "f16x2":
+        return "no parameter has the type .f16x2; declare it as .b32"
+    return None
+
+
+def passed_problem(variable: ast.Variable) -> Problem | None:
+    """What is wrong with a variable that a call passes, and with what a function takes."""
+    if variable.space == "param" and (variable.align or 0) > PASSED_ALIGNMENT:
+        why = f"the alignment {variable.align} is more than the {PASSED_ALIGNMENT} that parameters of functions have"
+        return "illegal-form", f"{variable.name}: {why}"
     return None
 
 

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 
 from ptxsim.diagnostic import Finding
 from ptxsim.isa import redeclaration
 from ptxsim.isa.availability import parse_availability
-from ptxsim.isa.declaration import OPAQUE, Problem, placed, pragma_problem, type_problem, variable_problem
+from ptxsim.isa.declaration import (
+    OPAQUE,
+    Problem,
+    passed_problem,
+    placed,
+    pragma_problem,
+    type_problem,
+    variable_problem,
+)
 from ptxsim.isa.extent import align, align_of, lay_out, size_of
 from ptxsim.syntax import ast
+from ptxsim.syntax.constant import read_integer
 from ptxsim.types import Target, Version, parse_target
 
 # Directives of a kernel and of a function, with the most numbers they take and since when and where they are known.
@@ -22,9 +31,15 @@ FUNCTION = {
     "attribute": (9, ""), "noreturn": (0, "6.4"), "abi_preserve": (1, "9.0 sm_80"), "abi_preserve_control": (1, "9.0 sm_80"),
     "language": (11, "9.2"),
 }  # fmt: skip
-COUNTS = {"maxntid": "threads", "reqntid": "threads", "maxnreg": "registers"}  # what is not none
+COUNTS = {
+    "maxntid": "threads",
+    "reqntid": "threads",
+    "maxnreg": "registers",
+    "minnctapersm": "CTAs",
+}  # what is not none
 EXCLUSIVE = (("maxntid", "reqntid"), ("reqnctapercluster", "maxclusterrank"))
 ALIAS = "6.3"
+POINTED = ("const", "global", "local", "shared")
 INSIDE = ("enable_smem_spilling", "used_bytes_mask")
 # Bytes that a kernel's parameters may have; since when there may be more, and how many.
 PARAMETER_BYTES, MORE_SINCE, MORE_BYTES = 4352, (8, 1), 32764
@@ -35,6 +50,7 @@ SAMPLERS = "samplers of their own need `.target ..., texmode_independent`"
 def problems(module: ast.Module) -> Iterator[Finding]:
     """What is wrong with the items of a module, as far as it can be told without reading bodies."""
     version, target = module.version, parse_target(module.target)
+    files: set[str] = set()
     known: dict[str, str] = {}  # what is declared so far, and where it lies
     for item in module.items:
         found: Problem | None = None
@@ -44,7 +60,10 @@ def problems(module: ast.Module) -> Iterator[Finding]:
             case ast.Function():
                 found = _function_problem(item, version, target) or _parameters_problem(item, version, module.targets)
             case ast.Alias():
-                found = _alias_problem(item, module, version, target)
+                found = _alias_problem(item, module, known) or _unavailable_alias(version, target)
+            case ast.Directive(name="file", arguments=(number, *_)):
+                found = ("illegal-form", f".file {number} is there already") if number in files else None
+                files.add(number)
             case ast.Directive(name="pragma"):
                 found = pragma_problem(item, version) or _pragma_place(item)
         if isinstance(item, ast.Variable | ast.Function | ast.Alias):
@@ -87,8 +106,6 @@ def _module_variable(variable: ast.Variable, options: tuple[str, ...]) -> Proble
     text = None
     if variable.space in ("reg", "local", "param"):
         text = f".{variable.space} variables belong into functions"
-    elif variable.space == "tex":
-        text = "there is no .tex memory since PTX 1.5; textures are .global .texref variables"
     elif "common" in variable.linkage and variable.space != "global":
         text = ".common variables are in .global memory"
     elif variable.type in OPAQUE and variable.space != "global":
@@ -113,9 +130,9 @@ def _function_problem(function: ast.Function, version: Version, target: Target) 
             return found
         if found := parse_availability(since).problem(version, target):
             return found[0], f".{directive.name} {found[1]}"
-        if len(directive.arguments) > most:
-            return "illegal-form", f".{directive.name} takes at most {most} numbers"
-        if directive.name in COUNTS and "0" in directive.arguments:
+        if not min(1, most) <= len(directive.arguments) <= most:
+            return "illegal-form", f".{directive.name} takes {f'one to {most}' if most > 1 else most} numbers"
+        if directive.name in COUNTS and 0 in (read_integer(number).value for number in directive.arguments):
             return "illegal-form", f".{directive.name} counts {COUNTS[directive.name]}, here are none"
     for one, other in EXCLUSIVE:
         if one in given and other in given:
@@ -141,6 +158,8 @@ def _parameters_problem(function: ast.Function, version: Version, options: tuple
     most = PARAMETER_BYTES if version < MORE_SINCE else MORE_BYTES
     if function.is_entry and (size := lay_out(function.parameters)[1]) > most:
         return "illegal-form", f"{function.name}: parameters of {size} bytes, a kernel has at most {most}"
+    if len(function.returns) > 1 and any(result.space != "reg" for result in function.returns):
+        return "illegal-form", f"{function.name}: only registers are several results; make one array of them"
     for parameter in (*function.returns, *function.parameters):
         name = f"{function.name}, parameter {parameter.name}"
         if function.is_entry and parameter.space != "param":
@@ -161,18 +180,38 @@ def _parameters_problem(function: ast.Function, version: Version, options: tuple
             return "wrong-version", f"{name}: .b128 needs .version 8.3"
         if parameter.name != "_" and (text := type_problem(parameter)):
             return "illegal-form", f"{name}: {text}"
-        if parameter.pointer and (align := parameter.pointer[1]) and align & (align - 1):
-            return "illegal-form", f"{name}: the alignment {align} is no power of two"
+        if not function.is_entry and (found := passed_problem(parameter)):
+            return found
+        if parameter.pointer and (text := _pointer_problem(function, *parameter.pointer)):
+            return "illegal-form", f"{name}: {text}"
     return None
 
 
-def _alias_problem(alias: ast.Alias, module: ast.Module, version: Version, target: Target) -> Problem | None:
-    if found := parse_availability(ALIAS).problem(version, target):
-        return found[0], f".alias {found[1]}"
+def _pointer_problem(function: ast.Function, space: str, alignment: int | None) -> str | None:
+    """What is wrong with `.ptr .space .align n`."""
+    if not function.is_entry:
+        return ".ptr is said of a kernel's parameters"
+    if space and space not in POINTED:
+        return f".ptr says where it points, to .{', .'.join(POINTED)}; .{space} is none of them"
+    if alignment is not None and (alignment < 1 or alignment & (alignment - 1)):
+        return f"the alignment {alignment} is no power of two"
+    return None
+
+
+def _unavailable_alias(version: Version, target: Target) -> Problem | None:
+    found = parse_availability(ALIAS).problem(version, target)
+    return (found[0], f".alias {found[1]}") if found else None
+
+
+def _alias_problem(alias: ast.Alias, module: ast.Module, known: Container[str]) -> Problem | None:
     if next(item for item in module.items if isinstance(item, ast.Alias) and item.name == alias.name) is not alias:
         return "illegal-form", f"{alias.name} is an alias already"
     functions = {item.name: item for item in module.functions() if item.body is not None or item.name == alias.name}
-    declared = functions.get(alias.name)
+    aliases = {item.name: item.target for item in module.items if isinstance(item, ast.Alias)}
+    declared, name = functions.get(alias.name), alias.target
+    for _ in aliases:
+        name = aliases.get(name, name)
+    target = functions.get(name)
     if declared is None:
         return (
             "undeclared-name",
@@ -180,8 +219,10 @@ def _alias_problem(alias: ast.Alias, module: ast.Module, version: Version, targe
         )
     if declared.body is not None:
         return "illegal-form", f"{alias.name} has a body; an alias has none"
-    if alias.target not in functions:
-        return "undeclared-name", f".alias: no function {alias.target} is defined in the file"
-    if what := redeclaration.differing(declared, functions[alias.target]):
+    if target is None or alias.target not in known:
+        return "undeclared-name", f".alias: no function {alias.target} is defined in the file, or it comes later"
+    if target.is_entry or "weak" in target.linkage:
+        return "illegal-form", f"{alias.target} is {'a kernel' if target.is_entry else '.weak'}, which has no alias"
+    if what := redeclaration.differing(declared, target):
         return "illegal-form", f"{alias.name} has other {what} than {alias.target}, whose alias it is"
     return None

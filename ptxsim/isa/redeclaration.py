@@ -63,20 +63,18 @@ def _function_conflict(first: ast.Function, second: ast.Function) -> str | None:
         return f"is declared {_words(first.linkage)} and then {_words(second.linkage)}"
     if what := differing(first, second):
         return f"has other {what} than in its earlier declaration"
-    if _returns(first) != _returns(second):
-        return "is .noreturn in one declaration only"
     return None
 
 
 def differing(one: ast.Function, other: ast.Function) -> str | None:
-    """Whether the results or the parameters of two functions differ, apart from their names."""
+    """Whether the results or the parameters of two functions differ, apart from their names, or whether they return."""
     for what, variables in (
         ("results", (one.returns, other.returns)),
         ("parameters", (one.parameters, other.parameters)),
     ):
         if len({tuple(map(_signature, each)) for each in variables}) > 1:
             return what
-    return None
+    return "ways to end (.noreturn)" if _returns(one) != _returns(other) else None
 
 
 def _words(linkage: tuple[str, ...]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from sys import intern
@@ -21,9 +22,17 @@ DECLARABLE = frozenset(
 )
 
 
+_LABEL = re.compile(r"[\w$%]+")
+
+
 def _count(token: Token) -> int:
     """How many elements or registers `[8]`, `[WARP_SZ]` or `<8>` declares."""
     return 32 if token.type == "WARP_SZ" else read_size(token)
+
+
+def _label_name(token: Token) -> str:
+    """The name that a label's token begins with; blanks and comments may stand before the colon."""
+    return intern(_LABEL.match(token)[0])  # type: ignore[index]
 
 
 def _not_declarable(token: Token) -> Mistake:
@@ -253,18 +262,18 @@ class ModuleBuilder(ConstantBuilder):
 
     def label(self, children: list[Token]) -> ast.Label:
         token = children[0]
-        return ast.Label(intern(token[:-1].rstrip()), line=token.line, column=token.column)
+        return ast.Label(_label_name(token), line=token.line, column=token.column)
 
     def table(self, children: list[Token]) -> ast.Targets:
         label, kind, *names = children
         return ast.Targets(
-            intern(label[:-1].rstrip()), kind[1:], tuple(map(text_of, names)), line=label.line, column=label.column
+            _label_name(label), kind[1:], tuple(map(text_of, names)), line=label.line, column=label.column
         )
 
     def prototype(self, children: list) -> ast.Prototype:
         label, _, *parts = children
         function = self._function((), parts, is_entry=False)
-        name = intern(label[:-1].rstrip())
+        name = _label_name(label)
         return ast.Prototype(
             name, function.returns, function.parameters, function.directives, line=label.line, column=label.column
         )

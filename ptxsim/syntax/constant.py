@@ -97,7 +97,7 @@ def binary(left: Number, sign: str, right: Number) -> Number:
         return _binary_float(left, sign, right)
     a, b, unsigned = left.value, right.value, left.unsigned or right.unsigned
     if sign in ("<<", ">>"):
-        count = min(b & MASK, 64)
+        count = b & 63  # as the assembler does it
         return integer(a << count if sign == "<<" else a >> count, left.unsigned)
     if sign in ("&&", "||"):
         return Integer(int(bool(a) and bool(b) if sign == "&&" else bool(a) or bool(b)))

@@ -7,7 +7,7 @@ import re
 from ptxsim.diagnostic import Finding, Label
 from ptxsim.syntax import ast
 from ptxsim.syntax.ast import Node, Variable
-from ptxsim.syntax.registers import Registers
+from ptxsim.syntax.registers import DIGITS, Registers
 
 _FAMILY_MEMBER = re.compile(r"(.*?)(0|[1-9][0-9]*)\Z", re.DOTALL)
 
@@ -45,6 +45,10 @@ def suggest(name: str, declared: list[str], registers: Registers) -> str:
     """How an undeclared name may have been meant: a member of a longer family, a similar name, a new register."""
     member = _FAMILY_MEMBER.match(name)
     for declaration in registers.declarations:
+        if declaration.count is not None and declaration.name[-1] in DIGITS and name.startswith(declaration.name):
+            return (
+                f"`{declaration.name}<{declaration.count}>` ends in a digit, so that no name means one of its registers"
+            )
         if member and declaration.count is not None and declaration.name == member[1]:
             count = declaration.count
             return (

@@ -50,12 +50,12 @@ class Registers(Mapping[str, Variable]):
         return sum(1 if d.count is None else d.count for d in self.declarations)
 
 
+DIGITS = "0123456789"
+
+
 def family_of(name: str, families: Mapping[str, Variable]) -> Variable | None:
-    """The family that has a member `name`. `%r12` may belong to `%r<20>` and to `%r1<5>`."""
-    for split in range(len(name) - 1, 0, -1):
-        if not "0" <= name[split] <= "9":
-            return None
-        family = families.get(name[:split])
-        if family is not None and int(name[split:]) < family.count:
-            return family
-    return None
+    """The family that has a member `name`: all digits at the end are its number, so `%r12` is no member of `%r1<5>`."""
+    stem = name.rstrip(DIGITS)
+    family = families.get(stem)
+    number = name[len(stem) :].lstrip("0")[:20]
+    return family if family is not None and len(stem) < len(name) and int(number or "0") < family.count else None

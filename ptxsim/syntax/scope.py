@@ -5,7 +5,6 @@ PTX ISA, "Identifiers", "Instruction Statements", "Scoping" under "Variable Decl
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -13,7 +12,7 @@ from ptxsim.diagnostic import Finding, Label, PtxError
 from ptxsim.syntax import ast
 from ptxsim.syntax.ast import Name, Node, Operand, Variable
 from ptxsim.syntax.declared import declared_twice, suggest
-from ptxsim.syntax.registers import Registers, family_of
+from ptxsim.syntax.registers import DIGITS, Registers, family_of
 from ptxsim.syntax.special import COMPONENT_REGISTERS, is_special_register
 from ptxsim.types import TYPES
 
@@ -89,6 +88,7 @@ class _Flattener:
         self.variables: list[Variable] = []
         self.targets: dict[str, ast.Targets] = {}
         self.prototypes: dict[str, ast.Prototype] = {}
+        self.ahead: dict[str, Node] = {}  # tables and prototypes that are still to come
         self.undeclared: dict[str, Name] = {}
         self.taken: set[str] = set()
         self.lowest_member: dict[str, int] = {}  # of taken names that end in digits: stem to lowest number
@@ -120,16 +120,15 @@ class _Flattener:
         while flat in self.taken or flat in self.taken_labels or flat in self.registers:
             flat, number = f"{name}${number}", number + 1
         self.taken.add(flat)
-        self._note_members(flat)
+        self._note_member(flat)
         scope.names[name] = flat
         return flat
 
-    def _note_members(self, name: str) -> None:
-        """Remember `t12` as member 12 of a family `t` and member 2 of a family `t1`, should one be declared."""
-        for split in range(len(name) - 1, 0, -1):
-            if not "0" <= name[split] <= "9":
-                return
-            stem, number = name[:split], int(name[split:])
+    def _note_member(self, name: str) -> None:
+        """Remember `t12` as member 12 of a family `t`, should one be declared."""
+        stem = name.rstrip(DIGITS)
+        if stem != name:
+            number = int(name[len(stem) :])
             self.lowest_member[stem] = min(number, self.lowest_member.get(stem, number))
 
     def _declare(self, scope: _Scope, variable: Variable, hoist: bool = True) -> None:
@@ -172,19 +171,16 @@ class _Flattener:
             return scope.places.get(name) or scope.label_places.get(name) or family_of(name, scope.families)
         if name in scope.families:
             return scope.families[name]
-        member = re.compile(re.escape(name) + r"(0|[1-9][0-9]*)\Z")
-        for other, place in scope.places.items():
-            match = member.match(other)
-            if match and int(match[1]) < variable.count:
-                return place
-        return None
+        members = (other for other in scope.places if family_of(other, {name: variable}))
+        # A register r01 that is declared before a family r is another one than its r1.
+        return next((scope.places[other] for other in members if not other[len(name) :][:-1].startswith("0")), None)
 
     def _take_family(self, scope: _Scope, variable: Variable) -> str:
         flat, number = variable.name, 2
         while self._family_collides(flat, variable.count):
             flat, number = f"{variable.name}${number}_", number + 1
         self.lowest_member[flat] = 0
-        self._note_members(flat + "0")
+        self._note_member(flat + "0")
         scope.families[variable.name] = variable
         if flat != variable.name:
             scope.renamed_families[variable.name] = flat
@@ -209,6 +205,8 @@ class _Flattener:
                 flat, number = f"{name}${number}", number + 1
             self.taken_labels.add(flat)
             scope.labels[name] = flat
+            if not isinstance(statement, ast.Label):
+                self.ahead[flat] = statement
 
     # ---- statements ----
 
@@ -242,9 +240,11 @@ class _Flattener:
                 resolve = scope.resolve_label if kind == "branchtargets" else scope.resolve
                 flat_names = tuple(resolve(n) or self._missing(scope, n, statement) for n in names)
                 flat = scope.labels[name]
+                self.ahead.pop(flat, None)
                 self.targets[flat] = replace(statement, name=flat, names=flat_names)
             case ast.Prototype(name):
                 flat = scope.labels[name]
+                self.ahead.pop(flat, None)
                 self.prototypes[flat] = replace(statement, name=flat)
             case _:
                 self.statements.append(statement)
@@ -258,12 +258,26 @@ class _Flattener:
             if instruction.mnemonic in ("ld", "st"):
                 renamed = tuple(_as_address(new, old) for new, old in zip(renamed, operands))
             changes["operands"] = renamed
+        if self.ahead:
+            self._find_ahead(renamed)
         guard = instruction.guard
         if guard is not None:
             flat = scope.resolve(guard.name) or self._missing(scope, guard.name, guard)
             if flat != guard.name:
                 changes["guard"] = replace(guard, name=flat)
         return replace(instruction, **changes) if changes else instruction
+
+    def _find_ahead(self, operands: tuple[Operand, ...]) -> None:
+        """Tables and prototypes come before the statements that name them."""
+        for operand in operands:
+            if type(operand) is Name and operand.name in self.ahead:
+                name, later = operand.name, self.ahead[operand.name]
+                self.findings.append(
+                    Finding(
+                        "undeclared-name", f"`{name}` is declared behind its use", operand.line, operand.column, len(name),
+                        help="declare it first", labels=(Label(later.line, "declared here", later.column, len(name)),),
+                    )
+                )  # fmt: skip
 
     def _operand(self, scope: _Scope, operand: Operand, is_branch: bool = False) -> Operand:
         """The operand with flat names; the same object where nothing changes."""

@@ -93,11 +93,11 @@ next:
     cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%r2, {%r3, %r4}], [bar+8];
     mov.b64 %r1, smem+4;
     mov.b32 %r1, stack[3];
+proto: .callprototype (.param .b32 _) _ (.param .b32 _, .param .b32 _) ;
+none: .callprototype _ .noreturn;
     call.uni (_out), later, (%r1, %r2), proto;
     call stops, ();
     call _x;
-proto: .callprototype (.param .b32 _) _ (.param .b32 _, .param .b32 _) ;
-none: .callprototype _ .noreturn;
 labels: .branchtargets again, next;
 functions: .calltargets later, twin;
     brx.idx %r1, labels;

@@ -73,11 +73,46 @@ def test_families_of_inner_scopes():
     assert kinds == {"t3": "b32", "t$2_3": "b64", "t3$2": "f32", "t$3_1": "f64", "t1x": "f64"}
 
 
-def test_overlapping_families_stay_apart():
-    body = flat("{ .reg .b32 r<20>; mov.b32 r12, r12; } { .reg .b64 r1<5>; mov.b64 r12, r12; }")
-    first, second = (statement.operands[0].name for statement in body.statements)
-    assert first != second
-    assert (body.registers[first].type, body.registers[second].type) == ("b32", "b64")
+def test_all_digits_at_the_end_are_the_number():
+    body = flat(".reg .b32 r<20>; .reg .b64 r1<5>, r2$<5>; mov.b32 r12, r12; mov.b64 r2$4, r2$04;")
+    assert [body.registers[statement.operands[0].name].type for statement in body.statements] == ["b32", "b64"]
+    with pytest.raises(PtxError) as error:
+        flat(".reg .b64 r1<5>; mov.b64 r12, r12;")
+    assert "ends in a digit" in error.value.findings[0].help
+
+
+@pytest.mark.parametrize(
+    ("declarations", "clash"),
+    [
+        (".reg .b32 r1; .reg .b32 r<4>;", True),
+        (".reg .b32 r<4>; .reg .b32 r1;", True),
+        (".reg .b32 r<4>; .reg .b32 r01;", True),
+        (".reg .b32 r01; .reg .b32 r<4>; mov.b32 r1, 3;", False),
+        (".reg .b32 r7; .reg .b32 r<4>;", False),
+        (".reg .b32 r41; .reg .b32 r4<3>;", False),
+        (".reg .b32 r<4>; .reg .b32 r;", False),
+    ],
+)
+def test_registers_and_families_that_clash(declarations, clash):
+    if clash:
+        with pytest.raises(PtxError):
+            flat(declarations)
+    else:
+        flat(declarations)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "brx.idx %r, T; A: T: .branchtargets A;",
+        "call %d, P; P: .callprototype _;",
+        "call %d, P; P: .calltargets f;",
+    ],
+)
+def test_tables_and_prototypes_come_before_their_use(text):
+    with pytest.raises(PtxError) as error:
+        flat(f".reg .b32 %r; .reg .b64 %d; {text}")
+    assert "behind its use" in error.value.findings[0].message
 
 
 def test_labels_of_repeated_scopes():
