@@ -11,6 +11,7 @@ from ptxsim.syntax import ast
 
 DEPTH = 8  # definitions that are followed from one register to the next
 WIDTH = 72  # characters of an expression; longer ones are followed less deep
+ROUND = "round"  # how often a loop has come by
 _SAME = ("mov", "cvt", "cvta")
 _LANE = ("%laneid", "%tid")
 
@@ -102,7 +103,7 @@ class Origins:
         """What a register is at an instruction, and the lines of the definitions that were followed."""
         op = self.definition(name, at) if depth else None
         if op is None:
-            return Sum(0, {name: 1}), frozenset()
+            return self._looped(name, at, depth)
         key = op.site, name, depth
         if key not in self._known:
             self._known[key] = self._defined(op, name, depth)
@@ -116,6 +117,24 @@ class Origins:
         if found.constant or len(found.terms) > 1 or set(found.terms.values()) - {1}:  # what only renames is no help
             lines.add(op.line)
         return found, frozenset(lines)
+
+    def _looped(self, name: str, at: Op, depth: int) -> tuple[Sum, frozenset[int]]:
+        """What a register is that starts as something and to which a loop adds; itself where it is no such register."""
+        ops = self.definitions.get(name, []) if depth else []
+        steps = [op for op in ops if name in _names(op)]
+        starts = [op for op in ops if op not in steps]
+        if len(steps) != 1 or len(starts) != 1 or starts[0].site > at.site or starts[0].guard is not None:
+            return Sum(0, {name: 1}), frozenset()
+        (step,), (start,) = steps, starts
+        sign = {"add": 1, "sub": -1}.get(step.opcode.split(".")[0])
+        others = [operand for operand in step.bound.statement.operands[1:] if getattr(operand, "name", "") != name]
+        lines: set[int] = set()
+        added = self._operand(others[0], step, depth - 1, lines) if sign and len(others) == 1 else None
+        first, more = self._defined(start, name, depth)
+        if added is None or name in first.terms:
+            return Sum(0, {name: 1}), frozenset()
+        rounds = Sum(0, {ROUND: 1})
+        return first.plus(_product(rounds, added), sign), frozenset({*lines, *more, step.line})
 
     def _operand(self, operand: ast.Operand, at: Op, depth: int, lines: set[int]) -> Sum | None:
         match operand:
@@ -145,6 +164,11 @@ def _defined(op: Op, program: Program) -> list[str]:
     for operand in written:
         written += getattr(operand, "elements", ())
     return [program.slot_names[o.slot] for o in written if isinstance(o, Register)]
+
+
+def _names(op: Op) -> set[str]:
+    """The names among the sources of an instruction."""
+    return {getattr(operand, "name", "") for operand in op.bound.statement.operands[1:]}
 
 
 def _by_lane(text: str) -> bool:

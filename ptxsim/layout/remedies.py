@@ -102,9 +102,10 @@ class Array:
         """What helps the worst execution of one access and all accesses together, the best first.
 
         One of each family: longer rows, and a swizzle that the hardware knows or, where that does more, of smaller pieces.
-        What takes away less than a third of the access's excess is not worth the effort.
+        What takes away less than half of the access's excess is not worth the effort.
         """
         access = self.accesses[index]
+        pitch = access.pitch or _step(access)
         before = self.before.costs[index]
         worst = int(before.argmax())
         if (plain := self._without_swizzle(index, worst)) is not None:
@@ -117,7 +118,7 @@ class Array:
             fix
             for fix in self.tried
             if fix.costs[index][worst] < before[worst] and sums[id(fix)] < sums[id(self.before)]
-            and 3 * int(((before - fix.costs[index]) * access.counts).sum()) >= excess
+            and 2 * int(((before - fix.costs[index]) * access.counts).sum()) >= excess
         ]  # fmt: skip
         best: dict[str, Fix] = {}
         for family in ("pitch", "swizzle", "xor"):
@@ -126,12 +127,12 @@ class Array:
             # The smallest change that does nearly as much as the best one.
             alike = [fix for fix in alike if 10 * (sums[id(fix)] - least) <= sums[id(self.before)] - least]
             if alike:
-                best[family] = min(alike, key=lambda fix: (fix.pitch != access.pitch, fix.extra, sums[id(fix)]))
+                best[family] = min(alike, key=lambda fix: (fix.pitch != pitch, fix.extra, sums[id(fix)]))
         if {"swizzle", "xor"} <= best.keys():
             better = best["xor"].costs[index][worst] < best["swizzle"].costs[index][worst]
             del best["swizzle" if better else "xor"]
         found = sorted(best.values(), key=lambda fix: (fix.costs[index][worst], sums[id(fix)]))
-        return [fix.named(access.pitch) for fix in _halfway(found, index, worst, before[worst])]
+        return [fix.named(pitch) for fix in _halfway(found, index, worst, before[worst])]
 
     def _alone(self, index: int, text: str, move: Move) -> Fix:
         """A change of one access only: what the others have to do is another matter."""

@@ -27,7 +27,7 @@ def fixes(*accesses, index=0):
         (access(LANE * 128, pitch=128), {"row pitch 132 B": 1, "swizzle offset ^ (offset >> 5 & 0x7c)": 1}),
         (access(LANE % 16 * 128 + LANE // 16 * 16, 16, "ldmatrix", 128), {"row pitch 144 B": 4, "swizzle 128B": 4}),
         (access(LANE * 256, 16, "st", 256), {"row pitch 272 B": 4, "swizzle offset ^ (offset >> 4 & 0x70)": 4}),
-        (access(LANE * 128, 8), {"8 B more after every 128 B": 2, "swizzle offset ^ (offset >> 4 & 0x78)": 2}),
+        (access(LANE * 128, 8), {"row pitch 136 B": 2, "swizzle offset ^ (offset >> 4 & 0x78)": 2}),
         (access(LANE // 16 * 72 + LANE % 16 * 4, pitch=72), {"row pitch 192 B": 1}),
         (access(LANE % 8 * 144 + (LANE // 8 ^ LANE % 8) * 16, 16, "ldmatrix", 144), {"no swizzle": 4}),
         (access(LANE * 0, kind="atom"), {"one word a lane, summed later": 1}),
@@ -58,7 +58,7 @@ def test_a_change_that_helps_one_execution_of_many_is_not_worth_it():
     scattered = np.stack([LANE * 64, *(np.random.default_rng(i).integers(0, 1024, 32) * 4 for i in range(30))])
     for fix in Array([access(scattered)]).fixes(0):
         saved = int((shared_wavefronts(scattered, 4) - fix.costs[0]).sum())
-        assert 3 * saved >= int((shared_wavefronts(scattered, 4) - 1).sum())
+        assert 2 * saved >= int((shared_wavefronts(scattered, 4) - 1).sum())
 
 
 @settings(max_examples=30, deadline=None)
