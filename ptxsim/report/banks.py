@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING, Any
 
 from ptxsim.report.style import WIDTH, Paint, plain
@@ -19,6 +20,9 @@ CLEAN = (
 
 
 _GROUPS = 4  # groups of alike instructions that get advice; the JSON has it for all
+_ALIKE = 3  # rows that are alike but for the line, from which on only the first of them is printed
+_NAMED = 8  # lines that are named one by one
+_OFFSET = re.compile(r" [+-] \d+(?= \(lines? )")  # what tells the addresses of an unrolled loop apart
 
 
 def table(result: FileRun, paint: Paint = plain, width: int = WIDTH) -> str:
@@ -76,12 +80,16 @@ def _lines(
     sizes = [max(len(row[column]) for row in rows) for column in range(7)]
     # What is left for the reason is at least 24 columns wide.
     sizes[1] = max(11, min(sizes[1], width - sum(sizes) + sizes[1] - 15 - 24))
-    lines = [_line(row, sizes, width) for row in rows]
-    return [
-        paint("strong", lines[0]),
-        *(paint("warning", line) if mark else line for line, mark in zip(lines[1:-1], marked)),
-        lines[-1],
-    ]
+    lines = [paint("strong", _line(rows[0], sizes, width))]
+    at = 1
+    while at < len(rows) - 1:
+        alike = next(n for n in range(at, len(rows)) if rows[n][1:] != rows[at][1:]) - at
+        line = _line(rows[at], sizes, width)
+        lines.append(paint("warning", line) if marked[at - 1] else line)
+        if alike >= _ALIKE:
+            lines.append(" " * (sizes[0] + 3) + f"and {alike - 1} more like it, to line {rows[at + alike - 1][0]}")
+        at += alike if alike >= _ALIKE else 1
+    return [*lines, _line(rows[-1], sizes, width)]
 
 
 def _line(cells: tuple[str, ...], sizes: list[int], width: int) -> str:
@@ -94,6 +102,35 @@ def _line(cells: tuple[str, ...], sizes: list[int], width: int) -> str:
     start = f" {cells[0]:>{sizes[0]}}  {name:<{sizes[1]}}  {numbers}  "
     parts = wrap(cells[7], max(24, width - len(start)), "")
     return "\n".join([f"{start}{parts[0]}".rstrip(), *(" " * len(start) + part for part in parts[1:])])
+
+
+def _hanging(text: str, width: int) -> list[str]:
+    """Text that goes on further right; names that would not fit lose their middle."""
+    text = re.sub(r"\S{61,}", lambda name: f"{name[0][:40]}...{name[0][-17:]}", text)
+    first, *rest = wrap(text, width - 9, "")
+    return [f"       {first}", *(" " * 9 + part for part in rest)]
+
+
+def _who(lines: list[int]) -> str:
+    if len(set(lines)) == 1:
+        return f"line {lines[0]} causes"
+    if len(ranges(lines).split(",")) > _NAMED:
+        return f"{len(set(lines))} lines from {min(lines)} to {max(lines)} cause"
+    return f"lines {ranges(lines)} cause"
+
+
+def _origins(rows: list[Any], width: int) -> list[str]:
+    """Where the addresses of alike instructions come from; those that differ in a constant offset once."""
+    known: dict[str, list[Any]] = {}
+    for row in rows:
+        if origin := row.why.partition("; ")[2]:
+            known.setdefault(_OFFSET.sub("", origin), []).append(row)
+    lines = []
+    for alike in known.values():
+        lines += _hanging(f"line {alike[0].line}: {alike[0].why.partition('; ')[2]}", width)
+        if len(alike) > 1:
+            lines.append(f"       and {plural(len(alike) - 1, 'line')} more like it")
+    return lines
 
 
 def _advice(banks: Any, width: int) -> list[str]:
@@ -109,16 +146,13 @@ def _advice(banks: Any, width: int) -> list[str]:
     lines: list[str] = []
     for (_, fixes), alike in ordered[:_GROUPS]:
         share = 100 * sum(row.excess for row in alike) / excess
-        numbers = ranges([row.line for row in alike])
-        who = f"line {numbers} causes" if numbers.isdigit() else f"lines {numbers} cause"
+        who = _who([row.line for row in alike])
         lines += wrap(f"help: {who} {share:.0f} % of the {plural(excess, 'wavefront')} too many", width, " ")
-        lines += [
-            f"       {fix}" for fix in fixes or ["no row pitch and no swizzle helps: other lanes must do the work"]
-        ]
-        for row in alike:
-            if origin := row.why.partition("; ")[2]:
-                first, *rest = wrap(f"line {row.line}: {origin}", width - 9, "")
-                lines += [f"       {first}", *(" " * 9 + part for part in rest)]
+        for fix in fixes or ["no row pitch and no swizzle helps: other lanes must do the work"]:
+            lines += _hanging(fix, width)
+        lines += _origins(alike, width)
+    if any("offset" in fix for (_, fixes), _ in ordered[:_GROUPS] for fix in fixes):
+        lines.append(" offset: in bytes, from the start of the array")
     if len(ordered) > _GROUPS:
         lines.append(f" {plural(len(ordered) - _GROUPS, 'group')} more: --format json has them all")
     return lines

@@ -74,6 +74,39 @@ def test_where_an_address_comes_from_stands_below_the_table():
     assert advice.endswith("line 57: row = %lane, pitch 128: the address is tile + 128 * %lane (line 33)")
 
 
+def unrolled(count, first=10, why=ROWS[0].why, name="tile"):
+    return [
+        BankRow(
+            line, "ld.shared.f32", 1, 32, 1, 32, f"{why}; the address is {name} + 128 * %lane{f' + {4 * i}' * (i > 0)} (line 9)",
+            ["row pitch 132 B -> 1 wavefront instead of 32"],
+        )
+        for i, line in enumerate(range(first, first + 2 * count, 2))
+    ]  # fmt: skip
+
+
+def test_unrolled_loops_are_told_once():
+    text = banks.table(file_run(unrolled(16)))
+    assert "and 15 more like it, to line 40" in text and text.count("ld.shared.f32") == 1
+    assert "help: 16 lines from 10 to 40 cause 100 % of the 496 wavefronts too many" in text
+    assert text.count("the address is") == 1 and text.endswith("and 15 lines more like it")
+    assert text.count("row pitch 132 B") == 1
+    assert banks.table(file_run(unrolled(2))).count("ld.shared.f32") == 2
+
+
+def test_what_differs_is_told_apart():
+    rows = [*unrolled(4), *unrolled(4, 50, "16 lanes: other"), *unrolled(4, 70)]
+    text = banks.table(file_run(rows))
+    assert [line.split()[0] for line in text.split("\n") if "ld.shared" in line] == ["10", "50", "70"]
+    assert text.count("and 3 more like it") == 3
+
+
+def test_long_names_and_long_fixes_fit():
+    row = unrolled(1, name="_ZZN" + 40 * "5outer" + "E4tile")[0]
+    row.fixes = ["row pitch 132 B -> 1 wavefront instead of 32" + "; line 1234 then takes 2 instead of 1" * 3]
+    text = banks.table(file_run([row]))
+    assert all(len(line) <= 100 for line in text.split("\n")) and "..." in text and "E4tile" in text
+
+
 def test_global_memory_has_its_own_table():
     row = GlobalRow(9, "ld.global.f32", 2, 64, 8, 64, "lanes are 128 B apart: 32 sectors in one request")
     text = banks.global_table(BankTable([], [row]))
