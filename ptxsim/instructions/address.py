@@ -5,7 +5,7 @@ from __future__ import annotations
 from ptxsim import lanes
 from ptxsim.instructions.access_rules import SHARED
 from ptxsim.isa.registry import instruction
-from ptxsim.machine.memory import ARENA, LOCAL_WINDOW, SHARED_WINDOW
+from ptxsim.machine.memory import ARENA_HIGH, LOCAL_WINDOW, SHARED_WINDOW
 
 SPACE = f"global local const param@7.7 param::entry@8.3 {SHARED}"
 
@@ -18,7 +18,7 @@ def window(space: str) -> int:
 @instruction("cvta.space.type d, a", space=SPACE, type="u64")
 def to_generic(a, *, space):
     if space.startswith("param"):  # compilers keep the address of a kernel parameter in 32 bits
-        return lanes.where(a >> 32 == 0, a + ARENA, a)
+        return lanes.where(a >> 32 == 0, a + ARENA_HIGH, a)
     return a + window(space)
 
 

@@ -14,7 +14,8 @@ import numpy as np
 
 from ptxsim.machine.fault import Fault, first_lane
 
-ARENA = 0x7F00_0000_0000
+ARENA = 0x7F00_4000_0000  # cut to 32 bits, no address here is one of shared memory
+ARENA_HIGH = ARENA >> 32 << 32  # what the address of a parameter loses in 32 bits
 SHARED_WINDOW = 0x7E00_0000_0000
 LOCAL_WINDOW = 0x7D00_0000_0000
 WINDOW_SIZE = 1 << 32
@@ -73,6 +74,10 @@ class GlobalMemory:
         inside = (index >= 0) & (self.sizes[at] >= size) & (offset <= self.sizes[at] - np.uint64(size))
         return np.where(inside, index, -1)
 
+    def holder(self, address: int) -> Allocation | None:
+        """The allocation an address lies in."""
+        return next((a for a in self.allocations if a.address <= address < a.address + a.size), None)
+
     def describe(self, address: int) -> str:
         """Where an address lies: the nearest allocation in words."""
         if not self.allocations:
@@ -82,7 +87,9 @@ class GlobalMemory:
             key=lambda a: max(a.address - address, address - (a.address + a.size) + 1, 0),
         )
         distance = address - (nearest.address + nearest.size)
-        if distance >= 0:
+        if distance == 0:
+            return f"right behind the end of {nearest.name} ({nearest.size} bytes)"
+        if distance > 0:
             return f"{distance} bytes behind the end of {nearest.name} ({nearest.size} bytes)"
         if address < nearest.address:
             return f"{nearest.address - address} bytes before {nearest.name}"

@@ -18,6 +18,7 @@ from ptxsim.machine.event import FLAG_UNCHANGED, Event, Space
 from ptxsim.machine.fault import Converge, Fault, distinct, first_lane
 from ptxsim.machine.memory import (
     ARENA,
+    ARENA_HIGH,
     LOCAL_WINDOW,
     RANK_SHIFT,
     SHARED_WINDOW,
@@ -113,21 +114,21 @@ class Port:
             return
         space = space and space.partition("::")[0]  # param::entry; which CTA's shared memory, the address says
         if space == "shared":
-            yield from self._shared(address & np.uint64(0xFFFFFFFF), mask, size)
+            yield from self._shared(address & np.uint64(0xFFFFFFFF), mask, size, address)
         elif space == "local":
             yield self._local(address, mask, size)
         elif space in ("global", "const", "param"):
             if space == "global":
                 self._refuse_windows(address, mask)
             elif space == "param":  # an address of a kernel parameter may have been kept in 32 bits
-                address = np.where(address >> np.uint64(32) == 0, address + np.uint64(ARENA), address)
+                address = np.where(address >> np.uint64(32) == 0, address + np.uint64(ARENA_HIGH), address)
             yield self._arena(space, address, mask, size, write)
         else:
             shared = mask & (address - np.uint64(SHARED_WINDOW) < np.uint64(WINDOW_SIZE))
             local = mask & (address - np.uint64(LOCAL_WINDOW) < np.uint64(WINDOW_SIZE))
             rest = mask & ~shared & ~local
             if shared.any():
-                yield from self._shared(address - np.uint64(SHARED_WINDOW), shared, size)
+                yield from self._shared(address - np.uint64(SHARED_WINDOW), shared, size, address)
             if local.any():
                 yield self._local(address - np.uint64(LOCAL_WINDOW), local, size)
             if rest.any():
@@ -151,13 +152,14 @@ class Port:
                     f"use an access without .global, or .{name} with a converted address",
                 )  # fmt: skip
 
-    def _shared(self, address, mask, size):
+    def _shared(self, address, mask, size, given):
+        """`address` is relative to the window, of what was `given`."""
         ctas = self.cta.cluster.ctas
         which = (address >> np.uint64(RANK_SHIFT)).astype(np.int64)
         for number in distinct(which[mask]):
             part = mask & (which == number)
             if number > len(ctas):
-                self._shared_fault(address, part, size)
+                self._shared_fault(given, part, size)
             owner = ctas[number - 1] if number else self.cta
             offset = address & np.uint64((1 << RANK_SHIFT) - 1)
             bad = part & (
@@ -165,15 +167,23 @@ class Port:
                 | (offset < np.uint64(self.machine.shared_start))
             )
             if bad.any():
-                self._shared_fault(address, bad, size)
+                self._shared_fault(given, bad, size)
             yield Space.SHARED, owner.shared, offset, part
 
-    def _shared_fault(self, address, bad, size) -> None:
+    def _shared_fault(self, given, bad, size) -> None:
         lane = first_lane(bad)
-        at = int(address[lane])
+        at = int(given[lane])
         start, end = self.machine.shared_start, self.cta.shared_bytes
-        if at >= SHARED_WINDOW or at >= ARENA:
-            raise Fault("wrong-space", f"shared access to {at:#x}, which is no shared address", lane)
+        if at >= ARENA:
+            raise Fault(
+                "wrong-space", f"shared access to {at:#x}, a global address: {self.machine.memory.describe(at)}", lane,
+                "access it with .global, or take the address of the shared variable (mov.u32 %r, variable)",
+            )  # fmt: skip
+        if holder := self.machine.memory.holder(at + SHARED_WINDOW):
+            raise Fault(
+                "wrong-space", f"shared access to {at:#x}: cvta.to.shared made it of an address in {holder.name}", lane,
+                "convert only generic addresses of shared memory, or access it with .global",
+            )  # fmt: skip
         raise Fault(
             "out-of-bounds",
             f"shared access of {size} bytes at {at:#x}; the CTA's shared memory is {start:#x}..{end:#x} ({end - start} bytes)",
@@ -208,14 +218,8 @@ class Port:
         if bad.any():
             lane = first_lane(bad)
             at = int(address[lane])
-            if space == "global" and at < (1 << 32):
-                where = "a number that small is no global address (a shared one, or a pointer cut to 32 bits?)"
-            else:
-                where = memory.describe(at)
-            raise Fault(
-                "out-of-bounds", f"{space or 'generic'} access of {size} bytes at {at:#x}: {where}", lane,
-                "check the index and the size of the buffer",
-            )  # fmt: skip
+            where, help = self._astray(at)
+            raise Fault("out-of-bounds", f"{space or 'generic'} access of {size} bytes at {at:#x}: {where}", lane, help)
         first = memory.allocations[int(index[first_lane(mask)])]
         if write or space not in (None, first.kind):
             for number in distinct(index[mask]):
@@ -228,6 +232,22 @@ class Port:
                     raise Fault("wrong-space", f"{space} access to {found.name}, which is {found.kind} memory", lane)
         kind = _SPACES[space or first.kind]
         return kind, memory.bytes, address - np.uint64(ARENA), mask
+
+    def _astray(self, at: int) -> tuple[str, str]:
+        """What an address in no allocation may be, and help."""
+        memory = self.machine.memory
+        if holder := memory.holder(at + ARENA_HIGH):
+            return f"the lower half of an address in {holder.name}", "keep pointers in 64-bit registers"
+        if at < self.machine.shared_start:
+            return "a null pointer and an offset, or an offset alone", "add the pointer to the offset: add.u64"
+        if at < self.cta.shared_bytes:
+            return (
+                "a number that small is an offset alone, or a shared address as it stands",
+                "add the pointer to the offset; shared memory is accessed with .shared, or made generic with cvta.shared",
+            )
+        if at < 1 << 32:
+            return "a number that small is no address of a buffer", "add the pointer to the offset: add.u64"
+        return memory.describe(at), "check the index and the size of the buffer"
 
     # ---- the other lanes ----
 

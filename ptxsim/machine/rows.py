@@ -66,7 +66,7 @@ def _rows(m: Port, space: str | None, address, tile: Fragment, event: Event):
             m.emit(event, kind, ROW, 0, lanes, address)
             yield memory, offsets, lanes
     except Fault as fault:
-        if fault.name != "out-of-bounds":
+        if fault.name != "out-of-bounds" and not (fault.name == "wrong-space" and space is not None):
             raise
         matrices = int(supplies.sum())
         raise Fault(

@@ -6,12 +6,13 @@ import pytest
 from ptxsim import lanes as vocabulary
 from ptxsim.machine.event import Event, Space
 from ptxsim.machine.fault import Converge, Fault
-from ptxsim.machine.memory import LOCAL_WINDOW, RANK_SHIFT, SHARED_RESERVED, SHARED_WINDOW
+from ptxsim.machine.memory import ARENA, ARENA_HIGH, GUARD, LOCAL_WINDOW, RANK_SHIFT, SHARED_RESERVED, SHARED_WINDOW
 from ptxsim.types import TYPES
 from tests.machine.bench import LANE, Bench, lanes
 
 U32 = TYPES["u32"]
 SHARED = np.uint64(SHARED_RESERVED)
+FIRST = ARENA + GUARD  # where the bench's buffer of 4096 bytes lies
 
 
 def test_store_then_load_every_width():
@@ -77,9 +78,31 @@ def test_spaces_that_do_not_match():
     with pytest.raises(Fault) as fault:
         port.load("global", lanes(SHARED_WINDOW + SHARED_RESERVED, np.uint64), U32)
     assert fault.value.name == "wrong-space"
-    with pytest.raises(Fault) as fault:
+    with pytest.raises(Fault, match=f"{FIRST:#x}, a global address: byte 0 of buffer") as fault:
         port.load("shared", bench.address(), U32)
-    assert fault.value.name in ("wrong-space", "out-of-bounds")
+    assert fault.value.name == "wrong-space"
+    with pytest.raises(Fault, match="made it of an address in buffer") as fault:
+        port.load("shared", bench.address() - np.uint64(SHARED_WINDOW), U32)
+    assert fault.value.name == "wrong-space"
+
+
+@pytest.mark.parametrize("space", ["global", None])
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        (8, "a null pointer and an offset"),
+        (SHARED_RESERVED, "a shared address as it stands"),
+        (1 << 20, "no address of a buffer"),
+        (FIRST - ARENA_HIGH, "the lower half of an address in buffer"),
+        (FIRST + 4096, "right behind the end of buffer"),
+        (FIRST + 4104, "8 bytes behind the end of buffer"),
+        (FIRST - 4, "4 bytes before buffer"),
+    ],
+)
+def test_an_address_in_no_buffer_is_told_what_it_may_be(space, address, words):
+    with pytest.raises(Fault, match=words) as fault:
+        Bench().port().load(space, lanes(address, np.uint64), U32)
+    assert fault.value.name == "out-of-bounds" and fault.value.help
 
 
 def test_one_generic_access_may_touch_three_spaces():
