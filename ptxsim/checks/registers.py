@@ -3,30 +3,51 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Collection
+from dataclasses import replace
 
 from ptxsim.diagnostic import Finding
 from ptxsim.engine.liveness import following, slots_of
 from ptxsim.engine.program import Op, Program, fact
 
 
+def unwritten_reads(program: Program, given: Collection[int] | None = None) -> list[Finding]:
+    """A finding for the first read of every register that no path from the start has written.
+
+    given: the slots that a caller has set, for a snippet, where the others hold zero, and an accumulator that its
+    instruction replaces may well start so; None where nobody sets any.
+    """
+    if given is None:
+        return [finding for _, finding, _ in _unwritten(program)]
+    return [
+        replace(
+            finding, level="warning", message=f"{finding.message}, nor has the caller set it: it holds zero",
+            help=f"give it in registers={{{program.slot_names[slot].lstrip('%')!r}: ...}}, as 0 if that is meant",
+        )
+        for slot, finding, is_replaced in _unwritten(program) if slot not in given and not is_replaced
+    ]  # fmt: skip
+
+
 @fact
-def unwritten_reads(program: Program) -> list[Finding]:
-    """A finding for the first read of every register that no path from the start has written."""
+def _unwritten(program: Program) -> list[tuple[int, Finding, bool]]:
+    """Slots that are read although nothing has written them, each with a finding at the first read and whether the
+    instruction there writes the slot as well."""
     written = _maybe_written(program)
-    findings = {}
+    found = {}
     for index, block in enumerate(program.blocks):
         if written[index] is None:
             continue  # never reached
         known = set(written[index])
         for op in block:
             for slot in reads(op):
-                if slot not in known and slot not in findings:
-                    findings[slot] = Finding(
+                if slot not in known and slot not in found:
+                    finding = Finding(
                         "uninitialized-read", f"register {program.slot_names[slot]} is read and nothing has written it",
                         op.line, op.column, len(op.opcode), help="give it a value first (mov)",
                     )  # fmt: skip
+                    found[slot] = slot, finding, slot in writes(op)
             known.update(writes(op))
-    return list(findings.values())
+    return list(found.values())
 
 
 def reads(op: Op) -> list[int]:

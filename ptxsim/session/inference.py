@@ -15,6 +15,13 @@ from ptxsim.syntax import ast
 from ptxsim.types import TYPES
 
 
+class _Guess(str):
+    """A type that any other use of a register overrules."""
+
+
+ADDRESS = _Guess("b64")  # of a register that is used as an address
+
+
 class KnownNames:
     """Declared registers plus guesses (isa.check_operand.Names)."""
 
@@ -38,7 +45,7 @@ def infer(
     """Register name to type name for every undeclared name; and, by place, the statements in which a name stands for a
     literal ("n" operands of inline assembly: `constants` are their values). Raises PtxError where an instruction is no PTX.
 
-    A name used with several types of one width becomes untyped bits of that width; addresses are 64 bits wide. `given`
+    A name used with several types of one width becomes untyped bits of that width; what is only an address is 64 bits wide. `given`
     are types that are known from outside.
     """
     instructions.offer_families()
@@ -64,7 +71,8 @@ def infer(
                 if filled is not statement:
                     literal[statement.line, statement.column] = filled
                 for name, t in guesses.items():
-                    wanted[name].add(t)
+                    if t is not ADDRESS:
+                        wanted[name].add(t)
                 break
             problem = problem or result
         else:
@@ -92,7 +100,7 @@ def _span(statement: ast.Instruction):
 
 def _unify(types: set[str]) -> str:
     if not types:
-        return "b64"
+        return ADDRESS
     if len(types) == 1:
         return next(iter(types))
     return f"b{max(TYPES[t].bits for t in types)}"
@@ -120,15 +128,15 @@ def _collect(kind: Kind, operand: ast.Operand, modifiers, undeclared: set[str], 
                     _collect(inner, element, modifiers, undeclared, guesses)
         case ast.Address(base, _, extra):
             if base is not None and base.name in undeclared:
-                guesses[base.name] = "b64"
+                guesses.setdefault(base.name, ADDRESS)
             address = kind if isinstance(kind, Addr) else None
             for part, wanted in zip(extra, address.extra if address else ()):
                 _collect(wanted, part, modifiers, undeclared, guesses)
         case ast.Name(name) if name in undeclared:
             t = _type(kind, modifiers)
             if t is not None:
-                known = guesses.get(name)
-                guesses[name] = t if known in (None, t) else f"b{max(TYPES[t].bits, TYPES[known].bits)}"
+                known = guesses.get(name, ADDRESS)
+                guesses[name] = t if known in (ADDRESS, t) else f"b{max(TYPES[t].bits, TYPES[known].bits)}"
 
 
 def _vector_kind(kind: Kind) -> Kind | None:

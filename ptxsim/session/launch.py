@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -63,6 +63,7 @@ class Launch:
         self.limits = Limits(max_steps, progress)
         self.jobs = jobs
         self.profiled_sms = profile
+        self.given: Collection[int] | None = None  # slots of registers that somebody sets before a warp starts
         self._check_shapes()
         self.program, self.decoder = kernel.program(target)
         linkage = self.decoder.linkage
@@ -144,9 +145,14 @@ class Launch:
             )
 
     @with_ieee
-    def execute(self, on_error: str, start: Hook | None = None, stop: Hook | None = None) -> Run:
-        """Run to the end. `start` and `stop` are called with every warp and the engine, before and after it ran."""
-        checkers = self._checkers(start is not None)
+    def execute(
+        self, on_error: str, start: Hook | None = None, stop: Hook | None = None, prepared: bool = False
+    ) -> Run:  # fmt: skip
+        """Run to the end. `start` and `stop` are called with every warp and the engine, before and after it ran.
+
+        prepared: `start` fills shared memory.
+        """
+        checkers = self._checkers(prepared)
         counter = self._bank_counter(keep=stop is not None) if self.want_banks else None
         before = self.memory.bytes.copy() if checkers or self.want_banks is None else None
         profile = self._profile()
@@ -154,7 +160,7 @@ class Launch:
         machine = self._run(observers, start, stop)
         findings = list(machine.findings.values())
         if self.checks != "none":
-            findings += unwritten_reads(self.program)
+            findings += unwritten_reads(self.program, self.given)
         for checker in checkers:
             findings += checker.findings(self.program)
         if any(f.name == "uninitialized-read" and f.level == DOUBTFUL for f in findings):

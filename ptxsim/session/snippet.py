@@ -55,7 +55,8 @@ def snippet(
     registers: initial values by name, with or without %: numbers (which also stand for "n" operands), or arrays (32,) or (warps, 32) of lane values; arrays
     of smaller elements with a last axis that fills the register (f16 (32, 2) for a packed pair) are taken as they lie.
     shared: an array placed at byte `shared_base`. buffers: arrays in global memory; the name is a 64-bit register with
-    the address. Undeclared registers take their operand's type. Raises PtxError where the text is no PTX, and KernelError
+    the address. Undeclared registers take their operand's type; one that nobody sets holds zero, which is a warning unless it
+    is an accumulator that its instruction replaces. Raises PtxError where the text is no PTX, and KernelError
     for error-level findings if on_error="raise".
     """
     source = Source(text, "<snippet>")
@@ -94,9 +95,8 @@ def snippet(
         for name, slot in slots.items():
             final.setdefault(name, []).append(engine.read_register(warp, slot))
 
-    run = launch.execute("report", start, stop)
-    # Registers that the caller left out hold zero, and that is fine for a snippet.
-    run.findings = [f for f in run.findings if f.name != "uninitialized-read"]
+    launch.given = {slots[name] for name in initial if name in slots}
+    run = launch.execute("report", start, stop, prepared=shared is not None)
     memory = None
     if shared is not None:
         raw = started[0].cta.shared[shared_base : shared_base + shared.nbytes]

@@ -128,3 +128,27 @@ def test_members_behind_the_guard_are_waited_for_until_they_exit(engine):
         engine=engine,
     )
     assert s.registers["r"].tolist() == [7] * 5 + [0] * 27
+
+
+def test_registers_that_nobody_sets_are_told_but_for_accumulators():
+    s = ptxsim.snippet("add.u32 %0, %1, %2; mad.lo.u32 %3, %0, %0, %3;", registers={"1": 5})
+    (finding,) = s.findings
+    assert (finding.name, finding.level) == ("uninitialized-read", "warning")
+    assert "register %2" in finding.message and "'2'" in finding.help and (s.registers["3"] == 25).all()
+    assert ptxsim.snippet("add.u32 %0, %1, %2;", registers={"1": 5, "%2": 0}, on_error="raise").findings == []
+    assert ptxsim.snippet("ld.global.u32 %0, [p];", buffers={"p": np.ones(1, np.uint32)}).findings == []
+
+
+def test_shared_memory_of_a_snippets_own_is_not_written_before():
+    text = ".shared .align 4 .b32 tile[4]; mov.u32 a, tile; ld.shared.u32 x, [a];"
+    assert [f.name for f in ptxsim.snippet(text, checks="all").findings] == ["uninitialized-read"]
+    tile = np.arange(4, dtype=np.uint32)
+    assert ptxsim.snippet("ld.shared.u32 x, [a];", {"a": 0x404}, shared=tile, checks="all").registers["x"][0] == 1
+
+
+def test_an_address_has_the_width_of_its_other_uses():
+    s = ptxsim.snippet(
+        "shl.b32 a, %1, 2; add.u32 a, a, 1024; ld.shared.u32 a, [a];", {"1": 3}, shared=np.arange(8, dtype="u4")
+    )
+    assert s.registers["a"].dtype == np.uint32 and s.registers["a"][0] == 3
+    assert ptxsim.snippet("ld.shared.u32 x, [a];", {"a": 0x400}, shared=np.arange(8)).registers["a"].dtype == np.uint64
