@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ptxsim.diagnostic import KINDS, Finding, PtxError
@@ -36,7 +37,12 @@ def chosen(findings: Iterable[Finding], select: Sequence[str], ignore: Sequence[
 
 def fails_on(expression: str, counts: Mapping[str, Any]) -> str | None:
     """A sentence if `expression` (`banks.worst > 1`) holds, else None. Raises PtxError if it cannot be computed."""
-    comparison = parse_comparison(expression)
+    try:
+        comparison = parse_comparison(expression)
+    except PtxError as error:
+        help = "compare one count with a number: --fail-on 'banks.worst > 1'"
+        problems = [replace(f, message=f"--fail-on cannot be read: {f.message}", help=help) for f in error.findings]
+        raise PtxError(problems) from None
     if unknown := sorted(comparison.names - set(METRICS)):
         problem = f"--fail-on knows no {unknown[0]!r}"
         raise PtxError(Finding("bad-directive", problem, help=did_you_mean(unknown[0], METRICS)))

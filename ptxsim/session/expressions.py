@@ -22,7 +22,7 @@ from ptxsim.source import Span
 
 MAX_DEPTH = 64
 METRICS = ("banks", "cycles", "findings", "warp_instructions")
-BANK_COUNTS = ("worst", "wavefronts", "ideal", "requests", "sectors")
+BANK_COUNTS = ("worst", "wavefronts", "ideal", "excess", "conflicts", "requests", "sectors")
 
 
 def parse_expression(text: str) -> ast.expr:

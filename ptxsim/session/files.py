@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ptxsim.diagnostic import Finding, PtxError
+from ptxsim.diagnostic import Finding, Label, PtxError
 from ptxsim.session.arrays import Initialiser, bad, parse_initialiser
 from ptxsim.session.directives import Dim3, Directives, ExpectedFinding, ExpectedValue, parse_directives
 from ptxsim.session.expectations import Writer, check_comparison, not_judged
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ptxsim.session.launch import Launch
     from ptxsim.session.look import Shown
     from ptxsim.session.module import Kernel, Module
-    from ptxsim.session.run import Run
+    from ptxsim.session.run import BankTable, Run
 
 DEFAULT_BLOCK = 32
 # Warp instructions after which a file's run is taken for endless, a few minutes either way; --max-steps raises it.
@@ -158,6 +158,8 @@ class _Launch:
     def _unmet(self, expectation: ExpectedValue, run: Run, values: dict[str, Any]) -> list[Finding]:
         """What is wrong with a run by one expectation of the file."""
         found = _compare(expectation, values | metrics(run), self._writer(run))
+        if "banks" in expectation.comparison.names and run.banks_counted:
+            found = [blamed(finding, run.banks) for finding in found]
         if run.stopped_at is not None:
             found = [not_judged(finding, expectation.comparison, run.stopped_at) for finding in found]
         return found
@@ -373,6 +375,18 @@ def metrics(run: Run) -> dict[str, Any]:
         "findings": len(run.findings),
         "warp_instructions": run.warp_instructions,
     }
+
+
+def blamed(finding: Finding, banks: BankTable) -> Finding:
+    """A failed expectation of counts with the instruction that costs most beyond what it needs, and what would help it."""
+    is_global = "banks.sectors" in finding.message or "banks.requests" in finding.message
+    rows = [row for row in (banks.global_rows if is_global else banks.rows) if row.excess > 0]
+    if finding.name != "expectation-failed" or not rows:
+        return finding
+    row = max(rows, key=lambda row: row.excess if is_global else (row.worst, row.excess))
+    label = Label(row.line, row.why.partition("; ")[0], length=len(row.instruction))
+    fixes = () if is_global else row.fixes
+    return replace(finding, labels=(*finding.labels, label), help=finding.help or "; or ".join(fixes) or None)
 
 
 def _compare(expectation: ExpectedValue, names: Mapping[str, Any], writer: Writer) -> list[Finding]:

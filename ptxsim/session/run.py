@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ptxsim.profile.cycles import Cycles
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class BankRow:
     """One instruction: executions, shared-memory wavefronts, the fewest possible, worst execution over ideal, why, fixes."""
 
@@ -33,6 +33,10 @@ class BankRow:
     mask: int = 0
     address: str = ""  # what the text computes it from
     fixed: tuple[str, list[int]] | None = None  # the best fix, and the worst execution's addresses with it
+
+    def __repr__(self) -> str:
+        why = f": {self.why.partition('; ')[0]}" if self.why else ""
+        return f"{self.worst}-way at line {self.line}, {self.instruction}{why}"
 
     @property
     def excess(self) -> int:
@@ -69,7 +73,7 @@ class GlobalRow:
         return self.sectors - self.ideal
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class BankTable:
     """Rows by line. `worst` is 1 where nothing conflicts. `global_rows` are the accesses to global memory."""
 
@@ -85,6 +89,15 @@ class BankTable:
         return sum(row.ideal for row in self.rows)
 
     @property
+    def excess(self) -> int:
+        return self.wavefronts - self.ideal
+
+    @property
+    def conflicts(self) -> int:
+        """As the profiler counts them."""
+        return sum(row.conflicts for row in self.rows)
+
+    @property
     def worst(self) -> int:
         return max((row.worst for row in self.rows), default=1)
 
@@ -95,6 +108,12 @@ class BankTable:
     @property
     def requests(self) -> int:
         return sum(row.requests for row in self.global_rows)
+
+    def __repr__(self) -> str:
+        """What a failed assertion shows: the worst row, and the sums."""
+        top = max(self.rows, key=lambda row: (row.worst, row.excess), default=None)
+        first = f"worst: {top!r}; " if top is not None and top.excess else ""
+        return f"BankTable({first}{self.wavefronts} wavefronts, ideal {self.ideal}, {self.sectors} sectors)"
 
     def to_dict(self) -> dict:
         """`banks` of the contract's JSON."""

@@ -106,6 +106,10 @@ def test_fail_on():
     for text in ("bank.worst > 1", "banks.wrst > 1", "banks.worst", "cycles > 1"):
         with pytest.raises(PtxError):
             selection.fails_on(text, counts)
+    with pytest.raises(PtxError) as raised:
+        selection.fails_on("banks.worst > 1 or cycles > 5", counts)
+    (finding,) = raised.value.findings
+    assert finding.message.startswith("--fail-on cannot be read") and "--fail-on 'banks.worst > 1'" in finding.help
 
 
 def test_against_tells_better_from_worse(tmp_path):

@@ -161,3 +161,9 @@ def test_shared_memory_that_is_too_small_names_the_option():
     text = KERNEL.format("sm_90", "mov.u32 %r0, 4096; st.shared.f32 [%r0], %f0;")
     run = ptxsim.Module.from_text(text).kernel().launch(1, 1, on_error="report", checks="all")
     assert any("--shared-mem" in (finding.help or "") and "shared_mem=" in finding.help for finding in run.findings)
+
+
+def test_the_bank_table_is_shown_in_a_line():
+    """What pytest prints of `run.banks` where an assertion fails."""
+    text = repr(gemm().banks)
+    assert text.startswith("BankTable(worst: 8-way at line ") and "ldmatrix" in text and len(text) < 240
