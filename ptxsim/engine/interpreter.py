@@ -11,6 +11,7 @@ from ptxsim.engine import control
 from ptxsim.engine.access import read, write, zero
 from ptxsim.engine.fragment_flow import can_mix
 from ptxsim.engine.program import Op, Program
+from ptxsim.engine.waiting import LESS, PATIENCE, RENEWED, impatience
 from ptxsim.machine.cta import Split, Warp
 from ptxsim.machine.event import Event
 from ptxsim.machine.fault import KEEP, Converge, Fault, Wait
@@ -61,7 +62,7 @@ class Interpreter:
         """Execute up to `turns` blocks of a warp; True if anything was executed."""
         port = Port(self.machine, warp)
         for turn in range(turns):
-            split = choose(warp)
+            split = choose(warp, self.program)
             if split is None:
                 return turn > 0
             self._block(warp, split, port)
@@ -155,8 +156,11 @@ def _deliver(op: Op, warp: Warp, mask: np.ndarray, result):
     return deliver
 
 
-def choose(warp: Warp) -> Split | None:
-    """The split to run next: deepest call and smallest block first, the oldest one every 16th time (spin locks)."""
+def choose(warp: Warp, program: Program) -> Split | None:
+    """The split to run next: deepest call and smallest block first, so that lanes meet where the program joins.
+
+    When the others have lost patience (engine.waiting), the one that has not run for the longest time.
+    """
     runnable = []
     for split in warp.splits:
         wait = split.wait
@@ -173,13 +177,19 @@ def choose(warp: Warp) -> Split | None:
         runnable.append(split)
     if not runnable:
         return None
-    warp.turns += 1
+    if len(warp.splits) == 1:
+        warp.spent = 0
     if len(runnable) == 1:
         return runnable[0]
-    if warp.turns % 16 == 0:
-        split = min(runnable, key=lambda s: s.steps)
-    else:
+    most = PATIENCE - warp.lost
+    if warp.spent < most:
         split = min(runnable, key=lambda s: (-len(s.frames), s.block, s.op))
+        warp.spent += impatience(program)[split.block]
+    else:
+        split = min(runnable, key=lambda s: s.steps)
+        most = max(most - most // LESS, RENEWED)
+        warp.spent, warp.lost = most - RENEWED, PATIENCE - most
+    warp.turns += 1
     split.steps = warp.turns
     return split
 

@@ -188,7 +188,7 @@ class Alone:
             registers = warp.registers = engine.registers(row)
             header = registers.header
             warp.live = word_mask(int(header["live"]))
-            warp.turns = int(header["turns"])
+            warp.turns, warp.spent, warp.lost = (int(header[name]) for name in ("turns", "spent", "lost"))
             warp.splits = [
                 Split(int(s["block"]), word_mask(int(s["mask"])), steps=int(s["steps"]))
                 for s in header["split"][: int(header["splits"])]
@@ -231,10 +231,7 @@ class Alone:
     def _finish_turn(self, warp: Warp) -> None:
         engine, header = self.engine, warp.registers.header
         split = warp.splits[int(header["chosen"])]
-        left = int(header["start"])
-        if len(warp.splits) == 1:
-            warp.turns += left - int(header["left"]) + 1
-            left = int(header["left"])
+        left = int(header["left"])
         engine.go_on(warp, split)
         if left > 1:
             engine.run(warp, left - 1)

@@ -25,6 +25,7 @@ from ptxsim.engine.compiled.operands import Options
 from ptxsim.engine.interpreter import Interpreter, choose
 from ptxsim.engine.liveness import slots_of
 from ptxsim.engine.program import Op, Program, fact
+from ptxsim.engine.waiting import impatience
 from ptxsim.machine.cta import Split, Warp
 from ptxsim.machine.memory import ARENA
 from ptxsim.machine.port import Port, mask_word, word_mask
@@ -126,8 +127,9 @@ class CompiledEngine:
             np.array([a.size for a in memory.allocations], np.uint64),
             np.array([KINDS[a.kind] | READ_ONLY * a.read_only for a in memory.allocations], np.uint32),
             np.zeros((sites_of(self.program) + 1, 2), np.uint64),
+            np.array(impatience(self.program), np.int64),
         ]
-        for name, table in zip(("starts", "sizes", "kinds", "caches"), self._tables):
+        for name, table in zip(("starts", "sizes", "kinds", "caches", "impatience"), self._tables):
             self.set_field(name, table.ctypes.data)
         self.set_field("allocations", len(memory.allocations))
         self.set_field("arena", memory.bytes.ctypes.data - ARENA)
@@ -228,7 +230,7 @@ class CompiledEngine:
         port = Port(self.machine, warp)
         left = turns
         while left:
-            split = choose(warp)
+            split = choose(warp, self.program)
             if split is None:
                 return left < turns
             flying = warp.in_flight and not self.keeps_rules
@@ -255,6 +257,7 @@ class CompiledEngine:
         header, machine = warp.registers.header, self.machine
         word = mask_word(split.mask)
         header["block"], header["mask"], header["left"], header["live"] = split.block, word, turns, mask_word(warp.live)
+        header["fence"] = layout.ALONE
         if self.program.local_bytes:
             header["stack"] = warp.stack
         status = self._enter(warp.registers.block.ctypes.data)
@@ -262,10 +265,8 @@ class CompiledEngine:
         used = turns - int(header["left"])
         if status in (layout.BAIL, layout.BARRIER):
             used += 1
-            warp.turns += used - 1
             self.go_on(warp, split, port)
             return used
-        warp.turns += used - 1
         if status == layout.NEXT:
             control.merge(warp, split)
             return used

@@ -20,6 +20,7 @@ from ptxsim.engine.compiled.value import CannotEmit, Value
 from ptxsim.engine.liveness import live_before, live_out, seen_by_others
 from ptxsim.engine.operand import Constant, Literal
 from ptxsim.engine.program import Op, Program
+from ptxsim.engine.waiting import impatience
 from ptxsim.machine.event import Event
 
 # Families whose machine effects have native forms; all others are services of the interpreter.
@@ -38,6 +39,7 @@ class KernelWriter(OperandWriter):
         self.helpers: dict[str, tuple] = {}
         self.services: dict[int, str] = {}
         self.calls = any(op.control == "call" for op in program.ops)
+        self.impatience = impatience(program)
         self.matrix = matrix.MatrixWriter(self)
         self.warpgroup = async_product.WarpgroupWriter(self)
         self.lane_copies = lane_copies.LaneCopyWriter(self)
@@ -71,6 +73,8 @@ class KernelWriter(OperandWriter):
             f"  %own.site.at = getelementptr i8, ptr %warp, i64 {WARP['own_site']}",
             f"  %mask.at = getelementptr i8, ptr %warp, i64 {WARP['mask']}",
             "  %mask = load i32, ptr %mask.at",
+            f"  %fence.at = getelementptr i8, ptr %warp, i64 {WARP['fence']}",
+            "  %fence = load i32, ptr %fence.at",
             "  %lanes = bitcast i32 %mask to <32 x i1>",
             "  %block = load i32, ptr %block.at",
             "  switch i32 %block, label %nowhere [",
@@ -261,7 +265,7 @@ class KernelWriter(OperandWriter):
         return left
 
     def _go(self, target: int, left: str | None = None) -> None:
-        """To another block, unless the turns are used up."""
+        """To another block, unless the turns are used up or it is another split's turn."""
         e = self.emitter
         left = left or self._done()
         self._edges += 1
@@ -269,7 +273,11 @@ class KernelWriter(OperandWriter):
         if target == len(self.program.blocks):  # behind the last block, where nobody comes
             e.line("  unreachable")
             return
-        e.line(f"  br i1 {e.let(f'icmp eq i32 {left}, 0')}, label %{stop}, label %b{target}")
+        stops = e.let(f"icmp eq i32 {left}, 0")
+        if not self.options.full:  # where another split stands; a block that takes patience is always chosen
+            last = layout.ALONE - 1 if self.impatience[target] else target
+            stops = e.let(f"or i1 {stops}, {e.let(f'icmp sle i32 %fence, {last}')}")
+        e.line(f"  br i1 {stops}, label %{stop}, label %b{target}")
         e.label(stop)
         e.line(f"  store i32 {target}, ptr %block.at")
         e.line(f"  ret i32 {layout.NEXT}")

@@ -48,6 +48,7 @@ CONTEXT, CONTEXT_BYTES = _fields(
     # Native wgmma (engine.compiled.warpgroup): groups, null where Python holds them; tiles that are known; callback for
     # others; room for panels; products under way; what completes those that may wait no longer.
     ("groups", 8), ("tiles", 8), ("tile", 8), ("scratch", 8), ("flying", 8), ("due", 8),
+    ("impatience", 8),  # i64 for each block (engine.waiting)
     ("copies", 8),  # queues of cp.async (engine.compiled.lane_copies), null where Python holds them
 )  # fmt: skip
 
@@ -58,9 +59,9 @@ WARP, HEADER_BYTES = _fields(
     ("shared", 8), ("shared_start", 8), ("shared_span", 8),
     ("local", 8), ("local_bytes", 8),
     ("cta", 4), ("index", 4),
-    ("splits", 4), ("chosen", 4), ("start", 4),  # how many; which one runs; turns left when it began
+    ("splits", 4), ("chosen", 4), ("fence", 4),  # how many; which one runs; the block before which it stops
     ("barrier", 4), ("phase", 4),  # what the warp waits at: number + 1, or 0
-    ("turns", 8),
+    ("turns", 8), ("spent", 8), ("lost", 8),  # machine.cta.Warp
     ("split", 16 * LANES),  # {block, mask: i32, steps: i64}
     ("stack", 8 * LANES),
 )  # fmt: skip
@@ -72,7 +73,7 @@ HEADER = np.dtype(
         "formats": [
             {"split": (_SPLIT, (32,)), "stack": ("<u8", (32,))}.get(name, "<u4")
             if name in ("split", "stack", "block", "mask", "live", "left", "taken", "target", "op", "own_site", "cta", "index", "splits",
-                        "chosen", "start", "barrier", "phase")
+                        "chosen", "fence", "barrier", "phase")
             else "<u8"
             for name in WARP
         ],
@@ -86,6 +87,8 @@ def header_of(block: np.ndarray) -> np.ndarray:
     """The header of a warp's block, as a record that is read and written in place."""
     return block[:HEADER_BYTES].view(HEADER)[0]
 
+
+ALONE = 2**31 - 1  # the fence of a split that is the only one
 
 # What the kernel function returns.
 NEXT, DIVERGE, EXIT, BAIL, BARRIER, WARPGROUP = range(6)

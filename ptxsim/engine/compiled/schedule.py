@@ -10,12 +10,12 @@ from __future__ import annotations
 from ptxsim.engine.compiled import layout
 from ptxsim.engine.compiled.layout import CONTEXT
 from ptxsim.engine.compiled.scalar_code import Scalar
+from ptxsim.engine.waiting import LESS, PATIENCE, RENEWED
 from ptxsim.machine.event import Event
 
 # What run_cta returns.
 ENDED, PAUSED, STUCK, LEFT = range(4)
 BARRIERS = 16  # in the tables of barriers the warpgroups come behind these
-TURN_NEXT = 16  # every so many turns the oldest split runs
 
 
 def merge(p: str) -> str:
@@ -149,17 +149,22 @@ def leave(p: str) -> str:
 
 
 def choose(p: str) -> str:
-    """The split to run of several: the smallest block, every 16th turn the one that has waited longest."""
+    """The split to run of several: the smallest block, without patience the one that has not run for the longest time.
+
+    It runs until it comes to where another one stands or to a block that takes patience; for one block where none is left.
+    """
     s = Scalar()
     turns = s.op("add", s.warp("turns", "i64"), 1, "i64")
     s.set_warp("turns", turns, "i64")
-    oldest = s.test("eq", s.op("and", turns, TURN_NEXT - 1, "i64"), 0, "i64")
+    spent, most = s.warp("spent", "i64"), s.op("sub", PATIENCE, s.warp("lost", "i64"), "i64")
+    oldest = s.test("sge", spent, most, "i64")
     count = s.warp("splits")
     s.jump("look")
     s.e.label("look")
     s.e.line("  %j = phi i32 [ 0, %entry ], [ %j.next, %take ]")
     s.e.line("  %best = phi i32 [ 0, %entry ], [ %new, %take ]")
     s.e.line("  %least = phi i64 [ 9223372036854775807, %entry ], [ %value, %take ]")
+    s.e.line("  %others = phi i64 [ 9223372036854775807, %entry ], [ %rest, %take ]")
     s.branch(s.test("eq", "%j", count), "out", "take")
     s.e.label("take")
     block = s.e.let(f"sext i32 {s.split_field('%j', 0)} to i64")
@@ -168,12 +173,26 @@ def choose(p: str) -> str:
     less = s.test("slt", key, "%least", "i64")
     s.e.line(f"  %value = select i1 {less}, i64 {key}, i64 %least")
     s.e.line(f"  %new = select i1 {less}, i32 %j, i32 %best")
+    s.e.line(f"  %more = select i1 {less}, i64 %least, i64 {key}")
+    s.e.line("  %rest = call i64 @llvm.smin.i64(i64 %others, i64 %more)")
     s.e.line("  %j.next = add i32 %j, 1")
     s.jump("look")
     s.e.label("out")
     s.set_split("%best", 8, turns, "i64")
+    place = s.e.let(f"zext i32 {s.op('mul', s.split_field('%best', 0), 8)} to i64")
+    weight = s.e.let(f"load i64, ptr {s.at(s.context('impatience', 'ptr'), place)}")
+    spends = s.op("add", spent, weight, "i64")
+    less = s.op("sub", most, s.op("sdiv", most, LESS, "i64"), "i64")
+    less = s.e.let(f"call i64 @llvm.smax.i64(i64 {less}, i64 {RENEWED})")
+    now = s.e.let(f"select i1 {oldest}, i64 {less}, i64 {most}")
+    s.set_warp("lost", s.op("sub", PATIENCE, now, "i64"), "i64")
+    renewed = s.op("sub", less, RENEWED, "i64")
+    s.set_warp("spent", s.e.let(f"select i1 {oldest}, i64 {renewed}, i64 {spends}"), "i64")
+    once = s.op("or", oldest, s.test("sge", spends, most, "i64"), "i1")
+    s.set_warp("fence", s.e.let(f"select i1 {once}, i32 0, i32 {s.e.let('trunc i64 %others to i32')}"))
     s.e.line("  ret i32 %best")
-    return s.function(f"internal i32 @{p}choose(ptr %warp)")
+    intrinsics = "".join(f"declare i64 @llvm.{name}.i64(i64, i64)\n" for name in ("smin", "smax"))
+    return intrinsics + s.function(f"internal i32 @{p}choose(ptr %context, ptr %warp)")
 
 
 def barrier_event(p: str, s: Scalar, event: Event, number: str, then: str) -> None:
@@ -220,20 +239,20 @@ def run_warp(p: str) -> str:
     s.e.label("released")
     barrier_event(p, s, Event.LEAVE, number, "resume")
     s.set_warp("barrier", 0)
-    s.set_warp("turns", s.op("add", s.warp("turns", "i64"), 1, "i64"), "i64")
     s.set_warp("left", s.op("sub", s.warp("left"), 1))
     s.set_split("0", 0, s.op("add", s.split_field("0", 0), 1))
     s.jump("again")
-    # Alone, a split runs as long as the turns last; of several, the chosen one runs for one block.
     s.e.label("pick")
-    s.set_warp("start", left)
-    s.branch(s.test("eq", count, 1), "run", "several")
+    s.branch(s.test("eq", count, 1), "together", "several")
+    s.e.label("together")
+    s.set_warp("spent", 0, "i64")
+    s.set_warp("fence", layout.ALONE)
+    s.jump("run")
     s.e.label("several")
-    chosen = s.e.let(f"call i32 @{p}choose(ptr %warp)")
-    s.set_warp("left", 1)
+    chosen = s.e.let(f"call i32 @{p}choose(ptr %context, ptr %warp)")
     s.jump("run")
     s.e.label("run")
-    s.e.line(f"  %s = phi i32 [ 0, %pick ], [ {chosen}, %several ]")
+    s.e.line(f"  %s = phi i32 [ 0, %together ], [ {chosen}, %several ]")
     s.set_warp("chosen", "%s")
     s.set_warp("block", s.split_field("%s", 0))
     mask = s.split_field("%s", 4)
@@ -266,15 +285,15 @@ def run_warp(p: str) -> str:
     s.e.label("next")
     s.set_split("%s", 0, s.warp("block"))
     s.e.line(f"  call void @{p}merge(ptr %warp, i32 %s)")
-    s.jump("account")
+    s.jump("again")
     s.e.label("diverge")
     s.e.line(
         f"  call void @{p}diverge(ptr %warp, i32 %s, i32 {s.warp('taken')}, i32 {s.warp('target')}, i32 {s.warp('block')})"
     )
-    s.jump("account")
+    s.jump("again")
     s.e.label("exit")
     s.e.line(f"  call void @{p}leave(ptr %context, ptr %warp, i32 %s, i32 {s.warp('taken')}, i32 {s.warp('block')})")
-    s.jump("account")
+    s.jump("again")
     # All live lanes of the warp come to a barrier of the whole CTA; anything else is Python's.
     s.e.label("barrier")
     s.branch(s.test("eq", s.warp("mask"), s.warp("live")), "arrive", "left.over")
@@ -290,7 +309,7 @@ def run_warp(p: str) -> str:
     done = s.e.let(f"zext i32 {s.warp('op')} to i64")
     s.set_context("count", s.op("add", s.context("count"), done, "i64"))
     s.set_warp("left", s.op("sub", s.warp("left"), 1))
-    s.jump("account")
+    s.jump("again")
     # The first warps of a warpgroup wait for the others.
     s.e.label("warpgroup")
     group = s.op("add", s.op("lshr", s.warp("index"), 2), BARRIERS)
@@ -300,16 +319,6 @@ def run_warp(p: str) -> str:
     done = s.e.let(f"zext i32 {s.warp('op')} to i64")
     s.set_context("count", s.op("add", s.context("count"), done, "i64"))
     s.set_warp("left", s.op("sub", s.warp("left"), 1))
-    s.jump("account")
-    s.e.label("account")
-    start, now = s.warp("start"), s.warp("left")
-    s.branch(s.test("eq", count, 1), "alone", "one")
-    s.e.label("alone")
-    used = s.e.let(f"zext i32 {s.op('sub', start, now)} to i64")
-    s.set_warp("turns", s.op("add", s.warp("turns", "i64"), used, "i64"), "i64")
-    s.jump("again")
-    s.e.label("one")
-    s.set_warp("left", s.op("sub", start, 1))
     s.jump("again")
     return s.function(f"internal i32 @{p}run_warp(ptr %context, ptr %warp, i32 %turns)")
 

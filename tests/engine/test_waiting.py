@@ -1,0 +1,501 @@
+"""Lanes meet where the program joins, and go on without each other where some of them wait for what others do there."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from programs import FOOTER, HEADER, Writer
+from test_compiled import ENGINES, compare, events, facts
+
+from ptxsim.engine.waiting import PLAIN, STRONG, impatience
+from ptxsim.session.module import Module
+
+FRAME = """
+.version 8.0
+.target sm_90
+.address_size 64
+{before}
+.visible .entry k(.param .u64 data, .param .u32 n)
+{{
+    .reg .b32 %r<20>; .reg .b64 %d<8>; .reg .pred %p<6>;
+    .shared .align 8 .b8 tile[1024];
+    .shared .align 8 .b64 gate;
+    .local .align 8 .b8 own[64];
+    ld.param.u64 %d0, [data];
+    ld.param.u32 %r0, [n];
+    mov.u32 %r1, %tid.x;
+    mul.wide.u32 %d1, %r1, 4;
+    add.u64 %d1, %d0, %d1;
+    setp.eq.u32 %p0, %r1, 0;
+{body}
+    ret;
+}}
+"""
+INCREMENT = """
+    ld.volatile.global.u32 %r2, [%d0+4];
+    add.u32 %r2, %r2, 1;
+    st.volatile.global.u32 [%d0+4], %r2;
+"""
+# What must end: the text, and what is in the first words of memory then, for 32 lanes.
+WAITS = {
+    "a lock taken by a loop": (
+        f"""
+again:
+    atom.global.cas.b32 %r3, [%d0], 0, 1;
+    setp.ne.u32 %p1, %r3, 0;
+    @%p1 bra again;
+{INCREMENT}
+    membar.gl;
+    atom.global.exch.b32 %r3, [%d0], 0;
+""",
+        [0, 32],
+    ),
+    "a lock released by a plain store, held for long": (
+        f"""
+again:
+    atom.global.cas.b32 %r3, [%d0], 0, 1;
+    setp.ne.u32 %p1, %r3, 0;
+    @%p1 bra again;
+    mov.u32 %r4, 0;
+hold:
+{INCREMENT}
+    add.u32 %r4, %r4, 1;
+    setp.lt.u32 %p2, %r4, 20;
+    @%p2 bra hold;
+    membar.gl;
+    st.global.u32 [%d0], 0;
+""",
+        [0, 640],
+    ),
+    "a lock tried, held behind a jump out of the loop": (
+        f"""
+    mov.u32 %r4, 0;
+again:
+    atom.global.cas.b32 %r3, [%d0], 0, 1;
+    setp.eq.u32 %p1, %r3, 0;
+    @%p1 bra held;
+next:
+    setp.eq.u32 %p2, %r4, 0;
+    @%p2 bra again;
+    bra over;
+held:
+{INCREMENT}
+    membar.gl;
+    atom.global.exch.b32 %r3, [%d0], 0;
+    mov.u32 %r4, 1;
+    bra next;
+over:
+""",
+        [0, 32],
+    ),
+    "a lock tried, held inside the loop": (
+        f"""
+    mov.u32 %r4, 0;
+again:
+    atom.global.cas.b32 %r3, [%d0], 0, 1;
+    setp.ne.u32 %p1, %r3, 0;
+    @%p1 bra next;
+{INCREMENT}
+    membar.gl;
+    atom.global.exch.b32 %r3, [%d0], 0;
+    mov.u32 %r4, 1;
+next:
+    setp.eq.u32 %p2, %r4, 0;
+    @%p2 bra again;
+""",
+        [0, 32],
+    ),
+    "a lock taken twenty times": (
+        f"""
+    mov.u32 %r5, 0;
+more:
+again:
+    atom.global.cas.b32 %r3, [%d0], 0, 1;
+    setp.ne.u32 %p1, %r3, 0;
+    @%p1 bra again;
+{INCREMENT}
+    membar.gl;
+    atom.global.exch.b32 %r3, [%d0], 0;
+    add.u32 %r5, %r5, 1;
+    setp.lt.u32 %p2, %r5, 20;
+    @%p2 bra more;
+""",
+        [0, 640],
+    ),
+    "tickets": (
+        f"""
+    atom.global.add.u32 %r3, [%d0], 1;
+again:
+    ld.volatile.global.u32 %r4, [%d0+8];
+    setp.ne.u32 %p1, %r4, %r3;
+    @%p1 bra again;
+{INCREMENT}
+    add.u32 %r4, %r4, 1;
+    st.volatile.global.u32 [%d0+8], %r4;
+""",
+        [32, 32, 32],
+    ),
+    "tickets from the last lane to the first": (
+        f"""
+    sub.u32 %r3, 31, %r1;
+again:
+    ld.acquire.gpu.global.u32 %r4, [%d0+8];
+    setp.ne.u32 %p1, %r4, %r3;
+    @%p1 bra again;
+{INCREMENT}
+    red.release.gpu.global.add.u32 [%d0+8], 1;
+""",
+        [0, 32, 32],
+    ),
+    "a plain load for a store behind the join": (
+        """
+    @%p0 bra give;
+again:
+    ld.global.u32 %r3, [%d0];
+    setp.eq.u32 %p1, %r3, 0;
+    @%p1 bra again;
+    bra over;
+give:
+    mov.u32 %r4, 0;
+count:
+    add.u32 %r4, %r4, 1;
+    setp.lt.u32 %p1, %r4, 9;
+    @%p1 bra count;
+    st.global.u32 [%d0], %r4;
+over:
+""",
+        [9],
+    ),
+    "producer and consumer": (
+        """
+    setp.gt.u32 %p1, %r1, 1;
+    @%p1 bra over;
+    mov.u32 %r5, 0;
+    @%p0 bra give;
+take:
+    ld.volatile.shared.u32 %r3, [tile];
+    setp.eq.u32 %p1, %r3, 0;
+    @%p1 bra take;
+    ld.volatile.global.u32 %r4, [%d0];
+    add.u32 %r4, %r4, %r3;
+    st.volatile.global.u32 [%d0], %r4;
+    st.volatile.shared.u32 [tile], 0;
+    add.u32 %r5, %r5, 1;
+    setp.lt.u32 %p1, %r5, 8;
+    @%p1 bra take;
+    bra over;
+give:
+    ld.volatile.shared.u32 %r3, [tile];
+    setp.ne.u32 %p1, %r3, 0;
+    @%p1 bra give;
+    add.u32 %r5, %r5, 1;
+    st.volatile.shared.u32 [tile], %r5;
+    setp.lt.u32 %p1, %r5, 8;
+    @%p1 bra give;
+over:
+""",
+        [36],
+    ),
+    "lanes that part and meet while they wait": (
+        """
+    setp.eq.u32 %p0, %r1, 31;
+    @%p0 bra behind;
+    and.b32 %r6, %r1, 1;
+    setp.eq.u32 %p2, %r6, 0;
+again:
+    @%p2 bra even;
+    add.u32 %r5, %r5, 3;
+    bra look;
+even:
+    add.u32 %r5, %r5, 5;
+look:
+    ld.volatile.global.u32 %r3, [%d0];
+    setp.eq.u32 %p1, %r3, 0;
+    @%p1 bra again;
+behind:
+    add.u32 %r7, %r1, 1;
+    @%p0 st.volatile.global.u32 [%d0], %r7;
+""",
+        [32],
+    ),
+    "a loop that goes on at its head as long as nothing is there": (
+        """
+    mov.u32 %r5, 0;
+    setp.eq.u32 %p0, %r1, 31;
+    @%p0 bra behind;
+again:
+    setp.ge.u32 %p2, %r5, 3;
+    @%p2 bra behind;
+    ld.global.u32 %r3, [%d0];
+    setp.eq.u32 %p1, %r3, 0;
+    @%p1 bra again;
+    add.u32 %r5, %r5, 1;
+    bra again;
+behind:
+    add.u32 %r7, %r1, 1;
+    @%p0 st.global.u32 [%d0], %r7;
+""",
+        [32],
+    ),
+    "a chain of lanes": (
+        """
+    mul.wide.u32 %d2, %r1, 4;
+    add.u64 %d2, %d2, %d0;
+    setp.eq.u32 %p0, %r1, 31;
+    @%p0 bra behind;
+again:
+    ld.relaxed.gpu.global.u32 %r3, [%d2+4];
+    setp.eq.u32 %p1, %r3, 0;
+    @%p1 bra again;
+behind:
+    sub.u32 %r7, 32, %r1;
+    st.relaxed.gpu.global.u32 [%d2], %r7;
+""",
+        [32, 31, 30],
+    ),
+    "an mbarrier that is tested": (
+        """
+    @!%p0 bra ready;
+    mbarrier.init.shared.b64 [gate], 31;
+ready:
+    bar.sync 0;
+    @!%p0 bra behind;
+again:
+    mbarrier.test_wait.parity.shared.b64 %p1, [gate], 0;
+    @!%p1 bra again;
+    st.global.u32 [%d0], 7;
+    bra over;
+behind:
+    mbarrier.arrive.shared.b64 %d2, [gate];
+over:
+""",
+        [7],
+    ),
+    "a function that looks": (
+        """
+    @%p0 bra behind;
+again:
+    call.uni (%r3), look, (%d0);
+    setp.eq.u32 %p1, %r3, 0;
+    @%p1 bra again;
+behind:
+    @%p0 st.volatile.global.u32 [%d0], 5;
+""",
+        [5],
+    ),
+    "what was read goes through local memory": (
+        """
+    @%p0 bra behind;
+again:
+    ld.global.u32 %r3, [%d0];
+    st.local.u32 [own+4], %r3;
+    ld.local.u32 %r4, [own+4];
+    setp.eq.u32 %p1, %r4, 0;
+    @%p1 bra again;
+behind:
+    @%p0 st.global.u32 [%d0], 5;
+""",
+        [5],
+    ),
+}
+LOOK = """
+.func (.reg .b32 %result) look(.reg .b64 %where)
+{
+    ld.volatile.global.u32 %result, [%where];
+    ret;
+}
+"""
+
+
+def text(body: str) -> str:
+    return FRAME.format(before=LOOK if "look" in body else "", body=body)
+
+
+def launch(body: str, engine: str, lanes: int = 32, **options):
+    data = np.zeros(64, np.uint32)
+    run = (
+        Module.from_text(text(body)).kernel().launch(1, lanes, [data, 64], engine=engine, on_error="report", **options)
+    )
+    return data.tolist(), run
+
+
+@pytest.mark.parametrize("observed", [False, True], ids=["alone", "observed"])
+@pytest.mark.parametrize("name", WAITS)
+def test_lanes_that_wait_for_each_other_come_to_an_end(name, observed):
+    body, expected = WAITS[name]
+    options = {"banks": True} if observed else {"checks": "none"}
+    one, other = (launch(body, engine, max_steps=1_000_000, **options) for engine in ENGINES)
+    assert [f.name for f in other[1].findings if f.level == "error" and f.name == "limit-reached"] == []
+    assert other[0][: len(expected)] == expected
+    assert one[0] == other[0]
+    assert facts(one[1]) == facts(other[1])
+
+
+@pytest.mark.parametrize("seed", [0, 5])
+def test_the_order_of_warps_does_not_matter(seed):
+    body, _ = WAITS["a lock taken by a loop"]
+    for engine in ENGINES:
+        data, run = launch(body, engine, 96, seed=seed, max_steps=1_000_000)
+        assert data[:2] == [0, 96]
+        assert run.warp_instructions < 60_000
+
+
+def test_waiting_does_not_take_long():
+    """The patience is over once, not for each lane."""
+    for name in ("a lock taken by a loop", "tickets", "a chain of lanes"):
+        _, run = launch(WAITS[name][0], "compiled")
+        assert run.warp_instructions < 4000
+
+
+LONG = """
+    mul.lo.u32 %r4, %r1, 50;
+    mov.u32 %r5, 0;
+    mov.u32 %r6, 1;
+more:
+    {inside}
+    add.u32 %r5, %r5, 1;
+    setp.lt.u32 %p1, %r5, %r4;
+    @%p1 bra more;
+    st.global.u32 [%d1], %r6;
+"""
+INSIDE = {
+    "arithmetic": "mad.lo.u32 %r6, %r6, 3, %r5;",
+    "loads": "ld.global.u32 %r7, [%d1]; add.u32 %r6, %r6, %r7;",
+    "strong loads": "ld.volatile.global.u32 %r7, [%d1]; add.u32 %r6, %r6, %r7;",
+    "atomics": "atom.shared.add.u32 %r7, [tile], 1; add.u32 %r6, %r6, %r7;",
+    "a branch on what was read": "ld.global.u32 %r7, [%d1]; setp.eq.u32 %p2, %r7, 9; @%p2 bra other; add.u32 %r6, %r6, 1; other:",
+    "a list of a thousand": "ld.global.u32 %r7, [%d1]; add.u32 %r4, %r4, %r7;",
+}
+
+
+@pytest.mark.parametrize("name", INSIDE)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_lanes_meet_behind_a_loop_that_ends_by_itself(engine, name):
+    _, run = launch(LONG.format(inside=INSIDE[name]), engine, banks=True)
+    stores = [row for row in run.banks.global_rows if row.kind == "st"]
+    assert [(row.requests, row.sectors) for row in stores] == [(1, 4)]
+
+
+def weights(body: str) -> list[int]:
+    """What the blocks of a body take of the patience, those that take nothing left out."""
+    module = Module.from_text(text(body))
+    kernel = module.kernel()
+    return [weight for weight in impatience(program_of(kernel)) if weight]
+
+
+def program_of(kernel):
+    from ptxsim.session.known import of_source
+
+    return of_source(kernel.module.source).program(kernel.name, kernel.module.target, kernel.module.target)[0]
+
+
+LOOP = "again:\n{}\n setp.ne.u32 %p1, %r3, 0;\n @%p1 bra again;\n"
+DECIDE = {
+    "ld.global.u32 %r3, [%d0];": [PLAIN],
+    "ld.shared.u32 %r3, [tile];": [PLAIN],
+    "ld.u32 %r3, [%d0];": [PLAIN],
+    "ld.global.v2.u32 {%r2, %r3}, [%d0];": [PLAIN],
+    "ld.volatile.shared.u32 %r3, [tile];": [STRONG],
+    "ld.relaxed.gpu.global.u32 %r3, [%d0];": [STRONG],
+    "ld.acquire.gpu.global.u32 %r3, [%d0];": [STRONG],
+    "atom.global.cas.b32 %r3, [%d0], 0, 1;": [STRONG],
+    "ld.global.u32 %r2, [%d0]; shfl.sync.idx.b32 %r3, %r2, 0, 31, -1;": [PLAIN],
+    "ld.global.u32 %r2, [%d0]; setp.eq.u32 %p2, %r2, 1; selp.u32 %r3, 1, 0, %p2;": [PLAIN],
+    "ld.global.u32 %r2, [%d0]; setp.eq.u32 %p2, %r2, 1; @%p2 mov.u32 %r3, 0;": [PLAIN],
+    "ld.global.u32 %r2, [%d0]; setp.eq.u32 %p2, %r2, 1; @%p2 bra on; mov.u32 %r3, 0; on:": [PLAIN],
+    "ld.global.u32 %r2, [%d0]; mul.wide.u32 %d2, %r2, 4; add.u64 %d2, %d2, %d0; ld.global.u32 %r3, [%d2];": [PLAIN],
+    "call.uni (%r3), look, (%d0);": [STRONG],
+    # What nobody else can write, and what decides nothing.
+    "ld.global.nc.u32 %r3, [%d0];": [],
+    "ld.param.u32 %r3, [n];": [],
+    "ldu.global.u32 %r3, [%d0];": [],
+    "ld.local.u32 %r3, [own];": [],
+    "sub.u32 %r3, %r3, 1;": [],
+    "shfl.sync.idx.b32 %r3, %r2, 0, 31, -1;": [],
+    "mov.u32 %r3, %clock;": [],
+    "ld.global.u32 %r2, [%d0]; sub.u32 %r3, %r3, 1;": [],
+    "atom.global.add.u32 %r2, [%d0], 1; sub.u32 %r3, %r3, 1;": [],
+    "ld.global.u32 %r2, [%d0]; setp.eq.u32 %p2, %r2, 1; @%p2 bra on; mov.u32 %r4, 0; on: sub.u32 %r3, %r3, 1;": [],
+    "red.global.add.u32 [%d0], 1; sub.u32 %r3, %r3, 1;": [],
+}
+
+
+@pytest.mark.parametrize("inside", DECIDE)
+def test_what_decides_whether_a_loop_goes_on(inside):
+    assert weights(LOOP.format(inside.replace("; ", ";\n"))) == DECIDE[inside]
+
+
+def test_reads_before_a_loop_decide_nothing_others_could_change():
+    assert weights("ld.global.u32 %r4, [%d0];\n" + LOOP.format("sub.u32 %r4, %r4, 1;\n mov.u32 %r3, %r4;")) == []
+
+
+def test_an_inner_loop_that_waits_in_one_that_counts():
+    inner = "inner:\n ld.volatile.global.u32 %r4, [%d0];\n setp.eq.u32 %p2, %r4, 0;\n @%p2 bra inner;\n"
+    assert weights(LOOP.format(inner + "sub.u32 %r3, %r3, 1;")) == [STRONG]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_lanes_that_wait_for_ever_reach_the_limit(engine):
+    body = "atom.global.add.u32 %r4, [%d0], 1;\n" + LOOP.format("atom.global.cas.b32 %r3, [%d0], 0, 1;")
+    _, run = launch(body, engine, max_steps=20_000)
+    assert [f.name for f in run.findings] == ["limit-reached"]
+
+
+def test_both_engines_take_the_same_steps_until_the_limit():
+    body = "@%p0 bra over;\n" + LOOP.format("atom.global.cas.b32 %r3, [%d0], 0, 1;") + "over:\n st.global.u32 [%d1], 3;"
+    found = [launch(body, engine, max_steps=9_000) for engine in ENGINES]
+    assert found[0][0] == found[1][0]
+    assert facts(found[0][1])[0] == facts(found[1][1])[0]
+
+
+class Poller(Writer):
+    """Also writes loops that an atomic on the lane's own word ends, some of them after more tests than patience lasts."""
+
+    def loop(self, depth: int) -> None:
+        if self.random.random() < 0.5:
+            return super().loop(depth)
+        label, predicate, seen = self.label(), f"%p{depth + 1}", f"%r{13 + depth}"
+        word = f"[%r8+{256 if depth == 1 else 640}]"
+        most = self.random.choice((2, 9)) if depth == 1 else self.random.choice((2, 30, 700))
+        poll = self.random.choice(
+            (f"atom.shared.add.u32 {seen}, {word}, 0;", f"ld.volatile.shared.u32 {seen}, {word};")
+        )
+        self.lines.append(
+            f"    and.b32 %r12, {self.register()}, {most};\n    st.shared.u32 {word}, %r12;\n{label}:\n    {poll}"
+        )
+        if most < 700 and self.random.random() < 0.5:
+            self.fork(depth)
+        self.lines.append(
+            f"    add.u32 {seen}, {seen}, 1;\n    st.shared.u32 {word}, {seen};\n    setp.lt.u32 {predicate}, {seen}, {most};\n"
+            f"    @{predicate} bra {label};"
+        )
+        return None
+
+
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 2**32), block=st.sampled_from((64, 40)), banks=st.booleans())
+def test_random_kernels_that_poll(seed, block, banks):
+    compare(Poller(seed).text(), block=block, banks=banks)
+
+
+@pytest.mark.slow
+@settings(max_examples=150, deadline=None)
+@given(seed=st.integers(0, 2**32), block=st.sampled_from((32, 64, 40)), order=st.sampled_from((0, 3)))
+def test_many_random_kernels_that_poll(seed, block, order):
+    compare(Poller(seed).text(), block=block, seed=order)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_order_of_effects_is_the_same(monkeypatch, seed):
+    expected, found = (events(monkeypatch, Poller(seed).text(), engine) for engine in ENGINES)
+    assert found == expected
+
+
+def test_the_order_of_effects_of_a_lock_is_the_same(monkeypatch):
+    body = (
+        HEADER
+        + "again:\n atom.global.cas.b32 %r9, [%d0], 0, 1;\n setp.eq.u32 %p0, %r9, 0;\n @%p0 bra again;\n"
+        + FOOTER
+    )
+    expected, found = (events(monkeypatch, body, engine) for engine in ENGINES)
+    assert found == expected
