@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ptxsim.checks.element_types import Accesses, takes_f32_alone
 from ptxsim.checks.registers import unwritten_reads
 from ptxsim.diagnostic import DOUBTFUL, Finding, PtxError
 from ptxsim.engine.grid import Grid, Limits, Stopped
@@ -17,7 +18,7 @@ from ptxsim.engine.interpreter import Interpreter, NotModeled
 from ptxsim.engine.linkage import initial_bytes
 from ptxsim.machine.cta import Warp
 from ptxsim.machine.event import EventStream, Observer
-from ptxsim.machine.memory import GlobalMemory
+from ptxsim.machine.memory import Allocation, GlobalMemory
 from ptxsim.machine.state import Machine, max_shared_bytes, shared_start
 from ptxsim.numerics.host import with_ieee
 from ptxsim.session.arguments import Arguments
@@ -154,7 +155,8 @@ class Launch:
         """
         checkers = self._checkers(prepared)
         counter = self._bank_counter(keep=stop is not None) if self.want_banks else None
-        before = self.memory.bytes.copy() if checkers or self.want_banks is None else None
+        doubles = self._doubles()
+        before = self.memory.bytes.copy() if checkers or self.want_banks is None or doubles else None
         profile = self._profile()
         observers = [*checkers, *([counter] if counter else []), *([profile.tracer] if profile else [])]
         machine = self._run(observers, start, stop)
@@ -163,6 +165,8 @@ class Launch:
             findings += unwritten_reads(self.program, self.given)
         for checker in checkers:
             findings += checker.findings(self.program)
+        if doubles:
+            findings += self._taken_for_singles(doubles, before.copy(), start)
         if any(f.name == "uninitialized-read" and f.level == DOUBTFUL for f in findings):
             findings = self._settle(findings, before.copy(), start)
         try:
@@ -321,6 +325,22 @@ class Launch:
             *([GlobalChecker()] if self.grid != (1, 1, 1) else []),
             *([ClusterChecker(threads, homes)] if self.cluster != (1, 1, 1) else []),
         ]
+
+    def _doubles(self) -> dict[str, Allocation]:
+        """Arguments that are arrays of float64, where the kernel loads or stores f32 and no f64."""
+        arrays = self.arguments.buffers
+        found = {name: place for name, (array, place) in arrays.items() if array.dtype == np.float64 and place.size}
+        return found if found and self.checks != "none" and takes_f32_alone(self.program) else {}
+
+    def _taken_for_singles(
+        self, doubles: dict[str, Allocation], before: np.ndarray, start: Hook | None
+    ) -> list[Finding]:
+        """Which of these arrays are accessed as f32 alone, by a second run with somebody watching."""
+        after, self.memory.bytes = self.memory.bytes, before
+        accesses = Accesses(doubles)
+        self._run([accesses], start, None)
+        self.memory.bytes = after
+        return accesses.findings(self.program)
 
     def _settle(self, findings: list[Finding], before: np.ndarray, start: Hook | None) -> list[Finding]:
         """Whether reads of unwritten shared memory show: a second run over other garbage gives other results.
