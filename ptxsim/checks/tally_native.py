@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from ptxsim.layout.banks_native import compiled, distinct_of, wavefronts_of
+from ptxsim.layout.banks_native import compiled, copy_wavefronts, distinct_of, is_paired, loop_of, wavefronts_of
 from ptxsim.machine.event import RECORD
 
-# What an access is counted as; order of layout.banks.KINDS, then a cp.async, an atomic of one lane, and nothing.
-LD, ST, LDMATRIX, STMATRIX, ATOM, RED, CAS, COUNT, COPY, LEADER, ELSEWHERE = range(11)
+# What an access is counted as; order of layout.banks.KINDS, then an atomic of one lane, and nothing.
+LD, ST, LDMATRIX, STMATRIX, ATOM, RED, CAS, SPIN, HALF, SWAP, COUNT, COPY, BYPASS, LEADER, ELSEWHERE = range(15)
 # Columns of the tallies; the last three belong to the worst execution.
 RUNS, COST, IDEAL, LINES, WORST_RATIO, WORST, KEY, KIND, WIDTH, MASK = range(10)
+CONFLICTS = LINES  # of shared accesses
 COLUMNS = 10
 DIFFERENT = 32  # executions of an instruction that are kept as long as there are no more different ones
 SLOTS = 2 * DIFFERENT
@@ -18,14 +19,6 @@ PATIENCE = 256  # executions after which an instruction without conflicts is not
 FIRST = RECORD.fields["addresses"][1] // 4  # word of a record at which the addresses begin
 _PRIME = 0x100000001B3
 _FACTORS = np.random.default_rng(1).integers(-(2**62), 2**62, 32) | 1  # of a sum that tells addresses apart
-
-
-@compiled
-def _is_paired(address, active, step):
-    for lane in range(32):
-        if active[lane] and active[lane ^ step] and address[lane] != address[lane ^ step]:
-            return False
-    return True
 
 
 @compiled
@@ -46,22 +39,36 @@ def _keep(site, key, row, raw, mask, keys, counts, masks, kept_at, different):
 
 @compiled
 def tally(
-    records, raw, code_of_event, code_of_site, spaces, skip_flags, more_flag, sums, worst_at, last, last_at, kept
+    records,
+    raw,
+    code_of_event,
+    code_of_site,
+    spaces,
+    skip_flags,
+    more_flag,
+    sums,
+    worst_at,
+    last,
+    last_at,
+    kept,
+    sources,
 ):
     """Add records to `sums`, int64 (2, sites, COLUMNS), and to the worst addresses, uint64 (2, sites, 32).
 
     raw: the records as uint32 (n, 69), whose adjacent words are faster to read. code_of_event: what an event is
-    counted as, -1 for nothing. code_of_site: COUNT, CAS, LEADER or ELSEWHERE where an access to shared memory is one.
+    counted as, -1 for nothing. code_of_site: what an access to shared memory is counted as instead, -1 for its event.
     spaces: of shared and of global memory, in the order of `sums`. skip_flags: of copies that are not counted.
     more_flag: of records that go on with the one before. last, int64 (2, sites, 7), and last_at, uint32 (2, sites, 32):
     the last access of each instruction and what it cost; loops repeat it, moved by whole lines. kept: the different
     executions of shared accesses, as (keys, counts, masks: int64 (sites, SLOTS), addresses: uint64 (sites, SLOTS, 32),
-    how many: int64 (sites,)).
+    how many: int64 (sites,)). sources: what the cp.async at each site has read and not yet written, as (addresses: int64
+    (sites, 32), masks: int64 (sites,)).
     """
     chain, word_of, length = np.empty(544, np.int64), np.empty(512, np.int64), np.empty(32, np.int64)
     seen = np.empty(32, np.int64)
     address, active = np.empty(32, np.int64), np.empty(32, np.bool_)
     keys, counts, masks, kept_at, different = kept
+    source_at, source_mask = sources
     for row in range(len(records)):
         record = records[row]
         code = code_of_event[record["event"]]
@@ -69,10 +76,8 @@ def tally(
         if code < 0 or (space != spaces[0] and space != spaces[1]):
             continue
         outer = 1 if space == spaces[1] else 0
-        if code == COPY:
-            if record["flags"] & skip_flags or outer:
-                continue
-            code = ST
+        if code == COPY and (record["flags"] & skip_flags or outer):
+            continue
         site, width = record["site"], np.int64(record["width"])
         mask = np.int64(record["mask"])
         how = -1 if outer else code_of_site[site]
@@ -82,6 +87,15 @@ def tally(
             mask &= -mask
         elif how >= 0:
             code = how
+        if outer and (code_of_site[site] == COPY or code_of_site[site] == BYPASS):
+            if not record["flags"] & more_flag:
+                source_mask[site] = 0
+            source_mask[site] |= mask
+            for lane in range(32):
+                if mask >> lane & 1:
+                    source_at[site, lane] = (
+                        np.int64(raw[row, FIRST + 2 * lane]) | np.int64(raw[row, FIRST + 1 + 2 * lane]) << 32
+                    )
         if outer:
             while width & (width - 1):  # cp.async may read a part of its aligned element
                 width += 1
@@ -100,7 +114,7 @@ def tally(
             mixed |= np.uint32(raw[row, FIRST + 1 + 2 * lane] ^ high)
         start = np.int64(high) << 32 | np.int64(base)
         before = last[outer, site]
-        if changed or mixed or before[0] != mask or before[1] != width or before[2] != code:
+        if code >= COPY or changed or mixed or before[0] != mask or before[1] != width or before[2] != code:
             lanes = 0
             pattern = mask * _PRIME
             for lane in range(32):
@@ -116,15 +130,30 @@ def tally(
                     spare = lanes - distinct_of(address, active, 2, seen)
                     cost, lines = cost + spare, lines + spare
                 ideal = min(max(1, (lanes * width + 31) // 32), cost)
+            elif code == COPY:
+                cost, ideal = copy_wavefronts(address, source_at[site], mask, mask & source_mask[site], width)
+                lines = cost - ideal
+                source_mask[site] = 0
+            elif SPIN <= code <= SWAP:
+                words = max(1, width // 4)
+                cost, lines, ideal = loop_of(address, mask, words, code == SPIN, code == SWAP, chain, word_of, length)
             else:
+                if code == BYPASS:  # only zeros pass through the pipe
+                    lanes = 0
+                    for lane in range(32):
+                        active[lane] = (mask & ~source_mask[site]) >> lane & 1 != 0
+                        lanes += active[lane]
+                    source_mask[site] = 0
                 is_matrix = code == LDMATRIX or code == STMATRIX
-                merges = code < ATOM or code == COUNT
-                words = 4 if is_matrix else max(1, width // 4) if code <= ST else 1
+                merges = code < ATOM or code == COUNT or code == BYPASS
+                words = 4 if is_matrix else 1 if code == COUNT else max(1, width // 4)
                 phase = 32 // words
-                if code == LD and words > 1 and (_is_paired(address, active, 1) or _is_paired(address, active, 2)):
+                if code == LD and words > 1 and (is_paired(address, active, 1) or is_paired(address, active, 2)):
                     phase *= 2
                 cost, ideal = wavefronts_of(address, active, lanes == 32, words, phase, merges, chain, word_of, length)
-                cost, ideal, lines = max(1, cost), max(1, ideal), 0
+                if code != BYPASS:
+                    cost, ideal = max(1, cost), max(1, ideal)
+                lines = cost - ideal
                 if code == CAS:
                     cost, ideal = 2 * cost, 2 * ideal
             before[0], before[1], before[2] = mask, width, code

@@ -12,12 +12,15 @@ from typing import NamedTuple
 import numpy as np
 
 from ptxsim.diagnostic import Finding, PtxError
+from ptxsim.layout.atomic_loops import HALF, SPIN, SWAP, tries
+from ptxsim.layout.copies import copy_wavefronts
 
 BANKS = 32
 LANES = 32
 MATRIX_KINDS = ("ldmatrix", "stmatrix")
-ATOMIC_KINDS = ("atom", "red", "cas")
-KINDS = ("ld", "st", *MATRIX_KINDS, *ATOMIC_KINDS, "count")
+LOOP_KINDS = (SPIN, HALF, SWAP)
+ATOMIC_KINDS = ("atom", "red", "cas", *LOOP_KINDS)
+KINDS = ("ld", "st", *MATRIX_KINDS, *ATOMIC_KINDS, "count", "copy", "bypass")
 WIDTHS = (1, 2, 4, 8, 16)
 # From this many rows on, loading numba and the native loop pays (0.7 s against 5 to 20 us a row).
 _NATIVE_ROWS = 16_384
@@ -51,10 +54,11 @@ class Accesses(NamedTuple):
 def shared_wavefronts(addresses, width: int = 16, kind: str = "ld", mask=None, matrices: int | None = None):
     """Wavefronts of shared-memory instructions: an int for addresses (32,), an int array (n,) for (n, 32).
 
-    addresses: bytes. width: bytes a lane accesses (1, 2, 4, 8, 16; not used for matrices). kind: one of KINDS; cas also
-    stands for atomics built on compare-and-swap, count for adding the constant 1 where nobody wants the old value. mask: active lanes as a 32-bit integer, n of
-    them, or booleans shaped as the addresses; all if None. matrices: 1, 2 or 4 for ldmatrix and stmatrix, whose
-    addresses may then be 8, 16 or 32 wide; without it, every active lane gives a row. Raises PtxError for a width or kind that does not exist.
+    addresses: bytes. width: bytes a lane accesses (1, 2, 4, 8, 16; not used for matrices). kind: one of KINDS; spin, half
+    and swap are atomics that are loops (`atomic_loops`), count adds the constant 1 where nobody wants the old value, copy is
+    cp.async.ca from neighbouring elements, bypass cp.async.cg, which costs none. mask: active lanes as a 32-bit integer, n of them, or booleans shaped as the
+    addresses; all if None. matrices: 1, 2 or 4 for ldmatrix and stmatrix, whose addresses may then be 8, 16 or 32 wide;
+    without it, every active lane gives a row. Raises PtxError for a width or kind that does not exist.
     """
     return analyze(addresses, width, kind, mask, matrices).wavefronts
 
@@ -62,6 +66,11 @@ def shared_wavefronts(addresses, width: int = 16, kind: str = "ld", mask=None, m
 def analyze(addresses, width: int = 16, kind: str = "ld", mask=None, matrices: int | None = None) -> Wavefronts:
     """Wavefronts, conflicts, ideal wavefronts and pipe cycles; arguments as for `shared_wavefronts`."""
     access = prepare(addresses, width, kind, mask, matrices)
+    own = _ROW_BY_ROW.get(kind)
+    if own is not None:
+        rows = zip(access.address.tolist(), _masks(access.active), strict=True)
+        found = Wavefronts(*np.array([own(row, lanes, width, kind) for row, lanes in rows], np.int64).reshape(-1, 4).T)
+        return Wavefronts(*(int(column[0]) for column in found)) if access.single else found
     count, _ = _loops(len(access.address))
     merges = kind not in ATOMIC_KINDS
     wavefronts, phases = count(access.address, access.active, access.words, access.phase_lanes, merges)
@@ -75,6 +84,43 @@ def analyze(addresses, width: int = 16, kind: str = "ld", mask=None, matrices: i
         wavefronts, phases, cycles = 2 * wavefronts, 2 * phases, 2 * wavefronts
     found = Wavefronts(wavefronts, conflicts, phases, cycles)
     return Wavefronts(*(int(column[0]) for column in found)) if access.single else found
+
+
+def _loop(address: list[int], mask: int, width: int, kind: str) -> tuple[int, int, int, int]:
+    """What an atomic that is a loop costs: the fields of Wavefronts."""
+    if not mask:
+        return 1, 0, 1, 1
+    masks = [0] * LANES
+    count, phases = tries(address, mask, max(1, width // 4), kind == SPIN, masks)
+    count = 1 if kind == SWAP else count
+    loads = analyze([address] * (count if kind == SPIN else 1), width, "ld", masks[: count if kind == SPIN else 1])
+    swaps = analyze([address] * count, width, "cas", masks[:count])
+    ideal = int(loads.ideal[0] + swaps.ideal[0])
+    wavefronts, conflicts = int(loads.wavefronts.sum()), int(loads.conflicts.sum())
+    if kind == SPIN:
+        wavefronts += 2 * phases
+    else:
+        wavefronts, conflicts = wavefronts + int(swaps.wavefronts.sum()), conflicts + int(swaps.conflicts.sum())
+    return wavefronts, conflicts, ideal, wavefronts
+
+
+def _neighbours(address: list[int], mask: int, width: int, kind: str) -> tuple[int, int, int, int]:
+    """What a cp.async.ca costs whose source makes nobody wait."""
+    wavefronts, ideal = copy_wavefronts(address, [width * lane for lane in range(LANES)], mask, mask, width)
+    return max(1, wavefronts), wavefronts - ideal, max(1, ideal), max(1, wavefronts)
+
+
+def _bypass(address: list[int], mask: int, width: int, kind: str) -> tuple[int, int, int, int]:
+    """What does not pass through the load-store pipe."""
+    return 0, 0, 0, 0
+
+
+_ROW_BY_ROW = {**dict.fromkeys(LOOP_KINDS, _loop), "copy": _neighbours, "bypass": _bypass}
+
+
+def _masks(active: np.ndarray) -> list[int]:
+    """bool (n, 32) as n integers."""
+    return (active.astype(np.int64) << np.arange(LANES)).sum(axis=1).tolist()
 
 
 def prepare(addresses, width: int, kind: str, mask, matrices: int | None) -> Accesses:
@@ -102,7 +148,7 @@ def prepare(addresses, width: int, kind: str, mask, matrices: int | None) -> Acc
     active &= np.arange(LANES) < min(lanes, 8 * (matrices or 4) if kind in MATRIX_KINDS else LANES)
     if kind in MATRIX_KINDS:
         return Accesses(address, active, 4, np.full(len(address), 8), single)
-    words = 1 if kind in (*ATOMIC_KINDS, "count") else max(1, width // 4)
+    words = 1 if kind == "count" else max(1, width // 4)
     phase_lanes = np.full(len(address), LANES // words)
     if kind == "ld" and words > 1:
         phase_lanes[_paired(address, active)] *= 2

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
+from numba.extending import register_jitable
+
+from ptxsim.layout import atomic_loops, copies
 
 
 def compiled(function):
@@ -12,6 +15,12 @@ def compiled(function):
         return njit(cache=True, nogil=True)(function)
     except RuntimeError:
         return njit(nogil=True)(function)
+
+
+for helper in (copies.tag_bank, copies._found, copies._moved, atomic_loops._is_changed):
+    register_jitable(helper)
+copy_wavefronts = compiled(copies.copy_wavefronts)
+tries = compiled(atomic_loops.tries)
 
 
 @compiled
@@ -106,3 +115,45 @@ def distinct(address, active, shift):
     for row in range(len(address)):
         found[row] = distinct_of(address[row], active[row], shift, seen)
     return found
+
+
+@compiled
+def is_paired(address, active, step):
+    """Whether every active lane agrees with lane ^ step, or that one is inactive."""
+    for lane in range(32):
+        if active[lane] and active[lane ^ step] and address[lane] != address[lane ^ step]:
+            return False
+    return True
+
+
+@compiled
+def loop_of(address, mask, words, spins, once, chain, word_of, length):
+    """(wavefronts, conflicts, ideal) of an atomic that is a loop, as `banks._loop`; scratch as for `wavefronts_of`."""
+    masks = np.zeros(32, np.int64)
+    active = np.empty(32, np.bool_)
+    count, phases = tries(address, mask, words, spins, masks)
+    if once:
+        count = 1
+    wavefronts, conflicts, ideal = 0, 0, 0
+    for turn in range(count):
+        full = masks[turn] == (np.int64(1) << 32) - 1
+        for lane in range(32):
+            active[lane] = masks[turn] >> lane & 1 != 0
+        if spins or turn == 0:
+            size = 32 // words
+            if words > 1 and (is_paired(address, active, 1) or is_paired(address, active, 2)):
+                size *= 2
+            loads, least = wavefronts_of(address, active, full, words, size, True, chain, word_of, length)
+            wavefronts += loads
+            conflicts += loads - least
+            if turn == 0:
+                ideal += least
+        swaps, least = wavefronts_of(address, active, full, words, 32 // words, False, chain, word_of, length)
+        if turn == 0:
+            ideal += 2 * least
+        if not spins:
+            wavefronts += 2 * swaps
+            conflicts += swaps - least
+    if spins:
+        wavefronts += 2 * phases
+    return wavefronts, conflicts, ideal

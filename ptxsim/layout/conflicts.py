@@ -6,7 +6,10 @@ from itertools import groupby
 
 import numpy as np
 
-from ptxsim.layout.banks import ATOMIC_KINDS, BANKS, LANES, MATRIX_KINDS, Accesses, analyze, prepare
+from ptxsim.layout.atomic_loops import SPIN, tries
+from ptxsim.layout.banks import (
+    ATOMIC_KINDS, BANKS, LANES, LOOP_KINDS, MATRIX_KINDS, Accesses, analyze, prepare,
+)  # fmt: skip
 
 
 def explain(addresses, width: int = 16, kind: str = "ld", mask=None, matrices: int | None = None) -> str:
@@ -15,7 +18,11 @@ def explain(addresses, width: int = 16, kind: str = "ld", mask=None, matrices: i
     Arguments as for `shared_wavefronts`; of several executions (n, 32) the worst one is explained.
     """
     access = prepare(addresses, width, kind, mask, matrices)
+    if kind in LOOP_KINDS:
+        return _tries(access, width, kind, int(np.argmax(analyze(addresses, width, kind, mask).wavefronts)))
     conflicts = np.atleast_1d(analyze(addresses, width, kind, mask, matrices).conflicts)
+    if kind == "copy":
+        return "lanes on one bank, of shared memory or of the lines they read, are moved one after the other"
     if not conflicts.any():
         return "no conflicts"
     address, lanes, banks = _worst_phase(access, kind, int(conflicts.argmax()))
@@ -31,6 +38,16 @@ def explain(addresses, width: int = 16, kind: str = "ld", mask=None, matrices: i
         size = len(next(iter(sets)))
         return f"{len(lanes)} {noun}{gap}: all on the same {f'{size} banks' if size > 1 else 'bank'}"
     return _shared_banks(address, lanes, access.words, noun, gap)
+
+
+def _tries(access: Accesses, width: int, kind: str, row: int) -> str:
+    """How often the loop of an atomic goes around."""
+    address, active = access.address[row], access.active[row]
+    mask = int((active.astype(np.int64) << np.arange(LANES)).sum())
+    count, _ = tries(address.tolist(), mask, access.words, kind == SPIN, [0] * LANES)
+    words = len(np.unique(address[active] // max(4, width)))
+    on = "one word" if words == 1 else f"{words} words"
+    return f"{active.sum()} lanes on {on}: a loop around a compare-and-swap, {count} tries"
 
 
 def _worst_phase(access: Accesses, kind: str, row: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

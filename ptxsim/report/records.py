@@ -25,7 +25,10 @@ _OPERATIONS = {
     "red": "atom",
     "cas": "atom",
     "count": "atom",
+    **dict.fromkeys(("spin", "half", "swap"), "atom"),
+    "wgmma": "gmma",
 }
+_SUM_ONLY = ("copy", "bypass")  # cp.async: the profiler has no operation of its own for it
 
 TOP_LEVEL = (
     "version", "file", "entry", "target", "engine", "seed", "findings", "banks", "cycles", "warp_instructions", "outputs", "fidelity",
@@ -78,6 +81,8 @@ def profiler_metrics(run: Run) -> dict[str, int]:
         counts[name] = counts.get(name, 0) + int(value)
 
     for row in run.banks.rows:
+        if row.kind in _SUM_ONLY:
+            continue
         add(_WAVEFRONTS, _OPERATIONS[row.kind], row.wavefronts)
         add(_CONFLICTS, _OPERATIONS[row.kind], row.conflicts)
     for row in run.banks.global_rows:

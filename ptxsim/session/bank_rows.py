@@ -37,11 +37,13 @@ def bank_table(counter: BankCounter, program: Program, variables: Mapping[str, t
 def _row(op: Op, tally: Tally, origins: Origins, fixes: list[str], fixed) -> BankRow:
     origin = origins.of(op)
     row = BankRow(
-        op.line, op.opcode, tally.runs, tally.wavefronts, tally.ideal, tally.worst, kind=tally.kind,
+        op.line, op.opcode, tally.runs, tally.wavefronts, tally.ideal, tally.worst, kind=tally.kind, conflicts=tally.conflicts,
         width=tally.width, addresses=tally.addresses.tolist(), mask=tally.mask, address=origin.text if origin else "",
         fixes=fixes, fixed=fixed,
     )  # fmt: skip
-    if tally.wavefronts > tally.ideal:
+    if tally.kind == "bypass":
+        row.why = "past the load-store pipe" + ", but for zeros" * (tally.wavefronts > 0)
+    elif tally.wavefronts > tally.ideal:
         sentence = conflicts.explain(tally.addresses, tally.width, tally.kind, tally.mask)
         at_worst = "at worst " * (tally.wavefronts != tally.runs * tally.worst_wavefronts)
         row.why = f"{at_worst}{sentence}{_because(origin, _row_of(tally, origin))}"
@@ -89,6 +91,8 @@ def _arrays(tallies: Mapping[int, Tally], variables: Mapping[str, tuple[int, int
     spans: dict[tuple[int, int], list[tuple[int, int, int]]] = {}
     for site, tally in tallies.items():
         active = tally.mask >> np.arange(32) & 1 == 1
+        if not active.any():  # wgmma: no layout costs it more
+            continue
         low, high = (int(bound(tally.addresses[active])) & OWN for bound in (np.min, np.max))
         holder = next((v for v in variables.values() if v[0] <= low < v[0] + v[1]), (0, 0))
         spans.setdefault(holder, []).append((low, high, site))

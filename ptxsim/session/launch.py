@@ -233,7 +233,7 @@ class Launch:
     def _bank_counter(self, keep: bool) -> BankCounter:
         from ptxsim.checks.banks import BankCounter
 
-        return BankCounter(self.program, keep=keep)
+        return BankCounter(self.program, keep, self.grid, self.cluster)
 
     def _bank_table(self, counter: BankCounter) -> BankTable:
         from ptxsim.session.bank_rows import bank_table

@@ -29,6 +29,7 @@ class BankRow:
     fixes: list[str] = field(default_factory=list)
     kind: str = "ld"
     width: int = 4  # bytes a lane
+    conflicts: int = 0  # the profiler's: what serves lanes on one word again is none, nor half of a compare-and-swap
     addresses: list[int] = field(default_factory=list)  # of the worst execution, by lane, and its active lanes
     mask: int = 0
     address: str = ""  # what the text computes it from
@@ -43,15 +44,10 @@ class BankRow:
         """Wavefronts beyond the ideal."""
         return self.wavefronts - self.ideal
 
-    @property
-    def conflicts(self) -> int:
-        """The profiler's bank conflicts: the excess, of which it counts half for compare-and-swap."""
-        return self.excess // 2 if self.kind == "cas" else self.excess
-
     def to_dict(self) -> dict:
         """The row of the contract's JSON, and more."""
         fields = {name: value for name, value in asdict(self).items() if name != "fixed"}
-        return fields | {"excess": self.excess, "conflicts": self.conflicts}
+        return fields | {"excess": self.excess}
 
 
 @dataclass(slots=True)

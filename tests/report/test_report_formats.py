@@ -21,8 +21,8 @@ NOTE = Finding("bank-conflict", "8-way", 3).of(SOURCE)
 def file_run(findings=(), **facts):
     rows = [
         BankRow(57, "ldmatrix.x4", 16, 512, 64, 8, "8 rows, 128 B apart", ["swizzle 128B -> 64"], "ldmatrix"),
-        BankRow(88, "st.shared.v4.b32", 8, 64, 32, 2, "", [], "st"),
-        BankRow(90, "atom.shared.cas.b32", 1, 4, 2, 2, "", [], "cas"),
+        BankRow(88, "st.shared.v4.b32", 8, 64, 32, 2, "", [], "st", conflicts=32),
+        BankRow(90, "atom.shared.cas.b32", 1, 4, 2, 2, "", [], "cas", conflicts=1),
     ]
     run = Run(
         "k.ptx", "gemm", "sm_90a", "interpreter", 0, list(findings), BankTable(rows), warp_instructions=1234, **facts
