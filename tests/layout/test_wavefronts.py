@@ -1,0 +1,84 @@
+"""Wavefronts and bank conflicts of single instructions as an H200's profiler counted them (tests/data/wavefronts.json.gz).
+
+A thinned pass over what `tools/conformance wavefronts tests/data` runs whole.
+"""
+
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ptxsim.layout import banks, copies
+from ptxsim.layout.atomic_loops import tries
+
+ROOT = Path(__file__).parents[2]
+sys.path.append(str(ROOT / "tools"))
+
+from suites import wavefronts  # noqa: E402
+
+RECORDED = wavefronts.operations(ROOT / "tests" / "data" / "wavefronts.json.gz")
+JUDGED = [name for name, operation in RECORDED.items() if not operation.get("unchanging")]
+ADDRESSES = st.lists(st.integers(0, 2000), min_size=32, max_size=32)
+MASKS = st.integers(1, 2**32 - 1)
+
+
+@pytest.mark.parametrize("name", JUDGED)
+def test_as_recorded(name):
+    operation = RECORDED[name]
+    few = {**operation, "launches": operation["launches"][len(name) % 3 :: 4]}
+    for engine in ("interpreter",) if operation.get("scattered") else wavefronts.ENGINES:
+        assert wavefronts.one((name, few, engine)) == []
+
+
+def test_many_are_counted_by_compiled_code(monkeypatch):
+    from ptxsim.checks import banks as checks
+
+    monkeypatch.setattr(checks, "_ENOUGH", 1)
+    for name in ("atom_add_f32", "atom_cas_b16", "cp_ca_8", "cp_cg_16_zero", "ld_v4_b32", "dsm_st", "wg_f16_n64"):
+        assert wavefronts.one((name, RECORDED[name], "compiled")) == []
+
+
+def test_what_changes_nothing_is_still_not_modeled():
+    """If this fails, `unchanging` operations can be judged."""
+    assert any(wavefronts.one((name, RECORDED[name], "interpreter")) for name in RECORDED.keys() - set(JUDGED))
+
+
+@given(ADDRESSES, ADDRESSES, MASKS, MASKS, st.sampled_from([4, 8, 16]))
+def test_compiled_copies_agree(to, source, writing, reading, width):
+    from ptxsim.layout import banks_native
+
+    to, source = ([width * place for place in places] for places in (to, source))
+    arguments = writing, writing & reading, width
+    native = banks_native.copy_wavefronts(np.array(to), np.array(source), *arguments)
+    assert copies.copy_wavefronts(to, source, *arguments) == native
+    assert native[1] <= native[0] <= writing.bit_count()
+
+
+@given(ADDRESSES, MASKS, st.sampled_from([("spin", 4), ("spin", 8), ("half", 2), ("swap", 2)]))
+def test_compiled_loops_agree(places, mask, form):
+    from ptxsim.layout import banks_native
+
+    kind, width = form
+    address = np.array(places) * width
+    scratch = np.empty(544, np.int64), np.empty(512, np.int64), np.empty(32, np.int64)
+    native = banks_native.loop_of(address, mask, max(1, width // 4), kind == "spin", kind == "swap", *scratch)
+    found = banks.analyze(address, width, kind, mask)
+    assert native == (found.wavefronts, found.conflicts, found.ideal)
+
+
+@given(ADDRESSES, MASKS, st.booleans())
+def test_every_lane_of_a_loop_gets_its_turn(places, mask, spins):
+    masks = [0] * 32
+    count, _ = tries([4 * place for place in places], mask, 1, spins, masks)
+    assert masks[0] == mask
+    assert all(later & ~earlier == 0 and later != earlier for earlier, later in pairwise(masks[:count]))
+    assert 1 <= count <= mask.bit_count()
+
+
+def test_the_tag_banks_share_lines_out_evenly():
+    lines = [copies.tag_bank(line) for line in range(256)]
+    assert all(lines.count(bank) == 64 for bank in range(copies.TAG_BANKS))
