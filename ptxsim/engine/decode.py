@@ -113,6 +113,7 @@ class _FunctionDecoder:
         self.decoder.findings += declaration.problems(
             self.function.body or (), self.decoder.binder.version, self.names.variable_space
         )
+        self._check_tables()
         program.blocks.append([])
         for statement in self.body.statements:
             if isinstance(statement, ast.Label):
@@ -135,6 +136,14 @@ class _FunctionDecoder:
         for name, function in self.decoder.bodies.functions.items():
             if function is self.function:
                 program.functions[name] = code
+
+    def _check_tables(self) -> None:
+        """A list of functions holds functions; one of labels has been resolved."""
+        for table in self.body.targets.values():
+            for name in table.names if table.kind == "calltargets" else ():
+                if self.names.variable_space(name) != "func":
+                    why = f"{table.name} lists functions, {name} is none"
+                    self.decoder.findings.append(Finding("operand-mismatch", why, table.line, table.column))
 
     def _end(self) -> None:
         """A body may end without ret: falling off the end returns."""

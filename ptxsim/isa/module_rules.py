@@ -168,6 +168,8 @@ def _parameters_problem(function: ast.Function, version: Version, options: tuple
             return "illegal-form", f"{name}: parameters are .param variables or registers"
         if function.is_entry and not all(parameter.shape):
             return "illegal-form", f"{name}: the array has no size"
+        if None in parameter.shape and (parameter in function.returns or parameter is not function.parameters[-1]):
+            return "illegal-form", f"{name}: only the last parameter may be an array without a size"
         if len(parameter.shape) > 1:
             return "illegal-form", f"{name}: parameters are arrays of one dimension"
         if parameter.count is not None or (parameter.space == "param" and parameter.vector > 1):

@@ -37,6 +37,7 @@ def make_file(lines: int, folder: Path) -> str:
         defined = [item.name for item in parse(text).items if isinstance(item, ast.Function | ast.Variable)]
         names = re.compile(rf"(?<![\w$])({'|'.join(map(re.escape, defined))})(?![\w$])")
         text = re.sub(r"\n\s*\.section.*\Z", "\n", text.partition(".address_size 64\n")[2], flags=re.DOTALL)
+        text = re.sub(r"^\s*\.file[^\n]*$", "", text, flags=re.MULTILINE)  # every number once
         bodies.append((names, text))
     parts, count = [".version 8.6\n.target sm_90a\n.address_size 64\n"], 3
     while count < lines:
