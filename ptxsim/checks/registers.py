@@ -1,9 +1,9 @@
-"""Registers that are read although nothing can have written them: data flow over the program, no run needed."""
+"""Registers that are read before anything has written them: data flow over the program, no run needed."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 
 from ptxsim.diagnostic import Finding
@@ -17,37 +17,88 @@ def unwritten_reads(program: Program, given: Collection[int] | None = None) -> l
     given: the slots that a caller has set, for a snippet, where the others hold zero, and an accumulator that its
     instruction replaces may well start so; None where nobody sets any.
     """
+    never = [(slot, finding, replaced) for slot, finding, replaced, ever in _early_reads(program) if not ever]
     if given is None:
-        return [finding for _, finding, _ in _unwritten(program)]
+        return [finding for _, finding, _ in never]
     return [
         replace(
             finding, level="warning", message=f"{finding.message}, nor has the caller set it: it holds zero",
             help=f"give it in registers={{{program.slot_names[slot].lstrip('%')!r}: ...}}, as 0 if that is meant",
         )
-        for slot, finding, is_replaced in _unwritten(program) if slot not in given and not is_replaced
+        for slot, finding, replaced in never if slot not in given and not replaced
     ]  # fmt: skip
 
 
+def doubtful_reads(program: Program) -> dict[int, Finding]:
+    """Slots that one path writes before it reads them and another does not, such as the sum of a loop that nobody has set to
+    zero. Whether such a path is ever taken, and whether the value shows, only a run can say."""
+    return {
+        slot: replace(
+            finding, message=f"{finding.message} by then, and its value shows",
+            help="give it a value first, in front of the loop if there is one (mov)",
+        )
+        for slot, finding, _, ever in _early_reads(program) if ever
+    }  # fmt: skip
+
+
 @fact
-def _unwritten(program: Program) -> list[tuple[int, Finding, bool]]:
-    """Slots that are read although nothing has written them, each with a finding at the first read and whether the
-    instruction there writes the slot as well."""
-    written = _maybe_written(program)
+def _early_reads(program: Program) -> list[tuple[int, Finding, bool, bool]]:
+    """Slots that are read where not every path has written them: with a finding at the first such read, whether the
+    instruction there writes the slot as well, and whether some path has written it."""
+    exposed, written = zip(*map(_summary, program.blocks)) if program.blocks else ((), ())
+    maybe = _flow(program, written, lambda known, more: known | more)
+    surely = _flow(program, written, lambda known, more: known & more)
     found = {}
-    for index, block in enumerate(program.blocks):
-        if written[index] is None:
+    for number, first in enumerate(exposed):
+        if maybe[number] is None:
             continue  # never reached
-        known = set(written[index])
-        for op in block:
-            for slot in reads(op):
-                if slot not in known and slot not in found:
-                    finding = Finding(
-                        "uninitialized-read", f"register {program.slot_names[slot]} is read and nothing has written it",
-                        op.line, op.column, len(op.opcode), help="give it a value first (mov)",
-                    )  # fmt: skip
-                    found[slot] = slot, finding, slot in writes(op)
-            known.update(writes(op))
+        for slot, op in first.items():
+            if not surely[number] >> slot & 1 and (slot not in found or found[slot][3] > maybe[number] >> slot & 1):
+                finding = Finding(
+                    "uninitialized-read", f"register {program.slot_names[slot]} is read and nothing has written it",
+                    op.line, op.column, len(op.opcode), help="give it a value first (mov)",
+                )  # fmt: skip
+                found[slot] = slot, finding, slot in writes(op), bool(maybe[number] >> slot & 1)
     return list(found.values())
+
+
+def _summary(block: list[Op]) -> tuple[dict[int, Op], int]:
+    """The slots a block reads before it writes them, each with the first instruction that does, and those it writes as bits."""
+    exposed: dict[int, Op] = {}
+    written = 0
+    for op in block:
+        for slot in reads(op):
+            if not written >> slot & 1:
+                exposed.setdefault(slot, op)
+        written |= _bits(writes(op))
+    return exposed, written
+
+
+def _flow(program: Program, written: Iterable[int], join: Callable[[int, int], int]) -> list[int | None]:
+    """For each block, the slots written on the paths to it as bits, joined where they meet; None where no path comes."""
+    written = list(written)
+    state: list[int | None] = [None] * len(program.blocks)
+    queue = deque()
+    for function in {f.entry: f for f in program.functions.values()}.values():
+        state[function.entry] = _bits(p.slot for p in function.parameters if p.slot is not None)
+        queue.append(function.entry)
+    while queue:
+        index = queue.popleft()
+        out = (state[index] or 0) | written[index]
+        for successor in following(program, index):
+            known = state[successor]
+            joined = out if known is None else join(known, out)
+            if joined != known:
+                state[successor] = joined
+                queue.append(successor)
+    return state
+
+
+def _bits(slots: Iterable[int]) -> int:
+    word = 0
+    for slot in slots:
+        word |= 1 << slot
+    return word
 
 
 def reads(op: Op) -> list[int]:
@@ -65,28 +116,3 @@ def writes(op: Op) -> list[int]:
     if op.call is not None:
         found.extend(passed.slot for passed in op.call.returns if passed.slot is not None)
     return found
-
-
-def _maybe_written(program: Program) -> list[set[int] | None]:
-    """For each block, the slots that some path to it may have written; None for blocks no path reaches."""
-    state: list[set[int] | None] = [None] * len(program.blocks)
-    queue = deque()
-    for function in {f.entry: f for f in program.functions.values()}.values():
-        formals = {p.slot for p in function.parameters if p.slot is not None}
-        state[function.entry] = formals
-        queue.append(function.entry)
-    while queue:
-        index = queue.popleft()
-        out = set(state[index] or ())
-        for op in program.blocks[index]:
-            out.update(writes(op))
-        for successor in following(program, index):
-            known = state[successor]
-            if known is None:
-                state[successor] = set(out)
-            elif out <= known:
-                continue
-            else:
-                known |= out
-            queue.append(successor)
-    return state

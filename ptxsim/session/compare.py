@@ -98,5 +98,6 @@ def _who_stored(kernel: Kernel, given: dict[str, Any], position: int) -> Writer 
         engine="interpreter", numerics=given.get("numerics", "target"), seed=given.get("seed", 0), jobs=1,
         checks="none", banks=False, profile=False, max_steps=given.get("max_steps"), progress=None,
     )  # fmt: skip
+    launch.has_printed = True
     array = given["args"][position]
     return find_writers(launch, {"left": (kernel.parameters[position].name, array)})

@@ -219,6 +219,7 @@ class _Launch:
             engine="interpreter", numerics="target", seed=run.seed, jobs=1, checks="none", banks=False, profile=False,
             max_steps=self.options.max_steps, progress=None,
         )  # fmt: skip
+        launch.has_printed = True
         return launch, values
 
     def _writer(self, run: Run) -> Writer:

@@ -5,22 +5,21 @@ from __future__ import annotations
 import operator
 import warnings
 from collections.abc import Callable, Collection
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ptxsim.checks.element_types import Accesses, takes_f32_alone
 from ptxsim.checks.registers import unwritten_reads
-from ptxsim.diagnostic import DOUBTFUL, Finding, PtxError
+from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.engine.grid import Grid, Limits, Stopped
 from ptxsim.engine.interpreter import Interpreter, NotModeled
 from ptxsim.engine.linkage import initial_bytes
 from ptxsim.machine.cta import Warp
 from ptxsim.machine.event import EventStream, Observer
-from ptxsim.machine.memory import Allocation, GlobalMemory
+from ptxsim.machine.memory import GlobalMemory
 from ptxsim.machine.state import Machine, max_shared_bytes, shared_start
 from ptxsim.numerics.host import with_ieee
+from ptxsim.session.again import Again
 from ptxsim.session.arguments import Arguments
 from ptxsim.session.fidelity import fidelity
 from ptxsim.session.run import BankTable, KernelError, Run
@@ -64,6 +63,7 @@ class Launch:
         self.limits = Limits(max_steps, progress)
         self.jobs = jobs
         self.profiled_sms = profile
+        self.has_printed = False  # what a kernel prints is wanted once
         self.given: Collection[int] | None = None  # slots of registers that somebody sets before a warp starts
         self._check_shapes()
         self.program, self.decoder = kernel.program(target)
@@ -155,8 +155,8 @@ class Launch:
         """
         checkers = self._checkers(prepared)
         counter = self._bank_counter(keep=stop is not None) if self.want_banks else None
-        doubles = self._doubles()
-        before = self.memory.bytes.copy() if checkers or self.want_banks is None or doubles else None
+        again = Again(self, start)
+        before = self.memory.bytes.copy() if checkers or self.want_banks is None or again.is_wanted else None
         profile = self._profile()
         observers = [*checkers, *([counter] if counter else []), *([profile.tracer] if profile else [])]
         machine = self._run(observers, start, stop)
@@ -165,10 +165,7 @@ class Launch:
             findings += unwritten_reads(self.program, self.given)
         for checker in checkers:
             findings += checker.findings(self.program)
-        if doubles:
-            findings += self._taken_for_singles(doubles, before.copy(), start)
-        if any(f.name == "uninitialized-read" and f.level == DOUBTFUL for f in findings):
-            findings = self._settle(findings, before.copy(), start)
+        findings = again.settled(findings, before, machine)
         try:
             outputs = self.arguments.copy_out()
         except PtxError as error:
@@ -199,7 +196,9 @@ class Launch:
             stream=EventStream(observers) if observers else None, seed=self.seed,
             local_bytes=self.program.local_bytes, dynamic_shared=self.dynamic_shared,
             shared_bytes=self.shared_end, shared_fill=shared_fill, numerics=self.numerics, checks=self.checks,
+            print_to=_nowhere if self.has_printed else None,
         )  # fmt: skip
+        self.has_printed = True
         machine.extra["shared variables"] = [
             (name, place.address, place.size)
             for name, place in self.decoder.linkage.symbols.items()
@@ -326,33 +325,9 @@ class Launch:
             *([ClusterChecker(threads, homes)] if self.cluster != (1, 1, 1) else []),
         ]
 
-    def _doubles(self) -> dict[str, Allocation]:
-        """Arguments that are arrays of float64, where the kernel loads or stores f32 and no f64."""
-        arrays = self.arguments.buffers
-        found = {name: place for name, (array, place) in arrays.items() if array.dtype == np.float64 and place.size}
-        return found if found and self.checks != "none" and takes_f32_alone(self.program) else {}
 
-    def _taken_for_singles(
-        self, doubles: dict[str, Allocation], before: np.ndarray, start: Hook | None
-    ) -> list[Finding]:
-        """Which of these arrays are accessed as f32 alone, by a second run with somebody watching."""
-        after, self.memory.bytes = self.memory.bytes, before
-        accesses = Accesses(doubles)
-        self._run([accesses], start, None)
-        self.memory.bytes = after
-        return accesses.findings(self.program)
-
-    def _settle(self, findings: list[Finding], before: np.ndarray, start: Hook | None) -> list[Finding]:
-        """Whether reads of unwritten shared memory show: a second run over other garbage gives other results.
-
-        Compilers read tails of tiles that nobody wrote and drop what they computed from them; that is a warning.
-        """
-        after = self.memory.bytes
-        self.memory.bytes = before
-        self._run([], start, None, shared_fill=0xFF)
-        level = "warning" if np.array_equal(self.memory.bytes, after) else "error"
-        self.memory.bytes = after
-        return [replace(f, level=level) if f.level == DOUBTFUL else f for f in findings]
+def _nowhere(text: str) -> None:
+    pass
 
 
 def initial_symbol(module: Module, variable: ast.Variable) -> bytes:

@@ -92,3 +92,10 @@ def test_every_lane_prints_a_line(capsys):
 def test_a_failed_assertion_is_a_trap_that_says_what_failed():
     with pytest.raises(ptxsim.KernelError, match=r"i < n.*a\.cu:12"):
         ptxsim.Module.from_text(ASSERT).kernel().launch(grid=1, block=1, engine="interpreter")
+
+
+def test_runs_that_look_again_print_nothing(capsys):
+    run = ptxsim.Module.from_text(PRINT).kernel().launch(1, 32, [np.zeros(1, np.uint32)])
+    said = capsys.readouterr().out
+    assert said.startswith("lane 0:") and run.banks.worst == 1  # counted by a second run
+    assert capsys.readouterr().out == ""
