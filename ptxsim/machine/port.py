@@ -184,9 +184,13 @@ class Port:
                 "wrong-space", f"shared access to {at:#x}: cvta.to.shared made it of an address in {holder.name}", lane,
                 "convert only generic addresses of shared memory, or access it with .global",
             )  # fmt: skip
+        ends = [(first + length, name) for name, first, length in self.machine.extra.get("shared variables", ())]
+        last, name = max(((last, name) for last, name in ends if last <= at < WINDOW_SIZE), default=(at, None))
+        where = f", {f'{at - last} bytes' if at > last else 'right'} behind {name}" if name else ""
         raise Fault(
             "out-of-bounds",
-            f"shared access of {size} bytes at {at:#x}; the CTA's shared memory is {start:#x}..{end:#x} ({end - start} bytes)",
+            f"shared access of {size} bytes at {at:#x}{where}; the CTA's shared memory is {start:#x}..{end:#x} "
+            f"({end - start} bytes)",
             lane,
             "check the index, or give the launch more shared memory: --shared-mem BYTES, launch(shared_mem=BYTES)",
         )

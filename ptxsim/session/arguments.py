@@ -30,10 +30,9 @@ class Arguments:
         self._by_identity: dict[int, Allocation] = {}
         self.values: list[tuple[ast.Variable, object]] = []
         if len(values) != len(kernel.parameters):
-            names = ", ".join(p.name for p in kernel.parameters)
             raise launch_problem(
                 f"{kernel.name} takes {len(kernel.parameters)} arguments, {len(values)} are given",
-                f"its parameters are: {names or 'none'}",
+                f"its parameters are: {self._order() or 'none'}",
                 kernel,
             )
         for parameter, value in zip(kernel.parameters, values):
@@ -49,6 +48,12 @@ class Arguments:
                 "give a numpy array for a pointer, or a number, bytes, TensorMap or DeviceArray",
                 parameter,
             )
+        if isinstance(value, np.ndarray | DeviceArray) and not parameter.shape and TYPES[parameter.type].bytes < 8:
+            raise launch_problem(
+                f"parameter {parameter.name} is .{parameter.type}, and an array is given for it",
+                f"arguments are given in the order of the parameters: {self._order()}",
+                parameter,
+            )
         if isinstance(value, np.ndarray):
             return self._buffer(parameter.name, value).address
         if isinstance(value, DeviceArray):
@@ -56,6 +61,9 @@ class Arguments:
         if hasattr(value, "device_bytes"):  # a TensorMap: 128 bytes that hold the address of its array
             return value.device_bytes(lambda array: self._buffer(f"{parameter.name}.array", array).address)
         return value
+
+    def _order(self) -> str:
+        return ", ".join(f".{p.type} {p.name}" + "".join(f"[{d}]" for d in p.shape) for p in self.kernel.parameters)
 
     def _buffer(self, name: str, array: np.ndarray) -> Allocation:
         """The allocation of an array; one array passed twice is one buffer. Where numpy may not write, no kernel may."""

@@ -86,6 +86,19 @@ def test_spaces_that_do_not_match():
     assert fault.value.name == "wrong-space"
 
 
+def test_shared_addresses_behind_a_variable_name_it():
+    port = Bench().port()
+    port.machine.extra["shared variables"] = [("second", SHARED_RESERVED + 64, 16), ("first", SHARED_RESERVED, 64)]
+    end = port.cta.shared_bytes
+    for address, words in (
+        (end, f"{end - SHARED_RESERVED - 80} bytes behind second"),
+        (1 << 20, "behind second"),
+        (0, "0x0;"),
+    ):
+        with pytest.raises(Fault, match=words):
+            port.load("shared", lanes(address, np.uint64), U32)
+
+
 @pytest.mark.parametrize("space", ["global", None])
 @pytest.mark.parametrize(
     ("address", "words"),

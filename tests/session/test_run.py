@@ -144,6 +144,13 @@ def test_a_launch_that_cannot_be_understood_is_told(given, words):
         kernel.launch(**{"grid": 1, "block": 1, **given})
 
 
+def test_an_array_for_a_number_names_the_order_of_the_parameters():
+    text = KERNEL.format("sm_90", "").replace("()", "(.param .u32 n, .param .u64 A)")
+    assert ".param .u32 n" in text
+    with pytest.raises(ptxsim.PtxError, match=r"n is \.u32, and an array is given .*: \.u32 n, \.u64 A"):
+        ptxsim.Module.from_text(text).kernel().launch(1, 1, [np.zeros(4, np.float32), 4])
+
+
 def test_a_module_of_text_says_how_it_is_made():
     with pytest.raises(ptxsim.PtxError) as caught:
         ptxsim.Module(KERNEL.format("sm_90", ""))
