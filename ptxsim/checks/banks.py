@@ -126,6 +126,7 @@ class BankCounter(Observer):
     """Tallies by instruction site: `tallies` of shared memory, `outer` of global memory; there when the run is over."""
 
     events = None  # the loop passes over what it does not count faster than the stream would pick it out
+    proxies = False
 
     def __init__(self, program: Program, keep: bool = False, grid=(1, 1, 1), cluster=(1, 1, 1)) -> None:
         """`keep`: somebody will look at all registers at the end. grid, cluster: their shapes."""
@@ -268,6 +269,8 @@ class _Loop:
         self.sources = np.zeros((sites, 32), np.int64), np.zeros(sites, np.int64)
 
     def add(self, records: np.ndarray) -> None:
+        if not len(records):
+            return
         spaces = int(Space.SHARED), int(Space.GLOBAL)
         self.native.tally(
             records,

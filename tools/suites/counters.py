@@ -1,35 +1,34 @@
 """Memory counters of whole kernels: shared wavefronts and conflicts, global requests and sectors, per launch.
 
-The profiler counts machine instructions, `run.banks` those of the PTX. What else passes through the pipe of shared
-memory is added by rules, from numbers of the run: one wavefront for each warp that reads %tid.x, .y or .z, for each shfl a
-warp executes, for each barrier a CTA passes, for each access all of whose lanes are predicated off; four for each
-transpose of a wmma operand; what wgmma reads (and nothing for cp.async.cg, which bypasses the pipe). What the assembler
-makes of a kernel beyond that is in data/counters.tsv. A count is
+The profiler counts machine instructions, `run.banks` those of the PTX. Each counter is
 
     equal        as the profiler counts it
-    explained    with those terms, within 0.3 % (it reads its counters in several passes). Where CTAs share an SM, their
-                 barriers can meet in one wavefront: up to a tenth of them may be missing there (no recorded launch with
-                 a CTA per SM misses one, those with more miss 1 to 8 %)
+    explained    with the terms below, within 0.3 % (it reads its counters in several passes)
+    split        with what the profiler itself calls no access, or arbitration, on an H200 (data/pipe_counters.tsv, which
+                 gives what several runs of every launch showed)
     open         neither: the launch fails, and what is left is printed
 
-Open today, with what was tried:
+`ld`, `st`, `atom` and `gmma` are wavefronts as the profiler counts them per instruction (sass__* counters): address patterns
+and nothing else. `wavefronts` and `conflicts` are recorded from the pipe of shared memory, through which more passes.
+Rules for that, measured one by one (tools/data/README.md), from numbers of the run: one wavefront for each warp that
+reads %tid.x, .y or .z; for each shfl; for each barrier a CTA comes to with accesses to memory behind it; for each access
+all of whose lanes are predicated off; half a one for mbarrier.init; two for fence.proxy.async, four for each transpose of a
+wmma operand. Warps that come to a fence or barrier at the same time can share its wavefronts: where CTAs share an SM, up to
+a tenth of the barriers may be missing, and an eighth of the fences anywhere. What the assembler makes of a kernel beyond that
+is in data/counters.tsv.
 
-    mma_swz, mma_conflict    1.5 to 2 conflicts for each 128-bit store, in no address pattern. igemm_mma makes the same
-                             accesses in the same order and has none, with rows of global memory half as far apart and
-                             16 instead of 20 KB of shared memory
-    bulk_copy_scale          the same kind of conflicts, and 7386 wavefronts beside fences and waits for mbarriers
-    wgmma_cpasync, tri_attn  about 50 wavefronts a warp beside cp.async: LDS of no lane, LDGDEPBAR, MEMBAR; no sum of them
-                             fits both
-    bfs_frontier             a race: within 1.5 % of what lanes in step give (tools/bench/counters.py)
+Conflicts that are no address pattern: stores to shared memory wait for lines that loads bring into L1. The profiler counts
+them with the bank conflicts, and by themselves as data_bank_conflicts_type_arbitration; they are gone when the loads bypass
+L1 or have all come before the stores (data/arbitration.tsv), and differ from run to run.
 """
 
 from __future__ import annotations
 
 import csv
 import json
-import re
 import time
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -37,14 +36,33 @@ import numpy as np
 from suites.common import Options, Tally, spread
 from suites.timing import argument, buffer, read
 
-DATA = Path(__file__).parents[1] / "data" / "counters.tsv"
+DATA = Path(__file__).parents[1] / "data"
 TOLERANCE = 0.003
 SHARED = "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"
 CONFLICTS = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"
 GLOBAL = "l1tex__t_{what}_pipe_lsu_mem_global_op_{op}.sum"
 SHORT = 8  # instructions of a block that is predicated instead of branched around
-WARPGROUP = 4  # warps
 SMS = 132
+OPERATIONS = {
+    "ld": "ld", "ldmatrix": "ld", "st": "st", "stmatrix": "st", "atom": "atom", "red": "atom", "cas": "atom", "count": "atom",
+    "wgmma": "gmma",
+}  # fmt: skip
+PATTERNS = ("ld", "st", "atom", "gmma")
+
+
+@dataclass
+class Range:
+    """What several runs showed."""
+
+    low: int
+    high: int
+
+    @property
+    def middle(self) -> int:
+        return (self.low + self.high) // 2
+
+    def __str__(self) -> str:
+        return f"{self.low} to {self.high}"
 
 
 @dataclass
@@ -58,10 +76,10 @@ class Term:
 def run(options: Options, tally: Tally) -> bool:
     launches = json.loads((options.folder / "kernels.json").read_text())
     chosen = [launch for launch in launches if launch["counters"] and options.selects("kernels.json", launch["id"])]
-    counts = {"equal": 0, "explained": 0, "open": 0}
+    counts = {"equal": 0, "explained": 0, "split": 0, "open": 0}
     work = [(str(options.folder), launch, options.engine) for launch in chosen]
     for launch, (lines, states, seconds) in zip(chosen, spread(one, work, options.jobs, chunk=1)):
-        verdict = "open" if "open" in states else "explained" if "explained" in states else "equal"
+        verdict = max(states, key=list(counts).index)
         for state in states:
             counts[state] += 1
         tally.notes.append(f"{launch['id']:24} {verdict:10} {seconds:6.1f} s")
@@ -83,27 +101,47 @@ def one(work) -> tuple[list[str], list[str], float]:
     except Exception as error:
         return [f"{type(error).__name__}: {str(error)[:200]} open"], ["open"], time.perf_counter() - start
     lines, states = [], []
-    wanted = recorded(launch)
-    for metric, theirs in wanted.items():
-        terms = terms_of(metric, launch, passed)
-        shared_sm = metric == "wavefronts" and np.prod(launch["grid"]) > SMS
-        state, line = judge(metric, ours[metric], theirs, terms, len(passed.phases) // 10 if shared_sm else 0)
+    shown = measured(launch["id"])
+    for metric, theirs in (recorded(launch) | {name: shown[name].middle for name in PATTERNS}).items():
+        terms, missing = terms_of(metric, launch, passed)
+        state, line = judge(metric, ours[metric], theirs, terms, missing)
+        if state == "open" and metric in shown and metric not in PATTERNS:
+            state, line = judge_split(metric, ours, theirs, terms_of(metric, launch, passed, rules=False)[0], shown)
         states.append(state)
         if state != "equal":
             lines.append(line)
     return lines, states, time.perf_counter() - start
 
 
-def judge(metric: str, ours: int, theirs: int, terms: list[Term], meeting: int = 0) -> tuple[str, str]:
-    """The state of a counter, and how it comes about. `meeting`: so many of it may be missing."""
+def judge(metric: str, ours: int, theirs: int, terms: list[Term], missing: int = 0, near: float = 0) -> tuple[str, str]:
+    """The state of a counter, and how it comes about. missing: so many wavefronts may be shared; near: how far it varies."""
     total = ours + sum(term.count for term in terms)
     text = f"{metric}: {ours}" + "".join(f" {term.count:+d} {term.what}" for term in terms)
     if not any(term.count for term in terms) and ours == theirs:
         return "equal", text
-    if -max(meeting, TOLERANCE * theirs) <= theirs - total <= TOLERANCE * theirs:
+    if -max(missing, near, TOLERANCE * theirs) <= theirs - total <= max(near, TOLERANCE * theirs):
         rest = f" ({theirs - total:+d})" if total != theirs else ""
         return "explained", f"{text} = {total}, recorded {theirs}{rest}"
     return "open", f"{text} = {total}, recorded {theirs}: {theirs - total:+d} open"
+
+
+def judge_split(metric: str, ours: dict, theirs: int, terms: list[Term], shown: dict[str, Range]) -> tuple[str, str]:
+    """As `judge`, with what the profiler shows of other runs beside the accesses."""
+    total = shown[metric].middle
+    if metric == "wavefronts":
+        accesses = sum(shown[name].middle for name in PATTERNS)
+        waiting = Term("stores that wait for L1", shown["pipe_st"].middle - shown["st"].middle)
+        beside = Term("no access (op_misc)", shown["misc"].middle)
+        copied = ours["wavefronts"] - sum(ours[name] for name in PATTERNS)
+        together = total - accesses - copied - waiting.count - beside.count
+        terms = [*terms, waiting, beside, Term("shown once where two go together", together)]
+    elif metric == "conflicts":
+        terms = [*terms, Term("stores that wait for L1", total - ours[metric])]
+    else:
+        terms = [*terms, Term("a race", total - ours[metric] - sum(term.count for term in terms))]
+    terms = [term for term in terms if term.count]
+    state, text = judge(metric, ours[metric], theirs, terms, near=shown[metric].high - shown[metric].low)
+    return ("split" if state == "explained" else state), f"{text}; {shown[metric]} in other runs"
 
 
 def count(folder: Path, launch: dict, engine: str | None):
@@ -127,15 +165,14 @@ def count(folder: Path, launch: dict, engine: str | None):
         engine=engine, numerics="target", seed=0, jobs=1, checks="none", banks=True, profile=False,
         max_steps=None, progress=None,
     )  # fmt: skip
-    banks = launched.execute("report").banks
-    copies = (row for row in banks.rows if row.instruction.startswith("cp.async.cg"))
-    launched.passed.copied = sum(row.wavefronts for row in copies)
-    return short_counts(banks), launched.passed
+    return short_counts(launched.execute("report").banks), launched.passed
 
 
 def short_counts(table) -> dict[str, int]:
     """Our counts under short names."""
     found = {"wavefronts": table.wavefronts, "conflicts": sum(row.conflicts for row in table.rows)}
+    for operation in PATTERNS:
+        found[operation] = sum(row.wavefronts for row in table.rows if OPERATIONS.get(row.kind) == operation)
     for op in ("ld", "st"):
         found[f"{op} requests"] = sum(row.requests for row in table.global_rows if row.kind == op)
         found[f"{op} sectors"] = sum(row.sectors for row in table.global_rows if row.kind == op)
@@ -154,7 +191,7 @@ def recorded(launch: dict) -> dict[str, int]:
 
 def passed_of(program):
     """An observer of what a run does besides accesses."""
-    from ptxsim.machine.event import Event, Observer, Space
+    from ptxsim.machine.event import FLAG_ASYNC_PROXY, Event, Observer, Space
 
     class Passed(Observer):
         events = None
@@ -163,18 +200,39 @@ def passed_of(program):
             self.program = program
             self.entered = np.zeros(len(program.ops) + 1, np.int64)  # by the first instruction of a block
             self.accessed = np.zeros(len(program.ops) + 1, np.int64)  # shared accesses with a lane, by site
-            self.copied = 0  # wavefronts of cp.async.cg if it were a store
-            self.phases: set[tuple[int, int, int]] = set()
+            self.arrived: dict[int, int] = {}  # barriers a warp has come to
+            self.barriers: set[tuple[int, int]] = set()  # CTA and number of those with accesses before them
 
         def consume(self, records: np.ndarray) -> None:
             event = records["event"]
             np.add.at(self.entered, records["site"][event == Event.EXECUTE], 1)
             shared = (records["space"] == Space.SHARED) & (event <= Event.STMATRIX)
             np.add.at(self.accessed, records["site"][shared], 1)
-            arrived = records[event == Event.ARRIVE]
-            self.phases.update(
-                zip(arrived["cta"].tolist(), arrived["addresses"][:, 0].tolist(), arrived["addresses"][:, 1].tolist())
+            self._follow(records, event)
+
+        def _follow(self, records: np.ndarray, event: np.ndarray) -> None:
+            """Which barriers of a CTA, counted per warp, have accesses to memory before them."""
+            arrives = event == Event.ARRIVE
+            reaches = (event <= Event.STMATRIX) | (
+                (event == Event.ASYNC_ISSUE) & (records["flags"] & FLAG_ASYNC_PROXY == 0)
             )
+            kept = arrives | reaches
+            warps = (records["cta"][kept].astype(np.int64) << 8) | records["warp"][kept]
+            order = np.argsort(warps, kind="stable")
+            warps, arrives, reaches = warps[order], arrives[kept][order], reaches[kept][order]
+            for first, last in pairwise([0, *np.flatnonzero(np.diff(warps)) + 1, len(warps)]):
+                if first < last:
+                    warp = int(warps[first])
+                    number = self.arrived.get(warp, 0) + np.cumsum(arrives[first:last])
+                    self.arrived[warp] = int(number[-1])
+                    self.barriers.update((warp >> 8, n) for n in set(number[reaches[first:last]].tolist()))
+
+        def shown(self) -> int:
+            """Barriers with accesses before them."""
+            passed: dict[int, int] = {}
+            for warp, count in self.arrived.items():
+                passed[warp >> 8] = max(passed.get(warp >> 8, 0), count)
+            return sum(number < passed.get(cta, 0) for cta, number in self.barriers)
 
         def findings(self, program) -> list:
             return []
@@ -186,54 +244,60 @@ def passed_of(program):
     return Passed()
 
 
-def terms_of(metric: str, launch: dict, passed) -> list[Term]:
-    """What the rules and the table add to a metric."""
+def terms_of(metric: str, launch: dict, passed, rules: bool = True) -> tuple[list[Term], int]:
+    """What the rules and the table add to a metric, and how much of it may be shared."""
     ctas = int(np.prod(launch["grid"]))
     warps = ctas * -(-int(np.prod(launch["block"])) // 32)
-    units = {"warp": warps, "cta": ctas, "later barrier": len(passed.phases) - 2 * ctas, "launch": 1}
+    units = {"warp": warps, "cta": ctas, "launch": 1}
+    parts = (metric, *PATTERNS) if metric == "wavefronts" else (metric,)
     terms = [
         Term(row["mechanism"], round(float(row["count"]) * units[row["per"]]))
-        for row in table()
-        if row["kernel"] == launch["kernel"] and row["metric"] == metric
+        for row in table("counters.tsv")
+        if row["kernel"] == launch["kernel"] and row["metric"] in parts and (rules or row["metric"] in PATTERNS)
     ]
-    if metric != "wavefronts":
-        return terms
+    if metric != "wavefronts" or not rules:
+        return terms, 0
     operands = " ".join(str(op.bound.statement.operands) for op in passed.program.ops)
     axes = sum(f"%tid.{axis}" in operands for axis in "xyz")
-    rules = [
+
+    def executed(*begins: str) -> float:
+        return passed.executed(lambda op: op.opcode.startswith(begins))
+
+    barriers, fences = passed.shown(), 2 * executed("fence.proxy.async")
+    found = [
         Term("reads of %tid", axes * warps),
-        Term("shfl", passed.executed(lambda op: op.opcode.startswith("shfl"))),
-        Term("barriers of CTAs", len(passed.phases)),
+        Term("shfl", executed("shfl")),
+        Term("barriers behind accesses", barriers),
+        Term("fence.proxy.async", fences),
+        Term("mbarrier.init", executed("mbarrier.init") / 2),
         Term("predicated off", off(passed)),
-        Term("wgmma reads", wgmma(passed)),
-        Term("cp.async.cg", -passed.copied),
         Term(
             "transposes of wmma",
             4 * passed.executed(lambda op: op.opcode.startswith("wmma.load.b") and ".row" in op.opcode),
         ),
     ]
-    return [term for term in rules + terms if term.count]
+    missing = fences // 8 + (barriers // 10 if ctas > SMS else 0)
+    found = [Term(term.what, round(term.count)) for term in found]
+    return [term for term in found + terms if term.count], round(missing)
 
 
-def table() -> list[dict[str, str]]:
-    """Rows of data/counters.tsv."""
-    with DATA.open() as file:
+def table(name: str) -> list[dict[str, str]]:
+    """Rows of a table in tools/data."""
+    with (DATA / name).open() as file:
         return list(csv.DictReader((line for line in file if not line.startswith("#")), delimiter="\t"))
 
 
-def wgmma(passed) -> int:
-    """Reads of operands in shared memory: 64 rows of A and N of B, 32 bytes of each; once per warpgroup."""
-
-    def lines(op) -> float:
-        found = re.match(r"wgmma\.mma_async\..*\.m64n(\d+)k", op.opcode)
-        if not found:
-            return 0
-        in_registers = isinstance(op.bound.statement.operands[1], ast.Vector)
-        return (int(found[1]) + (0 if in_registers else 64)) * 32 / 128 / WARPGROUP
-
-    from ptxsim.syntax import ast
-
-    return round(passed.executed(lines))
+def measured(launch: str) -> dict[str, Range]:
+    """What other runs of a launch showed: accesses, by metric of ours, and the pipe."""
+    row = next(row for row in table("pipe_counters.tsv") if row["launch"] == launch)
+    names = {"code_ld": "ld", "code_st": "st", "code_atom": "atom", "ld": "pipe_ld", "st": "pipe_st", "atom": "pipe_atom",
+             "st_requests": "st requests", "st_sectors": "st sectors"}  # fmt: skip
+    found = {}
+    for name, text in row.items():
+        if name != "launch" and text:
+            low, _, high = text.partition("..")
+            found[names.get(name, name)] = Range(int(low), int(high or low))
+    return found
 
 
 def off(passed) -> int:
