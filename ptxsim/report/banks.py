@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 CLEAN = (
     "0 address conflicts here: every instruction takes the fewest wavefronts its lanes allow. If a profiler shows bank "
-    "conflicts for this kernel, what it shows is not this address pattern."
+    "conflicts for this kernel, what it shows is not this address pattern. Stores that wait for lines which loads bring "
+    "into L1 count as conflicts there, as l1tex__data_bank_conflicts_type_arbitration says; ld.global.cg, "
+    ".L1::no_allocate and cp.async leave none."
 )
 
 

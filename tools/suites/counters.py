@@ -136,7 +136,7 @@ def judge_split(metric: str, ours: dict, theirs: int, terms: list[Term], shown: 
         together = total - accesses - copied - waiting.count - beside.count
         terms = [*terms, waiting, beside, Term("shown once where two go together", together)]
     elif metric == "conflicts":
-        terms = [*terms, Term("stores that wait for L1", total - ours[metric])]
+        terms = [*terms, Term("no address pattern: stores wait for L1", total - ours[metric])]
     else:
         terms = [*terms, Term("a race", total - ours[metric] - sum(term.count for term in terms))]
     terms = [term for term in terms if term.count]
