@@ -152,6 +152,7 @@ class _Flattener:
         if variable.space == "reg" and variable.vector > 1:
             self._add_vectors(variable)
         elif variable.space == "reg":
+            self.vectors.pop(flat, None)  # a register may be called %tid
             self.registers.add(variable)
         else:
             self.variables.append(variable)

@@ -50,6 +50,10 @@ def test_what_a_vector_has_not(statement):
     assert [finding.line for finding in check(text)] == [6]
 
 
+def test_a_register_may_hide_a_special_one():
+    assert not check(f"{BEFORE}.reg .b32 %tid; mov.u32 %tid, %ntid.x; add.u32 %tid, %tid, 1;\nret; }}\n")
+
+
 # ---- moves of vectors, vectors as parameters, elements of arrays ----
 
 MOVES = """\
