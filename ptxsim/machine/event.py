@@ -93,9 +93,13 @@ FLAG_TENSORMAP = 16  # the bytes are a tensor map: a copy reads it, or tensormap
 
 
 class Observer:
-    """Somebody who listens. `events` limits what is delivered; None is everything."""
+    """Somebody who listens. `events` limits what is delivered; None is everything.
+
+    `proxies`: needs fences and what asynchronous products read, which native code does not tell.
+    """
 
     events: frozenset[Event] | None = None
+    proxies = True
 
     def consume(self, records: np.ndarray) -> None:
         """Records of dtype RECORD in program order of the run; the array is reused after the call."""
@@ -109,6 +113,7 @@ class EventStream:
 
     def __init__(self, observers: Iterable[Observer], capacity: int = 2048):
         self.observers = list(observers)
+        self.proxies = any(getattr(observer, "proxies", True) for observer in self.observers)
         self.records = np.zeros(capacity, RECORD)
         self.count = 0
 

@@ -1,5 +1,7 @@
 """What an access costs, counted while a kernel runs, and where its address comes from."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -290,6 +292,25 @@ def test_a_copy_of_parts_of_elements_is_one_request(engine):
     )  # fmt: skip
     (row,) = result.banks.global_rows
     assert (row.requests, row.sectors, row.lines) == (1, 16, 4)
+
+
+def test_counting_lets_asynchronous_products_run_natively(monkeypatch):
+    """Fences and what products read concern checks of proxies alone; the products themselves are counted all the same."""
+    from ptxsim.machine.event import Event, EventStream
+
+    emitted = []
+    emit = EventStream.emit
+    monkeypatch.setattr(
+        EventStream, "emit", lambda self, *args, **more: (emitted.append(args[3]), emit(self, *args, **more))
+    )
+    sample = Path(__file__).parents[2] / "samples" / "wgmma_m64n64k16.ptx"
+    counts = []
+    for engine in ("interpreter", "compiled"):
+        emitted.clear()
+        run = run_file(Source.from_file(sample), options=Options(engine=engine, banks=True, checks="none")).run
+        counts.append([(row.line, row.kind, row.runs, row.wavefronts) for row in run.banks.rows])
+    assert counts[0] == counts[1] and "wgmma" in {kind for _, kind, *_ in counts[0]}
+    assert not {Event.MMA, Event.FENCE, Event.ASYNC_READ} & set(emitted)
 
 
 def test_both_ways_of_counting_agree():

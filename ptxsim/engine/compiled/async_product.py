@@ -21,6 +21,7 @@ from ptxsim.engine.compiled.tiles import TileReader
 from ptxsim.engine.compiled.value import CannotEmit, Value
 from ptxsim.engine.program import Op, Program
 from ptxsim.instructions.wgmma import product_for, slots_of, tile_for
+from ptxsim.machine.event import Event
 from ptxsim.machine.tensor import Product
 from ptxsim.machine.wgmma import Tile
 
@@ -121,7 +122,7 @@ class WarpgroupWriter:
     def write(self, op: Op, sources: list) -> None:
         """Print one operation. Raises CannotEmit where it is left to the interpreter."""
         w = self.writer
-        if not w.options.full or op.guard is not None or not w.options.target or w.options.events:
+        if not w.options.full or op.guard is not None or not w.options.target or w.options.proxies:
             raise CannotEmit("wgmma of a partial warp, or recorded")
         if self._rules is None:
             self._rules = inflight.keeps_rules(w.program)
@@ -184,7 +185,10 @@ class WarpgroupWriter:
             f"i64 {descriptors[1]}, ptr {pieces[0]}, ptr {pieces[1]}, i32 {keep}, ptr {metadata}",
         )  # fmt: skip
         w.bail_unless(e.let(f"icmp ne i32 {status}, {warpgroup.LEFT}"))
-        w.wait_unless(e.let(f"icmp eq i32 {status}, {warpgroup.STARTED}"), layout.WARPGROUP)
+        started = e.let(f"icmp eq i32 {status}, {warpgroup.STARTED}")
+        if w.options.events:
+            w.event(Event.MMA, 0, 0, 0, e.let(f"select i1 {started}, i32 -1, i32 0"))
+        w.wait_unless(started, layout.WARPGROUP)
 
     def _uniform(self, value) -> str:
         """What all lanes must agree on, as a scalar: a descriptor, or scale-d as 0 or -1."""

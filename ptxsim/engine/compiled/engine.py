@@ -178,7 +178,8 @@ class CompiledEngine:
 
     def _compile(self, full: bool) -> None:
         machine = self.machine
-        options = Options(full, machine.stream is not None, self.keep, str(machine.target), machine.numerics)
+        events, proxies = machine.stream is not None, machine.stream is not None and machine.stream.proxies
+        options = Options(full, events, self.keep, str(machine.target), machine.numerics, proxies)
         address, services = self.library.kernel(self.program, self.places, options)
         self._kernels[full] = address
         self.services.update(services)

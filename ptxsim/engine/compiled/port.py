@@ -169,7 +169,8 @@ class EmitPort:
         )
 
     def emit(self, event: Event, space: int = 0, width: int = 0, flags: int = 0, mask=None, addresses=None) -> None:
-        if not self._writer.options.events:
+        options = self._writer.options
+        if not options.events or (event is Event.FENCE and not options.proxies):
             return
         if mask is not None or addresses is not None:
             raise CannotEmit("an event with addresses")
