@@ -42,6 +42,28 @@ def doubtful_reads(program: Program) -> dict[int, Finding]:
 
 
 @fact
+def doubtful_accumulators(program: Program) -> dict[int, Finding]:
+    """Accumulators that not every path to a wgmma has written; it adds to them only where scale-d is true."""
+    surely = _flow(program, [_summary(block)[1] for block in program.blocks], lambda known, more: known & more)
+    found: dict[int, Finding] = {}
+    for block, known in zip(program.blocks, surely):
+        if known is None:
+            continue
+        for op in block:
+            if op.opcode.startswith("wgmma.mma_async"):
+                for slot in writes(op):
+                    if not known >> slot & 1 and slot not in found:
+                        found[slot] = Finding(
+                            "uninitialized-read",
+                            f"{op.opcode} adds to accumulators that nothing has written, {program.slot_names[slot]} first",
+                            op.line, op.column, len(op.opcode),
+                            help="set them to zero (mov), or make scale-d false for the first product",
+                        )  # fmt: skip
+            known |= _bits(writes(op))
+    return found
+
+
+@fact
 def _early_reads(program: Program) -> list[tuple[int, Finding, bool, bool]]:
     """Slots that are read where not every path has written them: with a finding at the first such read, whether the
     instruction there writes the slot as well, and whether some path has written it."""

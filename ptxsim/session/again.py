@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ptxsim.checks.element_types import Accesses, takes_f32_alone
-from ptxsim.checks.registers import doubtful_reads
+from ptxsim.checks.registers import doubtful_accumulators, doubtful_reads
 from ptxsim.diagnostic import DOUBTFUL, Finding
 from ptxsim.engine.grid import Limits
 from ptxsim.lanes import LANES
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 LONGER = 4  # a run on other garbage may take so many times as long
 ONE_BY_ONE = 8  # registers that are tried one by one
+SHORT = (
+    20_000  # warp instructions of a run that is repeated for accumulators, which most kernels leave unset on purpose
+)
 GARBAGE = 0xFF  # of bytes, where the first run has zeros
 
 
@@ -36,7 +39,7 @@ class Again:
     @property
     def is_wanted(self) -> bool:
         """Whether the program or the arguments ask for one, as far as is known before the first run."""
-        return bool(self._doubles or self._doubtful)
+        return bool(self._doubles or self._doubtful or self._accumulators)
 
     @cached_property
     def _doubles(self) -> dict[str, Allocation]:
@@ -51,13 +54,20 @@ class Again:
         launch = self.launch
         return doubtful_reads(launch.program) if launch.checks != "none" and launch.given is None else {}
 
+    @cached_property
+    def _accumulators(self) -> dict[int, Finding]:
+        launch = self.launch
+        return doubtful_accumulators(launch.program) if launch.checks != "none" and launch.given is None else {}
+
     def settled(self, findings: list[Finding], before: np.ndarray | None, first: Machine) -> list[Finding]:
         """The findings of the `first` run with what second runs add, and doubtful ones as errors or warnings."""
         after, limits = self.launch.memory.bytes, self.launch.limits
+        self.launch.limits = Limits(LONGER * first.warp_instructions + 10_000)
         if self._doubtful:
-            self.launch.limits = Limits(LONGER * first.warp_instructions + 10_000)
-            findings = findings + self._showing(before, after, first)
-            self.launch.limits = limits
+            findings = findings + self._showing(self._doubtful, before, after, first)
+        if self._accumulators and first.warp_instructions <= SHORT:
+            findings = findings + self._showing(self._accumulators, before, after, first)[:1]
+        self.launch.limits = limits
         if self._doubles:
             accesses = Accesses(self._doubles)
             self._run(before, [accesses], self.start)
@@ -74,7 +84,9 @@ class Again:
         self.launch.memory.bytes = before.copy()
         return self.launch._run(observers, start, None, shared_fill)
 
-    def _showing(self, before: np.ndarray, after: np.ndarray, first: Machine) -> list[Finding]:
+    def _showing(
+        self, doubtful: dict[int, Finding], before: np.ndarray, after: np.ndarray, first: Machine
+    ) -> list[Finding]:
         """The registers whose first value shows: a run in which they hold something else gives other results."""
 
         def shows(slots: Collection[int]) -> bool:
@@ -88,10 +100,10 @@ class Again:
             stopped = [machine.extra.get("stopped at") for machine in (first, other)]
             return stopped[0] != stopped[1] or not np.array_equal(self.launch.memory.bytes, after)
 
-        showing = list(self._doubtful) if shows(self._doubtful) else []
+        showing = list(doubtful) if shows(doubtful) else []
         if len(showing) > 1:
             showing = [slot for slot in showing[:ONE_BY_ONE] if shows([slot])] or showing
-        return [self._doubtful[slot] for slot in showing]
+        return [doubtful[slot] for slot in showing]
 
 
 def _ones(t: ScalarType) -> Any:

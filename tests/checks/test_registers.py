@@ -1,9 +1,13 @@
 """Registers that are read before they are written: on no path, on one of two, and whether it shows."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import ptxsim
+from ptxsim.session.files import Options, run_file
+from ptxsim.source import Source
 
 HEAD = """.version 8.0
 .target sm_90
@@ -56,3 +60,18 @@ def test_results_are_those_of_registers_that_hold_zero():
     names, out = told(body, "compiled", banks=False)
     assert names == {"%r2"} and out[0] == 320
     assert told(body, "compiled", checks="none")[0] == set()
+
+
+PRODUCT = Path(__file__).parents[2] / "samples" / "wgmma_m64n64k16.ptx"
+
+
+@pytest.mark.parametrize("engine", ["interpreter", "compiled"])
+@pytest.mark.parametrize(
+    ("scale", "names"),
+    [("setp.ne.b32", []), ("setp.eq.b32", ["uninitialized-read"])],  # false: D = A B; true: D += A B, and D is garbage
+)
+def test_accumulators_of_wgmma_are_set_where_it_adds_to_them(scale, names, engine):
+    text = PRODUCT.read_text().replace("setp.ne.b32     %accumulate", f"{scale}     %accumulate")
+    result = run_file(Source(text, "product.ptx"), options=Options(engine=engine))
+    assert [f.name for f in result.findings] == names
+    assert all("adds to accumulators that nothing has written, %d0 first" in f.message for f in result.findings)
