@@ -48,7 +48,16 @@ class Arguments:
                 "give a numpy array for a pointer, or a number, bytes, TensorMap or DeviceArray",
                 parameter,
             )
-        if isinstance(value, np.ndarray | DeviceArray) and not parameter.shape and TYPES[parameter.type].bytes < 8:
+        array = value.array if isinstance(value, DeviceArray) else value
+        if isinstance(array, np.ndarray) and (
+            array.dtype.hasobject or array.dtype.kind in "USMm" or not array.dtype.isnative
+        ):
+            raise launch_problem(
+                f"parameter {parameter.name} is given an array of {array.dtype}, which no kernel can read",
+                "give numbers in the byte order of this machine: array.astype(np.float32)",
+                parameter,
+            )
+        if isinstance(array, np.ndarray) and not parameter.shape and TYPES[parameter.type].bytes < 8:
             raise launch_problem(
                 f"parameter {parameter.name} is .{parameter.type}, and an array is given for it",
                 f"arguments are given in the order of the parameters: {self._order()}",

@@ -27,13 +27,8 @@ class Module:
 
     def __init__(self, source: Source, tree: ast.Module | None = None):
         if not isinstance(source, Source):
-            raise PtxError(
-                Finding(
-                    "bad-directive",
-                    f"Module is made of a Source, not of a {type(source).__name__}",
-                    help="write Module.from_text(text) or Module.from_file(path)",
-                )
-            )
+            message = f"Module is made of a Source, not of a {type(source).__name__}"
+            raise _mistaken(message, "write Module.from_text(text) or Module.from_file(path)")
         self.source = source
         self.known = of_source(source) if tree is None else Known(source, tree)
         self._values: dict[str, np.ndarray] = {}
@@ -50,10 +45,16 @@ class Module:
 
     @classmethod
     def from_file(cls, path: str | Path) -> Module:
+        """The module in a file. Raises OSError where it cannot be read."""
+        if "\n" in str(path):
+            raise _mistaken("from_file takes the path of a file, here is a text", "write Module.from_text(text)")
         return cls(Source.from_file(path))
 
     @classmethod
     def from_text(cls, text: str, name: str = "<text>") -> Module:
+        """The module in a text."""
+        if text.endswith(".ptx") and "\n" not in text:
+            raise _mistaken("from_text takes PTX, here is the name of a file", "write Module.from_file(path)")
         return cls(Source(text.removeprefix("\ufeff"), name))
 
     @property
@@ -195,6 +196,10 @@ class Kernel:
             profile=profile, max_steps=max_steps, progress=progress,
         )  # fmt: skip
         return launch.execute(on_error)
+
+
+def _mistaken(message: str, help: str) -> PtxError:
+    return PtxError(Finding("bad-directive", message, help=help))
 
 
 def known_target(name: str, source: Source) -> Target:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -16,6 +17,7 @@ from ptxsim.session.inference import infer
 from ptxsim.session.launch import Launch, shape
 from ptxsim.session.module import Kernel, Module, known_target
 from ptxsim.session.run import BankTable, KernelError, Run
+from ptxsim.session.spelling import did_you_mean
 from ptxsim.source import Source
 from ptxsim.syntax import ast
 from ptxsim.syntax.parser import parse_body
@@ -61,10 +63,20 @@ def snippet(
     """
     source = Source(text, "<snippet>")
     registers, buffers = dict(registers or {}), dict(buffers or {})
+    if not isinstance(shared, np.ndarray | None):
+        raise _problem(
+            f"shared is a {type(shared).__name__}", "give a numpy array, whose type says how its numbers lie in memory"
+        )
+    if not isinstance(warps, int | np.integer) or warps < 1:
+        raise _problem(f"warps={warps!r} is no whole number of 1 or more")
+    if re.match(r"\s*\.(version|target|visible|entry)\b", text):
+        raise _problem(
+            "a snippet is statements, here is a module", "write ptxsim.Module.from_text(text).kernel().launch(...)"
+        )
     run_target = known_target(target, source)
     base = shared_start(run_target)
     if shared is not None and shared_base < base:
-        raise PtxError(Finding("bad-directive", f"shared_base is {shared_base:#x}; shared memory starts at {base:#x}"))
+        raise _problem(f"shared_base is {shared_base:#x}; shared memory starts at {base:#x}")
     module, names = _module(text, source, run_target, registers, buffers)
     kernel = Kernel(module, module.ast.entries()[0])
     shared_bytes = 0 if shared is None else shared_base + shared.nbytes - base
@@ -101,6 +113,7 @@ def snippet(
     if shared is not None:
         raw = started[0].cta.shared[shared_base : shared_base + shared.nbytes]
         memory = raw.copy().view(shared.dtype).reshape(shared.shape)
+    run.findings = _with_unused(run.findings, [name for name in registers if names(name) not in slots])
     result = Snippet(
         RegisterValues({name: _stack(values) for name, values in final.items()} | _unused(initial, slots)),
         memory,
@@ -110,6 +123,14 @@ def snippet(
     if on_error == "raise" and any(f.level == "error" for f in run.findings):
         raise KernelError(run)
     return result
+
+
+def _with_unused(findings: list[Finding], unused: list[str]) -> list[Finding]:
+    """Findings about registers that nobody has set name those that are given and that the text does not have."""
+    if not unused:
+        return findings
+    note = f"given, and not in the text: {', '.join(unused)}"
+    return [replace(f, notes=(*f.notes, note)) if f.name == "uninitialized-read" else f for f in findings]
 
 
 def _stack(values: list) -> np.ndarray:
@@ -177,12 +198,14 @@ class RegisterValues(dict):
         for other in (f"%{name}", name.lstrip("%")):
             if other != name and other in self:
                 return self[other]
-        raise KeyError(name)
+        raise KeyError(f"no register is called {name!r}; {did_you_mean(name, self)}")
 
 
 def lane_values(name: str, value, t: ScalarType, warp: int, warps: int):
     """A caller's value as the raw bits of a register: unsigned (32,), bool for predicates, [lo, hi] for 128 bits."""
-    if isinstance(value, int | float | bool) or np.ndim(value) == 0:
+    if np.asarray(value).dtype.kind in "OUSMm":
+        raise _bad(name, f"is given {value!r}, which is no number")
+    if np.ndim(value) == 0:
         value = np.full(LANES, value)
         if value.dtype.kind in "fiu" and t.kind != "predicate":
             value = _cast(name, value, t)
@@ -220,4 +243,8 @@ def _cast(name: str, array: np.ndarray, t: ScalarType) -> np.ndarray:
 
 
 def _bad(name: str, message: str) -> PtxError:
-    return PtxError(Finding("bad-directive", f"register {name} {message}"))
+    return _problem(f"register {name} {message}")
+
+
+def _problem(message: str, help: str | None = None) -> PtxError:
+    return PtxError(Finding("bad-directive", message, help=help))

@@ -151,6 +151,13 @@ def test_an_array_for_a_number_names_the_order_of_the_parameters():
         ptxsim.Module.from_text(text).kernel().launch(1, 1, [np.zeros(4, np.float32), 4])
 
 
+def test_files_and_texts_are_not_mixed_up():
+    with pytest.raises(ptxsim.PtxError, match="from_file"):
+        ptxsim.Module.from_text("kernel.ptx")
+    with pytest.raises(ptxsim.PtxError, match="from_text"):
+        ptxsim.Module.from_file(KERNEL)
+
+
 def test_a_module_of_text_says_how_it_is_made():
     with pytest.raises(ptxsim.PtxError) as caught:
         ptxsim.Module(KERNEL.format("sm_90", ""))

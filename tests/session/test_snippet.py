@@ -1,5 +1,6 @@
 """Snippets: what people paste, and what they look at afterwards."""
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -152,3 +153,29 @@ def test_an_address_has_the_width_of_its_other_uses():
     )
     assert s.registers["a"].dtype == np.uint32 and s.registers["a"][0] == 3
     assert ptxsim.snippet("ld.shared.u32 x, [a];", {"a": 0x400}, shared=np.arange(8)).registers["a"].dtype == np.uint64
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"shared": [1, 2]}, "shared is a list"),
+        ({"warps": 0}, "warps=0 is no whole number of 1 or more"),
+        ({"registers": {"b": None, "c": 1}}, "register b is given None, which is no number"),
+        ({"registers": {"b": "7", "c": 1}}, "register b is given '7'"),
+        ({"text": ".version 8.0"}, "a snippet is statements, here is a module"),
+        (
+            {"text": "add.u64 a, b, 4;", "buffers": {"b": np.array([object()])}},
+            "an array of object, which no kernel can read",
+        ),
+    ],
+)
+def test_what_a_snippet_cannot_be_given_is_told(given, words):
+    with pytest.raises(ptxsim.PtxError, match=words):
+        ptxsim.snippet(**{"text": "add.u32 a, b, c;", **given})
+
+
+def test_a_misspelt_register_is_told_both_ways():
+    s = ptxsim.snippet("add.u32 a, b, c;", {"bb": 1, "c": ml_dtypes.bfloat16(2)})
+    assert s.findings[0].notes == ("given, and not in the text: bb",)
+    with pytest.raises(KeyError, match="no register is called 'aa'; did you mean a"):
+        s.registers["aa"]
