@@ -76,13 +76,6 @@ class Tally:
             self.addresses, self.mask = records["addresses"][top].copy(), int(records["mask"][top])
             self.kind, self.width = kind, width
 
-    def executions(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-        """Addresses int64 (n, 32), masks (n,) and counts (n,) of all executions; None where too many differ."""
-        if len(self.different) > DIFFERENT:
-            return None
-        addresses = np.frombuffer(b"".join(raw for raw, _ in self.different), np.int64).reshape(-1, 32)
-        return addresses, np.array([mask for _, mask in self.different]), np.array(list(self.different.values()))
-
 
 @dataclass(slots=True)
 class GlobalTally:

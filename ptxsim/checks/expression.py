@@ -96,7 +96,7 @@ class Origins:
             found = found.plus(Sum(address.offset))
             if len(str(found)) <= WIDTH or not depth:
                 break
-        rows = {abs(c): text.strip("()") for text, c in found.terms.items() if abs(c) > 1}
+        rows = {abs(c): text[1:-1] if text[0] == "(" else text for text, c in found.terms.items() if abs(c) > 1}
         return Origin(str(found), rows, tuple(sorted(lines)))
 
     def _name(self, name: str, at: Op, depth: int) -> tuple[Sum, frozenset[int]]:

@@ -74,9 +74,9 @@ def _helps(
         # The costliest first, and not more of them than can be tried in a moment.
         sites = sorted(sites, key=lambda site: counter.tallies[site].ideal - counter.tallies[site].wavefronts)[:MOST]
         tallies = [counter.tallies[site] for site in sites]
-        few = sum(len(tally.different) for tally in tallies) <= MOST
+        room = max(1, MOST // len(sites))
         origins = [counter.origins.of(program.ops[site]) for site in sites]
-        array = Array([_access(t, start, origin, few) for t, origin in zip(tallies, origins)])
+        array = Array([_access(t, start, origin, room) for t, origin in zip(tallies, origins)])
         for index, site in enumerate(sites):
             if site in conflicting:
                 lines = [program.ops[other].line for other in sites]
@@ -110,10 +110,15 @@ def _arrays(tallies: Mapping[int, Tally], variables: Mapping[str, tuple[int, int
     return found
 
 
-def _access(tally: Tally, start: int, origin: Origin | None, few: bool) -> Access:
-    all_of_them = tally.executions() if few else None
-    worst = tally.addresses[None].astype(np.int64), np.array([tally.mask]), np.array([tally.runs])
-    addresses, masks, counts = worst if all_of_them is None else all_of_them
+def _access(tally: Tally, start: int, origin: Origin | None, room: int) -> Access:
+    """All executions if they are no more than `room`, else the first ones for all of them, and the worst."""
+    kept = tally.different
+    if len(kept) > room or sum(kept.values()) != tally.runs:
+        worst = tally.addresses.tobytes(), tally.mask
+        chosen = {*list(kept)[: room - 1], worst}
+        kept = dict.fromkeys(sorted(chosen), max(1, tally.runs // len(chosen)))
+    addresses = np.frombuffer(b"".join(raw for raw, _ in kept), np.int64).reshape(-1, 32)
+    masks, counts = np.array([mask for _, mask in kept]), np.array(list(kept.values()))
     row = _row_of(tally, origin)
     return Access((addresses & OWN) - start, tally.width, tally.kind, masks, counts, row and row[1])
 
@@ -132,7 +137,8 @@ def _help(fix: Fix, array: Array, index: int, tally: Tally, lines: list[int]) ->
     new, old = int(after[worst]), int(before[worst])
     text = f"{fix.text} -> {new} wavefront{'s' * (new != 1)} instead of {old}"
     counts = array.accesses[index].counts
-    if len(before) > 1 and tally.wavefronts != tally.runs * tally.worst_wavefronts:
+    is_all = (int(counts.sum()), int((before * counts).sum())) == (tally.runs, tally.wavefronts)
+    if is_all and tally.wavefronts != tally.runs * tally.worst_wavefronts:
         text += f", {int((after * counts).sum())} instead of {tally.wavefronts} in all {tally.runs} executions"
     elif tally.wavefronts != tally.runs * tally.worst_wavefronts:
         text += " in the worst execution"

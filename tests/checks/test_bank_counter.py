@@ -188,6 +188,25 @@ def test_executions_that_differ_are_told_from_the_worst():
     assert many and all(fix.endswith("in the worst execution") for fix in many)
 
 
+@pytest.mark.parametrize("limit", [20, 60])
+def test_conflicts_of_random_places_have_no_pattern_to_mend(limit):
+    """A histogram: whatever is done to the layout of the bins, other lanes meet."""
+    text = f"mul.wide.u32 o, l, 4;\nadd.u64 q, p, o;\nmov.u32 i, 0;\nL:\nld.global.u32 t, [q];\nadd.u32 x, t, a;\natom.shared.add.u32 r, [x], 2;\nadd.u64 q, q, 128;\nadd.u32 i, i, 1;\nsetp.lt.u32 c, i, {limit};\n@c bra L;"
+    places = (np.random.default_rng(1).integers(0, 256, 60 * 32) * 4).astype(np.uint32)
+    result = ptxsim.snippet(
+        text, registers={"a": 0x400, "l": LANE}, shared=np.zeros(1024, np.uint8), buffers={"p": places}
+    )
+    (row,) = result.banks.rows
+    assert row.runs == limit and row.excess > row.ideal and row.fixes == []
+
+
+def test_rows_are_counted_by_whole_expressions():
+    text = "mov.u32 t, %tid.x;\nand.b32 y, t, 12;\nmad.lo.u32 x, y, 272, a;\nld.shared.b32 r, [x];"
+    assert "; row = %tid.x & 12, pitch 272: " in origin(text, a=0x400).why
+    text = "mov.u32 t, %tid.x;\nshl.b32 y, t, 2;\nand.b32 y, y, 12;\nmad.lo.u32 x, y, 272, a;\nld.shared.b32 r, [x];"
+    assert "; row = (4 * %tid.x) & 12, pitch 272: " in origin(text, a=0x400).why
+
+
 def test_expect_and_asserts_see_the_counts():
     result = run_file(Source(KERNEL, "k.ptx"))
     assert result.passed and result.run.banks.worst == 32
@@ -315,7 +334,7 @@ def test_counting_lets_asynchronous_products_run_natively(monkeypatch):
 
 def test_both_ways_of_counting_agree():
     """Groups in numpy and the compiled loop, on random records of every kind."""
-    from ptxsim.checks.banks import KINDS, BankCounter, _Loop
+    from ptxsim.checks.banks import DIFFERENT, KINDS, BankCounter, _Loop
     from ptxsim.engine.program import Program
     from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_MORE, RECORD, Event, Space
 
@@ -361,7 +380,6 @@ def test_both_ways_of_counting_agree():
 
     assert facts(tallies) == facts(plain.tallies) and facts(outer) == facts(plain.outer)
     for site, tally in tallies.items():
-        kept = tally.executions()
-        assert (kept is None) == (plain.tallies[site].executions() is None)
-        assert kept is None or tally.different == plain.tallies[site].different
+        kept = plain.tallies[site].different
+        assert tally.different == kept or len(tally.different) == len(kept) > DIFFERENT
     assert len(tallies) + len(outer) == len(forms) - 4  # copies are counted in shared memory only, one form nowhere
