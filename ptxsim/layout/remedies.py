@@ -11,6 +11,7 @@ from ptxsim.layout.banks import ATOMIC_KINDS, LANES, MATRIX_KINDS, analyze
 from ptxsim.layout.swizzle import SWIZZLE_BITS, swizzle
 
 LINE = 128  # bytes: once around the banks
+COPIES = 48 * 1024  # bytes that copies of an array may take
 Move = Callable[[np.ndarray], np.ndarray]  # offsets in the array, int64 (..., 32), to others
 
 
@@ -159,6 +160,7 @@ class Array:
         used = access.offsets[worst][access.active()[worst]] // 4
         if access.kind not in ATOMIC_KINDS or len(np.unique(used)) == len(used):
             return None
+        span = int(access.offsets[access.active()].max()) + access.width
         if len(np.unique(used)) == 1:
             fix = self._alone(index, "one word a lane, summed later", copied(access.width, LANES, np.arange(LANES)))
             return fix if fix.costs[index][worst] < self.before.costs[index][worst] else None
@@ -167,11 +169,15 @@ class Array:
             tried += [
                 self._alone(index, f"{n} copies, {whose}, summed later", copied(access.width, n, own))
                 for whose, own in (
-                    (f"one for each {LANES // n} neighbours", np.arange(LANES) * n // LANES),
+                    (
+                        f"one for each {LANES // n} neighbours" if n < LANES else "one a lane",
+                        np.arange(LANES) * n // LANES,
+                    ),
                     (f"number lane % {n}", np.arange(LANES) % n),
                 )
+                if n * span <= COPIES
             ]
-        best = min(tried, key=lambda fix: int(fix.costs[index][worst]))
+        best = min(tried, key=lambda fix: int(fix.costs[index][worst]), default=self.before)
         return best if best.costs[index][worst] < self.before.costs[index][worst] else None
 
 

@@ -190,14 +190,15 @@ def test_executions_that_differ_are_told_from_the_worst():
 
 @pytest.mark.parametrize("limit", [20, 60])
 def test_conflicts_of_random_places_have_no_pattern_to_mend(limit):
-    """A histogram: whatever is done to the layout of the bins, other lanes meet."""
+    """A histogram: whatever is done to the layout of the bins, other lanes meet, but for bins of their own."""
     text = f"mul.wide.u32 o, l, 4;\nadd.u64 q, p, o;\nmov.u32 i, 0;\nL:\nld.global.u32 t, [q];\nadd.u32 x, t, a;\natom.shared.add.u32 r, [x], 2;\nadd.u64 q, q, 128;\nadd.u32 i, i, 1;\nsetp.lt.u32 c, i, {limit};\n@c bra L;"
     places = (np.random.default_rng(1).integers(0, 256, 60 * 32) * 4).astype(np.uint32)
     result = ptxsim.snippet(
         text, registers={"a": 0x400, "l": LANE}, shared=np.zeros(1024, np.uint8), buffers={"p": places}
     )
     (row,) = result.banks.rows
-    assert row.runs == limit and row.excess > row.ideal and row.fixes == []
+    assert row.runs == limit and row.excess > row.ideal
+    assert row.fixes and all(fix.startswith("32 copies, one a lane, summed later") for fix in row.fixes)
 
 
 def test_rows_are_counted_by_whole_expressions():

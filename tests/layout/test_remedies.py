@@ -33,6 +33,11 @@ def fixes(*accesses, index=0):
         (access(LANE * 0, kind="atom"), {"one word a lane, summed later": 1}),
         (access(LANE % 8 * 4, kind="cas"), {"4 copies, one for each 8 neighbours, summed later": 2}),
         (access(LANE // 4 * 4, kind="red"), {"4 copies, number lane % 4, summed later": 1}),
+        (access(LANE // 2 * 4 % 16, kind="atom"), {"32 copies, one a lane, summed later": 1}),
+        (  # too large for copies
+            access(LANE // 2 * 2048, kind="atom"),
+            {"4 B more after every 128 B": 16, "swizzle offset ^ (offset >> 5 & 0x7c)": 16},
+        ),
         (access(LANE * 4), {}),
     ],
 )
