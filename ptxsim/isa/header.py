@@ -38,6 +38,18 @@ def problems(module: ast.Module) -> Iterator[Finding]:
             yield Finding("wrong-version", why, module.target_line)
 
 
+def notes(text: str) -> Iterator[Finding]:
+    """What ptxsim reads and the assembler does not: characters that are no ASCII, in comments too."""
+    if text.isascii():
+        return
+    place = next(i for i, character in enumerate(text) if not character.isascii())
+    line, column = text.count("\n", 0, place) + 1, place - text.rfind("\n", 0, place)
+    yield Finding(
+        "syntax-error", f"`{text[place]}` is no ASCII: ptxas refuses the file, even where it stands in a comment", line,
+        column, level="note",
+    )  # fmt: skip
+
+
 def target_problem(name: str) -> tuple[str, str] | None:
     """Why a name is none of a target, and help; None if it is one."""
     try:

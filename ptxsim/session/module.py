@@ -211,14 +211,14 @@ def known_target(name: str, source: Source) -> Target:
 
 
 def check(source: Source | str, target: str | None = None) -> list[Finding]:
-    """Parse and bind a file without running it: every finding, sorted by line."""
+    """Parse and bind a file without running it: notes on the text, then every finding, sorted by line."""
     source = source if isinstance(source, Source) else Source(source)
     try:
         module = Module(source)
         legal = known_target(target, source) if target else module.target
     except PtxError as error:
         return [replace(f, file=source.name, source=source) for f in error.findings]
-    return check_module(module, legal)
+    return [*(note.of(source) for note in header.notes(source.text)), *check_module(module, legal)]
 
 
 def check_module(module: Module, legal: Target) -> list[Finding]:

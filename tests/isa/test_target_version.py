@@ -34,3 +34,10 @@ def test_a_target_that_does_not_exist(words):
 )
 def test_a_target_and_its_options(words):
     assert found((9, 0), words) == []
+
+
+def test_a_note_on_characters_that_the_assembler_refuses():
+    text = ".version 8.0\n.target sm_90\n// two \u00b5s\n.entry k { ret; }\n"
+    (note,) = check(text)
+    assert (note.name, note.level, note.line, note.column) == ("syntax-error", "note", 3, 8)
+    assert not check(text.replace("\u00b5", "u"))
