@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from ptxsim.diagnostic import Finding
 from ptxsim.engine import control
 from ptxsim.engine.interpreter import fault_finding
-from ptxsim.engine.program import Program
+from ptxsim.engine.program import Op, Program
 from ptxsim.machine.cta import Cluster, Cta, Warp
 from ptxsim.machine.fault import Fault, Wait
 from ptxsim.machine.state import Machine
@@ -128,7 +128,7 @@ class Grid:
         while True:
             moved = rest() if rest is not None else self._round(resident)
             rest = None
-            self.look_at_limits()
+            self.look_at_limits(lambda: [split.block for warp in _warps(resident) for split in warp.splits])
             ended = [c for c in resident if all(cta.done for cta in c.ctas)]
             if ended:
                 for cluster in ended:
@@ -172,17 +172,21 @@ class Grid:
         except Fault as fault:
             raise Stopped(fault_finding(fault, self.engine.current, warp)) from fault
 
-    def look_at_limits(self) -> None:
-        """Stop at max_steps; show progress."""
+    def look_at_limits(self, where: Callable[[], Iterable[int]] = tuple) -> None:
+        """Stop at max_steps; show progress. `where` gives the blocks that warps are in, as far as that is known."""
         limits = self.limits
         if limits.max_steps is not None and self.machine.warp_instructions > limits.max_steps:
-            raise Stopped(
-                Finding(
-                    "limit-reached",
-                    f"stopped after {self.machine.warp_instructions} warp instructions: the limit is {limits.max_steps}",
-                    help="look for a loop that does not end, or raise the limit: --max-steps N, launch(max_steps=N)",
-                )  # fmt: skip
+            back = next(filter(None, (_back_edge(self.program, block) for block in where())), None)
+            message = (
+                f"stopped after {self.machine.warp_instructions} warp instructions: the limit is {limits.max_steps}"
             )
+            help = "look for a loop that does not end, or raise the limit: --max-steps N, launch(max_steps=N)"
+            found = Finding("limit-reached", message, help=help)
+            if back is not None:
+                op, first = back
+                message += f"; warps are in the loop of lines {first} to {op.line}"
+                found = Finding("limit-reached", message, op.line, op.column, len(op.opcode), help=help)
+            raise Stopped(found)
         if limits.progress is not None and time.monotonic() - self.shown > 0.1:
             self.shown = time.monotonic()
             limits.progress(self.done, self.total)
@@ -209,3 +213,19 @@ class Grid:
             notes=tuple(shown), cta=cta_index, warp=warp_index,
             help="see the list: something must arrive that nobody is left to bring",
         )  # fmt: skip
+
+
+def _warps(clusters: Iterable[Cluster]) -> Iterator[Warp]:
+    for cluster in clusters:
+        for cta in cluster.ctas:
+            yield from cta.warps
+
+
+def _back_edge(program: Program, block: int) -> tuple[Op, int] | None:
+    """The branch that closes the innermost loop around a block, and the line where the loop begins."""
+    found: tuple[int, Op] | None = None
+    for op in (op for later in program.blocks[block:] for op in later[-1:]):
+        for target in op.targets:
+            if target <= block and program.blocks[target] and (found is None or target > found[0]):
+                found = target, op
+    return None if found is None else (found[1], program.blocks[found[0]][0].line)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from ptxsim.session import Module
 from ptxsim.session.files import Options, run_file
 from ptxsim.source import Source
 
@@ -45,3 +46,30 @@ def test_expectations_of_a_whole_run_are_judged():
     result = run_file(Source(KERNEL.replace("STORE", ""), "k.ptx"))
     assert all("not judged" not in f.message for f in result.findings)
     assert [f.line for f in result.findings] == [4, 5]
+
+
+ENDLESS = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k()
+{
+    .reg .b32 %r<4>;
+    .reg .pred %p;
+    mov.u32 %r1, 0;
+AGAIN:
+    add.u32 %r2, %r1, 1;
+    setp.lt.u32 %p, %r1, 10;
+    @%p bra AGAIN;
+    ret;
+}
+"""
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("engine", ["interpreter", "compiled"])
+def test_a_run_that_does_not_end_names_its_loop(engine, seed):
+    kernel = Module.from_text(ENDLESS).kernel()
+    run = kernel.launch(1, 64, engine=engine, seed=seed, max_steps=5000, on_error="report")
+    (finding,) = run.findings
+    assert (finding.name, finding.line, run.stopped_at) == ("limit-reached", 12, 12)
+    assert "loop of lines 10 to 12" in finding.message

@@ -140,7 +140,7 @@ class Alone:
                 status = self._enter(grid)
                 if status in (schedule.LEFT, schedule.STUCK):
                     break
-                grid.look_at_limits()
+                grid.look_at_limits(self._where)
                 if status == schedule.ENDED:
                     break
                 if engine.field("rounds") > SPIN:
@@ -156,6 +156,11 @@ class Alone:
                 return number, (cluster, rounds - 1, lambda: False)
             return number, (cluster, rounds, lambda c=cluster, i=cursor: self._finish_round(grid, c, i))
         return number, None
+
+    def _where(self) -> list[int]:
+        """The blocks that the warps of the CTA are in."""
+        headers = map(header_of, self.blocks)
+        return [int(split["block"]) for header in headers for split in header["split"][: int(header["splits"])]]
 
     def _enter(self, grid: Grid) -> int:
         most = grid.limits.max_steps
