@@ -14,6 +14,7 @@ import numpy as np
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.layout.atomic_loops import HALF, SPIN, SWAP, tries
 from ptxsim.layout.copies import copy_wavefronts
+from ptxsim.layout.tags import TAG_BANKS, tag_bank
 
 BANKS = 32
 LANES = 32
@@ -181,10 +182,14 @@ def _count(address, active, words, phase_lanes, merges):
 
 
 class GlobalAccess(NamedTuple):
-    """Per instruction: distinct 32-byte sectors, distinct 128-byte lines, and SM cycles of a load that hits in L1."""
+    """Per instruction: distinct 32-byte sectors, distinct 128-byte lines, and SM cycles of a load that hits in L1.
+
+    lookups: how often L1 looks for lines, the profiler's l1tex__t_output_wavefronts.
+    """
 
     sectors: np.ndarray | int
     lines: np.ndarray | int
+    lookups: np.ndarray | int
     cycles: np.ndarray | int
 
 
@@ -202,8 +207,15 @@ def global_access(addresses, width: int = 4, mask=None, atomic: bool = False) ->
         sectors, lines = sectors + spare, lines + spare
     whole_warp = np.full(len(address), LANES)
     banked, _ = count(address, active, access.words, whole_warp, True)
-    found = GlobalAccess(sectors, lines, np.maximum(np.maximum(1, banked), -(-lines // 4)))
+    lookups = np.maximum(1, _lookups(address, active, distinct))
+    found = GlobalAccess(sectors, lines, lookups, np.maximum(banked, lookups))
     return GlobalAccess(*(int(column[0]) for column in found)) if access.single else found
+
+
+def _lookups(address: np.ndarray, active: np.ndarray, distinct) -> np.ndarray:
+    """The most lines that any tag bank has to look up, of each row."""
+    bank = tag_bank(address >> 7)
+    return np.max([distinct(address, active & (bank == one), 7) for one in range(TAG_BANKS)], axis=0)
 
 
 def _loops(rows: int):

@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 from numba.extending import register_jitable
 
-from ptxsim.layout import atomic_loops, copies
+from ptxsim.layout import atomic_loops, copies, tags
 
 
 def compiled(function):
@@ -17,7 +17,7 @@ def compiled(function):
         return njit(nogil=True)(function)
 
 
-for helper in (copies.tag_bank, copies._found, copies._moved, atomic_loops._is_changed):
+for helper in (tags.tag_bank, copies._found, copies._moved, atomic_loops._is_changed):
     register_jitable(helper)
 copy_wavefronts = compiled(copies.copy_wavefronts)
 tries = compiled(atomic_loops.tries)

@@ -8,7 +8,14 @@ import numpy as np
 
 from ptxsim.layout.atomic_loops import SPIN, tries
 from ptxsim.layout.banks import (
-    ATOMIC_KINDS, BANKS, LANES, LOOP_KINDS, MATRIX_KINDS, Accesses, analyze, prepare,
+    ATOMIC_KINDS,
+    BANKS,
+    LANES,
+    LOOP_KINDS,
+    MATRIX_KINDS,
+    Accesses,
+    analyze,
+    prepare,
 )  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 Measured on an H200 (l1tex__data_pipe_lsu_wavefronts_mem_shared, 548 patterns, tests/data/wavefronts.json.gz), and exact
 for all of them:
 
-* L1 looks up one line of 128 bytes in each of four tag banks at a time. The bank of a line folds the bits of its address.
+* L1 looks up lines as many at a time as `tags` says.
 * Of the lines found, the lanes of a phase (32 lanes of 4 bytes, 16 of 8, 8 of 16) are moved. A lane waits for every earlier
   one that is still to come and shares its bank, in L1 or in shared memory. Equal addresses are not merged.
 * Lanes that write zeros read nothing: only shared memory makes them wait.
@@ -13,19 +13,7 @@ The functions are made of plain integers, so that numba can compile them for man
 
 from __future__ import annotations
 
-TAG_BANKS = 4
-# The tag bank of a line is the exclusive or of these over the set bits of its number (address / 128). Measured with two
-# lines at a time, all pairs up to 64 lines apart and powers of two up to 8192.
-TAG_FOLD = (1, 2, 1, 2, 3, 1, 2, 3, 2, 1, 2, 1, 3, 1)
-
-
-def tag_bank(line: int) -> int:
-    """The tag bank, 0 to 3, of a line (address / 128)."""
-    bank = 0
-    for bit in range(14):
-        if line >> bit & 1:
-            bank ^= TAG_FOLD[bit]
-    return bank
+from ptxsim.layout.tags import tag_bank
 
 
 def copy_wavefronts(to, source, writing, reading, width):

@@ -70,13 +70,28 @@ class Array:
     def __init__(self, accesses: Sequence[Access]):
         self.accesses = list(accesses)
         self.before = Fix("", "", tuple(access.wavefronts() for access in self.accesses), lambda offsets: offsets)
+        self.ideal = [access.ideal() for access in self.accesses]
+        # Those with conflicts come first: what helps none of them need not be tried on the others.
+        conflicting = [bool((cost > ideal).any()) for cost, ideal in zip(self.before.costs, self.ideal)]
+        keys = [(not has, a.kind, a.width) for has, a in zip(conflicting, self.accesses)]
+        self.batches = [[i for i, own in enumerate(keys) if own == key] for key in sorted(set(keys))]
+        self.conflicting = {i for i, has in enumerate(conflicting) if has}
         # Whatever is inserted, no access may become misaligned.
         self.unit = max(4, *(16 if a.kind in MATRIX_KINDS else a.width for a in self.accesses))
         self.rows = {a.pitch for a in self.accesses if a.pitch} | {_step(a) for a in self.accesses} - {None}
-        self.tried = [self._try(*change) for change in self._changes()]
+        self.tried = [fix for change in self._changes() if (fix := self._try(*change)) is not None]
 
-    def _try(self, text: str, family: str, move: Move, *rows: int) -> Fix:
-        return Fix(text, family, tuple(access.wavefronts(move) for access in self.accesses), move, *rows)
+    def _try(self, text: str, family: str, move: Move, *rows: int) -> Fix | None:
+        """A change tried on all accesses; None if it helps none of them."""
+        costs: list[np.ndarray] = [np.empty(0, int)] * len(self.accesses)
+        helps = False
+        for batch in self.batches:
+            if not helps and not self.conflicting & set(batch):
+                return None
+            for index, cost in zip(batch, _wavefronts([self.accesses[index] for index in batch], move)):
+                costs[index] = cost
+                helps |= bool(cost.max() < self.before.costs[index].max())
+        return Fix(text, family, tuple(costs), move, *rows) if helps else None
 
     def _changes(self) -> Iterable[tuple]:
         pitches = [pitch for pitch in sorted(self.rows | {LINE}) if pitch >= self.unit and self._keeps_rows(pitch)]
@@ -114,7 +129,7 @@ class Array:
         if (copies := self._copies(index, worst)) is not None:
             return [copies]
         sums = {id(fix): fix.total(self.accesses) for fix in (self.before, *self.tried)}
-        excess = int(((before - access.ideal()) * access.counts).sum())
+        excess = int(((before - self.ideal[index]) * access.counts).sum())
         good = [
             fix
             for fix in self.tried
@@ -179,6 +194,14 @@ class Array:
             ]
         best = min(tried, key=lambda fix: int(fix.costs[index][worst]), default=self.before)
         return best if best.costs[index][worst] < self.before.costs[index][worst] else None
+
+
+def _wavefronts(accesses: list[Access], move: Move) -> list[np.ndarray]:
+    """Of the executions of accesses of one kind and width, all together."""
+    moved = move(np.concatenate([access.offsets for access in accesses]))
+    masks = np.concatenate([access.masks for access in accesses])
+    found = np.atleast_1d(analyze(moved, accesses[0].width, accesses[0].kind, masks).wavefronts)
+    return np.split(found, np.cumsum([len(access.masks) for access in accesses])[:-1])
 
 
 def _halfway(fixes: list[Fix], index: int, worst: int, before: int) -> list[Fix]:

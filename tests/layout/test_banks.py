@@ -80,11 +80,11 @@ def test_refusals(wrong):
 
 
 def test_global_sectors_and_lines():
-    assert global_access(LANE * 4, 4) == (4, 1, 1)
-    assert global_access(LANE * 128, 4) == (32, 32, 32)
-    assert global_access(LANE * 16, 16) == (16, 4, 4)
+    assert global_access(LANE * 4, 4) == (4, 1, 1, 1)
+    assert global_access(LANE * 128, 4) == (32, 32, 8, 32)
+    assert global_access(LANE * 16, 16) == (16, 4, 1, 4)
     assert global_access(LANE * 0, 4, atomic=True).sectors == 32
-    assert global_access(LANE * 4, 4, mask=1) == (1, 1, 1)
+    assert global_access(LANE * 4, 4, mask=1) == (1, 1, 1, 1)
 
 
 ROWS = 0x400 + LANE % 16 * 128 + LANE // 16 * 16

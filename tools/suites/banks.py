@@ -1,9 +1,12 @@
-"""Shared-memory wavefronts of recorded address patterns: equal to the profiler's counters.
+"""Shared-memory wavefronts of recorded address patterns, and what L1 looks up for global ones: equal to the profiler's counters.
 
-Every pattern goes through `shared_wavefronts`, and as an instruction of a snippet through each engine.
+Every pattern of shared memory goes through `shared_wavefronts`, and as an instruction of a snippet through each engine; those of
+global loads (microbench/coalescing*) through `global_access`: l1tex__t_output_wavefronts.
 """
 
 from __future__ import annotations
+
+import csv
 
 import numpy as np
 
@@ -106,4 +109,31 @@ def run(options: Options, tally: Tally) -> bool:
                 tally.failures.append(f"{operation}:{names[i]}: the profiler counted {wanted[at]}; {', '.join(wrong)}")
             else:
                 tally.passed += 1
+    global_loads(options, tally)
     return not tally.failures and tally.passed > 0
+
+
+def global_loads(options: Options, tally: Tally) -> None:
+    """Patterns of global loads whose lookups in L1 were counted, with those of the table of addresses: one for 8 loads."""
+    from ptxsim.layout.banks import global_access
+
+    folder = options.folder / "microbench"
+    if not (folder / "coalescing.tsv").exists():
+        return
+    arrays = np.load(folder / "coalescing_addresses.npz")
+    with (folder / "coalescing.tsv").open() as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    for row in rows:
+        operation, name = row["op"], row["pattern"]
+        if not row["l1_t_output_wavefronts"] or not options.selects("coalescing.tsv", operation, f"{operation}.{name}"):
+            continue
+        at = arrays[f"{operation}.name"].tolist().index(name)
+        width = WIDTHS[operation.partition("_")[2]]
+        mask = int(arrays[f"{operation}.mask"][at])
+        found = global_access(arrays[f"{operation}.offsets"][at].astype(np.int64), width, mask)
+        if found.lookups + 1 / 8 == float(row["l1_t_output_wavefronts"]):
+            tally.passed += 1
+        else:
+            tally.failures.append(
+                f"{operation}:{name}: {found.lookups} lookups, counted {row['l1_t_output_wavefronts']}"
+            )
