@@ -37,6 +37,8 @@ def seconds(kernel, launch: dict, banks: bool) -> float:
 def main() -> None:
     from ptxsim import Module
 
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
     folder = Path(sys.argv[1])
     wanted = sys.argv[2] if len(sys.argv) > 2 else "sgemm_reg_512"
     launch = next(one for one in json.loads((folder / "kernels.json").read_text()) if one["id"] == wanted)
