@@ -11,11 +11,13 @@ from ptxsim.checks.expression import Origin, Origins
 from ptxsim.diagnostic import Finding
 from ptxsim.engine.program import Op, Program
 from ptxsim.layout import conflicts
+from ptxsim.layout.banks import LOOP_KINDS
 from ptxsim.layout.remedies import Access, Array, Fix
 from ptxsim.machine.memory import RANK_SHIFT
 from ptxsim.session.run import BankRow, BankTable, GlobalRow
 
 OWN = (1 << RANK_SHIFT) - 1  # the part of an address that says where in the CTA's memory
+SLOW_KINDS = (*LOOP_KINDS, "copy")  # that are counted one by one
 MOST = 256  # accesses to one array, and different executions of them, that changes are tried on
 
 
@@ -113,6 +115,7 @@ def _arrays(tallies: Mapping[int, Tally], variables: Mapping[str, tuple[int, int
 def _access(tally: Tally, start: int, origin: Origin | None, room: int) -> Access:
     """All executions if they are no more than `room`, else the first ones for all of them, and the worst."""
     kept = tally.different
+    room = 1 if tally.kind in SLOW_KINDS else room
     if len(kept) > room or sum(kept.values()) != tally.runs:
         worst = tally.addresses.tobytes(), tally.mask
         chosen = {*list(kept)[: room - 1], worst}

@@ -178,7 +178,7 @@ class Launch:
         run = Run(
             source.name, self.kernel.name, self.target.name, self.engine_name, self.seed,
             findings=sorted((f.of(source) for f in findings), key=lambda f: (f.line, f.column)),
-            bank_source=self._bank_source(counter, before, start),
+            bank_source=self._bank_source(counter, before, start), banks_counted=counter is not None,
             warp_instructions=machine.warp_instructions, fidelity=dict(fidelity(self.program, self.target, self.numerics)),
             outputs=outputs, grid=self.grid, block=self.block, cycles=profile.cycles() if profile else None,
             stopped_at=machine.extra.get("stopped at"),
@@ -242,9 +242,9 @@ class Launch:
         return bank_table(counter, self.program, shared)
 
     def _bank_source(self, counter: BankCounter | None, before: np.ndarray | None, start: Hook | None):
-        """The bank table; or how to count it when somebody asks, by a run over the memory as it was before."""
+        """How to make the bank table when somebody asks: of what was counted, or by a run over the memory as it was before."""
         if counter is not None:
-            return self._bank_table(counter)
+            return lambda: self._bank_table(counter)
         if self.want_banks is False:
             return None
 

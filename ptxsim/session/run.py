@@ -153,6 +153,10 @@ class Run:
     grid: tuple[int, int, int] = (1, 1, 1)
     block: tuple[int, int, int] = (1, 1, 1)
     stopped_at: int | None = None
+    banks_counted: bool = False  # whether `banks` is there without running again
+
+    def __post_init__(self) -> None:
+        self.banks_counted |= isinstance(self.bank_source, BankTable)
 
     def __repr__(self) -> str:
         found = ", ".join(f"{finding.level} {finding.name} at line {finding.line}" for finding in self.findings[:3])
@@ -166,12 +170,8 @@ class Run:
             raise ValueError("bank conflicts were not counted: the launch said banks=False")
         if not isinstance(self.bank_source, BankTable):
             self.bank_source = self.bank_source()
+            self.banks_counted = True
         return self.bank_source
-
-    @property
-    def banks_counted(self) -> bool:
-        """Whether `banks` is there without running again."""
-        return isinstance(self.bank_source, BankTable)
 
     def to_dict(self) -> dict:
         """The JSON of the contract."""
