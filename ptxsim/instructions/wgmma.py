@@ -79,14 +79,20 @@ def _issue(m, a, b, e, selector, p, sa, sb, ta, tb, shape, dtype, atype, btype, 
         check_metadata(m, product, e, selector, ordered=False)
     tile_a = None
     if not isinstance(a, list):
-        tile_a = tile_for("A", _uniform(m, a, "descriptor of A"), ta, sparse, shape, atype.name)
-    tile_b = tile_for("B", _uniform(m, b, "descriptor of B"), tb, sparse, shape, atype.name)
+        tile_a = tile_for("A", _descriptor(m, "A", a), ta, sparse, shape, atype.name)
+    tile_b = tile_for("B", _descriptor(m, "B", b), tb, sparse, shape, atype.name)
     destination = m.op.destinations[0]
     part = unit.Part(unit.snapshot(m), slots_of(destination), slots_of(m.op.sources[0]) if tile_a is None else [], e)
     request = unit.MmaAsync(
         product, tile_a, tile_b, bool(_uniform(m, p, "scale-d")), (sa == -1, sb == -1), selector, m.line
     )
     return unit.start(m, request, part) or KEEP  # the tensor core replaces the accumulators later
+
+
+def _descriptor(m, operand: str, value) -> int:
+    descriptor = _uniform(m, value, f"descriptor of {operand}")
+    tried = m.machine.extra.get(unit.TRIED)
+    return descriptor if tried is None else tried(operand, descriptor)
 
 
 def _factor_type(element: str) -> str:

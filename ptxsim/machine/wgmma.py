@@ -27,6 +27,8 @@ WARPS = 4
 # Among machine.extra: what an engine computes products with, a function of an MmaAsync that says whether it could. It is there
 # only if no way through the program breaks the rules of wgmma, so that nobody need look for breaches.
 NATIVE = "native wgmma"
+# Among machine.extra: a function of an operand ("A" or "B") and its descriptor that gives the one to read with instead.
+TRIED = "tried descriptors"
 CHUNK = 16  # bytes; every layout keeps that many together
 
 

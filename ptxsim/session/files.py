@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from ptxsim.diagnostic import Finding, Label, PtxError
 from ptxsim.session.arrays import Initialiser, bad, parse_initialiser
-from ptxsim.session.directives import Dim3, Directives, ExpectedFinding, ExpectedValue, parse_directives
-from ptxsim.session.expectations import Writer, check_comparison, not_judged
+from ptxsim.session.directives import Dim3, Directives, ExpectedValue, parse_directives
+from ptxsim.session.expectations import Writer, not_judged
 from ptxsim.session.expressions import BANK_COUNTS, METRICS
 from ptxsim.session.spelling import did_you_mean
-from ptxsim.source import Source, Span
+from ptxsim.session.verdict import judged, same, sort_out
+from ptxsim.source import Source
 
 if TYPE_CHECKING:
     from ptxsim.session.launch import Launch
@@ -97,7 +98,7 @@ def run_file(file: str | Path | Source, entry: str | None = None, options: Optio
         return launch.run()
     except PtxError as error:
         findings = [finding if finding.source else finding.of(source) for finding in error.findings]
-        left, expected = _sort_out(findings, directives, source)
+        left, expected = sort_out(findings, directives, source)
         # Where the text itself is wrong, what the run was expected to show is beside the point.
         left = [finding for finding in left if finding in findings] or left
         return FileRun(source, None, left, expected)
@@ -145,24 +146,35 @@ class _Launch:
                     unmet[place] = [replace(one, notes=(*notes, *one.notes)) for one in found]
             first = first or (run, values)
             for name in values:
-                if not _same(first[1][name], values[name]):
+                if not same(first[1][name], values[name]):
                     varying.setdefault(name, seed)
         assert first is not None
         run, values = first
         found = [finding if finding.source else finding.of(self.source) for finding in findings.values()]
-        left, expected = _sort_out(found, self.directives, self.source)
+        left, expected = sort_out(found, self.directives, self.source)
         left += [finding.of(self.source) for place in sorted(unmet) for finding in unmet[place]]
         checked = len(self.directives.values) + len(self.directives.findings)
         return FileRun(self.source, run, left, expected, values, checked, self._look(run), seeds, varying)
 
     def _unmet(self, expectation: ExpectedValue, run: Run, values: dict[str, Any]) -> list[Finding]:
         """What is wrong with a run by one expectation of the file."""
-        found = _compare(expectation, values | metrics(run), self._writer(run))
+        found = judged(expectation, values | metrics(run), self._writer(run))
         if "banks" in expectation.comparison.names and run.banks_counted:
             found = [blamed(finding, run.banks) for finding in found]
         if run.stopped_at is not None:
-            found = [not_judged(finding, expectation.comparison, run.stopped_at) for finding in found]
+            return [not_judged(finding, expectation.comparison, run.stopped_at) for finding in found]
+        if any(finding.name == "expectation-failed" and finding.level == "error" for finding in found):
+            found = [replace(finding, notes=(*finding.notes, *self._tried(expectation, run))) for finding in found]
         return found
+
+    def _tried(self, expectation: ExpectedValue, run: Run) -> list[str]:
+        """What would mend the results, found by trying."""
+        from ptxsim.session.trials import SHORT, other_swizzle
+
+        if run.warp_instructions > SHORT or expectation.comparison.names & set(METRICS):
+            return []
+        told = other_swizzle(lambda: self._again(run), lambda values: not judged(expectation, values))
+        return [told] if told else []
 
     def _access_notes(self, run: Run) -> list[Finding]:
         from ptxsim.session.bank_rows import access_notes
@@ -388,39 +400,3 @@ def blamed(finding: Finding, banks: BankTable) -> Finding:
     label = Label(row.line, row.why.partition("; ")[0], length=len(row.instruction))
     fixes = () if is_global else row.fixes
     return replace(finding, labels=(*finding.labels, label), help=finding.help or "; or ".join(fixes) or None)
-
-
-def _compare(expectation: ExpectedValue, names: Mapping[str, Any], writer: Writer) -> list[Finding]:
-    try:
-        return check_comparison(expectation.comparison, names, expectation.span, writer)
-    except PtxError as error:
-        start = expectation.span
-        return [
-            finding.at(Span(start.line, start.column + finding.column - 1, finding.length))
-            for finding in error.findings
-        ]
-
-
-def _same(one: Any, other: Any) -> bool:
-    from ptxsim.session.arguments import same_bytes
-
-    return not hasattr(one, "dtype") or same_bytes(one, other)
-
-
-def _sort_out(findings: list[Finding], directives: Directives, source: Source) -> tuple[list[Finding], list[Finding]]:
-    """Findings nobody expected, with one more for each that was expected and is missing; and the expected ones."""
-    expected = [finding for finding in findings if any(wanted.matches(finding) for wanted in directives.findings)]
-    left = [finding for finding in findings if finding not in expected]
-    for wanted in directives.findings:
-        if not any(wanted.matches(finding) for finding in findings):
-            left.append(_not_seen(wanted, findings).of(source))
-    return left, expected
-
-
-def _not_seen(wanted: ExpectedFinding, findings: list[Finding]) -> Finding:
-    place = f" at line {wanted.line}" if wanted.line else ""
-    others = sorted({finding.line for finding in findings if finding.name == wanted.name})
-    seen = f"it appeared at line {', '.join(map(str, others))} instead" if others else None
-    return Finding(
-        "expectation-failed", f"{wanted.name}{place} was expected and did not appear", notes=(seen,) if seen else ()
-    ).at(wanted.span)

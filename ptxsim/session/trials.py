@@ -1,0 +1,62 @@
+"""What would mend a wrong result: the run is tried again with other swizzles in the descriptors of wgmma.
+
+A tile that threads have stored with one swizzle and wgmma reads with another gives wrong numbers and nothing else; no
+address is wrong. Only the results can tell, and only where somebody has said what they should be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ptxsim.diagnostic import PtxError
+from ptxsim.layout.descriptor import Descriptor
+from ptxsim.layout.swizzle import SWIZZLE_BITS
+from ptxsim.machine.wgmma import TRIED
+
+if TYPE_CHECKING:
+    from ptxsim.session.launch import Launch
+
+SHORT = 5_000  # warp instructions of a run that is tried again
+OPERANDS = (("A",), ("B",), ("A", "B"))
+
+
+def other_swizzle(
+    again: Callable[[], tuple[Launch, dict[str, Any]]], is_met: Callable[[dict[str, Any]], bool]
+) -> str | None:
+    """With which swizzle the results are as expected, as a sentence; None if with none. `again` makes a launch on fresh
+    data, `is_met` judges the data after it."""
+    launch, _ = again()
+    opcodes = {op.opcode.partition(".sync")[0] for op in launch.program.ops}
+    if not opcodes & {"wgmma.mma_async", "wgmma.mma_async.sp"}:
+        return None
+    for operands, mode in product(OPERANDS, SWIZZLE_BITS):
+        launch, values = again()
+        if _ends_well(launch, operands, mode) and is_met(values):
+            which = f"the descriptor{'s' * (len(operands) > 1)} of {' and '.join(operands)}"
+            return f"tried: with swizzle {mode} in {which}, wgmma gives what is expected"
+    return None
+
+
+def _ends_well(launch: Launch, operands: tuple[str, ...], mode: str) -> bool:
+    """Run with that swizzle for those operands, the results in the launch's arrays; False where the run cannot."""
+
+    def tried(operand: str, descriptor: int) -> int:
+        if operand not in operands:
+            return descriptor
+        return replace(Descriptor.decode(descriptor), swizzle=mode).encode()
+
+    def start(warp: Any, engine: Any) -> None:
+        engine.machine.extra[TRIED] = tried
+
+    try:
+        with np.errstate(all="ignore"):
+            machine = launch._run([], start, None)
+        launch.arguments.copy_out()
+    except PtxError:
+        return False
+    return "stopped at" not in machine.extra
