@@ -73,14 +73,21 @@ def check_record(files: list[str], findings: list[Finding], version: str) -> dic
 
 
 def profiler_metrics(run: Run) -> dict[str, int]:
-    """Counts of shared and global accesses of a run under the names that Nsight Compute gives them."""
-    counts: dict[str, int] = {}
+    """Counts of shared and global accesses of a run under the names that Nsight Compute gives them.
+
+    Those of loads and stores, and the sums, are there in every run; those of other operations where there are some.
+    """
+    shared, outer = (_WAVEFRONTS, _CONFLICTS), (_REQUESTS, _SECTORS)
+    counts = {key.replace("_op_{op}", ""): 0 for key in shared}
+    counts |= {key.format(op=operation): 0 for key in (*shared, *outer) for operation in ("ld", "st")}
 
     def add(key: str, operation: str, value: int) -> None:
         name = key.format(op=operation)
         counts[name] = counts.get(name, 0) + int(value)
 
     for row in run.banks.rows:
+        add(_WAVEFRONTS.replace("_op_{op}", ""), "", row.wavefronts)
+        add(_CONFLICTS.replace("_op_{op}", ""), "", row.conflicts)
         if row.kind in _SUM_ONLY:
             continue
         add(_WAVEFRONTS, _OPERATIONS[row.kind], row.wavefronts)

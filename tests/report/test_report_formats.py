@@ -76,6 +76,13 @@ def test_profiler_names():
     assert metrics["l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum"] == 32
     # Half the excess of a compare-and-swap.
     assert metrics["l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_atom.sum"] == 1
+    rows = file_run().run.banks.rows
+    assert metrics["l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"] == sum(row.wavefronts for row in rows)
+    assert metrics["l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"] == sum(row.conflicts for row in rows)
+    empty = file_run().run
+    empty.bank_source = BankTable()
+    always = records.profiler_metrics(empty)
+    assert set(always.values()) == {0} and len(always) == 10 and always.keys() <= metrics.keys()
 
 
 def test_numpy_values_become_json():
