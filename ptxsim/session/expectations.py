@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from ptxsim.diagnostic import Finding, PtxError
-from ptxsim.session.arrays import type_of
+from ptxsim.session.differences import largest, pattern_of, rearranged, rounding, show, ulps
 from ptxsim.session.expressions import COMPARISONS, evaluate, names_in, parse_expression
 from ptxsim.session.values import Value, narrow, widen
 from ptxsim.source import Span
@@ -31,9 +31,7 @@ _FOREIGN_TOLERANCE = re.compile(
     r"\+-\s*(?=[\d.])|\+/-|±|~=|≈|=~|\b(?:tol|tolerance|eps|rel|abs)\s*=(?!=)|\bwithin\b|\b\w*(?:allclose|isclose|approx)\s*\("
 )
 _TOLERANCE_HELP = "a tolerance stands behind the comparison: expect D == A @ B.T rtol=1e-3 atol=0"
-_ROUNDING = 16  # epsilons of a type, and at most one in fifty: an error that may be rounding
 _SHOWN = 3  # wrong elements that are listed
-_NEAR = 9999  # more ULPs than this say nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +175,7 @@ class _Pair:
             if self._holds(got, expected).all():
                 return None
             sides = [(self.left_text, got), (self.right_text, expected)]
-            facts = [f"{name} is {_show(value)}" for name, value in sides if not _is_number(name)]
+            facts = [f"{name} is {show(value)}" for name, value in sides if not _is_number(name)]
             return Finding("expectation-failed", f"{text} does not hold: {', '.join(facts)}")
         if np.ndim(got) and np.ndim(expected) and got.shape != expected.shape:
             shapes = f"{_shape(got)} and {_shape(expected)}"
@@ -234,7 +232,7 @@ class _Pair:
             "the tolerance is wider than the signal: an output of zeros would pass as well",
             level="warning",
             notes=(
-                f"the largest expected magnitude is {_show(np.max(np.abs(expected)))}, "
+                f"the largest expected magnitude is {show(np.max(np.abs(expected)))}, "
                 f"atol is {self.atol:g}, rtol is {self.rtol:g}",
             ),
             help="lower atol and rtol, or use ints(...) data, where equality is exact",
@@ -251,8 +249,8 @@ class _Pair:
         lines = []
         for place in places[:_SHOWN]:
             index = tuple(int(i) for i in place)
-            wanted = _OPERATOR_TEXT[type(self.operator)] + _show(expected[index])
-            line = f"{label}[{','.join(map(str, index))}] is {_show(got[index])}, expected {wanted}"
+            wanted = _OPERATOR_TEXT[type(self.operator)] + show(expected[index])
+            line = f"{label}[{','.join(map(str, index))}] is {show(got[index])}, expected {wanted}"
             line += self._distance(got[index], expected[index], dtype)
             who = writer(self.left_text, index) if writer and is_name else None
             lines.append(f"{line}: {who}" if who else line)
@@ -263,17 +261,15 @@ class _Pair:
         )
         notes = [count + pattern_of(wrong), *lines[1:]]
         if isinstance(self.operator, ast.Eq):
-            notes += [
-                hint for hint in [_largest(got, expected, wrong, dtype), _rearranged(got, expected, label)] if hint
-            ]
-        help = _rounding(got, expected, wrong, dtype) if isinstance(self.operator, ast.Eq) else None
+            notes += [hint for hint in [largest(got, expected, wrong, dtype), rearranged(got, expected, label)] if hint]
+        help = rounding(got, expected, wrong, dtype) if isinstance(self.operator, ast.Eq) else None
         return Finding("expectation-failed", f"{text} does not hold: {lines[0]}", notes=tuple(notes), help=help)
 
     def _distance(self, got: Any, expected: Any, dtype: Any) -> str:
         """How far off an element is, as " (2 ULP)" or " (off by 0.1, 0.01 allowed)"; empty where that says nothing."""
         if not isinstance(self.operator, ast.Eq):
             return ""
-        distance = _ulps(got, expected, dtype)
+        distance = ulps(got, expected, dtype)
         parts = [f"{distance} ULP"] if distance else []
         if (self.rtol or self.atol) and math.isfinite(got) and math.isfinite(expected):
             allowed = self.atol + self.rtol * abs(float(expected))
@@ -284,120 +280,12 @@ class _Pair:
 _OPERATOR_TEXT = {ast.Eq: "", ast.NotEq: "not ", ast.Lt: "< ", ast.LtE: "<= ", ast.Gt: "> ", ast.GtE: ">= "}
 
 
-def pattern_of(wrong: np.ndarray) -> str:
-    """What the indices of the wrong elements share, as a clause: ", all with row bit 3 set"; empty if nothing."""
-    import numpy as np
-
-    count = int(wrong.sum())
-    if count == wrong.size or count < 2:
-        return ", every one" if count == wrong.size and count > 1 else ""
-    places = np.argwhere(wrong)
-    axes = (
-        ["row", "column"]
-        if wrong.ndim == 2
-        else ["index"]
-        if wrong.ndim == 1
-        else [f"axis {i}" for i in range(wrong.ndim)]
-    )
-    shared = []
-    matching = np.ones(wrong.shape, dtype=bool)
-    for axis, (name, size) in enumerate(zip(axes, wrong.shape)):
-        values = places[:, axis]
-        indices = np.arange(size).reshape([-1 if a == axis else 1 for a in range(wrong.ndim)])
-        if size > 1 and (values == values[0]).all():
-            shared.append(f"{name} {values[0]}")
-            matching &= indices == values[0]
-            continue
-        for bit in range(max(1, (size - 1).bit_length())):
-            bits = values >> bit & 1
-            if size > 1 and (bits == bits[0]).all():
-                shared.append(f"{name} bit {bit} {'set' if bits[0] else 'clear'}")
-                matching &= (indices >> bit & 1) == bits[0]
-    if not shared:
-        return ""
-    clause = " and ".join(shared)
-    preposition = "in" if " bit " not in shared[0] else "with"
-    return (
-        f", exactly those {preposition} {clause}" if int(matching.sum()) == count else f", all {preposition} {clause}"
-    )
-
-
-def _rearranged(got: np.ndarray, expected: np.ndarray, label: str) -> str | None:
-    """A hint if the right values stand in the wrong places."""
-    import numpy as np
-
-    if not np.any(got):
-        return f"{label} is all zeros: nothing was stored to it, or zeros were"
-    if np.array_equal(got, np.broadcast_to(got.flat[0], got.shape)):
-        return f"every element of {label} is {_show(got.flat[0])}"
-    if got.ndim == 2 and got.shape[0] == got.shape[1] and np.array_equal(got.T, expected):
-        return f"{label} is the transpose of what is expected"
-    if np.array_equal(np.sort(got, axis=None), np.sort(expected, axis=None)):
-        return f"{label} holds exactly the expected values, in other places: a layout is wrong, not the arithmetic"
-    return None
-
-
-def _largest(got: np.ndarray, expected: np.ndarray, wrong: np.ndarray, dtype: Any) -> str | None:
-    """The largest error, where both sides are finite floats."""
-    import numpy as np
-
-    if np.result_type(got, expected).kind != "f":
-        return None
-    with np.errstate(all="ignore"):
-        error = np.where(np.isfinite(got) & np.isfinite(expected), np.abs(got - expected), 0.0)
-    if not error.any() or int(wrong.sum()) < 2:
-        return None
-    index = np.unravel_index(int(np.argmax(error)), error.shape)
-    distance = _ulps(got[index], expected[index], dtype)
-    far = f", {distance} ULP of {type_of(dtype)}" if distance else ""
-    return f"the largest error is {_show(error[index])}{far}, at [{','.join(str(int(i)) for i in index)}]"
-
-
-def _rounding(got: np.ndarray, expected: np.ndarray, wrong: np.ndarray, dtype: Any) -> str | None:
-    """The tolerance that would do, where every error is small enough to be rounding in the type of the result."""
-    import ml_dtypes
-    import numpy as np
-
-    if dtype is None or dtype.kind in "iub" or "int" in dtype.name:
-        return None
-    got, expected = got[wrong].astype(np.float64), expected[wrong].astype(np.float64)
-    with np.errstate(all="ignore"):
-        relative = np.abs(got - expected) / np.abs(expected)
-    largest = float(relative.max())
-    if not largest <= min(_ROUNDING * float(ml_dtypes.finfo(dtype).eps), 2e-2):  # nor is a NaN
-        return None
-    digit = 10.0 ** math.floor(math.log10(largest))
-    enough = math.ceil(largest / digit) * digit
-    return f"the largest relative error is {largest:.2g}: if that is rounding, add rtol={enough:.0e}"
-
-
-def _ulps(got: Any, expected: Any, dtype: Any) -> int | None:
-    """Steps between two neighbouring numbers of a float type, or None where that says nothing."""
-    import numpy as np
-
-    if dtype is None or dtype.kind in "iub" or "int" in dtype.name or not np.isfinite(got) or not np.isfinite(expected):
-        return None
-    integer = np.dtype(f"uint{8 * dtype.itemsize}")
-    sign = 1 << (8 * dtype.itemsize - 1)
-    ordered = []
-    for value in (got, expected):
-        bits = int(narrow(value, dtype).reshape(1).view(integer)[0])
-        ordered.append(sign - bits if bits & sign else bits)
-    distance = abs(ordered[0] - ordered[1])
-    return distance if 0 < distance <= _NEAR else None
-
-
 def _is_number(text: str) -> bool:
     try:
         float(text)
     except ValueError:
         return False
     return True
-
-
-def _show(value: Any) -> str:
-    value = value.item() if hasattr(value, "item") else value
-    return f"{value:.9g}" if isinstance(value, float) else str(value)
 
 
 def _shape(array: np.ndarray) -> str:

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from ptxsim.diagnostic import PtxError
 from ptxsim.session import arrays
-from ptxsim.session.expectations import check_comparison, explain_difference, parse_comparison, pattern_of
+from ptxsim.session.differences import pattern_of
+from ptxsim.session.expectations import check_comparison, explain_difference, parse_comparison
 from ptxsim.session.files import run_file
 from ptxsim.source import Source
 
