@@ -86,9 +86,10 @@ class Origins:
             for name in _defined(op, program):
                 self.definitions.setdefault(name, []).append(op)
 
-    def of(self, op: Op) -> Origin | None:
-        """Where the shared or global address of an access comes from; None if it has none in brackets."""
-        address = next((o for o in op.bound.statement.operands if isinstance(o, ast.Address)), None)
+    def of(self, op: Op, number: int = 0) -> Origin | None:
+        """Where the shared or global address of an access comes from, the first or another; None if there is none."""
+        addresses = [operand for operand in op.bound.statement.operands if isinstance(operand, ast.Address)]
+        address = addresses[number] if number < len(addresses) else None
         if address is None or address.base is None:
             return None
         for depth in range(DEPTH, -1, -1):

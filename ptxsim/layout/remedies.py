@@ -65,9 +65,13 @@ class Fix:
 
 
 class Array:
-    """All accesses to an array that starts at a multiple of 128 bytes, and what changes of its layout make of them."""
+    """All accesses to an array that starts at a multiple of 128 bytes, and what changes of its layout make of them.
 
-    def __init__(self, accesses: Sequence[Access]):
+    `copied`: "tensor" if tensor copies move it, which know the hardware's swizzles alone, or "bulk" if copies of whole rows
+    do, which can make rows longer by multiples of 16 bytes.
+    """
+
+    def __init__(self, accesses: Sequence[Access], copied: str | None = None):
         self.accesses = list(accesses)
         self.before = Fix("", "", tuple(access.wavefronts() for access in self.accesses), lambda offsets: offsets)
         self.ideal = [access.ideal() for access in self.accesses]
@@ -77,9 +81,11 @@ class Array:
         self.batches = [[i for i, own in enumerate(keys) if own == key] for key in sorted(set(keys))]
         self.conflicting = {i for i, has in enumerate(conflicting) if has}
         # Whatever is inserted, no access may become misaligned.
-        self.unit = max(4, *(16 if a.kind in MATRIX_KINDS else a.width for a in self.accesses))
+        self.unit = max(16 if copied else 4, *(16 if a.kind in MATRIX_KINDS else a.width for a in self.accesses))
+        self.families = {"tensor": ("swizzle",), "bulk": ("pitch",)}.get(copied or "", ("pitch", "swizzle", "xor"))
         self.rows = {a.pitch for a in self.accesses if a.pitch} | {_step(a) for a in self.accesses} - {None}
-        self.tried = [fix for change in self._changes() if (fix := self._try(*change)) is not None]
+        wanted = [change for change in self._changes() if change[1] in self.families]
+        self.tried = [fix for change in wanted if (fix := self._try(*change)) is not None]
 
     def _try(self, text: str, family: str, move: Move, *rows: int) -> Fix | None:
         """A change tried on all accesses; None if it helps none of them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 import numpy as np
@@ -69,7 +70,8 @@ def _helps(
     Every change is tried on all accesses to the same array.
     """
     found: dict[int, tuple[list[str], tuple[str, list[int]] | None]] = {}
-    for start, sites in _arrays(counter.tallies, variables):
+    copied = _copied(counter.origins, variables)
+    for variable, start, sites in _arrays(counter.tallies, variables):
         conflicting = [site for site in sites if counter.tallies[site].wavefronts > counter.tallies[site].ideal]
         if not conflicting:
             continue
@@ -78,7 +80,7 @@ def _helps(
         tallies = [counter.tallies[site] for site in sites]
         room = max(1, MOST // len(sites))
         origins = [counter.origins.of(program.ops[site]) for site in sites]
-        array = Array([_access(t, start, origin, room) for t, origin in zip(tallies, origins)])
+        array = Array([_access(t, start, origin, room) for t, origin in zip(tallies, origins)], copied.get(variable))
         for index, site in enumerate(sites):
             if site in conflicting:
                 lines = [program.ops[other].line for other in sites]
@@ -88,8 +90,23 @@ def _helps(
     return found
 
 
-def _arrays(tallies: Mapping[int, Tally], variables: Mapping[str, tuple[int, int]]) -> list[tuple[int, list[int]]]:
-    """Where arrays begin, and the sites that access each: those whose worst executions overlap in one variable."""
+def _copied(origins: Origins, variables: Mapping[str, tuple[int, int]]) -> dict[int, str]:
+    """ "tensor" or "bulk" by the address of variables that such copies move, as far as the text shows it."""
+    found: dict[int, str] = {}
+    for op in origins.program.ops:
+        if not op.opcode.startswith("cp.async.bulk.") or "shared" not in op.opcode:
+            continue
+        for origin in (origins.of(op, number) for number in range(3)):
+            for name in re.findall(r"[\w$%]+", origin.text) if origin else ():
+                address, size = variables.get(name, (0, 0))
+                # The mbarrier of a copy is no array.
+                if size > 8 and found.get(address) != "tensor":
+                    found[address] = "tensor" if ".tensor" in op.opcode else "bulk"
+    return found
+
+
+def _arrays(tallies: Mapping[int, Tally], variables: Mapping[str, tuple[int, int]]) -> list[tuple[int, int, list[int]]]:
+    """Where arrays and their variables begin, and the sites that access each: their worst executions overlap."""
     spans: dict[tuple[int, int], list[tuple[int, int, int]]] = {}
     for site, tally in tallies.items():
         active = tally.mask >> np.arange(32) & 1 == 1
@@ -98,7 +115,7 @@ def _arrays(tallies: Mapping[int, Tally], variables: Mapping[str, tuple[int, int
         low, high = (int(bound(tally.addresses[active])) & OWN for bound in (np.min, np.max))
         holder = next((v for v in variables.values() if v[0] <= low < v[0] + v[1]), (0, 0))
         spans.setdefault(holder, []).append((low, high, site))
-    found: list[tuple[int, list[int]]] = []
+    found: list[tuple[int, int, list[int]]] = []
     for (start, _), members in spans.items():
         groups: list[tuple[int, list[int]]] = []
         end = -1
@@ -108,7 +125,7 @@ def _arrays(tallies: Mapping[int, Tally], variables: Mapping[str, tuple[int, int
             groups[-1][1].append(site)
             end = max(end, high)
         whole = len(groups) == 1 and start
-        found += [(start if whole else low - (low - start) % 128, sites) for low, sites in groups]
+        found += [(start, start if whole else low - (low - start) % 128, sites) for low, sites in groups]
     return found
 
 

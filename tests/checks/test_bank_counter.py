@@ -188,6 +188,17 @@ def test_executions_that_differ_are_told_from_the_worst():
     assert many and all(fix.endswith("in the worst execution") for fix in many)
 
 
+def test_rows_that_a_bulk_copy_brings_grow_by_16_bytes():
+    kernel = KERNEL.replace(
+        "    st.shared.u32", "    cp.async.bulk.global.shared::cta.bulk_group [%rd1], [tile], 16;\n    st.shared.u32"
+    )
+    kernel = kernel.replace("    ld.param.u64 %rd1, [out];\n", "").replace(
+        "    mov.u32 %r2, tile;", "    mov.u32 %r2, tile;\n    ld.param.u64 %rd1, [out];"
+    )
+    (row,) = run_file(Source(kernel, "k.ptx"), options=Options(checks="none")).run.banks.rows
+    assert row.fixes == ["row pitch 144 B -> 4 wavefronts instead of 32"]
+
+
 @pytest.mark.parametrize("limit", [20, 60])
 def test_conflicts_of_random_places_have_no_pattern_to_mend(limit):
     """A histogram: whatever is done to the layout of the bins, other lanes meet, but for bins of their own."""

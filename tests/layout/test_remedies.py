@@ -58,6 +58,12 @@ def test_rows_of_wide_accesses_stay_aligned():
     assert found == {"row pitch 144 B": 4, "swizzle 128B": 4}
 
 
+def test_what_copies_bring_keeps_to_what_they_can_do():
+    column = access(LANE * 128, pitch=128)
+    tried = {copied: {fix.text for fix in Array([column], copied).fixes(0)} for copied in ("tensor", "bulk")}
+    assert tried == {"tensor": {"swizzle 128B"}, "bulk": {"row pitch 144 B"}}
+
+
 def test_a_change_that_helps_one_execution_of_many_is_not_worth_it():
     assert fixes(access([LANE * 128, LANE * 4], counts=[1, 1])) != {}
     scattered = np.stack([LANE * 64, *(np.random.default_rng(i).integers(0, 1024, 32) * 4 for i in range(30))])
