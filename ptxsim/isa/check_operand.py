@@ -292,7 +292,8 @@ def _check_address(
     if operand.offset and (kind.extra or kind.space in ("tex", "surf")):
         return "takes no offset"
     named = str(modifiers[kind.space] or "generic") if kind.space in modifiers else kind.space
-    named = "generic" if named == "space" else named
+    if named == "space":  # the form has no choice of spaces; it may name one
+        named = "global" if modifiers.get("global") else "generic"
     space = named.partition("::")[0]
     if operand.base is None:
         known = space in ("generic", "global", "shared", "const", "param")
@@ -311,7 +312,9 @@ def _check_address(
         return f"is an address in a register of untyped bits, {operand.base.name} is declared {declared}"
     if space in _NARROW and register.bits != 32:
         return f"is {_NARROW[space]}, register {operand.base.name} is declared {declared}"
-    narrow = register.bits < 32 and (kind.whole or space in _OPAQUE)
+    if space in _OPAQUE and register.bits < 64:
+        return f"is the 64-bit address of a .{_OPAQUE[space][0]}, register {operand.base.name} is declared {declared}"
+    narrow = register.bits < 32 and kind.whole
     if register.kind in ("float", "packed", "predicate") or register.bits > 64 or narrow:
         return f"is an address, register {operand.base.name} is declared {declared}"
     return None
