@@ -21,7 +21,7 @@ from ptxsim.isa.operand import Value, compatible
 from ptxsim.machine.cta import DYNAMIC_STACK
 from ptxsim.machine.state import max_static_shared_bytes
 from ptxsim.syntax import ast
-from ptxsim.syntax.scope import registers_of
+from ptxsim.syntax.vectors import registers_of
 from ptxsim.types import TYPES, ScalarType, Target
 
 FUNCTION_WINDOW = 0x7C00_0000_0000  # code addresses of functions, for indirect calls

@@ -13,12 +13,9 @@ from ptxsim.syntax import ast
 from ptxsim.syntax.ast import Name, Node, Operand, Variable
 from ptxsim.syntax.declared import declared_twice, suggest
 from ptxsim.syntax.registers import DIGITS, Registers, family_of
-from ptxsim.syntax.special import COMPONENT_REGISTERS, is_special_register
+from ptxsim.syntax.special import is_special_register
+from ptxsim.syntax.vectors import COMPONENTS, SPECIAL_VECTORS, registers_of
 from ptxsim.types import TYPES
-
-# How the elements of a vector register are called.
-COMPONENTS = (("x", "y", "z", "w"), ("r", "g", "b", "a"))
-SPECIAL_VECTORS = {name: tuple(f"{name}.{component}" for component in COMPONENTS[0]) for name in COMPONENT_REGISTERS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,13 +372,6 @@ def _as_address(operand: Operand, written: Operand) -> Operand:
     if type(operand) is not ast.Offset or type(written) is not ast.Element:
         return operand
     return ast.Address(operand.base, operand.offset, line=operand.line, column=operand.column)
-
-
-def registers_of(variable: Variable) -> tuple[str, ...]:
-    """The names of the registers that a declaration of a single name makes: itself, or the elements of a vector."""
-    if variable.vector == 1:
-        return (variable.name,)
-    return tuple(f"{variable.name}.{component}" for component in COMPONENTS[0][: variable.vector])
 
 
 def flatten(function: ast.Function, module: ast.Module, *, strict: bool = True) -> FlatBody:
