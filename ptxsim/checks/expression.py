@@ -79,6 +79,12 @@ class Origins:
         for number, block in enumerate(program.blocks):
             stretch += number in joined
             self.stretch |= {op.site: stretch for op in block}
+        # From the target of a branch back to the branch.
+        self.loops = [
+            (program.blocks[target][0].site, op.site)
+            for op in program.ops for target in op.targets
+            if program.blocks[target] and program.blocks[target][0].site <= op.site
+        ]  # fmt: skip
         self.slots = frozenset(program.slot_names)
         self.definitions: dict[str, list[Op]] = {}
         self._known: dict[tuple[int, str, int], tuple[Sum, frozenset[int]]] = {}
@@ -130,12 +136,22 @@ class Origins:
         sign = {"add": 1, "sub": -1}.get(step.opcode.split(".")[0])
         others = [operand for operand in step.bound.statement.operands[1:] if getattr(operand, "name", "") != name]
         lines: set[int] = set()
-        added = self._operand(others[0], step, depth - 1, lines) if sign and len(others) == 1 else None
+        added = None
+        if sign and len(others) == 1 and self._repeats(step, others[0], start):
+            added = self._operand(others[0], step, depth - 1, lines)
         first, more = self._defined(start, name, depth)
         if added is None or name in first.terms:
             return Sum(0, {name: 1}), frozenset()
         rounds = Sum(0, {ROUND: 1})
         return first.plus(_product(rounds, added), sign), frozenset({*lines, *more, step.line})
+
+    def _repeats(self, step: Op, operand: ast.Operand, start: Op) -> bool:
+        """Whether a loop that `start` is outside of goes through a step, of which it does not change the operand."""
+        others = self.definitions.get(getattr(operand, "name", ""), [])
+        return any(
+            first <= step.site <= last and not any(first <= op.site <= last for op in (start, *others))
+            for first, last in self.loops
+        )
 
     def _operand(self, operand: ast.Operand, at: Op, depth: int, lines: set[int]) -> Sum | None:
         match operand:
