@@ -73,9 +73,7 @@ parts = st.one_of(single, integers, floats, st.builds(ast.Not, names), st.builds
 vectors = st.builds(ast.Vector, st.lists(parts, max_size=8).map(tuple))
 offsets = st.builds(ast.Offset, bases, signed)
 addresses = st.one_of(
-    st.builds(
-        ast.Address, names, signed, st.lists(st.one_of(parts, vectors), max_size=3).map(tuple)
-    ),
+    st.builds(ast.Address, names, signed, st.lists(st.one_of(parts, vectors), max_size=3).map(tuple)),
     st.builds(ast.Address, st.none(), signed),
 )
 operands = st.one_of(parts, vectors, addresses, offsets, st.builds(ast.Pair, single, single))
