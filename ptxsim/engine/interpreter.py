@@ -10,6 +10,7 @@ import numpy as np
 from ptxsim.engine import control
 from ptxsim.engine.access import read, write, zero
 from ptxsim.engine.fragment_flow import can_mix
+from ptxsim.engine.liveness import product_slots
 from ptxsim.engine.program import Op, Program
 from ptxsim.engine.waiting import LESS, PATIENCE, RENEWED, impatience
 from ptxsim.machine.cta import Split, Warp
@@ -18,6 +19,7 @@ from ptxsim.machine.fault import KEEP, Converge, Fault, Wait
 from ptxsim.machine.port import Port
 from ptxsim.machine.provenance import CAN_MIX
 from ptxsim.machine.state import Machine
+from ptxsim.machine.wgmma import PRODUCT_SLOTS
 
 
 class NotModeled(Exception):
@@ -46,6 +48,7 @@ class Interpreter:
         self.current: Op | None = None  # what executes now, for faults
         self.watch: Watch | None = None
         machine.extra[CAN_MIX] = partial(can_mix, program)
+        machine.extra[PRODUCT_SLOTS] = product_slots(program)
 
     def prepare(self, warp: Warp) -> None:
         """Give a new warp its registers."""

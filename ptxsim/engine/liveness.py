@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ptxsim.engine.operand import Address, Operand, Register, Vector
-from ptxsim.engine.program import Op, Program
+from ptxsim.engine.program import Op, Program, fact
 
 
 def slots_of(operands: Iterable[Operand | None]) -> list[int]:
@@ -34,6 +34,13 @@ def kills(op: Op) -> list[int]:
     """Slots that an operation writes in all executing lanes."""
     partial = op.guard is not None or op.control is not None or op.definition.unit == "wgmma"
     return [] if partial else slots_of(op.destinations)
+
+
+@fact
+def product_slots(program: Program) -> frozenset[int]:
+    """Registers that asynchronous products use."""
+    products = (op for op in program.ops if op.definition.unit == "wgmma")
+    return frozenset(slot for op in products for slot in slots_of((*op.destinations, *op.sources)))
 
 
 def seen_by_others(program: Program) -> set[int]:

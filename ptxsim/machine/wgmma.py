@@ -29,6 +29,8 @@ WARPS = 4
 NATIVE = "native wgmma"
 # Among machine.extra: a function of an operand ("A" or "B") and its descriptor that gives the one to read with instead.
 TRIED = "tried descriptors"
+# Among machine.extra: the register slots of accumulators and of A that some product of the program uses.
+PRODUCT_SLOTS = "slots of products"
 CHUNK = 16  # bytes; every layout keeps that many together
 
 
@@ -219,7 +221,7 @@ class WarpState:
     def __init__(self) -> None:
         self.uncommitted: list[MmaAsync] = []
         self.groups: list[list[MmaAsync]] = []
-        self.fenced: list[np.ndarray] | None = None
+        self.fenced: dict[int, np.ndarray] | None = None  # by slot, of those that products use
 
     @classmethod
     def of(cls, warp: Warp) -> WarpState:
@@ -245,7 +247,9 @@ def fence(m: Port) -> None:
     """wgmma.fence: registers written so far may be used by the products that follow."""
     if NATIVE in m.machine.extra:
         return
-    WarpState.of(m.warp).fenced = [_copy(register) for register in m.warp.registers]
+    registers = m.warp.registers
+    slots = m.machine.extra.get(PRODUCT_SLOTS, range(len(registers)))
+    WarpState.of(m.warp).fenced = {slot: _copy(registers[slot]) for slot in slots}
 
 
 def _copy(register):
