@@ -28,7 +28,9 @@ def seconds(kernel, launch: dict, banks: bool) -> float:
     memory = {name: buffer(spec) for name, spec in launch["buffers"].items()}
     arguments = [argument(value, memory) for value in launch["args"]]
     start = time.perf_counter()
-    kernel.launch(launch["grid"], launch["block"], arguments, launch["dsmem"], engine="compiled", checks="none", banks=banks)
+    kernel.launch(
+        launch["grid"], launch["block"], arguments, launch["dsmem"], engine="compiled", checks="none", banks=banks
+    )
     return time.perf_counter() - start
 
 
