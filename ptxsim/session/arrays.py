@@ -263,6 +263,9 @@ def _parse_call(text: str, call: re.Match[str]) -> Initialiser:
             seed = size
         else:
             shape.append(size)
+    if 0 in shape:
+        rest = ", ".join(str(size) for size in shape if size > 1) or "64"
+        raise bad(f"{text!r} has no elements: its numbers are sizes", f"write {call['maker']}({rest}):{call['type']}")
     if call["maker"] == "eye" and len(shape) not in (1, 2):
         raise bad("eye() takes one or two sizes", f"write eye(16):{call['type']}")
     initialiser = Initialiser(text, maker=call["maker"], shape=_checked(shape), type=call["type"], seed=seed)

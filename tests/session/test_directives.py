@@ -64,6 +64,7 @@ def test_the_place_of_an_argument_is_its_name():
         ("// ptxsim: seed x", 17, None),
         ("// ptxsim: arg A = intz(4):f16", 20, "ints"),
         ("// ptxsim: arg A ints(4):f16", 16, "arg A ="),
+        ("// ptxsim: arg A = uniform(0,1,64):f32", 20, "write uniform(64):f32"),
         ("// ptxsim: arg A = 1 A = 2", 22, None),
         ("// ptxsim: expect misalined-address at 4", 19, "misaligned-address"),
         ("// ptxsim: expect trap at four", 27, None),
