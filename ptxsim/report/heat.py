@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ptxsim.layout.banks import ATOMIC_KINDS, BANKS, LANES, MATRIX_KINDS, analyze, prepare
+from ptxsim.layout.banks import ATOMIC_KINDS, BANKS, LANES, LOOP_KINDS, MATRIX_KINDS, analyze, prepare
 from ptxsim.report.drawing import Cell, Drawing, Panel
 
 if TYPE_CHECKING:
@@ -20,16 +20,19 @@ def bank_map(addresses, width: int = 16, kind: str = "ld", mask=None, title: str
     """
     access = prepare(addresses, width, kind, mask, None)
     address, active, size = access.address[0], access.active[0], int(access.phase_lanes[0])
+    merges = kind not in (*ATOMIC_KINDS, "copy")
     labels, cells = [], []
     for phase, first in enumerate(range(0, LANES, size)):
         lanes = [lane for lane in range(first, first + size) if active[lane]]
-        for number, line in enumerate(_wavefronts(address, lanes, access.words, kind not in ATOMIC_KINDS)):
+        for number, line in enumerate(_wavefronts(address, lanes, access.words, merges)):
             labels.append(f"phase {phase}.{number}" if size < LANES else str(number))
             cells.append(
                 [Cell(_lanes(line[bank]), _colour(line[bank])) if bank in line else Cell("") for bank in range(BANKS)]
             )
     count = int(analyze(addresses, width, kind, mask).wavefronts)
     notes = [f"{count} wavefront{'s' * (count != 1)}; in the cells: {'rows' if kind in MATRIX_KINDS else 'lanes'}"]
+    if kind in LOOP_KINDS:
+        notes.append("a row is served at a time; every try loads the words and takes the compare-and-swap twice")
     if kind == "cas":
         notes.append("compare-and-swap takes every one of them twice")
     if len(cells) > _ROWS:

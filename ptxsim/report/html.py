@@ -124,7 +124,7 @@ def _bank_maps(result: FileRun) -> str:
     """The worst execution of the costliest instructions over the banks, open where it conflicts."""
     from ptxsim.report.heat import bank_maps
 
-    known = [row for row in result.run.banks.rows if row.addresses]
+    known = [row for row in result.run.banks.rows if row.addresses and row.mask and row.kind != "bypass"]
     drawn_rows = sorted(known, key=lambda row: -row.excess)[:MAPS]
     pictures = []
     for row in drawn_rows:

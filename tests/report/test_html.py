@@ -3,12 +3,17 @@
 import json
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 
+import numpy as np
 import pytest
 
+from ptxsim import snippet
 from ptxsim.diagnostic import Finding
+from ptxsim.layout.banks import KINDS
+from ptxsim.report.heat import bank_maps
 from ptxsim.report.html import page
-from ptxsim.session.files import FileRun
+from ptxsim.session.files import FileRun, run_file
 from ptxsim.session.run import BankRow, BankTable, Run
 from ptxsim.source import Source
 
@@ -74,3 +79,39 @@ def test_the_page_shows_findings_costs_and_fragments(result):
 def test_a_file_that_did_not_run_has_a_page_too(result):
     result.run = None
     assert "nothing ran" in page(result, "1.0")
+
+
+LANE = np.arange(32)
+SAMPLES = sorted((Path(__file__).parents[2] / "samples").rglob("*.ptx"))
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
+def test_every_sample_has_a_page(path):
+    result = run_file(Source(path.read_text(), path.name))
+    assert page(result, "1").count("<h2>Shared memory</h2>") <= 1
+    assert result.run is None or all(bank_maps(row) for row in result.run.banks.rows if row.kind in KINDS and row.mask)
+
+
+ACCESSES = """
+atom.shared.add.f32 f, [a], f;
+atom.shared.add.f64 d, [b], d;
+atom.shared.add.noftz.f16 h, [a], h;
+atom.shared.cas.b16 h, [a], h, h;
+atom.shared.cas.b64 r, [b], r, r;
+red.shared.add.u32 [a], 1;
+cp.async.ca.shared.global [a], [p], 4;
+cp.async.cg.shared.global [c], [p], 16;
+cp.async.cg.shared.global [c], [p], 16, 0;
+cp.async.wait_all;
+"""
+
+
+def test_every_kind_of_access_has_its_picture():
+    registers = {"a": 0x400 + LANE * 64, "b": 0x400 + LANE * 64, "c": 0x400 + LANE * 64}
+    registers |= {"f": 1.0, "d": 1.0, "h": np.full(32, 1, np.float16), "r": np.arange(32, dtype=np.uint64)}
+    run = snippet(ACCESSES, registers=registers, shared=np.zeros(4096, np.uint8), buffers={"p": np.zeros(64, np.uint8)})
+    kinds = [row.kind for row in run.banks.rows]
+    assert kinds == ["spin", "spin", "half", "swap", "cas", "count", "copy", "bypass", "bypass"]
+    for row in run.banks.rows:
+        assert row.why or row.excess == 0
+        assert all(len(line) <= 100 for drawing in bank_maps(row) for line in drawing.text().split("\n"))
