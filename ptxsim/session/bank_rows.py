@@ -86,7 +86,7 @@ def _helps(
                 lines = [program.ops[other].line for other in sites]
                 fixes = array.fixes(index)
                 texts = [_help(fix, array, index, tallies[index], lines) for fix in fixes]
-                found[site] = texts, _fixed(fixes, array, index, start)
+                found[site] = texts, _fixed(fixes, array.accesses[index], tallies[index], start)
     return found
 
 
@@ -143,11 +143,13 @@ def _access(tally: Tally, start: int, origin: Origin | None, room: int) -> Acces
     return Access((addresses & OWN) - start, tally.width, tally.kind, masks, counts, row and row[1])
 
 
-def _fixed(fixes: list[Fix], array: Array, index: int, start: int) -> tuple[str, list[int]] | None:
+def _fixed(fixes: list[Fix], access: Access, tally: Tally, start: int) -> tuple[str, list[int]] | None:
+    """The best fix and where it moves the lanes of the worst execution."""
     if not fixes:
         return None
-    worst = int(array.before.costs[index].argmax())
-    return fixes[0].text, (start + fixes[0].move(array.accesses[index].offsets)[worst]).tolist()
+    shown = (tally.addresses.astype(np.int64) & OWN) - start
+    row = int((access.offsets == shown).all(axis=1).argmax())
+    return fixes[0].text, (start + fixes[0].move(access.offsets)[row]).tolist()
 
 
 def _help(fix: Fix, array: Array, index: int, tally: Tally, lines: list[int]) -> str:

@@ -344,3 +344,16 @@ def test_both_ways_of_counting_agree():
         kept = plain.tallies[site].different
         assert tally.different == kept or len(tally.different) == len(kept) > DIFFERENT
     assert len(tallies) + len(outer) == len(forms) - 4  # copies are counted in shared memory only, one form nowhere
+
+
+@pytest.mark.parametrize("enough", [1, 10**6])
+def test_the_best_fix_is_shown_on_the_execution_that_is_shown(monkeypatch, enough):
+    from ptxsim.checks import banks as checks
+
+    monkeypatch.setattr(checks, "_ENOUGH", enough)
+    columns = "and.b32 n, t, 31;\n    mad.lo.u32 b, n, 128, b;\n    st.shared.u32 [b], t;"
+    module = ptxsim.Module.from_text(ATOMIC.replace("ATOM", columns))
+    run = module.kernel().launch(1, 128, [np.zeros(32, np.uint32), 1], banks=True, on_error="report", checks="none")
+    (row,) = [row for row in run.banks.rows if row.fixed]
+    moved = np.array(row.fixed[1]) - row.addresses[0]
+    assert row.fixed[0] == "row pitch 132 B" and moved[0] == 0 and len(set(moved // 4 % 32)) == 32
