@@ -68,10 +68,10 @@ class Tally:
         self.runs += len(records)
         self.wavefronts += int(wavefronts.sum())
         self.ideal += int(ideal.sum())
-        self.worst = max(self.worst, int((-(-wavefronts // np.maximum(1, ideal))).max()))
+        self.worst = max(1, self.worst, int((-(-wavefronts // np.maximum(1, ideal))).max()))
         self.conflicts += int(np.sum(found.conflicts))
         top = _first_worst(wavefronts, records)
-        if wavefronts[top] > self.worst_wavefronts:
+        if wavefronts[top] > self.worst_wavefronts or not self.mask:
             self.worst_wavefronts = int(wavefronts[top])
             self.addresses, self.mask = records["addresses"][top].copy(), int(records["mask"][top])
             self.kind, self.width = kind, width

@@ -167,10 +167,10 @@ def tally(
         sums[outer, site, COST] += cost
         sums[outer, site, IDEAL] += ideal
         sums[outer, site, LINES] += lines
-        sums[outer, site, WORST_RATIO] = max(sums[outer, site, WORST_RATIO], (cost + ideal - 1) // max(1, ideal))
+        sums[outer, site, WORST_RATIO] = max(1, sums[outer, site, WORST_RATIO], (cost + ideal - 1) // max(1, ideal))
         order = np.int64(record["cta"]) << 16 | np.int64(record["warp"])
         worst = sums[outer, site, WORST]
-        if cost > worst or (cost == worst and order < sums[outer, site, KEY]):
+        if sums[outer, site, RUNS] == 1 or cost > worst or (cost == worst and order < sums[outer, site, KEY]):
             sums[outer, site, WORST], sums[outer, site, KEY], sums[outer, site, KIND] = cost, order, code
             sums[outer, site, WIDTH], sums[outer, site, MASK] = width, mask
             for lane in range(32):

@@ -357,3 +357,16 @@ def test_the_best_fix_is_shown_on_the_execution_that_is_shown(monkeypatch, enoug
     (row,) = [row for row in run.banks.rows if row.fixed]
     moved = np.array(row.fixed[1]) - row.addresses[0]
     assert row.fixed[0] == "row pitch 132 B" and moved[0] == 0 and len(set(moved // 4 % 32)) == 32
+
+
+@pytest.mark.parametrize("enough", [1, 10**6])
+def test_what_bypasses_the_pipe_conflicts_with_nothing(monkeypatch, enough):
+    from ptxsim.checks import banks as checks
+
+    monkeypatch.setattr(checks, "_ENOUGH", enough)
+    text = "cp.async.cg.shared.global [a], [buffer], 16;\ncp.async.wait_all;"
+    buffers = {"buffer": np.zeros(64, np.uint8)}
+    found = ptxsim.snippet(
+        text, registers={"a": 0x400 + LANE * 128}, shared=np.zeros(4096, np.uint8), buffers=buffers
+    ).banks
+    assert (found.worst, found.rows[0].worst, found.rows[0].why) == (1, 1, "past the load-store pipe")
