@@ -1,6 +1,6 @@
 """Wavefronts of cp.async.ca: what is read in L1 and written to shared memory in one go.
 
-Measured on an H200 (l1tex__data_pipe_lsu_wavefronts_mem_shared, 548 patterns, tests/data/wavefronts.json.gz), and exact
+Measured on an H200 (l1tex__data_pipe_lsu_wavefronts_mem_shared, 525 patterns, tests/data/wavefronts.json.gz), and exact
 for all of them:
 
 * L1 looks up lines as many at a time as `tags` says.
