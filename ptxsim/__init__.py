@@ -18,14 +18,14 @@ _WHERE = {
     "Finding": "diagnostic",
     "execute": "session.execute",
     "snippet": "session.snippet",
-    "fragment": "session.forms",
-    "wmma_stride": "session.forms",
+    "fragment": "session.form_names",
+    "wmma_stride": "session.form_names",
     "Descriptor": "layout.descriptor",
     "SharedLayout": "layout.shared_layout",
     "shared_wavefronts": "layout.banks",
     "TensorMap": "machine.tensor_map",
     "DeviceArray": "session.arguments",
-    **dict.fromkeys(("zeros", "ones", "eye", "ramp", "ints", "normal", "uniform"), "session.arrays"),
+    **dict.fromkeys(("zeros", "ones", "eye", "ramp", "ints", "normal", "uniform"), "arrays"),
 }
 
 __all__ = ["__version__", "numerics", *_WHERE]

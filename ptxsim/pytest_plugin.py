@@ -61,7 +61,7 @@ class PtxItem(pytest.Item):
     def runtest(self) -> None:
         from ptxsim.diagnostic import PtxError
         from ptxsim.report.text import render_all
-        from ptxsim.session.files import Options, run_file
+        from ptxsim.session.ptxfile.file import Options, run_file
 
         try:
             result = run_file(self.path, options=Options(engine=self.config.getoption("--ptx-engine")))
@@ -113,11 +113,11 @@ class Ptx:
         """Run a file by its directives; a relative path starts where `module` says.
 
         on_error: "raise" fails the test where errors or warnings are left or an expectation is not met; "report" returns
-        the FileRun (`passed`, `findings`) to be looked at. options: fields of `ptxsim.session.files.Options`, such as
+        the FileRun (`passed`, `findings`) to be looked at. options: fields of `ptxsim.session.ptxfile.file.Options`, such as
         `seed` or `engine`.
         """
         from ptxsim.report.text import render_all
-        from ptxsim.session.files import Options, run_file
+        from ptxsim.session.ptxfile.file import Options, run_file
 
         if on_error not in ("raise", "report"):
             raise TypeError(f"on_error={on_error!r} is neither 'raise' nor 'report'")
@@ -129,7 +129,7 @@ class Ptx:
     def execute(self, form: str, *matrices: Any, **named: Any) -> Any:
         """`ptxsim.execute`; a failed comparison of its result names lane and register."""
         import ptxsim
-        from ptxsim.session.compare import as_array
+        from ptxsim.session.ptxfile.compare import as_array
 
         return as_array(ptxsim.execute(form, *matrices, **named), form)
 
@@ -140,8 +140,8 @@ class Ptx:
 
         With `form`, the mma or wgmma whose D this is, it names lane and register too.
         """
-        from ptxsim.session.compare import fragment_owners
-        from ptxsim.session.expectations import explain_difference
+        from ptxsim.session.ptxfile.compare import fragment_owners
+        from ptxsim.session.ptxfile.expectations import explain_difference
 
         writer = fragment_owners(form) if form else _writer(got)
         finding = explain_difference(got, expected, rtol, atol, name="left", writer=writer)
@@ -150,8 +150,8 @@ class Ptx:
 
     def __getattr__(self, name: str) -> Any:
         if name in self._MAKERS:
-            from ptxsim.session import arrays
-            from ptxsim.session.compare import as_array
+            from ptxsim import arrays
+            from ptxsim.session.ptxfile.compare import as_array
 
             return lambda *given, **named: as_array(getattr(arrays, name)(*given, **named))
         import ptxsim
@@ -177,7 +177,7 @@ class _Checked:
     def launch(self, *positional: Any, **named: Any) -> Any:
         import inspect
 
-        from ptxsim.session.compare import launch_remembered
+        from ptxsim.session.ptxfile.compare import launch_remembered
 
         given = inspect.signature(self._inner.launch).bind(*positional, **{"checks": "all", **named}).arguments
         return launch_remembered(self._inner, **given)
@@ -238,9 +238,9 @@ def pytest_assertrepr_compare(config: pytest.Config, op: str, left: Any, right: 
         from ptxsim.report.text import render_concise
 
         return ["there are findings", *render_concise(left).splitlines()]
-    if "ptxsim.session.compare" not in (type(left).__module__, type(right).__module__):
+    if "ptxsim.session.ptxfile.compare" not in (type(left).__module__, type(right).__module__):
         return None
-    from ptxsim.session.expectations import explain_difference
+    from ptxsim.session.ptxfile.expectations import explain_difference
 
     finding = explain_difference(left, right, name="left", writer=_writer(left))
     return [finding.message, *finding.notes] if finding else None

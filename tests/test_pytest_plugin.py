@@ -7,9 +7,6 @@ from importlib.metadata import entry_points
 import ml_dtypes  # noqa: F401
 import pytest
 
-import ptxsim.session.compare
-import ptxsim.session.files
-import ptxsim.session.look  # noqa: F401
 from ptxsim import instructions
 from ptxsim.report.pages import page
 

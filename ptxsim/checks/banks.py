@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ptxsim.checks.cluster_shared import Homes
 from ptxsim.checks.expression import Origins
-from ptxsim.checks.homes import Homes
 from ptxsim.checks.lowered import BYPASS, COPY, ELSEWHERE, LEADER, lowered_accesses, product_wavefronts
-from ptxsim.engine.program import Program
-from ptxsim.layout import banks, copies
+from ptxsim.engine.program.operation import Program
+from ptxsim.layout import banks, cp_async_wavefronts
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_MORE, FLAG_READ, Event, Observer, Space
 from ptxsim.machine.memory import RANK_SHIFT
 
@@ -229,7 +229,7 @@ def _copied(records: np.ndarray, before: np.ndarray, width: int, how: str) -> ba
         reading = mask & int(source["mask"]) if reads else 0
         if how == COPY:
             to, origin = (one["addresses"].astype(np.int64).tolist() for one in (record, source))
-            rows.append(copies.copy_wavefronts(to, origin, mask, reading, width))
+            rows.append(cp_async_wavefronts.copy_wavefronts(to, origin, mask, reading, width))
         elif zeros := mask & ~reading:
             found = banks.analyze(record["addresses"], width, "st", zeros)
             rows.append((found.wavefronts, found.ideal))

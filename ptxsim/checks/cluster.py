@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ptxsim.checks.homes import Homes
+from ptxsim.checks.cluster_shared import Homes
 from ptxsim.diagnostic import Finding
-from ptxsim.engine.program import Program
+from ptxsim.engine.program.operation import Program
 from ptxsim.machine.event import Event, Observer, Space
 from ptxsim.machine.memory import RANK_SHIFT
 from ptxsim.machine.port import word_mask

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from ptxsim.diagnostic import Finding
-from ptxsim.engine.program import Op, Program, fact
+from ptxsim.engine.program.operation import Op, Program, fact
 from ptxsim.machine.event import Event, Observer, Space
 from ptxsim.machine.memory import Allocation
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ptxsim.engine.operand import Register
-from ptxsim.engine.program import Op, Program
+from ptxsim.engine.program.operand import Register
+from ptxsim.engine.program.operation import Op, Program
 from ptxsim.syntax import ast
 
 DEPTH = 8  # definitions that are followed from one register to the next

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from ptxsim.diagnostic import Finding, Label
-from ptxsim.engine.program import Program
+from ptxsim.engine.program.operation import Program
 from ptxsim.machine.event import FLAG_STRONG, FLAG_UNCHANGED, Event, Observer, Space
 
 PAGE_BITS = 16

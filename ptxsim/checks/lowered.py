@@ -18,8 +18,8 @@ from __future__ import annotations
 import re
 
 from ptxsim.checks.expression import Origins
-from ptxsim.engine.operand import Register
-from ptxsim.engine.program import Op, Program
+from ptxsim.engine.program.operand import Register
+from ptxsim.engine.program.operation import Op, Program
 from ptxsim.layout.atomic_loops import HALF, SPIN, SWAP
 from ptxsim.syntax import ast
 

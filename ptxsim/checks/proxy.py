@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ptxsim.checks.homes import Homes
+from ptxsim.checks.cluster_shared import Homes
 from ptxsim.checks.proxy_scan import COMPILE_FROM, OVERWRITTEN, UNFENCED, UNWAITED, ProxyShadow, compiled_scan, scan
 from ptxsim.diagnostic import Finding, Label
-from ptxsim.engine.program import Op, Program
+from ptxsim.engine.program.operation import Op, Program
 from ptxsim.lanes import LANES
 from ptxsim.machine.event import Event, Observer
 

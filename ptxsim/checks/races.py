@@ -6,7 +6,7 @@ import numpy as np
 
 from ptxsim.checks.shadow import RACE, RACE_IN_WARP, Scanner, Shadow
 from ptxsim.diagnostic import DOUBTFUL, Finding, Label
-from ptxsim.engine.program import Program
+from ptxsim.engine.program.operation import Program
 from ptxsim.machine.event import Event, Observer
 
 _NAMES = {RACE: "race-shared", RACE_IN_WARP: "race-warp"}

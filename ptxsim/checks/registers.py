@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 
 from ptxsim.diagnostic import Finding
-from ptxsim.engine.liveness import following, slots_of
-from ptxsim.engine.program import Op, Program, fact
+from ptxsim.engine.analysis.liveness import following, slots_of
+from ptxsim.engine.program.operation import Op, Program, fact
 
 
 def unwritten_reads(program: Program, given: Collection[int] | None = None) -> list[Finding]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ptxsim.diagnostic import Finding, Label
-from ptxsim.engine.program import Program
+from ptxsim.engine.program.operation import Program
 from ptxsim.machine.event import FLAG_TENSORMAP, Event, Observer, Proxy, Space
 from ptxsim.machine.port import word_mask
 

@@ -48,7 +48,7 @@ def check_file(source: Source, target: str | None) -> list[Finding]:
     """Findings of one text: directives first, then what the parser and the binder say, less what the file expects."""
     from ptxsim.diagnostic import PtxError
     from ptxsim.session import check
-    from ptxsim.session.directives import parse_directives
+    from ptxsim.session.ptxfile.directives import parse_directives
 
     try:
         directives = parse_directives(source)

@@ -6,7 +6,7 @@ from importlib import import_module
 
 import click
 
-from ptxsim.session.spelling import did_you_mean
+from ptxsim.spelling import did_you_mean
 
 COMMANDS = {
     "run": "Run a kernel; findings, a summary, results asked for.",

@@ -48,7 +48,7 @@ def command(words: tuple[str, ...], major: str, reads: bool, rows: int, bits: st
 
 
 def _read_fields(text: str) -> dict[str, int | str]:
-    from ptxsim.session.spelling import did_you_mean
+    from ptxsim.spelling import did_you_mean
 
     fields: dict[str, int | str] = {}
     for name, value in re.findall(r"([^\s=]+)\s*=\s*(\S+)", text):

@@ -14,7 +14,7 @@ def command(name: str | None) -> int:
     """
     from ptxsim.diagnostic import BY_CODE, KINDS, find_kind
     from ptxsim.report.pages import describe
-    from ptxsim.session.spelling import did_you_mean
+    from ptxsim.spelling import did_you_mean
 
     if name is None:
         width = max(map(len, KINDS))

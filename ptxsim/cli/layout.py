@@ -61,7 +61,7 @@ def command(form: str | None, gallery: str | None, format: str, lane: int | None
 
 
 def _fragment(form: str, options: dict) -> Fragment:
-    from ptxsim.session.forms import fragment
+    from ptxsim.session.form_names import fragment
 
     default = "D" if "matrix" in form.partition(".")[0] else "A"
     return fragment(form, (options["operand"] or default).upper(), options["layout"])

@@ -17,7 +17,7 @@ class Dim3(click.ParamType):
     name = "X[,Y,Z]"
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
-        from ptxsim.session.directives import parse_dim3
+        from ptxsim.session.ptxfile.directives import parse_dim3
 
         try:
             return parse_dim3(value)
@@ -31,7 +31,7 @@ class Size(click.ParamType):
     name = "N"
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
-        from ptxsim.session.directives import parse_size
+        from ptxsim.session.ptxfile.directives import parse_size
 
         try:
             return value if isinstance(value, int) else parse_size(value)
@@ -68,7 +68,7 @@ class TargetName(click.ParamType):
     name = "sm_90a"
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
-        from ptxsim.session.spelling import did_you_mean
+        from ptxsim.spelling import did_you_mean
         from ptxsim.types import TARGETS
 
         if value not in TARGETS:

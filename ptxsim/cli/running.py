@@ -18,9 +18,9 @@ from ptxsim.report.operands import operand_text
 from ptxsim.report.selection import chosen, fails_on, parse_names
 from ptxsim.report.style import Paint, paint_for
 from ptxsim.report.summary import summary
-from ptxsim.session.files import FileRun, Options, metrics, run_file
-from ptxsim.session.spelling import did_you_mean
+from ptxsim.session.ptxfile.file import FileRun, Options, metrics, run_file
 from ptxsim.source import Source
+from ptxsim.spelling import did_you_mean
 
 
 def read(file: str) -> Source:
@@ -125,7 +125,7 @@ def render_findings(findings: Sequence[Finding], format: str, paint: Paint, entr
 
 
 def _write_outputs(result: FileRun, outputs: Sequence[tuple[str, str]]) -> None:
-    from ptxsim.session.arrays import bad, save
+    from ptxsim.arrays import bad, save
 
     for name, file in outputs:
         if result.run is None:

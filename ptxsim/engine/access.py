@@ -5,7 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from ptxsim import lanes
-from ptxsim.engine.operand import Address, Constant, Literal, Operand, Register, Special, StackAddress, Vector
+from ptxsim.engine.program.operand import (
+    Address,
+    Constant,
+    Literal,
+    Operand,
+    Register,
+    Special,
+    StackAddress,
+    Vector,
+)
 from ptxsim.machine.cta import Warp
 from ptxsim.machine.special import value as special_value
 from ptxsim.machine.state import Machine

@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ptxsim.engine.passing import fetch, local_bytes, place
-from ptxsim.engine.program import CallSite
+from ptxsim.engine.call_arguments import fetch, local_bytes, place
+from ptxsim.engine.program.operation import CallSite
 from ptxsim.machine.cta import Warp
 from ptxsim.machine.fault import Fault, first_lane
 from ptxsim.machine.heap import HEAP, Heap

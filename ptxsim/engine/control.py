@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from ptxsim.engine.access import read
+from ptxsim.engine.analysis.liveness import slots_of
 from ptxsim.engine.builtin import BUILTINS
-from ptxsim.engine.linkage import ONE_FILE
-from ptxsim.engine.liveness import slots_of
-from ptxsim.engine.passing import fetch, place
-from ptxsim.engine.program import FunctionCode, Op, Program
+from ptxsim.engine.call_arguments import fetch, place
+from ptxsim.engine.program.linkage import ONE_FILE
+from ptxsim.engine.program.operation import FunctionCode, Op, Program
 from ptxsim.machine.cta import Frame, Split, Warp
 from ptxsim.machine.event import Event
 from ptxsim.machine.fault import Converge, Fault, Wait, distinct, first_lane

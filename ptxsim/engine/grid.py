@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ptxsim.diagnostic import Finding
 from ptxsim.engine import control
 from ptxsim.engine.interpreter import fault_finding
-from ptxsim.engine.program import Op, Program
+from ptxsim.engine.program.operation import Op, Program
 from ptxsim.machine.cta import Cluster, Cta, Warp
 from ptxsim.machine.fault import Fault, Wait
 from ptxsim.machine.state import Machine

@@ -9,10 +9,10 @@ import numpy as np
 
 from ptxsim.engine import control
 from ptxsim.engine.access import read, write, zero
-from ptxsim.engine.fragment_flow import can_mix
-from ptxsim.engine.liveness import product_slots
-from ptxsim.engine.program import Op, Program
-from ptxsim.engine.waiting import LESS, PATIENCE, RENEWED, impatience
+from ptxsim.engine.analysis.forward_progress import LESS, PATIENCE, RENEWED, impatience
+from ptxsim.engine.analysis.fragment_flow import can_mix
+from ptxsim.engine.analysis.liveness import product_slots
+from ptxsim.engine.program.operation import Op, Program
 from ptxsim.machine.cta import Split, Warp
 from ptxsim.machine.event import Event
 from ptxsim.machine.fault import KEEP, Converge, Fault, Wait
@@ -162,7 +162,7 @@ def _deliver(op: Op, warp: Warp, mask: np.ndarray, result):
 def choose(warp: Warp, program: Program) -> Split | None:
     """The split to run next: deepest call and smallest block first, so that lanes meet where the program joins.
 
-    When the others have lost patience (engine.waiting), the one that has not run for the longest time.
+    When the others have lost patience (engine.analysis.forward_progress), the one that has not run for the longest time.
     """
     runnable = []
     for split in warp.splits:

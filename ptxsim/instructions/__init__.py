@@ -59,7 +59,7 @@ FAMILIES: dict[str, str] = {
     "fence": "membar fence",
     "carryless": "clmad",
     "fabric": "fabric",
-    "latest": "cp mbarrier multimem",
+    "ptx9_forms": "cp mbarrier multimem",
     "wmma": "wmma",
     "cluster_barrier": "barrier",
     "system": "trap brkpt griddepcontrol pmevent nanosleep setmaxnreg",
@@ -71,7 +71,7 @@ FAMILIES: dict[str, str] = {
     "surface": "suld sust sured suq",
     "wgmma": "wgmma",
     "mma_block_scale": "mma",
-    "assembler": "mma ldmatrix movmatrix wgmma wmma",
+    "ptxas_forms": "mma ldmatrix movmatrix wgmma wmma",
     "tcgen05": "tcgen05",
 }
 

@@ -6,7 +6,7 @@ from ptxsim.instructions.mma import modeled_by
 from ptxsim.isa.operand import Kind, Reg, Vec
 from ptxsim.isa.registry import declare
 from ptxsim.layout.fragments import fragment_layout
-from ptxsim.machine.rows import load_rows
+from ptxsim.machine.matrix_rows import load_rows
 
 NARROW = "8.6 sm_100f sm_110f sm_120f"
 SPACES = "shared shared::cta@7.8"

@@ -6,7 +6,7 @@ from ptxsim.instructions.ldmatrix import NARROW, SPACES
 from ptxsim.isa.operand import Reg, Vec
 from ptxsim.isa.registry import instruction
 from ptxsim.layout.fragments import fragment_layout
-from ptxsim.machine.rows import store_rows
+from ptxsim.machine.matrix_rows import store_rows
 
 
 def stmatrix(m, a, b, *, shape, num, trans, space, type):

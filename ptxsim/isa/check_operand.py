@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 
 from ptxsim.diagnostic import Finding
 from ptxsim.isa.declaration import OPAQUE
-from ptxsim.isa.mixture import check_mixture
 from ptxsim.isa.names import Names
 from ptxsim.isa.operand import (
     Addr,
@@ -27,6 +26,7 @@ from ptxsim.isa.operand import (
 )  # fmt: skip
 from ptxsim.isa.registry import Form
 from ptxsim.isa.special import NARROW_ONCE, SPECIAL_REGISTERS
+from ptxsim.isa.vector_operands import check_mixture
 from ptxsim.syntax import ast, constant
 from ptxsim.types import TYPES, ScalarType
 

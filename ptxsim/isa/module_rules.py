@@ -16,7 +16,7 @@ from ptxsim.isa.declaration import (
     type_problem,
     variable_problem,
 )
-from ptxsim.isa.extent import align, align_of, lay_out, size_of
+from ptxsim.isa.variable_layout import align, align_of, lay_out, size_of
 from ptxsim.syntax import ast
 from ptxsim.syntax.constant import read_integer
 from ptxsim.types import Target, Version, parse_target

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ptxsim.diagnostic import Finding, Label
-from ptxsim.isa.extent import align_of
+from ptxsim.isa.variable_layout import align_of
 from ptxsim.syntax import ast
 
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.layout.atomic_loops import HALF, SPIN, SWAP, tries
-from ptxsim.layout.copies import copy_wavefronts
-from ptxsim.layout.tags import TAG_BANKS, tag_bank
+from ptxsim.layout.cp_async_wavefronts import copy_wavefronts
+from ptxsim.layout.l1_tag_banks import TAG_BANKS, tag_bank
 
 BANKS = 32
 LANES = 32

@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 from numba.extending import register_jitable
 
-from ptxsim.layout import atomic_loops, copies, tags
+from ptxsim.layout import atomic_loops, cp_async_wavefronts, l1_tag_banks
 
 
 def compiled(function):
@@ -17,9 +17,9 @@ def compiled(function):
         return njit(nogil=True)(function)
 
 
-for helper in (tags.tag_bank, copies._found, copies._moved, atomic_loops._is_changed):
+for helper in (l1_tag_banks.tag_bank, cp_async_wavefronts._found, cp_async_wavefronts._moved, atomic_loops._is_changed):
     register_jitable(helper)
-copy_wavefronts = compiled(copies.copy_wavefronts)
+copy_wavefronts = compiled(cp_async_wavefronts.copy_wavefronts)
 tries = compiled(atomic_loops.tries)
 
 

@@ -44,7 +44,9 @@ class Warp:
         self.registers: list[np.ndarray] = []
         self.splits: list[Split] = [Split(0, self.live.copy())]
         self.turns = 0  # of splits, while there were several
-        self.spent = self.lost = 0  # of the patience at joins (engine.waiting), until all are together and for ever
+        self.spent = self.lost = (
+            0  # of the patience at joins (engine.analysis.forward_progress), until all are together and for ever
+        )
         self.local: np.ndarray | None = None  # uint8 (LANES, bytes), made when first used
         self.extra: dict[str, object] = {}  # state of asynchronous units, by unit
         self.in_flight: dict[int, int] = {}  # register slots the tensor core owns, and the line that gave them away

@@ -1,7 +1,7 @@
 """Which fragments a warp holds, so that one used as another shape, operand, type or layout can be told.
 
 What is in registers is known again by its content, so copies of registers are alike; contents that could be met by chance
-are never judged, nor what registers cannot have brought there (engine.fragment_flow). Three things leave known registers behind:
+are never judged, nor what registers cannot have brought there (engine.analysis.fragment_flow). Three things leave known registers behind:
 
 wmma        the manual leaves its fragments opaque: what was loaded or computed may be used only as what it is, and by
             nothing else (there the register must be the same too: the same tile may well be loaded both ways)

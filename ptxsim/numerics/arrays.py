@@ -86,9 +86,9 @@ def matmul(
     if numerics == "exact":
         result = product(rule, a, b, c, scale_a=scale_a, scale_b=scale_b, numerics="exact")
     elif c.size * a.shape[-1] >= BULK and compilable(rule) and (c.ndim == 2 or _whole_blocks(rule, a.shape[-1])):
-        from ptxsim.numerics import bulk  # numba takes a while to import
+        from ptxsim.numerics import matmul_numba  # numba takes a while to import
 
-        result = bulk.product(rule, a, b, c)
+        result = matmul_numba.product(rule, a, b, c)
     elif parsed.satfinite:  # every instruction clamps
         result = c
         for k in range(0, a.shape[-1], parsed.k):

@@ -60,9 +60,9 @@ def product(
     if rule.algorithm == "fma64":
         return _fma64(a, b, c, rounding or form.rounding)
     if compilable(rule) and _worth_compiling(a, b):
-        from ptxsim.numerics import bulk
+        from ptxsim.numerics import matmul_numba
 
-        return bulk.product(rule, a, b, c)
+        return matmul_numba.product(rule, a, b, c)
     left, right = decode(a, form.a), decode(b, form.b)
     if rule.algorithm == "halves":
         numbers = (x.value.astype(np.float32) for x in (left, right))
@@ -162,9 +162,9 @@ def _fma64(a: np.ndarray, b: np.ndarray, c: np.ndarray, rounding: str) -> np.nda
     """One fma after the other. A NaN keeps its sign and payload, quieted: B's before C's before A's (recorded)."""
     a, b, total = (np.ascontiguousarray(x, np.uint64).view(np.float64) for x in (a, b, c))
     if rounding == "rn" and _worth_compiling(a, b, cost=32):
-        from ptxsim.numerics import bulk
+        from ptxsim.numerics import matmul_numba
 
-        result = bulk.fma_chain(a, b, total)
+        result = matmul_numba.fma_chain(a, b, total)
         if not np.isnan(result).any():  # which NaN comes out is decided below
             return result.view(np.uint64)
     for k in range(a.shape[-1]):

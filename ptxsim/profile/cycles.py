@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ptxsim.profile.occupancy import Occupancy
+from ptxsim.profile.model.occupancy import Occupancy
 from ptxsim.profile.timeline import Timeline
 
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ptxsim.engine.program import Op
-from ptxsim.profile.machine_code import Pipe
+from ptxsim.engine.program.operation import Op
+from ptxsim.profile.lowering.machine_code import Pipe
 
 SUB_CORE_ENGINES = {
     Pipe.ALU: "ALU", Pipe.FMA: "FMA", Pipe.FMA_HEAVY: "integer multiplier", Pipe.FP64: "FP64", Pipe.XU: "special functions",
@@ -45,7 +45,7 @@ class Timeline:
 
     def engine_spans(self) -> Iterator[Span]:
         """A span for every stretch in which an engine worked; tracks are units of the SM and pipes of the sub-cores."""
-        from ptxsim.profile.replay_state import ENGINES, SHARED_UNITS
+        from ptxsim.profile.model.replay_state import ENGINES, SHARED_UNITS
 
         for engine, sub_core, begin, end in self.work.tolist():
             if engine < SHARED_UNITS:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ptxsim.arrays import bad
 from ptxsim.report import against_profile
-from ptxsim.session.arrays import bad
 
 # Counts that are compared, each better when smaller: (title, path in the document).
 _COUNTS = (

@@ -11,7 +11,7 @@ from ptxsim.report.summary import plural
 from ptxsim.report.text import ranges, wrap
 
 if TYPE_CHECKING:
-    from ptxsim.session.files import FileRun
+    from ptxsim.session.ptxfile.file import FileRun
 
 CLEAN = (
     "0 address conflicts here: every instruction takes the fewest wavefronts its lanes allow. If a profiler shows bank "

@@ -11,7 +11,7 @@ from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.report.records import run_record, to_json
 from ptxsim.report.summary import fidelity, plural, tally
 from ptxsim.report.text import render
-from ptxsim.session.files import FileRun
+from ptxsim.session.ptxfile.file import FileRun
 
 # Opcodes whose operands are fragments; their maps are drawn at the end of the page.
 _MATRIX = re.compile(r"\b(?:mma|wmma\.mma|wgmma\.mma_async|ldmatrix|stmatrix)\.[\w.:]+")

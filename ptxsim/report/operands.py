@@ -9,7 +9,7 @@ from ptxsim.report.style import WIDTH
 if TYPE_CHECKING:
     import numpy as np
 
-    from ptxsim.session.look import Shown
+    from ptxsim.session.inspect.operands import Shown
 
 
 def operand_text(shown: Shown, width: int = WIDTH) -> str:

@@ -10,7 +10,7 @@ from ptxsim.report.text import wrap
 
 if TYPE_CHECKING:
     from ptxsim.profile.cycles import Cycles, LineStalls
-    from ptxsim.session.files import FileRun
+    from ptxsim.session.ptxfile.file import FileRun
 
 MOST_LINES = 12
 
@@ -102,7 +102,7 @@ def _short(name: str) -> str:
 
 def machine_code_text(profile) -> str:
     """The lowered instructions of a kernel, under the PTX lines they come from."""
-    from ptxsim.profile.machine_code import Kind
+    from ptxsim.profile.lowering.machine_code import Kind
 
     lines = [
         f"{plural(profile.machine.code_bytes // 16, 'machine instruction')}, {profile.machine.registers} registers"

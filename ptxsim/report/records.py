@@ -9,7 +9,7 @@ from ptxsim.diagnostic import Finding
 
 if TYPE_CHECKING:
     from ptxsim.session import Run
-    from ptxsim.session.files import FileRun
+    from ptxsim.session.ptxfile.file import FileRun
 
 # Nsight Compute's names; `op` is ld, st or atom.
 _WAVEFRONTS = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{op}.sum"

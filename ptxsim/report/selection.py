@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from ptxsim.diagnostic import KINDS, Finding, PtxError
-from ptxsim.session.expectations import check_comparison, parse_comparison
-from ptxsim.session.expressions import METRICS
-from ptxsim.session.spelling import did_you_mean
+from ptxsim.session.ptxfile.expectations import check_comparison, parse_comparison
+from ptxsim.session.ptxfile.expressions import METRICS
+from ptxsim.spelling import did_you_mean
 
 
 def parse_names(text: str | None) -> tuple[str, ...]:

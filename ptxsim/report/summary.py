@@ -11,7 +11,7 @@ from ptxsim.report.style import WIDTH, Paint, plain
 from ptxsim.report.text import wrap
 
 if TYPE_CHECKING:
-    from ptxsim.session.files import FileRun
+    from ptxsim.session.ptxfile.file import FileRun
 
 
 def summary(result: FileRun, paint: Paint = plain, width: int = WIDTH) -> str:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from ptxsim.diagnostic import Finding, PtxError
-from ptxsim.engine.linkage import Linkage
-from ptxsim.isa.extent import size_of
+from ptxsim.engine.program.linkage import Linkage
+from ptxsim.isa.variable_layout import size_of
 from ptxsim.machine.memory import Allocation, GlobalMemory
 from ptxsim.syntax import ast
 from ptxsim.types import TYPES

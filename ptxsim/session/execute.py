@@ -9,7 +9,7 @@ from ptxsim.layout.sparsity import Sparsity
 from ptxsim.machine.tensor import multiply_matrices, product_of
 from ptxsim.numerics.arrays import codes
 from ptxsim.numerics.host import with_ieee
-from ptxsim.session.forms import Meaning, one_meaning
+from ptxsim.session.form_names import Meaning, one_meaning
 from ptxsim.types import TYPES, parse_target
 
 

@@ -13,7 +13,7 @@ operations are, and the order is the seed's. Of several forms of one kind the on
 from __future__ import annotations
 
 from ptxsim.diagnostic import PtxError
-from ptxsim.engine.program import Op, Program, fact
+from ptxsim.engine.program.operation import Op, Program, fact
 from ptxsim.numerics.forms import parse_form
 from ptxsim.numerics.parameters import find
 from ptxsim.types import Target, parse_target

@@ -13,15 +13,15 @@ from ptxsim.checks.registers import unwritten_reads
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.engine.grid import Grid, Limits, Stopped
 from ptxsim.engine.interpreter import Interpreter, NotModeled
-from ptxsim.engine.linkage import initial_bytes
+from ptxsim.engine.program.linkage import initial_bytes
 from ptxsim.machine.cta import Warp
 from ptxsim.machine.event import EventStream, Observer
 from ptxsim.machine.memory import GlobalMemory
 from ptxsim.machine.state import Machine, max_shared_bytes, shared_start
 from ptxsim.numerics.host import with_ieee
-from ptxsim.session.again import Again
 from ptxsim.session.arguments import Arguments
 from ptxsim.session.fidelity import fidelity
+from ptxsim.session.inspect.uninitialized import Again
 from ptxsim.session.run import BankTable, KernelError, Run
 from ptxsim.syntax import ast
 from ptxsim.types import Target
@@ -235,7 +235,7 @@ class Launch:
         return BankCounter(self.program, keep, self.grid, self.cluster)
 
     def _bank_table(self, counter: BankCounter) -> BankTable:
-        from ptxsim.session.bank_rows import bank_table
+        from ptxsim.session.bank_table import bank_table
 
         symbols = self.decoder.linkage.symbols.items()
         shared = {name: (place.address, place.size) for name, place in symbols if place.space == "shared"}
@@ -263,7 +263,7 @@ class Launch:
             raise PtxError(self._finding("bad-directive", f"there is no engine {asked}", "use compiled or interpreter"))
         if asked == "interpreter":
             return asked
-        from ptxsim.engine.compiled.selftest import refusal
+        from ptxsim.engine.compiled.run.selftest import refusal
 
         reason = refusal()
         if reason is None:
@@ -282,7 +282,7 @@ class Launch:
         """The engine; `keep`: somebody will look at all registers at the end."""
         if self.engine_name == "interpreter":
             return Interpreter(self.program, machine)
-        from ptxsim.engine.compiled.engine import CompiledEngine
+        from ptxsim.engine.compiled.run.engine import CompiledEngine
 
         engine = CompiledEngine(self.program, machine, keep=keep, jobs=self.jobs)
         reason = engine.refusal()
@@ -295,7 +295,7 @@ class Launch:
         """The cycle model, where it was asked for."""
         if not self.profiled_sms:
             return None
-        from ptxsim.profile.model import Profile, unroll_pragmas
+        from ptxsim.profile.profiler import Profile, unroll_pragmas
 
         shared = self.shared_end - shared_start(self.target)
         pragmas = unroll_pragmas(self.decoder)
@@ -308,8 +308,8 @@ class Launch:
         if self.checks != "all":
             return []
         from ptxsim.checks.cluster import ClusterChecker
+        from ptxsim.checks.cluster_shared import Homes
         from ptxsim.checks.global_races import GlobalChecker
-        from ptxsim.checks.homes import Homes
         from ptxsim.checks.proxy import ProxyChecker
         from ptxsim.checks.races import SharedChecker
         from ptxsim.checks.tensor_maps import TensorMapChecker

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 
 from ptxsim.diagnostic import Finding, PtxError
-from ptxsim.engine.decode import Bodies, Decoder
-from ptxsim.engine.program import Program
+from ptxsim.engine.program.decode import Bodies, Decoder
+from ptxsim.engine.program.operation import Program
 from ptxsim.isa import header
 from ptxsim.isa.bind import Binder
-from ptxsim.isa.extent import size_of
-from ptxsim.session.known import Known, of_source
+from ptxsim.isa.variable_layout import size_of
+from ptxsim.session.cache import Known, of_source
 from ptxsim.session.launch import Launch, Shape, shape
 from ptxsim.session.run import Run
 from ptxsim.source import Source

@@ -13,12 +13,12 @@ from ptxsim.isa.bind import Binder
 from ptxsim.machine.cta import Warp
 from ptxsim.machine.state import shared_start
 from ptxsim.numerics.host import with_ieee
-from ptxsim.session.inference import infer
 from ptxsim.session.launch import Launch, shape
 from ptxsim.session.module import Kernel, Module, known_target
+from ptxsim.session.register_inference import infer
 from ptxsim.session.run import BankTable, KernelError, Run
-from ptxsim.session.spelling import did_you_mean
 from ptxsim.source import Source
+from ptxsim.spelling import did_you_mean
 from ptxsim.syntax import ast
 from ptxsim.syntax.parser import parse_body
 from ptxsim.syntax.scope import flatten

@@ -16,8 +16,8 @@ from ptxsim.syntax import ast, quoted
 from ptxsim.syntax.build_instruction import InstructionBuilder, Mistake
 from ptxsim.syntax.build_module import ModuleBuilder
 from ptxsim.syntax.declared import find_redefinitions
+from ptxsim.syntax.instruction_templates import ShapeReader
 from ptxsim.syntax.machine import Machine, Unexpected
-from ptxsim.syntax.shape import ShapeReader
 from ptxsim.syntax.tables import load_tables
 
 MAXIMUM_FINDINGS = 20

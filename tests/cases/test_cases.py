@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ptxsim.session.files import Options, run_file
+from ptxsim.session.ptxfile.file import Options, run_file
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted([*(ROOT / "tests" / "cases").rglob("*.ptx"), *(ROOT / "samples").rglob("*.ptx")])

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ptxsim.session.files import Options, run_file
+from ptxsim.session.ptxfile.file import Options, run_file
 from ptxsim.source import Source
 
 CONFLICTS = Path(__file__).parents[2] / "samples" / "conflicts"

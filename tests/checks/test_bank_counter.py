@@ -7,7 +7,7 @@ import pytest
 
 import ptxsim
 from ptxsim.layout import banks
-from ptxsim.session.files import Options, run_file
+from ptxsim.session.ptxfile.file import Options, run_file
 from ptxsim.source import Source
 
 LANE = np.arange(32)
@@ -296,7 +296,7 @@ def test_counting_lets_asynchronous_products_run_natively(monkeypatch):
 def test_both_ways_of_counting_agree():
     """Groups in numpy and the compiled loop, on random records of every kind."""
     from ptxsim.checks.banks import DIFFERENT, KINDS, BankCounter, _Loop
-    from ptxsim.engine.program import Program
+    from ptxsim.engine.program.operation import Program
     from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_MORE, RECORD, Event, Space
 
     random = np.random.default_rng(7)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ptxsim.session.files import Options, run_file
+from ptxsim.session.ptxfile.file import Options, run_file
 from ptxsim.source import Source
 
 FENCE = "fence.proxy.async.shared::cta;"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ptxsim.session.files import Options, run_file
+from ptxsim.session.ptxfile.file import Options, run_file
 from ptxsim.source import Source
 
 SHARED = """// ptxsim: launch grid=1 block=64

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ptxsim
-from ptxsim.session.files import Options, run_file
+from ptxsim.session.ptxfile.file import Options, run_file
 from ptxsim.source import Source
 
 HEAD = """.version 8.0

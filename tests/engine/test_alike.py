@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from test_compiled import facts
 
-from ptxsim.session.files import FileRun, Options, run_file
+from ptxsim.session.ptxfile.file import FileRun, Options, run_file
 
 ROOT = Path(__file__).parents[2]
 CASES = sorted((ROOT / "tests" / "cases").rglob("*.ptx"))

@@ -10,14 +10,14 @@ from programs import Writer
 from test_compiled import facts, run
 
 from ptxsim import lanes
-from ptxsim.engine.compiled import selftest
-from ptxsim.engine.compiled import store as store_module
-from ptxsim.engine.compiled.code import Library, library
-from ptxsim.engine.compiled.emitter import Emitter
-from ptxsim.engine.compiled.jit import ATTRIBUTES, Jit
-from ptxsim.engine.compiled.module import Module
-from ptxsim.engine.compiled.store import ObjectStore
-from ptxsim.engine.compiled.value import Value, kind_of_dtype
+from ptxsim.engine.compiled.ir.emitter import Emitter
+from ptxsim.engine.compiled.ir.module import Module
+from ptxsim.engine.compiled.ir.value import Value, kind_of_dtype
+from ptxsim.engine.compiled.library import Library, library
+from ptxsim.engine.compiled.run import selftest
+from ptxsim.jit import store as store_module
+from ptxsim.jit.compiler import ATTRIBUTES, Jit
+from ptxsim.jit.store import ObjectStore
 from ptxsim.session import module as session
 from ptxsim.types import TYPES
 
@@ -76,7 +76,7 @@ def test_the_self_test_passes():
 
 def test_a_crashed_self_test_refuses(tmp_path, monkeypatch):
     native = Library(Jit(store=ObjectStore(tmp_path)))
-    monkeypatch.setattr("ptxsim.engine.compiled.code.library", lambda: native)
+    monkeypatch.setattr("ptxsim.engine.compiled.library.library", lambda: native)
     mark = native.jit.store.folder / f"{native.jit.key('self-test', selftest.KERNEL)}.test"
     mark.write_text("999999999")  # a process that lives no more
     assert "died" in selftest.refusal.__wrapped__()
@@ -97,7 +97,7 @@ def test_a_refused_engine_gives_way(monkeypatch):
 
 def test_a_mark_cut_short_is_no_verdict(tmp_path, monkeypatch):
     native = Library(Jit(store=ObjectStore(tmp_path)))
-    monkeypatch.setattr("ptxsim.engine.compiled.code.library", lambda: native)
+    monkeypatch.setattr("ptxsim.engine.compiled.library.library", lambda: native)
     (native.jit.store.folder / f"{native.jit.key('self-test', selftest.KERNEL)}.test").write_text("")
     assert selftest.refusal.__wrapped__() is None
 
@@ -113,7 +113,7 @@ def test_what_is_compiled_can_be_shown(monkeypatch, capsys):
 
 @pytest.mark.parametrize("cpu", ["haswell", "x86-64"])
 def test_code_for_other_cpus(monkeypatch, cpu):
-    from ptxsim.engine.compiled import engine
+    from ptxsim.engine.compiled.run import engine
 
     monkeypatch.setattr(engine, "library", lambda: library(cpu))
     for seed in (3, 4):

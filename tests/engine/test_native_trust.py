@@ -11,12 +11,12 @@ import pytest
 from programs import Writer
 from test_compiled import facts, run
 
-from ptxsim.engine.compiled import engine as compiled
-from ptxsim.engine.compiled import selftest
-from ptxsim.engine.compiled.code import Library
-from ptxsim.engine.compiled.jit import Jit
-from ptxsim.engine.compiled.kernel import KernelWriter
-from ptxsim.engine.compiled.store import ObjectStore
+from ptxsim.engine.compiled.codegen.kernel import KernelWriter
+from ptxsim.engine.compiled.library import Library
+from ptxsim.engine.compiled.run import engine as compiled
+from ptxsim.engine.compiled.run import selftest
+from ptxsim.jit.compiler import Jit
+from ptxsim.jit.store import ObjectStore
 
 posix = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 
@@ -107,11 +107,11 @@ assert (data == np.arange(64) * 4).all()
 assert run.engine == ENGINE, run.engine
 """
 CRASH = """
-from ptxsim.engine.compiled.kernel import KernelWriter
+from ptxsim.engine.compiled.codegen.kernel import KernelWriter
 write = KernelWriter.text
 def text(self, name):
     return write(self, name).replace("entry:", "entry:\\n  store volatile i32 1, ptr inttoptr (i64 8 to ptr)", 1)
-from ptxsim.engine.compiled.selftest import refusal
+from ptxsim.engine.compiled.run.selftest import refusal
 refusal()
 KernelWriter.text = text
 """
@@ -123,7 +123,7 @@ def test_the_self_test_wants_native_code(native, monkeypatch):
 
 
 def test_a_tester_that_passes_and_ends_meanwhile_has_not_died(native, monkeypatch):
-    monkeypatch.setattr("ptxsim.engine.compiled.code.library", lambda: native)
+    monkeypatch.setattr("ptxsim.engine.compiled.library.library", lambda: native)
     mark = native.jit.store.folder / f"{native.jit.key('self-test', selftest.KERNEL)}.test"
 
     def ends(process: int) -> bool:

@@ -6,9 +6,9 @@ from functools import cache
 import numpy as np
 import pytest
 
-from ptxsim.engine.compiled import product as products
-from ptxsim.engine.compiled.code import library
-from ptxsim.engine.compiled.kernel import described
+from ptxsim.engine.compiled.codegen.kernel import described
+from ptxsim.engine.compiled.library import library
+from ptxsim.engine.compiled.tensor import warp_product as products
 from ptxsim.machine.tensor import multiply, product_of
 
 # Family, shape, types of D, A, B and C, target, sparse.

@@ -12,17 +12,17 @@ from hypothesis import strategies as st
 from programs import Writer
 from test_compiled import body, facts, run
 
-from ptxsim.engine.compiled import parallel
+from ptxsim.engine.compiled.run import threads
 from ptxsim.session.module import Module
 
 
 @pytest.fixture
 def threaded(monkeypatch) -> list[int]:
     """The numbers of the CTAs from which on threads have run; every launch that may use threads does."""
-    monkeypatch.setattr(parallel, "LOOK", 0.0)
-    monkeypatch.setattr(parallel, "WORTH", 0.0)
-    monkeypatch.setattr(parallel, "cores", lambda: 2)
-    began, run_threads = [], parallel.Threads.run
+    monkeypatch.setattr(threads, "LOOK", 0.0)
+    monkeypatch.setattr(threads, "WORTH", 0.0)
+    monkeypatch.setattr(threads, "cores", lambda: 2)
+    began, run_threads = [], threads.Threads.run
 
     def note(self, first):
         done = run_threads(self, first)
@@ -30,7 +30,7 @@ def threaded(monkeypatch) -> list[int]:
             began.append(first)
         return done
 
-    monkeypatch.setattr(parallel.Threads, "run", note)
+    monkeypatch.setattr(threads.Threads, "run", note)
     return began
 
 
@@ -112,9 +112,9 @@ def test_observers_and_limits_keep_ctas_in_order(threaded):
 def test_small_launches_stay_on_one_thread(monkeypatch):
     """By a clock of its own: every look at it is a millisecond later."""
     ticks = itertools.count()
-    monkeypatch.setattr(parallel, "time", SimpleNamespace(perf_counter=lambda: next(ticks) / 1000))
+    monkeypatch.setattr(threads, "time", SimpleNamespace(perf_counter=lambda: next(ticks) / 1000))
     asked = []
-    monkeypatch.setattr(parallel.Threads, "run", lambda self, first: asked.append(first))
+    monkeypatch.setattr(threads.Threads, "run", lambda self, first: asked.append(first))
     run(body(WORK), "compiled", grid=8)
     assert asked == []
     run(body(WORK), "compiled", grid=2000)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from programs import FOOTER, HEADER, Writer
 from test_compiled import ENGINES, compare, events, facts
 
-from ptxsim.engine.waiting import PLAIN, STRONG, impatience
+from ptxsim.engine.analysis.forward_progress import PLAIN, STRONG, impatience
 from ptxsim.session.module import Module
 
 FRAME = """
@@ -384,7 +384,7 @@ def weights(body: str) -> list[int]:
 
 
 def program_of(kernel):
-    from ptxsim.session.known import of_source
+    from ptxsim.session.cache import of_source
 
     return of_source(kernel.module.source).program(kernel.name, kernel.module.target, kernel.module.target)[0]
 

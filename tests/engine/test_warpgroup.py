@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import ptxsim
-from ptxsim.engine.compiled import code, handover
-from ptxsim.engine.compiled.tiles import pieces
+from ptxsim.engine.compiled import library
+from ptxsim.engine.compiled.run import side_exit
+from ptxsim.engine.compiled.tensor.tiles import pieces
 from ptxsim.machine.wgmma import Tile
 
 SHARED = 65536
@@ -85,7 +86,7 @@ def check_alike(text: str, data: np.ndarray, **options) -> list[str]:
 def services(monkeypatch):
     """What native code leaves to the interpreter, for kernels compiled from now on."""
     found: dict[int, str] = {}
-    ask = code.Library.kernel
+    ask = library.Library.kernel
 
     def kernel(self, program, places, options):
         address, left = ask(self, program, places, options)
@@ -93,7 +94,7 @@ def services(monkeypatch):
             found.update(left)
         return address, left
 
-    monkeypatch.setattr(code.Library, "kernel", kernel)
+    monkeypatch.setattr(library.Library, "kernel", kernel)
     return found
 
 
@@ -148,13 +149,13 @@ def test_products_equal_the_interpreters(k, d, a, b, behind, source, sparse, ser
 @pytest.fixture
 def handed(monkeypatch):
     """How often a CTA went on in Python."""
-    found, hand_over = [], handover.Warpgroups.hand_over
+    found, hand_over = [], side_exit.Warpgroups.hand_over
 
     def noted(self, cta, waiting):
         found.append(cta.linear)
         hand_over(self, cta, waiting)
 
-    monkeypatch.setattr(handover.Warpgroups, "hand_over", noted)
+    monkeypatch.setattr(side_exit.Warpgroups, "hand_over", noted)
     return found
 
 
@@ -272,13 +273,13 @@ def test_tiles_of_a_cta_that_python_took_over_are_forgotten(handed):
 
 def test_tables_of_tiles_do_not_pile_up(monkeypatch):
     """Every CTA meets descriptors of its own; what is kept of those before is bounded, and products stay right."""
-    kept, begin = [], handover.Warpgroups.begin
+    kept, begin = [], side_exit.Warpgroups.begin
 
     def noted(self):
         begin(self)
         kept.append(len(self._pieces))
 
-    monkeypatch.setattr(handover.Warpgroups, "begin", noted)
+    monkeypatch.setattr(side_exit.Warpgroups, "begin", noted)
     text = (
         head(16, "f32", descriptor(0x400, "none"), descriptor(0x2400, "none")) + FENCE
         + "mov.u32 t9, %ctaid.x; mul.lo.u32 t10, t9, 300;\n"
@@ -292,7 +293,7 @@ def test_tables_of_tiles_do_not_pile_up(monkeypatch):
         data = numbers(np.random.default_rng(1), False)
         options = {"shared_mem": SHARED, "engine": engine, "jobs": 1, "checks": "none"}
         kernel.launch(grid=6, block=128, args=[data, outs[-1]], **options)
-    assert max(kept) <= handover.TILES < 6 * 300
+    assert max(kept) <= side_exit.TILES < 6 * 300
     np.testing.assert_array_equal(outs[0], outs[1])
 
 

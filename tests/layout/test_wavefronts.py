@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ptxsim.layout import banks, copies, tags
+from ptxsim.layout import banks, cp_async_wavefronts, l1_tag_banks
 from ptxsim.layout.atomic_loops import tries
 
 ROOT = Path(__file__).parents[2]
@@ -55,7 +55,7 @@ def test_compiled_copies_agree(to, source, writing, reading, width):
     to, source = ([width * place for place in places] for places in (to, source))
     arguments = writing, writing & reading, width
     native = banks_native.copy_wavefronts(np.array(to), np.array(source), *arguments)
-    assert copies.copy_wavefronts(to, source, *arguments) == native
+    assert cp_async_wavefronts.copy_wavefronts(to, source, *arguments) == native
     assert native[1] <= native[0] <= writing.bit_count()
 
 
@@ -82,5 +82,5 @@ def test_every_lane_of_a_loop_gets_its_turn(places, mask, spins):
 
 
 def test_the_tag_banks_share_lines_out_evenly():
-    lines = [tags.tag_bank(line) for line in range(256)]
-    assert all(lines.count(bank) == 64 for bank in range(tags.TAG_BANKS))
+    lines = [l1_tag_banks.tag_bank(line) for line in range(256)]
+    assert all(lines.count(bank) == 64 for bank in range(l1_tag_banks.TAG_BANKS))

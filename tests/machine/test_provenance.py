@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import ptxsim
-from ptxsim.engine.fragment_flow import types_match
+from ptxsim.engine.analysis.fragment_flow import types_match
 from ptxsim.types import parse_target
 
 KERNEL = """.version 8.7

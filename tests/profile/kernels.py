@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ptxsim
-from ptxsim.profile.lowering import lower
-from ptxsim.profile.machine_code import Kind, MachineProgram
-from ptxsim.profile.regions import merged
+from ptxsim.profile.lowering.lower import lower
+from ptxsim.profile.lowering.machine_code import Kind, MachineProgram
+from ptxsim.profile.lowering.regions import merged
 from ptxsim.types import parse_target
 
 HEADER = ".version 8.4\n.target sm_90a\n.address_size 64\n"

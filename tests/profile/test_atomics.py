@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ptxsim.profile.atomics import COUNTED, REDUCED, cheaper
+from ptxsim.profile.lowering.atomics import COUNTED, REDUCED, cheaper
 from ptxsim.types import parse_target
 from tests.profile.kernels import kernel
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptxsim.profile.machine_code import Kind
+from ptxsim.profile.lowering.machine_code import Kind
 from tests.profile.kernels import lowered, units
 
 IDS = "mov.u32 %r0, %tid.x; ld.param.u64 %d0, [place]; "

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from ptxsim.profile.figures import H200
-from ptxsim.profile.occupancy import occupancy
+from ptxsim.profile.model.figures import H200
+from ptxsim.profile.model.occupancy import occupancy
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ptxsim.profile.trace import ARRIVE, ENTRY, LEAVE, LOAD, STORE, Trace, for_replay, lines_of, readers
+from ptxsim.profile.model.trace import ARRIVE, ENTRY, LEAVE, LOAD, STORE, Trace, for_replay, lines_of, readers
 
 
 @given(st.lists(st.integers(0, 4000), min_size=32, max_size=32), st.integers(1, 2**32 - 1))
@@ -37,7 +37,7 @@ def test_a_barrier_waits_for_the_arrivals_of_its_phase():
 
 def test_traces_thin_out_where_they_would_take_too_much_memory(monkeypatch):
     from ptxsim.machine.event import RECORD, Event
-    from ptxsim.profile import trace as module
+    from ptxsim.profile.model import trace as module
     from ptxsim.types import parse_target
     from tests.profile.kernels import kernel
 

@@ -13,7 +13,7 @@ from ptxsim.diagnostic import Finding
 from ptxsim.layout.banks import KINDS
 from ptxsim.report.heat import bank_maps
 from ptxsim.report.html import page
-from ptxsim.session.files import FileRun, run_file
+from ptxsim.session.ptxfile.file import FileRun, run_file
 from ptxsim.session.run import BankRow, BankTable, Run
 from ptxsim.source import Source
 

@@ -4,7 +4,7 @@ import pytest
 
 from ptxsim.diagnostic import KINDS, PtxError
 from ptxsim.report.pages import SECTIONS, describe, page
-from ptxsim.session.files import Options, run_file
+from ptxsim.session.ptxfile.file import Options, run_file
 from ptxsim.source import Source
 
 # A page about a limit is run with one.

@@ -7,7 +7,7 @@ import pytest
 
 from ptxsim.diagnostic import Finding, Label, PtxError
 from ptxsim.report import against, formats, records, selection
-from ptxsim.session.files import FileRun
+from ptxsim.session.ptxfile.file import FileRun
 from ptxsim.session.run import BankRow, BankTable, Run
 from ptxsim.source import Source
 

@@ -10,7 +10,7 @@ from ptxsim.layout.descriptor import Descriptor
 from ptxsim.layout.fragments import fragment_layout
 from ptxsim.report import banks, layouts, summary
 from ptxsim.report.progress import Progress
-from ptxsim.session.files import FileRun
+from ptxsim.session.ptxfile.file import FileRun
 from ptxsim.session.run import BankRow, BankTable, GlobalRow, Run
 from ptxsim.source import Source
 

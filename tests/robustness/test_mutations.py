@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ptxsim.session.files import Options, run_file
 from ptxsim.session.module import check
+from ptxsim.session.ptxfile.file import Options, run_file
 from ptxsim.source import Source
 
 ROOT = Path(__file__).parents[2]

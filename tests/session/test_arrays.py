@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ptxsim import arrays
 from ptxsim.diagnostic import PtxError
-from ptxsim.session import arrays
 
 
 def test_ints_are_small_and_the_same_for_the_same_seed():

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ptxsim.diagnostic import PtxError
-from ptxsim.session.directives import parse_dim3, parse_directives
+from ptxsim.session.ptxfile.directives import parse_dim3, parse_directives
 from ptxsim.source import Source
 
 EVERYTHING = """\

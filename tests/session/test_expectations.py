@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ptxsim import arrays
 from ptxsim.diagnostic import PtxError
-from ptxsim.session import arrays
-from ptxsim.session.differences import pattern_of
-from ptxsim.session.expectations import check_comparison, explain_difference, parse_comparison
-from ptxsim.session.files import run_file
+from ptxsim.session.ptxfile.differences import pattern_of
+from ptxsim.session.ptxfile.expectations import check_comparison, explain_difference, parse_comparison
+from ptxsim.session.ptxfile.file import run_file
 from ptxsim.source import Source
 
 

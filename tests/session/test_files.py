@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from ptxsim.arrays import save
 from ptxsim.diagnostic import PtxError
 from ptxsim.report.summary import summary
-from ptxsim.session.arrays import save
-from ptxsim.session.files import Options, run_file
+from ptxsim.session.ptxfile.file import Options, run_file
 from ptxsim.source import Source
 
 KERNEL = """\

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from ptxsim.diagnostic import PtxError
-from ptxsim.engine.compiled.store import ObjectStore
-from ptxsim.session import known
+from ptxsim.jit.store import ObjectStore
+from ptxsim.session import cache as known
 from ptxsim.session.module import Module
 
 TEXT = """

@@ -5,8 +5,8 @@ import pytest
 
 from ptxsim.diagnostic import PtxError
 from ptxsim.report.operands import matrix_text, operand_text
-from ptxsim.session.files import Options, run_file
-from ptxsim.session.look import Place, parse_place
+from ptxsim.session.inspect.operands import Place, parse_place
+from ptxsim.session.ptxfile.file import Options, run_file
 from ptxsim.source import Source
 
 PRODUCT = """\

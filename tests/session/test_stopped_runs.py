@@ -3,7 +3,7 @@
 import pytest
 
 from ptxsim.session import Module
-from ptxsim.session.files import Options, run_file
+from ptxsim.session.ptxfile.file import Options, run_file
 from ptxsim.source import Source
 
 KERNEL = """// ptxsim: launch grid=1 block=32

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ptxsim.session.files import Options, run_file
+from ptxsim.session.ptxfile.file import Options, run_file
 from ptxsim.source import Source
 
 SAMPLE = (Path(__file__).parents[2] / "samples" / "wgmma_m64n64k16.ptx").read_text()

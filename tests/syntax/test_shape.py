@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from ptxsim.syntax import ast
 from ptxsim.syntax.build_instruction import InstructionBuilder, Mistake
+from ptxsim.syntax.instruction_templates import ShapeReader
 from ptxsim.syntax.machine import Machine, Unexpected
-from ptxsim.syntax.shape import ShapeReader
 from ptxsim.syntax.tables import load_tables
 from samples import EVERYTHING, FILES, instructions
 

@@ -21,8 +21,8 @@ def run(options: Options, tally: Tally) -> bool:
 
 
 def one(work: tuple[str, str]) -> tuple[str, str, str | None]:
-    from ptxsim.session.files import Options as FileOptions
-    from ptxsim.session.files import run_file
+    from ptxsim.session.ptxfile.file import Options as FileOptions
+    from ptxsim.session.ptxfile.file import run_file
 
     path, engine = work
     try:

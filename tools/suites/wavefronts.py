@@ -73,7 +73,7 @@ def launched(name: str, operation: dict, engine: str):
 
 def copied(name: str, table: list[int], n: int) -> tuple[int, int]:
     """A launch of copies, by the function: addresses, active lanes and sources are columns of the table."""
-    from ptxsim.layout.copies import copy_wavefronts
+    from ptxsim.layout.cp_async_wavefronts import copy_wavefronts
 
     to, active, source = table[:32], table[32:64], [1024 + place for place in table[64:96]]
     mask = sum(1 << lane for lane in range(32) if active[lane])

@@ -1,0 +1,370 @@
+"""Test data: arrays named by PTX types, made by a rule or read from a file.
+
+The default values are small integers, so that sums of products are exact in every type and a test may ask for equality.
+Types narrower than a byte (e2m1, s4, b1, ...) use one byte per element, as ml_dtypes does.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ptxsim.diagnostic import Finding, PtxError
+from ptxsim.spelling import did_you_mean
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ptxsim.machine.tensor_map import TensorMap
+
+Shape = int | Sequence[int]
+Seed = int | Sequence[int]
+
+# PTX type -> dtype name; names that numpy does not know are those of ml_dtypes. Untyped bits are unsigned integers.
+DTYPES: dict[str, str] = {
+    "pred": "bool", "b1": "bool",
+    "b4": "uint4", "b8": "uint8", "b16": "uint16", "b32": "uint32", "b64": "uint64",
+    "u4": "uint4", "u8": "uint8", "u16": "uint16", "u32": "uint32", "u64": "uint64",
+    "s4": "int4", "s8": "int8", "s16": "int16", "s32": "int32", "s64": "int64",
+    "f16": "float16", "bf16": "bfloat16", "tf32": "float32", "f32": "float32", "f64": "float64",
+    "e4m3": "float8_e4m3fn", "e5m2": "float8_e5m2", "ue8m0": "float8_e8m0fnu", "ue4m3": "float8_e4m3fn",
+    "e3m2": "float6_e3m2fn", "e2m3": "float6_e2m3fn", "e2m1": "float4_e2m1fn",
+    "f16x2": "uint32", "bf16x2": "uint32", "e4m3x2": "uint16", "e5m2x2": "uint16", "e4m3x4": "uint32",
+    "e5m2x4": "uint32", "u16x2": "uint32", "s16x2": "uint32", "u8x4": "uint32", "s8x4": "uint32", "f32x2": "uint64",
+}  # fmt: skip
+
+MAX_ELEMENTS = 1 << 30
+SMALL = 4  # `ints` draws from -4..4 (0..8 for unsigned types): 64 products of these still add up exactly in f16
+
+
+def bad(message: str, help: str | None = None) -> PtxError:
+    """A request that cannot be understood, as the error everyone reports."""
+    return PtxError(Finding("bad-directive", message, help=help))
+
+
+def dtype_of(type: str) -> np.dtype:
+    """The numpy or ml_dtypes dtype of a PTX type ("bf16"). Raises PtxError for a name that is no type of array data."""
+    import numpy as np
+
+    name = DTYPES.get(type.lstrip("."))
+    if name is None:
+        raise bad(f"{type!r} is no type of array data", did_you_mean(type, DTYPES))
+    return np.dtype(getattr(np, name)) if hasattr(np, name) else _narrow(name)
+
+
+def _narrow(name: str) -> np.dtype:
+    import ml_dtypes
+    import numpy as np
+
+    return np.dtype(getattr(ml_dtypes, name))
+
+
+def type_of(dtype: np.dtype) -> str:
+    """The PTX type that prints a dtype: float16 is f16, uint32 is u32. An unknown dtype gives its own name."""
+    preferred = ("f16", "f32", "f64", "pred", "u8", "u16", "u32", "u64", "u4")
+    for type in (*preferred, *DTYPES):
+        if DTYPES[type] == dtype.name:
+            return type
+    return dtype.name
+
+
+def zeros(shape: Shape, type: str = "f32", seed: Seed = 0) -> np.ndarray:
+    """An array of zeros. `seed` is accepted so that all makers are called alike; it changes nothing."""
+    import numpy as np
+
+    return np.zeros(_checked(shape), dtype_of(type))
+
+
+def ones(shape: Shape, type: str = "f32", seed: Seed = 0) -> np.ndarray:
+    """An array of ones."""
+    import numpy as np
+
+    return np.ones(_checked(shape), dtype_of(type))
+
+
+def eye(shape: Shape, type: str = "f32", seed: Seed = 0) -> np.ndarray:
+    """The identity: ones where row equals column. A single size n means n by n."""
+    import numpy as np
+
+    rows, columns = (*_checked(shape), *_checked(shape))[:2]
+    return np.eye(rows, columns).astype(dtype_of(type))
+
+
+def ramp(shape: Shape, type: str = "f32", seed: Seed = 0) -> np.ndarray:
+    """0, 1, 2, ... in row-major order: shows in a result which element went where. Integers wrap, floats round."""
+    import numpy as np
+
+    shape = _checked(shape)
+    return _cast(np.arange(math.prod(shape), dtype=np.int64), type).reshape(shape)
+
+
+def ints(shape: Shape, type: str = "f32", seed: Seed = 0) -> np.ndarray:
+    """Random integers -4..4, or 0..8 for unsigned types (0..1 for single bits; 1, 2, 4 for ue8m0)."""
+    import numpy as np
+
+    dtype = dtype_of(type)
+    random = np.random.default_rng(seed)
+    if dtype.name == "bool":
+        return random.integers(0, 2, _checked(shape)).astype(dtype)
+    if type == "ue8m0":
+        return (2.0 ** random.integers(0, 3, _checked(shape))).astype(dtype)
+    values = random.integers(-SMALL, SMALL + 1, _checked(shape))
+    unsigned = dtype.name.startswith("uint") or type == "ue4m3"
+    return _cast(values + SMALL if unsigned else values, type)
+
+
+def normal(shape: Shape, type: str = "f32", seed: Seed = 0) -> np.ndarray:
+    """Random numbers of mean 0 and deviation 1, rounded to the type, which must be a float. Raises PtxError else."""
+    import numpy as np
+
+    dtype = dtype_of(type)
+    if "int" in dtype.name or dtype.name == "bool":
+        raise bad(f"normal() makes fractions, and {type} holds none", f"write ints(...):{type} or uniform(...):{type}")
+    return _cast(np.random.default_rng(seed).standard_normal(_checked(shape)), type)
+
+
+def uniform(shape: Shape, type: str = "f32", seed: Seed = 0) -> np.ndarray:
+    """Random floats in [-1, 1), or integers over the whole range of an integer type (any bits for b16, b32, ...)."""
+    import numpy as np
+
+    dtype = dtype_of(type)
+    random = np.random.default_rng(seed)
+    shape = _checked(shape)
+    if dtype.name == "bool":
+        return random.integers(0, 2, shape).astype(dtype)
+    if dtype.name in ("int4", "uint4"):
+        low = -8 if dtype.name == "int4" else 0
+        return random.integers(low, low + 16, shape).astype(dtype)
+    if dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        return random.integers(info.min, info.max, shape, dtype=dtype, endpoint=True)
+    return _cast(random.uniform(-1.0, 1.0, shape), type)
+
+
+def _cast(values: np.ndarray, type: str) -> np.ndarray:
+    """Values rounded to a type; no narrow float is reached through another narrow one, so there is one rounding."""
+    import numpy as np
+
+    dtype = dtype_of(type)
+    with np.errstate(all="ignore"):
+        if dtype.name in ("int4", "uint4"):
+            return ((values + 8) % 16 - 8 if dtype.name == "int4" else values % 16).astype(dtype)
+        rounded = values.astype(dtype)
+    if type == "tf32":  # a register holding tf32 has 13 low bits that do not count; test data leaves them zero
+        rounded = (rounded.view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)
+    return rounded
+
+
+def _checked(shape: Shape) -> tuple[int, ...]:
+    sizes = (shape,) if not isinstance(shape, Sequence) else tuple(shape)
+    if not all(hasattr(size, "__index__") and size >= 0 for size in sizes):
+        raise bad(f"a shape is made of sizes, not {shape!r}")
+    if math.prod(sizes) > MAX_ELEMENTS:
+        raise bad(f"an array of {math.prod(sizes)} elements is too large", f"at most {MAX_ELEMENTS} elements")
+    return tuple(int(size) for size in sizes)
+
+
+Maker = Callable[[Shape, str, Seed], "np.ndarray"]
+MAKERS: dict[str, Maker] = {
+    maker.__name__: maker for maker in (zeros, ones, eye, ramp, ints, normal, uniform)
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Initialiser:
+    """What a parameter starts with: a number, a rule with shape and type, a file with a type, or a tensor map."""
+
+    text: str
+    number: int | float | None = None
+    maker: str | None = None
+    shape: tuple[int, ...] = ()
+    type: str | None = None
+    seed: int | None = None
+    path: str | None = None
+    tensor: Initialiser | str | None = None  # of a tensor map: its array, or the name of an earlier argument
+    options: tuple[tuple[str, str | tuple[int, ...]], ...] = ()
+
+    def build(
+        self, seed: Seed = 0, folder: Path | None = None, known: Mapping[str, Any] | None = None
+    ) -> np.ndarray | int | float | TensorMap:
+        """The value. `seed` serves rules that state none; relative paths start in `folder`. Raises PtxError.
+
+        known: earlier arguments by name, for tensor maps.
+        """
+        if self.number is not None:
+            return self.number
+        if self.tensor is not None:
+            return self._tensor_map(seed, folder, known or {})
+        if self.path is not None:
+            return load((folder or Path()) / self.path, self.type or "")
+        return MAKERS[self.maker or ""](self.shape, self.type or "", seed if self.seed is None else self.seed)
+
+    def _tensor_map(self, seed: Seed, folder: Path | None, known: Mapping[str, Any]) -> TensorMap:
+        from ptxsim.machine.tensor_map import TensorMap
+
+        if isinstance(self.tensor, Initialiser):
+            array, type = self.tensor.build(seed, folder), self.tensor.type
+        else:
+            array, type = known.get(self.tensor or ""), None
+            if not hasattr(array, "dtype"):
+                raise bad(f"no earlier argument {self.tensor!r} is an array", did_you_mean(str(self.tensor), known))
+        return TensorMap(array, dtype=type, **dict(self.options))
+
+
+_CALL = re.compile(r"(?P<maker>\w+)\s*\((?P<inside>[^()]*)\)\s*(?::\s*\.?(?P<type>\w+))?")
+_FILE = re.compile(r"(?P<path>.*?\.np[yz])\s*(?::\s*\.?(?P<type>\w+))?")
+_PTX_FLOAT = re.compile(r"0[fF]([0-9a-fA-F]{8})|0[dD]([0-9a-fA-F]{16})")
+
+
+def parse_initialiser(text: str) -> Initialiser:
+    """`ints(64,16,seed=1):f16`, `64`, `0x10`, `1.5`, `0f3F800000` or `a.npy:bf16`. Raises PtxError."""
+    text = text.strip()
+    number = _number(text)
+    if number is not None:
+        return Initialiser(text, number=number)
+    if text.startswith("tensormap("):
+        return _parse_tensor_map(text)
+    if call := _CALL.fullmatch(text):
+        return _parse_call(text, call)
+    if file := _FILE.fullmatch(text):
+        if not file["type"]:
+            raise bad(f"{text!r} needs a type: a file's bytes do not tell bf16 from f16", f"write {text}:bf16")
+        dtype_of(file["type"])
+        return Initialiser(text, path=file["path"], type=file["type"])
+    raise bad(
+        f"{text!r} is no value for a parameter",
+        "write a number, a rule such as ints(64,16):f16 (" + " ".join(MAKERS) + "), or file.npy:f16",
+    )
+
+
+def _parse_call(text: str, call: re.Match[str]) -> Initialiser:
+    if call["maker"] not in MAKERS:
+        raise bad(f"no rule is called {call['maker']!r}", did_you_mean(call["maker"], MAKERS))
+    if not call["type"]:
+        raise bad(f"{text!r} needs a type", f"write {text}:f16")
+    dtype_of(call["type"])
+    shape: list[int] = []
+    seed: int | None = None
+    for word in filter(None, (part.strip() for part in call["inside"].split(","))):
+        key, equals, value = (part.strip() for part in word.partition("="))
+        if equals and key != "seed":
+            raise bad(f"{call['maker']}() has no option {key!r}", did_you_mean(key, ["seed"]))
+        try:
+            size = int(value if equals else key, 0)
+        except ValueError:
+            raise bad(f"{word!r} is no size", f"write {call['maker']}(64,16,seed=1):{call['type']}") from None
+        if size < 0:
+            raise bad(f"{word!r} is negative")
+        if equals:
+            seed = size
+        else:
+            shape.append(size)
+    if 0 in shape:
+        rest = ", ".join(str(size) for size in shape if size > 1) or "64"
+        raise bad(f"{text!r} has no elements: its numbers are sizes", f"write {call['maker']}({rest}):{call['type']}")
+    if call["maker"] == "eye" and len(shape) not in (1, 2):
+        raise bad("eye() takes one or two sizes", f"write eye(16):{call['type']}")
+    initialiser = Initialiser(text, maker=call["maker"], shape=_checked(shape), type=call["type"], seed=seed)
+    if call["maker"] == "normal":
+        normal(0, call["type"])  # refuses integer types at once, before anything runs
+    return initialiser
+
+
+_MAP_SIZES = ("box", "element_strides")
+_MAP_WORDS = ("swizzle", "oob_fill", "interleave")
+
+
+def _parse_tensor_map(text: str) -> Initialiser:
+    """`tensormap(ints(64,64):f16, box=64x64, swizzle=128B)`; sizes are innermost first, as in the CUDA driver."""
+    form = "write tensormap(ints(64,64):f16, box=64x64, swizzle=128B), or the name of an earlier argument first"
+    inside = text.removeprefix("tensormap(").rstrip()
+    if not inside.endswith(")"):
+        raise bad(f"{text!r} does not end with a parenthesis", form)
+    first, *rest = (part.strip() for part in re.split(r",(?![^()]*\))", inside[:-1]))
+    if not first:
+        raise bad("a tensor map needs an array", form)
+    tensor = first if first.isidentifier() else parse_initialiser(first)
+    if isinstance(tensor, Initialiser) and tensor.type is None:
+        raise bad(f"a tensor map is no map of {first!r}", form)
+    options: list[tuple[str, str | tuple[int, ...]]] = []
+    for word in rest:
+        key, _, value = (part.strip() for part in word.partition("="))
+        if key not in (*_MAP_SIZES, *_MAP_WORDS):
+            raise bad(f"tensormap() has no option {key!r}", did_you_mean(key, [*_MAP_SIZES, *_MAP_WORDS]))
+        if key in _MAP_SIZES and not re.fullmatch(r"\d+(x\d+)*", value):
+            raise bad(f"{value!r} are no sizes", f"write {key}=64x16, innermost first")
+        options.append((key, tuple(map(int, value.split("x"))) if key in _MAP_SIZES else value))
+    return Initialiser(text, tensor=tensor, options=tuple(options))
+
+
+def _number(text: str) -> int | float | None:
+    import struct
+
+    if bits := _PTX_FLOAT.fullmatch(text):
+        return (
+            struct.unpack(">f", bytes.fromhex(bits[1]))[0]
+            if bits[1]
+            else struct.unpack(">d", bytes.fromhex(bits[2]))[0]
+        )
+    for read in (lambda: int(text, 0), lambda: int(text), lambda: float(text)):
+        try:
+            return read()
+        except ValueError:
+            continue
+    return None
+
+
+def load(path: Path, type: str) -> np.ndarray:
+    """An array from .npy, or the only array of an .npz, its bytes viewed as a PTX type.
+
+    numpy saves bf16, fp8 and narrower as raw bytes and forgets their names, so the reader always says the type.
+    Raises PtxError.
+    """
+    import numpy as np
+
+    dtype = dtype_of(type)
+    try:
+        loaded = np.load(path, allow_pickle=False)
+        if not isinstance(loaded, np.ndarray):
+            names = list(loaded.files)
+            if len(names) != 1:
+                raise bad(f"{path} holds {len(names)} arrays ({', '.join(names)})", "save the one you mean as .npy")
+            loaded = loaded[names[0]]
+    except (OSError, ValueError, EOFError) as error:
+        raise bad(f"cannot read {path}: {_reason(error)}") from None
+    if loaded.dtype == dtype:
+        return loaded
+    if loaded.dtype.itemsize != dtype.itemsize:
+        raise bad(
+            f"{path} holds {type_of(loaded.dtype)} ({loaded.dtype.itemsize} bytes each), which is not {type}",
+            f"convert it before saving, or write {path.name}:{type_of(loaded.dtype)}",
+        )
+    return np.ascontiguousarray(loaded).view(dtype)
+
+
+def save(path: Path, array: np.ndarray) -> str:
+    """Write an array to .npy; returns one line that says how to read it again. Raises PtxError where it cannot.
+
+    Types that numpy would forget are written as unsigned integers of the same width.
+    """
+    import numpy as np
+
+    type = type_of(array.dtype)
+    shape = "x".join(str(size) for size in array.shape) or "1"
+    path = Path(path)
+    stored = array if array.dtype.isbuiltin == 1 else array.view(np.dtype(f"uint{8 * array.dtype.itemsize}"))
+    try:
+        with path.open("wb") as file:
+            np.save(file, stored)
+    except OSError as error:
+        raise bad(f"cannot write {path}: {_reason(error)}") from None
+    note = "" if stored is array else f" (stored as {stored.dtype.name}; read it as {path.name}:{type})"
+    return f"{path}: {shape} of {type}{note}"
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error).splitlines()[0] if str(error) else error.__class__.__name__

@@ -1,0 +1,196 @@
+"""Where lanes may be waiting for other lanes of their warp, and how long these stand at a join until they go on regardless.
+
+The hardware lets lanes wait where a divergent branch joins again. That may be for ever: a lane in a spin loop waits for what
+another one does behind the join. Whoever waits reads again and again what others can write, and what it reads decides
+whether its loop ends. So the turns of blocks that read so are what the patience of the lanes at the join is measured in. A
+loop that ends by itself - it counts, or computes, whatever it loads meanwhile - takes nothing of it.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import and_, or_
+
+from ptxsim.engine.analysis.liveness import following, reads, slots_of
+from ptxsim.engine.program.operation import Op, Program, fact
+
+# What a turn of a block takes of the patience. Who spins on an atomic, a strong load or an mbarrier most likely waits; a
+# plain load also decides how far a list goes or where a search ends.
+STRONG, PLAIN = 16, 1
+PATIENCE = 4096
+# When it has come to an end, one of the splits at the joins has a turn, and so much is left until the next one. Once all
+# lanes are together it is as it was, but a part less for each such turn: in a warp that had to do so once it will be so again.
+RENEWED = STRONG
+LESS = 4
+
+LOCAL = -1  # stands among register slots for all local memory
+# Units of operations that ask the machine, but for nothing that a lane elsewhere could change.
+OWN = ("shuffle", "vote", "redux", "mma", "alu", "special", "prefetch", "system")
+
+
+@fact
+def impatience(program: Program) -> tuple[int, ...]:
+    """What a turn of each block takes of the patience of the lanes that wait at a join."""
+    return tuple(_Loops(program).found)
+
+
+class _Loops:
+    """Finds in all loops of a program the reads of memory that decide whether a lane stays in the loop.
+
+    They do so through registers and local memory, and through the branches that decide which blocks are executed. A
+    called function counts as one operation that reads whatever any function reads; its own loops are looked at like others.
+    """
+
+    def __init__(self, program: Program):
+        self.blocks = program.blocks
+        numbers = range(len(self.blocks))
+        self.entries = sorted({0, *(function.entry for function in program.functions.values())})
+        self.follow = [following(program, number) for number in numbers]
+        self.before: list[list[int]] = [[] for _ in numbers]
+        for number in numbers:
+            for target in self.follow[number]:
+                self.before[target].append(number)
+        self.writers: dict[int, list[tuple[int, Op]]] = {}
+        for number, block in enumerate(self.blocks):
+            for op in block:
+                for slot in set(_written(op)):
+                    self.writers.setdefault(slot, []).append((number, op))
+        called = self.blocks[self.entries[1] :] if len(self.entries) > 1 else []
+        self.weight_of_calls = max((_weight(op) for block in called for op in block), default=0)
+        self.found = [0] * len(self.blocks)
+        for head, ends in self._ways_back().items():
+            self._weigh(head, [self._body(head, end) for end in ends])
+
+    def _ways_back(self) -> dict[int, list[int]]:
+        """The blocks that loops begin with, and for each those behind which it begins again."""
+        found: dict[int, list[int]] = {}
+        seen: set[int] = set()
+        for entry in self.entries:
+            path = [(entry, iter(self.follow[entry]))]
+            on_path = {entry}
+            seen.add(entry)
+            while path:
+                number, rest = path[-1]
+                target = next(rest, None)
+                if target is None:
+                    path.pop()
+                    on_path.discard(number)
+                elif target in on_path:
+                    found.setdefault(target, []).append(number)
+                elif target not in seen:
+                    path.append((target, iter(self.follow[target])))
+                    on_path.add(target)
+                    seen.add(target)
+        return found
+
+    def _body(self, head: int, end: int) -> set[int]:
+        """The blocks of one way around a loop: those that come to its end without passing its head again."""
+        body, rest = {head}, [end]
+        while rest:
+            number = rest.pop()
+            if number not in body:
+                body.add(number)
+                rest += self.before[number]
+        return body
+
+    def _weigh(self, head: int, ways: list[set[int]]) -> None:
+        """Note what the blocks of a loop read that decides whether a lane stays on one of its ways around."""
+        body = set().union(*ways)
+        controls = self._controls(body, head)
+        rest = [
+            (number, self.blocks[number][-1])
+            for number in body
+            if self._branches(number)
+            and any(
+                number in way and (self._returns(number) or not way.issuperset(self.follow[number])) for way in ways
+            )
+        ]
+        slots: set[int] = set()
+        blocks: set[int] = set()
+        while rest:
+            number, op = rest.pop()
+            if number not in blocks:
+                blocks.add(number)
+                rest += [(decides, self.blocks[decides][-1]) for decides in controls[number]]
+            for slot in set(_read(op)) - slots:
+                slots.add(slot)
+                for place, writer in self.writers.get(slot, ()):
+                    if place in body:
+                        weight = self.weight_of_calls if writer.call is not None else _weight(writer)
+                        self.found[place] = max(self.found[place], weight)
+                        rest.append((place, writer))
+
+    def _controls(self, body: set[int], head: int) -> dict[int, list[int]]:
+        """For each block of a loop the branches that decide, each time around, whether it is executed.
+
+        That is, those behind which it comes in any case one way, and the other way not.
+        """
+        bit = {number: 1 << i for i, number in enumerate(sorted(body, reverse=True))}
+        over = 1 << len(body)  # the loop is left, or begins again
+        # What comes behind a block in any case, itself included; at first everything.
+        sure = dict.fromkeys(body, 2 * over - 1) | {None: over}
+        after: dict[int, list[int | None]] = {}
+        for number in body:
+            after[number] = [target if target in body and target != head else None for target in self.follow[number]]
+            if self._returns(number):
+                after[number].append(None)
+        changed = True
+        while changed:
+            changed = False
+            for number in bit:
+                new = reduce(and_, (sure[target] for target in after[number])) | bit[number]
+                if new != sure[number]:
+                    sure[number], changed = new, True
+        found: dict[int, list[int]] = {number: [] for number in body}
+        for number in filter(self._branches, body):
+            ways = [sure[target] for target in after[number]]
+            decided = reduce(or_, ways) & ~reduce(and_, ways)
+            for other in body:
+                if decided & bit[other]:
+                    found[other].append(number)
+        return found
+
+    def _branches(self, number: int) -> bool:
+        """Whether lanes may go different ways behind a block."""
+        last = self.blocks[number][-1:]
+        return any(
+            op.control == "brx.idx" or (op.control not in (None, "call") and op.guard is not None) for op in last
+        )
+
+    def _returns(self, number: int) -> bool:
+        """Whether lanes may leave the function behind a block."""
+        return number + 1 == len(self.blocks) or any(op.control in ("exit", "ret") for op in self.blocks[number][-1:])
+
+
+def _read(op: Op) -> list[int]:
+    """Slots that an operation reads."""
+    if op.call is None:
+        return [*reads(op), LOCAL] if _is_local(op) else reads(op)
+    arguments = [passed.slot for passed in op.call.arguments if passed.slot is not None]
+    return [*arguments, *slots_of([op.call.address]), *([op.guard[0]] if op.guard else []), LOCAL]
+
+
+def _written(op: Op) -> list[int]:
+    """Slots that an operation writes."""
+    if op.call is not None:
+        return [LOCAL, *(passed.slot for passed in op.call.returns if passed.slot is not None)]
+    stores = _is_local(op) and op.definition.unit != "load"
+    return [*slots_of(op.destinations), *([LOCAL] if stores else [])]
+
+
+def _is_local(op: Op) -> bool:
+    """Whether an operation may access local memory: it says so, or its address is generic."""
+    return op.definition.uses_machine and op.wants.get("space", "") in (None, "local")
+
+
+def _weight(op: Op) -> int:
+    """How much it tells about lanes that they execute an operation over and over."""
+    definition = op.definition
+    if not definition.uses_machine or definition.unit in OWN or not op.destinations:
+        return 0
+    if definition.unit == "load":
+        space = str(op.wants.get("space") or "").partition("::")[0]
+        if space in ("const", "param", "local") or op.bound.modifiers.get("nc") or op.bound.form.name == "ldu":
+            return 0
+        return STRONG if op.wants.get("order") not in (None, "weak") else PLAIN
+    return STRONG if definition.unit in ("atomic", "mbarrier") else PLAIN

@@ -1,0 +1,130 @@
+"""Which programs keep the rules of wgmma whatever way they go, so that native code need not watch for breaches.
+
+The interpreter compares registers with what they were at the last wgmma.fence, and looks at every operation for registers
+that the tensor core owns. Here both are settled once, on the program: what cannot be settled is left to the interpreter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ptxsim.engine.analysis.fragment_flow import types_match
+from ptxsim.engine.analysis.liveness import following, slots_of
+from ptxsim.engine.control import touched
+from ptxsim.engine.program.operand import Constant, Literal
+from ptxsim.engine.program.operation import Op, Program, fact, units
+
+EVERYTHING = None  # no fence has been met yet: every register may have been written since
+OLDEST = 1 << 30
+
+
+@dataclass
+class State:
+    """At one point of the program: registers written since the last fence, and the products that may be under way with
+    the least number of groups that were committed since their issue."""
+
+    written: set[int] | None = EVERYTHING
+    ages: dict[int, int] = field(default_factory=dict)
+
+    def copy(self) -> State:
+        return State(None if self.written is None else set(self.written), dict(self.ages))
+
+    def join(self, other: State) -> bool:
+        """Take in what holds on another way; whether that was anything new."""
+        changed = False
+        if self.written is not None and (other.written is None or other.written - self.written):
+            self.written = None if other.written is None else self.written | other.written
+            changed = True
+        for site, age in other.ages.items():
+            if age < self.ages.get(site, OLDEST):
+                self.ages[site] = age
+                changed = True
+        return changed
+
+
+def name_of(op: Op) -> str:
+    """fence, mma_async, commit_group or wait_group."""
+    return op.bound.form.name.rpartition(".")[2]
+
+
+@fact
+def keeps_rules(program: Program) -> bool:
+    """Whether a program has asynchronous products, and nothing that the interpreter watches them for can happen, whatever
+    way it goes."""
+    return "wgmma" in units(program) and types_match(program) and _keeps_hands_off(program)
+
+
+def _keeps_hands_off(program: Program) -> bool:
+    """Whether no way through the program can touch registers in flight or use some without a fence."""
+    if any(op.control == "call" for op in program.ops):
+        return False
+    slots = {op.site: set(slots_of([*op.sources, *op.destinations])) for op in program.ops if _is_product(op)}
+    before: list[State | None] = [None] * len(program.blocks)
+    if program.blocks:
+        before[0] = State()
+    waiting = [0] if program.blocks else []
+    while waiting:
+        number = waiting.pop()
+        state = before[number].copy()
+        for op in program.blocks[number]:
+            if not _step(op, state, slots):
+                return False
+        for follower in following(program, number):
+            known = before[follower]
+            if known is None:
+                before[follower] = state.copy()
+                waiting.append(follower)
+            elif known.join(state):
+                waiting.append(follower)
+    return True
+
+
+def _is_product(op: Op) -> bool:
+    return op.definition.unit == "wgmma" and name_of(op) == "mma_async"
+
+
+def _step(op: Op, state: State, slots: dict[int, set[int]]) -> bool:
+    """Follow one operation; False for a breach."""
+    if op.definition.unit != "wgmma":
+        flying = set().union(*(slots[site] for site in state.ages))
+        if flying and not flying.isdisjoint(touched(op)):
+            return False
+        if state.written is not None:
+            state.written.update(slots_of(op.destinations))
+        return True
+    if op.guard is not None:
+        return False
+    match name_of(op):
+        case "fence":
+            state.written = set()
+        case "mma_async":
+            if state.written is None or state.written & used(op):
+                return False
+            # From here to the end of the product the tensor core alone writes them.
+            state.written.difference_update(slots_of(op.destinations))
+            state.ages[op.site] = 0
+        case "commit_group":
+            state.ages = {site: age + 1 for site, age in state.ages.items()}
+        case "wait_group":
+            pending = value_of(op.sources[0])
+            if pending is None:
+                return False
+            state.ages = {site: age for site, age in state.ages.items() if age <= pending}
+    return True
+
+
+def used(op: Op) -> set[int]:
+    """Registers whose values a product takes from the threads."""
+    accumulates = value_of(op.sources[scale_index(op)]) != 0
+    factors = slots_of([op.sources[0]]) if hasattr(op.sources[0], "elements") else []
+    return {*factors, *(slots_of(op.destinations) if accumulates else ())}
+
+
+def scale_index(op: Op) -> int:
+    """The place of scale-d among the sources: behind A, B and the two operands of a sparse product."""
+    return 4 if op.definition.effect.__name__.endswith("sparse") else 2
+
+
+def value_of(operand) -> int | None:
+    """The number a constant operand stands for."""
+    return int(operand.value) if isinstance(operand, Literal | Constant) else None

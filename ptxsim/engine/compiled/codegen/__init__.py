@@ -1,0 +1,1 @@
+"""Writes the native function of one program."""

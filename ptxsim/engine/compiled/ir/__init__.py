@@ -1,0 +1,1 @@
+"""Text of LLVM IR: values, the emitter of lane operations, modules. Knows no PTX."""

@@ -1,0 +1,409 @@
+"""The emitter: the operators of lane values and every operation of ptxsim.lanes, printed as LLVM IR.
+
+Nothing here may give poison where numpy gives a value: shifts are clamped, conversions saturate, divisors are made safe, and
+no nsw, nuw or fast-math flag is ever written. Equal expressions are printed once.
+"""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+
+from ptxsim.engine.compiled.ir.module import Module
+from ptxsim.engine.compiled.ir.value import (
+    CannotEmit,
+    Value,
+    element_type,
+    is_float,
+    is_integer,
+    kind_of,
+    kind_of_dtype,
+    width,
+)
+from ptxsim.lanes import type_of
+
+_FLOAT_OPERATORS = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
+_ROUNDINGS = {"rn": "rint", "rz": "trunc", "rm": "floor", "rp": "ceil"}
+
+
+class Emitter:
+    """Prints the instructions of one function. `lanes` is the number of lanes of its values (1 inside atomics)."""
+
+    def __init__(self, module: Module, lanes: int = 32, prefix: str = "v"):
+        self.module, self.lanes, self.prefix = module, lanes, prefix
+        self.lines: list[str] = []
+        self.rooms: list[str] = []  # stack slots, to be printed at the function's entry
+        self._count = 0
+        self._known: dict[tuple[str, str], Value] = {}
+
+    # ---- printing ----
+
+    def name(self) -> str:
+        self._count += 1
+        return f"%{self.prefix}{self._count}"
+
+    def line(self, text: str) -> None:
+        self.lines.append(text)
+
+    def let(self, expression: str) -> str:
+        """A new name for an expression that must be evaluated here."""
+        name = self.name()
+        self.lines.append(f"  {name} = {expression}")
+        return name
+
+    def room(self, t: str) -> str:
+        """Room for a value of a type on the stack."""
+        name = self.name()
+        self.rooms.append(f"  {name} = alloca {t}, align 64")
+        return name
+
+    def pure(self, expression: str, kind: str) -> Value:
+        """A value that depends on its text only."""
+        found = self._known.get((expression, kind))
+        if found is None:
+            found = self._known[expression, kind] = Value(self, self.let(expression), kind)
+        return found
+
+    def label(self, name: str) -> None:
+        """Begin a block; what was computed before may not dominate it."""
+        self.lines.append(f"{name}:")
+        self._known.clear()
+
+    def vector(self, kind: str) -> str:
+        return f"<{self.lanes} x {element_type(kind)}>"
+
+    def intrinsic(self, name: str, kind: str, *arguments: str, result: str | None = None) -> str:
+        """A call of llvm.<name> on whole vectors of one type."""
+        t, back = self.vector(kind), result or self.vector(kind)
+        full = f"@llvm.{name}.{_mangled(t)}"
+        self.module.declarations.setdefault(full, f"declare {back} {full}({', '.join([t] * len(arguments))})")
+        return f"call {back} {full}({', '.join(f'{t} {a}' for a in arguments)})"
+
+    # ---- constants ----
+
+    def splat(self, number, kind: str) -> Value:
+        """A Python number in every lane."""
+        return Value(self, f"splat ({element_type(kind)} {literal(number, kind)})", kind)
+
+    def lift(self, x, like: Value) -> Value:
+        """An operand as a value: Python numbers take the kind of their partner."""
+        if isinstance(x, Value):
+            return x
+        if isinstance(x, np.ndarray):
+            return self.constant(x, like)
+        if isinstance(x, bool | np.bool_) and like.kind == "pred":
+            return self.splat(bool(x), "pred")
+        if isinstance(x, int | float | np.integer | np.floating):
+            if isinstance(x, int | np.integer) and is_integer(like.kind):
+                low = -(1 << width(like.kind) - 1) if like.kind[0] == "s" else 0
+                if not (low <= x < 1 << width(like.kind) - (like.kind[0] == "s")) and x != -1:
+                    raise CannotEmit(f"{x} does not fit {like.kind}")
+            return self.splat(x, like.kind)
+        raise CannotEmit(f"an operand that is a {type(x).__name__}")
+
+    def pair(self, a, b) -> tuple[Value, Value]:
+        like = a if isinstance(a, Value) else b
+        a, b = self.lift(a, like), self.lift(b, like)
+        if a.kind != b.kind:
+            raise CannotEmit(f"operands of kinds {a.kind} and {b.kind}")
+        return a, b
+
+    # ---- operators ----
+
+    def arithmetic(self, operator: str, a, b) -> Value:
+        a, b = self.pair(a, b)
+        kind = a.kind
+        if kind in ("f16", "bf16"):
+            return self._narrow(self.arithmetic(operator, self._single(a), self._single(b)), kind)
+        if is_float(kind):
+            operator = _FLOAT_OPERATORS[operator]
+        elif kind == "pred" or operator == "div":
+            raise CannotEmit(f"{operator} of {kind}")
+        return self.pure(f"{operator} {a.type} {a.text}, {b.text}", kind)
+
+    def negative(self, x: Value) -> Value:
+        if x.kind in ("f16", "bf16"):
+            return self.pure(f"xor {x.type} {x.text}, splat (i16 -32768)", x.kind)
+        if is_float(x.kind):
+            return self.pure(f"fneg {x.type} {x.text}", x.kind)
+        return self.arithmetic("sub", 0, x)
+
+    def bitwise(self, operator: str, a, b) -> Value:
+        if b is not None and not isinstance(b, Value) and b == -1 and a.kind[0] == "u":
+            b = (1 << width(a.kind)) - 1
+        a, b = self.pair(a, b)
+        if is_float(a.kind):
+            raise CannotEmit(f"{operator} of {a.kind}")
+        return self.pure(f"{operator} {a.type} {a.text}, {b.text}", a.kind)
+
+    def compare(self, relation: str, a, b) -> Value:
+        a, b = self.pair(a, b)
+        if a.kind in ("f16", "bf16"):
+            a, b = self._single(a), self._single(b)
+        if is_float(a.kind):
+            condition = {"eq": "oeq", "ne": "une"}.get(relation) or f"o{relation}"
+            return self.pure(f"fcmp {condition} {a.type} {a.text}, {b.text}", "pred")
+        condition = relation if relation in ("eq", "ne") else ("s" if a.kind[0] == "s" else "u") + relation
+        return self.pure(f"icmp {condition} {a.type} {a.text}, {b.text}", "pred")
+
+    # ---- f16 and bf16 as f32 ----
+
+    def _single(self, x: Value) -> Value:
+        """f16 or bf16 as f32, exactly."""
+        if x.kind == "bf16":
+            word = self.cast(self.bits(x, "u16"), "u32")
+            return self.bits(word << 16, "f32")
+        if self.module.half_conversion:
+            half = self.pure(f"bitcast {x.type} {x.text} to <{self.lanes} x half>", "half")
+            return self.pure(f"fpext <{self.lanes} x half> {half.text} to {self.vector('f32')}", "f32")
+        word = self.cast(self.bits(x, "u16"), "u32")
+        magnitude = (word & 0x7FFF) << 13
+        scaled = self.bits(self.bits(magnitude, "f32") * 2.0**112, "u32")
+        special = magnitude | 0x7F800000
+        result = self.where(magnitude >= 0x7C00 << 13, special, scaled)
+        return self.bits(result | (word & 0x8000) << 16, "f32")
+
+    def _narrow(self, x: Value, kind: str) -> Value:
+        """f32 to f16 or bf16, to nearest even."""
+        word = self.bits(x, "u32")
+        if kind == "bf16":
+            rounded = (word + 0x7FFF + (word >> 16 & 1)) >> 16
+            nan = word >> 16 & 0x8000 | 0x7FC0
+            result = self.cast(self.where((word & 0x7FFFFFFF) > 0x7F800000, nan, rounded), "u16")
+        elif self.module.half_conversion:
+            half = self.pure(f"fptrunc {x.type} {x.text} to <{self.lanes} x half>", "half")
+            result = self.pure(f"bitcast <{self.lanes} x half> {half.text} to {self.vector('u16')}", "u16")
+        else:
+            magnitude = word & 0x7FFFFFFF
+            normal = ((magnitude + 0xFFF + (magnitude >> 13 & 1)) >> 13) - (112 << 10)
+            # Adding 0.5 leaves a subnormal f16's last bit as the last bit of the sum.
+            tiny = self.bits(self.bits(magnitude, "f32") + 0.5, "u32") - 0x3F000000
+            result = self.where(magnitude < 0x38800000, tiny, normal)
+            result = self.where(magnitude >= 0x477FF000, 0x7C00, result)
+            result = self.where(magnitude > 0x7F800000, 0x7E00, result)
+            result = self.cast(result | word >> 16 & 0x8000, "u16")
+        return Value(self, result.text, kind)
+
+    # ---- operations of ptxsim.lanes ----
+
+    def bits(self, x: Value, t) -> Value:
+        kind = kind_of(type_of(t))
+        if width(kind) != width(x.kind) or (kind == "pred") != (x.kind == "pred"):
+            raise CannotEmit(f"the bits of {x.kind} as {kind}")
+        if element_type(kind) == element_type(x.kind):
+            return Value(self, x.text, kind)
+        name = self.pure(f"bitcast {x.type} {x.text} to {self.vector(kind)}", kind)
+        # The way back is no instruction.
+        self._known.setdefault((f"bitcast {name.type} {name.text} to {x.type}", x.kind), x)
+        return name
+
+    def cast(self, x, t) -> Value:
+        return self.convert(x, kind_of(type_of(t)))
+
+    def convert(self, x: Value, kind: str) -> Value:
+        source = x.kind
+        if source == kind:
+            return x
+        if kind == "pred":
+            return self.compare("ne", x, 0)
+        if source in ("f16", "bf16"):
+            return self.convert(self._single(x), kind)
+        if kind in ("f16", "bf16"):
+            if source == "f64" and kind == "f16":
+                from ptxsim.numerics.scalar import single_to_odd
+
+                return self._narrow(single_to_odd(x), kind)
+            return self._narrow(self.convert(x, "f32"), kind)
+        if is_float(source):
+            if is_float(kind):
+                operator = "fpext" if kind == "f64" else "fptrunc"
+                return self.pure(f"{operator} {x.type} {x.text} to {self.vector(kind)}", kind)
+            return self._saturating(x, kind)
+        if is_float(kind):
+            operator = "sitofp" if source[0] == "s" else "uitofp"
+            return self.pure(f"{operator} {x.type} {x.text} to {self.vector(kind)}", kind)
+        if width(kind) == width(source):
+            return Value(self, x.text, kind)
+        operator = "trunc" if width(kind) < width(source) else "sext" if source[0] == "s" else "zext"
+        return self.pure(f"{operator} {x.type} {x.text} to {self.vector(kind)}", kind)
+
+    def where(self, condition, a, b) -> Value:
+        if not isinstance(a, Value) and not isinstance(b, Value):
+            kind = "f64" if isinstance(a, float) or isinstance(b, float) else "s64"
+            a, b = self.splat(a, kind), self.splat(b, kind)
+        a, b = self.pair(a, b)
+        if condition.kind != "pred":
+            raise CannotEmit(f"where on {condition.kind}")
+        return self.pure(f"select {condition.type} {condition.text}, {a.type} {a.text}, {b.type} {b.text}", a.kind)
+
+    def shift_left(self, x, n) -> Value:
+        return self._shift("shl", x, n)
+
+    def shift_right(self, x, n) -> Value:
+        return self._shift("ashr" if isinstance(x, Value) and x.kind[0] == "s" else "lshr", x, n)
+
+    def _shift(self, operator: str, x, n) -> Value:
+        x = self.lift(x, n)
+        if not is_integer(x.kind):
+            raise CannotEmit(f"shift of {x.kind}")
+        size = width(x.kind)
+        if not isinstance(n, Value):
+            if n >= size:
+                return (
+                    self.pure(f"ashr {x.type} {x.text}, splat (i{size} {size - 1})", x.kind)
+                    if operator == "ashr"
+                    else self.splat(0, x.kind)
+                )
+            return self.pure(f"{operator} {x.type} {x.text}, splat (i{size} {int(n)})", x.kind)
+        count = Value(self, n.text, f"u{width(n.kind)}")
+        beyond = count >= size if size < 1 << width(count.kind) else self.splat(False, "pred")
+        safe = self.convert(self.minimum(count, size - 1) if size < 1 << width(count.kind) else count, f"u{size}")
+        shifted = self.pure(f"{operator} {x.type} {x.text}, {safe.text}", x.kind)
+        return shifted if operator == "ashr" else self.where(beyond, 0, shifted)
+
+    def _extremum(self, name: str, a, b) -> Value:
+        a, b = self.pair(a, b)
+        if not is_integer(a.kind):
+            raise CannotEmit(f"{name} of {a.kind}")
+        sign = "s" if a.kind[0] == "s" else "u"
+        return self.pure(self.intrinsic(f"{sign}{name}", a.kind, a.text, b.text), a.kind)
+
+    def minimum(self, a, b) -> Value:
+        return self._extremum("min", a, b)
+
+    def maximum(self, a, b) -> Value:
+        return self._extremum("max", a, b)
+
+    def multiply_high(self, a, b) -> Value:
+        a, b = self.pair(a, b)
+        size, signed = width(a.kind), a.kind[0] == "s"
+        if size <= 32:
+            wide = f"{'s' if signed else 'u'}64"
+            product = self.convert(a, wide) * self.convert(b, wide)
+            return self.convert(product >> size, a.kind)
+        x, y = Value(self, a.text, "u64"), Value(self, b.text, "u64")
+        low_x, high_x, low_y, high_y = x & 0xFFFFFFFF, x >> 32, y & 0xFFFFFFFF, y >> 32
+        middle = high_x * low_y + (low_x * low_y >> 32)
+        other = low_x * high_y + (middle & 0xFFFFFFFF)
+        high = high_x * high_y + (middle >> 32) + (other >> 32)
+        if signed:  # a negative factor counts 2^64 too much
+            high = high - (Value(self, (a >> 63).text, "u64") & y) - (Value(self, (b >> 63).text, "u64") & x)
+        return Value(self, high.text, a.kind)
+
+    def divide(self, a, b) -> Value:
+        a, b = self.pair(a, b)
+        zero, unsigned = b == 0, f"u{width(a.kind)}"
+        x, y = Value(self, a.text, unsigned), Value(self, b.text, unsigned)
+        if a.kind[0] == "s":
+            x, y = (Value(self, self.absolute(v).text, unsigned) for v in (a, b))
+        y = self.where(zero, 1, y)
+        quotient = Value(self, self.pure(f"udiv {x.type} {x.text}, {y.text}", unsigned).text, a.kind)
+        if a.kind[0] == "s":
+            quotient = self.where((a < 0) ^ (b < 0), -quotient, quotient)
+        return self.where(zero, -1 if a.kind[0] == "s" else (1 << width(a.kind)) - 1, quotient)
+
+    def count_leading_zeros(self, x: Value) -> Value:
+        self.module.declarations.setdefault(
+            f"@llvm.ctlz.{_mangled(x.type)}", f"declare {x.type} @llvm.ctlz.{_mangled(x.type)}({x.type}, i1)"
+        )
+        return self.pure(f"call {x.type} @llvm.ctlz.{_mangled(x.type)}({x.type} {x.text}, i1 false)", x.kind)
+
+    def population_count(self, x: Value) -> Value:
+        return self.pure(self.intrinsic("ctpop", x.kind, x.text), x.kind)
+
+    def reverse_bits(self, x: Value) -> Value:
+        return self.pure(self.intrinsic("bitreverse", x.kind, x.text), x.kind)
+
+    def fma(self, a, b, c) -> Value:
+        like = next(v for v in (a, b, c) if isinstance(v, Value))
+        a, b, c = (self.lift(v, like) for v in (a, b, c))
+        if a.kind not in ("f32", "f64") or {a.kind, b.kind, c.kind} != {a.kind}:
+            raise CannotEmit(f"fma of {a.kind}, {b.kind}, {c.kind}")
+        return self.pure(self.intrinsic("fma", a.kind, a.text, b.text, c.text), a.kind)
+
+    def square_root(self, x: Value) -> Value:
+        if x.kind in ("f16", "bf16"):
+            return self._narrow(self.square_root(self._single(x)), x.kind)
+        return self.pure(self.intrinsic("sqrt", x.kind, x.text), x.kind)
+
+    def absolute(self, x: Value) -> Value:
+        if x.kind in ("f16", "bf16"):
+            return self.pure(f"and {x.type} {x.text}, splat (i16 32767)", x.kind)
+        if is_float(x.kind):
+            return self.pure(self.intrinsic("fabs", x.kind, x.text), x.kind)
+        if x.kind[0] == "u":
+            return x
+        return self.where(x < 0, -x, x)
+
+    def round_to_integral(self, x: Value, mode: str) -> Value:
+        if x.kind in ("f16", "bf16"):
+            return self._narrow(self.round_to_integral(self._single(x), mode), x.kind)
+        return self.pure(self.intrinsic(_ROUNDINGS[mode], x.kind, x.text), x.kind)
+
+    def float_to_int(self, x: Value, t) -> Value:
+        return self._saturating(self.convert(x, "f32") if x.kind in ("f16", "bf16") else x, kind_of(type_of(t)))
+
+    def _saturating(self, x: Value, kind: str) -> Value:
+        name = "fptosi.sat" if kind[0] == "s" else "fptoui.sat"
+        back = self.vector(kind)
+        full = f"@llvm.{name}.{_mangled(back)}.{_mangled(x.type)}"
+        self.module.declarations.setdefault(full, f"declare {back} {full}({x.type})")
+        return self.pure(f"call {back} {full}({x.type} {x.text})", kind)
+
+    def constant(self, values, like) -> Value:
+        array = np.asarray(values)
+        kind = kind_of_dtype(array.dtype)
+        if array.ndim == 0:
+            return self.splat(array.item(), kind)
+        if self.lanes != len(array):
+            raise CannotEmit(f"a constant of {len(array)} lanes")
+        t = element_type(kind)
+        return Value(self, "<" + ", ".join(f"{t} {literal(v.item(), kind)}" for v in array) + ">", kind)
+
+    def permute(self, x: Value, lanes) -> Value:
+        chosen = ", ".join(f"i32 {int(lane)}" for lane in lanes)
+        return self.pure(f"shufflevector {x.type} {x.text}, {x.type} poison, <{self.lanes} x i32> <{chosen}>", x.kind)
+
+    def lookup(self, table, index: Value) -> Value:
+        array = np.ascontiguousarray(table)
+        kind = kind_of_dtype(array.dtype)
+        t = element_type(kind)
+        name = "@" + self.module.table(array, t)
+        wide = self.convert(Value(self, index.text, f"u{width(index.kind)}"), "u64")
+        wide = self.minimum(wide, len(array) - 1)  # lanes that do not count may hold anything
+        pointers = self.pure(
+            f"getelementptr [{len(array)} x {t}], ptr {name}, {self.vector('u64')} zeroinitializer, {wide.type} {wide.text}",
+            "ptr",
+        )
+        mangled = f"{_mangled(self.vector(kind))}.v{self.lanes}p0"
+        full = f"@llvm.masked.gather.{mangled}"
+        v, p, m = self.vector(kind), f"<{self.lanes} x ptr>", self.vector("pred")
+        self.module.declarations.setdefault(full, f"declare {v} {full}({p}, {m}, {v})")
+        return self.pure(
+            f"call {v} {full}({p} align {max(1, width(kind) // 8)} {pointers.text}, {m} splat (i1 true), {v} poison)",
+            kind,
+        )
+
+
+def literal(number, kind: str) -> str:
+    """A Python number as an LLVM constant of one lane."""
+    if kind == "pred":
+        return "true" if number else "false"
+    if kind == "f32":
+        return f"0x{struct.unpack('<Q', struct.pack('<d', float(np.float32(number))))[0]:016X}"
+    if kind == "f64":
+        return f"0x{struct.unpack('<Q', struct.pack('<d', float(number)))[0]:016X}"
+    if kind == "f16":
+        return str(int(np.float16(number).view(np.uint16)))
+    if kind == "bf16":
+        import ml_dtypes
+
+        return str(int(np.array(number, ml_dtypes.bfloat16).view(np.uint16)))
+    return str(int(number))
+
+
+def _mangled(t: str) -> str:
+    """<32 x i32> as v32i32."""
+    count, _, element = t.strip("<>").partition(" x ")
+    return f"v{count}{ {'float': 'f32', 'double': 'f64', 'half': 'f16'}.get(element, element) }"

@@ -1,0 +1,135 @@
+"""Functions inside a kernel's module: long arithmetic effects, shared by their uses, and updates of atomics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from ptxsim import lanes
+from ptxsim.engine.compiled.ir.emitter import Emitter
+from ptxsim.engine.compiled.ir.module import Module
+from ptxsim.engine.compiled.ir.value import CannotEmit, Value, kind_of, width
+from ptxsim.types import ScalarType
+
+OUTLINE = 48  # lines of IR from which on an effect becomes a function of its own
+
+
+def compute(e: Emitter, effect: Callable, sources: Sequence, wants: Mapping[str, object]):
+    """The result of an arithmetic effect; long ones become functions that all their uses share."""
+    if not all(isinstance(s, Value) for s in sources):
+        return effect(*sources, **wants)
+    key = (
+        effect,
+        tuple(wants.items()),
+        tuple(s.kind for s in sources),
+        tuple(s.text if s.text[0] != "%" else "" for s in sources),
+    )
+    known = e.module.outlined.get(key)
+    if known is None:
+        mark, globals_before = len(e.lines), dict(e._known)
+        result = effect(*sources, **wants)
+        if len(e.lines) - mark < OUTLINE or not _plain(result):
+            e.module.outlined[key] = False
+            return result
+        del e.lines[mark:]
+        e._known = globals_before
+        known = e.module.outlined[key] = _outline(e.module, effect, sources, wants)
+    if known is False:
+        return effect(*sources, **wants)
+    name, kinds, single = known
+    arguments = ", ".join(f"{s.type} {s.text}" for s in sources if s.text[0] == "%")
+    types = [e.vector(k) for k in kinds]
+    t = types[0] if single else "{" + ", ".join(types) + "}"
+    found = e.let(f"call {t} @{name}({arguments})")
+    if single:
+        return Value(e, found, kinds[0])
+    return tuple(Value(e, e.let(f"extractvalue {t} {found}, {i}"), k) for i, k in enumerate(kinds))
+
+
+def _outline(module: Module, effect: Callable, sources: Sequence[Value], wants: Mapping[str, object]):
+    """A function for an effect: its name, the kinds of its results, whether it is one result."""
+    inner = Emitter(module)
+    arguments = [Value(inner, f"%a{i}" if s.text[0] == "%" else s.text, s.kind) for i, s in enumerate(sources)]
+    result = effect(*arguments, **wants)
+    single = isinstance(result, Value)
+    results = [result] if single else list(result)
+    name = f"effect{len(module.functions)}"
+    t = results[0].type if single else "{" + ", ".join(r.type for r in results) + "}"
+    back = results[0].text
+    if not single:
+        back = "poison"
+        for i, r in enumerate(results):
+            back = inner.let(f"insertvalue {t} {back}, {r.type} {r.text}, {i}")
+    header = ", ".join(f"{a.type} {a.text}" for a in arguments if a.text[0] == "%")
+    module.functions.append(
+        "\n".join(
+            [
+                f"define internal {t} @{name}({header}) noinline #0 {{",
+                *inner.rooms,
+                *inner.lines,
+                f"  ret {t} {back}",
+                "}",
+            ]
+        )
+    )
+    return name, [r.kind for r in results], single
+
+
+def _plain(result) -> bool:
+    return isinstance(result, Value) or (isinstance(result, tuple) and all(isinstance(r, Value) for r in result))
+
+
+def atomic(module: Module, t: ScalarType, update: Callable, operands: int, count: int) -> str:
+    """The name of a function that updates memory lane by lane and returns what was there."""
+    inner = Emitter(module, 1, "u")
+    word, kind = f"u{8 * t.bytes}", kind_of(t)
+    outer = f"<32 x i{8 * t.bytes}>"
+    struct = "{" + ", ".join([outer] * count) + "}"
+    name = f"atomic{len(module.functions)}"
+    values = [(o, i) for o in range(operands) for i in range(count)]
+    lines = [
+        f"define internal {struct} @{name}(<32 x i64> %places, i32 %mask{''.join(f', {outer} %o{o}.{i}' for o, i in values)}) noinline #0 {{",
+        "entry:", "  %rooms = alloca <32 x i64>, align 64", "  store <32 x i64> %places, ptr %rooms, align 64",
+    ]  # fmt: skip
+    for o, i in values:
+        lines += [f"  %r{o}.{i} = alloca {outer}, align 64", f"  store {outer} %o{o}.{i}, ptr %r{o}.{i}, align 64"]
+    for i in range(count):
+        lines += [
+            f"  %old{i} = alloca {outer}, align 64",
+            f"  store {outer} zeroinitializer, ptr %old{i}, align 64",
+        ]
+    lines += [
+        "  br label %next", "next:", "  %rest = phi i32 [ %mask, %entry ], [ %later, %lane ]", "  %none = icmp eq i32 %rest, 0",
+        "  br i1 %none, label %done, label %lane", "lane:", "  %number = call i32 @llvm.cttz.i32(i32 %rest, i1 false)",
+        "  %less = sub i32 %rest, 1", "  %later = and i32 %rest, %less", "  %pp = getelementptr i64, ptr %rooms, i32 %number",
+        "  %place = load i64, ptr %pp", "  %at = inttoptr i64 %place to ptr",
+    ]  # fmt: skip
+    module.declarations.setdefault("@llvm.cttz.i32", "declare i32 @llvm.cttz.i32(i32, i1)")
+    element = f"i{8 * t.bytes}"
+
+    def typed(text: str) -> Value:
+        value = Value(inner, text, word)
+        return value if kind == word else inner.bits(value, t)
+
+    for i in range(count):
+        cell = inner.let(f"getelementptr i8, ptr %at, i64 {i * t.bytes}")
+        before = inner.let(f"load <1 x {element}>, ptr {cell}, align {t.bytes}")
+        inner.line(
+            f"  store <1 x {element}> {before}, ptr {inner.let(f'getelementptr {element}, ptr %old{i}, i32 %number')}, align {t.bytes}"
+        )
+        given = [
+            typed(inner.let(f"load <1 x {element}>, ptr {inner.let(f'getelementptr {element}, ptr %r{o}.{i}, i32 %number')}, align {t.bytes}"))
+            for o in range(operands)
+        ]  # fmt: skip
+        after = update(typed(before), *given)
+        if width(after.kind) != 8 * t.bytes:
+            raise CannotEmit("an update to another width")
+        raw = inner.bits(after, lanes.type_of(word)) if after.kind in ("f32", "f64") else after
+        inner.line(f"  store <1 x {element}> {raw.text}, ptr {cell}, align {t.bytes}")
+    lines += [*inner.lines, "  br label %next", "done:"]
+    result = "poison"
+    for i in range(count):
+        lines.append(f"  %w{i} = load {outer}, ptr %old{i}, align 64")
+        lines.append(f"  %s{i} = insertvalue {struct} {result}, {outer} %w{i}, {i}")
+        result = f"%s{i}"
+    module.functions.append("\n".join([*lines, f"  ret {struct} {result}", "}"]))
+    return name

@@ -1,0 +1,145 @@
+"""Lane values that print LLVM IR: what an effect computes with when the compiled engine traces it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ptxsim.types import ScalarType
+
+if TYPE_CHECKING:
+    from ptxsim.engine.compiled.ir.emitter import Emitter
+
+# f16 and bf16 are carried as their bits and computed with in f32, as numpy does.
+_ELEMENT = {"pred": "i1", "f32": "float", "f64": "double", "f16": "i16", "bf16": "i16"}
+FLOATS = ("f32", "f64", "f16", "bf16")
+
+
+class CannotEmit(Exception):
+    """The effect does something that has no emitted form; the engine then runs it as a service."""
+
+
+def kind_of(t: ScalarType) -> str:
+    """The emitted kind of a PTX type, as lanes.dtype gives its numpy type: pred, u8..u64, s8..s64, f16, bf16, f32, f64."""
+    if t.kind == "predicate":
+        return "pred"
+    if t.is_float and t.name in FLOATS:
+        return t.name
+    if t.bits > 64:
+        raise CannotEmit(f"a single value of {t.bits} bits")
+    return f"{'s' if t.is_signed else 'u'}{max(t.bits, 8)}"
+
+
+def kind_of_dtype(dtype: np.dtype) -> str:
+    if dtype.name == "bfloat16":
+        return "bf16"
+    if dtype.kind == "b":
+        return "pred"
+    return f"{ {'u': 'u', 'i': 's', 'f': 'f'}[dtype.kind] }{8 * dtype.itemsize}"
+
+
+def width(kind: str) -> int:
+    """Bits of a lane of a kind."""
+    return 1 if kind == "pred" else int(kind.lstrip("usbf"))
+
+
+def is_float(kind: str) -> bool:
+    return kind in FLOATS
+
+
+def is_integer(kind: str) -> bool:
+    return kind[0] in "us"
+
+
+def element_type(kind: str) -> str:
+    """The LLVM type of one lane."""
+    return _ELEMENT.get(kind) or f"i{width(kind)}"
+
+
+class Value:
+    """One SSA value: `text` is its name or a constant, `kind` its type in every lane."""
+
+    __slots__ = ("emitter", "kind", "text")
+
+    def __init__(self, emitter: Emitter, text: str, kind: str):
+        self.emitter, self.text, self.kind = emitter, text, kind
+
+    @property
+    def type(self) -> str:
+        """The LLVM vector type."""
+        return f"<{self.emitter.lanes} x {element_type(self.kind)}>"
+
+    def __bool__(self) -> bool:
+        raise CannotEmit("Python asks a lane value whether it is true")
+
+    def __add__(self, other):
+        return self.emitter.arithmetic("add", self, other)
+
+    def __radd__(self, other):
+        return self.emitter.arithmetic("add", other, self)
+
+    def __sub__(self, other):
+        return self.emitter.arithmetic("sub", self, other)
+
+    def __rsub__(self, other):
+        return self.emitter.arithmetic("sub", other, self)
+
+    def __mul__(self, other):
+        return self.emitter.arithmetic("mul", self, other)
+
+    def __rmul__(self, other):
+        return self.emitter.arithmetic("mul", other, self)
+
+    def __truediv__(self, other):
+        return self.emitter.arithmetic("div", self, other)
+
+    def __rtruediv__(self, other):
+        return self.emitter.arithmetic("div", other, self)
+
+    def __neg__(self):
+        return self.emitter.negative(self)
+
+    def __and__(self, other):
+        return self.emitter.bitwise("and", self, other)
+
+    __rand__ = __and__
+
+    def __or__(self, other):
+        return self.emitter.bitwise("or", self, other)
+
+    __ror__ = __or__
+
+    def __xor__(self, other):
+        return self.emitter.bitwise("xor", self, other)
+
+    __rxor__ = __xor__
+
+    def __invert__(self):
+        return self.emitter.bitwise("xor", self, True if self.kind == "pred" else -1)
+
+    def __lshift__(self, count):
+        return self.emitter.shift_left(self, count)
+
+    def __rshift__(self, count):
+        return self.emitter.shift_right(self, count)
+
+    def __eq__(self, other):
+        return self.emitter.compare("eq", self, other)
+
+    def __ne__(self, other):
+        return self.emitter.compare("ne", self, other)
+
+    def __lt__(self, other):
+        return self.emitter.compare("lt", self, other)
+
+    def __le__(self, other):
+        return self.emitter.compare("le", self, other)
+
+    def __gt__(self, other):
+        return self.emitter.compare("gt", self, other)
+
+    def __ge__(self, other):
+        return self.emitter.compare("ge", self, other)
+
+    __hash__ = object.__hash__

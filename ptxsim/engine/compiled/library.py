@@ -1,0 +1,186 @@
+"""From a program to callable native code: the kernel function and the helpers it needs, compiled or taken from the store."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import importlib
+import json
+import os
+import platform
+import threading
+from collections.abc import Iterable
+from functools import cache, cached_property
+from pathlib import Path
+
+import numpy as np
+
+from ptxsim.engine.compiled.codegen.operands import CLOCKS, Options
+from ptxsim.engine.compiled.runtime import support
+from ptxsim.engine.compiled.runtime.abi import WarpLayout, aligned
+from ptxsim.engine.program.identity import identity
+from ptxsim.engine.program.operand import Address, Special, Vector
+from ptxsim.engine.program.operation import Program, fact
+from ptxsim.jit.compiler import ATTRIBUTES, Jit
+from ptxsim.jit.crash import CrashHandler
+from ptxsim.machine.special import _SCALARS, _VECTORS
+
+OPTIMIZED = 1000  # operations up to which code is generated with more care: it takes twice as long
+# Helpers that come together: the module that writes them. Imported when a program has such instructions.
+FAMILIES = {
+    "warpgroups": "ptxsim.engine.compiled.runtime.wgmma_state",
+    "lane copies": "ptxsim.engine.compiled.runtime.cp_async_state",
+}
+_ATTRIBUTES = f"attributes #0 = {ATTRIBUTES}\n"
+
+
+class Crashed(Exception):
+    """Native code of the program ended a process."""
+
+
+class Library:
+    """Compiled helpers of one CPU, loaded when first needed, and kernels."""
+
+    def __init__(self, jit: Jit):
+        self.jit = jit
+        self.prefix = "ptxsim_" + hashlib.blake2b(f"{jit.cpu} {jit.features}".encode(), digest_size=4).hexdigest() + "_"
+        x86 = platform.machine().lower() in ("x86_64", "amd64")
+        text = support.text(self.prefix, x86)
+        jit.load(jit.key("runtime", text), lambda: text + _ATTRIBUTES)
+        for name in support.NAMES:
+            self._publish(self.prefix + name)
+        pointer = ctypes.c_void_p
+        self.enter = ctypes.CFUNCTYPE(ctypes.c_int32, pointer, pointer)(jit.address(self.prefix + "enter"))
+        self.crash = CrashHandler(jit)
+        self._lock = threading.RLock()
+        self._tables: dict[str, object] = {}
+        self._kernels: dict[str, tuple[int, dict[int, str]]] = {}
+
+    @cached_property
+    def run_cta(self):
+        """The native scheduler: runs a whole CTA in a context."""
+        text = support.scheduler_text(self.prefix, platform.machine().lower() in ("x86_64", "amd64"))
+        self.jit.load(self.jit.key("scheduler", text), lambda: text + _ATTRIBUTES)
+        return ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(self.jit.address(self.prefix + "run_cta"))
+
+    def _provide_family(self, family: str) -> None:
+        """Make sure that the helpers of a family exist, which come together."""
+        module = importlib.import_module(FAMILIES[family])
+        if self.prefix + module.NAMES[0] not in self.jit.helpers:
+            text = module.text(self.prefix)
+            self.jit.load(self.jit.key(family, text), lambda: text + _ATTRIBUTES)
+            for name in module.NAMES:
+                self._publish(self.prefix + name)
+
+    def _publish(self, name: str) -> None:
+        address = self.jit.address(name)
+        self.jit.helpers[name] = address
+        self.jit.publish(name, address)
+
+    def provide(self, helpers: dict[str, tuple]) -> None:
+        """Make sure that the helpers of these names and descriptions exist."""
+        for name, description in helpers.items():
+            if description[0] in FAMILIES:
+                self._provide_family(description[0])
+            elif name not in self.jit.helpers:
+                key = self.jit.key("helper", name)
+                self.jit.load(key, lambda n=name, d=description: self._helper_text(n, tuple(d)), level=2)
+                self._publish(name)
+
+    def _helper_text(self, name: str, description: tuple) -> str:
+        from ptxsim.engine.compiled.ir.module import Module
+        from ptxsim.engine.compiled.runtime.access import AccessHelper
+        from ptxsim.engine.compiled.tensor import warp_product, wgmma_product
+
+        module = Module(self.jit.half_conversion)
+        if description[0] in ("product", "warpgroup"):
+            body = (warp_product if description[0] == "product" else wgmma_product).text(name, description, module)
+            return module.text() + body + _ATTRIBUTES
+        what, space, size, count = description
+        helper = AccessHelper(module, self.prefix, name, what, space, size, count, name.endswith("_events"))
+        body = helper.text()
+        return module.text() + body + _ATTRIBUTES
+
+    def kernel(self, program: Program, places: WarpLayout, options: Options) -> tuple[int, dict[int, str]]:
+        """Address of a program's function, and the operations it leaves to the interpreter, by site."""
+        key = self.jit.key("kernel", str(options), identity(program))
+        with self._lock:
+            return self._kernels.get(key) or self._first(key, program, places, options)
+
+    def _first(self, key: str, program: Program, places: WarpLayout, options: Options) -> tuple[int, dict[int, str]]:
+        mark = self.mark(program)
+        if mark is not None and mark.exists():
+            raise Crashed(f"native code of {program.name} has crashed; delete {mark} to try again")
+        found = self._kernels[key] = self._load(key, program, places, options)
+        return found
+
+    def mark(self, program: Program) -> Path | None:
+        """The file that says that native code of a program has crashed."""
+        folder = self.jit.store.folder
+        return None if folder is None else folder / f"{self.jit.key('crash', identity(program))}.crashed"
+
+    def _load(self, key: str, program: Program, places: WarpLayout, options: Options) -> tuple[int, dict[int, str]]:
+        notes = self.jit.store.get(key + ".notes")
+        writer, text = None, ""
+        name = f"kernel_{key}"
+        content = json.loads(notes) if notes is not None else None
+        if content is None or self.jit.store.get(key) is None or not self._provide_tables(content["tables"]):
+            from ptxsim.engine.compiled.codegen.kernel import KernelWriter  # not needed for what the store knows
+
+            writer = KernelWriter(program, places, self.prefix, options, self.jit.half_conversion)
+            text = writer.text(name)
+            tables = writer.module.tables
+            for table, values in tables.items():
+                self.jit.store.put(table, values.tobytes())
+            self._provide_tables(tables)
+            content = {"helpers": writer.helpers, "services": writer.services, "tables": list(tables)}
+        self.provide(content["helpers"])
+        level = 0 if options.keep or writer is None or len(program.ops) > OPTIMIZED else 1
+        self.jit.load(key, lambda: text, level=level)
+        if writer is not None:
+            self.jit.store.put(key + ".notes", json.dumps(content).encode())
+        return self.jit.address(name), {int(site): reason for site, reason in content["services"].items()}
+
+    def _provide_tables(self, names: Iterable[str]) -> bool:
+        """Make constant tables known by their symbols; False if one is not in the store."""
+        for name in names:
+            if name not in self._tables:
+                data = self.jit.store.get(name)
+                if data is None:
+                    return False
+                memory = self._tables[name] = aligned(len(data))
+                memory[:] = np.frombuffer(data, np.uint8)
+                self.jit.publish(name, memory.ctypes.data)
+        return True
+
+
+@cache
+def library(cpu: str | None = None, features: str | None = None) -> Library:
+    """The library for a CPU: the one PTXSIM_CPU names ("haswell", "x86-64"), by default this machine's."""
+    return Library(Jit(cpu or os.environ.get("PTXSIM_CPU"), features))
+
+
+@fact
+def specials_of(program: Program) -> list[str]:
+    """Special registers that a program reads and that stay the same while a warp lives."""
+    found: dict[str, None] = {}
+    stack = [operand for op in program.ops for operand in op.sources]
+    while stack:
+        operand = stack.pop()
+        if isinstance(operand, Special):
+            if _is_fixed(operand.name):
+                found[operand.name] = None
+        elif isinstance(operand, Vector):
+            stack.extend(operand.elements)
+        elif isinstance(operand, Address):
+            stack.extend(operand.extra)
+    return sorted(found)
+
+
+def _is_fixed(name: str) -> bool:
+    if name == "WARP_SZ":
+        return True
+    base, _, component = name[1:].partition(".")
+    if component:
+        return base == "tid" or base in _VECTORS
+    return base == "laneid" or base.startswith("lanemask_") or (base in _SCALARS and base not in CLOCKS)

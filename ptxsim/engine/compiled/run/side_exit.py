@@ -1,0 +1,231 @@
+"""The memory of native wgmma and cp.async, and what is under way as Python objects when a CTA goes on in the interpreter."""
+
+from __future__ import annotations
+
+import ctypes
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ptxsim.engine.analysis.wgmma_hazards import scale_index
+from ptxsim.engine.compiled.runtime.abi import aligned
+from ptxsim.engine.compiled.runtime.cp_async_state import COPY, COPY_BYTES, QUEUE, QUEUE_BYTES
+from ptxsim.engine.compiled.runtime.cp_async_state import RING as COPIES
+from ptxsim.engine.compiled.runtime.wgmma_state import (
+    GROUP,
+    GROUP_BYTES,
+    MOST_GROUPS,
+    OF_WARP,
+    OF_WARP_BYTES,
+    RECORD,
+    RECORD_BYTES,
+    RING,
+    TILE_BYTES,
+    TILES,
+)
+from ptxsim.engine.compiled.tensor.tiles import pieces
+from ptxsim.engine.compiled.tensor.wgmma_product import Form
+from ptxsim.instructions.wgmma import slots_of
+from ptxsim.machine.async_groups import LaneCopy, LaneGroups, later
+from ptxsim.machine.cta import Cta, Warp
+from ptxsim.machine.fault import Fault
+from ptxsim.machine.memory import ARENA
+from ptxsim.machine.port import Port, word_mask
+from ptxsim.machine.wgmma import WARPS, MmaAsync, Part, Warpgroup, WarpState, check_tile, wait_for_others
+
+if TYPE_CHECKING:
+    from ptxsim.engine.compiled.run.engine import CompiledEngine
+
+
+class Warpgroups:
+    """What native wgmma needs in an engine's context: groups of one CTA, tiles, room for panels."""
+
+    def __init__(self, engine: CompiledEngine, warps: int):
+        self.engine = engine
+        self.groups = aligned(min(MOST_GROUPS, warps // WARPS) * GROUP_BYTES).reshape(-1, GROUP_BYTES)
+        self.tiles = aligned(TILES * TILE_BYTES)
+        self._pieces: dict[tuple[int, int, int], np.ndarray] = {}
+        self._find = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int32, ctypes.c_int32, ctypes.c_uint64)(self._tile)
+        engine.set_field("tiles", self.tiles.ctypes.data)
+        engine.set_field("tile", ctypes.cast(self._find, ctypes.c_void_p).value or 0)
+
+    def begin(self) -> None:
+        """A CTA begins, in native code. Nothing is under way, so tables of tiles may go where there are many."""
+        if len(self._pieces) > TILES:
+            self._forget()
+        self.groups[:, : GROUP["ring"]] = 0
+        self.engine.set_field("flying", 0)
+        self.engine.set_field("groups", self.groups.ctypes.data if len(self.groups) else 0)
+        self.engine.set_field("due", self.engine.library.jit.helpers.get(self.engine.library.prefix + "due", 0))
+
+    # ---- tiles ----
+
+    def _tile(self, site: int, which: int, descriptor: int) -> int:
+        """Called from native code: the address of a tile's pieces, 0 where the interpreter has something to say."""
+        try:
+            return self._pieces_of(site, which, descriptor).ctypes.data
+        except BaseException:
+            return 0
+
+    def _pieces_of(self, site: int, which: int, descriptor: int) -> np.ndarray:
+        key = site, which, descriptor
+        if key not in self._pieces:
+            machine = self.engine.machine
+            form = Form.of(self.engine.program.ops[site], str(machine.target), machine.numerics)
+            tile = form.tile("AB"[which], descriptor)
+            cta = SimpleNamespace(shared_bytes=machine.shared_bytes, extra={})
+            check_tile(SimpleNamespace(machine=machine, cta=cta, report=_refuse), tile)
+            self._pieces[key] = pieces(tile)
+        return self._pieces[key]
+
+    def _forget(self) -> None:
+        self.tiles.fill(0)  # they point into the pieces
+        self._pieces.clear()
+
+    # ---- going on in Python ----
+
+    def hand_over(self, cta: Cta, waiting: list[tuple[Warp, int, int]]) -> None:
+        """Make Python objects of what is under way. `waiting`: warps that wait for the rest of their warpgroup, with its
+        number and the instruction's site."""
+        self.engine.set_field("groups", 0)
+        self.engine.set_field("flying", 0)
+        for number, group in enumerate(self.groups):
+            warps = cta.warps[number * WARPS : (number + 1) * WARPS]
+            state = Warpgroup.of(cta, warps[0])
+            products = self._products(group, warps, state)
+            for place, warp in enumerate(warps):
+                self._groups_of(warp, group, place, products)
+            arrived = [(warp, site) for warp, which, site in waiting if which == number]
+            if arrived and _field(group, GROUP["gathering"], "<i4"):
+                self._gather(group, state, arrived)
+        self._forget()
+
+    def _products(self, group: np.ndarray, warps: list[Warp], state: Warpgroup) -> dict[int, MmaAsync]:
+        """The products that some warp has not waited for, by number; those that are not computed yet are scheduled."""
+        issued, completed = (int(_field(group, GROUP[name], "<i8")) for name in ("issued", "completed"))
+        found = {}
+        oldest = min(completed, *(int(_field(self._of_warp(group, i), OF_WARP["before"], "<i8")) for i in range(WARPS)))
+        for number in range(max(oldest, issued - RING), issued):
+            start = GROUP["ring"] + number % RING * RECORD_BYTES
+            record = group[start : start + RECORD_BYTES]
+            product = self._request(int(_field(record, RECORD["site"], "<i4")), record)
+            for place, warp in enumerate(warps):
+                self._join(product, warp, place, record)
+            product.started, product.done = True, number < completed
+            found[number] = product
+            if not product.done:
+                state.running.append(product)
+                port = product.parts[warps[-1].index].port
+                remaining = int(_field(record, RECORD["due"], "<i8")) - self.engine.machine.steps
+                later(port, lambda p=product: state.complete(p), remaining)
+        return found
+
+    def _request(self, site: int, record: np.ndarray) -> MmaAsync:
+        a, b = (int(_field(record, RECORD[name], "<u8")) for name in "ab")
+        keep = bool(_field(record, RECORD["keep"], "<i4"))
+        return self._product(site, a, b, keep)
+
+    def _product(self, site: int, a: int, b: int, keep: bool) -> MmaAsync:
+        op, machine = self.engine.program.ops[site], self.engine.machine
+        form = Form.of(op, str(machine.target), machine.numerics)
+        selector = op.sources[3].value if scale_index(op) == 4 else 0
+        tile_a = None if form.from_registers else form.tile("A", a)
+        return MmaAsync(form.product, tile_a, form.tile("B", b), keep, form.negated, selector, op.line)
+
+    def _join(self, product: MmaAsync, warp: Warp, place: int, record: np.ndarray) -> None:
+        op = self.engine.program.ops[int(_field(record, RECORD["site"], "<i4"))]
+        metadata = None
+        if product.product.sparsity is not None:
+            at = RECORD["metadata"] + 128 * place
+            metadata = record[at : at + 128].view("<u4").copy()
+        self._take_part(product, warp, op, metadata)
+
+    def _take_part(self, product: MmaAsync, warp: Warp, op, metadata) -> None:
+        port = port_at(self.engine, warp, op.site)
+        a = slots_of(op.sources[0]) if product.a is None else []
+        product.parts[warp.index] = Part(port, slots_of(op.destinations[0]), a, metadata, product)
+
+    @staticmethod
+    def _of_warp(group: np.ndarray, place: int) -> np.ndarray:
+        start = GROUP["warps"] + place * OF_WARP_BYTES
+        return group[start : start + OF_WARP_BYTES]
+
+    def _groups_of(self, warp: Warp, group: np.ndarray, place: int, products: dict[int, MmaAsync]) -> None:
+        """A warp's own view of the products: groups, those in none, its registers."""
+        mine = self._of_warp(group, place)
+        committed, retired, before = (int(_field(mine, OF_WARP[n], "<i8")) for n in ("committed", "retired", "before"))
+        boundaries = mine[OF_WARP["boundaries"] :].view("<i8")
+        state = WarpState.of(warp)
+        for number in range(retired, committed):
+            end = int(boundaries[number % RING])
+            state.groups.append([products[i] for i in range(before, end)])
+            before = end
+        state.uncommitted = [products[i] for i in sorted(products) if i >= before]
+        state.release(warp)
+
+    def _gather(self, group: np.ndarray, state: Warpgroup, arrived: list[tuple[Warp, int]]) -> None:
+        """The product that some warps have come to and wait at."""
+        site = arrived[0][1]
+        a, b = (int(_field(group, GROUP[name], "<u8")) for name in "ab")
+        product = self._product(site, a, b, bool(_field(group, GROUP["keep"], "<i4")))
+        start = GROUP["ring"] + int(_field(group, GROUP["issued"], "<i8")) % RING * RECORD_BYTES
+        record = group[start : start + RECORD_BYTES].copy()
+        record[RECORD["site"] : RECORD["site"] + 4].view("<i4")[0] = site
+        for warp, _ in arrived:
+            self._join(product, warp, warp.index % WARPS, record)
+        state.gathering = product
+        for warp, _ in arrived:
+            split = warp.splits[0]
+            split.op = len(self.engine.program.blocks[split.block])
+            split.wait = wait_for_others(product)
+
+
+class LaneCopies:
+    """What native cp.async needs in an engine's context: the queues of one CTA's warps."""
+
+    def __init__(self, engine: CompiledEngine, warps: int):
+        self.engine = engine
+        self.queues = aligned(warps * QUEUE_BYTES).reshape(warps, QUEUE_BYTES)
+
+    def begin(self) -> None:
+        """A CTA begins, in native code."""
+        self.queues[:, : QUEUE["ring"]] = 0
+        self.engine.set_field("copies", self.queues.ctypes.data)
+
+    def hand_over(self, cta: Cta) -> None:
+        """Make Python objects of the copies that have not landed."""
+        self.engine.set_field("copies", 0)
+        for warp, queue in zip(cta.warps, self.queues):
+            issued, landed, committed = (int(_field(queue, QUEUE[n], "<i8")) for n in ("issued", "landed", "committed"))
+            groups = LaneGroups.of(warp)
+            groups.committed[:] = committed
+            for number in range(landed, issued):
+                start = QUEUE["ring"] + number % COPIES * COPY_BYTES
+                groups.copies.append(self._copy(warp, queue[start : start + COPY_BYTES]))
+
+    def _copy(self, warp: Warp, copy: np.ndarray) -> LaneCopy:
+        memory = self.engine.machine.memory
+        mask, reading = (word_mask(int(_field(copy, COPY[name], "<u4"))) for name in ("mask", "reading"))
+        size = int(_field(copy, COPY["size"], "<i4"))
+        to, source = (copy[COPY[name] : COPY[name] + 256].view("<u8").copy() for name in ("to", "from"))
+        port = port_at(self.engine, warp, int(_field(copy, COPY["site"], "<i4")))
+        port.mask = mask
+        sources = [(memory.bytes, source - np.uint64(ARENA), reading, size)] if reading.any() else []
+        group = np.full(32, int(_field(copy, COPY["group"], "<i8")), np.int64)
+        return LaneCopy(port, size, group, sources, warp.cta.shared, to, mask.copy())
+
+
+def port_at(engine: CompiledEngine, warp: Warp, site: int) -> Port:
+    """The port of a warp as it stood at an instruction."""
+    op, port = engine.program.ops[site], Port(engine.machine, warp)
+    port.site, port.line, port.column, port.length, port.op = op.site, op.line, op.column, len(op.opcode), op
+    return port
+
+
+def _refuse(*_words, **_more) -> None:
+    raise Fault("descriptor-invalid", "the interpreter says what is wrong")
+
+
+def _field(memory: np.ndarray, offset: int, t: str):
+    return memory[offset : offset + np.dtype(t).itemsize].view(t)[0]

@@ -1,0 +1,118 @@
+"""CTAs on several threads, where the order of CTAs cannot show.
+
+Native code releases the interpreter lock. Every thread has its own context and counters and takes every n-th CTA. If anything
+comes up that needs Python - a fault, a service, a spinning CTA - the memory is put back as it was, and the launch runs in order.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+import time
+from typing import TYPE_CHECKING
+
+from ptxsim.engine.compiled.codegen.operands import CLOCKS
+from ptxsim.engine.program.operand import Special
+from ptxsim.engine.program.operation import Program, fact
+
+if TYPE_CHECKING:
+    from ptxsim.engine.compiled.run.engine import CompiledEngine
+    from ptxsim.engine.grid import Grid
+
+MOST_MEMORY = 1 << 30  # bytes of global memory up to which a copy is kept, to go back to
+MOST_THREADS = 32
+# Seconds that CTAs run in order before it is said how long the rest will take, and that this must be to be worth threads;
+# a copy of the memory is made at some bytes per second.
+LOOK, WORTH, COPIED = 0.005, 0.03, 2e9
+SHOWN = 0.1  # seconds between looks at the progress
+
+
+@fact
+def orderless(program: Program) -> bool:
+    """Whether CTAs cannot tell in which order they run, unless they race: no atomics but in shared memory, no strong
+    accesses, no clocks."""
+    for op in program.ops:
+        space = str(op.wants.get("space") or "").partition("::")
+        if op.definition.unit == "atomic" and not (space[0] == "shared" and space[2] != "cluster"):
+            return False
+        if space[0] != "shared" and op.wants.get("order") not in (None, "weak"):
+            return False
+        if any(isinstance(source, Special) and source.name.lstrip("%") in CLOCKS for source in op.sources):
+            return False
+    return True
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class Threads:
+    """Decides whether the CTAs from some number on go to threads, and runs them there. Asks at most once.
+
+    With engine.jobs a number they do so from the first CTA on; with None when the CTAs that have run show that it pays.
+    """
+
+    def __init__(self, engine: CompiledEngine, grid: Grid, first: int):
+        machine, limits = engine.machine, grid.limits
+        self.engine, self.grid, self.first = engine, grid, first
+        self.began = time.perf_counter()
+        self.jobs = min(cores() if engine.jobs is None else engine.jobs, grid.total, MOST_THREADS)
+        plain = machine.stream is None and limits.max_steps is None and machine.memory.bytes.nbytes <= MOST_MEMORY
+        self.open = self.jobs > 1 and plain and first == 0 and orderless(engine.program)
+
+    def wanted(self, number: int) -> bool:
+        """Whether the CTAs from `number` on, not yet begun, should run on threads."""
+        if not self.open or self.engine.machine.pending:
+            return False
+        if self.engine.jobs is not None:
+            return True
+        took = time.perf_counter() - self.began
+        if took < LOOK or number == self.first:
+            return False
+        rest = took / (number - self.first) * (self.grid.total - number)
+        return rest > WORTH + self.engine.machine.memory.bytes.nbytes / COPIED
+
+    def run(self, first: int) -> bool:
+        """Run the CTAs from `first` on; False, with nothing done, where that was not possible."""
+        from concurrent.futures import ThreadPoolExecutor, wait
+
+        self.open = False
+        engine, grid = self.engine, self.grid
+        machine, memory = engine.machine, engine.machine.memory.bytes
+        before, done = memory.copy(), grid.done
+        failed: list[BaseException | None] = []
+
+        def work(thread: int) -> tuple[int, int]:
+            own = copy.copy(machine)
+            own.warp_instructions = own.steps = 0
+            try:
+                alone = type(engine)(engine.program, own, native=engine.library).alone()
+                for number in range(first + thread, grid.total, self.jobs):
+                    if failed or not alone.run_to_end(number, lambda: bool(failed)):
+                        failed.append(None)
+                        break
+                    finished[thread] += 1
+            except BaseException as error:
+                failed.append(error)
+            return own.warp_instructions, own.steps
+
+        finished = [0] * self.jobs
+        with ThreadPoolExecutor(self.jobs) as pool:
+            try:
+                futures = [pool.submit(work, thread) for thread in range(self.jobs)]
+                while wait(futures, SHOWN).not_done:
+                    grid.done = done + sum(finished)
+                    grid.look_at_limits()
+            except BaseException:  # Ctrl-C: the threads end before the launch does
+                failed.append(None)
+                raise
+        if failed:
+            memory[:] = before
+            grid.done = done
+            return False
+        counts = [future.result() for future in futures]
+        machine.warp_instructions += sum(instructions for instructions, _ in counts)
+        machine.steps += sum(steps for _, steps in counts)
+        grid.done = grid.total
+        return True

@@ -1,0 +1,364 @@
+"""Native loads and stores: one helper function for each state space, element size and vector length.
+
+Every lane is checked, at full speed: shared and local accesses against the memory's size, the others against {base, span} of
+the allocation that the same instruction last touched, and if that fails against the table of allocations. What does not pass is
+not done here: the helper leaves the instruction, untouched, to the interpreter (`bail`), which finds the words for the fault or
+does what native code cannot.
+"""
+
+from __future__ import annotations
+
+from ptxsim.engine.compiled.ir.emitter import Emitter
+from ptxsim.engine.compiled.ir.module import Module
+from ptxsim.engine.compiled.ir.value import Value, element_type
+from ptxsim.engine.compiled.runtime.abi import CONTEXT, KINDS, READ_ONLY, WARP
+from ptxsim.machine.event import FLAG_UNCHANGED, Event, Space
+from ptxsim.machine.memory import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_SIZE
+
+LANE_NUMBERS = range(32)
+SIGNATURE = "ptr %context, ptr %warp, <32 x i64> %address, i32 %mask, i32 %site, i32 %flags"
+_KIND_OF_SPACE = {
+    "global": KINDS["global"] | KINDS["const"], "const": KINDS["const"], "param": KINDS["param"],
+    "generic": sum(KINDS.values()),
+}  # fmt: skip
+_SPACES = {
+    "global": Space.GLOBAL,
+    "const": Space.CONST,
+    "param": Space.PARAM,
+    "shared": Space.SHARED,
+    "local": Space.LOCAL,
+}
+_ALL = "splat (i1 true)"
+
+
+def field(e: Emitter, base: str, offset: int, t: str) -> str:
+    """Load a field of the context or of the warp."""
+    return e.let(f"load {t}, ptr {pointer(e, base, offset)}")
+
+
+def pointer(e: Emitter, base: str, offset: int) -> str:
+    return e.let(f"getelementptr i8, ptr {base}, i64 {offset}")
+
+
+class AccessHelper:
+    """Writes one helper. `size` is the bytes of an element; a lane's access is `size * count` bytes."""
+
+    def __init__(
+        self, module: Module, prefix: str, name: str, what: str, space: str, size: int, count: int, events: bool
+    ):
+        self.module, self.prefix, self.name, self.events = module, prefix, name, events
+        self.space, self.size, self.count = space, size, count
+        # `place` checks a write and returns where the lanes' memory is; its flags carry the event's number from bit 16 up.
+        self.write, self.place = what == "store", what == "place"
+        self.total = size * count
+        self.chunk = min(self.total, 8)
+        self.chunks = self.total // self.chunk
+        self.e = Emitter(module)
+        self.address = Value(self.e, "%address", "u64")
+
+    def text(self) -> str:
+        e = self.e
+        element = f"<32 x i{8 * self.size}>"
+        arguments = SIGNATURE
+        if self.write:
+            arguments += "".join(f", {element} %value{i}" for i in range(self.count))
+            values = [Value(e, f"%value{i}", f"u{8 * self.size}") for i in range(self.count)]
+        if self.write:
+            self.data = self._join(values)
+        {"shared": self._shared, "local": self._local, "generic": self._generic}.get(self.space, self._arena)()
+        result = (
+            "void"
+            if self.write
+            else "<32 x i64>"
+            if self.place
+            else ("{" + ", ".join([element] * self.count) + "}" if self.count > 1 else element)
+        )
+        return f"define {result} @{self.name}({arguments}) #0 {{\nentry:\n" + "\n".join(e.rooms + e.lines) + "\n}\n"
+
+    # ---- where the lanes point ----
+
+    def _bad(self, offset: Value, limit: str, span: str) -> str:
+        """i32 of the active lanes whose offset is above `limit` (a scalar of offset's type) or misaligned; all if span is too small."""
+        e = self.e
+        bound = self._spread(limit, offset.kind)
+        bad = offset > bound
+        if self.total > 1:
+            low = Value(e, e.pure("trunc <32 x i64> %address to <32 x i32>", "u32").text, "u32")
+            bad = bad | ((low & self.total - 1) != 0)
+        word = e.let(f"bitcast <32 x i1> {bad.text} to i32")
+        small = e.let(f"icmp ult i64 {span}, {self.total}")
+        return e.let(f"select i1 {small}, i32 %mask, i32 {e.let(f'and i32 {word}, %mask')}")
+
+    def _spread(self, scalar: str, kind: str) -> Value:
+        e, t = self.e, element_type(kind)
+        first = e.let(f"insertelement <32 x {t}> poison, {t} {scalar}, i64 0")
+        return Value(e, e.let(f"shufflevector <32 x {t}> {first}, <32 x {t}> poison, <32 x i32> zeroinitializer"), kind)
+
+    def _branch(self, bad: str, good: str, otherwise: str) -> None:
+        ok = self.e.let(f"icmp eq i32 {bad}, 0")
+        self.e.line(f"  br i1 {ok}, label %{good}, label %{otherwise}")
+
+    def _bail(self, label: str) -> None:
+        e = self.e
+        e.label(label)
+        self._declare(f"declare void @{self.prefix}bail(ptr, i32) noreturn")
+        e.line(f"  call void @{self.prefix}bail(ptr %context, i32 %site)")
+        e.line("  unreachable")
+
+    def _declare(self, text: str) -> None:
+        self.module.declarations[text] = text
+
+    def _shared(self, window: int = 0, label: str = "shared") -> None:
+        """Offsets are the low 32 bits, in the window of generic addresses too."""
+        e = self.e
+        span = field(e, "%warp", WARP["shared_span"], "i64")
+        start = e.let(f"trunc i64 {field(e, '%warp', WARP['shared_start'], 'i64')} to i32")
+        low = e.pure("trunc <32 x i64> %address to <32 x i32>", "u32")
+        relative = low - self._spread(start, "u32")
+        limit = e.let(f"trunc i64 {e.let(f'sub i64 {span}, {self.total}')} to i32")
+        bad = self._bad(relative, limit, span)
+        self._branch(bad, f"{label}.ok", f"{label}.bad")
+        self._bail(f"{label}.bad")
+        e.label(f"{label}.ok")
+        low = e.pure("trunc <32 x i64> %address to <32 x i32>", "u32")
+        self._move(field(e, "%warp", WARP["shared"], "ptr"), low, Space.SHARED, label)
+
+    def _local(self, window: int = 0, label: str = "local") -> None:
+        e = self.e
+        offset = self.address - window if window else self.address
+        width = field(e, "%warp", WARP["local_bytes"], "i64")
+        bad = self._bad(offset, e.let(f"sub i64 {width}, {self.total}"), width)
+        self._branch(bad, f"{label}.ok", f"{label}.bad")
+        self._bail(f"{label}.bad")
+        e.label(f"{label}.ok")
+        offset = self.address - window if window else self.address
+        numbers = Value(e, "<" + ", ".join(f"i32 {i}" for i in LANE_NUMBERS) + ">", "u32")
+        rows = self._spread(e.let(f"trunc i64 {width} to i32"), "u32") * numbers
+        self._move(field(e, "%warp", WARP["local"], "ptr"), rows + e.convert(offset, "u32"), Space.LOCAL, label)
+
+    def _cached(self, miss: str) -> None:
+        """The allocation that this instruction touched last; goes on at `hit`."""
+        e = self.e
+        caches = field(e, "%context", CONTEXT["caches"], "ptr")
+        index = e.let("zext i32 %site to i64")
+        entry = e.let(f"getelementptr [2 x i64], ptr {caches}, i64 {index}")
+        base = e.let(f"load i64, ptr {entry}")
+        span = field(e, entry, 8, "i64")
+        relative = self.address - self._spread(base, "u64")
+        bad = relative > self._spread(span, "u64")
+        if self.total > 1:
+            bad = bad | ((self.address & self.total - 1) != 0)
+        word = e.let(f"bitcast <32 x i1> {bad.text} to i32")
+        word = e.let(f"and i32 {word}, %mask")
+        # An empty entry has base 0: no address is that small.
+        empty = e.let(f"icmp eq i64 {base}, 0")
+        word = e.let(f"select i1 {empty}, i32 -1, i32 {word}")
+        self._branch(word, "hit", miss)
+        e.label("hit")
+        arena = field(e, "%context", CONTEXT["arena"], "i64")
+        host = e.let(f"inttoptr i64 {e.let(f'add i64 {arena}, {base}')} to ptr")
+        relative = self.address - self._spread(base, "u64")
+        space = _SPACES.get(self.space)
+        if space is None:
+            space = self._kind_space(entry)
+        self._move(host, e.convert(relative, "u32"), space, "hit")
+
+    def _kind_space(self, entry: str) -> str:
+        """The state space (machine.event.Space) of the allocation in a cache."""
+        e = self.e
+        if not self.events:
+            return "0"
+        caches = e.let(f"load i64, ptr {entry}")
+        self._declare(f"declare i32 @{self.prefix}space_of(ptr, i64)")
+        return e.let(f"call i32 @{self.prefix}space_of(ptr %context, i64 {caches})")
+
+    def _arena(self) -> None:
+        self._cached("miss")
+        self._missed("miss")
+
+    def _missed(self, label: str) -> None:
+        """Look every lane up in the table; then use whole addresses."""
+        e = self.e
+        e.label(label)
+        room = e.room("<32 x i64>")
+        e.line(f"  store <32 x i64> %address, ptr {room}, align 64")
+        name = f"{self.prefix}look_up"
+        self._declare(f"declare void @{name}(ptr, ptr, i32, i64, i32, i32, i32)")
+        refused = READ_ONLY if self.write or self.place else 0
+        e.line(
+            f"  call void @{name}(ptr %context, ptr {room}, i32 %mask, i64 {self.total}, i32 {_KIND_OF_SPACE[self.space]}, "
+            f"i32 {refused}, i32 %site)"
+        )
+        if self.space == "generic" and self.events:
+            lane = e.let("call i32 @llvm.cttz.i32(i32 %mask, i1 false)")
+            self._declare("declare i32 @llvm.cttz.i32(i32, i1)")
+            first = e.let(f"extractelement <32 x i64> %address, i32 {e.let(f'and i32 {lane}, 31')}")
+            self._declare(f"declare i32 @{self.prefix}space_of(ptr, i64)")
+            space = e.let(f"call i32 @{self.prefix}space_of(ptr %context, i64 {first})")
+        else:
+            space = _SPACES.get(self.space, "0")
+        arena = e.let(f"inttoptr i64 {field(e, '%context', CONTEXT['arena'], 'i64')} to ptr")
+        self._move(arena, self.address, space, label, wide=True)
+
+    def _generic(self) -> None:
+        e = self.e
+        self._cached("window")
+        e.label("window")
+        for name, window, go in (("shared", SHARED_WINDOW, self._shared), ("local", LOCAL_WINDOW, self._local)):
+            inside = (self.address - window) < WINDOW_SIZE
+            word = e.let(f"bitcast <32 x i1> {inside.text} to i32")
+            outside = e.let(f"and i32 {e.let(f'xor i32 {word}, -1')}, %mask")
+            self._branch(outside, f"in.{name}", f"not.{name}")
+            e.label(f"in.{name}")
+            go(window, f"window.{name}")
+            e.label(f"not.{name}")
+        e.line("  br label %miss")
+        self._missed("miss")
+
+    # ---- moving the bytes ----
+
+    def _move(self, base: str, offset: Value, space, label: str, wide: bool = False) -> None:
+        """Load or store at base + offset and return."""
+        e = self.e
+        if self.events:
+            self._event(space, base, offset)
+        if self.place:
+            start = self._spread(e.let(f"ptrtoint ptr {base} to i64"), "u64")
+            e.line(f"  ret <32 x i64> {(start + e.convert(offset, 'u64')).text}")
+            return
+        chunk, t = 8 * self.chunk, f"<32 x i{8 * self.chunk}>"
+        first = e.let(f"extractelement {offset.type} {offset.text}, i64 0")
+        steps = Value(
+            e, "<" + ", ".join(f"{element_type(offset.kind)} {i * self.total}" for i in LANE_NUMBERS) + ">", offset.kind
+        )
+        contiguous = offset == self._spread(first, offset.kind) + steps
+        word = e.let(f"bitcast <32 x i1> {contiguous.text} to i32")
+        every = e.let(f"icmp eq i32 {e.let(f'and i32 {word}, %mask')}, -1")
+        e.line(f"  br i1 {every}, label %{label}.row, label %{label}.apart")
+        e.label(f"{label}.row")
+        at = e.let(f"getelementptr i8, ptr {base}, {element_type(offset.kind)} {first}")
+        whole = f"<{32 * self.chunks} x i{chunk}>"
+        if self.write:
+            content = self.data[0].text
+            if self.chunks > 1:
+                content = self._interleave(t)
+            e.line(f"  store {whole} {content}, ptr {at}, align {self.chunk}")
+            e.line("  ret void")
+        else:
+            content = e.let(f"load {whole}, ptr {at}, align {self.chunk}")
+            parts = [content]
+            if self.chunks > 1:
+                parts = [
+                    e.let(
+                        f"shufflevector {whole} {content}, {whole} poison, <32 x i32> <"
+                        + ", ".join(f"i32 {lane * self.chunks + i}" for lane in LANE_NUMBERS) + ">"
+                    )
+                    for i in range(self.chunks)
+                ]  # fmt: skip
+            self._return([Value(e, p, f"u{chunk}") for p in parts])
+        e.label(f"{label}.apart")
+        mask = e.let("bitcast i32 %mask to <32 x i1>")
+        if self.write:
+            for i, data in enumerate(self.data):
+                pointers = self._pointers(base, offset, i)
+                full = f"@llvm.masked.scatter.v32i{chunk}.v32p0"
+                self._declare(f"declare void {full}({t}, <32 x ptr>, <32 x i1>)")
+                e.line(
+                    f"  call void {full}({t} {data.text}, <32 x ptr> align {self.chunk} {pointers}, <32 x i1> {mask})"
+                )
+            e.line("  ret void")
+            return
+        self._return(self._gather(base, offset))
+
+    def _gather(self, base: str, offset: Value) -> list[Value]:
+        """The chunks that the active lanes find at base + offset."""
+        e, chunk = self.e, 8 * self.chunk
+        mask = e.pure("bitcast i32 %mask to <32 x i1>", "pred").text
+        parts = []
+        gathered = max(chunk, 32)  # narrower words are cut out of the 32 bits they lie in
+        g = f"<32 x i{gathered}>"
+        full = f"@llvm.masked.gather.v32i{gathered}.v32p0"
+        self._declare(f"declare {g} {full}(<32 x ptr>, <32 x i1>, {g})")
+        place = offset if gathered == chunk else offset & (0xFFFFFFFC if offset.kind == "u32" else 0xFFFFFFFFFFFFFFFC)
+        for i in range(self.chunks):
+            pointers = self._pointers(base, place, i)
+            found = e.let(
+                f"call {g} {full}(<32 x ptr> align {gathered // 8} {pointers}, <32 x i1> {mask}, {g} zeroinitializer)"
+            )
+            value = Value(e, found, f"u{gathered}")
+            if gathered != chunk:
+                value = e.convert(e.shift_right(value, e.convert(offset & 3, "u32") * 8), f"u{chunk}")
+            parts.append(value)
+        return parts
+
+    def _pointers(self, base: str, offset: Value, chunk: int) -> str:
+        at = self.e.let(f"getelementptr i8, ptr {base}, i64 {chunk * self.chunk}") if chunk else base
+        return self.e.let(f"getelementptr i8, ptr {at}, {offset.type} {offset.text}")
+
+    def _return(self, chunks: list[Value]) -> None:
+        """Cut chunks into elements and return them."""
+        e = self.e
+        kind = f"u{8 * self.size}"
+        per_chunk = self.chunk // self.size
+        values = [e.convert(c >> 8 * self.size * i if i else c, kind) for c in chunks for i in range(per_chunk)]
+        t = values[0].type
+        if self.count == 1:
+            e.line(f"  ret {t} {values[0].text}")
+            return
+        struct, result = "{" + ", ".join([t] * self.count) + "}", "poison"
+        for i, value in enumerate(values):
+            result = e.let(f"insertvalue {struct} {result}, {t} {value.text}, {i}")
+        e.line(f"  ret {struct} {result}")
+
+    def _join(self, values: list[Value]) -> list[Value]:
+        """Elements to chunks, the first lowest."""
+        e, kind, per_chunk = self.e, f"u{8 * self.chunk}", self.chunk // self.size
+        chunks = []
+        for start in range(0, self.count, per_chunk):
+            word = e.convert(values[start], kind)
+            for i in range(1, per_chunk):
+                word = word | e.convert(values[start + i], kind) << 8 * self.size * i
+            chunks.append(word)
+        return chunks
+
+    def _interleave(self, t: str) -> str:
+        """The chunks of lane 0, then those of lane 1, and so on, as one vector."""
+        e, n = self.e, self.chunks
+        level, width = [d.text for d in self.data], 32
+        element = t.split(" x ")[1][:-1]
+        while len(level) > 1:  # concatenate pairs
+            joined = []
+            for a, b in zip(level[::2], level[1::2]):
+                order = ", ".join(f"i32 {i}" for i in range(2 * width))
+                joined.append(
+                    e.let(
+                        f"shufflevector <{width} x {element}> {a}, <{width} x {element}> {b}, <{2 * width} x i32> <{order}>"
+                    )
+                )
+            level, width = joined, 2 * width
+        order = ", ".join(f"i32 {chunk * 32 + lane}" for lane in LANE_NUMBERS for chunk in range(n))
+        whole = f"<{width} x {element}>"
+        return e.let(f"shufflevector {whole} {level[0]}, {whole} poison, <{width} x i32> <{order}>")
+
+    def _event(self, space, base: str, offset: Value) -> None:
+        """Record the access, with addresses as machine.port.Port names them."""
+        e = self.e
+        event, flags = str(int(Event.STORE if self.write else Event.LOAD)), "%flags"
+        if self.place:
+            event, flags = e.let("lshr i32 %flags, 16"), e.let("and i32 %flags, 65535")
+        if self.write:
+            differs = e.splat(False, "pred")
+            for before, after in zip(self._gather(base, offset), self.data, strict=True):
+                differs = differs | (before != after)
+            word = e.let(f"and i32 {e.let(f'bitcast <32 x i1> {differs.text} to i32')}, %mask")
+            same = e.let(f"icmp eq i32 {word}, 0")
+            flags = e.let(f"select i1 {same}, i32 {e.let(f'or i32 %flags, {FLAG_UNCHANGED}')}, i32 %flags")
+        room = e.room("<32 x i64>")
+        addresses = e.convert(offset, "u64") if space is Space.SHARED else self.address
+        e.line(f"  store <32 x i64> {addresses.text}, ptr {room}, align 64")
+        self._declare(f"declare void @{self.prefix}event(ptr, ptr, i32, i32, i32, i32, i32, i32, ptr)")
+        number = space if isinstance(space, str) else int(space)
+        e.line(
+            f"  call void @{self.prefix}event(ptr %context, ptr %warp, i32 %site, i32 {event}, i32 {number}, "
+            f"i32 {self.total}, i32 {flags}, i32 %mask, ptr {room})"
+        )

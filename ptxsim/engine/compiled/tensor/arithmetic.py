@@ -1,0 +1,92 @@
+"""What a native dot product computes, and how its operands lie: panels of numbers and exponents.
+
+A vector is one register of the accumulators. Its lanes go along two axes: four lanes next to each other share the place on
+the slow axis (the rows of most shapes), lanes four apart that on the fast one. For every k the slow panel has 32 numbers,
+each four times, and the fast panel four, which a broadcast repeats. Exponents lie behind the numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import astuple, dataclass
+
+from ptxsim.engine.compiled.ir.emitter import Emitter
+from ptxsim.engine.compiled.ir.module import Module
+from ptxsim.engine.compiled.ir.value import Value, element_type
+
+LANES, QUAD = 32, 4
+# Exponents of zeros, of what sparsity leaves out, of infinities and NaN: sums of two fit i16 and tell them apart.
+ZERO, ABSENT, SPECIAL = -8000, -8001, 16000
+LOWEST, HIGHEST = -100, 125  # largest exponents for which f32 suffices
+KEPT_BITS = {"f32": 23, "e8m13": 13, "f16": 10}
+ENTRY = 7  # i32 in a table's entry: slow, fast and fast record, C twice, D twice; all in bytes
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """What is computed: `blocks` are the k of every block; see numerics.parameters.Rule for the rest. `c` and `d` are
+    the element types of the accumulators, `sparse` says that the slow operand has elements that are not there."""
+
+    algorithm: str
+    k: int
+    blocks: tuple[tuple[int, ...], ...]
+    fraction: int
+    zero_exponent: int
+    accumulator: str
+    c: str
+    d: str
+    sparse: bool = False
+    saturate: bool = False
+
+    @property
+    def floats(self) -> bool:
+        return self.algorithm != "integer"
+
+    @property
+    def narrow(self) -> bool:
+        """Whether the accumulators are f16."""
+        return self.accumulator == "f16"
+
+    @property
+    def smallest(self) -> int:
+        """Exponent of the accumulators' smallest normal number."""
+        return -14 if self.narrow else -126
+
+    @property
+    def kept(self) -> int:
+        """Fraction bits of the accumulators."""
+        return KEPT_BITS[self.accumulator]
+
+    @property
+    def slow_bytes(self) -> int:
+        """Size of a record of the slow panel: 32 numbers for every k, then their exponents (i16)."""
+        return self.k * LANES * (6 if self.floats else 4)
+
+    @property
+    def fast_bytes(self) -> int:
+        return self.k * QUAD * (6 if self.floats else 4)
+
+    def describe(self) -> tuple:
+        return astuple(self)
+
+    @classmethod
+    def of(cls, description) -> Arithmetic:
+        """From what `describe` gave, lists in place of tuples."""
+        algorithm, k, blocks, *rest = description
+        return cls(algorithm, k, tuple(map(tuple, blocks)), *rest)
+
+
+def repeated(e: Emitter, at: str, kind: str) -> Value:
+    """Four numbers (or exponents) of a fast record, over and over."""
+    t = element_type(kind)
+    four = e.let(f"load <4 x {t}>, ptr {at}, align 2")
+    order = ", ".join(f"i32 {lane % QUAD}" for lane in range(LANES))
+    return Value(e, e.let(f"shufflevector <4 x {t}> {four}, <4 x {t}> poison, <32 x i32> <{order}>"), kind)
+
+
+def constant_table(module: Module, values) -> str:
+    """A constant table of i32 in a module."""
+    content = ", ".join(f"i32 {v}" for v in values)
+    known = module.globals
+    if content not in known:
+        known[content] = f"@table{len(known)} = private constant [{len(values)} x i32] [{content}], align 64"
+    return known[content].partition(" ")[0]

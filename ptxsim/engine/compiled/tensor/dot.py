@@ -1,0 +1,260 @@
+"""The tensor core's dot products in native code, on panels (engine.compiled.tensor.arithmetic): accumulators are computed where
+they are, and no matrix is ever put together.
+
+numerics.fused says what is computed. Here in f32 and i32: products are exact, scaling by 2^(fraction - largest exponent) is
+exact or loses what is cut anyway, and the conversion to integers is the cut toward zero. Where an exponent is extreme,
+infinite or NaN, engine.compiled.tensor.dot_f64 does the same in f64.
+"""
+
+from __future__ import annotations
+
+from ptxsim.engine.compiled.ir.emitter import Emitter
+from ptxsim.engine.compiled.ir.module import Module
+from ptxsim.engine.compiled.ir.value import Value
+from ptxsim.engine.compiled.tensor import dot_f64
+from ptxsim.engine.compiled.tensor.arithmetic import (
+    ENTRY,
+    HIGHEST,
+    LANES,
+    LOWEST,
+    QUAD,
+    ZERO,
+    Arithmetic,
+    constant_table,
+    repeated,
+)
+
+
+def text(name: str, arithmetic: Arithmetic, module: Module) -> str:
+    """The IR of void @name(ptr table, i64 count, ptr slow, ptr fast, ptr c, ptr d, i32 keep): for every entry of the table
+    a pair of vectors D = C + slow * fast; C counts as zero where `keep` is 0 and not -1."""
+    return _Dot(name, arithmetic, module).text()
+
+
+class _Dot:
+    def __init__(self, name: str, arithmetic: Arithmetic, module: Module):
+        self.name, self.rule, self.module = name, arithmetic, module
+        self.e = Emitter(module, LANES)
+        self.here = "pair"
+        self._labels = 0
+
+    def text(self) -> str:
+        e = self.e
+        e.line("  %none = icmp eq i64 %count, 0")
+        e.line("  br i1 %none, label %out, label %pair")
+        e.label("pair")
+        e.line("  %i = phi i64 [ 0, %entry ], [ %next, %stored ]")
+        entry = e.let(f"getelementptr [{ENTRY} x i32], ptr %table, i64 %i")
+        slow, fast0, fast1, c0, c1, d0, d1 = (
+            e.let(f"getelementptr i8, ptr %{base}, i64 {self._offset(entry, number)}")
+            for number, base in enumerate(("slow", "fast", "fast", "c", "c", "d", "d"))
+        )
+        c = self._read(c0, c1)
+        run = {"integer": self._integer, "halves": self._halves, "fused": self._chain}[self.rule.algorithm]
+        self._write(run(slow, (fast0, fast1), c), d0, d1)
+        e.line("  br label %stored")
+        e.label("stored")
+        e.line("  %next = add i64 %i, 1")
+        e.line("  %more = icmp ult i64 %next, %count")
+        e.line("  br i1 %more, label %pair, label %out")
+        e.label("out")
+        e.line("  ret void")
+        function = (
+            f"define internal void @{self.name}(ptr noalias %table, i64 %count, ptr noalias %slow, ptr noalias %fast, ptr %c, "
+            "ptr %d, i32 %keep) #0 {\nentry:\n" + "\n".join([*e.rooms, *e.lines]) + "\n}\n"
+        )
+        return function + (dot_f64.text(f"{self.name}_careful", self.rule, self.module) if self.rule.floats else "")
+
+    def _offset(self, entry: str, number: int) -> str:
+        e = self.e
+        at = e.let(f"getelementptr i8, ptr {entry}, i64 {4 * number}")
+        return e.let(f"sext i32 {e.let(f'load i32, ptr {at}, align 4')} to i64")
+
+    # ---- accumulators ----
+
+    def _read(self, first: str, second: str) -> list[Value]:
+        """C as f32 (or s32) vectors. Two f16 share a word."""
+        e = self.e
+        keep = e.let("insertelement <32 x i32> poison, i32 %keep, i64 0")
+        keep = Value(e, e.let(f"shufflevector <32 x i32> {keep}, <32 x i32> poison, <32 x i32> zeroinitializer"), "u32")
+        word = self._load(first, "u32") & keep
+        if self.rule.c == "f16":
+            return [self._wide(word & 0xFFFF), self._wide(word >> 16)]
+        words = [word, self._load(second, "u32") & keep]
+        return [e.bits(w, "f32") if self.rule.floats else Value(e, w.text, "s32") for w in words]
+
+    def _wide(self, word: Value) -> Value:
+        half = self.e.convert(word, "u16")
+        return self.e.convert(Value(self.e, half.text, "f16"), "f32")
+
+    def _write(self, results: list[Value], first: str, second: str) -> None:
+        e = self.e
+        if self.rule.d != "f16":
+            for value, at in zip(results, (first, second), strict=True):
+                e.line(f"  store {value.type} {value.text}, ptr {at}, align 4")
+            return
+        halves = []
+        for value in results:
+            half = e.convert(value, "f16")
+            word = e.convert(Value(e, half.text, "u16"), "u32")
+            nan = (e.bits(value, "u32") & 0x7FFFFFFF) > 0x7F800000
+            halves.append(e.where(nan, 0x7FFF, word))
+        word = halves[0] | halves[1] << 16
+        e.line(f"  store {word.type} {word.text}, ptr {first}, align 4")
+
+    # ---- panels ----
+
+    def _load(self, at: str, kind: str) -> Value:
+        e = self.e
+        return Value(e, e.let(f"load {e.vector(kind)}, ptr {at}, align {4 if kind != 's16' else 2}"), kind)
+
+    def _slow(self, record: str, k: int, kind: str) -> Value:
+        size, start = (4, 0) if kind == "f32" else (2, self.rule.k * LANES * 4)
+        return self._load(self.e.let(f"getelementptr i8, ptr {record}, i64 {start + k * LANES * size}"), kind)
+
+    def _fast(self, record: str, k: int, kind: str) -> Value:
+        size, start = (4, 0) if kind == "f32" else (2, self.rule.k * QUAD * 4)
+        at = self.e.let(f"getelementptr i8, ptr {record}, i64 {start + k * QUAD * size}")
+        return repeated(self.e, at, kind)
+
+    # ---- algorithms ----
+
+    def _integer(self, slow: str, fast: tuple[str, str], c: list[Value]) -> list[Value]:
+        """Sums of these products are far below 2^24: f32 is exact."""
+        e, totals = self.e, [None, None]
+        for k in range(self.rule.k):
+            x = self._slow(slow, k, "f32")
+            for i in (0, 1):
+                term = x * self._fast(fast[i], k, "f32")
+                totals[i] = term if totals[i] is None else totals[i] + term
+        results = []
+        for before, total in zip(c, totals, strict=True):
+            sum_ = Value(e, e.let(f"fptosi {total.type} {total.text} to {e.vector('s32')}"), "s32")
+            if self.rule.saturate:
+                results.append(e.pure(e.intrinsic("sadd.sat", "s32", before.text, sum_.text), "s32"))
+            else:
+                results.append(before + sum_)
+        return results
+
+    def _chain(self, slow: str, fast: tuple[str, str], c: list[Value]) -> list[Value]:
+        for number in range(len(self.rule.blocks)):
+            c = self._block(slow, fast, c, number)
+        return c
+
+    def _halves(self, slow: str, fast: tuple[str, str], c: list[Value]) -> list[Value]:
+        """Two blocks from zero, then an ordinary addition."""
+        e = self.e
+        for number in range(0, len(self.rule.blocks), 2):
+            part = [e.splat(0.0, "f32")] * 2
+            for block in (number, number + 1):
+                part = self._block(slow, fast, part, block)
+            c = [a + b for a, b in zip(c, part, strict=True)]
+            if self.rule.narrow:
+                c = [e.convert(e.convert(x, "f16"), "f32") for x in c]
+        quiet = []
+        for x in c:
+            word = e.bits(x, "u32")
+            quiet.append(e.bits(e.where((word & 0x7FFFFFFF) > 0x7F800000, 0x7FFFFFFF, word), "f32"))
+        return quiet
+
+    def _block(self, slow: str, fast: tuple[str, str], c: list[Value], number: int) -> list[Value]:
+        e, rule = self.e, self.rule
+        ks = rule.blocks[number]
+        largest: list[Value | None] = [None, None]
+        for k in ks:
+            x = self._slow(slow, k, "s16")
+            for i in (0, 1):
+                sum_ = x + self._fast(fast[i], k, "s16")
+                largest[i] = sum_ if largest[i] is None else e.maximum(largest[i], sum_)
+        shift, unusual = zip(*(self._shift(c[i], largest[i]) for i in (0, 1)))
+        scale = [e.bits((s + 127) << 23, "f32") for s in shift]
+        # 16 cut terms fit an i32 whatever the fraction; more where it is small.
+        part = 16 if rule.fraction + 2 + (len(ks) - 1).bit_length() > 30 else len(ks)
+        sums: list[list[Value]] = [[], []]
+        for start in range(0, len(ks), part):
+            total: list[Value | None] = [None, None]
+            for k in ks[start : start + part]:
+                x = self._slow(slow, k, "f32")
+                for i in (0, 1):
+                    term = self._cut(x * self._fast(fast[i], k, "f32") * scale[i])
+                    total[i] = term if total[i] is None else total[i] + term
+            for i in (0, 1):
+                sums[i].append(total[i])
+        results = [self._rounded(sums[i], self._cut(c[i] * scale[i]), shift[i]) for i in (0, 1)]
+        return self._mended(results, unusual, slow, fast, c, largest, number)
+
+    def _shift(self, c: Value, largest: Value) -> tuple[Value, Value]:
+        """By which power of two the terms are scaled, and where f32 has no room for that."""
+        e = self.e
+        magnitude = e.bits(c, "u32") & 0x7FFFFFFF
+        top = e.bits(magnitude >> 23, "s32") - 127
+        if self.rule.narrow:
+            top = e.where(magnitude == 0, ZERO, e.maximum(top, self.rule.smallest))
+        top = e.maximum(top, e.convert(largest, "s32"))
+        # One comparison for both ends.
+        beyond = e.bits(top - LOWEST, "u32") > HIGHEST - LOWEST
+        if self.rule.narrow:  # f16 products can be smaller than what a zero counts as
+            top = e.maximum(top, self.rule.zero_exponent)
+        return self.rule.fraction - top, beyond
+
+    def _cut(self, x: Value) -> Value:
+        return self.e.pure(f"fptosi {x.type} {x.text} to {self.e.vector('s32')}", "s32")
+
+    def _rounded(self, sums: list[Value], own: Value, shift: Value) -> Value:
+        e = self.e
+        small = self.rule.fraction <= 13
+        total = e.convert(sums[0] + own if small else sums[0], "f64")
+        for x in sums[1:] if small else [*sums[1:], own]:
+            total = total + e.convert(x, "f64")
+        if not self.rule.narrow:
+            word = e.bits(total, "u64") & (2**64 - (1 << 52 - self.rule.kept))
+            back = e.bits((127 - shift) << 23, "f32")
+            return e.convert(e.bits(word, "f64"), "f32") * back
+        value = total * e.bits(e.convert(1023 - shift, "s64") << 52, "f64")
+        field = e.bits(value, "s64") & (0x7FF << 52)
+        field = e.maximum(field, (1023 + self.rule.smallest) << 52)
+        magic = e.bits((field + (42 << 52)) | 1 << 51, "f64")
+        value = (value + magic) - magic  # nearest even at 10 fraction bits
+        infinite = e.bits(e.bits(value, "u64") & (1 << 63) | 0x7FF << 52, "f64")
+        return e.convert(e.where(e.absolute(value) < 65520.0, value, infinite), "f32")
+
+    def _mended(self, results, unusual, slow: str, fast: tuple[str, str], c, largest, number: int) -> list[Value]:
+        """Results, with those that f32 has no room for computed anew."""
+        e = self.e
+        self._labels += 1
+        n = self._labels
+        word = e.let(f"bitcast <32 x i1> {(unusual[0] | unusual[1]).text} to i32")
+        usual = e.let(f"icmp eq i32 {word}, 0")
+        e.line(f"  br i1 {usual}, label %good{n}, label %look{n}")
+        before = self.here
+        e.label(f"look{n}")
+        # Nothing but zeros is nothing to be careful about.
+        quiet = [(top <= ZERO // 2) & (e.bits(x, "u32") == 0) for top, x in zip(largest, c, strict=True)]
+        loud = (unusual[0] & ~quiet[0]) | (unusual[1] & ~quiet[1])
+        zeros = [e.where(bad, 0.0, x) for bad, x in zip(unusual, results, strict=True)]
+        word = e.let(f"bitcast <32 x i1> {loud.text} to i32")
+        calm = e.let(f"icmp eq i32 {word}, 0")
+        e.line(f"  br i1 {calm}, label %good{n}, label %careful{n}")
+        e.label(f"careful{n}")
+        ks = constant_table(self.module, self.rule.blocks[number])
+        found = []
+        for i in (0, 1):
+            call = (
+                f"call <32 x float> @{self.name}_careful(ptr {slow}, ptr {fast[i]}, <32 x float> {c[i].text}, "
+                f"<32 x i16> {largest[i].text}, ptr {ks}, i64 {len(self.rule.blocks[number])})"
+            )
+            found.append(e.where(unusual[i], Value(e, e.let(call), "f32"), results[i]))
+        e.line(f"  br label %good{n}")
+        e.label(f"good{n}")
+        self.here = f"good{n}"
+        return [
+            Value(
+                e,
+                e.let(
+                    f"phi <32 x float> [ {results[i].text}, %{before} ], [ {zeros[i].text}, %look{n} ], "
+                    f"[ {found[i].text}, %careful{n} ]"
+                ),
+                "f32",
+            )
+            for i in (0, 1)
+        ]

@@ -1,0 +1,125 @@
+"""The fused dot product in f64, for any numbers: what f32 has no room for (engine.compiled.tensor.dot)."""
+
+from __future__ import annotations
+
+from ptxsim.engine.compiled.ir.emitter import Emitter
+from ptxsim.engine.compiled.ir.module import Module
+from ptxsim.engine.compiled.ir.value import Value
+from ptxsim.engine.compiled.tensor.arithmetic import ABSENT, LANES, QUAD, ZERO, Arithmetic, repeated
+
+
+def text(name: str, rule: Arithmetic, module: Module) -> str:
+    """The IR of <32 x float> @name(ptr slow, ptr fast, <32 x float> c, <32 x i16> largest exponents, ptr ks, i64 count):
+    one block of one vector."""
+    return _Careful(name, rule, module).text()
+
+
+class _Careful:
+    def __init__(self, name: str, rule: Arithmetic, module: Module):
+        self.name, self.rule, self.e = name, rule, Emitter(module, LANES)
+
+    def text(self) -> str:
+        e, rule = self.e, self.rule
+        c, largest = Value(e, "%c", "f32"), Value(e, "%largest", "s16")
+        if rule.sparse:
+            largest = self._largest()
+        wide = e.convert(c, "f64")
+        top = e.maximum(e.convert(largest, "s64"), rule.zero_exponent)
+        top = e.where(c == 0.0, top, e.maximum(top, self._exponent(wide)))
+        scale = self._power(rule.fraction - top)
+        own = e.round_to_integral(wide * scale, "rz")
+        before = "ready" if rule.sparse else "entry"
+        e.line("  br label %term")
+        e.label("term")
+        e.line(f"  %j = phi i64 [ 0, %{before} ], [ %j.next, %term ]")
+        e.line(f"  %plain = phi <32 x double> [ {wide.text}, %{before} ], [ %plain.next, %term ]")
+        e.line(f"  %total = phi <32 x double> [ {own.text}, %{before} ], [ %total.next, %term ]")
+        e.line(f"  %zeros = phi <32 x i1> [ splat (i1 true), %{before} ], [ %zeros.next, %term ]")
+        k = self._k("%j")
+        x, y = self._slow(k, "f32"), self._fast(k, "f32")
+        product = e.convert(x, "f64") * e.convert(y, "f64")
+        if rule.sparse:
+            product = e.where(self._slow(k, "s16") == ABSENT, -0.0, product)  # adding -0 changes nothing
+        for name, value in (
+            ("plain", Value(e, "%plain", "f64") + product),
+            ("total", Value(e, "%total", "f64") + e.round_to_integral(product * scale, "rz")),
+            ("zeros", Value(e, "%zeros", "pred") & (product == 0.0)),
+        ):
+            e.line(f"  %{name}.next = {_renamed(value)}")
+        e.line("  %j.next = add i64 %j, 1")
+        more = e.let("icmp ult i64 %j.next, %count")
+        e.line(f"  br i1 {more}, label %term, label %sum")
+        e.label("sum")
+        plain, total = Value(e, "%plain.next", "f64"), Value(e, "%total.next", "f64")
+        zeros = Value(e, "%zeros.next", "pred")
+        finite = (e.bits(plain, "u64") & 0x7FF << 52) != 0x7FF << 52
+        # Zeros alone have the sign that their sum has; a lone C is itself; what was cut to nothing is +0.
+        simple = (zeros & (c == 0.0)) | ~finite
+        exact = e.where(simple, plain, e.where(zeros, wide, total / scale + 0.0))
+        result = self._rounded(exact)
+        e.line(f"  ret <32 x float> {result.text}")
+        return (
+            f"define internal <32 x float> @{self.name}(ptr %slow, ptr %fast, <32 x float> %c, <32 x i16> %largest, "
+            "ptr %ks, i64 %count) noinline #0 {\nentry:\n" + "\n".join([*e.rooms, *e.lines]) + "\n}\n"
+        )
+
+    def _k(self, number: str) -> str:
+        e = self.e
+        at = e.let(f"getelementptr i32, ptr %ks, i64 {number}")
+        return e.let(f"sext i32 {e.let(f'load i32, ptr {at}, align 4')} to i64")
+
+    def _largest(self) -> Value:
+        """The largest exponent of what is there: %largest knows infinities that meet nothing too."""
+        e = self.e
+        e.line("  br label %look")
+        e.label("look")
+        e.line("  %l = phi i64 [ 0, %entry ], [ %l.next, %look ]")
+        e.line(f"  %known = phi <32 x i16> [ splat (i16 {2 * ZERO}), %entry ], [ %known.next, %look ]")
+        k = self._k("%l")
+        x = self._slow(k, "s16")
+        sum_ = e.where(x == ABSENT, 2 * ZERO, x + self._fast(k, "s16"))
+        e.line(f"  %known.next = {_renamed(e.maximum(Value(e, '%known', 's16'), sum_))}")
+        e.line("  %l.next = add i64 %l, 1")
+        more = e.let("icmp ult i64 %l.next, %count")
+        e.line(f"  br i1 {more}, label %look, label %ready")
+        e.label("ready")
+        return Value(e, "%known.next", "s16")
+
+    def _slow(self, k: str, kind: str) -> Value:
+        e = self.e
+        size, start = (4, 0) if kind == "f32" else (2, self.rule.k * LANES * 4)
+        place = e.let(f"add i64 {e.let(f'mul i64 {k}, {LANES * size}')}, {start}")
+        at = e.let(f"getelementptr i8, ptr %slow, i64 {place}")
+        return Value(e, e.let(f"load {e.vector(kind)}, ptr {at}, align {size}"), kind)
+
+    def _fast(self, k: str, kind: str) -> Value:
+        e, (size, start) = self.e, (4, 0) if kind == "f32" else (2, self.rule.k * QUAD * 4)
+        place = e.let(f"add i64 {e.let(f'mul i64 {k}, {QUAD * size}')}, {start}")
+        return repeated(e, e.let(f"getelementptr i8, ptr %fast, i64 {place}"), kind)
+
+    def _power(self, exponent: Value) -> Value:
+        return self.e.bits((exponent + 1023) << 52, "f64")
+
+    def _exponent(self, x: Value) -> Value:
+        e = self.e
+        return e.maximum(e.bits(e.bits(x, "u64") >> 52 & 2047, "s64") - 1023, self.rule.smallest)
+
+    def _rounded(self, x: Value) -> Value:
+        """f64 to the accumulator's number, as f32."""
+        e, narrow = self.e, self.rule.narrow
+        word = e.bits(x, "u64")
+        magnitude = word & (1 << 63) - 1
+        scale = self._power(self.rule.kept - self._exponent(x))
+        steps = e.round_to_integral(x * scale, "rn" if narrow else "rz")
+        result = steps / scale
+        infinite = e.bits(word & 1 << 63 | 0x7FF << 52, "f64")
+        result = e.where(e.absolute(result) >= (65520.0 if narrow else 2.0**128), infinite, result)
+        result = e.where(result == 0.0, 0.0, result)
+        result = e.where((magnitude == 0) | (magnitude == 0x7FF << 52), x, result)
+        number = e.bits(e.convert(result, "f32"), "u32")
+        return e.bits(e.where(magnitude > 0x7FF << 52, 0x7FFFFFFF, number), "f32")
+
+
+def _renamed(value: Value) -> str:
+    """An expression that gives a value another name."""
+    return f"freeze {value.type} {value.text}"

@@ -1,0 +1,186 @@
+"""Native products of mma, mma.sp and wmma: one helper function for each form and target.
+
+It lays the factors out as panels and leaves the rest to engine.compiled.tensor.dot. The axis along which groups of four lanes go is
+the slow one; that is the rows, except where a shape is computed as the transposed problem.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from ptxsim.engine.compiled.ir.emitter import Emitter
+from ptxsim.engine.compiled.ir.module import Module
+from ptxsim.engine.compiled.ir.value import Value
+from ptxsim.engine.compiled.tensor import dot
+from ptxsim.engine.compiled.tensor.arithmetic import ENTRY, LANES, QUAD, Arithmetic, constant_table
+from ptxsim.engine.compiled.tensor.panels import (
+    TYPES_OF_FACTORS,
+    FragmentPanel,
+    Metadata,
+    Places,
+    meaningless,
+    write_slow,
+    write_sparse,
+)
+from ptxsim.layout.fragments import Fragment
+from ptxsim.machine.tensor import Product
+from ptxsim.types import TYPES
+
+
+def arithmetic(product: Product) -> Arithmetic | None:
+    """How the dot products of a product are computed; None where that has no native form."""
+    rule, form = product.rule, product.form
+    narrow = rule.accumulator == "f16"
+    if (
+        rule.algorithm not in ("fused", "halves", "integer") or product.numerics != "target"
+        or not {form.a, form.b} <= {*TYPES_OF_FACTORS} or product.a.element_bits != TYPES[form.a].bits
+        or rule.length > 32 or rule.fraction > 25
+    ):  # fmt: skip
+        return None
+    if rule.algorithm == "integer":
+        return Arithmetic(
+            "integer", form.k, (), 0, 0, "s32", "s32", "s32", product.sparsity is not None, form.satfinite
+        )
+    if form.satfinite or narrow != (rule.c_type == "f16") or not {form.c, form.d} <= {"f16", "f32"}:
+        return None
+    if narrow and (form.c, form.d) != ("f16", "f16"):
+        return None
+    return Arithmetic(
+        rule.algorithm, form.k, _blocks(product), rule.fraction, rule.zero_exponent, rule.accumulator, form.c, form.d,
+        product.sparsity is not None,
+    )  # fmt: skip
+
+
+def _blocks(product: Product) -> tuple[tuple[int, ...], ...]:
+    """The k of each block, in order; a sparse block is as long as what it keeps."""
+    rule, storage = product.rule, product.sparsity
+    kept = np.arange(product.form.k)
+    if storage is not None:  # the first kept element of each k's group
+        kept = kept // storage.group * (storage.group // 2)
+    step = rule.length if rule.algorithm == "fused" else 2 * rule.length
+    blocks = []
+    for start in range(0, int(kept[-1]) + 1, step):
+        inside = (kept >= start) & (kept < start + step)
+        parts = [inside] if rule.algorithm == "fused" else [inside & (kept % 4 < 2), inside & (kept % 4 >= 2)]
+        blocks.extend(tuple(np.flatnonzero(part).tolist()) for part in parts)
+    return tuple(blocks)
+
+
+@cache
+def supported(product: Product) -> bool:
+    """Whether a product has a native form."""
+    return arithmetic(product) is not None and product.b is not None and _axes(product) is not None
+
+
+def describe(product: Product, selector: int = 0, ordered: bool = False) -> tuple:
+    """What a helper depends on, and what `text` makes it of."""
+    factors, table = _axes(product)
+    metadata = None
+    if product.sparsity is not None:
+        metadata = Metadata.of(product.sparsity, selector, ordered).describe()
+    places = [[name, operand.describe()] for name, operand in factors]
+    return "product", arithmetic(product).describe(), product.form.a, product.form.b, places, table, metadata
+
+
+def _axes(product: Product):
+    """[(letter, places) of the slow and the fast factor] and the table for engine.compiled.tensor.dot, or None."""
+    c, d = product.c, product.d
+    rows, columns = d.rows.T, d.columns.T  # (elements, lanes)
+    if d.lanes != LANES or len(d.shape) != 2 or len(rows) % 2 or not np.array_equal(c.layout.flat, d.layout.flat):
+        return None
+    lane = np.arange(LANES)
+    for letters in ("ab", "ba"):  # the slow factor first
+        slow, fast = (rows, columns) if letters == "ab" else (columns, rows)
+        steady = (slow == slow[:, lane // QUAD * QUAD]).all() and (fast == fast[:, lane % QUAD]).all()
+        if steady and (slow[0::2] == slow[1::2]).all():
+            break
+    else:
+        return None
+    slow_maps, slow_number = _different(slow)
+    fast_maps, fast_number = _different(fast[:, :QUAD])
+    factors = [
+        (letter, _places(product.a if letter == "a" else product.b, letter == "b", maps))
+        for letter, maps in zip(letters, (slow_maps, fast_maps), strict=True)
+    ]
+    if any(places is None for _, places in factors):
+        return None
+    rule = arithmetic(product)
+    table = []
+    for i in range(0, len(rows), 2):
+        offsets = (128 * (n // f.per_accumulator) for f in map(_Accumulators, (c, d)) for n in (i, i + 1))
+        table.extend(
+            [slow_number[i] * rule.slow_bytes, *(fast_number[n] * rule.fast_bytes for n in (i, i + 1)), *offsets]
+        )
+    return factors, table
+
+
+class _Accumulators:
+    def __init__(self, fragment: Fragment):
+        self.per_accumulator = 32 // fragment.element_bits
+
+
+def _different(vectors: np.ndarray) -> tuple[tuple[tuple[int, ...], ...], list[int]]:
+    """The different rows, in the order of their coming, and which one every row is."""
+    known: dict[tuple[int, ...], int] = {}
+    numbers = [known.setdefault(tuple(row), len(known)) for row in vectors.tolist()]
+    return tuple(known), numbers
+
+
+def _places(fragment: Fragment, columns: bool, maps) -> Places | None:
+    """Where the fragment keeps a factor, its own axis first; None if the lanes of a vector lie in different words."""
+    index, shift = (x.reshape(fragment.shape) for x in fragment.gather_index)
+    if columns:
+        index, shift = index.T, shift.T
+    places = Places(index // LANES, index % LANES, shift, maps)
+    for lanes in maps:
+        rows = list(lanes)
+        if (places.word[rows] != places.word[rows[0]]).any() or (places.shift[rows] != places.shift[rows[0]]).any():
+            return None
+    return places
+
+
+def text(name: str, description: tuple, module: Module) -> str:
+    """The IR of i1 @name(ptr a, ptr b, ptr c, ptr d, ptr metadata), on the words of the fragments; false, with nothing
+    done, where the metadata means nothing."""
+    _, fields, a, b, factors, table, metadata = description
+    rule = Arithmetic.of(fields)
+    e = Emitter(module, LANES)
+    (slow_letter, slow_places), (fast_letter, fast_places) = factors
+    slow_places, fast_places = Places.of(slow_places), Places.of(fast_places)
+    types = {"a": a, "b": b}
+    slow = e.room(f"[{len(slow_places.maps) * rule.slow_bytes} x i8]")
+    fast = e.room(f"[{len(fast_places.maps) * rule.fast_bytes} x i8]")
+    panel = FragmentPanel(e, f"%{slow_letter}", types[slow_letter], rule)
+    if metadata is not None:
+        metadata = Metadata.described(metadata)
+        words = Value(e, e.let("load <32 x i32>, ptr %metadata, align 4"), "u32")
+        _give_up(e, [meaningless(e, metadata, list(lanes), words) for lanes in slow_places.maps])
+    for number, lanes in enumerate(slow_places.maps):
+        vectors = panel.slow(slow_places, lanes)
+        if metadata is None:
+            write_slow(e, rule, vectors, slow, number)
+        else:
+            write_sparse(e, rule, vectors, slow, number, metadata, list(lanes), words)
+    FragmentPanel(e, f"%{fast_letter}", types[fast_letter], rule).write_fast(fast_places, fast)
+    entries = constant_table(module, table)
+    e.line(
+        f"  call void @{name}_dot(ptr {entries}, i64 {len(table) // ENTRY}, ptr {slow}, ptr {fast}, ptr %c, ptr %d, i32 -1)"
+    )
+    e.line("  ret i1 true")
+    body = "\n".join([*e.rooms, *e.lines])
+    return (
+        dot.text(f"{name}_dot", rule, module)
+        + f"define i1 @{name}(ptr %a, ptr %b, ptr %c, ptr %d, ptr %metadata) #0 {{\nentry:\n{body}\n}}\n"
+    )
+
+
+def _give_up(e: Emitter, conditions: list[Value]) -> None:
+    """Return false where a condition holds in any lane."""
+    for number, bad in enumerate(conditions):
+        wrong = e.let(f"icmp ne i32 {e.let(f'bitcast <32 x i1> {bad.text} to i32')}, 0")
+        e.line(f"  br i1 {wrong}, label %give.up{number}, label %go.on{number}")
+        e.label(f"give.up{number}")
+        e.line("  ret i1 false")
+        e.label(f"go.on{number}")

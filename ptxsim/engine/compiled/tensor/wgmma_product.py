@@ -1,0 +1,280 @@
+"""Native wgmma of one program: what an instruction prints, and the function that computes its products.
+
+See engine.compiled.runtime.wgmma_state for the state they share.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ptxsim.engine.analysis import wgmma_hazards
+from ptxsim.engine.compiled.ir.emitter import Emitter
+from ptxsim.engine.compiled.ir.module import Module
+from ptxsim.engine.compiled.ir.value import CannotEmit, Value
+from ptxsim.engine.compiled.runtime import abi, wgmma_state
+from ptxsim.engine.compiled.runtime.abi import CONTEXT, WARP, WarpLayout
+from ptxsim.engine.compiled.tensor import dot
+from ptxsim.engine.compiled.tensor.arithmetic import ENTRY, LANES, QUAD, Arithmetic, constant_table
+from ptxsim.engine.compiled.tensor.panels import FragmentPanel, Metadata, Places, meaningless, write_slow, write_sparse
+from ptxsim.engine.compiled.tensor.tiles import TileReader
+from ptxsim.engine.compiled.tensor.warp_product import arithmetic
+from ptxsim.engine.program.operation import Op, Program
+from ptxsim.instructions.wgmma import product_for, slots_of, tile_for
+from ptxsim.machine.event import Event
+from ptxsim.machine.tensor import Product
+from ptxsim.machine.wgmma import Tile
+
+if TYPE_CHECKING:
+    from ptxsim.engine.compiled.codegen.kernel import KernelWriter
+
+STEP = 8  # rows of a tile, and columns of the accumulators, that are taken together
+ROWS = [[STEP * half + lane // QUAD for lane in range(LANES)] for half in (0, 1)]  # of a warp's vectors
+
+
+@dataclass(frozen=True)
+class Form:
+    """A wgmma.mma_async of a program, without what only the run knows."""
+
+    op: Op
+    product: Product
+    sparse: bool
+
+    @classmethod
+    def of(cls, op: Op, target: str, numerics: str) -> Form:
+        sparse = wgmma_hazards.scale_index(op) == 4
+        w = op.wants
+        words = (w["shape"], w["dtype"], w["atype"], w["btype"], w["satfinite"])
+        return cls(op, product_for(target, numerics, sparse, *words), sparse)
+
+    @property
+    def scale(self) -> int:
+        return wgmma_hazards.scale_index(self.op)
+
+    @property
+    def from_registers(self) -> bool:
+        return hasattr(self.op.sources[0], "elements")
+
+    def tile(self, operand: str, descriptor: int = 0) -> Tile:
+        """The tile of A or B that a descriptor gives."""
+        transposed = wgmma_hazards.value_of(self.op.sources[self.scale + 3 + (operand == "B")])
+        w = self.op.wants
+        return tile_for(operand, descriptor, transposed, self.sparse, w["shape"], w["atype"].name)
+
+    @property
+    def negated(self) -> tuple[bool, bool]:
+        signs = (wgmma_hazards.value_of(self.op.sources[self.scale + i]) for i in (1, 2))
+        return tuple(sign == -1 for sign in signs)
+
+    @property
+    def metadata(self) -> Metadata | None:
+        if not self.sparse:
+            return None
+        whole = Metadata.of(self.product.sparsity, self.op.sources[3].value, False, lanes=128)
+        return Metadata(whole.lane[:16], whole.shift[:16], whole.group, whole.run, False)
+
+    def places(self) -> Places:
+        """Where a warp has the rows of A that it gives in registers."""
+        index, shift = (x.reshape(self.product.a.shape)[:16] for x in self.product.a.gather_index)
+        return Places(index // 128, index % 128, shift, tuple(map(tuple, ROWS)))
+
+    def registers(self, program: Program) -> tuple[list[int], list[int]] | None:
+        """Slots of the accumulators and of A; None where there is no native form for such ones or for the product."""
+        op = self.op
+        d, a = slots_of(op.destinations[0]), slots_of(op.sources[0]) if self.from_registers else []
+        apart = None not in d and len({*d, *a}) == len(d) + len({*a})
+        words = apart and all(program.slots[slot].bytes == 4 for slot in (*d, *a))
+        return (d, a) if words and arithmetic(self.product) is not None else None
+
+    def table(self, places: WarpLayout, d: list[int], a: list[int]) -> list[int]:
+        """Entries for engine.compiled.tensor.dot, then where the registers of A are."""
+        rule, fragment = arithmetic(self.product), self.product.d
+        rows, columns = fragment.rows[:LANES].T, fragment.columns[:LANES].T  # (elements, lanes)
+        per = 32 // fragment.element_bits
+        table = []
+        for element in range(0, len(rows), 2):
+            half = ROWS.index(rows[element].tolist())
+            record = int(columns[element][0]) // STEP * 2
+            assert (columns[element + 1][:QUAD] == STEP * record // 2 + 1 + 2 * np.arange(QUAD)).all()
+            words = [places.registers[d[n // per]] for n in (element, element + 1)]
+            fast = [record * rule.fast_bytes, (record + 1) * rule.fast_bytes]
+            table.extend([half * rule.slow_bytes, *fast, *words, *words])
+        return table + [places.registers[slot] for slot in a]
+
+    def describe(self) -> tuple:
+        """What the function that computes the products depends on."""
+        form, metadata = self.product.form, self.metadata
+        major = None if self.from_registers else self.tile("A").major
+        places = self.places().describe() if self.from_registers else None
+        return (
+            "warpgroup", arithmetic(self.product).describe(), form.a, form.b, major, self.tile("B").major, self.negated,
+            places, self.product.a.words, None if metadata is None else metadata.describe(),
+        )  # fmt: skip
+
+
+class WarpgroupWriter:
+    """Prints the wgmma operations of one program."""
+
+    def __init__(self, writer: KernelWriter):
+        self.writer = writer
+        self._rules: bool | None = None
+
+    def write(self, op: Op, sources: list) -> None:
+        """Print one operation. Raises CannotEmit where it is left to the interpreter."""
+        w = self.writer
+        if not w.options.full or op.guard is not None or not w.options.target or w.options.proxies:
+            raise CannotEmit("wgmma of a partial warp, or recorded")
+        if self._rules is None:
+            self._rules = wgmma_hazards.keeps_rules(w.program)
+        if not self._rules:
+            raise CannotEmit("a program that may break the rules of wgmma, or mix fragments")
+        w.save_before_bail()
+        match wgmma_hazards.name_of(op):
+            case "fence":
+                groups = w.emitter.let(f"load ptr, ptr {self._context('groups')}")
+                w.bail_unless(w.emitter.let(f"icmp ne ptr {groups}, null"))
+            case "commit_group":
+                w.bail_unless(self._call("i1", "commit", "ptr %context, ptr %warp"))
+            case "wait_group":
+                pending = f"i64 {sources[0]}"
+                w.bail_unless(self._call("i1", "wait", f"ptr %context, ptr %warp, {pending}"))
+            case _:
+                self._product(op, sources)
+
+    def _context(self, name: str) -> str:
+        return self.writer.emitter.let(f"getelementptr i8, ptr %context, i64 {CONTEXT[name]}")
+
+    def _call(self, result: str, name: str, arguments: str) -> str:
+        w = self.writer
+        full = w.helper_of(name, ("warpgroups",))
+        types = ", ".join(argument.split()[0] for argument in arguments.split(", "))
+        w.declare(full, f"declare {result} @{full}({types})")
+        return w.emitter.let(f"call {result} @{full}({arguments})")
+
+    def _product(self, op: Op, sources: list) -> None:
+        w, e = self.writer, self.writer.emitter
+        form = Form.of(op, w.options.target, w.options.numerics)
+        registers = form.registers(w.program)
+        if registers is None:
+            raise CannotEmit("a product without a native form, or odd registers")
+        d, a = registers
+        w.flush({*d, *a})
+        metadata = "null"
+        if form.sparse:
+            metadata = w.room("wgmma.metadata", "[32 x i32]")
+            words = w.raw(sources[2])
+            e.line(f"  store {words.type} {words.text}, ptr {metadata}, align 4")
+            for rows in ROWS:
+                bad = meaningless(e, form.metadata, rows, words)
+                w.bail_unless(e.let(f"icmp eq i32 {e.let(f'bitcast <32 x i1> {bad.text} to i32')}, 0"))
+        keep = self._uniform(sources[form.scale])
+        descriptors = ["0" if form.from_registers else self._uniform(sources[0]), self._uniform(sources[1])]
+        pieces = ["null", "null"]
+        for which in (0, 1):
+            if which or not form.from_registers:
+                arguments = f"ptr %context, i32 {op.site}, i32 {which}, i64 {descriptors[which]}"
+                pieces[which] = self._call("ptr", "tile", arguments)
+                w.bail_unless(e.let(f"icmp ne ptr {pieces[which]}, null"))
+        run = w.helper_described(f"warpgroup_{form.product.form}", form.describe())
+        w.declare(run, f"declare void @{run}(ptr, ptr)")
+        table = constant_table(w.module, form.table(w.places, d, a))
+        steps = form.product.form.n // STEP
+        status = self._call(
+            "i32", "arrive",
+            f"ptr %context, ptr %warp, i32 {op.site}, ptr @{run}, ptr {table}, i64 {steps}, i64 {descriptors[0]}, "
+            f"i64 {descriptors[1]}, ptr {pieces[0]}, ptr {pieces[1]}, i32 {keep}, ptr {metadata}",
+        )  # fmt: skip
+        w.bail_unless(e.let(f"icmp ne i32 {status}, {wgmma_state.LEFT}"))
+        started = e.let(f"icmp eq i32 {status}, {wgmma_state.STARTED}")
+        if w.options.events:
+            w.event(Event.MMA, 0, 0, 0, e.let(f"select i1 {started}, i32 -1, i32 0"))
+        w.wait_unless(started, abi.WARPGROUP)
+
+    def _uniform(self, value) -> str:
+        """What all lanes must agree on, as a scalar: a descriptor, or scale-d as 0 or -1."""
+        w, e = self.writer, self.writer.emitter
+        if not isinstance(value, Value):
+            return str(-1 if value else 0)
+        if value.kind == "pred":
+            word = e.let(f"bitcast <32 x i1> {value.text} to i32")
+            w.bail_unless(e.let(f"icmp ult i32 {e.let(f'add i32 {word}, 1')}, 2"))
+            return word
+        same = value == e.permute(value, [0] * LANES)
+        w.bail_unless(e.let(f"icmp eq i32 {e.let(f'bitcast <32 x i1> {same.text} to i32')}, -1"))
+        return e.let(f"extractelement {value.type} {value.text}, i64 0")
+
+
+def text(name: str, description: tuple, module: Module) -> str:
+    """The IR of void @name(ptr context, ptr record): one product of a warpgroup."""
+    _, fields, a, b, a_major, b_major, negated, places, a_words, metadata = description
+    rule = Arithmetic.of(fields)
+    e = Emitter(module, LANES)
+    record = wgmma_state.RECORD
+
+    def load(base: str, offset: int, t: str) -> str:
+        at = e.let(f"getelementptr i8, ptr {base}, i64 {offset}")
+        return e.let(f"load {t}, ptr {at}, align 4")
+
+    first = load("%record", record["warps"], "ptr")
+    shared, fast = load(first, WARP["shared"], "ptr"), load("%context", CONTEXT["scratch"], "ptr")
+    steps, table = load("%record", record["steps"], "i64"), load("%record", record["table"], "ptr")
+    keep = load("%record", record["keep"], "i32")
+    entries = e.let(f"mul i64 {steps}, 2")
+    stored = rule.k // (2 if rule.sparse else 1)
+    tile_b = TileReader(
+        e, shared, load("%record", record["b"], "i64"), load("%record", record["pieces_b"], "ptr"), b, b_major, rule.k, rule,
+        negated[1],
+    )  # fmt: skip
+    tile_a = None
+    if a_major is not None:
+        tile_a = TileReader(
+            e, shared, load("%record", record["a"], "i64"), load("%record", record["pieces_a"], "ptr"), a, a_major, stored,
+            rule, negated[0],
+        )  # fmt: skip
+    slow = e.room(f"[{2 * rule.slow_bytes} x i8]")
+    words = e.room(f"[{a_words * LANES} x i32]")
+    e.line("  br label %columns")
+    e.label("columns")
+    e.line("  %j = phi i64 [ 0, %entry ], [ %j.next, %columns ]")
+    at = e.let(f"mul i64 %j, {2 * rule.fast_bytes}")
+    tile_b.write_fast("%j", e.let(f"getelementptr i8, ptr {fast}, i64 {at}"))
+    e.line("  %j.next = add i64 %j, 1")
+    e.line(f"  br i1 {e.let(f'icmp ult i64 %j.next, {steps}')}, label %columns, label %rows")
+    e.label("rows")
+    e.line("  %w = phi i64 [ 0, %columns ], [ %w.next, %rows ]")
+    warp = load("%record", e.let(f"add i64 {e.let('shl i64 %w, 3')}, {record['warps']}"), "ptr")
+    panel = None
+    if tile_a is None:
+        for word in range(a_words):
+            at = e.let(f"mul i64 {entries}, {4 * ENTRY}")
+            place = load(e.let(f"getelementptr i8, ptr {table}, i64 {at}"), 4 * word, "i32")
+            found = load(warp, e.let(f"sext i32 {place} to i64"), "<32 x i32>")
+            e.line(f"  store <32 x i32> {found}, ptr {e.let(f'getelementptr i8, ptr {words}, i64 {128 * word}')}")
+        panel, places = FragmentPanel(e, words, a, rule, negated[0]), Places.of(places)
+    if metadata is not None:
+        metadata = Metadata.described(metadata)
+        at = e.let(f"add i64 {e.let('mul i64 %w, 128')}, {record['metadata']}")
+        codes = Value(e, load("%record", at, "<32 x i32>"), "u32")
+    for half, rows in enumerate(ROWS):
+        if tile_a is None:
+            vectors = panel.slow(places, rows)
+        else:
+            vectors = tile_a.slow(e.let(f"add i64 {e.let('mul i64 %w, 2')}, {half}"))
+        if metadata is None:
+            write_slow(e, rule, vectors, slow, half)
+        else:
+            write_sparse(e, rule, vectors, slow, half, metadata, rows, codes)
+    e.line(
+        f"  call void @{name}_dot(ptr {table}, i64 {entries}, ptr {slow}, ptr {fast}, ptr {warp}, ptr {warp}, i32 {keep})"
+    )
+    e.line("  %w.next = add i64 %w, 1")
+    e.line(f"  br i1 {e.let('icmp ult i64 %w.next, 4')}, label %rows, label %out")
+    e.label("out")
+    e.line("  ret void")
+    body = "\n".join([*e.rooms, *e.lines])
+    return (
+        dot.text(f"{name}_dot", rule, module)
+        + f"define void @{name}(ptr %context, ptr %record) #0 {{\nentry:\n{body}\n}}\n"
+    )

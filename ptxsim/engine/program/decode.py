@@ -1,0 +1,374 @@
+"""From syntax to Program: binds every statement of a kernel and of the functions it calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ptxsim import instructions
+from ptxsim.diagnostic import Finding, PtxError
+from ptxsim.engine.analysis.fma_contraction import contract
+from ptxsim.engine.builtin import BUILTINS
+from ptxsim.engine.program.bodies import Bodies
+from ptxsim.engine.program.function_names import FunctionNames
+from ptxsim.engine.program.linkage import Linkage, SymbolPlace
+from ptxsim.engine.program.operand import Address, Operand, Register, StackAddress
+from ptxsim.engine.program.operation import CallSite, FunctionCode, Op, Passed, Program
+from ptxsim.engine.program.resolve import Resolver
+from ptxsim.isa import declaration
+from ptxsim.isa.bind import Binder, Bound
+from ptxsim.isa.operand import Value, compatible
+from ptxsim.isa.variable_layout import lay_out, size_of
+from ptxsim.machine.cta import DYNAMIC_STACK
+from ptxsim.machine.state import max_static_shared_bytes
+from ptxsim.syntax import ast
+from ptxsim.syntax.vectors import registers_of
+from ptxsim.types import TYPES, ScalarType, Target
+
+FUNCTION_WINDOW = 0x7C00_0000_0000  # code addresses of functions, for indirect calls
+
+
+class Decoder:
+    """Decodes one kernel. Raises PtxError with every binding problem of the functions it reaches.
+
+    With `alone` the functions it calls are not decoded: enough to say what is wrong with its own statements.
+    """
+
+    def __init__(self, bodies: Bodies, kernel: ast.Function, binder: Binder, run_target: Target, alone: bool = False):
+        instructions.offer_families()
+        self.bodies, self.kernel, self.binder = bodies, kernel, binder
+        self.alone = alone
+        self.functions = [kernel] if alone else bodies.reachable(kernel)
+        self.known_functions = bodies.declared if alone else [function.name for function in self.functions]
+        self.linkage = Linkage(bodies.module, kernel, self._shared_variables(), self._inner_globals(), run_target)
+        self.program = Program(kernel.name, [], [], [], [])
+        self.findings: list[Finding] = []
+        self._pending_targets: list[tuple[Op, tuple[str, ...], dict[str, int]]] = []
+
+    def _shared_variables(self) -> list[ast.Variable]:
+        used: set[str] = set()
+        inner: list[ast.Variable] = []
+        for function in self.functions:
+            body = self.bodies.flat(function)
+            used.update(self.bodies.referenced(function))
+            inner.extend(v for v in body.variables if v.space == "shared")
+        outer = [
+            item for item in self.bodies.module.items
+            if isinstance(item, ast.Variable) and item.space == "shared" and item.name in used
+        ]  # fmt: skip
+        return outer + inner
+
+    def _inner_globals(self) -> list[ast.Variable]:
+        """Global and constant variables declared in function bodies."""
+        return [v for f in self.functions for v in self.bodies.flat(f).variables if v.space in ("global", "const")]
+
+    def decode(self) -> Program:
+        names = [*self.known_functions, *BUILTINS]
+        self.program.function_addresses = {name: FUNCTION_WINDOW + 16 * i for i, name in enumerate(names)}
+        for function in self.functions:
+            _FunctionDecoder(self, function).decode()
+        most = max_static_shared_bytes(self.binder.target)
+        if self.linkage.static_shared_bytes > most:
+            self.findings.append(
+                Finding(
+                    "illegal-form",
+                    f"{self.kernel.name} declares {self.linkage.static_shared_bytes} bytes of shared memory, "
+                    f"{most} is the most",
+                    self.kernel.line,
+                    self.kernel.column,
+                    help="declare `.extern .shared .b8 tile[];` and give the bytes at launch (shared_mem=)",
+                )
+            )
+        if self.findings:
+            raise PtxError(self.findings)
+        for op, labels, blocks in self._pending_targets:
+            op.targets = tuple(blocks[label] for label in labels)
+        contract(self.program)
+        frames = [f.frame for f in self.program.functions.values()]
+        depth = 1 if len(frames) <= 1 else 64
+        self.program.stack_bytes = sum(frames) + (depth - 1) * max(frames, default=0)
+        allocates = any(op.bound.form.name in ("alloca", "stacksave") for op in self.program.ops)
+        self.program.local_bytes = self.program.stack_bytes + (DYNAMIC_STACK if allocates else 0)
+        return self.program
+
+
+class _FunctionDecoder:
+    def __init__(self, decoder: Decoder, function: ast.Function):
+        self.decoder, self.function = decoder, function
+        self.program, self.symbols = decoder.program, decoder.linkage.symbols
+        if decoder.alone and decoder.linkage.open:  # what other files define has some address
+            self.symbols = self.symbols | {name: SymbolPlace("global", 0, 0) for name in decoder.linkage.open}
+        self.body = decoder.bodies.flat(function)
+        self.names = FunctionNames(decoder.bodies.module, function, self.body)
+        self.labels: dict[str, int] = {}
+        frame = [v for v in self.body.variables if v.space in ("local", "param")]
+        if not function.is_entry:
+            frame += [v for v in (*function.parameters, *function.returns) if v.space == "param"]
+        self.frame_offsets, end = lay_out(frame)
+        self.frame_bytes = -(-end // 16) * 16
+        self.registers = Resolver(self.program, self.names, self.symbols, self.frame_offsets)
+
+    def decode(self) -> None:
+        program = self.program
+        first_slot, entry = len(program.slots), len(program.blocks)
+        self.decoder.findings += declaration.problems(
+            self.function.body or (), self.decoder.binder.version, self.names.variable_space
+        )
+        self._check_tables()
+        program.blocks.append([])
+        for statement in self.body.statements:
+            if isinstance(statement, ast.Label):
+                if program.blocks[-1]:
+                    program.blocks.append([])
+                self.labels[statement.name] = len(program.blocks) - 1
+            elif isinstance(statement, ast.Instruction):
+                self._instruction(statement)
+        last = program.blocks[-1] or (program.blocks[-2] if len(program.blocks) - entry > 1 else [])
+        ends = last and last[-1].control in ("ret", "exit", "bra", "brx.idx") and last[-1].guard is None
+        labelled = any(block == len(program.blocks) - 1 for block in self.labels.values())
+        if not ends or labelled or program.blocks[-1]:
+            self._end()
+        formals = [] if self.function.is_entry else self._formals(self.function.parameters)
+        returns = self._formals(self.function.returns)
+        code = FunctionCode(
+            self.function.name, entry, formals, returns, self.frame_bytes, range(first_slot, len(program.slots))
+        )
+        program.functions[self.function.name] = code
+        for name, function in self.decoder.bodies.functions.items():
+            if function is self.function:
+                program.functions[name] = code
+
+    def _check_tables(self) -> None:
+        """A list of functions holds functions; one of labels has been resolved."""
+        for table in self.body.targets.values():
+            for name in table.names if table.kind == "calltargets" else ():
+                if self.names.variable_space(name) != "func":
+                    why = f"{table.name} lists functions, {name} is none"
+                    self.decoder.findings.append(Finding("operand-mismatch", why, table.line, table.column))
+
+    def _end(self) -> None:
+        """A body may end without ret: falling off the end returns."""
+        statement = ast.Instruction("ret", line=self.function.line, column=self.function.column)
+        self._instruction(statement)
+
+    def _formals(self, variables: Sequence[ast.Variable]) -> list[Passed]:
+        """Where parameters or results are; each element of a vector register is one of its own."""
+        found = []
+        for variable in variables:
+            if variable.space == "param":
+                found.append(Passed(size_of(variable), offset=self.frame_offsets[variable.name]))
+                continue
+            t = TYPES[variable.type]
+            for name in registers_of(variable):
+                found.append(Passed(t.bytes, self.registers.slot(name), t))
+        return found
+
+    def _instruction(self, statement: ast.Instruction) -> None:
+        bound = self.decoder.binder.bind(statement, self.names)
+        if isinstance(bound, Finding):
+            self.decoder.findings.append(bound)
+            return
+        guard = None
+        if statement.guard:
+            declared = self.names.register_type(statement.guard.name)
+            if declared != "pred":
+                what = "is not declared" if declared is None else f"is declared {declared}, not pred"
+                self.decoder.findings.append(
+                    Finding(
+                        "undeclared-name" if declared is None else "operand-mismatch",
+                        f"the guard {statement.guard.name} {what}",
+                        statement.guard.line,
+                        statement.guard.column,
+                        len(statement.guard.name),
+                        help=f"declare it: `.reg .pred {statement.guard.name};`",
+                    )  # fmt: skip
+                )
+                return
+            guard = (self.registers.slot(statement.guard.name), statement.guard.negated)
+        self._append(self._op(bound, guard))
+
+    def _op(self, bound: Bound, guard: tuple[int, bool] | None) -> Op:
+        definition, form = bound.definition, bound.form
+        wants = {name: bound.modifiers.get(name) for name in definition.wants}
+        if definition.control:
+            op = Op(len(self.program.ops), bound, definition, wants, (), (), guard, control=form.name)
+            self._control(op, bound)
+            return op
+        per_lane_parameter = False
+        sources: list[Operand | None] = []
+        for name in definition.sources:
+            operand = bound.operands.get(name)
+            if name == "carry" and "r" in definition.carry:
+                sources.append(self.registers.carry())
+                continue
+            if operand is None:
+                sources.append(None)
+                continue
+            resolved = self.registers.operand(form.kinds[name], operand, bound)
+            if isinstance(resolved, Address) and isinstance(resolved.base, StackAddress):
+                per_lane_parameter = True
+            sources.append(resolved)
+        if per_lane_parameter:  # .param variables of functions and calls live in the lane's frame
+            wants = {n: "local" if isinstance(v, str) and v.startswith("param") else v for n, v in wants.items()}
+        order = [n for o in form.operands for n in (o.name, o.second) if n in form.writes]
+        destinations = tuple(
+            self.registers.operand(form.kinds[n], bound.operands[n], bound) if n in bound.operands else None
+            for n in order
+        )
+        if "w" in definition.carry:
+            destinations += (self.registers.carry(),)
+        aligned = "aligned" in bound.modifiers and bound.modifiers["aligned"] not in (False, None)
+        return Op(len(self.program.ops), bound, definition, wants, tuple(sources), destinations, guard, aligned)
+
+    def _append(self, op: Op) -> None:
+        if self.decoder.alone:
+            return
+        self.program.ops.append(op)
+        self.program.blocks[-1].append(op)
+        if op.control or ends_block(op):
+            self.program.blocks.append([])
+
+    def _control(self, op: Op, bound: Bound) -> None:
+        operands = bound.statement.operands
+        match op.control:
+            case "bra":
+                self._target(op, (operands[0].name,))
+            case "brx.idx":
+                op.sources = (self.registers.operand(Value("u32"), operands[0], bound),)
+                self._target(op, self.body.targets[operands[1].name].names)
+            case "call":
+                op.call = self._call(operands)
+
+    def _target(self, op: Op, labels: tuple[str, ...]) -> None:
+        unknown = [name for name in labels if self.names.variable_space(name) != "label"]
+        if unknown:
+            statement = op.bound.statement
+            self.decoder.findings.append(
+                Finding(
+                    "undeclared-name",
+                    f"there is no label {unknown[0]} in this function",
+                    statement.line,
+                    statement.column,
+                    statement.length,
+                    help=f"write `{unknown[0]}:` where it should go",
+                )  # fmt: skip
+            )
+            return
+        self.decoder._pending_targets.append((op, labels, self.labels))
+
+    def _call(self, operands: tuple[ast.Operand, ...]) -> CallSite:
+        groups = [o for o in operands if isinstance(o, ast.Group)]
+        names = [o for o in operands if not isinstance(o, ast.Group)]
+        leading = isinstance(operands[0], ast.Group)
+        returns = groups[0] if leading else None
+        arguments = next((g for g in groups[1 if leading else 0 :]), None)
+        callee = names[0]
+        call = CallSite(
+            None, None,
+            [self._argument(a) for a in single_operands(arguments)],
+            [self._argument(a) for a in single_operands(returns)],
+        )  # fmt: skip
+        if self.names.register_type(callee.name) is not None:
+            call.address = Register(
+                self.registers.slot(callee.name), TYPES[self.names.register_type(callee.name)], TYPES["u64"]
+            )
+        else:
+            call.name = callee.name
+        prototype = next(
+            (self.body.prototypes[name.name] for name in names[1:] if name.name in self.body.prototypes), None
+        )
+        declared = self.decoder.bodies.declared
+        listed = [
+            target
+            for name in names[1:]
+            if name.name in self.body.targets
+            for target in self.body.targets[name.name].names
+        ]
+        for signature in [prototype] if prototype else [declared[n] for n in listed or [callee.name] if n in declared]:
+            if isinstance(signature, ast.Function) and signature.is_entry:
+                why = f"{signature.name} is a kernel; calls are of functions"
+                self.decoder.findings.append(
+                    Finding("operand-mismatch", why, callee.line, callee.column, len(callee.name))
+                )
+            self._check_passed(callee, "argument", arguments, signature.parameters)
+            self._check_passed(callee, "result", returns, signature.returns)
+        return call
+
+    def _check_passed(self, callee: ast.Name, what: str, group: ast.Group | None, formals) -> None:
+        """Whether a call names as many arguments or results as the function has, of types that fit."""
+        given = group.elements if group else ()
+        if len(given) != len(formals):
+            why = f"{callee.name} has {len(formals)} {what}s, the call names {len(given)}"
+            self.decoder.findings.append(Finding("operand-mismatch", why, callee.line, callee.column, len(callee.name)))
+            return
+        for number, (operand, formal) in enumerate(zip(given, formals, strict=True), 1):
+            if formal.type in NEVER_PASSED:
+                why = f"{what} {number} of {callee.name} is a .{formal.type}, which no call passes"
+                self.decoder.findings.append(
+                    Finding("operand-mismatch", why, callee.line, callee.column, help="pass it as .b32")
+                )
+            passed, is_vector = self._passed_type(operand), isinstance(operand, ast.Vector)
+            if passed is not None and not (fits_parameter(*passed, formal) and is_vector == (formal.vector > 1)):
+                t, size = passed
+                why = (
+                    f"{what} {number} of {callee.name} is a {spelled(formal.type, formal.vector)}, "
+                    f"here is a {spelled(t.name, size // t.bytes if is_vector else 1)}"
+                )
+                self.decoder.findings.append(Finding("operand-mismatch", why, operand.line, operand.column))
+
+    def _passed_type(self, operand: ast.Operand) -> tuple[ScalarType, int] | None:
+        """Type and bytes of a register, a vector register or a variable that a call passes."""
+        if isinstance(operand, ast.Vector):
+            declared = TYPES[self.names.register_type(operand.elements[0].name)]  # type: ignore[index]
+            return declared, declared.bytes * len(operand.elements)
+        if not isinstance(operand, ast.Name):
+            return None
+        declared = self.names.register_type(operand.name)
+        if declared is not None:
+            return TYPES[declared], TYPES[declared].bytes
+        variable = next((v for v in self.body.variables if v.name == operand.name), None)
+        return (TYPES[variable.type], size_of(variable)) if variable is not None else None
+
+    def _argument(self, operand: ast.Operand) -> Passed:
+        if isinstance(operand, ast.Name):
+            declared = self.names.register_type(operand.name)
+            if declared is not None:
+                return Passed(TYPES[declared].bytes, self.registers.slot(operand.name), TYPES[declared])
+            if operand.name in self.frame_offsets:
+                variable = next(v for v in self.body.variables if v.name == operand.name)
+                return Passed(size_of(variable), offset=self.frame_offsets[operand.name])
+        if isinstance(operand, ast.Integer | ast.Float):
+            bits = operand.value if isinstance(operand, ast.Integer) else operand.bits
+            return Passed(8, constant=bits & (2**64 - 1))
+        return Passed(0)
+
+
+# Small integers and predicates, as which the code generator passes nothing; untyped bits of 8 and 16 it does.
+NEVER_PASSED = ("pred", "u8", "s8", "u16", "s16")
+
+
+def fits_parameter(passed: ScalarType, size: int, formal: ast.Variable) -> bool:
+    """Whether what a call passes may stand for a parameter: arrays of its size; values and vectors of a type that fits."""
+    if formal.shape:
+        return size != passed.bytes and (size == size_of(formal) or None in formal.shape)
+    return size == passed.bytes * formal.vector and compatible(passed, TYPES[formal.type])
+
+
+def spelled(type_name: str, vector: int) -> str:
+    """A type as it is declared."""
+    return f".v{vector} .{type_name}" if vector > 1 else f".{type_name}"
+
+
+def single_operands(group: ast.Group | None) -> list[ast.Operand]:
+    """What a call passes, the elements of vector registers one by one."""
+    elements = group.elements if group else ()
+    return [one for each in elements for one in (each.elements if isinstance(each, ast.Vector) else (each,))]
+
+
+# Families whose effects use only operations that have a native form; any other machine effect ends its block.
+NATIVE_FAMILIES = ("load", "store", "atomic", "shuffle", "vote", "special")
+
+
+def ends_block(op: Op) -> bool:
+    """Whether execution may stop behind this operation, so that a new block begins there."""
+    effect = op.definition.effect
+    return op.definition.uses_machine and effect.__module__.rpartition(".")[2] not in NATIVE_FAMILIES

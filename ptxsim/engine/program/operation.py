@@ -1,0 +1,128 @@
+"""A kernel decoded for execution: operations with resolved operands, in basic blocks. Both engines run this."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from ptxsim.engine.program.operand import Operand
+from ptxsim.isa.bind import Bound
+from ptxsim.isa.registry import Definition
+from ptxsim.types import ScalarType
+
+
+@dataclass(slots=True, eq=False)
+class Op:
+    """One instruction. `sources` follow the effect's parameters (None where an optional operand is absent),
+    `destinations` the form's destinations in notation order. `wants` are the effect's keyword arguments.
+
+    `control` is the name of a branch-like instruction, for which `targets` are block numbers. `aligned`: all live lanes
+    of the warp must execute it together. `site` counts through the program.
+    """
+
+    site: int
+    bound: Bound
+    definition: Definition
+    wants: dict[str, object]
+    sources: tuple[Operand | None, ...]
+    destinations: tuple[Operand | None, ...]
+    guard: tuple[int, bool] | None
+    aligned: bool = False
+    control: str | None = None
+    targets: tuple[int, ...] = ()
+    call: CallSite | None = None
+    run: object = None  # what the interpreter made of it
+
+    @property
+    def line(self) -> int:
+        return self.bound.statement.line
+
+    @property
+    def column(self) -> int:
+        return self.bound.statement.column
+
+    @property
+    def opcode(self) -> str:
+        return self.bound.statement.opcode
+
+
+@dataclass(slots=True)
+class Passed:
+    """Where an argument or return value lives: a register slot, or an offset in a local frame; `size` in bytes."""
+
+    size: int
+    slot: int | None = None
+    type: ScalarType | None = None
+    offset: int | None = None
+    constant: int | None = None
+
+
+@dataclass(slots=True)
+class CallSite:
+    """A call: the function's name (or the operand that holds its address), arguments and returns at the caller's side."""
+
+    name: str | None
+    address: Operand | None
+    arguments: list[Passed]
+    returns: list[Passed]
+    caller: FunctionCode | None = None
+
+
+@dataclass(slots=True)
+class FunctionCode:
+    """Where a function's code begins, its formals, its local frame in bytes, the register slots that are its own."""
+
+    name: str
+    entry: int
+    parameters: list[Passed]
+    returns: list[Passed]
+    frame: int
+    slots: range
+    builtin: bool = False
+
+
+@dataclass(slots=True)
+class Program:
+    """Blocks of operations; block 0 is where the kernel starts. `slots` are the declared types of register slots."""
+
+    name: str
+    blocks: list[list[Op]]
+    ops: list[Op]
+    slots: list[ScalarType]
+    slot_names: list[str]
+    functions: dict[str, FunctionCode] = field(default_factory=dict)
+    function_addresses: dict[str, int] = field(default_factory=dict)
+    stack_bytes: int = 0  # of local memory that is for variables and calls
+    local_bytes: int = 0  # that and what alloca gives from
+    facts: dict[tuple, object] = field(default_factory=dict, repr=False)
+
+    def function_at(self, address: int) -> FunctionCode | None:
+        """The function a code address names."""
+        for name, at in self.function_addresses.items():
+            if at == address:
+                return self.functions.get(name)
+        return None
+
+
+Found = TypeVar("Found")
+
+
+def fact(find: Callable[..., Found]) -> Callable[..., Found]:
+    """A function of a decoded program (and of other hashable things) that is computed once; nobody changes its result."""
+
+    @functools.wraps(find)
+    def known(program: Program, *others):
+        key = (find.__module__, find.__name__, *others)
+        if key not in program.facts:
+            program.facts[key] = find(program, *others)
+        return program.facts[key]
+
+    return known
+
+
+@fact
+def units(program: Program) -> frozenset[str]:
+    """The cost classes of a program's operations. (Launches of remembered programs ask this, and need no operation for it.)"""
+    return frozenset(op.definition.unit for op in program.ops)

@@ -1,0 +1,1 @@
+"""LLVM in this process: IR text to machine code, kept on disk."""

@@ -1,0 +1,115 @@
+"""LLVM at work: IR text to machine code in this process, with compiled objects kept on disk."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import threading
+from collections.abc import Callable
+from functools import cache
+
+from ptxsim.jit.store import ObjectStore
+
+# Vectors travel in the same registers whichever module a function comes from.
+ATTRIBUTES = '{ nounwind "min-legal-vector-width"="512" "prefer-vector-width"="512" }'
+
+
+class Jit:
+    """Compiles IR for one CPU and keeps the code for the life of the process.
+
+    `cpu` and `features` default to this machine's. Functions of different modules call each other by name, so names must be
+    unique; `prefix` is put before the names of helpers.
+    """
+
+    def __init__(self, cpu: str | None = None, features: str | None = None, store: ObjectStore | None = None):
+        import llvmlite.binding as llvm
+
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        self.llvm = llvm
+        self.cpu = cpu or llvm.get_host_cpu_name()
+        host = llvm.get_host_cpu_features()
+        self.features = features if features is not None else (host.flatten() if cpu is None else "")
+        self.store = store if store is not None else ObjectStore()
+        self._target = llvm.Target.from_default_triple()
+        self._machines: dict[int, object] = {}
+        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), self._machine_for(1, fresh=True))
+        self._lock = threading.Lock()
+        self.helpers: dict[str, int] = {}
+        self.compiled = 0  # modules that were not found in the store
+
+    @property
+    def half_conversion(self) -> bool:
+        """Whether the CPU converts between f16 and f32 by itself."""
+        known = ("haswell", "skylake", "znver", "x86-64-v3", "x86-64-v4", "apple")
+        return "+f16c" in self.features.split(",") or self.cpu.startswith(known)
+
+    def _machine_for(self, level: int, fresh: bool = False):
+        if fresh or level not in self._machines:
+            machine = self._target.create_target_machine(
+                cpu=self.cpu, features=self.features, opt=level, reloc="pic", jit=True, codemodel="default"
+            )
+            if fresh:
+                return machine
+            self._machines[level] = machine
+        return self._machines[level]
+
+    def key(self, *parts: str) -> str:
+        """A name for what is compiled from these texts on this CPU."""
+        digest = hashlib.blake2b(digest_size=20)
+        version = ".".join(map(str, self.llvm.llvm_version_info))
+        for part in (version, self.cpu, self.features, package_digest(), *parts):
+            digest.update(part.encode())
+            digest.update(b"\0")
+        return digest.hexdigest()
+
+    def load(self, key: str, make: Callable[[], str], level: int = 1) -> None:
+        """Make the functions of a module callable: from the store, or compiled from the IR text that `make()` gives."""
+        with self._lock:
+            data = self.store.get(key)
+            if data is None:
+                text = make()
+                dump(key, text)
+                data = self._compile(text, level)
+                self.store.put(key, data)
+                self.compiled += 1
+            self._engine.add_object_file(self.llvm.ObjectFileRef.from_data(data))
+            self._engine.finalize_object()
+
+    def _compile(self, text: str, level: int) -> bytes:
+        """An object, by the code generator alone: passes over the IR cost more than they save."""
+        return self._machine_for(level).emit_object(self.llvm.parse_assembly(text))
+
+    def address(self, name: str) -> int:
+        found = self._engine.get_function_address(name)
+        assert found, name
+        return found
+
+    def publish(self, name: str, address: int) -> None:
+        """Let modules compiled from now on call `name`."""
+        self.llvm.add_symbol(name, address)
+
+
+@cache
+def package_digest() -> str:
+    """A hash over every source file of ptxsim, so that nothing old is ever used by a newer version."""
+    import ptxsim
+
+    digest = hashlib.blake2b(digest_size=16)
+    root = os.path.dirname(os.path.abspath(ptxsim.__file__))
+    for folder, folders, files in sorted(os.walk(root)):
+        folders.sort()
+        for name in sorted(files):
+            if name.endswith((".py", ".npz")):
+                path = os.path.join(folder, name)
+                digest.update(name.encode())
+                with open(path, "rb") as file:
+                    digest.update(file.read())
+    return digest.hexdigest()
+
+
+def dump(key: str, text: str) -> None:
+    """PTXSIM_DUMP=ir prints every module that is compiled to standard error."""
+    if os.environ.get("PTXSIM_DUMP") == "ir":
+        sys.stderr.write(f"; module {key}\n{text}\n")

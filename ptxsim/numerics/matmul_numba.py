@@ -1,0 +1,135 @@
+"""Whole matrices of floats multiplied by compiled code: what goes to which kernel of fused_numba.py. Imported when needed."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+
+from ptxsim.numerics import fused, fused_numba
+from ptxsim.numerics.float_codes import f16_codes, numbers, widening
+from ptxsim.numerics.formats import decode, encode, number_elements
+from ptxsim.numerics.matrix import halves
+from ptxsim.numerics.numba_support import compiled, fma
+from ptxsim.numerics.operand_stripes import STRIPE
+from ptxsim.numerics.parameters import Rule
+from ptxsim.types import TYPES
+
+KEPT_BITS = {"f32": 23, "e8m13": 13, "f16": 10}
+CALL = 1 << 13  # what the call of a kernel costs, in outputs of one block
+# Elements of an item's operands: STRIPE items of so many fit the caches, or may be laid out at all (200 MB).
+CACHED, MOST = 1 << 13, 1 << 18
+
+
+_doubles = types.Array(types.float64, 2, "C")
+
+
+@compiled(types.void(_doubles, _doubles, _doubles))
+def _fma_chain(a, b, result):
+    for m in range(a.shape[0]):
+        for k in range(a.shape[1]):
+            for n in range(b.shape[1]):
+                result[m, n] = fma(a[m, k], b[k, n], result[m, n])
+
+
+def fma_chain(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """float64 c (M, N) plus a (M, K) times b (K, N), one fma to nearest even after the other, k ascending."""
+    result = c.copy()
+    _fma_chain(np.ascontiguousarray(a), np.ascontiguousarray(b), result)
+    return result
+
+
+def product(rule: Rule, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """D's codes (..., M, N) from codes a (..., M, K), b (..., K, N), c (..., M, N), for the rules that matrix.compilable
+    names. With leading axes K is a multiple of the rule's length, if its algorithm is "fused"."""
+    if c.ndim == 2:
+        return _product(rule, a, b, c)
+    a, b = (_item_by_item(x, c.shape[:-2]) for x in (a, b))
+    items = c.reshape(-1, *c.shape[-2:])
+    count, m, n = items.shape
+    apart = count * (CALL + m * (-(-n // STRIPE) * STRIPE))
+    together = -(-count // STRIPE) * STRIPE * m * n
+    elements = (m + n) * a.shape[-1]
+    if elements <= MOST and together * (1 if elements <= CACHED else 4) <= apart:
+        return _products(rule, a, b, items).reshape(c.shape)
+    return np.stack([_product(rule, *item) for item in zip(a, b, items)]).reshape(c.shape)
+
+
+def _item_by_item(x: np.ndarray, batch: tuple[int, ...]) -> np.ndarray:
+    """(..., M, N), broadcast to the leading axes `batch`, as (items, M, N)."""
+    if x.shape[:-2] != batch:
+        x = np.broadcast_to(x, (*batch, *x.shape[-2:]))
+    return x.reshape(-1, *x.shape[-2:])
+
+
+def _product(rule: Rule, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """product of matrices."""
+    form, whole = rule.form, a.shape[1] // rule.length * rule.length
+    left, right, total = numbers(a, form.a), numbers(b, form.b), numbers(c, form.c)
+
+    def run(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+        kernel = fused_numba.product_kernel(rule.length, rule.accumulator == "f16")
+        x, y, z = (np.ascontiguousarray(v) for v in (x, y, z))
+        result = kernel(x, y, z, *_arithmetic(rule))
+        return result if result.shape == z.shape else np.ascontiguousarray(result[:, : z.shape[1]])
+
+    if rule.algorithm == "halves":
+        return _encoded(halves(rule, left, right, total, lambda x, y, z: run(*_filled(rule, x, y), z)), form.d)
+    total = run(left[:, :whole], right[:whole], total)
+    if whole == a.shape[1]:
+        return _codes(rule, total)
+    last = number_elements(total.astype(np.float16) if rule.accumulator == "f16" else total)
+    return _encoded(fused.chain(decode(a[:, whole:], form.a), decode(b[whole:], form.b), last, rule), form.d)
+
+
+def _products(rule: Rule, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """product of many items: a (items, M, K), b (items, K, N), c (items, M, N)."""
+    items, m, n = c.shape
+    form = rule.form
+    total = numbers(c.reshape(items, -1), form.c)
+
+    def run(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+        kernel = fused_numba.products_kernel(rule.length, rule.accumulator == "f16")
+        (x, x_bits), (y, y_bits) = _words(x), _words(y)
+        return kernel(x, y, z, m, n, x_bits, y_bits, widening(form.a), widening(form.b), *_arithmetic(rule))
+
+    if rule.algorithm == "halves":
+        total = _encoded(halves(rule, a, b, total, lambda x, y, z: run(*_filled(rule, x, y), z)), form.d)
+    else:
+        total = _codes(rule, run(a, b, total))
+    return total.reshape(c.shape)
+
+
+def _arithmetic(rule: Rule) -> tuple:
+    """What every kernel takes last: exponents of the smallest normal numbers of A and B, and the rule's numbers."""
+    # 8-bit floats as halves are never so small that zeros in a block would show.
+    smallest = (-14, -14) if rule.algorithm == "halves" else (1 - TYPES[x].bias for x in (rule.form.a, rule.form.b))
+    return *smallest, rule.fraction, rule.zero_exponent, KEPT_BITS[rule.accumulator]
+
+
+def _filled(rule: Rule, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A (..., M, K) and B (..., K, N) with zeros up to whole blocks."""
+    missing = -a.shape[-1] % rule.length
+    if not missing:
+        return a, b
+    axes = [(0, 0)] * (a.ndim - 2)
+    return np.pad(a, [*axes, (0, 0), (0, missing)]), np.pad(b, [*axes, (0, missing), (0, 0)])
+
+
+def _words(codes: np.ndarray) -> tuple[np.ndarray, int]:
+    """Codes (items, ...) as words (items, W), and how many bits of a word a code takes."""
+    codes = np.require(codes.reshape(len(codes), -1), requirements="CW")
+    if codes.shape[1] * codes.itemsize % 4:
+        codes = codes.astype(np.uint32)
+    return codes.view(np.uint32), 8 * codes.itemsize
+
+
+def _codes(rule: Rule, total: np.ndarray) -> np.ndarray:
+    """D's codes of what a kernel gives."""
+    if rule.accumulator == "f16":
+        return f16_codes(total)
+    return total.view(np.uint32) if rule.form.d == "f32" else _encoded(total, rule.form.d)
+
+
+def _encoded(total: np.ndarray, name: str) -> np.ndarray:
+    with np.errstate(all="ignore"):
+        return encode(total, name)

@@ -1,0 +1,241 @@
+"""What the assembler makes one instruction of: multiply and add, three addends, logic of three inputs, address sums, ..."""
+
+from __future__ import annotations
+
+from ptxsim.engine.program.operand import Constant
+from ptxsim.engine.program.operation import Op, Program
+from ptxsim.profile.lowering.flow import Flow, analyze, registers_of
+from ptxsim.syntax import ast
+
+LOGIC = ("and", "or", "xor", "not")
+MODIFIERS = ("neg", "abs")
+FOLDED = (
+    "add",
+    "sub",
+    "mul",
+    "mad",
+    "and",
+    "or",
+    "xor",
+    "not",
+    "shl",
+    "shr",
+    "min",
+    "max",
+    "setp",
+    "selp",
+    "cvt",
+    "mov",
+)
+CONTRACTED = ("add", "sub", "mul", "fma", "min", "max", "setp", "neg", "abs")  # take a sign or magnitude along
+
+
+def base(op: Op) -> str:
+    return op.opcode.partition(".")[0]
+
+
+def words(op: Op) -> list[str]:
+    return op.opcode.split(".")
+
+
+def type_of(op: Op) -> str:
+    """The last type word of an opcode."""
+    return words(op)[-1]
+
+
+def bits_of(op: Op) -> int:
+    """Width of the operation's type in bits; packed types count as 32."""
+    last = type_of(op)
+    digits = last.lstrip("abcdefghijklmnopqrstuvwxyz")
+    return 32 if "x" in digits else int(digits) if digits.isdigit() else 32
+
+
+def names_variable(op: Op) -> bool:
+    """Whether a mov of a constant takes the address of a variable: a name in the text, not a number."""
+    operands = op.bound.statement.operands
+    return len(operands) == 2 and isinstance(operands[1], ast.Name | ast.Offset) and isinstance(op.sources[0], Constant)
+
+
+class Fusion:
+    """Facts about a program's operations, and which of them become part of others."""
+
+    def __init__(self, program: Program):
+        self.program = program
+        self.flow: Flow = analyze(program)
+        self.eaten: set[int] = set()  # operations that became part of another
+        self.extra: dict[int, list[int]] = {}  # reads an operation takes over from what it ate
+        self.fused: dict[int, str] = {}  # unit of an operation that a fusion has changed
+        self.folded = self._fold_constants()  # operations whose result the assembler computes
+
+    def _fold_constants(self) -> set[int]:
+        """Arithmetic on nothing but constants; addresses of variables are none, they depend on where the CTA runs."""
+        constants: set[int] = set()
+        folded: set[int] = set()
+        for op in self.program.ops:
+            writes = self.flow.writes.get(op.site, ())
+            if (
+                not writes
+                or op.guard is not None
+                or op.control is not None
+                or any(len(self.flow.definers[w]) != 1 for w in writes)
+            ):
+                continue
+            if base(op) == "mov" and len(op.sources) == 1 and isinstance(op.sources[0], Constant):
+                if not names_variable(op):
+                    constants.update(writes)
+            elif (
+                base(op) in FOLDED
+                and all(r in constants for r in self.flow.reads[op.site])
+                and self.flow.reads[op.site]
+            ):
+                constants.update(writes)
+                folded.add(op.site)
+        return folded
+
+    # ---- facts ----
+
+    def reads(self, op: Op) -> tuple[int, ...]:
+        return tuple(dict.fromkeys([*self.flow.reads[op.site], *self.extra.get(op.site, ())]))
+
+    def writes(self, op: Op) -> tuple[int, ...]:
+        return tuple(self.flow.writes[op.site])
+
+    def live_readers(self, slot: int) -> list[int]:
+        return [site for site in self.flow.readers[slot] if site in self.flow.live]
+
+    def definer(self, slot: int) -> Op | None:
+        """The only operation that writes a register, if there is one."""
+        sites = self.flow.definers.get(slot, ())
+        return self.program.ops[sites[0]] if len(sites) == 1 else None
+
+    def only_for(self, producer: Op, op: Op) -> bool:
+        """Whether nobody but `op`, in the same block, uses what `producer` makes."""
+        return (
+            producer.site in self.flow.live
+            and producer.site not in self.eaten
+            and producer.guard is None
+            and len(self.writes(producer)) == 1
+            and self.live_readers(self.writes(producer)[0]) == [op.site]
+            and self.flow.block_of[producer.site] == self.flow.block_of[op.site]
+        )
+
+    def is_uniform(self, op: Op) -> bool:
+        writes = self.writes(op)
+        return bool(writes) and all(w in self.flow.uniform for w in writes)
+
+    def is_invariant(self, op: Op) -> bool:
+        """A constant, parameter or special register: made where it is first used."""
+        name = base(op)
+        if op.guard is not None or len(self.flow.definers[self.writes(op)[0] if self.writes(op) else -1]) != 1:
+            return False
+        if op.site in self.folded:
+            return True
+        return (name == "ld" and ".param" in op.opcode) or (name == "mov" and not self.flow.reads[op.site])
+
+    def guard(self, op: Op) -> tuple[int, ...]:
+        """The predicate an operation runs under, by the name it has there."""
+        if op.guard is None:
+            return ()
+        slot = op.guard[0]
+        block = self.program.blocks[self.flow.block_of[op.site]]
+        for before in reversed(block[: block.index(op)]):
+            for declared, name in zip(self.raw_writes(before), self.flow.writes[before.site]):
+                if declared == slot:
+                    return (name,)
+        return (slot,)
+
+    def raw_writes(self, op: Op) -> list[int]:
+        return [slot for d in op.destinations for slot in registers_of(d)]
+
+    # ---- fusion ----
+
+    def eat(self, producer: Op, op: Op, unit: str | None = None) -> None:
+        """`producer` becomes part of `op`."""
+        self.eaten.add(producer.site)
+        taken = self.writes(producer)[0]
+        self.extra[op.site] = [*self.extra.get(op.site, ()), *self.reads(producer)]
+        self.flow.reads[op.site] = [r for r in self.flow.reads[op.site] if r != taken]
+        if unit:
+            self.fused[op.site] = unit
+
+    def producers(self, op: Op) -> list[Op]:
+        found = [self.definer(slot) for slot in dict.fromkeys(self.flow.reads[op.site])]
+        return [p for p in found if p is not None and p.site in self.flow.live]
+
+    def fuse(self) -> None:
+        """Mark what becomes part of what, in program order."""
+        for op in self.program.ops:
+            if op.site not in self.flow.live or op.control is not None:
+                continue
+            name = base(op)
+            if name in ("add", "sub") and bits_of(op) == 64 and type_of(op) != "f64":
+                self._address_sum(op)
+            elif name in ("add", "sub") and type_of(op) in ("s32", "u32"):
+                self._sum(op)
+            elif name in LOGIC and type_of(op) == "pred":
+                self._condition(op)
+            elif name in LOGIC:
+                self._logic(op)
+            elif name in ("min", "max") and type_of(op) in ("s32", "u32"):
+                self._eat_first(op, lambda p, op=op: base(p) == "add" and type_of(p) == type_of(op), "alu")
+            elif name in ("add", "sub") and words(op)[1:] in (["f32"], ["ftz", "f32"], ["f64"]):
+                self._eat_first(op, lambda p, op=op: base(p) == "mul" and words(p)[1:] == words(op)[1:], None)
+            if type_of(op) in ("f32", "f64", "f16", "f16x2", "bf16x2") and name in CONTRACTED:
+                for producer in self.producers(op):
+                    if base(producer) in MODIFIERS and type_of(producer) == type_of(op) and self.only_for(producer, op):
+                        self.eat(producer, op)
+
+    def _eat_first(self, op: Op, wanted, unit: str | None) -> bool:
+        for producer in self.producers(op):
+            if wanted(producer) and self.only_for(producer, op):
+                self.eat(producer, op, unit)
+                return True
+        return False
+
+    def _sum(self, op: Op) -> None:
+        """mul + add is one IMAD, shl + add one LEA, and three addends one IADD3."""
+        if self._eat_first(op, lambda p: base(p) == "mul" and ".lo" in p.opcode and bits_of(p) == 32, "imad"):
+            return
+        if self._eat_first(op, lambda p: base(p) == "shl" and isinstance(p.sources[1], Constant), "alu"):
+            return
+        if len(self.extra.get(op.site, ())) == 0:
+            self._eat_first(
+                op, lambda p: base(p) in ("add", "sub", "neg") and bits_of(p) == 32 and p.site not in self.fused, "alu"
+            )
+
+    def _address_sum(self, op: Op) -> None:
+        """base + index * size: one IMAD.WIDE, or LEA and LEA.HI.X."""
+        for producer in self.producers(op):
+            if base(producer) in ("mul",) and ".wide" in producer.opcode:
+                readers = [self.program.ops[s] for s in self.live_readers(self.writes(producer)[0])]
+                if all(base(r) == "add" and bits_of(r) == 64 for r in readers):
+                    self.eat(producer, op, "imad.wide")  # every reader multiplies for itself
+                    return
+        for producer in self.producers(op):
+            if base(producer) == "shl" and isinstance(producer.sources[1], Constant) and producer.guard is None:
+                readers = [self.program.ops[s] for s in self.live_readers(self.writes(producer)[0])]
+                if all(base(r) == "add" and bits_of(r) == 64 for r in readers):
+                    self.eat(producer, op, "lea64")
+                    return
+
+    def _logic(self, op: Op) -> None:
+        """Two of and, or, xor, not with up to three inputs are one LOP3."""
+        for producer in self.producers(op):
+            if base(producer) not in LOGIC or type_of(producer) == "pred" or bits_of(producer) != bits_of(op):
+                continue
+            inputs = {*self.reads(op), *self.reads(producer)} - set(self.writes(producer))
+            if producer.site not in self.extra and len(inputs) <= 3 and self.only_for(producer, op):
+                self.eat(producer, op, "alu" if bits_of(op) <= 32 else None)
+                return
+
+    def _condition(self, op: Op) -> None:
+        """A setp takes another predicate along: p and (a < b) is one instruction."""
+        for producer in self.producers(op):
+            if base(producer) == "setp" and self.only_for(producer, op):
+                unit = "predicate64" if bits_of(producer) == 64 else "predicate"
+                if type_of(producer) == "f64":
+                    unit = "dsetp"
+                self.eat(producer, op, unit)
+                return
+        if base(op) == "not":
+            self.fused[op.site] = "free"

@@ -1,0 +1,236 @@
+"""From PTX to machine instructions: what the assembler folds away, fuses, hoists, predicates and emulates.
+
+A model of ptxas for sm_90, learned from its output on sample code. It only counts and times: no encodings, no registers
+are assigned. `lower` is the way in; `emulated` has the sequences that stand for one PTX instruction.
+"""
+
+from __future__ import annotations
+
+from ptxsim.engine.program.operand import Address, Special
+from ptxsim.engine.program.operation import Op, Program
+from ptxsim.profile.lowering import unroll
+from ptxsim.profile.lowering.emulated import CHECKED, SEQUENCES
+from ptxsim.profile.lowering.fusion import base, names_variable
+from ptxsim.profile.lowering.machine_code import Kind, MachineBlock, MachineOp, MachineProgram, Pipe
+from ptxsim.profile.lowering.predication import Predication
+from ptxsim.profile.lowering.pressure import FIXED, Pressure, registers
+from ptxsim.profile.lowering.schedule import Budget, schedule
+from ptxsim.profile.model.figures import UNITS
+
+FULL_OCCUPANCY = 32  # registers a thread may have for 64 warps on an SM
+STEP = 8  # registers a thread is given at a time
+RESERVED = 4  # for the stack pointer and what no instruction of PTX names
+
+
+def crossing(made_by: Pipe, used_by: Pipe) -> int:
+    """Extra latency between the ALU and the FMA pipe."""
+    fma = (Pipe.FMA, Pipe.FMA_HEAVY)
+    return int((made_by == Pipe.ALU and used_by in fma) or (made_by in fma and used_by == Pipe.ALU))
+
+
+def balance(ops: list[MachineOp]) -> None:
+    """Give every addition of a block to the pipe that has less to do, ALU or the heavy half of FMA."""
+    busy = {"alu": 0.0, "imad": 0.0}
+    for op in ops:
+        unit = UNITS[op.unit]
+        if unit.pipe == Pipe.ALU:
+            busy["alu"] += unit.cost
+        elif unit.pipe in (Pipe.FMA, Pipe.FMA_HEAVY):
+            busy["imad"] += unit.cost / (2 if unit.pipe == Pipe.FMA else 1)
+    for op in ops:
+        if op.unit == "iadd":
+            op.unit = min(("imad", "alu"), key=lambda name: busy[name])
+            busy[op.unit] += UNITS[op.unit].cost
+
+
+class Lowering(Predication):
+    """Lowers one program."""
+
+    def __init__(self, program: Program, pragmas: frozenset[int] = frozenset()):
+        super().__init__(program)
+        self.pragmas = pragmas
+        self.slots = len(self.flow.types)
+        self.shared_base = self.new_slot()
+        self.like: dict[int, int] = {}  # copies of registers -> those
+        self.homes: dict[int, list[int]] = {}  # block -> sites of values that are made there, wherever PTX makes them
+
+    def new_slot(self, like: int | None = None) -> int:
+        """A register that PTX has not; `like` one that it has."""
+        self.slots += 1
+        if like is not None:
+            self.like[self.slots - 1] = self.like.get(like, like)
+        return self.slots - 1
+
+    # ---- blocks ----
+
+    def lower(self) -> MachineProgram:
+        self.fuse()
+        self._settle_invariants()
+        blocks = [self._block(number) for number in range(len(self.program.blocks))]
+        if blocks:
+            prologue = [MachineOp("constant", site=self._first_site())]
+            if any(op.space == "global" for block in blocks for op in block.ops):
+                prologue.append(MachineOp("constant", site=self._first_site()))
+            blocks[0].ops[:0] = prologue
+        self.predicate(blocks)
+        variants = self._unroll(blocks)
+        pressure = Pressure(self.flow, blocks, self.like)
+        # The assembler keeps to what lets an SM be full of warps, or to the step of allocation that the kernel needs.
+        given = max(FULL_OCCUPANCY, -(-(pressure.most() + FIXED) // STEP) * STEP)
+        limit = given - RESERVED
+        origin = {copy: number for number, found in variants.items() for copy in found}
+        for number, block in enumerate(blocks):
+            live_out = frozenset(pressure.live_out(origin.get(number, number)))
+            block.ops = schedule(block.ops, Budget(limit, pressure.words, live_out))
+        most = Pressure(self.flow, blocks, self.like).most()
+        needed = registers(most) if most > limit else min(given, registers(most))
+        return MachineProgram(blocks, self.slots, needed, variants)
+
+    def _unroll(self, blocks: list[MachineBlock]) -> dict[int, list[int]]:
+        """Append copies of loop bodies; block -> numbers of its copies, largest first."""
+        barred = unroll.forbidden(self.flow, self.pragmas)
+        variants: dict[int, list[int]] = {}
+        for number in range(len(self.program.blocks)):
+            if number in barred:
+                continue
+            for count in unroll.factors(self.flow, number, blocks[number]):
+                variants.setdefault(number, []).append(len(blocks))
+                blocks.append(unroll.copies(self.flow, number, blocks[number], count, self.new_slot))
+        return variants
+
+    def _first_site(self) -> int:
+        return next((op.site for block in self.program.blocks for op in block), 0)
+
+    def _settle_invariants(self) -> None:
+        """Constants, parameters and special registers are made in the deepest block that dominates all their uses."""
+        uses_shared: list[int] = []
+        for op in self.program.ops:
+            if op.site not in self.flow.live or op.control is not None:
+                continue
+            if self._names_shared(op):
+                uses_shared += self._use_blocks(op)
+            if self.is_invariant(op) and op.site not in self.eaten:
+                used = self._use_blocks(op)
+                self.homes.setdefault(self._meeting(used or [self.flow.block_of[op.site]]), []).append(op.site)
+        self.shared_home = {self._outside_loops(block) for block in uses_shared}
+
+    def _names_shared(self, op: Op) -> bool:
+        """Whether an operation needs the address of a shared variable."""
+        spaces = [o for o in op.sources if isinstance(o, Address) and o.base is None]
+        if ".shared" in op.opcode and spaces:
+            return True
+        return base(op) == "mov" and not self.flow.reads[op.site] and names_variable(op)
+
+    def _use_blocks(self, op: Op) -> list[int]:
+        if base(op) != "mov" and not self.is_invariant(op):
+            return [self.flow.block_of[op.site]]
+        return [self.flow.block_of[s] for w in self.writes(op) for s in self.live_readers(w)]
+
+    def _meeting(self, blocks: list[int]) -> int:
+        common = set.intersection(*(self.flow.dominators[b] for b in blocks)) or {0}
+        return self._outside_loops(max(common, key=lambda b: len(self.flow.dominators[b])))
+
+    def _outside_loops(self, block: int) -> int:
+        """The nearest dominating block with no loop around it that the value's use is in."""
+        depth = self.flow.loop_depth
+        while depth[block] > 0:
+            above = self.flow.dominators[block] - {block}
+            if not above:
+                break
+            block = max(above, key=lambda b: len(self.flow.dominators[b]))
+        return block
+
+    def _block(self, number: int) -> MachineBlock:
+        ops: list[MachineOp] = []
+        if number in self.shared_home:
+            site = self.program.blocks[number][0].site if self.program.blocks[number] else self._first_site()
+            ops += [
+                MachineOp("s2ur", (self.shared_base,), (), site),
+                MachineOp("uniform", (), (), site),
+                MachineOp("uniform", (self.shared_base,), (self.shared_base,), site),
+            ]
+        for site in self.homes.get(number, ()):
+            ops += self._invariant(self.program.ops[site])
+        for op in self.program.blocks[number]:
+            if op.site in self.flow.live and op.site not in self.eaten and (op.control or not self.is_invariant(op)):
+                ops += self._operation(op)
+        balance(ops)
+        return MachineBlock(ops)
+
+    def _invariant(self, op: Op) -> list[MachineOp]:
+        writes = self.writes(op)
+        if base(op) == "ld":
+            address = op.sources[0]
+            line = 1 + (address.offset >> 6) if isinstance(address, Address) else 1
+            return [MachineOp("constant", writes, (), op.site, amount=line)]
+        source = op.sources[0]
+        if isinstance(source, Special):
+            name = source.name
+            if name.startswith(("%ntid", "%nctaid")):
+                return [MachineOp("constant", writes, (), op.site)]
+            if name.startswith(("%clock", "%globaltimer")):
+                return [MachineOp("clock", writes, (), op.site)]
+            return [MachineOp("s2ur" if self.is_uniform(op) else "s2r", writes, (), op.site)]
+        if names_variable(op):
+            return [MachineOp("nothing", writes, (self.shared_base,), op.site, Kind.COPY)]
+        return []
+
+    # ---- single operations ----
+
+    def _operation(self, op: Op) -> list[MachineOp]:
+        if op.control is not None:
+            return self._control(op)
+        made = self._lowered(op)
+        if op.guard is not None:
+            for machine in made:
+                machine.predicates = self.guard(op)
+                # What a predicated instruction does not write keeps its old value.
+                machine.reads = tuple(dict.fromkeys([*machine.reads, *machine.writes]))
+        return made
+
+    def _control(self, op: Op) -> list[MachineOp]:
+        guard = self.guard(op)
+        match op.control:
+            case "bra":
+                back = op.targets[0] <= self.flow.block_of[op.site]
+                kind = Kind.LOOP_BRANCH if back else Kind.BRANCH
+                return [MachineOp("branch", (), (), op.site, kind, predicates=guard)]
+            case "brx.idx":
+                return [
+                    MachineOp("alu", (), self.reads(op), op.site),
+                    MachineOp("branch", (), (), op.site, Kind.BRANCH),
+                ]
+            case "exit" | "ret":
+                return [MachineOp("branch", (), (), op.site, Kind.EXIT, predicates=guard)]
+        return [MachineOp("branch", self.writes(op), self.reads(op), op.site, Kind.BRANCH, predicates=guard)]
+
+    def _lowered(self, op: Op) -> list[MachineOp]:
+        from ptxsim.profile.lowering import memory, scalar
+
+        made = memory.lower(self, op)
+        return scalar.lower(self, op) if made is None else made
+
+    def sequence(self, op: Op, name: str) -> list[MachineOp]:
+        """The instructions that stand for `op`: a chain, as far as its latency allows; the rest runs beside it."""
+        units, latency = SEQUENCES[name]
+        made, elapsed, before, pipe = [], 0.0, self.reads(op), UNITS[units[-1]].pipe
+        for unit in units[:-1]:
+            step = UNITS[unit].latency + crossing(pipe, UNITS[unit].pipe)
+            end = UNITS[units[-1]].latency + crossing(UNITS[unit].pipe, UNITS[units[-1]].pipe)
+            chained = elapsed + step + end <= latency
+            made.append(MachineOp(unit, (self.new_slot(),) if chained else (), before, op.site))
+            if chained:
+                elapsed, before, pipe = elapsed + step, made[-1].writes, UNITS[unit].pipe
+        elapsed += crossing(pipe, UNITS[units[-1]].pipe)
+        made.append(MachineOp(units[-1], self.writes(op), before, op.site, latency=max(1.0, latency - elapsed)))
+        if name not in CHECKED:
+            return made
+        begin, end = MachineOp("branch", (), (), op.site), MachineOp("branch", (), (), op.site)
+        return [begin, *made, MachineOp("branch", (), made[0].writes, op.site, Kind.CHECK), end]
+
+    # ---- predication ----
+
+
+def lower(program: Program, pragmas: frozenset[int] = frozenset()) -> MachineProgram:
+    """Machine code of a program, as far as time is concerned. `pragmas`: lines of `.pragma "nounroll"`."""
+    return Lowering(program, pragmas).lower()

@@ -1,0 +1,60 @@
+"""How many registers a thread needs: live values at the fullest point, in 32-bit registers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ptxsim.profile.lowering.flow import Flow
+from ptxsim.profile.lowering.machine_code import Kind, MachineBlock
+
+FIXED = 6  # stack pointer, addresses in the making, alignment of pairs
+LEAST, MOST = 16, 255
+
+
+class Pressure:
+    """Live registers of a program by block."""
+
+    def __init__(self, flow: Flow, blocks: list[MachineBlock], like: Mapping[int, int]):
+        """`like`: registers of unrolled copies -> those they stand for."""
+        self.flow, self.blocks, self.like = flow, blocks[: len(flow.successors)], like
+        self.live_in: list[set[int]] = [set() for _ in self.blocks]
+        changed = True
+        while changed:
+            changed = False
+            for number in range(len(self.blocks) - 1, -1, -1):
+                live = self._before(number)
+                if live != self.live_in[number]:
+                    self.live_in[number], changed = live, True
+
+    def words(self, slot: int) -> int:
+        """32-bit registers a value takes; predicates and what is the same for the warp take none."""
+        types, slot = self.flow.types, self.like.get(slot, slot)
+        if slot >= len(types):
+            return 1
+        return 0 if types[slot].kind == "predicate" or slot in self.flow.uniform else max(1, types[slot].bits // 32)
+
+    def live_out(self, number: int) -> set[int]:
+        """Values that somebody reads behind a block."""
+        return set().union(*(self.live_in[s] for s in self.flow.successors[number]))
+
+    def _before(self, number: int) -> set[int]:
+        live = self.live_out(number)
+        for op in reversed(self.blocks[number].ops):
+            live = (live - set(op.writes)) | set(op.reads) | set(op.predicates)
+        return live
+
+    def most(self) -> int:
+        """Registers in use at the fullest point, in the order the blocks have now."""
+        most = 0
+        for number, block in enumerate(self.blocks):
+            live = self.live_out(number)
+            for op in reversed(block.ops):
+                if op.kind != Kind.COPY:
+                    most = max(most, sum(self.words(s) for s in live | set(op.writes)))
+                live = (live - set(op.writes)) | set(op.reads) | set(op.predicates)
+        return most
+
+
+def registers(most: int) -> int:
+    """Registers a thread is given for that many live ones: an estimate, a multiple of 2."""
+    return min(MOST, max(LEAST, -(-(most + FIXED) // 2) * 2))

@@ -1,0 +1,179 @@
+"""The order of instructions within a block: loads early, their users late, as far as dependences and memory order allow."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from ptxsim.profile.lowering.machine_code import Kind, MachineOp
+from ptxsim.profile.model.figures import UNITS
+
+# What the assembler plans with for what it cannot know.
+PLANNED = {"global": 300.0, "shared": 30.0}
+WALLS = (Kind.BARRIER, Kind.FENCE, Kind.WGMMA_WAIT, Kind.MBARRIER_WAIT, Kind.ASYNC_WAIT, Kind.BULK_WAIT)
+ENDS = (Kind.BRANCH, Kind.LOOP_BRANCH, Kind.EXIT, Kind.CHECK)
+WINDOW = 192  # instructions the assembler looks ahead
+
+
+def schedule(ops: list[MachineOp], budget: Budget) -> list[MachineOp]:
+    """List scheduling by the longest way to the end of the block. Walls and branches stay where they are."""
+    parts: list[list[MachineOp]] = [[]]
+    for op in ops:
+        parts[-1].append(op)
+        if op.kind in WALLS or op.kind in ENDS or len(parts[-1]) >= WINDOW:
+            parts.append([])
+    needed = set(budget.live_out)
+    ordered: list[list[MachineOp]] = []
+    for part in reversed(parts):  # what later parts read is live at the end of this one
+        ordered.append(_schedule(part, replace(budget, live_out=frozenset(needed))))
+        for op in reversed(part):
+            needed = (needed - set(op.writes)) | set(op.reads) | set(op.predicates)
+    return [op for part in reversed(ordered) for op in part]
+
+
+def planned_latency(op: MachineOp) -> float:
+    if op.kind == Kind.COPY:
+        return 0
+    if op.latency is not None:
+        return op.latency
+    return PLANNED.get(op.unit, UNITS[op.unit].latency)
+
+
+def _schedule(ops: list[MachineOp], budget: Budget) -> list[MachineOp]:
+    if len(ops) < 3:
+        return ops
+    after, waiting = dependences(ops)
+    height = [0.0] * len(ops)
+    for i in range(len(ops) - 1, -1, -1):
+        height[i] = planned_latency(ops[i]) + max((height[j] for j in after[i]), default=0.0)
+    ready = [i for i in range(len(ops)) if not waiting[i]]
+    live = _Live(ops, budget)
+    order = []
+    start, now = [0.0] * len(ops), 0.0  # when what an instruction reads is there, as far as the assembler can plan
+    while ready:
+        # What need not wait goes first, the longest way to the end before others; then what waits least.
+        ready.sort(key=lambda i: (max(start[i], now), -height[i], i))
+        # The first that fits; where none does, the one that frees most.
+        chosen = next((i for i in ready if live.fits(ops[i])), None)
+        if chosen is None:
+            chosen = min(ready, key=lambda i: (live.change(ops[i]), -height[i], i))
+        ready.remove(chosen)
+        live.run(ops[chosen])
+        order.append(ops[chosen])
+        now = max(now, start[chosen])
+        done = now + planned_latency(ops[chosen])
+        now += ops[chosen].kind != Kind.COPY
+        for j in after[chosen]:
+            start[j] = max(start[j], done)
+            waiting[j] -= 1
+            if not waiting[j]:
+                ready.append(j)
+    return order
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Registers a schedule may use: `words` says how many 32-bit registers a value takes."""
+
+    limit: int
+    words: Callable[[int], int]
+    live_out: frozenset[int]
+
+
+class _Live:
+    """Registers in use while a part of a block is put in order."""
+
+    def __init__(self, ops: list[MachineOp], budget: Budget):
+        self.words, self.live_out = budget.words, budget.live_out
+        self.uses = Counter(r for op in ops for r in {*op.reads, *op.predicates})
+        written = {w for op in ops for w in op.writes}
+        self.live = {r for r in self.uses if r not in written or self._read_first(ops, r)}
+        self.live |= {r for r in budget.live_out if r not in written}
+        self.total = sum(map(self.words, self.live))
+        self.limit = budget.limit
+
+    def fits(self, op: MachineOp) -> bool:
+        """Whether there are registers for `op` now."""
+        change = self.change(op)
+        return change <= 0 or self.total + change <= self.limit
+
+    @staticmethod
+    def _read_first(ops: list[MachineOp], register: int) -> bool:
+        for op in ops:
+            if register in op.reads or register in op.predicates:
+                return True
+            if register in op.writes:
+                return False
+        return False
+
+    def change(self, op: MachineOp) -> int:
+        """How many more registers are in use once `op` has run."""
+        born = sum(self.words(w) for w in set(op.writes) if w not in self.live)
+        dead = sum(self.words(r) for r in {*op.reads, *op.predicates} if self._dies(r, op))
+        return born - dead
+
+    def _dies(self, register: int, op: MachineOp) -> bool:
+        return (
+            self.uses[register] == 1
+            and register not in self.live_out
+            and register not in op.writes
+            and register in self.live
+        )
+
+    def run(self, op: MachineOp) -> None:
+        self.total += self.change(op)
+        gone = [r for r in {*op.reads, *op.predicates} if self._dies(r, op)]
+        for r in {*op.reads, *op.predicates}:
+            self.uses[r] -= 1
+        self.live.update(op.writes)
+        self.live.difference_update(gone)
+
+
+def dependences(ops: list[MachineOp]) -> tuple[list[set[int]], list[int]]:
+    """Who must come after whom: registers, memory of one space, and the block's last instruction after all others."""
+    after: list[set[int]] = [set() for _ in ops]
+    written: dict[int, int] = {}
+    read: dict[int, list[int]] = {}
+    stores: dict[str, int] = {}
+    loads: dict[str, list[int]] = {}
+    for i, op in enumerate(ops):
+        before = [written[r] for r in (*op.reads, *op.predicates) if r in written]
+        for slot in op.writes:
+            before += read.get(slot, [])
+            if slot in written:
+                before.append(written[slot])
+        if op.space:
+            if op.space in stores:
+                before.append(stores[op.space])
+            if op.stores:
+                before += loads.get(op.space, [])
+        elif op.stores and op.kind not in ENDS:  # ordered against everything that is
+            for space in list(stores):
+                before.append(stores[space])
+            for found in loads.values():
+                before += found
+        for j in before:
+            if j != i:
+                after[j].add(i)
+        for slot in (*op.reads, *op.predicates):
+            read.setdefault(slot, []).append(i)
+        for slot in op.writes:
+            written[slot], read[slot] = i, []
+        if op.space:
+            if op.stores:
+                stores[op.space], loads[op.space] = i, []
+            else:
+                loads.setdefault(op.space, []).append(i)
+        elif op.stores:
+            for space in ("global", "shared", "local", "async", "nc", "const"):
+                stores[space], loads[space] = i, []
+    last = len(ops) - 1
+    if ops[last].kind in ENDS or ops[last].kind in WALLS:
+        for i in range(last):
+            after[i].add(last)
+    waiting = [0] * len(ops)
+    for follows in after:
+        for j in follows:
+            waiting[j] += 1
+    return after, waiting

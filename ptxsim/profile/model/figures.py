@@ -1,0 +1,174 @@
+"""Every number of the cycle model, per target, with its source. Cycles are SM cycles unless a name says otherwise.
+
+`timing` is our own measurement on an H200 (microbenchmarks of latency and throughput); `public` is literature on that
+machine; `scaled` is a figure of another generation taken over because nothing better is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from ptxsim.profile.lowering.machine_code import Pipe
+
+TIMING = "timing: measured on an H200"
+FITTED = "timing: fitted to the measured loops and launches of one instruction kind"
+
+
+class Unit(NamedTuple):
+    """latency: until a dependent instruction may issue. cost: cycles a warp's instruction occupies the sub-core's pipe."""
+
+    pipe: Pipe
+    latency: float
+    cost: float
+    source: str = TIMING
+
+
+UNITS: dict[str, Unit] = {
+    "alu": Unit(Pipe.ALU, 4, 2),
+    "predicate": Unit(Pipe.ALU, 4, 2),
+    "fma": Unit(Pipe.FMA, 4, 2),  # two halves of 16 lanes: each instruction holds one of them for 2 cycles
+    "half2": Unit(Pipe.FMA, 8, 2.4),  # x2 forms alternate between two pipes
+    "half": Unit(Pipe.FMA_HEAVY, 4, 2),
+    "iadd": Unit(Pipe.ALU, 4, 2),
+    "imad": Unit(Pipe.FMA_HEAVY, 4, 2),
+    "imad.wide": Unit(Pipe.FMA_HEAVY, 6, 4),
+    "imad.hi": Unit(Pipe.FMA_HEAVY, 9, 4),
+    "fp64": Unit(Pipe.FP64, 8, 2),
+    "dsetp": Unit(Pipe.FP64, 10, 2),
+    "mufu": Unit(Pipe.XU, 17, 8),
+    "convert": Unit(Pipe.XU, 17, 8),
+    "convert64": Unit(Pipe.XU, 18, 9),
+    "check": Unit(Pipe.XU, 12, 8),
+    "vote": Unit(Pipe.ALU, 12, 2),
+    "uniform": Unit(Pipe.UNIFORM, 9, 2, FITTED),
+    "s2r": Unit(Pipe.ADU, 22, 4, FITTED),
+    "s2ur": Unit(Pipe.ADU, 22, 8),
+    "constant": Unit(Pipe.ADU, 28, 2),
+    "clock": Unit(Pipe.ADU, 6, 4),
+    "shared": Unit(Pipe.LSU, 23, 2),
+    "remote": Unit(Pipe.LSU, 194, 2),  # shared memory of the cluster
+    "global": Unit(Pipe.LSU, 32, 2),
+    "shuffle": Unit(Pipe.LSU, 24, 2),
+    "redux": Unit(Pipe.LSU, 44, 4),
+    "match.any": Unit(Pipe.LSU, 369, 128),
+    "match.all": Unit(Pipe.LSU, 28, 4),
+    "mbarrier": Unit(Pipe.LSU, 29, 2),
+    "nothing": Unit(Pipe.NONE, 1, 1),
+    "branch": Unit(Pipe.CBU, 1, 1),
+    "barrier": Unit(Pipe.ADU, 12.3, 2),
+    "fence": Unit(Pipe.NONE, 11, 1),
+    "tensor": Unit(Pipe.TENSOR, 24.4, 6.2),
+    "wgmma": Unit(Pipe.NONE, 48, 1),
+    "tma": Unit(Pipe.UNIFORM, 8, 4, FITTED),
+}
+
+
+@dataclass(frozen=True)
+class Figures:
+    """One machine. Latencies in cycles, bandwidths in bytes per cycle."""
+
+    name: str
+    source: str
+    sms: int
+    clock_mhz: float
+    registers: int = 65536
+    register_unit: int = 256  # allocated per warp in this many
+    threads: int = 2048
+    warps: int = 64
+    ctas: int = 32
+    shared_bytes: int = 228 * 1024
+    shared_reserved: int = 1024  # per CTA
+    unified_bytes: int = 256 * 1024  # L1 and shared memory together
+    cross_pipe: float = 1  # extra latency from the ALU to the FMA pipe and back
+    branch_latency: float = 7  # from a taken branch to the next issue
+    guard_latency: float = 13  # from a predicate to the branch or instruction it guards
+    fall_through: float = 5  # from a branch not taken to the next issue
+    shared_issue: float = 4  # cycles of the sub-core's memory port an access to shared memory takes at least
+    global_issue: float = 4  # the same to global memory
+    global_warp: float = 6  # cycles between two accesses of one warp to global memory
+    pipe_queue: float = 24  # cycles of work the memory queue of a sub-core holds before issue stalls
+    l1_latency: float = 32
+    l1_line: int = 128
+    l2_latency: float = 282
+    l2_sector_latency: float = 6  # more for each further sector of a line: a full line comes back in 300
+    l2_line_latency: float = 1  # more for each further line of an instruction, beside the port's rate
+    dram_latency: float = 660
+    l2_bytes: int = 50 * 2**20
+    l2_bandwidth_sm: float = 85  # one SM alone
+    l2_bandwidth_all: float = 37  # per SM, all at once, every SM its own data
+    l2_bandwidth_shared: float = 73  # per SM, all at once, all of them the same data
+    dram_bandwidth: float = 2180  # whole GPU: 4.32 TB/s at 1980 MHz
+    l2_line_alone: float = 1  # cycles of an SM's L2 port per line read, one SM alone
+    l2_line_all: float = 1.65  # the same with all SMs reading
+    store_line: float = 1.3  # cycles per line written and SM, and per sector of it; one SM alone
+    store_sector: float = 0.67
+    store_line_all: float = 1.8  # the same with all SMs writing
+    store_sector_all: float = 2.3
+    atomic_latency: float = 397
+    atomic_alone: float = 1.25  # cycles per operation (lane that does not merge) of one SM alone
+    atomic_rate: float = 34  # operations per cycle of the whole GPU, on words far apart
+    atomic_page_rate: float = 2  # on the words of one page
+    atomic_page: int = 4096
+    atomic_sector_rate: float = 0.7  # on the words of one sector
+    atomic_queue: float = 64  # operations an SM has on their way before its next atomic waits
+    barrier_arrival: float = 2
+    mbarrier_arrival: float = 6
+    mbarrier_latency: float = 25
+    cp_async_shared: float = (
+        24  # from L1 to shared memory and the group's wait; what comes from L2 needs no longer than to a register
+    )
+    cp_async_wait: float = 20
+    bulk_latency: float = 265
+    bulk_tensor_latency: float = 450
+    bulk_bandwidth: float = 109
+    bulk_store_latency: float = 39
+    bulk_store_bandwidth: float = 32
+    wgmma_overhead: float = 46  # fence, commit, wait around a lone product
+    cluster_barrier: float = 160
+    launch: float = 28  # from a CTA's start on an SM to its first issue
+    first_launch: float = 60  # more for the first one
+    drain: float = 26  # from the last exit to the end of the CTA
+    dispatch: float = 1.18  # whole GPU: from one CTA to the next
+    first_constant: float = 60  # extra for the first constant a CTA reads
+    code_line: float = 8  # fetch of 128 bytes of code that no warp of the SM has run: one instruction per cycle
+    code_line_far: float = 17  # of code beyond what the instruction cache holds
+    code_cache: float = 20480
+    error: float = 0.16  # relative, mean over whole kernels that were not used to find the figures
+
+    units: Mapping[str, Unit] = field(default_factory=dict)  # rows that differ from UNITS
+    tensor_scale: float = 1  # cycles and latency of matrix products against the H200's mma.sync
+
+    def unit(self, name: str) -> Unit:
+        """A row of UNITS, as this machine has it."""
+        return self.units.get(name, UNITS[name])
+
+
+H200 = Figures("H200", "timing: measured on an H200 (SM clock 1980 MHz)", 132, 1980)
+# Public: data sheets for sizes, rates and clocks; latencies and L2 bandwidth as in "Hardware features of different Nvidia
+# GPU architectures" (PMC10448217, table 3); one FP32 pipe of 16 lanes per sub-core (architecture white papers). Everything
+# else is the H200's.
+_NARROW_FMA = Unit(Pipe.FMA_HEAVY, 4, 2, "public: 64 FP32 lanes per SM")
+_SHARED = Unit(Pipe.LSU, 20, 2, "public: PMC10448217")
+A100 = replace(
+    H200, name="A100", source="public figures, not measured by us; the rest is the H200's", sms=108, clock_mhz=1410,
+    shared_bytes=164 * 1024, unified_bytes=192 * 1024, l2_bytes=40 * 2**20, l2_latency=200, dram_latency=400,
+    l2_bandwidth_all=47, l2_bandwidth_shared=64, dram_bandwidth=1103, error=0.5, tensor_scale=1.3,
+    units={"fma": _NARROW_FMA, "shared": _SHARED, "fp64": Unit(Pipe.FP64, 8, 4, "public: 32 FP64 lanes per SM")},
+)  # fmt: skip
+V100 = replace(
+    A100, name="V100", sms=80, clock_mhz=1530, shared_bytes=96 * 1024, shared_reserved=0, unified_bytes=128 * 1024,
+    l2_bytes=6 * 2**20, l2_bandwidth_all=25.6, dram_bandwidth=588, tensor_scale=2.6,
+)  # fmt: skip
+MACHINES: dict[int, Figures] = {70: V100, 80: A100, 90: H200}
+
+
+def figures_of(target_number: int) -> Figures:
+    """The figures of a target; what has none of its own borrows the H200's."""
+    found = MACHINES.get(target_number)
+    if found is not None:
+        return found
+    return replace(
+        H200, name=f"H200 in place of sm_{target_number}", source="no figures of its own: the H200's", error=1.0
+    )

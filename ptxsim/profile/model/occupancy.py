@@ -1,0 +1,37 @@
+"""How many CTAs an SM holds at once, and what limits it. CUDA C++ Programming Guide, "Hardware Multithreading"."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ptxsim.profile.model.figures import Figures
+
+
+@dataclass(frozen=True, slots=True)
+class Occupancy:
+    """CTAs and warps an SM holds; `share` of the warps it could hold at most; `limiter` names what there is least of."""
+
+    ctas: int
+    warps: int
+    share: float
+    limiter: str
+    registers: int
+
+
+def occupancy(figures: Figures, threads: int, registers: int, shared_bytes: int) -> Occupancy:
+    """Residency of CTAs of `threads` threads with `registers` each; `shared_bytes`: what the CTA asks for, static and dynamic."""
+    warps = -(-threads // 32)
+    unit = figures.register_unit
+    per_warp = -(-registers * 32 // unit) * unit
+    held = -(-(shared_bytes + figures.shared_reserved) // 128) * 128
+    limits = {
+        "warps": figures.warps // warps,
+        "CTAs": figures.ctas,
+        "registers": figures.registers // (per_warp * warps),
+        "shared memory": figures.shared_bytes // held
+        if held
+        else figures.ctas,  # early targets keep none for themselves
+    }
+    limiter = min(limits, key=lambda name: limits[name])
+    ctas = max(1, limits[limiter])
+    return Occupancy(ctas, ctas * warps, ctas * warps / figures.warps, limiter, registers)

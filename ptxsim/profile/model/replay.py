@@ -1,0 +1,179 @@
+"""The event-driven model of one SM: four sub-cores, their pipes, the memory path, barriers and asynchronous units.
+
+Instructions are issued in order of time; every resource is a moment from which it is free, so each instruction costs a
+constant amount of work however many cycles it waits. Imported only when a kernel is profiled.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import numba
+import numpy as np
+
+from ptxsim.profile.lowering import machine_code
+from ptxsim.profile.model import encode, replay_flow, replay_memory, replay_state, replay_sync, replay_units, trace
+from ptxsim.profile.model.encode import BRANCH as R_BRANCH
+from ptxsim.profile.model.encode import WAIT
+from ptxsim.profile.model.replay_flow import advance, launch
+from ptxsim.profile.model.replay_memory import access, shuffle
+from ptxsim.profile.model.replay_state import (  # fmt: skip
+    ACCESS,
+    BARRIER,
+    BRANCH,
+    BULK,
+    CHECK,
+    COPIES,
+    COPYING,
+    CP,
+    INF,
+    ISSUED,
+    LOOP,
+    MB_ARRIVE,
+    MB_WAIT,
+    PLAIN,
+    SHUFFLE,
+    SUBS,
+    UNMATCHED,
+    USED_SLOTS,
+    WGMMA,
+    Machine,
+)
+from ptxsim.profile.model.replay_sync import bulk, groups, meet, product
+from ptxsim.profile.model.replay_units import charge, choose, occupy, step, work
+
+
+def replay(m: Machine, p: np.ndarray, residency: int) -> float:
+    """Run the CTAs of one SM, `residency` at a time. Returns the cycles in which it held any."""
+    return compiled()(m, p, residency)
+
+
+@cache
+def compiled() -> Callable[..., float]:
+    """`run` as machine code. Numba keeps it on disk by the text of this file and by free variables, so that the text of
+    the other files it comes from has to be one."""
+    files = (encode, machine_code, trace, replay_flow, replay_memory, replay_state, replay_sync, replay_units)
+    stamp = zlib.crc32(b"".join(Path(module.__file__ or "").read_bytes() for module in files)) | 1
+
+    @numba.njit(cache=True)
+    def entry(m, p, residency):
+        return run(m, p[0], residency) if stamp else 0.0
+
+    return entry
+
+
+@step
+def execute(m, p, s, w, i, now):
+    """Issue an instruction: (when the warp goes on, why not earlier)."""
+    kind = m.ops[i].kind
+    done = occupy(m, p, s, i, now)
+    follow, why = now + 1, WAIT
+    if kind == PLAIN:
+        pass
+    elif kind == ACCESS or kind == CP:
+        done = access(m, p, s, w, i, now)
+        if kind == CP:
+            copied = max(done, now + p.l1_latency + p.cp_async_shared)
+            m.groups[COPIES, w].last = max(m.groups[COPIES, w].last, copied)
+            work(m, COPYING, 0, now, copied)
+    elif kind == SHUFFLE:
+        done = shuffle(m, p, s, i, now)
+    elif kind == BARRIER or kind == MB_ARRIVE or kind == MB_WAIT:
+        done, follow, why = meet(m, p, w, i, now)
+    elif kind == BULK:
+        bulk(m, p, w, i, now)
+    elif kind == WGMMA:
+        product(m, s, w, i, now)
+    elif kind == CHECK:
+        follow, why = now + p.fall_through, R_BRANCH
+    elif kind == BRANCH or kind == LOOP:
+        next = m.warps[w].next
+        taken = kind == LOOP or (next < m.warps[w].end and m.entries[next].site != m.warps[w].block + 1)
+        follow, why = now + (p.branch_latency if taken else p.fall_through), R_BRANCH
+    else:
+        follow, why = groups(m, p, w, i, now)
+    for k in range(m.ops[i].writes, m.ops[i].guards):
+        r = m.registers[k]
+        m.values[w, r].ready = done
+        m.values[w, r].pipe = m.ops[i].pipe
+        m.values[w, r].why = m.ops[i].reason
+    return follow, why
+
+
+@step
+def release_all(m, p, now):
+    """Nobody can run: waits whose arrivals the traces do not hold (other SMs) end here. False if nobody waits."""
+    found = False
+    for k in range(m.counts[USED_SLOTS]):
+        if m.warps[k].active and m.warps[k].blocked >= 0:
+            found = True
+            m.warps[k].blocked = -1
+            m.warps[k].ready = max(m.warps[k].ready, now + p.mbarrier_latency)
+            m.subs[k % SUBS].dirty = True
+    m.totals[UNMATCHED] += found
+    return found
+
+
+@step
+def run(m, p, residency):
+    """The replay itself; returns the cycles in which the SM held a CTA."""
+    coming = resident = 0  # the next CTA to start; how many are there
+    finished = active = since = now = 0.0
+    free_at, taken = np.zeros(residency), np.zeros(residency, np.bool_)  # places for CTAs
+    while True:
+        best = -1
+        for s in range(SUBS):
+            if m.subs[s].dirty:
+                m.subs[s].dirty = False
+                choose(m, p, s)
+            if m.subs[s].warp >= 0 and (best < 0 or m.subs[s].time < m.subs[best].time):
+                best = s
+        place, start = -1, INF
+        if coming < len(m.ctas) and resident < residency:
+            for k in range(residency):
+                t = max(m.ctas[coming].start, free_at[k])
+                if not taken[k] and t < start:
+                    place, start = k, t
+        if place >= 0 and (best < 0 or start <= m.subs[best].time):
+            c, coming = coming, coming + 1
+            if resident == 0:
+                since = max(start, finished)
+            end = launch(m, p, c, start)
+            if end < 0:
+                taken[place], m.ctas[c].place = True, place
+                resident += 1
+            else:
+                free_at[place], finished = end, max(finished, end)
+                if resident == 0:
+                    active += finished - since
+            continue
+        if best < 0:
+            if release_all(m, p, now):
+                continue
+            break
+        s, w, now = best, m.subs[best].warp, m.subs[best].time
+        i = m.warps[w].op
+        charge(m, p, s, w, i, now)
+        m.counts[ISSUED] += 1
+        m.subs[s].issue, m.subs[s].last, m.subs[s].dirty = now + 1, w, True
+        m.warps[w].issued = now
+        follow, why = execute(m, p, s, w, i, now)
+        m.warps[w].op += 1
+        if advance(m, p, w, follow):
+            if m.warps[w].why == WAIT and m.warps[w].ready <= follow:
+                m.warps[w].why = why
+            continue
+        m.warps[w].active = False
+        c = m.warps[w].cta
+        m.ctas[c].left -= 1
+        if m.ctas[c].left == 0:
+            end = max(now, follow) + p.drain
+            free_at[m.ctas[c].place], taken[m.ctas[c].place] = end, False
+            resident -= 1
+            finished = max(finished, end)
+            if resident == 0:
+                active += finished - since
+    return active

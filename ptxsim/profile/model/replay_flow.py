@@ -1,0 +1,168 @@
+"""Where warps of the replay go: CTAs start and end, blocks follow each other, an instruction waits for what it reads."""
+
+from __future__ import annotations
+
+from ptxsim.profile.model.encode import NO_INSTRUCTION, WAIT
+from ptxsim.profile.model.replay_state import (
+    ALU,
+    BULKS,
+    COPIES,
+    COPY,
+    FETCH,
+    FMA,
+    HEAVY,
+    PRODUCTS,
+    SPANS,
+    SUBS,
+    USED_SLOTS,
+)
+from ptxsim.profile.model.replay_units import step, work
+from ptxsim.profile.model.trace import BLOCK
+
+
+@step
+def end_of_block(m, q, b, count, end):
+    """Where the entries of `count` executions in a row of block b end, which begin at q; -1 if there are fewer."""
+    for _ in range(count):
+        if q >= end or m.entries[q].site != b:
+            return -1
+        q += 1
+        while q < end and (m.entries[q].code != BLOCK or m.blocks[m.entries[q].site].absorber == b):
+            q += 1
+    return q
+
+
+@step
+def next_block(m, w, at):
+    """Put a warp at the begin of its next block; False at its end."""
+    q, b = m.warps[w].next, m.warps[w].block
+    if b >= 0 and m.counts[SPANS] < len(m.spans):
+        k = m.counts[SPANS]
+        m.counts[SPANS] += 1
+        m.spans[k, 0], m.spans[k, 1], m.spans[k, 2] = w, m.warps[w].cta, b
+        m.spans[k, 3], m.spans[k, 4] = m.warps[w].since, at
+    if q >= m.warps[w].end:
+        return False
+    b = m.entries[q].site
+    m.warps[w].block, m.warps[w].entry, m.warps[w].since = b, q + 1, at
+    after, chosen = end_of_block(m, q, b, 1, m.warps[w].end), b
+    for copy in (m.blocks[b].large, m.blocks[b].small):  # whole unrolled bodies as long as the iterations last
+        if copy >= 0:
+            stop = end_of_block(m, q, b, m.blocks[copy].iterations, m.warps[w].end)
+            if stop >= 0:
+                after, chosen = stop, copy
+                break
+    m.warps[w].next = after
+    m.warps[w].op, m.warps[w].op_end = m.blocks[chosen].begin, m.blocks[chosen].end
+    return True
+
+
+@step
+def crossing(p, made, used):
+    """Extra latency between the ALU and the FMA pipe."""
+    if made == used or (made != ALU and used != ALU):
+        return 0.0
+    other = used if made == ALU else made
+    return p.cross_pipe if other == FMA or other == HEAVY else 0.0
+
+
+@step
+def operands(m, p, w, i, at):
+    """When an instruction has what it reads, and what it writes is free: (moment, reason of the wait)."""
+    moment, why, pipe = at, WAIT, m.ops[i].pipe
+    for k in range(m.ops[i].reads, m.ops[i].writes):
+        r = m.registers[k]
+        there = m.values[w, r].ready
+        if there > moment - 2:
+            there += crossing(p, m.values[w, r].pipe, pipe)
+        if there > moment:
+            moment, why = there, m.values[w, r].why
+    for k in range(m.ops[i].writes, m.ops[i].guards):  # written again: not before the first is there
+        r = m.registers[k]
+        if m.values[w, r].ready > moment:
+            moment, why = m.values[w, r].ready, m.values[w, r].why
+    for k in range(m.ops[i].guards, m.ops[i].stop):
+        r = m.registers[k]
+        there = m.values[w, r].ready
+        if m.values[w, r].pipe == ALU and there > 0:
+            there += p.guard_latency - 4
+        if there > moment:
+            moment, why = there, m.values[w, r].why
+    return moment, why
+
+
+@step
+def copy(m, w, i):
+    """No instruction: what is written is there when the latest of what is read is."""
+    latest, source = 0.0, -1
+    for k in range(m.ops[i].reads, m.ops[i].writes):
+        r = m.registers[k]
+        if m.values[w, r].ready >= latest:
+            latest, source = m.values[w, r].ready, r
+    for k in range(m.ops[i].writes, m.ops[i].guards):
+        r = m.registers[k]
+        m.values[w, r].ready = latest
+        if source >= 0:
+            m.values[w, r].pipe = m.values[w, source].pipe
+            m.values[w, r].why = m.values[w, source].why
+
+
+@step
+def fetch(m, p, i, at):
+    """When the line of code that holds an instruction is there; the first warp that comes by has it fetched."""
+    line = m.ops[i].address >> 7
+    if not m.fetched[line].present:
+        m.fetched[line].present = True
+        begin = max(at, m.free[FETCH])
+        m.free[FETCH] = begin + (p.code_line if m.ops[i].address < p.code_cache else p.code_line_far)
+        m.fetched[line].ready = m.free[FETCH]
+        work(m, FETCH, 0, begin, m.free[FETCH])
+    return m.fetched[line].ready
+
+
+@step
+def advance(m, p, w, at):
+    """Move a warp to its next instruction and say when it can issue; False if there is none."""
+    while True:
+        while m.warps[w].op >= m.warps[w].op_end:
+            if not next_block(m, w, at):
+                return False
+        i = m.warps[w].op
+        if m.ops[i].kind == COPY:
+            copy(m, w, i)
+            m.warps[w].op += 1
+            continue
+        moment, why = operands(m, p, w, i, at)
+        there = fetch(m, p, i, at)
+        if there > moment:
+            moment, why = there, NO_INSTRUCTION
+        m.warps[w].ready, m.warps[w].why = moment, why
+        return True
+
+
+@step
+def launch(m, p, c, start):
+    """Start a CTA: its warps take the free slots of their sub-cores. Returns when it ends, if it has nothing to do, else -1."""
+    begin = start + p.launch + (p.first_launch if c == 0 else 0.0)
+    m.ctas[c].left = m.ctas[c].warps
+    for k in range(m.ctas[c].warps):
+        w = k % SUBS
+        while m.warps[w].active:
+            w += SUBS
+        m.counts[USED_SLOTS] = max(m.counts[USED_SLOTS], w + 1)
+        j = m.ctas[c].first_warp + k
+        m.warps[w].active, m.warps[w].blocked, m.warps[w].cta, m.warps[w].block = True, -1, c, -1
+        m.warps[w].entry = m.warps[w].next = m.starts[j].begin
+        m.warps[w].end = m.starts[j].end
+        m.warps[w].op = m.warps[w].op_end = 0
+        m.warps[w].issued = m.warps[w].ready = begin + 2 * k
+        for r in range(m.values.shape[1]):
+            m.values[w, r].ready = 0.0
+        m.warps[w].access = m.warps[w].store = 0.0
+        for what in (COPIES, BULKS, PRODUCTS):
+            m.groups[what, w].last, m.groups[what, w].count = 0.0, 0
+        if not advance(m, p, w, m.warps[w].ready):
+            m.warps[w].active = False
+            m.ctas[c].left -= 1
+        m.subs[w % SUBS].dirty = True
+    return begin + p.drain if m.ctas[c].left == 0 else -1.0

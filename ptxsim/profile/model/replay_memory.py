@@ -1,0 +1,170 @@
+"""The memory path of the replay: shared memory, L1, the ports to L2 and DRAM, atomics."""
+
+from __future__ import annotations
+
+from ptxsim.profile.model.replay_state import (  # fmt: skip
+    ATOMIC_COUNT,
+    ATOMICS,
+    CP,
+    DATA,
+    DRAM,
+    DRAM_SECTORS,
+    L1_HITS,
+    L1_SECTORS,
+    L2,
+    L2_READ,
+    L2_WRITTEN,
+    LSU,
+    SHARED_WAVES,
+    WAYS,
+)
+from ptxsim.profile.model.replay_units import step, work
+from ptxsim.profile.model.trace import ATOMIC, BLOCK, CONST, LOAD, SHARED, STORE
+
+
+@step
+def bits(value):
+    return (value & 1) + (value >> 1 & 1) + (value >> 2 & 1) + (value >> 3 & 1)
+
+
+@step
+def find_line(m, line, sets, now):
+    """Where a line is in L1, or -1."""
+    first = ((line ^ (line >> 9)) % sets) * WAYS
+    for i in range(first, first + WAYS):
+        if m.cache[i].tag == line:
+            m.cache[i].used = now
+            return i
+    return -1
+
+
+@step
+def allocate(m, line, sets, now):
+    """A place for a line, empty or used longest ago."""
+    first = ((line ^ (line >> 9)) % sets) * WAYS
+    best = first
+    for i in range(first, first + WAYS):
+        if m.cache[i].tag == -1:
+            best = i
+            break
+        if m.cache[i].used < m.cache[best].used:
+            best = i
+    m.cache[best].tag, m.cache[best].sectors = line, 0
+    m.cache[best].used, m.cache[best].fill = now, 0.0
+    return best
+
+
+@step
+def load_line(m, p, line, sectors, begin, now, place, bypass, bandwidth):
+    """When the sectors of a line are there. `place`: how many lines of the instruction came before."""
+    sets = int(p.l1_sets)
+    index = -1 if bypass else find_line(m, line, sets, now)
+    missing = sectors & ~m.cache[index].sectors if index >= 0 else sectors
+    m.totals[L1_SECTORS] += bits(sectors)
+    if missing == 0:
+        m.totals[L1_HITS] += bits(sectors)
+        return m.cache[index].fill
+    count = bits(missing)
+    from_l2 = max(begin, m.free[L2])
+    m.free[L2] = from_l2 + max(p.l2_line, 32.0 * count / bandwidth)
+    work(m, L2, 0, from_l2, m.free[L2])
+    m.totals[L2_READ] += count
+    arrive = from_l2 - 2 + p.l2_latency + p.l2_sector_latency * (count - 1) + p.l2_line_latency * place
+    if p.cold > 0 and not m.seen[line % len(m.seen)]:
+        m.seen[line % len(m.seen)] = True
+        from_dram = max(from_l2, m.free[DRAM])
+        m.free[DRAM] = from_dram + 128.0 / p.dram_share
+        work(m, DRAM, 0, from_dram, m.free[DRAM])
+        arrive = max(arrive, from_dram + p.dram_latency)
+        m.totals[DRAM_SECTORS] += 4
+    if not bypass:
+        if index < 0:
+            index = allocate(m, line, sets, now)
+        m.cache[index].sectors |= sectors
+        m.cache[index].fill = max(m.cache[index].fill, arrive)
+    return arrive
+
+
+@step
+def access_global(m, p, w, i, q, begin, cycles, now):
+    """A recorded access to global memory that has the data path from `begin` on; returns when its last line is there."""
+    what, first = m.entries[q].code, m.entries[q].first
+    worst = begin - 2 + p.l1_latency + 2 * (cycles - 1)
+    for k in range(m.entries[q].count):
+        line, sectors = m.lines[first + k] >> 4, m.lines[first + k] & 15
+        if what == LOAD:
+            bandwidth = p.copy_bandwidth if m.ops[i].kind == CP else p.l2_bandwidth
+            worst = max(worst, load_line(m, p, line, sectors, begin, now, k, m.ops[i].bypass, bandwidth))
+        elif what == STORE:
+            from_l2 = max(begin, m.free[L2])
+            m.free[L2] = from_l2 + p.store_line_now + p.store_sector_now * bits(sectors)
+            work(m, L2, 0, from_l2, m.free[L2])
+            m.totals[L2_WRITTEN] += bits(sectors)
+            m.warps[w].store = max(m.warps[w].store, from_l2)
+    if what == ATOMIC:
+        # Lanes that do not merge follow each other at the L2, with those of the other SMs.
+        from_l2 = max(begin, m.free[ATOMICS])
+        m.free[ATOMICS] = from_l2 + m.entries[q].cycles * p.atomic_cost
+        work(m, ATOMICS, 0, from_l2, m.free[ATOMICS])
+        worst = max(worst, m.free[ATOMICS] + p.atomic_latency)
+        m.totals[ATOMIC_COUNT] += m.entries[q].cycles
+    return worst
+
+
+@step
+def first_entry(m, w):
+    """The running block's first entry that no instruction has taken; a block within it is no entry of one."""
+    q = m.warps[w].entry
+    while q < m.warps[w].next and (m.used[q] or m.entries[q].code == BLOCK):
+        q += 1
+    m.warps[w].entry = q
+    return q
+
+
+@step
+def access(m, p, s, w, i, now):
+    """The recorded accesses of a memory instruction; returns when its result is there."""
+    site, kind = m.ops[i].site, m.ops[i].kind
+    done = now + m.ops[i].latency
+    found = False
+    for q in range(first_entry(m, w), m.warps[w].next):
+        if m.used[q] or m.entries[q].site != site or m.entries[q].code == BLOCK:
+            continue
+        m.used[q] = found = True
+        what, cycles = m.entries[q].code, m.entries[q].cycles
+        if what == CONST:
+            done = now + m.ops[i].latency + 4 * (cycles - 1)
+        else:
+            if what == ATOMIC:
+                cycles = max(1.0, float(m.entries[q].count))
+            elif kind == CP and m.ops[i].bypass:
+                cycles = 1.0  # only addresses pass: what comes from L2 goes to shared memory beside this path
+            begin = max(now + 2.0, max(m.free[DATA], m.pipes[s, LSU]))
+            if what == ATOMIC:
+                begin = max(begin, m.free[ATOMICS] - p.atomic_queue * p.atomic_cost)
+            m.free[DATA] = begin + cycles
+            m.pipes[s, LSU] = begin + max(p.shared_issue if what == SHARED else p.global_issue, 2 * cycles)
+            m.warps[w].access = now + (p.shared_issue if what == SHARED else p.global_warp)
+            work(m, DATA, 0, begin, m.free[DATA])
+            m.busy[LSU] += cycles
+            if what == SHARED:
+                m.totals[SHARED_WAVES] += cycles
+                extra = 3.0 if m.entries[q].width == 16 and kind != CP else 1.0 if m.entries[q].width == 8 else 0.0
+                done = max(done, begin - 2 + m.ops[i].latency + 2 * (cycles - 1) + extra)
+            else:
+                done = max(done, access_global(m, p, w, i, q, begin, cycles, now))
+        if not m.ops[i].last_of_site:
+            break
+    return done if found else now + 4  # none recorded: predicated off
+
+
+@step
+def shuffle(m, p, s, i, now):
+    """An instruction that goes through the shared-memory pipe without an access; returns when its result is there."""
+    begin = max(now, max(m.free[DATA], m.pipes[s, LSU]))
+    cost = m.ops[i].cost
+    m.free[DATA] = begin + cost / 2
+    m.pipes[s, LSU] = begin + max(p.shared_issue, cost)
+    work(m, DATA, 0, begin, m.free[DATA])
+    m.busy[LSU] += cost / 2
+    return begin + m.ops[i].latency

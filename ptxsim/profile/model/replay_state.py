@@ -1,0 +1,131 @@
+"""What the replay of an SM keeps: code and recorded entries, warps, moments from which units are free, caches, counts.
+
+All of it is arrays, most of rows with named fields, in one tuple. Moments are cycles from the launch on.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ptxsim.profile.lowering.machine_code import Kind, Pipe
+from ptxsim.profile.model.encode import Code
+
+INF = 1e18
+SUBS = 4  # sub-cores
+SLOTS = 64  # warps
+GROUPS = 64  # asynchronous groups remembered per warp
+WAYS = 4  # of L1
+MOST_SPANS = 200_000  # of a timeline
+(NONE, ALU, FMA, HEAVY, FP64, XU, TENSOR, LSU, UNIFORM, ADU, CBU) = (int(p) for p in Pipe)
+LITE = len(Pipe)  # the other half of the FMA pipe
+(PLAIN, COPY, ACCESS, BARRIER, MB_ARRIVE, MB_WAIT, CP, CP_COMMIT, CP_WAIT, BULK, BULK_COMMIT, BULK_WAIT, WGMMA, WG_COMMIT,
+ WG_WAIT, BRANCH, EXIT, FENCE, SHUFFLE, CHECK, LOOP) = (int(k) for k in Kind)  # fmt: skip
+COPIES, BULKS, PRODUCTS = range(3)  # what comes in asynchronous groups: cp.async, bulk copies, wgmma
+# Units that the sub-cores share, and the engines of a timeline: those, then the pipes of the sub-cores.
+DATA, TMA, L2, DRAM, ATOMICS, BARRIERS, MBARRIERS, FETCH, COPYING, SHARED_UNITS = range(10)
+ENGINES = (
+    "shared memory and L1",
+    "TMA",
+    "L2 port",
+    "DRAM share",
+    "atomics",
+    "barriers",
+    "mbarriers",
+    "code fetch",
+    "cp.async under way",
+)
+SPANS, WORK, ISSUED, USED_SLOTS = range(4)
+# Of totals: cycles of the shared-memory path, sectors, atomic operations, bytes, waits whose arrivals no trace holds.
+(SHARED_WAVES, L1_SECTORS, L1_HITS, L2_READ, DRAM_SECTORS, L2_WRITTEN, ATOMIC_COUNT, BULK_BYTES, UNMATCHED, TOTALS) = (
+    range(10)
+)
+
+CTA = np.dtype(
+    [
+        ("first_warp", "i4"), ("warps", "i4"),  # among the starts
+        ("start", "f8"),  # not before
+        ("left", "i4"),  # warps that still run
+        ("place", "i4"),  # where it is resident
+    ]
+)  # fmt: skip
+START = np.dtype([("begin", "i8"), ("end", "i8")])  # a warp's entries
+WARP = np.dtype(
+    [
+        ("active", "?"),
+        ("blocked", "i8"), ("need", "i8"),  # the object waited for, or -1, and how many arrivals it has to have
+        ("ready", "f8"), ("why", "i4"),  # when it can issue, and the reason why not earlier
+        ("issued", "f8"),  # when it did last
+        ("op", "i4"), ("op_end", "i4"), ("block", "i4"), ("cta", "i4"),
+        ("entry", "i8"), ("next", "i8"), ("end", "i8"),  # entries of the running block and of those behind it
+        ("since", "f8"),  # when the running block began
+        ("access", "f8"),  # its next access goes to memory no earlier
+        ("store", "f8"),  # when the last store is on its way
+    ]
+)  # fmt: skip
+VALUE = np.dtype([("ready", "f8"), ("pipe", "i4"), ("why", "i4")])  # a register of a warp
+GROUP = np.dtype([("last", "f8"), ("count", "i8")])  # end of what no group has yet; groups so far
+SUB_CORE = np.dtype(
+    [
+        ("issue", "f8"),  # free from then on
+        ("dirty", "?"),  # it has to choose again
+        ("warp", "i4"), ("time", "f8"),  # chosen, and when it issues
+        ("last", "i4"),  # issued last
+    ]
+)  # fmt: skip
+LINE = np.dtype([("tag", "i8"), ("sectors", "i8"), ("used", "f8"), ("fill", "f8")])  # of L1: last use, arrival
+FETCHED = np.dtype([("present", "?"), ("ready", "f8")])  # a line of code
+OBJECT = np.dtype([("arrived", "i8"), ("last", "f8")])  # a barrier or mbarrier: arrivals so far, moment of the last
+
+
+class Machine(NamedTuple):
+    """An SM, the code it runs and what it has counted."""
+
+    ops: np.ndarray
+    registers: np.ndarray
+    blocks: np.ndarray
+    entries: np.ndarray  # recorded, warp by warp
+    lines: np.ndarray  # of the entries' accesses
+    used: np.ndarray  # of each entry: an instruction has taken it
+    ctas: np.ndarray
+    starts: np.ndarray  # of all warps
+    warps: np.ndarray  # by slot
+    values: np.ndarray  # (slot, register)
+    groups: np.ndarray  # (COPIES.., slot)
+    group_ends: np.ndarray  # (COPIES.., slot, number)
+    subs: np.ndarray
+    pipes: np.ndarray  # (sub-core, Pipe): free from then on
+    free: np.ndarray  # DATA, TMA, ...: free from then on
+    cache: np.ndarray
+    seen: np.ndarray  # lines that came from DRAM
+    fetched: np.ndarray
+    constants: np.ndarray  # lines of constants that were read
+    objects: np.ndarray
+    stalls: np.ndarray  # (site, reason); reason 0: issued
+    busy: np.ndarray  # cycles by pipe
+    totals: np.ndarray
+    spans: np.ndarray  # of warps: slot, CTA, block, begin, end
+    work: np.ndarray  # of engines: engine, sub-core, begin, end
+    counts: np.ndarray  # SPANS, WORK, ISSUED, and slots that ever had a warp
+    open: np.ndarray  # (engine, sub-core): its last span of work
+
+
+def new_machine(
+    code: Code, slots: int, entries: np.ndarray, lines: np.ndarray, ctas: np.ndarray, starts: np.ndarray, objects: int,
+    p: np.ndarray, sites: int,
+) -> Machine:  # fmt: skip
+    """An SM before its first CTA. `slots`: registers of a warp; `objects`: barriers; `sites`: instructions of PTX."""
+    warps, subs = np.zeros(SLOTS, WARP), np.zeros(SUBS, SUB_CORE)
+    warps["blocked"] = warps["cta"] = subs["warp"] = subs["last"] = -1
+    subs["dirty"], subs["time"] = True, INF
+    cache = np.zeros(int(p["l1_sets"][0]) * WAYS, LINE)
+    cache["tag"] = -1
+    return Machine(
+        *code, entries, lines, np.zeros(len(entries), np.bool_), ctas, starts, warps, np.zeros((SLOTS, slots), VALUE),
+        np.zeros((3, SLOTS), GROUP), np.zeros((3, SLOTS, GROUPS)), subs, np.zeros((SUBS, 16)), np.zeros(SHARED_UNITS), cache,
+        np.zeros(1 << 20 if p["cold"][0] else 1, np.bool_), np.zeros(len(code.ops) * 16 // 128 + 2, FETCHED),
+        np.zeros(64, np.bool_), np.zeros(objects + 1, OBJECT), np.zeros((sites + 1, 16)), np.zeros(16), np.zeros(TOTALS),
+        np.zeros((MOST_SPANS, 5)), np.zeros((MOST_SPANS, 4)), np.zeros(4, np.int64),
+        np.full((SHARED_UNITS + 16, SUBS), -1, np.int64),
+    )  # fmt: skip

@@ -1,0 +1,172 @@
+"""What warps of the replay wait for: barriers, mbarriers, asynchronous groups, fences."""
+
+from __future__ import annotations
+
+from ptxsim.profile.model.encode import BARRIER as R_BARRIER
+from ptxsim.profile.model.encode import GMMA, LONG, MEMBAR
+from ptxsim.profile.model.encode import WAIT as R_WAIT
+from ptxsim.profile.model.replay_memory import first_entry
+from ptxsim.profile.model.replay_state import (  # fmt: skip
+    BARRIER,
+    BARRIERS,
+    BULK_BYTES,
+    BULK_COMMIT,
+    BULK_WAIT,
+    BULKS,
+    COPIES,
+    CP_COMMIT,
+    CP_WAIT,
+    FENCE,
+    GROUPS,
+    MBARRIERS,
+    PRODUCTS,
+    SHARED_UNITS,
+    SUBS,
+    TENSOR,
+    TMA,
+    USED_SLOTS,
+    WG_COMMIT,
+    WG_WAIT,
+)
+from ptxsim.profile.model.replay_units import step, work
+from ptxsim.profile.model.trace import ARRIVE, BULK, WAIT
+
+ARRIVES_ONLY, OF_CLUSTER = 1, 2  # amounts of a barrier: from OF_CLUSTER on, it is one of the cluster
+AFTER_COPIES = 1  # amount of an mbarrier's arrival that comes when the thread's copies are done
+WGMMA_DRAIN = 30  # cycles from the end of a product in the tensor core until its registers are there
+ASLEEP = 14.0  # the least a wait on an mbarrier takes: one look
+
+
+@step
+def arrive(m, o, moment, need, release):
+    """An arrival at object o; warps that now have all they wait for go on at `release`."""
+    m.objects[o].arrived += 1
+    m.objects[o].last = max(m.objects[o].last, moment)
+    for k in range(m.counts[USED_SLOTS]):
+        if m.warps[k].active and m.warps[k].blocked == o and m.warps[k].need <= m.objects[o].arrived:
+            m.warps[k].blocked = -1
+            m.warps[k].ready = max(m.warps[k].ready, release)
+            m.subs[k % SUBS].dirty = True
+
+
+@step
+def queue(m, unit, now, cost):
+    """A unit shared by the SM takes the next piece of work; returns when it has done it."""
+    begin = max(m.free[unit], now)
+    m.free[unit] = begin + cost
+    work(m, unit, 0, begin, m.free[unit])
+    return m.free[unit]
+
+
+@step
+def next_entry(m, w, i):
+    """The instruction's next recorded arrival or wait, or -1."""
+    for q in range(first_entry(m, w), m.warps[w].next):
+        if not m.used[q] and m.entries[q].site == m.ops[i].site and m.entries[q].code in (ARRIVE, WAIT):
+            m.used[q] = True
+            return q
+    return -1
+
+
+@step
+def meet(m, p, w, i, now):
+    """Barriers and mbarriers: (when the result is there, when the warp goes on, why it waited)."""
+    latency = m.ops[i].latency
+    done, follow, why = now + latency, now + 1, R_WAIT
+    q = next_entry(m, w, i)
+    if q < 0:
+        return done, follow, why
+    o, need = m.entries[q].object, m.entries[q].need
+    if m.entries[q].code == WAIT:
+        if m.objects[o].arrived < need:
+            m.warps[w].blocked, m.warps[w].need = o, need
+        follow = max(now + ASLEEP, m.objects[o].last + p.mbarrier_latency)
+        return follow, follow, LONG
+    if m.ops[i].kind != BARRIER:
+        moment = queue(m, MBARRIERS, now, p.mbarrier_arrival)
+        if m.ops[i].amount == AFTER_COPIES:
+            moment = max(moment, m.groups[COPIES, w].last)
+        arrive(m, o, moment, need, max(m.objects[o].last, moment) + p.mbarrier_latency)
+        return done, follow, why
+    moment = max(m.objects[o].last, queue(m, BARRIERS, now, p.barrier_arrival))
+    release = moment + (p.cluster_barrier if m.ops[i].amount >= OF_CLUSTER else latency)
+    arrive(m, o, moment, need, release)
+    if m.ops[i].amount == 0:  # and waits
+        why = R_BARRIER
+        if m.objects[o].arrived >= need:
+            follow = release
+        else:
+            m.warps[w].blocked, m.warps[w].need = o, need
+            follow = now + latency
+    return done, follow, why
+
+
+@step
+def bulk(m, p, w, i, now):
+    """Copies of the TMA unit: loads arrive at their mbarrier, stores belong to the warp's next group."""
+    size, o = 0.0, -1
+    for q in range(first_entry(m, w), m.warps[w].next):
+        if not m.used[q] and m.entries[q].site == m.ops[i].site and m.entries[q].code == BULK:
+            m.used[q] = True
+            size += m.entries[q].cycles
+            if m.entries[q].object >= 0:
+                o = m.entries[q].object
+    if size == 0:
+        return
+    m.totals[BULK_BYTES] += size
+    if o >= 0:
+        finish = queue(m, TMA, now, size / min(p.bulk_bandwidth, p.l2_bandwidth))
+        finish += p.bulk_tensor_latency if m.ops[i].amount == 1 else p.bulk_latency
+        arrive(m, o, finish, 0, finish + p.mbarrier_latency)
+    else:
+        finish = queue(m, TMA, now, size / p.bulk_store_bandwidth)
+        m.groups[BULKS, w].last = max(m.groups[BULKS, w].last, finish + p.bulk_store_latency)
+
+
+@step
+def product(m, s, w, i, now):
+    """wgmma: products follow each other in the tensor core."""
+    begin = max(now, m.pipes[s, TENSOR])
+    m.pipes[s, TENSOR] = begin + m.ops[i].cost
+    work(m, SHARED_UNITS + TENSOR, s, begin, m.pipes[s, TENSOR])
+    m.groups[PRODUCTS, w].last = m.pipes[s, TENSOR] + WGMMA_DRAIN
+
+
+@step
+def commit(m, what, w):
+    """What has been started since becomes a group."""
+    m.group_ends[what, w, m.groups[what, w].count % GROUPS] = m.groups[what, w].last
+    m.groups[what, w].count += 1
+
+
+@step
+def pending(m, what, w, kept):
+    """When all groups but the newest `kept` are done."""
+    count, latest = m.groups[what, w].count, 0.0
+    for k in range(max(0, count - GROUPS), count - kept):
+        latest = max(latest, m.group_ends[what, w, k % GROUPS])
+    return latest
+
+
+@step
+def groups(m, p, w, i, now):
+    """Commits, waits for groups, fences: (when the warp goes on, why it waited)."""
+    kind, amount = m.ops[i].kind, m.ops[i].amount
+    if kind == CP_COMMIT:
+        commit(m, COPIES, w)
+    elif kind == BULK_COMMIT:
+        commit(m, BULKS, w)
+    elif kind == WG_COMMIT:
+        commit(m, PRODUCTS, w)
+    elif kind == CP_WAIT:
+        latest = pending(m, COPIES, w, amount)
+        if amount == 0:
+            latest = max(latest, m.groups[COPIES, w].last)
+        return max(now + p.cp_async_wait, latest), LONG
+    elif kind == BULK_WAIT:
+        return max(now + 4, pending(m, BULKS, w, amount)), LONG
+    elif kind == WG_WAIT:
+        return max(now + p.wgmma_overhead / 2, pending(m, PRODUCTS, w, amount) + p.wgmma_overhead), GMMA
+    elif kind == FENCE:
+        return max(now + m.ops[i].latency, m.warps[w].store), MEMBAR
+    return now + 1, R_WAIT

@@ -1,0 +1,116 @@
+"""The sub-cores' pipes in the replay: from when they are free, what an instruction takes of them, whose turn it is."""
+
+from __future__ import annotations
+
+import numba
+
+from ptxsim.profile.model.encode import LG, LONG, MATH, MIO, NOT_SELECTED
+from ptxsim.profile.model.replay_state import (  # fmt: skip
+    ADU,
+    CBU,
+    FMA,
+    HEAVY,
+    INF,
+    LITE,
+    LSU,
+    NONE,
+    PLAIN,
+    SHARED_UNITS,
+    SUBS,
+    TENSOR,
+    USED_SLOTS,
+    WORK,
+)
+
+# Pieces of the replay are called from compiled code alone.
+step = numba.njit(forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+SAME_SPAN = 4  # cycles of rest that do not end a span of work in a timeline
+
+
+@step
+def work(m, engine, s, begin, end):
+    """Note in the timeline that an engine works; with hardly a rest since its last span, that one goes on."""
+    last = m.open[engine, s]
+    if last >= 0 and begin <= m.work[last, 3] + SAME_SPAN:
+        m.work[last, 3] = max(m.work[last, 3], end)
+    elif m.counts[WORK] < len(m.work):
+        last = m.counts[WORK]
+        m.counts[WORK] += 1
+        m.open[engine, s] = last
+        m.work[last, 0], m.work[last, 1], m.work[last, 2], m.work[last, 3] = engine, s, begin, end
+
+
+@step
+def free_from(m, p, s, pipe):
+    """When a pipe takes its next instruction."""
+    if pipe == FMA:
+        return min(m.pipes[s, HEAVY], m.pipes[s, LITE])
+    if pipe == LSU:
+        return m.pipes[s, LSU] - p.pipe_queue
+    if pipe == NONE or pipe == CBU:
+        return 0.0
+    return m.pipes[s, pipe]
+
+
+@step
+def choose(m, p, s):
+    """Which warp of a sub-core issues next, and when."""
+    found, time, last = -1, INF, m.subs[s].last
+    for w in range(s, m.counts[USED_SLOTS], SUBS):
+        if not m.warps[w].active or m.warps[w].blocked >= 0:
+            continue
+        pipe = m.ops[m.warps[w].op].pipe
+        t = max(m.warps[w].ready, free_from(m, p, s, pipe))
+        if pipe == LSU:
+            t = max(t, m.warps[w].access)
+        # The warp that issued last goes on if it can; otherwise the one that has waited longest.
+        if t < time or (t == time and found != last and (w == last or m.warps[w].ready < m.warps[found].ready)):
+            found, time = w, t
+    m.subs[s].warp = found
+    m.subs[s].time = max(time, m.subs[s].issue) if found >= 0 else INF
+
+
+@step
+def charge(m, p, s, w, i, now):
+    """Say what the warp waited for since its last instruction: its registers, then the pipe, then its turn."""
+    site, pipe = m.ops[i].site, m.ops[i].pipe
+    m.stalls[site, 0] += 1
+    stall = now - m.warps[w].issued - 1
+    if stall <= 0:
+        return
+    waited = max(0.0, min(stall, m.warps[w].ready - m.warps[w].issued - 1))
+    m.stalls[site, m.warps[w].why] += waited
+    rest = stall - waited
+    if rest > 0:
+        free = free_from(m, p, s, pipe)
+        piped = max(0.0, min(rest, free - max(m.warps[w].ready, m.warps[w].issued + 1)))
+        reason = MATH if pipe != LSU else LG if m.ops[i].reason == LONG else MIO
+        m.stalls[site, reason] += piped
+        m.stalls[site, NOT_SELECTED] += rest - piped
+
+
+@step
+def occupy(m, p, s, i, now):
+    """The instruction takes its pipe; returns when its result is there, as far as the pipe is concerned."""
+    pipe, cost, done = m.ops[i].pipe, m.ops[i].cost, now + m.ops[i].latency
+    if pipe == NONE or pipe == CBU:
+        return done
+    if pipe == LSU or pipe == TENSOR:  # all but plain ones find their place later
+        if m.ops[i].kind == PLAIN:
+            begin = max(m.pipes[s, pipe], now)
+            m.pipes[s, pipe] = begin + cost
+            work(m, SHARED_UNITS + pipe, s, begin, begin + cost)
+        if pipe == TENSOR:
+            m.busy[TENSOR] += cost
+        return done
+    half = pipe
+    if pipe == FMA:
+        half = HEAVY if m.pipes[s, HEAVY] <= m.pipes[s, LITE] else LITE
+    begin = max(m.pipes[s, half], now)
+    m.pipes[s, half] = begin + cost
+    work(m, SHARED_UNITS + pipe, s, begin, begin + cost)
+    m.busy[pipe] += cost / 2 if pipe == FMA else cost
+    if pipe == ADU and m.ops[i].is_constant and not m.constants[m.ops[i].amount & 63]:
+        m.constants[m.ops[i].amount & 63] = True
+        done += p.first_constant
+    return done

@@ -1,0 +1,295 @@
+"""Traces of a run: per warp the blocks it executed and what its accesses cost. Kept for the CTAs of sampled SMs only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ptxsim.engine.program.operation import Program
+from ptxsim.layout import banks
+from ptxsim.machine.event import FLAG_ASYNC_PROXY, Event, Observer, Space
+from ptxsim.profile.lowering.atomics import COUNTED, cheaper
+
+BLOCK, SHARED, LOAD, STORE, ATOMIC, CONST, ARRIVE, WAIT, BULK, LEAVE = range(10)
+ENTRY = np.dtype(
+    [
+        ("cta", "<i4"),
+        ("warp", "<i4"),
+        ("code", "<i4"),
+        ("site", "<i4"),  # of a BLOCK: its number
+        ("cycles", "<f4"),  # of the SM's data path; of a BULK: bytes
+        ("width", "<i4"),
+        ("first", "<i8"),  # lines of a global access: lines[first : first + count]
+        ("count", "<i4"),
+        ("object", "<i8"),  # what an ARRIVE, WAIT or BULK is about
+        ("need", "<i4"),  # arrivals a WAIT waits for
+    ]
+)
+KINDS = {
+    Event.LOAD: "ld", Event.STORE: "st", Event.ATOMIC: "atom", Event.CAS: "cas", Event.REDUCE: "red",
+    Event.LDMATRIX: "ldmatrix", Event.STMATRIX: "stmatrix",
+}  # fmt: skip
+MOST_BYTES = 400 * 2**20  # of traces; beyond, fewer SMs are kept
+CLUSTER_OBJECT = 1 << 40
+
+
+@dataclass(slots=True)
+class Trace:
+    """Entries in the order of the run, lines of global accesses (128-byte line * 16 + sector mask), work by CTA."""
+
+    entries: np.ndarray
+    lines: np.ndarray
+    work: np.ndarray  # warp instructions of PTX by CTA
+    modulus: int  # SMs kept: those whose number is a multiple
+
+
+class Tracer(Observer):
+    """Listens to a run. `sms`: CTAs are dealt to this many SMs in turn."""
+
+    events = frozenset(
+        {
+            *KINDS,
+            Event.EXECUTE,
+            Event.ARRIVE,
+            Event.LEAVE,
+            Event.MBARRIER_ARRIVE,
+            Event.MBARRIER_WAIT,
+            Event.ASYNC_ISSUE,
+        }
+    )
+
+    def __init__(self, program: Program, ctas: int, cluster: int, sms: int):
+        self.program, self.sms, self.cluster = program, sms, cluster
+        self.work = np.zeros(ctas)
+        self.modulus = 1
+        self.block_of = np.full(len(program.ops) + 1, -1)
+        self.block_size = np.zeros(len(program.blocks))
+        for number, block in enumerate(program.blocks):
+            self.block_size[number] = len(block)
+            if block:
+                self.block_of[block[0].site] = number
+        self.cheaper = cheaper(program)
+        self.bulk_sites = np.array([op.site for op in program.ops if ".async.bulk" in op.opcode], np.int64)
+        self.parts: list[np.ndarray] = []
+        self.lines: list[np.ndarray] = []
+        self.line_count = self.bytes = 0
+
+    def consume(self, records: np.ndarray) -> None:
+        executed = records[(records["event"] == Event.EXECUTE) & (self.block_of[records["site"]] >= 0)]
+        np.add.at(self.work, executed["cta"], self.block_size[self.block_of[executed["site"]]])
+        records = records[records["cta"] % self.sms % self.modulus == 0]
+        if not len(records):
+            return
+        entries = np.zeros(len(records), ENTRY)
+        for name in ("cta", "warp", "site", "width"):
+            entries[name] = records[name]
+        entries["code"] = -1
+        event = records["event"]
+        blocks = (event == Event.EXECUTE) & (self.block_of[records["site"]] >= 0)
+        entries["code"][blocks] = BLOCK
+        entries["site"][blocks] = self.block_of[records["site"][blocks]]
+        self._accesses(records, entries)
+        self._objects(records, entries)
+        entries = entries[entries["code"] >= 0]
+        self.parts.append(entries)
+        self.bytes += entries.nbytes
+        if self.bytes > MOST_BYTES:
+            self._thin()
+
+    def _accesses(self, records: np.ndarray, entries: np.ndarray) -> None:
+        event, space = records["event"], records["space"]
+        shared = (space == Space.SHARED) & (event <= Event.STMATRIX)
+        for kind in np.unique(event[shared]):
+            for width in np.unique(records["width"][shared & (event == kind)]):
+                rows = np.flatnonzero(shared & (event == kind) & (records["width"] == width))
+                found = banks.analyze(records["addresses"][rows], int(width), KINDS[Event(kind)], records["mask"][rows])
+                entries["cycles"][rows] = found.cycles
+                entries["code"][rows] = SHARED
+        self._cheaper_atomics(records, entries, shared)
+        outer = ((space == Space.GLOBAL) | (space == Space.LOCAL)) & (event <= Event.REDUCE)
+        for kind in np.unique(event[outer]):
+            atomic = kind in (Event.ATOMIC, Event.CAS, Event.REDUCE)
+            for width in np.unique(records["width"][outer & (event == kind)]):
+                rows = np.flatnonzero(outer & (event == kind) & (records["width"] == width))
+                found = banks.global_access(
+                    records["addresses"][rows].astype(np.int64), int(width), records["mask"][rows], atomic
+                )
+                entries["cycles"][rows] = found.sectors if atomic else found.cycles
+                entries["code"][rows] = ATOMIC if atomic else LOAD if kind == Event.LOAD else STORE
+        rows = np.flatnonzero(outer)
+        if len(rows):
+            lines, counts = lines_of(records["addresses"][rows], records["mask"][rows])
+            entries["first"][rows] = self.line_count + np.cumsum(counts) - counts
+            entries["count"][rows] = counts
+            self.lines.append(lines)
+            self.line_count += len(lines)
+            self.bytes += lines.nbytes
+        constant = (space == Space.CONST) & (event == Event.LOAD)
+        rows = np.flatnonzero(constant)
+        if len(rows):
+            entries["code"][rows] = CONST
+            entries["cycles"][rows] = distinct(records["addresses"][rows], records["mask"][rows])
+
+    def _cheaper_atomics(self, records: np.ndarray, entries: np.ndarray, shared: np.ndarray) -> None:
+        for site, how in self.cheaper.items():
+            rows = np.flatnonzero(shared & (records["site"] == site))
+            if how != COUNTED:  # one lane accesses
+                entries["cycles"][rows] = 1
+            elif len(rows):
+                found = banks.analyze(records["addresses"][rows], 4, "count", records["mask"][rows])
+                entries["cycles"][rows] = found.cycles
+
+    def _objects(self, records: np.ndarray, entries: np.ndarray) -> None:
+        event = records["event"]
+        cluster = records["cta"].astype(np.int64) // self.cluster
+        first = records["addresses"][np.arange(len(records)), lowest(records["mask"])].astype(np.int64)
+        barrier = (event == Event.ARRIVE) | (event == Event.LEAVE)
+        number = records["addresses"][:, 0].astype(np.int64)
+        wide = number > 15
+        owner = np.where(wide, cluster, records["cta"].astype(np.int64))
+        entries["object"] = np.where(
+            barrier, -1 - (owner * 32 + np.minimum(number, 16)), (cluster << 32) | (first & 0xFFFFFFFF)
+        )
+        entries["code"][(event == Event.ARRIVE) | (event == Event.MBARRIER_ARRIVE)] = ARRIVE
+        entries["code"][event == Event.LEAVE] = LEAVE
+        entries["code"][event == Event.MBARRIER_WAIT] = WAIT
+        late = (event == Event.MBARRIER_ARRIVE) & ((records["flags"] & FLAG_ASYNC_PROXY) != 0)
+        entries["width"][late] = -1
+        bulk = (event == Event.ASYNC_ISSUE) & np.isin(records["site"], self.bulk_sites)
+        entries["code"][bulk] = BULK
+        entries["cycles"][bulk] = np.bitwise_count(records["mask"][bulk]) * records["width"][bulk]
+
+    def _thin(self) -> None:
+        """Keep every second of the SMs kept so far."""
+        while self.bytes > MOST_BYTES and self.modulus < self.sms:
+            self.modulus *= 2
+            self.parts = [part[part["cta"] % self.sms % self.modulus == 0] for part in self.parts]
+            self.bytes = sum(part.nbytes for part in self.parts) + 8 * self.line_count // self.modulus
+
+    def trace(self) -> Trace:
+        """What was heard."""
+        entries = np.concatenate(self.parts) if self.parts else np.zeros(0, ENTRY)
+        lines = np.concatenate(self.lines) if self.lines else np.zeros(0, np.int64)
+        return Trace(entries, lines, self.work, self.modulus)
+
+
+def readers(trace: Trace, sms: int) -> float:
+    """How many SMs read a line of global memory, on average over the lines that are read; CTAs go to `sms` in turn."""
+    loads = trace.entries[trace.entries["code"] == LOAD]
+    counts = loads["count"].astype(np.int64)
+    if not counts.sum():
+        return 1.0
+    offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    lines = trace.lines[np.repeat(loads["first"], counts) + offsets] >> 4
+    pairs = np.unique(lines * sms + np.repeat(loads["cta"] % sms, counts))
+    seen = len(pairs) / len(np.unique(pairs // sms))
+    return 1 + (seen - 1) * trace.modulus
+
+
+def active_lanes(mask: np.ndarray) -> np.ndarray:
+    return (mask[:, None] >> np.arange(32, dtype=np.uint32) & 1).astype(bool)
+
+
+def lowest(mask: np.ndarray) -> np.ndarray:
+    """Number of the lowest active lane of each mask."""
+    return np.argmax(active_lanes(mask), axis=1)
+
+
+def distinct(addresses: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """Different addresses per row."""
+    ordered = np.sort(np.where(active_lanes(mask), addresses.astype(np.int64), -1), axis=1)
+    return ((ordered[:, 1:] != ordered[:, :-1]) & (ordered[:, 1:] >= 0)).sum(axis=1) + (ordered[:, 0] >= 0)
+
+
+def lines_of(addresses: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """128-byte lines of every row, as line * 16 + mask of 32-byte sectors, and how many lines each row has."""
+    sector = np.sort(np.where(active_lanes(mask), (addresses >> np.uint64(5)).astype(np.int64), -1), axis=1)
+    new = sector >= 0
+    new[:, 1:] &= sector[:, 1:] != sector[:, :-1]
+    row, column = np.nonzero(new)
+    found = sector[row, column]
+    line = found >> 2
+    if not len(line):
+        return np.zeros(0, np.int64), np.zeros(len(mask), np.int64)
+    begins = np.ones(len(line), bool)
+    begins[1:] = (line[1:] != line[:-1]) | (row[1:] != row[:-1])
+    at = np.flatnonzero(begins)
+    masks = np.add.reduceat(np.int64(1) << (found & 3), at)
+    return line[at] * 16 + masks, np.bincount(row[at], minlength=len(mask))
+
+
+def for_replay(trace: Trace, ctas: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+    """Entries of these CTAs warp by warp in program order, where each warp begins, and how many objects there are.
+
+    Objects become numbers, and every wait knows how many arrivals it waits for: those recorded before it (mbarriers), or
+    those of its phase and the ones before (barriers).
+    """
+    entries = trace.entries[np.isin(trace.entries["cta"], ctas)].copy()
+    sync = np.flatnonzero(np.isin(entries["code"], (ARRIVE, WAIT, LEAVE)))
+    objects, which = np.unique(entries["object"][sync], return_inverse=True)
+    entries["object"][sync] = which
+    _count_arrivals(entries, sync, objects < 0)
+    of_cluster = (objects < 0) & ((-1 - objects) % 32 == 16)
+    leaves = sync[entries["code"][sync] == LEAVE]
+    entries["code"][leaves[of_cluster[entries["object"][leaves]]]] = WAIT
+    entries = _settle_late(entries[entries["code"] != LEAVE])
+    order = np.lexsort((np.arange(len(entries)), entries["warp"], entries["cta"]))
+    entries = entries[order]
+    if not len(entries):
+        return entries, np.zeros(0, np.int64), 0
+    changes = (np.diff(entries["cta"]) != 0) | (np.diff(entries["warp"]) != 0)
+    return entries, np.concatenate([[0], np.flatnonzero(changes) + 1]), len(objects)
+
+
+def _count_arrivals(entries: np.ndarray, sync: np.ndarray, is_barrier: np.ndarray) -> None:
+    """Write into `need` how many arrivals each wait waits for.
+
+    A barrier's phase is over when the first warp leaves it; a CTA barrier waits in its arrival (`need` of the ARRIVE), a
+    cluster barrier in the LEAVE, which becomes a WAIT.
+    """
+    arrived = np.zeros(len(is_barrier), np.int64)
+    open_phase: dict[int, list[int]] = {}  # of a barrier: arrivals of the running phase, by entry
+    came: dict[tuple[int, int, int], int] = {}  # (barrier, CTA, warp) -> entry of its last arrival
+    for i in sync.tolist():
+        entry = entries[i]
+        o, code = int(entry["object"]), int(entry["code"])
+        if code == WAIT:
+            entries["need"][i] = arrived[o]
+            continue
+        who = (o, int(entry["cta"]), int(entry["warp"]))
+        if code == ARRIVE:
+            arrived[o] += 1
+            if is_barrier[o]:
+                open_phase.setdefault(o, []).append(i)
+                came[who] = i
+            continue
+        mine = came.get(who)
+        if mine in open_phase.get(o, ()):
+            entries["need"][open_phase.pop(o)] = arrived[o]
+        entries["need"][i] = entries["need"][mine] if mine is not None else 0
+    for o, left in open_phase.items():
+        entries["need"][left] = arrived[o]
+
+
+def _settle_late(entries: np.ndarray) -> np.ndarray:
+    """The arrival that ends a bulk copy belongs to the copy's issue: the k-th of an instruction to its k-th."""
+    late = (entries["code"] == ARRIVE) & (entries["width"] == -1)
+    issues = np.flatnonzero(entries["code"] == BULK)
+    entries["object"][issues] = -1
+    if not late.any():
+        return entries
+    ends: dict[tuple, list] = {}
+    for entry in entries[late]:
+        ends.setdefault((int(entry["cta"]), int(entry["warp"]), int(entry["site"])), []).append(int(entry["object"]))
+    begun: dict[tuple, list] = {}
+    for i in issues:
+        entry = entries[i]
+        begun.setdefault((int(entry["cta"]), int(entry["warp"]), int(entry["site"])), []).append(i)
+    for key, places in begun.items():
+        objects = ends.get(key, [])
+        pieces = max(1, len(places) // max(1, len(objects)))
+        for k, place in enumerate(places):
+            if k % pieces == 0 and k // pieces < len(objects):
+                entries["object"][place] = objects[k // pieces]
+    return entries[~late]

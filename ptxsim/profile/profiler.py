@@ -1,0 +1,159 @@
+"""From a traced run to Cycles: which SM to replay, with what share of L2 and DRAM, and what the result means."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ptxsim.engine.program.decode import Decoder
+from ptxsim.engine.program.operation import Program
+from ptxsim.profile.advice import suggestions
+from ptxsim.profile.cycles import Cycles, LineStalls
+from ptxsim.profile.lowering.lower import lower
+from ptxsim.profile.lowering.atomics import atomic_rate
+from ptxsim.profile.lowering.machine_code import MachineProgram, Pipe
+from ptxsim.profile.lowering.regions import merged
+from ptxsim.profile.model.encode import STALLS, encode, parameters
+from ptxsim.profile.model.figures import figures_of
+from ptxsim.profile.model.occupancy import Occupancy, occupancy
+from ptxsim.profile.model.trace import ATOMIC, Trace, Tracer, for_replay, readers
+from ptxsim.profile.timeline import Timeline
+from ptxsim.syntax import ast
+from ptxsim.types import Target
+
+if TYPE_CHECKING:
+    from ptxsim.profile.model.replay_state import Machine
+
+CARVEOUTS = (0, 8, 16, 32, 64, 100, 132, 164, 196, 228)  # KiB of shared memory an SM can be set to
+
+
+class Profile:
+    """The cycle model of one launch: gives the observer, and the Cycles when the run is over."""
+
+    def __init__(
+        self,
+        program: Program,
+        target: Target,
+        grid,
+        block,
+        cluster,
+        shared_bytes: int,
+        sms: int = 1,
+        pragmas: frozenset[int] = frozenset(),
+    ):
+        self.program, self.figures = merged(program), figures_of(target.number)
+        self.target_number = target.number
+        self.threads = int(np.prod(block))
+        self.ctas = int(np.prod(grid))
+        self.cluster = int(np.prod(cluster))
+        self.shared_bytes, self.sms, self.pragmas = shared_bytes, sms, pragmas
+        self.tracer = Tracer(self.program, self.ctas, self.cluster, self.figures.sms)
+        self._machine: MachineProgram | None = None
+
+    @property
+    def machine(self) -> MachineProgram:
+        """The kernel's machine code."""
+        if self._machine is None:
+            self._machine = lower(self.program, self.pragmas)
+        return self._machine
+
+    def cycles(self) -> Cycles:
+        """Replay the busiest of the SMs that were kept. L2 is warm, unless the kernel touches more than it holds."""
+        figures, trace = self.figures, self.tracer.trace()
+        held_lines = figures.l2_bytes / (figures.l1_line * trace.modulus)
+        cold = len(trace.lines) > held_lines and len(np.unique(trace.lines >> 4)) > held_lines
+        held = occupancy(figures, self.threads, self.machine.registers, self.shared_bytes)
+        work = np.zeros(figures.sms)
+        np.add.at(work, np.arange(self.ctas) % figures.sms, self.tracer.work)
+        kept = np.arange(0, figures.sms, trace.modulus)
+        order = kept[np.argsort(-work[kept], kind="stable")][: max(1, self.sms)]
+        busy = [int(sm) for sm in order if work[sm] > 0] or [int(order[0])]
+        active, m, sm = max(((*replay_sm(self, trace, sm, held.ctas, cold), sm) for sm in busy), key=lambda r: r[0])
+        scale = work.max() / work[sm] if work[sm] else 1.0
+        return self._result(held, sm, active * scale, m)
+
+    def _result(self, held: Occupancy, sm: int, active: float, m: Machine) -> Cycles:
+        from ptxsim.profile.model import replay_state
+
+        figures, stalls = self.figures, m.stalls
+        cycles, issued = max(1, round(active)), int(m.counts[replay_state.ISSUED])
+        by_reason = {name: float(stalls[:, i].sum()) for i, name in enumerate(STALLS) if i and stalls[:, i].sum()}
+        pipes = {
+            pipe.name.lower(): float(m.busy[pipe]) / cycles / (1 if pipe == Pipe.LSU else 4)
+            for pipe in Pipe
+            if pipe not in (Pipe.NONE, Pipe.CBU) and m.busy[pipe]
+        }
+        memory = {name: float(m.totals[k]) for name, k in (
+            ("shared_wavefronts", replay_state.SHARED_WAVES), ("l1_sectors", replay_state.L1_SECTORS), ("l1_hit_sectors", replay_state.L1_HITS),
+            ("l2_read_sectors", replay_state.L2_READ), ("dram_sectors", replay_state.DRAM_SECTORS), ("l2_write_sectors", replay_state.L2_WRITTEN),
+            ("atomics", replay_state.ATOMIC_COUNT), ("bulk_bytes", replay_state.BULK_BYTES), ("unmatched_waits", replay_state.UNMATCHED),
+        )}  # fmt: skip
+        result = Cycles(
+            cycles, figures.error, figures.clock_mhz, figures.name, held, sm, len(range(sm, self.ctas, figures.sms)),
+            self.ctas / (figures.sms * held.ctas), issued, issued / (4 * cycles), pipes,
+            dict(sorted(by_reason.items(), key=lambda kv: -kv[1])), self._lines(stalls), memory, [],
+            Timeline(m.spans[: m.counts[replay_state.SPANS]], m.work[: m.counts[replay_state.WORK]], sm, self.program.blocks),
+            self.target_number, self,
+        )  # fmt: skip
+        result.suggestions = suggestions(result)
+        return result
+
+    def _lines(self, stalls: np.ndarray) -> list[LineStalls]:
+        """Stalls by PTX line, those that waited longest first."""
+        lines: dict[int, LineStalls] = {}
+        for site in np.flatnonzero(stalls[:-1].sum(axis=1)):
+            op = self.program.ops[site]
+            row = lines.setdefault(op.line, LineStalls(op.line, op.opcode, 0, {}))
+            row.issued += int(stalls[site, 0])
+            for reason in np.flatnonzero(stalls[site, 1 : len(STALLS)]) + 1:
+                row.stalls[STALLS[reason]] = row.stalls.get(STALLS[reason], 0.0) + float(stalls[site, reason])
+        return sorted(lines.values(), key=lambda row: -row.waited)
+
+
+def unroll_pragmas(decoder: Decoder) -> frozenset[int]:
+    """Lines of `.pragma "nounroll"` in the functions of a kernel."""
+    return frozenset(
+        statement.line
+        for function in decoder.functions
+        for statement in decoder.bodies.flat(function).statements
+        if isinstance(statement, ast.Directive)
+        and statement.name == "pragma"
+        and "nounroll" in str(statement.arguments)
+    )
+
+
+def replay_sm(profile: Profile, trace: Trace, sm: int, residency: int, cold: bool) -> tuple[float, Machine]:
+    """Replay the CTAs that one SM gets: every 132nd, in launch order."""
+    from ptxsim.profile.model.replay import replay
+    from ptxsim.profile.model.replay_state import CTA, START, new_machine
+
+    figures = profile.figures
+    ctas = np.arange(sm, profile.ctas, figures.sms)
+    entries, begins, objects = for_replay(trace, ctas)
+    owner = entries["cta"][begins] if len(begins) else np.zeros(0, np.int64)
+    present = np.unique(owner)
+    first = np.searchsorted(owner, present)
+    counts = np.bincount(np.searchsorted(present, owner), minlength=len(present))
+    code = encode(profile.machine, [op.opcode for op in profile.program.ops], figures)
+    busy_sms = min(figures.sms, profile.ctas)
+    shared = min(residency, len(ctas)) * (profile.shared_bytes + figures.shared_reserved) / 1024
+    carveout = next((c for c in CARVEOUTS if c >= shared), CARVEOUTS[-1])
+    l1_bytes = max(8, figures.unified_bytes // 1024 - carveout - 8) * 1024
+    # So few SMs that L2 serves each of them as fast as it takes: it is the same who else reads.
+    few = figures.l2_bandwidth_all * figures.sms >= max(figures.l2_bandwidth_sm, figures.bulk_bandwidth) * busy_sms
+    p = parameters(
+        figures,
+        busy_sms,
+        l1_bytes,
+        cold,
+        atomic_rate(figures, trace.entries[trace.entries["code"] == ATOMIC], trace.lines),
+        1.0 if few else readers(trace, figures.sms),
+    )
+    cta_rows, starts = np.zeros(len(present), CTA), np.zeros(len(begins), START)
+    cta_rows["first_warp"], cta_rows["warps"], cta_rows["start"] = first, counts, present * figures.dispatch
+    starts["begin"], starts["end"] = begins, np.append(begins[1:], len(entries))
+    m = new_machine(
+        code, profile.machine.slots, entries, trace.lines, cta_rows, starts, objects, p, len(profile.program.ops)
+    )
+    return replay(m, p, max(1, residency)), m

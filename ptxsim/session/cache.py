@@ -1,0 +1,223 @@
+"""What is known of a PTX text: parsed and decoded once in a process, and of long texts remembered on disk.
+
+What lies on disk beside the native code is just what a launch needs whose instructions are all native: variables, parameters,
+where everything lies, what was found out about the program. As soon as somebody asks for more - a fault, an observer, a service -
+the text is parsed and decoded after all. Files are read with an unpickler that makes plain values of ptxsim and nothing else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import pickle
+import threading
+from collections.abc import Callable
+from dataclasses import fields, replace
+from functools import cache, cached_property
+
+from ptxsim.diagnostic import Finding, PtxError
+from ptxsim.engine.program.decode import Bodies, Decoder
+from ptxsim.engine.program.linkage import Linkage
+from ptxsim.engine.program.operation import Program
+from ptxsim.isa import header, module_rules
+from ptxsim.isa.bind import Binder
+from ptxsim.source import Source
+from ptxsim.syntax import ast
+from ptxsim.syntax.parser import parse
+from ptxsim.types import TYPES, ScalarType, Target
+
+LONG = 10_000  # characters from which on a text is remembered on disk: less is quicker read again
+KEPT = 8  # texts that a process remembers
+PLAIN = {  # what a file may hold besides Python's own simple values
+    "ptxsim.syntax.ast": {"Module", "Function", "Variable", "Directive", "Alias", "Section"}
+    | {"Integer", "Float", "Name", "Offset", "MaskedAddress", "Negative"},
+    "ptxsim.engine.program.operation": {"FunctionCode", "Passed"},
+    "ptxsim.engine.program.linkage": {"Linkage", "SymbolPlace"},
+    "ptxsim.types": {"Target"},
+    "ptxsim.diagnostic": {"Finding", "Label"},
+    "builtins": {"range", "set", "frozenset"},
+}
+
+
+class Known:
+    """A text's syntax tree, flat bodies and decoded kernels. Raises PtxError, tied to `source`, where it is wrong."""
+
+    def __init__(self, source: Source, tree: ast.Module | None = None):
+        self.text = source.text if tree is None else None
+        self.programs: dict[tuple[str, Target], tuple[Program, Decoder]] = {}
+        self._whole = tree
+        self.outline = tree or _read("outline", self.text)
+        if self.outline is None or tree is not None:
+            self._check(source)
+
+    def _check(self, source: Source) -> None:
+        self._whole = self.outline = self._whole or parse(source)
+        for problems in (header.problems, module_rules.problems):
+            if wrong := [finding.of(source) for finding in problems(self.ast)]:
+                raise PtxError(wrong)
+        try:
+            assert self.bodies
+        except PtxError as error:
+            raise PtxError(f.of(source) for f in error.findings) from None
+
+    @property
+    def ast(self) -> ast.Module:
+        """The whole tree; `outline` is the same without the bodies of functions, where these have not been read."""
+        if self._whole is None:
+            self._whole = parse(Source(self.text))
+        return self._whole
+
+    @cached_property
+    def bodies(self) -> Bodies:
+        return Bodies(self.ast)
+
+    def program(self, name: str, legal: Target, target: Target) -> tuple[Program, Decoder]:
+        """The decoded kernel `name`; `legal` says which instructions there are, `target` which machine runs them."""
+        found = self.programs.get((name, target))
+        if found is None:
+            parts = _read("program", self.text, name, target.name)
+            if parts is None:
+                found = self._decode(name, legal, target)
+            else:
+                found = _remembered(parts, lambda: self._decode(name, legal, target))
+            self.programs[name, target] = found
+        return found
+
+    def _decode(self, name: str, legal: Target, target: Target) -> tuple[Program, Decoder]:
+        function = next(f for f in self.ast.entries() if f.name == name)
+        decoder = Decoder(self.bodies, function, Binder(legal, self.ast.version), target)
+        return decoder.decode(), decoder
+
+    def remember(self, name: str, target: Target) -> None:
+        """Write down what a launch of a kernel needs, so that other processes need not read the text; once is enough."""
+        if self.text is None or len(self.text) < LONG or self._whole is None:
+            return
+        program, decoder = self.programs[name, target]
+        if isinstance(program, Remembered) or program.facts.get("remembered"):
+            return
+        program.facts["remembered"] = True
+        parts = {f.name: getattr(program, f.name) for f in fields(program) if f.name not in ("blocks", "ops")}
+        parts["facts"] = {key: value for key, value in program.facts.items() if _plain(key) and _plain(value)}
+        linkage = Linkage.__new__(Linkage)
+        linkage.__dict__.update(decoder.linkage.__dict__, kernel=_without_body(decoder.linkage.kernel))
+        _write((parts, linkage), "program", self.text, name, target.name)
+        items = tuple(_without_body(item) if isinstance(item, ast.Function) else item for item in self.ast.items)
+        _write(replace(self.ast, items=items), "outline", self.text)
+
+
+class Remembered(Program):
+    """A program whose operations are decoded when somebody asks for them."""
+
+    def __init__(self, parts: dict, decode: Callable[[], tuple[Program, Decoder]]):
+        for name, value in parts.items():
+            setattr(self, name, value)
+        self._decode = decode
+
+    @cached_property
+    def decoded(self) -> tuple[Program, Decoder]:
+        return self._decode()
+
+    @property
+    def blocks(self) -> list:
+        return self.decoded[0].blocks
+
+    @property
+    def ops(self) -> list:
+        return self.decoded[0].ops
+
+
+class RememberedDecoder:
+    """Stands for the decoder of a remembered program, of which most want the linkage alone."""
+
+    def __init__(self, program: Remembered, linkage: Linkage):
+        self._program, self.linkage = program, linkage
+
+    def __getattr__(self, name: str):
+        return getattr(self._program.decoded[1], name)
+
+
+def _remembered(parts: tuple[dict, Linkage], decode: Callable) -> tuple[Program, Decoder]:
+    program = Remembered(parts[0], decode)
+    return program, RememberedDecoder(program, parts[1])  # type: ignore[return-value]
+
+
+def of_source(source: Source) -> Known:
+    """What is known of a source's text, from earlier or from now on. Raises PtxError."""
+    with _LOCK:
+        found = _KNOWN.pop(source.text, None)
+    found = found or Known(source)
+    with _LOCK:
+        _KNOWN[source.text] = found
+        while len(_KNOWN) > KEPT:
+            del _KNOWN[next(iter(_KNOWN))]
+    return found
+
+
+_KNOWN: dict[str, Known] = {}  # the one used last comes last
+_LOCK = threading.Lock()
+
+
+def _without_body(function: ast.Function) -> ast.Function:
+    return function if function.body is None else replace(function, body=())
+
+
+def _plain(value: object) -> bool:
+    """Whether a value is made of numbers, texts, targets and findings alone."""
+    if isinstance(value, dict):
+        return all(_plain(k) and _plain(v) for k, v in value.items())
+    if isinstance(value, list | tuple | set | frozenset):
+        return all(map(_plain, value))
+    return value is None or isinstance(value, str | int | Target | Finding)
+
+
+# ---- files ----
+
+
+@cache
+def _store():
+    from ptxsim.jit.store import ObjectStore
+
+    return ObjectStore()
+
+
+def _key(*parts: str) -> str:
+    from ptxsim.jit.compiler import package_digest
+
+    digest = hashlib.blake2b(digest_size=20)
+    for part in (package_digest(), *parts):
+        digest.update(part.encode(errors="surrogatepass") + b"\0")
+    return digest.hexdigest()
+
+
+class _Pickler(pickle.Pickler):
+    def persistent_id(self, value: object) -> str | None:
+        return value.name if isinstance(value, ScalarType) else None
+
+
+class _Unpickler(pickle.Unpickler):
+    def persistent_load(self, name: str) -> ScalarType:
+        return TYPES[name]
+
+    def find_class(self, module: str, name: str):
+        if name in PLAIN.get(module, ()):
+            return super().find_class(module, name)
+        raise pickle.UnpicklingError(f"{module}.{name} is no plain value")
+
+
+def _write(value: object, *parts: str) -> None:
+    data = io.BytesIO()
+    _Pickler(data, 5).dump(value)
+    _store().put(_key(*parts), data.getvalue())
+
+
+def _read(what: str, text: str | None, *parts: str):
+    """What was written for a text, or None."""
+    if text is None or len(text) < LONG:
+        return None
+    data = _store().get(_key(what, text, *parts))
+    if data is None:
+        return None
+    try:
+        return _Unpickler(io.BytesIO(data)).load()
+    except Exception:  # of another make than ours
+        return None

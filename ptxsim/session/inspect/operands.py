@@ -1,0 +1,376 @@
+"""Looking into a run: the operands of one instruction, and who stored an element of an output.
+
+Both repeat the launch, which gives the same bits for the same seed, with somebody watching.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ptxsim.arrays import DTYPES, bad, dtype_of
+from ptxsim.diagnostic import PtxError
+from ptxsim.engine.analysis.liveness import slots_of
+from ptxsim.engine.program.operation import Op, Program
+from ptxsim.machine.cta import Warp
+from ptxsim.machine.event import Event, Observer, Space
+from ptxsim.machine.wgmma import WARPS
+from ptxsim.session.launch import Launch
+from ptxsim.spelling import did_you_mean
+from ptxsim.syntax import ast
+
+LANES = 32
+_PLACE = re.compile(r"(\d+):([^:@\s]+)(?::\.?(\w+))?(?:@(\S*))?")
+_FOCUS = re.compile(r"(cta|warp|time)\(?(\d+(?:,\d+){0,2})\)?")
+_STORES = frozenset({Event.STORE, Event.ATOMIC, Event.CAS, Event.REDUCE, Event.ASYNC_WRITE})
+
+
+@dataclass(slots=True)
+class Shown:
+    """An operand at one execution by one warp (wgmma: by its warpgroup): a source as it was, a result as it came out.
+
+    `matrix` if the instruction sees it as a matrix: a fragment, or the tile in shared memory that a descriptor names as
+    it lay when the instruction was issued. Else `registers`: name -> lane values (32,), of which `active` lanes executed.
+    `executed` counts for every CTA and warp how often; `cta`, `warps` and `time` (from 1) are what is shown.
+    """
+
+    line: int
+    opcode: str
+    operand: str
+    cta: int = 0
+    warps: tuple[int, ...] = (0,)
+    time: int = 1
+    matrix: np.ndarray | None = None
+    registers: dict[str, np.ndarray] = field(default_factory=dict)
+    active: np.ndarray | None = None
+    executed: dict[tuple[int, int], int] = field(default_factory=dict)
+    was_executed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An operand of the instruction at a line, read as `type`, at one execution of one warp. `cta` is linear or (x, y, z)."""
+
+    line: int
+    operand: str
+    type: str | None = None
+    cta: tuple[int, ...] = (0,)
+    warp: int = 0
+    time: int = 1
+
+
+def parse_place(text: str) -> Place:
+    """`118:a`, `113:d:f16` (untyped bits as f16), `118:a@cta2.warp1.time3` (CTA 2, or cta1,0,0). Raises PtxError."""
+    match = _PLACE.fullmatch(text)
+    if not match:
+        raise bad(f"{text!r} is not LINE:OPERAND or LINE:OPERAND:TYPE", "write --print 118:a, or --print 113:d:f16")
+    if match[3]:
+        dtype_of(match[3])
+    focus: dict[str, Any] = {}
+    for word in match[4].split(".") if match[4] is not None else ():
+        part = _FOCUS.fullmatch(word)
+        if not part or (part[1] != "cta" and "," in part[2]) or (part[1] == "time" and int(part[2]) < 1):
+            raise bad(f"{word!r} names no execution", "write --print 118:a@cta2.warp1.time3; times count from 1")
+        focus[part[1]] = tuple(map(int, part[2].split(","))) if part[1] == "cta" else int(part[2])
+    return Place(int(match[1]), match[2], match[3], **focus)
+
+
+def look(launch: Launch, places: list[Place]) -> list[Shown]:
+    """Run a launch once more and show operands. Raises PtxError for a line without an instruction, an unknown operand,
+    and for a CTA or warp that the launch has not."""
+    watch = _Watch([_Watched(launch, place) for place in places])
+
+    def start(warp: Warp, engine: Any) -> None:
+        engine.watch = watch
+
+    launch._run([], start, None)
+    return [one.show(launch.program) for one in watch.watched]
+
+
+@dataclass(slots=True)
+class _Watch:
+    """What the engine tells of every operation."""
+
+    watched: list[_Watched]
+
+    def before(self, op: Op, warp: Warp, mask: np.ndarray) -> None:
+        for one in self.watched:
+            one.before(op, warp, mask)
+
+    def after(self, op: Op, warp: Warp, mask: np.ndarray) -> None:
+        for one in self.watched:
+            one.after(op, warp, mask)
+
+
+class _Watched:
+    """One operand of one instruction: the register slots it consists of, and what they held in each warp."""
+
+    def __init__(self, launch: Launch, place: Place):
+        program = launch.program
+        found = [op for op in program.ops if op.line == place.line]
+        if not found:
+            lines = sorted({op.line for op in program.ops}, key=lambda other: abs(other - place.line))[:3]
+            raise bad(
+                f"--print: line {place.line} has no instruction that runs",
+                f"near it: {', '.join(map(str, sorted(lines)))}",
+            )
+        self.op, self.operand, self.type, self.time = found[0], place.operand, place.type, place.time
+        self.slots = self._slots(program)
+        self.is_result = self._is_result()
+        self.cta, self.warp, self.warps = self._focus(launch, place)
+        self.executed: Counter[tuple[int, int]] = Counter()
+        self.seen: dict[int, list[Any]] = {}
+        self.active: dict[int, np.ndarray] = {}
+        self.shared: np.ndarray | None = None  # shared memory when a wgmma that reads a tile was issued
+        self._begun: dict[
+            int, tuple[list[Any], np.ndarray]
+        ] = {}  # executions that are not over, with sources and lanes
+        self._due: set[int] = set()
+
+    def _focus(self, launch: Launch, place: Place) -> tuple[int, int, tuple[int, ...]]:
+        """The CTA's linear index, the warp, and the warps that share the operand with it. Raises PtxError."""
+        coordinates = (*place.cta, 0, 0)[:3]
+        cta = place.cta[0]
+        if len(place.cta) > 1:
+            cta = int(np.dot(coordinates, (1, launch.grid[0], launch.grid[0] * launch.grid[1])))
+        inside = all(c < g for c, g in zip(coordinates, launch.grid)) if len(place.cta) > 1 else True
+        ctas, warps = math.prod(launch.grid), -(-math.prod(launch.block) // LANES)
+        if not inside or cta >= ctas:
+            raise bad(f"--print: there is no CTA {','.join(map(str, place.cta))}", f"the grid is {launch.grid}")
+        if place.warp >= warps:
+            raise bad(f"--print: there is no warp {place.warp}", f"a CTA has {warps}, counted from 0")
+        group = place.warp // WARPS * WARPS
+        is_shared = self.op.opcode.startswith("wgmma.mma_async")
+        return cta, place.warp, tuple(range(group, min(group + WARPS, warps))) if is_shared else (place.warp,)
+
+    def _is_result(self) -> bool:
+        """Whether the instruction writes the operand; a register that is both source and result is shown as result."""
+        if self.operand in self.op.bound.operands:
+            return self.operand in self.op.bound.form.writes
+        return bool({slot for _, slot in self.slots} & set(slots_of(self.op.destinations)))
+
+    def before(self, op: Op, warp: Warp, mask: np.ndarray) -> None:
+        """Take sources: an instruction may write the registers it reads."""
+        if op is self.op and warp.cta.linear == self.cta and warp.index in self.warps:
+            self._begun[warp.index] = [_copied(warp.registers[slot]) for _, slot in self.slots], mask.copy()
+
+    def after(self, op: Op, warp: Warp, mask: np.ndarray) -> None:
+        """Count executions; take results when they have arrived."""
+        cta, index = warp.cta.linear, warp.index
+        if op is self.op:
+            self.executed[cta, index] += 1
+        if cta != self.cta or index not in self.warps:
+            return
+        if op is self.op:
+            if self.executed[cta, index] == self.time:
+                self._take(warp, *self._begun[index])
+            del self._begun[index]
+            if op.opcode.startswith("wgmma"):  # starts when all four warps have come, which may be later than this
+                return
+        if index in self._due and not any(slot in warp.in_flight for _, slot in self.slots):
+            self._due.remove(index)
+            self.seen[index] = [_copied(warp.registers[slot]) for _, slot in self.slots]
+
+    def _take(self, warp: Warp, sources: list[Any], mask: np.ndarray) -> None:
+        self.active[warp.index] = mask
+        if self._is_tile and self.shared is None:
+            self.shared = warp.cta.shared.copy()
+        if self.is_result:
+            self._due.add(warp.index)
+        else:
+            self.seen[warp.index] = sources
+
+    def _slots(self, program: Program) -> list[tuple[str, int]]:
+        slots = {name: slot for slot, name in enumerate(program.slot_names)}
+        operands = self.op.bound.operands
+        if self.operand.lower() in operands:
+            self.operand = self.operand.lower()
+            names = list(_names(operands[self.operand]))
+        else:
+            everything = [name for operand in operands.values() for name in _names(operand)]
+            names = [name for name in everything if name.lstrip("%") == self.operand.lstrip("%")][:1]
+            if not names:
+                raise bad(
+                    f"--print: {self.op.opcode} at line {self.op.line} has no operand {self.operand!r}",
+                    did_you_mean(self.operand, [*operands, *everything]),
+                )
+        return [(name, slots[name]) for name in names if name in slots]
+
+    def show(self, program: Program) -> Shown:
+        for warp, (sources, mask) in self._begun.items():  # the run stopped in these
+            self.executed[self.cta, warp] += 1
+            if self.executed[self.cta, warp] == self.time and not self.is_result and not self._is_tile:
+                self.seen[warp], self.active[warp] = sources, mask
+        shown = Shown(
+            self.op.line, self.op.opcode, self.operand, self.cta, self.warps, self.time, executed=dict(self.executed),
+            was_executed=self.warp in self.seen,
+        )  # fmt: skip
+        if not shown.was_executed:
+            return shown
+        shown.matrix = self._matrix()
+        if shown.matrix is None:
+            shown.warps, shown.active = (self.warp,), self.active[self.warp]
+            for (name, slot), raw in zip(self.slots, self.seen[self.warp]):
+                shown.registers[name] = _typed(raw, self.type or program.slots[slot].name)
+        return shown
+
+    @property
+    def _is_tile(self) -> bool:
+        """Whether the operand is a wgmma descriptor."""
+        if self.operand not in ("a", "b") or not self.op.opcode.startswith("wgmma.mma_async"):
+            return False
+        return len(self.slots) == 1 and isinstance(self.op.bound.operands[self.operand], ast.Name)
+
+    def _tile(self) -> np.ndarray:
+        """The matrix, (rows, k), that a descriptor names."""
+        from ptxsim.layout.fragments import container_bits, dimensions
+        from ptxsim.machine.wgmma import Tile
+        from ptxsim.session.form_names import one_meaning
+
+        meaning = one_meaning(self.op.opcode)
+        _, rows, k = dimensions(meaning.shape)
+        type = meaning.types[1 if self.operand == "a" else 2]
+        transposed = self.op.bound.operands.get(f"t{self.operand}")
+        bits = container_bits(meaning.family, meaning.shape, type)
+        if self.operand == "a":
+            rows, k = 64, k // 2 if meaning.sparse else k
+        tile = Tile(int(self.seen[self.warp][0][0]), "MN" if getattr(transposed, "value", 0) else "K", rows, k, bits)
+        dtype = dtype_of(self.type or type)
+        return tile.read(self.shared).astype(f"u{dtype.itemsize}").view(dtype)
+
+    def _matrix(self) -> np.ndarray | None:
+        """The elements of a fragment by row and column; None if the operand is none, or a warp is missing."""
+        if self.operand not in ("a", "b", "c", "d") or not self.slots:
+            return None
+        if self._is_tile:
+            return self._tile()
+        from ptxsim.session.form_names import fragment
+
+        try:
+            found = fragment(self.op.opcode, self.operand.upper())
+        except PtxError:
+            return None
+        if found.registers != len(self.slots) or found.lanes != LANES * sum(warp in self.seen for warp in self.warps):
+            return None
+        words = np.concatenate([_words(self.seen[warp]) for warp in self.warps], axis=1)
+        codes = found.to_matrix(words)
+        dtype = dtype_of(found.type)
+        if self.type is not None and dtype_of(self.type).itemsize == dtype.itemsize:
+            dtype = dtype_of(self.type)
+        return codes.astype(f"u{dtype.itemsize}").view(dtype)
+
+
+def _names(operand: Any) -> Iterator[str]:
+    """The names in an operand, in order."""
+    if isinstance(operand, ast.Name):
+        yield operand.name
+    elif isinstance(operand, ast.Vector | ast.Group):
+        for element in operand.elements:
+            yield from _names(element)
+    elif isinstance(operand, ast.Pair):
+        yield from _names(operand.first)
+        yield from _names(operand.second)
+    elif isinstance(operand, ast.Address):
+        for part in (operand.base, *operand.extra):
+            yield from _names(part)
+    elif isinstance(operand, ast.Not | ast.Negative):
+        yield from _names(operand.operand)
+
+
+def _copied(register: Any) -> Any:
+    return [word.copy() for word in register] if isinstance(register, list) else register.copy()
+
+
+def _words(registers: list[Any]) -> np.ndarray:
+    """Registers as 32-bit words (words, 32), the low word of a 64-bit one first."""
+    rows = []
+    for raw in registers:
+        if raw.dtype.itemsize == 8:
+            rows += list(np.ascontiguousarray(raw).view(np.uint32).reshape(LANES, 2).T)
+        else:
+            rows.append(raw.astype(np.uint32))
+    return np.stack(rows)
+
+
+def _typed(raw: Any, type: str) -> np.ndarray:
+    """Lane values as a type of their width, elements narrower than the register in a row; 128 bits as (32, 2) words."""
+    if isinstance(raw, list):
+        return np.stack(raw, axis=-1)
+    dtype = dtype_of(type) if type in DTYPES else raw.dtype
+    if dtype.name == "bool" or dtype.itemsize > raw.dtype.itemsize:
+        return raw
+    parts = np.ascontiguousarray(raw).view(dtype)
+    return parts if dtype.itemsize == raw.dtype.itemsize else parts.reshape(LANES, -1)
+
+
+# ---- who stored it --------------------------------------------------------------------------------------------------
+
+
+class Stores(Observer):
+    """Remembers, for every element of some buffers, the last instruction and thread that stored to it."""
+
+    events = _STORES
+
+    def __init__(self, buffers: dict[str, tuple[int, int, int]]):
+        """buffers: name -> (address, elements, bytes of an element)."""
+        self.buffers = buffers
+        self.sites = {name: np.full(count, -1, np.int32) for name, (_, count, _) in buffers.items()}
+        self.threads = {name: np.zeros((count, 4), np.int32) for name, (_, count, _) in buffers.items()}
+
+    def consume(self, records: np.ndarray) -> None:
+        records = records[records["space"] == Space.GLOBAL]
+        lanes = np.arange(LANES, dtype=np.uint32)
+        active = (records["mask"][:, None] >> lanes & 1).astype(bool)
+        row, lane = np.nonzero(active)
+        address = records["addresses"][row, lane].astype(np.int64)
+        width = records["width"][row].astype(np.int64)
+        for name, (start, count, size) in self.buffers.items():
+            offsets = np.arange(0, int(width.max(initial=0)), size)
+            element = (address[:, None] + offsets - start) // size
+            hit = (offsets < width[:, None]) & (element >= 0) & (element < count)
+            # Row-major, so in the order of the run: where two records store to one element, the later one stays.
+            access, part = np.nonzero(hit)
+            which = row[access]
+            self.sites[name][element[hit]] = records["site"][which]
+            self.threads[name][element[hit]] = np.stack(
+                [records["cta"][which], records["warp"][which], lane[access], part], axis=1
+            )
+
+
+def find_writers(
+    launch: Launch, arrays: dict[str, tuple[str, np.ndarray]]
+) -> Callable[[str, tuple[int, ...]], str | None]:
+    """Run a launch once more and tell who last stored to an element.
+
+    arrays: name in expectations -> (parameter, array). The result takes such a name and an index, and says
+    "stored at line 118 from %f2 by CTA 0 warp 2 lane 5".
+    """
+    buffers = {}
+    for name, (parameter, array) in arrays.items():
+        placed = launch.arguments.buffers.get(parameter) or launch.arguments.buffers.get(f"{parameter}.array")
+        if placed is not None:
+            allocation = placed[1]
+            buffers[name] = (allocation.address, array.size, array.dtype.itemsize)
+    stores = Stores(buffers)
+    launch._run([stores], None, None)
+
+    def who(name: str, index: tuple[int, ...]) -> str | None:
+        if name not in buffers:
+            return None
+        flat = int(np.ravel_multi_index(index, arrays[name][1].shape))
+        site = int(stores.sites[name][flat])
+        if site < 0:
+            return "never stored"
+        cta, warp, lane, part = stores.threads[name][flat].tolist()
+        op = launch.program.ops[site]
+        registers = list(_names(list(op.bound.operands.values())[-1]))
+        register = f" from {registers[part]}" if op.opcode.startswith("st.") and part < len(registers) else ""
+        return f"stored at line {op.line}{register} by CTA {cta} warp {warp} lane {lane}"
+
+    return who

@@ -1,0 +1,1 @@
+"""A PTX file as a whole test: directives, expectations, and the verdict on a run."""

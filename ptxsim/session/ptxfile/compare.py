@@ -1,0 +1,103 @@
+"""Arrays whose `==` is a verdict on the whole: `assert d == a @ b.T` in a test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ptxsim.session.ptxfile.expectations import Writer
+
+if TYPE_CHECKING:
+    from ptxsim.session.module import Kernel
+    from ptxsim.session.run import Run
+
+
+class Verdict(np.ndarray):
+    """Element-wise booleans that are true if all of them are."""
+
+    def __bool__(self) -> bool:
+        return bool(np.asarray(self).all())
+
+
+class Difference(np.ndarray):
+    """Element-wise booleans that are true if any of them is."""
+
+    def __bool__(self) -> bool:
+        return bool(np.asarray(self).any())
+
+
+class Array(np.ndarray):
+    """An ndarray in every way but one: `==` gives a Verdict and `!=` a Difference.
+
+    `origin` gives, when it is called, who wrote an element: for the D of an instruction lane and register, for the
+    argument of a launch line and thread. Whatever is computed from the array has none.
+    """
+
+    origin: Callable[[], Writer | None] | None
+
+    def __array_finalize__(self, source: Any) -> None:
+        self.origin = None
+
+    def __eq__(self, other: object) -> Any:  # type: ignore[override]
+        try:
+            return np.asarray(self).__eq__(np.asarray(other)).view(Verdict)
+        except (ValueError, AttributeError):  # the shapes do not fit: not equal, and the explanation says so
+            return np.zeros((1,), dtype=bool).view(Verdict)
+
+    def __ne__(self, other: object) -> Any:  # type: ignore[override]
+        return (~np.asarray(self == other)).view(Difference)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def as_array(values: np.ndarray, form: str | None = None) -> Array:
+    """The same memory as an Array; `form` is the instruction whose D it is, if it came from `execute`."""
+    array = np.asarray(values).view(Array)
+    if form is not None:
+        array.origin = lambda: fragment_owners(form)
+    return array
+
+
+def fragment_owners(form: str) -> Writer:
+    """Names the lane and register that hold an element of the D of an instruction."""
+    import ptxsim
+
+    fragment = ptxsim.fragment(form, "D")
+
+    def who(name: str, index: tuple[int, ...]) -> str | None:
+        owners = fragment.owners(*index)
+        return ", ".join(f"lane {lane}, register d{element}" for lane, element in owners[:2]) or None
+
+    return who
+
+
+def launch_remembered(kernel: Kernel, **given: Any) -> Run:
+    """Launch; afterwards the arrays among the arguments know who stored their elements.
+
+    given: the parameters of `Kernel.launch` by name. To be asked later, the launch is kept with copies of its data.
+    """
+    arguments = list(given.get("args", ()))
+    before = [np.array(value) if isinstance(value, np.ndarray) else value for value in arguments]
+    for position, value in enumerate(arguments):
+        if isinstance(value, Array):
+            value.origin = lambda position=position: _who_stored(kernel, {**given, "args": before}, position)
+    return kernel.launch(**given)
+
+
+def _who_stored(kernel: Kernel, given: dict[str, Any], position: int) -> Writer | None:
+    from ptxsim.session.inspect.operands import find_writers
+    from ptxsim.session.launch import Launch, shape
+    from ptxsim.session.module import known_target
+
+    target = given.get("target") or kernel.module.target.name
+    launch = Launch(
+        kernel, shape(given["grid"]), shape(given["block"]), shape(given.get("cluster", 1)),
+        known_target(target, kernel.module.source), given["args"], given.get("shared_mem", 0),
+        engine="interpreter", numerics=given.get("numerics", "target"), seed=given.get("seed", 0), jobs=1,
+        checks="none", banks=False, profile=False, max_steps=given.get("max_steps"), progress=None,
+    )  # fmt: skip
+    launch.has_printed = True
+    array = given["args"][position]
+    return find_writers(launch, {"left": (kernel.parameters[position].name, array)})

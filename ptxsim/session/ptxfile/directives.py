@@ -1,0 +1,233 @@
+"""The `// ptxsim:` comments of a PTX file: how to launch it, with what, and what to expect of the run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from ptxsim.arrays import Initialiser, parse_initialiser
+from ptxsim.diagnostic import KINDS, Finding, PtxError, find_kind
+from ptxsim.session.ptxfile.expectations import Comparison, parse_comparison
+from ptxsim.source import Source, Span
+from ptxsim.spelling import did_you_mean
+from ptxsim.types import TARGETS
+
+Dim3 = tuple[int, int, int]
+
+_COMMENT = re.compile(r"^\s*//\s*ptxsim:\s*")
+_SETTING = re.compile(r"\s*([^\s=]+)(?:\s*=\s*(\S*))?")
+_ARGUMENT_NAME = re.compile(r"([A-Za-z_$%][\w$]*)\s*=(?!=)\s*")
+_FINDING = re.compile(r"([A-Za-z][\w-]*)(?:\s+at\s+(?:line\s+)?(\S+))?\s*$")
+_LAUNCH_WORDS = ("grid", "block", "cluster", "shared_mem", "entry")
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """`arg NAME = initialiser`; arguments bind to the kernel's parameters by position."""
+
+    name: str
+    initialiser: Initialiser
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedFinding:
+    """`expect NAME at LINE`: a finding that must appear; `line` is None for any line."""
+
+    name: str
+    line: int | None
+    span: Span
+
+    def matches(self, finding: Finding) -> bool:
+        return finding.name == self.name and self.line in (None, finding.line)
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedValue:
+    """`expect EXPR == EXPR rtol= atol=`: a comparison of results or counts."""
+
+    comparison: Comparison
+    span: Span
+
+
+@dataclass(slots=True)
+class Directives:
+    """Everything the directives of one file say; what none of them says is None or empty."""
+
+    grid: Dim3 | None = None
+    block: Dim3 | None = None
+    cluster: Dim3 | None = None
+    shared_mem: int | None = None
+    entry: str | None = None
+    target: str | None = None
+    seed: int | None = None
+    arguments: list[Argument] = field(default_factory=list)
+    findings: list[ExpectedFinding] = field(default_factory=list)
+    values: list[ExpectedValue] = field(default_factory=list)
+
+    @property
+    def has_launch(self) -> bool:
+        return self.block is not None or self.grid is not None
+
+
+class _Bad(Exception):
+    """A directive that cannot be understood: offset in the line, length, message, help."""
+
+    def __init__(self, offset: int, length: int, message: str, help: str | None = None):
+        self.offset, self.length, self.message, self.help = offset, length, message, help
+
+
+def parse_directives(source: Source) -> Directives:
+    """Read the directives of a file. Raises PtxError with one `bad-directive` per comment that is not understood."""
+    directives = Directives()
+    problems: list[Finding] = []
+    for number, line in enumerate(source.lines, 1):
+        opening = _COMMENT.match(line)
+        if not opening:
+            continue
+        try:
+            _read(directives, line.rstrip(), opening.end(), number)
+        except _Bad as bad:
+            place = Span(number, bad.offset + 1, max(1, bad.length))
+            problems.append(Finding("bad-directive", bad.message, help=bad.help).at(place).of(source))
+    if problems:
+        raise PtxError(problems)
+    return directives
+
+
+def _read(directives: Directives, line: str, start: int, number: int) -> None:
+    word = re.match(r"\S*", line[start:])[0]  # type: ignore[index]
+    reader = _READERS.get(word)
+    if reader is None:
+        raise _Bad(start, len(word), f"no directive is called {word!r}", did_you_mean(word, _READERS))
+    rest = start + len(word)
+    while rest < len(line) and line[rest].isspace():
+        rest += 1
+    reader(directives, line, rest, number)
+
+
+def _read_launch(directives: Directives, line: str, start: int, number: int) -> None:
+    for offset, key, value in _settings(line, start):
+        if key not in _LAUNCH_WORDS:
+            raise _Bad(offset, len(key), f"launch has no option {key!r}", did_you_mean(key, _LAUNCH_WORDS))
+        if not value:
+            raise _Bad(
+                offset, len(key), f"{key} needs a value", f"write {key}=1" if key != "entry" else "write entry=NAME"
+            )
+        if key == "entry":
+            directives.entry = value
+            continue
+        try:
+            setattr(directives, key, parse_size(value) if key == "shared_mem" else parse_dim3(value))
+        except ValueError as error:
+            raise _Bad(line.find(value, offset + len(key)), len(value), f"{key}: {error}") from None
+
+
+def _read_target(directives: Directives, line: str, start: int, number: int) -> None:
+    name = line[start:].strip()
+    if name not in TARGETS:
+        raise _Bad(start, len(name), f"{name!r} is no target", did_you_mean(name, TARGETS))
+    directives.target = name
+
+
+def _read_seed(directives: Directives, line: str, start: int, number: int) -> None:
+    try:
+        directives.seed = parse_size(line[start:].strip())
+    except ValueError as error:
+        raise _Bad(start, len(line) - start, f"seed: {error}") from None
+
+
+def _read_arguments(directives: Directives, line: str, start: int, number: int) -> None:
+    pieces = list(_split_arguments(line, start))
+    if not pieces:
+        raise _Bad(start, len(line) - start, "an argument is written NAME = value", "arg A = ints(64,16):f16")
+    for offset, name, value_offset, value in pieces:
+        if any(argument.name == name for argument in directives.arguments):
+            raise _Bad(offset, len(name), f"a second argument is called {name}")
+        try:
+            initialiser = parse_initialiser(value)
+        except PtxError as error:
+            finding = error.findings[0]
+            raise _Bad(value_offset, len(value), finding.message, finding.help) from None
+        directives.arguments.append(Argument(name, initialiser, Span(number, offset + 1, len(name))))
+
+
+def _read_expectation(directives: Directives, line: str, start: int, number: int) -> None:
+    text = line[start:]
+    span = Span(number, start + 1, len(text))
+    if finding := _FINDING.fullmatch(text):
+        kind = find_kind(finding[1])
+        if kind is None:
+            help = did_you_mean(finding[1], KINDS)
+            if not help.startswith("did you mean"):
+                help = f"write expect {finding[1]} == ..., or the name of a finding; {help}"
+            raise _Bad(start, len(finding[1]), f"no finding is called {finding[1]!r}", help)
+        if finding[2] and not finding[2].isdigit():
+            raise _Bad(start + finding.start(2), len(finding[2]), f"{finding[2]!r} is no line number")
+        directives.findings.append(ExpectedFinding(kind.name, int(finding[2]) if finding[2] else None, span))
+        return
+    if (first := re.match(r"([A-Za-z][\w-]*)\s+\w", text)) and find_kind(first[1]):
+        raise _Bad(start + first.end() - 1, len(text) - first.end() + 1, f"behind {first[1]} comes only: at LINE")
+    try:
+        comparison = parse_comparison(text)
+    except PtxError as error:
+        first = error.findings[0]
+        raise _Bad(start + first.column - 1, first.length, first.message, first.help) from None
+    directives.values.append(ExpectedValue(comparison, span))
+
+
+_READERS = {
+    "launch": _read_launch,
+    "target": _read_target,
+    "seed": _read_seed,
+    "arg": _read_arguments,
+    "expect": _read_expectation,
+}
+
+
+def parse_dim3(text: str) -> Dim3:
+    """`"4"`, `"4,2"` or `"4,2,1"` as (x, y, z). Raises ValueError."""
+    try:
+        sizes = [int(part, 0) for part in text.strip("()").split(",")]
+    except ValueError:
+        sizes = []
+    if not 1 <= len(sizes) <= 3 or min(sizes) < 1:
+        raise ValueError(f"{text!r} is not X, X,Y or X,Y,Z with sizes of 1 or more")
+    return tuple(sizes + [1] * (3 - len(sizes)))  # type: ignore[return-value]
+
+
+def parse_size(text: str) -> int:
+    """A count of 0 or more, decimal or 0x. Raises ValueError."""
+    try:
+        value = int(text, 0)
+    except ValueError:
+        value = -1
+    if value < 0:
+        raise ValueError(f"{text!r} is not a number of 0 or more")
+    return value
+
+
+def _settings(line: str, start: int) -> Iterator[tuple[int, str, str | None]]:
+    while match := _SETTING.match(line, start):
+        yield match.start(1), match[1], match[2]
+        start = match.end()
+
+
+def _split_arguments(line: str, start: int) -> Iterator[tuple[int, str, int, str]]:
+    """(offset, name, offset of the value, value) of each `NAME = value`; an = inside parentheses is the value's."""
+    heads: list[re.Match[str]] = []
+    depth = 0
+    position = start
+    while position < len(line):
+        depth += {"(": 1, ")": -1}.get(line[position], 0)
+        at_word = position == start or line[position - 1].isspace()
+        if depth == 0 and at_word and (head := _ARGUMENT_NAME.match(line, position)):
+            heads.append(head)
+            position = head.end()
+        else:
+            position += 1
+    if heads and heads[0].start() != start:
+        return
+    for head, end in zip(heads, [head.start() for head in heads[1:]] + [len(line)]):
+        yield head.start(), head[1], head.end(), line[head.end() : end].rstrip()

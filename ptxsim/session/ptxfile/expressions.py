@@ -1,0 +1,329 @@
+"""The small language of expectations: arithmetic on arrays and counts.
+
+Python's grammar reads it, a short list says what is allowed. Values are widened before anything is computed (floats to
+f64, integers to 64 bits), so the reference of a result is better than the result. A plain array keeps the type it is
+stored in, and the other side of a comparison is rounded to that type once.
+"""
+
+from __future__ import annotations
+
+import ast
+import keyword
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ptxsim.arrays import MAX_ELEMENTS
+from ptxsim.diagnostic import Finding, PtxError
+from ptxsim.session.ptxfile.functions import functions
+from ptxsim.session.ptxfile.values import Value, widen
+from ptxsim.source import Span
+from ptxsim.spelling import did_you_mean
+
+MAX_DEPTH = 64
+METRICS = ("banks", "cycles", "findings", "warp_instructions")
+BANK_COUNTS = ("worst", "wavefronts", "ideal", "excess", "conflicts", "requests", "sectors")
+
+
+def parse_expression(text: str) -> ast.expr:
+    """The tree of an expression in which only allowed things appear. Raises PtxError with a column within the text."""
+    if len(text) > 4000:
+        raise _error("the expression is too long", Span(0, 1, 1))
+    try:
+        tree = _restored(ast.parse(_KEYWORD.sub(_disguise, text), mode="eval").body, text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise _unreadable(text, error) from None
+    _check(tree, 0)
+    return tree
+
+
+def _unreadable(text: str, error: Exception) -> PtxError:
+    help = "write expect D == A @ B.T, or expect NAME at LINE; that nothing else is found is expected anyway"
+    if not text:
+        return _error("nothing is expected here", Span(0, 1, 1), help)
+    if open_end := re.search(r"([=!<>]=|[<>+\-*/@%&|^,])\s*$", text):
+        return _error(
+            f"something is missing behind {open_end[1]}", Span(0, open_end.start() + 1, len(open_end[1])), help
+        )
+    column = min(getattr(error, "offset", 1) or 1, len(text))
+    message = (getattr(error, "msg", None) or "nested too deeply").removesuffix(". Perhaps you forgot a comma?")
+    if re.search(r"[^=<>!]=[^=]", text) and not re.search(r"[=!<>]=|[<>]", text):
+        help = "a comparison is written with two equal signs: =="
+    return _error(f"cannot read the expression: {message}", Span(0, column, 1), help)
+
+
+# Kernels call their parameters `in` or `from`: Python's keywords stand for themselves only where they are operators.
+_KEYWORDS = [word for word in keyword.kwlist if word not in ("True", "False", "None", "and", "or", "not")]
+_KEYWORD = re.compile(rf"\b({'|'.join(_KEYWORDS)})\b")
+_DISGUISE = {chr(0x4E00 + number): word for number, word in enumerate(_KEYWORDS)}  # any letters that nobody writes
+
+
+def _disguise(match: re.Match[str]) -> str:
+    """A name as long as the keyword, so that columns stay."""
+    return chr(0x4E00 + _KEYWORDS.index(match[1])) * len(match[1])
+
+
+def _restored(tree: ast.expr, text: str) -> ast.expr:
+    """The tree with its names as they were written, and offsets in characters instead of bytes."""
+    data = _KEYWORD.sub(_disguise, text).encode()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            node.id = _DISGUISE.get(node.id[0], node.id)
+        if isinstance(node, ast.Call) and getattr(getattr(node.func, "value", None), "id", None) in ("np", "numpy"):
+            node.func = ast.copy_location(ast.Name(node.func.attr, ast.Load()), node.func)
+        if isinstance(node, ast.expr | ast.keyword):
+            node.col_offset = len(data[: node.col_offset].decode(errors="ignore"))
+            node.end_col_offset = len(data[: node.end_col_offset or 0].decode(errors="ignore"))
+    return tree
+
+
+def names_in(tree: ast.expr) -> set[str]:
+    """The names an expression mentions, functions left out."""
+    functions = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and id(node) not in functions}
+
+
+def evaluate(tree: ast.expr, names: Mapping[str, Any]) -> Value:
+    """The value of a checked expression. `names` maps to arrays, numbers, or mappings of counts. Raises PtxError."""
+    import numpy as np
+
+    try:
+        with np.errstate(all="ignore"):
+            return _Evaluator(names).visit(tree)
+    except PtxError:
+        raise
+    except (ValueError, TypeError, IndexError, ArithmeticError, MemoryError, AttributeError) as error:
+        raise _error(str(error).partition("\n")[0] or type(error).__name__, _span(tree)) from None
+
+
+def _error(message: str, span: Span, help: str | None = None) -> PtxError:
+    return PtxError(Finding("bad-directive", message, column=span.column, length=span.length, help=help))
+
+
+def _span(node: ast.AST) -> Span:
+    column = getattr(node, "col_offset", 0)
+    end = getattr(node, "end_col_offset", None) or column + 1
+    return Span(0, column + 1, max(1, end - column))
+
+
+# ---- what may be written --------------------------------------------------------------------------------------------
+
+_ALLOWED = (
+    ast.Name, ast.Constant, ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp, ast.Call, ast.Attribute, ast.Subscript,
+    ast.Slice, ast.Tuple, ast.List, ast.keyword, ast.Load, ast.operator, ast.unaryop, ast.cmpop, ast.boolop,
+)  # fmt: skip
+_CONSTANTS = (int, float, bool, str, type(None), type(...))
+
+
+def _check(node: ast.AST, depth: int) -> None:
+    if depth > MAX_DEPTH:
+        raise _error("the expression is nested too deeply", _span(node))
+    if not isinstance(node, _ALLOWED) or isinstance(node, ast.In | ast.NotIn | ast.Is | ast.IsNot):
+        raise _error(f"an expectation holds no {type(node).__name__.lower()}", _span(node))
+    if isinstance(node, ast.Constant) and not isinstance(node.value, _CONSTANTS):
+        raise _error(f"{node.value!r} is no number", _span(node))
+    if isinstance(node, ast.Call):
+        function = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", None)
+        if function is None:
+            raise _error(f"{ast.unparse(node.func)} is no function", _span(node))
+        if function not in functions():
+            raise _error(f"no function is called {function!r}", _span(node.func), did_you_mean(function, functions()))
+        if isinstance(node.func, ast.Attribute):
+            _check(node.func.value, depth + 1)
+        for child in (*node.args, *node.keywords):
+            _check(child, depth + 1)
+        return
+    if isinstance(node, ast.Attribute) and node.attr != "T" and getattr(node.value, "id", None) != "banks":
+        if node.attr in BANK_COUNTS:
+            raise _error(f"no counts are called {ast.unparse(node.value)!r}", _span(node), f"write banks.{node.attr}")
+        raise _error(f"arrays have no attribute {node.attr!r} here; .T transposes", _span(node))
+    for child in ast.iter_child_nodes(node):
+        _check(child, depth + 1)
+
+
+# ---- what it means --------------------------------------------------------------------------------------------------
+
+
+def _unify(left: Any, right: Any) -> tuple[Any, Any]:
+    """Operands ready for arithmetic: bits become integers; u64 beside s64 wraps instead of turning into floats."""
+    import numpy as np
+
+    left, right = (
+        value.astype(np.int64) if value.dtype == bool else value for value in (np.asarray(left), np.asarray(right))
+    )
+    if {left.dtype.name, right.dtype.name} == {"int64", "uint64"}:
+        left, right = left.astype(np.uint64), right.astype(np.uint64)
+    return left, right
+
+
+class _Evaluator:
+    def __init__(self, names: Mapping[str, Any]):
+        self.names = names
+
+    def visit(self, node: ast.AST) -> Value:
+        return getattr(self, type(node).__name__.lower())(node)
+
+    def data(self, node: ast.AST) -> Any:
+        return self.visit(node).data
+
+    def name(self, node: ast.Name) -> Value:
+        import numpy as np
+
+        if node.id not in self.names:
+            raise _error(f"nothing is called {node.id!r}", _span(node), did_you_mean(node.id, self.names))
+        value = self.names[node.id]
+        if value is None:
+            raise _error(f"{node.id} was not measured in this run", _span(node))
+        if isinstance(value, np.ndarray):
+            return Value(widen(value), value.dtype)
+        return Value(value)
+
+    def constant(self, node: ast.Constant) -> Value:
+        import numpy as np
+
+        value = node.value
+        if isinstance(value, int) and not isinstance(value, bool) and not -(1 << 63) <= value < 1 << 64:
+            raise _error(f"{value} has more than 64 bits", _span(node))
+        return Value(np.uint64(value) if isinstance(value, int) and value >= 1 << 63 else value)
+
+    def attribute(self, node: ast.Attribute) -> Value:
+        value = self.visit(node.value)
+        if isinstance(value.data, Mapping):
+            if value.data.get(node.attr) is None:
+                raise _error(f"{ast.unparse(node)} is not counted", _span(node), did_you_mean(node.attr, value.data))
+            return Value(value.data[node.attr])
+        if node.attr != "T" or not hasattr(value.data, "T"):
+            raise _error(f"this has no {node.attr!r}", _span(node))
+        return Value(value.data.T, value.dtype)
+
+    def subscript(self, node: ast.Subscript) -> Value:
+        import numpy as np
+
+        value = self.visit(node.value)
+        if not isinstance(value.data, np.ndarray):
+            raise _error("only arrays are indexed", _span(node))
+        return Value(np.asarray(value.data[self.index(node.slice)]), value.dtype)
+
+    def index(self, node: ast.AST) -> Any:
+        if isinstance(node, ast.Tuple):
+            return tuple(self.index(element) for element in node.elts)
+        if isinstance(node, ast.Slice):
+            return slice(
+                *(None if part is None else int(self.data(part)) for part in (node.lower, node.upper, node.step))
+            )
+        return self.data(node)
+
+    def tuple(self, node: ast.Tuple) -> Value:
+        return Value(tuple(int(self.data(element)) for element in node.elts))
+
+    def list(self, node: ast.List) -> Value:
+        import numpy as np
+
+        return Value(np.array([self.data(element) for element in node.elts]))
+
+    def unaryop(self, node: ast.UnaryOp) -> Value:
+        import numpy as np
+
+        value = np.asarray(self.data(node.operand))
+        if isinstance(node.op, ast.Not):
+            return Value(np.logical_not(value))
+        if isinstance(node.op, ast.Invert):
+            return Value(~value)
+        value = _unify(value, 0)[0]
+        return Value(-value if isinstance(node.op, ast.USub) else value)
+
+    def boolop(self, node: ast.BoolOp) -> Value:
+        import numpy as np
+
+        join = np.logical_and if isinstance(node.op, ast.And) else np.logical_or
+        result = self.data(node.values[0])
+        for operand in node.values[1:]:
+            result = join(result, self.data(operand))
+        return Value(result)
+
+    def binop(self, node: ast.BinOp) -> Value:
+        operator = _OPERATORS[type(node.op)]
+        left, right = self.data(node.left), self.data(node.right)
+        if isinstance(left, Mapping | str | tuple) or isinstance(right, Mapping | str | tuple):
+            raise _error("arithmetic needs numbers or arrays", _span(node))
+        left, right = _unify(left, right)
+        if isinstance(node.op, ast.Mult | ast.Add | ast.Sub) and left.size * right.size > MAX_ELEMENTS:
+            _limit_broadcast(left, right, node)
+        try:
+            return Value(operator(left, right))
+        except ValueError:
+            shapes = " and ".join("x".join(map(str, value.shape)) or "a number" for value in (left, right))
+            raise _error(f"shapes do not fit: {shapes}", _span(node), "transpose with .T?") from None
+        except TypeError:
+            help = "a power is written **" if isinstance(node.op, ast.BitXor) else None
+            raise _error(
+                f"{ast.unparse(node)}: bits are those of integers, and this holds fractions", _span(node), help
+            ) from None
+
+    def compare(self, node: ast.Compare) -> Value:
+        import numpy as np
+
+        values = [self.data(operand) for operand in (node.left, *node.comparators)]
+        result: Any = True
+        for left, operator, right in zip(values, node.ops, values[1:]):
+            result = np.logical_and(result, COMPARISONS[type(operator)](*_unify(left, right)))
+        return Value(result)
+
+    def call(self, node: ast.Call) -> Value:
+        arguments = [self.visit(argument) for argument in node.args]
+        if isinstance(node.func, ast.Attribute):
+            name = node.func.attr
+            arguments.insert(0, self.visit(node.func.value))
+        else:
+            name = node.func.id  # type: ignore[attr-defined]
+        keywords = {}
+        for named in node.keywords:
+            if named.arg not in ("axis", "keepdims"):
+                raise _error(f"{name} takes no {named.arg!r} here", _span(node), "axis= and keepdims= are known")
+            keywords[named.arg] = self.data(named.value)
+        result = functions()[name](*(argument.data for argument in arguments), **keywords)
+        if isinstance(result, Value):
+            return result
+        keeps_type = name in ("reshape", "transpose", "flip", "roll") and arguments
+        return Value(result, arguments[0].dtype if keeps_type else None)
+
+
+def _limit_broadcast(left: Any, right: Any, node: ast.AST) -> None:
+    import numpy as np
+
+    if np.broadcast(left, right).size > MAX_ELEMENTS:
+        raise _error("the result would be too large", _span(node))
+
+
+def _power(base: Any, exponent: Any) -> Any:
+    import numpy as np
+
+    if base.dtype.kind in "iu" and exponent.dtype.kind == "i" and np.any(exponent < 0):
+        base = base.astype(np.float64)
+    return base**exponent
+
+
+_OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
+    ast.Add: lambda a, b: a + b,
+    ast.Sub: lambda a, b: a - b,
+    ast.Mult: lambda a, b: a * b,
+    ast.Div: lambda a, b: a / b,
+    ast.FloorDiv: lambda a, b: a // b,
+    ast.Mod: lambda a, b: a % b,
+    ast.Pow: _power,
+    ast.MatMult: lambda a, b: a @ b,
+    ast.BitAnd: lambda a, b: a & b,
+    ast.BitOr: lambda a, b: a | b,
+    ast.BitXor: lambda a, b: a ^ b,
+    ast.LShift: lambda a, b: a << b,
+    ast.RShift: lambda a, b: a >> b,
+}
+
+COMPARISONS: dict[type, Callable[[Any, Any], Any]] = {
+    ast.Eq: lambda a, b: a == b,
+    ast.NotEq: lambda a, b: a != b,
+    ast.Lt: lambda a, b: a < b,
+    ast.LtE: lambda a, b: a <= b,
+    ast.Gt: lambda a, b: a > b,
+    ast.GtE: lambda a, b: a >= b,
+}

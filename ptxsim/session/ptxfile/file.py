@@ -1,0 +1,402 @@
+"""A PTX file as a whole test: its directives say how to launch it and what to expect."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ptxsim.arrays import Initialiser, bad, parse_initialiser
+from ptxsim.diagnostic import Finding, Label, PtxError
+from ptxsim.session.ptxfile.directives import Dim3, Directives, ExpectedValue, parse_directives
+from ptxsim.session.ptxfile.expectations import Writer, not_judged
+from ptxsim.session.ptxfile.expressions import BANK_COUNTS, METRICS
+from ptxsim.session.ptxfile.verdict import judged, same, sort_out
+from ptxsim.source import Source
+from ptxsim.spelling import did_you_mean
+
+if TYPE_CHECKING:
+    from ptxsim.session.inspect.operands import Shown
+    from ptxsim.session.launch import Launch
+    from ptxsim.session.module import Kernel, Module
+    from ptxsim.session.run import BankTable, Run
+
+DEFAULT_BLOCK = 32
+# Warp instructions after which a file's run is taken for endless, a few minutes either way; --max-steps raises it.
+STEPS_OF_A_FILE = {"compiled": 4_000_000_000, "interpreter": 20_000_000}
+ACCESS_NOTES = {"bank-conflict", "uncoalesced"}
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a caller says over the file's directives; None leaves the word to the file, then to the default."""
+
+    grid: Dim3 | None = None
+    block: Dim3 | None = None
+    cluster: Dim3 | None = None
+    shared_mem: int | None = None
+    arguments: Mapping[str, str] = field(default_factory=dict)  # NAME -> initialiser, as `--arg NAME=VALUE`
+    target: str | None = None
+    engine: str | None = None
+    seed: int | None = None
+    schedules: int = 1
+    jobs: int | None = None
+    checks: str = "all"
+    banks: bool = False
+    profile: int = 0  # SMs to replay; 0 is no cycle model
+    max_steps: int | None = None
+    progress: Callable[..., None] | None = None
+    prints: tuple[str, ...] = ()  # LINE:OPERAND, operands to show
+    notes: tuple[str, ...] = ()  # bank-conflict, uncoalesced: advice that is a finding only where it is asked for
+
+
+@dataclass(slots=True, repr=False)
+class FileRun:
+    """What came of running a file.
+
+    `run` is None where the file did not get as far as running. `findings` are those that nobody expected, together with
+    failed expectations; `expected` are the findings that appeared as the file said. `values` maps argument names to
+    what they hold after the run, `NAME_in` to what they held before. `checked` counts the expectations. `shown`
+    are the operands that `prints` asked for. Findings and failed expectations come from all of `seeds`, results from the
+    first of them; `varying` names the arguments that came out otherwise with another one, and the first such seed.
+    """
+
+    source: Source
+    run: Run | None
+    findings: list[Finding]
+    expected: list[Finding] = field(default_factory=list)
+    values: dict[str, Any] = field(default_factory=dict)
+    checked: int = 0
+    shown: list[Shown] = field(default_factory=list)
+    seeds: range = range(1)
+    varying: dict[str, int] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"FileRun({self.source.name}, passed={self.passed}, {len(self.findings)} findings, run={self.run!r})"
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing of level error or warning is left."""
+        return all(finding.level == "note" for finding in self.findings)
+
+
+def run_file(file: str | Path | Source, entry: str | None = None, options: Options | None = None) -> FileRun:
+    """Launch a file as its directives say, then compare with what they expect.
+
+    Raises OSError where the file cannot be read, and PtxError where a directive cannot be understood.
+    """
+    options = options or Options()
+    source = file if isinstance(file, Source) else Source.from_file(file)
+    directives = parse_directives(source)
+    try:
+        from ptxsim.session.module import Module
+
+        module = Module(source)
+        kernel = module.kernel(_entry_name(module, entry or directives.entry))
+        launch = _Launch(source, directives, options, module, kernel)
+        return launch.run()
+    except PtxError as error:
+        findings = [finding if finding.source else finding.of(source) for finding in error.findings]
+        left, expected = sort_out(findings, directives, source)
+        # Where the text itself is wrong, what the run was expected to show is beside the point.
+        left = [finding for finding in left if finding in findings] or left
+        return FileRun(source, None, left, expected)
+
+
+def _entry_name(module: Module, wanted: str | None) -> str:
+    """The kernel that is meant. Raises PtxError if that is none, or not clear."""
+    entries = module.entries
+    if wanted is None and len(entries) == 1:
+        return entries[0]
+    if wanted in entries:
+        return wanted
+    if not entries:
+        raise bad("the file has no .entry, so there is nothing to run", "ptxsim check reads files without kernels")
+    if wanted is None:
+        message = f"the file has {len(entries)} entries: {', '.join(entries)}"
+        raise bad(message, f"write ptxsim run FILE {entries[0]}, or // ptxsim: launch entry={entries[0]}")
+    raise bad(f"no entry is called {wanted!r}", did_you_mean(wanted, entries))
+
+
+@dataclass(slots=True)
+class _Launch:
+    source: Source
+    directives: Directives
+    options: Options
+    module: Module
+    kernel: Kernel
+
+    def run(self) -> FileRun:
+        """Run and judge every schedule, all on the same data. What is wrong is told of the first that shows it."""
+        seeds = self._seeds()
+        findings: dict[tuple[str, int], Finding] = {(f.name, f.line): f for f in self._advice()}
+        unmet: dict[int, list[Finding]] = {}
+        varying: dict[str, int] = {}
+        first: tuple[Run, dict[str, Any]] | None = None
+        for seed in seeds:
+            values, parameters = self._bind(seeds[0])
+            self._check_names(values)
+            run = self._launch(seed, parameters)
+            notes = () if first is None else (f"seen with --seed {seed}",)
+            for finding in run.findings + self._access_notes(run):
+                findings.setdefault((finding.name, finding.line), replace(finding, notes=(*finding.notes, *notes)))
+            for place, expectation in enumerate(self.directives.values):
+                if place not in unmet and (found := self._unmet(expectation, run, values)):
+                    unmet[place] = [replace(one, notes=(*notes, *one.notes)) for one in found]
+            first = first or (run, values)
+            for name in values:
+                if not same(first[1][name], values[name]):
+                    varying.setdefault(name, seed)
+        assert first is not None
+        run, values = first
+        found = [finding if finding.source else finding.of(self.source) for finding in findings.values()]
+        left, expected = sort_out(found, self.directives, self.source)
+        left += [finding.of(self.source) for place in sorted(unmet) for finding in unmet[place]]
+        checked = len(self.directives.values) + len(self.directives.findings)
+        return FileRun(self.source, run, left, expected, values, checked, self._look(run), seeds, varying)
+
+    def _unmet(self, expectation: ExpectedValue, run: Run, values: dict[str, Any]) -> list[Finding]:
+        """What is wrong with a run by one expectation of the file."""
+        found = judged(expectation, values | metrics(run), self._writer(run))
+        if "banks" in expectation.comparison.names and run.banks_counted:
+            found = [blamed(finding, run.banks) for finding in found]
+        if run.stopped_at is not None:
+            return [not_judged(finding, expectation.comparison, run.stopped_at) for finding in found]
+        if any(finding.name == "expectation-failed" and finding.level == "error" for finding in found):
+            found = [replace(finding, notes=(*finding.notes, *self._tried(expectation, run))) for finding in found]
+        return found
+
+    def _tried(self, expectation: ExpectedValue, run: Run) -> list[str]:
+        """What would mend the results, found by trying."""
+        from ptxsim.session.inspect.swizzle_trials import SHORT, other_swizzle
+
+        if run.warp_instructions > SHORT or expectation.comparison.names & set(METRICS):
+            return []
+        told = other_swizzle(lambda: self._again(run), lambda values: not judged(expectation, values))
+        return [told] if told else []
+
+    def _access_notes(self, run: Run) -> list[Finding]:
+        from ptxsim.session.bank_table import access_notes
+
+        return access_notes(run.banks, self._notes()) if self._notes() else []
+
+    def _seeds(self) -> range:
+        """One for each schedule."""
+        first = self._choose(self.options.seed, self.directives.seed, 0)
+        return range(first, first + max(1, self.options.schedules))
+
+    def _shape(self) -> tuple[Dim3, Dim3, Dim3, int]:
+        """Grid, block, cluster and dynamic shared memory."""
+        directives, options = self.directives, self.options
+        return (
+            self._choose(options.grid, directives.grid, (1, 1, 1)),
+            self._choose(options.block, directives.block, self._default_block()),
+            self._choose(options.cluster, directives.cluster, (1, 1, 1)),
+            self._choose(options.shared_mem, directives.shared_mem, 0),
+        )
+
+    def _launch(self, seed: int, parameters: list[Any]) -> Run:
+        directives, options = self.directives, self.options
+        named = {name for value in directives.values for name in value.comparison.names}
+        wants_banks = bool(self._notes()) or "banks" in named
+        grid, block, cluster, shared_mem = self._shape()
+        return self.kernel.launch(
+            grid,
+            block,
+            parameters,
+            shared_mem,
+            cluster=cluster,
+            target=self._choose(options.target, directives.target, None),
+            engine=options.engine,
+            seed=seed,
+            jobs=options.jobs,
+            checks=options.checks,
+            on_error="report",
+            banks=True if options.banks or wants_banks else None,
+            profile=options.profile or int("cycles" in named),
+            max_steps=options.max_steps or STEPS_OF_A_FILE[options.engine or "compiled"],
+            progress=options.progress,
+        )
+
+    def _again(self, run: Run) -> tuple[Launch, dict[str, Any]]:
+        """The same launch on fresh data, to be watched, and the data."""
+        from ptxsim.session.launch import Launch
+        from ptxsim.session.module import known_target
+
+        values, parameters = self._bind(self._choose(self.options.seed, self.directives.seed, 0))
+        grid, block, cluster, shared_mem = self._shape()
+        launch = Launch(
+            self.kernel, grid, block, cluster, known_target(run.target, self.source), parameters, shared_mem,
+            engine="interpreter", numerics="target", seed=run.seed, jobs=1, checks="none", banks=False, profile=False,
+            max_steps=self.options.max_steps, progress=None,
+        )  # fmt: skip
+        launch.has_printed = True
+        return launch, values
+
+    def _writer(self, run: Run) -> Writer:
+        """Who stored an element of an output; the run is repeated when it is first asked."""
+        found: list[Writer] = []
+
+        def who(name: str, index: tuple[int, ...]) -> str | None:
+            if not found:
+                from ptxsim.session.inspect.operands import find_writers
+
+                launch, values = self._again(run)
+                own = zip(self.kernel.parameters, self._names())
+                arrays = {
+                    name: (parameter.name, values[name]) for parameter, name in own if hasattr(values[name], "shape")
+                }
+                found.append(find_writers(launch, arrays))
+            return found[0](name, index)
+
+        return who
+
+    def _notes(self) -> set[str]:
+        """The advice that the caller or the file names."""
+        return ACCESS_NOTES & {*self.options.notes, *(finding.name for finding in self.directives.findings)}
+
+    def _look(self, run: Run) -> list[Shown]:
+        if not self.options.prints:
+            return []
+        from ptxsim.session.inspect.operands import look, parse_place
+
+        return look(self._again(run)[0], [parse_place(text) for text in self.options.prints])
+
+    def _names(self) -> list[str]:
+        """One name per parameter: those of the directives, or the kernel's own."""
+        own = [parameter.name for parameter in self.kernel.parameters]
+        given = [argument.name for argument in self.directives.arguments]
+        if len(given) > len(own):
+            extra = self.directives.arguments[len(own)]
+            problem = Finding(
+                "bad-directive", f"{self.kernel.name} has {len(own)} parameters; {extra.name} is one too many"
+            )
+            raise PtxError(problem.at(extra.span).of(self.source))
+        return given + own[len(given) :]
+
+    def _bind(self, seed: int) -> tuple[dict[str, Any], list[Any]]:
+        """Fresh values for all arguments by name, and as the kernel gets them.
+
+        NAME_in keeps what an array held before the run; the name of a tensor map stands for its array.
+        """
+        names = self._names()
+        initialisers = {argument.name: argument.initialiser for argument in self.directives.arguments}
+        own = {parameter.name: name for parameter, name in zip(self.kernel.parameters, names)}
+        for name, text in self.options.arguments.items():
+            if name not in names and name not in own:
+                raise bad(f"{self.kernel.name} has no parameter {name!r}", did_you_mean(name, names))
+            initialisers[name if name in names else own[name]] = parse_initialiser(text)
+        if missing := [name for name in names if name not in initialisers]:
+            raise self._missing(missing)
+        folder = self.source.path.parent if self.source.path else None
+        values: dict[str, Any] = {}
+        parameters = []
+        for position, (name, parameter) in enumerate(zip(names, self.kernel.parameters)):
+            value = self._build(initialisers[name], name, (seed, position), folder, values)
+            parameters.append(_as_parameter(value, parameter))
+            values[name] = getattr(value, "source", value)
+            if hasattr(values[name], "dtype"):
+                values[f"{name}_in"] = values[name].copy()
+        return values, parameters
+
+    def _build(
+        self, initialiser: Initialiser, name: str, seed: tuple[int, int], folder: Path | None, known: dict[str, Any]
+    ) -> Any:
+        # Files on the command line are relative to where the user stands, files in a directive to the PTX file.
+        try:
+            return initialiser.build(seed, None if name in self.options.arguments else folder, known)
+        except PtxError as error:
+            spans = [argument.span for argument in self.directives.arguments if argument.name == name]
+            raise PtxError([finding.at(*spans) if spans else finding for finding in error.findings]) from None
+
+    def _missing(self, names: list[str]) -> PtxError:
+        parameters = dict(zip(self._names(), self.kernel.parameters))
+        lines = [f"// ptxsim: arg {name} = {_suggestion(parameters[name])}" for name in names]
+        listed = ", ".join(names)
+        return PtxError(
+            Finding(
+                "bad-directive",
+                f"{self.kernel.name} needs a value for {listed}",
+                line=self._line(),
+                notes=(
+                    "arguments bind to the parameters by position; add to the file, with your sizes and types:",
+                    *lines,
+                ),
+                help=f"or say it on the command line: --arg '{names[0]}={_suggestion(parameters[names[0]])}'",
+            ).of(self.source)
+        )
+
+    def _check_names(self, values: Mapping[str, Any]) -> None:
+        for expectation in self.directives.values:
+            for name in sorted(expectation.comparison.names - values.keys() - set(METRICS)):
+                problem = Finding(
+                    "bad-directive", f"no argument is called {name!r}", help=did_you_mean(name, [*values, *METRICS])
+                )
+                raise PtxError(problem.at(expectation.span).of(self.source))
+
+    def _advice(self) -> list[Finding]:
+        if self.directives.has_launch or self.options.block or self.options.grid:
+            return []
+        block = ",".join(map(str, self._default_block())).removesuffix(",1").removesuffix(",1")
+        return [
+            Finding(
+                "bad-directive",
+                f"nothing says how to launch {self.kernel.name}: it ran with grid=1 block={block}",
+                line=self._line(),
+                level="note",
+                help=f"add a comment: // ptxsim: launch grid=1 block={block}",
+            )
+        ]
+
+    def _default_block(self) -> Dim3:
+        """The block that the kernel's .reqntid or .maxntid names, else one warp."""
+        for wanted in ("reqntid", "maxntid"):
+            for directive in self._function().directives:
+                if directive.name == wanted:
+                    sizes = [int(argument, 0) for argument in directive.arguments]
+                    return (*sizes, 1, 1)[:3]  # type: ignore[return-value]
+        return (DEFAULT_BLOCK, 1, 1)
+
+    def _function(self) -> Any:
+        return next(function for function in self.module.ast.entries() if function.name == self.kernel.name)
+
+    def _line(self) -> int:
+        return self._function().line
+
+    @staticmethod
+    def _choose(*candidates: Any) -> Any:
+        return next((candidate for candidate in candidates if candidate is not None), None)
+
+
+def _as_parameter(value: Any, parameter: Any) -> Any:
+    """An array given for a parameter that is itself an array of bytes is passed by value, as its bytes."""
+    return value.tobytes() if parameter.shape and hasattr(value, "tobytes") else value
+
+
+def _suggestion(parameter: Any) -> str:
+    if parameter.shape:
+        return f"zeros({parameter.shape[0]}):{parameter.type}"
+    return "zeros(1024):f32" if parameter.type in ("u64", "b64", "s64") else "1"
+
+
+def metrics(run: Run) -> dict[str, Any]:
+    """The counts of a run that expectations and `--fail-on` may name; None for what was not measured."""
+    return {
+        "banks": {name: getattr(run.banks, name) for name in BANK_COUNTS} if run.banks_counted else None,
+        "cycles": None if run.cycles is None else run.cycles.cycles,
+        "findings": len(run.findings),
+        "warp_instructions": run.warp_instructions,
+    }
+
+
+def blamed(finding: Finding, banks: BankTable) -> Finding:
+    """A failed expectation of counts with the instruction that costs most beyond what it needs, and what would help it."""
+    is_global = "banks.sectors" in finding.message or "banks.requests" in finding.message
+    rows = [row for row in (banks.global_rows if is_global else banks.rows) if row.excess > 0]
+    if finding.name != "expectation-failed" or not rows:
+        return finding
+    row = max(rows, key=lambda row: row.excess if is_global else (row.worst, row.excess))
+    label = Label(row.line, row.why.partition("; ")[0], length=len(row.instruction))
+    fixes = () if is_global else row.fixes
+    return replace(finding, labels=(*finding.labels, label), help=finding.help or "; or ".join(fixes) or None)

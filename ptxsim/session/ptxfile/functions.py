@@ -1,0 +1,94 @@
+"""The functions that an expectation may call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ptxsim.arrays import DTYPES, MAX_ELEMENTS, dtype_of
+from ptxsim.session.ptxfile.values import Value, narrow, widen
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {}
+
+
+def functions() -> dict[str, Callable[..., Any]]:
+    """Functions an expression may call; made when first asked for, because numpy is slow to import."""
+    if _FUNCTIONS:
+        return _FUNCTIONS
+    import numpy as np
+
+    def cast(data: Any, type: str) -> Value:
+        dtype = dtype_of({"float16": "f16", "float32": "f32", "float64": "f64", "bfloat16": "bf16"}.get(type, type))
+        return Value(widen(narrow(data, dtype)), dtype)
+
+    def limited(maker: Callable[..., Any]) -> Callable[..., Any]:
+        def make(*sizes: Any) -> Any:
+            flat = np.asarray(sizes[-1] if isinstance(sizes[-1], tuple) else sizes, dtype=np.float64)
+            if np.prod(np.abs(flat)) > MAX_ELEMENTS:
+                raise ValueError("the array would be too large")
+            return maker(*sizes)
+
+        return make
+
+    def by_type(type: str) -> Callable[[Any], Value]:
+        return lambda data: cast(data, type)
+
+    def softmax(x: Any, axis: int = -1) -> Any:
+        shifted = np.exp(x - np.max(x, axis=axis, keepdims=True))
+        return shifted / np.sum(shifted, axis=axis, keepdims=True)
+
+    def reshape(x: Any, *shape: Any) -> Any:
+        return np.reshape(x, shape[0] if len(shape) == 1 else shape)
+
+    _FUNCTIONS.update(
+        {
+            name: getattr(np, name)
+            for name in [
+                "abs",
+                "exp",
+                "exp2",
+                "log",
+                "log2",
+                "sqrt",
+                "sin",
+                "cos",
+                "tan",
+                "tanh",
+                "floor",
+                "ceil",
+                "trunc",
+                "round",
+                "sign",
+            ]
+        },
+        **{
+            name: getattr(np, name)
+            for name in [
+                "sum",
+                "max",
+                "min",
+                "mean",
+                "prod",
+                "cumsum",
+                "any",
+                "all",
+                "where",
+                "maximum",
+                "minimum",
+                "flip",
+                "roll",
+            ]
+        },
+        **{name: by_type(name) for name in (*DTYPES, "float16", "float32", "float64", "bfloat16")},
+        relu=lambda x: np.maximum(x, 0),
+        sigmoid=lambda x: 1 / (1 + np.exp(-np.asarray(x, dtype=np.float64))),
+        softmax=softmax,
+        reshape=reshape,
+        transpose=np.transpose,
+        arange=limited(np.arange),
+        zeros=limited(lambda *shape: np.zeros(shape)),
+        ones=limited(lambda *shape: np.ones(shape)),
+        eye=limited(np.eye),
+        astype=cast,
+    )
+    return _FUNCTIONS
