@@ -9,9 +9,9 @@ import numpy as np
 from ptxsim.checks.cluster_shared import Homes
 from ptxsim.diagnostic import Finding
 from ptxsim.engine.program.operation import Program
+from ptxsim.lanes import word_mask
 from ptxsim.machine.event import Event, Observer, Space
 from ptxsim.machine.memory import RANK_SHIFT
-from ptxsim.machine.port import word_mask
 
 CLUSTER_BARRIER = 16  # the number of the cluster's barrier in events
 _ACCESSES = (Event.LOAD, Event.STORE, Event.ATOMIC, Event.CAS, Event.REDUCE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ptxsim.lanes import word_mask
 from ptxsim.machine.event import Event, Space
 from ptxsim.machine.memory import RANK_SHIFT
 
@@ -29,7 +30,7 @@ class Homes:
         access = (records["space"] == Space.SHARED) & (
             (events <= int(Event.ASYNC_WAIT)) | np.isin(events, _SYNCHRONISING)
         )
-        first = np.argmax((records["mask"][:, None] >> np.arange(32, dtype=np.uint32)) & 1, axis=1)
+        first = np.argmax(word_mask(records["mask"]), axis=1)
         rank = (records["addresses"][np.arange(len(records)), first] >> np.uint64(RANK_SHIFT)).astype(np.int64)
         own, base = self.places(records["cta"].astype(np.int64))
         remote = access & (rank != own)

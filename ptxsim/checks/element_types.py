@@ -8,6 +8,7 @@ import numpy as np
 
 from ptxsim.diagnostic import Finding
 from ptxsim.engine.program.operation import Op, Program, fact
+from ptxsim.lanes import word_mask
 from ptxsim.machine.event import Event, Observer, Space
 from ptxsim.machine.memory import Allocation
 
@@ -45,7 +46,7 @@ class Accesses(Observer):
 
     def consume(self, records: np.ndarray) -> None:
         records = records[records["space"] == Space.GLOBAL]
-        active = (records["mask"][:, None] >> np.arange(32, dtype=np.uint32) & 1).astype(bool)
+        active = word_mask(records["mask"])
         for name, buffer in self.buffers.items():
             inside = records["addresses"] - np.uint64(buffer.address) < np.uint64(buffer.size)
             self.sites[name].update(records["site"][(inside & active).any(axis=1)].tolist())

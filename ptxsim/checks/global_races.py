@@ -11,6 +11,7 @@ import numpy as np
 
 from ptxsim.diagnostic import Finding, Label
 from ptxsim.engine.program.operation import Program
+from ptxsim.lanes import word_mask
 from ptxsim.machine.event import FLAG_STRONG, FLAG_UNCHANGED, Event, Observer, Space
 
 PAGE_BITS = 16
@@ -86,7 +87,7 @@ class GlobalChecker(Observer):
         """Give the cells that records of one width touch to `touch`, page by page."""
         unit = 4 if width >= 4 else 1  # bytes told apart; narrow accesses are kept by byte
         count = width // unit
-        active = (records["mask"][:, None] >> np.arange(32, dtype=np.uint32)) & 1 == 1
+        active = word_mask(records["mask"])
         cells = (records["addresses"] // np.uint64(unit)).astype(np.int64)[active]
         lanes = active.sum(axis=1)
         cells = (cells[:, None] + np.arange(count)).ravel()

@@ -9,8 +9,8 @@ import numpy as np
 
 from ptxsim.diagnostic import Finding, Label
 from ptxsim.engine.program.operation import Program
+from ptxsim.lanes import word_mask
 from ptxsim.machine.event import FLAG_TENSORMAP, Event, Observer, Proxy, Space
-from ptxsim.machine.port import word_mask
 
 LINE = 7  # tensor maps are 128 bytes
 MOST_LINES = 1 << 20  # written lines remembered

@@ -10,6 +10,7 @@ from ptxsim.engine.builtin import BUILTINS
 from ptxsim.engine.call_arguments import fetch, place
 from ptxsim.engine.program.linkage import ONE_FILE
 from ptxsim.engine.program.operation import FunctionCode, Op, Program
+from ptxsim.lanes import mask_word
 from ptxsim.machine.cta import Frame, Split, Warp
 from ptxsim.machine.event import Event
 from ptxsim.machine.fault import Converge, Fault, Wait, distinct, first_lane
@@ -97,9 +98,7 @@ def leave(warp: Warp, split: Split, mask: np.ndarray, machine: Machine, site: in
     rest = split.mask & ~mask
     warp.exit(mask)
     if machine.stream is not None and mask.any():
-        machine.stream.emit(
-            site, warp.cta.linear, warp.index, Event.EXIT, mask=int(np.packbits(mask, bitorder="little").view("<u4")[0])
-        )
+        machine.stream.emit(site, warp.cta.linear, warp.index, Event.EXIT, mask=mask_word(mask))
     if rest.any():
         split.mask = rest
         fall_through(warp, split)

@@ -13,6 +13,7 @@ from ptxsim.engine.analysis.forward_progress import LESS, PATIENCE, RENEWED, imp
 from ptxsim.engine.analysis.fragment_flow import can_mix
 from ptxsim.engine.analysis.liveness import product_slots
 from ptxsim.engine.program.operation import Op, Program
+from ptxsim.lanes import mask_word
 from ptxsim.machine.cta import Split, Warp
 from ptxsim.machine.event import Event
 from ptxsim.machine.fault import KEEP, Converge, Fault, Wait
@@ -76,7 +77,7 @@ class Interpreter:
         block = self.program.blocks[split.block]
         machine = self.machine
         if machine.stream is not None and split.op == 0 and block and not entered:
-            machine.stream.emit(block[0].site, warp.cta.linear, warp.index, Event.EXECUTE, mask=_word(split.mask))
+            machine.stream.emit(block[0].site, warp.cta.linear, warp.index, Event.EXECUTE, mask=mask_word(split.mask))
         while split.op < len(block):
             op = self.current = block[split.op]
             machine.warp_instructions += 1
@@ -195,10 +196,6 @@ def choose(warp: Warp, program: Program) -> Split | None:
     warp.turns += 1
     split.steps = warp.turns
     return split
-
-
-def _word(mask: np.ndarray) -> int:
-    return int(np.packbits(mask, bitorder="little").view("<u4")[0])
 
 
 def fault_finding(fault: Fault, op: Op, warp: Warp):

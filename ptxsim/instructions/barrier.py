@@ -10,9 +10,9 @@ import numpy as np
 from ptxsim import lanes
 from ptxsim.isa.operand import Either, Imm, Pred, Reg, Value
 from ptxsim.isa.registry import instruction
+from ptxsim.lanes import mask_word
 from ptxsim.machine.event import Event
 from ptxsim.machine.fault import Fault, Wait, first_lane
-from ptxsim.machine.port import mask_word
 
 OPERANDS = {
     "a": Either((Imm(0, 15), Reg("u32"))),

@@ -6,10 +6,10 @@ Service operations: they run in Python on the machine's barriers in both engines
 from __future__ import annotations
 
 from ptxsim.isa.registry import instruction
+from ptxsim.lanes import mask_word
 from ptxsim.machine.cluster_barrier import CLUSTER_BARRIER, ClusterBarrier
 from ptxsim.machine.event import Event
 from ptxsim.machine.fault import Wait
-from ptxsim.machine.port import mask_word
 
 COMMON = {"requires": "7.8 sm_90", "unit": "barrier"}
 

@@ -12,12 +12,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ptxsim.diagnostic import Finding, PtxError
+from ptxsim.lanes import LANES, word_mask
 from ptxsim.layout.atomic_loops import HALF, SPIN, SWAP, tries
 from ptxsim.layout.cp_async_wavefronts import copy_wavefronts
 from ptxsim.layout.l1_tag_banks import TAG_BANKS, tag_bank
 
 BANKS = 32
-LANES = 32
 MATRIX_KINDS = ("ldmatrix", "stmatrix")
 LOOP_KINDS = (SPIN, HALF, SWAP)
 ATOMIC_KINDS = ("atom", "red", "cas", *LOOP_KINDS)
@@ -143,7 +143,7 @@ def prepare(addresses, width: int, kind: str, mask, matrices: int | None) -> Acc
         address = np.pad(address, ((0, 0), (0, LANES - lanes)))
     masks = np.asarray(0xFFFFFFFF if mask is None else mask)
     if masks.dtype != bool:
-        masks = masks.astype(np.uint32)[..., None] >> np.arange(LANES, dtype=np.uint32) & 1
+        masks = word_mask(masks)
     if masks.shape[-1] < LANES:
         masks = np.pad(masks, [(0, 0)] * (masks.ndim - 1) + [(0, LANES - masks.shape[-1])])
     active = np.broadcast_to(masks, address.shape).astype(bool)

@@ -6,11 +6,11 @@ from itertools import groupby
 
 import numpy as np
 
+from ptxsim.lanes import LANES
 from ptxsim.layout.atomic_loops import SPIN, tries
 from ptxsim.layout.banks import (
     ATOMIC_KINDS,
     BANKS,
-    LANES,
     LOOP_KINDS,
     MATRIX_KINDS,
     Accesses,

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ptxsim.layout.banks import ATOMIC_KINDS, LANES, MATRIX_KINDS, analyze
+from ptxsim.lanes import LANES, word_mask
+from ptxsim.layout.banks import ATOMIC_KINDS, MATRIX_KINDS, analyze
 from ptxsim.layout.swizzle import SWIZZLE_BITS, swizzle
 
 LINE = 128  # bytes: once around the banks
@@ -29,7 +30,7 @@ class Access:
 
     def active(self) -> np.ndarray:
         """bool (n, 32)."""
-        return (self.masks[:, None] >> np.arange(LANES) & 1).astype(bool)
+        return word_mask(self.masks)
 
     def wavefronts(self, move: Move | None = None) -> np.ndarray:
         """Of each execution (n,), with its offsets moved."""

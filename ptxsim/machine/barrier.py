@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ptxsim.lanes import LANES
 from ptxsim.machine.fault import Fault
 
 if TYPE_CHECKING:
     from ptxsim.machine.cta import Cta, Warp
 
-LANES = 32
 NOBODY = np.zeros(LANES, bool)
 
 

@@ -6,11 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ptxsim.lanes import LANES
 from ptxsim.machine.barrier import NamedBarrier
 from ptxsim.machine.fault import Converge, Wait
 
-LANES = 32
-ALL_LANES = np.ones(LANES, bool)
 DYNAMIC_STACK = 1 << 14  # bytes a lane has for alloca, in kernels that use it
 
 

@@ -261,7 +261,7 @@ class Port:
 
     def ballot(self, condition):
         """A u32 lane value, the same in all lanes: bit i is set if lane i executes and its condition holds."""
-        return np.full(lanes.LANES, mask_word(self.mask & condition), np.uint32)
+        return np.full(lanes.LANES, lanes.mask_word(self.mask & condition), np.uint32)
 
     def active(self):
         """The executing lanes as a mask lane value."""
@@ -277,18 +277,18 @@ class Port:
         group or two lanes of a group name different members.
         """
         if members.dtype == bool:
-            members = np.full(lanes.LANES, mask_word(members), np.uint32)
+            members = np.full(lanes.LANES, lanes.mask_word(members), np.uint32)
         missing = 0
-        here = mask_word(self.mask)
+        here = lanes.mask_word(self.mask)
         for word in distinct(members[self.mask]):
             group = self.mask & (members == word)
-            stranger = mask_word(group) & ~word
+            stranger = lanes.mask_word(group) & ~word
             if stranger:
-                lane = first_lane(word_mask(stranger))
+                lane = first_lane(lanes.word_mask(stranger))
                 raise Fault("member-mask", f"lane {lane} executes, but is not in its member mask {word:#010x}", lane)
-            other = word & here & ~mask_word(group)
+            other = word & here & ~lanes.mask_word(group)
             if other:
-                lane, first = first_lane(word_mask(other)), first_lane(group)
+                lane, first = first_lane(lanes.word_mask(other)), first_lane(group)
                 raise Fault(
                     "member-mask",
                     f"the member mask {word:#010x} of lane {first} names lane {lane}, whose own mask is {members[lane]:#010x}",
@@ -296,10 +296,10 @@ class Port:
                     "all lanes of a group must give the same member mask",
                 )
             missing |= word & ~here
-        missing &= mask_word(self.warp.live)
+        missing &= lanes.mask_word(self.warp.live)
         if not missing:
             return None
-        return Converge(word_mask(missing | here))
+        return Converge(lanes.word_mask(missing | here))
 
     def report(self, name: str, message: str, lane: int | None = None, help: str | None = None, level=None) -> None:
         """Add a finding at this instruction and go on; not where the launch asked for no checks."""
@@ -317,18 +317,8 @@ class Port:
     def emit(self, event: Event, space: int = 0, width: int = 0, flags: int = 0, mask=None, addresses=None) -> None:
         stream = self.machine.stream
         if stream is not None:
-            word = mask_word(self.mask if mask is None else mask)
+            word = lanes.mask_word(self.mask if mask is None else mask)
             stream.emit(self.site, self.cta.linear, self.warp.index, event, space, width, flags, word, addresses)
-
-
-def mask_word(mask: np.ndarray) -> int:
-    """32 booleans as an integer, lane 0 lowest."""
-    return int(np.packbits(mask, bitorder="little").view("<u4")[0])
-
-
-def word_mask(word: int) -> np.ndarray:
-    """The inverse of mask_word."""
-    return np.unpackbits(np.array([word], "<u4").view(np.uint8), bitorder="little").astype(bool)
 
 
 def _join(low, high) -> np.ndarray:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ptxsim.lanes import LANES
 from ptxsim.machine.fault import Fault
 
 if TYPE_CHECKING:
     from ptxsim.machine.cta import Cta, Warp
     from ptxsim.machine.state import Machine
 
-LANES = 32
 _LANE = np.arange(LANES, dtype=np.uint32)
 _ONE = np.uint32(1)
 # Multiprocessors by compute capability, for %nsmid: the largest product of each (NVIDIA data sheets).

@@ -14,13 +14,14 @@ from functools import cache
 
 import numpy as np
 
+from ptxsim.lanes import LANES
 from ptxsim.layout.fragments import Fragment
 from ptxsim.layout.wmma_stride import fragment_bytes, wmma_stride
 from ptxsim.machine.event import FLAG_WMMA, Event
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.port import Port
 
-LANES = np.arange(32)
+_LANE = np.arange(LANES)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +71,7 @@ def plan(fragment: Fragment, layout: str, shared: bool) -> Plan:
     lines, positions = units
     if matrix:
         matrices, width = min(4 if bits == 16 else 2, len(line)), 16
-        row = LANES % 8
+        row = _LANE % 8
         lane, slot = (4 * row, 0) if natural else (row // 2, row % 2)
         register = np.arange(len(line)).reshape(-1, matrices).repeat(8, axis=1)
         width_of_access = matrices * 8
@@ -80,7 +81,7 @@ def plan(fragment: Fragment, layout: str, shared: bool) -> Plan:
             target[:, :width_of_access] = picked
     elif not natural and bits == 16:
         # A lane reads two elements of one line; movmatrix then brings them to the lanes that hold them.
-        read_line, read_position = LANES // 4, LANES % 4 * 2
+        read_line, read_position = _LANE // 4, _LANE % 4 * 2
         lane, slot = 4 * read_position + read_line // 2, read_line % 2
         lines, positions = line[:, slot, lane], position[:, slot, lane]
     elif not natural:
@@ -129,7 +130,7 @@ def _access(m: Port, space, address, stride, fragment: Fragment, layout: str, st
     place = None
     try:
         if found.matrices:
-            m.mask = everybody & (8 * found.matrices > LANES)
+            m.mask = everybody & (8 * found.matrices > _LANE)
         for row in found.addresses(base, step, fragment.element_bits).astype(np.uint64):
             for kind, memory, offsets, mask in m.resolve(space, row, found.width, write=store):
                 lane = int(np.argmax(mask))

@@ -10,8 +10,8 @@ from ptxsim.engine.program.decode import Decoder
 from ptxsim.engine.program.operation import Program
 from ptxsim.profile.advice import suggestions
 from ptxsim.profile.cycles import Cycles, LineStalls
-from ptxsim.profile.lowering.lower import lower
 from ptxsim.profile.lowering.atomics import atomic_rate
+from ptxsim.profile.lowering.lower import lower
 from ptxsim.profile.lowering.machine_code import MachineProgram, Pipe
 from ptxsim.profile.lowering.regions import merged
 from ptxsim.profile.model.encode import STALLS, encode, parameters

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ptxsim.layout.banks import ATOMIC_KINDS, BANKS, LANES, LOOP_KINDS, MATRIX_KINDS, analyze, prepare
+from ptxsim.lanes import LANES
+from ptxsim.layout.banks import ATOMIC_KINDS, BANKS, LOOP_KINDS, MATRIX_KINDS, analyze, prepare
 from ptxsim.report.drawing import Cell, Drawing, Panel
 
 if TYPE_CHECKING:

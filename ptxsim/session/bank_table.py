@@ -11,6 +11,7 @@ from ptxsim.checks.banks import BankCounter, GlobalTally, Tally
 from ptxsim.checks.expression import Origin, Origins
 from ptxsim.diagnostic import Finding
 from ptxsim.engine.program.operation import Op, Program
+from ptxsim.lanes import word_mask
 from ptxsim.layout import conflicts
 from ptxsim.layout.banks import LOOP_KINDS
 from ptxsim.layout.remedies import Access, Array, Fix
@@ -57,7 +58,7 @@ def _row_of(tally: Tally | GlobalTally, origin: Origin | None) -> tuple[str, int
     """What counts the rows of an access, and their pitch in bytes."""
     if origin is None:
         return None
-    active = tally.addresses[tally.mask >> np.arange(32) & 1 == 1]
+    active = tally.addresses[word_mask(tally.mask)]
     step = conflicts.lane_step(tally.addresses, tally.width, tally.kind, tally.mask)
     return origin.row(step, int(active.max() - active.min()))
 
@@ -109,7 +110,7 @@ def _arrays(tallies: Mapping[int, Tally], variables: Mapping[str, tuple[int, int
     """Where arrays and their variables begin, and the sites that access each: their worst executions overlap."""
     spans: dict[tuple[int, int], list[tuple[int, int, int]]] = {}
     for site, tally in tallies.items():
-        active = tally.mask >> np.arange(32) & 1 == 1
+        active = word_mask(tally.mask)
         if not active.any():  # wgmma: no layout costs it more
             continue
         low, high = (int(bound(tally.addresses[active])) & OWN for bound in (np.min, np.max))

@@ -10,6 +10,7 @@ import numpy as np
 
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.isa.bind import Binder
+from ptxsim.lanes import LANES
 from ptxsim.machine.cta import Warp
 from ptxsim.machine.state import shared_start
 from ptxsim.numerics.host import with_ieee
@@ -23,8 +24,6 @@ from ptxsim.syntax import ast
 from ptxsim.syntax.parser import parse_body
 from ptxsim.syntax.scope import flatten
 from ptxsim.types import NEWEST, ScalarType
-
-LANES = 32
 
 
 @dataclass(slots=True)

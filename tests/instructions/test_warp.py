@@ -12,7 +12,7 @@ from ptxsim.instructions.elect import active_mask, elect
 from ptxsim.instructions.match import match_all, match_any
 from ptxsim.instructions.redux import redux, redux_float
 from ptxsim.instructions.vote import vote
-from ptxsim.machine.port import word_mask
+from ptxsim.lanes import word_mask
 from tests.machine.bench import LANE, Bench, lanes
 
 BENCH = Bench()

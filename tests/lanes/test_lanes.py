@@ -98,3 +98,13 @@ def test_packed_words_come_apart_and_together(name):
     assert np.array_equal(lanes.join(parts, t), word)
     lowest = parts[0].view(f"u{parts[0].dtype.itemsize}")
     assert np.array_equal(lowest, (word & (1 << TYPES[t.element].bits) - 1).astype(lowest.dtype))
+
+
+def test_a_mask_and_its_word_are_each_others_inverse():
+    mask = np.arange(lanes.LANES) % 3 == 0
+    word = lanes.mask_word(mask)
+    assert word == sum(1 << lane for lane in range(0, 32, 3))
+    assert np.array_equal(lanes.word_mask(word), mask)
+    words = np.array([[0, word], [1, 0xFFFFFFFF]], np.int64)[:, ::-1]
+    assert np.array_equal(lanes.word_mask(words)[0, 0], mask)
+    assert lanes.word_mask(words).sum(axis=-1).tolist() == [[11, 0], [32, 1]]

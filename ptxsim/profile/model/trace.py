@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ptxsim.engine.program.operation import Program
+from ptxsim.lanes import word_mask
 from ptxsim.layout import banks
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, Event, Observer, Space
 from ptxsim.profile.lowering.atomics import COUNTED, cheaper
@@ -187,24 +188,20 @@ def readers(trace: Trace, sms: int) -> float:
     return 1 + (seen - 1) * trace.modulus
 
 
-def active_lanes(mask: np.ndarray) -> np.ndarray:
-    return (mask[:, None] >> np.arange(32, dtype=np.uint32) & 1).astype(bool)
-
-
 def lowest(mask: np.ndarray) -> np.ndarray:
     """Number of the lowest active lane of each mask."""
-    return np.argmax(active_lanes(mask), axis=1)
+    return np.argmax(word_mask(mask), axis=1)
 
 
 def distinct(addresses: np.ndarray, mask: np.ndarray) -> np.ndarray:
     """Different addresses per row."""
-    ordered = np.sort(np.where(active_lanes(mask), addresses.astype(np.int64), -1), axis=1)
+    ordered = np.sort(np.where(word_mask(mask), addresses.astype(np.int64), -1), axis=1)
     return ((ordered[:, 1:] != ordered[:, :-1]) & (ordered[:, 1:] >= 0)).sum(axis=1) + (ordered[:, 0] >= 0)
 
 
 def lines_of(addresses: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """128-byte lines of every row, as line * 16 + mask of 32-byte sectors, and how many lines each row has."""
-    sector = np.sort(np.where(active_lanes(mask), (addresses >> np.uint64(5)).astype(np.int64), -1), axis=1)
+    sector = np.sort(np.where(word_mask(mask), (addresses >> np.uint64(5)).astype(np.int64), -1), axis=1)
     new = sector >= 0
     new[:, 1:] &= sector[:, 1:] != sector[:, :-1]
     row, column = np.nonzero(new)

@@ -18,6 +18,7 @@ from ptxsim.arrays import DTYPES, bad, dtype_of
 from ptxsim.diagnostic import PtxError
 from ptxsim.engine.analysis.liveness import slots_of
 from ptxsim.engine.program.operation import Op, Program
+from ptxsim.lanes import LANES
 from ptxsim.machine.cta import Warp
 from ptxsim.machine.event import Event, Observer, Space
 from ptxsim.machine.wgmma import WARPS
@@ -25,7 +26,6 @@ from ptxsim.session.launch import Launch
 from ptxsim.spelling import did_you_mean
 from ptxsim.syntax import ast
 
-LANES = 32
 _PLACE = re.compile(r"(\d+):([^:@\s]+)(?::\.?(\w+))?(?:@(\S*))?")
 _FOCUS = re.compile(r"(cta|warp|time)\(?(\d+(?:,\d+){0,2})\)?")
 _STORES = frozenset({Event.STORE, Event.ATOMIC, Event.CAS, Event.REDUCE, Event.ASYNC_WRITE})

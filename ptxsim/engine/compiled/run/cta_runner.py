@@ -19,9 +19,10 @@ from ptxsim.engine.compiled.runtime.abi import CONTEXT, WARP, aligned, header_of
 from ptxsim.engine.grid import SPIN, Grid, cluster_at
 from ptxsim.engine.program.operation import units
 from ptxsim.instructions.barrier import wait_for
+from ptxsim.lanes import mask_word, word_mask
 from ptxsim.machine.barrier import Phase
 from ptxsim.machine.cta import Cluster, Split, Warp
-from ptxsim.machine.port import Port, mask_word, word_mask
+from ptxsim.machine.port import Port
 from ptxsim.machine.special import value as special_value
 
 if TYPE_CHECKING:

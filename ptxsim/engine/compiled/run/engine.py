@@ -34,9 +34,10 @@ from ptxsim.engine.compiled.runtime.abi import (
 )
 from ptxsim.engine.interpreter import Interpreter, choose
 from ptxsim.engine.program.operation import Op, Program, fact
+from ptxsim.lanes import LANES, mask_word, word_mask
 from ptxsim.machine.cta import Split, Warp
 from ptxsim.machine.memory import ARENA
-from ptxsim.machine.port import Port, mask_word, word_mask
+from ptxsim.machine.port import Port
 from ptxsim.machine.special import value as special_value
 from ptxsim.machine.state import Machine
 from ptxsim.machine.wgmma import NATIVE
@@ -60,7 +61,7 @@ class Registers:
     def __getitem__(self, slot: int):
         t, at = self.types[slot], self.places[slot]
         if t.kind == "predicate":
-            return np.unpackbits(self.block[at : at + 4], bitorder="little").view(bool)
+            return word_mask(self.block[at : at + 4].view("<u4")[0])
         if t.bits == 128:
             return [self.block[at + 256 * i : at + 256 * (i + 1)].copy().view(np.uint64) for i in (0, 1)]
         return self.block[at : at + 32 * t.bytes].copy().view(f"u{t.bytes}")
@@ -169,7 +170,7 @@ class CompiledEngine:
     def refusal(self) -> str | None:
         """Why there is no native code for the warps that the launch begins with, or None; compiles it."""
         x, y, z = self.machine.block
-        full = x * y * z >= abi.LANES
+        full = x * y * z >= LANES
         return None if self._have(full, tell=False) else self._refused[full]
 
     def _have(self, full: bool, tell: bool = True) -> bool:
@@ -206,7 +207,7 @@ class CompiledEngine:
         header["shared_start"] = self.machine.shared_start
         header["shared_span"] = max(0, cta.shared_bytes - self.machine.shared_start) if alone else 0
         if self.program.local_bytes:
-            warp.local = np.zeros((abi.LANES, self.machine.local_bytes), np.uint8)
+            warp.local = np.zeros((LANES, self.machine.local_bytes), np.uint8)
             header["local"], header["local_bytes"] = warp.local.ctypes.data, warp.local.shape[1]
         header["cta"], header["index"] = cta.linear, warp.index
         for name, at in self.places.specials.items():

@@ -27,11 +27,12 @@ from ptxsim.engine.compiled.runtime.wgmma_state import (
 from ptxsim.engine.compiled.tensor.tiles import pieces
 from ptxsim.engine.compiled.tensor.wgmma_product import Form
 from ptxsim.instructions.wgmma import slots_of
+from ptxsim.lanes import word_mask
 from ptxsim.machine.async_groups import LaneCopy, LaneGroups, later
 from ptxsim.machine.cta import Cta, Warp
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.memory import ARENA
-from ptxsim.machine.port import Port, word_mask
+from ptxsim.machine.port import Port
 from ptxsim.machine.wgmma import WARPS, MmaAsync, Part, Warpgroup, WarpState, check_tile, wait_for_others
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ptxsim.engine.program.operation import Program
+from ptxsim.lanes import LANES
 from ptxsim.machine.event import RECORD
 from ptxsim.types import ScalarType
 
-LANES = 32
 ALIGN = 64
 
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from ptxsim.engine.compiled.codegen.port import EmitPort
 from ptxsim.engine.compiled.ir.value import CannotEmit, Value
 from ptxsim.engine.compiled.runtime.scalar import Scalar
-from ptxsim.engine.compiled.tensor.arithmetic import LANES
 from ptxsim.engine.program.operation import Op
+from ptxsim.lanes import LANES
 from ptxsim.machine.event import Event, Space
 from ptxsim.types import TYPES
 

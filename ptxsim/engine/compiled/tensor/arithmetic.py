@@ -12,8 +12,9 @@ from dataclasses import astuple, dataclass
 from ptxsim.engine.compiled.ir.emitter import Emitter
 from ptxsim.engine.compiled.ir.module import Module
 from ptxsim.engine.compiled.ir.value import Value, element_type
+from ptxsim.lanes import LANES
 
-LANES, QUAD = 32, 4
+QUAD = 4
 # Exponents of zeros, of what sparsity leaves out, of infinities and NaN: sums of two fit i16 and tell them apart.
 ZERO, ABSENT, SPECIAL = -8000, -8001, 16000
 LOWEST, HIGHEST = -100, 125  # largest exponents for which f32 suffices

@@ -15,7 +15,6 @@ from ptxsim.engine.compiled.tensor import dot_f64
 from ptxsim.engine.compiled.tensor.arithmetic import (
     ENTRY,
     HIGHEST,
-    LANES,
     LOWEST,
     QUAD,
     ZERO,
@@ -23,6 +22,7 @@ from ptxsim.engine.compiled.tensor.arithmetic import (
     constant_table,
     repeated,
 )
+from ptxsim.lanes import LANES
 
 
 def text(name: str, arithmetic: Arithmetic, module: Module) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from ptxsim.engine.compiled.ir.emitter import Emitter
 from ptxsim.engine.compiled.ir.module import Module
 from ptxsim.engine.compiled.ir.value import Value
-from ptxsim.engine.compiled.tensor.arithmetic import ABSENT, LANES, QUAD, ZERO, Arithmetic, repeated
+from ptxsim.engine.compiled.tensor.arithmetic import ABSENT, QUAD, ZERO, Arithmetic, repeated
+from ptxsim.lanes import LANES
 
 
 def text(name: str, rule: Arithmetic, module: Module) -> str:

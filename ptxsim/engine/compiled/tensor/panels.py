@@ -8,7 +8,8 @@ import numpy as np
 
 from ptxsim.engine.compiled.ir.emitter import Emitter
 from ptxsim.engine.compiled.ir.value import Value, element_type
-from ptxsim.engine.compiled.tensor.arithmetic import ABSENT, LANES, QUAD, SPECIAL, ZERO, Arithmetic
+from ptxsim.engine.compiled.tensor.arithmetic import ABSENT, QUAD, SPECIAL, ZERO, Arithmetic
+from ptxsim.lanes import LANES
 from ptxsim.layout.sparsity import Sparsity
 from ptxsim.types import TYPES
 

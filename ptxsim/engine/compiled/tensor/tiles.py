@@ -12,8 +12,9 @@ import numpy as np
 
 from ptxsim.engine.compiled.ir.emitter import Emitter
 from ptxsim.engine.compiled.ir.value import Value, element_type
-from ptxsim.engine.compiled.tensor.arithmetic import LANES, QUAD, Arithmetic
+from ptxsim.engine.compiled.tensor.arithmetic import QUAD, Arithmetic
 from ptxsim.engine.compiled.tensor.panels import exponents, numbers
+from ptxsim.lanes import LANES
 from ptxsim.layout.descriptor import FIELDS, SWIZZLE_CODES, Descriptor, linear_offsets
 from ptxsim.layout.swizzle import SWIZZLE_BITS
 from ptxsim.machine.wgmma import Tile

@@ -14,7 +14,7 @@ from ptxsim.engine.compiled.ir.emitter import Emitter
 from ptxsim.engine.compiled.ir.module import Module
 from ptxsim.engine.compiled.ir.value import Value
 from ptxsim.engine.compiled.tensor import dot
-from ptxsim.engine.compiled.tensor.arithmetic import ENTRY, LANES, QUAD, Arithmetic, constant_table
+from ptxsim.engine.compiled.tensor.arithmetic import ENTRY, QUAD, Arithmetic, constant_table
 from ptxsim.engine.compiled.tensor.panels import (
     TYPES_OF_FACTORS,
     FragmentPanel,
@@ -24,6 +24,7 @@ from ptxsim.engine.compiled.tensor.panels import (
     write_slow,
     write_sparse,
 )
+from ptxsim.lanes import LANES
 from ptxsim.layout.fragments import Fragment
 from ptxsim.machine.tensor import Product
 from ptxsim.types import TYPES

@@ -17,12 +17,13 @@ from ptxsim.engine.compiled.ir.value import CannotEmit, Value
 from ptxsim.engine.compiled.runtime import abi, wgmma_state
 from ptxsim.engine.compiled.runtime.abi import CONTEXT, WARP, WarpLayout
 from ptxsim.engine.compiled.tensor import dot
-from ptxsim.engine.compiled.tensor.arithmetic import ENTRY, LANES, QUAD, Arithmetic, constant_table
+from ptxsim.engine.compiled.tensor.arithmetic import ENTRY, QUAD, Arithmetic, constant_table
 from ptxsim.engine.compiled.tensor.panels import FragmentPanel, Metadata, Places, meaningless, write_slow, write_sparse
 from ptxsim.engine.compiled.tensor.tiles import TileReader
 from ptxsim.engine.compiled.tensor.warp_product import arithmetic
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.instructions.wgmma import product_for, slots_of, tile_for
+from ptxsim.lanes import LANES
 from ptxsim.machine.event import Event
 from ptxsim.machine.tensor import Product
 from ptxsim.machine.wgmma import Tile
