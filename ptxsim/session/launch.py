@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import warnings
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -147,18 +147,19 @@ class Launch:
 
     @with_ieee
     def execute(
-        self, on_error: str, start: Hook | None = None, stop: Hook | None = None, prepared: bool = False
+        self, on_error: str, start: Hook | None = None, stop: Hook | None = None, prepared: bool = False,
+        watchers: Iterable[Observer] = (),
     ) -> Run:  # fmt: skip
         """Run to the end. `start` and `stop` are called with every warp and the engine, before and after it ran.
 
-        prepared: `start` fills shared memory.
+        prepared: `start` fills shared memory. watchers: get the events too, beside what the options ask for.
         """
         checkers = self._checkers(prepared)
         counter = self._bank_counter(keep=stop is not None) if self.want_banks else None
         again = Again(self, start)
         before = self.memory.bytes.copy() if checkers or self.want_banks is None or again.is_wanted else None
         profile = self._profile()
-        observers = [*checkers, *([counter] if counter else []), *([profile.tracer] if profile else [])]
+        observers = [*checkers, *([counter] if counter else []), *([profile.tracer] if profile else []), *watchers]
         machine = self._run(observers, start, stop)
         findings = list(machine.findings.values())
         if self.checks != "none":

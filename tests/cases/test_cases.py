@@ -10,7 +10,6 @@ ROOT = Path(__file__).parents[2]
 FILES = sorted([*(ROOT / "tests" / "cases").rglob("*.ptx"), *(ROOT / "samples").rglob("*.ptx")])
 
 
-@pytest.mark.parametrize("engine", ["interpreter", "compiled"])
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_file_does_what_it_says(path, engine):
     result = run_file(path, options=Options(engine=engine, checks="all"))

@@ -263,7 +263,6 @@ def test_mbarriers_do_not_pass_through_the_pipe():
     assert found.rows == [] and found.worst == 1
 
 
-@pytest.mark.parametrize("engine", ["interpreter", "compiled"])
 def test_a_copy_of_parts_of_elements_is_one_request(engine):
     text = "cp.async.cg.shared.global [a], [q], 16, n;\ncp.async.wait_all;"
     result = ptxsim.snippet(

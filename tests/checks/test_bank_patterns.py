@@ -25,7 +25,6 @@ COUNT = 12
 LANES = np.arange(32, dtype=np.uint32)
 
 
-@pytest.mark.parametrize("engine", ["interpreter", "compiled"])
 @pytest.mark.parametrize("name", TEXTS)
 def test_wavefronts_of_an_instruction(name, engine):
     every = len(DATA[f"{name}.offsets"]) // COUNT

@@ -26,7 +26,6 @@ def told(body, x, y=np.float32, engine=None, checks="memory"):
     return [f.message.split()[0] for f in run.findings]
 
 
-@pytest.mark.parametrize("engine", ["interpreter", "compiled"])
 def test_doubles_taken_for_singles_are_told(engine):
     assert told(ADD, np.float64, engine=engine) == ["X"]
     assert told(ADD, np.float64, np.float64, engine, "all") == ["X", "Y"]

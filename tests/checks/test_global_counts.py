@@ -64,7 +64,6 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("engine", ["interpreter", "compiled"])
 @pytest.mark.parametrize("access, step, start, mask, sectors, lines", CASES)
 def test_sectors_are_those_counted_by_hand(access, step, start, mask, sectors, lines, engine):
     text = KERNEL.format(mask=mask, step=step, access=access.format(start))
@@ -75,7 +74,6 @@ def test_sectors_are_those_counted_by_hand(access, step, start, mask, sectors, l
     assert (result.run.banks.requests, result.run.banks.sectors) == (1, sectors)
 
 
-@pytest.mark.parametrize("engine", ["interpreter", "compiled"])
 def test_no_lane_is_no_request(engine):
     text = KERNEL.format(mask=0, step=4, access="ld.global.b32 %r0, [%at];")
     assert run_file(Source(text, "access.ptx"), options=Options(engine=engine, banks=True)).run.banks.global_rows == []

@@ -47,19 +47,16 @@ def names(behind_the_copy, engine):
     return [finding.name for finding in run_file(source, options=Options(engine=engine, checks="all")).findings]
 
 
-@pytest.mark.parametrize("engine", ["interpreter", "compiled"])
 @pytest.mark.parametrize("wait", WAITS)
 def test_cp_async_writes_through_the_generic_proxy_so_that_its_fence_is_needed(wait, engine):
     assert names(f"{wait} {FENCE}", engine) == []
     assert names(wait, engine) == ["missing-proxy-fence"]
 
 
-@pytest.mark.parametrize("engine", ["interpreter", "compiled"])
 def test_a_fence_before_the_copy_has_landed_publishes_nothing(engine):
     assert "missing-proxy-fence" in names(f"{FENCE} {WAITS[0]}", engine)
 
 
-@pytest.mark.parametrize("engine", ["interpreter", "compiled"])
 def test_a_second_fence_behind_one_copy_is_needless(engine):
     assert names(f"{WAITS[0]} {FENCE} {FENCE}", engine) == ["needless-fence"]
 

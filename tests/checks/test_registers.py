@@ -49,7 +49,6 @@ def told(body, engine, **options):
     return {f.message.split()[1] for f in run.findings}, out
 
 
-@pytest.mark.parametrize("engine", ["interpreter", "compiled"])
 @pytest.mark.parametrize("body", BODIES)
 def test_registers_that_nobody_has_written_are_told_where_they_show(body, engine):
     assert told(body, engine)[0] == BODIES[body]
@@ -65,7 +64,6 @@ def test_results_are_those_of_registers_that_hold_zero():
 PRODUCT = Path(__file__).parents[2] / "samples" / "wgmma_m64n64k16.ptx"
 
 
-@pytest.mark.parametrize("engine", ["interpreter", "compiled"])
 @pytest.mark.parametrize(
     ("scale", "names"),
     [("setp.ne.b32", []), ("setp.eq.b32", ["uninitialized-read"])],  # false: D = A B; true: D += A B, and D is garbage

@@ -62,7 +62,6 @@ def _hear_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-@pytest.mark.parametrize("engine", ["interpreter", "compiled"])
 def test_max_steps(tmp_path, capsys, engine):
     file = tmp_path / "endless.ptx"
     file.write_text(ENDLESS)

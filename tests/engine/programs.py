@@ -1,8 +1,14 @@
-"""Random kernels for comparing engines: straight-line arithmetic, loops, branches, barriers, memory, exits."""
+"""Random kernels for comparing engines: straight-line arithmetic, loops, branches, barriers, memory, exits; and how they run."""
 
 from __future__ import annotations
 
 from random import Random
+
+import numpy as np
+
+from ptxsim.machine.event import Event, Observer
+from ptxsim.session.run import Run
+from tests.helpers import facts, launch, prepare, same_on_both
 
 HEADER = """
 .version 8.0
@@ -140,3 +146,62 @@ class Writer:
         if self.random.random() < 0.4:
             self.lines.append("    shfl.sync.bfly.b32 %r6, %r7, 5, 31, -1;\n    vote.sync.ballot.b32 %r7, %p1, -1;")
         return HEADER + "\n".join(self.lines) + FOOTER
+
+
+def body(text: str) -> str:
+    """A kernel with the registers and arguments of the random ones, and these statements."""
+    return HEADER + text + FOOTER
+
+
+def words(count: int) -> np.ndarray:
+    """What the kernels of this module work on: four words a thread."""
+    data = np.random.default_rng(1).integers(0, 2**32, (count, 4), dtype=np.uint32)
+    data[::3] &= 0xFF
+    return data
+
+
+def run(text: str, engine: str, grid: int = 2, block: int = 64, **options) -> tuple[np.ndarray, Run]:
+    """Memory after a kernel of this module, and the Run."""
+    data = words(grid * block)
+    return data, launch(text, [data, grid * block], grid, block, engine=engine, **options)
+
+
+def outcome(text: str, engine: str, **options) -> tuple:
+    """Memory after a kernel of this module, and what the Run says."""
+    data, result = run(text, engine, **options)
+    return data, facts(result)
+
+
+def compare(text: str, **options) -> None:
+    """Assert that both engines leave the same memory and say the same."""
+    same_on_both(lambda engine: outcome(text, engine, **options))
+
+
+class Recorder(Observer):
+    """Keeps every event: what observers of both engines get must be the same."""
+
+    events = None
+
+    def __init__(self):
+        self.seen = []
+
+    def consume(self, records: np.ndarray) -> None:
+        for record in records:
+            lanes = [lane for lane in range(32) if record["mask"] >> lane & 1]
+            if record["event"] in (Event.ARRIVE, Event.LEAVE):
+                lanes = [0]
+            elif record["event"] > Event.ASYNC_WRITE:  # nothing is addressed
+                lanes = []
+            fields = (int(record[name]) for name in ("site", "cta", "warp", "event", "space", "width", "flags", "mask"))
+            self.seen.append((*fields, record["addresses"][lanes].tolist()))
+
+
+def same_events(text: str) -> list:
+    """The events of a kernel of this module, after asserting that they are the same on both engines and in their order."""
+
+    def outcome(engine: str) -> list:
+        recorder = Recorder()
+        prepare(text, [words(128), 128], 2, 64, engine=engine, banks=True).execute("report", watchers=[recorder])
+        return recorder.seen
+
+    return same_on_both(outcome)

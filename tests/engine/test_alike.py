@@ -5,13 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_compiled import facts
 
 from ptxsim.session.ptxfile.file import FileRun, Options, run_file
-
-ROOT = Path(__file__).parents[2]
-CASES = sorted((ROOT / "tests" / "cases").rglob("*.ptx"))
-SAMPLES = sorted((ROOT / "samples").rglob("*.ptx"))
+from tests.helpers import CASES, ENGINES, ROOT, SAMPLES, facts
 
 
 def result(path: Path, engine: str, **options) -> FileRun:
@@ -32,11 +28,14 @@ def said(file: FileRun) -> list[tuple]:
 
 @pytest.mark.parametrize(
     "path",
-    [*SAMPLES, *(pytest.param(path, marks=pytest.mark.slow) for path in CASES)],
+    [
+        *sorted(SAMPLES.rglob("*.ptx")),
+        *(pytest.param(path, marks=pytest.mark.slow) for path in sorted(CASES.rglob("*.ptx"))),
+    ],
     ids=lambda path: str(path.relative_to(ROOT)),
 )
 def test_all_ways_to_run_a_file(path):
-    one, other = (result(path, engine, banks=True) for engine in ("interpreter", "compiled"))
+    one, other = (result(path, engine, banks=True) for engine in ENGINES)
     assert said(one) == said(other)
     assert memory(one) == memory(other)
     assert facts(one.run) == facts(other.run)
@@ -45,7 +44,7 @@ def test_all_ways_to_run_a_file(path):
         assert memory(found) == memory(other)
         assert found.run.warp_instructions == other.run.warp_instructions
     assert said(plain[0]) == said(plain[1])
-    seeded = [result(path, engine, seed=7, checks="memory") for engine in ("interpreter", "compiled")]
+    seeded = [result(path, engine, seed=7, checks="memory") for engine in ENGINES]
     assert said(seeded[0]) == said(seeded[1])
     assert memory(seeded[0]) == memory(seeded[1])
     assert facts(seeded[0].run) == facts(seeded[1].run)

@@ -2,9 +2,8 @@
 
 import numpy as np
 
-import ptxsim
 from ptxsim.machine.event import Event, Observer
-from ptxsim.session.launch import Launch
+from tests.helpers import prepare, same_on_both
 
 TEXT = """
 .version 8.0
@@ -38,13 +37,10 @@ class Barriers(Observer):
         return []
 
 
-def test_phases_are_named_alike(monkeypatch):
-    seen = {}
-    for engine in ("interpreter", "compiled"):
+def test_phases_are_named_alike():
+    def outcome(engine: str) -> list:
         observer = Barriers()
-        monkeypatch.setattr(Launch, "_checkers", lambda self, prepared, observer=observer: [observer])
-        kernel = ptxsim.Module.from_text(TEXT).kernel()
-        kernel.launch(1, 96, [np.zeros(1)], engine=engine, checks="all")
-        seen[engine] = observer.seen
-    assert seen["interpreter"] == seen["compiled"]
-    assert {phase for *_, phase in seen["compiled"]} == {0, 1, 2}
+        prepare(TEXT, [np.zeros(1)], block=96, engine=engine).execute("raise", watchers=[observer])
+        return observer.seen
+
+    assert {phase for *_, phase in same_on_both(outcome)} == {0, 1, 2}

@@ -4,37 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from programs import Writer
 
-from ptxsim.machine.event import EventStream
-from ptxsim.session.module import Module
 from ptxsim.session.snippet import snippet
-
-ENGINES = ("interpreter", "compiled")
-
-
-def run(text: str, engine: str, grid: int = 2, block: int = 64, **options):
-    """Memory after the kernel, and the Run."""
-    data = np.random.default_rng(1).integers(0, 2**32, (grid * block, 4), dtype=np.uint32)
-    data[::3] &= 0xFF
-    run = (
-        Module.from_text(text)
-        .kernel()
-        .launch(grid, block, [data, grid * block], engine=engine, on_error="report", **options)
-    )
-    return data, run
-
-
-def facts(run) -> tuple:
-    findings = [(f.name, f.line, f.column, f.message, f.cta, f.warp, f.lane, f.count) for f in run.findings]
-    rows = run.banks.rows if run.banks_counted else []
-    return run.warp_instructions, findings, [(row.line, row.runs, row.wavefronts, row.worst) for row in rows]
-
-
-def compare(text: str, **options) -> None:
-    (expected, by), (found, also) = (run(text, engine, **options) for engine in ENGINES)
-    assert facts(also) == facts(by), text
-    assert np.array_equal(found, expected), text
+from tests.engine.programs import Writer, body, compare, run, same_events
+from tests.helpers import facts, interrupted, launch, names, same_on_both
 
 
 @settings(max_examples=12, deadline=None)
@@ -49,15 +22,7 @@ def test_random_kernels(seed, block, banks):
     seed=st.integers(0, 2**32), block=st.sampled_from((32, 64, 40)), banks=st.booleans(), order=st.sampled_from((0, 3))
 )
 def test_many_random_kernels(seed, block, banks, order):
-    data = [run(Writer(seed).text(), engine, block=block, banks=banks, seed=order) for engine in ENGINES]
-    assert facts(data[0][1]) == facts(data[1][1])
-    assert np.array_equal(data[0][0], data[1][0])
-
-
-def body(text: str) -> str:
-    from programs import FOOTER, HEADER
-
-    return HEADER + text + FOOTER
+    compare(Writer(seed).text(), block=block, banks=banks, seed=order)
 
 
 @pytest.mark.parametrize(
@@ -83,35 +48,24 @@ def test_steps_are_limited_alike():
 
 
 def test_a_long_loop_can_be_interrupted():
-    import signal
-
-    def stop(*_):
-        raise KeyboardInterrupt
-
-    old = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, 1.5)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            run(body("L: add.u32 %r4, %r4, 1; bra L;"), "compiled")
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, old)
+    with interrupted(1.5):
+        run(body("L: add.u32 %r4, %r4, 1; bra L;"), "compiled")
 
 
 def test_registers_after_a_fault():
     text = "mov.u32 %a, %tid.x; add.u32 %b, %a, 5; ld.global.u32 %c, [%buf+1]; add.u32 %b, %b, 1;"
-    left = [snippet(text, buffers={"buf": np.arange(8, dtype=np.uint32)}, engine=engine) for engine in ENGINES]
-    assert [f.name for f in left[0].findings] == [f.name for f in left[1].findings] == ["misaligned-address"]
-    for name, values in left[0].registers.items():
-        assert np.array_equal(left[1].registers[name], values), name
+
+    def outcome(engine: str) -> tuple:
+        left = snippet(text, buffers={"buf": np.arange(8, dtype=np.uint32)}, engine=engine)
+        return names(left.findings), dict(left.registers)
+
+    found, _ = same_on_both(outcome)
+    assert found == ["misaligned-address"]
 
 
 def test_snippets_keep_every_register():
     text = ".reg .pred %q; mov.u32 %a, %tid.x; add.u32 %b, %a, 5; add.u32 %b, %b, 1; setp.gt.u32 %q, %b, 20; cvt.rn.f64.u32 %d, %b;"
-    left = [snippet(text, warps=2, engine=engine).registers for engine in ENGINES]
-    assert left[0].keys() == left[1].keys()
-    for name in left[0]:
-        assert np.array_equal(left[0][name], left[1][name]), name
+    assert same_on_both(lambda engine: dict(snippet(text, warps=2, engine=engine).registers))
 
 
 def test_spin_lock_between_ctas_and_lanes():
@@ -135,61 +89,18 @@ again:
     ret;
 }
 """
-    results = []
-    for engine in ENGINES:
+
+    def outcome(engine: str) -> tuple:
         data = np.zeros(4, np.uint32)
-        run = Module.from_text(text).kernel().launch(2, 33, [data, 4], engine=engine)
-        results.append((data.tolist(), run.warp_instructions))
-    assert results[0] == results[1]
-    assert results[1][0][:2] == [0, 66]
+        return data, facts(launch(text, [data, 4], 2, 33, engine=engine))
 
-
-class Recorder:
-    """Keeps every event: what observers of both engines get must be the same."""
-
-    events = None
-
-    def __init__(self):
-        self.seen = []
-
-    def consume(self, records):
-        for r in records:
-            lanes = [lane for lane in range(32) if r["mask"] >> lane & 1]
-            addressed = int(r["event"]) <= 8
-            numbers = (
-                r["addresses"][lanes].tolist()
-                if addressed
-                else r["addresses"][:1].tolist()
-                if r["event"] in (16, 17)
-                else []
-            )
-            self.seen.append(
-                (
-                    *(int(r[name]) for name in ("site", "cta", "warp", "event", "space", "width", "flags", "mask")),
-                    numbers,
-                )
-            )
-
-    def finish(self):
-        pass
-
-
-def events(monkeypatch, text: str, engine: str, **options) -> list:
-    from ptxsim.session import launch
-
-    recorder = Recorder()
-    monkeypatch.setattr(launch, "EventStream", lambda observers: EventStream([*observers, recorder]))
-    run(text, engine, banks=True, **options)
-    return recorder.seen
+    data, (_, findings, _) = same_on_both(outcome)
+    assert data[:2].tolist() == [0, 66] and findings == []
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_events_are_the_same(monkeypatch, seed):
-    text = Writer(seed).text()
-    expected, found = (events(monkeypatch, text, engine) for engine in ENGINES)
-    assert len(found) == len(expected)
-    for one, other in zip(found, expected, strict=True):
-        assert one == other
+def test_events_are_the_same(seed):
+    assert same_events(Writer(seed).text())
 
 
 ROWS = """
@@ -224,10 +135,9 @@ KERNEL_OF_ROWS = """.version 8.0
 @pytest.mark.parametrize(
     "start, trans, count", [(1024, "", 4), (1040, ".trans", 2), (3000, "", 1), (4080, ".trans", 4)]
 )
-def test_rows_of_matrices_do_and_tell_the_same(monkeypatch, start, trans, count):
+def test_rows_of_matrices_do_and_tell_the_same(start, trans, count):
     stored = ", ".join(f"%r{9 + i}" for i in range(count))
     text = KERNEL_OF_ROWS.format(body=ROWS.format(start=start, trans=trans, count=count, stored=stored))
     compare(text)
     compare(text, checks="none")
-    expected, found = (events(monkeypatch, text, engine) for engine in ENGINES)
-    assert found == expected
+    assert same_events(text)

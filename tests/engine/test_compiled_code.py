@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from programs import Writer
-from test_compiled import facts, run
 
 from ptxsim import lanes
+from ptxsim.diagnostic import PtxError
 from ptxsim.engine.compiled.ir.emitter import Emitter
 from ptxsim.engine.compiled.ir.module import Module
 from ptxsim.engine.compiled.ir.value import Value, kind_of_dtype
@@ -18,8 +17,9 @@ from ptxsim.engine.compiled.run import selftest
 from ptxsim.jit import store as store_module
 from ptxsim.jit.compiler import ATTRIBUTES, Jit
 from ptxsim.jit.store import ObjectStore
-from ptxsim.session import module as session
 from ptxsim.types import TYPES
+from tests.engine.programs import Writer, body, compare, outcome, run
+from tests.helpers import launch, plain
 
 # ---- the store ----
 
@@ -88,11 +88,10 @@ def test_a_crashed_self_test_refuses(tmp_path, monkeypatch):
 def test_a_refused_engine_gives_way(monkeypatch):
     monkeypatch.setattr(selftest, "refusal", lambda: "it is Sunday")
     text = "\n.version 7.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 a)\n{\n    ret;\n}\n"
-    kernel = session.Module.from_text(text).kernel()
     with pytest.warns(RuntimeWarning, match="Sunday"):
-        assert kernel.launch(1, 32, [np.zeros(1)]).engine == "interpreter"
-    with pytest.raises(session.PtxError, match="Sunday"):
-        kernel.launch(1, 32, [np.zeros(1)], engine="compiled")
+        assert launch(text, [np.zeros(1)]).engine == "interpreter"
+    with pytest.raises(PtxError, match="Sunday"):
+        launch(text, [np.zeros(1)], engine="compiled")
 
 
 def test_a_mark_cut_short_is_no_verdict(tmp_path, monkeypatch):
@@ -117,32 +116,21 @@ def test_code_for_other_cpus(monkeypatch, cpu):
 
     monkeypatch.setattr(engine, "library", lambda: library(cpu))
     for seed in (3, 4):
-        text = Writer(seed).text()
-        (expected, by), (found, also) = (run(text, name) for name in ("interpreter", "compiled"))
-        assert facts(by) == facts(also)
-        assert np.array_equal(expected, found)
+        compare(Writer(seed).text())
 
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_threads_change_nothing(seed):
     text = Writer(seed).text().replace("%clock", "%tid.y")
-    (expected, by), (found, also) = (run(text, "compiled", grid=9, jobs=jobs) for jobs in (1, 3))
-    assert facts(by) == facts(also)
-    assert np.array_equal(expected, found)
+    one, three = (plain(outcome(text, "compiled", grid=9, jobs=jobs)) for jobs in (1, 3))
+    assert one == three
 
 
 def test_a_fault_on_threads_is_the_first_ctas():
-    from programs import FOOTER, HEADER
-
-    text = (
-        HEADER
-        + "setp.gt.u32 %p2, %r1, 2; mov.u32 %r4, 1; st.global.u32 [%d0], %r4; @%p2 ld.global.u32 %r4, [%d0+1];"
-        + FOOTER
-    )
-    (expected, by), (found, also) = (run(text, "compiled", grid=8, jobs=jobs) for jobs in (1, 3))
-    assert facts(by) == facts(also)
-    assert by.findings[0].cta == (3, 0, 0)
-    assert np.array_equal(expected, found)
+    fault = "setp.gt.u32 %p2, %r1, 2; mov.u32 %r4, 1; st.global.u32 [%d0], %r4; @%p2 ld.global.u32 %r4, [%d0+1];"
+    one, three = (plain(outcome(body(fault), "compiled", grid=8, jobs=jobs)) for jobs in (1, 3))
+    assert one == three
+    assert run(body(fault), "compiled", grid=8, jobs=3)[1].findings[0].cta == (3, 0, 0)
 
 
 # ---- operations of ptxsim.lanes, emitted against numpy ----

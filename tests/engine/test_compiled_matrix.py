@@ -3,10 +3,8 @@
 import numpy as np
 import pytest
 
-from ptxsim.session.module import Module
 from ptxsim.session.snippet import snippet
-
-ENGINES = ("interpreter", "compiled")
+from tests.helpers import facts, launch, same_on_both
 
 GEMM = """
 .version 8.0
@@ -48,18 +46,19 @@ def halves(random: np.random.Generator, kind: str, shape) -> np.ndarray:
 @pytest.mark.parametrize("kind", ["normal", "finite", "tiny", "sparse", "bits"])
 @pytest.mark.parametrize(("target", "rows"), [("sm_75", "row"), ("sm_90", "col"), ("sm_80", "row")])
 def test_wmma_products(kind, target, rows):
-    random = np.random.default_rng(hash((kind, target)) & 0xFFFF)
+    random = np.random.default_rng([*kind.encode(), *target.encode()])
     a, b = halves(random, kind, (16, 16)), halves(random, kind, (16, 16))
     c = random.normal(size=(16, 16)).astype(np.float32) * np.float32(2.0) ** random.integers(-140, 60, (16, 16))
     c[::3] = random.choice(np.array([0.0, -0.0], np.float32), (6, 16))
-    results = []
-    for engine in ENGINES:
-        d = c.astype(np.float32)
-        text = GEMM.format(target=target, rows=rows, stride=16)
-        run = Module.from_text(text).kernel().launch(1, 32, [a, b, d], engine=engine)
-        results.append((d.view(np.uint32), run.warp_instructions))
-    assert results[0][1] == results[1][1]
-    assert np.array_equal(results[0][0], results[1][0])
+    c = c.astype(np.float32)
+
+    def outcome(engine: str) -> tuple:
+        d = c.copy()
+        run = launch(GEMM.format(target=target, rows=rows, stride=16), [a, b, d], engine=engine)
+        return d, facts(run)
+
+    _, (_, findings, _) = same_on_both(outcome)
+    assert findings == []
 
 
 def test_wide_products():
@@ -67,14 +66,14 @@ def test_wide_products():
     a, b = halves(random, "normal", (8, 16)), halves(random, "normal", (32, 16))
     text = GEMM.format(target="sm_90", rows="row", stride=16).replace("m16n16k16", "m8n32k16")
     text = text.replace("[%d2], 16", "[%d2], 32").replace("%c7}, 16", "%c7}, 32")
-    results = []
-    for engine in ENGINES:
+
+    def outcome(engine: str) -> np.ndarray:
         d = np.ones((8, 32), np.float32)
-        Module.from_text(text).kernel().launch(1, 32, [a, b, d], engine=engine)
-        results.append(d.view(np.uint32))
-    assert np.array_equal(*results)
+        assert launch(text, [a, b, d], engine=engine).findings == []
+        return d
+
     assert np.allclose(
-        results[1].view(np.float32),
+        same_on_both(outcome),
         a.view(np.float16).astype(np.float32) @ b.view(np.float16).T.astype(np.float32) + 1,
         atol=0.02,
     )
@@ -82,14 +81,15 @@ def test_wide_products():
 
 @pytest.mark.parametrize("stride", [8, 15, 17, 24, 4096])
 def test_strides_that_deserve_a_word(stride):
-    findings = []
-    for engine in ENGINES:
+    text = GEMM.format(target="sm_80", rows="row", stride=stride)
+
+    def outcome(engine: str) -> tuple:
         arrays = [np.ones((16, 16), np.float16), np.ones((16, 16), np.float16), np.zeros((16, 16), np.float32)]
-        text = GEMM.format(target="sm_80", rows="row", stride=stride)
-        run = Module.from_text(text).kernel().launch(1, 32, arrays, engine=engine, on_error="report")
-        findings.append([(f.name, f.line, f.level, f.message, f.lane) for f in run.findings] + [arrays[2].tobytes()])
-    assert findings[0] == findings[1]
-    assert len(findings[0]) > 1 or stride == 24
+        run = launch(text, arrays, engine=engine)
+        return arrays[2], facts(run)
+
+    _, (_, findings, _) = same_on_both(outcome)
+    assert findings or stride == 24
 
 
 PRODUCTS = {
@@ -114,9 +114,7 @@ def test_mma(form, scale):
             registers[f"{letter}{i}"] = number
     groups = {x: "{" + ", ".join(f"%{x}{i}" for i in range(n)) + "}" for x, n in counts.items()}
     text = f"mma.sync.aligned.{form} {{%d0, %d1, %d2, %d3}}, {groups['a']}, {groups['b']}, {groups['c']};"
-    found = [snippet(text, registers=registers, engine=engine).registers for engine in ENGINES]
-    for i in range(4):
-        assert np.array_equal(found[0][f"%d{i}"], found[1][f"%d{i}"])
+    same_on_both(lambda engine: dict(snippet(text, registers=registers, engine=engine).registers))
 
 
 @pytest.mark.parametrize("words", ["x4.shared", "x4.trans.shared", "x2", "x1.trans"])
@@ -130,9 +128,9 @@ def test_ldmatrix(words, wrong):
     count = int(words[1])
     registers = "{" + ", ".join(f"%r{i}" for i in range(count)) + "}"
     text = f"ldmatrix.sync.aligned.m8n8.{words}.b16 {registers}, [%p];"
-    found = [
-        snippet(text, registers={"p": rows + base}, shared=tile, engine=engine, on_error="report") for engine in ENGINES
-    ]
-    assert [f.message for f in found[0].findings] == [f.message for f in found[1].findings]
-    for i in range(count):
-        assert np.array_equal(found[0].registers[f"%r{i}"], found[1].registers[f"%r{i}"])
+
+    def outcome(engine: str) -> tuple:
+        found = snippet(text, registers={"p": rows + base}, shared=tile, engine=engine, on_error="report")
+        return [f.message for f in found.findings], dict(found.registers)
+
+    same_on_both(outcome)

@@ -33,7 +33,6 @@ CASES = {  # statements -> which registers hold a fused sum
 }
 
 
-@pytest.mark.parametrize("engine", ["interpreter", "compiled"])
 @pytest.mark.parametrize("text", CASES)
 def test_as_the_assembler_fuses(text, engine):
     s = ptxsim.snippet(DECLARE + START + text, shared=np.zeros(4, np.float32), engine=engine)
@@ -42,7 +41,6 @@ def test_as_the_assembler_fuses(text, engine):
         assert (value == FUSED) if fused else (value != FUSED), value
 
 
-@pytest.mark.parametrize("engine", ["interpreter", "compiled"])
 @pytest.mark.parametrize(
     ("text", "factors"),
     [
@@ -64,7 +62,6 @@ def test_a_sum_of_two_products_takes_one(text, factors, engine):
     assert np.array_equal(s.registers["%f6"].view("f4"), first if factors == "first" else second)
 
 
-@pytest.mark.parametrize("engine", ["interpreter", "compiled"])
 @pytest.mark.parametrize("operation", ["add", "sub"])
 @pytest.mark.parametrize("swap", [False, True])
 def test_differences_in_double_precision(operation, swap, engine):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-import ptxsim
+from tests.helpers import facts, launch, names, same_on_both
 
 HEAD = """.version 8.4
 .target sm_90a
@@ -35,14 +35,13 @@ WMMA = (
 def told(text: str) -> list[str]:
     """Names of the findings, which are the same on both engines."""
     data = np.random.default_rng(0).integers(0x3000, 0x3C00, 512, dtype=np.uint32) * np.uint32(0x10001)
-    found = []
-    for engine in ("interpreter", "compiled"):
+
+    def outcome(engine: str) -> tuple:
         out = np.zeros(128, np.uint32)
-        kernel = ptxsim.Module.from_text(text).kernel()
-        run = kernel.launch(grid=1, block=32, args=[data.copy(), out], engine=engine, on_error="report")
-        found.append((out.tolist(), [(f.name, f.line, f.message) for f in run.findings], run.warp_instructions))
-    assert found[0] == found[1]
-    return [name for name, *_ in found[0][1]]
+        run = launch(text, [data.copy(), out], engine=engine)
+        return out, facts(run), names(run.findings)
+
+    return same_on_both(outcome)[-1]
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -1,8 +1,8 @@
 """Native cp.async against the interpreter: sizes, zero fill, guards, groups, and copies under way when Python takes over."""
 
 import pytest
-from test_compiled import ENGINES, compare, events
-from test_warpgroup import services  # noqa: F401 - a fixture
+
+from tests.engine.programs import compare, same_events
 
 KERNEL = """.version 8.0
 .target sm_90
@@ -64,21 +64,20 @@ LEFT = {
 
 
 @pytest.mark.parametrize("name", [*NATIVE, *LEFT])
-def test_copies_do_and_tell_the_same(monkeypatch, name):
+def test_copies_do_and_tell_the_same(name):
     text = KERNEL.format(body=(NATIVE | LEFT)[name])
     compare(text, checks="memory")
     compare(text, checks="all")
-    expected, found = (events(monkeypatch, text, engine) for engine in ENGINES)
-    assert found == expected
+    assert same_events(text)
 
 
 @pytest.mark.parametrize("name", NATIVE)
-def test_what_is_native(name, services):  # noqa: F811
+def test_what_is_native(name, services):
     compare(KERNEL.format(body=NATIVE[name]), checks="none")
     assert services == {}
 
 
 @pytest.mark.parametrize("name", LEFT)
-def test_what_is_left(name, services):  # noqa: F811
+def test_what_is_left(name, services):
     compare(KERNEL.format(body=LEFT[name]), checks="none")
     assert bool(services) == (name in ("part of an element", "python takes over"))

@@ -6,10 +6,7 @@ import subprocess
 import sys
 import warnings
 
-import numpy as np
 import pytest
-from programs import Writer
-from test_compiled import facts, run
 
 from ptxsim.engine.compiled.codegen.kernel import KernelWriter
 from ptxsim.engine.compiled.library import Library
@@ -17,6 +14,8 @@ from ptxsim.engine.compiled.run import engine as compiled
 from ptxsim.engine.compiled.run import selftest
 from ptxsim.jit.compiler import Jit
 from ptxsim.jit.store import ObjectStore
+from tests.engine.programs import Writer, body, outcome, run
+from tests.helpers import facts, plain
 
 posix = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 
@@ -42,40 +41,35 @@ def spoil(monkeypatch, full: bool) -> None:
 
 def test_refused_code_leaves_the_launch_to_the_interpreter(native, monkeypatch):
     text = Writer(5).text()
-    expected, by = run(text, "interpreter")
+    expected = outcome(text, "interpreter")
     spoil(monkeypatch, full=True)
     with pytest.warns(RuntimeWarning, match="interpreter runs this.*RuntimeError"):
         found, also = run(text, "compiled")
     assert also.engine == "interpreter"
-    assert facts(by) == facts(also)
-    assert np.array_equal(expected, found)
+    assert plain((found, facts(also))) == plain(expected)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2, 3])
 @pytest.mark.parametrize("banks", [False, True])
 def test_refused_code_for_parts_of_warps(native, monkeypatch, seed, banks):
     text = Writer(seed).text()
-    expected, by = run(text, "interpreter", banks=banks)
+    expected = outcome(text, "interpreter", banks=banks)
     spoil(monkeypatch, full=False)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        found, also = run(text, "compiled", banks=banks)
-    assert facts(by) == facts(also)
-    assert np.array_equal(expected, found)
+        found = outcome(text, "compiled", banks=banks)
+    assert plain(found) == plain(expected)
     assert all("parts of this" in str(warning.message) for warning in caught)
 
 
 def test_refused_code_for_parts_is_told_once(native, monkeypatch):
-    from test_compiled import body
-
     text = body("setp.lt.u32 %p2, %r0, 5; @%p2 bra L; add.u32 %r4, %r4, 1; L: add.u32 %r5, %r5, 2; bar.sync 0;")
-    expected, by = run(text, "interpreter")
+    expected = outcome(text, "interpreter")
     spoil(monkeypatch, full=False)
     with pytest.warns(RuntimeWarning, match="parts of this") as told:
-        found, also = run(text, "compiled")
+        found = outcome(text, "compiled")
     assert len(told) == 1
-    assert facts(by) == facts(also)
-    assert np.array_equal(expected, found)
+    assert plain(found) == plain(expected)
 
 
 def in_process(program: str, cache, expected: int = 0) -> str:

@@ -4,21 +4,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from programs import Writer
 
-from ptxsim.session.launch import Launch
-from ptxsim.session.module import Module
+from tests.engine.programs import Writer, words
+from tests.helpers import facts, prepare, same_on_both
 
 
 def registers(text: str, engine: str, block: int, seed: int) -> tuple:
-    """Registers by CTA, warp and name; and the count of warp instructions."""
-    data = np.random.default_rng(1).integers(0, 2**32, (2 * block, 4), dtype=np.uint32)
-    data[::3] &= 0xFF
-    kernel = Module.from_text(text).kernel()
-    launch = Launch(
-        kernel, (2, 1, 1), (block, 1, 1), (1, 1, 1), kernel.module.target, [data, 2 * block], 0, engine=engine,
-        numerics="target", seed=seed, jobs=1, checks="memory", banks=False, profile=False, max_steps=None, progress=None,
-    )  # fmt: skip
+    """Registers by CTA, warp and name; and what the Run says."""
+    launch = prepare(text, [words(2 * block), 2 * block], 2, block, engine=engine, seed=seed)
     names, found = launch.program.slot_names, {}
 
     def stop(warp, machine) -> None:
@@ -26,13 +19,12 @@ def registers(text: str, engine: str, block: int, seed: int) -> tuple:
         found[warp.cta.linear, warp.index] = dict(zip(names, values))
 
     run = launch.execute("report", None, stop)
-    return found, run.warp_instructions, [(f.name, f.line, f.lane) for f in run.findings]
+    return found, facts(run)
 
 
 def compare(text: str, block: int, seed: int = 0) -> None:
-    expected, found = (registers(text, engine, block, seed) for engine in ("interpreter", "compiled"))
-    assert len(expected[0]) == 2 * -(-block // 32) or expected[2]
-    assert found == expected
+    found, (_, findings, _) = same_on_both(lambda engine: registers(text, engine, block, seed))
+    assert len(found) == 2 * -(-block // 32) or findings
 
 
 @settings(max_examples=8, deadline=None)

@@ -2,18 +2,16 @@
 
 import itertools
 import re
-import signal
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from programs import Writer
-from test_compiled import body, facts, run
 
 from ptxsim.engine.compiled.run import threads
-from ptxsim.session.module import Module
+from tests.engine.programs import Writer, body, outcome, run
+from tests.helpers import interrupted, launch, plain
 
 
 @pytest.fixture
@@ -47,11 +45,8 @@ def test_the_random_kernels_use_threads(threaded, seed):
 
 
 def same(text: str, **options) -> None:
-    results = [run(text, "compiled", grid=9, jobs=jobs, **options) for jobs in (1, 2, 3, None)]
-    expected, by = results[0]
-    for found, also in results[1:]:
-        assert facts(by) == facts(also)
-        assert np.array_equal(expected, found)
+    one, *more = (plain(outcome(text, "compiled", grid=9, jobs=jobs, **options)) for jobs in (1, 2, 3, None))
+    assert all(found == one for found in more)
 
 
 @settings(max_examples=6, deadline=None)
@@ -72,16 +67,12 @@ WORK = "st.shared.u32 [%r8], %r4; mov.u32 %r9, 60; L: mad.lo.u32 %r4, %r4, %r5, 
 
 
 def test_threads_run_where_nobody_can_see_it(threaded):
-    expected, by = run(body(WORK), "compiled", grid=40, jobs=1)
+    expected = plain(outcome(body(WORK), "compiled", grid=40, jobs=1))
     assert not threaded
-    found, also = run(body(WORK), "compiled", grid=40, jobs=2)
+    assert plain(outcome(body(WORK), "compiled", grid=40, jobs=2)) == expected
     assert threaded == [0]
-    assert facts(by) == facts(also)
-    assert np.array_equal(expected, found)
-    found, also = run(body(WORK), "compiled", grid=40)
+    assert plain(outcome(body(WORK), "compiled", grid=40)) == expected
     assert threaded == [0, 1]  # the first CTA shows how long the others will take
-    assert facts(by) == facts(also)
-    assert np.array_equal(expected, found)
 
 
 @pytest.mark.parametrize(
@@ -96,10 +87,9 @@ def test_threads_run_where_nobody_can_see_it(threaded):
     ],
 )
 def test_what_keeps_ctas_in_order(threaded, text):
-    (expected, by), (found, also) = (run(body(text), "compiled", grid=40, jobs=jobs) for jobs in (1, None))
+    one, free = (plain(outcome(body(text), "compiled", grid=40, jobs=jobs)) for jobs in (1, None))
     assert not threaded
-    assert facts(by) == facts(also)
-    assert np.array_equal(expected, found)
+    assert one == free
 
 
 def test_observers_and_limits_keep_ctas_in_order(threaded):
@@ -131,22 +121,13 @@ def test_progress_is_shown_meanwhile():
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_endless_loops_on_threads_can_be_interrupted(jobs):
-    def stop(*_):
-        raise KeyboardInterrupt
-
-    old = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, 1)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            run(body("L: add.u32 %r4, %r4, 1; bra L;"), "compiled", grid=8, jobs=jobs, banks=False)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, old)
+    with interrupted(1):
+        run(body("L: add.u32 %r4, %r4, 1; bra L;"), "compiled", grid=8, jobs=jobs, banks=False)
 
 
 def test_the_next_launch_after_an_interruption_is_right():
     test_endless_loops_on_threads_can_be_interrupted(2)
     data = np.arange(8, dtype=np.uint32)
     text = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 a)\n{\n.reg .b64 %d; ld.param.u64 %d, [a]; st.global.u32 [%d+4], 9; ret;\n}\n"
-    Module.from_text(text).kernel().launch(1, 32, [data])
+    assert launch(text, [data]).findings == []
     assert data[1] == 9

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from programs import FOOTER, HEADER, Writer
-from test_compiled import ENGINES, compare, events, facts
 
 from ptxsim.engine.analysis.forward_progress import PLAIN, STRONG, impatience
 from ptxsim.session.module import Module
+from tests.engine.programs import Writer, compare, same_events
+from tests.engine.programs import body as statements
+from tests.helpers import ENGINES, facts, launch, names, same_on_both
 
 FRAME = """
 .version 8.0
@@ -311,12 +312,10 @@ def text(body: str) -> str:
     return FRAME.format(before=LOOK if "look" in body else "", body=body)
 
 
-def launch(body: str, engine: str, lanes: int = 32, **options):
+def run(body: str, engine: str, lanes: int = 32, **options):
     data = np.zeros(64, np.uint32)
-    run = (
-        Module.from_text(text(body)).kernel().launch(1, lanes, [data, 64], engine=engine, on_error="report", **options)
-    )
-    return data.tolist(), run
+    result = launch(text(body), [data, 64], block=lanes, engine=engine, **options)
+    return data.tolist(), result
 
 
 @pytest.mark.parametrize("observed", [False, True], ids=["alone", "observed"])
@@ -324,27 +323,30 @@ def launch(body: str, engine: str, lanes: int = 32, **options):
 def test_lanes_that_wait_for_each_other_come_to_an_end(name, observed):
     body, expected = WAITS[name]
     options = {"banks": True} if observed else {"checks": "none"}
-    one, other = (launch(body, engine, max_steps=1_000_000, **options) for engine in ENGINES)
-    assert [f.name for f in other[1].findings if f.level == "error" and f.name == "limit-reached"] == []
-    assert other[0][: len(expected)] == expected
-    assert one[0] == other[0]
-    assert facts(one[1]) == facts(other[1])
+
+    def outcome(engine: str) -> tuple:
+        data, result = run(body, engine, max_steps=1_000_000, **options)
+        return data, facts(result), names(result.findings)
+
+    data, _, found = same_on_both(outcome)
+    assert "limit-reached" not in found
+    assert data[: len(expected)] == expected
 
 
 @pytest.mark.parametrize("seed", [0, 5])
 def test_the_order_of_warps_does_not_matter(seed):
     body, _ = WAITS["a lock taken by a loop"]
     for engine in ENGINES:
-        data, run = launch(body, engine, 96, seed=seed, max_steps=1_000_000)
+        data, result = run(body, engine, 96, seed=seed, max_steps=1_000_000)
         assert data[:2] == [0, 96]
-        assert run.warp_instructions < 60_000
+        assert result.warp_instructions < 60_000
 
 
 def test_waiting_does_not_take_long():
     """The patience is over once, not for each lane."""
     for name in ("a lock taken by a loop", "tickets", "a chain of lanes"):
-        _, run = launch(WAITS[name][0], "compiled")
-        assert run.warp_instructions < 4000
+        _, result = run(WAITS[name][0], "compiled")
+        assert result.warp_instructions < 4000
 
 
 LONG = """
@@ -369,10 +371,9 @@ INSIDE = {
 
 
 @pytest.mark.parametrize("name", INSIDE)
-@pytest.mark.parametrize("engine", ENGINES)
 def test_lanes_meet_behind_a_loop_that_ends_by_itself(engine, name):
-    _, run = launch(LONG.format(inside=INSIDE[name]), engine, banks=True)
-    stores = [row for row in run.banks.global_rows if row.kind == "st"]
+    _, result = run(LONG.format(inside=INSIDE[name]), engine, banks=True)
+    stores = [row for row in result.banks.global_rows if row.kind == "st"]
     assert [(row.requests, row.sectors) for row in stores] == [(1, 4)]
 
 
@@ -434,18 +435,20 @@ def test_an_inner_loop_that_waits_in_one_that_counts():
     assert weights(LOOP.format(inner + "sub.u32 %r3, %r3, 1;")) == [STRONG]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_lanes_that_wait_for_ever_reach_the_limit(engine):
     body = "atom.global.add.u32 %r4, [%d0], 1;\n" + LOOP.format("atom.global.cas.b32 %r3, [%d0], 0, 1;")
-    _, run = launch(body, engine, max_steps=20_000)
-    assert [f.name for f in run.findings] == ["limit-reached"]
+    _, result = run(body, engine, max_steps=20_000)
+    assert names(result.findings) == ["limit-reached"]
 
 
 def test_both_engines_take_the_same_steps_until_the_limit():
     body = "@%p0 bra over;\n" + LOOP.format("atom.global.cas.b32 %r3, [%d0], 0, 1;") + "over:\n st.global.u32 [%d1], 3;"
-    found = [launch(body, engine, max_steps=9_000) for engine in ENGINES]
-    assert found[0][0] == found[1][0]
-    assert facts(found[0][1])[0] == facts(found[1][1])[0]
+
+    def outcome(engine: str) -> tuple:
+        data, result = run(body, engine, max_steps=9_000)
+        return data, result.warp_instructions
+
+    same_on_both(outcome)
 
 
 class Poller(Writer):
@@ -486,16 +489,10 @@ def test_many_random_kernels_that_poll(seed, block, order):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_the_order_of_effects_is_the_same(monkeypatch, seed):
-    expected, found = (events(monkeypatch, Poller(seed).text(), engine) for engine in ENGINES)
-    assert found == expected
+def test_the_order_of_effects_is_the_same(seed):
+    assert same_events(Poller(seed).text())
 
 
-def test_the_order_of_effects_of_a_lock_is_the_same(monkeypatch):
-    body = (
-        HEADER
-        + "again:\n atom.global.cas.b32 %r9, [%d0], 0, 1;\n setp.eq.u32 %p0, %r9, 0;\n @%p0 bra again;\n"
-        + FOOTER
-    )
-    expected, found = (events(monkeypatch, body, engine) for engine in ENGINES)
-    assert found == expected
+def test_the_order_of_effects_of_a_lock_is_the_same():
+    lock = "again:\n atom.global.cas.b32 %r9, [%d0], 0, 1;\n setp.eq.u32 %p0, %r9, 0;\n @%p0 bra again;\n"
+    assert same_events(statements(lock))

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import ptxsim
-from ptxsim.engine.compiled import library
 from ptxsim.engine.compiled.run import side_exit
 from ptxsim.engine.compiled.tensor.tiles import pieces
 from ptxsim.machine.wgmma import Tile
+from tests.helpers import facts, launch, names, same_on_both
 
 SHARED = 65536
 HEAD = """.version 8.4
@@ -61,41 +61,15 @@ def descriptor(start: int, swizzle: str = "128B", leading: int = 16, stride: int
     return ptxsim.Descriptor(start=start, leading=leading, stride=stride, swizzle=swizzle).encode()
 
 
-def both(text: str, data: np.ndarray, block: int = 128, **options):
-    """Outputs and runs of both engines."""
-    results = []
-    for engine in ("interpreter", "compiled"):
-        out = np.zeros(block * 256, np.uint32)
-        run = ptxsim.Module.from_text(text).kernel().launch(
-            grid=1, block=block, args=[data.copy(), out], shared_mem=SHARED, engine=engine, on_error="report", **options
-        )  # fmt: skip
-        results.append((out, run))
-    return results
-
-
-def check_alike(text: str, data: np.ndarray, **options) -> list[str]:
+def check_alike(text: str, data: np.ndarray, block: int = 128, **options) -> list[str]:
     """Assert that both engines do the same; the names of the findings."""
-    (one, first), (other, second) = both(text, data, **options)
-    np.testing.assert_array_equal(one, other)
-    assert [str(f) for f in first.findings] == [str(f) for f in second.findings]
-    assert first.warp_instructions == second.warp_instructions
-    return [f.name for f in first.findings]
 
+    def outcome(engine: str) -> tuple:
+        out = np.zeros(block * 256, np.uint32)
+        run = launch(text, [data.copy(), out], block=block, shared_mem=SHARED, engine=engine, **options)
+        return out, facts(run), names(run.findings)
 
-@pytest.fixture
-def services(monkeypatch):
-    """What native code leaves to the interpreter, for kernels compiled from now on."""
-    found: dict[int, str] = {}
-    ask = library.Library.kernel
-
-    def kernel(self, program, places, options):
-        address, left = ask(self, program, places, options)
-        if options.full:
-            found.update(left)
-        return address, left
-
-    monkeypatch.setattr(library.Library, "kernel", kernel)
-    return found
+    return same_on_both(outcome)[-1]
 
 
 def numbers(rng: np.random.Generator, random: bool) -> np.ndarray:

@@ -24,7 +24,6 @@ def groups():
             yield pytest.param(family, name, id=f"{family}-{name}", marks=marks)
 
 
-@pytest.mark.parametrize("engine", ["interpreter", "compiled"])
 @pytest.mark.parametrize(("family", "group"), list(groups()))
 def test_recorded_bits(family, group, engine):
     problems = {}

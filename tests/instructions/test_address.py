@@ -88,7 +88,6 @@ NARROW = """\
 """
 
 
-@pytest.mark.parametrize("engine", ["interpreter", "compiled"])
 def test_registers_of_16_bits_hold_addresses_without_sign(engine):
     found = np.zeros((32, 3), np.uint32)
     Module.from_text(NARROW).kernel("k").launch(1, 32, [found], engine=engine)

@@ -97,7 +97,6 @@ def operands(a: str, b: str):
     return codes[0], codes[1].T, image, loads
 
 
-@pytest.mark.parametrize("engine", ["interpreter", "compiled"])
 @pytest.mark.parametrize(("a", "b"), PAIRS)
 def test_rows_of_narrow_floats_feed_f8f6f4(a, b, engine):
     a_codes, b_codes, image, loads = operands(a, b)
@@ -108,7 +107,6 @@ def test_rows_of_narrow_floats_feed_f8f6f4(a, b, engine):
     assert np.array_equal(d.view(np.uint32), expected.view(np.uint32)) and d.any()
 
 
-@pytest.mark.parametrize("engine", ["interpreter", "compiled"])
 @pytest.mark.parametrize(("a", "b"), PAIRS)
 def test_block_scales_raise_the_products(a, b, engine):
     """All lanes hold the same scales; the selected bytes are 0x81 of A and 0x82 of B: 2^2 and 2^3."""
@@ -122,7 +120,6 @@ def test_block_scales_raise_the_products(a, b, engine):
     assert np.array_equal(d, plain * np.float32(32)) and d.any()
 
 
-@pytest.mark.parametrize("engine", ["interpreter", "compiled"])
 def test_transposed_bytes_are_a_column_major_b(engine):
     """m16n16 with .trans: B as it lies in memory, k by rows of 16 n. Two matrices make k 32 and two tiles of 8 n."""
     rng = np.random.default_rng(5)
@@ -140,7 +137,6 @@ def test_transposed_bytes_are_a_column_major_b(engine):
         assert np.array_equal(accumulators(d, 4 * n), expected) and expected.any()
 
 
-@pytest.mark.parametrize("engine", ["interpreter", "compiled"])
 def test_accumulators_as_bytes_are_stored_transposed(engine):
     """stmatrix m16n8: a lane's four bytes are where the four accumulators of m16n8 are; memory gets rows of 16 m."""
     body = """

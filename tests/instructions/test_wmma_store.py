@@ -44,7 +44,6 @@ EXAMPLES = [  # version, target, shape, type, statement as the manual writes it
 ]
 
 
-@pytest.mark.parametrize("engine", ["interpreter", "compiled"])
 @pytest.mark.parametrize(("version", "target", "shape", "kind", "statement"), EXAMPLES)
 def test_manual_example_stores_the_fragment(version, target, shape, kind, statement, engine):
     count = statement.count("d", statement.index("{"))

@@ -123,7 +123,6 @@ def test_no_address_of_a_function_in_another_file():
     assert [(finding.name, finding.line) for finding in error.value.findings] == [("not-modeled", 6)]
 
 
-@pytest.mark.parametrize("engine", ["interpreter", "compiled"])
 def test_an_extern_variable_that_nothing_defines_is_one_of_the_file(engine):
     text = """\
 .extern .global .b32 g[4];

@@ -80,7 +80,6 @@ CASES = {
 OVERWRITTEN = ("4-bit floats shifted", "the tile loaded both ways")
 
 
-@pytest.mark.parametrize("engine", ["interpreter", "compiled"])
 @pytest.mark.parametrize("name", CASES)
 def test_uses(name, engine):
     target, body, level = CASES[name]
@@ -139,7 +138,6 @@ WMMA_CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("engine", ["interpreter", "compiled"])
 @pytest.mark.parametrize("name", WMMA_CASES)
 def test_fragments_of_wmma(name, engine):
     body, expected = WMMA_CASES[name]
@@ -149,7 +147,6 @@ def test_fragments_of_wmma(name, engine):
     assert sorted({f.name for f in run.findings if f.level == "error"}) == expected
 
 
-@pytest.mark.parametrize("engine", ["interpreter", "compiled"])
 def test_accumulators_of_a_warpgroup(engine):
     """The D of wgmma, converted bit by bit rather than in value, as the A of the next."""
     text = """.version 8.0

@@ -121,7 +121,6 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("engine", ["interpreter", "compiled"])
 @pytest.mark.parametrize("name", CASES)
 def test_what_is_told(name, engine):
     body, expected = CASES[name]
@@ -173,7 +172,6 @@ again:
 """
 
 
-@pytest.mark.parametrize("engine", ["interpreter", "compiled"])
 @pytest.mark.parametrize(("swizzle", "found"), [("128B", []), ("64B", ["swizzle-mismatch"])])
 def test_a_copied_tile_is_read_with_the_swizzle_it_was_written_with(swizzle, found, engine):
     descriptor = ptxsim.Descriptor(start=0, leading=16, stride=1024, swizzle=swizzle).encode()

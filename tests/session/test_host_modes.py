@@ -55,7 +55,6 @@ def arithmetic(engine: str) -> list[np.ndarray]:
 
 
 @pytest.mark.parametrize("bits", [FLUSH, UP], ids=["flush", "upward"])
-@pytest.mark.parametrize("engine", ["interpreter", "compiled"])
 def test_snippets(engine, bits):
     expected = arithmetic(engine)
     assert expected[0].any() and expected[7].all()

@@ -95,7 +95,6 @@ WRITES = {
 }
 
 
-@pytest.mark.parametrize("engine", ["compiled", "interpreter"])
 @pytest.mark.parametrize("write", WRITES)
 def test_a_read_only_array_is_not_left_as_it_was_in_silence(write, engine):
     text = f""".version 8.7

@@ -19,7 +19,6 @@ asm volatile(
 """
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_numbered_operands_as_in_inline_assembly(engine):
     ones = {str(i): 0x3C003C00 for i in range(4, 10)}
     s = ptxsim.snippet(MMA, registers=ones, engine=engine)
@@ -27,14 +26,12 @@ def test_numbered_operands_as_in_inline_assembly(engine):
     assert s.findings == []
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_a_whole_asm_statement_pastes_as_it_stands(engine):
     ones = {str(i): 0x3C003C00 for i in range(4, 10)}
     s = ptxsim.snippet(BLOG, registers=ones | {str(i): 1.0 for i in range(10, 14)}, engine=engine)
     assert (s.registers["%0"].view("f4") == 17).all()
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_fragments_travel_as_arrays_of_halves(engine):
     a = ptxsim.ints((16, 16), "f16", seed=1)
     b = ptxsim.ints((16, 8), "f16", seed=2)
@@ -49,7 +46,6 @@ def test_fragments_travel_as_arrays_of_halves(engine):
     assert (d == a.astype("f4") @ b.astype("f4")).all()
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_shared_memory_and_bank_counts(engine):
     tile = np.arange(32 * 32, dtype=np.uint32)
     text = "ld.shared.b32 r, [addr]; st.shared.b32 [addr], 7;"
@@ -60,7 +56,6 @@ def test_shared_memory_and_bank_counts(engine):
     assert s.banks.worst == 32
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_buffers_are_registers_with_their_address(engine):
     x = np.arange(32, dtype=np.float32)
     text = "mov.u32 t, %laneid; mad.wide.u32 p, t, 4, p; ld.global.f32 v, [p]; add.f32 v, v, v; st.global.f32 [p], v;"
@@ -68,14 +63,12 @@ def test_buffers_are_registers_with_their_address(engine):
     assert (s.buffers["p"] == 2 * np.arange(32)).all()
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_several_warps_see_their_own_values(engine):
     s = ptxsim.snippet("add.u32 r, r, 1;", registers={"r": np.arange(64).reshape(2, 32)}, warps=2, engine=engine)
     assert s.registers["r"].shape == (2, 32)
     assert (s.registers["r"].ravel() == np.arange(64) + 1).all()
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_guards_and_untouched_lanes(engine):
     s = ptxsim.snippet(
         "@p mov.u32 r, 5; @!p mov.u32 r, 6;", registers={"p": np.arange(32) % 2 == 0, "r": 0}, engine=engine
@@ -83,7 +76,6 @@ def test_guards_and_untouched_lanes(engine):
     assert s.registers["r"].tolist() == [5, 6] * 16
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_faults_are_findings_with_lane_and_line(engine):
     s = ptxsim.snippet(
         "mov.u32 t, 1;\nld.shared.b32 r, [addr];", registers={"addr": 0x402}, shared=np.zeros(4), engine=engine
@@ -121,7 +113,6 @@ def test_registers_answer_to_both_spellings():
     assert (s.registers["0"] == 7).all() and (s.registers["%0"] == 7).all()
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_members_behind_the_guard_are_waited_for_until_they_exit(engine):
     s = ptxsim.snippet(
         "@p shfl.sync.idx.b32 r, a, 0, 31, 0xff;",

@@ -30,7 +30,6 @@ KERNEL = """// ptxsim: launch grid=1 block=32
 """
 
 
-@pytest.mark.parametrize("engine", ["interpreter", "compiled"])
 def test_expectations_that_fail_behind_a_stop_say_only_that(engine):
     source = Source(KERNEL.replace("STORE", "st.shared.u32 [s+4096], %t;"), "k.ptx")
     result = run_file(source, options=Options(engine=engine))
@@ -66,7 +65,6 @@ AGAIN:
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-@pytest.mark.parametrize("engine", ["interpreter", "compiled"])
 def test_a_run_that_does_not_end_names_its_loop(engine, seed):
     kernel = Module.from_text(ENDLESS).kernel()
     run = kernel.launch(1, 64, engine=engine, seed=seed, max_steps=5000, on_error="report")

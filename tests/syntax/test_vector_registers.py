@@ -25,7 +25,6 @@ ret; }
 )
 
 
-@pytest.mark.parametrize("engine", ["interpreter", "compiled"])
 def test_elements_and_whole_vectors(engine):
     data = np.array([1, 2, 3, 4, 0, 0], np.float32)
     Module.from_text(KERNEL).kernel().launch(1, 1, [data], engine=engine)
@@ -88,7 +87,6 @@ ret; }
 """
 
 
-@pytest.mark.parametrize("engine", ["interpreter", "compiled"])
 def test_vectors_are_moved_passed_and_indexed(engine):
     data = np.zeros(15, np.uint32)
     Module.from_text(MOVES).kernel().launch(1, (1, 2, 3), [data], engine=engine, on_error="report")
