@@ -45,9 +45,9 @@ def prepare(text: str, args: Sequence, grid: int = 1, block: int = 32, **options
     return Launch(kernel, *shapes, kernel.module.target, list(args), 0, **(given | rest | options))
 
 
-def run_text(text: str, engine: str | None = None, **options: Any) -> FileRun:
+def run_text(text: str, entry: str | None = None, **options: Any) -> FileRun:
     """Run a text with directives as the file `k.ptx`. `options` are the fields of `Options`."""
-    return run_file(Source(text, "k.ptx"), options=Options(engine=engine, **options))
+    return run_file(Source(text, "k.ptx"), entry, Options(**options))
 
 
 @contextmanager

@@ -1,14 +1,12 @@
 """What an access costs, counted while a kernel runs, and where its address comes from."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import ptxsim
 from ptxsim.layout import banks
 from ptxsim.session.ptxfile.file import Options, run_file
-from ptxsim.source import Source
+from tests.helpers import SAMPLES, launch, run_text, same_on_both
 
 LANE = np.arange(32)
 HEAD = ".version 8.0\n.target sm_90a\n.address_size 64\n"
@@ -151,7 +149,7 @@ def test_rows_that_a_bulk_copy_brings_grow_by_16_bytes():
     kernel = kernel.replace("    ld.param.u64 %rd1, [out];\n", "").replace(
         "    mov.u32 %r2, tile;", "    mov.u32 %r2, tile;\n    ld.param.u64 %rd1, [out];"
     )
-    (row,) = run_file(Source(kernel, "k.ptx"), options=Options(checks="none")).run.banks.rows
+    (row,) = run_text(kernel, checks="none").run.banks.rows
     assert row.fixes == ["row pitch 144 B -> 4 wavefronts instead of 32"]
 
 
@@ -169,23 +167,23 @@ def test_conflicts_of_random_places_have_no_pattern_to_mend(limit):
 
 
 def test_expect_and_asserts_see_the_counts():
-    result = run_file(Source(KERNEL, "k.ptx"))
+    result = run_text(KERNEL)
     assert result.passed and result.run.banks.worst == 32
-    failed = run_file(Source(KERNEL.replace("worst == 32", "worst == 1"), "k.ptx"))
+    failed = run_text(KERNEL.replace("worst == 32", "worst == 1"))
     assert [f.name for f in failed.findings] == ["expectation-failed"]
 
 
 def test_notes_are_findings_for_those_who_ask():
-    assert run_file(Source(KERNEL, "k.ptx")).findings == []
-    asked = run_file(Source(KERNEL, "k.ptx"), options=Options(notes=("bank-conflict", "uncoalesced"))).findings
+    assert run_text(KERNEL).findings == []
+    asked = run_text(KERNEL, notes=("bank-conflict", "uncoalesced")).findings
     assert [(f.name, f.line, f.level) for f in asked] == [("bank-conflict", 16, "note"), ("uncoalesced", 20, "note")]
     assert asked[0].help.startswith("row pitch 132 B -> 1 wavefront instead of 32")
     expected = KERNEL.replace("expect banks.worst == 32", "expect bank-conflict at 16")
-    assert run_file(Source(expected, "k.ptx")).findings == []
+    assert run_text(expected).findings == []
 
 
 def test_the_json_has_the_contracts_keys():
-    found = run_file(Source(KERNEL, "k.ptx")).run.to_dict()["banks"]
+    found = run_text(KERNEL).run.to_dict()["banks"]
     assert {"line", "instruction", "runs", "wavefronts", "ideal", "worst", "why", "fixes"} <= found["rows"][0].keys()
     assert found["rows"][0]["excess"] == 31
     assert found["global"]["sectors"] == 32 and found["global"]["requests"] == 1
@@ -239,8 +237,7 @@ ATOMIC = """.version 8.0
 )
 def test_atomics_as_the_assembler_makes_them(text, wavefronts):
     """What ptxas 13.0 writes for each of these on sm_90a."""
-    module = ptxsim.Module.from_text(ATOMIC.replace("ATOM", text))
-    run = module.kernel().launch(1, 32, [np.zeros(32, np.uint32), 1], banks=True, on_error="report", checks="none")
+    run = launch(ATOMIC.replace("ATOM", text), [np.zeros(32, np.uint32), 1], banks=True, checks="none")
     assert run.banks.rows[-1].wavefronts == wavefronts
 
 
@@ -282,13 +279,14 @@ def test_counting_lets_asynchronous_products_run_natively(monkeypatch):
     monkeypatch.setattr(
         EventStream, "emit", lambda self, *args, **more: (emitted.append(args[3]), emit(self, *args, **more))
     )
-    sample = Path(__file__).parents[2] / "samples" / "wgmma_m64n64k16.ptx"
-    counts = []
-    for engine in ("interpreter", "compiled"):
+    sample = SAMPLES / "wgmma_m64n64k16.ptx"
+
+    def counts(engine):
         emitted.clear()
-        run = run_file(Source.from_file(sample), options=Options(engine=engine, banks=True, checks="none")).run
-        counts.append([(row.line, row.kind, row.runs, row.wavefronts) for row in run.banks.rows])
-    assert counts[0] == counts[1] and "wgmma" in {kind for _, kind, *_ in counts[0]}
+        run = run_file(sample, options=Options(engine=engine, banks=True, checks="none")).run
+        return [(row.line, row.kind, row.runs, row.wavefronts) for row in run.banks.rows]
+
+    assert "wgmma" in {kind for _, kind, *_ in same_on_both(counts)}
     assert not {Event.MMA, Event.FENCE, Event.ASYNC_READ} & set(emitted)
 
 
@@ -351,8 +349,8 @@ def test_the_best_fix_is_shown_on_the_execution_that_is_shown(monkeypatch, enoug
 
     monkeypatch.setattr(checks, "_ENOUGH", enough)
     columns = "and.b32 n, t, 31;\n    mad.lo.u32 b, n, 128, b;\n    st.shared.u32 [b], t;"
-    module = ptxsim.Module.from_text(ATOMIC.replace("ATOM", columns))
-    run = module.kernel().launch(1, 128, [np.zeros(32, np.uint32), 1], banks=True, on_error="report", checks="none")
+    arguments = [np.zeros(32, np.uint32), 1]
+    run = launch(ATOMIC.replace("ATOM", columns), arguments, block=128, banks=True, checks="none")
     (row,) = [row for row in run.banks.rows if row.fixed]
     moved = np.array(row.fixed[1]) - row.addresses[0]
     assert row.fixed[0] == "row pitch 132 B" and moved[0] == 0 and len(set(moved // 4 % 32)) == 32

@@ -1,13 +1,12 @@
 """Recorded address patterns as instructions: both engines count what the profiler counted."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import ptxsim
+from tests.helpers import DATA
 
-DATA = np.load(Path(__file__).parents[1] / "data" / "banks.npz")
+RECORDED = np.load(DATA / "banks.npz")
 TEXTS = {
     "ld_u8": "ld.shared.u8 r0, [a];",
     "ld_b32": "ld.shared.b32 r0, [a];",
@@ -27,8 +26,8 @@ LANES = np.arange(32, dtype=np.uint32)
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_wavefronts_of_an_instruction(name, engine):
-    every = len(DATA[f"{name}.offsets"]) // COUNT
-    offsets, masks = DATA[f"{name}.offsets"][::every], DATA[f"{name}.mask"][::every]
+    every = len(RECORDED[f"{name}.offsets"]) // COUNT
+    offsets, masks = RECORDED[f"{name}.offsets"][::every], RECORDED[f"{name}.mask"][::every]
     lines = [
         ("" if mask == 0xFFFFFFFF else f"@p{i} ") + TEXTS[name].replace("[a]", f"[a{i}]")
         for i, mask in enumerate(masks.tolist())
@@ -39,5 +38,5 @@ def test_wavefronts_of_an_instruction(name, engine):
         ".reg .b32 r0, r1, r2, r3; " + "\n".join(lines), registers=registers, target="sm_90a", engine=engine,
         shared=np.zeros(int(offsets.max()) + 16, np.uint8),
     )  # fmt: skip
-    assert [row.wavefronts for row in result.banks.rows] == DATA[f"{name}.wavefronts"][::every].tolist()
-    assert [row.conflicts for row in result.banks.rows] == DATA[f"{name}.conflicts"][::every].tolist()
+    assert [row.wavefronts for row in result.banks.rows] == RECORDED[f"{name}.wavefronts"][::every].tolist()
+    assert [row.conflicts for row in result.banks.rows] == RECORDED[f"{name}.conflicts"][::every].tolist()

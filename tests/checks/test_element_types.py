@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-import ptxsim
+from tests.helpers import launch
 
 HEAD = """.version 8.0
 .target sm_90
@@ -20,8 +20,7 @@ ADD = "ld.global.f32 %f1, [%rd4]; add.f32 %f2, %f1, 0f3F800000; st.global.f32 [%
 
 def told(body, x, y=np.float32, engine=None, checks="memory"):
     arrays = [np.zeros(256, x), np.zeros(256, y)]
-    kernel = ptxsim.Module.from_text(HEAD + body + TAIL).kernel()
-    run = kernel.launch(1, 32, arrays, engine=engine, checks=checks, on_error="report")
+    run = launch(HEAD + body + TAIL, arrays, engine=engine, checks=checks)
     assert all(f.name == "operand-mismatch" and f.level == "warning" for f in run.findings), run.findings
     return [f.message.split()[0] for f in run.findings]
 
@@ -51,8 +50,6 @@ def test_other_arrays_and_other_ways_to_read_are_fine(body, x):
 
 def test_the_data_is_what_one_run_leaves():
     x, y = np.zeros(256), np.zeros(256, np.float32)
-    kernel = ptxsim.Module.from_text(
-        HEAD + "red.global.add.f32 [%rd5], 0f3F800000; ld.global.f32 %f1, [%rd4];" + TAIL
-    ).kernel()
-    run = kernel.launch(1, 32, [x, y], banks=False)
+    body = "red.global.add.f32 [%rd5], 0f3F800000; ld.global.f32 %f1, [%rd4];"
+    run = launch(HEAD + body + TAIL, [x, y], banks=False)
     assert len(run.findings) == 1 and (y[:32] == 1).all()

@@ -2,8 +2,7 @@
 
 import pytest
 
-from ptxsim.session.ptxfile.file import Options, run_file
-from ptxsim.source import Source
+from tests.helpers import run_text
 
 ALL = 0xFFFFFFFF
 KERNEL = """// ptxsim: launch block=32
@@ -67,7 +66,7 @@ CASES = [
 @pytest.mark.parametrize("access, step, start, mask, sectors, lines", CASES)
 def test_sectors_are_those_counted_by_hand(access, step, start, mask, sectors, lines, engine):
     text = KERNEL.format(mask=mask, step=step, access=access.format(start))
-    result = run_file(Source(text, "access.ptx"), options=Options(engine=engine, banks=True))
+    result = run_text(text, engine=engine, banks=True)
     assert result.findings == [] and result.run.engine == engine
     (row,) = result.run.banks.global_rows
     assert (row.requests, row.sectors, row.lines) == (1, sectors, lines)
@@ -76,4 +75,4 @@ def test_sectors_are_those_counted_by_hand(access, step, start, mask, sectors, l
 
 def test_no_lane_is_no_request(engine):
     text = KERNEL.format(mask=0, step=4, access="ld.global.b32 %r0, [%at];")
-    assert run_file(Source(text, "access.ptx"), options=Options(engine=engine, banks=True)).run.banks.global_rows == []
+    assert run_text(text, engine=engine, banks=True).run.banks.global_rows == []

@@ -2,8 +2,7 @@
 
 import pytest
 
-from ptxsim.session.ptxfile.file import Options, run_file
-from ptxsim.source import Source
+from tests.helpers import names, run_text
 
 FENCE = "fence.proxy.async.shared::cta;"
 KERNEL = """// ptxsim: launch grid=1 block=64
@@ -42,23 +41,22 @@ done:
 WAITS = ["cp.async.wait_all;", "cp.async.commit_group; cp.async.wait_group 0;"]
 
 
-def names(behind_the_copy, engine):
-    source = Source(KERNEL.replace("WAIT", behind_the_copy), "copies.ptx")
-    return [finding.name for finding in run_file(source, options=Options(engine=engine, checks="all")).findings]
+def found(after_the_copy, engine):
+    return names(run_text(KERNEL.replace("WAIT", after_the_copy), engine=engine, checks="all").findings)
 
 
 @pytest.mark.parametrize("wait", WAITS)
 def test_cp_async_writes_through_the_generic_proxy_so_that_its_fence_is_needed(wait, engine):
-    assert names(f"{wait} {FENCE}", engine) == []
-    assert names(wait, engine) == ["missing-proxy-fence"]
+    assert found(f"{wait} {FENCE}", engine) == []
+    assert found(wait, engine) == ["missing-proxy-fence"]
 
 
 def test_a_fence_before_the_copy_has_landed_publishes_nothing(engine):
-    assert "missing-proxy-fence" in names(f"{FENCE} {WAITS[0]}", engine)
+    assert "missing-proxy-fence" in found(f"{FENCE} {WAITS[0]}", engine)
 
 
 def test_a_second_fence_behind_one_copy_is_needless(engine):
-    assert names(f"{WAITS[0]} {FENCE} {FENCE}", engine) == ["needless-fence"]
+    assert found(f"{WAITS[0]} {FENCE} {FENCE}", engine) == ["needless-fence"]
 
 
 LARGE = """// ptxsim: launch grid=1 block=256
@@ -95,5 +93,5 @@ done:
 
 
 def test_many_problems_do_not_hide_those_that_follow():
-    findings = run_file(Source(LARGE, "large.ptx"), options=Options(checks="all")).findings
+    findings = run_text(LARGE, checks="all").findings
     assert [(f.name, f.line) for f in findings] == [("missing-proxy-fence", line) for line in (23, 24, 25)]

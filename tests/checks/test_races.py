@@ -1,11 +1,8 @@
 """Races in shared and global memory: which stores of one place need an order between them."""
 
-from pathlib import Path
-
 import pytest
 
-from ptxsim.session.ptxfile.file import Options, run_file
-from ptxsim.source import Source
+from tests.helpers import ROOT, run_text
 
 SHARED = """// ptxsim: launch grid=1 block=64
 .version 8.0
@@ -85,8 +82,7 @@ IN_GLOBAL = {
 
 
 def races(text, body, engine):
-    source = Source(text.replace("BODY", body), "stores.ptx")
-    findings = run_file(source, options=Options(engine=engine, checks="all")).findings
+    findings = run_text(text.replace("BODY", body), engine=engine, checks="all").findings
     assert all(f.name.startswith("race-") for f in findings), [f.message for f in findings]
     return {f.name for f in findings}
 
@@ -134,8 +130,7 @@ READS
 
 
 def found(barrier):
-    source = Source(NO_BARRIER.replace("BARRIER", barrier), "tile.ptx")
-    return run_file(source, options=Options(checks="all")).findings
+    return run_text(NO_BARRIER.replace("BARRIER", barrier), checks="all").findings
 
 
 def test_a_missing_barrier_of_the_cta_is_not_blamed_on_lanes():
@@ -151,9 +146,7 @@ def test_reads_ahead_of_another_warps_store_name_the_store():
 
 
 def test_reads_of_what_nobody_ever_stores_name_no_store():
-    (early,) = run_file(
-        Source(NO_BARRIER.replace("st.shared.u32 [%s], %n;", "").replace("BARRIER", ""), "k.ptx")
-    ).findings[:1]
+    (early,) = run_text(NO_BARRIER.replace("st.shared.u32 [%s], %n;", "").replace("BARRIER", "")).findings[:1]
     assert early.name == "uninitialized-read" and early.labels == () and "store to it first" in early.help
 
 
@@ -176,12 +169,12 @@ ASYNC_READS = {
 @pytest.mark.parametrize("name", ASYNC_READS)
 def test_what_the_async_proxy_reads_is_written_and_in_order(name, engine):
     file, taken, finding, reader, writer = ASYNC_READS[name]
-    text = (Path(__file__).parents[2] / file).read_text()
+    text = (ROOT / file).read_text()
     assert taken in text
     kept = "fence.proxy.async.shared::cta;" if "fence" in taken else ""
-    source = Source(text.replace(taken, kept), "tile.ptx")
-    (found,) = [f for f in run_file(source, options=Options(engine=engine)).findings if f.name != "expectation-failed"]
+    text = text.replace(taken, kept)
+    (found,) = [f for f in run_text(text, engine=engine).findings if f.name != "expectation-failed"]
     lines = [found.line, *(label.line for label in found.labels)]
     assert (found.name, found.level) == (finding, "error")
-    assert all(any(who in source.lines[line - 1] for line in lines) for who in filter(None, (reader, writer)))
+    assert all(any(who in text.splitlines()[line - 1] for line in lines) for who in filter(None, (reader, writer)))
     assert len(lines) == 1 + bool(writer)

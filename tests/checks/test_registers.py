@@ -1,13 +1,9 @@
 """Registers that are read before they are written: on no path, on one of two, and whether it shows."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-import ptxsim
-from ptxsim.session.ptxfile.file import Options, run_file
-from ptxsim.source import Source
+from tests.helpers import SAMPLES, launch, names, run_text
 
 HEAD = """.version 8.0
 .target sm_90
@@ -43,8 +39,7 @@ BODIES = {
 
 def told(body, engine, **options):
     out = np.zeros(4, np.uint32)
-    kernel = ptxsim.Module.from_text(HEAD + body + TAIL).kernel()
-    run = kernel.launch(1, 32, [out], engine=engine, on_error="report", **options)
+    run = launch(HEAD + body + TAIL, [out], engine=engine, **options)
     assert all((f.name, f.level) == ("uninitialized-read", "error") for f in run.findings)
     return {f.message.split()[1] for f in run.findings}, out
 
@@ -56,20 +51,20 @@ def test_registers_that_nobody_has_written_are_told_where_they_show(body, engine
 
 def test_results_are_those_of_registers_that_hold_zero():
     body = LOOP.format("add.u32 %r2, %r2, %r1;") + "red.global.add.u32 [%rd1], %r2;"
-    names, out = told(body, "compiled", banks=False)
-    assert names == {"%r2"} and out[0] == 320
+    registers, out = told(body, "compiled", banks=False)
+    assert registers == {"%r2"} and out[0] == 320
     assert told(body, "compiled", checks="none")[0] == set()
 
 
-PRODUCT = Path(__file__).parents[2] / "samples" / "wgmma_m64n64k16.ptx"
+PRODUCT = SAMPLES / "wgmma_m64n64k16.ptx"
 
 
 @pytest.mark.parametrize(
-    ("scale", "names"),
+    ("scale", "expected"),
     [("setp.ne.b32", []), ("setp.eq.b32", ["uninitialized-read"])],  # false: D = A B; true: D += A B, and D is garbage
 )
-def test_accumulators_of_wgmma_are_set_where_it_adds_to_them(scale, names, engine):
+def test_accumulators_of_wgmma_are_set_where_it_adds_to_them(scale, expected, engine):
     text = PRODUCT.read_text().replace("setp.ne.b32     %accumulate", f"{scale}     %accumulate")
-    result = run_file(Source(text, "product.ptx"), options=Options(engine=engine))
-    assert [f.name for f in result.findings] == names
+    result = run_text(text, engine=engine)
+    assert names(result.findings) == expected
     assert all("adds to accumulators that nothing has written, %d0 first" in f.message for f in result.findings)

@@ -6,6 +6,7 @@ import pytest
 import ptxsim
 from ptxsim.engine.analysis.fragment_flow import types_match
 from ptxsim.types import parse_target
+from tests.helpers import launch, names
 
 KERNEL = """.version 8.7
 .target {target}
@@ -83,8 +84,7 @@ OVERWRITTEN = ("4-bit floats shifted", "the tile loaded both ways")
 @pytest.mark.parametrize("name", CASES)
 def test_uses(name, engine):
     target, body, level = CASES[name]
-    module = ptxsim.Module.from_text(KERNEL.format(target=target, body=body))
-    run = module.kernel("k").launch(1, 32, [], engine=engine, checks="all", on_error="report")
+    run = launch(KERNEL.format(target=target, body=body), engine=engine, checks="all")
     found = [(f.name, f.level) for f in run.findings if f.level != "note"]
     assert found == ([("fragment-mismatch", level)] if level else [])
 
@@ -142,9 +142,8 @@ WMMA_CASES = {
 def test_fragments_of_wmma(name, engine):
     body, expected = WMMA_CASES[name]
     zeros = "".join(f"mov.f32 %f{i}, %f0;\n" for i in range(4, 8))
-    module = ptxsim.Module.from_text(KERNEL.format(target="sm_90a", body=zeros + body))
-    run = module.kernel("k").launch(1, 32, [], engine=engine, checks="all", on_error="report")
-    assert sorted({f.name for f in run.findings if f.level == "error"}) == expected
+    run = launch(KERNEL.format(target="sm_90a", body=zeros + body), engine=engine, checks="all")
+    assert sorted(set(names(run.findings, "error"))) == expected
 
 
 def test_accumulators_of_a_warpgroup(engine):
@@ -180,7 +179,7 @@ def test_accumulators_of_a_warpgroup(engine):
     ret;
 }
 """
+    run = launch(text, [np.zeros(4)], block=128, engine=engine, checks="all")
+    assert "fragment-mismatch" in names(run.findings)
     module = ptxsim.Module.from_text(text)
-    run = module.kernel("k").launch(1, 128, [np.zeros(4)], engine=engine, checks="all", on_error="report")
-    assert "fragment-mismatch" in [f.name for f in run.findings]
     assert not types_match(module.kernel("k").program(module.target)[0])

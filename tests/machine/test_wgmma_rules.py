@@ -3,6 +3,7 @@
 import pytest
 
 import ptxsim
+from tests.helpers import launch, names, same_on_both
 
 KERNEL = """.version 8.0
 .target sm_90a
@@ -125,10 +126,10 @@ CASES = {
 def test_what_is_told(name, engine):
     body, expected = CASES[name]
     out = ptxsim.zeros((128,), "f32")
-    kernel = ptxsim.Module.from_text(KERNEL.format(body=body)).kernel("k")
-    run = kernel.launch(1, 128, [out], engine=engine, checks="all", on_error="report")
-    found = sorted({f.name for f in run.findings if f.level != "note"})
-    assert found == expected, [(f.name, f.line, f.message) for f in run.findings]
+    run = launch(KERNEL.format(body=body), [out], block=128, engine=engine, checks="all")
+    assert sorted(set(names(run.findings, "error", "warning"))) == expected, [
+        (f.name, f.line, f.message) for f in run.findings
+    ]
 
 
 COPIED = """.version 8.0
@@ -176,21 +177,21 @@ again:
 def test_a_copied_tile_is_read_with_the_swizzle_it_was_written_with(swizzle, found, engine):
     descriptor = ptxsim.Descriptor(start=0, leading=16, stride=1024, swizzle=swizzle).encode()
     tile, out = ptxsim.ints((64, 64), "f16", seed=1), ptxsim.zeros((128,), "f32")
-    kernel = ptxsim.Module.from_text(COPIED.replace("DESCRIPTOR", str(descriptor))).kernel("k")
     arguments = [ptxsim.TensorMap(tile, box=(64, 64), swizzle="128B"), out]
-    run = kernel.launch(1, 128, arguments, engine=engine, checks="all", on_error="report")
-    assert sorted({f.name for f in run.findings if f.level != "note"}) == found
+    run = launch(COPIED.replace("DESCRIPTOR", str(descriptor)), arguments, block=128, engine=engine, checks="all")
+    assert sorted(set(names(run.findings, "error", "warning"))) == found
 
 
 def test_the_seed_chooses_when_shared_memory_is_read():
     """Threads that write into the tile before they wait: the product has read the old numbers or the new ones."""
     change = "mov.u32 %one, 0;\nst.shared.v4.b32 [%o], {%one, %one, %one, %one};\n"
-    kernel = ptxsim.Module.from_text(KERNEL.format(body=FENCE + mma() + COMMIT + change + WAIT + STORE_D)).kernel("k")
-    sums = {}
-    for engine in ("interpreter", "compiled"):
-        for seed in range(12):
-            out = ptxsim.zeros((128,), "f32")
-            kernel.launch(1, 128, [out], engine=engine, seed=seed, checks="none")
-            sums.setdefault(engine, []).append(float(out[0]))
-    assert sums["interpreter"] == sums["compiled"]
-    assert len(set(sums["compiled"])) > 1 and set(sums["compiled"]) <= {0.0, 4.0, 8.0, 12.0, 16.0}
+    text = KERNEL.format(body=FENCE + mma() + COMMIT + change + WAIT + STORE_D)
+
+    def sums(engine):
+        outs = [ptxsim.zeros((128,), "f32") for _ in range(12)]
+        for seed, out in enumerate(outs):
+            launch(text, [out], block=128, engine=engine, seed=seed, checks="none")
+        return [float(out[0]) for out in outs]
+
+    found = set(same_on_both(sums))
+    assert len(found) > 1 and found <= {0.0, 4.0, 8.0, 12.0, 16.0}

@@ -12,8 +12,7 @@ from ptxsim import arrays
 from ptxsim.diagnostic import PtxError
 from ptxsim.session.ptxfile.differences import pattern_of
 from ptxsim.session.ptxfile.expectations import check_comparison, explain_difference, parse_comparison
-from ptxsim.session.ptxfile.file import run_file
-from ptxsim.source import Source
+from tests.helpers import run_text
 
 
 def check(text, **names):
@@ -292,7 +291,7 @@ CONFLICT = """// ptxsim: launch block=32
 
 @pytest.mark.parametrize("expected", ["banks.worst == 1", "banks.wavefronts == banks.ideal", "banks.excess < 5"])
 def test_a_failed_expectation_of_banks_names_the_instruction(expected):
-    (found,) = run_file(Source(CONFLICT.replace("EXPECTED", expected), "k.ptx")).findings
+    (found,) = run_text(CONFLICT.replace("EXPECTED", expected)).findings
     assert found.name == "expectation-failed"
     (label,) = found.labels
     assert (label.line, label.text) == (12, "32 lanes, 128 B apart: all on the same bank")
@@ -301,4 +300,4 @@ def test_a_failed_expectation_of_banks_names_the_instruction(expected):
 
 def test_counts_of_banks_that_may_be_expected():
     text = CONFLICT.replace("EXPECTED", "banks.conflicts == banks.excess == 32")
-    assert run_file(Source(text, "k.ptx")).findings == []
+    assert run_text(text).findings == []

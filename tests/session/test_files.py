@@ -6,8 +6,8 @@ import pytest
 from ptxsim.arrays import save
 from ptxsim.diagnostic import PtxError
 from ptxsim.report.summary import summary
-from ptxsim.session.ptxfile.file import Options, run_file
-from ptxsim.source import Source
+from ptxsim.session.ptxfile.file import run_file
+from tests.helpers import names, run_text
 
 KERNEL = """\
 .version 8.0
@@ -37,19 +37,15 @@ LAUNCH = "// ptxsim: launch grid=1 block=32\n"
 ARGUMENTS = "// ptxsim: arg out = zeros(32):s32  in = ints(32):s32  n = 32\n"
 
 
-def run(text, options=None, entry=None):
-    return run_file(Source(text, "k.ptx"), entry, options)
-
-
 def test_a_file_that_keeps_its_word_has_no_findings():
-    result = run(LAUNCH + ARGUMENTS + "// ptxsim: expect out == in * 2\n// ptxsim: expect in == in_in\n" + KERNEL)
+    result = run_text(LAUNCH + ARGUMENTS + "// ptxsim: expect out == in * 2\n// ptxsim: expect in == in_in\n" + KERNEL)
     assert result.passed and result.findings == [] and result.checked == 2
     assert np.array_equal(result.values["out"], 2 * result.values["in"])
     assert not result.values["out_in"].any()
 
 
 def test_a_failed_expectation_is_at_its_own_line():
-    result = run(LAUNCH + ARGUMENTS + "// ptxsim: expect out == in * 3\n" + KERNEL)
+    result = run_text(LAUNCH + ARGUMENTS + "// ptxsim: expect out == in * 3\n" + KERNEL)
     (finding,) = result.findings
     assert (finding.name, finding.line, finding.column, finding.file) == ("expectation-failed", 3, 19, "k.ptx")
     assert not result.passed
@@ -57,20 +53,20 @@ def test_a_failed_expectation_is_at_its_own_line():
 
 def test_data_differ_between_arguments_and_follow_the_seed():
     text = LAUNCH + "// ptxsim: arg out = ints(32):s32 in = ints(32):s32 n = 0\n" + KERNEL
-    first, again, other = run(text), run(text), run("// ptxsim: seed 5\n" + text)
+    first, again, other = run_text(text), run_text(text), run_text("// ptxsim: seed 5\n" + text)
     assert not np.array_equal(first.values["out"], first.values["in"])
     assert np.array_equal(first.values["in"], again.values["in"])
     assert not np.array_equal(first.values["in"], other.values["in"])
 
 
 def test_options_win_over_directives():
-    result = run(LAUNCH + ARGUMENTS + KERNEL, Options(arguments={"n": "4"}, block=(8, 1, 1), seed=3))
+    result = run_text(LAUNCH + ARGUMENTS + KERNEL, arguments={"n": "4"}, block=(8, 1, 1), seed=3)
     assert np.count_nonzero(result.values["out"]) <= 4 and result.run.seed == 3 and result.run.block == (8, 1, 1)
 
 
 def test_an_option_may_name_the_parameter_instead_of_the_argument():
     text = LAUNCH + "// ptxsim: arg D = zeros(32):s32  A = ramp(32):s32  count = 32\n" + KERNEL
-    assert not run(text, Options(arguments={"n": "0"})).values["D"].any()
+    assert not run_text(text, arguments={"n": "0"}).values["D"].any()
 
 
 def test_a_file_argument_is_found_beside_the_kernel(tmp_path):
@@ -85,16 +81,16 @@ def test_a_file_argument_is_found_beside_the_kernel(tmp_path):
 
 
 def test_without_directives_it_says_what_to_add():
-    (finding,) = run(KERNEL).findings
+    (finding,) = run_text(KERNEL).findings
     assert finding.name == "bad-directive" and finding.line == 4
     assert "// ptxsim: arg out = zeros(1024):f32" in finding.notes and "// ptxsim: arg n = 1" in finding.notes
-    note, *_ = run(ARGUMENTS + KERNEL).findings
+    note, *_ = run_text(ARGUMENTS + KERNEL).findings
     assert note.level == "note" and "launch grid=1 block=32" in note.help
 
 
 def test_the_default_block_is_the_kernels_own():
     text = ARGUMENTS + KERNEL.replace("\n{", "\n.reqntid 16, 2, 1\n{")
-    assert run(text).run.block == (16, 2, 1)
+    assert run_text(text).run.block == (16, 2, 1)
 
 
 @pytest.mark.parametrize(
@@ -107,13 +103,13 @@ def test_the_default_block_is_the_kernels_own():
     ],
 )
 def test_what_is_wrong_with_the_words_of_a_file(directive, message):
-    result = run(LAUNCH + ARGUMENTS + directive + "\n" + KERNEL)
+    result = run_text(LAUNCH + ARGUMENTS + directive + "\n" + KERNEL)
     assert [finding.line for finding in result.findings] == [3]
     assert message in result.findings[0].message and result.findings[0].name == "bad-directive"
 
 
 def test_an_unknown_argument_of_an_option():
-    (finding,) = run(LAUNCH + ARGUMENTS + KERNEL, Options(arguments={"outt": "1"})).findings
+    (finding,) = run_text(LAUNCH + ARGUMENTS + KERNEL, arguments={"outt": "1"}).findings
     assert finding.help == "did you mean out?"
 
 
@@ -122,31 +118,29 @@ SHORT = LAUNCH + ARGUMENTS.replace("zeros(32)", "zeros(31)") + KERNEL
 
 def test_an_expected_finding_is_no_failure():
     line = SHORT.split("\n").index("    st.global.u32 [%rd1], %r4;") + 2
-    result = run(f"// ptxsim: expect out-of-bounds at {line}\n" + SHORT)
-    assert result.passed and [finding.name for finding in result.expected] == ["out-of-bounds"]
-    assert run("// ptxsim: expect PTX201\n" + SHORT).passed
+    result = run_text(f"// ptxsim: expect out-of-bounds at {line}\n" + SHORT)
+    assert result.passed and names(result.expected) == ["out-of-bounds"]
+    assert run_text("// ptxsim: expect PTX201\n" + SHORT).passed
 
 
 def test_an_expected_finding_that_is_missing_or_elsewhere_is_a_failure():
-    result = run("// ptxsim: expect out-of-bounds at 3\n" + SHORT)
+    result = run_text("// ptxsim: expect out-of-bounds at 3\n" + SHORT)
     assert {finding.name for finding in result.findings} == {"out-of-bounds", "expectation-failed"}
     missing = next(finding for finding in result.findings if finding.name == "expectation-failed")
     assert missing.line == 1 and "instead" in missing.notes[0]
-    assert [finding.name for finding in run("// ptxsim: expect trap\n" + LAUNCH + ARGUMENTS + KERNEL).findings] == [
-        "expectation-failed"
-    ]
+    assert names(run_text("// ptxsim: expect trap\n" + LAUNCH + ARGUMENTS + KERNEL).findings) == ["expectation-failed"]
 
 
 def test_errors_of_the_text_may_be_expected_too():
     broken = KERNEL.replace("add.s32", "addd.s32")
-    assert [finding.name for finding in run(LAUNCH + ARGUMENTS + broken).findings] == ["unknown-instruction"]
-    result = run("// ptxsim: expect unknown-instruction\n" + LAUNCH + ARGUMENTS + broken)
+    assert names(run_text(LAUNCH + ARGUMENTS + broken).findings) == ["unknown-instruction"]
+    result = run_text("// ptxsim: expect unknown-instruction\n" + LAUNCH + ARGUMENTS + broken)
     assert result.passed and result.run is None
 
 
 def test_several_schedules_merge_their_findings():
-    result = run(SHORT, Options(schedules=3))
-    assert [finding.name for finding in result.findings] == ["out-of-bounds"]
+    result = run_text(SHORT, schedules=3)
+    assert names(result.findings) == ["out-of-bounds"]
 
 
 # The warp whose atomic comes last has the word, and the order of warps is the schedule's.
@@ -170,22 +164,22 @@ LAST_ONE = """\
 
 
 def test_expectations_are_judged_on_every_schedule():
-    quiet = run(LAST_ONE, Options(schedules=8))
+    quiet = run_text(LAST_ONE, schedules=8)
     seed = quiet.varying["D"]
     assert quiet.passed and f"D comes out otherwise with --seed {seed}" in summary(quiet)
-    first, other = quiet.values["D"][0], run(LAST_ONE, Options(seed=seed)).values["D"][0]
-    assert first != other and run(LAST_ONE).values["D"][0] == first
-    result = run(f"// ptxsim: expect D == {first}\n" + LAST_ONE, Options(schedules=8))
+    first, other = quiet.values["D"][0], run_text(LAST_ONE, seed=seed).values["D"][0]
+    assert first != other and run_text(LAST_ONE).values["D"][0] == first
+    result = run_text(f"// ptxsim: expect D == {first}\n" + LAST_ONE, schedules=8)
     (finding,) = result.findings
     assert finding.name == "expectation-failed" and finding.notes[0] == f"seen with --seed {seed}"
     assert f"D[0] is {other}" in finding.message and result.values["D"][0] == first
-    assert run(f"// ptxsim: expect D == {first}\n" + LAST_ONE, Options(schedules=seed)).passed
+    assert run_text(f"// ptxsim: expect D == {first}\n" + LAST_ONE, schedules=seed).passed
     assert f"seen with --seed {seed}" not in finding.notes[1:] and "comes out otherwise" not in summary(result)
 
 
 def test_bad_directives_are_raised():
     with pytest.raises(PtxError):
-        run("// ptxsim: lunch\n" + KERNEL)
+        run_text("// ptxsim: lunch\n" + KERNEL)
     with pytest.raises(OSError):
         run_file("/no/such/file.ptx")
 
@@ -233,7 +227,7 @@ L:  mbarrier.try_wait.parity.shared.b64 %p2, [%r2], 0;
 
 
 def test_a_tensor_map_is_an_argument_and_its_name_the_array():
-    result = run(TENSOR_COPY)
+    result = run_text(TENSOR_COPY)
     assert result.findings == [] and result.values["A"].shape == (8, 64)
 
 
@@ -248,24 +242,24 @@ def test_a_tensor_map_may_name_an_earlier_argument():
         "k(.param .align 64 .b8 A[128], .param .u64 out)", "k(.param .u64 out, .param .align 64 .b8 A[128])"
     )
     # The copy arrives unswizzled and is stored where it came from.
-    assert run(text).findings == []
-    (finding,) = run(text.replace("tensormap(T,", "tensormap(U,")).findings
+    assert run_text(text).findings == []
+    (finding,) = run_text(text.replace("tensormap(T,", "tensormap(U,")).findings
     assert "no earlier argument 'U'" in finding.message and finding.line == 2
 
 
 def test_a_tensor_map_that_the_driver_would_refuse_is_a_finding():
-    (finding,) = run(TENSOR_COPY.replace("box=64x8", "box=128x8")).findings
+    (finding,) = run_text(TENSOR_COPY.replace("box=64x8", "box=128x8")).findings
     assert finding.line == 2 and finding.level == "error"
 
 
 @pytest.mark.parametrize(("entry", "help"), [(None, "launch entry=twice"), ("twic", "did you mean twice?")])
 def test_an_entry_that_is_none_or_not_clear(entry, help):
-    (finding,) = run(LAUNCH + KERNEL + ".visible .entry other() { ret; }\n", entry=entry).findings
+    (finding,) = run_text(LAUNCH + KERNEL + ".visible .entry other() { ret; }\n", entry=entry).findings
     assert finding.name == "bad-directive" and help in finding.help
 
 
 def test_an_entry_by_name_or_by_directive():
     text = LAUNCH + KERNEL + ".visible .entry other() { ret; }\n"
-    assert run(text, entry="other").run.entry == "other"
-    assert run(text.replace("block=32", "block=32 entry=other")).run.entry == "other"
-    assert "no .entry" in run(".version 8.0\n.target sm_90\n").findings[0].message
+    assert run_text(text, entry="other").run.entry == "other"
+    assert run_text(text.replace("block=32", "block=32 entry=other")).run.entry == "other"
+    assert "no .entry" in run_text(".version 8.0\n.target sm_90\n").findings[0].message

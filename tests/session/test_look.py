@@ -7,7 +7,7 @@ from ptxsim.diagnostic import PtxError
 from ptxsim.report.operands import matrix_text, operand_text
 from ptxsim.session.inspect.operands import Place, parse_place
 from ptxsim.session.ptxfile.file import Options, run_file
-from ptxsim.source import Source
+from tests.helpers import SAMPLES, run_text
 
 PRODUCT = """\
 // ptxsim: launch grid=2 block=64
@@ -26,7 +26,7 @@ PRODUCT = """\
     shl.b32 %r2, %r0, 3;
     or.b32 %r3, %r2, 0x3c003c00;
     mov.f32 %f0, 0f40000000;
-    mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f1, %f2, %f3, %f4}, {0x3c003c00, %r3}, {0x3c003c00}, {%f0, %f0, %f0, %f0};
+    mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f1, %f2, %f3, %f4}, {%r3, %r3}, {%r3}, {%f0, %f0, %f0, %f0};
     ld.param.u64 %rd0, [out];
     mad.lo.u32 %r4, %r1, 64, %r0;
     mul.wide.u32 %rd1, %r4, 8;
@@ -40,10 +40,7 @@ PRODUCT = """\
 
 
 def shown(*prints):
-    return run_file(
-        Source(PRODUCT.replace("{0x3c003c00, %r3}, {0x3c003c00}", "{%r3, %r3}, {%r3}"), "k.ptx"),
-        options=Options(prints=prints),
-    ).shown
+    return run_text(PRODUCT, prints=prints).shown
 
 
 def test_a_fragment_is_shown_as_a_matrix():
@@ -108,7 +105,7 @@ AGAIN:
 
 def test_sources_are_shown_as_they_were_and_results_as_they_came_out():
     places = ("13:a", "13:d", "13:%r1", "13:a@time3", "17:d", "19:%r2", "19:b")
-    shown = run_file(Source(LOOP, "k.ptx"), options=Options(prints=places)).shown
+    shown = run_text(LOOP, prints=places).shown
     assert [int(one.registers["%r1"][0]) for one in shown[:4]] == [5, 6, 6, 7]
     assert "time 1 of 3" in operand_text(shown[0]) and "@cta0.warp0.time2" in operand_text(shown[0])
     assert "8  9 10  -  -" in operand_text(shown[4]) and operand_text(shown[4]).count(" -") == 29
@@ -129,10 +126,7 @@ def test_sources_are_shown_as_they_were_and_results_as_they_came_out():
     ],
 )
 def test_a_place_that_is_none(place, message):
-    result = run_file(
-        Source(PRODUCT.replace("{0x3c003c00, %r3}, {0x3c003c00}", "{%r3, %r3}, {%r3}"), "k.ptx"),
-        options=Options(prints=(place,)),
-    )
+    result = run_text(PRODUCT, prints=(place,))
     assert message in result.findings[0].message
 
 
@@ -151,10 +145,9 @@ def test_wide_matrices_continue_below():
 
 
 def test_a_wrong_element_names_line_register_and_thread():
-    text = PRODUCT.replace("{0x3c003c00, %r3}, {0x3c003c00}", "{%r3, %r3}, {%r3}")
-    result = run_file(Source("// ptxsim: expect out[1, 3:, 1] == 0\n" + text, "k.ptx"))
+    result = run_text("// ptxsim: expect out[1, 3:, 1] == 0\n" + PRODUCT)
     assert "expected 0" in result.findings[0].message
-    result = run_file(Source("// ptxsim: expect out == -1\n" + text, "k.ptx"))
+    result = run_text("// ptxsim: expect out == -1\n" + PRODUCT)
     finding = result.findings[0]
     assert (
         "out[0,0,0] is " in finding.message and "stored at line 23 from %f1 by CTA 0 warp 0 lane 0" in finding.message
@@ -163,18 +156,14 @@ def test_a_wrong_element_names_line_register_and_thread():
 
 
 def test_the_last_store_counts():
-    text = PRODUCT.replace("{0x3c003c00, %r3}, {0x3c003c00}", "{%r3, %r3}, {%r3}").replace(
-        "zeros(2,64,2)", "zeros(256)"
-    )
-    result = run_file(Source("// ptxsim: expect out >= 3\n" + text, "k.ptx"))
+    text = PRODUCT.replace("zeros(2,64,2)", "zeros(256)")
+    result = run_text("// ptxsim: expect out >= 3\n" + text)
     (place,) = [note for note in [result.findings[0].message, *result.findings[0].notes] if "out[141]" in note]
     assert "stored at line 25 from %f0 by CTA 1 warp 0 lane 6" in place
 
 
 def test_what_wgmma_wrote_is_shown_when_it_has_arrived():
-    from pathlib import Path
-
-    sample = Path(__file__).parents[2] / "samples" / "wgmma_m64n64k16.ptx"
+    sample = SAMPLES / "wgmma_m64n64k16.ptx"
     line = next(
         n for n, text in enumerate(sample.read_text().split("\n"), 1) if "wgmma.mma_async" in text and "//" not in text
     )
@@ -183,9 +172,7 @@ def test_what_wgmma_wrote_is_shown_when_it_has_arrived():
 
 
 def test_a_descriptor_is_shown_as_the_tile_it_names():
-    from pathlib import Path
-
-    sample = Path(__file__).parents[2] / "samples" / "wgmma_m64n64k16.ptx"
+    sample = SAMPLES / "wgmma_m64n64k16.ptx"
     text = sample.read_text().split("\n")
     line = next(n for n, one in enumerate(text, 1) if "wgmma.mma_async" in one and "//" not in one)
     result = run_file(sample, options=Options(prints=(f"{line}:a", f"{line}:b")))

@@ -2,9 +2,7 @@
 
 import pytest
 
-from ptxsim.session import Module
-from ptxsim.session.ptxfile.file import Options, run_file
-from ptxsim.source import Source
+from tests.helpers import launch, run_text
 
 KERNEL = """// ptxsim: launch grid=1 block=32
 // ptxsim: arg D = zeros(32):u32
@@ -31,8 +29,7 @@ KERNEL = """// ptxsim: launch grid=1 block=32
 
 
 def test_expectations_that_fail_behind_a_stop_say_only_that(engine):
-    source = Source(KERNEL.replace("STORE", "st.shared.u32 [s+4096], %t;"), "k.ptx")
-    result = run_file(source, options=Options(engine=engine))
+    result = run_text(KERNEL.replace("STORE", "st.shared.u32 [s+4096], %t;"), engine=engine)
     assert not result.passed
     failed = [f for f in result.findings if f.name == "expectation-failed"]
     assert [(f.line, f.message, f.notes) for f in failed] == [
@@ -42,7 +39,7 @@ def test_expectations_that_fail_behind_a_stop_say_only_that(engine):
 
 
 def test_expectations_of_a_whole_run_are_judged():
-    result = run_file(Source(KERNEL.replace("STORE", ""), "k.ptx"))
+    result = run_text(KERNEL.replace("STORE", ""))
     assert all("not judged" not in f.message for f in result.findings)
     assert [f.line for f in result.findings] == [4, 5]
 
@@ -66,8 +63,7 @@ AGAIN:
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_run_that_does_not_end_names_its_loop(engine, seed):
-    kernel = Module.from_text(ENDLESS).kernel()
-    run = kernel.launch(1, 64, engine=engine, seed=seed, max_steps=5000, on_error="report")
+    run = launch(ENDLESS, block=64, engine=engine, seed=seed, max_steps=5000)
     (finding,) = run.findings
     assert (finding.name, finding.line, run.stopped_at) == ("limit-reached", 12, 12)
     assert "loop of lines 10 to 12" in finding.message
