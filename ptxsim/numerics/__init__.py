@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from typing import Any
 
 _WHERE = {
     "Rule": "parameters",
@@ -15,7 +16,7 @@ _WHERE = {
 __all__ = ["Rule", "find", "matmul", "product", "sparse_product"]
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> Any:
     if name in _WHERE:
         return getattr(importlib.import_module(f"{__name__}.{_WHERE[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

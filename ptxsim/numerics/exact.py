@@ -2,36 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ptxsim.numerics.fma import round_integer
-from ptxsim.numerics.formats import CANONICAL_NAN, decode, encode
+from ptxsim.numerics.formats import CANONICAL_NAN, Elements, decode, encode
 from ptxsim.numerics.forms import Form
 
 
-def exact_product(
-    form: Form,
-    a: np.ndarray,
-    b: np.ndarray,
-    c: np.ndarray,
-    scale_a: np.ndarray | None = None,
-    scale_b: np.ndarray | None = None,
-) -> np.ndarray:
+def exact_product(form: Form, a: np.ndarray, b: np.ndarray, c: np.ndarray, scales: Sequence[Elements]) -> np.ndarray:
     """D = A*B + C without rounding, then to the nearest even number of D's type. Shapes as in matrix.product.
 
-    Infinities and NaN follow IEEE 754; an exact zero is +0.
+    `scales` are the block scales of A and B, decoded, or empty. Infinities and NaN follow IEEE 754; an exact zero is +0.
     """
     left, right, addend = _numbers(a, form.a), _numbers(b, form.b), _numbers(c, form.c)
-    if scale_a is not None:
-        left = left * np.repeat(_numbers(scale_a, form.scale), left.shape[-1] // scale_a.shape[-1], axis=-1)
-        right = right * np.repeat(_numbers(scale_b, form.scale), right.shape[-2] // scale_b.shape[-2], axis=-2)
+    if scales:
+        scale_a, scale_b = (x.value for x in scales)
+        left = left * np.repeat(scale_a, left.shape[-1] // scale_a.shape[-1], axis=-1)
+        right = right * np.repeat(scale_b, right.shape[-2] // scale_b.shape[-2], axis=-2)
     integers, exponents = zip(*(_integers(x) for x in (left, right, addend)))
     low = min(exponents[0] + exponents[1], exponents[2])
     total = np.matmul(integers[0], integers[1]) * (1 << exponents[0] + exponents[1] - low)
     total = total + integers[2] * (1 << exponents[2] - low)
     bits = {"f16": 11, "f32": 24, "f64": 53}[form.d]
     smallest = {"f16": -24, "f32": -149, "f64": -1074}[form.d]
-    touched = _special(left).any(axis=-1)[..., None] | _special(right).any(axis=-2)[..., None, :] | _special(addend)
+    touched = (
+        _special(left).any(axis=-1, keepdims=True) | _special(right).any(axis=-2, keepdims=True) | _special(addend)
+    )
     with np.errstate(all="ignore"):
         result = np.vectorize(lambda n: _nearest(int(n), low, bits, smallest), otypes=[np.float64])(total)
         if touched.any():
@@ -48,7 +46,8 @@ def _numbers(codes: np.ndarray, name: str) -> np.ndarray:
 
 
 def _special(values: np.ndarray) -> np.ndarray:
-    return ~np.isfinite(values)
+    special: np.ndarray = ~np.isfinite(values)
+    return special
 
 
 def _signs(values: np.ndarray) -> np.ndarray:

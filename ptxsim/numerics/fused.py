@@ -9,11 +9,14 @@ follow from the float64 arithmetic itself.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
 
 from ptxsim.numerics.formats import ZERO_EXPONENT, Elements, number_elements
 from ptxsim.numerics.parameters import Rule
+
+Chain: TypeAlias = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
 # Products are formed for as many k at once as keep a temporary array in the second-level cache.
 CHUNK = 1 << 15
@@ -27,51 +30,28 @@ def power_of_two(exponent: np.ndarray) -> np.ndarray:
     return bits.view(np.float64)
 
 
-def block(a: Elements, b: Elements, c: Elements, fraction: int, zero_exponent: int) -> tuple[np.ndarray, np.ndarray]:
-    """The products of a (..., M, L) and b (..., L, N) and the accumulator c (..., M, N): see add_terms."""
-    # k comes first: then sums over k run along whole planes of outputs.
-    a_value, a_exponent = (np.moveaxis(x, -1, 0)[..., None] for x in a)
-    b_value, b_exponent = (np.moveaxis(x, -2, 0)[..., None, :] for x in b)
-    return add_terms(
-        a_value.shape[0],
-        lambda piece: a_exponent[piece] + b_exponent[piece],
-        lambda piece: a_value[piece] * b_value[piece],
-        c,
-        fraction,
-        zero_exponent,
-    )
+def add_products(x: Elements, y: Elements, c: Elements, rule: Rule) -> tuple[np.ndarray, np.ndarray]:
+    """The exact sum of the products x * y and c, each cut toward zero at 2^(largest exponent - F); not yet rounded.
 
-
-def add_terms(
-    length: int,
-    exponents: Callable[[slice], np.ndarray],
-    values: Callable[[slice], np.ndarray],
-    c: Elements,
-    fraction: int,
-    zero_exponent: int,
-) -> tuple[np.ndarray, np.ndarray]:
-    """The exact sum of `length` terms and c, each cut toward zero at 2^(largest exponent - fraction); not yet rounded.
-
-    `exponents` and `values` give a slice of the terms, (terms, ...); `values` a fresh array. Returns float64 values
-    and a bool array that says where every term is a zero (there the value's sign is that of the zero: -0 only if every
-    term is -0).
+    x and y (terms, ...) broadcast to (terms, *c's shape). Returns float64 values and a bool array that says where every
+    term is a zero (there the value's sign is that of the zero: -0 only if every term is -0).
     """
     step = max(1, CHUNK // max(1, c.value.size))
-    pieces = [slice(k, k + step) for k in range(0, length, step)]
+    pieces = [slice(k, k + step) for k in range(0, len(x.value), step)]
     largest = c.exponent
     for piece in pieces:
-        largest = np.maximum(largest, exponents(piece).max(axis=0))
+        largest = np.maximum(largest, (x.exponent[piece] + y.exponent[piece]).max(axis=0))
     all_zero = largest <= ZERO_EXPONENT // 2
-    largest = np.maximum(largest, np.int16(zero_exponent))
-    scale = power_of_two(fraction - largest)
+    largest = np.maximum(largest, np.int16(rule.zero_exponent))
+    scale = power_of_two(rule.fraction - largest)
 
     total = np.trunc(c.value * scale)
     for piece in pieces:
-        terms = values(piece)
+        terms = x.value[piece] * y.value[piece]
         terms *= scale
         np.trunc(terms, out=terms)
         total += np.add.reduce(terms, axis=0, initial=-0.0)
-    total *= power_of_two(largest - fraction)
+    total *= power_of_two(largest - rule.fraction)
     return total, all_zero
 
 
@@ -102,24 +82,51 @@ def _fix_zeros(result: np.ndarray, all_zero: np.ndarray) -> np.ndarray:
 
 
 def rounded(values: np.ndarray, all_zero: np.ndarray, output: str) -> np.ndarray:
-    """What add_terms gives, as float32 ("f32", "e8m13") or float16 ("f16") numbers."""
+    """What add_products gives, as float32 ("f32", "e8m13") or float16 ("f16") numbers."""
     if output == "f16":
         return round_f16(values, all_zero)
     return round_f32(values, all_zero, 13 if output == "e8m13" else 23)
 
 
-def chain(a: Elements, b: Elements, c: Elements, rule: Rule) -> np.ndarray:
-    """Blocks of rule.length products in ascending k, each rounded to the accumulator's type.
+def k_first(a: Elements, b: Elements) -> tuple[Elements, Elements]:
+    """A (..., M, K) as (K, ..., M, 1) and B (..., K, N) as (K, ..., 1, N): sums over k run along planes of outputs."""
+    return (
+        Elements(*(np.moveaxis(x, -1, 0)[..., None] for x in a)),
+        Elements(*(np.moveaxis(x, -2, 0)[..., None, :] for x in b)),
+    )
 
-    a: (..., M, K), b: (..., K, N), c: (..., M, N). Returns float32 or float16 numbers.
-    """
-    result = None
+
+def blocks(x: Elements, y: Elements, c: Elements, rule: Rule, length: int) -> np.ndarray:
+    """Blocks of `length` terms x * y (see add_products), in order, each rounded to the accumulator's type."""
     with np.errstate(all="ignore"):
-        for k in range(0, a.value.shape[-1], rule.length):
-            if result is not None:
+        for k in range(0, len(x.value), length):
+            x_part, y_part = (Elements(*(v[k : k + length] for v in z)) for z in (x, y))
+            result = rounded(*add_products(x_part, y_part, c, rule), rule.accumulator)
+            if k + length < len(x.value):
                 c = number_elements(result)
-            a_part = Elements(*(x[..., k : k + rule.length] for x in a))
-            b_part = Elements(*(x[..., k : k + rule.length, :] for x in b))
-            values, all_zero = block(a_part, b_part, c, rule.fraction, rule.zero_exponent)
-            result = rounded(values, all_zero, rule.accumulator)
     return result
+
+
+def chain(a: Elements, b: Elements, c: Elements, rule: Rule) -> np.ndarray:
+    """Blocks of rule.length products in ascending k. a: (..., M, K), b: (..., K, N), c: (..., M, N).
+
+    Returns float32 or float16 numbers.
+    """
+    return blocks(*k_first(a, b), c, rule, rule.length)
+
+
+def halves(rule: Rule, a: np.ndarray, b: np.ndarray, c: np.ndarray, chain: Chain) -> np.ndarray:
+    """8-bit floats on the f16 unit: D = C + (two blocks from zero), the last addition an ordinary one.
+
+    float32 numbers a (..., M, K), b (..., K, N), c (..., M, N); `chain` runs the blocks on such numbers. Returns
+    float32 numbers.
+    """
+    narrow = rule.accumulator == "f16"
+    for start in range(0, a.shape[-1], 2 * rule.length):
+        k = np.arange(start, min(start + 2 * rule.length, a.shape[-1]))
+        order = np.concatenate([k[k % 4 < 2], k[k % 4 >= 2]])
+        part = chain(a[..., order], b[..., order, :], np.zeros(c.shape, np.float32))
+        with np.errstate(all="ignore"):
+            c = c + part.astype(np.float32)
+            c = c.astype(np.float16).astype(np.float32) if narrow else c
+    return c

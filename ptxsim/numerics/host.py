@@ -7,16 +7,17 @@ import functools
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import ParamSpec, TypeVar
 
-Function = TypeVar("Function", bound=Callable)
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
 
 _DEFAULT = ctypes.c_void_p(-1)  # FE_DFL_ENV of glibc and musl
 _ROOM = 64  # bytes, more than any fenv_t
 
 
 @functools.cache
-def _library():
+def _library() -> ctypes.CDLL | None:
     """The C library with fegetenv and fesetenv, where the default environment is known."""
     if not sys.platform.startswith("linux"):
         return None
@@ -56,15 +57,15 @@ def _is_ieee() -> bool:
     return kept and _tenth + _fifth == 0.30000000000000004 and -_tenth - _fifth == -0.30000000000000004
 
 
-def with_ieee(function: Function) -> Function:
+def with_ieee(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """The function, run under `ieee`; asking the C library takes longer than a look at the arithmetic."""
 
     @functools.wraps(function)
-    def run(*arguments, **options):
+    def run(*arguments: Parameters.args, **options: Parameters.kwargs) -> Result:
         __tracebackhide__ = True  # pytest shows the function's caller and not this wrapper
         if _is_ieee():
             return function(*arguments, **options)
         with ieee():
             return function(*arguments, **options)
 
-    return run  # type: ignore[return-value]
+    return run

@@ -8,7 +8,6 @@ from numba import types
 from ptxsim.numerics import fused, fused_numba
 from ptxsim.numerics.float_codes import f16_codes, numbers, widening
 from ptxsim.numerics.formats import decode, encode, number_elements
-from ptxsim.numerics.matrix import halves
 from ptxsim.numerics.numba_support import compiled, fma
 from ptxsim.numerics.operand_stripes import STRIPE
 from ptxsim.numerics.parameters import Rule
@@ -73,7 +72,7 @@ def _product(rule: Rule, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndar
         return result if result.shape == z.shape else np.ascontiguousarray(result[:, : z.shape[1]])
 
     if rule.algorithm == "halves":
-        return _encoded(halves(rule, left, right, total, lambda x, y, z: run(*_filled(rule, x, y), z)), form.d)
+        return _encoded(fused.halves(rule, left, right, total, lambda x, y, z: run(*_filled(rule, x, y), z)), form.d)
     total = run(left[:, :whole], right[:whole], total)
     if whole == a.shape[1]:
         return _codes(rule, total)
@@ -93,7 +92,7 @@ def _products(rule: Rule, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.nda
         return kernel(x, y, z, m, n, x_bits, y_bits, widening(form.a), widening(form.b), *_arithmetic(rule))
 
     if rule.algorithm == "halves":
-        total = _encoded(halves(rule, a, b, total, lambda x, y, z: run(*_filled(rule, x, y), z)), form.d)
+        total = _encoded(fused.halves(rule, a, b, total, lambda x, y, z: run(*_filled(rule, x, y), z)), form.d)
     else:
         total = _codes(rule, run(a, b, total))
     return total.reshape(c.shape)

@@ -5,7 +5,8 @@ PTX ISA, "Warp Level Matrix Multiply-Accumulate Instructions" and "Asynchronous 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from ptxsim.numerics.formats import Elements, decode, decode_integers, encode, f
 from ptxsim.numerics.forms import Form
 from ptxsim.numerics.host import with_ieee
 from ptxsim.numerics.parameters import Rule, find
-from ptxsim.numerics.scaled import grouped_chain, scaled_operands
+from ptxsim.numerics.scaled import grouped_chain, scaled
 
 INVALID_F64 = 0xFFF8000000000000  # what inf * 0 and inf - inf give in DMMA
 
@@ -51,8 +52,9 @@ def product(
         a = a ^ a.dtype.type(1 << sign_bit(form.a))
     if negate_b:
         b = b ^ b.dtype.type(1 << sign_bit(form.b))
+    scales = [decode(x, form.scale) for x in (scale_a, scale_b) if x is not None]
     if numerics == "exact" and form.d in ("f16", "f32", "f64"):
-        return exact_product(form, a, b, c, scale_a, scale_b)
+        return exact_product(form, a, b, c, scales)
     if rule.algorithm == "integer":
         return _integer(form, a, b, c, satfinite or form.satfinite)
     if rule.algorithm == "popcount":
@@ -65,15 +67,15 @@ def product(
         return matmul_numba.product(rule, a, b, c)
     left, right = decode(a, form.a), decode(b, form.b)
     if rule.algorithm == "halves":
-        numbers = (x.value.astype(np.float32) for x in (left, right))
-        result = halves(rule, *numbers, floats(c, form.c), lambda *x: _chain_f16(rule, *x))
+        x, y = (v.value.astype(np.float32) for v in (left, right))
+        result = fused.halves(rule, x, y, floats(c, form.c), partial(_chain_f16, rule))
     elif rule.algorithm == "fma":
         result = _fma_chain(form, left.value, right.value, floats(c, form.c))
     elif rule.algorithm == "grouped":
-        result = grouped_chain(rule, left, right, accumulator(rule, c), scale_a, scale_b)
+        result = grouped_chain(rule, left, right, accumulator(rule, c), *scales)
     else:
         if rule.algorithm == "scaled":
-            left, right = scaled_operands(rule, left, right, scale_a, scale_b)
+            left, right = scaled(left, scales[0], -1), scaled(right, scales[1], -2)
         result = fused.chain(left, right, accumulator(rule, c), rule)
     with np.errstate(all="ignore"):
         return encode(result, form.d)
@@ -81,7 +83,7 @@ def product(
 
 @with_ieee
 def sparse_product(
-    rule: Rule | Form | str, a: np.ndarray, columns: np.ndarray, b: np.ndarray, c: np.ndarray, **options
+    rule: Rule | Form | str, a: np.ndarray, columns: np.ndarray, b: np.ndarray, c: np.ndarray, **options: Any
 ) -> np.ndarray:
     """D = A*B + C with a sparse A: codes a (..., M, K/2) of the kept elements, `columns` (..., M, K/2) their k.
 
@@ -119,25 +121,8 @@ def accumulator(rule: Rule, c: np.ndarray) -> Elements:
 
 
 def _chain_f16(rule: Rule, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
-    a, b = (number_elements(x.astype(np.float16)) for x in (a, b))
-    return fused.chain(a, b, number_elements(c.astype(np.float16) if rule.accumulator == "f16" else c), rule)
-
-
-def halves(rule: Rule, a: np.ndarray, b: np.ndarray, c: np.ndarray, chain: Callable) -> np.ndarray:
-    """8-bit floats on the f16 unit: D = C + (two blocks from zero), the last addition an ordinary one.
-
-    float32 numbers a (..., M, K), b (..., K, N), c (..., M, N); `chain` runs the blocks on such numbers. Returns
-    float32 numbers.
-    """
-    narrow = rule.accumulator == "f16"
-    for start in range(0, a.shape[-1], 2 * rule.length):
-        k = np.arange(start, min(start + 2 * rule.length, a.shape[-1]))
-        order = np.concatenate([k[k % 4 < 2], k[k % 4 >= 2]])
-        part = chain(a[..., order], b[..., order, :], np.zeros(c.shape, np.float32))
-        with np.errstate(all="ignore"):
-            c = c + part.astype(np.float32)
-            c = c.astype(np.float16).astype(np.float32) if narrow else c
-    return c
+    left, right = (number_elements(x.astype(np.float16)) for x in (a, b))
+    return fused.chain(left, right, number_elements(c.astype(np.float16) if rule.accumulator == "f16" else c), rule)
 
 
 def _fma_chain(form: Form, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
@@ -151,7 +136,7 @@ def _fma_chain(form: Form, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.nd
                 q = fma_f32(*step[3], (step[2][0] * step[2][1]).astype(np.float32))
                 c = ((c + p) + q).astype(np.float16).astype(np.float32)
             else:
-                total = np.float32(0)
+                total = np.zeros(c.shape, np.float32)
                 for left, right in step:
                     total = fma_f32(left, right, total)
                 c = c + total
@@ -183,7 +168,7 @@ def _fma64(a: np.ndarray, b: np.ndarray, c: np.ndarray, rounding: str) -> np.nda
 def _integer(form: Form, a: np.ndarray, b: np.ndarray, c: np.ndarray, satfinite: bool) -> np.ndarray:
     # Float64 sums of these products are exact, and numpy multiplies float matrices much faster than integer ones.
     dot = np.matmul(decode_integers(a, form.a), decode_integers(b, form.b))
-    total = dot.astype(np.int64) + np.asarray(c, np.uint32).view(np.int32)
+    total: np.ndarray = dot.astype(np.int64) + np.asarray(c, np.uint32).view(np.int32)
     if satfinite:
         total = np.clip(total, -(2**31), 2**31 - 1)
     return total.astype(np.uint32)
@@ -191,7 +176,8 @@ def _integer(form: Form, a: np.ndarray, b: np.ndarray, c: np.ndarray, satfinite:
 
 def _popcount(a: np.ndarray, b: np.ndarray, c: np.ndarray, popc_op: str) -> np.ndarray:
     a, b = np.asarray(a).astype(np.float32), np.asarray(b).astype(np.float32)
-    both = np.matmul(a, b)
+    both: np.ndarray = np.matmul(a, b)
     if popc_op == "xor":
         both = a.sum(axis=-1)[..., None] + b.sum(axis=-2)[..., None, :] - 2 * both
-    return both.astype(np.uint32) + np.asarray(c, np.uint32)
+    both = both.astype(np.uint32)
+    return both + np.asarray(c, np.uint32)

@@ -7,11 +7,9 @@ Every function takes and gives lane values of unsigned codes as wide as the opco
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
-from ptxsim.lanes import absolute, bits, cast, fma, where
+from ptxsim.lanes import LaneValue, Operation, absolute, bits, cast, fma, where
 from ptxsim.numerics import mufu_unit as unit
 from ptxsim.numerics.mufu_unit import INFINITY, NAN, SIGN, choose
 
@@ -20,26 +18,26 @@ TWO_TO_126 = 0x7E800000
 TURN = float.fromhex("0x1.45f306p-3")  # 1/(2 pi) as the hardware's f32
 
 
-def number(x):
+def number(x: LaneValue) -> LaneValue:
     """s64 bits as f32."""
     return bits(cast(x, "u32"), "f32")
 
 
-def pattern(y):
+def pattern(y: LaneValue) -> LaneValue:
     """An f32 as s64 bits, NaN canonical."""
     word = cast(bits(y, "u32"), "s64")
     return where((word & NAN) > INFINITY, NAN, word)
 
 
-def times(x, factor: float):
+def times(x: LaneValue, factor: float) -> LaneValue:
     return pattern(number(x) * factor)
 
 
-def tiny(x):
+def tiny(x: LaneValue) -> LaneValue:
     return (x & NAN) < SMALLEST_NORMAL
 
 
-def flush(x):
+def flush(x: LaneValue) -> LaneValue:
     """Subnormals as zeros of the same sign (.ftz)."""
     return where(tiny(x), x & SIGN, x)
 
@@ -47,34 +45,34 @@ def flush(x):
 # ---- f32: s64 bits in and out ---------------------------------------------------------------------------------------
 
 
-def rcp(x):
+def rcp(x: LaneValue) -> LaneValue:
     magnitude = x & NAN
     small, large = tiny(x), (magnitude > TWO_TO_126) & (magnitude <= INFINITY)
 
-    def scaled(y):
+    def scaled(y: LaneValue) -> LaneValue:
         return choose(y, (small, times(y, 2.0**24)), (large, times(y, 0.25)))
 
     return scaled(unit.rcp(scaled(x)))
 
 
-def sqrt(x):
+def sqrt(x: LaneValue) -> LaneValue:
     return where(tiny(x), times(unit.sqrt(times(x, 2.0**24)), 2.0**-12), unit.sqrt(x))
 
 
-def rsqrt(x):
+def rsqrt(x: LaneValue) -> LaneValue:
     return where(tiny(x), times(unit.rsqrt(times(x, 2.0**24)), 2.0**12), unit.rsqrt(x))
 
 
-def lg2(x):
+def lg2(x: LaneValue) -> LaneValue:
     return where(tiny(x), pattern(number(unit.lg2(times(x, 2.0**24))) - 24.0), unit.lg2(x))
 
 
-def ex2(x):
+def ex2(x: LaneValue) -> LaneValue:
     half = number(unit.ex2(times(x, 0.5)))
     return where(number(x) < -126.0, pattern(half * half), unit.ex2(x))
 
 
-def _turns(x):
+def _turns(x: LaneValue) -> LaneValue:
     """x / 2 pi rounded toward zero."""
     product = cast(number(x), "f64") * TURN  # 48 bits: exact
     nearest = cast(product, "f32")
@@ -82,15 +80,15 @@ def _turns(x):
     return pattern(nearest) - cast(away, "s64")
 
 
-def sin(x):
+def sin(x: LaneValue) -> LaneValue:
     return unit.sine(_turns(x))
 
 
-def cos(x):
+def cos(x: LaneValue) -> LaneValue:
     return unit.sine(_turns(x), 1)
 
 
-def _divide(a, b, flushed: bool, full: bool):
+def _divide(a: LaneValue, b: LaneValue, flushed: bool, full: bool) -> LaneValue:
     """a * rcp(b), both scaled where b would leave the range of rcp."""
     if flushed:
         a, b = flush(a), flush(b)
@@ -108,11 +106,11 @@ def _divide(a, b, flushed: bool, full: bool):
 # ---- f16, bf16 ------------------------------------------------------------------------------------------------------
 
 
-def _from_f16(h):
+def _from_f16(h: LaneValue) -> LaneValue:
     return pattern(cast(bits(cast(h, "u16"), "f16"), "f32"))
 
 
-def _to_f16(y):
+def _to_f16(y: LaneValue) -> LaneValue:
     """f32 bits to f16 bits toward zero, but infinity from 65536 on."""
     magnitude = y & NAN
     normal = (magnitude - 0x38000000) >> 13
@@ -125,27 +123,27 @@ def _to_f16(y):
     )
 
 
-def _to_bf16(y):
+def _to_bf16(y: LaneValue) -> LaneValue:
     return where((y & NAN) > INFINITY, 0x7FFF, y >> 16)
 
 
-def _f16(function):
+def _f16(function: Operation) -> Operation:
     return lambda h: _to_f16(function(_from_f16(h)))
 
 
-def _bf16(function):
+def _bf16(function: Operation) -> Operation:
     return lambda h: _to_bf16(function(h << 16))
 
 
 # ---- f64 ------------------------------------------------------------------------------------------------------------
 
 
-def _high(function):
+def _high(function: Operation) -> Operation:
     """A f64 form that looks at the high word only."""
     return lambda x: cast(function(cast(x >> 32, "s64")), "u64") << 32
 
 
-def _rsqrt_f64(x):
+def _rsqrt_f64(x: LaneValue) -> LaneValue:
     """One refinement of RSQ64H; a NaN keeps its sign and payload, quieted."""
     magnitude = x & 0x7FFFFFFFFFFFFFFF
     negative = x > magnitude
@@ -168,45 +166,43 @@ def _rsqrt_f64(x):
 # ---- the forms ------------------------------------------------------------------------------------------------------
 
 
-def _wide(function, kind: str):
+def _wide(function: Operation, kind: str) -> Operation:
     """Unsigned codes in and out around a function of s64 bits."""
     return lambda *operands: cast(function(*(cast(x, "s64") for x in operands)), kind)
 
 
-def _pair(function):
+def _pair(function: Operation) -> Operation:
     """Both halves of a packed word."""
 
-    def both(x):
+    def both(x: LaneValue) -> LaneValue:
         x = cast(x, "s64")
         return cast(function(x & 0xFFFF) | function(x >> 16) << 16, "u32")
 
     return both
 
 
-FORMS: dict[str, Callable] = {
-    name: _wide(function, "u32")
-    for name, function in {
-        "rcp.approx.f32": rcp,
-        "rcp.approx.ftz.f32": unit.rcp,
-        "sqrt.approx.f32": sqrt,
-        "sqrt.approx.ftz.f32": unit.sqrt,
-        "rsqrt.approx.f32": rsqrt,
-        "rsqrt.approx.ftz.f32": unit.rsqrt,
-        "ex2.approx.f32": ex2,
-        "ex2.approx.ftz.f32": unit.ex2,
-        "lg2.approx.f32": lg2,
-        "lg2.approx.ftz.f32": unit.lg2,
-        "sin.approx.f32": sin,
-        "sin.approx.ftz.f32": sin,
-        "cos.approx.f32": cos,
-        "cos.approx.ftz.f32": cos,
-        "tanh.approx.f32": unit.tanh,
-        "div.approx.f32": lambda a, b: _divide(a, b, flushed=False, full=False),
-        "div.approx.ftz.f32": lambda a, b: _divide(a, b, flushed=True, full=False),
-        "div.full.f32": lambda a, b: _divide(a, b, flushed=False, full=True),
-        "div.full.ftz.f32": lambda a, b: _divide(a, b, flushed=True, full=True),
-    }.items()
+_OF_F32: dict[str, Operation] = {
+    "rcp.approx.f32": rcp,
+    "rcp.approx.ftz.f32": unit.rcp,
+    "sqrt.approx.f32": sqrt,
+    "sqrt.approx.ftz.f32": unit.sqrt,
+    "rsqrt.approx.f32": rsqrt,
+    "rsqrt.approx.ftz.f32": unit.rsqrt,
+    "ex2.approx.f32": ex2,
+    "ex2.approx.ftz.f32": unit.ex2,
+    "lg2.approx.f32": lg2,
+    "lg2.approx.ftz.f32": unit.lg2,
+    "sin.approx.f32": sin,
+    "sin.approx.ftz.f32": sin,
+    "cos.approx.f32": cos,
+    "cos.approx.ftz.f32": cos,
+    "tanh.approx.f32": unit.tanh,
+    "div.approx.f32": lambda a, b: _divide(a, b, flushed=False, full=False),
+    "div.approx.ftz.f32": lambda a, b: _divide(a, b, flushed=True, full=False),
+    "div.full.f32": lambda a, b: _divide(a, b, flushed=False, full=True),
+    "div.full.ftz.f32": lambda a, b: _divide(a, b, flushed=True, full=True),
 }
+FORMS: dict[str, Operation] = {name: _wide(function, "u32") for name, function in _OF_F32.items()}
 for _name, _function, _convert in [
     ("tanh.approx.f16", unit.tanh, _f16),
     ("tanh.approx.bf16", unit.tanh, _bf16),
@@ -231,4 +227,4 @@ def evaluate(opcode: str, *operands: np.ndarray) -> np.ndarray:
     shape = np.shape(operands[0])
     with np.errstate(all="ignore"):
         result = function(*(np.asarray(x).astype(f"u{width // 8}").ravel() for x in operands))
-    return result.reshape(shape)
+    return np.reshape(result, shape)

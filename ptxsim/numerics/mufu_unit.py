@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ptxsim.lanes import bits, cast, lookup, maximum, minimum, shift_left, shift_right, where
+from ptxsim.lanes import LaneValue, bits, cast, lookup, maximum, minimum, shift_left, shift_right, where
 
 NAN, INFINITY, SIGN, ONE = 0x7FFFFFFF, 0x7F800000, 0x80000000, 0x3F800000
 FRACTION = 0x7FFFFF
@@ -30,19 +30,19 @@ def tables() -> dict[str, np.ndarray]:
     return found
 
 
-def choose(default, *cases):
+def choose(default: LaneValue, *cases: tuple[LaneValue, LaneValue]) -> LaneValue:
     """The value of the first case (condition, value) that holds, else the default."""
     for condition, value in reversed(cases):
         default = where(condition, value, default)
     return default
 
 
-def left(x, n):
+def left(x: LaneValue, n: LaneValue) -> LaneValue:
     """x << n for a lane value n, which counts as 0 where it is negative."""
     return shift_left(x, cast(maximum(n, 0), "u32"))
 
 
-def right(x, n):
+def right(x: LaneValue, n: LaneValue) -> LaneValue:
     """x >> n for a lane value n, which counts as 0 where it is negative."""
     return shift_right(x, cast(maximum(n, 0), "u32"))
 
@@ -50,7 +50,9 @@ def right(x, n):
 # ---- the interpolator and the assembly of results -------------------------------------------------------------------
 
 
-def interpolate(name: str, i, u, r, s0, s1, s2, k: int):
+def interpolate(
+    name: str, i: LaneValue, u: LaneValue, r: LaneValue, s0: LaneValue, s1: LaneValue, s2: int, k: int
+) -> LaneValue:
     """The quadratic of slice i; s0 and s1 may be lane values, s2 is a number."""
     table = tables()
     c0, c1, c2 = (lookup(table[f"{name}_c{n}"], i) for n in range(3))
@@ -59,7 +61,7 @@ def interpolate(name: str, i, u, r, s0, s1, s2, k: int):
     return constant + linear + (c2 * lookup(table["square"], u) << s2) + k
 
 
-def pack(sign, exponent, significand):
+def pack(sign: LaneValue, exponent: LaneValue, significand: LaneValue) -> LaneValue:
     """f32 bits from a biased exponent and a significand in [2^23, 2^24]; subnormal results become zero."""
     up = significand >> 24
     significand, exponent = right(significand, up), exponent + up
@@ -67,19 +69,19 @@ def pack(sign, exponent, significand):
     return choose(result, (exponent <= 0, sign), (exponent >= 255, sign | INFINITY))
 
 
-def leading_one(t):
+def leading_one(t: LaneValue) -> LaneValue:
     """Index of the highest set bit of a positive integer below 2^53: the exponent that a float64 gives it."""
     return (bits(cast(maximum(t, 1), "f64"), "s64") >> 52) - 1023
 
 
-def cut_to_24_bits(sign, t, top):
+def cut_to_24_bits(sign: LaneValue, t: LaneValue, top: LaneValue) -> LaneValue:
     """f32 bits of t / 2^top, lower bits dropped; zero keeps the sign. top: a number or a lane value."""
     n = leading_one(t)
     significand = where(n >= 23, right(t, n - 23), left(t, 23 - n))
     return where(t == 0, sign, pack(sign, n + 127 - top, significand))
 
 
-def split(x):
+def split(x: LaneValue) -> tuple[LaneValue, LaneValue, LaneValue, LaneValue]:
     """Sign bit, magnitude bits, biased exponent, fraction."""
     magnitude = x & NAN
     return x & SIGN, magnitude, magnitude >> 23, magnitude & FRACTION
@@ -88,7 +90,7 @@ def split(x):
 # ---- the operations of the unit: f32 bits in and out, subnormals as zero --------------------------------------------
 
 
-def rcp(x):
+def rcp(x: LaneValue) -> LaneValue:
     sign, magnitude, exponent, fraction = split(x)
     r = fraction & 0xFFFF
     t = interpolate("rcp", fraction >> 16, r << 1, r, 13, 0, 0, 0x47E7)
@@ -97,7 +99,7 @@ def rcp(x):
     return choose(result, (magnitude > INFINITY, NAN), (magnitude == INFINITY, sign), (exponent == 0, infinite))
 
 
-def rsqrt(x):
+def rsqrt(x: LaneValue) -> LaneValue:
     sign, magnitude, exponent, fraction = split(x)
     d = exponent - 127
     reduced = fraction | (d & 1) << 23
@@ -113,7 +115,7 @@ def rsqrt(x):
     )
 
 
-def sqrt(x):
+def sqrt(x: LaneValue) -> LaneValue:
     sign, magnitude, exponent, fraction = split(x)
     d = exponent - 127
     odd, r = d & 1, fraction & 0x1FFFF
@@ -128,7 +130,7 @@ def sqrt(x):
     )
 
 
-def ex2(x):
+def ex2(x: LaneValue) -> LaneValue:
     sign, magnitude, exponent, fraction = split(x)
     significand = where(exponent == 0, 0, fraction | HIDDEN)
     # |x| as 7.23 fixed point, cut
@@ -146,7 +148,7 @@ def ex2(x):
     return choose(result, (magnitude > INFINITY, NAN), (far & negative, 0), (far, INFINITY))
 
 
-def lg2(x):
+def lg2(x: LaneValue) -> LaneValue:
     sign, magnitude, exponent, fraction = split(x)
     r = fraction & 0x1FFFF
     t = (interpolate("lg2", fraction >> 17, r, r, 12, 0, 1, 0x345) >> 2) + (exponent - 127) * (1 << 36)
@@ -162,7 +164,7 @@ def lg2(x):
     )
 
 
-def sine(x, quadrants: int = 0):
+def sine(x: LaneValue, quadrants: int = 0) -> LaneValue:
     """sin of x turns; with quadrants = 1 cos."""
     sign, magnitude, exponent, fraction = split(x)
     significand = where(exponent == 0, 0, fraction | HIDDEN)
@@ -177,7 +179,7 @@ def sine(x, quadrants: int = 0):
     return where(magnitude >= INFINITY, NAN, result)
 
 
-def tanh(x):
+def tanh(x: LaneValue) -> LaneValue:
     sign, magnitude, exponent, fraction = split(x)
     table = tables()
     binade = minimum(maximum(exponent - 119, 0), 10)
@@ -191,7 +193,7 @@ def tanh(x):
     )
 
 
-def rcp64h(high):
+def rcp64h(high: LaneValue) -> LaneValue:
     """The high word of 1/x from the high word of a float64."""
     sign, exponent, fraction = high & SIGN, high >> 20 & 0x7FF, high & 0xFFFFF
     y = rcp(ONE | fraction << 3)
@@ -201,7 +203,7 @@ def rcp64h(high):
     return choose(result, (top & (fraction > 0), NAN), (top, sign), (exponent == 0, sign | 0x7FF00000))
 
 
-def rsqrt64h(high):
+def rsqrt64h(high: LaneValue) -> LaneValue:
     """The high word of 1/sqrt(x) from the high word of a float64."""
     sign, exponent, fraction = high & SIGN, high >> 20 & 0x7FF, high & 0xFFFFF
     d = exponent - 1023

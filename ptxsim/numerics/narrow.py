@@ -6,7 +6,8 @@ PTX ISA, "Alternate Floating-Point Data Formats" and cvt.
 from __future__ import annotations
 
 from ptxsim import lanes
-from ptxsim.numerics.scalar import F32
+from ptxsim.lanes import LaneValue
+from ptxsim.numerics.scalar import F32, Modifier
 from ptxsim.types import TYPES, ScalarType
 
 _SIGN, _MAGNITUDE, _INFINITY = 0x80000000, 0x7FFFFFFF, 0x7F800000
@@ -25,10 +26,17 @@ def nan_code(t: ScalarType) -> int:
     return (1 << t.exponent + t.mantissa) - 1
 
 
-def encode(x, t: ScalarType, mode: str, satfinite=None, relu=None, random=None):
+def encode(
+    x: LaneValue,
+    t: ScalarType,
+    mode: str,
+    satfinite: Modifier = None,
+    relu: Modifier = None,
+    random: tuple[LaneValue, int] | None = None,
+) -> LaneValue:
     """f32 lane values to codes of a format with at most 10 mantissa bits, in u32, rounded as rn, rz or rs.
 
-    For rs, `random` are a u32 lane value and how many bits it has: these are added to the highest bits that are dropped.
+    `random`, of rs alone, are a u32 lane value and how many bits it has: these are added to the highest bits that are dropped.
     """
     word = lanes.bits(x, "u32")
     size = word & _MAGNITUDE
@@ -45,7 +53,7 @@ def encode(x, t: ScalarType, mode: str, satfinite=None, relu=None, random=None):
         half = lanes.shift_left((drop ^ drop) + 1, drop - 1)
         up = (rest > half) | (rest == half) & ((kept & 1) != 0)
         kept = kept + lanes.cast(up, "u32")
-    elif mode == "rs":
+    elif random:
         word_of, count = random
         dither = lanes.shift_left(lanes.cast(word_of, "u64"), drop - count)
         kept = lanes.cast(lanes.shift_right(lanes.cast(significand, "u64") + dither, drop), "u32")
@@ -58,7 +66,7 @@ def encode(x, t: ScalarType, mode: str, satfinite=None, relu=None, random=None):
     return lanes.where(size > _INFINITY, nan_code(t), code)
 
 
-def decode(code, t: ScalarType):
+def decode(code: LaneValue, t: ScalarType) -> LaneValue:
     """Codes in u32 to the f32 numbers they stand for."""
     width = t.exponent + t.mantissa
     size = code & (1 << width) - 1
@@ -76,7 +84,7 @@ def decode(code, t: ScalarType):
     return lanes.bits(sign | word, F32)
 
 
-def encode_scale(x, mode: str, satfinite=None):
+def encode_scale(x: LaneValue, mode: str, satfinite: Modifier = None) -> LaneValue:
     """f32 lane values to ue8m0 codes: the exponent of the magnitude, rounded to zero (rz) or up (rp). NaN is 0xff."""
     size = lanes.bits(x, "u32") & _MAGNITUDE
     code = size >> 23
@@ -88,7 +96,7 @@ def encode_scale(x, mode: str, satfinite=None):
     return lanes.where(size > _INFINITY, 0xFF, code)
 
 
-def decode_scale(code):
+def decode_scale(code: LaneValue) -> LaneValue:
     """ue8m0 codes in u32 to f32 numbers."""
     word = lanes.where(code == 0, 1 << 22, code << 23)
     return lanes.bits(lanes.where(code == 0xFF, _MAGNITUDE, word), F32)
@@ -97,7 +105,7 @@ def decode_scale(code):
 TF32 = TYPES["tf32"]
 
 
-def encode_tf32(x, mode: str, satfinite=None, relu=None):
+def encode_tf32(x: LaneValue, mode: str, satfinite: Modifier = None, relu: Modifier = None) -> LaneValue:
     """f32 lane values to tf32 ones, in u32: ten mantissa bits in the place where f32 has them.
 
     rna is no instruction of the GPU but a few integer ones, which let NaN and its payload through.

@@ -7,15 +7,20 @@ lost near the ends of the range.
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from ptxsim import lanes
+from ptxsim.lanes import LaneValue
 from ptxsim.numerics.scalar import CANONICAL_NAN, F64, add_double, nudge
 
 _SIGN, _INFINITY, _FRACTION, _HIDDEN = 1 << 63, 0x7FF << 52, (1 << 52) - 1, 1 << 52
 # Below the weight of every bit of every product: where a zero term is put so that it decides nothing.
 _NOWHERE = -5000
 
+Wide: TypeAlias = tuple[LaneValue, LaneValue]  # the high and the low u64 of 128 bits
 
-def propagate(result, *operands):
+
+def propagate(result: LaneValue, *operands: LaneValue) -> LaneValue:
     """Where an operand is NaN the result is that operand, quiet (the first such one); other NaN become canonical."""
     word = lanes.bits(result, "u64")
     word = lanes.where(word & (_SIGN - 1) > _INFINITY, CANONICAL_NAN["f64"], word)
@@ -25,18 +30,18 @@ def propagate(result, *operands):
     return lanes.bits(word, F64)
 
 
-def add(a, b, mode: str):
+def add(a: LaneValue, b: LaneValue, mode: str) -> LaneValue:
     return add_double(a, b, mode)
 
 
-def multiply(a, b, mode: str):
+def multiply(a: LaneValue, b: LaneValue, mode: str) -> LaneValue:
     if mode == "rn":
         return a * b
     sign = (lanes.bits(a, "u64") ^ lanes.bits(b, "u64")) & _SIGN
     return fma(a, b, lanes.bits(sign, F64), mode)
 
 
-def fma(a, b, c, mode: str):
+def fma(a: LaneValue, b: LaneValue, c: LaneValue, mode: str) -> LaneValue:
     """a * b + c, rounded once."""
     if mode == "rn":
         return lanes.fma(a, b, c)
@@ -58,7 +63,7 @@ def fma(a, b, c, mode: str):
     return lanes.where(finite[0] & finite[1] & finite[2], result, special)
 
 
-def divide(a, b, mode: str):
+def divide(a: LaneValue, b: LaneValue, mode: str) -> LaneValue:
     """a / b, rounded once."""
     if mode == "rn":
         return a / b
@@ -74,7 +79,7 @@ def divide(a, b, mode: str):
     return lanes.where(ordinary, result, a / b)
 
 
-def square_root(x, mode: str):
+def square_root(x: LaneValue, mode: str) -> LaneValue:
     root = lanes.square_root(x)
     if mode == "rn":
         return root
@@ -93,7 +98,7 @@ def square_root(x, mode: str):
 # ---- pieces ----
 
 
-def unpack(word):
+def unpack(word: LaneValue) -> tuple[LaneValue, LaneValue, LaneValue]:
     """Sign word, significand and the weight of its last bit (s64): |x| = significand * 2^weight."""
     field = word >> 52 & 0x7FF
     fraction = word & _FRACTION
@@ -101,19 +106,19 @@ def unpack(word):
     return word & _SIGN, significand, lanes.cast(lanes.maximum(field, 1), "s64") - 1075
 
 
-def normalized(sign, significand, weight):
+def normalized(sign: LaneValue, significand: LaneValue, weight: LaneValue) -> tuple[LaneValue, LaneValue, LaneValue]:
     """The same number with 53 bits in its significand."""
     up = lanes.count_leading_zeros(significand | 1) - 11
     return sign, lanes.shift_left(significand, up), weight - lanes.cast(up, "s64")
 
 
-def shift_left(high, low, count):
+def shift_left(high: LaneValue, low: LaneValue, count: LaneValue) -> Wide:
     """128-bit high:low << count, for 0 <= count <= 127."""
     carried = lanes.where(count < 64, lanes.shift_right(low >> 1, 63 - count), lanes.shift_left(low, count - 64))
     return lanes.shift_left(high, count) | carried, lanes.shift_left(low, count)
 
 
-def shift_right(high, low, count):
+def shift_right(high: LaneValue, low: LaneValue, count: LaneValue) -> Wide:
     """128-bit high:low >> count (s64, not negative); bits that fall out leave a 1 in the last place."""
     count = lanes.cast(lanes.minimum(count, 191), "u64")
     back = 63 - (count & 63)
@@ -128,7 +133,9 @@ def shift_right(high, low, count):
     return new_high, new_low | lanes.cast(lost != 0, "u64")
 
 
-def signed_sum(x, x_negative, y, y_negative, mode: str):
+def signed_sum(
+    x: Wide, x_negative: LaneValue, y: Wide, y_negative: LaneValue, mode: str
+) -> tuple[LaneValue, LaneValue, LaneValue]:
     """High and low word and sign of the sum of two 128-bit magnitudes with signs."""
     (x_high, x_low), (y_high, y_low) = x, y
     same = x_negative == y_negative
@@ -145,7 +152,7 @@ def signed_sum(x, x_negative, y, y_negative, mode: str):
     return high, low, sign
 
 
-def pack(negative, high, low, weight, mode: str):
+def pack(negative: LaneValue, high: LaneValue, low: LaneValue, weight: LaneValue, mode: str) -> LaneValue:
     """The float64 nearest in direction `mode` (rz, rm, rp) to the 128-bit high:low times 2^weight."""
     zero = high | low == 0
     in_low = high == 0
