@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ptxsim.checks.cluster_shared import Homes
-from ptxsim.checks.proxy_scan import COMPILE_FROM, OVERWRITTEN, UNFENCED, UNWAITED, ProxyShadow, compiled_scan, scan
+from ptxsim.checks.proxy_scan import COMPILE_FROM, OVERWRITTEN, UNFENCED, UNWAITED, ProxyShadow, scan
 from ptxsim.diagnostic import Finding, Label
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.lanes import LANES
@@ -42,15 +42,12 @@ class ProxyChecker(Observer):
         if not self.asynchronous:
             return
         self.seen += len(records)
-        function = scan if self.seen < COMPILE_FROM else compiled_scan()
+        function = scan if self.seen < COMPILE_FROM else scan.compiled
         if len(self.found) < LANES * len(records):
             self.found = np.zeros((LANES * len(records), 6), np.int64)
         for cta in dict.fromkeys(records["cta"].tolist()):
-            s = self._shadow(cta)
-            count = function(
-                records[records["cta"] == cta], s.rank, s.writer, s.write_site, s.write_time, s.reading, s.read_site,
-                s.writing, s.issue_site, s.fenced, s.clock, self.warp_wide, self.useful, self.found,
-            )  # fmt: skip
+            of_cta = records[records["cta"] == cta]
+            count = function(of_cta, self._shadow(cta), self.warp_wide, self.useful, self.found)
             if count:
                 self._remember(self.found[:count], cta)
 
@@ -69,7 +66,7 @@ class ProxyChecker(Observer):
         if shadow is None:
             while len(self.shadows) >= self.keep:  # CTAs end in order; the oldest is over
                 self._close(next(iter(self.shadows)))
-            shadow = self.shadows[cta] = ProxyShadow(
+            shadow = self.shadows[cta] = ProxyShadow.of(
                 self.homes.rank(cta) if self.homes else 0, self.warps, self.shared_bytes
             )
         return shadow

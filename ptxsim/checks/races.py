@@ -56,7 +56,7 @@ class SharedChecker(Observer):
         if shadow is None:
             while len(self.shadows) >= self.keep:  # CTAs end in order; the oldest is over
                 self.shadows.pop(next(iter(self.shadows)))
-            shadow = self.shadows[cta] = Shadow(self.warps, self.shared_bytes)
+            shadow = self.shadows[cta] = Shadow.of(self.warps, self.shared_bytes)
             shadow.initialized[:] = self.initialized
         return shadow
 

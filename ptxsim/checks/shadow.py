@@ -1,15 +1,16 @@
 """What is remembered about every byte of a CTA's shared memory, and the scan that keeps it.
 
 Happens-before between warps is kept in vector clocks: barriers, mbarriers, and atomic or strong accesses to one address
-order what came before them. The scan is plain Python over arrays, compiled by numba where there is much to scan.
+order what came before them.
 """
 
 from __future__ import annotations
 
-from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
+from ptxsim.jit.body import Array, body
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_READ, FLAG_STRONG, FLAG_UNCHANGED, Event, Space
 
 MAX_SITES = 256  # synchronising addresses remembered per CTA
@@ -17,75 +18,76 @@ BARRIERS = 17  # the sixteen of the CTA and the barrier of the cluster
 RACE, RACE_IN_WARP, UNINITIALIZED = 1, 2, 3
 KINDS = 3
 NOBODY = -1
-_COMPILE_FROM = 4000  # records of one run; fewer are scanned before numba has loaded
-
-_LOAD, _LDMATRIX, _STORE, _STMATRIX = int(Event.LOAD), int(Event.LDMATRIX), int(Event.STORE), int(Event.STMATRIX)
-_ATOMIC, _CAS, _REDUCE = int(Event.ATOMIC), int(Event.CAS), int(Event.REDUCE)
-_ASYNC_READ, _ASYNC_WRITE = int(Event.ASYNC_READ), int(Event.ASYNC_WRITE)
-_ASYNC_ISSUE, _ASYNC_WAIT = int(Event.ASYNC_ISSUE), int(Event.ASYNC_WAIT)
-_ARRIVE, _LEAVE = int(Event.ARRIVE), int(Event.LEAVE)
-_MB_ARRIVE, _MB_WAIT, _SYNC_WARP = int(Event.MBARRIER_ARRIVE), int(Event.MBARRIER_WAIT), int(Event.SYNC_WARP)
-_SHARED = int(Space.SHARED)
+_COMPILE_FROM = 1000  # records of one run; fewer are not worth loading machine code
 _LIMIT = 1 << 24  # addresses of other CTAs of the cluster lie above
 
 
-class Shadow:
+class Shadow(NamedTuple):
     """Shadow state of one CTA: arrays by byte of shared memory, clocks by warp."""
 
-    def __init__(self, warps: int, shared_bytes: int):
+    writer: Array
+    written_at: Array
+    write_lane: Array
+    write_turn: Array
+    write_site: Array
+    reads: Array  # the last two warps that read: warp, time, site, whether that was strong
+    initialized: Array
+    same: Array  # who stored what was there already, since the last change: warp, time, lane, turn, site
+    clock: Array
+    turn: Array
+    barrier: Array
+    sync_address: Array
+    sync_clock: Array
+
+    @classmethod
+    def of(cls, warps: int, shared_bytes: int) -> Shadow:
+        """Of a CTA before it runs."""
         size = shared_bytes
-        self.writer = np.full(size, NOBODY, np.int16)
-        self.written_at = np.zeros(size, np.int32)
-        self.write_lane = np.zeros(size, np.int8)
-        self.write_turn = np.zeros(size, np.int32)
-        self.write_site = np.full(size, -1, np.int32)
-        # The last two warps that read: warp, time, site, whether that was strong.
-        self.reads = np.full((size, 2, 4), NOBODY, np.int32)
-        self.initialized = np.zeros(size, np.bool_)
-        # Who stored what was there already, since the last change: warp, time, lane, turn, site.
-        self.same = np.full((size, 5), NOBODY, np.int32)
-        self.clock = np.eye(warps, dtype=np.int32)
-        self.turn = np.zeros(warps, np.int32)
-        self.barrier = np.zeros((BARRIERS, 2, warps), np.int32)
-        self.sync_address = np.full(MAX_SITES, -1, np.int64)
-        self.sync_clock = np.zeros((MAX_SITES, warps), np.int32)
+        return cls(
+            np.full(size, NOBODY, np.int16), np.zeros(size, np.int32), np.zeros(size, np.int8), np.zeros(size, np.int32),
+            np.full(size, -1, np.int32), np.full((size, 2, 4), NOBODY, np.int32), np.zeros(size, np.bool_),
+            np.full((size, 5), NOBODY, np.int32), np.eye(warps, dtype=np.int32), np.zeros(warps, np.int32),
+            np.zeros((BARRIERS, 2, warps), np.int32), np.full(MAX_SITES, -1, np.int64), np.zeros((MAX_SITES, warps), np.int32),
+        )  # fmt: skip
 
 
-def scan(
-    records, writer, written_at, write_lane, write_turn, write_site, reads, initialized,
-    same, clock, turn, barrier, sync_address, sync_clock, warp_wide, found,
-):  # fmt: skip
-    """Update the shadow by records of one CTA in order; `warp_wide` says which sites are wgmma. Problems go to `found`, rows of (what, site, other site,
-    address, warp, other warp, lane), at most KINDS for a record; returns how many there are."""
+@body
+def scan(records: Array, shadow: Shadow, warp_wide: Array, found: Array) -> int:
+    """Update the shadow by records of one CTA in order; `warp_wide` says which sites are wgmma.
+
+    Problems go to `found`, rows of (what, site, other site, address, warp, other warp, lane), at most KINDS for a record;
+    returns how many there are.
+    """
+    (writer, written_at, write_lane, write_turn, write_site, reads, initialized, same, clock, turn, barrier, sync_address,
+     sync_clock) = shadow  # fmt: skip
     count = 0
     size = writer.shape[0]
     for i in range(records.shape[0]):
         record = records[i]
-        event, warp, site = record["event"], record["warp"], record["site"]
-        addresses = record["addresses"]
-        if event == _ARRIVE:
+        event, warp, site = int(record["event"]), int(record["warp"]), int(record["site"])
+        addresses, flags, mask = record["addresses"], int(record["flags"]), int(record["mask"])
+        if event == Event.ARRIVE:
             number, side = int(addresses[0]), int(addresses[1]) & 1
             turn[warp] += 1
             for w in range(clock.shape[0]):
                 barrier[number, side, w] = max(barrier[number, side, w], clock[warp, w])
             clock[warp, warp] += 1
             continue
-        if event == _LEAVE:
+        if event == Event.LEAVE:
             number, side = int(addresses[0]), int(addresses[1]) & 1
             turn[warp] += 1
             for w in range(clock.shape[0]):
                 clock[warp, w] = max(clock[warp, w], barrier[number, side, w])
             continue
-        if event == _SYNC_WARP:
+        if event == Event.SYNC_WARP:
             turn[warp] += 1
             continue
-        is_read = event == _LOAD or event == _LDMATRIX
-        of_threads = record["flags"] & (FLAG_READ | FLAG_ASYNC_PROXY) == 0
+        is_read = event in (Event.LOAD, Event.LDMATRIX)
+        of_threads = flags & (FLAG_READ | FLAG_ASYNC_PROXY) == 0
         # cp.async writes for its own thread, which sees the data from its wait on.
-        is_write = event == _STORE or event == _STMATRIX or (event == _ASYNC_WAIT and of_threads)
-        is_atomic = event == _ATOMIC or event == _CAS or event == _REDUCE
-        strong = is_atomic or (record["flags"] & FLAG_STRONG) != 0 or event == _MB_ARRIVE or event == _MB_WAIT
-        mask = record["mask"]
+        is_write = event in (Event.STORE, Event.STMATRIX) or (event == Event.ASYNC_WAIT and of_threads)
+        is_atomic = event in (Event.ATOMIC, Event.CAS, Event.REDUCE)
+        strong = is_atomic or (flags & FLAG_STRONG) != 0 or event in (Event.MBARRIER_ARRIVE, Event.MBARRIER_WAIT)
         if strong:
             turn[warp] += 1
             for lane in range(32):
@@ -99,19 +101,19 @@ def scan(
                     slot = (slot + 1) % MAX_SITES
                 sync_address[slot] = address
                 for w in range(clock.shape[0]):
-                    if is_read or is_atomic or event == _MB_WAIT:
+                    if is_read or is_atomic or event == Event.MBARRIER_WAIT:
                         clock[warp, w] = max(clock[warp, w], sync_clock[slot, w])
-                    if not is_read and event != _MB_WAIT:
+                    if not is_read and event != Event.MBARRIER_WAIT:
                         sync_clock[slot, w] = max(sync_clock[slot, w], clock[warp, w])
-            if not is_read and event != _MB_WAIT:
+            if not is_read and event != Event.MBARRIER_WAIT:
                 clock[warp, warp] += 1
-        if record["space"] != _SHARED:
+        if record["space"] != Space.SHARED:
             continue
-        landing = event == _ASYNC_WRITE or (event == _ASYNC_ISSUE and record["flags"] & FLAG_READ == 0)
-        is_fetch = event == _ASYNC_READ  # by wgmma or a bulk store
+        landing = event == Event.ASYNC_WRITE or (event == Event.ASYNC_ISSUE and flags & FLAG_READ == 0)
+        is_fetch = event == Event.ASYNC_READ  # by wgmma or a bulk store
         if not (is_read or is_write or is_atomic or landing or is_fetch):
             continue
-        unchanged = is_write and (record["flags"] & FLAG_UNCHANGED) != 0
+        unchanged = is_write and (flags & FLAG_UNCHANGED) != 0
         said = 0
         for lane in range(32):
             if not (mask >> lane) & 1:
@@ -178,13 +180,6 @@ def scan(
     return count
 
 
-@cache
-def compiled_scan():
-    import numba
-
-    return numba.njit(cache=True, nogil=True)(scan)
-
-
 class Scanner:
     """Scans batches with the plain function first and the compiled one when there is much."""
 
@@ -196,12 +191,8 @@ class Scanner:
     def __call__(self, records: np.ndarray, shadow: Shadow) -> np.ndarray:
         """Problems found in these records: rows as `scan` says."""
         self.seen += len(records)
-        function = scan if self.seen < _COMPILE_FROM else compiled_scan()
-        s = shadow
+        function = scan if self.seen < _COMPILE_FROM else scan.compiled
         if len(self.found) < KINDS * len(records):
             self.found = np.zeros((KINDS * len(records), 7), np.int64)
-        count = function(
-            records, s.writer, s.written_at, s.write_lane, s.write_turn, s.write_site, s.reads, s.initialized, s.same,
-            s.clock, s.turn, s.barrier, s.sync_address, s.sync_clock, self.warp_wide, self.found,
-        )  # fmt: skip
+        count = function(records, shadow, self.warp_wide, self.found)
         return self.found[:count].copy()

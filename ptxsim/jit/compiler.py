@@ -64,22 +64,30 @@ class Jit:
             digest.update(b"\0")
         return digest.hexdigest()
 
-    def load(self, key: str, make: Callable[[], str], level: int = 1) -> None:
-        """Make the functions of a module callable: from the store, or compiled from the IR text that `make()` gives."""
+    def load(self, key: str, make: Callable[[], str], level: int = 1, passes: bool = False) -> None:
+        """Make the functions of a module callable: from the store, or compiled from the IR text that `make()` gives.
+
+        passes: let LLVM's passes work on the IR first; for kernels they cost more than they save.
+        """
         with self._lock:
             data = self.store.get(key)
             if data is None:
                 text = make()
                 dump(key, text)
-                data = self._compile(text, level)
+                data = self._compile(text, level, passes)
                 self.store.put(key, data)
                 self.compiled += 1
             self._engine.add_object_file(self.llvm.ObjectFileRef.from_data(data))
             self._engine.finalize_object()
 
-    def _compile(self, text: str, level: int) -> bytes:
-        """An object, by the code generator alone: passes over the IR cost more than they save."""
-        return self._machine_for(level).emit_object(self.llvm.parse_assembly(text))
+    def _compile(self, text: str, level: int, passes: bool) -> bytes:
+        machine, module = self._machine_for(level), self.llvm.parse_assembly(text)
+        if passes:
+            module.triple, module.data_layout = self._target.triple, str(machine.target_data)
+            options = self.llvm.create_pipeline_tuning_options(speed_level=level)
+            builder = self.llvm.create_pass_builder(machine, options)
+            builder.getModulePassManager().run(module, builder)
+        return machine.emit_object(module)
 
     def address(self, name: str) -> int:
         found = self._engine.get_function_address(name)
@@ -89,6 +97,12 @@ class Jit:
     def publish(self, name: str, address: int) -> None:
         """Let modules compiled from now on call `name`."""
         self.llvm.add_symbol(name, address)
+
+
+@cache
+def shared(cpu: str | None = None, features: str | None = None) -> Jit:
+    """This process's compiler for a CPU: the one PTXSIM_CPU names ("haswell", "x86-64"), by default this machine's."""
+    return Jit(cpu or os.environ.get("PTXSIM_CPU"), features)
 
 
 @cache

@@ -6,7 +6,6 @@ import ctypes
 import hashlib
 import importlib
 import json
-import os
 import platform
 import threading
 from collections.abc import Iterable
@@ -21,7 +20,7 @@ from ptxsim.engine.compiled.runtime.abi import WarpLayout, aligned
 from ptxsim.engine.program.identity import identity
 from ptxsim.engine.program.operand import Address, Special, Vector
 from ptxsim.engine.program.operation import Program, fact
-from ptxsim.jit.compiler import ATTRIBUTES, Jit
+from ptxsim.jit.compiler import ATTRIBUTES, Jit, shared
 from ptxsim.jit.crash import CrashHandler
 from ptxsim.machine.special import _SCALARS, _VECTORS
 
@@ -157,7 +156,7 @@ class Library:
 @cache
 def library(cpu: str | None = None, features: str | None = None) -> Library:
     """The library for a CPU: the one PTXSIM_CPU names ("haswell", "x86-64"), by default this machine's."""
-    return Library(Jit(cpu or os.environ.get("PTXSIM_CPU"), features))
+    return Library(shared(cpu, features))
 
 
 @fact

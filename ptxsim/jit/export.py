@@ -1,0 +1,180 @@
+"""Bodies that native code calls by name, and what bodies call that is not one: symbols, function pointers, memory at an address.
+
+A signature is written in the annotations, with the names of this module: `def take(queue: Queue, count: I32) -> I64`, where
+`Queue = Annotated[np.ndarray, Pointer(QUEUE)]`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, Generic, ParamSpec, TypeVar, get_type_hints
+
+import numpy as np
+
+from ptxsim.jit.body import Body
+from ptxsim.jit.compiler import Jit
+from ptxsim.jit.expressions import Expressions, Operation
+from ptxsim.jit.kinds import BOOL, FLOAT, INT, UNSIGNED, Array, Kind, Known, Record, Several, Value
+from ptxsim.jit.translator import NOTHING, ModuleText, Translator
+
+P = ParamSpec("P")
+R = TypeVar("R")
+UNBOUNDED = 1 << 40  # elements behind a pointer that does not say how many there are
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number of C: its LLVM type; `widen` is how it becomes one of 64 bits."""
+
+    llvm: str
+    kind: Kind
+    widen: str = ""
+
+
+@dataclass(frozen=True)
+class Pointer:
+    """The address of a record, or of `count` elements side by side."""
+
+    dtype: np.dtype[Any]
+    count: int | None = None
+    llvm = "ptr"
+
+    @property
+    def kind(self) -> Kind:
+        one = self.dtype.fields is not None and self.count is None
+        return Record(self.dtype) if one else Array(self.dtype, (self.count or UNBOUNDED,))
+
+
+I32 = Annotated[int, Number("i32", INT, "sext")]
+U32 = Annotated[int, Number("i32", INT, "zext")]
+I64 = Annotated[int, Number("i64", INT)]
+U64 = Annotated[int, Number("i64", UNSIGNED)]
+F64 = Annotated[float, Number("double", FLOAT)]
+FLAG = Annotated[bool, Number("i1", BOOL)]
+Parameter = Number | Pointer
+
+
+def signature(function: Callable[..., Any]) -> tuple[list[Parameter], Number | None]:
+    """The parameters and the result of a function, from its annotations."""
+    hints = get_type_hints(function, include_extras=True)
+    found: dict[str, Parameter | None] = {}
+    for name, hint in hints.items():
+        notes = [note for note in getattr(hint, "__metadata__", ()) if isinstance(note, (Number, Pointer))]
+        if len(notes) != 1 and not (name == "return" and hint is type(None)):
+            raise TypeError(f"{function.__qualname__}: {name} needs one of the annotations of {__name__}")
+        found[name] = notes[0] if notes else None
+    result = found.pop("return", None)
+    assert not isinstance(result, Pointer)
+    return [each for each in found.values() if each is not None], result
+
+
+def widened(at: Expressions, what: Number, operand: str) -> Value:
+    """A value of what native code gives."""
+    return Value(what.kind, (at.let(f"{what.widen} {what.llvm} {operand} to i64") if what.widen else operand,))
+
+
+def narrowed(at: Expressions, what: Parameter, given: Value | Known) -> str:
+    """The operand that native code takes, with its type."""
+    if isinstance(what, Pointer):
+        if isinstance(given, Known) or not isinstance(given.kind, (Array, Record)) or given.kind.dtype != what.dtype:
+            at.refuse(f"a pointer to {what.dtype} is expected")
+        return f"ptr {given.parts[0]}"
+    operand = at.convert(given, what.kind).parts[0]
+    return f"{what.llvm} {at.let(f'trunc i64 {operand} to {what.llvm}') if what.widen else operand}"
+
+
+class Extern(Operation, Generic[P, R]):
+    """A function of native code. In Python it does what its own body says."""
+
+    def __init__(self, plain: Callable[P, R], by_address: bool):
+        functools.update_wrapper(self, plain)
+        self.plain, self.by_address = plain, by_address
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        return self.plain(*args, **kwargs)
+
+    def emit(self, at: Expressions, arguments: list[Value | Known]) -> Value:
+        parameters, result = signature(self.plain)
+        returns = result.llvm if result is not None else "void"
+        if self.by_address:
+            (address, *arguments), (_, *parameters) = arguments, parameters
+            target = at.let(f"inttoptr i64 {at.value(address).parts[0]} to ptr")
+        else:
+            target = "@" + at.unit.prefix + self.plain.__name__
+            listed = ", ".join(each.llvm for each in parameters)
+            at.unit.declare(target, f"declare {returns} {target}({listed})")
+        if len(arguments) != len(parameters):
+            at.refuse(f"{len(parameters)} arguments are expected, not {len(arguments)}")
+        call = f"call {returns} {target}({', '.join(narrowed(at, *each) for each in zip(parameters, arguments))})"
+        if result is None:
+            at.do(call)
+            return Value(NOTHING, ())
+        return widened(at, result, at.let(call))
+
+
+def extern(plain: Callable[P, R]) -> Extern[P, R]:
+    """A function that compiled bodies call by its name, after the prefix of their module."""
+    return Extern(plain, by_address=False)
+
+
+def indirect(plain: Callable[P, R]) -> Extern[P, R]:
+    """A function that compiled bodies call at an address, its first argument (U64 or I64)."""
+    return Extern(plain, by_address=True)
+
+
+class _View(Operation):
+    """`view(address, dtype, count, distance)`: elements in memory, `distance` bytes apart or side by side."""
+
+    def __call__(self, address: int, dtype: np.dtype[Any], count: int, distance: int | None = None) -> np.ndarray:
+        distance = distance or dtype.itemsize
+        memory = (ctypes.c_char * max(1, (count - 1) * distance + dtype.itemsize)).from_address(int(address))
+        return np.ndarray((count,), dtype, memory, strides=(distance,))  # type: ignore[arg-type]
+
+    def emit(self, at: Expressions, arguments: list[Value | Known]) -> Value:
+        address, dtype, *numbers = arguments
+        if not isinstance(dtype, Known):
+            at.refuse("the dtype of a view is constant")
+        pointer = at.let(f"inttoptr i64 {at.value(address).parts[0]} to ptr")
+        parts = (pointer, *(at.convert(each, INT).parts[0] for each in numbers))
+        return Value(Array(np.dtype(dtype.value), (None,), strided=len(numbers) > 1), parts)
+
+
+view = _View()
+
+
+def export(jit: Jit, prefix: str, *bodies: Body[..., Any]) -> None:
+    """Make bodies callable by native code as `prefix` + their names, with the signatures they are annotated with."""
+    names = [prefix + each.function.__name__ for each in bodies]
+    if all(name in jit.helpers for name in names):
+        return
+    jit.load(jit.key("export", prefix, *(f"{b.function.__module__}.{b.function.__qualname__}" for b in bodies)),
+             lambda: exported(prefix, *bodies), level=2, passes=True)  # fmt: skip
+    for name in names:
+        jit.helpers[name] = jit.address(name)
+        jit.publish(name, jit.helpers[name])
+
+
+def exported(prefix: str, *bodies: Body[..., Any]) -> str:
+    """IR of bodies under their exported names."""
+    unit = ModuleText(prefix=prefix)
+    for each in bodies:
+        function = inspect.unwrap(each.function)
+        parameters, result = signature(function)
+        name, kind = unit.function(function, tuple(parameter.kind for parameter in parameters))
+        entry = Translator(unit, function, ())
+        values = [
+            widened(entry, what, f"%p{n}") if isinstance(what, Number) else Value(what.kind, (f"%p{n}",))
+            for n, what in enumerate(parameters)
+        ]
+        found = entry.invoke(function, values)
+        if isinstance(kind, Several) != (result is None):
+            raise TypeError(f"{function.__qualname__} returns something else than its annotation says")
+        entry.end(f"ret {narrowed(entry, result, found)}" if result is not None else "ret void")
+        listed = ", ".join(f"{what.llvm} %p{n}" for n, what in enumerate(parameters))
+        returns = result.llvm if result is not None else "void"
+        unit.functions.append(entry.text(f"{returns} @{prefix}{function.__name__}({listed}) #0"))
+    return unit.text()

@@ -1,0 +1,141 @@
+"""The static types of compiled bodies, and how values of each look in LLVM IR."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A number. `parts` are the LLVM types a value of a kind is made of; `code` packs it for a call (module struct)."""
+
+    name: str
+    llvm: str
+    code: str
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        return (self.llvm,)
+
+
+INT = Scalar("int", "i64", "q")
+UNSIGNED = Scalar("unsigned 64-bit int", "i64", "Q")
+FLOAT = Scalar("float", "double", "d")
+BOOL = Scalar("bool", "i1", "q")
+SINGLE = Scalar("32-bit float (take float() of it)", "float", "f")  # in which numpy would compute
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """A view of memory: elements of a dtype. Dimensions that are None are known at run time.
+
+    strided: rows of the first dimension lie at a distance known at run time; all else lies side by side.
+    """
+
+    dtype: np.dtype[Any]
+    shape: tuple[int | None, ...]
+    strided: bool = False
+
+    @property
+    def name(self) -> str:
+        return f"array of {self.dtype}, {len(self.shape)} dimensions"
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The address, the dimensions not known, the distance of rows."""
+        return ("ptr", *("i64" for size in self.shape if size is None), *(("i64",) if self.strided else ()))
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One element of a structured dtype, where it lies."""
+
+    dtype: np.dtype[Any]
+
+    @property
+    def name(self) -> str:
+        return f"record {self.dtype}"
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        return ("ptr",)
+
+
+@dataclass(frozen=True, slots=True)
+class Struct:
+    """A tuple that Python passed, named or not: a table of its fields' parts, in which nothing changes."""
+
+    fields: tuple[str, ...]
+    kinds: tuple[Kind, ...]
+    name = "tuple"
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        return ("ptr",)
+
+
+@dataclass(frozen=True, slots=True)
+class Several:
+    """A tuple made in a body."""
+
+    kinds: tuple[Kind, ...]
+    name = "tuple"
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        return tuple(part for kind in self.kinds for part in kind.parts)
+
+
+Kind = Scalar | Array | Record | Struct | Several
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """What an expression gives: a kind, and operands of LLVM IR for its parts."""
+
+    kind: Kind
+    parts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known when a body is compiled: a constant, a function, a dtype, a module."""
+
+    value: Any
+
+
+def words(kind: Kind) -> int:
+    """How many words of 8 bytes an argument of a kind takes in the block of a call."""
+    return sum(map(words, kind.kinds)) if isinstance(kind, Struct) else len(kind.parts)
+
+
+def kind_of(value: Any) -> Kind:
+    """The kind of an argument. Raises TypeError for what no body takes."""
+    if isinstance(value, np.ndarray):
+        if value.flags.c_contiguous:
+            return Array(value.dtype, (None,) * value.ndim)
+        inner = np.cumprod([value.itemsize, *value.shape[:0:-1]])[::-1].tolist()
+        if list(value.strides[1:]) != inner[1:]:
+            raise TypeError("a body takes arrays whose rows lie in one piece")
+        return Array(value.dtype, (None,) * value.ndim, strided=True)
+    if isinstance(value, (bool, np.bool_)):
+        return BOOL
+    if isinstance(value, np.uint64):
+        return UNSIGNED
+    if isinstance(value, (int, np.integer)):
+        return INT
+    if isinstance(value, (float, np.floating)):
+        return FLOAT
+    if isinstance(value, tuple):
+        return Struct(getattr(value, "_fields", ()), tuple(map(kind_of, value)))
+    raise TypeError(f"a body takes no {type(value).__name__}")
+
+
+def signature_of(value: Any) -> Any:
+    """Equal for arguments of one kind, and fast."""
+    if type(value) is np.ndarray:
+        return value.dtype, value.ndim, value.flags.c_contiguous
+    return (type(value), *map(signature_of, value)) if isinstance(value, tuple) else type(value)

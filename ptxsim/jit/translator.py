@@ -1,0 +1,352 @@
+"""From a function's source to LLVM IR: statements, functions, modules."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import numpy as np
+
+from ptxsim.jit.arithmetic import Untranslatable
+from ptxsim.jit.expressions import Expressions, Unit, result_type
+from ptxsim.jit.function_text import Block
+from ptxsim.jit.kinds import INT, Array, Kind, Known, Record, Scalar, Several, Struct, Value
+from ptxsim.jit.memory import Spot
+
+NOTHING = Several(())
+_INTRINSICS = """
+declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+declare double @llvm.fabs.f64(double)
+declare i64 @llvm.abs.i64(i64, i1)
+declare i64 @llvm.ctpop.i64(i64)
+declare i64 @llvm.fptosi.sat.i64.f64(double)
+attributes #0 = { nounwind }
+!0 = !{}
+"""
+_NOTE = """
+@fault = internal global i64 0
+define internal void @note(i1 %holds, i64 %place) {
+entry:
+  br i1 %holds, label %out, label %wrong
+wrong:
+  %before = load i64, ptr @fault
+  %first = icmp eq i64 %before, 0
+  %kept = select i1 %first, i64 %place, i64 %before
+  store i64 %kept, ptr @fault
+  br label %out
+out:
+  ret void
+}
+"""
+
+
+class Translator(Expressions):
+    """Writes one function for arguments of given kinds."""
+
+    def __init__(self, unit: Unit, function: Callable[..., Any], kinds: tuple[Kind, ...]):
+        closure = inspect.getclosurevars(function)
+        super().__init__(unit, {**function.__globals__, **closure.nonlocals})
+        lines, self.first = inspect.getsourcelines(function)
+        self.file = function.__code__.co_filename
+        (tree,) = ast.parse(textwrap.dedent("".join(lines))).body
+        assert isinstance(tree, ast.FunctionDef)
+        arguments = tree.args
+        if arguments.vararg or arguments.kwarg or arguments.kwonlyargs:
+            self.refuse("arguments by name, and lists of them")
+        self.tree, self.names = tree, [each.arg for each in (*arguments.posonlyargs, *arguments.args)]
+        self.locals = frozenset(
+            node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        ) | frozenset(self.names)
+        self.kinds = kinds
+        self.result: Kind | None = None
+        self.loops: list[tuple[Block, Block]] = []  # where continue and break lead
+        self.lists: set[str] = set()  # names of arrays on the stack
+
+    def place(self) -> str:
+        return f"{self.file}:{self.first + self.line - 1}"
+
+    def refuse(self, what: str) -> NoReturn:
+        raise Untranslatable(f"{self.place()}: {what}")
+
+    def write(self, name: str) -> str:
+        """The function's text."""
+        self.line = self.tree.lineno
+        if len(self.kinds) != len(self.names):
+            self.refuse(f"{len(self.names)} arguments are expected, not {len(self.kinds)}")
+        head, place = [], 0
+        for argument, kind in zip(self.names, self.kinds):
+            operands = tuple(f"%a{place + n}" for n in range(len(kind.parts)))
+            head += [f"{part} {operand}" for part, operand in zip(kind.parts, operands)]
+            place += len(operands)
+            self.variables[argument] = self.variable(kind)
+            self.put(self.variables[argument], Value(kind, operands))
+        self.block_of(self.tree.body)
+        if not self.here.closed:
+            if self.result not in (None, NOTHING):
+                self.refuse("the function ends without a result")
+            self.end("ret void")
+        self.result = self.result or NOTHING
+        return self.text(f"internal {result_type(self.result)} @{name}({', '.join(head)}) #0")
+
+    # ---- statements ----
+
+    def block_of(self, statements: list[ast.stmt]) -> None:
+        for statement in statements:
+            if self.here.closed:  # nothing comes here
+                return
+            self.line = statement.lineno
+            handler = getattr(self, f"do_{type(statement).__name__}", None)
+            if handler is None:
+                self.refuse(f"no {type(statement).__name__} in a body")
+            handler(statement)
+
+    def do_Expr(self, node: ast.Expr) -> None:
+        if not isinstance(node.value, ast.Constant):
+            self.expression(node.value)
+
+    def do_Pass(self, node: ast.Pass) -> None:
+        pass
+
+    def do_Assign(self, node: ast.Assign) -> None:
+        if len(node.targets) == 1 and isinstance(node.targets[0], ast.Tuple) and isinstance(node.value, ast.Tuple):
+            items = [self.expression(each) for each in node.value.elts]
+            self._unpack(node.targets[0], items)
+            return
+        value = self.expression(node.value)
+        if isinstance(node.value, ast.Name) and node.value.id in self.lists:
+            self.refuse("a list has one name")
+        if isinstance(node.value, (ast.List, ast.BinOp, ast.Call)) and isinstance(value, Value):
+            if isinstance(value.kind, Array):
+                self.lists |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+        for target in node.targets:
+            self.assign(target, value)
+
+    def do_AnnAssign(self, node: ast.AnnAssign) -> None:
+        if node.value is not None:
+            self.assign(node.target, self.expression(node.value))
+
+    def assign(self, target: ast.expr, value: Value | Known) -> None:
+        if isinstance(target, ast.Name):
+            name = target.id
+            if name not in self.variables:
+                self.variables[name] = self.variable(self.value(value).kind)
+            self.put(self.variables[name], value)
+        elif isinstance(target, ast.Tuple):
+            if isinstance(value, Known):
+                items: list[Value | Known] = [Known(each) for each in value.value]
+            elif isinstance(value.kind, (Several, Struct)):
+                items = [*self.members(value)]
+            else:
+                self.refuse(f"{value.kind.name} is not unpacked")
+            self._unpack(target, items)
+        else:
+            self._write(self.target(target), value)
+
+    def _unpack(self, target: ast.Tuple, items: list[Value | Known]) -> None:
+        if len(items) != len(target.elts):
+            self.refuse(f"{len(items)} values for {len(target.elts)} names")
+        for each, item in zip(target.elts, items):
+            self.assign(each, item)
+
+    def target(self, node: ast.expr) -> Spot | Value:
+        """Where an assignment to an element or a field writes."""
+        if not isinstance(node, (ast.Subscript, ast.Attribute)):
+            self.refuse(f"no assignment to {type(node).__name__}")
+        base = self.expression(node.value)
+        if isinstance(base, Known):
+            self.refuse("constants do not change")
+        return self.field(base, node.attr) if isinstance(node, ast.Attribute) else self.part(base, node.slice)
+
+    def _write(self, place: Spot | Value, value: Value | Known) -> None:
+        if isinstance(place, Spot):
+            self.store(place, value)
+        elif isinstance(value, Value) and isinstance(value.kind, (Array, Record)):
+            self.copy(place, value)
+        else:
+            self.refuse("a whole row takes another row")
+
+    def do_AugAssign(self, node: ast.AugAssign) -> None:
+        if isinstance(node.target, ast.Name):
+            changed = self.binary(node.op, self.on_Name(node.target), self.expression(node.value))
+            self.put(self.variables[node.target.id], changed)
+            return
+        place = self.target(node.target)
+        if not isinstance(place, Spot):
+            self.refuse("arithmetic on rows")
+        self.store(place, self.binary(node.op, self.load(place), self.expression(node.value)))
+
+    def do_Return(self, node: ast.Return) -> None:
+        value = Value(NOTHING, ()) if node.value is None else self.value(self._result(node.value))
+        if self.result is None:
+            self.result = value.kind
+        if isinstance(self.result, Scalar):
+            value = self.convert(value, self.result)
+        elif value.kind != self.result:
+            if not isinstance(value.kind, Several) or not isinstance(self.result, Several):
+                self.refuse("results of different kinds")
+            items = self.members(value)
+            if len(items) != len(self.result.kinds):
+                self.refuse("results of different kinds")
+            whole = [self.convert(item, kind) for item, kind in zip(items, self.result.kinds)]
+            value = Value(self.result, tuple(part for each in whole for part in each.parts))
+        if any(not isinstance(kind, Scalar) for kind in getattr(self.result, "kinds", (self.result,))):
+            self.refuse("results are numbers")
+        if len(value.parts) < 2:
+            self.end(f"ret {result_type(self.result)} {''.join(value.parts)}".rstrip())
+            return
+        whole_text, kind_text = "undef", result_type(self.result)
+        for number, (part, operand) in enumerate(zip(value.kind.parts, value.parts)):
+            whole_text = self.let(f"insertvalue {kind_text} {whole_text}, {part} {operand}, {number}")
+        self.end(f"ret {kind_text} {whole_text}")
+
+    def _result(self, node: ast.expr) -> Value | Known:
+        found = self.expression(node)
+        if isinstance(found, Known) and isinstance(found.value, tuple):
+            values = [self.value(Known(each)) for each in found.value]
+            parts = tuple(part for value in values for part in value.parts)
+            return Value(Several(tuple(value.kind for value in values)), parts)
+        return found
+
+    def do_If(self, node: ast.If) -> None:
+        condition = self.condition(node.test)
+        if isinstance(condition, Known):
+            self.block_of(node.body if condition.value else node.orelse)
+            return
+        yes, no, end = self.block("if"), self.block("else"), self.block("end")
+        self.branch(condition.parts[0], yes, no if node.orelse else end)
+        self.start(yes)
+        self.block_of(node.body)
+        self.jump(end)
+        if node.orelse:
+            self.start(no)
+            self.block_of(node.orelse)
+            self.jump(end)
+        self._after(end)
+
+    def do_While(self, node: ast.While) -> None:
+        if node.orelse:
+            self.refuse("no else of loops")
+        again, body, end = self.block("while"), self.block("do"), self.block("end")
+        self.jump(again)
+        self.start(again)
+        condition = self.condition(node.test)
+        if isinstance(condition, Known):
+            if not condition.value:
+                return
+            self.jump(body)
+        else:
+            self.branch(condition.parts[0], body, end)
+        self.start(body)
+        self._loop(node.body, again, end)
+        self.jump(again)
+        self._after(end)
+
+    def _after(self, end: Block) -> None:
+        """Go on after an `if` or a loop, unless nothing comes there."""
+        self.start(end)
+        if not end.reached:
+            self.end("unreachable")
+
+    def _loop(self, statements: list[ast.stmt], again: Block, end: Block) -> None:
+        self.loops.append((again, end))
+        self.block_of(statements)
+        self.loops.pop()
+
+    def do_Break(self, node: ast.Break) -> None:
+        self.jump(self.loops[-1][1])
+
+    def do_Continue(self, node: ast.Continue) -> None:
+        self.jump(self.loops[-1][0])
+
+    def do_For(self, node: ast.For) -> None:
+        if node.orelse:
+            self.refuse("no else of loops")
+        if isinstance(node.iter, (ast.Tuple, ast.List)):
+            table = self.on_List(ast.List(node.iter.elts, ast.Load(), lineno=node.lineno, col_offset=0))
+            start, stop, step = self.value(Known(0)), self.value(Known(len(node.iter.elts))), self.value(Known(1))
+        else:
+            table = None
+            start, stop, step = self._range(node.iter)
+        counter = self.slot("i64")
+        again, body, further, end = (self.block(name) for name in ("for", "do", "next", "end"))
+        self.do(f"store i64 {start.parts[0]}, ptr {counter}, align 8")
+        self.jump(again)
+        self.start(again)
+        number = self.let(f"load i64, ptr {counter}, align 8")
+        inside = self.let(f"icmp slt i64 {number}, {stop.parts[0]}")
+        distance = step.parts[0]
+        if not distance.isdigit():
+            up = self.let(f"icmp sgt i64 {distance}, 0")
+            down = self.let(f"icmp sgt i64 {number}, {stop.parts[0]}")
+            inside = self.let(f"select i1 {up}, i1 {inside}, i1 {down}")
+        self.branch(inside, body, end)
+        self.start(body)
+        item = Value(INT, (number,))
+        self.assign(node.target, item if table is None else self.read(self.index(table, [item])))
+        self._loop(node.body, further, end)
+        self.jump(further)
+        self.start(further)
+        now = self.let(f"load i64, ptr {counter}, align 8")
+        after = self.let(f"add {'nsw ' if distance in ('1', '-1') else ''}i64 {now}, {distance}")
+        self.do(f"store i64 {after}, ptr {counter}, align 8")
+        self.jump(again)
+        self.start(end)
+
+    def _range(self, node: ast.expr) -> tuple[Value, Value, Value]:
+        """Start, stop and step."""
+        if not isinstance(node, ast.Call) or self.expression(node.func) != Known(range) or not 1 <= len(node.args) <= 3:
+            self.refuse("loops go over range() or over a tuple written there")
+        given = [self.convert(self.expression(each), INT) for each in node.args]
+        zero, one = self.value(Known(0)), self.value(Known(1))
+        return (zero, given[0], one) if len(given) == 1 else (given[0], given[1], given[2] if len(given) == 3 else one)
+
+
+class ModuleText:
+    """IR of a module: functions and what they call, each for the kinds it is called with."""
+
+    def __init__(self, checked: bool = False, prefix: str = ""):
+        self.checked, self.prefix = checked, prefix
+        self.names: dict[tuple[Any, tuple[Kind, ...]], tuple[str, Kind | None]] = {}
+        self.globals: dict[str, str] = {}
+        self.functions: list[str] = []
+        self.places: list[str] = []
+
+    def function(self, function: Callable[..., Any], kinds: tuple[Kind, ...]) -> tuple[str, Kind]:
+        """Name and result of a function for arguments of these kinds."""
+        known = self.names.get((function, kinds))
+        if known is None:
+            name = f"{function.__name__}.{len(self.names)}"
+            self.names[function, kinds] = name, None
+            translator = Translator(self, function, kinds)
+            self.functions.append(translator.write(name))
+            known = self.names[function, kinds] = name, translator.result
+        name, result = known
+        if result is None:
+            raise Untranslatable(f"{function.__code__.co_filename}: {function.__name__} calls itself")
+        return name, result
+
+    def constant(self, values: np.ndarray[Any, Any]) -> str:
+        """The address of a table of constants."""
+        data = "".join(f"\\{byte:02x}" for byte in np.ascontiguousarray(values).tobytes())
+        line = f'internal constant [{values.nbytes} x i8] c"{data}", align 64'
+        for name, text in self.globals.items():
+            if text.endswith(line):
+                return f"@{name}"
+        name = f"table.{len(self.globals)}"
+        self.globals[name] = f"@{name} = {line}"
+        return f"@{name}"
+
+    def declare(self, name: str, text: str) -> None:
+        self.globals[name] = text
+
+    def note(self, place: str) -> int:
+        """A number for a place in the source, at which something may go wrong."""
+        self.places.append(place)
+        return len(self.places)
+
+    def text(self) -> str:
+        return "\n".join([*self.globals.values(), *self.functions, _NOTE if self.checked else "", _INTRINSICS])
