@@ -1,9 +1,8 @@
 """The README's Python runs as it stands."""
 
 import re
-from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+from tests.helpers import ROOT
 
 
 def test_python_of_the_readme_runs(monkeypatch):

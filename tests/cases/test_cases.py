@@ -1,13 +1,11 @@
 """Every .ptx file with directives, here and in samples/, does what it says, on both engines."""
 
-from pathlib import Path
-
 import pytest
 
 from ptxsim.session.ptxfile.file import Options, run_file
+from tests.helpers import CASES, ROOT, SAMPLES
 
-ROOT = Path(__file__).parents[2]
-FILES = sorted([*(ROOT / "tests" / "cases").rglob("*.ptx"), *(ROOT / "samples").rglob("*.ptx")])
+FILES = sorted([*CASES.rglob("*.ptx"), *SAMPLES.rglob("*.ptx")])
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))

@@ -1,14 +1,14 @@
 """Ten classic bank conflicts: the fixes that `banks` proposes give the promised count, in the twin file and applied to the text."""
 
 import re
-from pathlib import Path
 
 import pytest
 
 from ptxsim.session.ptxfile.file import Options, run_file
 from ptxsim.source import Source
+from tests.helpers import SAMPLES
 
-CONFLICTS = Path(__file__).parents[2] / "samples" / "conflicts"
+CONFLICTS = SAMPLES / "conflicts"
 FILES = sorted(path for path in CONFLICTS.glob("*.ptx") if not path.stem.endswith("_fixed"))
 SWIZZLE = "shr.u32 %t3, %at, 3;\nand.b32 %t3, %t3, {mask:#x};\nxor.b32 %at, %at, %t3;\n"
 CROSSED = """sub.u32 %at, %at, %tile;

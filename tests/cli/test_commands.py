@@ -4,15 +4,13 @@ import json
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
 from ptxsim.cli import main
 from ptxsim.diagnostic import KINDS
 from ptxsim.report.pages import page
-
-SAMPLES = Path(__file__).parents[2] / "samples"
+from tests.helpers import SAMPLES
 
 
 @pytest.fixture

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from ptxsim.cli import ptxsim
-
-SAMPLES = Path(__file__).parents[2] / "samples"
+from tests.helpers import SAMPLES
 
 
 def profile(*arguments: str):

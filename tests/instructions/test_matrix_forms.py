@@ -1,15 +1,14 @@
 """Matrix instructions are taken and refused as the assembler does (tests/data/matrix_forms.tsv, a thinned table)."""
 
-from pathlib import Path
-
 import pytest
 
 from ptxsim.diagnostic import PtxError
 from ptxsim.session import check
 from ptxsim.syntax.parser import parse_body
+from tests.helpers import DATA
 
-DATA = Path(__file__).parents[1] / "data" / "matrix_forms.tsv"
-_, HEADER, *ROWS = DATA.read_text().splitlines()
+JUDGED = DATA / "matrix_forms.tsv"
+_, HEADER, *ROWS = JUDGED.read_text().splitlines()
 COLUMNS = [column.split("@") for column in HEADER.split("\t")]
 
 PRELUDE = """\

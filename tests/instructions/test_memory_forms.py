@@ -1,7 +1,5 @@
 """Memory, warp, barrier, fence and tcgen05 statements are taken and refused as the assembler does (tests/data/memory_forms.tsv)."""
 
-from pathlib import Path
-
 import pytest
 
 from ptxsim.diagnostic import Finding, PtxError
@@ -9,9 +7,10 @@ from ptxsim.instructions import load_families
 from ptxsim.isa.bind import Binder
 from ptxsim.syntax.parser import parse_body
 from ptxsim.types import parse_target, parse_version
+from tests.helpers import DATA
 
-DATA = Path(__file__).parents[1] / "data" / "memory_forms.tsv"
-_, HEADER, *ROWS = DATA.read_text().splitlines()
+JUDGED = DATA / "memory_forms.tsv"
+_, HEADER, *ROWS = JUDGED.read_text().splitlines()
 COLUMNS = [column.split("@") for column in HEADER.split("\t")]
 
 REGISTERS = {

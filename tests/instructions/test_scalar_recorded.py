@@ -7,16 +7,16 @@ bits; `sets` which set a form was given; `results` the destination's bits, a sec
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from ptxsim.types import TYPES
+from tests.helpers import DATA
 from tests.instructions.scalar_form import DECLARED, run
 
-DATA = np.load(Path(__file__).parent.parent / "data" / "scalar_h200.npz")
-FORMS, SETS, INPUTS, RESULTS = (DATA[k] for k in ("forms", "sets", "inputs", "results"))
+RECORDED = np.load(DATA / "scalar_h200.npz")
+FORMS, SETS, INPUTS, RESULTS = (RECORDED[k] for k in ("forms", "sets", "inputs", "results"))
 FAMILIES = sorted({str(text).split(".")[0] for text in FORMS})
 
 

@@ -8,7 +8,6 @@ memory, or none where the GPU raised a fault.
 import gzip
 import json
 import zlib
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -20,9 +19,10 @@ from ptxsim.machine.fault import Fault
 from ptxsim.machine.memory import ARENA, GlobalMemory
 from ptxsim.machine.tensor_map import ELEMENT_TYPES, FILLS, SWIZZLES, TensorDescription, decode
 from ptxsim.machine.tensor_tile import box_tile, im2col_tile
+from tests.helpers import DATA
 
 GLOBAL, SHARED, TENSOR = 1 << 17, 1 << 15, 4096
-CASES = json.loads(gzip.decompress((Path(__file__).parents[1] / "data" / "tensor_copies.json.gz").read_bytes()))
+CASES = json.loads(gzip.decompress((DATA / "tensor_copies.json.gz").read_bytes()))
 LOAD, STORE, BULK = 0, 1, 20
 TENSOR_REDUCTIONS = {2: "add", 3: "min", 4: "max", 5: "inc", 6: "dec", 7: "and", 8: "or", 9: "xor"}
 BULK_REDUCTIONS = [

@@ -7,14 +7,13 @@ results of video instructions that were recorded on an H200 (scalar_h200.npz) to
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ptxsim.isa.bind import Bound
+from tests.helpers import DATA
 from tests.instructions.scalar_form import bind, run
 
 few = settings(max_examples=15, deadline=None)
@@ -81,7 +80,7 @@ def test_comparisons_give_ones(a, b):
     assert got == sum((field(a, "s32", 8, i) < field(b, "u32", 8, i)) << 8 * i for i in range(4))
 
 
-MACHINE_CODE = np.load(Path(__file__).parent.parent / "data" / "video.npz")
+MACHINE_CODE = np.load(DATA / "video.npz")
 
 
 @pytest.mark.parametrize("name", sorted({str(form).split(".")[0] for form in MACHINE_CODE["forms"]}))

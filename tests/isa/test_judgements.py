@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
+from suites import forms
 
 from ptxsim.session import check
 from ptxsim.types import parse_version
+from tests.helpers import DATA
 
-sys.path.append(str(Path(__file__).parents[2] / "tools"))
-from suites import forms
-
-_, HEADER, *LINES = (Path(__file__).parents[1] / "data" / "judgements.tsv").read_text().splitlines()
+_, HEADER, *LINES = (DATA / "judgements.tsv").read_text().splitlines()
 COLUMNS = [tuple(column.split("@")) for column in HEADER.split("\t")]
 ROWS = [line.split("\t", 2) for line in LINES]
 MODULE = """\

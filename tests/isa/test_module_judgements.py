@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from ptxsim.session import check
+from tests.helpers import DATA
 
-_, ITEMS, REGISTERS, *ROWS = (Path(__file__).parents[1] / "data" / "module_judgements.tsv").read_text().splitlines()
+_, ITEMS, REGISTERS, *ROWS = (DATA / "module_judgements.tsv").read_text().splitlines()
 MODULE = """\
 .version {}
 .target sm_90

@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,9 +7,10 @@ from ptxsim.diagnostic import PtxError
 from ptxsim.layout import banks
 from ptxsim.layout.banks import analyze, global_access, shared_wavefronts
 from ptxsim.layout.conflicts import explain
+from tests.helpers import DATA
 
 # Counters of an H200, every pattern that has them (tests/data/banks.npz).
-DATA = np.load(Path(__file__).parent.parent / "data" / "banks.npz")
+RECORDED = np.load(DATA / "banks.npz")
 FORMS = {
     **{f"{op}_{name}": (width, op, None) for op in ("ld", "st")
        for name, width in [("u8", 1), ("u16", 2), ("b32", 4), ("v2b32", 8), ("v4b32", 16)]},
@@ -24,7 +23,7 @@ LANE = np.arange(32)
 
 
 def test_all_recorded_forms_are_judged():
-    assert {name.split(".")[0] for name in DATA.files} == set(FORMS)
+    assert {name.split(".")[0] for name in RECORDED.files} == set(FORMS)
 
 
 @pytest.mark.parametrize("native", [False, True])
@@ -33,9 +32,9 @@ def test_counters(name, native, monkeypatch):
     monkeypatch.setattr(banks, "_NATIVE", "sys" if native else "")
     monkeypatch.setattr(banks, "_NATIVE_ROWS", 10**9)
     width, kind, matrices = FORMS[name]
-    found = analyze(DATA[f"{name}.offsets"], width, kind, DATA[f"{name}.mask"], matrices)
-    assert np.array_equal(found.wavefronts, DATA[f"{name}.wavefronts"])
-    assert np.array_equal(found.conflicts, DATA[f"{name}.conflicts"])
+    found = analyze(RECORDED[f"{name}.offsets"], width, kind, RECORDED[f"{name}.mask"], matrices)
+    assert np.array_equal(found.wavefronts, RECORDED[f"{name}.wavefronts"])
+    assert np.array_equal(found.conflicts, RECORDED[f"{name}.conflicts"])
 
 
 @settings(max_examples=60, deadline=None)

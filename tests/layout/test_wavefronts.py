@@ -3,24 +3,19 @@
 A thinned pass over what `tools/conformance wavefronts tests/data` runs whole.
 """
 
-import sys
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from suites import wavefronts
 
 from ptxsim.layout import banks, cp_async_wavefronts, l1_tag_banks
 from ptxsim.layout.atomic_loops import tries
+from tests.helpers import DATA
 
-ROOT = Path(__file__).parents[2]
-sys.path.append(str(ROOT / "tools"))
-
-from suites import wavefronts  # noqa: E402
-
-RECORDED = wavefronts.operations(ROOT / "tests" / "data" / "wavefronts.json.gz")
+RECORDED = wavefronts.operations(DATA / "wavefronts.json.gz")
 JUDGED = [name for name, operation in RECORDED.items() if not operation.get("unchanging")]
 ADDRESSES = st.lists(st.integers(0, 2000), min_size=32, max_size=32)
 MASKS = st.integers(1, 2**32 - 1)

@@ -1,22 +1,17 @@
 """Against MMA-Sim 2.1.1 on every architecture it models: tests/data/mmasim.npz, written by tools/conformance mmasim."""
 
 import dataclasses
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from suites import mmasim
+from suites.vectors import vectors
 
 import ptxsim
 from ptxsim.numerics import find, matmul_numba, product
+from tests.helpers import DATA
 
-ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "tools"))
-
-from suites import mmasim  # noqa: E402
-from suites.vectors import vectors  # noqa: E402
-
-RESULTS = mmasim.recorded(ROOT / "tests" / "data")
+RESULTS = mmasim.recorded(DATA)
 
 
 @pytest.mark.parametrize("architecture", list(mmasim.TARGETS))

@@ -4,15 +4,14 @@ Copyright (c) 2025, Faizan A. Khattak and Mantas Mikaitis). mufu.npz: approximat
 """
 
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from ptxsim.numerics import find, product, sparse_product
 from ptxsim.numerics.mufu import FORMS, evaluate
+from tests.helpers import DATA
 
-DATA = Path(__file__).parents[1] / "data"
 TARGETS = {
     "V100": "sm_70",
     "A100": "sm_80",

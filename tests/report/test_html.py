@@ -3,7 +3,6 @@
 import json
 import re
 from html.parser import HTMLParser
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +15,7 @@ from ptxsim.report.html import page
 from ptxsim.session.ptxfile.file import FileRun, run_file
 from ptxsim.session.run import BankRow, BankTable, Run
 from ptxsim.source import Source
+from tests.helpers import SAMPLES
 
 TEXT = """.visible .entry <k>()
 mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {a}, {b}, {c}, {d};
@@ -82,10 +82,10 @@ def test_a_file_that_did_not_run_has_a_page_too(result):
 
 
 LANE = np.arange(32)
-SAMPLES = sorted((Path(__file__).parents[2] / "samples").rglob("*.ptx"))
+FILES = sorted(SAMPLES.rglob("*.ptx"))
 
 
-@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_every_sample_has_a_page(path):
     result = run_file(Source(path.read_text(), path.name))
     assert page(result, "1").count("<h2>Shared memory</h2>") <= 1

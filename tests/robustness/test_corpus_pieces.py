@@ -3,14 +3,14 @@
 import random
 import re
 import time
-from pathlib import Path
 
 import pytest
 
 from ptxsim.session.module import check
 from ptxsim.source import Source
+from tests.helpers import DATA
 
-FILES = sorted((Path(__file__).parents[1] / "data" / "ptx").glob("*.ptx"))
+FILES = sorted((DATA / "ptx").glob("*.ptx"))
 SECONDS = 2.0
 INSTRUCTION = re.compile(r"^[ \t]+(?:@!?%\w+[ \t]+)?([a-z][\w.:]*\.[\w.:]+)([^;{}\n]*|[^;\n]*\{[^;\n]*);", re.MULTILINE)
 

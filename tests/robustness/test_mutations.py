@@ -2,15 +2,14 @@
 
 import random
 import re
-from pathlib import Path
 
 import pytest
 
 from ptxsim.session.module import check
 from ptxsim.session.ptxfile.file import Options, run_file
 from ptxsim.source import Source
+from tests.helpers import ROOT
 
-ROOT = Path(__file__).parents[2]
 SAMPLES = sorted((ROOT / "samples").glob("*.ptx"))
 STATEMENT = re.compile(r"^\s+(@!?%\w+\s+)?[a-z][\w.:]*[^;{}]*;", re.MULTILINE)
 

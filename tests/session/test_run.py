@@ -1,13 +1,10 @@
 """What a Run says about itself: bank counts on demand, fidelity by target."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import ptxsim
-
-SAMPLES = Path(__file__).parents[2] / "samples"
+from tests.helpers import SAMPLES
 
 
 def gemm(name="mma_gemm_conflicts.ptx", **options):

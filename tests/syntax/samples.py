@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
-FILES = sorted((Path(__file__).parents[1] / "data" / "ptx").glob("*.ptx"))
+from tests.helpers import DATA
+
+FILES = sorted((DATA / "ptx").glob("*.ptx"))
 HEADER = ".version 8.0\n.target sm_90a\n.address_size 64\n"
 
 

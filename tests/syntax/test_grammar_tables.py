@@ -9,7 +9,7 @@ from lark import Lark, Tree
 
 from ptxsim.syntax import tables
 from ptxsim.syntax.machine import Machine
-from samples import EVERYTHING, FILES, instructions
+from tests.syntax.samples import EVERYTHING, FILES, instructions
 
 
 def test_tables_fit_the_grammars():

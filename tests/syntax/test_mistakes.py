@@ -7,7 +7,7 @@ import pytest
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.source import Source
 from ptxsim.syntax import parse, parse_body
-from samples import HEADER, kernel
+from tests.syntax.samples import HEADER, kernel
 
 # (statements in a kernel; the first is line 6), line, column, part of the message, part of the help
 IN_A_KERNEL = [

@@ -8,7 +8,7 @@ from ptxsim.diagnostic import PtxError
 from ptxsim.source import Source
 from ptxsim.syntax import ast, parse, parse_body
 from ptxsim.syntax.ast import Address, Element, Float, Integer, Name, Offset
-from samples import EVERYTHING, FILES, HEADER, kernel
+from tests.syntax.samples import EVERYTHING, FILES, HEADER, kernel
 
 
 def one(text: str) -> ast.Instruction:

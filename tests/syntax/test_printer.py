@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ptxsim.source import Source
 from ptxsim.syntax import ast, parse, parse_body, print_module, print_operand, print_statement
-from samples import EVERYTHING, FILES, kernel
+from tests.syntax.samples import EVERYTHING, FILES, kernel
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ptxsim.diagnostic import PtxError
 from ptxsim.source import Source
 from ptxsim.syntax import flatten, parse, parse_body, print_module
-from samples import EVERYTHING, FILES, HEADER, kernel
+from tests.syntax.samples import EVERYTHING, FILES, HEADER, kernel
 
 PIECES = [
     ".reg", ".b32", "%r1", "<", ">", "4", "{", "}", "(", ")", "[", "]", ";", ",", ":", "L:", "add.s32", "@", "!", "|", "_",

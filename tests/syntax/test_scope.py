@@ -11,7 +11,7 @@ from ptxsim.isa.special import SPECIAL_REGISTERS
 from ptxsim.source import Source
 from ptxsim.syntax import FlatBody, Registers, ast, flatten, parse, print_statement
 from ptxsim.syntax.special import is_special_register
-from samples import EVERYTHING, FILES, HEADER, kernel
+from tests.syntax.samples import EVERYTHING, FILES, HEADER, kernel
 
 
 def flat(body: str, head: str = "", **options) -> FlatBody:

@@ -11,7 +11,7 @@ from ptxsim.syntax.build_instruction import InstructionBuilder, Mistake
 from ptxsim.syntax.instruction_templates import ShapeReader
 from ptxsim.syntax.machine import Machine, Unexpected
 from ptxsim.syntax.tables import load_tables
-from samples import EVERYTHING, FILES, instructions
+from tests.syntax.samples import EVERYTHING, FILES, instructions
 
 MACHINE = Machine(load_tables()["instruction"], InstructionBuilder())
 
