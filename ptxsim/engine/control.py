@@ -10,11 +10,14 @@ from ptxsim.engine.builtin import BUILTINS
 from ptxsim.engine.call_arguments import fetch, place
 from ptxsim.engine.program.linkage import ONE_FILE
 from ptxsim.engine.program.operation import FunctionCode, Op, Program
+from ptxsim.isa.facts import Mechanism, Role, Synchronisation
 from ptxsim.lanes import mask_word
 from ptxsim.machine.cta import Frame, Split, Warp
 from ptxsim.machine.event import Event
 from ptxsim.machine.fault import Converge, Fault, Wait, distinct, first_lane
 from ptxsim.machine.state import Machine
+
+WGMMA_WAIT = Synchronisation(Mechanism.WGMMA_GROUP, Role.WAIT)
 
 
 def execute(op: Op, warp: Warp, split: Split, mask: np.ndarray, program: Program, machine: Machine) -> None:
@@ -236,7 +239,7 @@ def aligned(op: Op, warp: Warp, split: Split, mask: np.ndarray) -> Converge | No
         )  # fmt: skip
     if (warp.live & ~mask).any():
         return Converge(warp.live.copy())
-    if op.definition.unit != "barrier":
+    if op.mechanisms.isdisjoint((Mechanism.BARRIER, Mechanism.CLUSTER_BARRIER)):
         lane = first_lane(~warp.live)
         raise Fault(
             "exited-lane", f"{op.opcode} needs all 32 lanes, lane {lane} has exited or never existed", lane,
@@ -273,13 +276,13 @@ def check_in_flight(op: Op, warp: Warp, port, program: Program) -> None:
 
     Results that are read where no wait follows lack a wait; every other touch is one too early.
     """
-    if op.definition.unit == "wgmma":
+    if Mechanism.WGMMA_GROUP in op.mechanisms:
         return
     slot = next((slot for slot in touched(op) if slot in warp.in_flight), None)
     if slot is None:
         return
     line = warp.in_flight[slot]
-    waits = any(o.site > op.site and o.bound.form.name == "wgmma.wait_group" for o in program.ops)
+    waits = any(o.site > op.site and o.synchronises == WGMMA_WAIT for o in program.ops)
     early = waits or slot in touched(op, sources=False)
     port.line, port.column, port.length = op.line, op.column, len(op.opcode)
     port.report(

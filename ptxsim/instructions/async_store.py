@@ -10,6 +10,7 @@ import numpy as np
 from ptxsim.instructions.access_rules import SHARED, vector_size
 from ptxsim.instructions.atomic_update import update
 from ptxsim.instructions.mbarrier import each
+from ptxsim.isa.facts import Access, AccessKind, Facts, Mechanism, Words, access
 from ptxsim.isa.operand import Addr, Either, Imm, Reg, Value, Vec, resolve_count
 from ptxsim.isa.registry import declare, instruction
 from ptxsim.machine.async_groups import later, snapshot
@@ -20,6 +21,27 @@ from ptxsim.machine.port import pack
 
 TYPES = "b32 u32 s32 f32 b64 u64 s64 f64"
 NARROW = "b8 u8 s8 b16 u16 s16"
+
+
+def _remote(kind: AccessKind) -> Facts:
+    """An access to the cluster's shared memory that an mbarrier is informed of."""
+
+    def accesses(words: Words) -> tuple[Access, ...]:
+        return (access(kind, words["space"] or "shared", "relaxed", "cluster"),)
+
+    return Facts(family="async_store", accesses=accesses, completes_by=Mechanism.MBARRIER)
+
+
+def _system(kind: AccessKind, family: str) -> Facts:
+    def accesses(words: Words) -> tuple[Access, ...]:
+        return (access(kind, "global", "release", words["scope"]),)
+
+    return Facts(family=family, accesses=accesses)
+
+
+STORE, REDUCTION = _remote(AccessKind.WRITE), _remote(AccessKind.ATOMIC)
+SYSTEM_STORE, SYSTEM_REDUCTION = _system(AccessKind.WRITE, "store"), _system(AccessKind.ATOMIC, "atomic")
+BULK = Facts(family="bulk_store", accesses=lambda words: (access(AccessKind.WRITE, words["space"]),))
 SYSTEM = {"order": "release", "requires": "8.7 sm_100"}
 # By way of memory-mapped devices the scope is the system.
 SCOPES = (("", "gpu sys"), (".mmio", "sys"))
@@ -27,7 +49,7 @@ SCOPES = (("", "gpu sys"), (".mmio", "sys"))
 
 declare(  # bound, not modeled
     "st.async{.weak}{.space}.mbarrier::complete_tx::bytes.b128 [a], b, [mbar]", name="st.async", space=SHARED,
-    operands={"b": Reg("b128")}, requires="9.2 sm_90", unit="store", writes="",
+    operands={"b": Reg("b128")}, requires="9.2 sm_90", writes="",
 )  # fmt: skip
 
 
@@ -39,12 +61,12 @@ def announce(port, space, mbar, size: int) -> None:
 
 @instruction(
     "st.async{.weak}{.space}.mbarrier::complete_tx::bytes.type [a], b, [mbar]", name="st.async", space=SHARED, type=TYPES,
-    operands={"b": Value("type")}, implies={"vec": None}, requires="8.1 sm_90", unit="store",
+    operands={"b": Value("type")}, implies={"vec": None}, requires="8.1 sm_90", facts=STORE,
 )  # fmt: skip
 @instruction(
     "st.async{.weak}{.space}.mbarrier::complete_tx::bytes.vec.type [a], b, [mbar]", name="st.async", space=SHARED,
     vec="v2 v4", type=TYPES, operands={"b": Vec("vec", Value("type"))}, rules=(vector_size,), requires="8.1 sm_90",
-    unit="store",
+    facts=STORE,
 )  # fmt: skip
 def store_async(m, a, b, mbar, *, space, vec, type):
     """A store into the cluster's shared memory that an mbarrier there is told of."""
@@ -71,7 +93,7 @@ def store_system(m, a, b, *, type):
 for mmio, scopes in SCOPES:
     instruction(
         f"st.async{mmio}.order.scope{{.global}}.type [a], b", name="st.async", type=f"{NARROW} {TYPES}", scope=scopes,
-        operands={"b": Value("type")}, unit="store", **SYSTEM,
+        operands={"b": Value("type")}, facts=SYSTEM_STORE, **SYSTEM,
     )(store_system)  # fmt: skip
 
 
@@ -104,24 +126,24 @@ for operations, types in (
     ("inc dec", "u32"),
     ("and or xor", "b32"),
 ):
-    words = {"name": "red.async", "op": operations, "type": types, "unit": "atomic"}
+    words = {"name": "red.async", "op": operations, "type": types}
     instruction(
         "red.async.relaxed.cluster{.space}.mbarrier::complete_tx::bytes.op.type [a], b, [mbar]",
-        space="shared::cluster", operands={"b": Value("type")}, requires="8.1 sm_90", **words,
+        space="shared::cluster", operands={"b": Value("type")}, requires="8.1 sm_90", facts=REDUCTION, **words,
     )(reduce_async)  # fmt: skip
     for mmio, scopes in SCOPES:
         instruction(
             f"red.async{mmio}.order.scope{{.global}}.op.type [a], b", scope=scopes,
-            operands={"b": Value(integer)}, **words, **SYSTEM,
+            operands={"b": Value(integer)}, facts=SYSTEM_REDUCTION, **words, **SYSTEM,
         )(reduce_system)  # fmt: skip
 
 
 @instruction(
-    "st.bulk{.weak}{.space} [a], size, value", name="st.bulk", space="shared::cta", requires="8.6 sm_100", unit="store",
+    "st.bulk{.weak}{.space} [a], size, value", name="st.bulk", space="shared::cta", requires="8.6 sm_100", facts=BULK,
     operands={"a": Addr(register=True), "size": Either((Imm(0, multiple=8), Reg("u64"))), "value": Imm(0, 0)},
 )  # fmt: skip
 @instruction(
-    "st.bulk{.weak}{.space} [a], size, value", name="st.bulk", space="shared::cta", requires="9.0 sm_100", unit="store",
+    "st.bulk{.weak}{.space} [a], size, value", name="st.bulk", space="shared::cta", requires="9.0 sm_100", facts=BULK,
     operands={"a": Addr(register=True), "size": Reg("u32"), "value": Imm(0, 0)},
 )  # fmt: skip
 def store_bulk(m, a, size, value, *, space):

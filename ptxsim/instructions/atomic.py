@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ptxsim.instructions.access_rules import HINTS, SCOPE, SHARED, vector_size
 from ptxsim.instructions.atomic_update import update
+from ptxsim.isa.facts import Access, AccessKind, Facts, Words, access
 from ptxsim.isa.operand import Reg, Value, Vec, resolve_count
 from ptxsim.isa.registry import instruction
 from ptxsim.machine.event import FLAG_STRONG, Event
@@ -25,7 +26,15 @@ VECTORS = (
     ("v2 v4 v8", "add min max", ".noftz", "f16 bf16"),
     ("v2 v4", "add min max", ".noftz", "f16x2 bf16x2"),
 )
-ATOM = {"order": "relaxed acquire release acq_rel", "scope": SCOPE, "space": f"global {SHARED}", "unit": "atomic"}
+
+
+def accesses(words: Words) -> tuple[Access, ...]:
+    """Without a memory order it is relaxed. PTX ISA, "atom"."""
+    return (access(AccessKind.ATOMIC, words["space"], words["order"] or "relaxed", words["scope"]),)
+
+
+FACTS = Facts(family="atomic", accesses=accesses)
+ATOM = {"order": "relaxed acquire release acq_rel", "scope": SCOPE, "space": f"global {SHARED}", "facts": FACTS}
 RED = {**ATOM, "order": "relaxed release"}
 
 

@@ -8,12 +8,17 @@ from __future__ import annotations
 import numpy as np
 
 from ptxsim import lanes
+from ptxsim.isa.facts import Facts, Mechanism, Role, Scope, Synchronisation
 from ptxsim.isa.operand import Either, Imm, Pred, Reg, Value
 from ptxsim.isa.registry import instruction
 from ptxsim.lanes import mask_word
 from ptxsim.machine.event import Event
 from ptxsim.machine.fault import Fault, Wait, first_lane
 
+SYNC, ARRIVES = (
+    Facts(family="barrier", scope=Scope.CTA, synchronises=Synchronisation(Mechanism.BARRIER, role))
+    for role in (Role.SYNC, Role.ARRIVE)
+)
 OPERANDS = {
     "a": Either((Imm(0, 15), Reg("u32"))),
     "b": Either((Imm(0, multiple=32), Reg("u32"))),
@@ -95,22 +100,22 @@ for name, since, aligned, implied in (
     ("barrier", "6.0", "{.aligned}", {}),
     ("barrier.cta", "7.8", "{.aligned}", {}),
 ):
-    common = {"requires": since, "unit": "barrier", "implies": implied}
+    common = {"requires": since, "implies": implied}
 
-    instruction(f"{name}.sync{aligned} a{{, b}}", name=name, operands=OPERANDS, **common)(synchronize)
-    instruction(f"{name}.arrive{aligned} a, b", name=f"{name}.arrive", operands=ARRIVE, **common)(arrive)
+    instruction(f"{name}.sync{aligned} a{{, b}}", name=name, operands=OPERANDS, facts=SYNC, **common)(synchronize)
+    instruction(f"{name}.arrive{aligned} a, b", name=f"{name}.arrive", operands=ARRIVE, facts=ARRIVES, **common)(arrive)
     for given in ("a, b, q", "a, q"):
         instruction(
-            f"{name}.red.popc{aligned}.u32 d, {given}", name=f"{name}.red", operands=OPERANDS, **common
+            f"{name}.red.popc{aligned}.u32 d, {given}", name=f"{name}.red", operands=OPERANDS, facts=SYNC, **common
         )(count)  # fmt: skip
         instruction(
             f"{name}.red.op{aligned}.pred p, {given}",
-            name=f"{name}.red", op="and or", writes="p", operands=OPERANDS, **common,
+            name=f"{name}.red", op="and or", writes="p", operands=OPERANDS, facts=SYNC, **common,
         )(reduce)  # fmt: skip
 
 
 @instruction(
-    "bar.warp.sync membermask", name="bar.warp.sync", requires="6.0", unit="shuffle",
+    "bar.warp.sync membermask", name="bar.warp.sync", requires="6.0", facts=Facts(family="warp_barrier", scope=Scope.WARP, synchronises=Synchronisation(Mechanism.WARP, Role.SYNC)),
     operands={"membermask": Value("u32")}, writes="",
 )  # fmt: skip
 def synchronize_warp(m, membermask):

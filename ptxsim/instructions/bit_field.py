@@ -18,22 +18,22 @@ def unsigned(x, t):
     return lanes.bits(x, lanes.bits_type(t))
 
 
-@instruction("popc.type d, a", type="b32 b64", unit="convert", operands=_NUMBER)
+@instruction("popc.type d, a", type="b32 b64", operands=_NUMBER)
 def population_count(a):
     return lanes.cast(lanes.population_count(a), "u32")
 
 
-@instruction("clz.type d, a", type="b32 b64", unit="convert", operands=_NUMBER)
+@instruction("clz.type d, a", type="b32 b64", operands=_NUMBER)
 def count_leading_zeros(a):
     return lanes.cast(lanes.count_leading_zeros(a), "u32")
 
 
-@instruction("brev.type d, a", type="b32 b64", unit="convert")
+@instruction("brev.type d, a", type="b32 b64")
 def reverse(a):
     return lanes.reverse_bits(a)
 
 
-@instruction("bfind{.shiftamt}.type d, a", type=WORDS, unit="convert", operands=_NUMBER)
+@instruction("bfind{.shiftamt}.type d, a", type=WORDS, operands=_NUMBER)
 def find_leading(a, *, type, shiftamt):
     """The highest bit that is not the sign, as its number or as the left shift that brings it to the top; or -1."""
     if type.is_signed:
@@ -44,7 +44,7 @@ def find_leading(a, *, type, shiftamt):
 
 
 @instruction(
-    "fns.type d, a, b, c", type="b32", unit="sequence",
+    "fns.type d, a, b, c", type="b32",
     operands={"d": Reg("b32"), "a": Value("b32"), "b": Value("b32"), "c": Value("s32")},
 )  # fmt: skip
 def find_nth_set(a, b, c):

@@ -12,8 +12,9 @@ from dataclasses import replace
 import numpy as np
 
 from ptxsim.instructions.mbarrier import each, per_lane
+from ptxsim.isa.facts import Access, AccessKind, Facts, Mechanism, Proxy, Role, Synchronisation, Words
 from ptxsim.isa.operand import Addr, Either, Imm, Reg, Value
-from ptxsim.isa.registry import instruction
+from ptxsim.isa.registry import Options, instruction
 from ptxsim.lanes import LANES
 from ptxsim.machine.async_groups import owner_of, snapshot
 from ptxsim.machine.bulk import BulkCopy, BulkGroups, Linear, Region, SharedTile, combine
@@ -22,6 +23,11 @@ from ptxsim.machine.fault import Fault
 from ptxsim.machine.mbarrier import find
 from ptxsim.machine.memory import check_alignment
 
+PREFETCH = Facts(family="bulk_prefetch")
+COMMITS, WAITS = (
+    Facts(family=family, synchronises=Synchronisation(Mechanism.BULK_GROUP, role))
+    for family, role in (("bulk_commit", Role.COMMIT), ("bulk_wait", Role.WAIT))
+)
 KINDS = {
     "n": Either((Reg("u32"), Imm(0, multiple=16))),
     "policy": Value("u64"),
@@ -30,10 +36,23 @@ KINDS = {
 }
 
 
-def words(a: str, b: str = "shared") -> dict:
+def copies(family: str, a: str, b: str, kind: AccessKind = AccessKind.WRITE) -> Facts:
+    """Facts of a copy to space a from space b: what goes to shared memory completes on an mbarrier, the rest in a bulk group."""
+    by = Mechanism.MBARRIER if a == "shared" else Mechanism.BULK_GROUP
+
+    def accesses(words: Words) -> tuple[Access, ...]:
+        remote = words.get("dst") == "shared::cluster"
+        return (
+            Access(AccessKind.READ, b, proxy=Proxy.ASYNC), Access(kind, a, proxy=Proxy.ASYNC, remote=remote)
+        )  # fmt: skip
+
+    return Facts(family=family, accesses=accesses, completes_by=by)
+
+
+def words(a: str, b: str = "shared", facts: Facts | None = None) -> Options:
     """What all forms of one direction share; a and b are the state spaces of target and source, c is an mbarrier."""
     kinds = {**KINDS, "a": Addr(a), "b": Addr(b), "c": Addr("shared")}
-    return {"unit": "bulk", "writes": "", "operands": kinds, "weak": "weak@9.3:sm_90"}
+    return {"facts": facts or copies("bulk_copy", a, b), "writes": "", "operands": kinds, "weak": "weak@9.3:sm_90"}
 
 
 def region(m, space: str, address, lane: int, size: int, write: bool = False) -> Region:
@@ -189,11 +208,14 @@ def shared_to_global(m, a, b, n, bytes):
 
 
 @instruction(
-    "cp.async.bulk.prefetch.L2.global [a], n", name="cp.async.bulk.prefetch", requires="8.0 sm_90", **words("global")
+    "cp.async.bulk.prefetch.L2.global [a], n",
+    name="cp.async.bulk.prefetch",
+    requires="8.0 sm_90",
+    **words("global", facts=PREFETCH),
 )
 @instruction(
     "cp.async.bulk.prefetch.L2.global.L2::cache_hint [a], n, policy",
-    name="cp.async.bulk.prefetch", requires="8.0 sm_90", **words("global"),
+    name="cp.async.bulk.prefetch", requires="8.0 sm_90", **words("global", facts=PREFETCH),
 )  # fmt: skip
 def prefetch(m, a, n):
     """Caches are not modeled; the range is checked, as the GPU does not."""
@@ -212,6 +234,7 @@ INTO_GLOBAL = {
     "add": "u32 s32 u64 f32 f64", "min": "u32 s32 u64 s64 f16 bf16", "max": "u32 s32 u64 s64 f16 bf16",
     "inc": "u32", "dec": "u32", "and": "b32 b64", "or": "b32 b64", "xor": "b32 b64",
 }  # fmt: skip
+REDUCE_TO_SHARED, REDUCE_TO_GLOBAL = (copies("bulk_copy", a, "shared", AccessKind.ATOMIC) for a in ("shared", "global"))
 _NUMPY = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64"}
 
 
@@ -233,12 +256,12 @@ def _reduction_forms() -> None:
     for op, types in INTO_SHARED.items():
         instruction(
             "cp.reduce.async.bulk.dst.shared::cta.mbarrier::complete_tx::bytes.op.type [a], [b], n, [c]",
-            dst="shared::cluster", op=op, type=types, ordered=(("dst", "shared::cta"),), **words("shared"), **common,
+            dst="shared::cluster", op=op, type=types, ordered=(("dst", "shared::cta"),), **words("shared", facts=REDUCE_TO_SHARED), **common,
         )(reduce_to_cluster)  # fmt: skip
     opcode = "cp.reduce.async.bulk.global.shared::cta.bulk_group"
     rows = [(op, types, ".op.type") for op, types in INTO_GLOBAL.items()] + [("add", "f16 bf16", ".op.noftz.type")]
     for op, types, end in rows:
-        common = {**common, **FROM_SHARED, "op": op, "type": types}
+        common = {**common, **FROM_SHARED, "facts": REDUCE_TO_GLOBAL, "op": op, "type": types}
         instruction(f"{opcode}{end} [a], [b], n", **common)(reduce_to_global)
         instruction(f"{opcode}.L2::cache_hint{end} [a], [b], n, policy", **common)(reduce_to_global)
 
@@ -248,13 +271,13 @@ _reduction_forms()
 # ---- groups ----------------------------------------------------------------------------------------------------------
 
 
-@instruction("cp.async.bulk.commit_group", name="cp.async.bulk.commit_group", requires="8.0 sm_90", unit="bulk")
+@instruction("cp.async.bulk.commit_group", name="cp.async.bulk.commit_group", requires="8.0 sm_90", facts=COMMITS)
 def commit_group(m):
     BulkGroups.of(m.warp).commit(m.mask)
 
 
 @instruction(
-    "cp.async.bulk.wait_group{.read} n", name="cp.async.bulk.wait_group", requires="8.0 sm_90", unit="bulk",
+    "cp.async.bulk.wait_group{.read} n", name="cp.async.bulk.wait_group", requires="8.0 sm_90", facts=WAITS,
     operands={"n": Imm()},
 )  # fmt: skip
 def wait_group(m, n, *, read):

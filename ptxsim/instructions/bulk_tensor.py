@@ -10,8 +10,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from ptxsim.instructions.bulk_copy import load_to_shared, per_lane
+from ptxsim.instructions.bulk_copy import copies, load_to_shared, per_lane
 from ptxsim.instructions.mbarrier import each
+from ptxsim.isa.facts import Access, AccessKind, Facts, Proxy, Words
 from ptxsim.isa.operand import Addr, Value, Vec
 from ptxsim.isa.registry import declare, instruction
 from ptxsim.lanes import LANES
@@ -26,6 +27,21 @@ from ptxsim.machine.tensor_tile import GlobalTile, box_tile, gathered_tile, im2c
 DIMENSIONS = "1d 2d 3d 4d 5d"
 IM2COL = "3d 4d 5d"
 BLACKWELL = "8.6 sm_100a | 8.8 sm_100f | 9.0 sm_110f"
+
+
+def _with_map(facts: Facts) -> Facts:
+    """The same, reading its tensor map too."""
+
+    def accesses(words: Words) -> tuple[Access, ...]:
+        return *facts.accesses(words), Access(AccessKind.READ, None, proxy=Proxy.TENSORMAP)
+
+    return replace(facts, accesses=accesses)
+
+
+LOAD = _with_map(copies("tensor_copy", "shared", "global"))
+STORE = _with_map(copies("tensor_copy", "global", "shared"))
+REDUCTION = _with_map(copies("tensor_copy", "global", "shared", AccessKind.ATOMIC))
+PREFETCH = _with_map(Facts(family="tensor_prefetch"))
 
 
 def _coordinates(count="dim") -> Addr:
@@ -114,7 +130,7 @@ def load(m, a, t, c, offsets, ctas, *, dim, dst, mode):
 def _load_forms() -> None:
     name = "cp.async.bulk.tensor"
     hints = (("", ""), (".L2::cache_hint", ", policy"))
-    words = {"name": name, "unit": "tensor", "writes": "", "ordered": (("dst", "global"),)}
+    words = {"name": name, "facts": LOAD, "writes": "", "ordered": (("dst", "global"),)}
     for group in ("", ".cta_group"):
         since = BLACKWELL if group else "8.0 sm_90"
         for casts in ("", ".multicast::cluster"):
@@ -207,13 +223,13 @@ def reduce_tensor(m, t, b, *, dim, mode, op):
 
 
 def _store_forms() -> None:
-    for name, effect, op in (
-        ("cp.async.bulk.tensor", store, ""),
-        ("cp.reduce.async.bulk.tensor", reduce_tensor, ".op"),
+    for name, effect, op, facts in (
+        ("cp.async.bulk.tensor", store, "", STORE),
+        ("cp.reduce.async.bulk.tensor", reduce_tensor, ".op", REDUCTION),
     ):
         words = {
             "name": name,
-            "unit": "tensor",
+            "facts": facts,
             "writes": "",
             "ordered": (("global", "shared::cta"),),
             "op": "add min max inc dec and or xor",
@@ -246,7 +262,7 @@ def prefetch(m, t, offsets, *, dim, mode):
 
 def _prefetch_forms() -> None:
     name = "cp.async.bulk.prefetch.tensor"
-    words = {"name": name, "unit": "tensor", "writes": ""}
+    words = {"name": name, "facts": PREFETCH, "writes": ""}
     for hint, policy in (("", ""), (".L2::cache_hint", ", policy")):
         opcode = f"{name}.dim.L2.global"
         _add(prefetch, f"{opcode}{{.mode}}{hint} [t]{policy}", "8.0 sm_90", dim=DIMENSIONS, mode="tile", **words)

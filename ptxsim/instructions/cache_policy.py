@@ -13,7 +13,7 @@ from ptxsim.isa.registry import declare, instruction
 PRIMARY = "L2::evict_last L2::evict_normal L2::evict_first L2::evict_unchanged"
 SECONDARY = "L2::evict_first L2::evict_unchanged"
 PRIORITY = {"L2::evict_normal": 0x16, "L2::evict_first": 0x12, "L2::evict_last": 0x14, "L2::evict_unchanged": 0x10}
-CHOICES = {"primary": PRIMARY, "secondary": SECONDARY, "requires": "7.4 sm_80", "unit": "prefetch"}
+CHOICES = {"primary": PRIMARY, "secondary": SECONDARY, "requires": "7.4 sm_80"}
 POLICY = {"d": Reg("u64"), "fraction": Value("f32", literals=(0, 1)), "size": Value("u32"), "total": Value("u32")}
 
 
@@ -42,7 +42,6 @@ def range_(a, size, total, *, primary):
     name="createpolicy.cvt",
     operands={"d": Reg("u64"), "a": Value("u64")},
     requires="7.4 sm_80",
-    unit="prefetch",
 )
 def convert(a):
     return a

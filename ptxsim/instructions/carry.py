@@ -68,7 +68,7 @@ def product(a, b, half: str):
 
 
 for _half in ("lo", "hi"):
-    _options = {"implies": {"half": _half}, "unit": "imad"}
+    _options = {"implies": {"half": _half}}
 
     @instruction(f"mad.{_half}.cc.type d, a, b, c", name=f"mad.{_half}", type=WORDS, carry="w", **_options)
     def mad_cc(a, b, c, *, half, type):

@@ -28,7 +28,7 @@ def map_address(a, b, *, space, type):
 
 
 @instruction(
-    "getctarank{.space}.type d, a", space="shared::cluster", type="u32 u64", requires="7.8 sm_90", unit="special",
+    "getctarank{.space}.type d, a", space="shared::cluster", type="u32 u64", requires="7.8 sm_90",
     operands={"d": Reg("u32")},
 )  # fmt: skip
 def cta_rank(m, a):

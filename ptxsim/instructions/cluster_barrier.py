@@ -5,19 +5,25 @@ Service operations: they run in Python on the machine's barriers in both engines
 
 from __future__ import annotations
 
+from ptxsim.isa.facts import Facts, Mechanism, Role, Scope, Synchronisation
 from ptxsim.isa.registry import instruction
 from ptxsim.lanes import mask_word
 from ptxsim.machine.cluster_barrier import CLUSTER_BARRIER, ClusterBarrier
 from ptxsim.machine.event import Event
 from ptxsim.machine.fault import Wait
 
-COMMON = {"requires": "7.8 sm_90", "unit": "barrier"}
+COMMON = {"requires": "7.8 sm_90"}
+ARRIVES, WAITS = (
+    Facts(family="cluster_barrier", scope=Scope.CLUSTER, synchronises=Synchronisation(Mechanism.CLUSTER_BARRIER, role))
+    for role in (Role.ARRIVE, Role.WAIT)
+)
 
 
 @instruction(
     "barrier.cluster.arrive{.order}{.aligned}",
     name="barrier.cluster.arrive",
     order="release@8.0:sm_90 relaxed@8.0:sm_90",
+    facts=ARRIVES,
     **COMMON,
 )
 def arrive(m, *, order):
@@ -28,7 +34,11 @@ def arrive(m, *, order):
 
 
 @instruction(
-    "barrier.cluster.wait{.acquire}{.aligned}", name="barrier.cluster.wait", acquire="acquire@8.0:sm_90", **COMMON
+    "barrier.cluster.wait{.acquire}{.aligned}",
+    name="barrier.cluster.wait",
+    acquire="acquire@8.0:sm_90",
+    facts=WAITS,
+    **COMMON,
 )
 def wait(m):
     """Wait until every thread of the cluster has arrived or exited."""

@@ -6,6 +6,9 @@ code. These are no instructions of their own: ptxsim.engine.analysis.fma_contrac
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from ptxsim.instructions import floating, floating_double, floating_half
 from ptxsim.instructions.sign import negate
 
@@ -55,9 +58,10 @@ def double_rest(a, b, c):
     return floating_double.fma(floating_double.negated(a), b, c, rounding="rn")
 
 
-# By the module an add or sub comes from: the fused sum, the product minus the rest, the rest minus the product.
-FUSED = {
-    floating.__name__: (single_sum, single_difference, single_rest),
-    floating_half.__name__: (half_sum, half_difference, half_rest),
-    floating_double.__name__: (double_sum, double_difference, double_rest),
-}
+SINGLE = single_sum, single_difference, single_rest
+HALF = half_sum, half_difference, half_rest
+DOUBLE = double_sum, double_difference, double_rest
+# By the type of an add or sub: the fused sum, the product minus the rest, the rest minus the product.
+FUSED: dict[str, tuple[Callable[..., Any], ...]] = {
+    **dict.fromkeys(("f32", "f32x2"), SINGLE), **dict.fromkeys(("f16", "f16x2", "bf16", "bf16x2"), HALF), "f64": DOUBLE,
+}  # fmt: skip

@@ -8,7 +8,7 @@ from ptxsim.isa.registry import instruction
 
 def control(notation: str, **options) -> None:
     """Declare a form whose effect is the engine's."""
-    instruction(notation, control=True, unit="control", writes="", **options)(None)
+    instruction(notation, control=True, writes="", **options)(None)
 
 
 control("bra{.uni} target", operands={"target": Symbol("label")})

@@ -18,9 +18,9 @@ INTEGERS = "u8 s8 u16 s16 u32 s32 u64 s64"
 BF16 = "7.8 sm_90"
 FLOAT_ROUNDING = "rn rz rm rp"
 INTEGER_ROUNDING = "rni rzi rmi rpi"
-CONVERT = {"operands": _KINDS, "unit": "convert"}
+CONVERT = {"operands": _KINDS}
 # Beside bf16 no register is wider than its type.
-BRAIN = {"operands": {"d": Reg("dtype"), "a": Value("atype")}, "unit": "convert"}
+BRAIN = {"operands": {"d": Reg("dtype"), "a": Value("atype")}}
 
 
 def limits(t) -> tuple[int, int]:

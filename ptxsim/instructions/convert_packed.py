@@ -16,7 +16,6 @@ from ptxsim.types import TYPES
 BLACKWELL = "8.6 sm_100f sm_110f sm_120f"
 LATER_SOURCES = "9.1 sm_100f sm_110f sm_120f"
 FP8 = "7.8 sm_90 | 8.1 sm_89"
-CONVERT = {"unit": "convert"}
 _FINITE = "satfinite@8.1"
 
 
@@ -56,7 +55,7 @@ def unpack(word, t):
 
 # ---- from two f32; the first becomes the upper element ----
 
-_TWO = {"operands": {"d": Reg("dtype"), "a": Value("f32"), "b": Value("f32")}, "implies": {"atype": F32}} | CONVERT
+_TWO = {"operands": {"d": Reg("dtype"), "a": Value("f32"), "b": Value("f32")}, "implies": {"atype": F32}}
 
 
 @instruction(
@@ -84,7 +83,7 @@ def two_singles(a, b, *, dtype, rounding, satfinite, relu):
 
 # ---- from a pair of halves ----
 
-_PAIR = {"operands": {"d": Reg("dtype"), "a": Value("atype")}} | CONVERT
+_PAIR = {"operands": {"d": Reg("dtype"), "a": Value("atype")}}
 _NARROWER = "cvt.rounding.satfinite{.relu}.dtype.atype d, a"
 _SATURATING = {"rounding": "rn", "satfinite": "satfinite"} | _PAIR
 
@@ -126,7 +125,7 @@ def pair_to_halves(a, *, dtype, atype, relu, satfinite):
 _FIXED = "9.1 sm_100a sm_103a sm_110a sm_120a sm_121a | 9.4 sm_107a"
 _SCALED = {"operands": {"d": Reg("dtype"), "a": Value("atype"), "b": Value("f32"), "scale": Reg("b16", untyped=True)}}
 for _scaled, _scale in (("", ""), (".scaled::n2::ue8m0", ", scale")):
-    _words = {"requires": _FIXED, "unit": "convert", "rounding": "rn rz@9.4:sm_107a", **_SCALED}
+    _words = {"requires": _FIXED, "rounding": "rn rz@9.4:sm_107a", **_SCALED}
     _narrowing = f"cvt.rounding.satfinite{{.relu}}{_scaled}.dtype.atype d, a"
     declare(f"{_narrowing}, b{_scale}", dtype="s2f6x2", atype="f32", **_words)
     declare(f"{_narrowing}{_scale}", dtype="s2f6x2", atype="bf16x2", **_words)
@@ -135,18 +134,18 @@ for _scaled, _scale in (("", ""), (".scaled::n2::ue8m0", ", scale")):
     )
 declare(
     "cvt.rn{.relu}{.satfinite}.scaled::n2::ue8m0.dtype.atype d, a, scale", dtype="bf16x2",
-    atype="e4m3x2 e5m2x2 e2m3x2 e3m2x2 e2m1x2", requires="9.2 sm_100f sm_110f sm_120f", unit="convert", **_SCALED,
+    atype="e4m3x2 e5m2x2 e2m3x2 e3m2x2 e2m1x2", requires="9.2 sm_100f sm_110f sm_120f", **_SCALED,
 )  # fmt: skip
 
 
 # ---- tf32 ----
 
-_TF32 = {"operands": {"d": Reg("tf32"), "a": Value("f32")}} | CONVERT
+_TF32 = {"operands": {"d": Reg("tf32"), "a": Value("f32")}}
 
 
 # Rounding halves away from zero is made of moves of bits, which take literals of 32 bits.
 @instruction(
-    "cvt.rounding{.satfinite}.tf32.f32 d, a", rounding="rna", satfinite=_FINITE, requires="7.0 sm_80", unit="convert",
+    "cvt.rounding{.satfinite}.tf32.f32 d, a", rounding="rna", satfinite=_FINITE, requires="7.0 sm_80",
     operands={"d": Reg("tf32"), "a": Value("f32", pattern=True)},
 )  # fmt: skip
 @instruction(
@@ -162,7 +161,7 @@ def to_tf32(a, *, rounding, satfinite, relu):
 # The manual shows in figures which random bits are for which element; these are in words what they show and what others
 # have measured on a B200 (public: the nvidia_rs_bit_probe experiments with e4m3x4, e5m2x4, e2m1x4 and bf16x2).
 
-_STOCHASTIC = {"rounding": "rs", "requires": "8.7 sm_100a sm_103a"} | CONVERT
+_STOCHASTIC = {"rounding": "rs", "requires": "8.7 sm_100a sm_103a"}
 
 
 @instruction(

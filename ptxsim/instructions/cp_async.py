@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ptxsim.instructions.mbarrier import each, who
+from ptxsim.isa.facts import Access, AccessKind, Facts, Mechanism, Role, Synchronisation, Words, access
 from ptxsim.isa.operand import Addr, Either, Imm, Pred, Reg, Value
 from ptxsim.isa.registry import instruction
 from ptxsim.lanes import LANES
@@ -17,8 +18,20 @@ from ptxsim.machine.event import FLAG_MORE, Event, Space
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.memory import check_alignment
 
+
+def accesses(_words: Words) -> tuple[Access, ...]:
+    return access(AccessKind.READ, "global"), access(AccessKind.WRITE, "shared")
+
+
+FACTS = Facts(family="cp_async", accesses=accesses, completes_by=Mechanism.CP_ASYNC_GROUP)
+COMMITS, WAITS = (
+    Facts(family=family, synchronises=Synchronisation(Mechanism.CP_ASYNC_GROUP, role))
+    for family, role in (("cp_async_commit", Role.COMMIT), ("cp_async_wait", Role.WAIT))
+)
+ARRIVES = Facts(family="cp_async_mbarrier", synchronises=Synchronisation(Mechanism.MBARRIER, Role.ARRIVE))
+
 _words = {
-    "name": "cp.async", "unit": "cp.async", "writes": "", "shared": "shared shared::cta", "ordered": (("shared", "global"),),
+    "name": "cp.async", "facts": FACTS, "writes": "", "shared": "shared shared::cta", "ordered": (("shared", "global"),),
     "prefetch": "L2::64B@7.4 L2::128B@7.4 L2::256B@7.4",
 }  # fmt: skip
 
@@ -70,13 +83,13 @@ def cp_async(m, a, b, size, n, ignore):
 _forms(cp_async)
 
 
-@instruction("cp.async.commit_group", name="cp.async.commit_group", requires="7.0 sm_80", unit="cp.async")
+@instruction("cp.async.commit_group", name="cp.async.commit_group", requires="7.0 sm_80", facts=COMMITS)
 def commit_group(m):
     LaneGroups.of(m.warp).commit(m.mask)
 
 
 @instruction(
-    "cp.async.wait_group n", name="cp.async.wait_group", requires="7.0 sm_80", unit="cp.async", operands={"n": Imm()}
+    "cp.async.wait_group n", name="cp.async.wait_group", requires="7.0 sm_80", facts=WAITS, operands={"n": Imm()}
 )
 def wait_group(m, n):
     groups = LaneGroups.of(m.warp)
@@ -90,14 +103,14 @@ def wait_group(m, n):
     groups.wait(m.mask, max(n, 0))
 
 
-@instruction("cp.async.wait_all", name="cp.async.wait_all", requires="7.0 sm_80", unit="cp.async")
+@instruction("cp.async.wait_all", name="cp.async.wait_all", requires="7.0 sm_80", facts=WAITS)
 def wait_all(m):
     LaneGroups.of(m.warp).wait_all(m.mask)
 
 
 @instruction(
     "cp.async.mbarrier.arrive{.noinc}{.space}.b64 [a]", name="cp.async.mbarrier.arrive", requires="7.0 sm_80",
-    space="shared shared::cta@7.8", unit="cp.async", operands={"a": Addr("shared")},
+    space="shared shared::cta@7.8", facts=ARRIVES, operands={"a": Addr("shared")},
 )  # fmt: skip
 def mbarrier_arrive(m, a, *, space, noinc):
     """The arrival happens when all copies the lane has issued so far have landed."""

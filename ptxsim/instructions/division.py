@@ -7,8 +7,8 @@ from ptxsim.isa.registry import instruction
 from ptxsim.numerics import scalar, scalar64
 from ptxsim.numerics.scalar import F32, F64, double, finish, flush
 
-_SINGLE = {"rounding": "rn rz rm rp", "type": "f32", "unit": "sequence"}
-_DOUBLE = {"rounding": "rn rz rm rp", "type": "f64", "unit": "sequence"}
+_SINGLE = {"rounding": "rn rz rm rp", "type": "f32"}
+_DOUBLE = {"rounding": "rn rz rm rp", "type": "f64"}
 
 
 # A quotient or root of f32 numbers that is no f32 itself, nor halfway between two, is farther from all of those than

@@ -19,7 +19,7 @@ _KINDS = {
     "b": Value("btype"),
     "c": Value(result_type, unpacked=True),
 }
-_TYPES = {"atype": "u32 s32", "btype": "u32 s32", "operands": _KINDS, "unit": "imad", "requires": "5.0 sm_61"}
+_TYPES = {"atype": "u32 s32", "btype": "u32 s32", "operands": _KINDS, "requires": "5.0 sm_61"}
 
 
 def field(word, t, bits: int, index: int):

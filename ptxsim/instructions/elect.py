@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from ptxsim import lanes
+from ptxsim.isa.facts import Facts, Mechanism, Role, Scope, Synchronisation
 from ptxsim.isa.operand import Pred, Reg, Value
 from ptxsim.isa.registry import instruction
 
 
-@instruction("activemask.b32 d", operands={"d": Reg("b32")}, requires="6.2", unit="vote")
+@instruction("activemask.b32 d", operands={"d": Reg("b32")}, requires="6.2", facts=Facts(scope=Scope.WARP))
 def active_mask(m):
     return m.ballot(m.active())
 
 
 @instruction(
     "elect.sync d|p, membermask", operands={"d": Reg("u32", sink=True), "p": Pred(), "membermask": Value("u32")},
-    requires="8.0 sm_90", unit="vote",
+    requires="8.0 sm_90", facts=Facts(family="elect", scope=Scope.WARP, synchronises=Synchronisation(Mechanism.WARP, Role.SYNC)),
 )  # fmt: skip
 def elect(m, membermask):
     """The lowest member lane, and whether the lane is that one."""

@@ -31,7 +31,7 @@ ATOMIC = (BITS, ("min max", "u32 s32 u64 s64"), ("add", "u32 u64 f32 f64"), ("ex
 def form(name: str, rest: str, arguments: str, requires: str = SINCE, **options) -> None:
     name = f"fabric.{name}"
     options = {"operands": KINDS, **options}
-    declare(f"{name}{rest} {arguments}".strip(), name=name, requires=requires, unit="bulk", writes="", **options)
+    declare(f"{name}{rest} {arguments}".strip(), name=name, requires=requires, writes="", **options)
 
 
 form("submit", "", "")

@@ -39,8 +39,8 @@ def operate(function, t, operands, rounding, ftz, sat=None):
     return lanes.per_element(single, t, *operands)
 
 
-_SINGLE = {"rounding": ROUNDING, "type": "f32", "unit": "fp32"}
-_PAIR = {"rounding": ROUNDING, "type": "f32x2", "requires": BLACKWELL, "unit": "fp32"}
+_SINGLE = {"rounding": ROUNDING, "type": "f32"}
+_PAIR = {"rounding": ROUNDING, "type": "f32x2", "requires": BLACKWELL}
 
 
 @instruction("add{.rounding}{.ftz}{.sat}.type d, a, b", **_SINGLE)
@@ -69,7 +69,7 @@ def fma(a, b, c, *, type, rounding, ftz, sat):
 
 
 _MIXED = {
-    "rounding": ROUNDING, "stype": "f16 bf16", "requires": BLACKWELL, "unit": "fp32", "implies": {"type": F32},
+    "rounding": ROUNDING, "stype": "f16 bf16", "requires": BLACKWELL, "implies": {"type": F32},
 }  # fmt: skip
 _HALF_AND_SINGLE = {"d": Reg("f32"), "a": Value("stype"), "b": Value("f32")}
 _HALVES_AND_SINGLE = {"d": Reg("f32"), "a": Value("stype"), "b": Value("stype"), "c": Value("f32")}

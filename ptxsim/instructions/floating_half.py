@@ -35,8 +35,8 @@ def operate(function, t, operands, ftz=None, sat=None, relu=None, oob=None):
     return lanes.per_element(one, t, *operands)
 
 
-_HALF = {"rounding": "rn", "type": HALF, "unit": "fp16"}
-_BRAIN = {"rounding": "rn", "type": BRAIN, "requires": "7.8 sm_90", "unit": "fp16"}
+_HALF = {"rounding": "rn", "type": HALF}
+_BRAIN = {"rounding": "rn", "type": BRAIN, "requires": "7.8 sm_90"}
 
 
 @instruction("add{.rounding}{.ftz}{.sat}.type d, a, b", **_HALF)
@@ -63,7 +63,6 @@ def mul(a, b, *, type, ftz, sat):
 @instruction("fma.rounding.oob.relu.type d, a, b, c", oob="oob", relu="relu", requires="8.1 sm_90", **_HALF)
 @instruction(
     "fma.rounding{.oob}{.relu}.type d, a, b, c", rounding="rn", oob="oob@8.1:sm_90", type=BRAIN, requires="7.0 sm_80",
-    unit="fp16",
 )  # fmt: skip
 def fma(a, b, c, *, type, ftz, sat, relu, oob):
     return operate(lambda x, y, z, t: scalar.add(x * y, z, t, "rn"), type, (a, b, c), ftz, sat, relu, oob)
@@ -73,5 +72,4 @@ def fma(a, b, c, *, type, ftz, sat, relu, oob):
 # for the single value (seen on the GPU): no meaning to model.
 declare(
     "fma.rounding{.oob}{.relu}.type d, a, b, c", rounding="rz rm rp", oob="oob@8.1:sm_90", type=BRAIN, requires="7.0 sm_80",
-    unit="fp16",
 )  # fmt: skip

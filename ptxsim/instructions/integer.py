@@ -46,12 +46,12 @@ def sub(a, b, *, type, sat):
     return lanes.per_element(lambda x, y: x - y, type, a, b)
 
 
-@instruction("div.type d, a, b", type=INTEGERS, unit="divide")
+@instruction("div.type d, a, b", type=INTEGERS)
 def div(a, b):
     return lanes.divide(a, b)
 
 
-@instruction("rem.type d, a, b", type=INTEGERS, unit="divide")
+@instruction("rem.type d, a, b", type=INTEGERS)
 def rem(a, b):
     # Of a division by zero the manual says nothing; the GPU gives all ones, as for the quotient.
     return lanes.where(b == 0, ~(b ^ b), a - lanes.divide(a, b) * b)

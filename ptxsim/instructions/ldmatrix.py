@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ptxsim.instructions.mma import modeled_by
+from ptxsim.isa.facts import Access, AccessKind, Facts, Scope, Words, access
 from ptxsim.isa.operand import Kind, Reg, Vec
 from ptxsim.isa.registry import declare
 from ptxsim.layout.fragments import fragment_layout
@@ -10,6 +11,13 @@ from ptxsim.machine.matrix_rows import load_rows
 
 NARROW = "8.6 sm_100f sm_110f sm_120f"
 SPACES = "shared shared::cta@7.8"
+
+
+def accesses(words: Words) -> tuple[Access, ...]:
+    return (access(AccessKind.READ, words["space"]),)
+
+
+FACTS = Facts(family="ldmatrix", scope=Scope.WARP, accesses=accesses)
 
 
 def registers(modifiers) -> int:
@@ -34,7 +42,7 @@ TABLE = [
 def declare_row(declare, element: Kind, notation: str, since: str, shape: str, num: str) -> None:
     """Declare a row of the table through `declare`, with this kind of result registers."""
     declare(
-        notation, requires=since, unit="ldmatrix", operands={"d": Vec(registers, element)},
+        notation, requires=since, facts=FACTS, operands={"d": Vec(registers, element)},
         ordered=(("b8x16", "format"),), shape=shape, num=num, space=SPACES, type="b16", format="b6x16_p32 b4x16_p64",
         implies=None if "{.trans}" in notation else {"trans": "m16n16" in shape},
     )  # fmt: skip
@@ -45,6 +53,6 @@ for _row in TABLE:
 
 # Four-bit integers as eight-bit ones: bound, not modeled.
 declare(
-    "ldmatrix.sync.aligned.shape.num{.space}.s8.s4 d, [a]", shape="m8n16", num="x1 x2 x4", space=SPACES, unit="ldmatrix",
+    "ldmatrix.sync.aligned.shape.num{.space}.s8.s4 d, [a]", shape="m8n16", num="x1 x2 x4", space=SPACES, facts=FACTS,
     requires="9.4 sm_90a sm_100f sm_110f sm_120f", operands={"d": Vec(registers, Reg("b32", sink=True))},
 )  # fmt: skip

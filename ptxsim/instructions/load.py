@@ -15,6 +15,7 @@ from ptxsim.instructions.access_rules import (
     vector_size,
     wide_vector,
 )  # fmt: skip
+from ptxsim.isa.facts import Access, AccessKind, Facts, Words, access
 from ptxsim.isa.operand import Addr, Reg, Value, Vec, resolve_count
 from ptxsim.isa.registry import instruction
 from ptxsim.types import TYPES
@@ -55,6 +56,11 @@ def read(m, a, space, type, count, flags):
     return m.load(space, a, type, count, flags)
 
 
+def accesses(words: Words) -> tuple[Access, ...]:
+    return (access(AccessKind.READ, words["space"], words.get("order"), words.get("scope")),)
+
+
+FACTS = Facts(family="load", accesses=accesses)
 WORDS = {
     "order": "weak volatile relaxed@6.0:sm_70 acquire@6.0:sm_70",
     "mmio": "mmio@8.2:sm_70",
@@ -72,38 +78,38 @@ LD = "ld{.order}{.mmio}{.scope}{.space}{.nc}{.cop}{.l1}"
 for length, kinds, rules in (("", ONE, ()), (".vec", MANY, (vector_size,))):
     instruction(
         f"ld.volatile.local{length}.type d, [a]", vec="v2 v4 v8", type=TYPE, operands=kinds, rules=rules, requires="9.1",
-        unit="load", implies={"order": "volatile", "space": "local"} | ({} if length else {"vec": None}),
+        facts=FACTS, implies={"order": "volatile", "space": "local"} | ({} if length else {"vec": None}),
     )(load)  # fmt: skip
 instruction(
-    "ld.mmio.acquire.sys{.space}.type d, [a]", type=TYPE, operands=ONE, requires="9.3 sm_70", unit="load", space="global",
+    "ld.mmio.acquire.sys{.space}.type d, [a]", type=TYPE, operands=ONE, requires="9.3 sm_70", facts=FACTS, space="global",
     implies={"vec": None, "order": "acquire"},
 )(load)  # fmt: skip
 for length, kinds, rules in (("", ONE, (global_only,)), (".vec", MANY, (global_only, vector_size))):
     instruction(
         f"ld{{.space}}{{.nc}}.proxy::readonly{length}.type d, [a]", vec="v2 v4 v8", type=TYPE, operands=kinds, rules=rules,
-        space="global", requires="9.4 sm_90", unit="load", implies={"order": None} | ({} if length else {"vec": None}),
+        space="global", requires="9.4 sm_90", facts=FACTS, implies={"order": None} | ({} if length else {"vec": None}),
     )(load)  # fmt: skip
 for hint, policy, since in HINTS:
     rest = f"{hint}{{.prefetch}}"
     rules = (*ACCESS_RULES, non_coherent)
     instruction(
         f"{LD}{rest}.type d, [a]{policy}",
-        type=TYPE, operands=ONE, requires=since, rules=rules, implies={"vec": None}, unit="load", **WORDS,
+        type=TYPE, operands=ONE, requires=since, rules=rules, implies={"vec": None}, facts=FACTS, **WORDS,
     )(load)  # fmt: skip
     instruction(
         f"{LD}{rest}.vec.type d, [a]{policy}",
-        vec="v2 v4 v8", type=TYPE, operands=MANY, requires=since, rules=(*rules, vector_size), unit="load", **WORDS,
+        vec="v2 v4 v8", type=TYPE, operands=MANY, requires=since, rules=(*rules, vector_size), facts=FACTS, **WORDS,
     )(load)  # fmt: skip
     instruction(
         f"{LD}{{.l2}}{rest}.vec.type d, [a]{policy}",
         vec="v4 v8", type="b32 u32 s32 f32 b64 u64 s64 f64", l2=L2_EVICTION, operands=MANY,
-        requires="8.8 sm_100", rules=(*rules, wide_vector), unit="load", **WORDS,
+        requires="8.8 sm_100", rules=(*rules, wide_vector), facts=FACTS, **WORDS,
     )(load)  # fmt: skip
 
 instruction(
-    "ldu{.space}.type d, [a]", space="global", type=TYPE, operands=ONE, implies={"vec": None}, unit="load"
+    "ldu{.space}.type d, [a]", space="global", type=TYPE, operands=ONE, implies={"vec": None, "nc": True}, facts=FACTS
 )(load_uniform)  # fmt: skip
 instruction(
     "ldu{.space}.vec.type d, [a]",
-    space="global", vec="v2 v4", type=TYPE, operands=MANY, rules=(vector_size,), unit="load",
+    space="global", vec="v2 v4", type=TYPE, operands=MANY, rules=(vector_size,), facts=FACTS, implies={"nc": True},
 )(load_uniform)  # fmt: skip

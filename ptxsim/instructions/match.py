@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from ptxsim import lanes
+from ptxsim.isa.facts import Facts, Mechanism, Role, Scope, Synchronisation
 from ptxsim.isa.operand import Pred, Reg, Value
 from ptxsim.isa.registry import instruction
 
+FACTS = Facts(
+    family="match", scope=Scope.WARP, synchronises=Synchronisation(Mechanism.WARP, Role.SYNC), reads_lanes=True
+)
 OPERANDS = {
     "d": Reg("u32", sink=True), "p": Pred(sink=True), "a": Value(lambda modifiers: f"u{modifiers['type'].bits}"), "membermask": Value("u32"),
 }  # fmt: skip
-COMMON = {"type": "b32 b64", "operands": OPERANDS, "requires": "6.0 sm_70", "unit": "shuffle"}
+COMMON = {"type": "b32 b64", "operands": OPERANDS, "requires": "6.0 sm_70", "facts": FACTS}
 
 
 @instruction(

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ptxsim.isa.facts import Facts, Mechanism, Role, Synchronisation
 from ptxsim.isa.operand import Addr, Either, Imm, Nowhere, Pred, Reg, Value
 from ptxsim.isa.registry import instruction
 from ptxsim.lanes import LANES
@@ -28,6 +29,11 @@ TIMEOUTS = 2  # time-outs of one warp on one phase; after these a wait can end a
 TIMEOUT_TURNS = 1_000_000  # a wait times out only if nothing else can go on: later than any copy lands
 EARLY_FALSE = 0.25  # how often try_wait gives up at once, with any seed but 0
 POLLS = 1000  # failed test_wait of one warp on one phase, after which it is a wait
+
+INIT, ARRIVES, COUNTS, WAITS = (
+    Facts(family="mbarrier", synchronises=Synchronisation(Mechanism.MBARRIER, role))
+    for role in (Role.INIT, Role.ARRIVE, Role.COUNT, Role.WAIT)
+)
 
 _object = {"a": Addr("shared")}
 _state = Either((Reg("u64"), Imm()))
@@ -91,8 +97,8 @@ def per_lane(value) -> np.ndarray:
 _INIT = {"name": "mbarrier.init", "space": SHARED, "operands": {**_object, "n": Either((Reg("u32"), Imm(1)))}}
 
 
-@instruction("mbarrier.init{.space}.b64 [a], n", requires="7.0 sm_80", unit="mbarrier", **_INIT)
-@instruction("mbarrier.init.layout::v0{.space}.b64 [a], n", requires="9.3 sm_90", unit="mbarrier", **_INIT)
+@instruction("mbarrier.init{.space}.b64 [a], n", requires="7.0 sm_80", facts=INIT, **_INIT)
+@instruction("mbarrier.init.layout::v0{.space}.b64 [a], n", requires="9.3 sm_90", facts=INIT, **_INIT)
 def init(m, a, n, *, space):
     count = per_lane(n)
     for cta, memory, offsets, mask in places(m, space, a):
@@ -115,7 +121,7 @@ def init(m, a, n, *, space):
 
 
 @instruction(
-    "mbarrier.inval{.space}.b64 [a]", name="mbarrier.inval", requires="7.0 sm_80", space=SHARED, unit="mbarrier",
+    "mbarrier.inval{.space}.b64 [a]", name="mbarrier.inval", requires="7.0 sm_80", space=SHARED, facts=INIT,
     operands=_object,
 )  # fmt: skip
 def inval(m, a, *, space):
@@ -133,7 +139,7 @@ _transfer = {**_object, "n": Value("u32")}
 
 def _arrive_forms(effect, name: str):
     """Declare the notations of arrive and arrive_drop, which differ in the name alone."""
-    words = {"name": name, "unit": "mbarrier", "sem": RELEASE, "scope": SCOPE}
+    words = {"name": name, "facts": ARRIVES, "sem": RELEASE, "scope": SCOPE}
     order = "{.sem}{.scope}"
     for destination, since in ((Reg("u64"), "7.0 sm_80"), (Nowhere(), "7.1 sm_80")):
         local = dict(words, writes="d", space=SHARED, operands={"d": destination, **_arrivals})
@@ -151,7 +157,7 @@ def _arrive_forms(effect, name: str):
 def _arrive_expect_forms(effect, name: str):
     words = {
         "name": name,
-        "unit": "mbarrier",
+        "facts": ARRIVES,
         "sem": RELEASE,
         "scope": SCOPE,
         "requires": "8.0 sm_90",
@@ -209,26 +215,33 @@ _arrive_expect_forms(arrive_expect_tx, "mbarrier.arrive.expect_tx")
 _arrive_expect_forms(arrive_drop_expect_tx, "mbarrier.arrive_drop.expect_tx")
 
 _transfer_form = {
-    "requires": "8.0 sm_90", "unit": "mbarrier", "sem": "relaxed", "scope": "cta cluster", "space": CLUSTER, "operands": _transfer,
+    "requires": "8.0 sm_90", "sem": "relaxed", "scope": "cta cluster", "space": CLUSTER, "operands": _transfer,
     "rules": (order_with_scope,),
 }  # fmt: skip
 
 
-@instruction("mbarrier.expect_tx{.sem}{.scope}{.space}.b64 [a], n", name="mbarrier.expect_tx", **_transfer_form)
+@instruction(
+    "mbarrier.expect_tx{.sem}{.scope}{.space}.b64 [a], n", name="mbarrier.expect_tx", facts=COUNTS, **_transfer_form
+)
 def expect_tx(m, a, n, *, space):
     count = per_lane(n)
     for lane, barrier in each(m, space, a):
         barrier.expect_bytes(int(count[lane]))
 
 
-@instruction("mbarrier.complete_tx{.sem}{.scope}{.space}.b64 [a], n", name="mbarrier.complete_tx", **_transfer_form)
+@instruction(
+    "mbarrier.complete_tx{.sem}{.scope}{.space}.b64 [a], n",
+    name="mbarrier.complete_tx",
+    facts=ARRIVES,
+    **_transfer_form,
+)
 def complete_tx(m, a, n, *, space):
     count = per_lane(n)
     for lane, barrier in each(m, space, a, Event.MBARRIER_ARRIVE):
         barrier.complete_bytes(int(count[lane]))
 
 
-_COUNT = {"name": "mbarrier.pending_count", "unit": "mbarrier", "operands": {"d": Reg("u32"), "state": _state}}
+_COUNT = {"name": "mbarrier.pending_count", "facts": COUNTS, "operands": {"d": Reg("u32"), "state": _state}}
 
 
 @instruction("mbarrier.pending_count.b64 d, state", requires="7.0 sm_80", **_COUNT)
@@ -306,7 +319,7 @@ class Watch:
 def _wait_forms(effect, name: str, parity: bool, requires: str, hint: str):
     instruction(
         f"{name}{{.phase}}{{.sem}}{{.scope}}{{.space}}.b64 d, [a], wanted{hint}", name=name, requires=requires,
-        unit="mbarrier", phase="phase_type::primary@9.3:sm_90", sem=ACQUIRE, scope=SCOPE, space=SHARED, rules=(order_with_scope,), writes="d",
+        facts=WAITS, phase="phase_type::primary@9.3:sm_90", sem=ACQUIRE, scope=SCOPE, space=SHARED, rules=(order_with_scope,), writes="d",
         operands={**_object, "d": Pred(), "wanted": _parity if parity else _state, "limit": Value("u32")},
     )(effect)  # fmt: skip
 

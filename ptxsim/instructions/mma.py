@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import cast
 
+from ptxsim.isa.facts import Facts, Scope, Words
 from ptxsim.isa.operand import Reg, Vec
 from ptxsim.isa.registry import instruction
 from ptxsim.layout.fragments import fragment_layout
-from ptxsim.machine.tensor import matrix_product, product_of, register_type
+from ptxsim.machine.tensor import Product, matrix_product, product_of, register_type
+from ptxsim.types import ScalarType
 
 NOTATION = "mma.sync.aligned.shape.alayout.blayout{words}.dtype.atype.btype.ctype d, a, b, c"
 
@@ -89,20 +92,33 @@ def modeled_by(effect):
     return lambda notation, **options: instruction(notation, **options)(effect)
 
 
-def mma(m, a, b, c, *, shape, alayout, blayout, kind, dtype, atype, btype, ctype, rnd, satfinite, bitop):
-    product = product_of(
-        "mma", shape, (dtype.name, atype.name, btype.name, ctype.name), str(m.machine.target),
-        layouts=(alayout, blayout), kind=(kind or "").removeprefix("kind::"), satfinite=bool(satfinite),
-        rounding=rnd or "rn", popc_op=bitop or "and", numerics_mode=m.machine.numerics,
+def types_of(words: Words) -> tuple[str, str, str, str]:
+    """Element types of D, A, B and C."""
+    d, a, b, c = (cast("ScalarType", words[slot]).name for slot in ("dtype", "atype", "btype", "ctype"))
+    return d, a, b, c
+
+
+def product(words: Words, target: str, numerics: str) -> Product:
+    layouts = (words["alayout"], words["blayout"])
+    kind = str(words.get("kind") or "").removeprefix("kind::")
+    return product_of(
+        "mma", words["shape"], types_of(words), target, layouts=layouts, kind=kind, satfinite=bool(words.get("satfinite")),
+        rounding=words.get("rnd") or "rn", popc_op=words.get("bitop") or "and", numerics_mode=numerics,
     )  # fmt: skip
-    return matrix_product(m, product, a, b, c)
+
+
+FACTS = Facts(family="mma", scope=Scope.WARP, product=product)
+
+
+def mma(m, a, b, c):
+    return matrix_product(m, m.product(), a, b, c)
 
 
 def declare_row(declare, kinds, shapes, factors, accumulators, since, words, **choices) -> None:
     """Declare a row of a table through `declare`, with these kinds of operands."""
     choices = {slot: known for slot, known in CHOICES.items() if f".{slot}" in words} | choices
     declare(
-        NOTATION.format(words=words), requires=since, unit="mma", operands=kinds, rules=(same_accumulators,),
+        NOTATION.format(words=words), requires=since, facts=FACTS, operands=kinds, rules=(same_accumulators,),
         ordered=(("bitop", "popc"),), shape=shapes, alayout="row", blayout="col", dtype=accumulators, atype=factors,
         btype=factors, ctype=accumulators, **choices,
     )  # fmt: skip
@@ -118,6 +134,6 @@ for _since, _integers in (("6.5 sm_75-sm_90", "ab"), ("8.6 sm_100", "a")):
 
 # Four computations, one for each pair of quads, with A and B in any layout.
 instruction(
-    NOTATION.format(words=""), requires="6.4 sm_70", unit="mma", operands=fragment_kinds("mma"), rules=(no_narrowing,),
+    NOTATION.format(words=""), requires="6.4 sm_70", facts=FACTS, operands=fragment_kinds("mma"), rules=(no_narrowing,),
     shape="m8n8k4", alayout="row col", blayout="row col", dtype="f16 f32", atype="f16", btype="f16", ctype="f16 f32",
 )(mma)  # fmt: skip

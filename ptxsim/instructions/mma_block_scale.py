@@ -10,9 +10,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from ptxsim.instructions.mma import FP864, fragment_kinds, modeled_by
+from ptxsim.instructions.mma import FP864, fragment_kinds, modeled_by, types_of
+from ptxsim.isa.facts import Facts, Scope, Words
 from ptxsim.isa.operand import Either, Imm, Reg, Vec
-from ptxsim.machine.tensor import check_metadata, matrix_product, product_of
+from ptxsim.machine.tensor import Product, check_metadata, matrix_product, product_of
 
 # Shape, sparse shape, kind, types of A and B, type of the scales, scales of a row (its scale_vec) and whether that may
 # be left out, since when for dense and for sparse.
@@ -31,25 +32,27 @@ def selectors(bytes_: tuple[int, ...], threads: int) -> Vec:
 
 
 def mma_block_scale(
-    m, a, b, c, sa, ia, sb, ib, *, shape, kind, dtype, atype, btype, ctype, stype, vec
+    m, a, b, c, sa, ia, sb, ib, *, kind, vec
 ):  # fmt: skip
-    product = _product(m, shape, kind, dtype, atype, btype, ctype, stype, sparse=False)
-    return matrix_product(m, product, a, b, c, scales=scales(sa, ia, sb, ib, _count(kind, vec)))
+    return matrix_product(m, m.product(), a, b, c, scales=scales(sa, ia, sb, ib, _count(kind, vec)))
 
 
 def mma_block_scale_sparse(
-    m, a, b, c, e, f, sa, ia, sb, ib, *, shape, kind, dtype, atype, btype, ctype, stype, vec
+    m, a, b, c, e, f, sa, ia, sb, ib, *, kind, vec
 ):  # fmt: skip
-    product = _product(m, shape, kind, dtype, atype, btype, ctype, stype, sparse=True)
+    product = m.product()
     check_metadata(m, product, e, f, ordered=True)
     return matrix_product(m, product, a, b, c, e, f, scales(sa, ia, sb, ib, _count(kind, vec)))
 
 
-def _product(m, shape, kind, dtype, atype, btype, ctype, stype, sparse: bool):
-    return product_of(
-        "mma", shape, (dtype.name, atype.name, btype.name, ctype.name), str(m.machine.target), sparse=sparse,
-        kind=kind.removeprefix("kind::"), scale=stype.name, numerics_mode=m.machine.numerics,
-    )  # fmt: skip
+def _facts(sparse: bool) -> Facts:
+    def product(words: Words, target: str, numerics: str) -> Product:
+        return product_of(
+            "mma", words["shape"], types_of(words), target, sparse=sparse, kind=str(words["kind"]).removeprefix("kind::"),
+            scale=words["stype"].name, numerics_mode=numerics,
+        )  # fmt: skip
+
+    return Facts(family="mma", scope=Scope.WARP, product=product)
 
 
 def _count(kind: str, vec: str | None) -> int:
@@ -100,7 +103,7 @@ def declare_row(
         ("mma.sp", sparse, since_sparse, declare_sparse, ".sp::ordered_metadata", ", e, f"),
     ):
         how(
-            _NOTATION.format(words, "{.vec}" if optional else ".vec", metadata), requires=requires, unit="mma",
+            _NOTATION.format(words, "{.vec}" if optional else ".vec", metadata), requires=requires, facts=_facts(family == "mma.sp"),
             operands=_fragments(family) | _IDS[count] | kinds | {"f": Imm(0, 0)}, shape=shape, alayout="row",
             blayout="col", kind=f"kind::{kind}", vec=f"scale_vec::{count}X", dtype="f32", atype=factors, btype=factors,
             ctype="f32", stype=scale,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ptxsim.instructions.mma import FP8, FP864, INT4, INT8, fragment_kinds, modeled_by, same_accumulators
+from ptxsim.instructions.mma import FP8, FP864, INT4, INT8, fragment_kinds, modeled_by, same_accumulators, types_of
+from ptxsim.isa.facts import Facts, Scope, Words
 from ptxsim.isa.operand import Imm, Kind, Reg
-from ptxsim.machine.tensor import check_metadata, matrix_product, product_of
+from ptxsim.machine.tensor import Product, check_metadata, matrix_product, product_of
 
 NOTATION = "mma.sparsity.sync.aligned.shape.alayout.blayout{words}.dtype.atype.btype.ctype d, a, b, c, e, f"
 EITHER, ORDERED = "sp sp::ordered_metadata@8.5", "sp::ordered_metadata"
@@ -37,13 +38,18 @@ EMULATED = [
 ]
 
 
-def mma_sparse(
-    m, a, b, c, e, f, *, shape, sparsity, alayout, blayout, kind, dtype, atype, btype, ctype, satfinite
-):  # fmt: skip
-    product = product_of(
-        "mma", shape, (dtype.name, atype.name, btype.name, ctype.name), str(m.machine.target), sparse=True,
-        kind=(kind or "").removeprefix("kind::"), satfinite=bool(satfinite), numerics_mode=m.machine.numerics,
+def product(words: Words, target: str, numerics: str) -> Product:
+    return product_of(
+        "mma", words["shape"], types_of(words), target, sparse=True, kind=str(words.get("kind") or "").removeprefix("kind::"),
+        satfinite=bool(words.get("satfinite")), numerics_mode=numerics,
     )  # fmt: skip
+
+
+FACTS = Facts(family="mma", scope=Scope.WARP, product=product)
+
+
+def mma_sparse(m, a, b, c, e, f, *, sparsity):
+    product = m.product()
     check_metadata(m, product, e, f, sparsity == "sp::ordered_metadata")
     return matrix_product(m, product, a, b, c, e, f)
 
@@ -62,7 +68,7 @@ def emulated_kinds(selector: int) -> dict[str, Kind]:
 def declare_row(declare, kinds, shapes, factors, accumulators, since, sparsity, words, kind="kind::f8f6f4") -> None:
     """Declare a row of the table through `declare`, with these kinds of operands."""
     declare(
-        NOTATION.format(words=words), requires=since, unit="mma", operands=kinds, rules=(same_accumulators,),
+        NOTATION.format(words=words), requires=since, facts=FACTS, operands=kinds, rules=(same_accumulators,),
         sparsity=sparsity, shape=shapes, alayout="row", blayout="col",
         dtype=accumulators, atype=factors, btype=factors, ctype=accumulators,
         **({"kind": kind} if "kind" in words else {}),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from ptxsim.isa.facts import Facts, Scope
 from ptxsim.isa.operand import Reg
 from ptxsim.isa.registry import instruction
 from ptxsim.layout.fragments import fragment_layout
 
 
 @instruction(
-    "movmatrix.sync.aligned.m8n8.trans.b16 d, a", requires="7.8 sm_75", unit="shuffle",
+    "movmatrix.sync.aligned.m8n8.trans.b16 d, a", requires="7.8 sm_75", facts=Facts(scope=Scope.WARP, reads_lanes=True),
     operands={"d": Reg("b32"), "a": Reg("b32")},
 )  # fmt: skip
 def movmatrix(m, a):

@@ -19,7 +19,7 @@ SMALL_VECTORS = (("v2 v4", SMALL), ("v2 v4 v8", "e5m2x2 e4m3x2"))
 
 SCALAR = {"operands": {"d": Reg("type"), "b": Value("type")}}
 VECTOR = {"operands": {"d": Vec("vec", Reg("type")), "b": Vec("vec", Reg("type"))}}
-ORDER = {"scope": SCOPE, "unit": "load"}
+ORDER = {"scope": SCOPE}
 LOAD = {**ORDER, "name": "multimem.ld_reduce", "order": "weak relaxed acquire"}
 STORE = {**ORDER, "name": "multimem.st", "order": "weak relaxed release"}
 REDUCE = {**ORDER, "name": "multimem.red", "order": "relaxed release"}

@@ -10,7 +10,7 @@ from ptxsim.isa.operand import Reg, Value
 from ptxsim.isa.registry import declare
 
 WIDEST, NARROW = "e4m3x4 e5m2x4", "e4m3x4 e5m2x4 e2m3x4 e3m2x4 e2m1x4 e2m1p4x4 ue8m0x4"
-FOUR = {"dtype": WIDEST, "atype": NARROW, "btype": NARROW, "requires": "9.4 sm_100a sm_103a", "unit": "fp16"}
+FOUR = {"dtype": WIDEST, "atype": NARROW, "btype": NARROW, "requires": "9.4 sm_100a sm_103a"}
 RESULT, FACTORS = Reg("dtype"), {"a": Value("atype"), "b": Value("btype")}
 for name in ("add", "sub"):
     declare(
@@ -23,7 +23,7 @@ declare(
 
 # ---- two floats of 16 bits with two of 32 ----------------------------------------------------------------------------
 
-TWO = {"requires": "9.4 sm_107f", "unit": "fp16"}
+TWO = {"requires": "9.4 sm_107f"}
 HALVES = {"rounding": "rn rz rm rp", "atype": "f16x2 bf16x2", **TWO}
 SINGLES = {"d": Reg("f32x2"), "a": Value("atype"), "b": Value("f32x2"), "c": Value("f32x2")}
 for name in ("add", "sub"):

@@ -15,7 +15,7 @@ from ptxsim.isa.registry import declare
 # ---- mbarriers that report what became of asynchronous operations ----------------------------------------------------
 
 NINE = "9.3 sm_90"
-LAYOUT = {"layout": "layout::v0 layout::v1", "space": SHARED, "requires": NINE, "unit": "mbarrier"}
+LAYOUT = {"layout": "layout::v0 layout::v1", "space": SHARED, "requires": NINE}
 OBJECT = {"a": Addr("shared"), "d": Pred(), "p": Pred(sink=True), "report": Reg("b8")}
 declare(
     "mbarrier.init.layout::v1{.space}.b64 [a], n", name="mbarrier.init", **LAYOUT,
@@ -29,7 +29,7 @@ for name, wanted, hint in (
     ("mbarrier.try_wait.parity", Either((Reg("u32"), Imm(0, 1))), "{, limit}"),
 ):
     wait = {
-        "name": name, "requires": NINE, "unit": "mbarrier", "sem": ACQUIRE, "scope": NEAR, "space": SHARED,
+        "name": name, "requires": NINE, "sem": ACQUIRE, "scope": NEAR, "space": SHARED,
         "rules": (order_with_scope,), "operands": {**OBJECT, "wanted": wanted, "limit": Value("u32")},
     }  # fmt: skip
     for report, written in (("", "d p"), (", report", "d p report")):
@@ -65,7 +65,7 @@ for order, wide in (("", "9.3 sm_90"), (".order.scope", "9.3 sm_90a sm_100f sm_1
     )  # fmt: skip
 
 IGNORED = Either((Reg("u32"), Imm(0, 15)))
-EDGES = {"name": "cp.async.bulk", "unit": "bulk", "writes": "", "requires": "9.2 sm_90", "weak": "weak@9.3:sm_90"}
+EDGES = {"name": "cp.async.bulk", "writes": "", "requires": "9.2 sm_90", "weak": "weak@9.3:sm_90"}
 for hint, policy in (("", ""), (".L2::cache_hint", ", policy")):
     declare(
         f"cp.async.bulk{{.weak}}.shared::cta.global.{BYTES}.ignore_oob{hint} [a], [b], n, left, right, [c]{policy}",
@@ -107,7 +107,7 @@ for order in ("", ".order.scope"):
             f"multimem.cp.reduce.async.bulk{order}.{GROUP}{end} [a], [b], n", name="multimem.cp.reduce.async.bulk", op=op,
             type=types, order="relaxed", scope=SCOPE, requires=since, **FROM_SHARED,
         )  # fmt: skip
-RELEASE = {"scope": "gpu sys", "requires": "9.3 sm_100", "unit": "store", "writes": ""}
+RELEASE = {"scope": "gpu sys", "requires": "9.3 sm_100", "writes": ""}
 declare(
     "multimem.st.async.release.scope{.global}.type [a], b", name="multimem.st.async",
     type="b8 b16 b32 b64 u8 u16 u32 u64 s8 s16 s32 s64", operands={"b": Value("type", wide=True)}, **RELEASE,

@@ -63,13 +63,13 @@ for _row in (*wgmma.DENSE, *wgmma.SPARSE):
 for _notation, _since, _shape, _num in ldmatrix.TABLE:
     ldmatrix.declare_row(declare, Either((Reg("b32"), Pred())), _notation, _since, _shape, _num)
 declare(
-    "movmatrix.sync.aligned.m8n8.trans.b16 d, a", requires="7.8 sm_75", unit="shuffle",
+    "movmatrix.sync.aligned.m8n8.trans.b16 d, a", requires="7.8 sm_75",
     operands={name: Either((Reg("b32"), Pred())) for name in "da"},
 )  # fmt: skip
 
 # bf16 in the shape of the oldest mma, with the registers it has for f16.
 declare(
-    mma.NOTATION.format(words=""), requires="7.0 sm_80", unit="mma", shape="m8n8k4", alayout="row", blayout="col",
+    mma.NOTATION.format(words=""), requires="7.0 sm_80", shape="m8n8k4", alayout="row", blayout="col",
     dtype="f32", atype="bf16", btype="bf16", ctype="f32",
     operands={
         "d": Vec(8, Reg("f32", sink=True)), "a": Vec(2, Reg("bf16x2")), "b": Vec(2, Reg("bf16x2")),
@@ -81,7 +81,7 @@ declare(
 for _shapes, _factors, _accumulators, _since, _words in mma.TABLE:
     if _factors == mma.INT4:
         declare(
-            mma.NOTATION.format(words=".bitop.popc"), requires=_since, unit="mma", operands=mma.fragment_kinds("mma"),
+            mma.NOTATION.format(words=".bitop.popc"), requires=_since, operands=mma.fragment_kinds("mma"),
             ordered=(("bitop", "popc"),), shape=_shapes, alayout="row", blayout="col", bitop="xor and",
             dtype=_accumulators, atype=_factors, btype=_factors, ctype=_accumulators,
         )  # fmt: skip
@@ -104,7 +104,7 @@ for _kind, _since, _dense, _sparse in (
 for _shape, _factors in (("m16n16k16", 8), ("m16n16k8", 4)):
     declare(
         "wmma.mma.sync.aligned.alayout.blayout.shape.dtype.atype.btype.ctype{.rnd} d, a, b, c", name="wmma.mma",
-        requires="7.0 sm_80", unit="mma", alayout="row col", blayout="row col", shape=_shape, dtype="f64", atype="f64",
+        requires="7.0 sm_80", alayout="row col", blayout="row col", shape=_shape, dtype="f64", atype="f64",
         btype="f64", ctype="f64", rnd="rn rz rm rp",
         operands={
             "d": Vec(8, Reg("f64", sink=True)), "a": Vec(_factors, Reg("f64")), "b": Vec(_factors, Reg("f64")),
@@ -122,7 +122,7 @@ for _type, _shapes, _count, _since in (
         ("wmma.store.d.sync.aligned.layout.shape{.space}.type [a], b{, stride}", "wmma.store.d", "b", ""),
     ):
         declare(
-            _notation, name=_name, requires=_since, unit="wmma_memory", layout="row col", shape=_shapes,
+            _notation, name=_name, requires=_since, layout="row col", shape=_shapes,
             space=wmma.SPACES, type=_type, writes=_writes,
             operands={_operand: Vec(_count, Reg(_type, sink=_writes is None)), "stride": Value("u32", unpacked=True)},
         )  # fmt: skip
@@ -131,7 +131,7 @@ for _type, _shapes, _count, _since in (
 for _operand in "ab":
     declare(
         f"wmma.load.{_operand}.sync.aligned.layout.shape{{.space}} d, [a]{{, stride}}", name=f"wmma.load.{_operand}",
-        requires="6.3 sm_70-sm_72", unit="wmma_memory", layout="row col", shape=wmma.WIDE, space=wmma.SPACES,
+        requires="6.3 sm_70-sm_72", layout="row col", shape=wmma.WIDE, space=wmma.SPACES,
         operands={
             "d": Vec(8, Reg("f16x2", sink=True)),
             "stride": Value("u32", unpacked=True),

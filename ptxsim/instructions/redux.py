@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from ptxsim import lanes
+from ptxsim.isa.facts import Facts, Mechanism, Role, Scope, Synchronisation
 from ptxsim.isa.operand import Reg, Value
 from ptxsim.isa.registry import instruction
 from ptxsim.numerics import scalar
 from ptxsim.types import TYPES
 
+FACTS = Facts(family="redux", scope=Scope.WARP, synchronises=Synchronisation(Mechanism.WARP, Role.SYNC))
 OPERANDS = {"d": Reg("type", unpacked=True), "a": Value("type", unpacked=True), "membermask": Value("u32")}
 BITS = {**OPERANDS, "d": Reg("u32"), "a": Value("u32")}
 F32 = TYPES["f32"]
@@ -39,7 +41,7 @@ def over_members(m, a, membermask, function):
     type="u32 s32",
     operands=OPERANDS,
     requires="7.0 sm_80",
-    unit="redux",
+    facts=FACTS,
 )
 @instruction(
     "redux.sync.op.type d, a, membermask",
@@ -47,7 +49,7 @@ def over_members(m, a, membermask, function):
     type="b32",
     operands=BITS,
     requires="7.0 sm_80",
-    unit="redux",
+    facts=FACTS,
 )
 def redux(m, a, membermask, *, op):
     """All member lanes' values as one, in every member lane."""
@@ -58,7 +60,7 @@ def redux(m, a, membermask, *, op):
 
 
 @instruction(
-    "redux.sync.op{.abs}{.NaN}.f32 d, a, membermask", op="min max", requires="8.6 sm_100a sm_100f", unit="redux",
+    "redux.sync.op{.abs}{.NaN}.f32 d, a, membermask", op="min max", requires="8.6 sm_100a sm_100f", facts=FACTS,
     operands={"d": Reg("f32"), "a": Value("f32"), "membermask": Value("u32")},
 )  # fmt: skip
 def redux_float(m, a, membermask, *, op, abs, NaN):

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from ptxsim import lanes
+from ptxsim.isa.facts import Facts, Mechanism, Role, Scope, Synchronisation
 from ptxsim.isa.operand import Pred, Reg, Value
 from ptxsim.isa.registry import instruction
 
+FACTS = Facts(
+    family="shuffle", scope=Scope.WARP, synchronises=Synchronisation(Mechanism.WARP, Role.SYNC), reads_lanes=True
+)
 OPERANDS = {
     "d": Reg("b32"),
     "p": Pred(sink=True),
@@ -21,10 +25,10 @@ OPERANDS = {
     mode="up down bfly idx",
     operands=OPERANDS,
     requires="6.0",
-    unit="shuffle",
+    facts=FACTS,
 )
 @instruction(
-    "shfl.mode.b32 d{|p}, a, b, c", mode="up down bfly idx", operands=OPERANDS, requires="1.0-6.3", unit="shuffle"
+    "shfl.mode.b32 d{|p}, a, b, c", mode="up down bfly idx", operands=OPERANDS, requires="1.0-6.3", facts=FACTS
 )
 def shuffle(m, a, b, c, membermask, *, mode):
     """d is a of another lane of the segment, or the lane's own where that would lie outside; p says which."""

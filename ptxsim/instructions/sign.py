@@ -29,7 +29,7 @@ _BRAIN = {"type": "bf16 bf16x2", "requires": "7.0 sm_80"}
 
 
 @instruction("neg{.ftz}.type d, a", type="f32")
-@instruction("neg.type d, a", type="f64", unit="fp64")
+@instruction("neg.type d, a", type="f64")
 @instruction("neg{.ftz}.type d, a", **_HALF)
 @instruction("neg.type d, a", **_BRAIN)
 def negate(a, *, type, ftz):
@@ -37,7 +37,7 @@ def negate(a, *, type, ftz):
 
 
 @instruction("abs{.ftz}.type d, a", type="f32")
-@instruction("abs.type d, a", type="f64", unit="fp64")
+@instruction("abs.type d, a", type="f64")
 @instruction("abs{.ftz}.type d, a", requires="6.5", **_HALF)
 @instruction("abs.type d, a", **_BRAIN)
 def absolute(a, *, type, ftz):

@@ -15,7 +15,7 @@ from ptxsim.machine.cta import DYNAMIC_STACK
 from ptxsim.machine.fault import Fault, first_lane
 
 POWERS = Imm(choices=tuple(1 << n for n in range(24)))
-POINTER = {"type": "u32 u64", "requires": "7.3 sm_52", "unit": "system"}
+POINTER = {"type": "u32 u64", "requires": "7.3 sm_52"}
 
 
 def pointer(m) -> np.ndarray:

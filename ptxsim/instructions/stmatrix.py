@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from ptxsim.instructions.ldmatrix import NARROW, SPACES
+from ptxsim.isa.facts import AccessKind, Facts, Scope, access
 from ptxsim.isa.operand import Reg, Vec
 from ptxsim.isa.registry import instruction
 from ptxsim.layout.fragments import fragment_layout
 from ptxsim.machine.matrix_rows import store_rows
+
+FACTS = Facts(
+    family="stmatrix", scope=Scope.WARP, accesses=lambda words: (access(AccessKind.WRITE, words["space"]),)
+)  # fmt: skip
 
 
 def stmatrix(m, a, b, *, shape, num, trans, space, type):
@@ -19,7 +24,7 @@ for _notation, _since, _shape, _type in [
     ("stmatrix.sync.aligned.shape.num.trans{.space}.type [a], b", NARROW, "m16n8", "b8"),
 ]:
     instruction(
-        _notation, requires=_since, unit="stmatrix", operands={"b": Vec("num", Reg("b32"))}, writes="",
+        _notation, requires=_since, facts=FACTS, operands={"b": Vec("num", Reg("b32"))}, writes="",
         shape=_shape, num="x1 x2 x4", space=SPACES, type=_type,
         implies=None if "{.trans}" in _notation else {"trans": True},
     )(stmatrix)  # fmt: skip

@@ -14,6 +14,7 @@ from ptxsim.instructions.access_rules import (
     vector_size,
     wide_vector,
 )  # fmt: skip
+from ptxsim.isa.facts import Access, AccessKind, Facts, Words, access
 from ptxsim.isa.operand import Addr, Reg, Value, Vec
 from ptxsim.isa.registry import instruction
 from ptxsim.types import TYPES
@@ -27,6 +28,11 @@ def store(m, a, b, *, order, space, vec, type):
         m.store(space, a, b if vec else [b], type, strength(order))
 
 
+def accesses(words: Words) -> tuple[Access, ...]:
+    return (access(AccessKind.WRITE, words["space"], words.get("order"), words.get("scope")),)
+
+
+FACTS = Facts(family="store", accesses=accesses)
 WORDS = {
     "order": "weak volatile relaxed@6.0:sm_70 release@6.0:sm_70",
     "mmio": "mmio@8.2:sm_70",
@@ -45,23 +51,23 @@ ST = "st{.order}{.mmio}{.scope}{.space}{.cop}{.l1}"
 for length, kinds, rules in (("", ONE, ()), (".vec", MANY, (vector_size,))):
     instruction(
         f"st.volatile.local{length}.type [a], b", vec="v2 v4 v8", type=TYPE, operands=kinds, rules=rules, requires="9.1",
-        unit="store", implies={"order": "volatile", "space": "local"} | ({} if length else {"vec": None}),
+        facts=FACTS, implies={"order": "volatile", "space": "local"} | ({} if length else {"vec": None}),
     )(store)  # fmt: skip
 instruction(
-    "st.mmio.release.sys{.space}.type [a], b", type=TYPE, operands=ONE, requires="9.3 sm_70", unit="store", space="global",
+    "st.mmio.release.sys{.space}.type [a], b", type=TYPE, operands=ONE, requires="9.3 sm_70", facts=FACTS, space="global",
     implies={"vec": None, "order": "release"},
 )(store)  # fmt: skip
 for hint, policy, since in HINTS:
     instruction(
         f"{ST}{hint}.type [a], b{policy}",
-        type=TYPE, operands=ONE, requires=since, rules=ACCESS_RULES, implies={"vec": None}, unit="store", **WORDS,
+        type=TYPE, operands=ONE, requires=since, rules=ACCESS_RULES, implies={"vec": None}, facts=FACTS, **WORDS,
     )(store)  # fmt: skip
     instruction(
         f"{ST}{hint}.vec.type [a], b{policy}",
-        vec="v2 v4 v8", type=TYPE, operands=MANY, requires=since, rules=(*ACCESS_RULES, vector_size), unit="store", **WORDS,
+        vec="v2 v4 v8", type=TYPE, operands=MANY, requires=since, rules=(*ACCESS_RULES, vector_size), facts=FACTS, **WORDS,
     )(store)  # fmt: skip
     instruction(
         f"{ST}{{.l2}}{hint}.vec.type [a], b{policy}",
         vec="v4 v8", type="b32 u32 s32 f32 b64 u64 s64 f64", l2=L2_EVICTION, operands=WIDE,
-        requires="8.8 sm_100", rules=(*ACCESS_RULES, wide_vector), unit="store", **WORDS,
+        requires="8.8 sm_100", rules=(*ACCESS_RULES, wide_vector), facts=FACTS, **WORDS,
     )(store)  # fmt: skip

@@ -6,7 +6,7 @@ from ptxsim.isa.operand import Addr, Reg, Value, Vec
 from ptxsim.isa.registry import declare
 
 COORDINATES = {"1d": 1, "2d": 2, "3d": 4, "a1d": 2, "a2d": 4}
-CLAMP = {"clamp": "trap clamp zero", "unit": "texture"}
+CLAMP = {"clamp": "trap clamp zero"}
 LENGTHS = (("", 1), (".v2", 2), (".v4", 4))
 # Operations of sured.b and the types they take; sured.p takes b32 for all of them.
 REDUCTIONS = (("add", "u32 u64 s32"), ("min max", "u32 s32 u64@8.1 s64@8.1"), ("and or", "b32"))
@@ -38,5 +38,5 @@ for geometry in COORDINATES:
 
 declare(
     "suq.what.b32 d, [a]", what="width height depth channel_data_type channel_order array_size memory_layout",
-    operands={"d": Reg("b32"), "a": Addr("surf")}, unit="texture",
+    operands={"d": Reg("b32"), "a": Addr("surf")},
 )  # fmt: skip

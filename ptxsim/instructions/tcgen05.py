@@ -9,7 +9,7 @@ FAMILY = "8.6 sm_100f sm_110f"
 EXACT = "8.6 sm_100a sm_103a sm_110a"  # what the family-specific targets lack
 TMEM = Addr("tensor")
 TILE = Addr("tensor", untyped=True)
-GROUP = {"cta_group": "cta_group::1 cta_group::2", "unit": "tensor"}
+GROUP = {"cta_group": "cta_group::1 cta_group::2"}
 
 # ---- allocation, order -----------------------------------------------------------------------------------------------
 
@@ -29,9 +29,9 @@ declare(
     **GROUP,
 )
 for name in ("tcgen05.wait::ld", "tcgen05.wait::st"):
-    declare(f"{name}.sync.aligned", name=name, requires=FAMILY, unit="tensor")
+    declare(f"{name}.sync.aligned", name=name, requires=FAMILY)
 for name in ("tcgen05.fence::before_thread_sync", "tcgen05.fence::after_thread_sync"):
-    declare(name, name=name, requires=FAMILY, unit="tensor")
+    declare(name, name=name, requires=FAMILY)
 for multicast, mask in (("", ""), (".multicast::cluster", ", mask")):
     declare(
         f"tcgen05.commit.cta_group.mbarrier::arrive::one{{.space}}{multicast}.b64 [a]{mask}", name="tcgen05.commit",
@@ -54,7 +54,7 @@ def at_most_128(modifiers) -> str | None:
     )
 
 
-MOVE = {"num": NUMBERS, "rules": (at_most_128,), "requires": FAMILY, "unit": "tensor"}
+MOVE = {"num": NUMBERS, "rules": (at_most_128,), "requires": FAMILY}
 KINDS = {"a": TMEM, "d": Vec(registers, Reg("b32", sink=True)), "b": Vec(registers, Reg("b32")), "split": Imm()}
 for shapes, split in ((" ".join(list(WORDS)[:4]), ""), ("16x32bx2", ", split")):
     declare(
@@ -70,7 +70,7 @@ REDUCED = {"a": TMEM, "d": Vec(registers, Reg("type", sink=True)), "r": Reg("typ
 for shape, split in (("32x32b", ""), ("16x32bx2", ", split")):
     reduction = {
         "name": "tcgen05.ld.red", "shape": shape, "num": NUMBERS.replace("x1 ", ""), "op": "min max", "operands": REDUCED,
-        "writes": "d r", "requires": "8.8 sm_103f sm_110f", "unit": "tensor",
+        "writes": "d r", "requires": "8.8 sm_103f sm_110f",
     }  # fmt: skip
     for words, types in (("{.abs}{.NaN}", "f32"), ("", "u32 s32")):
         declare(
@@ -138,5 +138,5 @@ for sparse, metadata in (("", ""), (".sp", "[meta], ")):
     name = f"tcgen05.mma.ws{sparse}"
     declare(
         f"{name}.cta_group::1.kind{{.collector}} [d], a, b, {metadata}idesc, enable{{, columns}}", name=name, kind=PLAIN,
-        collector=COLLECTOR_B, operands=PRODUCT, requires=FAMILY, unit="tensor",
+        collector=COLLECTOR_B, operands=PRODUCT, requires=FAMILY,
     )  # fmt: skip

@@ -9,6 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from ptxsim.instructions.mbarrier import per_lane
+from ptxsim.isa.facts import Access, AccessKind, Facts, Mechanism, Role, Synchronisation, Words, access
+from ptxsim.isa.facts import Scope as ThreadScope
 from ptxsim.isa.operand import Addr, Imm, Value
 from ptxsim.isa.registry import instruction
 from ptxsim.lanes import LANES
@@ -22,6 +24,21 @@ SINCE = "8.3 sm_90a sm_100f sm_110f sm_120f"
 BLACKWELL = "sm_100f sm_110f sm_120f"
 
 
+def _replaced(words: Words) -> tuple[Access, ...]:
+    return (access(AccessKind.WRITE, words["space"]),)
+
+
+def _copied(_words: Words) -> tuple[Access, ...]:
+    return access(AccessKind.READ, "shared"), access(AccessKind.WRITE, "global")
+
+
+REPLACES = Facts(family="tensormap", accesses=_replaced)
+PUBLISHES = Facts(
+    family="tensormap",
+    scope=ThreadScope.WARP,
+    accesses=_copied,
+    synchronises=Synchronisation(Mechanism.FENCE, Role.FENCE),
+)
 WORD = Value(lambda modifiers: "u32")  # bits are asked for and integers are meant
 
 
@@ -46,7 +63,7 @@ def replace(m, a, ordinal, value, *, space, field):
 def _forms() -> None:
     words = {
         "name": "tensormap.replace",
-        "unit": "tensormap",
+        "facts": REPLACES,
         "writes": "",
         "space": "global shared::cta",
         "mode": "tile",
@@ -80,7 +97,7 @@ _forms()
 
 @instruction(
     "tensormap.cp_fenceproxy.dst.src.tensormap::generic.release.scope.sync.aligned [a], [b], size",
-    name="tensormap.cp_fenceproxy", requires="8.3 sm_90", unit="tensormap", writes="", dst="global", src="shared::cta",
+    name="tensormap.cp_fenceproxy", requires="8.3 sm_90", facts=PUBLISHES, writes="", dst="global", src="shared::cta",
     scope="cta cluster gpu sys", operands={"a": Addr("global"), "b": Addr("shared"), "size": Imm(choices=(SIZE,))}, ordered=(("dst", "src"),),
 )  # fmt: skip
 def cp_fenceproxy(m, a, b, size, *, scope):

@@ -23,7 +23,7 @@ for geometry, count in GRADIENTS.items():
     gradient = Vec(count, Value("f32"))
     for vector, types in RESULTS:
         kinds = {"d": Vec(int(vector[1]), Reg("type")), "dx": gradient, "dy": gradient}
-        words = {"type": types, "requires": "5.0", "unit": "texture"}
+        words = {"type": types, "requires": "5.0"}
         for ctype in ("s32", "f32") if "cube" not in geometry else ("f32",):
             operands = {**kinds, "lod": Value(ctype), "t": place(geometry, ctype)}
             declare(f"tex.{geometry}.{vector}.type.{ctype} d, [t]", operands=operands, **words)
@@ -34,10 +34,10 @@ for geometry, count in GRADIENTS.items():
 for geometry in ("2d", "a2d", "cube", "acube"):
     declare(
         f"tld4.component.{geometry}.v4.type.f32 d, [t]", component="r g b a", type="u32 s32 f32",
-        operands={"d": Vec(4, Reg("type")), "t": place(geometry, "f32")}, unit="texture",
+        operands={"d": Vec(4, Reg("type")), "t": place(geometry, "f32")},
     )  # fmt: skip
 
-QUERY = {"operands": {"d": Reg("b32"), "a": Addr("tex"), "lod": Value("u32")}, "unit": "texture"}
+QUERY = {"operands": {"d": Reg("b32"), "a": Addr("tex"), "lod": Value("u32")}}
 declare(
     "txq.what.b32 d, [a]",
     what="width height depth channel_data_type channel_order normalized_coords array_size num_mipmap_levels num_samples "
@@ -46,5 +46,5 @@ declare(
 )
 declare("txq.level.what.b32 d, [a], lod", what="width height depth", **QUERY)
 declare(
-    "istypep.type p, a", type="texref samplerref surfref", operands={"p": Pred(), "a": Reg("u64")}, writes="p", unit="texture"
+    "istypep.type p, a", type="texref samplerref surfref", operands={"p": Pred(), "a": Reg("u64")}, writes="p"
 )  # fmt: skip

@@ -155,7 +155,7 @@ def one_sign(modifiers) -> str | None:
 
 
 _SIGNED = {name: replace(_SCALAR["operands"][name], negatable=True) for name in "abc"}
-_ADDED = _SCALAR | {"operands": _SCALAR["operands"] | _SIGNED, "rules": (one_sign,), "unit": "imad"}
+_ADDED = _SCALAR | {"operands": _SCALAR["operands"] | _SIGNED, "rules": (one_sign,)}
 
 
 @instruction("vmad.dtype.atype.btype{.po}{.sat}{.scale} d, a, b, c", scale="shr7 shr15", **_ADDED)

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from ptxsim.isa.facts import Facts, Mechanism, Role, Scope, Synchronisation
 from ptxsim.isa.operand import Pred, Reg, Value
 from ptxsim.isa.registry import instruction
 
+FACTS = Facts(family="vote", scope=Scope.WARP, synchronises=Synchronisation(Mechanism.WARP, Role.SYNC))
 PREDICATE = {"d": Pred(), "a": Pred(negatable=True, immediate=True), "membermask": Value("u32")}
 BALLOT = {**PREDICATE, "d": Reg("b32")}
 
 
 @instruction(
-    "vote.sync.ballot.b32 d, a, membermask", operands=BALLOT, requires="6.0", implies={"mode": "ballot"}, unit="vote"
+    "vote.sync.ballot.b32 d, a, membermask", operands=BALLOT, requires="6.0", implies={"mode": "ballot"}, facts=FACTS
 )
-@instruction("vote.ballot.b32 d, a", operands=BALLOT, requires="1.0-6.3", implies={"mode": "ballot"}, unit="vote")
+@instruction("vote.ballot.b32 d, a", operands=BALLOT, requires="1.0-6.3", implies={"mode": "ballot"}, facts=FACTS)
 @instruction(
-    "vote.sync.mode.pred d, a, membermask", mode="all any uni", operands=PREDICATE, requires="6.0", unit="vote"
+    "vote.sync.mode.pred d, a, membermask", mode="all any uni", operands=PREDICATE, requires="6.0", facts=FACTS
 )
-@instruction("vote.mode.pred d, a", mode="all any uni", operands=PREDICATE, requires="1.0-6.3", unit="vote")
+@instruction("vote.mode.pred d, a", mode="all any uni", operands=PREDICATE, requires="1.0-6.3", facts=FACTS)
 def vote(m, a, membermask, *, mode):
     """Whether the predicate holds in all, any, or all or none of the member lanes; ballot is the mask of those where it does."""
     members = m.ballot(m.active())

@@ -8,9 +8,10 @@ from __future__ import annotations
 import numpy as np
 
 from ptxsim.instructions.mma import FP8
+from ptxsim.isa.facts import Access, AccessKind, Facts, Mechanism, Proxy, Role, Scope, Synchronisation, Words
 from ptxsim.isa.operand import Either, Imm, Kind, Pred, Reg, Value, Vec
 from ptxsim.isa.registry import instruction
-from ptxsim.layout.fragments import container_bits, dimensions, fragment_layout
+from ptxsim.layout.fragments import container_bits, fragment_layout
 from ptxsim.machine import wgmma as unit
 from ptxsim.machine.fault import KEEP
 from ptxsim.machine.tensor import Product, check_metadata, product_of, register_type
@@ -42,45 +43,63 @@ def slots_of(operand) -> list[int | None]:
     return [None if getattr(operand, "sink", False) else operand.slot]
 
 
-def wgmma_mma_async(
-    m, a, b, p, sa, sb, ta, tb, *, shape, dtype, atype, btype, satfinite
-):  # fmt: skip
-    return _issue(m, a, b, None, 0, p, sa, sb, ta, tb, shape, dtype, atype, btype, satfinite)
+def product(sparse: bool):
+    """The fact of dense or sparse forms."""
+
+    def found(words: Words, target: str, numerics: str) -> Product:
+        d, a, b = (words[slot].name for slot in ("dtype", "atype", "btype"))
+        return product_of(
+            "wgmma", words["shape"], (d, a, b, d), target, sparse=sparse, satfinite=bool(words.get("satfinite")),
+            numerics_mode=numerics,
+        )  # fmt: skip
+
+    return found
 
 
-def wgmma_mma_async_sparse(
-    m, a, b, e, f, p, sa, sb, ta, tb, *, shape, dtype, atype, btype, satfinite
-):  # fmt: skip
-    return _issue(m, a, b, e, f, p, sa, sb, ta, tb, shape, dtype, atype, btype, satfinite)
+def accesses(_words: Words) -> tuple[Access, ...]:
+    return (Access(AccessKind.READ, "shared", proxy=Proxy.ASYNC),)
 
 
-def product_for(target: str, numerics: str, sparse: bool, shape, dtype, atype, btype, satfinite) -> Product:
-    """The product of a form on a target."""
-    return product_of(
-        "wgmma", shape, (dtype.name, atype.name, btype.name, dtype.name), target, sparse=sparse,
-        satfinite=bool(satfinite), numerics_mode=numerics,
-    )  # fmt: skip
+DENSE_PRODUCT, SPARSE_PRODUCT = (
+    Facts(
+        family="wgmma",
+        scope=Scope.WARPGROUP,
+        accesses=accesses,
+        completes_by=Mechanism.WGMMA_GROUP,
+        product=product(sparse),
+    )
+    for sparse in (False, True)
+)
+FENCES, COMMITS, WAITS = (
+    Facts(family=family, scope=Scope.WARPGROUP, synchronises=Synchronisation(Mechanism.WGMMA_GROUP, role))
+    for family, role in (("wgmma_fence", Role.FENCE), ("wgmma_commit", Role.COMMIT), ("wgmma_wait", Role.WAIT))
+)
 
 
-def tile_for(
-    operand: str, descriptor: int, transposed: int | None, sparse: bool, shape: str, element: str
-) -> unit.Tile:
-    """The tile that the descriptor of operand "A" or "B" gives; `transposed` is imm-trans, `element` A's type."""
-    _, n, k = dimensions(shape)
-    bits = container_bits("wgmma.sp" if sparse else "wgmma", shape, element)
-    rows, k = (64, k // 2 if sparse else k) if operand == "A" else (n, k)
+def wgmma_mma_async(m, a, b, p, sa, sb, ta, tb):
+    return _issue(m, a, b, None, 0, p, sa, sb, ta, tb)
+
+
+def wgmma_mma_async_sparse(m, a, b, e, f, p, sa, sb, ta, tb):
+    return _issue(m, a, b, e, f, p, sa, sb, ta, tb)
+
+
+def tile_for(product: Product, operand: str, descriptor: int, transposed: int | None) -> unit.Tile:
+    """The tile that the descriptor of operand "A" or "B" gives; `transposed` is imm-trans."""
+    form = product.form
+    bits = container_bits("wgmma.sp" if form.sparse else "wgmma", product.d.shape_name, form.a)
+    rows, k = (64, form.k // 2 if form.sparse else form.k) if operand == "A" else (form.n, form.k)
     return unit.Tile(descriptor, "MN" if transposed else "K", rows, k, bits)
 
 
-def _issue(m, a, b, e, selector, p, sa, sb, ta, tb, shape, dtype, atype, btype, satfinite):
-    sparse = e is not None
-    product = product_for(str(m.machine.target), m.machine.numerics, sparse, shape, dtype, atype, btype, satfinite)
-    if sparse:
+def _issue(m, a, b, e, selector, p, sa, sb, ta, tb):
+    product = m.product()
+    if product.form.sparse:
         check_metadata(m, product, e, selector, ordered=False)
     tile_a = None
     if not isinstance(a, list):
-        tile_a = tile_for("A", _descriptor(m, "A", a), ta, sparse, shape, atype.name)
-    tile_b = tile_for("B", _descriptor(m, "B", b), tb, sparse, shape, atype.name)
+        tile_a = tile_for(product, "A", _descriptor(m, "A", a), ta)
+    tile_b = tile_for(product, "B", _descriptor(m, "B", b), tb)
     destination = m.op.destinations[0]
     part = unit.Part(unit.snapshot(m), slots_of(destination), slots_of(m.op.sources[0]) if tile_a is None else [], e)
     request = unit.MmaAsync(
@@ -138,7 +157,7 @@ def declare_row(odd_word: Kind | None, k, a, b, d, ns, behind, words, since, sel
         tail = {"": "", "scale": ", sa, sb", "trans": ", sa, sb, tb" if source == "registers" else ", sa, sb, ta, tb"}
         instruction(
             f"{name}{sp}.sync{{.aligned}}.shape{words}.dtype.atype.btype d, a, b{metadata}, p{tail[behind]}",
-            name=name, requires=f"{since} sm_90a", unit="wgmma", operands=kinds | {"a": kind},
+            name=name, requires=f"{since} sm_90a", facts=SPARSE_PRODUCT if sparse else DENSE_PRODUCT, operands=kinds | {"a": kind},
             ordered=(("and", "popc"),), shape=" ".join(f"m64n{n}k{k}" for n in ns), dtype=d, atype=a, btype=b,
         )(effect)  # fmt: skip
 
@@ -147,18 +166,18 @@ for _row in DENSE + SPARSE:
     declare_row(None, *_row)
 
 
-@instruction("wgmma.fence.sync{.aligned}", name="wgmma.fence", requires="8.0 sm_90a", unit="wgmma")
+@instruction("wgmma.fence.sync{.aligned}", name="wgmma.fence", requires="8.0 sm_90a", facts=FENCES)
 def wgmma_fence(m):
     unit.fence(m)
 
 
-@instruction("wgmma.commit_group.sync{.aligned}", name="wgmma.commit_group", requires="8.0 sm_90a", unit="wgmma")
+@instruction("wgmma.commit_group.sync{.aligned}", name="wgmma.commit_group", requires="8.0 sm_90a", facts=COMMITS)
 def wgmma_commit_group(m):
     unit.commit(m)
 
 
 @instruction(
-    "wgmma.wait_group.sync{.aligned} n", name="wgmma.wait_group", requires="8.0 sm_90a", unit="wgmma",
+    "wgmma.wait_group.sync{.aligned} n", name="wgmma.wait_group", requires="8.0 sm_90a", facts=WAITS,
     operands={"n": Imm(0, 0xFFFFFFFF)}, writes="",
 )  # fmt: skip
 def wgmma_wait_group(m, n):

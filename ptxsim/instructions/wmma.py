@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ptxsim.instructions.mma import INT4, INT8
+from ptxsim.isa.facts import Access, AccessKind, Facts, Scope, Words, access
 from ptxsim.isa.operand import Addr, Reg, Value, Vec
 from ptxsim.isa.registry import instruction
 from ptxsim.layout.fragments import fragment_layout
 from ptxsim.machine import provenance
-from ptxsim.machine.tensor import from_words, matrix_product, product_of, register_type, to_words
+from ptxsim.machine.tensor import Product, from_words, matrix_product, product_of, register_type, to_words
 from ptxsim.machine.wmma import load_fragment, store_fragment
 from ptxsim.types import TYPES
 
@@ -58,16 +59,11 @@ def _register(element: str, loaded: bool) -> str:
     return "u32" if element == "s32" or register_type(element) == "b32" else register_type(element)
 
 
-def loader(operand: str):
-    """The effect of wmma.load for one operand."""
-
-    def wmma_load(m, a, stride, *, layout, shape, space, type):
-        fragment = fragment_layout("wmma", shape, operand, type.name)
-        words = load_fragment(m, space, a, stride, fragment, layout)
-        provenance.remember(m, words, fragment, layout if operand in "AB" else None)
-        return from_words(words, type.name)
-
-    return wmma_load
+def wmma_load(m, a, stride, *, operand, layout, shape, space, type):
+    fragment = fragment_layout("wmma", shape, operand, type.name)
+    words = load_fragment(m, space, a, stride, fragment, layout)
+    provenance.remember(m, words, fragment, layout if operand in "AB" else None)
+    return from_words(words, type.name)
 
 
 def wmma_store(m, a, b, stride, *, layout, shape, space, type):
@@ -77,11 +73,17 @@ def wmma_store(m, a, b, stride, *, layout, shape, space, type):
     store_fragment(m, space, a, stride, words, fragment, layout)
 
 
-def wmma_mma(m, a, b, c, *, alayout, blayout, shape, dtype, atype, btype, ctype, rnd, satfinite, bitop):
-    product = product_of(
-        "wmma", shape, (dtype.name, atype.name, btype.name, ctype.name), str(m.machine.target),
-        satfinite=bool(satfinite), rounding=rnd or "rn", popc_op=bitop or "and", numerics_mode=m.machine.numerics,
+def product(words: Words, target: str, numerics: str) -> Product:
+    """Forms that do not name the type of A and B have .f16."""
+    d, a, b, c = ((words.get(slot) or TYPES["f16"]).name for slot in ("dtype", "atype", "btype", "ctype"))
+    return product_of(
+        "wmma", words["shape"], (d, a, b, c), target, satfinite=bool(words.get("satfinite")),
+        rounding=words.get("rnd") or "rn", popc_op=words.get("bitop") or "and", numerics_mode=numerics,
     )  # fmt: skip
+
+
+def wmma_mma(m, a, b, c, *, alayout, blayout):
+    product = m.product()
     uses = (a, product.a, alayout), (b, product.b, blayout), (c, product.c, None)
     for (registers, fragment, layout), operand in zip(uses, provenance.operands(m), strict=False):
         provenance.check(m, to_words(registers), fragment, layout, operand)
@@ -90,29 +92,31 @@ def wmma_mma(m, a, b, c, *, alayout, blayout, shape, dtype, atype, btype, ctype,
     return d
 
 
-def wmma_mma_half(m, a, b, c, *, alayout, blayout, shape, dtype, ctype, satfinite):
-    """The forms that do not name the type of A and B, which is .f16."""
-    return wmma_mma(
-        m, a, b, c, alayout=alayout, blayout=blayout, shape=shape, dtype=dtype, atype=TYPES["f16"],
-        btype=TYPES["f16"], ctype=ctype, rnd=None, satfinite=satfinite, bitop=None,
-    )  # fmt: skip
+def _accesses(kind: AccessKind):
+    def accesses(words: Words) -> tuple[Access, ...]:
+        return (access(kind, words["space"]),)
+
+    return accesses
 
 
+LOADS = Facts(family="wmma_load", scope=Scope.WARP, accesses=_accesses(AccessKind.READ))
+STORES = Facts(family="wmma_store", scope=Scope.WARP, accesses=_accesses(AccessKind.WRITE))
+PRODUCTS = Facts(family="wmma", scope=Scope.WARP, product=product)
 PLACE = {"a": Addr(whole=True), "stride": Value("u32", unpacked=True)}
 
 
 def _declare_load(operand: str, types: str, shapes: str, since: str, layouts: str, words: str = ".aligned") -> None:
     instruction(
         f"wmma.load.{operand}.sync{words}.layout.shape{{.space}}.type d, [a]{{, stride}}",
-        name=f"wmma.load.{operand}", requires=since, unit="wmma_memory", layout=layouts, shape=shapes, space=SPACES,
-        type=types, operands={"d": fragment_kind(operand.upper(), "type", sink=True)} | PLACE,
-    )(LOADERS[operand])  # fmt: skip
+        name=f"wmma.load.{operand}", requires=since, facts=LOADS, layout=layouts, shape=shapes, space=SPACES,
+        type=types, operands={"d": fragment_kind(operand.upper(), "type", sink=True)} | PLACE, implies={"operand": operand.upper()},
+    )(wmma_load)  # fmt: skip
 
 
 def _declare_store(types: str, shapes: str, since: str, words: str = ".aligned") -> None:
     instruction(
         f"wmma.store.d.sync{words}.layout.shape{{.space}}.type [a], b{{, stride}}",
-        name="wmma.store.d", requires=since, unit="wmma_memory", layout="row col", shape=shapes, space=SPACES,
+        name="wmma.store.d", requires=since, facts=STORES, layout="row col", shape=shapes, space=SPACES,
         type=types, operands={"b": fragment_kind("C", "type")} | PLACE, writes="",
     )(wmma_store)  # fmt: skip
 
@@ -121,15 +125,15 @@ def _declare_mma(notation: str, effect, factor: str | None, **options) -> None:
     kinds = {"d": fragment_kind("D", "dtype"), "c": fragment_kind("C", "ctype")}
     for operand in "ab":
         kinds[operand] = fragment_kind(operand.upper(), f"{operand}type", fixed=factor)
-    instruction(notation, name="wmma.mma", unit="mma", operands=kinds, ordered=(("bitop", "popc"),), **options)(effect)
+    instruction(notation, name="wmma.mma", facts=PRODUCTS, operands=kinds, ordered=(("bitop", "popc"),), **options)(
+        effect
+    )
 
 
 def same_factors(modifiers: Mapping[str, object]) -> str | None:
     a, b = modifiers["atype"], modifiers["btype"]
     return None if a == b else f"A and B have one type, not .{a} and .{b}"
 
-
-LOADERS = {operand: loader(operand.upper()) for operand in "abc"}
 
 for _types, _shapes, _since, _alayout, _blayout in FACTORS:
     _declare_load("a", _types, _shapes, _since, _alayout)
@@ -148,7 +152,7 @@ for _shapes, _since, _aligned, _words in (
     (SQUARE, UNALIGNED, "", "{.satfinite}"),
 ):
     _declare_mma(
-        _HALF.format(_aligned, _words), wmma_mma_half, "f16", requires=_since, alayout="row col", blayout="row col",
+        _HALF.format(_aligned, _words), wmma_mma, "f16", requires=_since, alayout="row col", blayout="row col",
         shape=_shapes, dtype="f16 f32", ctype="f16 f32",
     )  # fmt: skip
 

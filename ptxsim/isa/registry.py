@@ -16,14 +16,18 @@ import importlib
 import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any, TypeVar
 
 from ptxsim.isa.availability import Availability, parse_availability
+from ptxsim.isa.facts import Facts, Words
 from ptxsim.isa.notation import OperandName, Slot, Vocabulary, parse_notation, vocabulary
 from ptxsim.isa.operand import Addr, Imm, Kind, Reg, Value
 
-Rule = Callable[[Mapping[str, object]], "str | None"]
+Rule = Callable[[Words], "str | None"]
+Effect = TypeVar("Effect", bound="Callable[..., Any] | None")
+Options = dict[str, Any]  # arguments of `instruction` that several notations share
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,16 +52,16 @@ class Form:
 
 
 class Definition:
-    """An instruction as ptxsim knows it: forms, effect and cost class. `effect` None means bound but not modeled.
+    """An instruction as ptxsim knows it: its effect and its facts. `effect` None means bound but not modeled.
 
     `control` marks branches, returns and the like: the engine itself gives them their effect. `carry` tells what it does
     with the condition code CC.CF: "r" reads it (the effect's parameter `carry`, a mask), "w" writes it (the last
     result), "rw" both.
     """
 
-    def __init__(self, effect: Callable | None, unit: str, control: bool = False, carry: str = ""):
+    def __init__(self, effect: Callable[..., Any] | None, facts: Facts, control: bool = False, carry: str = ""):
         self.effect = effect
-        self.unit = unit
+        self.facts = facts
         self.control = control
         self.carry = carry
 
@@ -86,6 +90,11 @@ class Definition:
         return self._signature[2]
 
     @property
+    def identity(self) -> str:
+        """The name of the effect, for what is kept by the text of a program."""
+        return "-" if self.effect is None else f"{self.effect.__module__}.{self.effect.__qualname__}"
+
+    @property
     def modeled(self) -> bool:
         return self.effect is not None or self.control
 
@@ -101,7 +110,8 @@ def instruction(
     *,
     name: str | None = None,
     requires: str = "",
-    unit: str = "alu",
+    facts: Facts | None = None,
+    cost: str | Callable[[Words], str] | None = None,
     control: bool = False,
     carry: str = "",
     operands: Mapping[str, Kind] | None = None,
@@ -110,27 +120,36 @@ def instruction(
     ordered: tuple[tuple[str, ...], ...] = (),
     implies: Mapping[str, object] | None = None,
     **choices: str,
-) -> Callable:
+) -> Callable[[Effect], Effect]:
     """Declare one notation of the instruction that the decorated effect (or None) defines.
 
     Operands not in `operands` are of the slot `type`: destinations are registers, sources registers or immediates.
-    Destinations are `d` (and the second name of a pair `d|p`), unless `writes` names others ("" for none).
+    Destinations are `d` (and the second name of a pair `d|p`), unless `writes` names others ("" for none). `cost` stands for
+    `facts=Facts(cost=...)`; the family of the facts is the first word of the name where they do not say it.
     """
+    key = name or _first_words(notation)
+    found = facts or Facts()
+    found = replace(found, family=found.family or key.partition(".")[0], cost=cost or found.cost)
 
-    def declare(effect: Callable | None) -> Callable | None:
-        definition = getattr(effect, "definition", None) or Definition(effect, unit, control, carry)
-        if effect is not None:
-            effect.definition = definition  # type: ignore[attr-defined]
+    def declare(effect: Effect) -> Effect:
+        definition = Definition(effect, found, control, carry)
 
         def make() -> Form:
             return _make_form(
                 notation, choices, name, ordered, writes, operands or {}, requires, definition, rules, implies
             )
 
-        _DECLARED.setdefault(name or re.match(r"[\w:]+", notation)[0], []).append(make)  # type: ignore[index]
+        _DECLARED.setdefault(key, []).append(make)
         return effect
 
     return declare
+
+
+def _first_words(notation: str) -> str:
+    """The name that a notation begins with."""
+    found = re.match(r"[\w:]+", notation)
+    assert found, notation
+    return found[0]
 
 
 def _make_form(notation, choices, name, ordered, writes, operands, requires, definition, rules, implies) -> Form:

@@ -32,6 +32,7 @@ from ptxsim.types import TYPES, ScalarType
 if TYPE_CHECKING:
     from ptxsim.machine.cta import Warp
     from ptxsim.machine.state import Machine
+    from ptxsim.machine.tensor import Product
 
 _WORD = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 _SPACES = {
@@ -53,6 +54,10 @@ class Port:
         self.line, self.column, self.length = 0, 1, 1
         self.sources: tuple[int, ...] = ()  # register slots of the instruction, in operand order
         self.destinations: tuple[int, ...] = ()
+
+    def product(self) -> Product:
+        """The matrix product of the instruction that executes, on this machine."""
+        return self.op.product(str(self.machine.target), self.machine.numerics)
 
     # ---- memory ----
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.layout.sparsity import Sparsity
-from ptxsim.machine.tensor import multiply_matrices, product_of
+from ptxsim.machine.tensor import Product, multiply_matrices
 from ptxsim.numerics.arrays import codes
 from ptxsim.numerics.host import with_ieee
 from ptxsim.session.form_names import Meaning, one_meaning
@@ -47,13 +49,7 @@ def execute(
     except ValueError as error:
         raise PtxError(Finding("wrong-target", str(error))) from None
     types = meaning.types
-    layouts = (meaning.word("alayout"), meaning.word("blayout"))
-    product = product_of(
-        meaning.family.removesuffix(".sp"), meaning.shape, types, target, sparse=meaning.sparse, layouts=layouts,
-        kind=(meaning.word("kind") or "").removeprefix("kind::"), scale=_scale_type(meaning, form),
-        satfinite=meaning.word("satfinite") is not None, rounding=meaning.word("rnd") or "rn",
-        popc_op=meaning.word("bitop") or "and", numerics_mode=numerics,
-    )  # fmt: skip
+    product = _product(meaning, form, target, numerics)
     a, b = codes(a, types[1], "A"), codes(b, types[2], "B")
     a, b = (np.swapaxes(x, -1, -2) if flip else x for x, flip in ((a, trans_a), (b, trans_b)))
     as_codes = c is not None and np.asarray(c).dtype.kind == "u"
@@ -82,6 +78,16 @@ def _meaning(form: str) -> Meaning:
     if meaning.family.partition(".")[0] not in ("mma", "wmma", "wgmma"):
         raise PtxError(Finding("illegal-form", f"{form} is no product of matrices", help="see ptxsim.snippet"))
     return meaning
+
+
+def _product(meaning: Meaning, form: str, target: str, numerics: str) -> Product:
+    words: dict[str, object] = dict.fromkeys(("alayout", "blayout")) | dict(meaning.words)
+    words |= {slot: TYPES[name] for slot, name in zip(("dtype", "atype", "btype", "ctype"), meaning.types, strict=True)}
+    if scale := _scale_type(meaning, form):
+        words["stype"] = TYPES[scale]
+    find = meaning.form.definition.facts.product
+    assert find is not None, form
+    return cast("Product", find(words | {"shape": meaning.shape}, target, numerics))
 
 
 def _scale_type(meaning: Meaning, form: str) -> str:

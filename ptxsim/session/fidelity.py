@@ -14,13 +14,10 @@ from __future__ import annotations
 
 from ptxsim.diagnostic import PtxError
 from ptxsim.engine.program.operation import Op, Program, fact
-from ptxsim.numerics.forms import parse_form
-from ptxsim.numerics.parameters import find
 from ptxsim.types import Target, parse_target
 
 # Targets whose results were recorded on hardware and are reproduced bit for bit.
 RECORDED = ("sm_90", "sm_90a")
-PRODUCTS = ("mma", "wgmma")  # units of the tensor core
 RANKS = ("exact", "modeled", "bounded")
 
 
@@ -37,19 +34,18 @@ def fidelity(program: Program, target: Target, numerics: str = "target") -> dict
 
 
 def _trust(op: Op, target: Target, numerics: str) -> str | None:
-    unit = op.definition.unit
-    if unit in PRODUCTS and "dtype" in op.wants:
+    facts = op.facts
+    if facts.product is not None:
         return _of_product(op, target, numerics)
-    if unit == "mufu" and target.name not in RECORDED:
-        # No error is given for the f64 forms, whose low words are zero.
-        return "modeled" if op.wants["type"].name == "f64" else "bounded"
+    if facts.fidelity is not None and (known := facts.fidelity(op.words, target.name in RECORDED)):
+        return known
     has_it = any(op.bound.form.requires.on(parse_target(name)) for name in RECORDED)
     return "exact" if has_it else "modeled"
 
 
 def _of_product(op: Op, target: Target, numerics: str) -> str | None:
     try:
-        rule = find(parse_form(op.opcode), target.name)
+        rule = op.product(target.name, numerics).rule
     except PtxError:  # a form that is not modeled there
         return None
     if numerics == "exact" and rule.form.d != "s32":

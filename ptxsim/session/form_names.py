@@ -10,7 +10,7 @@ import difflib
 import importlib
 import itertools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from ptxsim.diagnostic import Finding, PtxError
@@ -41,6 +41,7 @@ class Meaning:
     shape: str
     types: tuple[str, ...]
     words: tuple[tuple[str, str], ...]
+    form: Form = field(compare=False, repr=False)
 
     def word(self, slot: str) -> str | None:
         """The word of a slot, None where the form has none."""
@@ -144,7 +145,7 @@ def _expand(form: Form, words: list[str]) -> Iterator[Meaning]:
     for shape, number in itertools.product(_words(shapes, taken, "m8n8"), _words(numbers, taken, "")):
         for types in _types(form, typed, given):
             rest = tuple((slot.name, taken[slot.name]) for slot in others if slot.name in taken)
-            yield Meaning(family, f"{shape}.{number}" if number else shape, types, rest)
+            yield Meaning(family, f"{shape}.{number}" if number else shape, types, rest, form)
 
 
 def _family(form: Form, taken: dict[str, str]) -> str:

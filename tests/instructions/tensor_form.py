@@ -6,6 +6,7 @@ import re
 
 from ptxsim import instructions
 from ptxsim.diagnostic import Finding
+from ptxsim.engine.program.operation import Op
 from ptxsim.isa.bind import Binder
 from ptxsim.machine.cta import Cluster, Cta
 from ptxsim.machine.memory import GlobalMemory
@@ -67,5 +68,6 @@ def call(bound, port: Port, **operands):
     """The effect's results for operands by name."""
     definition = bound.definition
     port.mask = port.warp.live
+    port.op = Op(0, bound, definition, {}, (None,) * len(definition.sources), (None,), None)
     sources = [operands.get(name) for name in definition.sources]
     return definition.effect(port, *sources, **{name: bound.modifiers.get(name) for name in definition.wants})

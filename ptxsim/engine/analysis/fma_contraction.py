@@ -8,16 +8,15 @@ before one that is used often. ptxsim keeps the multiplication itself, so that c
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 
 from ptxsim.engine.analysis.liveness import kills, live_out, reads, slots_of
 from ptxsim.engine.program.operand import Register
 from ptxsim.engine.program.operation import Op, Program
+from ptxsim.instructions.contraction import FUSED
+from ptxsim.isa.facts import Facts
 from ptxsim.isa.registry import Definition
-
-# Families whose add, sub and mul take part.
-FAMILIES = tuple(f"ptxsim.instructions.{name}" for name in ("floating", "floating_half", "floating_double"))
-_DEFINITIONS: dict[object, Definition] = {}
 
 
 def contract(program: Program) -> None:
@@ -54,10 +53,10 @@ def _is_product(op: Op) -> bool:
 
 def _named(op: Op, *names: str) -> bool:
     """A floating operation of these names that leaves the rounding to the assembler."""
-    effect, modifiers = op.definition.effect, op.bound.modifiers
-    if effect is None or effect.__module__ not in FAMILIES or op.bound.form.name not in names:
+    words = op.bound.modifiers
+    if op.family not in names or not op.definition.modeled or str(words.get("type")) not in FUSED:
         return False
-    return not modifiers.get("rounding") and (op.bound.form.name != "mul" or not modifiers.get("sat"))
+    return not words.get("rounding") and (op.family != "mul" or not words.get("sat"))
 
 
 def _slot(operand) -> int | None:
@@ -127,12 +126,14 @@ def _fuse(ops: list[Op], uses: dict[int, list[int]]) -> None:
 
 def _replace(op: Op, product: Op) -> None:
     """Make a sum fused: a * b + c, a * b - c or c - a * b."""
-    from ptxsim.instructions.contraction import FUSED
-
     first = _slot(op.sources[0]) == _slot(product.destinations[0])
-    kind = 0 if op.bound.form.name == "add" else 1 if first else 2
-    effect = FUSED[op.definition.effect.__module__][kind]
-    definition = _DEFINITIONS.setdefault(effect, Definition(effect, op.definition.unit))
+    kind = 0 if op.family == "add" else 1 if first else 2
+    definition = _fused(FUSED[str(op.bound.modifiers["type"])][kind], op.facts)
     rest = op.sources[1] if first else op.sources[0]
     op.wants = {name: op.bound.modifiers.get(name) for name in definition.wants}
     op.definition, op.sources = definition, (*product.sources, rest)
+
+
+@cache
+def _fused(effect: Callable[..., object], facts: Facts) -> Definition:
+    return Definition(effect, facts)

@@ -13,6 +13,7 @@ from operator import and_, or_
 
 from ptxsim.engine.analysis.liveness import following, reads, slots_of
 from ptxsim.engine.program.operation import Op, Program, fact
+from ptxsim.isa.facts import Access, AccessKind, Mechanism
 
 # What a turn of a block takes of the patience. Who spins on an atomic, a strong load or an mbarrier most likely waits; a
 # plain load also decides how far a list goes or where a search ends.
@@ -24,8 +25,6 @@ RENEWED = STRONG
 LESS = 4
 
 LOCAL = -1  # stands among register slots for all local memory
-# Units of operations that ask the machine, but for nothing that a lane elsewhere could change.
-OWN = ("shuffle", "vote", "redux", "mma", "alu", "special", "prefetch", "system")
 
 
 @fact
@@ -174,7 +173,7 @@ def _written(op: Op) -> list[int]:
     """Slots that an operation writes."""
     if op.call is not None:
         return [LOCAL, *(passed.slot for passed in op.call.returns if passed.slot is not None)]
-    stores = _is_local(op) and op.definition.unit != "load"
+    stores = _is_local(op) and any(access.writes for access in op.accesses)
     return [*slots_of(op.destinations), *([LOCAL] if stores else [])]
 
 
@@ -185,12 +184,16 @@ def _is_local(op: Op) -> bool:
 
 def _weight(op: Op) -> int:
     """How much it tells about lanes that they execute an operation over and over."""
-    definition = op.definition
-    if not definition.uses_machine or definition.unit in OWN or not op.destinations:
+    if not op.destinations:
         return 0
-    if definition.unit == "load":
-        space = str(op.wants.get("space") or "").partition("::")[0]
-        if space in ("const", "param", "local") or op.bound.modifiers.get("nc") or op.bound.form.name == "ldu":
-            return 0
-        return STRONG if op.wants.get("order") not in (None, "weak") else PLAIN
-    return STRONG if definition.unit in ("atomic", "mbarrier") else PLAIN
+    if op.synchronises is not None:
+        return {Mechanism.MBARRIER: STRONG, Mechanism.BARRIER: PLAIN}.get(op.synchronises.mechanism, 0)
+    return max((_weight_of(access, op) for access in op.accesses if access.reads), default=0)
+
+
+def _weight_of(access: Access, op: Op) -> int:
+    if access.kind is AccessKind.ATOMIC:
+        return STRONG
+    if access.space in ("const", "param", "local") or op.words.get("nc"):
+        return 0
+    return PLAIN if access.order == "weak" else STRONG

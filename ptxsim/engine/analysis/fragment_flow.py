@@ -15,16 +15,9 @@ from ptxsim.engine.program.operation import Op, Program, fact
 from ptxsim.machine.provenance import ACCUMULATORS, HALVES, NARROW, ROWS
 from ptxsim.types import TYPES
 
-PRODUCTS = (
-    "mma",
-    "mma_sparse",
-    "mma_block_scale",
-    "mma_block_scale_sparse",
-    "wgmma_mma_async",
-    "wgmma_mma_async_sparse",
-)
-WMMA = ("wmma_load", "wmma_mma", "wmma_mma_half", "wmma_store")
-COPIES = ("mov", "selp", "shfl", "shfl.sync")
+PRODUCTS = frozenset({"mma", "wgmma"})
+WMMA = frozenset({"wmma_load", "wmma", "wmma_store"})
+COPIES = frozenset({"mov", "selp", "shuffle"})
 Tag = tuple[str, str, str, "str | None"]  # shape, operand, type and layout of a wmma fragment
 OPAQUE = frozenset(["wmma"])  # what wmma's registers may be used as, and what it takes
 
@@ -41,7 +34,7 @@ def types_match(program: Program) -> bool:
         if types is not None:
             for slot in _slots(op.destinations[0]):
                 held.setdefault(slot, set()).add(types)
-        elif op.bound.form.name in COPIES:
+        elif op.family in COPIES:
             copies += [(s, d) for d in _slots(Vector(op.destinations)) for s in _slots(Vector(op.sources))]
         wanted += _takes(op)
     _carry(held, copies)
@@ -56,16 +49,16 @@ def wmma_matches(program: Program) -> bool:
     moves: list[tuple[int, int]] = []
     uses: list[tuple[Vector, Tag]] = []
     for op in program.ops:
-        name, w = _name(op), op.wants
-        match name:
+        w = op.words
+        match op.family:
             case "wmma_load":
-                operand = op.bound.form.name.rpartition(".")[2].upper()
+                operand = w["operand"]
                 tag = w["shape"], operand, w["type"].name, w["layout"] if operand in "AB" else None
                 left = [(op.destinations[0], tag)]
             case "wmma_store":
                 left = []
                 uses.append((op.sources[1], (w["shape"], "C", w["type"].name, None)))
-            case "wmma_mma" | "wmma_mma_half":
+            case "wmma":
                 left = [(op.destinations[0], (w["shape"], "C", w["dtype"].name, None))]
                 a, b = ((w.get(type) or TYPES["f16"]).name for type in ("atype", "btype"))
                 tags = (
@@ -99,24 +92,20 @@ def _carry(held: dict[int, set], copies: list[tuple[int, int]]) -> None:
                 changed = True
 
 
-def _name(op: Op) -> str:
-    return getattr(op.definition.effect, "__name__", "")
-
-
 def _leaves(op: Op) -> frozenset[str] | None:
     """As what the destination's registers may be used; None where nothing is known of them."""
-    name, words = _name(op), op.wants
+    name, words = op.family, op.words
     if name in PRODUCTS:
         return ACCUMULATORS[words["dtype"].name]
     if name == "ldmatrix":
-        moved = words["format"] or (words["type"].name if words["type"] else "b8")
+        moved = words.get("format") or (words["type"].name if words.get("type") else "b8")
         return ROWS.get((moved, bool(words["trans"])))
     return OPAQUE if name in WMMA and name != "wmma_store" else None
 
 
 def _takes(op: Op) -> Iterator[tuple[int, frozenset[str]]]:
     """(register slot, the types its content must allow) of the fragments an operation uses."""
-    name, words = _name(op), op.wants
+    name, words = op.family, op.words
     if name in PRODUCTS:
         types = [words["atype"].name, words["btype"].name, words["ctype"].name if "ctype" in words else None]
         for operand, type in zip(op.sources, types):

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from ptxsim.engine.program.operand import Address, Operand, Register, Vector
 from ptxsim.engine.program.operation import Op, Program, fact
+from ptxsim.isa.facts import Mechanism
 
 
 def slots_of(operands: Iterable[Operand | None]) -> list[int]:
@@ -26,26 +27,26 @@ def slots_of(operands: Iterable[Operand | None]) -> list[int]:
 def reads(op: Op) -> list[int]:
     guard = [op.guard[0]] if op.guard is not None else []
     # Asynchronous products write their destinations later, and read what they were.
-    asynchronous = slots_of(op.destinations) if op.definition.unit == "wgmma" else []
+    asynchronous = slots_of(op.destinations) if op.completes_by is not None else []
     return slots_of(op.sources) + guard + asynchronous
 
 
 def kills(op: Op) -> list[int]:
     """Slots that an operation writes in all executing lanes."""
-    partial = op.guard is not None or op.control is not None or op.definition.unit == "wgmma"
+    partial = op.guard is not None or op.control is not None or op.completes_by is not None
     return [] if partial else slots_of(op.destinations)
 
 
 @fact
 def product_slots(program: Program) -> frozenset[int]:
     """Registers that asynchronous products use."""
-    products = (op for op in program.ops if op.definition.unit == "wgmma")
+    products = (op for op in program.ops if op.completes_by is Mechanism.WGMMA_GROUP)
     return frozenset(slot for op in products for slot in slots_of((*op.destinations, *op.sources)))
 
 
 def seen_by_others(program: Program) -> set[int]:
     """Registers that a lane may read of another one, also of one that went another way or has exited."""
-    return {slot for op in program.ops if op.definition.unit == "shuffle" for slot in slots_of(op.sources)}
+    return {slot for op in program.ops if op.facts.reads_lanes for slot in slots_of(op.sources)}
 
 
 def following(program: Program, number: int) -> list[int]:

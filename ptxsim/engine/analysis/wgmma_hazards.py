@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from ptxsim.engine.analysis.fragment_flow import types_match
 from ptxsim.engine.analysis.liveness import following, slots_of
 from ptxsim.engine.control import touched
-from ptxsim.engine.program.operand import Constant, Literal
-from ptxsim.engine.program.operation import Op, Program, fact, units
+from ptxsim.engine.program.operand import Constant, Literal, Vector
+from ptxsim.engine.program.operation import Op, Program, fact, families
+from ptxsim.isa.facts import Mechanism, Role
 
 EVERYTHING = None  # no fence has been met yet: every register may have been written since
 OLDEST = 1 << 30
@@ -42,16 +43,11 @@ class State:
         return changed
 
 
-def name_of(op: Op) -> str:
-    """fence, mma_async, commit_group or wait_group."""
-    return op.bound.form.name.rpartition(".")[2]
-
-
 @fact
 def keeps_rules(program: Program) -> bool:
     """Whether a program has asynchronous products, and nothing that the interpreter watches them for can happen, whatever
     way it goes."""
-    return "wgmma" in units(program) and types_match(program) and _keeps_hands_off(program)
+    return "wgmma" in families(program) and types_match(program) and _keeps_hands_off(program)
 
 
 def _keeps_hands_off(program: Program) -> bool:
@@ -80,12 +76,12 @@ def _keeps_hands_off(program: Program) -> bool:
 
 
 def _is_product(op: Op) -> bool:
-    return op.definition.unit == "wgmma" and name_of(op) == "mma_async"
+    return op.completes_by is Mechanism.WGMMA_GROUP
 
 
 def _step(op: Op, state: State, slots: dict[int, set[int]]) -> bool:
     """Follow one operation; False for a breach."""
-    if op.definition.unit != "wgmma":
+    if Mechanism.WGMMA_GROUP not in op.mechanisms:
         flying = set().union(*(slots[site] for site in state.ages))
         if flying and not flying.isdisjoint(touched(op)):
             return False
@@ -94,18 +90,18 @@ def _step(op: Op, state: State, slots: dict[int, set[int]]) -> bool:
         return True
     if op.guard is not None:
         return False
-    match name_of(op):
-        case "fence":
+    match op.synchronises and op.synchronises.role:
+        case Role.FENCE:
             state.written = set()
-        case "mma_async":
+        case None:
             if state.written is None or state.written & used(op):
                 return False
             # From here to the end of the product the tensor core alone writes them.
             state.written.difference_update(slots_of(op.destinations))
             state.ages[op.site] = 0
-        case "commit_group":
+        case Role.COMMIT:
             state.ages = {site: age + 1 for site, age in state.ages.items()}
-        case "wait_group":
+        case Role.WAIT:
             pending = value_of(op.sources[0])
             if pending is None:
                 return False
@@ -115,14 +111,9 @@ def _step(op: Op, state: State, slots: dict[int, set[int]]) -> bool:
 
 def used(op: Op) -> set[int]:
     """Registers whose values a product takes from the threads."""
-    accumulates = value_of(op.sources[scale_index(op)]) != 0
-    factors = slots_of([op.sources[0]]) if hasattr(op.sources[0], "elements") else []
+    accumulates = value_of(op.source("p")) != 0
+    factors = slots_of([op.source("a")]) if isinstance(op.source("a"), Vector) else []
     return {*factors, *(slots_of(op.destinations) if accumulates else ())}
-
-
-def scale_index(op: Op) -> int:
-    """The place of scale-d among the sources: behind A, B and the two operands of a sparse product."""
-    return 4 if op.definition.effect.__name__.endswith("sparse") else 2
 
 
 def value_of(operand) -> int | None:

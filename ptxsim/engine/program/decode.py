@@ -86,7 +86,7 @@ class Decoder:
         frames = [f.frame for f in self.program.functions.values()]
         depth = 1 if len(frames) <= 1 else 64
         self.program.stack_bytes = sum(frames) + (depth - 1) * max(frames, default=0)
-        allocates = any(op.bound.form.name in ("alloca", "stacksave") for op in self.program.ops)
+        allocates = any(op.family in ("alloca", "stacksave") for op in self.program.ops)
         self.program.local_bytes = self.program.stack_bytes + (DYNAMIC_STACK if allocates else 0)
         return self.program
 
@@ -364,11 +364,10 @@ def single_operands(group: ast.Group | None) -> list[ast.Operand]:
     return [one for each in elements for one in (each.elements if isinstance(each, ast.Vector) else (each,))]
 
 
-# Families whose effects use only operations that have a native form; any other machine effect ends its block.
-NATIVE_FAMILIES = ("load", "store", "atomic", "shuffle", "vote", "special")
+# Families that no thread is suspended at and that never take the slow path but for a fault.
+STRAIGHT = frozenset({"load", "store", "atomic", "shuffle", "vote"})
 
 
 def ends_block(op: Op) -> bool:
-    """Whether execution may stop behind this operation, so that a new block begins there."""
-    effect = op.definition.effect
-    return op.definition.uses_machine and effect.__module__.rpartition(".")[2] not in NATIVE_FAMILIES
+    """Whether threads may be suspended at this operation or take the slow path for it, so that a new block begins after it."""
+    return op.definition.uses_machine and op.family not in STRAIGHT

@@ -29,8 +29,7 @@ def program_text(program: Program) -> str:
     for block in program.blocks:
         parts.append(";")
         for op in block:
-            effect = op.definition.effect
-            name = f"{effect.__module__}.{effect.__qualname__}" if effect is not None else "-"
+            name = op.definition.identity
             wants = [str(value) for value in op.wants.values()]
             parts.append(
                 f"{op.site} {op.opcode} {name} {wants} {op.guard} {op.control} {op.targets} {op.aligned} "

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 from ptxsim.engine.program.operand import Operand
 from ptxsim.isa.bind import Bound
+from ptxsim.isa.facts import Access, Facts, Mechanism, Synchronisation
 from ptxsim.isa.registry import Definition
+from ptxsim.machine.tensor import Product
 from ptxsim.types import ScalarType
 
 
@@ -34,6 +36,50 @@ class Op:
     targets: tuple[int, ...] = ()
     call: CallSite | None = None
     run: object = None  # what the interpreter made of it
+
+    @property
+    def facts(self) -> Facts:
+        """What the instruction is (isa.facts)."""
+        return self.definition.facts
+
+    @property
+    def family(self) -> str:
+        return self.definition.facts.family
+
+    @property
+    def words(self) -> Mapping[str, Any]:
+        """The modifiers, as the effect has them too."""
+        return {**self.bound.modifiers, **self.wants}
+
+    @property
+    def accesses(self) -> tuple[Access, ...]:
+        return self.definition.facts.accesses(self.words)
+
+    @property
+    def synchronises(self) -> Synchronisation | None:
+        return self.definition.facts.synchronises
+
+    @property
+    def completes_by(self) -> Mechanism | None:
+        """What the completion of an asynchronous instruction is waited for with."""
+        return self.definition.facts.completes_by
+
+    @property
+    def mechanisms(self) -> frozenset[Mechanism | None]:
+        """The mechanisms it takes part in, as what is ordered or as what orders."""
+        facts = self.definition.facts
+        return frozenset({facts.completes_by, facts.synchronises and facts.synchronises.mechanism})
+
+    def product(self, target: str, numerics: str) -> Product:
+        """The matrix product on a target, of an instruction that multiplies matrices. Raises PtxError not-modeled."""
+        find = self.definition.facts.product
+        assert find is not None, self.opcode
+        return cast("Product", find(self.words, target, numerics))
+
+    def source(self, name: str) -> Operand | None:
+        """The source operand that the effect calls so; None where it is absent."""
+        names = self.definition.sources
+        return self.sources[names.index(name)] if name in names else None
 
     @property
     def line(self) -> int:
@@ -123,6 +169,6 @@ def fact(find: Callable[..., Found]) -> Callable[..., Found]:
 
 
 @fact
-def units(program: Program) -> frozenset[str]:
-    """The cost classes of a program's operations. (Launches of remembered programs ask this, and need no operation for it.)"""
-    return frozenset(op.definition.unit for op in program.ops)
+def families(program: Program) -> frozenset[str]:
+    """The families of a program's operations. (Launches of remembered programs ask this, and need no operation for it.)"""
+    return frozenset(op.family for op in program.ops)

@@ -22,12 +22,28 @@ from ptxsim.engine.compiled.runtime.abi import CONTEXT, WARP, WarpLayout
 from ptxsim.engine.compiled.tensor import wgmma_product
 from ptxsim.engine.program.operand import Constant, Literal
 from ptxsim.engine.program.operation import Op, Program
+from ptxsim.isa.facts import Mechanism, Role, Synchronisation
 from ptxsim.jit.compiler import ATTRIBUTES
 from ptxsim.machine.event import Event
 
 # Families whose machine effects have native forms; all others are services of the interpreter.
-NATIVE = ("load", "store", "atomic", "shuffle", "vote", "match", "redux", "elect", "fence", "cache_policy")
-NATIVE_EFFECTS = ("synchronize_warp",)
+NATIVE = frozenset(
+    {
+        "load",
+        "store",
+        "atomic",
+        "shuffle",
+        "vote",
+        "match",
+        "redux",
+        "elect",
+        "activemask",
+        "fence",
+        "createpolicy",
+        "warp_barrier",
+    }
+)
+WHOLE = Synchronisation(Mechanism.BARRIER, Role.SYNC)
 
 
 class KernelWriter(OperandWriter):
@@ -137,19 +153,18 @@ class KernelWriter(OperandWriter):
         if number is not None:
             self._barrier(op, number)
             return
-        if warp_matrix.family(op) is not None:
+        if op.family in warp_matrix.FAMILIES:
             result = self.matrix.write(op, [self.read(source) for source in op.sources])
             if op.destinations:
                 self.write(op.destinations[0], result, None)
             return
-        if op.definition.unit == "wgmma":
+        if Mechanism.WGMMA_GROUP in op.mechanisms:
             self.warpgroup.write(op, [self.read(source) for source in op.sources])
             return
-        if op.definition.unit == "cp.async":
+        if op.family.startswith("cp_async"):
             self.lane_copies.write(op, [self.read(source) for source in op.sources])
             return
-        native = effect.__module__.rpartition(".")[2] in NATIVE or effect.__name__ in NATIVE_EFFECTS
-        if op.definition.uses_machine and not native:
+        if op.definition.uses_machine and op.family not in NATIVE:
             raise CannotEmit("a service")
         if op.aligned and not (self.options.full and op.guard is None):
             raise CannotEmit("aligned in a partial warp")
@@ -338,8 +353,7 @@ def described(prefix: str, what: str, description: tuple) -> str:
 
 def whole_barrier(op: Op) -> int | None:
     """The number of a barrier that all threads of the CTA wait at (bar.sync N), or None."""
-    effect = op.definition.effect
-    if effect is None or effect.__name__ != "synchronize" or op.definition.unit != "barrier" or op.guard is not None:
+    if op.synchronises != WHOLE or op.destinations or op.guard is not None:
         return None
     number, count = op.sources
     value = number.value if isinstance(number, Literal | Constant) else None

@@ -19,46 +19,20 @@ from ptxsim.layout.fragments import Fragment, address_lanes, fragment_layout
 from ptxsim.layout.wmma_stride import fragment_bytes, wmma_stride
 from ptxsim.machine.event import Event, Space
 from ptxsim.machine.memory import SHARED_WINDOW, WINDOW_SIZE
-from ptxsim.machine.tensor import Product, product_of, register_type
+from ptxsim.machine.tensor import register_type
 from ptxsim.machine.wmma import plan
 from ptxsim.types import TYPES
 
 if TYPE_CHECKING:
     from ptxsim.engine.compiled.codegen.kernel import KernelWriter
 
-MODULES = ("mma", "mma_sparse", "wmma", "ldmatrix", "stmatrix")
-FAMILIES = ("mma", "mma_sparse", "wmma_mma", "wmma_load", "wmma_store", "ldmatrix", "stmatrix")
-
-
-def family(op: Op) -> str | None:
-    """Which native form an operation may have: mma, mma_sparse, wmma_mma, wmma_load, wmma_store, ldmatrix, stmatrix."""
-    effect = op.definition.effect
-    if effect is None or effect.__module__.rpartition(".")[2] not in MODULES:
-        return None
-    name = effect.__name__
-    if name == "wmma_mma_half":
-        return "wmma_mma"
-    return name if name in FAMILIES else None
-
-
-def product(op: Op, target: str, numerics: str) -> Product:
-    """The product of an mma or wmma.mma operation."""
-    w = op.wants
-    a, b = (w.get(name) or TYPES["f16"] for name in ("atype", "btype"))
-    types = (w["dtype"].name, a.name, b.name, w["ctype"].name)
-    layouts = (w["alayout"], w["blayout"]) if family(op) == "mma" else (None, None)
-    kind = (w.get("kind") or "").removeprefix("kind::")
-    return product_of(
-        family(op).partition("_")[0], w["shape"], types, target, sparse=family(op) == "mma_sparse", layouts=layouts, kind=kind,
-        satfinite=bool(w.get("satfinite")), rounding=w.get("rnd") or "rn", popc_op=w.get("bitop") or "and",
-        numerics_mode=numerics,
-    )  # fmt: skip
+FAMILIES = frozenset({"mma", "wmma", "wmma_load", "wmma_store", "ldmatrix", "stmatrix"})
 
 
 def _loaded(op: Op) -> tuple[Fragment, str | None]:
     """What a wmma.load makes, or a wmma.store takes: the fragment, and the layout it is bound to."""
     w = op.wants
-    operand = op.bound.form.name.rpartition(".")[2].upper() if family(op) == "wmma_load" else "D"
+    operand = w.get("operand", "D")
     fragment = fragment_layout("wmma", w["shape"], operand, w["type"].name)
     return fragment, w["layout"] if operand in "AB" else None
 
@@ -71,14 +45,14 @@ class MatrixWriter:
 
     def write(self, op: Op, sources: list):
         """The result of an operation. Raises CannotEmit where it is left to the interpreter."""
-        kind = family(op)
+        kind = op.family
         options = self.writer.options
         if not options.full or op.guard is not None or not options.target:
             raise CannotEmit("a matrix operation of a partial warp")
         program = self.writer.program
         if not types_match(program) or (kind.startswith("wmma") and not wmma_matches(program)):
             raise CannotEmit("fragments that may not match")
-        if kind in ("mma", "mma_sparse", "wmma_mma"):
+        if kind in ("mma", "wmma"):
             return self._product(op, sources)
         if kind == "ldmatrix":
             return self._load_rows(op, *sources)
@@ -92,8 +66,8 @@ class MatrixWriter:
 
     def _product(self, op: Op, sources: list) -> list:
         w, e = self.writer, self.writer.emitter
-        p = product(op, w.options.target, w.options.numerics)
-        if not warp_product.supported(p):
+        p = op.product(w.options.target, w.options.numerics)
+        if p.form.scale or not warp_product.supported(p):
             raise CannotEmit("a product without a native form")
         sparse = p.sparsity is not None
         metadata, description = "null", warp_product.describe(p)

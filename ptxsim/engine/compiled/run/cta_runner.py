@@ -17,7 +17,7 @@ from ptxsim.engine.compiled.run import threads
 from ptxsim.engine.compiled.runtime import scheduler
 from ptxsim.engine.compiled.runtime.abi import CONTEXT, WARP, aligned, header_of
 from ptxsim.engine.grid import SPIN, Grid, cluster_at
-from ptxsim.engine.program.operation import units
+from ptxsim.engine.program.operation import families
 from ptxsim.instructions.barrier import wait_for
 from ptxsim.lanes import mask_word, word_mask
 from ptxsim.machine.barrier import Phase
@@ -49,7 +49,7 @@ class Alone:
 
             self.warpgroups = Warpgroups(engine, len(self.template))
         self.copies = None
-        if "cp.async" in units(engine.program):
+        if "cp_async" in families(engine.program):
             from ptxsim.engine.compiled.run.side_exit import LaneCopies
 
             self.copies = LaneCopies(engine, len(self.template))

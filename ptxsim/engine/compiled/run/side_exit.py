@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ptxsim.engine.analysis.wgmma_hazards import scale_index
 from ptxsim.engine.compiled.runtime.abi import aligned
 from ptxsim.engine.compiled.runtime.cp_async_state import COPY, COPY_BYTES, QUEUE, QUEUE_BYTES
 from ptxsim.engine.compiled.runtime.cp_async_state import RING as COPIES
@@ -130,7 +129,7 @@ class Warpgroups:
     def _product(self, site: int, a: int, b: int, keep: bool) -> MmaAsync:
         op, machine = self.engine.program.ops[site], self.engine.machine
         form = Form.of(op, str(machine.target), machine.numerics)
-        selector = op.sources[3].value if scale_index(op) == 4 else 0
+        selector = op.source("f").value if form.product.form.sparse else 0
         tile_a = None if form.from_registers else form.tile("A", a)
         return MmaAsync(form.product, tile_a, form.tile("B", b), keep, form.negated, selector, op.line)
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from ptxsim.engine.compiled.codegen.operands import CLOCKS
 from ptxsim.engine.program.operand import Special
 from ptxsim.engine.program.operation import Program, fact
+from ptxsim.isa.facts import AccessKind
 
 if TYPE_CHECKING:
     from ptxsim.engine.compiled.run.engine import CompiledEngine
@@ -32,11 +33,11 @@ def orderless(program: Program) -> bool:
     """Whether CTAs cannot tell in which order they run, unless they race: no atomics but in shared memory, no strong
     accesses, no clocks."""
     for op in program.ops:
-        space = str(op.wants.get("space") or "").partition("::")
-        if op.definition.unit == "atomic" and not (space[0] == "shared" and space[2] != "cluster"):
-            return False
-        if space[0] != "shared" and op.wants.get("order") not in (None, "weak"):
-            return False
+        for access in op.accesses:
+            if access.kind is AccessKind.ATOMIC and (access.space != "shared" or access.remote):
+                return False
+            if access.space != "shared" and access.order != "weak":
+                return False
         if any(isinstance(source, Special) and source.name.lstrip("%") in CLOCKS for source in op.sources):
             return False
     return True

@@ -191,18 +191,17 @@ class LaneCopyWriter:
     def write(self, op: Op, sources: list) -> None:
         """Print one operation. Raises CannotEmit where it is left to the interpreter."""
         w = self.writer
-        name = op.definition.effect.__name__
-        if not w.options.full or (op.guard is not None and name != "cp_async"):
+        if not w.options.full or (op.guard is not None and op.family != "cp_async"):
             raise CannotEmit("cp.async of a partial warp")
         w.save_before_bail()
-        match name:
+        match op.family:
             case "cp_async":
                 self._copy(op, *sources)
-            case "commit_group":
+            case "cp_async_commit":
                 self._call("copy_commit")
-            case "wait_group":
+            case "cp_async_wait" if sources:
                 self._call("copy_wait", ("i64", str(max(sources[0], 0))), ("i1", "false"))
-            case "wait_all":
+            case "cp_async_wait":
                 self._call("copy_wait", ("i64", "0"), ("i1", "true"))
             case _:
                 raise CannotEmit("a service")

@@ -21,8 +21,10 @@ from ptxsim.engine.compiled.tensor.arithmetic import ENTRY, QUAD, Arithmetic, co
 from ptxsim.engine.compiled.tensor.panels import FragmentPanel, Metadata, Places, meaningless, write_slow, write_sparse
 from ptxsim.engine.compiled.tensor.tiles import TileReader
 from ptxsim.engine.compiled.tensor.warp_product import arithmetic
+from ptxsim.engine.program.operand import Vector
 from ptxsim.engine.program.operation import Op, Program
-from ptxsim.instructions.wgmma import product_for, slots_of, tile_for
+from ptxsim.instructions.wgmma import slots_of, tile_for
+from ptxsim.isa.facts import Role
 from ptxsim.lanes import LANES
 from ptxsim.machine.event import Event
 from ptxsim.machine.tensor import Product
@@ -41,39 +43,34 @@ class Form:
 
     op: Op
     product: Product
-    sparse: bool
 
     @classmethod
     def of(cls, op: Op, target: str, numerics: str) -> Form:
-        sparse = wgmma_hazards.scale_index(op) == 4
-        w = op.wants
-        words = (w["shape"], w["dtype"], w["atype"], w["btype"], w["satfinite"])
-        return cls(op, product_for(target, numerics, sparse, *words), sparse)
+        return cls(op, op.product(target, numerics))
 
     @property
-    def scale(self) -> int:
-        return wgmma_hazards.scale_index(self.op)
+    def sparse(self) -> bool:
+        return self.product.form.sparse
 
     @property
     def from_registers(self) -> bool:
-        return hasattr(self.op.sources[0], "elements")
+        return isinstance(self.op.source("a"), Vector)
 
     def tile(self, operand: str, descriptor: int = 0) -> Tile:
         """The tile of A or B that a descriptor gives."""
-        transposed = wgmma_hazards.value_of(self.op.sources[self.scale + 3 + (operand == "B")])
-        w = self.op.wants
-        return tile_for(operand, descriptor, transposed, self.sparse, w["shape"], w["atype"].name)
+        transposed = wgmma_hazards.value_of(self.op.source("ta" if operand == "A" else "tb"))
+        return tile_for(self.product, operand, descriptor, transposed)
 
     @property
     def negated(self) -> tuple[bool, bool]:
-        signs = (wgmma_hazards.value_of(self.op.sources[self.scale + i]) for i in (1, 2))
+        signs = (wgmma_hazards.value_of(self.op.source(name)) for name in ("sa", "sb"))
         return tuple(sign == -1 for sign in signs)
 
     @property
     def metadata(self) -> Metadata | None:
         if not self.sparse:
             return None
-        whole = Metadata.of(self.product.sparsity, self.op.sources[3].value, False, lanes=128)
+        whole = Metadata.of(self.product.sparsity, self.op.source("f").value, False, lanes=128)
         return Metadata(whole.lane[:16], whole.shift[:16], whole.group, whole.run, False)
 
     def places(self) -> Places:
@@ -84,7 +81,7 @@ class Form:
     def registers(self, program: Program) -> tuple[list[int], list[int]] | None:
         """Slots of the accumulators and of A; None where there is no native form for such ones or for the product."""
         op = self.op
-        d, a = slots_of(op.destinations[0]), slots_of(op.sources[0]) if self.from_registers else []
+        d, a = slots_of(op.destinations[0]), slots_of(op.source("a")) if self.from_registers else []
         apart = None not in d and len({*d, *a}) == len(d) + len({*a})
         words = apart and all(program.slots[slot].bytes == 4 for slot in (*d, *a))
         return (d, a) if words and arithmetic(self.product) is not None else None
@@ -132,13 +129,13 @@ class WarpgroupWriter:
         if not self._rules:
             raise CannotEmit("a program that may break the rules of wgmma, or mix fragments")
         w.save_before_bail()
-        match wgmma_hazards.name_of(op):
-            case "fence":
+        match op.synchronises and op.synchronises.role:
+            case Role.FENCE:
                 groups = w.emitter.let(f"load ptr, ptr {self._context('groups')}")
                 w.bail_unless(w.emitter.let(f"icmp ne ptr {groups}, null"))
-            case "commit_group":
+            case Role.COMMIT:
                 w.bail_unless(self._call("i1", "commit", "ptr %context, ptr %warp"))
-            case "wait_group":
+            case Role.WAIT:
                 pending = f"i64 {sources[0]}"
                 w.bail_unless(self._call("i1", "wait", f"ptr %context, ptr %warp, {pending}"))
             case _:
@@ -156,6 +153,7 @@ class WarpgroupWriter:
 
     def _product(self, op: Op, sources: list) -> None:
         w, e = self.writer, self.writer.emitter
+        given = dict(zip(op.definition.sources, sources, strict=True))
         form = Form.of(op, w.options.target, w.options.numerics)
         registers = form.registers(w.program)
         if registers is None:
@@ -165,13 +163,13 @@ class WarpgroupWriter:
         metadata = "null"
         if form.sparse:
             metadata = w.room("wgmma.metadata", "[32 x i32]")
-            words = w.raw(sources[2])
+            words = w.raw(given["e"])
             e.line(f"  store {words.type} {words.text}, ptr {metadata}, align 4")
             for rows in ROWS:
                 bad = meaningless(e, form.metadata, rows, words)
                 w.bail_unless(e.let(f"icmp eq i32 {e.let(f'bitcast <32 x i1> {bad.text} to i32')}, 0"))
-        keep = self._uniform(sources[form.scale])
-        descriptors = ["0" if form.from_registers else self._uniform(sources[0]), self._uniform(sources[1])]
+        keep = self._uniform(given["p"])
+        descriptors = ["0" if form.from_registers else self._uniform(given["a"]), self._uniform(given["b"])]
         pieces = ["null", "null"]
         for which in (0, 1):
             if which or not form.from_registers:

@@ -1,0 +1,128 @@
+"""What an instruction is, said once: the facts that a definition carries beside its syntax and its effect.
+
+Engines, checks, bank counts, the cycle model and reports ask these facts; none of them looks at opcode text. `Words` are the
+modifiers of a bound statement: slot names to words, types or flags.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+
+Words = Mapping[str, object]
+
+
+class Scope(Enum):
+    """Which threads execute the instruction together."""
+
+    LANE = auto()
+    WARP = auto()
+    WARPGROUP = auto()
+    CTA = auto()
+    CLUSTER = auto()
+
+
+class AccessKind(Enum):
+    READ = auto()
+    WRITE = auto()
+    ATOMIC = auto()  # reads and writes in one
+
+
+class Proxy(Enum):
+    """The proxy an access goes through. PTX ISA, "Memory Consistency Model: Proxies"."""
+
+    GENERIC = auto()
+    ASYNC = auto()
+    TENSORMAP = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One access of an instruction to memory.
+
+    `space` is None for a generic address; `remote` means .shared::cluster. `order` and `scope` are the PTX words.
+    """
+
+    kind: AccessKind
+    space: str | None
+    order: str = "weak"
+    scope: str | None = None
+    proxy: Proxy = Proxy.GENERIC
+    remote: bool = False
+
+    @property
+    def reads(self) -> bool:
+        return self.kind is not AccessKind.WRITE
+
+    @property
+    def writes(self) -> bool:
+        return self.kind is not AccessKind.READ
+
+
+def access(kind: AccessKind, space: object, order: object = None, scope: object = None) -> Access:
+    """An access by the words of an instruction: its state space (None is generic), memory order and scope."""
+    name, _, part = str(space or "").partition("::")
+    return Access(kind, name or None, str(order or "weak"), str(scope) if scope else None, remote=part == "cluster")
+
+
+class Mechanism(Enum):
+    """By what threads, or asynchronous operations and threads, are ordered."""
+
+    WARP = auto()  # the members of a warp-wide .sync instruction
+    BARRIER = auto()  # the sixteen barriers of a CTA
+    CLUSTER_BARRIER = auto()
+    FENCE = auto()
+    MBARRIER = auto()
+    CP_ASYNC_GROUP = auto()
+    BULK_GROUP = auto()
+    WGMMA_GROUP = auto()
+
+
+class Role(Enum):
+    """What an instruction does in a mechanism."""
+
+    SYNC = auto()  # arrive and wait
+    ARRIVE = auto()
+    WAIT = auto()
+    COMMIT = auto()
+    FENCE = auto()
+    INIT = auto()
+    COUNT = auto()  # changes or reads the counts of an mbarrier without an arrival
+
+
+@dataclass(frozen=True, slots=True)
+class Synchronisation:
+    mechanism: Mechanism
+    role: Role
+
+
+def _none(_words: Words) -> tuple[Access, ...]:
+    return ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Facts:
+    """The facts of a definition.
+
+    family: the one identity, by default the first word of the name.
+    accesses: the accesses to memory, by the words of the statement.
+    synchronises: what it orders. completes_by: what an asynchronous instruction's completion is waited for with; its
+    destinations and sources belong to it until then.
+    product: (words, target, numerics) -> machine.tensor.Product, of instructions that multiply matrices.
+    cost: the row of the cycle model (profile.lowering) that the assembler makes of it; None where its family has a lowering of its
+    own there. What has neither is reported as unknown.
+    fidelity: (words, recorded) -> exact, modeled, bounded or None, where the form's availability does not say it; `recorded` is whether
+    recordings of the target judge it.
+    reads_lanes: a lane's result depends on registers of other lanes, whatever way those went.
+    """
+
+    family: str = ""
+    scope: Scope = Scope.LANE
+    accesses: Callable[[Words], tuple[Access, ...]] = _none
+    synchronises: Synchronisation | None = None
+    completes_by: Mechanism | None = None
+    product: Callable[[Words, str, str], object] | None = None
+    cost: str | Callable[[Words], str] | None = None
+    fidelity: Callable[[Words, bool], str | None] | None = None
+    reads_lanes: bool = False
