@@ -7,6 +7,7 @@ from ptxsim.isa.facts import Access, AccessKind, Facts, Scope, Words, access
 from ptxsim.isa.operand import Kind, Reg, Vec
 from ptxsim.isa.registry import declare
 from ptxsim.layout.fragments import fragment_layout
+from ptxsim.layout.tables import ROW_FORMATS
 from ptxsim.machine.matrix_rows import load_rows
 
 NARROW = "8.6 sm_100f sm_110f sm_120f"
@@ -43,7 +44,7 @@ def declare_row(declare, element: Kind, notation: str, since: str, shape: str, n
     """Declare a row of the table through `declare`, with this kind of result registers."""
     declare(
         notation, requires=since, facts=FACTS, operands={"d": Vec(registers, element)},
-        ordered=(("b8x16", "format"),), shape=shape, num=num, space=SPACES, type="b16", format="b6x16_p32 b4x16_p64",
+        ordered=(("b8x16", "format"),), shape=shape, num=num, space=SPACES, type="b16", format=" ".join(ROW_FORMATS),
         implies=None if "{.trans}" in notation else {"trans": "m16n16" in shape},
     )  # fmt: skip
 

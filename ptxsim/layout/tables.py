@@ -128,6 +128,20 @@ class Tile(NamedTuple):
     counts: tuple[int, ...]
 
 
+class RowFormat(NamedTuple):
+    """How a row of ldmatrix packs 16 elements, each of which becomes a byte with the element in its low bits; the rest of the
+    16 bytes is padding. `types`: as what the bytes may be used."""
+
+    bits: int
+    types: frozenset[str]
+
+
+# PTX ISA, "ldmatrix": the words after .b8x16.
+ROW_FORMATS = {
+    "b6x16_p32": RowFormat(6, frozenset(["e3m2", "e2m3", "u8", "s8"])),
+    "b4x16_p64": RowFormat(4, frozenset(["u8", "s8"])),
+}
+
 _PLAIN = "lane c1 c2 r0 r1 r2 | elem c0 | reg i0.."
 _TRANS = "lane r1 r2 c0 c1 c2 | elem r0 | reg i0.."
 _B16 = (1, 2, 4)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ptxsim.layout.fragments import Fragment, address_lanes
+from ptxsim.layout.tables import ROW_FORMATS
 from ptxsim.machine import provenance
 from ptxsim.machine.event import Event
 from ptxsim.machine.fault import Fault
@@ -28,7 +29,7 @@ def load_rows(m: Port, space: str | None, address, tile: Fragment, packed: str |
     for memory, offsets, lanes in _rows(m, space, address, tile, Event.LDMATRIX):
         data[lanes] = gather(memory, offsets, lanes, ROW)[lanes]
     rows = data[address_lanes(tile.shape_name)]
-    codes = unpack_row(rows, packed) if packed else rows.view(f"<u{tile.element_bits // 8}")
+    codes = unpack_row(rows, ROW_FORMATS[packed].bits) if packed else rows.view(f"<u{tile.element_bits // 8}")
     registers = list(tile.from_matrix(codes))
     if m.machine.checks != "none":
         provenance.remember_rows(m, registers, packed or tile.type, tile.majority == "trans")
@@ -81,11 +82,7 @@ def _rows(m: Port, space: str | None, address, tile: Fragment, event: Event):
         m.mask = everybody
 
 
-def unpack_row(rows: np.ndarray, packed: str) -> np.ndarray:
-    """Rows of 16 packed elements and padding, uint8 (..., 16), as 16 bytes: an element in the low bits of each.
-
-    `b4x16_p64`: 4-bit elements and 64 bits of padding; `b6x16_p32`: 6-bit elements and 32 bits of padding.
-    """
-    width = int(packed[1])
+def unpack_row(rows: np.ndarray, width: int) -> np.ndarray:
+    """Rows of 16 packed elements of `width` bits and padding, uint8 (..., 16), as 16 bytes: an element in the low bits of each."""
     bits = np.unpackbits(rows, axis=-1, bitorder="little")[..., : 16 * width].reshape(*rows.shape[:-1], 16, width)
     return (bits << np.arange(width, dtype=np.uint8)).sum(axis=-1, dtype=np.uint8)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ptxsim.layout.fragments import Fragment
+from ptxsim.layout.tables import ROW_FORMATS
 from ptxsim.types import TYPES
 
 if TYPE_CHECKING:
@@ -50,10 +51,7 @@ ACCUMULATORS = {
 ROWS = {
     ("b16", True): HALVES,
     ("b8", True): NARROW,
-    ("b6x16_p32", False): frozenset(["e3m2", "e2m3", "u8", "s8"]),
-    ("b6x16_p32", True): frozenset(["e3m2", "e2m3", "u8", "s8"]),
-    ("b4x16_p64", False): frozenset(["u8", "s8"]),
-    ("b4x16_p64", True): frozenset(["u8", "s8"]),
+    **{(name, transposed): row.types for name, row in ROW_FORMATS.items() for transposed in (False, True)},
 }
 
 
@@ -110,7 +108,7 @@ def remember_rows(m: Port, registers: list, type: str, transposed: bool) -> None
     if types is None:
         return
     name = f"ldmatrix{'.trans' if transposed else ''}.{type}"
-    if type == "b4x16_p64":
+    if type in ROW_FORMATS and ROW_FORMATS[type].bits == 4:
         help = "ldmatrix puts a 4-bit element in the low bits of a byte, mma reads it two bits higher: shift left by 2"
     elif transposed and type == "b16":
         help = ".trans moves 16-bit units and takes wider elements apart; load them without .trans"

@@ -46,10 +46,10 @@ def test_ldmatrix_rows_start_at_multiples_of_16():
 
 def test_packed_rows_give_one_element_a_byte():
     row = np.arange(16, dtype=np.uint8)
-    nibbles = unpack_row(row[None], "b4x16_p64")[0]
+    nibbles = unpack_row(row[None], 4)[0]
     assert (nibbles[0::2] == row[:8] & 15).all() and (nibbles[1::2] == row[:8] >> 4).all()
     number = int.from_bytes(row.tobytes(), "little")
-    assert (unpack_row(row[None], "b6x16_p32")[0] == [number >> 6 * i & 63 for i in range(16)]).all()
+    assert (unpack_row(row[None], 6)[0] == [number >> 6 * i & 63 for i in range(16)]).all()
 
 
 def wmma_load(
