@@ -148,6 +148,10 @@ class PtxError(Exception):
         self.findings: list[Finding] = [findings] if isinstance(findings, Finding) else list(findings)
         super().__init__("\n".join(one_line(f) for f in self.findings))
 
+    def of(self, source: Source) -> PtxError:
+        """The same, with its findings tied to a source."""
+        return PtxError(finding.of(source) for finding in self.findings)
+
 
 def one_line(finding: Finding) -> str:
     """`file:line:column: error[PTX202] name: message (help)`; without the place where there is none."""

@@ -177,10 +177,12 @@ class _Checked:
     def launch(self, *positional: Any, **named: Any) -> Any:
         import inspect
 
+        from ptxsim.session.options import LaunchOptions
         from ptxsim.session.ptxfile.compare import launch_remembered
 
         given = inspect.signature(self._inner.launch).bind(*positional, **{"checks": "all", **named}).arguments
-        return launch_remembered(self._inner, **given)
+        args, on_error = given.pop("args", ()), given.pop("on_error", "raise")
+        return launch_remembered(self._inner, args, LaunchOptions(**given), on_error)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)

@@ -14,6 +14,7 @@ import pytest
 from ptxsim.diagnostic import Finding
 from ptxsim.session.launch import Launch
 from ptxsim.session.module import Module
+from ptxsim.session.options import LaunchOptions
 from ptxsim.session.ptxfile.file import FileRun, Options, run_file
 from ptxsim.session.run import Run
 from ptxsim.source import Source
@@ -30,19 +31,8 @@ def launch(text: str, args: Sequence = (), grid: Any = 1, block: Any = 32, **opt
 
 def prepare(text: str, args: Sequence, grid: int = 1, block: int = 32, **options: Any) -> Launch:
     """A launch of the only kernel of a text that has not begun, for tests that look at warps or events while it runs."""
-    kernel = Module.from_text(text).kernel()
-    given = {
-        "engine": None,
-        "numerics": "target",
-        "seed": 0,
-        "jobs": 1,
-        "checks": "memory",
-        "banks": False,
-        "profile": False,
-    }
-    rest = {"max_steps": None, "progress": None}
-    shapes = ((grid, 1, 1), (block, 1, 1), (1, 1, 1))
-    return Launch(kernel, *shapes, kernel.module.target, list(args), 0, **(given | rest | options))
+    said = LaunchOptions(grid=grid, block=block, **{"jobs": 1, "banks": False, **options})
+    return Module.from_text(text).kernel().prepare(list(args), said)
 
 
 def run_text(text: str, entry: str | None = None, **options: Any) -> FileRun:

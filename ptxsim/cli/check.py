@@ -55,7 +55,7 @@ def check_file(source: Source, target: str | None) -> list[Finding]:
     except PtxError as error:
         return error.findings
     try:
-        findings = check(source, target or directives.target)
+        findings = check(source, target or directives.launch.target)
     except PtxError as error:
         findings = error.findings
     findings = [finding if finding.source else finding.of(source) for finding in findings]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ptxsim.report.formats import FORMATS
+
+if TYPE_CHECKING:
+    from ptxsim.session.ptxfile.file import Options
 
 
 class Dim3(click.ParamType):
@@ -113,28 +116,16 @@ _OUTPUT = [
 
 @dataclass(slots=True)
 class Request:
-    """Everything said on the command line of run, banks or profile."""
+    """Everything said on the command line of run, banks or profile; `options` are for the launch."""
 
     file: str
     entry: str | None
-    grid: tuple[int, int, int] | None
-    block: tuple[int, int, int] | None
-    cluster: tuple[int, int, int] | None
-    shared_mem: int | None
-    arguments: tuple[tuple[str, str], ...]
+    options: Options
     outputs: tuple[tuple[str, str], ...]
-    target: str | None
-    engine: str | None
-    seed: int | None
-    schedules: int
-    jobs: int | None
-    max_steps: int | None
-    checks: str
     select: str | None
     ignore: str | None
     fail_on: str | None
     against: str | None
-    prints: tuple[str, ...]
     format: str
     report: str | None
     trace: str | None
@@ -144,9 +135,13 @@ def launches(function: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command FILE, ENTRY and the shared options; it receives them as one `request`, and its own by name."""
 
     def call(**given: Any) -> Any:
-        names = Request.__dataclass_fields__
-        request = Request(**{name: given.pop(name) for name in names})
-        return function(request, **given)
+        from ptxsim.session.ptxfile.file import Options
+
+        names = [field.name for field in fields(Request) if field.name != "options"]
+        said = {name: given.pop(name) for name in names}
+        own = {name: given.pop(name) for name in Options.__dataclass_fields__.keys() & given.keys()}
+        own["arguments"] = dict(own["arguments"])
+        return function(Request(**said, options=Options(**own)), **given)
 
     call.__doc__ = function.__doc__
     call.__name__ = function.__name__

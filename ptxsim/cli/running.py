@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from ptxsim.cli.exits import CLEAN, FINDINGS, NOT_MODELED, exit_code
+from ptxsim.cli.exits import CLEAN, FINDINGS, exit_code
 from ptxsim.cli.options import Request
 from ptxsim.cli.version import version
 from ptxsim.diagnostic import Finding, PtxError
@@ -50,26 +51,13 @@ def execute(request: Request, *, banks: bool = False, profile: int = 0) -> FileR
     return result
 
 
-def _options(request: Request, banks: bool, profile: int, progress: Callable[..., None] | None) -> Options:
-    return Options(
-        grid=request.grid,
-        block=request.block,
-        cluster=request.cluster,
-        shared_mem=request.shared_mem,
-        arguments=dict(request.arguments),
-        target=request.target,
-        engine=request.engine,
-        seed=request.seed,
-        schedules=request.schedules,
-        jobs=request.jobs,
-        checks=request.checks,
-        banks=banks or "banks" in (request.fail_on or "") or request.report is not None,
-        profile=profile or int("cycles" in (request.fail_on or "") or request.trace is not None),
-        max_steps=request.max_steps,
-        progress=progress,
-        prints=request.prints,
-        notes=parse_names(request.select),
-    )
+def _options(request: Request, banks: bool, profile: int, progress: Callable[[int, int], None] | None) -> Options:
+    """The options of a launch, and what the wanted output needs of it."""
+    fail_on = request.fail_on or ""
+    banks = banks or "banks" in fail_on or request.report is not None
+    profile = profile or int("cycles" in fail_on or request.trace is not None)
+    notes = parse_names(request.select)
+    return replace(request.options, banks=banks or None, profile=profile or None, progress=progress, notes=notes)
 
 
 def finish(result: FileRun, request: Request, more: Callable[[FileRun, Paint], str] | None = None) -> int:
@@ -156,9 +144,3 @@ def _compare(result: FileRun, request: Request) -> int:
     lines, is_worse = compare(load(Path(request.against or "")), records.run_record(result, version()))
     click.echo("\n".join(lines), err=request.format != "full")
     return FINDINGS if is_worse else CLEAN
-
-
-def not_modeled(message: str) -> int:
-    """Say that something is not modeled, and the exit code for it."""
-    click.echo(f"not modeled: {message}", err=True)
-    return NOT_MODELED

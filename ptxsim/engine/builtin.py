@@ -13,8 +13,8 @@ from ptxsim.engine.call_arguments import fetch, local_bytes, place
 from ptxsim.engine.program.operation import CallSite
 from ptxsim.machine.cta import Warp
 from ptxsim.machine.fault import Fault, first_lane
-from ptxsim.machine.heap import HEAP, Heap
-from ptxsim.machine.memory import ARENA, LOCAL_WINDOW, SHARED_WINDOW, WINDOW_SIZE
+from ptxsim.machine.heap import Heap
+from ptxsim.machine.memory import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_SIZE
 from ptxsim.machine.printf import format_vprintf
 from ptxsim.machine.state import Machine
 
@@ -61,12 +61,9 @@ BUILTINS: dict[str, Callable[[CallSite, Warp, np.ndarray, Machine], None]] = {
 
 
 def heap_of(machine: Machine) -> Heap:
-    """The launch's heap; where it lies is an allocation of its own."""
-    found = machine.extra.get(HEAP)
-    if found is None:
-        place = next(a for a in machine.memory.allocations if a.name == HEAP)
-        found = machine.extra[HEAP] = Heap(place.address, place.size)
-    return found
+    """The heap; device memory has one for every module that calls malloc or free."""
+    assert machine.memory.heap is not None
+    return machine.memory.heap
 
 
 def words(site: CallSite, index: int, warp: Warp, machine: Machine) -> np.ndarray:
@@ -86,8 +83,9 @@ def generic_bytes(machine: Machine, warp: Warp, lane: int, address: int, limit: 
         return local_bytes(warp, machine)[lane, address - LOCAL_WINDOW :][:limit]
     if SHARED_WINDOW <= address < SHARED_WINDOW + WINDOW_SIZE:
         return warp.cta.shared[address - SHARED_WINDOW :][:limit]
-    if ARENA <= address < ARENA + len(machine.memory.bytes):
-        return machine.memory.bytes[address - ARENA :][:limit]
+    holder = machine.memory.holder(address)
+    if holder is not None:
+        return machine.memory.view(holder)[address - holder.address :][:limit]
     raise Fault("out-of-bounds", f"a builtin gets the pointer {address:#x}", int(lane))
 
 

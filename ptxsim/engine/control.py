@@ -205,8 +205,8 @@ def give_back(op: Op, warp: Warp, split: Split, mask: np.ndarray, program: Progr
         else:
             warp.registers[slot] = np.where(mask, old, now)
     warp.stack = np.where(mask, warp.stack - np.uint64(caller.frame), warp.stack)
-    if "stack" in warp.extra:  # what the callee has allocated is free again
-        warp.extra["stack"] = np.where(mask, pointer, warp.extra["stack"])
+    if warp.allocated is not None:  # what the callee has allocated is free again
+        warp.allocated = np.where(mask, pointer, warp.allocated)
     for passed, value in zip(site.returns, values):
         place(passed, value, warp, mask, machine)
     go(warp, split, mask, frame.return_block, split.frames[:-1])

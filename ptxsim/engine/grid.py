@@ -5,6 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
 
 from ptxsim.diagnostic import Finding
 from ptxsim.engine import control
@@ -28,7 +31,7 @@ class Stopped(Exception):
 
 @dataclass(slots=True)
 class Limits:
-    """When to stop: warp instructions in all, and whom to tell about progress (done CTAs, all CTAs)."""
+    """When to stop: warp instructions in all; `progress` gets the CTAs done, and all CTAs."""
 
     max_steps: int | None = None
     progress: Callable[[int, int], None] | None = None
@@ -52,10 +55,53 @@ def cluster_at(machine: Machine, number: int) -> Cluster:
     return cluster
 
 
+class Engine(Protocol):
+    """Executes warps of one program on one machine."""
+
+    name: str
+    program: Program
+    machine: Machine
+
+    @property
+    def current(self) -> Op | None:
+        """What executes now, for faults."""
+
+    def prepare(self, warp: Warp) -> None:
+        """Give a new warp its registers."""
+
+    def read_register(self, warp: Warp, slot: int) -> Register:
+        """The raw bits of a register."""
+
+    def write_register(self, warp: Warp, slot: int, value: Register) -> None: ...
+
+    def run(self, warp: Warp, turns: int) -> bool:
+        """Execute up to `turns` blocks of a warp; True if anything was executed."""
+
+    def cta_runner(self) -> CtaRunner | None:
+        """What runs whole CTAs by itself, or None if the engine has no such thing."""
+
+
+class CtaRunner(Protocol):
+    """Runs CTAs one after the other, without Python objects for them."""
+
+    def run(self, grid: Grid, number: int) -> tuple[int, Handed | None]:
+        """Run CTAs from `number` on. Returns the number of the next one, and a CTA to resume here. Raises Stopped."""
+
+
+Register = np.ndarray | list[np.ndarray]  # by lane: unsigned words, bool for predicates, a list of two for 128 bits
+Hook = Callable[[Warp, Engine], None]  # called with a warp before or after it runs
+# A CTA that a runner hands over: its cluster, the rounds it has had, and the rest of the round it is in (returns whether
+# any warp moved), or None between rounds.
+Handed = tuple[Cluster, int, Callable[[], bool] | None]
+
+
 class Grid:
     """Executes a whole launch with one engine."""
 
-    def __init__(self, program: Program, machine: Machine, engine, limits: Limits, start=None, stop=None):
+    def __init__(
+        self, program: Program, machine: Machine, engine: Engine, limits: Limits, start: Hook | None = None,
+        stop: Hook | None = None,
+    ):  # fmt: skip
         self.program, self.machine, self.engine, self.limits = program, machine, engine, limits
         self.start, self.stop = start, stop
         self.resident: list[Cluster] = []
@@ -70,11 +116,11 @@ class Grid:
         number, clusters = 0, self.total // (cx * cy * cz)
         # The GPU promises no order of CTAs; a seed other than 0 tries another one.
         order = range(clusters) if machine.seed == 0 else machine.random.permutation(clusters).tolist()
-        alone = self._alone()
+        runner = self._cta_runner()
         while True:
             rounds, rest = 0, None
-            if not resident and alone is not None:
-                number, handed = alone.run(self, number)
+            if not resident and runner is not None:
+                number, handed = runner.run(self, number)
                 if handed is not None:
                     cluster, rounds, rest = handed
                     resident.append(cluster)
@@ -84,19 +130,17 @@ class Grid:
                 resident.append(self._admit(order[number]))
                 number += 1
             if rounds > SPIN or not self._round_until_end(resident, rounds, rest):
-                if number < clusters:  # somebody spins on what another CTA must do
+                if number < clusters:  # a CTA spins on what another one must do
                     resident.append(self._admit(order[number]))
                     number += 1
         while machine.complete_next():
             pass
 
-    def _alone(self):
-        """What runs whole CTAs natively, if the engine can and nobody wants to see warps come and go."""
-        make = getattr(self.engine, "alone", None)
-        plain = (
-            self.start is None and self.stop is None and self.machine.seed == 0 and self.machine.cluster == (1, 1, 1)
-        )
-        return make() if make is not None and plain else None
+    def _cta_runner(self) -> CtaRunner | None:
+        """What runs whole CTAs, if the engine has it and no hook, seed or cluster needs every turn."""
+        machine = self.machine
+        is_plain = self.start is None and self.stop is None and machine.seed == 0 and machine.cluster == (1, 1, 1)
+        return self.engine.cta_runner() if is_plain else None
 
     def _admit(self, number: int) -> Cluster:
         cluster = cluster_at(self.machine, number)

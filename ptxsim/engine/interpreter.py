@@ -18,9 +18,7 @@ from ptxsim.machine.cta import Split, Warp
 from ptxsim.machine.event import Event
 from ptxsim.machine.fault import KEEP, Converge, Fault, Wait
 from ptxsim.machine.port import Port
-from ptxsim.machine.provenance import CAN_MIX
 from ptxsim.machine.state import Machine
-from ptxsim.machine.wgmma import PRODUCT_SLOTS
 
 
 class NotModeled(Exception):
@@ -32,7 +30,7 @@ class NotModeled(Exception):
 
 
 class Watch(Protocol):
-    """Somebody who is told of every operation; `before` again where it waits for lanes and is repeated."""
+    """Sees every operation; `before` is called again where the operation waits for lanes and is repeated."""
 
     def before(self, op: Op, warp: Warp, mask: np.ndarray) -> None: ...
 
@@ -40,16 +38,16 @@ class Watch(Protocol):
 
 
 class Interpreter:
-    """Executes warps of one program on one machine."""
+    """Executes warps of one program on one machine; an `engine.grid.Engine`. `watch` sees every operation."""
 
     name = "interpreter"
 
-    def __init__(self, program: Program, machine: Machine):
+    def __init__(self, program: Program, machine: Machine, watch: Watch | None = None):
         self.program, self.machine = program, machine
         self.current: Op | None = None  # what executes now, for faults
-        self.watch: Watch | None = None
-        machine.extra[CAN_MIX] = partial(can_mix, program)
-        machine.extra[PRODUCT_SLOTS] = product_slots(program)
+        self.watch = watch
+        machine.can_mix = partial(can_mix, program)
+        machine.product_slots = product_slots(program)
 
     def prepare(self, warp: Warp) -> None:
         """Give a new warp its registers."""
@@ -61,6 +59,9 @@ class Interpreter:
 
     def write_register(self, warp: Warp, slot: int, value) -> None:
         warp.registers[slot] = value
+
+    def cta_runner(self) -> None:
+        """The interpreter runs warp by warp."""
 
     def run(self, warp: Warp, turns: int) -> bool:
         """Execute up to `turns` blocks of a warp; True if anything was executed."""

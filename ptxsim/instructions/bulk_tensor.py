@@ -67,7 +67,7 @@ def description(m, lane: int, address: np.ndarray) -> TensorDescription:
     for kind, memory, offsets, mask in one.resolve(None, address, SIZE):
         one.emit(Event.ASYNC_READ, kind, SIZE, FLAG_TENSORMAP, mask, address)
         data = gather(memory, offsets, mask, SIZE)[lane].tobytes()
-    maps = m.machine.extra.setdefault("tensor maps", {})
+    maps = m.machine.tensor_maps
     found = maps.get(data)
     if found is None:
         try:

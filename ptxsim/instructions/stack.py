@@ -24,7 +24,7 @@ def pointer(m) -> np.ndarray:
 
 
 def move(m, address: np.ndarray) -> None:
-    m.warp.extra["stack"] = np.where(m.mask, address, pointer(m))
+    m.warp.allocated = np.where(m.mask, address, pointer(m))
 
 
 @instruction(

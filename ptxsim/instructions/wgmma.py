@@ -110,8 +110,8 @@ def _issue(m, a, b, e, selector, p, sa, sb, ta, tb):
 
 def _descriptor(m, operand: str, value) -> int:
     descriptor = _uniform(m, value, f"descriptor of {operand}")
-    tried = m.machine.extra.get(unit.TRIED)
-    return descriptor if tried is None else tried(operand, descriptor)
+    replaced = m.machine.replace_descriptor
+    return descriptor if replaced is None else replaced(operand, descriptor)
 
 
 def _factor_type(element: str) -> str:

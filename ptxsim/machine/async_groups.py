@@ -109,7 +109,7 @@ class LaneGroups:
 
     @classmethod
     def of(cls, warp) -> LaneGroups:
-        return warp.extra.setdefault("cp.async", cls())
+        return warp.units.of(cls)
 
     def issue(self, issued: LaneCopy) -> None:
         self.copies.append(issued)

@@ -6,19 +6,39 @@ the CTA is expected, it is enough that every lane that has not exited has come.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
 from ptxsim.lanes import LANES
 from ptxsim.machine.fault import Fault
 
-if TYPE_CHECKING:
-    from ptxsim.machine.cta import Cta, Warp
+NO_LANES = np.zeros(LANES, bool)
 
-NOBODY = np.zeros(LANES, bool)
+
+class Arriving(Protocol):
+    """A warp, as far as barriers are concerned."""
+
+    @property
+    def index(self) -> int: ...
+
+    @property
+    def live(self) -> np.ndarray: ...
+
+    @property
+    def cta(self) -> Threads: ...
+
+
+class Threads(Protocol):
+    """A CTA, as far as barriers are concerned."""
+
+    @property
+    def threads(self) -> int: ...
+
+    @property
+    def warps(self) -> Sequence[Arriving]: ...
 
 
 @dataclass(slots=True)
@@ -28,7 +48,7 @@ class Phase:
     number: int = 0
     arrived: int = 0
     expected: int = 0
-    lanes: dict[Warp, np.ndarray] = field(default_factory=dict)
+    lanes: dict[Arriving, np.ndarray] = field(default_factory=dict)
     voted: int = 0
     true: int = 0
     done: bool = False
@@ -41,7 +61,7 @@ class NamedBarrier:
         self.phase = Phase()
 
     def arrive(
-        self, warp: Warp, mask: np.ndarray, expected: int | None, number: int, votes: np.ndarray | None = None
+        self, warp: Arriving, mask: np.ndarray, expected: int | None, number: int, votes: np.ndarray | None = None
     ) -> Phase:
         """Lanes of a warp come; returns the phase they belong to, which may be over by then.
 
@@ -73,15 +93,15 @@ class NamedBarrier:
             self.lanes_left(warp.cta)
         return phase
 
-    def lanes_left(self, cta: Cta) -> None:
+    def lanes_left(self, cta: Threads) -> None:
         """End a phase of the whole CTA if every lane that has not exited has come: to be asked when lanes exit."""
         phase = self.phase
         if phase.arrived and phase.expected == _rounded(cta.threads) and not self._missing(cta.warps):
             self._complete()
 
-    def _missing(self, warps: Iterable[Warp]) -> list[int]:
+    def _missing(self, warps: Iterable[Arriving]) -> list[int]:
         """Warps with live lanes that have not come."""
-        return [warp.index for warp in warps if (warp.live & ~self.phase.lanes.get(warp, NOBODY)).any()]
+        return [warp.index for warp in warps if (warp.live & ~self.phase.lanes.get(warp, NO_LANES)).any()]
 
     def _check(self, expected: int, threads: int, number: int) -> None:
         if expected % LANES:
@@ -99,7 +119,7 @@ class NamedBarrier:
         self.phase.done = True
         self.phase = Phase(self.phase.number + 1)
 
-    def describe(self, number: int, cta: Cta) -> str:
+    def describe(self, number: int, cta: Threads) -> str:
         """Who has come and who is missing, for a deadlock report."""
         phase = self.phase
         come = ", ".join(map(str, sorted(warp.index for warp in phase.lanes)))

@@ -177,9 +177,13 @@ _OPERATIONS: dict[str, Callable] = {
 # ---- which swizzle a tile was written with ---------------------------------------------------------------------------
 
 
+class WrittenTiles(dict[int, tuple[str, np.ndarray]]):
+    """Tiles of a CTA's shared memory that tensor copies brought: swizzle and bytes, by offset."""
+
+
 def remember(tile: SharedTile) -> None:
     """Copies into shared memory: tensor copies are kept by place and swizzle, others make what was there unknown."""
-    known: dict[int, tuple[str, np.ndarray]] = tile.cta.extra.setdefault("tiles", {})
+    known = tile.cta.units.of(WrittenTiles)
     end = tile.start + tile.extent
     for start in [s for s, (_, data) in known.items() if s < end and tile.start < s + len(data)]:
         del known[start]
@@ -189,7 +193,7 @@ def remember(tile: SharedTile) -> None:
 
 def written_swizzle(cta, address: int) -> str | None:
     """The swizzle of the tensor copy that brought the tile around an address, if nobody has written to the tile since."""
-    for start, (mode, data) in cta.extra.get("tiles", {}).items():
+    for start, (mode, data) in cta.units.of(WrittenTiles).items():
         if start <= address < start + len(data):
             return mode if (cta.shared[start : start + len(data)] == data).all() else None
     return None
@@ -272,7 +276,7 @@ class BulkGroups:
 
     @classmethod
     def of(cls, warp) -> BulkGroups:
-        return warp.extra.setdefault("cp.async.bulk", cls())
+        return warp.units.of(cls)
 
     def issue(self, copy: BulkCopy) -> None:
         copy.start()

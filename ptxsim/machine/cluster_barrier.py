@@ -28,9 +28,10 @@ class ClusterBarrier:
     @classmethod
     def of(cls, cluster: Cluster) -> ClusterBarrier:
         """The barrier of a cluster, made when first asked for."""
-        if "barrier" not in cluster.extra:
-            cluster.extra["barrier"] = cls(cluster)
-        return cluster.extra["barrier"]  # type: ignore[return-value]
+        held = cluster.units.of(_Held)
+        if held.barrier is None:
+            held.barrier = cls(cluster)
+        return held.barrier
 
     def arrive(self, warp: Warp, mask: np.ndarray) -> None:
         """Lanes come. Raises Fault barrier-count for a lane that has come already."""
@@ -73,3 +74,9 @@ class ClusterBarrier:
         missing = [f"CTA {warp.cta.linear} warp {warp.index}" for warp in self.arrivals if self._missing(warp)]
         more = f" and {len(missing) - 8} more" if len(missing) > 8 else ""
         return f"cluster barrier, phase {self.phase}: missing are {', '.join(missing[:8]) or 'none'}{more}"
+
+
+class _Held:
+    """The barrier of a cluster, once it is used."""
+
+    barrier: ClusterBarrier | None = None

@@ -9,6 +9,7 @@ import numpy as np
 from ptxsim.lanes import LANES
 from ptxsim.machine.barrier import NamedBarrier
 from ptxsim.machine.fault import Converge, Wait
+from ptxsim.machine.units import Units
 
 DYNAMIC_STACK = 1 << 14  # bytes a lane has for alloca, in kernels that use it
 
@@ -47,7 +48,8 @@ class Warp:
             0  # of the patience at joins (engine.analysis.forward_progress), until all are together and for ever
         )
         self.local: np.ndarray | None = None  # uint8 (LANES, bytes), made when first used
-        self.extra: dict[str, object] = {}  # state of asynchronous units, by unit
+        self.units = Units()
+        self.allocated: np.ndarray | None = None  # local address of what alloca gave last, by lane
         self.in_flight: dict[int, int] = {}  # register slots the tensor core owns, and the line that gave them away
         self.stack = np.zeros(LANES, np.uint64)  # base of the current local frame
         linear = index * LANES + np.arange(LANES, dtype=np.uint32)
@@ -60,8 +62,7 @@ class Warp:
 
     def stack_pointer(self, end: int) -> np.ndarray:
         """Where what alloca gave begins in the local memory of each lane, which ends at `end`."""
-        found = self.extra.get("stack")
-        return np.full(LANES, end, np.uint64) if found is None else found
+        return np.full(LANES, end, np.uint64) if self.allocated is None else self.allocated
 
     def exit(self, mask: np.ndarray) -> None:
         """Lanes leave the kernel."""
@@ -87,7 +88,7 @@ class Cta:
         self.threads_left = self.threads
         count = -(-self.threads // LANES)
         self.warps = [Warp(self, w, min(LANES, self.threads - w * LANES)) for w in range(count)]
-        self.extra: dict[str, object] = {}  # mbarriers, groups of asynchronous copies, by unit
+        self.units = Units()
 
     @property
     def rank(self) -> int:
@@ -106,4 +107,4 @@ class Cluster:
     index: tuple[int, int, int]
     shape: tuple[int, int, int]
     ctas: list[Cta] = field(default_factory=list)
-    extra: dict[str, object] = field(default_factory=dict)
+    units: Units = field(default_factory=Units)

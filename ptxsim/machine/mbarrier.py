@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ptxsim.machine.cta import Cta
 from ptxsim.machine.fault import Fault
 
 MAX_COUNT = (1 << 20) - 1  # of arrivals, and of bytes in either direction
@@ -150,12 +151,16 @@ class MBarrier:
         )
 
 
-def barriers(cta) -> dict[int, MBarrier]:
+class MBarriers(dict[int, MBarrier]):
     """The live mbarriers of a CTA's shared memory by offset."""
-    return cta.extra.setdefault("mbarrier", {})
 
 
-def find(cta, offset: int, address: int) -> MBarrier:
+def barriers(cta: Cta) -> MBarriers:
+    """The live mbarriers of a CTA."""
+    return cta.units.of(MBarriers)
+
+
+def find(cta: Cta, offset: int, address: int) -> MBarrier:
     """The live mbarrier at an offset. Raises Fault `mbarrier-init` if there is none or it was written over."""
     found = barriers(cta).get(offset)
     if found is None:

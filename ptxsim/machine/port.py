@@ -8,7 +8,7 @@ load_rows and store_rows, and runs everything else here, on the same registers.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -44,6 +44,19 @@ _SPACES = {
 }
 
 
+class Operation(Protocol):
+    """What a port knows of the instruction that executes."""
+
+    @property
+    def site(self) -> int: ...
+
+    @property
+    def sources(self) -> tuple[Any, ...]: ...
+
+    @property
+    def destinations(self) -> tuple[Any, ...]: ...
+
+
 class Port:
     """What one instruction of one warp sees while it executes."""
 
@@ -52,8 +65,7 @@ class Port:
         self.mask = warp.live
         self.site = 0
         self.line, self.column, self.length = 0, 1, 1
-        self.sources: tuple[int, ...] = ()  # register slots of the instruction, in operand order
-        self.destinations: tuple[int, ...] = ()
+        self.op: Operation | None = None  # the instruction as the engine resolved it
 
     def product(self) -> Product:
         """The matrix product of the instruction that executes, on this machine."""
@@ -189,7 +201,7 @@ class Port:
                 "wrong-space", f"shared access to {at:#x}: cvta.to.shared made it of an address in {holder.name}", lane,
                 "convert only generic addresses of shared memory, or access it with .global",
             )  # fmt: skip
-        ends = [(first + length, name) for name, first, length in self.machine.extra.get("shared variables", ())]
+        ends = [(first + size, name) for name, (first, size) in self.machine.shared_variables.items()]
         last, name = max(((last, name) for last, name in ends if last <= at < WINDOW_SIZE), default=(at, None))
         where = f", {f'{at - last} bytes' if at > last else 'right'} behind {name}" if name else ""
         raise Fault(

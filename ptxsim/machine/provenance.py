@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from ptxsim.machine.cta import Warp
     from ptxsim.machine.port import Port
 
-# Among machine.extra: whether registers can bring a fragment to a use as another one, a function of whether wmma's own count.
-CAN_MIX = "fragments can mix"
 REMEMBERED = 1024
 DISTINCT = 4  # a register with fewer different words among its lanes could be met by chance
 Tag = tuple[str, str, str, "str | None", int]
@@ -64,16 +62,23 @@ class Source(NamedTuple):
     help: str
 
 
+class Held:
+    """What a warp's registers are known to hold: fragments of wmma and single registers by their content, and by slot."""
+
+    def __init__(self) -> None:
+        self.fragments: OrderedDict[bytes, set[Tag]] = OrderedDict()
+        self.registers: OrderedDict[bytes, set[Source]] = OrderedDict()
+        self.slots: dict[int, tuple[Tag, np.ndarray]] = {}
+
+
 def remember(m: Port, words: np.ndarray, fragment: Fragment, layout: str | None) -> None:
     """A fragment of wmma came to be in the warp's registers: `words` uint32 (words, 32)."""
     if not _telling(words):
         return
-    known: OrderedDict[bytes, set[Tag]] = m.warp.extra.setdefault("fragments", OrderedDict())
-    _add(known, words.tobytes(), (*_use(fragment), layout, m.line))
-    if getattr(m, "op", None) is not None:
-        held = m.warp.extra.setdefault("wmma registers", {})
-        tag = (*_use(fragment), layout, m.line)
-        held.update({slot: (tag, word.copy()) for slot, word in _by_slot(m.op.destinations[0], words)})
+    held, tag = m.warp.units.of(Held), (*_use(fragment), layout, m.line)
+    _add(held.fragments, words.tobytes(), tag)
+    if m.op is not None:
+        held.slots.update({slot: (tag, word.copy()) for slot, word in _by_slot(m.op.destinations[0], words)})
 
 
 def check(m: Port, words: np.ndarray, fragment: Fragment, layout: str | None, operand=None) -> None:
@@ -84,7 +89,7 @@ def check(m: Port, words: np.ndarray, fragment: Fragment, layout: str | None, op
     if not _can_mix(m, True):
         return
     use = _use(fragment)
-    tags = m.warp.extra.get("fragments", {}).get(words.tobytes())
+    tags = m.warp.units.of(Held).fragments.get(words.tobytes())
     if not tags or not _telling(words):
         # Pieces of fragments, by register.
         tags = {tag for tag in _held(m, operand, words) if tag[:4] != (*use, layout)}
@@ -126,8 +131,7 @@ def remember_product(warp: Warp, words: np.ndarray, fragment: Fragment, line: in
 
 def operands(m: Port) -> Sequence:
     """The operands of the instruction as the engine resolved them: Nones where it runs without one."""
-    op = getattr(m, "op", None)
-    return (None, None, None) if op is None else op.sources
+    return (None, None, None) if m.op is None else m.op.sources
 
 
 def check_operand(m: Port, words: np.ndarray, fragment: Fragment, operand) -> None:
@@ -167,8 +171,8 @@ def check_stored(m: Port, registers: list, bits: int, transposed: bool) -> None:
 
 
 def _can_mix(m: Port, opaque: bool) -> bool:
-    ask = m.machine.extra.get(CAN_MIX)
-    return ask is None or ask(opaque)
+    can_mix = m.machine.can_mix
+    return can_mix is None or can_mix(opaque)
 
 
 def _check_registers(m: Port, words: np.ndarray, fragment: Fragment) -> None:
@@ -188,21 +192,21 @@ def _check_registers(m: Port, words: np.ndarray, fragment: Fragment) -> None:
 
 def _known(warp: Warp, word: np.ndarray, wanted: frozenset[str]) -> Source | None:
     """A source of a register's content, if nothing that is known of it allows its use as one of the types."""
-    sources = warp.extra.get("registers known", {}).get(word.tobytes())
+    sources = warp.units.of(Held).registers.get(word.tobytes())
     if not sources or any(source.types & wanted for source in sources):
         return None
     return max(sources, key=lambda source: source.line)
 
 
 def _remember_registers(warp: Warp, words: np.ndarray, source: Source) -> None:
-    known: OrderedDict[bytes, set[Source]] = warp.extra.setdefault("registers known", OrderedDict())
+    known = warp.units.of(Held).registers
     for word in words[_distinct(words)]:
         _add(known, word.tobytes(), source)
 
 
 def _held(m: Port, operand, words: np.ndarray) -> list[Tag]:
     """The wmma fragments whose registers are among an operand's, untouched since."""
-    held = m.warp.extra.get("wmma registers", {})
+    held = m.warp.units.of(Held).slots
     found = []
     for slot, word in _by_slot(operand, words) if held else ():
         tag, was = held.get(slot, (None, word))

@@ -5,14 +5,16 @@ from __future__ import annotations
 import functools
 import heapq
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from ptxsim.diagnostic import Finding
 from ptxsim.machine.event import EventStream
 from ptxsim.machine.memory import SHARED_RESERVED, GlobalMemory
+from ptxsim.machine.tensor_map import TensorDescription
 from ptxsim.types import Target
 
 Shape = tuple[int, int, int]
@@ -54,7 +56,18 @@ class Machine:
         self.steps = 0
         self.warp_instructions = 0
         self.findings: dict[tuple[str, int], Finding] = {}
-        self.extra: dict[str, object] = {}
+        self.stopped_at: int | None = None  # line where the launch ended early, 0 for no single line
+        self.shared_variables: dict[str, tuple[int, int]] = {}  # address and bytes of the static ones, by name
+        # Gives the descriptor to read operand "A" or "B" of wgmma with, in place of the kernel's.
+        self.replace_descriptor: Callable[[str, int], int] | None = None
+        # Whether registers can bring a fragment to a use as another one; the argument: as an opaque one of wmma.
+        self.can_mix: Callable[[bool], bool] | None = None
+        # Register slots of accumulators and of A that products of wgmma use; None: any.
+        self.product_slots: Collection[int] | None = None
+        # Computes products of wgmma natively, or says that it cannot. It is there only if no way through the program
+        # breaks the rules of wgmma, so that nothing needs to watch for breaches.
+        self.native_product: Callable[[Any], bool] | None = None
+        self.tensor_maps: dict[bytes, TensorDescription] = {}  # decoded, by their 128 bytes
         self._pending: list[Pending] = []
         self._order = itertools.count()
 
@@ -92,6 +105,11 @@ class Machine:
         return False
 
     # ---- findings ----
+
+    def stop(self, finding: Finding) -> None:
+        """The launch ends early, for the reason that a finding gives."""
+        self.add_finding(finding)
+        self.stopped_at = finding.line or 0
 
     def add_finding(self, finding: Finding) -> None:
         """Keep a finding; later ones of the same name and line only count."""

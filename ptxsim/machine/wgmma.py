@@ -24,13 +24,6 @@ from ptxsim.machine.provenance import check_operand, remember_product
 from ptxsim.machine.tensor import Product, multiply_matrices
 
 WARPS = 4
-# Among machine.extra: what an engine computes products with, a function of an MmaAsync that says whether it could. It is there
-# only if no way through the program breaks the rules of wgmma, so that nobody need look for breaches.
-NATIVE = "native wgmma"
-# Among machine.extra: a function of an operand ("A" or "B") and its descriptor that gives the one to read with instead.
-TRIED = "tried descriptors"
-# Among machine.extra: the register slots of accumulators and of A that some product of the program uses.
-PRODUCT_SLOTS = "slots of products"
 CHUNK = 16  # bytes; every layout keeps that many together
 
 
@@ -128,7 +121,7 @@ class MmaAsync:
     def compute(self) -> None:
         """Read the operands and replace the accumulators."""
         self.done = True
-        native = next(iter(self.parts.values())).port.machine.extra.get(NATIVE)
+        native = next(iter(self.parts.values())).port.machine.native_product
         if native is not None and native(self):
             return
         product, parts = self.product, [self.parts[i] for i in sorted(self.parts)]
@@ -165,8 +158,7 @@ class Warpgroup:
 
     @classmethod
     def of(cls, cta: Cta, warp: Warp) -> Warpgroup:
-        groups: dict[int, Warpgroup] = cta.extra.setdefault("warpgroups", {})
-        return groups.setdefault(warp.index // WARPS, cls())
+        return cta.units.of(Warpgroups).setdefault(warp.index // WARPS, cls())
 
     def arrive(self, m: Port, product: MmaAsync, part: Part) -> MmaAsync:
         """A warp executes a product; the fourth one starts it. Returns the product the warp takes part in.
@@ -215,6 +207,10 @@ class Warpgroup:
             self.running.pop(0).compute()
 
 
+class Warpgroups(dict[int, Warpgroup]):
+    """The warpgroups of a CTA by number."""
+
+
 class WarpState:
     """A warp's own view: what it has not committed, its groups in order, and its registers at the last wgmma.fence."""
 
@@ -225,7 +221,7 @@ class WarpState:
 
     @classmethod
     def of(cls, warp: Warp) -> WarpState:
-        return warp.extra.setdefault("wgmma", cls())
+        return warp.units.of(cls)
 
     def computed(self, slot: int, value: np.ndarray) -> None:
         """The tensor core itself has written a register: no fence is needed for that."""
@@ -245,10 +241,10 @@ class WarpState:
 
 def fence(m: Port) -> None:
     """wgmma.fence: registers written so far may be used by the products that follow."""
-    if NATIVE in m.machine.extra:
+    if m.machine.native_product is not None:
         return
-    registers = m.warp.registers
-    slots = m.machine.extra.get(PRODUCT_SLOTS, range(len(registers)))
+    registers, slots = m.warp.registers, m.machine.product_slots
+    slots = range(len(registers)) if slots is None else slots
     WarpState.of(m.warp).fenced = {slot: _copy(registers[slot]) for slot in slots}
 
 
@@ -287,7 +283,7 @@ def wait(m: Port, pending: int) -> None:
 def start(m: Port, product: MmaAsync, part: Part) -> Wait | None:
     """wgmma.mma_async of one warp: None if it has started, else the Wait for the other warps of the warpgroup."""
     _check_fence(m, product, part)
-    if product.a is None and m.machine.checks != "none" and NATIVE not in m.machine.extra:
+    if product.a is None and m.machine.checks != "none" and m.machine.native_product is None:
         check_operand(m, part.words(part.a), product.product.a, m.op.sources[0])
     for tile in filter(None, (product.a, product.b)):
         check_tile(m, tile)
@@ -306,7 +302,7 @@ def wait_for_others(current: MmaAsync) -> Wait:
 
 
 def _check_fence(m: Port, product: MmaAsync, part: Part) -> None:
-    if NATIVE in m.machine.extra:
+    if m.machine.native_product is not None:
         return
     state = WarpState.of(m.warp)
     used = [slot for slot in (*part.a, *(part.d if product.accumulate else ())) if slot is not None]
@@ -349,7 +345,7 @@ def check_tile(m: Port, tile: Tile) -> None:
             f"with {fields.swizzle}",
             help="give the tensor map and the descriptor the same swizzle",
         )
-    for name, first, size in m.machine.extra.get("shared variables", ()):
+    for name, (first, size) in m.machine.shared_variables.items():
         if first <= fields.start < first + size < high:
             m.report(
                 "descriptor-past-tile",

@@ -12,13 +12,14 @@ import io
 import pickle
 import threading
 from collections.abc import Callable
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache, cached_property
+from typing import Any
 
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.engine.program.decode import Bodies, Decoder
 from ptxsim.engine.program.linkage import Linkage
-from ptxsim.engine.program.operation import Program
+from ptxsim.engine.program.operation import Op, Program
 from ptxsim.isa import header, module_rules
 from ptxsim.isa.bind import Binder
 from ptxsim.source import Source
@@ -44,7 +45,7 @@ class Known:
 
     def __init__(self, source: Source, tree: ast.Module | None = None):
         self.text = source.text if tree is None else None
-        self.programs: dict[tuple[str, Target], tuple[Program, Decoder]] = {}
+        self.programs: dict[tuple[str, Target], Decoded] = {}
         self._whole = tree
         self.outline = tree or _read("outline", self.text)
         if self.outline is None or tree is not None:
@@ -71,74 +72,65 @@ class Known:
     def bodies(self) -> Bodies:
         return Bodies(self.ast)
 
-    def program(self, name: str, legal: Target, target: Target) -> tuple[Program, Decoder]:
-        """The decoded kernel `name`; `legal` says which instructions there are, `target` which machine runs them."""
+    def program(self, name: str, legal: Target, target: Target) -> Decoded:
+        """The kernel `name`; `legal` says which instructions there are, `target` which machine runs them."""
         found = self.programs.get((name, target))
         if found is None:
+            decode = cache(lambda: self._decode(name, legal, target))
             parts = _read("program", self.text, name, target.name)
             if parts is None:
-                found = self._decode(name, legal, target)
+                found = Decoded(decode().program, decode().linkage, decode)
             else:
-                found = _remembered(parts, lambda: self._decode(name, legal, target))
+                found = Decoded(Remembered(parts[0], decode), parts[1], decode)
             self.programs[name, target] = found
         return found
 
-    def _decode(self, name: str, legal: Target, target: Target) -> tuple[Program, Decoder]:
+    def _decode(self, name: str, legal: Target, target: Target) -> Decoder:
         function = next(f for f in self.ast.entries() if f.name == name)
         decoder = Decoder(self.bodies, function, Binder(legal, self.ast.version), target)
-        return decoder.decode(), decoder
+        decoder.decode()
+        return decoder
 
     def remember(self, name: str, target: Target) -> None:
         """Write down what a launch of a kernel needs, so that other processes need not read the text; once is enough."""
         if self.text is None or len(self.text) < LONG or self._whole is None:
             return
-        program, decoder = self.programs[name, target]
+        decoded = self.programs[name, target]
+        program = decoded.program
         if isinstance(program, Remembered) or program.facts.get("remembered"):
             return
         program.facts["remembered"] = True
         parts = {f.name: getattr(program, f.name) for f in fields(program) if f.name not in ("blocks", "ops")}
         parts["facts"] = {key: value for key, value in program.facts.items() if _plain(key) and _plain(value)}
-        linkage = Linkage.__new__(Linkage)
-        linkage.__dict__.update(decoder.linkage.__dict__, kernel=_without_body(decoder.linkage.kernel))
-        _write((parts, linkage), "program", self.text, name, target.name)
+        _write((parts, decoded.linkage), "program", self.text, name, target.name)
         items = tuple(_without_body(item) if isinstance(item, ast.Function) else item for item in self.ast.items)
         _write(replace(self.ast, items=items), "outline", self.text)
 
 
-class Remembered(Program):
-    """A program whose operations are decoded when somebody asks for them."""
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """A kernel decoded for one machine; `decoder` decodes it now if it has only been remembered."""
 
-    def __init__(self, parts: dict, decode: Callable[[], tuple[Program, Decoder]]):
+    program: Program
+    linkage: Linkage
+    decoder: Callable[[], Decoder]
+
+
+class Remembered(Program):
+    """A program whose operations are decoded when they are asked for."""
+
+    def __init__(self, parts: dict[str, Any], decoder: Callable[[], Decoder]):
         for name, value in parts.items():
             setattr(self, name, value)
-        self._decode = decode
-
-    @cached_property
-    def decoded(self) -> tuple[Program, Decoder]:
-        return self._decode()
+        self._decoder = decoder
 
     @property
-    def blocks(self) -> list:
-        return self.decoded[0].blocks
+    def blocks(self) -> list[list[Op]]:
+        return self._decoder().program.blocks
 
     @property
-    def ops(self) -> list:
-        return self.decoded[0].ops
-
-
-class RememberedDecoder:
-    """Stands for the decoder of a remembered program, of which most want the linkage alone."""
-
-    def __init__(self, program: Remembered, linkage: Linkage):
-        self._program, self.linkage = program, linkage
-
-    def __getattr__(self, name: str):
-        return getattr(self._program.decoded[1], name)
-
-
-def _remembered(parts: tuple[dict, Linkage], decode: Callable) -> tuple[Program, Decoder]:
-    program = Remembered(parts[0], decode)
-    return program, RememberedDecoder(program, parts[1])  # type: ignore[return-value]
+    def ops(self) -> list[Op]:
+        return self._decoder().program.ops
 
 
 def of_source(source: Source) -> Known:

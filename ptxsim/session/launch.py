@@ -1,267 +1,148 @@
-"""One launch from arguments to Run."""
+"""One launch: its options checked, its arguments in device memory, and passes over its grid."""
 
 from __future__ import annotations
 
-import operator
 import warnings
-from collections.abc import Callable, Collection, Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from ptxsim.checks.registers import unwritten_reads
 from ptxsim.diagnostic import Finding, PtxError
-from ptxsim.engine.grid import Grid, Limits, Stopped
-from ptxsim.engine.interpreter import Interpreter, NotModeled
-from ptxsim.engine.program.linkage import initial_bytes
-from ptxsim.machine.cta import Warp
+from ptxsim.engine.grid import Engine, Grid, Hook, Limits, Stopped
+from ptxsim.engine.interpreter import Interpreter, NotModeled, Watch
 from ptxsim.machine.event import EventStream, Observer
 from ptxsim.machine.memory import GlobalMemory
-from ptxsim.machine.state import Machine, max_shared_bytes, shared_start
+from ptxsim.machine.state import Machine
 from ptxsim.numerics.host import with_ieee
 from ptxsim.session.arguments import Arguments
-from ptxsim.session.fidelity import fidelity
-from ptxsim.session.inspect.uninitialized import Again
-from ptxsim.session.run import BankTable, KernelError, Run
+from ptxsim.session.cache import Decoded
+from ptxsim.session.launch_checks import LaunchChecks
+from ptxsim.session.options import LaunchOptions
+from ptxsim.source import Source
 from ptxsim.syntax import ast
 from ptxsim.types import Target
 
-if TYPE_CHECKING:
-    from ptxsim.checks.banks import BankCounter
-    from ptxsim.session.module import Kernel, Module
 
-Shape = tuple[int, int, int]
-Hook = Callable[[Warp, object], None]
-LIMITS = {"block": (1024, 1024, 64), "grid": (2**31 - 1, 65535, 65535), "cluster": (16, 16, 16)}
+@dataclass(frozen=True, slots=True)
+class KernelCode:
+    """What a launch runs: an entry of a text, decoded for a target, and the module variables that the host has touched."""
 
-
-def shape(value) -> Shape:
-    """An int or up to three ints as (x, y, z). Raises ValueError."""
-    numbers = (int(value),) if isinstance(value, int | np.integer) else tuple(int(v) for v in value)
-    if not 1 <= len(numbers) <= 3 or any(n < 1 for n in numbers):
-        raise ValueError(f"{value} is no shape: give one to three positive numbers")
-    return (*numbers, *([1] * (3 - len(numbers))))  # type: ignore[return-value]
+    source: Source
+    function: ast.Function
+    target: Target
+    decoded: Decoded
+    symbols: dict[str, np.ndarray] = field(default_factory=dict)
 
 
 class Launch:
-    """Everything one launch needs. Raises PtxError where it cannot start."""
+    """Everything one launch needs. Raises PtxError where it cannot start.
+
+    `given` are slots of registers that a start hook sets before the kernel runs. `is_silent`: what the kernel prints goes
+    nowhere.
+    """
+
+    given: Collection[int] | None = None
 
     @with_ieee
-    def __init__(
-        self, kernel: Kernel, grid: Shape, block: Shape, cluster: Shape, target: Target, args: list, shared_mem: int, *,
-        engine: str | None, numerics: str, seed: int, jobs: int | None, checks: str, banks: bool | None, profile: bool | int,
-        max_steps: int | None, progress: Callable[[int, int], None] | None,
-    ):  # fmt: skip
-        self.kernel, self.grid, self.block, self.target = kernel, grid, block, target
-        shared_mem = self._count("shared_mem", shared_mem)
-        seed, profile = self._count("seed", seed), self._count("profile", profile)
-        jobs = None if jobs is None else self._count("jobs", jobs, 1, "None takes all cores")
-        max_steps = None if max_steps is None else self._count("max_steps", max_steps, 1, "None is no limit")
-        self.cluster = self._cluster(cluster)
-        self.engine_name = self._engine_name(engine)
-        self.numerics, self.seed, self.checks, self.want_banks = numerics, seed, checks, banks
-        self.limits = Limits(max_steps, progress)
-        self.jobs = jobs
-        self.profiled_sms = profile
-        self.has_printed = False  # what a kernel prints is wanted once
-        self.given: Collection[int] | None = None  # slots of registers that somebody sets before a warp starts
-        self._check_shapes()
-        self.program, self.decoder = kernel.program(target)
-        linkage = self.decoder.linkage
+    def __init__(self, code: KernelCode, args: Sequence[Any], options: LaunchOptions, *, is_silent: bool = False):
+        self.code, self.target, self.is_silent = code, code.target, is_silent
+        rules = LaunchChecks(code.function, code.source)
+        self.grid, self.block = rules.shape("grid", options.grid), rules.shape("block", options.block)
+        self.cluster = rules.cluster(options.cluster)
+        self.numerics = rules.choice("numerics", options.numerics, "target")
+        self.checks = rules.choice("checks", options.checks, "memory")
+        self.dynamic_shared = rules.count("shared_mem", options.shared_mem or 0)
+        self.seed = rules.count("seed", options.seed or 0)
+        self.profiled_sms = rules.count("profile", options.profile or 0)
+        self.jobs = None if options.jobs is None else rules.count("jobs", options.jobs, 1, "None takes all cores")
+        steps = options.max_steps
+        steps = None if steps is None else rules.count("max_steps", steps, 1, "None is no limit")
+        self.limits = Limits(steps, options.progress)
+        self.want_banks = options.banks
+        self.engine_name = self._engine_name(options.engine, rules)
+        rules.fit(self.grid, self.block, self.cluster)
+        self.program, self.linkage = code.decoded.program, code.decoded.linkage
+        self.shared_end = self.linkage.dynamic_shared_start + self.dynamic_shared
+        rules.shared_memory(self.shared_end, self.target)
         self.memory = GlobalMemory()
-        self.allocations = linkage.place_globals(self.memory)
+        self.allocations = self.linkage.place_globals(self.memory)
         try:
-            self.arguments = Arguments(kernel.function, args, self.memory)
+            self.arguments = Arguments(code.function, args, self.memory)
+            self.linkage.initialize(self.memory, self.allocations, self.program.function_addresses)
+            self.arguments.copy_in(self.linkage, self.allocations["parameters"])
         except PtxError as error:
-            raise PtxError(f.of(kernel.module.source) for f in error.findings) from None
-        self.memory.freeze()
-        linkage.initialize(self.memory, self.allocations, self.program.function_addresses)
-        for name, values in kernel.module._values.items():
+            raise error.of(code.source) from None
+        for memory, values in self._symbols():
+            memory[:] = np.ascontiguousarray(values).reshape(-1).view(np.uint8)
+
+    def _symbols(self) -> Iterable[tuple[np.ndarray, np.ndarray]]:
+        """The module variables that the host has touched: their memory, and their values there."""
+        for name, values in self.code.symbols.items():
             if name in self.allocations:
-                self.memory.view(self.allocations[name])[:] = np.ascontiguousarray(values).reshape(-1).view(np.uint8)
-        try:
-            self.arguments.copy_in(linkage, self.allocations["parameters"])
-        except PtxError as error:
-            raise PtxError(f.of(kernel.module.source) for f in error.findings) from None
-        self.dynamic_shared = shared_mem
-        self.shared_end = linkage.dynamic_shared_start + shared_mem
-        self._check_shared()
+                yield self.memory.view(self.allocations[name]), values
 
-    def _finding(self, name: str, message: str, help: str | None = None) -> Finding:
-        function = self.kernel.function
-        return Finding(name, message, function.line, function.column, help=help).of(self.kernel.module.source)
-
-    def _count(self, name: str, value: Any, least: int = 0, help: str | None = None) -> int:
-        """An option that is a whole number of `least` or more. Raises PtxError."""
-        try:
-            count = operator.index(value)
-        except TypeError:
-            count = least - 1
-        if count < least:
-            raise PtxError(
-                self._finding("bad-directive", f"{name}={value!r} is no whole number of {least} or more", help)
-            )
-        return count
-
-    def _cluster(self, asked: Shape) -> Shape:
-        """The cluster shape: the kernel's .reqnctapercluster, or the launch's."""
-        for directive in self.kernel.function.directives:
-            if directive.name == "reqnctapercluster" and directive.arguments:
-                return shape([int(a) for a in directive.arguments])
-        return asked
-
-    def _check_shapes(self) -> None:
-        for name, value in (("grid", self.grid), ("block", self.block), ("cluster", self.cluster)):
-            for axis, number, limit in zip("xyz", value, LIMITS[name]):
-                if number > limit:
-                    raise PtxError(self._finding("bad-directive", f"{name}.{axis} is {number}, the most is {limit}"))
-        threads = self.block[0] * self.block[1] * self.block[2]
-        if threads > 1024:
-            raise PtxError(self._finding("bad-directive", f"a CTA of {threads} threads; the most is 1024"))
-        if any(g % c for g, c in zip(self.grid, self.cluster)):
-            raise PtxError(
-                self._finding("bad-directive", f"grid {self.grid} is no multiple of the cluster {self.cluster}")
-            )
-        for directive in self.kernel.function.directives:
-            numbers = [int(a) for a in directive.arguments if a.isdigit()]
-            if directive.name == "reqntid" and numbers and shape(numbers) != self.block:
-                raise PtxError(
-                    self._finding(
-                        "bad-directive", f"the kernel says .reqntid {numbers}, the launch's block is {self.block}"
-                    )
-                )
-            if directive.name == "maxntid" and numbers and threads > int(np.prod(numbers)):
-                raise PtxError(
-                    self._finding(
-                        "bad-directive", f"the kernel says .maxntid {numbers}, the launch's block has {threads} threads"
-                    )
-                )
-
-    def _check_shared(self) -> None:
-        used = self.shared_end - shared_start(self.target)
-        most = max_shared_bytes(self.target)
-        if used > most:
-            raise PtxError(
-                self._finding("bad-directive", f"the CTA needs {used} bytes of shared memory, {self.target} has {most}")
-            )
-
-    @with_ieee
-    def execute(
-        self, on_error: str, start: Hook | None = None, stop: Hook | None = None, prepared: bool = False,
-        watchers: Iterable[Observer] = (),
-    ) -> Run:  # fmt: skip
-        """Run to the end. `start` and `stop` are called with every warp and the engine, before and after it ran.
-
-        prepared: `start` fills shared memory. watchers: get the events too, beside what the options ask for.
-        """
-        checkers = self._checkers(prepared)
-        counter = self._bank_counter(keep=stop is not None) if self.want_banks else None
-        again = Again(self, start)
-        before = self.memory.bytes.copy() if checkers or self.want_banks is None or again.is_wanted else None
-        profile = self._profile()
-        observers = [*checkers, *([counter] if counter else []), *([profile.tracer] if profile else []), *watchers]
-        machine = self._run(observers, start, stop)
-        findings = list(machine.findings.values())
-        if self.checks != "none":
-            findings += unwritten_reads(self.program, self.given)
-        for checker in checkers:
-            findings += checker.findings(self.program)
-        findings = again.settled(findings, before, machine)
+    def copy_out(self) -> dict[str, np.ndarray]:
+        """Copy device memory back to the host's arrays and module variables; the arrays by parameter. Raises PtxError."""
         try:
             outputs = self.arguments.copy_out()
         except PtxError as error:
-            raise PtxError(f.of(self.kernel.module.source) for f in error.findings) from None
-        for name, values in self.kernel.module._values.items():
-            if name in self.allocations:
-                memory = self.memory.view(self.allocations[name])
-                values.reshape(-1).view(np.uint8)[:] = memory[: values.nbytes]
-        source = self.kernel.module.source
-        run = Run(
-            source.name, self.kernel.name, self.target.name, self.engine_name, self.seed,
-            findings=sorted((f.of(source) for f in findings), key=lambda f: (f.line, f.column)),
-            bank_source=self._bank_source(counter, before, start), banks_counted=counter is not None,
-            warp_instructions=machine.warp_instructions, fidelity=dict(fidelity(self.program, self.target, self.numerics)),
-            outputs=outputs, grid=self.grid, block=self.block, cycles=profile.cycles() if profile else None,
-            stopped_at=machine.extra.get("stopped at"),
-        )  # fmt: skip
-        if self.engine_name == "compiled":
-            self.kernel.module.known.remember(self.kernel.name, self.target)
-        if on_error == "raise" and any(f.level == "error" for f in run.findings):
-            raise KernelError(run)
-        return run
+            raise error.of(self.code.source) from None
+        for memory, values in self._symbols():
+            values.reshape(-1).view(np.uint8)[:] = memory[: values.nbytes]
+        return outputs
 
-    def _run(self, observers: list[Observer], start: Hook | None, stop: Hook | None, shared_fill: int = 0) -> Machine:
-        """One pass over the grid on the launch's memory."""
+    def run_grid(
+        self, observers: Sequence[Observer] = (), *, memory: GlobalMemory | None = None, start: Hook | None = None,
+        stop: Hook | None = None, watch: Watch | None = None, limits: Limits | None = None, shared_fill: int = 0,
+        replace_descriptor: Callable[[str, int], int] | None = None,
+    ) -> Machine:  # fmt: skip
+        """One pass over the grid; the same seed gives the same bits. The machine that is returned has the findings.
+
+        memory: what it works on, for a repetition a copy of what there was before the first pass. start, stop: called
+        with every warp and the engine, before and after it runs. watch: sees every operation, in the interpreter.
+        shared_fill: what every byte of shared memory holds at first. replace_descriptor: gives the descriptor to use for
+        operand "A" or "B" of wgmma in place of the kernel's.
+        """
         machine = Machine(
-            self.target, self.grid, self.block, self.cluster, self.memory,
+            self.target, self.grid, self.block, self.cluster, self.memory if memory is None else memory,
             stream=EventStream(observers) if observers else None, seed=self.seed,
             local_bytes=self.program.local_bytes, dynamic_shared=self.dynamic_shared,
             shared_bytes=self.shared_end, shared_fill=shared_fill, numerics=self.numerics, checks=self.checks,
-            print_to=_nowhere if self.has_printed else None,
+            print_to=_nowhere if self.is_silent else None,
         )  # fmt: skip
-        self.has_printed = True
-        machine.extra["shared variables"] = [
-            (name, place.address, place.size)
-            for name, place in self.decoder.linkage.symbols.items()
-            if place.space == "shared" and place.size
-        ]
+        self.is_silent = True  # what a kernel prints is wanted once
+        machine.replace_descriptor = replace_descriptor
+        machine.shared_variables = {name: place for name, place in self.shared_variables.items() if place[1]}
+        engine = self._engine(machine, watch, keep_dead_registers=stop is not None)
+        grid = Grid(self.program, machine, engine, limits or self.limits, start, stop)
         with np.errstate(all="ignore"):
-            grid = Grid(self.program, machine, self._engine(machine, stop is not None), self.limits, start, stop)
             try:
                 grid.run()
             except Stopped as stopped:
-                machine.add_finding(stopped.finding)
-                machine.extra["stopped at"] = stopped.finding.line or 0
+                machine.stop(stopped.finding)
             except NotModeled as missing:
                 op = missing.op
-                machine.extra["stopped at"] = op.line
-                machine.add_finding(
-                    Finding(
-                        "not-modeled",
-                        f"{op.opcode} is not modeled yet",
-                        op.line,
-                        op.column,
-                        len(op.opcode),
-                        help="`ptxsim isa --missing` lists what is open",
-                    )  # fmt: skip
-                )
+                message, help = f"{op.opcode} is not modeled yet", "`ptxsim isa --missing` lists what is open"
+                machine.stop(Finding("not-modeled", message, op.line, op.column, len(op.opcode), help=help))
             grid.stop_all()
         if machine.stream is not None:
             machine.stream.finish()
         return machine
 
-    def _bank_counter(self, keep: bool) -> BankCounter:
-        from ptxsim.checks.banks import BankCounter
+    @property
+    def shared_variables(self) -> dict[str, tuple[int, int]]:
+        """Address and bytes of the static variables in shared memory, by name."""
+        symbols = self.linkage.symbols.items()
+        return {name: (place.address, place.size) for name, place in symbols if place.space == "shared"}
 
-        return BankCounter(self.program, keep, self.grid, self.cluster)
+    # ---- the engine ----
 
-    def _bank_table(self, counter: BankCounter) -> BankTable:
-        from ptxsim.session.bank_table import bank_table
-
-        symbols = self.decoder.linkage.symbols.items()
-        shared = {name: (place.address, place.size) for name, place in symbols if place.space == "shared"}
-        return bank_table(counter, self.program, shared)
-
-    def _bank_source(self, counter: BankCounter | None, before: np.ndarray | None, start: Hook | None):
-        """How to make the bank table when somebody asks: of what was counted, or by a run over the memory as it was before."""
-        if counter is not None:
-            return lambda: self._bank_table(counter)
-        if self.want_banks is False:
-            return None
-
-        @with_ieee
-        def count() -> BankTable:
-            late = self._bank_counter(keep=False)
-            self.memory.bytes = before.copy()
-            self._run([late], start, None)
-            return self._bank_table(late)
-
-        return count
-
-    def _engine_name(self, asked: str | None) -> str:
+    def _engine_name(self, asked: str | None, rules: LaunchChecks) -> str:
         """The engine that runs: the compiled one unless another is asked for or this machine cannot."""
         if asked not in (None, "interpreter", "compiled"):
-            raise PtxError(self._finding("bad-directive", f"there is no engine {asked}", "use compiled or interpreter"))
+            raise rules.problem(f"there is no engine {asked}", "use compiled or interpreter")
         if asked == "interpreter":
             return asked
         from ptxsim.engine.compiled.run.selftest import refusal
@@ -270,67 +151,29 @@ class Launch:
         if reason is None:
             return "compiled"
         if asked is not None:
-            raise PtxError(self._finding("not-modeled", f"the compiled engine: {reason}", "use engine='interpreter'"))
-        self._tell(reason)
-        return self.engine_name
+            raise rules.problem(f"the compiled engine: {reason}", "use engine='interpreter'", "not-modeled")
+        _warn(reason)
+        return "interpreter"
 
-    def _tell(self, reason: str) -> None:
-        """The interpreter takes over, and says so."""
-        self.engine_name = "interpreter"
-        warnings.warn(f"the interpreter runs this, which takes longer: {reason}", RuntimeWarning, stacklevel=4)
-
-    def _engine(self, machine: Machine, keep: bool):
-        """The engine; `keep`: somebody will look at all registers at the end."""
-        if self.engine_name == "interpreter":
-            return Interpreter(self.program, machine)
+    def _engine(self, machine: Machine, watch: Watch | None, keep_dead_registers: bool) -> Engine:
+        """The engine; `keep_dead_registers`: all registers are read at the end."""
+        if self.engine_name == "interpreter" or watch is not None:
+            return Interpreter(self.program, machine, watch)
         from ptxsim.engine.compiled.run.engine import CompiledEngine
 
-        engine = CompiledEngine(self.program, machine, keep=keep, jobs=self.jobs)
+        engine = CompiledEngine(self.program, machine, keep=keep_dead_registers, jobs=self.jobs)
         reason = engine.refusal()
         if reason is None:
             return engine
-        self._tell(reason)
+        self.engine_name = "interpreter"
+        _warn(reason)
         return Interpreter(self.program, machine)
 
-    def _profile(self):
-        """The cycle model, where it was asked for."""
-        if not self.profiled_sms:
-            return None
-        from ptxsim.profile.profiler import Profile, unroll_pragmas
 
-        shared = self.shared_end - shared_start(self.target)
-        pragmas = unroll_pragmas(self.decoder)
-        return Profile(
-            self.program, self.target, self.grid, self.block, self.cluster, shared, self.profiled_sms, pragmas
-        )
-
-    def _checkers(self, prepared: bool) -> list:
-        """`prepared`: somebody fills shared memory before the run."""
-        if self.checks != "all":
-            return []
-        from ptxsim.checks.cluster import ClusterChecker
-        from ptxsim.checks.cluster_shared import Homes
-        from ptxsim.checks.global_races import GlobalChecker
-        from ptxsim.checks.proxy import ProxyChecker
-        from ptxsim.checks.races import SharedChecker
-        from ptxsim.checks.tensor_maps import TensorMapChecker
-
-        threads = self.block[0] * self.block[1] * self.block[2]
-        warps = -(-threads // 32)
-        homes = Homes(self.grid, self.cluster)
-        return [
-            SharedChecker(self.program, warps, self.shared_end, initialized=prepared, homes=homes),
-            ProxyChecker(self.program, warps, self.shared_end, homes),
-            TensorMapChecker(self.program),
-            *([GlobalChecker()] if self.grid != (1, 1, 1) else []),
-            *([ClusterChecker(threads, homes)] if self.cluster != (1, 1, 1) else []),
-        ]
+def _warn(reason: str) -> None:
+    """Say that the interpreter takes over."""
+    warnings.warn(f"the interpreter runs this, which takes longer: {reason}", RuntimeWarning, stacklevel=5)
 
 
 def _nowhere(text: str) -> None:
     pass
-
-
-def initial_symbol(module: Module, variable: ast.Variable) -> bytes:
-    """The initial bytes of a module variable, from its initialiser (addresses resolve only inside a launch)."""
-    return initial_bytes(variable, {}, {}) if variable.initializer is not None else b""

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from ptxsim import lanes
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.engine.program.decode import Bodies, Decoder
+from ptxsim.engine.program.linkage import initial_bytes
 from ptxsim.engine.program.operation import Program
 from ptxsim.isa import header
 from ptxsim.isa.bind import Binder
 from ptxsim.isa.variable_layout import size_of
 from ptxsim.session.cache import Known, of_source
-from ptxsim.session.launch import Launch, Shape, shape
-from ptxsim.session.run import Run
+from ptxsim.session.execution import execute
+from ptxsim.session.launch import KernelCode, Launch
+from ptxsim.session.launch_checks import LaunchChecks
+from ptxsim.session.options import Extent, LaunchOptions, Progress
+from ptxsim.session.run import KernelError, Run
 from ptxsim.source import Source
 from ptxsim.syntax import ast
 from ptxsim.types import TYPES, Target, parse_target
@@ -31,7 +37,7 @@ class Module:
             raise _mistaken(message, "write Module.from_text(text) or Module.from_file(path)")
         self.source = source
         self.known = of_source(source) if tree is None else Known(source, tree)
-        self._values: dict[str, np.ndarray] = {}
+        self.symbols: dict[str, np.ndarray] = {}  # the variables that `symbol` has given out
 
     @property
     def ast(self) -> ast.Module:
@@ -72,41 +78,29 @@ class Module:
         if name is None:
             if len(entries) != 1:
                 listed = ", ".join(entries) or "none"
-                raise PtxError(
-                    Finding("bad-directive", f"the file has {len(entries)} entries: {listed}", 1, help="name one").of(
-                        self.source
-                    )
-                )
+                message = f"the file has {len(entries)} entries: {listed}"
+                raise PtxError(Finding("bad-directive", message, 1, help="name one").of(self.source))
             name = next(iter(entries))
         if name not in entries:
-            raise PtxError(
-                Finding("undeclared-name", f"no entry is called {name}; there are: {', '.join(entries)}", 1).of(
-                    self.source
-                )
-            )
+            message = f"no entry is called {name}; there are: {', '.join(entries)}"
+            raise PtxError(Finding("undeclared-name", message, 1).of(self.source))
         return Kernel(self, entries[name])
 
     def symbol(self, name: str) -> np.ndarray:
         """A module-scope .global or .const variable as an array; what is written into it holds for later launches."""
-        if name not in self._values:
-            variable = next(
-                (v for v in self.known.outline.items if isinstance(v, ast.Variable) and v.name == name), None
-            )
+        if name not in self.symbols:
+            variables = (v for v in self.known.outline.items if isinstance(v, ast.Variable))
+            variable = next((v for v in variables if v.name == name), None)
             if variable is None or variable.space not in ("global", "const"):
-                raise PtxError(
-                    Finding("undeclared-name", f"the module has no .global or .const variable {name}", 1).of(
-                        self.source
-                    )
-                )
-            from ptxsim import lanes
-            from ptxsim.session.launch import initial_symbol
-
+                message = f"the module has no .global or .const variable {name}"
+                raise PtxError(Finding("undeclared-name", message, 1).of(self.source))
             data = np.zeros(size_of(variable), np.uint8)
-            initial = initial_symbol(self, variable)
+            # Addresses in an initialiser resolve only inside a launch.
+            initial = initial_bytes(variable, {}, {}) if variable.initializer is not None else b""
             data[: len(initial)] = np.frombuffer(initial, np.uint8)
             shape_ = tuple(d if d is not None else -1 for d in variable.shape)
-            self._values[name] = data.view(lanes.dtype(TYPES[variable.type])).reshape(shape_ or (variable.vector,))
-        return self._values[name]
+            self.symbols[name] = data.view(lanes.dtype(TYPES[variable.type])).reshape(shape_ or (variable.vector,))
+        return self.symbols[name]
 
 
 class Kernel:
@@ -123,79 +117,70 @@ class Kernel:
     def parameters(self) -> tuple[ast.Variable, ...]:
         return self.function.parameters
 
-    def program(self, run_target: Target) -> tuple[Program, Decoder]:
-        """The decoded kernel; `.target` of the file says what is legal, `run_target` which machine runs it."""
+    def code(self, target: str | None = None) -> KernelCode:
+        """The kernel decoded; `.target` of the file says what is legal, `target` which machine runs it. Raises PtxError."""
+        module, written = self.module, self.module.target
+        machine = known_target(target, module.source) if target else written
+        # Code for a newer target does not load on an older machine; architecture-specific code on its own one only.
+        if machine.number < written.number or (written.suffix and not machine.meets(written.name)):
+            message = f"the file is for {written}, which does not run on {machine}"
+            help = f"run it as {written}, or change .target"
+            raise PtxError(Finding("wrong-target", message, 1, help=help).of(module.source))
         try:
-            return self.module.known.program(self.name, self.module.target, run_target)
+            decoded = module.known.program(self.name, written, machine)
         except PtxError as error:
-            raise PtxError(f.of(self.module.source) for f in error.findings) from None
+            raise error.of(module.source) from None
+        return KernelCode(module.source, self.function, machine, decoded, module.symbols)
 
-    def _refuse_older(self, machine: Target) -> None:
-        """Code for a newer target does not load on an older machine; architecture-specific code on its own one only."""
-        written = self.module.target
-        fits = machine.number >= written.number and (not written.suffix or machine.meets(written.name))
-        if not fits:
-            raise PtxError(
-                Finding(
-                    "wrong-target",
-                    f"the file is for {written}, which does not run on {machine}",
-                    1,
-                    help=f"run it as {written}, or change .target",
-                ).of(self.module.source)
-            )
+    def program(self, target: str | None = None) -> Program:
+        """Its operations, decoded for a target (the file's). Raises PtxError."""
+        return self.code(target).decoded.program
 
-    def _shapes(self, **given) -> list[Shape]:
-        """Launch shapes by name as (x, y, z). Raises PtxError."""
-        shapes = []
-        for name, value in given.items():
-            try:
-                shapes.append(shape(value))
-            except (TypeError, ValueError):
-                message = f"{name}={value!r} is no shape"
-                raise self._problem(message, "give one to three numbers of 1 or more: x, (x, y) or (x, y, z)") from None
-        return shapes
+    def prepare(self, args: Sequence[Any], options: LaunchOptions, *, is_silent: bool = False) -> Launch:
+        """A launch that is ready to be executed. Raises PtxError."""
+        if not isinstance(args, Sequence) or isinstance(args, str | bytes):
+            names = ", ".join(parameter.name for parameter in self.parameters) or "none"
+            message = f"args is a {type(args).__name__}, and arguments are given by position"
+            help = f"give a list in the order of the parameters: {names}"
+            raise LaunchChecks(self.function, self.module.source).problem(message, help)
+        return Launch(self.code(options.target), args, options, is_silent=is_silent)
 
-    def _values(self, args: Sequence) -> list:
-        """Arguments by position. Raises PtxError for what has no order, and for one value that is no list."""
-        if isinstance(args, Sequence) and not isinstance(args, str | bytes):
-            return list(args)
-        names = ", ".join(parameter.name for parameter in self.parameters) or "none"
-        message = f"args is a {type(args).__name__}, and arguments are given by position"
-        raise self._problem(message, f"give a list in the order of the parameters: {names}")
-
-    def _problem(self, message: str, help: str | None = None) -> PtxError:
-        return PtxError(Finding("bad-directive", message, self.function.line, help=help).of(self.module.source))
+    def repeat(self, args: Sequence[Any], options: LaunchOptions) -> Launch:
+        """An earlier launch on fresh data, for the interpreter, to be inspected: no checks, nothing is printed."""
+        return self.prepare(args, options.for_inspection(), is_silent=True)
 
     def launch(
-        self, grid, block, args: Sequence = (), shared_mem: int = 0, *, cluster=1, target: str | None = None,
-        engine: str | None = None, numerics: str = "target", seed: int = 0, jobs: int | None = None,
-        checks: str = "memory", on_error: str = "raise", banks: bool | None = None, profile: bool | int = False,
-        max_steps: int | None = None, progress: Callable[[int, int], None] | None = None,
+        self, grid: Extent, block: Extent, args: Sequence[Any] = (), shared_mem: int = 0, *, cluster: Extent = 1,
+        target: str | None = None, engine: str | None = None, numerics: str = "target", seed: int = 0,
+        jobs: int | None = None, checks: str = "memory", on_error: str = "raise", banks: bool | None = None,
+        profile: bool | int = False, max_steps: int | None = None, progress: Progress | None = None,
     ) -> Run:  # fmt: skip
         """Run the kernel.
 
         grid, block, cluster: an int or up to three; args: by position, arrays are copied in and back in place, numbers
         become the parameter's type; shared_mem: bytes of dynamic shared memory. Raises PtxError where the file or the
         launch is wrong, KernelError (has .run) for error-level findings unless on_error="report". banks: True counts bank
-        conflicts while running, None when `run.banks` is asked for, False never. jobs: threads for CTAs whose order nobody
-        can see; None takes all cores where that pays. checks: "memory" watches addresses, alignment and barriers; "all"
+        conflicts while running, None when `run.banks` is asked for, False never. jobs: threads for CTAs whose order cannot
+        be observed; None takes all cores where that pays. checks: "memory" watches addresses, alignment and barriers; "all"
         adds races, proxy fences and asynchronous work in flight, as the command line does; "none" watches nothing.
         """
-        run_target = known_target(target, self.module.source) if target else self.module.target
-        self._refuse_older(run_target)
-        for name, value, known in (
-            ("checks", checks, ("all", "memory", "none")),
-            ("numerics", numerics, ("target", "exact")),
-            ("on_error", on_error, ("raise", "report")),
-        ):
-            if value not in known:
-                raise self._problem(f"{name}={value!r} is none of {', '.join(known)}")
-        launch = Launch(
-            self, *self._shapes(grid=grid, block=block, cluster=cluster), run_target, self._values(args), shared_mem,
-            engine=engine, numerics=numerics, seed=seed, jobs=jobs, checks=checks, banks=banks,
-            profile=profile, max_steps=max_steps, progress=progress,
+        options = LaunchOptions(
+            grid=grid, block=block, cluster=cluster, shared_mem=shared_mem, target=target, engine=engine,
+            numerics=numerics, seed=seed, jobs=jobs, checks=checks, banks=banks, profile=profile, max_steps=max_steps,
+            progress=progress,
         )  # fmt: skip
-        return launch.execute(on_error)
+        return self.run(args, options, on_error)
+
+    def run(self, args: Sequence[Any], options: LaunchOptions, on_error: str = "report") -> Run:
+        """Run the kernel; `launch` with its keywords as one value."""
+        LaunchChecks(self.function, self.module.source).choice("on_error", on_error, "raise")
+        launch = self.prepare(args, options)
+        run = execute(launch)
+        if run.engine == "compiled":
+            self.module.known.remember(self.name, launch.target)
+        if on_error == "raise" and run.has_errors:
+            raise KernelError(run)
+        return run
 
 
 def _mistaken(message: str, help: str) -> PtxError:

@@ -164,6 +164,11 @@ class Run:
         return f"Run({self.entry} on {self.target}: {found or 'no findings'}{more}, {self.warp_instructions} warp instructions)"
 
     @property
+    def has_errors(self) -> bool:
+        """Whether a finding is of level error."""
+        return any(finding.level == "error" for finding in self.findings)
+
+    @property
     def banks(self) -> BankTable:
         """Shared-memory wavefronts by instruction. Raises ValueError where the launch said banks=False."""
         if self.bank_source is None:

@@ -9,13 +9,15 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ptxsim.diagnostic import Finding, PtxError
+from ptxsim.engine.grid import Engine
 from ptxsim.isa.bind import Binder
 from ptxsim.lanes import LANES
 from ptxsim.machine.cta import Warp
 from ptxsim.machine.state import shared_start
 from ptxsim.numerics.host import with_ieee
-from ptxsim.session.launch import Launch, shape
-from ptxsim.session.module import Kernel, Module, known_target
+from ptxsim.session.execution import execute
+from ptxsim.session.module import Module, known_target
+from ptxsim.session.options import LaunchOptions
 from ptxsim.session.register_inference import infer
 from ptxsim.session.run import BankTable, KernelError, Run
 from ptxsim.source import Source
@@ -77,20 +79,18 @@ def snippet(
     if shared is not None and shared_base < base:
         raise _problem(f"shared_base is {shared_base:#x}; shared memory starts at {base:#x}")
     module, names = _module(text, source, run_target, registers, buffers)
-    kernel = Kernel(module, module.ast.entries()[0])
-    shared_bytes = 0 if shared is None else shared_base + shared.nbytes - base
-    launch = Launch(
-        kernel, (1, 1, 1), shape(warps * LANES), (1, 1, 1), run_target, list(buffers.values()), shared_bytes,
+    options = LaunchOptions(
+        block=warps * LANES, shared_mem=0 if shared is None else shared_base + shared.nbytes - base, target=target,
         # A few statements are over before native code would be ready.
-        engine=engine or "interpreter", numerics=numerics, seed=seed, jobs=1, checks=checks, banks=True, profile=False,
-        max_steps=max_steps, progress=None,
+        engine=engine or "interpreter", numerics=numerics, seed=seed, jobs=1, checks=checks, banks=True, max_steps=max_steps,
     )  # fmt: skip
+    launch = module.kernel().prepare(list(buffers.values()), options)
     slots = {name: i for i, name in enumerate(launch.program.slot_names)}
     addresses = {name: launch.arguments.buffers[f"buffer{i}"][1].address for i, name in enumerate(buffers)}
     initial = {names(name): value for name, value in {**registers, **addresses}.items()}
     started: list[Warp] = []
 
-    def start(warp: Warp, engine) -> None:
+    def start(warp: Warp, engine: Engine) -> None:
         started.append(warp)
         if shared is not None and warp.index == 0:
             data = np.ascontiguousarray(shared).reshape(-1).view(np.uint8)
@@ -102,12 +102,12 @@ def snippet(
 
     final: dict[str, list] = {}
 
-    def stop(warp: Warp, engine) -> None:
+    def stop(warp: Warp, engine: Engine) -> None:
         for name, slot in slots.items():
             final.setdefault(name, []).append(engine.read_register(warp, slot))
 
     launch.given = {slots[name] for name in initial if name in slots}
-    run = launch.execute("report", start, stop, prepared=shared is not None)
+    run = execute(launch, start, stop, shared_is_set=shared is not None)
     memory = None
     if shared is not None:
         raw = started[0].cta.shared[shared_base : shared_base + shared.nbytes]
@@ -119,7 +119,7 @@ def snippet(
         buffers,
         run,
     )
-    if on_error == "raise" and any(f.level == "error" for f in run.findings):
+    if on_error == "raise" and run.has_errors:
         raise KernelError(run)
     return result
 

@@ -7,6 +7,7 @@ from random import Random
 import numpy as np
 
 from ptxsim.machine.event import Event, Observer
+from ptxsim.session.execution import execute
 from ptxsim.session.run import Run
 from tests.helpers import facts, launch, prepare, same_on_both
 
@@ -201,7 +202,7 @@ def same_events(text: str) -> list:
 
     def outcome(engine: str) -> list:
         recorder = Recorder()
-        prepare(text, [words(128), 128], 2, 64, engine=engine, banks=True).execute("report", watchers=[recorder])
+        execute(prepare(text, [words(128), 128], 2, 64, engine=engine, banks=True), observers=[recorder])
         return recorder.seen
 
     return same_on_both(outcome)

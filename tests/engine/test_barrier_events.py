@@ -40,7 +40,7 @@ class Barriers(Observer):
 def test_phases_are_named_alike():
     def outcome(engine: str) -> list:
         observer = Barriers()
-        prepare(TEXT, [np.zeros(1)], block=96, engine=engine).execute("raise", watchers=[observer])
+        prepare(TEXT, [np.zeros(1)], block=96, engine=engine).run_grid([observer])
         return observer.seen
 
     assert {phase for *_, phase in same_on_both(outcome)} == {0, 1, 2}

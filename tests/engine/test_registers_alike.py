@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ptxsim.session.execution import execute
 from tests.engine.programs import Writer, words
 from tests.helpers import facts, prepare, same_on_both
 
@@ -18,7 +19,7 @@ def registers(text: str, engine: str, block: int, seed: int) -> tuple:
         values = [np.array(machine.read_register(warp, slot)).tolist() for slot in range(len(names))]
         found[warp.cta.linear, warp.index] = dict(zip(names, values))
 
-    run = launch.execute("report", None, stop)
+    run = execute(launch, stop=stop)
     return found, facts(run)
 
 

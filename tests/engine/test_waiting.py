@@ -385,9 +385,8 @@ def weights(body: str) -> list[int]:
 
 
 def program_of(kernel):
-    from ptxsim.session.cache import of_source
 
-    return of_source(kernel.module.source).program(kernel.name, kernel.module.target, kernel.module.target)[0]
+    return kernel.program()
 
 
 LOOP = "again:\n{}\n setp.ne.u32 %p1, %r3, 0;\n @%p1 bra again;\n"

@@ -49,7 +49,6 @@ class Ports(list):
     def __init__(self, warps: int = 1, shared: int = 0, memory: int = 16, target: str = "sm_90a"):
         everything = GlobalMemory()
         allocation = everything.allocate("buffer", memory)
-        everything.freeze()
         machine = Machine(
             parse_target(target), (1, 1, 1), (32 * warps, 1, 1), (1, 1, 1), everything, shared_bytes=BASE + shared
         )

@@ -77,7 +77,6 @@ def copied(case: dict) -> bytes:
     """What the recording kept: shared memory after a load, else the beginning of global memory."""
     memory = GlobalMemory()
     allocation = memory.allocate("tensor", GLOBAL)
-    memory.freeze()
     bytes_ = memory.view(allocation)
     bytes_[:] = DATA[:GLOBAL]
     incoming = DATA[GLOBAL:]

@@ -37,7 +37,6 @@ class Bench:
         self.allocations = {
             name: memory.allocate(name, size, kind, kind == "const") for name, size, kind in allocations
         }
-        memory.freeze()
         self.recorder = Recorder()
         self.stream = EventStream([self.recorder])
         self.machine = Machine(

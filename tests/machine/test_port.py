@@ -88,7 +88,7 @@ def test_spaces_that_do_not_match():
 
 def test_shared_addresses_behind_a_variable_name_it():
     port = Bench().port()
-    port.machine.extra["shared variables"] = [("second", SHARED_RESERVED + 64, 16), ("first", SHARED_RESERVED, 64)]
+    port.machine.shared_variables = {"second": (SHARED_RESERVED + 64, 16), "first": (SHARED_RESERVED, 64)}
     end = port.cta.shared_bytes
     for address, words in (
         (end, f"{end - SHARED_RESERVED - 80} bytes behind second"),

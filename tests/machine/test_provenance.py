@@ -5,7 +5,6 @@ import pytest
 
 import ptxsim
 from ptxsim.engine.analysis.fragment_flow import types_match
-from ptxsim.types import parse_target
 from tests.helpers import launch, names
 
 KERNEL = """.version 8.7
@@ -93,9 +92,7 @@ def test_uses(name, engine):
 def test_native_code_takes_what_cannot_mismatch(name):
     """The flow of registers tells every program with a finding, and of the others those that overwrite registers."""
     target, body, level = CASES[name]
-    program, _ = (
-        ptxsim.Module.from_text(KERNEL.format(target=target, body=body)).kernel("k").program(parse_target(target))
-    )
+    program = ptxsim.Module.from_text(KERNEL.format(target=target, body=body)).kernel("k").program(target)
     assert types_match(program) == (level is None and name not in OVERWRITTEN)
 
 
@@ -182,4 +179,4 @@ def test_accumulators_of_a_warpgroup(engine):
     run = launch(text, [np.zeros(4)], block=128, engine=engine, checks="all")
     assert "fragment-mismatch" in names(run.findings)
     module = ptxsim.Module.from_text(text)
-    assert not types_match(module.kernel("k").program(module.target)[0])
+    assert not types_match(module.kernel("k").program())

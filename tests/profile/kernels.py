@@ -6,7 +6,6 @@ import ptxsim
 from ptxsim.profile.lowering.lower import lower
 from ptxsim.profile.lowering.machine_code import Kind, MachineProgram
 from ptxsim.profile.lowering.regions import merged
-from ptxsim.types import parse_target
 
 HEADER = ".version 8.4\n.target sm_90a\n.address_size 64\n"
 
@@ -21,7 +20,7 @@ def kernel(body: str, registers: str = "", parameters: str = ".param .u64 place,
 
 
 def lowered(body: str, registers: str = "") -> MachineProgram:
-    program, _ = kernel(body, registers).program(parse_target("sm_90a"))
+    program = kernel(body, registers).program("sm_90a")
     return lower(merged(program))
 
 

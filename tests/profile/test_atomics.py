@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from ptxsim.profile.lowering.atomics import COUNTED, REDUCED, cheaper
-from ptxsim.types import parse_target
 from tests.profile.kernels import kernel
 
 CELLS = ".shared .align 16 .b8 cells[4096];\nmov.u32 %r0, %tid.x; mov.u32 %r1, cells; mad.lo.u32 %r2, %r0, 4, %r1;\n"
@@ -24,7 +23,7 @@ CELLS = ".shared .align 16 .b8 cells[4096];\nmov.u32 %r0, %tid.x; mov.u32 %r1, c
     ],
 )
 def test_cheaper_ones(atomic, how):
-    program, _ = kernel(CELLS + atomic).program(parse_target("sm_90a"))
+    program = kernel(CELLS + atomic).program("sm_90a")
     (op,) = [op for op in program.ops if op.opcode.startswith(("atom", "red"))]
     assert cheaper(program).get(op.site) == how
 

@@ -38,10 +38,9 @@ def test_a_barrier_waits_for_the_arrivals_of_its_phase():
 def test_traces_thin_out_where_they_would_take_too_much_memory(monkeypatch):
     from ptxsim.machine.event import RECORD, Event
     from ptxsim.profile.model import trace as module
-    from ptxsim.types import parse_target
     from tests.profile.kernels import kernel
 
-    program, _ = kernel("mov.u32 %r0, %tid.x;").program(parse_target("sm_90a"))
+    program = kernel("mov.u32 %r0, %tid.x;").program("sm_90a")
     monkeypatch.setattr(module, "MOST_BYTES", 40 * ENTRY.itemsize)
     tracer = module.Tracer(program, ctas=264, cluster=1, sms=132)
     records = np.zeros(264, RECORD)

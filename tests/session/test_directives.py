@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ptxsim.diagnostic import PtxError
+from ptxsim.session.options import LaunchOptions
 from ptxsim.session.ptxfile.directives import parse_dim3, parse_directives
 from ptxsim.source import Source
 
@@ -24,14 +25,10 @@ EVERYTHING = """\
 
 def test_everything_that_may_be_said():
     said = parse_directives(Source(EVERYTHING))
-    assert (said.grid, said.block, said.cluster, said.shared_mem, said.entry) == (
-        (2, 3, 1),
-        (128, 1, 1),
-        (2, 1, 1),
-        1024,
-        "gemm",
+    assert said.launch == LaunchOptions(
+        grid=(2, 3, 1), block=(128, 1, 1), cluster=(2, 1, 1), shared_mem=1024, target="sm_90a", seed=7
     )
-    assert (said.target, said.seed, said.has_launch) == ("sm_90a", 7, True)
+    assert (said.entry, said.has_launch) == ("gemm", True)
     assert [(a.name, a.initialiser.text) for a in said.arguments] == [
         ("A", "normal(64,16,seed=1):f16"),
         ("B", "ints(64, 16):f16"),

@@ -80,7 +80,7 @@ def test_a_text_is_parsed_and_decoded_once(disk):
     first = launch(text, "one.ptx")
     module = Module.from_text(text, "two.ptx")
     assert len(parsed) == 1
-    assert module.kernel("k").program(module.target) is Module.from_text(text).kernel("k").program(module.target)
+    assert module.kernel("k").program() is Module.from_text(text).kernel("k").program()
     assert launch(text, "one.ptx") == first
     assert launch(text, "two.ptx")[-1] == "two.ptx"
 

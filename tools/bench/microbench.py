@@ -127,7 +127,7 @@ def module_of(template: str, chains: int):
     for chain in ("b32", "b64", "b16"):
         try:
             found = Module.from_text(kernel(template, chains, chain)).kernel()
-            found.program(found.module.target)
+            found.program()
             return found
         except PtxError:
             continue

@@ -146,26 +146,25 @@ def judge_split(metric: str, ours: dict, theirs: int, terms: list[Term], shown: 
 
 def count(folder: Path, launch: dict, engine: str | None):
     """Our counts under short names, and what else passed through the pipe."""
-    from ptxsim.session.launch import Launch, shape
+    from ptxsim.session.execution import execute
+    from ptxsim.session.options import LaunchOptions
 
     module = read(folder / "kernels" / f"{launch['kernel']}.ptx")
     kernel = module.kernel(launch["entry"])
     memory = {name: buffer(spec) for name, spec in launch["buffers"].items()}
 
-    class Watched(Launch):
-        """A launch with one more observer."""
-
-        def _checkers(self, prepared: bool) -> list:
-            self.passed = passed_of(self.program)
-            return [self.passed]
-
-    launched = Watched(
-        kernel, shape(launch["grid"]), shape(launch["block"]), (1, 1, 1), module.target,
-        [argument(value, memory) for value in launch["args"]], launch["dsmem"],
-        engine=engine, numerics="target", seed=0, jobs=1, checks="none", banks=True, profile=False,
-        max_steps=None, progress=None,
-    )  # fmt: skip
-    return short_counts(launched.execute("report").banks), launched.passed
+    options = LaunchOptions(
+        grid=launch["grid"],
+        block=launch["block"],
+        shared_mem=launch["dsmem"],
+        engine=engine,
+        jobs=1,
+        checks="none",
+        banks=True,
+    )
+    prepared = kernel.prepare([argument(value, memory) for value in launch["args"]], options)
+    passed = passed_of(prepared.program)
+    return short_counts(execute(prepared, observers=[passed]).banks), passed
 
 
 def short_counts(table) -> dict[str, int]:

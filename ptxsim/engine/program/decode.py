@@ -10,7 +10,7 @@ from ptxsim.engine.analysis.fma_contraction import contract
 from ptxsim.engine.builtin import BUILTINS
 from ptxsim.engine.program.bodies import Bodies
 from ptxsim.engine.program.function_names import FunctionNames
-from ptxsim.engine.program.linkage import Linkage, SymbolPlace
+from ptxsim.engine.program.linkage import SymbolPlace, link
 from ptxsim.engine.program.operand import Address, Operand, Register, StackAddress
 from ptxsim.engine.program.operation import CallSite, FunctionCode, Op, Passed, Program
 from ptxsim.engine.program.resolve import Resolver
@@ -39,7 +39,7 @@ class Decoder:
         self.alone = alone
         self.functions = [kernel] if alone else bodies.reachable(kernel)
         self.known_functions = bodies.declared if alone else [function.name for function in self.functions]
-        self.linkage = Linkage(bodies.module, kernel, self._shared_variables(), self._inner_globals(), run_target)
+        self.linkage = link(bodies.module, kernel, self._shared_variables(), self._inner_globals(), run_target)
         self.program = Program(kernel.name, [], [], [], [])
         self.findings: list[Finding] = []
         self._pending_targets: list[tuple[Op, tuple[str, ...], dict[str, int]]] = []

@@ -10,7 +10,7 @@ import numpy as np
 
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.isa.variable_layout import align, align_of, lay_out, size_of
-from ptxsim.machine.heap import HEAP, HEAP_BYTES
+from ptxsim.machine.heap import HEAP, HEAP_BYTES, Heap
 from ptxsim.machine.memory import Allocation, GlobalMemory
 from ptxsim.machine.state import shared_start
 from ptxsim.syntax import ast
@@ -42,6 +42,7 @@ def _module_memory(variables: Iterable[ast.Variable]) -> tuple[list[ast.Variable
     return own + sized, frozenset(foreign) - {variable.name for variable in sized}
 
 
+@dataclass(slots=True)
 class Linkage:
     """Symbols of one kernel: module globals and constants, parameters, static and dynamic shared memory.
 
@@ -49,51 +50,27 @@ class Linkage:
     before any launch. `open` are the arrays of other files, of which nothing here says how large they are.
     """
 
-    def __init__(
-        self, module: ast.Module, kernel: ast.Function, shared: Iterable[ast.Variable], inner: Iterable[ast.Variable],
-        target: Target,
-    ):  # fmt: skip
-        self.kernel = kernel
-        self.globals, self.open = _module_memory(v for v in (*module.items, *inner) if isinstance(v, ast.Variable))
-        self.allocates = any(isinstance(item, ast.Function) and item.name == "malloc" for item in module.items)
-        self.symbols: dict[str, SymbolPlace] = {}
-        memory = GlobalMemory()
-        self.place_globals(memory)
-        self._place_shared(shared, target)
+    globals: list[ast.Variable]
+    open: frozenset[str]
+    allocates: bool  # whether the module calls malloc
+    parameter_offsets: dict[str, int]
+    parameter_bytes: int
+    symbols: dict[str, SymbolPlace]
+    dynamic_shared_start: int
+    static_shared_bytes: int
 
     def place_globals(self, memory: GlobalMemory) -> dict[str, Allocation]:
         """Allocate module variables, the parameter block and the heap, in this order; returns allocations by name."""
         allocations = {}
         for variable in self.globals:
-            allocation = memory.allocate(
+            allocations[variable.name] = memory.allocate(
                 variable.name, size_of(variable), variable.space, variable.space == "const", align_of(variable)
             )
-            allocations[variable.name] = allocation
-            self.symbols[variable.name] = SymbolPlace(variable.space, allocation.address, allocation.size)
-        offsets, end = lay_out(self.kernel.parameters)
-        block = memory.allocate("parameters", max(end, 1), "param", True)
-        allocations["parameters"] = block
-        self.parameter_offsets = offsets
-        for parameter in self.kernel.parameters:
-            self.symbols[parameter.name] = SymbolPlace(
-                "param", block.address + offsets[parameter.name], size_of(parameter)
-            )
+        allocations["parameters"] = memory.allocate("parameters", max(self.parameter_bytes, 1), "param", True)
         if self.allocates:
-            allocations[HEAP] = memory.allocate(HEAP, HEAP_BYTES)
+            allocations[HEAP] = heap = memory.allocate(HEAP, HEAP_BYTES)
+            memory.heap = Heap(heap.address, heap.size)
         return allocations
-
-    def _place_shared(self, shared: Iterable[ast.Variable], target: Target) -> None:
-        static, dynamic = [], []
-        for variable in shared:
-            unbounded = variable.shape[:1] in ((None,), (0,)) and variable.initializer is None
-            (dynamic if unbounded else static).append(variable)
-        offsets, end = lay_out(static, shared_start(target))
-        for variable in static:
-            self.symbols[variable.name] = SymbolPlace("shared", offsets[variable.name], size_of(variable))
-        self.dynamic_shared_start = align(end, max([16, *(align_of(v) for v in dynamic)])) if dynamic else end
-        self.static_shared_bytes = end - shared_start(target)
-        for variable in dynamic:
-            self.symbols[variable.name] = SymbolPlace("shared", self.dynamic_shared_start, 0, dynamic=True)
 
     def initialize(
         self, memory: GlobalMemory, allocations: Mapping[str, Allocation], functions: Mapping[str, int]
@@ -103,6 +80,42 @@ class Linkage:
             if variable.initializer is not None:
                 data = initial_bytes(variable, self.symbols, functions)
                 memory.view(allocations[variable.name])[: len(data)] = np.frombuffer(data, np.uint8)
+
+
+def link(
+    module: ast.Module,
+    kernel: ast.Function,
+    shared: Iterable[ast.Variable],
+    inner: Iterable[ast.Variable],
+    target: Target,
+) -> Linkage:
+    """Lay out a kernel's symbols. `shared` are the variables it uses, `inner` the global ones of function bodies."""
+    variables, open = _module_memory(v for v in (*module.items, *inner) if isinstance(v, ast.Variable))
+    offsets, end = lay_out(kernel.parameters)
+    shared_symbols, dynamic_start, static_bytes = _place_shared(shared, target)
+    allocates = any(isinstance(item, ast.Function) and item.name == "malloc" for item in module.items)
+    linkage = Linkage(variables, open, allocates, offsets, end, shared_symbols, dynamic_start, static_bytes)
+    places = linkage.place_globals(GlobalMemory())
+    for variable in variables:
+        place = places[variable.name]
+        linkage.symbols[variable.name] = SymbolPlace(variable.space, place.address, place.size)
+    for parameter in kernel.parameters:
+        address = places["parameters"].address + offsets[parameter.name]
+        linkage.symbols[parameter.name] = SymbolPlace("param", address, size_of(parameter))
+    return linkage
+
+
+def _place_shared(shared: Iterable[ast.Variable], target: Target) -> tuple[dict[str, SymbolPlace], int, int]:
+    """Symbols of shared memory, where its dynamic part starts, and the bytes of the static one."""
+    static, dynamic = [], []
+    for variable in shared:
+        unbounded = variable.shape[:1] in ((None,), (0,)) and variable.initializer is None
+        (dynamic if unbounded else static).append(variable)
+    offsets, end = lay_out(static, shared_start(target))
+    symbols = {v.name: SymbolPlace("shared", offsets[v.name], size_of(v)) for v in static}
+    start = align(end, max([16, *(align_of(v) for v in dynamic)])) if dynamic else end
+    symbols |= {v.name: SymbolPlace("shared", start, 0, dynamic=True) for v in dynamic}
+    return symbols, start, end - shared_start(target)
 
 
 def initial_bytes(variable: ast.Variable, symbols: Mapping[str, SymbolPlace], functions: Mapping[str, int]) -> bytes:

@@ -85,17 +85,13 @@ def look(launch: Launch, places: list[Place]) -> list[Shown]:
     """Run a launch once more and show operands. Raises PtxError for a line without an instruction, an unknown operand,
     and for a CTA or warp that the launch has not."""
     watch = _Watch([_Watched(launch, place) for place in places])
-
-    def start(warp: Warp, engine: Any) -> None:
-        engine.watch = watch
-
-    launch._run([], start, None)
+    launch.run_grid(watch=watch)
     return [one.show(launch.program) for one in watch.watched]
 
 
 @dataclass(slots=True)
 class _Watch:
-    """What the engine tells of every operation."""
+    """What the engine reports of every operation."""
 
     watched: list[_Watched]
 
@@ -358,7 +354,7 @@ def find_writers(
             allocation = placed[1]
             buffers[name] = (allocation.address, array.size, array.dtype.itemsize)
     stores = Stores(buffers)
-    launch._run([stores], None, None)
+    launch.run_grid([stores])
 
     def who(name: str, index: tuple[int, ...]) -> str | None:
         if name not in buffers:

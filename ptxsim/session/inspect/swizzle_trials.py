@@ -1,7 +1,7 @@
-"""What would mend a wrong result: the run is tried again with other swizzles in the descriptors of wgmma.
+"""What would correct a wrong result: the launch is repeated with other swizzles in the descriptors of wgmma.
 
 A tile that threads have stored with one swizzle and wgmma reads with another gives wrong numbers and nothing else; no
-address is wrong. Only the results can tell, and only where somebody has said what they should be.
+address is wrong. Only the results can show it, and only where the expected ones are known.
 """
 
 from __future__ import annotations
@@ -9,17 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import Any
 
 from ptxsim.diagnostic import PtxError
 from ptxsim.layout.descriptor import Descriptor
 from ptxsim.layout.swizzle import SWIZZLE_BITS
-from ptxsim.machine.wgmma import TRIED
-
-if TYPE_CHECKING:
-    from ptxsim.session.launch import Launch
+from ptxsim.session.launch import Launch
 
 SHORT = 5_000  # warp instructions of a run that is tried again
 OPERANDS = (("A",), ("B",), ("A", "B"))
@@ -50,13 +45,9 @@ def _ends_well(launch: Launch, operands: tuple[str, ...], mode: str) -> bool:
             return descriptor
         return replace(Descriptor.decode(descriptor), swizzle=mode).encode()
 
-    def start(warp: Any, engine: Any) -> None:
-        engine.machine.extra[TRIED] = tried
-
     try:
-        with np.errstate(all="ignore"):
-            machine = launch._run([], start, None)
-        launch.arguments.copy_out()
+        machine = launch.run_grid(replace_descriptor=tried)
+        launch.copy_out()
     except PtxError:
         return False
-    return "stopped at" not in machine.extra
+    return machine.stopped_at is None

@@ -1,28 +1,25 @@
-"""What only a second run can tell: whether a value that nobody wrote shows in the results, and what touches an array."""
+"""Findings that only a repetition of the launch can settle: does a value that was never written reach the results?"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ptxsim.checks.element_types import Accesses, takes_f32_alone
 from ptxsim.checks.registers import doubtful_accumulators, doubtful_reads
 from ptxsim.diagnostic import DOUBTFUL, Finding
-from ptxsim.engine.grid import Limits
+from ptxsim.engine.grid import Engine, Hook, Limits
 from ptxsim.lanes import LANES
 from ptxsim.machine.cta import Warp
-from ptxsim.machine.memory import Allocation
+from ptxsim.machine.memory import Allocation, GlobalMemory
 from ptxsim.machine.state import Machine
+from ptxsim.session.launch import Launch
 from ptxsim.types import ScalarType
 
-if TYPE_CHECKING:
-    from ptxsim.session.launch import Launch
-
-LONGER = 4  # a run on other garbage may take so many times as long
+LONGER = 4  # a repetition on other values may take so many times as long
 ONE_BY_ONE = 8  # registers that are tried one by one
 SHORT = (
     20_000  # warp instructions of a run that is repeated for accumulators, which most kernels leave unset on purpose
@@ -30,15 +27,15 @@ SHORT = (
 GARBAGE = 0xFF  # of bytes, where the first run has zeros
 
 
-class Again:
-    """Second runs of a launch, from the memory as it was before the first; `start` prepares warps as it did then."""
+class Repetitions:
+    """Repetitions of a launch from the memory as it was before the first pass; `start` prepares warps as it did then."""
 
-    def __init__(self, launch: Launch, start: Callable[[Warp, Any], None] | None):
+    def __init__(self, launch: Launch, start: Hook | None):
         self.launch, self.start = launch, start
 
     @property
-    def is_wanted(self) -> bool:
-        """Whether the program or the arguments ask for one, as far as is known before the first run."""
+    def are_wanted(self) -> bool:
+        """Whether the program or the arguments ask for one, as far as is known before the first pass."""
         return bool(self._doubles or self._doubtful or self._accumulators)
 
     @cached_property
@@ -59,56 +56,46 @@ class Again:
         launch = self.launch
         return doubtful_accumulators(launch.program) if launch.checks != "none" and launch.given is None else {}
 
-    def settled(self, findings: list[Finding], before: np.ndarray | None, first: Machine) -> list[Finding]:
-        """The findings of the `first` run with what second runs add, and doubtful ones as errors or warnings."""
-        after, limits = self.launch.memory.bytes, self.launch.limits
-        self.launch.limits = Limits(LONGER * first.warp_instructions + 10_000)
+    def settled(self, findings: list[Finding], before: GlobalMemory, first: Machine) -> list[Finding]:
+        """The findings of the `first` pass with what repetitions add, and doubtful ones as errors or warnings."""
         if self._doubtful:
-            findings = findings + self._showing(self._doubtful, before, after, first)
+            findings = findings + self._showing(self._doubtful, before, first)
         # Where registers are used before wgmma has written them, what they held before shows for that reason.
         is_sound = all(finding.level != "error" for finding in findings)
         if self._accumulators and is_sound and first.warp_instructions <= SHORT:
-            findings = findings + self._showing(self._accumulators, before, after, first)[:1]
-        self.launch.limits = limits
+            findings = findings + self._showing(self._accumulators, before, first)[:1]
         if self._doubles:
             accesses = Accesses(self._doubles)
-            self._run(before, [accesses], self.start)
+            self.launch.run_grid([accesses], memory=before.copy(), start=self.start)
             findings = findings + accesses.findings(self.launch.program)
         if any(finding.level == DOUBTFUL for finding in findings):
-            # Compilers read tails of tiles that nobody wrote and drop what they computed from them; that is a warning.
-            self._run(before, [], self.start, GARBAGE)
-            level = "warning" if np.array_equal(self.launch.memory.bytes, after) else "error"
+            # Compilers read tails of tiles that were never written and drop what they computed from them: a warning.
+            other = self.launch.run_grid(memory=before.copy(), start=self.start, shared_fill=GARBAGE)
+            level = "warning" if other.memory.equals(first.memory) else "error"
             findings = [replace(f, level=level) if f.level == DOUBTFUL else f for f in findings]
-        self.launch.memory.bytes = after
         return findings
 
-    def _run(self, before: np.ndarray, observers: list, start: Callable | None, shared_fill: int = 0) -> Machine:
-        self.launch.memory.bytes = before.copy()
-        return self.launch._run(observers, start, None, shared_fill)
-
-    def _showing(
-        self, doubtful: dict[int, Finding], before: np.ndarray, after: np.ndarray, first: Machine
-    ) -> list[Finding]:
+    def _showing(self, doubtful: dict[int, Finding], before: GlobalMemory, first: Machine) -> list[Finding]:
         """The registers whose first value shows: a run in which they hold something else gives other results."""
+        limits = Limits(LONGER * first.warp_instructions + 10_000)
 
         def shows(slots: Collection[int]) -> bool:
-            def fill(warp: Warp, engine: Any) -> None:
+            def fill(warp: Warp, engine: Engine) -> None:
                 if self.start is not None:
                     self.start(warp, engine)
                 for slot in slots:
                     engine.write_register(warp, slot, _ones(self.launch.program.slots[slot]))
 
-            other = self._run(before, [], fill)
-            stopped = [machine.extra.get("stopped at") for machine in (first, other)]
-            return stopped[0] != stopped[1] or not np.array_equal(self.launch.memory.bytes, after)
+            other = self.launch.run_grid(memory=before.copy(), start=fill, limits=limits)
+            return first.stopped_at != other.stopped_at or not other.memory.equals(first.memory)
 
-        showing = list(doubtful) if shows(doubtful) else []
+        showing = list(doubtful) if shows(list(doubtful)) else []
         if len(showing) > 1:
             showing = [slot for slot in showing[:ONE_BY_ONE] if shows([slot])] or showing
         return [doubtful[slot] for slot in showing]
 
 
-def _ones(t: ScalarType) -> Any:
+def _ones(t: ScalarType) -> np.ndarray | list[np.ndarray]:
     """A register of that type with all bits set."""
     if t.kind == "predicate":
         return np.ones(LANES, bool)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from ptxsim.session.ptxfile.expectations import Writer
 
 if TYPE_CHECKING:
     from ptxsim.session.module import Kernel
+    from ptxsim.session.options import LaunchOptions
     from ptxsim.session.run import Run
 
 
@@ -73,31 +75,20 @@ def fragment_owners(form: str) -> Writer:
     return who
 
 
-def launch_remembered(kernel: Kernel, **given: Any) -> Run:
+def launch_remembered(kernel: Kernel, args: Sequence[Any], options: LaunchOptions, on_error: str) -> Run:
     """Launch; afterwards the arrays among the arguments know who stored their elements.
 
-    given: the parameters of `Kernel.launch` by name. To be asked later, the launch is kept with copies of its data.
+    To be asked later, the launch is kept with copies of its data.
     """
-    arguments = list(given.get("args", ()))
-    before = [np.array(value) if isinstance(value, np.ndarray) else value for value in arguments]
-    for position, value in enumerate(arguments):
+    before = [np.array(value) if isinstance(value, np.ndarray) else value for value in args]
+    for position, value in enumerate(args):
         if isinstance(value, Array):
-            value.origin = lambda position=position: _who_stored(kernel, {**given, "args": before}, position)
-    return kernel.launch(**given)
+            value.origin = partial(_who_stored, kernel, before, options, position)
+    return kernel.run(args, options, on_error)
 
 
-def _who_stored(kernel: Kernel, given: dict[str, Any], position: int) -> Writer | None:
+def _who_stored(kernel: Kernel, args: Sequence[Any], options: LaunchOptions, position: int) -> Writer | None:
     from ptxsim.session.inspect.operands import find_writers
-    from ptxsim.session.launch import Launch, shape
-    from ptxsim.session.module import known_target
 
-    target = given.get("target") or kernel.module.target.name
-    launch = Launch(
-        kernel, shape(given["grid"]), shape(given["block"]), shape(given.get("cluster", 1)),
-        known_target(target, kernel.module.source), given["args"], given.get("shared_mem", 0),
-        engine="interpreter", numerics=given.get("numerics", "target"), seed=given.get("seed", 0), jobs=1,
-        checks="none", banks=False, profile=False, max_steps=given.get("max_steps"), progress=None,
-    )  # fmt: skip
-    launch.has_printed = True
-    array = given["args"][position]
-    return find_writers(launch, {"left": (kernel.parameters[position].name, array)})
+    launch = kernel.repeat(args, options)
+    return find_writers(launch, {"left": (kernel.parameters[position].name, args[position])})

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from ptxsim.arrays import Initialiser, parse_initialiser
 from ptxsim.diagnostic import KINDS, Finding, PtxError, find_kind
+from ptxsim.session.options import LaunchOptions
 from ptxsim.session.ptxfile.expectations import Comparison, parse_comparison
 from ptxsim.source import Source, Span
 from ptxsim.spelling import did_you_mean
@@ -55,20 +57,15 @@ class ExpectedValue:
 class Directives:
     """Everything the directives of one file say; what none of them says is None or empty."""
 
-    grid: Dim3 | None = None
-    block: Dim3 | None = None
-    cluster: Dim3 | None = None
-    shared_mem: int | None = None
+    launch: LaunchOptions = field(default_factory=LaunchOptions)
     entry: str | None = None
-    target: str | None = None
-    seed: int | None = None
     arguments: list[Argument] = field(default_factory=list)
     findings: list[ExpectedFinding] = field(default_factory=list)
     values: list[ExpectedValue] = field(default_factory=list)
 
     @property
     def has_launch(self) -> bool:
-        return self.block is not None or self.grid is not None
+        return self.launch.block is not None or self.launch.grid is not None
 
 
 class _Bad(Exception):
@@ -119,7 +116,8 @@ def _read_launch(directives: Directives, line: str, start: int, number: int) -> 
             directives.entry = value
             continue
         try:
-            setattr(directives, key, parse_size(value) if key == "shared_mem" else parse_dim3(value))
+            said: Any = {key: parse_size(value) if key == "shared_mem" else parse_dim3(value)}
+            directives.launch = replace(directives.launch, **said)
         except ValueError as error:
             raise _Bad(line.find(value, offset + len(key)), len(value), f"{key}: {error}") from None
 
@@ -128,12 +126,12 @@ def _read_target(directives: Directives, line: str, start: int, number: int) -> 
     name = line[start:].strip()
     if name not in TARGETS:
         raise _Bad(start, len(name), f"{name!r} is no target", did_you_mean(name, TARGETS))
-    directives.target = name
+    directives.launch = replace(directives.launch, target=name)
 
 
 def _read_seed(directives: Directives, line: str, start: int, number: int) -> None:
     try:
-        directives.seed = parse_size(line[start:].strip())
+        directives.launch = replace(directives.launch, seed=parse_size(line[start:].strip()))
     except ValueError as error:
         raise _Bad(start, len(line) - start, f"seed: {error}") from None
 

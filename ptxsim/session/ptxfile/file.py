@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ptxsim.arrays import Initialiser, bad, parse_initialiser
 from ptxsim.diagnostic import Finding, Label, PtxError
+from ptxsim.session.options import LaunchOptions
 from ptxsim.session.ptxfile.directives import Dim3, Directives, ExpectedValue, parse_directives
 from ptxsim.session.ptxfile.expectations import Writer, not_judged
 from ptxsim.session.ptxfile.expressions import BANK_COUNTS, METRICS
@@ -28,27 +29,18 @@ STEPS_OF_A_FILE = {"compiled": 4_000_000_000, "interpreter": 20_000_000}
 ACCESS_NOTES = {"bank-conflict", "uncoalesced"}
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What a caller says over the file's directives; None leaves the word to the file, then to the default."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(LaunchOptions):
+    """What a caller says over the file's directives.
 
-    grid: Dim3 | None = None
-    block: Dim3 | None = None
-    cluster: Dim3 | None = None
-    shared_mem: int | None = None
-    arguments: Mapping[str, str] = field(default_factory=dict)  # NAME -> initialiser, as `--arg NAME=VALUE`
-    target: str | None = None
-    engine: str | None = None
-    seed: int | None = None
+    arguments: NAME -> initialiser, as `--arg NAME=VALUE`. schedules: how many seeds to run. prints: LINE:OPERAND,
+    operands to show. notes: bank-conflict, uncoalesced, advice that is a finding only where it is asked for.
+    """
+
+    arguments: Mapping[str, str] = field(default_factory=dict)
     schedules: int = 1
-    jobs: int | None = None
-    checks: str = "all"
-    banks: bool = False
-    profile: int = 0  # SMs to replay; 0 is no cycle model
-    max_steps: int | None = None
-    progress: Callable[..., None] | None = None
-    prints: tuple[str, ...] = ()  # LINE:OPERAND, operands to show
-    notes: tuple[str, ...] = ()  # bank-conflict, uncoalesced: advice that is a finding only where it is asked for
+    prints: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(slots=True, repr=False)
@@ -128,8 +120,8 @@ class _Launch:
     kernel: Kernel
 
     def run(self) -> FileRun:
-        """Run and judge every schedule, all on the same data. What is wrong is told of the first that shows it."""
-        seeds = self._seeds()
+        """Run and judge every schedule, all on the same data. What is wrong is reported of the first that shows it."""
+        options, seeds = self._launch_options(), self._seeds()
         findings: dict[tuple[str, int], Finding] = {(f.name, f.line): f for f in self._advice()}
         unmet: dict[int, list[Finding]] = {}
         varying: dict[str, int] = {}
@@ -137,7 +129,7 @@ class _Launch:
         for seed in seeds:
             values, parameters = self._bind(seeds[0])
             self._check_names(values)
-            run = self._launch(seed, parameters)
+            run = self.kernel.run(parameters, replace(options, seed=seed))
             notes = () if first is None else (f"seen with --seed {seed}",)
             for finding in run.findings + self._access_notes(run):
                 findings.setdefault((finding.name, finding.line), replace(finding, notes=(*finding.notes, *notes)))
@@ -168,71 +160,39 @@ class _Launch:
         return found
 
     def _tried(self, expectation: ExpectedValue, run: Run) -> list[str]:
-        """What would mend the results, found by trying."""
+        """What would correct the results, found by trying."""
         from ptxsim.session.inspect.swizzle_trials import SHORT, other_swizzle
 
         if run.warp_instructions > SHORT or expectation.comparison.names & set(METRICS):
             return []
-        told = other_swizzle(lambda: self._again(run), lambda values: not judged(expectation, values))
-        return [told] if told else []
+        found = other_swizzle(lambda: self._repeat(run), lambda values: not judged(expectation, values))
+        return [found] if found else []
 
     def _access_notes(self, run: Run) -> list[Finding]:
         from ptxsim.session.bank_table import access_notes
 
         return access_notes(run.banks, self._notes()) if self._notes() else []
 
+    def _launch_options(self) -> LaunchOptions:
+        """What the caller says, then the file, then the defaults of a file."""
+        named = {name for value in self.directives.values for name in value.comparison.names}
+        defaults = LaunchOptions(
+            block=self._default_block(), seed=0, checks="all", profile=int("cycles" in named),
+            banks=True if self._notes() or "banks" in named else None,
+            max_steps=STEPS_OF_A_FILE[self.options.engine or "compiled"],
+        )  # fmt: skip
+        return self.options.or_else(self.directives.launch).or_else(defaults)
+
     def _seeds(self) -> range:
         """One for each schedule."""
-        first = self._choose(self.options.seed, self.directives.seed, 0)
+        first = self._launch_options().seed or 0
         return range(first, first + max(1, self.options.schedules))
 
-    def _shape(self) -> tuple[Dim3, Dim3, Dim3, int]:
-        """Grid, block, cluster and dynamic shared memory."""
-        directives, options = self.directives, self.options
-        return (
-            self._choose(options.grid, directives.grid, (1, 1, 1)),
-            self._choose(options.block, directives.block, self._default_block()),
-            self._choose(options.cluster, directives.cluster, (1, 1, 1)),
-            self._choose(options.shared_mem, directives.shared_mem, 0),
-        )
-
-    def _launch(self, seed: int, parameters: list[Any]) -> Run:
-        directives, options = self.directives, self.options
-        named = {name for value in directives.values for name in value.comparison.names}
-        wants_banks = bool(self._notes()) or "banks" in named
-        grid, block, cluster, shared_mem = self._shape()
-        return self.kernel.launch(
-            grid,
-            block,
-            parameters,
-            shared_mem,
-            cluster=cluster,
-            target=self._choose(options.target, directives.target, None),
-            engine=options.engine,
-            seed=seed,
-            jobs=options.jobs,
-            checks=options.checks,
-            on_error="report",
-            banks=True if options.banks or wants_banks else None,
-            profile=options.profile or int("cycles" in named),
-            max_steps=options.max_steps or STEPS_OF_A_FILE[options.engine or "compiled"],
-            progress=options.progress,
-        )
-
-    def _again(self, run: Run) -> tuple[Launch, dict[str, Any]]:
-        """The same launch on fresh data, to be watched, and the data."""
-        from ptxsim.session.launch import Launch
-        from ptxsim.session.module import known_target
-
-        values, parameters = self._bind(self._choose(self.options.seed, self.directives.seed, 0))
-        grid, block, cluster, shared_mem = self._shape()
-        launch = Launch(
-            self.kernel, grid, block, cluster, known_target(run.target, self.source), parameters, shared_mem,
-            engine="interpreter", numerics="target", seed=run.seed, jobs=1, checks="none", banks=False, profile=False,
-            max_steps=self.options.max_steps, progress=None,
-        )  # fmt: skip
-        launch.has_printed = True
-        return launch, values
+    def _repeat(self, run: Run) -> tuple[Launch, dict[str, Any]]:
+        """The launch of a run on fresh data, to be inspected, and the data."""
+        values, parameters = self._bind(self._seeds()[0])
+        options = replace(self._launch_options(), seed=run.seed, max_steps=self.options.max_steps)
+        return self.kernel.repeat(parameters, options), values
 
     def _writer(self, run: Run) -> Writer:
         """Who stored an element of an output; the run is repeated when it is first asked."""
@@ -242,7 +202,7 @@ class _Launch:
             if not found:
                 from ptxsim.session.inspect.operands import find_writers
 
-                launch, values = self._again(run)
+                launch, values = self._repeat(run)
                 own = zip(self.kernel.parameters, self._names())
                 arrays = {
                     name: (parameter.name, values[name]) for parameter, name in own if hasattr(values[name], "shape")
@@ -261,7 +221,7 @@ class _Launch:
             return []
         from ptxsim.session.inspect.operands import look, parse_place
 
-        return look(self._again(run)[0], [parse_place(text) for text in self.options.prints])
+        return look(self._repeat(run)[0], [parse_place(text) for text in self.options.prints])
 
     def _names(self) -> list[str]:
         """One name per parameter: those of the directives, or the kernel's own."""
@@ -363,10 +323,6 @@ class _Launch:
 
     def _line(self) -> int:
         return self._function().line
-
-    @staticmethod
-    def _choose(*candidates: Any) -> Any:
-        return next((candidate for candidate in candidates if candidate is not None), None)
 
 
 def _as_parameter(value: Any, parameter: Any) -> Any:

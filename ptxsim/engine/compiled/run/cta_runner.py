@@ -16,7 +16,7 @@ import numpy as np
 from ptxsim.engine.compiled.run import threads
 from ptxsim.engine.compiled.runtime import scheduler
 from ptxsim.engine.compiled.runtime.abi import CONTEXT, WARP, aligned, header_of
-from ptxsim.engine.grid import SPIN, Grid, cluster_at
+from ptxsim.engine.grid import SPIN, Grid, Handed, cluster_at
 from ptxsim.engine.program.operation import families
 from ptxsim.instructions.barrier import wait_for
 from ptxsim.lanes import mask_word, word_mask
@@ -30,10 +30,6 @@ if TYPE_CHECKING:
 
 SLICE = 0.02  # seconds that native code should take before it comes back
 VARYING = ("ctaid", "clusterid", "smid")  # special registers that differ between CTAs
-
-# A CTA that Python goes on with: the cluster, the rounds it has had, and the rest of the round it is in (returns whether
-# any warp moved), or None between rounds.
-Handed = tuple[Cluster, int, Callable[[], bool] | None]
 
 
 class Alone:

@@ -40,7 +40,6 @@ from ptxsim.machine.memory import ARENA
 from ptxsim.machine.port import Port
 from ptxsim.machine.special import value as special_value
 from ptxsim.machine.state import Machine
-from ptxsim.machine.wgmma import NATIVE
 
 EVERY = 0xFFFF_FFFF  # the mask of a whole warp
 NOWHERE = 0xFFFF_FFFF  # in place of a site: nothing of the block has been executed
@@ -115,7 +114,7 @@ class CompiledEngine:
         from ptxsim.engine.compiled.run.wgmma_assist import NativeProducts
 
         self._products = NativeProducts(self)  # the context points into it; the machine's may become another engine's
-        self.machine.extra[NATIVE] = self._products
+        self.machine.native_product = self._products
 
     @property
     def current(self) -> Op | None:
@@ -222,7 +221,7 @@ class CompiledEngine:
         """A view of the registers in a warp's block."""
         return Registers(block, self.places, self.program)
 
-    def alone(self) -> Alone:
+    def cta_runner(self) -> Alone:
         """What runs whole CTAs natively."""
         from ptxsim.engine.compiled.run.cta_runner import Alone
 

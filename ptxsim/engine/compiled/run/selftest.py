@@ -70,7 +70,6 @@ def outcome(make_engine) -> tuple[bytes, int]:
     memory = GlobalMemory()
     places = linkage.place_globals(memory)
     data = memory.allocate("data", 64 * 4)
-    memory.freeze()
     memory.view(data)[:] = np.random.default_rng(1).integers(0, 256, 64 * 4, dtype=np.uint8)
     memory.view(places["parameters"])[:8] = np.array([data.address], np.uint64).view(np.uint8)
     machine = Machine(

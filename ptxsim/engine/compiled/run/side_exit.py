@@ -32,6 +32,7 @@ from ptxsim.machine.cta import Cta, Warp
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.memory import ARENA
 from ptxsim.machine.port import Port
+from ptxsim.machine.units import Units
 from ptxsim.machine.wgmma import WARPS, MmaAsync, Part, Warpgroup, WarpState, check_tile, wait_for_others
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ class Warpgroups:
             machine = self.engine.machine
             form = Form.of(self.engine.program.ops[site], str(machine.target), machine.numerics)
             tile = form.tile("AB"[which], descriptor)
-            cta = SimpleNamespace(shared_bytes=machine.shared_bytes, extra={})
+            cta = SimpleNamespace(shared_bytes=machine.shared_bytes, units=Units())
             check_tile(SimpleNamespace(machine=machine, cta=cta, report=_refuse), tile)
             self._pieces[key] = pieces(tile)
         return self._pieces[key]

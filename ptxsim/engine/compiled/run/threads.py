@@ -59,7 +59,7 @@ class Threads:
         self.engine, self.grid, self.first = engine, grid, first
         self.began = time.perf_counter()
         self.jobs = min(cores() if engine.jobs is None else engine.jobs, grid.total, MOST_THREADS)
-        plain = machine.stream is None and limits.max_steps is None and machine.memory.bytes.nbytes <= MOST_MEMORY
+        plain = machine.stream is None and limits.max_steps is None and machine.memory.allocated <= MOST_MEMORY
         self.open = self.jobs > 1 and plain and first == 0 and orderless(engine.program)
 
     def wanted(self, number: int) -> bool:
@@ -72,7 +72,7 @@ class Threads:
         if took < LOOK or number == self.first:
             return False
         rest = took / (number - self.first) * (self.grid.total - number)
-        return rest > WORTH + self.engine.machine.memory.bytes.nbytes / COPIED
+        return rest > WORTH + self.engine.machine.memory.allocated / COPIED
 
     def run(self, first: int) -> bool:
         """Run the CTAs from `first` on; False, with nothing done, where that was not possible."""
@@ -80,7 +80,7 @@ class Threads:
 
         self.open = False
         engine, grid = self.engine, self.grid
-        machine, memory = engine.machine, engine.machine.memory.bytes
+        machine, memory = engine.machine, engine.machine.memory
         before, done = memory.copy(), grid.done
         failed: list[BaseException | None] = []
 
@@ -88,7 +88,7 @@ class Threads:
             own = copy.copy(machine)
             own.warp_instructions = own.steps = 0
             try:
-                alone = type(engine)(engine.program, own, native=engine.library).alone()
+                alone = type(engine)(engine.program, own, native=engine.library).cta_runner()
                 for number in range(first + thread, grid.total, self.jobs):
                     if failed or not alone.run_to_end(number, lambda: bool(failed)):
                         failed.append(None)
@@ -109,7 +109,7 @@ class Threads:
                 failed.append(None)
                 raise
         if failed:
-            memory[:] = before
+            memory.take(before)
             grid.done = done
             return False
         counts = [future.result() for future in futures]

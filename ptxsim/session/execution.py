@@ -1,0 +1,130 @@
+"""A launch carried out: one pass over the grid with its observers, the repetitions that its findings ask for, the Run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from ptxsim.checks.registers import unwritten_reads
+from ptxsim.engine.grid import Hook
+from ptxsim.machine.event import Observer
+from ptxsim.machine.memory import GlobalMemory
+from ptxsim.machine.state import shared_start
+from ptxsim.numerics.host import with_ieee
+from ptxsim.session.fidelity import fidelity
+from ptxsim.session.inspect.uninitialized import Repetitions
+from ptxsim.session.launch import Launch
+from ptxsim.session.run import BankTable, Run
+
+if TYPE_CHECKING:
+    from ptxsim.checks.banks import BankCounter
+    from ptxsim.checks.cluster import ClusterChecker
+    from ptxsim.checks.global_races import GlobalChecker
+    from ptxsim.checks.proxy import ProxyChecker
+    from ptxsim.checks.races import SharedChecker
+    from ptxsim.checks.tensor_maps import TensorMapChecker
+    from ptxsim.profile.profiler import Profile
+
+    Checker = SharedChecker | ProxyChecker | TensorMapChecker | GlobalChecker | ClusterChecker
+
+
+@with_ieee
+def execute(
+    launch: Launch, start: Hook | None = None, stop: Hook | None = None, *,
+    shared_is_set: bool = False, observers: Sequence[Observer] = (),
+) -> Run:  # fmt: skip
+    """Run a launch to its end.
+
+    start, stop: called with every warp and the engine, before and after it runs. shared_is_set: `start` fills shared
+    memory. observers: further listeners of the first pass.
+    """
+    source, program = launch.code.source, launch.program
+    checkers = _checkers(launch, shared_is_set)
+    counter = _bank_counter(launch, keep=stop is not None) if launch.want_banks else None
+    repetitions = Repetitions(launch, start)
+    is_repeated = bool(checkers) or launch.want_banks is None or repetitions.are_wanted
+    before = launch.memory.copy() if is_repeated else None
+    profile = _profile(launch)
+    listeners = [*checkers, *([counter] if counter else []), *([profile.tracer] if profile else []), *observers]
+    machine = launch.run_grid(listeners, start=start, stop=stop)
+    findings = list(machine.findings.values())
+    if launch.checks != "none":
+        findings += unwritten_reads(program, launch.given)
+    for checker in checkers:
+        findings += checker.findings(program)
+    if before is not None:
+        findings = repetitions.settled(findings, before, machine)
+    outputs = launch.copy_out()
+    return Run(
+        source.name, launch.code.function.name, launch.target.name, launch.engine_name, launch.seed,
+        findings=sorted((f.of(source) for f in findings), key=lambda f: (f.line, f.column)),
+        bank_source=_bank_source(launch, counter, before, start), banks_counted=counter is not None,
+        warp_instructions=machine.warp_instructions, fidelity=dict(fidelity(program, launch.target, launch.numerics)),
+        outputs=outputs, grid=launch.grid, block=launch.block, cycles=profile.cycles() if profile else None,
+        stopped_at=machine.stopped_at,
+    )  # fmt: skip
+
+
+def _bank_counter(launch: Launch, keep: bool) -> BankCounter:
+    from ptxsim.checks.banks import BankCounter
+
+    return BankCounter(launch.program, keep, launch.grid, launch.cluster)
+
+
+def _bank_table(launch: Launch, counter: BankCounter) -> BankTable:
+    from ptxsim.session.bank_table import bank_table
+
+    return bank_table(counter, launch.program, launch.shared_variables)
+
+
+def _bank_source(
+    launch: Launch, counter: BankCounter | None, before: GlobalMemory | None, start: Hook | None
+) -> Callable[[], BankTable] | None:
+    """How to make the bank table when it is asked for: of what was counted, or by a pass over the memory as it was."""
+    if counter is not None:
+        return lambda: _bank_table(launch, counter)
+    if launch.want_banks is False or before is None:
+        return None
+
+    @with_ieee
+    def count() -> BankTable:
+        late = _bank_counter(launch, keep=False)
+        launch.run_grid([late], memory=before.copy(), start=start)
+        return _bank_table(launch, late)
+
+    return count
+
+
+def _profile(launch: Launch) -> Profile | None:
+    """The cycle model, where it is asked for."""
+    if not launch.profiled_sms:
+        return None
+    from ptxsim.profile.profiler import Profile, unroll_pragmas
+
+    shared = launch.shared_end - shared_start(launch.target)
+    return Profile(
+        launch.program, launch.target, launch.grid, launch.block, launch.cluster, shared, launch.profiled_sms,
+        unroll_pragmas(launch.code.decoded.decoder()),
+    )  # fmt: skip
+
+
+def _checkers(launch: Launch, shared_is_set: bool) -> list[Checker]:
+    if launch.checks != "all":
+        return []
+    from ptxsim.checks.cluster import ClusterChecker
+    from ptxsim.checks.cluster_shared import Homes
+    from ptxsim.checks.global_races import GlobalChecker
+    from ptxsim.checks.proxy import ProxyChecker
+    from ptxsim.checks.races import SharedChecker
+    from ptxsim.checks.tensor_maps import TensorMapChecker
+
+    threads = launch.block[0] * launch.block[1] * launch.block[2]
+    warps = -(-threads // 32)
+    homes = Homes(launch.grid, launch.cluster)
+    return [
+        SharedChecker(launch.program, warps, launch.shared_end, initialized=shared_is_set, homes=homes),
+        ProxyChecker(launch.program, warps, launch.shared_end, homes),
+        TensorMapChecker(launch.program),
+        *([GlobalChecker()] if launch.grid != (1, 1, 1) else []),
+        *([ClusterChecker(threads, homes)] if launch.cluster != (1, 1, 1) else []),
+    ]

@@ -1,0 +1,94 @@
+"""What a launch may ask for: shapes, counts and shared memory against the kernel's directives and the target's limits."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ptxsim.diagnostic import Finding, PtxError
+from ptxsim.machine.state import Shape, max_shared_bytes, shared_start
+from ptxsim.source import Source
+from ptxsim.syntax import ast
+from ptxsim.types import Target
+
+LIMITS = {"block": (1024, 1024, 64), "grid": (2**31 - 1, 65535, 65535), "cluster": (16, 16, 16)}
+CHOICES = {"checks": ("all", "memory", "none"), "numerics": ("target", "exact"), "on_error": ("raise", "report")}
+
+
+def shape(value: int | Sequence[int]) -> Shape:
+    """An int or up to three ints as (x, y, z). Raises ValueError."""
+    numbers = (int(value),) if isinstance(value, int | np.integer) else tuple(int(v) for v in value)
+    if not 1 <= len(numbers) <= 3 or any(n < 1 for n in numbers):
+        raise ValueError(f"{value} is no shape: give one to three positive numbers")
+    x, y, z = (*numbers, 1, 1)[:3]
+    return x, y, z
+
+
+class LaunchChecks:
+    """Reads launch options for one kernel. Every method raises PtxError, placed at the kernel."""
+
+    def __init__(self, function: ast.Function, source: Source):
+        self.function, self.source = function, source
+
+    def problem(self, message: str, help: str | None = None, name: str = "bad-directive") -> PtxError:
+        """The error of a launch that cannot start."""
+        function = self.function
+        return PtxError(Finding(name, message, function.line, function.column, help=help).of(self.source))
+
+    def count(self, name: str, value: Any, least: int = 0, help: str | None = None) -> int:
+        """A whole number of `least` or more."""
+        try:
+            count = operator.index(value)
+        except TypeError:
+            count = least - 1
+        if count < least:
+            raise self.problem(f"{name}={value!r} is no whole number of {least} or more", help)
+        return count
+
+    def choice(self, name: str, value: str | None, default: str) -> str:
+        """One of the words that an option takes."""
+        if value is not None and value not in CHOICES[name]:
+            raise self.problem(f"{name}={value!r} is none of {', '.join(CHOICES[name])}")
+        return value or default
+
+    def shape(self, name: str, value: int | Sequence[int] | None) -> Shape:
+        """A grid, block or cluster as (x, y, z); None is one."""
+        try:
+            return (1, 1, 1) if value is None else shape(value)
+        except (TypeError, ValueError):
+            help = "give one to three numbers of 1 or more: x, (x, y) or (x, y, z)"
+            raise self.problem(f"{name}={value!r} is no shape", help) from None
+
+    def cluster(self, asked: int | Sequence[int] | None) -> Shape:
+        """The cluster shape: the kernel's .reqnctapercluster, or the launch's."""
+        for directive in self.function.directives:
+            if directive.name == "reqnctapercluster" and directive.arguments:
+                return shape([int(a) for a in directive.arguments])
+        return self.shape("cluster", asked)
+
+    def fit(self, grid: Shape, block: Shape, cluster: Shape) -> None:
+        """The shapes together, and with .reqntid and .maxntid."""
+        for name, value in (("grid", grid), ("block", block), ("cluster", cluster)):
+            for axis, number, limit in zip("xyz", value, LIMITS[name]):
+                if number > limit:
+                    raise self.problem(f"{name}.{axis} is {number}, the most is {limit}")
+        threads = block[0] * block[1] * block[2]
+        if threads > 1024:
+            raise self.problem(f"a CTA of {threads} threads; the most is 1024")
+        if any(g % c for g, c in zip(grid, cluster)):
+            raise self.problem(f"grid {grid} is no multiple of the cluster {cluster}")
+        for directive in self.function.directives:
+            numbers = [int(a) for a in directive.arguments if a.isdigit()]
+            if directive.name == "reqntid" and numbers and shape(numbers) != block:
+                raise self.problem(f"the kernel says .reqntid {numbers}, the launch's block is {block}")
+            if directive.name == "maxntid" and numbers and threads > int(np.prod(numbers)):
+                raise self.problem(f"the kernel says .maxntid {numbers}, the launch's block has {threads} threads")
+
+    def shared_memory(self, end: int, target: Target) -> None:
+        """That shared memory up to address `end` exists."""
+        used, most = end - shared_start(target), max_shared_bytes(target)
+        if used > most:
+            raise self.problem(f"the CTA needs {used} bytes of shared memory, {target} has {most}")

@@ -1,0 +1,45 @@
+"""How a kernel is launched, in one value that goes from every front door to the launch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Self
+
+Extent = int | Sequence[int]  # of a grid, block or cluster: one to three numbers
+Progress = Callable[[int, int], None]  # gets how many CTAs are done, and how many there are
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchOptions:
+    """Everything about a launch but the kernel and its arguments, as the caller gave it; None takes the default.
+
+    grid, block, cluster: one to three numbers. shared_mem: bytes of dynamic shared memory. target: the machine that runs
+    it (the file's). numerics: "target" or "exact". jobs: threads for CTAs (all cores where that pays). checks: "all",
+    "memory" or "none". banks: True counts conflicts during the run, None when `run.banks` is first read, False never.
+    profile: SMs to replay in the cycle model (none). max_steps: warp instructions before the launch stops (no limit).
+    """
+
+    grid: Extent | None = None
+    block: Extent | None = None
+    cluster: Extent | None = None
+    shared_mem: int | None = None
+    target: str | None = None
+    engine: str | None = None
+    numerics: str | None = None
+    seed: int | None = None
+    jobs: int | None = None
+    checks: str | None = None
+    banks: bool | None = None
+    profile: bool | int | None = None
+    max_steps: int | None = None
+    progress: Progress | None = None
+
+    def or_else(self, other: LaunchOptions) -> Self:
+        """These options, and those of `other` where these are None."""
+        missing = [f.name for f in fields(LaunchOptions) if getattr(self, f.name) is None]
+        return replace(self, **{name: getattr(other, name) for name in missing})
+
+    def for_inspection(self) -> Self:
+        """The same launch in the interpreter, which can be watched, without checks, counts and progress."""
+        return replace(self, engine="interpreter", jobs=1, checks="none", banks=False, profile=0, progress=None)
