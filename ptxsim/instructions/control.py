@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ptxsim.isa.facts import Facts
 from ptxsim.isa.operand import Args, Either, Reg, Symbol, Value
 from ptxsim.isa.registry import instruction
 
@@ -13,7 +14,7 @@ def control(notation: str, **options) -> None:
 
 control("bra{.uni} target", operands={"target": Symbol("label")})
 control(
-    "brx.idx{.uni} index, targets", name="brx.idx", requires="6.0",
+    "brx.idx{.uni} index, targets", name="brx.idx", requires="6.0", facts=Facts(family="brx.idx"),
     operands={"index": Value("u32"), "targets": Symbol("branch table", ("branchtargets",))},
 )  # fmt: skip
 control("ret{.uni}")

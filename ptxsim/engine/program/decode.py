@@ -190,7 +190,7 @@ class _FunctionDecoder:
         definition, form = bound.definition, bound.form
         wants = {name: bound.modifiers.get(name) for name in definition.wants}
         if definition.control:
-            op = Op(len(self.program.ops), bound, definition, wants, (), (), guard, control=form.name)
+            op = Op(len(self.program.ops), bound, definition, wants, (), (), guard, control=definition.facts.family)
             self._control(op, bound)
             return op
         per_lane_parameter = False
