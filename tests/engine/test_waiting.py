@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 
 from ptxsim.engine.analysis.forward_progress import PLAIN, STRONG, impatience
 from ptxsim.session.module import Module
+from ptxsim.session.ptxfile.file import Options, run_file
 from tests.engine.programs import Writer, compare, same_events
 from tests.engine.programs import body as statements
-from tests.helpers import ENGINES, facts, launch, names, same_on_both
+from tests.helpers import CASES, facts, launch, names, same_on_both
 
 FRAME = """
 .version 8.0
@@ -32,273 +33,7 @@ FRAME = """
     ret;
 }}
 """
-INCREMENT = """
-    ld.volatile.global.u32 %r2, [%d0+4];
-    add.u32 %r2, %r2, 1;
-    st.volatile.global.u32 [%d0+4], %r2;
-"""
-# What must end: the text, and what is in the first words of memory then, for 32 lanes.
-WAITS = {
-    "a lock taken by a loop": (
-        f"""
-again:
-    atom.global.cas.b32 %r3, [%d0], 0, 1;
-    setp.ne.u32 %p1, %r3, 0;
-    @%p1 bra again;
-{INCREMENT}
-    membar.gl;
-    atom.global.exch.b32 %r3, [%d0], 0;
-""",
-        [0, 32],
-    ),
-    "a lock released by a plain store, held for long": (
-        f"""
-again:
-    atom.global.cas.b32 %r3, [%d0], 0, 1;
-    setp.ne.u32 %p1, %r3, 0;
-    @%p1 bra again;
-    mov.u32 %r4, 0;
-hold:
-{INCREMENT}
-    add.u32 %r4, %r4, 1;
-    setp.lt.u32 %p2, %r4, 20;
-    @%p2 bra hold;
-    membar.gl;
-    st.global.u32 [%d0], 0;
-""",
-        [0, 640],
-    ),
-    "a lock tried, held behind a jump out of the loop": (
-        f"""
-    mov.u32 %r4, 0;
-again:
-    atom.global.cas.b32 %r3, [%d0], 0, 1;
-    setp.eq.u32 %p1, %r3, 0;
-    @%p1 bra held;
-next:
-    setp.eq.u32 %p2, %r4, 0;
-    @%p2 bra again;
-    bra over;
-held:
-{INCREMENT}
-    membar.gl;
-    atom.global.exch.b32 %r3, [%d0], 0;
-    mov.u32 %r4, 1;
-    bra next;
-over:
-""",
-        [0, 32],
-    ),
-    "a lock tried, held inside the loop": (
-        f"""
-    mov.u32 %r4, 0;
-again:
-    atom.global.cas.b32 %r3, [%d0], 0, 1;
-    setp.ne.u32 %p1, %r3, 0;
-    @%p1 bra next;
-{INCREMENT}
-    membar.gl;
-    atom.global.exch.b32 %r3, [%d0], 0;
-    mov.u32 %r4, 1;
-next:
-    setp.eq.u32 %p2, %r4, 0;
-    @%p2 bra again;
-""",
-        [0, 32],
-    ),
-    "a lock taken twenty times": (
-        f"""
-    mov.u32 %r5, 0;
-more:
-again:
-    atom.global.cas.b32 %r3, [%d0], 0, 1;
-    setp.ne.u32 %p1, %r3, 0;
-    @%p1 bra again;
-{INCREMENT}
-    membar.gl;
-    atom.global.exch.b32 %r3, [%d0], 0;
-    add.u32 %r5, %r5, 1;
-    setp.lt.u32 %p2, %r5, 20;
-    @%p2 bra more;
-""",
-        [0, 640],
-    ),
-    "tickets": (
-        f"""
-    atom.global.add.u32 %r3, [%d0], 1;
-again:
-    ld.volatile.global.u32 %r4, [%d0+8];
-    setp.ne.u32 %p1, %r4, %r3;
-    @%p1 bra again;
-{INCREMENT}
-    add.u32 %r4, %r4, 1;
-    st.volatile.global.u32 [%d0+8], %r4;
-""",
-        [32, 32, 32],
-    ),
-    "tickets from the last lane to the first": (
-        f"""
-    sub.u32 %r3, 31, %r1;
-again:
-    ld.acquire.gpu.global.u32 %r4, [%d0+8];
-    setp.ne.u32 %p1, %r4, %r3;
-    @%p1 bra again;
-{INCREMENT}
-    red.release.gpu.global.add.u32 [%d0+8], 1;
-""",
-        [0, 32, 32],
-    ),
-    "a plain load for a store behind the join": (
-        """
-    @%p0 bra give;
-again:
-    ld.global.u32 %r3, [%d0];
-    setp.eq.u32 %p1, %r3, 0;
-    @%p1 bra again;
-    bra over;
-give:
-    mov.u32 %r4, 0;
-count:
-    add.u32 %r4, %r4, 1;
-    setp.lt.u32 %p1, %r4, 9;
-    @%p1 bra count;
-    st.global.u32 [%d0], %r4;
-over:
-""",
-        [9],
-    ),
-    "producer and consumer": (
-        """
-    setp.gt.u32 %p1, %r1, 1;
-    @%p1 bra over;
-    mov.u32 %r5, 0;
-    @%p0 bra give;
-take:
-    ld.volatile.shared.u32 %r3, [tile];
-    setp.eq.u32 %p1, %r3, 0;
-    @%p1 bra take;
-    ld.volatile.global.u32 %r4, [%d0];
-    add.u32 %r4, %r4, %r3;
-    st.volatile.global.u32 [%d0], %r4;
-    st.volatile.shared.u32 [tile], 0;
-    add.u32 %r5, %r5, 1;
-    setp.lt.u32 %p1, %r5, 8;
-    @%p1 bra take;
-    bra over;
-give:
-    ld.volatile.shared.u32 %r3, [tile];
-    setp.ne.u32 %p1, %r3, 0;
-    @%p1 bra give;
-    add.u32 %r5, %r5, 1;
-    st.volatile.shared.u32 [tile], %r5;
-    setp.lt.u32 %p1, %r5, 8;
-    @%p1 bra give;
-over:
-""",
-        [36],
-    ),
-    "lanes that part and meet while they wait": (
-        """
-    setp.eq.u32 %p0, %r1, 31;
-    @%p0 bra behind;
-    and.b32 %r6, %r1, 1;
-    setp.eq.u32 %p2, %r6, 0;
-again:
-    @%p2 bra even;
-    add.u32 %r5, %r5, 3;
-    bra look;
-even:
-    add.u32 %r5, %r5, 5;
-look:
-    ld.volatile.global.u32 %r3, [%d0];
-    setp.eq.u32 %p1, %r3, 0;
-    @%p1 bra again;
-behind:
-    add.u32 %r7, %r1, 1;
-    @%p0 st.volatile.global.u32 [%d0], %r7;
-""",
-        [32],
-    ),
-    "a loop that goes on at its head as long as nothing is there": (
-        """
-    mov.u32 %r5, 0;
-    setp.eq.u32 %p0, %r1, 31;
-    @%p0 bra behind;
-again:
-    setp.ge.u32 %p2, %r5, 3;
-    @%p2 bra behind;
-    ld.global.u32 %r3, [%d0];
-    setp.eq.u32 %p1, %r3, 0;
-    @%p1 bra again;
-    add.u32 %r5, %r5, 1;
-    bra again;
-behind:
-    add.u32 %r7, %r1, 1;
-    @%p0 st.global.u32 [%d0], %r7;
-""",
-        [32],
-    ),
-    "a chain of lanes": (
-        """
-    mul.wide.u32 %d2, %r1, 4;
-    add.u64 %d2, %d2, %d0;
-    setp.eq.u32 %p0, %r1, 31;
-    @%p0 bra behind;
-again:
-    ld.relaxed.gpu.global.u32 %r3, [%d2+4];
-    setp.eq.u32 %p1, %r3, 0;
-    @%p1 bra again;
-behind:
-    sub.u32 %r7, 32, %r1;
-    st.relaxed.gpu.global.u32 [%d2], %r7;
-""",
-        [32, 31, 30],
-    ),
-    "an mbarrier that is tested": (
-        """
-    @!%p0 bra ready;
-    mbarrier.init.shared.b64 [gate], 31;
-ready:
-    bar.sync 0;
-    @!%p0 bra behind;
-again:
-    mbarrier.test_wait.parity.shared.b64 %p1, [gate], 0;
-    @!%p1 bra again;
-    st.global.u32 [%d0], 7;
-    bra over;
-behind:
-    mbarrier.arrive.shared.b64 %d2, [gate];
-over:
-""",
-        [7],
-    ),
-    "a function that looks": (
-        """
-    @%p0 bra behind;
-again:
-    call.uni (%r3), look, (%d0);
-    setp.eq.u32 %p1, %r3, 0;
-    @%p1 bra again;
-behind:
-    @%p0 st.volatile.global.u32 [%d0], 5;
-""",
-        [5],
-    ),
-    "what was read goes through local memory": (
-        """
-    @%p0 bra behind;
-again:
-    ld.global.u32 %r3, [%d0];
-    st.local.u32 [own+4], %r3;
-    ld.local.u32 %r4, [own+4];
-    setp.eq.u32 %p1, %r4, 0;
-    @%p1 bra again;
-behind:
-    @%p0 st.global.u32 [%d0], 5;
-""",
-        [5],
-    ),
-}
+WAITING = sorted((CASES / "waiting").glob("*.ptx"))
 LOOK = """
 .func (.reg .b32 %result) look(.reg .b64 %where)
 {
@@ -319,34 +54,29 @@ def run(body: str, engine: str, lanes: int = 32, **options):
 
 
 @pytest.mark.parametrize("observed", [False, True], ids=["alone", "observed"])
-@pytest.mark.parametrize("name", WAITS)
-def test_lanes_that_wait_for_each_other_come_to_an_end(name, observed):
-    body, expected = WAITS[name]
+@pytest.mark.parametrize("path", WAITING, ids=lambda path: path.stem)
+def test_lanes_that_wait_for_each_other_come_to_an_end(path, observed):
     options = {"banks": True} if observed else {"checks": "none"}
 
     def outcome(engine: str) -> tuple:
-        data, result = run(body, engine, max_steps=1_000_000, **options)
-        return data, facts(result), names(result.findings)
+        result = run_file(path, options=Options(engine=engine, max_steps=1_000_000, **options))
+        return result.values["D"], facts(result.run), result.passed
 
-    data, _, found = same_on_both(outcome)
-    assert "limit-reached" not in found
-    assert data[: len(expected)] == expected
+    assert same_on_both(outcome)[-1]
 
 
 @pytest.mark.parametrize("seed", [0, 5])
-def test_the_order_of_warps_does_not_matter(seed):
-    body, _ = WAITS["a lock taken by a loop"]
-    for engine in ENGINES:
-        data, result = run(body, engine, 96, seed=seed, max_steps=1_000_000)
-        assert data[:2] == [0, 96]
-        assert result.warp_instructions < 60_000
+def test_the_order_of_warps_does_not_matter(engine, seed):
+    options = Options(engine=engine, block=(96, 1, 1), seed=seed, max_steps=1_000_000)
+    result = run_file(CASES / "waiting" / "lock.ptx", options=options)
+    assert result.values["D"][:2].tolist() == [0, 96]
+    assert result.run.warp_instructions < 60_000
 
 
-def test_waiting_does_not_take_long():
+@pytest.mark.parametrize("name", ["lock", "tickets", "chain"])
+def test_waiting_does_not_take_long(name):
     """The patience is over once, not for each lane."""
-    for name in ("a lock taken by a loop", "tickets", "a chain of lanes"):
-        _, result = run(WAITS[name][0], "compiled")
-        assert result.warp_instructions < 4000
+    assert run_file(CASES / "waiting" / f"{name}.ptx").run.warp_instructions < 4000
 
 
 LONG = """
