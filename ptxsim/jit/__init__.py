@@ -16,8 +16,9 @@ index checked, for tests.
                 found += 1
         return found
 
-    count(records, seen)             # Python
-    count.compiled(records, seen)    # machine code
+    count(records, seen)                        # Python
+    count.compiled(records, seen)               # machine code
+    count.form(len(records))(records, seen)     # Python until there have been many
 
 Arguments: arrays (rows in one piece, the distance of rows as it comes), ints, floats, bools, tuples of these, named or not.
 Results: numbers or a tuple of numbers.

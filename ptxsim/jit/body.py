@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import os
 import struct
 import threading
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, Generic, ParamSpec, TypeAlias, TypeVar
+from typing import Any, Generic, ParamSpec, TypeAlias, TypeVar, overload
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from ptxsim.jit.kinds import BOOL, FLOAT, INT, Kind, Scalar, Struct, Value, kind
 from ptxsim.jit.translator import ModuleText, Translator
 
 Array: TypeAlias = np.ndarray[Any, Any]  # in the signatures of bodies
+Numbers: TypeAlias = Array | list[int]  # a row of ints, or scratch
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -25,9 +27,10 @@ R = TypeVar("R")
 class Body(Generic[P, R]):
     """A function of the language of bodies. A call runs it in Python; `compiled` and `checked` are called like it."""
 
-    def __init__(self, function: Callable[P, R]):
+    def __init__(self, function: Callable[P, R], enough: int):
         functools.update_wrapper(self, function)
         self.function = function
+        self.enough, self.asked = enough, 0
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         return self.function(*args, **kwargs)
@@ -37,15 +40,28 @@ class Body(Generic[P, R]):
         """The same as machine code, from the store or made at the first call (some tenths of a second)."""
         return Compiled(self.function)
 
+    def form(self, size: int) -> Callable[P, R]:
+        """Which form to call for `size` more steps: Python, from `enough` steps of this process on machine code.
+
+        PTXSIM_BODIES=python or native decides for all bodies.
+        """
+        self.asked += size
+        wish = os.environ.get("PTXSIM_BODIES")
+        return self.compiled if wish == "native" or (self.asked >= self.enough and wish != "python") else self.function
+
     @cached_property
     def checked(self) -> Compiled[P, R]:
         """As compiled, but indices, divisors and shift counts are checked: raises IndexError. For tests."""
         return Compiled(self.function, checked=True)
 
 
-def body(function: Callable[P, R]) -> Body[P, R]:
-    """See the package's documentation for what a body may do."""
-    return Body(function)
+@overload
+def body(function: Callable[P, R]) -> Body[P, R]: ...
+@overload
+def body(*, enough: int) -> Callable[[Callable[P, R]], Body[P, R]]: ...
+def body(function: Any = None, *, enough: int = 1000) -> Any:
+    """Make a function a body: what it may do is in the package's documentation. enough: see `Body.form`."""
+    return Body(function, enough) if function is not None else lambda f: Body(f, enough)
 
 
 class Compiled(Generic[P, R]):

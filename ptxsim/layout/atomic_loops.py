@@ -9,15 +9,16 @@ Of ptxas 13.0's code for sm_90, measured on an H200 (tests/data/wavefronts.json.
 * SWAP: compare-and-swap of 16 bits: a load and a swap of the word around it.
 
 What a lane finds decides whether it writes at all (min, max) and whether the next one sees a change: here each does.
-The functions are made of plain integers, so that numba can compile them (`banks_native`).
 """
 
 from __future__ import annotations
 
+from ptxsim.jit.body import Numbers
+
 SPIN, HALF, SWAP = "spin", "half", "swap"
 
 
-def tries(address, mask, words, spins, masks):
+def tries(address: Numbers, mask: int, words: int, spins: bool, masks: Numbers) -> tuple[int, int]:
     """(tries, phases of swaps): fills `masks` with the lanes of each try. `words` of 4 bytes per lane; spins: not HALF."""
     count = phases = 0
     size = 32 // words
@@ -41,7 +42,7 @@ def tries(address, mask, words, spins, masks):
     return count, phases
 
 
-def _is_changed(address, winners, lane):
+def _is_changed(address: Numbers, winners: int, lane: int) -> bool:
     """Whether a lane that has won wrote this lane's word."""
     changed = False
     for other in range(32):

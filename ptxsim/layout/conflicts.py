@@ -7,16 +7,16 @@ from itertools import groupby
 import numpy as np
 
 from ptxsim.lanes import LANES
-from ptxsim.layout.atomic_loops import SPIN, tries
+from ptxsim.layout.atomic_loops import tries
 from ptxsim.layout.banks import (
     ATOMIC_KINDS,
-    BANKS,
     LOOP_KINDS,
     MATRIX_KINDS,
     Accesses,
     analyze,
     prepare,
 )  # fmt: skip
+from ptxsim.layout.wavefronts import BANKS
 
 
 def explain(addresses, width: int = 16, kind: str = "ld", mask=None, matrices: int | None = None) -> str:
@@ -50,8 +50,7 @@ def explain(addresses, width: int = 16, kind: str = "ld", mask=None, matrices: i
 def _tries(access: Accesses, width: int, kind: str, row: int) -> str:
     """How often the loop of an atomic goes around."""
     address, active = access.address[row], access.active[row]
-    mask = int((active.astype(np.int64) << np.arange(LANES)).sum())
-    count, _ = tries(address.tolist(), mask, access.words, kind == SPIN, [0] * LANES)
+    count, _ = tries(address.tolist(), int(access.masks()[row]), access.words, kind == "spin", [0] * LANES)
     words = len(np.unique(address[active] // max(4, width)))
     on = "one word" if words == 1 else f"{words} words"
     return f"{active.sum()} lanes on {on}: a loop around a compare-and-swap, {count} tries"
@@ -59,7 +58,7 @@ def _tries(access: Accesses, width: int, kind: str, row: int) -> str:
 
 def _worst_phase(access: Accesses, kind: str, row: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Addresses (n,), lanes (n,) and banks (n, words) of the lanes in the costliest phase of one row."""
-    address, active, size = access.address[row], access.active[row], int(access.phase_lanes[row])
+    address, active, size = access.address[row], access.active[row], access.phase_lanes(row)
     words = address[:, None] // 4 + np.arange(access.words)
     best, best_cost = np.flatnonzero(active), -1
     for first in range(0, LANES, size):

@@ -7,16 +7,15 @@ for all of them:
 * Of the lines found, the lanes of a phase (32 lanes of 4 bytes, 16 of 8, 8 of 16) are moved. A lane waits for every earlier
   one that is still to come and shares its bank, in L1 or in shared memory. Equal addresses are not merged.
 * Lanes that write zeros read nothing: only shared memory makes them wait.
-
-The functions are made of plain integers, so that numba can compile them for many copies (`banks_native`).
 """
 
 from __future__ import annotations
 
+from ptxsim.jit.body import Numbers
 from ptxsim.layout.l1_tag_banks import tag_bank
 
 
-def copy_wavefronts(to, source, writing, reading, width):
+def copy_wavefronts(to: Numbers, source: Numbers, writing: int, reading: int, width: int) -> tuple[int, int]:
     """(wavefronts, those without bank conflicts) of one cp.async.ca of `width` bytes: 4, 8 or 16.
 
     to, source: 32 addresses in shared and global memory. writing, reading: masks of the lanes that copy, and of those of
@@ -36,7 +35,7 @@ def copy_wavefronts(to, source, writing, reading, width):
     return wavefronts, ideal
 
 
-def _found(source, waiting, reading):
+def _found(source: Numbers, waiting: int, reading: int) -> int:
     """The lanes whose lines are looked up together: of every tag bank the line of its first lane; and those of zeros."""
     lines = [-1, -1, -1, -1]
     found = waiting & ~reading
@@ -51,7 +50,16 @@ def _found(source, waiting, reading):
     return found
 
 
-def _moved(to, source, waiting, reading, first, size, width, banks):
+def _moved(
+    to: Numbers,
+    source: Numbers,
+    waiting: int,
+    reading: int,
+    first: int,
+    size: int,
+    width: int,
+    banks: int,
+) -> int:
     """Wavefronts of the lanes `first + i` whose bit i is set."""
     wavefronts = 0
     while waiting:

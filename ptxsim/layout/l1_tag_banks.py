@@ -12,9 +12,9 @@ TAG_BANKS = 4
 TAG_FOLD = (1, 2, 1, 2, 3, 1, 2, 3, 2, 1, 2, 1, 3, 1)
 
 
-def tag_bank(line):
-    """The tag bank, 0 to 3, of a line (address / 128): an int, or an integer array."""
-    bank = line & 0
+def tag_bank(line: int) -> int:
+    """The tag bank, 0 to 3, of a line (address / 128)."""
+    bank = 0
     for bit in range(14):
-        bank = bank ^ (line >> bit & 1) * TAG_FOLD[bit]
+        bank ^= (line >> bit & 1) * TAG_FOLD[bit]
     return bank

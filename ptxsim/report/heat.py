@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ptxsim.lanes import LANES
-from ptxsim.layout.banks import ATOMIC_KINDS, BANKS, LOOP_KINDS, MATRIX_KINDS, analyze, prepare
+from ptxsim.layout.banks import ATOMIC_KINDS, LOOP_KINDS, MATRIX_KINDS, analyze, prepare
+from ptxsim.layout.wavefronts import BANKS
 from ptxsim.report.drawing import Cell, Drawing, Panel
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ def bank_map(addresses, width: int = 16, kind: str = "ld", mask=None, title: str
     Arguments as for `shared_wavefronts`, of one instruction. In which order the words of a bank go is the hardware's own.
     """
     access = prepare(addresses, width, kind, mask, None)
-    address, active, size = access.address[0], access.active[0], int(access.phase_lanes[0])
+    address, active, size = access.address[0], access.active[0], access.phase_lanes(0)
     merges = kind not in (*ATOMIC_KINDS, "copy")
     labels, cells = [], []
     for phase, first in enumerate(range(0, LANES, size)):

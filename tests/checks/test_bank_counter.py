@@ -7,6 +7,7 @@ import ptxsim
 from ptxsim.layout import banks
 from ptxsim.session.ptxfile.file import Options, run_file
 from tests.helpers import SAMPLES, launch, run_text, same_on_both
+from tests.jit.alike import alike
 
 LANE = np.arange(32)
 HEAD = ".version 8.0\n.target sm_90a\n.address_size 64\n"
@@ -95,9 +96,9 @@ def test_global_loops_agree(monkeypatch):
     random = np.random.default_rng(1)
     addresses, masks = random.integers(0, 300, (100, 32)) * 4, random.integers(0, 2**32, 100)
     for atomic in (False, True):
-        monkeypatch.setattr(banks, "_NATIVE", "")
+        monkeypatch.setenv("PTXSIM_BODIES", "python")
         plain = banks.global_access(addresses, 4, masks, atomic)
-        monkeypatch.setattr(banks, "_NATIVE", "sys")
+        monkeypatch.setenv("PTXSIM_BODIES", "native")
         assert [c.tolist() for c in banks.global_access(addresses, 4, masks, atomic)] == [c.tolist() for c in plain]
 
 
@@ -290,10 +291,10 @@ def test_counting_lets_asynchronous_products_run_natively(monkeypatch):
     assert not {Event.MMA, Event.FENCE, Event.ASYNC_READ} & set(emitted)
 
 
-def test_both_ways_of_counting_agree():
-    """Groups in numpy and the compiled loop, on random records of every kind."""
-    from ptxsim.checks.banks import DIFFERENT, KINDS, BankCounter, _Loop
-    from ptxsim.engine.program.operation import Program
+def test_both_forms_of_counting_agree():
+    """In Python and compiled, on random records of every kind."""
+    from ptxsim.checks.banks import _CODES
+    from ptxsim.checks.tally import _KINDS, DIFFERENT, Tallies, tally
     from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_MORE, RECORD, Event, Space
 
     random = np.random.default_rng(7)
@@ -301,7 +302,7 @@ def test_both_ways_of_counting_agree():
         (site, event, space, width)
         for site, (event, space, width) in enumerate(
             (event, space, width)
-            for event in KINDS
+            for event in _KINDS
             for space in (Space.SHARED, Space.GLOBAL)
             for width in ((16,) if "MATRIX" in event.name else (1, 4, 8, 16))
             if (space == Space.SHARED or "MATRIX" not in event.name) and (width > 1 or event != Event.ASYNC_ISSUE)
@@ -321,33 +322,17 @@ def test_both_ways_of_counting_agree():
             records[at - 1] = record
             records["flags"][at], records["width"][at] = FLAG_MORE, 5
             records["mask"][at] = ~record["mask"]
-    lowered = {17: "count", 18: "leader", 33: "spin", 34: "half", 35: "swap", 25: "elsewhere"}
-    plain = BankCounter(Program("k", [], [], [], []))
-    plain.lowered = lowered
-    plain.consume(records)
-    plain.finish()
-    loop = _Loop(len(forms), lowered)
-    loop.add(records)
-    tallies, outer = loop.tallies()
-
-    def facts(found):
-        return {
-            site: (t.kind, t.width, *[getattr(t, name, None) for name in ("runs", "requests", "sectors", "lines", "ideal", "worst", "worst_wavefronts", "wavefronts", "mask")], t.addresses.tolist())
-            for site, t in found.items()
-        }  # fmt: skip
-
-    assert facts(tallies) == facts(plain.tallies) and facts(outer) == facts(plain.outer)
-    for site, tally in tallies.items():
-        kept = plain.tallies[site].different
-        assert tally.different == kept or len(tally.different) == len(kept) > DIFFERENT
-    assert len(tallies) + len(outer) == len(forms) - 4  # copies are counted in shared memory only, one form nowhere
+    lowered = {17: "count", 18: "leader", 33: "spin", 34: "half", 35: "swap", 25: "elsewhere", 7: "copy", 5: "bypass"}
+    state = Tallies.of(len(forms), {site: _CODES[how] for site, how in lowered.items()})
+    _, (_, state) = alike(tally, records, state)
+    shared, outer = np.count_nonzero(state.sums["runs"], axis=1)
+    assert shared + outer == len(forms) - 4  # copies are counted in shared memory only, one form nowhere
+    assert 0 < np.count_nonzero(state.sites["different"] > DIFFERENT) < len(forms)
 
 
-@pytest.mark.parametrize("enough", [1, 10**6])
-def test_the_best_fix_is_shown_on_the_execution_that_is_shown(monkeypatch, enough):
-    from ptxsim.checks import banks as checks
-
-    monkeypatch.setattr(checks, "_ENOUGH", enough)
+@pytest.mark.parametrize("form", ["python", "native"])
+def test_the_best_fix_is_shown_on_the_execution_that_is_shown(monkeypatch, form):
+    monkeypatch.setenv("PTXSIM_BODIES", form)
     columns = "and.b32 n, t, 31;\n    mad.lo.u32 b, n, 128, b;\n    st.shared.u32 [b], t;"
     arguments = [np.zeros(32, np.uint32), 1]
     run = launch(ATOMIC.replace("ATOM", columns), arguments, block=128, banks=True, checks="none")
@@ -356,11 +341,9 @@ def test_the_best_fix_is_shown_on_the_execution_that_is_shown(monkeypatch, enoug
     assert row.fixed[0] == "row pitch 132 B" and moved[0] == 0 and len(set(moved // 4 % 32)) == 32
 
 
-@pytest.mark.parametrize("enough", [1, 10**6])
-def test_what_bypasses_the_pipe_conflicts_with_nothing(monkeypatch, enough):
-    from ptxsim.checks import banks as checks
-
-    monkeypatch.setattr(checks, "_ENOUGH", enough)
+@pytest.mark.parametrize("form", ["python", "native"])
+def test_what_bypasses_the_pipe_conflicts_with_nothing(monkeypatch, form):
+    monkeypatch.setenv("PTXSIM_BODIES", form)
     text = "cp.async.cg.shared.global [a], [buffer], 16;\ncp.async.wait_all;"
     buffers = {"buffer": np.zeros(64, np.uint8)}
     found = ptxsim.snippet(

@@ -19,7 +19,8 @@ def alike(body, *arguments):
     runs = []
     for run in (body, body.compiled, body.checked):
         given = copy.deepcopy(arguments)
-        runs.append((run(*given), given))
+        with np.errstate(all="raise"):  # numpy computes in the width of the array
+            runs.append((run(*given), given))
     (result, left), *others = runs
     for other, changed in others:
         assert same(result, other), (result, other)

@@ -7,7 +7,9 @@ from ptxsim.diagnostic import PtxError
 from ptxsim.layout import banks
 from ptxsim.layout.banks import analyze, global_access, shared_wavefronts
 from ptxsim.layout.conflicts import explain
+from ptxsim.layout.wavefronts import costs, global_costs
 from tests.helpers import DATA
+from tests.jit.alike import alike
 
 # Counters of an H200, every pattern that has them (tests/data/banks.npz).
 RECORDED = np.load(DATA / "banks.npz")
@@ -26,11 +28,10 @@ def test_all_recorded_forms_are_judged():
     assert {name.split(".")[0] for name in RECORDED.files} == set(FORMS)
 
 
-@pytest.mark.parametrize("native", [False, True])
+@pytest.mark.parametrize("form", ["python", "native"])
 @pytest.mark.parametrize("name", FORMS)
-def test_counters(name, native, monkeypatch):
-    monkeypatch.setattr(banks, "_NATIVE", "sys" if native else "")
-    monkeypatch.setattr(banks, "_NATIVE_ROWS", 10**9)
+def test_counters(name, form, monkeypatch):
+    monkeypatch.setenv("PTXSIM_BODIES", form)
     width, kind, matrices = FORMS[name]
     found = analyze(RECORDED[f"{name}.offsets"], width, kind, RECORDED[f"{name}.mask"], matrices)
     assert np.array_equal(found.wavefronts, RECORDED[f"{name}.wavefronts"])
@@ -44,12 +45,11 @@ def test_counters(name, native, monkeypatch):
     form=st.sampled_from(sorted(FORMS)),
 )
 def test_both_paths_agree(words, mask, form):
-    from ptxsim.layout.banks_native import count
-
     width, kind, matrices = FORMS[form]
     access = banks.prepare(np.array([words]) * width, width, kind, mask, matrices)
-    arguments = (access.address, access.active, access.words, access.phase_lanes, kind not in banks.ATOMIC_KINDS)
-    assert [c.tolist() for c in count(*arguments)] == [c.tolist() for c in banks._count(*arguments)]
+    room = np.zeros((1, 4), np.int64)
+    alike(costs, int(access.kind), access.address, access.masks(), width, room)
+    alike(global_costs, access.address, access.masks(), width, kind in banks.ATOMIC_KINDS, room)
 
 
 def test_shapes_and_defaults():

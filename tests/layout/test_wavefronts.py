@@ -11,13 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from suites import wavefronts
 
-from ptxsim.layout import banks, cp_async_wavefronts, l1_tag_banks
+from ptxsim.jit.body import body
+from ptxsim.layout import banks, l1_tag_banks
 from ptxsim.layout.atomic_loops import tries
+from ptxsim.layout.cp_async_wavefronts import copy_wavefronts
+from ptxsim.layout.wavefronts import costs
 from tests.helpers import DATA
+from tests.jit.alike import alike
 
 RECORDED = wavefronts.operations(DATA / "wavefronts.json.gz")
 JUDGED = [name for name, operation in RECORDED.items() if not operation.get("unchanging")]
 ADDRESSES = st.lists(st.integers(0, 2000), min_size=32, max_size=32)
+COPIES = body(copy_wavefronts)
 MASKS = st.integers(1, 2**32 - 1)
 
 
@@ -30,9 +35,7 @@ def test_as_recorded(name):
 
 
 def test_many_are_counted_by_compiled_code(monkeypatch):
-    from ptxsim.checks import banks as checks
-
-    monkeypatch.setattr(checks, "_ENOUGH", 1)
+    monkeypatch.setenv("PTXSIM_BODIES", "native")
     for name in ("atom_add_f32", "atom_cas_b16", "cp_ca_8", "cp_cg_16_zero", "ld_v4_b32", "dsm_st", "wg_f16_n64"):
         assert wavefronts.one((name, RECORDED[name], "compiled")) == []
 
@@ -42,29 +45,20 @@ def test_what_changes_nothing_is_still_not_modeled():
     assert any(wavefronts.one((name, RECORDED[name], "interpreter")) for name in RECORDED.keys() - set(JUDGED))
 
 
-@settings(deadline=None)  # the first one compiles
+@settings(deadline=None)
 @given(ADDRESSES, ADDRESSES, MASKS, MASKS, st.sampled_from([4, 8, 16]))
 def test_compiled_copies_agree(to, source, writing, reading, width):
-    from ptxsim.layout import banks_native
-
-    to, source = ([width * place for place in places] for places in (to, source))
-    arguments = writing, writing & reading, width
-    native = banks_native.copy_wavefronts(np.array(to), np.array(source), *arguments)
-    assert cp_async_wavefronts.copy_wavefronts(to, source, *arguments) == native
-    assert native[1] <= native[0] <= writing.bit_count()
+    to, source = (width * np.array(places) for places in (to, source))
+    (wavefronts, ideal), _ = alike(COPIES, to, source, writing, writing & reading, width)
+    assert ideal <= wavefronts <= writing.bit_count()
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=30)
 @given(ADDRESSES, MASKS, st.sampled_from([("spin", 4), ("spin", 8), ("half", 2), ("swap", 2)]))
 def test_compiled_loops_agree(places, mask, form):
-    from ptxsim.layout import banks_native
-
     kind, width = form
-    address = np.array(places) * width
-    scratch = np.empty(544, np.int64), np.empty(512, np.int64), np.empty(32, np.int64)
-    native = banks_native.loop_of(address, mask, max(1, width // 4), kind == "spin", kind == "swap", *scratch)
-    found = banks.analyze(address, width, kind, mask)
-    assert native == (found.wavefronts, found.conflicts, found.ideal)
+    address = np.array([places]) * width
+    alike(costs, banks.KINDS.index(kind), address, np.array([mask], np.uint32), width, np.zeros((1, 4), np.int64))
 
 
 @given(ADDRESSES, MASKS, st.booleans())
