@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from difflib import get_close_matches
 
 from ptxsim.diagnostic import Finding
+from ptxsim.spelling import nearest
 from ptxsim.syntax import ast
 from ptxsim.types import NEWEST, TARGETS, VERSIONS, parse_target
 
@@ -57,8 +57,8 @@ def target_problem(name: str) -> tuple[str, str] | None:
             return None
     except ValueError:
         pass
-    close = get_close_matches(name, [*TARGETS, *OPTIONS], 1)
-    return f"no target is called {name}", f"did you mean {close[0]}?" if close else f"known are {', '.join(TARGETS)}"
+    close = nearest(name, [*TARGETS, *OPTIONS])
+    return f"no target is called {name}", f"did you mean {close}?" if close else f"known are {', '.join(TARGETS)}"
 
 
 def _text(version: tuple[int, int]) -> str:

@@ -14,6 +14,7 @@ from ptxsim.isa.availability import Availability
 from ptxsim.isa.match import match_forms
 from ptxsim.isa.notation import assign
 from ptxsim.isa.registry import Form
+from ptxsim.spelling import nearest
 from ptxsim.types import Target, Version
 
 # How many forms, those that share most words with an opcode, are compared with it word by word.
@@ -22,13 +23,11 @@ COMPARED = 12
 
 def unknown_instruction(opcode: str) -> Finding:
     """No instruction has this name; the help names the nearest spelling."""
-    from difflib import get_close_matches
-
     words = opcode.split(".")
-    close: list[str] = []
+    close = None
     for count in (3, 2, 1):
-        close = close or get_close_matches(".".join(words[:count]), registry.names(), 1, 0.6)
-    help_text = f"did you mean {close[0]}?" if close else "see `ptxsim isa` for the names ptxsim knows"
+        close = close or nearest(".".join(words[:count]), registry.names())
+    help_text = f"did you mean {close}?" if close else "see `ptxsim isa` for the names ptxsim knows"
     return Finding("unknown-instruction", f"no instruction is called {words[0]}", help=help_text)
 
 

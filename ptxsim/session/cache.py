@@ -12,9 +12,11 @@ import io
 import pickle
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import cache, cached_property
 from typing import Any
+
+from msgspec.structs import replace
 
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.engine.program.decode import Bodies, Decoder
@@ -32,6 +34,7 @@ KEPT = 8  # texts that a process remembers
 PLAIN = {  # what a file may hold besides Python's own simple values
     "ptxsim.syntax.ast": {"Module", "Function", "Variable", "Directive", "Alias", "Section"}
     | {"Integer", "Float", "Name", "Offset", "MaskedAddress", "Negative"},
+    "msgspec._utils": {"rebuild"},  # makes a node of its class and fields
     "ptxsim.engine.program.operation": {"FunctionCode", "Passed"},
     "ptxsim.engine.program.linkage": {"Linkage", "SymbolPlace"},
     "ptxsim.types": {"Target"},

@@ -183,7 +183,8 @@ def _replaced(statements, literal: dict[tuple[int, int], ast.Instruction]):
     found = []
     for statement in statements:
         if isinstance(statement, ast.Block):
-            statement = replace(statement, statements=_replaced(statement.statements, literal))
+            inner = _replaced(statement.statements, literal)
+            statement = ast.Block(inner, line=statement.line, column=statement.column)
         elif isinstance(statement, ast.Instruction):
             statement = literal.get((statement.line, statement.column), statement)
         found.append(statement)

@@ -5,97 +5,95 @@ Names are kept as written ("%r1", "$L__BB0_2", "smem"); types without the dot ("
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct
 
 
-def _place() -> int:
-    return field(default=0, compare=False, kw_only=True, repr=False)  # type: ignore[return-value]
+class Node(Struct, frozen=True, eq=False, kw_only=True):
+    """What all nodes have: a place, which equality leaves out."""
 
+    line: int = 0
+    column: int = 0
 
-@dataclass(frozen=True, slots=True)
-class Node:
-    line: int = _place()
-    column: int = _place()
+    def _key(self) -> tuple[object, ...]:
+        return (type(self), *[getattr(self, name) for name in type(self).__match_args__])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Node) and self._key() == other._key()
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(self._key())
 
 
 # ---- operands -------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Name(Node):
+class Name(Node, frozen=True):
     """A register, variable, label, function or special register: %r1, smem, %tid.x ("%tid.x" is one name)."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Integer(Node):
+class Integer(Node, frozen=True):
     """An integer literal or constant expression, evaluated to 64 bits; `unsigned` if written with U (or a big hex)."""
 
     value: int
     unsigned: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Float(Node):
+class Float(Node, frozen=True):
     """A floating literal as bits: 0f3F800000 has width 32, 0d... and 1.5 have width 64."""
 
     bits: int
     width: int
 
 
-@dataclass(frozen=True, slots=True)
-class Sink(Node):
+class Sink(Node, frozen=True):
     """The bit bucket `_`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Not(Node):
+class Not(Node, frozen=True):
     """A negated predicate operand `!%p1`."""
 
     operand: Operand
 
 
-@dataclass(frozen=True, slots=True)
-class Negative(Node):
+class Negative(Node, frozen=True):
     """`-name`, as in the second operand of some emulated forms."""
 
     operand: Operand
 
 
-@dataclass(frozen=True, slots=True)
-class Offset(Node):
+class Offset(Node, frozen=True):
     """An address expression outside brackets: `smem+16` in `mov.u32 %r1, smem+16`."""
 
     base: Name
     offset: int
 
 
-@dataclass(frozen=True, slots=True)
-class Pair(Node):
+class Pair(Node, frozen=True):
     """Two destinations or a register pair written `d|p`."""
 
     first: Operand
     second: Operand
 
 
-@dataclass(frozen=True, slots=True)
-class Vector(Node):
+class Vector(Node, frozen=True):
     """`{a, b, ...}`; elements are operands (may be empty)."""
 
     elements: tuple[Operand, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Element(Node):
+class Element(Node, frozen=True):
     """One component of a vector register or an array in braces-free syntax: `%v.x`, `array[3]`."""
 
     base: Name
     component: str
 
 
-@dataclass(frozen=True, slots=True)
-class Address(Node):
+class Address(Node, frozen=True):
     """`[base]`, `[base+offset]`, `[offset]`, `[tensorMap, {c0, c1}]`, `[tensorMap, {..}, {..}]`.
 
     `base` is a Name, or None for an absolute address. `extra` holds what follows the first comma.
@@ -106,8 +104,7 @@ class Address(Node):
     extra: tuple[Operand, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Group(Node):
+class Group(Node, frozen=True):
     """A parenthesised list: return values and arguments of a call."""
 
     elements: tuple[Operand, ...]
@@ -119,16 +116,14 @@ Operand = Name | Integer | Float | Sink | Not | Negative | Offset | Pair | Vecto
 # ---- statements -----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Guard(Node):
+class Guard(Node, frozen=True):
     """`@%p1` or `@!%p1`."""
 
     name: str
     negated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Instruction(Node):
+class Instruction(Node, frozen=True):
     """`@guard opcode operands;`. `opcode` is the whole dotted text, `length` its characters (column points at it)."""
 
     opcode: str
@@ -145,20 +140,17 @@ class Instruction(Node):
         return len(self.opcode)
 
 
-@dataclass(frozen=True, slots=True)
-class Label(Node):
+class Label(Node, frozen=True):
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Block(Node):
+class Block(Node, frozen=True):
     """`{ ... }`: a scope for names and labels."""
 
     statements: tuple[Statement, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Variable(Node):
+class Variable(Node, frozen=True):
     """One declared name. `.reg .b32 %r<4>` has count 4 and names %r0..%r3; arrays have `shape` (None: `[]`).
 
     `space` is reg, global, shared, const, local, param, tex; `vector` is 1, 2 or 4 (8 too for newer PTX).
@@ -179,8 +171,7 @@ class Variable(Node):
     pointer: tuple[str, int | None] | None = None  # .ptr .global .align 16 of a kernel parameter
 
 
-@dataclass(frozen=True, slots=True)
-class MaskedAddress(Node):
+class MaskedAddress(Node, frozen=True):
     """`0xff(symbol)` or `generic(symbol)+4` in an initialiser: which byte, or whether generic.
 
     `mask` None is `generic`; the operand of a mask may itself be a generic address.
@@ -190,16 +181,14 @@ class MaskedAddress(Node):
     mask: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Setting(Node):
+class Setting(Node, frozen=True):
     """`addr_mode_0 = wrap` in the initialiser of a sampler or texture; `value` is the literal text."""
 
     name: str
     value: str
 
 
-@dataclass(frozen=True, slots=True)
-class Directive(Node):
+class Directive(Node, frozen=True):
     """A directive that carries words and values only: .pragma, .file, .loc, .maxntid, .reqnctapercluster, .noreturn, ...
 
     `name` without the dot; `arguments` are the literal texts in order.
@@ -209,8 +198,7 @@ class Directive(Node):
     arguments: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Targets(Node):
+class Targets(Node, frozen=True):
     """`L: .branchtargets A, B;` or `F: .calltargets f, g;`; `kind` is branchtargets or calltargets."""
 
     name: str
@@ -218,8 +206,7 @@ class Targets(Node):
     names: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Prototype(Node):
+class Prototype(Node, frozen=True):
     """`P: .callprototype (returns) _ (parameters) ...;`"""
 
     name: str
@@ -234,8 +221,7 @@ Statement = Instruction | Label | Block | Variable | Directive | Targets | Proto
 # ---- module ---------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Function(Node):
+class Function(Node, frozen=True):
     """`.entry` or `.func`. `body` is None for a declaration."""
 
     name: str
@@ -247,16 +233,14 @@ class Function(Node):
     body: tuple[Statement, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Alias(Node):
+class Alias(Node, frozen=True):
     """`.alias name, target;`"""
 
     name: str
     target: str
 
 
-@dataclass(frozen=True, slots=True)
-class Section(Node):
+class Section(Node, frozen=True):
     """`.section .debug_info { ... }`: kept as text, never interpreted."""
 
     name: str
@@ -266,15 +250,17 @@ class Section(Node):
 Item = Variable | Function | Directive | Alias | Section
 
 
-@dataclass(frozen=True, slots=True)
-class Module(Node):
+class _TargetPlace(Node, frozen=True, kw_only=True):
+    target_line: int = 0
+
+
+class Module(_TargetPlace, frozen=True):
     """A whole file. `targets` holds every word of `.target` (sm_90a, texmode_independent, debug, ...)."""
 
     version: tuple[int, int]
     targets: tuple[str, ...]
     address_size: int = 64
     items: tuple[Item, ...] = ()
-    target_line: int = _place()
 
     @property
     def target(self) -> str:

@@ -1,18 +1,23 @@
-"""Callbacks that turn an instruction and its constants into nodes, while the parser runs (no tree in between)."""
+"""Callbacks of the grammar that turn an instruction and its constants into nodes."""
 
 from __future__ import annotations
 
 from sys import intern
 from typing import Any
 
+from msgspec.structs import replace
+
 from ptxsim.syntax import ast, constant
 from ptxsim.syntax.ast import Float, Integer, Name
-from ptxsim.syntax.machine import Token
+from ptxsim.syntax.lark_parser import Token
 from ptxsim.syntax.special import COMPONENT_REGISTERS
+
+_LEVELS = ("||", "&&", "|", "^", "&", "== !=", "< <= > >=", "<< >>", "+ -", "* / %")
+PRECEDENCE = {sign: level for level, signs in enumerate(_LEVELS) for sign in signs.split()}
 
 
 class Mistake(Exception):
-    """Something the grammar lets through and PTX does not. `place` is the token or node, `help` how to mend it."""
+    """Something the grammar lets through and PTX does not. `place` is the token or node, `help` how to correct it."""
 
     def __init__(self, message: str, place: Any, help: str | None = None):
         super().__init__(message)
@@ -43,7 +48,7 @@ def read_size(token: Token) -> int:
 
 
 class ConstantBuilder:
-    """Callbacks of constant.lark, shared by both grammars."""
+    """Callbacks of constant expressions."""
 
     def integer(self, children: list[Token]) -> Integer:
         return self._evaluate(children[0], constant.read_integer, str(children[0]))
@@ -54,9 +59,16 @@ class ConstantBuilder:
     def warp_size(self, children: list[Token]) -> Integer:
         return Integer(32, line=children[0].line, column=children[0].column)
 
-    def binary(self, children: list) -> Integer | Float:
-        left, sign, right = children
-        return self._evaluate(left, constant.binary, left, str(sign), right)
+    def operation(self, children: list[Any]) -> Integer | Float:
+        """`a + b * c ...`: what binds tighter is evaluated first, else what stands first."""
+        values, signs = [children[0]], []
+        for sign, value in zip([*children[1::2], None], [*children[2::2], None]):
+            while signs and (sign is None or PRECEDENCE[signs[-1]] >= PRECEDENCE[sign]):
+                right, left = values.pop(), values.pop()
+                values.append(self._evaluate(left, constant.binary, left, str(signs.pop()), right))
+            signs.append(sign)
+            values.append(value)
+        return values[0]
 
     def unary(self, children: list) -> Integer | Float:
         sign, value = children
@@ -87,13 +99,11 @@ class ConstantBuilder:
             value = function(*arguments)
         except ValueError as error:
             raise Mistake(str(error), place) from None
-        object.__setattr__(value, "line", place.line)
-        object.__setattr__(value, "column", place.column)
-        return value
+        return replace(value, line=place.line, column=place.column)
 
 
 class InstructionBuilder(ConstantBuilder):
-    """Callbacks of instruction.lark."""
+    """Callbacks of one instruction."""
 
     def instruction(self, children: list) -> ast.Instruction:
         guard = children.pop(0) if isinstance(children[0], ast.Guard) else None

@@ -1,17 +1,19 @@
-"""Callbacks that turn directives, declarations and functions into nodes, while the parser runs (no tree in between)."""
+"""Callbacks of the grammar that turn directives, declarations and functions into nodes."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from sys import intern
 from typing import Any
 
+from msgspec.structs import replace
+
+from ptxsim.spelling import nearest
 from ptxsim.syntax import ast
 from ptxsim.syntax.ast import Name
-from ptxsim.syntax.build_instruction import ConstantBuilder, Mistake, read_size, text_of
-from ptxsim.syntax.machine import Token
+from ptxsim.syntax.build_instruction import InstructionBuilder, Mistake, read_size, text_of
+from ptxsim.syntax.lark_parser import Token
 from ptxsim.types import TYPES
 
 # Types that registers and variables may have; the others are types of instructions only.
@@ -23,6 +25,8 @@ DECLARABLE = frozenset(
 
 
 _LABEL = re.compile(r"[\w$%]+")
+# Brackets and scopes nested deeper than this are refused: nodes are walked recursively.
+MAXIMUM_DEPTH = 100
 
 
 def _count(token: Token) -> int:
@@ -30,27 +34,46 @@ def _count(token: Token) -> int:
     return 32 if token.type == "WARP_SZ" else read_size(token)
 
 
-def _label_name(token: Token) -> str:
-    """The name that a label's token begins with; blanks and comments may stand before the colon."""
-    return intern(_LABEL.match(token)[0])  # type: ignore[index]
-
-
 def _not_declarable(token: Token) -> Mistake:
     known = TYPES.get(token[1:])
     if known is not None:
         message = f"`{token}` is a type of instructions; nothing can be declared with it"
         return Mistake(message, token, f"declare it as .b{max(8, known.bits)}")
-    from difflib import get_close_matches
-
-    close = get_close_matches(token[1:], sorted(DECLARABLE), n=1)
-    return Mistake(f"`{token}` is no type", token, f"did you mean `.{close[0]}`?" if close else None)
+    close = nearest(token[1:], sorted(DECLARABLE))
+    return Mistake(f"`{token}` is no type", token, f"did you mean `.{close}`?" if close else None)
 
 
-class ModuleBuilder(ConstantBuilder):
-    """Callbacks of module.lark. `read_instruction` parses the text of one instruction token."""
+class ModuleBuilder(InstructionBuilder):
+    """Callbacks of the whole grammar. `read_instruction` parses the text of one instruction token."""
 
-    def __init__(self, read_instruction: Callable[[Token, int, int], ast.Instruction | None]):
+    def __init__(self, read_instruction: Callable[[Token], ast.Instruction | None]):
         self.read_instruction = read_instruction
+        self.depth = 0  # of open brackets
+
+    # ---- words ----
+
+    def _open(self, token: Token) -> Token:
+        self.depth += 1
+        if self.depth > MAXIMUM_DEPTH:
+            raise Mistake("the text is nested too deeply", token, "use fewer `{` or `(` inside each other")
+        return token
+
+    def _close(self, token: Token) -> Token:
+        self.depth -= 1
+        return token
+
+    BRACE = BRACKET = PARENTHESIS = _open
+    RBRACE = RSQB = RPAR = _close
+
+    def INSTRUCTION(self, token: Token) -> ast.Instruction | None:
+        depth = self.depth
+        instruction = self.read_instruction(token)
+        self.depth = depth
+        return instruction
+
+    def LABEL(self, token: Token) -> ast.Label:
+        # Blanks and comments may stand before the colon.
+        return ast.Label(intern(_LABEL.match(token)[0]), line=token.line, column=token.column)
 
     # ---- module level ----
 
@@ -72,7 +95,14 @@ class ModuleBuilder(ConstantBuilder):
         arguments = tuple(text_of(token) for token in children[1:] if token != "+")
         return ast.Directive(first[1:], arguments, line=first.line, column=first.column)
 
-    line_file = pragma = location = language = _directive
+    line_file = pragma = language = _directive
+
+    def location(self, children: list[Token]) -> ast.Directive:
+        first, *rest = children
+        if rest:
+            return self._directive(children)
+        name, *arguments = re.split(r"[\s,+]+", first)
+        return ast.Directive(name[1:], tuple(map(intern, arguments)), line=first.line, column=first.column)
 
     def alias(self, children: list[Token]) -> ast.Alias:
         word, name, target = children
@@ -169,7 +199,7 @@ class ModuleBuilder(ConstantBuilder):
     def align(self, children: list[Token]) -> tuple[str, Any]:
         return "align", read_size(children[1])
 
-    def vector(self, children: list[Token]) -> tuple[str, Any]:
+    def vector_size(self, children: list[Token]) -> tuple[str, Any]:
         return "vector", int(children[0][2:])
 
     def type(self, children: list[Token]) -> tuple[str, Any]:
@@ -220,18 +250,18 @@ class ModuleBuilder(ConstantBuilder):
     def initializer_list(self, children: list) -> tuple:
         return tuple(children[1:])
 
-    def address(self, children: list) -> Name | ast.Offset:
+    def symbol(self, children: list) -> Name | ast.Offset:
         token, *offset = children
         name = Name(text_of(token), line=token.line, column=token.column)
         return ast.Offset(name, *offset, line=token.line, column=token.column) if offset else name
 
-    def generic_address(self, children: list) -> ast.MaskedAddress:
-        word, *address = children
+    def generic_symbol(self, children: list) -> ast.MaskedAddress:
+        word, *symbol = children
         if word != "generic":
             raise Mistake(f"`{word}(...)` is no initialiser", word, "write generic(name), or a mask such as 0xff(name)")
-        return ast.MaskedAddress(self.address(address), line=word.line, column=word.column)
+        return ast.MaskedAddress(self.symbol(symbol), line=word.line, column=word.column)
 
-    def masked_address(self, children: list) -> ast.MaskedAddress:
+    def masked_symbol(self, children: list) -> ast.MaskedAddress:
         mask, operand = children
         return ast.MaskedAddress(operand, read_size(mask), line=mask.line, column=mask.column)
 
@@ -242,13 +272,13 @@ class ModuleBuilder(ConstantBuilder):
     # ---- statements ----
 
     def body(self, children: list) -> tuple:
-        return self._statements(children)
+        return self._flat(children)
 
     def block(self, children: list) -> ast.Block:
         brace, *statements = children
-        return ast.Block(self._statements(statements), line=brace.line, column=brace.column)
+        return ast.Block(self._flat(statements), line=brace.line, column=brace.column)
 
-    def _statements(self, children: list) -> tuple:
+    def _flat(self, children: list) -> tuple:
         if list in map(type, children):
             flat: list = []
             for child in children:
@@ -256,24 +286,13 @@ class ModuleBuilder(ConstantBuilder):
             children = flat
         return tuple(child for child in children if child is not None)
 
-    def instruction(self, children: list[Token]) -> ast.Instruction | None:
-        token = children[0]
-        return self.read_instruction(token, token.line, token.column)
-
-    def label(self, children: list[Token]) -> ast.Label:
-        token = children[0]
-        return ast.Label(_label_name(token), line=token.line, column=token.column)
-
-    def table(self, children: list[Token]) -> ast.Targets:
+    def table(self, children: list) -> ast.Targets:
         label, kind, *names = children
-        return ast.Targets(
-            _label_name(label), kind[1:], tuple(map(text_of, names)), line=label.line, column=label.column
-        )
+        return ast.Targets(label.name, kind[1:], tuple(map(text_of, names)), line=label.line, column=label.column)
 
     def prototype(self, children: list) -> ast.Prototype:
         label, _, *parts = children
         function = self._function((), parts, is_entry=False)
-        name = _label_name(label)
         return ast.Prototype(
-            name, function.returns, function.parameters, function.directives, line=label.line, column=label.column
+            label.name, function.returns, function.parameters, function.directives, line=label.line, column=label.column
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from ptxsim.diagnostic import Finding, Label
+from ptxsim.spelling import nearest
 from ptxsim.syntax import ast
 from ptxsim.syntax.ast import Node, Variable
 from ptxsim.syntax.registers import DIGITS, Registers
@@ -55,9 +56,7 @@ def suggest(name: str, declared: list[str], registers: Registers) -> str:
                 f"`{member[1]}<{count}>` declares {member[1]}0 to {member[1]}{count - 1}; "
                 f"`{member[1]}<{int(member[2]) + 1}>` would declare it too"
             )
-    from difflib import get_close_matches
-
-    close = get_close_matches(name, declared, n=1)
+    close = nearest(name, declared)
     if close:
-        return f"did you mean `{close[0]}`?"
+        return f"did you mean `{close}`?"
     return f"declare it before its first use, for example `.reg .b32 {name};`"

@@ -17,7 +17,6 @@ from sys import intern
 from ptxsim.syntax import ast, constant
 from ptxsim.syntax.ast import Address, Float, Integer, Name, Operand
 from ptxsim.syntax.build_instruction import read_name
-from ptxsim.syntax.machine import Machine
 
 Texts = list[str]
 Columns = list[int]
@@ -38,20 +37,20 @@ class _NoTemplate(Exception):
 
 
 class ShapeReader:
-    """Reads instructions with the grammar's machine and remembers shapes."""
+    """Reads instructions and remembers shapes; `parse(text, line, column)` reads what has a new shape."""
 
-    def __init__(self, machine: Machine):
-        self.machine = machine
+    def __init__(self, parse: Callable[[str, int, int], ast.Instruction]):
+        self.parse = parse
         self.templates: dict[tuple[str, ...], tuple[Maker, ...] | None] = {}
 
     def read(self, text: str, line: int, column: int) -> ast.Instruction:
         """The instruction that `text` is; its first character stands at `line`, `column` of the file.
 
-        Raises Unexpected and Mistake.
+        Raises what `parse` raises.
         """
         head = _HEAD.match(text)
         if head is None or "\n" in text or "WARP_SZ" in text:
-            return self.machine.parse(text, "instruction", line, column)
+            return self.parse(text, line, column)
         bang, guard, opcode = head.groups("")
         parts = _LEAF.split(text[head.end() :])
         texts = [intern(leaf) for leaf in parts[1::2]]
@@ -61,12 +60,12 @@ class ShapeReader:
         makers = self.templates.get(key)
         if makers is None:
             if key in self.templates:
-                return self.machine.parse(text, "instruction", line, column)
+                return self.parse(text, line, column)
             return self._learn(key, text, texts, columns, line, column)
         try:
             operands = tuple([make(texts, columns, line) for make in makers])
         except ValueError:
-            return self.machine.parse(text, "instruction", line, column)
+            return self.parse(text, line, column)
         condition = None
         if guard:
             condition = ast.Guard(intern(guard), bang == "!", line=line, column=column + head.start(2))
@@ -75,7 +74,7 @@ class ShapeReader:
     def _learn(
         self, key: tuple[str, ...], text: str, texts: Texts, columns: Columns, line: int, column: int
     ) -> ast.Instruction:
-        instruction = self.machine.parse(text, "instruction", line, column)
+        instruction = self.parse(text, line, column)
         try:
             template = _Template(text, texts, columns, column)
             makers = tuple([template.maker(operand) for operand in instruction.operands])

@@ -13,44 +13,43 @@ from typing import Any
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.source import Source
 from ptxsim.syntax import ast, quoted
-from ptxsim.syntax.build_instruction import InstructionBuilder, Mistake
+from ptxsim.syntax.build_instruction import Mistake
 from ptxsim.syntax.build_module import ModuleBuilder
 from ptxsim.syntax.declared import find_redefinitions
 from ptxsim.syntax.instruction_templates import ShapeReader
-from ptxsim.syntax.machine import Machine, Unexpected
-from ptxsim.syntax.tables import load_tables
+from ptxsim.syntax.lark_parser import Lark_StandAlone, TextSlice, Token, UnexpectedInput
+from ptxsim.syntax.mistakes import Unexpected, explain, locate
 
 MAXIMUM_FINDINGS = 20
-# A text is read again behind a mistake a few times, a long one fewer times: characters in all, and rounds.
+# A text is read again after a mistake a few times, a long one fewer times: characters in all, and rounds.
 MAXIMUM_CHARACTERS = 4_000_000
 MAXIMUM_ROUNDS = 5
 _REST_OF_STATEMENT = re.compile(r"[^;}\n]*;?")
 
 
 class Parser:
-    """Both grammars, tied together: the module's hands every instruction to the instruction's."""
+    """Lark's parser with the callbacks that build nodes; the module's hand every instruction back to it."""
 
     def __init__(self) -> None:
-        tables = load_tables()
-        self.instruction = Machine(tables["instruction"], InstructionBuilder())
-        self.shapes = ShapeReader(self.instruction)
-        self.module = Machine(tables["module"], ModuleBuilder(self.read_instruction))
+        self.builder = ModuleBuilder(self.read_token)
+        self.lark = Lark_StandAlone(transformer=self.builder)
+        self.shapes = ShapeReader(self.read_instruction)
         self.lock = threading.Lock()
         self.findings: list[Finding] = []
 
-    def read_instruction(self, text: str, line: int, column: int) -> ast.Instruction | None:
-        """One instruction, or None and a finding: the statements behind it are still read."""
+    def read_instruction(self, text: str, line: int, column: int) -> ast.Instruction:
+        """One instruction whose first character stands at `line`, `column`. Raises UnexpectedInput and Mistake."""
+        return self.lark.parse(_placed(text, line, column), "instruction")
+
+    def read_token(self, token: Token) -> ast.Instruction | None:
+        """One instruction of a module, or None and a finding: the statements after it are still read."""
         try:
-            return self.shapes.read(text, line, column)
-        except (Unexpected, Mistake) as problem:
+            return self.shapes.read(token, token.line, token.column)
+        except (UnexpectedInput, Mistake) as problem:
             if len(self.findings) < MAXIMUM_FINDINGS:
-                self.findings.append(self.explain(problem, text, self.instruction, line, column))
+                text = _placed(token, token.line, token.column)
+                self.findings.append(explain(_find(problem, text, "instruction")))
             return None
-
-    def explain(self, problem: Exception, text: str, machine: Machine, line: int = 1, column: int = 1) -> Finding:
-        from ptxsim.syntax import mistakes
-
-        return mistakes.explain(problem, text, machine, self.instruction, line, column)
 
     def run(self, source: Source, start: str, text: str) -> Any:
         """What the grammar makes of `text`. Raises PtxError with every finding.
@@ -60,30 +59,38 @@ class Parser:
         with self.lock, _no_collection():
             found: dict[tuple[int, int], Finding] = {}
             for attempt in range(max(1, min(MAXIMUM_ROUNDS, MAXIMUM_CHARACTERS // (len(text) + 1)))):
-                self.findings = []
                 result, problem = self._attempt(start, text)
                 found |= {(finding.line, finding.column): finding for finding in self.findings}
                 if problem is None:
                     break
-                # Behind a first mistake, a bracket or an end that does not fit is most likely its consequence.
-                if not (attempt and problem.found in ("", "}")):
-                    finding = self.explain(problem, text, self.module)
+                # After a first mistake, a bracket or an end that does not fit is most likely its consequence.
+                if not (attempt and isinstance(problem, Unexpected) and problem.found in ("", "}")):
+                    finding = explain(problem)
                     found[finding.line, finding.column] = finding
-                if not problem.found or problem.too_deep or "{" not in text[: problem.position]:
+                if isinstance(problem, Mistake) or not problem.found or "{" not in text[: problem.position]:
                     break
                 text = _without_statement(text, problem.position)
             if found:
                 raise PtxError([found[place].of(source) for place in sorted(found)])
             return result
 
-    def _attempt(self, start: str, text: str) -> tuple[Any, Unexpected | None]:
+    def _attempt(self, start: str, text: str) -> tuple[Any, Unexpected | Mistake | None]:
+        self.findings = []
+        self.builder.depth = 0
         try:
-            return self.module.parse(text, start), None
-        except Unexpected as problem:
-            return None, problem
-        except Mistake as problem:
-            self.findings.append(self.explain(problem, text, self.module))
-            return None, None
+            return self.lark.parse(text, start), None
+        except (UnexpectedInput, Mistake) as problem:
+            return None, _find(problem, TextSlice(text, 0, len(text)), start)
+
+
+def _find(problem: UnexpectedInput | Mistake, text: TextSlice, start: str) -> Unexpected | Mistake:
+    return problem if isinstance(problem, Mistake) else locate(problem, text, start)
+
+
+def _placed(text: str, line: int, column: int) -> TextSlice:
+    """`text` after as many line breaks and blanks as Lark must count to `line` and `column`."""
+    padding = "\n" * (line - 1) + " " * (column - 1)
+    return TextSlice(padding + text, len(padding), len(padding) + len(text))
 
 
 @contextmanager
@@ -101,7 +108,8 @@ def _no_collection() -> Iterator[None]:
 def _without_statement(text: str, position: int) -> str:
     """Blanks in place of the statement around `position`."""
     begin = 1 + max(text.rfind(mark, 0, position) for mark in ";{}")
-    end = max(_REST_OF_STATEMENT.match(text, position).end(), position + 1)
+    rest = _REST_OF_STATEMENT.match(text, position)
+    end = max(rest.end() if rest else 0, position + 1)
     return text[:begin] + re.sub(r"[^\n]", " ", text[begin:end]) + text[end:]
 
 

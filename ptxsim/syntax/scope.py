@@ -6,7 +6,9 @@ PTX ISA, "Identifiers", "Instruction Statements", "Scoping" under "Variable Decl
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
 
 from ptxsim.diagnostic import Finding, Label, PtxError
 from ptxsim.syntax import ast

@@ -50,8 +50,8 @@ IN_A_KERNEL = [
     (".shared .b32 s[4;", 6, 17, "missing `]`", "`]`"),
     (".shared .b32 s[-1];", 6, 16, "found `-`", None),
     ("T: .branchtargets ;", 6, 19, "expected a name after `.branchtargets`", None),
-    ("{" * 400 + "}" * 400, 6, 93, "nested too deeply", "fewer"),
-    ("mov.b32 a, " + "(" * 400 + "1" + ")" * 400 + ";", 6, 109, "nested too deeply", "fewer"),
+    ("{" * 400 + "}" * 400, 6, 100, "nested too deeply", "fewer"),
+    ("mov.b32 a, " + "(" * 400 + "1" + ")" * 400 + ";", 6, 111, "nested too deeply", "fewer"),
 ]  # fmt: skip
 AS_A_FILE = [
     ("", 1, 1, "no .version", ".version 8.0"),

@@ -7,13 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ptxsim.syntax import ast
-from ptxsim.syntax.build_instruction import InstructionBuilder, Mistake
+from ptxsim.syntax.build_instruction import Mistake
 from ptxsim.syntax.instruction_templates import ShapeReader
-from ptxsim.syntax.machine import Machine, Unexpected
-from ptxsim.syntax.tables import load_tables
+from ptxsim.syntax.lark_parser import UnexpectedInput
+from ptxsim.syntax.parser import Parser
 from tests.syntax.samples import EVERYTHING, FILES, instructions
 
-MACHINE = Machine(load_tables()["instruction"], InstructionBuilder())
+by_grammar = Parser().read_instruction
 
 
 def everything(node: object) -> object:
@@ -21,7 +21,7 @@ def everything(node: object) -> object:
     if isinstance(node, tuple):
         return tuple(map(everything, node))
     if isinstance(node, ast.Node):
-        fields = [everything(getattr(node, name)) for name in node.__match_args__]
+        fields = [everything(getattr(node, name)) for name in type(node).__match_args__]
         return (type(node).__name__, node.line, node.column, *fields)
     return node
 
@@ -29,17 +29,13 @@ def everything(node: object) -> object:
 def outcome(read, text: str):
     try:
         return everything(read(text, 7, 3))
-    except (Unexpected, Mistake) as problem:
+    except (UnexpectedInput, Mistake) as problem:
         return type(problem), str(problem)
-
-
-def by_grammar(text: str, line: int, column: int) -> ast.Instruction:
-    return MACHINE.parse(text, "instruction", line, column)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_compiler_output(path):
-    reader = ShapeReader(MACHINE)
+    reader = ShapeReader(by_grammar)
     for text in instructions(path.read_text()):
         reader.read(text, 1, 1)
         assert outcome(reader.read, text) == outcome(by_grammar, text)
@@ -58,7 +54,7 @@ PAIRS = [
 
 @pytest.mark.parametrize(("first", "second"), PAIRS)
 def test_a_shape_does_not_mislead(first, second):
-    reader = ShapeReader(MACHINE)
+    reader = ShapeReader(by_grammar)
     for text in (first, second, first):
         assert outcome(reader.read, text) == outcome(by_grammar, text)
 
@@ -70,7 +66,7 @@ texts = [*instructions(EVERYTHING), *(text for pair in PAIRS for text in pair)]
 @given(st.data())
 def test_changed_texts(data):
     """Any character for any other: both ways agree, whatever was read before."""
-    reader = ShapeReader(MACHINE)
+    reader = ShapeReader(by_grammar)
     text = data.draw(st.sampled_from(texts))
     for _ in range(3):
         assert outcome(reader.read, text) == outcome(by_grammar, text)
