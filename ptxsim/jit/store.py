@@ -22,8 +22,8 @@ def _check(data: bytes) -> bytes:
 class ObjectStore:
     """A folder of objects. `folder` None asks PTXSIM_CACHE_DIR or the user's cache folder; an empty name keeps to memory."""
 
-    def __init__(self, folder: str | os.PathLike | None = None, limit: int = LIMIT):
-        self.limit = limit
+    def __init__(self, folder: str | os.PathLike | None = None, limit: int = LIMIT, most: int = MOST):
+        self.limit, self.most = limit, most
         self._memory: dict[str, bytes] = {}
         self._written = 0
         self._writable = True
@@ -86,7 +86,7 @@ class ObjectStore:
                     entries.append((status.st_mtime, status.st_size, entry.path))
         total, count = sum(size for _, size, _ in entries), len(entries)
         for _, size, path in sorted(entries)[:AT_ONCE]:
-            if total <= self.limit and count <= MOST:
+            if total <= self.limit and count <= self.most:
                 break
             with contextlib.suppress(OSError):
                 os.unlink(path)

@@ -37,6 +37,7 @@ def product(
     rounding: str | None = None,
     popc_op: str | None = None,
     numerics: str = "target",
+    compiled: bool | None = None,
 ) -> np.ndarray:
     """D = A*B + C of one instruction, or of many along leading axes.
 
@@ -44,7 +45,8 @@ def product(
     elements: the instruction's arithmetic runs over all of them in ascending order. scale_a (..., M, K/block) and
     scale_b (..., K/block, N) are the codes of block scales. `rule` is a row found by parameters.find, or a form of the
     default target. Modifiers that are not given are the form's. numerics="exact" is the infinitely precise sum,
-    rounded once to nearest even. Returns codes (..., M, N) of the form's D type.
+    rounded once to nearest even. compiled: whether compiled kernels may do it; None lets them once that pays. Returns
+    codes (..., M, N) of the form's D type.
     """
     rule = rule if isinstance(rule, Rule) else find(rule)
     form = rule.form
@@ -60,8 +62,8 @@ def product(
     if rule.algorithm == "popcount":
         return _popcount(a, b, c, popc_op or form.popc_op)
     if rule.algorithm == "fma64":
-        return _fma64(a, b, c, rounding or form.rounding)
-    if compilable(rule) and _worth_compiling(a, b):
+        return _fma64(a, b, c, rounding or form.rounding, compiled)
+    if compilable(rule) and _worth_compiling(a, b, compiled):
         from ptxsim.numerics import matmul_numba
 
         return matmul_numba.product(rule, a, b, c)
@@ -107,10 +109,12 @@ class _Work:
     done = 0
 
 
-def _worth_compiling(a: np.ndarray, b: np.ndarray, cost: int = 1) -> bool:
+def _worth_compiling(a: np.ndarray, b: np.ndarray, asked: bool | None, cost: int = 1) -> bool:
     """Whether so much has been done (about a second's worth) that compiled kernels pay, even if they are to be made."""
     if a.ndim != 2 or b.ndim != 2:
         return False
+    if asked is not None:
+        return asked
     _Work.done += _Work.CALL + cost * a.size * b.shape[1]
     return _Work.done > _Work.LIMIT
 
@@ -143,10 +147,10 @@ def _fma_chain(form: Form, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.nd
     return c
 
 
-def _fma64(a: np.ndarray, b: np.ndarray, c: np.ndarray, rounding: str) -> np.ndarray:
+def _fma64(a: np.ndarray, b: np.ndarray, c: np.ndarray, rounding: str, compiled: bool | None) -> np.ndarray:
     """One fma after the other. A NaN keeps its sign and payload, quieted: B's before C's before A's (recorded)."""
     a, b, total = (np.ascontiguousarray(x, np.uint64).view(np.float64) for x in (a, b, c))
-    if rounding == "rn" and _worth_compiling(a, b, cost=32):
+    if rounding == "rn" and _worth_compiling(a, b, compiled, cost=32):
         from ptxsim.numerics import matmul_numba
 
         result = matmul_numba.fma_chain(a, b, total)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
 
@@ -16,10 +16,11 @@ _BETWEEN = 0.2
 class Progress:
     """Called by the engine with the number of CTAs done and of all; as a context manager it clears its line at the end."""
 
-    def __init__(self, stream: TextIO | None = None):
+    def __init__(self, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic):
         self.stream = stream or sys.stderr
+        self.clock = clock
         self.is_shown = bool(getattr(self.stream, "isatty", lambda: False)())
-        self._start = time.monotonic()
+        self._start = clock()
         self._last = self._start + _FIRST - _BETWEEN
         self._width = 0
 
@@ -32,7 +33,7 @@ class Progress:
             self.stream.flush()
 
     def __call__(self, done: int, total: int) -> None:
-        now = time.monotonic()
+        now = self.clock()
         if now - self._last < _BETWEEN:
             return
         self._last = now
@@ -44,8 +45,8 @@ class Progress:
 
 
 @contextmanager
-def compilation_told(stream: TextIO | None = None) -> Iterator[None]:
-    """Says on standard error what takes so long where the timing model has to be compiled, which is kept on disk."""
+def compilation_told(stream: TextIO | None = None, after: float = _FIRST) -> Iterator[None]:
+    """Says on standard error what takes so long, more than `after` seconds, where the timing model has to be compiled."""
     from numba.core import event
 
     stream = stream or sys.stderr
@@ -62,7 +63,7 @@ def compilation_told(stream: TextIO | None = None) -> Iterator[None]:
 
         def on_start(self, event: Any) -> None:
             if self.depth == 0:
-                self.timer = threading.Timer(_FIRST, tell)
+                self.timer = threading.Timer(after, tell)
                 self.timer.daemon = True
                 self.timer.start()
             self.depth += 1

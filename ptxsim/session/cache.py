@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cache, cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -28,6 +28,9 @@ from ptxsim.source import Source
 from ptxsim.syntax import ast
 from ptxsim.syntax.parser import parse
 from ptxsim.types import TYPES, ScalarType, Target
+
+if TYPE_CHECKING:
+    from ptxsim.jit.store import ObjectStore
 
 LONG = 10_000  # characters from which on a text is remembered on disk: less is quicker read again
 KEPT = 8  # texts that a process remembers
@@ -148,6 +151,14 @@ def of_source(source: Source) -> Known:
     return found
 
 
+def forget(store: ObjectStore | None = None) -> None:
+    """Know nothing any more, as a new process does; `store` is where it looks from now on, None the cache folder."""
+    global _chosen
+    with _LOCK:
+        _KNOWN.clear()
+        _chosen = store
+
+
 _KNOWN: dict[str, Known] = {}  # the one used last comes last
 _LOCK = threading.Lock()
 
@@ -168,8 +179,15 @@ def _plain(value: object) -> bool:
 # ---- files ----
 
 
+_chosen: ObjectStore | None = None
+
+
+def _store() -> ObjectStore:
+    return _chosen or _cache_folder()
+
+
 @cache
-def _store():
+def _cache_folder() -> ObjectStore:
     from ptxsim.jit.store import ObjectStore
 
     return ObjectStore()

@@ -14,7 +14,6 @@ from ptxsim.engine.compiled.ir.module import Module
 from ptxsim.engine.compiled.ir.value import Value, kind_of_dtype
 from ptxsim.engine.compiled.library import Library, library
 from ptxsim.engine.compiled.run import selftest
-from ptxsim.jit import store as store_module
 from ptxsim.jit.compiler import ATTRIBUTES, Jit
 from ptxsim.jit.store import ObjectStore
 from ptxsim.types import TYPES
@@ -50,10 +49,11 @@ def test_an_unwritable_folder_falls_back_to_memory(tmp_path):
     assert store.get("key") == b"code"
 
 
-def test_the_store_keeps_to_a_number_of_objects(tmp_path, monkeypatch):
-    monkeypatch.setattr(store_module, "MOST", 5)
+def test_the_store_keeps_to_a_number_of_objects(tmp_path):
     for number in range(40):
-        ObjectStore(tmp_path).put(str(number), b"small")  # every process looks once, and then at every 32nd object
+        ObjectStore(tmp_path, most=5).put(
+            str(number), b"small"
+        )  # every process looks once, and then at every 32nd object
     assert len(list((tmp_path / "objects").iterdir())) == 5
 
 

@@ -1,4 +1,4 @@
-"""What is said while somebody waits."""
+"""What is said during long work."""
 
 import io
 import time
@@ -8,10 +8,9 @@ from numba.core import event
 from ptxsim.report import progress
 
 
-def test_a_long_compilation_is_told_once_and_a_short_one_is_not(monkeypatch):
-    monkeypatch.setattr(progress, "_FIRST", 0.05)
+def test_a_long_compilation_is_told_once_and_a_short_one_is_not():
     stream = io.StringIO()
-    with progress.compilation_told(stream):
+    with progress.compilation_told(stream, after=0.05):
         with event.trigger_event("numba:compile"):
             pass
         time.sleep(0.1)

@@ -149,7 +149,7 @@ def test_a_misplaced_pattern_is_told(major):
     assert "wrong" in layouts.descriptor_table(descriptor, major) and "swizzle-start" in layouts.problems(descriptor)
 
 
-def test_progress_is_for_terminals_only(monkeypatch):
+def test_progress_is_for_terminals_only():
     class Terminal(io.StringIO):
         def isatty(self):
             return True
@@ -157,9 +157,8 @@ def test_progress_is_for_terminals_only(monkeypatch):
     with Progress(io.StringIO()) as progress:
         assert progress is None
     clock = iter([0.0, 0.5, 2.0, 2.1])
-    monkeypatch.setattr("ptxsim.report.progress.time.monotonic", lambda: next(clock))
     stream = Terminal()
-    with Progress(stream) as progress:
+    with Progress(stream, lambda: next(clock)) as progress:
         for done in (1, 2, 3):
             progress(done, 4)
     assert stream.getvalue().count("of 4 CTAs") == 1 and stream.getvalue().endswith("\r")

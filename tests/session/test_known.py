@@ -52,18 +52,17 @@ LONG = TEXT + "// a comment\n" * 1000
 @pytest.fixture
 def disk(tmp_path, monkeypatch):
     """Forgets all texts when called; returns how often a text has been parsed since."""
-    store, parsed = ObjectStore(tmp_path), []
-    monkeypatch.setattr(known, "_store", lambda: store)
-    real = known.parse
+    store, parsed, real = ObjectStore(tmp_path), [], known.parse
     monkeypatch.setattr(known, "parse", lambda source: parsed.append(source) or real(source))
 
     def forget() -> list:
-        monkeypatch.setattr(known, "_KNOWN", {})
+        known.forget(store)
         parsed.clear()
         return parsed
 
     forget()
-    return forget
+    yield forget
+    known.forget()
 
 
 def launch(text: str, file: str = "file.ptx", **options):
