@@ -15,6 +15,10 @@ from ptxsim.jit.store import ObjectStore
 ATTRIBUTES = '{ nounwind "min-legal-vector-width"="512" "prefer-vector-width"="512" }'
 
 
+class Refused(Exception):
+    """LLVM takes no such code on this machine, or this code has crashed before."""
+
+
 class Jit:
     """Compiles IR for one CPU and keeps the code for the life of the process.
 
@@ -81,13 +85,17 @@ class Jit:
             self._engine.finalize_object()
 
     def _compile(self, text: str, level: int, passes: bool) -> bytes:
-        machine, module = self._machine_for(level), self.llvm.parse_assembly(text)
-        if passes:
-            module.triple, module.data_layout = self._target.triple, str(machine.target_data)
-            options = self.llvm.create_pipeline_tuning_options(speed_level=level)
-            builder = self.llvm.create_pass_builder(machine, options)
-            builder.getModulePassManager().run(module, builder)
-        return machine.emit_object(module)
+        machine = self._machine_for(level)
+        try:
+            module = self.llvm.parse_assembly(text)
+            if passes:
+                module.triple, module.data_layout = self._target.triple, str(machine.target_data)
+                options = self.llvm.create_pipeline_tuning_options(speed_level=level)
+                builder = self.llvm.create_pass_builder(machine, options)
+                builder.getModulePassManager().run(module, builder)
+            return machine.emit_object(module)
+        except RuntimeError as error:
+            raise Refused(f"LLVM: {error}") from error
 
     def address(self, name: str) -> int:
         found = self._engine.get_function_address(name)

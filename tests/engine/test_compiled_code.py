@@ -180,7 +180,9 @@ def emitted(effect, operands: list[np.ndarray], native: Library, tag: str) -> np
     e.line(f"  store {result.type} {result.text}, ptr %out, align 1")
     name = f"test_{tag}"
     body = f"define void @{name}({', '.join(f'ptr %p{i}' for i in range(len(operands)))}, ptr %out) #0 {{\n"
-    text = "\n".join([module.text(), body, *e.rooms, *e.lines, "  ret void", "}", f"attributes #0 = {ATTRIBUTES}"])
+    text = "\n".join(
+        [module.text(), body, *e.stack_slots, *e.lines, "  ret void", "}", f"attributes #0 = {ATTRIBUTES}"]
+    )
     tables = {table: np.ascontiguousarray(content) for table, content in module.tables.items()}
     for table, content in tables.items():
         native.jit.publish(table, content.ctypes.data)

@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from ptxsim.engine.compiled.codegen.kernel import described
+from ptxsim.engine.compiled.codegen.function import described
 from ptxsim.engine.compiled.library import library
 from ptxsim.engine.compiled.tensor import warp_product as products
 from ptxsim.machine.tensor import multiply, product_of

@@ -20,7 +20,7 @@ from ptxsim.engine.compiled.runtime.abi import WarpLayout, aligned
 from ptxsim.engine.program.identity import identity
 from ptxsim.engine.program.operand import Address, Special, Vector
 from ptxsim.engine.program.operation import Program, fact
-from ptxsim.jit.compiler import ATTRIBUTES, Jit, shared
+from ptxsim.jit.compiler import ATTRIBUTES, Jit, Refused, shared
 from ptxsim.jit.crash import CrashHandler
 from ptxsim.machine.special import _SCALARS, _VECTORS
 
@@ -31,10 +31,6 @@ FAMILIES = {
     "lane copies": "ptxsim.engine.compiled.runtime.cp_async_state",
 }
 _ATTRIBUTES = f"attributes #0 = {ATTRIBUTES}\n"
-
-
-class Crashed(Exception):
-    """Native code of the program ended a process."""
 
 
 class Library:
@@ -101,7 +97,7 @@ class Library:
         return module.text() + body + _ATTRIBUTES
 
     def kernel(self, program: Program, places: WarpLayout, options: Options) -> tuple[int, dict[int, str]]:
-        """Address of a program's function, and the operations it leaves to the interpreter, by site."""
+        """Address of a program's function, and why each operation on the slow path is there, by site."""
         key = self.jit.key("kernel", str(options), identity(program))
         with self._lock:
             return self._kernels.get(key) or self._first(key, program, places, options)
@@ -109,7 +105,7 @@ class Library:
     def _first(self, key: str, program: Program, places: WarpLayout, options: Options) -> tuple[int, dict[int, str]]:
         mark = self.mark(program)
         if mark is not None and mark.exists():
-            raise Crashed(f"native code of {program.name} has crashed; delete {mark} to try again")
+            raise Refused(f"native code of {program.name} has crashed; delete {mark} to try again")
         found = self._kernels[key] = self._load(key, program, places, options)
         return found
 
@@ -132,13 +128,13 @@ class Library:
             for table, values in tables.items():
                 self.jit.store.put(table, values.tobytes())
             self._provide_tables(tables)
-            content = {"helpers": writer.helpers, "services": writer.services, "tables": list(tables)}
+            content = {"helpers": writer.helpers, "slow path": writer.slow_path, "tables": list(tables)}
         self.provide(content["helpers"])
         level = 0 if options.keep or writer is None or len(program.ops) > OPTIMIZED else 1
         self.jit.load(key, lambda: text, level=level)
         if writer is not None:
             self.jit.store.put(key + ".notes", json.dumps(content).encode())
-        return self.jit.address(name), {int(site): reason for site, reason in content["services"].items()}
+        return self.jit.address(name), {int(site): reason for site, reason in content["slow path"].items()}
 
     def _provide_tables(self, names: Iterable[str]) -> bool:
         """Make constant tables known by their symbols; False if one is not in the store."""

@@ -1,68 +1,39 @@
 """A program as one LLVM function: a switch on the block to run, and straight-line code for every block.
 
-Registers are SSA values inside a block. They are written back to the warp's memory before anything that may leave the
-instruction to the interpreter, and at the end of the block, so that memory is exact whenever Python looks; only those somebody
-still wants are written. The function returns what to do next (abi.NEXT and so on).
+Registers are SSA values inside a block. They are written back to the warp's memory before anything that may take the slow
+path, and at the end of the block, so that memory is exact whenever Python looks; only those that are read later are
+written. The function returns what to do next (abi.NEXT and so on).
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-
 from ptxsim.engine.analysis.forward_progress import impatience
 from ptxsim.engine.analysis.liveness import live_before, live_out, seen_by_others
-from ptxsim.engine.compiled.codegen import warp_matrix
-from ptxsim.engine.compiled.codegen.operands import OperandWriter, Options
-from ptxsim.engine.compiled.codegen.port import EmitPort
+
+# Each of these registers the lowerings of its families.
+from ptxsim.engine.compiled.codegen import barrier, cp_async, effects, warp_matrix, wgmma  # noqa: F401
+from ptxsim.engine.compiled.codegen.function import FunctionWriter
+from ptxsim.engine.compiled.codegen.operands import Options
+from ptxsim.engine.compiled.codegen.registry import LOWERINGS
 from ptxsim.engine.compiled.ir.outline import compute
-from ptxsim.engine.compiled.ir.value import CannotEmit, Value
-from ptxsim.engine.compiled.runtime import abi, cp_async_state
+from ptxsim.engine.compiled.ir.value import CannotEmit
+from ptxsim.engine.compiled.runtime import abi
 from ptxsim.engine.compiled.runtime.abi import CONTEXT, WARP, WarpLayout
-from ptxsim.engine.compiled.tensor import wgmma_product
-from ptxsim.engine.program.operand import Constant, Literal
 from ptxsim.engine.program.operation import Op, Program
-from ptxsim.isa.facts import Mechanism, Role, Synchronisation
 from ptxsim.jit.compiler import ATTRIBUTES
 from ptxsim.machine.event import Event
 
-# Families whose machine effects have native forms; all others are services of the interpreter.
-NATIVE = frozenset(
-    {
-        "load",
-        "store",
-        "atomic",
-        "shuffle",
-        "vote",
-        "match",
-        "redux",
-        "elect",
-        "activemask",
-        "fence",
-        "createpolicy",
-        "warp_barrier",
-    }
-)
-WHOLE = Synchronisation(Mechanism.BARRIER, Role.SYNC)
 
-
-class KernelWriter(OperandWriter):
-    """Writes the function of one program. `services` collects the operations left to the interpreter, with the reason."""
+class KernelWriter(FunctionWriter):
+    """Writes the function of one program. `slow_path` are the operations that take the slow path, by site, and why."""
 
     def __init__(
         self, program: Program, places: WarpLayout, prefix: str, options: Options, half_conversion: bool = True
     ):
-        super().__init__(program, places, options, half_conversion)
-        self.prefix = prefix
-        self.helpers: dict[str, tuple] = {}
-        self.services: dict[int, str] = {}
+        super().__init__(program, places, prefix, options, half_conversion)
+        self.slow_path: dict[int, str] = {}
         self.calls = any(op.control == "call" for op in program.ops)
         self.impatience = impatience(program)
-        self.matrix = warp_matrix.MatrixWriter(self)
-        self.warpgroup = wgmma_product.WarpgroupWriter(self)
-        self.lane_copies = cp_async_state.LaneCopyWriter(self)
-        self._scratch: dict[str, str] = {}
-        self._edges = 0
 
     # ---- the whole ----
 
@@ -76,11 +47,10 @@ class KernelWriter(OperandWriter):
             out = everything if keep is None else keep[number]
             self.live = [everything] * len(block) if keep is None else live_before(block, out, always)
             self._block(number, block, out)
-        body, rooms = e.lines, e.rooms
         head = [
             f"define i32 @{name}(ptr %context, ptr %warp) #0 {{",
             "entry:",
-            *rooms,
+            *e.stack_slots,
             f"  %count.at = getelementptr i8, ptr %context, i64 {CONTEXT['count']}",
             f"  %left.at = getelementptr i8, ptr %warp, i64 {WARP['left']}",
             f"  %block.at = getelementptr i8, ptr %warp, i64 {WARP['block']}",
@@ -101,7 +71,7 @@ class KernelWriter(OperandWriter):
             "nowhere:",
             "  unreachable",
         ]
-        self.module.functions.append("\n".join([*head, *body, "}"]))
+        self.module.functions.append("\n".join([*head, *e.lines, "}"]))
         return self.module.text() + f"attributes #0 = {ATTRIBUTES}\n"
 
     def _block(self, number: int, block: list[Op], out: set[int]) -> None:
@@ -117,158 +87,39 @@ class KernelWriter(OperandWriter):
             if op.control is not None:
                 self._control(op, out)
                 return
-            mark = len(e.lines)
+            before = e.checkpoint()
             self.begin_operation()
             try:
                 self._operation(op)
-            except Exception as reason:  # whatever an effect does that cannot be traced
-                del e.lines[mark:]
-                e._known.clear()
+            except CannotEmit as reason:
+                e.undo(before)
                 self.undo()
-                self._leave(op, f"{type(reason).__name__}: {reason}")
+                self._slow_path(op, str(reason))
                 return
             if self.ended:
                 return
         self.flush(out)
         self._go(number + 1)
 
-    @property
-    def mask(self) -> str:
-        return "-1" if self.options.full else "%mask"
-
-    def _leave(self, op: Op, reason: str) -> None:
-        """The interpreter goes on at this operation."""
-        self.services[op.site] = reason
+    def _slow_path(self, op: Op, why: str) -> None:
+        """The interpreter executes the rest of the block, from this operation on."""
+        self.slow_path[op.site] = why
         self.flush(self.live[self.index])
-        self.emitter.line(f"  store i32 {op.site}, ptr %site.at")
-        self.emitter.line(f"  ret i32 {abi.BAIL}")
-
-    # ---- one operation ----
+        self.leave(abi.BAIL, site=op.site)
 
     def _operation(self, op: Op) -> None:
+        """Print one operation. Raises CannotEmit where it takes the slow path."""
         effect = op.definition.effect
         if effect is None:
             raise CannotEmit("not modeled")
-        number = whole_barrier(op)
-        if number is not None:
-            self._barrier(op, number)
-            return
-        if op.family in warp_matrix.FAMILIES:
-            result = self.matrix.write(op, [self.read(source) for source in op.sources])
-            if op.destinations:
-                self.write(op.destinations[0], result, None)
-            return
-        if Mechanism.WGMMA_GROUP in op.mechanisms:
-            self.warpgroup.write(op, [self.read(source) for source in op.sources])
-            return
-        if op.family.startswith("cp_async"):
-            self.lane_copies.write(op, [self.read(source) for source in op.sources])
-            return
-        if op.definition.uses_machine and op.family not in NATIVE:
-            raise CannotEmit("a service")
-        if op.aligned and not (self.options.full and op.guard is None):
-            raise CannotEmit("aligned in a partial warp")
-        guard = self.guard(op)
-        sources = [self.read(source) for source in op.sources]
         if op.definition.uses_machine:
-            word = self.mask
-            if guard is not None:
-                word = self.emitter.pure(f"bitcast <32 x i1> {guard.text} to i32", "word").text
-            port = EmitPort(self, word, word == "-1")
-            result = effect(port, *sources, **op.wants)
+            lowering = LOWERINGS.get(op.family)
+            if lowering is None:
+                raise CannotEmit("no native lowering")
+            lowering(self, op)
         else:
-            result = compute(self.emitter, effect, sources, op.wants)
-        if op.destinations:
-            results = [result] if len(op.destinations) == 1 else result
-            lanes_on = (
-                guard if guard is not None else None if self.options.full else Value(self.emitter, "%lanes", "pred")
-            )
-            for destination, value in zip(op.destinations, results, strict=True):
-                self.write(destination, value, lanes_on)
-
-    def _barrier(self, op: Op, number: int) -> None:
-        """A barrier of all threads ends the block: the scheduler counts the warp in, or leaves it to the interpreter."""
-        e = self.emitter
-        self.flush(self.live[self.index])
-        e.line(f"  store i32 {number}, ptr %target.at")
-        e.line(f"  store i32 {self.number}, ptr %block.at")
-        e.line(f"  store i32 {self.index + 1}, ptr %op.at")
-        e.line(f"  store i32 {op.site}, ptr %site.at")
-        e.line(f"  store i32 {op.site}, ptr %own.site.at")
-        e.line(f"  ret i32 {abi.BARRIER}")
-        self.ended = True
-
-    # ---- helpers ----
-
-    def helper(self, what: str, space: str, size: int, count: int, silent: bool = False) -> str:
-        """The name of a memory helper, which the engine will provide."""
-        records = self.options.events and not silent
-        name = f"{self.prefix}{what}_{space}_{size}x{count}" + ("_events" if records else "")
-        self.helpers[name] = (what, space, size, count)
-        return name
-
-    def helper_named(self, what: str) -> str:
-        name = f"{self.prefix}{what}"
-        self.helpers[name] = (what,)
-        return name
-
-    def helper_of(self, what: str, description: tuple) -> str:
-        """The name of one of several helpers that come together."""
-        name = f"{self.prefix}{what}"
-        self.helpers[name] = description
-        return name
-
-    def helper_described(self, what: str, description: tuple) -> str:
-        """The name of a helper that this description, with `what`, makes."""
-        name = described(self.prefix, what, description)
-        self.helpers[name] = description
-        return name
-
-    def declare(self, name: str, text: str) -> None:
-        self.module.declarations.setdefault(f"@{name}" if name.startswith("llvm") else name, text)
-
-    def scratch(self, t: str) -> str:
-        """Room on the stack for one value of a type, used and forgotten at once."""
-        return self.room(t, t)
-
-    def room(self, name: str, t: str) -> str:
-        """Room on the stack that all who give this name share."""
-        if name not in self._scratch:
-            self._scratch[name] = self.emitter.room(t)
-        return self._scratch[name]
-
-    def bail_unless(self, condition: str) -> None:
-        """Leave the operation to the interpreter unless an i1 holds. Memory must be exact already."""
-        e = self.emitter
-        self._edges += 1
-        n = self._edges
-        e.line(f"  br i1 {condition}, label %good{n}, label %bad{n}")
-        e.line(f"bad{n}:")
-        e.line(f"  store i32 {self.op.site}, ptr %site.at")
-        e.line(f"  ret i32 {abi.BAIL}")
-        e.line(f"good{n}:")
-
-    def wait_unless(self, condition: str, status: int) -> None:
-        """Let the warp wait behind this operation, the last of its block, unless an i1 holds."""
-        e = self.emitter
-        self._edges += 1
-        n = self._edges
-        e.line(f"  br i1 {condition}, label %good{n}, label %wait{n}")
-        e.line(f"wait{n}:")
-        e.line(f"  store i32 {self.number}, ptr %block.at")
-        e.line(f"  store i32 {self.index + 1}, ptr %op.at")
-        e.line(f"  store i32 {self.op.site}, ptr %own.site.at")
-        e.line(f"  ret i32 {status}")
-        e.line(f"good{n}:")
-
-    def event(self, event: Event, space: int, size: int, flags: int, mask: str, addresses: str = "null") -> None:
-        """Record an event; `addresses` is where those of the lanes are, if it has any."""
-        name = f"{self.prefix}event"
-        self.declare(name, f"declare void @{name}(ptr, ptr, i32, i32, i32, i32, i32, i32, ptr)")
-        self.emitter.line(
-            f"  call void @{name}(ptr %context, ptr %warp, i32 {self.op.site}, i32 {int(event)}, i32 {int(space)}, "
-            f"i32 {size}, i32 {flags}, i32 {mask}, ptr {addresses})"
-        )
+            guard = self.guard(op)
+            self.deliver(op, compute(self.emitter, effect, self.sources(op), op.wants), guard)
 
     # ---- the end of a block ----
 
@@ -285,9 +136,8 @@ class KernelWriter(OperandWriter):
         """To another block, unless the turns are used up or it is another split's turn."""
         e = self.emitter
         left = left or self._done()
-        self._edges += 1
-        stop = f"stop{self._edges}"
-        if target == len(self.program.blocks):  # behind the last block, where nobody comes
+        stop = f"stop{self.label_number()}"
+        if target == len(self.program.blocks):  # after the last block, which always leaves
             e.line("  unreachable")
             return
         stops = e.let(f"icmp eq i32 {left}, 0")
@@ -296,14 +146,13 @@ class KernelWriter(OperandWriter):
             stops = e.let(f"or i1 {stops}, {e.let(f'icmp sle i32 %fence, {last}')}")
         e.line(f"  br i1 {stops}, label %{stop}, label %b{target}")
         e.label(stop)
-        e.line(f"  store i32 {target}, ptr %block.at")
-        e.line(f"  ret i32 {abi.NEXT}")
+        self.leave(abi.NEXT, block=target)
 
     def _control(self, op: Op, out: set[int]) -> None:
         e = self.emitter
         leaves = op.control == "exit" or (op.control == "ret" and not self.calls)
         if op.control != "bra" and not leaves:
-            self._leave(op, "control")
+            self._slow_path(op, "calls and indexed branches")
             return
         guard = self.guard(op)
         self.flush(out)
@@ -314,9 +163,8 @@ class KernelWriter(OperandWriter):
             else:
                 self._go(op.targets[0], left)
             return
-        taken = e.let(f"bitcast <32 x i1> {guard.text} to i32")
-        self._edges += 1
-        n = self._edges
+        taken = self.word(guard)
+        n = self.label_number()
         e.line(f"  br i1 {e.let(f'icmp eq i32 {taken}, {self.mask}')}, label %all{n}, label %some{n}")
         e.label(f"all{n}")
         if leaves:
@@ -328,33 +176,10 @@ class KernelWriter(OperandWriter):
         e.label(f"none{n}")
         self._go(self.number + 1, left)
         e.label(f"split{n}")
-        e.line(f"  store i32 {taken}, ptr %taken.at")
-        e.line(f"  store i32 {self.number}, ptr %block.at")
         if leaves:
-            e.line(f"  store i32 {op.site}, ptr %site.at")
-            e.line(f"  ret i32 {abi.EXIT}")
+            self._exit(taken)
         else:
-            e.line(f"  store i32 {op.targets[0]}, ptr %target.at")
-            e.line(f"  ret i32 {abi.DIVERGE}")
+            self.leave(abi.DIVERGE, taken=taken, block=self.number, target=op.targets[0])
 
     def _exit(self, taken: str) -> None:
-        e = self.emitter
-        e.line(f"  store i32 {taken}, ptr %taken.at")
-        e.line(f"  store i32 {self.number}, ptr %block.at")
-        e.line(f"  store i32 {self.op.site}, ptr %site.at")
-        e.line(f"  ret i32 {abi.EXIT}")
-
-
-def described(prefix: str, what: str, description: tuple) -> str:
-    """The name of the helper that a description makes."""
-    digest = hashlib.blake2b(json.dumps(description).encode(), digest_size=8).hexdigest()
-    return f"{prefix}{what.split('_')[0]}_{digest}"
-
-
-def whole_barrier(op: Op) -> int | None:
-    """The number of a barrier that all threads of the CTA wait at (bar.sync N), or None."""
-    if op.synchronises != WHOLE or op.destinations or op.guard is not None:
-        return None
-    number, count = op.sources
-    value = number.value if isinstance(number, Literal | Constant) else None
-    return value if count is None and isinstance(value, int) and value < 16 else None
+        self.leave(abi.EXIT, taken=taken, block=self.number, site=self.op.site)

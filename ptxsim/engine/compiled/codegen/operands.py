@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, cast
 
 from ptxsim import lanes
 from ptxsim.engine.compiled.ir.emitter import Emitter
@@ -59,14 +60,14 @@ class OperandWriter:
 
     def begin_block(self) -> None:
         """Forget the registers: from here on they are in memory."""
-        self.values: dict[int, object] = {}
+        self.values: dict[int, Any] = {}
         self.dirty: set[int] = set()
         self.begin_operation()
 
     def begin_operation(self) -> None:
         """Remember the registers, for `undo`."""
         self._before = set(self.dirty)
-        self._changed: list[tuple[int, object]] = []
+        self._changed: list[tuple[int, Any]] = []
 
     def undo(self) -> None:
         """Registers as they were at begin_operation."""
@@ -79,12 +80,13 @@ class OperandWriter:
         if op.guard is None:
             return None
         slot, negated = op.guard
-        predicate = self._slot(slot)
+        predicate: Value = self._slot(slot)
         if negated:
             predicate = ~predicate
         return predicate if self.options.full else predicate & Value(self.emitter, "%lanes", "pred")
 
-    def read(self, operand: Operand | None):
+    def read(self, operand: Operand | None) -> Any:
+        """An operand as the effect takes it: a value, a list of values, a number, or None."""
         e = self.emitter
         match operand:
             case None:
@@ -122,7 +124,7 @@ class OperandWriter:
     def _word(self, value: int, bits: int) -> Value:
         return self.emitter.splat(value & (1 << bits) - 1, f"u{bits}")
 
-    def _slot(self, slot: int):
+    def _slot(self, slot: int) -> Any:
         """A register's raw value: unsigned, a mask, or a list of two for 128 bits."""
         found = self.values.get(slot)
         if found is None:
@@ -130,14 +132,14 @@ class OperandWriter:
             found = self.values[slot] = self._load(self.places.registers[slot], self.program.slots[slot])
         return found
 
-    def keep(self, slot: int, value) -> None:
+    def keep(self, slot: int, value: Any) -> None:
         """What a register holds from here on in this block; None: what memory says."""
         if value is None:
             self.values.pop(slot, None)
         else:
             self.values[slot] = value
 
-    def _load(self, offset: int, t: ScalarType):
+    def _load(self, offset: int, t: ScalarType) -> Any:
         e = self.emitter
         if t.bits == 128:
             return [self._load(offset + 256 * i, lanes.type_of("u64")) for i in (0, 1)]
@@ -151,7 +153,7 @@ class OperandWriter:
     def _at(self, offset: int) -> str:
         return self.emitter.let(f"getelementptr i8, ptr %warp, i64 {offset}")
 
-    def _register(self, operand: Register):
+    def _register(self, operand: Register) -> Any:
         e, raw, t = self.emitter, self._slot(operand.slot), operand.type
         if isinstance(raw, list):
             return raw
@@ -176,7 +178,7 @@ class OperandWriter:
         if isinstance(base, StackAddress):
             address = self._stack() + base.offset
         else:
-            address = self._slot(base.slot)
+            address: Value = self._slot(base.slot)
             if width(address.kind) < 64:
                 if width(address.kind) < 32:
                     raise CannotEmit("an address in a narrow register")
@@ -194,11 +196,11 @@ class OperandWriter:
             if clock[1]:
                 count = e.let(f"lshr i64 {count}, {clock[1]}")
             return e.convert(Value(e, self.spread(count, "u64").text, "u64"), kind)
-        offset = self.places.specials.get(name)
+        offset: int | None = self.places.specials.get(name)
         if offset is None:
             raise CannotEmit(f"{name} has no place")
         if kind == "pred":
-            return self._load(offset, t)
+            return cast(Value, self._load(offset, t))
         return Value(e, e.let(f"load {e.vector(kind)}, ptr {self._at(offset)}, align 64"), kind)
 
     def spread(self, scalar: str, kind: str) -> Value:
@@ -216,7 +218,7 @@ class OperandWriter:
             return e.bits(value, lanes.type_of(f"u{width(value.kind)}"))
         return Value(e, value.text, f"u{width(value.kind)}")
 
-    def write(self, operand: Operand | None, value, mask: Value | None) -> None:
+    def write(self, operand: Operand | None, value: Any, mask: Value | None) -> None:
         """Put a result into a destination; wider registers are extended, lanes outside of `mask` keep what they had."""
         e = self.emitter
         if operand is None:
@@ -225,6 +227,7 @@ class OperandWriter:
             for element, part in zip(operand.elements, value, strict=True):
                 self.write(element, part, mask)
             return
+        assert isinstance(operand, Register)
         if operand.sink:
             return
         slot, declared = operand.slot, operand.declared
@@ -259,7 +262,7 @@ class OperandWriter:
         self.dirty.add(slot)
 
     def flush(self, wanted: set[int]) -> None:
-        """Write back the changed registers that somebody wants."""
+        """Write back the changed registers that are wanted."""
         e = self.emitter
         for slot in sorted(self.dirty & wanted):
             value, offset = self.values[slot], self.places.registers[slot]
@@ -274,7 +277,7 @@ class OperandWriter:
         self.dirty -= wanted
 
     def save_before_bail(self) -> None:
-        """Make memory exact before something that may leave the operation to the interpreter."""
+        """Make memory exact before something that may take the slow path."""
         self.flush(self.live[self.index])
 
 

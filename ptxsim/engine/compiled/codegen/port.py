@@ -1,24 +1,22 @@
 """The machine port that effects see while they are traced: native forms of load, store, shuffle, ballot and the like.
 
-Same names and signatures as machine.port.Port. What is missing here has no native form, and the instruction that asks for it
-is left to the interpreter.
+Same names and signatures as machine.port.Port. What is missing here has no native form: an instruction that asks for it
+takes the slow path.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Any, NoReturn
 
 import numpy as np
 
+from ptxsim.engine.compiled.codegen.function import FunctionWriter, Typed
 from ptxsim.engine.compiled.ir import outline
-from ptxsim.engine.compiled.ir.value import CannotEmit, Value, kind_of, width
+from ptxsim.engine.compiled.ir.outline import Update
+from ptxsim.engine.compiled.ir.value import CannotEmit, Value, element_type, kind_of, width
 from ptxsim.machine.event import Event
 from ptxsim.types import ScalarType
-
-if TYPE_CHECKING:
-    from ptxsim.engine.compiled.codegen.kernel import KernelWriter
 
 _SPACES = {"global": "global", "local": "local", "const": "const", "param": "param", None: "generic"}
 
@@ -34,34 +32,48 @@ class EmitPort:
     """Prints what one instruction does to the machine. `guard` is the mask of executing lanes as an i32; a `silent` port
     records no accesses."""
 
-    def __init__(self, writer: KernelWriter, guard: str, whole: bool, silent: bool = False):
-        self._writer, self._guard, self._whole, self._silent = writer, guard, whole, silent
+    def __init__(self, writer: FunctionWriter, guard: str = "-1", silent: bool = False):
+        self._writer, self._guard, self._silent = writer, guard, silent
         self._emitter = writer.emitter
         self._done = False
+
+    @property
+    def mask(self) -> NoReturn:
+        raise CannotEmit("which lanes execute, as numbers")
 
     # ---- memory ----
 
     def _access(self, address: Value) -> None:
-        """An instruction that may be left to the interpreter must not have done anything before."""
+        """An instruction that may take the slow path must not have done anything before."""
         if self._done:
             raise CannotEmit("two memory accesses in one instruction")
         if not isinstance(address, Value) or address.kind != "u64":
             raise CannotEmit("an address that is no u64")
         self._writer.save_before_bail()
 
-    def load(self, space: str | None, address, t: ScalarType, count: int = 1, flags: int = 0) -> list:
+    def _helper(self, what: str, space: str, size: int, count: int) -> str:
+        records = self._writer.options.events and not self._silent
+        name = f"{what}_{space}_{size}x{count}" + ("_events" if records else "")
+        return self._writer.helper(name, (what, space, size, count))
+
+    def _arguments(self, address: Value, flags: int) -> list[Typed]:
+        return [
+            ("ptr", "%context"), ("ptr", "%warp"), ("<32 x i64>", address.text), ("i32", self._guard),
+            ("i32", str(self._writer.op.site)), ("i32", str(int(flags))),
+        ]  # fmt: skip
+
+    def load(self, space: str | None, address: Any, t: ScalarType, count: int = 1, flags: int = 0) -> list[Value]:
         self._access(address)
         e, kind = self._emitter, kind_of(t)
         word = f"u{8 * t.bytes}"
-        name = self._writer.helper("load", space_name(space), t.bytes, count, self._silent)
         vector = e.vector(word)
         result = vector if count == 1 else "{" + ", ".join([vector] * count) + "}"
-        call = e.let(f"call {result} @{name}({self._arguments(address, flags)})")
-        self._writer.declare(name, f"declare {result} @{name}({_PARAMETERS})")
+        name = self._helper("load", space_name(space), t.bytes, count)
+        call = self._writer.call(result, name, *self._arguments(address, flags))
         values = [call] if count == 1 else [e.let(f"extractvalue {result} {call}, {i}") for i in range(count)]
         return [e.bits(Value(e, v, word), t) if kind != word else Value(e, v, word) for v in values]
 
-    def store(self, space: str | None, address, values: list, t: ScalarType, flags: int = 0) -> None:
+    def store(self, space: str | None, address: Any, values: list[Any], t: ScalarType, flags: int = 0) -> None:
         self._access(address)
         e, word = self._emitter, f"u{8 * t.bytes}"
         data = []
@@ -69,18 +81,15 @@ class EmitPort:
             if not isinstance(value, Value):
                 raise CannotEmit("a store of something that is no lane value")
             raw = self._writer.raw(value)
-            data.append(raw if width(raw.kind) == 8 * t.bytes else e.convert(raw, word))
-        name = self._writer.helper("store", space_name(space), t.bytes, len(values), self._silent)
-        vector = e.vector(word)
-        extra = "".join(f", {vector} {d.text}" for d in data)
-        e.line(f"  call void @{name}({self._arguments(address, flags)}{extra})")
-        self._writer.declare(name, f"declare void @{name}({_PARAMETERS}{f', {vector}' * len(data)})")
+            data.append((e.vector(word), (raw if width(raw.kind) == 8 * t.bytes else e.convert(raw, word)).text))
+        name = self._helper("store", space_name(space), t.bytes, len(values))
+        self._writer.call("void", name, *self._arguments(address, flags), *data)
         self._done = True
 
     def atomic(
-        self, space: str | None, address, t: ScalarType, update: Callable, operands: list, count: int = 1,
-        event: Event = Event.ATOMIC, flags: int = 0, shared_update: Callable | None = None,
-    ) -> list:  # fmt: skip
+        self, space: str | None, address: Any, t: ScalarType, update: Update, operands: list[Any], count: int = 1,
+        event: Event = Event.ATOMIC, flags: int = 0, shared_update: Update | None = None,
+    ) -> list[Value]:  # fmt: skip
         self._access(address)
         name = space_name(space)
         if name == "generic" and shared_update not in (None, update):
@@ -93,9 +102,8 @@ class EmitPort:
         if any(v.kind != word for column in raw for v in column):
             raise CannotEmit("an atomic operand of another width")
         change = outline.atomic(self._writer.module, t, update, len(raw), count)
-        helper = self._writer.helper("place", name, t.bytes, count)
-        self._writer.declare(helper, f"declare <32 x i64> @{helper}({_PARAMETERS})")
-        places = e.let(f"call <32 x i64> @{helper}({self._arguments(address, int(flags) | int(event) << 16)})")
+        helper = self._helper("place", name, t.bytes, count)
+        places = self._writer.call("<32 x i64>", helper, *self._arguments(address, int(flags) | int(event) << 16))
         vector = e.vector(word)
         struct = "{" + ", ".join([vector] * count) + "}"
         values = "".join(f", {vector} {v.text}" for column in raw for v in column)
@@ -104,35 +112,22 @@ class EmitPort:
         old = [Value(e, e.let(f"extractvalue {struct} {found}, {i}"), word) for i in range(count)]
         return [v if kind_of(t) == word else e.bits(v, t) for v in old]
 
-    def _arguments(self, address: Value, flags: int) -> str:
-        site = self._writer.op.site
-        return f"ptr %context, ptr %warp, <32 x i64> {address.text}, i32 {self._guard}, i32 {site}, i32 {int(flags)}"
-
     # ---- the other lanes ----
 
-    def shuffle(self, value: Value, source) -> Value:
+    def shuffle(self, value: Value, source: Any) -> Value:
         e = self._emitter
         if value.kind == "pred":
             raise CannotEmit("a shuffle of predicates")
         source = e.lift(source, value)
         if source.text[0] == "<":  # the same for every warp
             return e.permute(value, re.findall(r"i\d+ (\d+)", source.text))
-        room = self._writer.scratch(value.type)
-        e.line(f"  store {value.type} {value.text}, ptr {room}, align 64")
+        slot = self._writer.stack_slot(value.type, value.type)
+        e.line(f"  store {value.type} {value.text}, ptr {slot}, align 64")
         index = e.convert(Value(e, source.text, f"u{width(source.kind)}"), "u32") & 31
-        element = value.type.split(" x ")[1][:-1]
-        pointers = e.let(f"getelementptr {element}, ptr {room}, {index.type} {index.text}")
-        suffix = {"float": "f32", "double": "f64"}.get(element, element)
-        full = f"@llvm.masked.gather.v32{suffix}.v32p0"
-        self._writer.declare(full[1:], f"declare {value.type} {full}(<32 x ptr>, <32 x i1>, {value.type})")
-        mask = e.splat(True, "pred").text
-        return Value(
-            e,
-            e.let(f"call {value.type} {full}(<32 x ptr> align 4 {pointers}, <32 x i1> {mask}, {value.type} poison)"),
-            value.kind,
-        )
+        pointers = e.let(f"getelementptr {element_type(value.kind)}, ptr {slot}, {index.type} {index.text}")
+        return Value(e, e.let(e.gather(pointers, value.kind)), value.kind)
 
-    def ballot(self, condition) -> Value:
+    def ballot(self, condition: Any) -> Value:
         e = self._emitter
         if condition is True or (isinstance(condition, Value) and condition.text == "splat (i1 true)"):
             word = self._guard
@@ -150,25 +145,26 @@ class EmitPort:
 
     # ---- convergence and events ----
 
-    def converge(self, members) -> None:
-        """None: where the members are not all here, the instruction is left to the interpreter, which waits for them."""
+    def converge(self, members: Any) -> None:
+        """None: where the members are not all here, the slow path waits for them."""
         e = self._emitter
         if isinstance(members, np.ndarray):
             raise CannotEmit("a member mask of booleans")
         members = e.lift(members, e.splat(0, "u32"))
-        everybody = members.text in ("splat (i32 4294967295)", "splat (i32 -1)")
-        if self._whole and everybody:
+        everyone = members.text in ("splat (i32 4294967295)", "splat (i32 -1)")
+        if self._guard == "-1" and everyone:
             return
         if self._done:
-            raise CannotEmit("convergence behind an access")
+            raise CannotEmit("convergence after an access")
         self._writer.save_before_bail()
-        name = self._writer.helper_named("converge")
-        self._writer.declare(name, f"declare void @{name}(ptr, ptr, <32 x i32>, i32, i32)")
-        e.line(
-            f"  call void @{name}(ptr %context, ptr %warp, <32 x i32> {members.text}, i32 {self._guard}, i32 {self._writer.op.site})"
-        )
+        self._writer.call(
+            "void", self._writer.helper("converge", ("converge",)), ("ptr", "%context"), ("ptr", "%warp"),
+            ("<32 x i32>", members.text), ("i32", self._guard), ("i32", str(self._writer.op.site)),
+        )  # fmt: skip
 
-    def emit(self, event: Event, space: int = 0, width: int = 0, flags: int = 0, mask=None, addresses=None) -> None:
+    def emit(
+        self, event: Event, space: int = 0, width: int = 0, flags: int = 0, mask: Any = None, addresses: Any = None
+    ) -> None:
         options = self._writer.options
         if not options.events or (event is Event.FENCE and not options.proxies):
             return
@@ -176,6 +172,3 @@ class EmitPort:
             raise CannotEmit("an event with addresses")
         self._writer.event(event, space, width, flags, self._guard)
         self._done = True
-
-
-_PARAMETERS = "ptr, ptr, <32 x i64>, i32, i32, i32"

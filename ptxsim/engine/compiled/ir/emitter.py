@@ -7,6 +7,8 @@ no nsw, nuw or fast-math flag is ever written. Equal expressions are printed onc
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,9 +24,17 @@ from ptxsim.engine.compiled.ir.value import (
     width,
 )
 from ptxsim.lanes import type_of
+from ptxsim.types import ScalarType
 
 _FLOAT_OPERATORS = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 _ROUNDINGS = {"rn": "rint", "rz": "trunc", "rm": "floor", "rp": "ceil"}
+
+
+class Checkpoint(NamedTuple):
+    """How many lines were printed, and how many values known."""
+
+    lines: int
+    known: int
 
 
 class Emitter:
@@ -33,7 +43,7 @@ class Emitter:
     def __init__(self, module: Module, lanes: int = 32, prefix: str = "v"):
         self.module, self.lanes, self.prefix = module, lanes, prefix
         self.lines: list[str] = []
-        self.rooms: list[str] = []  # stack slots, to be printed at the function's entry
+        self.stack_slots: list[str] = []  # to be printed at the function's entry
         self._count = 0
         self._known: dict[tuple[str, str], Value] = {}
 
@@ -52,11 +62,21 @@ class Emitter:
         self.lines.append(f"  {name} = {expression}")
         return name
 
-    def room(self, t: str) -> str:
-        """Room for a value of a type on the stack."""
+    def stack_slot(self, t: str) -> str:
+        """A place on the stack for a value of a type."""
         name = self.name()
-        self.rooms.append(f"  {name} = alloca {t}, align 64")
+        self.stack_slots.append(f"  {name} = alloca {t}, align 64")
         return name
+
+    def checkpoint(self) -> Checkpoint:
+        """What `undo` goes back to, before the next label."""
+        return Checkpoint(len(self.lines), len(self._known))
+
+    def undo(self, checkpoint: Checkpoint) -> None:
+        """Remove what has been printed since a checkpoint."""
+        del self.lines[checkpoint.lines :]
+        while len(self._known) > checkpoint.known:
+            self._known.popitem()
 
     def pure(self, expression: str, kind: str) -> Value:
         """A value that depends on its text only."""
@@ -82,11 +102,11 @@ class Emitter:
 
     # ---- constants ----
 
-    def splat(self, number, kind: str) -> Value:
+    def splat(self, number: Any, kind: str) -> Value:
         """A Python number in every lane."""
         return Value(self, f"splat ({element_type(kind)} {literal(number, kind)})", kind)
 
-    def lift(self, x, like: Value) -> Value:
+    def lift(self, x: Any, like: Value) -> Value:
         """An operand as a value: Python numbers take the kind of their partner."""
         if isinstance(x, Value):
             return x
@@ -102,7 +122,7 @@ class Emitter:
             return self.splat(x, like.kind)
         raise CannotEmit(f"an operand that is a {type(x).__name__}")
 
-    def pair(self, a, b) -> tuple[Value, Value]:
+    def pair(self, a: Any, b: Any) -> tuple[Value, Value]:
         like = a if isinstance(a, Value) else b
         a, b = self.lift(a, like), self.lift(b, like)
         if a.kind != b.kind:
@@ -111,7 +131,7 @@ class Emitter:
 
     # ---- operators ----
 
-    def arithmetic(self, operator: str, a, b) -> Value:
+    def arithmetic(self, operator: str, a: Any, b: Any) -> Value:
         a, b = self.pair(a, b)
         kind = a.kind
         if kind in ("f16", "bf16"):
@@ -129,7 +149,7 @@ class Emitter:
             return self.pure(f"fneg {x.type} {x.text}", x.kind)
         return self.arithmetic("sub", 0, x)
 
-    def bitwise(self, operator: str, a, b) -> Value:
+    def bitwise(self, operator: str, a: Any, b: Any) -> Value:
         if b is not None and not isinstance(b, Value) and b == -1 and a.kind[0] == "u":
             b = (1 << width(a.kind)) - 1
         a, b = self.pair(a, b)
@@ -137,7 +157,7 @@ class Emitter:
             raise CannotEmit(f"{operator} of {a.kind}")
         return self.pure(f"{operator} {a.type} {a.text}, {b.text}", a.kind)
 
-    def compare(self, relation: str, a, b) -> Value:
+    def compare(self, relation: str, a: Any, b: Any) -> Value:
         a, b = self.pair(a, b)
         if a.kind in ("f16", "bf16"):
             a, b = self._single(a), self._single(b)
@@ -187,7 +207,7 @@ class Emitter:
 
     # ---- operations of ptxsim.lanes ----
 
-    def bits(self, x: Value, t) -> Value:
+    def bits(self, x: Value, t: ScalarType | str) -> Value:
         kind = kind_of(type_of(t))
         if width(kind) != width(x.kind) or (kind == "pred") != (x.kind == "pred"):
             raise CannotEmit(f"the bits of {x.kind} as {kind}")
@@ -198,7 +218,7 @@ class Emitter:
         self._known.setdefault((f"bitcast {name.type} {name.text} to {x.type}", x.kind), x)
         return name
 
-    def cast(self, x, t) -> Value:
+    def cast(self, x: Value, t: ScalarType | str) -> Value:
         return self.convert(x, kind_of(type_of(t)))
 
     def convert(self, x: Value, kind: str) -> Value:
@@ -228,7 +248,7 @@ class Emitter:
         operator = "trunc" if width(kind) < width(source) else "sext" if source[0] == "s" else "zext"
         return self.pure(f"{operator} {x.type} {x.text} to {self.vector(kind)}", kind)
 
-    def where(self, condition, a, b) -> Value:
+    def where(self, condition: Value, a: Any, b: Any) -> Value:
         if not isinstance(a, Value) and not isinstance(b, Value):
             kind = "f64" if isinstance(a, float) or isinstance(b, float) else "s64"
             a, b = self.splat(a, kind), self.splat(b, kind)
@@ -237,13 +257,13 @@ class Emitter:
             raise CannotEmit(f"where on {condition.kind}")
         return self.pure(f"select {condition.type} {condition.text}, {a.type} {a.text}, {b.type} {b.text}", a.kind)
 
-    def shift_left(self, x, n) -> Value:
+    def shift_left(self, x: Any, n: Any) -> Value:
         return self._shift("shl", x, n)
 
-    def shift_right(self, x, n) -> Value:
+    def shift_right(self, x: Any, n: Any) -> Value:
         return self._shift("ashr" if isinstance(x, Value) and x.kind[0] == "s" else "lshr", x, n)
 
-    def _shift(self, operator: str, x, n) -> Value:
+    def _shift(self, operator: str, x: Any, n: Any) -> Value:
         x = self.lift(x, n)
         if not is_integer(x.kind):
             raise CannotEmit(f"shift of {x.kind}")
@@ -262,20 +282,20 @@ class Emitter:
         shifted = self.pure(f"{operator} {x.type} {x.text}, {safe.text}", x.kind)
         return shifted if operator == "ashr" else self.where(beyond, 0, shifted)
 
-    def _extremum(self, name: str, a, b) -> Value:
+    def _extremum(self, name: str, a: Any, b: Any) -> Value:
         a, b = self.pair(a, b)
         if not is_integer(a.kind):
             raise CannotEmit(f"{name} of {a.kind}")
         sign = "s" if a.kind[0] == "s" else "u"
         return self.pure(self.intrinsic(f"{sign}{name}", a.kind, a.text, b.text), a.kind)
 
-    def minimum(self, a, b) -> Value:
+    def minimum(self, a: Any, b: Any) -> Value:
         return self._extremum("min", a, b)
 
-    def maximum(self, a, b) -> Value:
+    def maximum(self, a: Any, b: Any) -> Value:
         return self._extremum("max", a, b)
 
-    def multiply_high(self, a, b) -> Value:
+    def multiply_high(self, a: Any, b: Any) -> Value:
         a, b = self.pair(a, b)
         size, signed = width(a.kind), a.kind[0] == "s"
         if size <= 32:
@@ -291,7 +311,7 @@ class Emitter:
             high = high - (Value(self, (a >> 63).text, "u64") & y) - (Value(self, (b >> 63).text, "u64") & x)
         return Value(self, high.text, a.kind)
 
-    def divide(self, a, b) -> Value:
+    def divide(self, a: Any, b: Any) -> Value:
         a, b = self.pair(a, b)
         zero, unsigned = b == 0, f"u{width(a.kind)}"
         x, y = Value(self, a.text, unsigned), Value(self, b.text, unsigned)
@@ -315,7 +335,7 @@ class Emitter:
     def reverse_bits(self, x: Value) -> Value:
         return self.pure(self.intrinsic("bitreverse", x.kind, x.text), x.kind)
 
-    def fma(self, a, b, c) -> Value:
+    def fma(self, a: Any, b: Any, c: Any) -> Value:
         like = next(v for v in (a, b, c) if isinstance(v, Value))
         a, b, c = (self.lift(v, like) for v in (a, b, c))
         if a.kind not in ("f32", "f64") or {a.kind, b.kind, c.kind} != {a.kind}:
@@ -341,7 +361,7 @@ class Emitter:
             return self._narrow(self.round_to_integral(self._single(x), mode), x.kind)
         return self.pure(self.intrinsic(_ROUNDINGS[mode], x.kind, x.text), x.kind)
 
-    def float_to_int(self, x: Value, t) -> Value:
+    def float_to_int(self, x: Value, t: ScalarType | str) -> Value:
         return self._saturating(self.convert(x, "f32") if x.kind in ("f16", "bf16") else x, kind_of(type_of(t)))
 
     def _saturating(self, x: Value, kind: str) -> Value:
@@ -351,7 +371,7 @@ class Emitter:
         self.module.declarations.setdefault(full, f"declare {back} {full}({x.type})")
         return self.pure(f"call {back} {full}({x.type} {x.text})", kind)
 
-    def constant(self, values, like) -> Value:
+    def constant(self, values: Any, like: object) -> Value:
         array = np.asarray(values)
         kind = kind_of_dtype(array.dtype)
         if array.ndim == 0:
@@ -361,11 +381,11 @@ class Emitter:
         t = element_type(kind)
         return Value(self, "<" + ", ".join(f"{t} {literal(v.item(), kind)}" for v in array) + ">", kind)
 
-    def permute(self, x: Value, lanes) -> Value:
+    def permute(self, x: Value, lanes: Iterable[Any]) -> Value:
         chosen = ", ".join(f"i32 {int(lane)}" for lane in lanes)
         return self.pure(f"shufflevector {x.type} {x.text}, {x.type} poison, <{self.lanes} x i32> <{chosen}>", x.kind)
 
-    def lookup(self, table, index: Value) -> Value:
+    def lookup(self, table: Any, index: Value) -> Value:
         array = np.ascontiguousarray(table)
         kind = kind_of_dtype(array.dtype)
         t = element_type(kind)
@@ -376,17 +396,17 @@ class Emitter:
             f"getelementptr [{len(array)} x {t}], ptr {name}, {self.vector('u64')} zeroinitializer, {wide.type} {wide.text}",
             "ptr",
         )
-        mangled = f"{_mangled(self.vector(kind))}.v{self.lanes}p0"
-        full = f"@llvm.masked.gather.{mangled}"
+        return self.pure(self.gather(pointers.text, kind), kind)
+
+    def gather(self, pointers: str, kind: str) -> str:
+        """A call that loads every lane through its own pointer."""
         v, p, m = self.vector(kind), f"<{self.lanes} x ptr>", self.vector("pred")
+        full = f"@llvm.masked.gather.{_mangled(v)}.v{self.lanes}p0"
         self.module.declarations.setdefault(full, f"declare {v} {full}({p}, {m}, {v})")
-        return self.pure(
-            f"call {v} {full}({p} align {max(1, width(kind) // 8)} {pointers.text}, {m} splat (i1 true), {v} poison)",
-            kind,
-        )
+        return f"call {v} {full}({p} align {max(1, width(kind) // 8)} {pointers}, {m} splat (i1 true), {v} poison)"
 
 
-def literal(number, kind: str) -> str:
+def literal(number: Any, kind: str) -> str:
     """A Python number as an LLVM constant of one lane."""
     if kind == "pred":
         return "true" if number else "false"

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+from typing import Any
 
 import numpy as np
+
+Table = np.ndarray[Any, np.dtype[Any]]
 
 
 class Module:
@@ -15,11 +18,11 @@ class Module:
         self.declarations: dict[str, str] = {}
         self.globals: dict[str, str] = {}
         self.functions: list[str] = []
-        self.outlined: dict[object, object] = {}
-        self.tables: dict[str, np.ndarray] = {}
+        self.outlined: dict[object, Any] = {}  # ir.outline's: functions for effects
+        self.tables: dict[str, Table] = {}
 
-    def table(self, values: np.ndarray, element: str) -> str:
-        """The symbol of a constant table; whoever loads the code provides the memory."""
+    def table(self, values: Table, element: str) -> str:
+        """The symbol of a constant table; the library provides the memory."""
         name = table_name(values)
         if name not in self.tables:
             self.tables[name] = values
@@ -30,10 +33,10 @@ class Module:
         return "\n".join([*self.globals.values(), *self.declarations.values(), *self.functions, ""])
 
 
-_TABLE_NAMES: dict[int, tuple[np.ndarray, str]] = {}
+_TABLE_NAMES: dict[int, tuple[Table, str]] = {}
 
 
-def table_name(values: np.ndarray) -> str:
+def table_name(values: Table) -> str:
     """A name made of the content. Tables are few and live as long as the process."""
     known = _TABLE_NAMES.get(id(values))
     if known is None:

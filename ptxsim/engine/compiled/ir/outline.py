@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from ptxsim import lanes
 from ptxsim.engine.compiled.ir.emitter import Emitter
@@ -10,10 +12,21 @@ from ptxsim.engine.compiled.ir.module import Module
 from ptxsim.engine.compiled.ir.value import CannotEmit, Value, kind_of, width
 from ptxsim.types import ScalarType
 
+Effect = Callable[..., Any]
+Update = Callable[..., Any]  # of an atomic: the old value and operands to the new value
 OUTLINE = 48  # lines of IR from which on an effect becomes a function of its own
 
 
-def compute(e: Emitter, effect: Callable, sources: Sequence, wants: Mapping[str, object]):
+@dataclass(frozen=True, slots=True)
+class Outlined:
+    """A function for an effect: the kinds of its results, and whether it is one result instead of a tuple."""
+
+    name: str
+    kinds: list[str]
+    single: bool
+
+
+def compute(e: Emitter, effect: Effect, sources: Sequence[Any], wants: Mapping[str, object]) -> Any:
     """The result of an arithmetic effect; long ones become functions that all their uses share."""
     if not all(isinstance(s, Value) for s in sources):
         return effect(*sources, **wants)
@@ -23,30 +36,28 @@ def compute(e: Emitter, effect: Callable, sources: Sequence, wants: Mapping[str,
         tuple(s.kind for s in sources),
         tuple(s.text if s.text[0] != "%" else "" for s in sources),
     )
-    known = e.module.outlined.get(key)
-    if known is None:
-        mark, globals_before = len(e.lines), dict(e._known)
+    if key not in e.module.outlined:
+        before = e.checkpoint()
         result = effect(*sources, **wants)
-        if len(e.lines) - mark < OUTLINE or not _plain(result):
-            e.module.outlined[key] = False
+        if len(e.lines) - before.lines < OUTLINE or not _plain(result):
+            e.module.outlined[key] = None
             return result
-        del e.lines[mark:]
-        e._known = globals_before
-        known = e.module.outlined[key] = _outline(e.module, effect, sources, wants)
-    if known is False:
+        e.undo(before)
+        e.module.outlined[key] = _outline(e.module, effect, sources, wants)
+    outlined: Outlined | None = e.module.outlined[key]
+    if outlined is None:
         return effect(*sources, **wants)
-    name, kinds, single = known
     arguments = ", ".join(f"{s.type} {s.text}" for s in sources if s.text[0] == "%")
-    types = [e.vector(k) for k in kinds]
-    t = types[0] if single else "{" + ", ".join(types) + "}"
-    found = e.let(f"call {t} @{name}({arguments})")
-    if single:
-        return Value(e, found, kinds[0])
-    return tuple(Value(e, e.let(f"extractvalue {t} {found}, {i}"), k) for i, k in enumerate(kinds))
+    types = [e.vector(k) for k in outlined.kinds]
+    t = types[0] if outlined.single else "{" + ", ".join(types) + "}"
+    found = e.let(f"call {t} @{outlined.name}({arguments})")
+    if outlined.single:
+        return Value(e, found, outlined.kinds[0])
+    return tuple(Value(e, e.let(f"extractvalue {t} {found}, {i}"), k) for i, k in enumerate(outlined.kinds))
 
 
-def _outline(module: Module, effect: Callable, sources: Sequence[Value], wants: Mapping[str, object]):
-    """A function for an effect: its name, the kinds of its results, whether it is one result."""
+def _outline(module: Module, effect: Effect, sources: Sequence[Value], wants: Mapping[str, object]) -> Outlined:
+    """A function for an effect."""
     inner = Emitter(module)
     arguments = [Value(inner, f"%a{i}" if s.text[0] == "%" else s.text, s.kind) for i, s in enumerate(sources)]
     result = effect(*arguments, **wants)
@@ -64,21 +75,21 @@ def _outline(module: Module, effect: Callable, sources: Sequence[Value], wants: 
         "\n".join(
             [
                 f"define internal {t} @{name}({header}) noinline #0 {{",
-                *inner.rooms,
+                *inner.stack_slots,
                 *inner.lines,
                 f"  ret {t} {back}",
                 "}",
             ]
         )
     )
-    return name, [r.kind for r in results], single
+    return Outlined(name, [r.kind for r in results], single)
 
 
-def _plain(result) -> bool:
+def _plain(result: object) -> bool:
     return isinstance(result, Value) or (isinstance(result, tuple) and all(isinstance(r, Value) for r in result))
 
 
-def atomic(module: Module, t: ScalarType, update: Callable, operands: int, count: int) -> str:
+def atomic(module: Module, t: ScalarType, update: Update, operands: int, count: int) -> str:
     """The name of a function that updates memory lane by lane and returns what was there."""
     inner = Emitter(module, 1, "u")
     word, kind = f"u{8 * t.bytes}", kind_of(t)
@@ -88,7 +99,7 @@ def atomic(module: Module, t: ScalarType, update: Callable, operands: int, count
     values = [(o, i) for o in range(operands) for i in range(count)]
     lines = [
         f"define internal {struct} @{name}(<32 x i64> %places, i32 %mask{''.join(f', {outer} %o{o}.{i}' for o, i in values)}) noinline #0 {{",
-        "entry:", "  %rooms = alloca <32 x i64>, align 64", "  store <32 x i64> %places, ptr %rooms, align 64",
+        "entry:", "  %slots = alloca <32 x i64>, align 64", "  store <32 x i64> %places, ptr %slots, align 64",
     ]  # fmt: skip
     for o, i in values:
         lines += [f"  %r{o}.{i} = alloca {outer}, align 64", f"  store {outer} %o{o}.{i}, ptr %r{o}.{i}, align 64"]
@@ -100,7 +111,7 @@ def atomic(module: Module, t: ScalarType, update: Callable, operands: int, count
     lines += [
         "  br label %next", "next:", "  %rest = phi i32 [ %mask, %entry ], [ %later, %lane ]", "  %none = icmp eq i32 %rest, 0",
         "  br i1 %none, label %done, label %lane", "lane:", "  %number = call i32 @llvm.cttz.i32(i32 %rest, i1 false)",
-        "  %less = sub i32 %rest, 1", "  %later = and i32 %rest, %less", "  %pp = getelementptr i64, ptr %rooms, i32 %number",
+        "  %less = sub i32 %rest, 1", "  %later = and i32 %rest, %less", "  %pp = getelementptr i64, ptr %slots, i32 %number",
         "  %place = load i64, ptr %pp", "  %at = inttoptr i64 %place to ptr",
     ]  # fmt: skip
     module.declarations.setdefault("@llvm.cttz.i32", "declare i32 @llvm.cttz.i32(i32, i1)")

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 import numpy as np
 
 from ptxsim.types import ScalarType
-
-if TYPE_CHECKING:
-    from ptxsim.engine.compiled.ir.emitter import Emitter
 
 # f16 and bf16 are carried as their bits and computed with in f32, as numpy does.
 _ELEMENT = {"pred": "i1", "f32": "float", "f64": "double", "f16": "i16", "bf16": "i16"}
@@ -17,7 +14,7 @@ FLOATS = ("f32", "f64", "f16", "bf16")
 
 
 class CannotEmit(Exception):
-    """The effect does something that has no emitted form; the engine then runs it as a service."""
+    """The instruction has no emitted form: it takes the slow path, in the interpreter."""
 
 
 def kind_of(t: ScalarType) -> str:
@@ -31,7 +28,7 @@ def kind_of(t: ScalarType) -> str:
     return f"{'s' if t.is_signed else 'u'}{max(t.bits, 8)}"
 
 
-def kind_of_dtype(dtype: np.dtype) -> str:
+def kind_of_dtype(dtype: np.dtype[Any]) -> str:
     if dtype.name == "bfloat16":
         return "bf16"
     if dtype.kind == "b":
@@ -57,12 +54,25 @@ def element_type(kind: str) -> str:
     return _ELEMENT.get(kind) or f"i{width(kind)}"
 
 
+class Operators(Protocol):
+    """What prints the operators of values (ir.emitter). Operands are values, or Python numbers for all lanes."""
+
+    lanes: int
+
+    def arithmetic(self, operator: str, a: Any, b: Any) -> Value: ...
+    def negative(self, x: Value) -> Value: ...
+    def bitwise(self, operator: str, a: Any, b: Any) -> Value: ...
+    def shift_left(self, x: Any, n: Any) -> Value: ...
+    def shift_right(self, x: Any, n: Any) -> Value: ...
+    def compare(self, relation: str, a: Any, b: Any) -> Value: ...
+
+
 class Value:
     """One SSA value: `text` is its name or a constant, `kind` its type in every lane."""
 
     __slots__ = ("emitter", "kind", "text")
 
-    def __init__(self, emitter: Emitter, text: str, kind: str):
+    def __init__(self, emitter: Operators, text: str, kind: str):
         self.emitter, self.text, self.kind = emitter, text, kind
 
     @property
@@ -73,73 +83,73 @@ class Value:
     def __bool__(self) -> bool:
         raise CannotEmit("Python asks a lane value whether it is true")
 
-    def __add__(self, other):
+    def __add__(self, other: Any) -> Value:
         return self.emitter.arithmetic("add", self, other)
 
-    def __radd__(self, other):
+    def __radd__(self, other: Any) -> Value:
         return self.emitter.arithmetic("add", other, self)
 
-    def __sub__(self, other):
+    def __sub__(self, other: Any) -> Value:
         return self.emitter.arithmetic("sub", self, other)
 
-    def __rsub__(self, other):
+    def __rsub__(self, other: Any) -> Value:
         return self.emitter.arithmetic("sub", other, self)
 
-    def __mul__(self, other):
+    def __mul__(self, other: Any) -> Value:
         return self.emitter.arithmetic("mul", self, other)
 
-    def __rmul__(self, other):
+    def __rmul__(self, other: Any) -> Value:
         return self.emitter.arithmetic("mul", other, self)
 
-    def __truediv__(self, other):
+    def __truediv__(self, other: Any) -> Value:
         return self.emitter.arithmetic("div", self, other)
 
-    def __rtruediv__(self, other):
+    def __rtruediv__(self, other: Any) -> Value:
         return self.emitter.arithmetic("div", other, self)
 
-    def __neg__(self):
+    def __neg__(self) -> Value:
         return self.emitter.negative(self)
 
-    def __and__(self, other):
+    def __and__(self, other: Any) -> Value:
         return self.emitter.bitwise("and", self, other)
 
     __rand__ = __and__
 
-    def __or__(self, other):
+    def __or__(self, other: Any) -> Value:
         return self.emitter.bitwise("or", self, other)
 
     __ror__ = __or__
 
-    def __xor__(self, other):
+    def __xor__(self, other: Any) -> Value:
         return self.emitter.bitwise("xor", self, other)
 
     __rxor__ = __xor__
 
-    def __invert__(self):
+    def __invert__(self) -> Value:
         return self.emitter.bitwise("xor", self, True if self.kind == "pred" else -1)
 
-    def __lshift__(self, count):
+    def __lshift__(self, count: Any) -> Value:
         return self.emitter.shift_left(self, count)
 
-    def __rshift__(self, count):
+    def __rshift__(self, count: Any) -> Value:
         return self.emitter.shift_right(self, count)
 
-    def __eq__(self, other):
+    def __eq__(self, other: Any) -> Value:  # type: ignore[override]  # lane by lane, as numpy's
         return self.emitter.compare("eq", self, other)
 
-    def __ne__(self, other):
+    def __ne__(self, other: Any) -> Value:  # type: ignore[override]  # lane by lane, as numpy's
         return self.emitter.compare("ne", self, other)
 
-    def __lt__(self, other):
+    def __lt__(self, other: Any) -> Value:
         return self.emitter.compare("lt", self, other)
 
-    def __le__(self, other):
+    def __le__(self, other: Any) -> Value:
         return self.emitter.compare("le", self, other)
 
-    def __gt__(self, other):
+    def __gt__(self, other: Any) -> Value:
         return self.emitter.compare("gt", self, other)
 
-    def __ge__(self, other):
+    def __ge__(self, other: Any) -> Value:
         return self.emitter.compare("ge", self, other)
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # not by `text`: a name means one value in one function only

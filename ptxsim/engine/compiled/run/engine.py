@@ -34,6 +34,7 @@ from ptxsim.engine.compiled.runtime.abi import (
 )
 from ptxsim.engine.interpreter import Interpreter, choose
 from ptxsim.engine.program.operation import Op, Program, fact
+from ptxsim.jit.compiler import Refused
 from ptxsim.lanes import LANES, mask_word, word_mask
 from ptxsim.machine.cta import Split, Warp
 from ptxsim.machine.memory import ARENA
@@ -177,8 +178,8 @@ class CompiledEngine:
         if full not in self._kernels and full not in self._refused:
             try:
                 self._compile(full)
-            except Exception as error:  # LLVM has refused the code, or it has crashed before
-                self._refused[full] = f"{type(error).__name__}: {error}"
+            except Refused as error:
+                self._refused[full] = str(error)
                 if tell:
                     why = f"the interpreter runs parts of this, which takes longer: {self._refused[full]}"
                     warnings.warn(why, RuntimeWarning, stacklevel=2)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ptxsim.engine.compiled.codegen.kernel import described
+from ptxsim.engine.compiled.codegen.function import described
 from ptxsim.engine.compiled.runtime.abi import aligned
 from ptxsim.engine.compiled.runtime.wgmma_state import RECORD, RECORD_BYTES, WARPS
 from ptxsim.engine.compiled.tensor.tiles import pieces

@@ -73,7 +73,9 @@ class AccessHelper:
             if self.place
             else ("{" + ", ".join([element] * self.count) + "}" if self.count > 1 else element)
         )
-        return f"define {result} @{self.name}({arguments}) #0 {{\nentry:\n" + "\n".join(e.rooms + e.lines) + "\n}\n"
+        return (
+            f"define {result} @{self.name}({arguments}) #0 {{\nentry:\n" + "\n".join(e.stack_slots + e.lines) + "\n}\n"
+        )
 
     # ---- where the lanes point ----
 
@@ -180,7 +182,7 @@ class AccessHelper:
         """Look every lane up in the table; then use whole addresses."""
         e = self.e
         e.label(label)
-        room = e.room("<32 x i64>")
+        room = e.stack_slot("<32 x i64>")
         e.line(f"  store <32 x i64> %address, ptr {room}, align 64")
         name = f"{self.prefix}look_up"
         self._declare(f"declare void @{name}(ptr, ptr, i32, i64, i32, i32, i32)")
@@ -353,7 +355,7 @@ class AccessHelper:
             word = e.let(f"and i32 {e.let(f'bitcast <32 x i1> {differs.text} to i32')}, %mask")
             same = e.let(f"icmp eq i32 {word}, 0")
             flags = e.let(f"select i1 {same}, i32 {e.let(f'or i32 %flags, {FLAG_UNCHANGED}')}, i32 %flags")
-        room = e.room("<32 x i64>")
+        room = e.stack_slot("<32 x i64>")
         addresses = e.convert(offset, "u64") if space is Space.SHARED else self.address
         e.line(f"  store <32 x i64> {addresses.text}, ptr {room}, align 64")
         self._declare(f"declare void @{self.prefix}event(ptr, ptr, i32, i32, i32, i32, i32, i32, ptr)")

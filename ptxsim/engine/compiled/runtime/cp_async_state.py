@@ -7,18 +7,9 @@ is null then), everything is left to the interpreter.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from ptxsim.engine.compiled.codegen.port import EmitPort
-from ptxsim.engine.compiled.ir.value import CannotEmit, Value
 from ptxsim.engine.compiled.runtime.scalar import Scalar
-from ptxsim.engine.program.operation import Op
 from ptxsim.lanes import LANES
 from ptxsim.machine.event import Event, Space
-from ptxsim.types import TYPES
-
-if TYPE_CHECKING:
-    from ptxsim.engine.compiled.codegen.kernel import KernelWriter
 
 RING = 128  # copies of a warp that may be under way
 # A warp: how many copies it has issued, how many have landed, how many groups it has committed.
@@ -180,79 +171,3 @@ def text(prefix: str) -> str:
         f"declare void @{prefix}event(ptr, ptr, i32, i32, i32, i32, i32, i32, ptr)\n"
     )
     return declared + "\n".join(part(prefix) for part in (land, issue, commit, wait))
-
-
-class LaneCopyWriter:
-    """Prints the cp.async operations of one program."""
-
-    def __init__(self, writer: KernelWriter):
-        self.writer = writer
-
-    def write(self, op: Op, sources: list) -> None:
-        """Print one operation. Raises CannotEmit where it is left to the interpreter."""
-        w = self.writer
-        if not w.options.full or (op.guard is not None and op.family != "cp_async"):
-            raise CannotEmit("cp.async of a partial warp")
-        w.save_before_bail()
-        match op.family:
-            case "cp_async":
-                self._copy(op, *sources)
-            case "cp_async_commit":
-                self._call("copy_commit")
-            case "cp_async_wait" if sources:
-                self._call("copy_wait", ("i64", str(max(sources[0], 0))), ("i1", "false"))
-            case "cp_async_wait":
-                self._call("copy_wait", ("i64", "0"), ("i1", "true"))
-            case _:
-                raise CannotEmit("a service")
-
-    def _call(self, name: str, *arguments: tuple[str, str]) -> None:
-        """Call a helper with (type, value) pairs; its i1 says whether it has done anything."""
-        w = self.writer
-        full = w.helper_of(name, ("lane copies",))
-        arguments = (("ptr", "%context"), ("ptr", "%warp"), *arguments)
-        w.declare(full, f"declare i1 @{full}({', '.join(t for t, _ in arguments)})")
-        w.bail_unless(w.emitter.let(f"call i1 @{full}({', '.join(f'{t} {value}' for t, value in arguments)})"))
-
-    def _copy(self, op: Op, to: Value, source: Value, size: int, count, ignore) -> None:
-        w, e = self.writer, self.writer.emitter
-        guard = w.guard(op)
-        mask = "-1" if guard is None else self._word(guard)
-        reading = self._reading(mask, size, count, ignore)
-        to = to & 0xFFFFFFFF
-        # Both sides are checked first: what is left to the interpreter must not have begun.
-        EmitPort(w, mask, False, silent=True).load("shared", to, TYPES["u32"], size // 4)
-        EmitPort(w, reading, False, silent=True).load("global", source, TYPES["u32"], size // 4)
-        vector = "<32 x i64>"
-        self._call(
-            "copy_issue", ("i32", str(op.site)), (vector, to.text), (vector, source.text), ("i32", mask), ("i32", reading),
-            ("i32", str(size)),
-        )  # fmt: skip
-        if w.options.events:
-            for event, space, lanes, addresses in (
-                (Event.LOAD, Space.GLOBAL, reading, source),
-                (Event.ASYNC_ISSUE, Space.SHARED, mask, to),
-            ):
-                room = w.room("copy.addresses", vector)
-                e.line(f"  store {vector} {addresses.text}, ptr {room}, align 64")
-                w.event(event, space, size, 0, lanes, room)
-
-    def _reading(self, mask: str, size: int, count, ignore) -> str:
-        """The lanes of a mask that copy all of their bytes; the others write zeros."""
-        w, e = self.writer, self.writer.emitter
-        whole = None
-        if isinstance(count, Value):
-            count = e.convert(count, "u32")
-            odd = e.let(f"and i32 {self._word((count != 0) & (count < size))}, {mask}")
-            w.bail_unless(e.let(f"icmp eq i32 {odd}, 0"))
-            whole = count != 0
-        elif count is not None and count < size:
-            if count:
-                raise CannotEmit("a part of each element")
-            whole = e.splat(False, "pred")
-        if ignore is not None:
-            whole = ~ignore if whole is None else whole & ~ignore
-        return mask if whole is None else e.let(f"and i32 {self._word(whole)}, {mask}")
-
-    def _word(self, predicate: Value) -> str:
-        return self.writer.emitter.let(f"bitcast <32 x i1> {predicate.text} to i32")

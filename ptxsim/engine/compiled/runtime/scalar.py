@@ -58,4 +58,4 @@ class Scalar:
 
     def function(self, header: str) -> str:
         e = self.e
-        return f"define {header} #0 {{\nentry:\n" + "\n".join([*e.rooms, *e.lines]) + "\n}\n"
+        return f"define {header} #0 {{\nentry:\n" + "\n".join([*e.stack_slots, *e.lines]) + "\n}\n"

@@ -200,7 +200,7 @@ def barrier_event(p: str, s: Scalar, event: Event, number: str, then: str) -> No
     here = f"event.{int(event)}"
     s.branch(s.test("ne", s.context("records"), 0, "i64"), here, then)
     s.e.label(here)
-    room = s.e.room("[2 x i64]")
+    room = s.e.stack_slot("[2 x i64]")
     wide = s.e.let(f"zext i32 {number} to i64")
     s.e.line(f"  store i64 {wide}, ptr {room}")
     phase = s.e.let(f"zext i32 {s.warp('phase')} to i64")

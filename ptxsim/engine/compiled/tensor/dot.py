@@ -61,7 +61,7 @@ class _Dot:
         e.line("  ret void")
         function = (
             f"define internal void @{self.name}(ptr noalias %table, i64 %count, ptr noalias %slow, ptr noalias %fast, ptr %c, "
-            "ptr %d, i32 %keep) #0 {\nentry:\n" + "\n".join([*e.rooms, *e.lines]) + "\n}\n"
+            "ptr %d, i32 %keep) #0 {\nentry:\n" + "\n".join([*e.stack_slots, *e.lines]) + "\n}\n"
         )
         return function + (dot_f64.text(f"{self.name}_careful", self.rule, self.module) if self.rule.floats else "")
 

@@ -61,7 +61,7 @@ class _Careful:
         e.line(f"  ret <32 x float> {result.text}")
         return (
             f"define internal <32 x float> @{self.name}(ptr %slow, ptr %fast, <32 x float> %c, <32 x i16> %largest, "
-            "ptr %ks, i64 %count) noinline #0 {\nentry:\n" + "\n".join([*e.rooms, *e.lines]) + "\n}\n"
+            "ptr %ks, i64 %count) noinline #0 {\nentry:\n" + "\n".join([*e.stack_slots, *e.lines]) + "\n}\n"
         )
 
     def _k(self, number: str) -> str:

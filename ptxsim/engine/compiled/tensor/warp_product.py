@@ -151,8 +151,8 @@ def text(name: str, description: tuple, module: Module) -> str:
     (slow_letter, slow_places), (fast_letter, fast_places) = factors
     slow_places, fast_places = Places.of(slow_places), Places.of(fast_places)
     types = {"a": a, "b": b}
-    slow = e.room(f"[{len(slow_places.maps) * rule.slow_bytes} x i8]")
-    fast = e.room(f"[{len(fast_places.maps) * rule.fast_bytes} x i8]")
+    slow = e.stack_slot(f"[{len(slow_places.maps) * rule.slow_bytes} x i8]")
+    fast = e.stack_slot(f"[{len(fast_places.maps) * rule.fast_bytes} x i8]")
     panel = FragmentPanel(e, f"%{slow_letter}", types[slow_letter], rule)
     if metadata is not None:
         metadata = Metadata.described(metadata)
@@ -170,7 +170,7 @@ def text(name: str, description: tuple, module: Module) -> str:
         f"  call void @{name}_dot(ptr {entries}, i64 {len(table) // ENTRY}, ptr {slow}, ptr {fast}, ptr %c, ptr %d, i32 -1)"
     )
     e.line("  ret i1 true")
-    body = "\n".join([*e.rooms, *e.lines])
+    body = "\n".join([*e.stack_slots, *e.lines])
     return (
         dot.text(f"{name}_dot", rule, module)
         + f"define i1 @{name}(ptr %a, ptr %b, ptr %c, ptr %d, ptr %metadata) #0 {{\nentry:\n{body}\n}}\n"

@@ -1,37 +1,31 @@
-"""Native wgmma of one program: what an instruction prints, and the function that computes its products.
+"""Native products of wgmma: one helper function for each form and target.
 
-See engine.compiled.runtime.wgmma_state for the state they share.
+engine.compiled.codegen.wgmma prints what an instruction does with them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ptxsim.engine.analysis import wgmma_hazards
 from ptxsim.engine.compiled.ir.emitter import Emitter
 from ptxsim.engine.compiled.ir.module import Module
-from ptxsim.engine.compiled.ir.value import CannotEmit, Value
-from ptxsim.engine.compiled.runtime import abi, wgmma_state
+from ptxsim.engine.compiled.ir.value import Value
+from ptxsim.engine.compiled.runtime import wgmma_state
 from ptxsim.engine.compiled.runtime.abi import CONTEXT, WARP, WarpLayout
 from ptxsim.engine.compiled.tensor import dot
-from ptxsim.engine.compiled.tensor.arithmetic import ENTRY, QUAD, Arithmetic, constant_table
-from ptxsim.engine.compiled.tensor.panels import FragmentPanel, Metadata, Places, meaningless, write_slow, write_sparse
+from ptxsim.engine.compiled.tensor.arithmetic import ENTRY, QUAD, Arithmetic
+from ptxsim.engine.compiled.tensor.panels import FragmentPanel, Metadata, Places, write_slow, write_sparse
 from ptxsim.engine.compiled.tensor.tiles import TileReader
 from ptxsim.engine.compiled.tensor.warp_product import arithmetic
 from ptxsim.engine.program.operand import Vector
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.instructions.wgmma import slots_of, tile_for
-from ptxsim.isa.facts import Role
 from ptxsim.lanes import LANES
-from ptxsim.machine.event import Event
 from ptxsim.machine.tensor import Product
 from ptxsim.machine.wgmma import Tile
-
-if TYPE_CHECKING:
-    from ptxsim.engine.compiled.codegen.kernel import KernelWriter
 
 STEP = 8  # rows of a tile, and columns of the accumulators, that are taken together
 ROWS = [[STEP * half + lane // QUAD for lane in range(LANES)] for half in (0, 1)]  # of a warp's vectors
@@ -112,99 +106,6 @@ class Form:
         )  # fmt: skip
 
 
-class WarpgroupWriter:
-    """Prints the wgmma operations of one program."""
-
-    def __init__(self, writer: KernelWriter):
-        self.writer = writer
-        self._rules: bool | None = None
-
-    def write(self, op: Op, sources: list) -> None:
-        """Print one operation. Raises CannotEmit where it is left to the interpreter."""
-        w = self.writer
-        if not w.options.full or op.guard is not None or not w.options.target or w.options.proxies:
-            raise CannotEmit("wgmma of a partial warp, or recorded")
-        if self._rules is None:
-            self._rules = wgmma_hazards.keeps_rules(w.program)
-        if not self._rules:
-            raise CannotEmit("a program that may break the rules of wgmma, or mix fragments")
-        w.save_before_bail()
-        match op.synchronises and op.synchronises.role:
-            case Role.FENCE:
-                groups = w.emitter.let(f"load ptr, ptr {self._context('groups')}")
-                w.bail_unless(w.emitter.let(f"icmp ne ptr {groups}, null"))
-            case Role.COMMIT:
-                w.bail_unless(self._call("i1", "commit", "ptr %context, ptr %warp"))
-            case Role.WAIT:
-                pending = f"i64 {sources[0]}"
-                w.bail_unless(self._call("i1", "wait", f"ptr %context, ptr %warp, {pending}"))
-            case _:
-                self._product(op, sources)
-
-    def _context(self, name: str) -> str:
-        return self.writer.emitter.let(f"getelementptr i8, ptr %context, i64 {CONTEXT[name]}")
-
-    def _call(self, result: str, name: str, arguments: str) -> str:
-        w = self.writer
-        full = w.helper_of(name, ("warpgroups",))
-        types = ", ".join(argument.split()[0] for argument in arguments.split(", "))
-        w.declare(full, f"declare {result} @{full}({types})")
-        return w.emitter.let(f"call {result} @{full}({arguments})")
-
-    def _product(self, op: Op, sources: list) -> None:
-        w, e = self.writer, self.writer.emitter
-        given = dict(zip(op.definition.sources, sources, strict=True))
-        form = Form.of(op, w.options.target, w.options.numerics)
-        registers = form.registers(w.program)
-        if registers is None:
-            raise CannotEmit("a product without a native form, or odd registers")
-        d, a = registers
-        w.flush({*d, *a})
-        metadata = "null"
-        if form.sparse:
-            metadata = w.room("wgmma.metadata", "[32 x i32]")
-            words = w.raw(given["e"])
-            e.line(f"  store {words.type} {words.text}, ptr {metadata}, align 4")
-            for rows in ROWS:
-                bad = meaningless(e, form.metadata, rows, words)
-                w.bail_unless(e.let(f"icmp eq i32 {e.let(f'bitcast <32 x i1> {bad.text} to i32')}, 0"))
-        keep = self._uniform(given["p"])
-        descriptors = ["0" if form.from_registers else self._uniform(given["a"]), self._uniform(given["b"])]
-        pieces = ["null", "null"]
-        for which in (0, 1):
-            if which or not form.from_registers:
-                arguments = f"ptr %context, i32 {op.site}, i32 {which}, i64 {descriptors[which]}"
-                pieces[which] = self._call("ptr", "tile", arguments)
-                w.bail_unless(e.let(f"icmp ne ptr {pieces[which]}, null"))
-        run = w.helper_described(f"warpgroup_{form.product.form}", form.describe())
-        w.declare(run, f"declare void @{run}(ptr, ptr)")
-        table = constant_table(w.module, form.table(w.places, d, a))
-        steps = form.product.form.n // STEP
-        status = self._call(
-            "i32", "arrive",
-            f"ptr %context, ptr %warp, i32 {op.site}, ptr @{run}, ptr {table}, i64 {steps}, i64 {descriptors[0]}, "
-            f"i64 {descriptors[1]}, ptr {pieces[0]}, ptr {pieces[1]}, i32 {keep}, ptr {metadata}",
-        )  # fmt: skip
-        w.bail_unless(e.let(f"icmp ne i32 {status}, {wgmma_state.LEFT}"))
-        started = e.let(f"icmp eq i32 {status}, {wgmma_state.STARTED}")
-        if w.options.events:
-            w.event(Event.MMA, 0, 0, 0, e.let(f"select i1 {started}, i32 -1, i32 0"))
-        w.wait_unless(started, abi.WARPGROUP)
-
-    def _uniform(self, value) -> str:
-        """What all lanes must agree on, as a scalar: a descriptor, or scale-d as 0 or -1."""
-        w, e = self.writer, self.writer.emitter
-        if not isinstance(value, Value):
-            return str(-1 if value else 0)
-        if value.kind == "pred":
-            word = e.let(f"bitcast <32 x i1> {value.text} to i32")
-            w.bail_unless(e.let(f"icmp ult i32 {e.let(f'add i32 {word}, 1')}, 2"))
-            return word
-        same = value == e.permute(value, [0] * LANES)
-        w.bail_unless(e.let(f"icmp eq i32 {e.let(f'bitcast <32 x i1> {same.text} to i32')}, -1"))
-        return e.let(f"extractelement {value.type} {value.text}, i64 0")
-
-
 def text(name: str, description: tuple, module: Module) -> str:
     """The IR of void @name(ptr context, ptr record): one product of a warpgroup."""
     _, fields, a, b, a_major, b_major, negated, places, a_words, metadata = description
@@ -232,8 +133,8 @@ def text(name: str, description: tuple, module: Module) -> str:
             e, shared, load("%record", record["a"], "i64"), load("%record", record["pieces_a"], "ptr"), a, a_major, stored,
             rule, negated[0],
         )  # fmt: skip
-    slow = e.room(f"[{2 * rule.slow_bytes} x i8]")
-    words = e.room(f"[{a_words * LANES} x i32]")
+    slow = e.stack_slot(f"[{2 * rule.slow_bytes} x i8]")
+    words = e.stack_slot(f"[{a_words * LANES} x i32]")
     e.line("  br label %columns")
     e.label("columns")
     e.line("  %j = phi i64 [ 0, %entry ], [ %j.next, %columns ]")
@@ -272,7 +173,7 @@ def text(name: str, description: tuple, module: Module) -> str:
     e.line(f"  br i1 {e.let('icmp ult i64 %w.next, 4')}, label %rows, label %out")
     e.label("out")
     e.line("  ret void")
-    body = "\n".join([*e.rooms, *e.lines])
+    body = "\n".join([*e.stack_slots, *e.lines])
     return (
         dot.text(f"{name}_dot", rule, module)
         + f"define void @{name}(ptr %context, ptr %record) #0 {{\nentry:\n{body}\n}}\n"
