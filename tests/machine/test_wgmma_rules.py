@@ -132,56 +132,6 @@ def test_what_is_told(name, engine):
     ]
 
 
-COPIED = """.version 8.0
-.target sm_90a
-.address_size 64
-.visible .entry k(.param .align 64 .b8 map[128], .param .u64 out) {
-    .reg .pred %p;
-    .reg .b32 %t, %s, %m, %n;
-    .reg .b64 %out, %x, %map, %d<3>;
-    .reg .f32 %f<4>;
-    .shared .align 1024 .b8 tile[8192];
-    .shared .align 8 .b64 full;
-    ld.param.u64 %out, [out];
-    mov.b64 %map, map;
-    mov.u32 %t, %tid.x;
-    mov.u32 %s, tile;
-    mov.u32 %m, full;
-    setp.ne.u32 %p, %t, 0;
-    @%p bra others;
-    mbarrier.init.shared::cta.b64 [%m], 1;
-    fence.mbarrier_init.release.cluster;
-    mbarrier.arrive.expect_tx.shared::cta.b64 _, [%m], 8192;
-    cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%s], [%map, {0, 0}], [%m];
-others:
-    bar.sync 0;
-again:
-    mbarrier.try_wait.parity.shared::cta.b64 %p, [%m], 0;
-    @!%p bra again;
-    shr.u32 %n, %s, 4;
-    cvt.u64.u32 %x, %n;
-    or.b64 %x, %x, DESCRIPTOR;
-    wgmma.fence.sync.aligned;
-    wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0,%f1,%f2,%f3}, %x, %x, 0, 1, 1, 0, 0;
-    wgmma.commit_group.sync.aligned;
-    wgmma.wait_group.sync.aligned 0;
-    mul.wide.u32 %d1, %t, 4;
-    add.s64 %out, %out, %d1;
-    st.global.f32 [%out], %f0;
-    ret;
-}
-"""
-
-
-@pytest.mark.parametrize(("swizzle", "found"), [("128B", []), ("64B", ["swizzle-mismatch"])])
-def test_a_copied_tile_is_read_with_the_swizzle_it_was_written_with(swizzle, found, engine):
-    descriptor = ptxsim.Descriptor(start=0, leading=16, stride=1024, swizzle=swizzle).encode()
-    tile, out = ptxsim.ints((64, 64), "f16", seed=1), ptxsim.zeros((128,), "f32")
-    arguments = [ptxsim.TensorMap(tile, box=(64, 64), swizzle="128B"), out]
-    run = launch(COPIED.replace("DESCRIPTOR", str(descriptor)), arguments, block=128, engine=engine, checks="all")
-    assert sorted(set(names(run.findings, "error", "warning"))) == found
-
-
 def test_the_seed_chooses_when_shared_memory_is_read():
     """Threads that write into the tile before they wait: the product has read the old numbers or the new ones."""
     change = "mov.u32 %one, 0;\nst.shared.v4.b32 [%o], {%one, %one, %one, %one};\n"
