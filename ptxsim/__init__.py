@@ -24,6 +24,7 @@ _WHERE = {
     "SharedLayout": "layout.shared_layout",
     "shared_wavefronts": "layout.banks",
     "TensorMap": "machine.tensor_map",
+    "Device": "session.device",
     "DeviceArray": "session.arguments",
     **dict.fromkeys(("zeros", "ones", "eye", "ramp", "ints", "normal", "uniform"), "arrays"),
 }

@@ -1,10 +1,10 @@
-"""The heap of device code: what malloc gives and free takes back. It lasts as long as the launch."""
+"""The heap of device code: what malloc gives and free takes back. It lasts as long as the device memory it lies in."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 
-# The heap's size where the host does not set another (CUDA C++ Programming Guide, "Dynamic Global Memory Allocation").
+# Its size where the host does not set another (CUDA C++ Programming Guide, "Dynamic Global Memory Allocation").
 HEAP_BYTES = 8 << 20
 HEAP = "device heap"
 _UNIT = 16

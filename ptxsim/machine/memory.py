@@ -1,7 +1,7 @@
 """Memories with exact bounds and alignment: named global allocations, bytes of shared memory, windows of generic addresses.
 
 Global, constant and parameter memory are one arena of bytes; an allocation's address is ARENA + its offset, with guard gaps
-between allocations. Shared addresses are 32-bit offsets, with a CTA of the cluster in the bits from 24 up: 0 is the executing
+between allocations. The block of parameters comes first, at the same place in every launch. Shared addresses are 32-bit offsets, with a CTA of the cluster in the bits from 24 up: 0 is the executing
 CTA itself, n the CTA of rank n - 1 (so mapa writes them). Local addresses are offsets into the lane's stack; both have a
 window in the generic address space. Events name shared memory by owner: rank << RANK_SHIFT | offset.
 """
@@ -11,21 +11,28 @@ from __future__ import annotations
 import copy
 import mmap
 import sys
+from bisect import insort
+from collections import deque
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from ptxsim.machine.fault import Fault, first_lane
-from ptxsim.machine.heap import Heap
+from ptxsim.machine.heap import HEAP, HEAP_BYTES, Heap
 
-ARENA = 0x7F00_4000_0000  # cut to 32 bits, no address here is one of shared memory
+# Where the arena begins: above 2^48, where no address of the process itself can be (GPU addresses have 49 bits). Cut to
+# 32 bits, the first addresses are none of shared memory.
+ARENA = 0x1_7F00_4000_0000
 ARENA_HIGH = ARENA >> 32 << 32  # what the address of a parameter loses in 32 bits
 SHARED_WINDOW = 0x7E00_0000_0000
 LOCAL_WINDOW = 0x7D00_0000_0000
 WINDOW_SIZE = 1 << 32
 RANK_SHIFT = 24  # bits of a shared::cluster address above the offset within the CTA
 GUARD = 4096
+PARAMETERS = ARENA + GUARD
+FIRST = PARAMETERS + 0x8000 + GUARD  # where everything else begins; the language has at most 32764 bytes of parameters
+FREED = 1000  # allocations that are remembered after they have been freed
 NORESERVE = 0x4000 if sys.platform == "linux" else 0  # mmap.MAP_NORESERVE, which has a name from Python 3.13 on
 
 # sm_90 keeps the first KiB of a CTA's shared memory for itself (measured: see design page hardware.md).
@@ -54,25 +61,56 @@ class GlobalMemory:
         self.space = space
         self.allocations: list[Allocation] = []
         self.heap: Heap | None = None  # of device code, where there is one
-        self._next = GUARD
+        self.freed: deque[Allocation] = deque(maxlen=FREED)
+        self.next = FIRST
         self._table: tuple[np.ndarray, np.ndarray] | None = None
 
     @cached_property
     def bytes(self) -> np.ndarray:
-        return np.zeros(self._next, np.uint8) if self.space is None else reserve(self.space)
+        return np.zeros(self.next - ARENA, np.uint8) if self.space is None else reserve(self.space)
 
     def allocate(
-        self, name: str, size: int, kind: str = "global", read_only: bool = False, align: int = 512
+        self,
+        name: str,
+        size: int,
+        kind: str = "global",
+        read_only: bool = False,
+        align: int = 512,
+        at: int | None = None,
     ) -> Allocation:
-        """`size` bytes of zeros at a multiple of `align`, at least 512."""
-        align = max(align, 512)
+        """`size` bytes of zeros at a multiple of `align`, at least 512, or at an address. Raises MemoryError."""
         assert self.space is not None or "bytes" not in self.__dict__, "the memory is in use"
-        start = -(-self._next // align) * align
-        self._next = start + max(size, 1) + GUARD
-        allocation = Allocation(name, ARENA + start, size, kind, read_only)
-        self.allocations.append(allocation)
+        address = self._room(size, max(align, 512)) if at is None else at
+        self.next = max(self.next, address + max(size, 1) + GUARD)
+        allocation = Allocation(name, address, size, kind, read_only)
+        insort(self.allocations, allocation, key=lambda other: other.address)
         self._table = None
         return allocation
+
+    def _room(self, size: int, align: int) -> int:
+        """An address for an allocation. One that has been freed is used again only when there is no other."""
+        address, end = aligned(self.next, align), ARENA + (self.space or 1 << 47)
+        if address + size + GUARD <= end:
+            return address
+        live = [one for one in self.allocations if one.address >= FIRST]
+        for start, stop in zip([FIRST, *(a.address + a.size + GUARD for a in live)], [*(a.address for a in live), end]):
+            if aligned(start, align) + size + GUARD <= stop:
+                return aligned(start, align)
+        raise MemoryError(f"{size} bytes of device memory; {self.allocated} of {self.space} are allocated")
+
+    def need_heap(self) -> None:
+        """Make the heap of device code, if there is none."""
+        if self.heap is None:
+            place = self.allocate(HEAP, HEAP_BYTES)
+            self.heap = Heap(place.address, place.size)
+
+    def free(self, allocation: Allocation) -> None:
+        """Give memory back; from now on no access to it is legal."""
+        self.allocations.remove(allocation)
+        self.freed.append(allocation)
+        self._table = None
+        if self.space is not None:
+            discard(self.bytes, allocation.address - ARENA, allocation.size)
 
     @property
     def allocated(self) -> int:
@@ -84,6 +122,7 @@ class GlobalMemory:
         other = copy.copy(self)
         other.__dict__.pop("bytes", None)
         other.allocations, other.heap = list(self.allocations), copy.deepcopy(self.heap)
+        other.freed = self.freed.copy()
         other.take(self)
         return other
 
@@ -108,6 +147,13 @@ class GlobalMemory:
         start = allocation.address - ARENA
         return self.bytes[start : start + allocation.size]
 
+    def address_of(self, array: np.ndarray) -> int | None:
+        """The device address of an array that lies here in one piece, or None."""
+        if self.space is None or not array.flags.c_contiguous or not array.nbytes:
+            return None
+        offset = array.ctypes.data - self.bytes.ctypes.data
+        return ARENA + offset if 0 <= offset < len(self.bytes) else None
+
     def find(self, addresses: np.ndarray, size: int) -> np.ndarray:
         """Index of the allocation that holds [address, address + size) for each address, or -1."""
         starts, sizes = self.table()
@@ -122,7 +168,10 @@ class GlobalMemory:
         return next((a for a in self.allocations if a.address <= address < a.address + a.size), None)
 
     def describe(self, address: int) -> str:
-        """Where an address lies: the nearest allocation in words."""
+        """Where an address lies: the nearest allocation in words, or one that has been freed."""
+        for old in reversed(self.freed) if self.holder(address) is None else ():
+            if old.address <= address < old.address + old.size:
+                return f"byte {address - old.address} of {old.name} ({old.size} bytes), which has been freed"
         if not self.allocations:
             return "there is no allocation"
         nearest = min(
@@ -131,12 +180,27 @@ class GlobalMemory:
         )
         distance = address - (nearest.address + nearest.size)
         if distance == 0:
-            return f"right behind the end of {nearest.name} ({nearest.size} bytes)"
+            return f"right after the end of {nearest.name} ({nearest.size} bytes)"
         if distance > 0:
-            return f"{distance} bytes behind the end of {nearest.name} ({nearest.size} bytes)"
+            return f"{distance} bytes after the end of {nearest.name} ({nearest.size} bytes)"
         if address < nearest.address:
             return f"{nearest.address - address} bytes before {nearest.name}"
         return f"byte {address - nearest.address} of {nearest.name} ({nearest.size} bytes)"
+
+
+def aligned(address: int, align: int) -> int:
+    """The next multiple of `align`."""
+    return -(-address // align) * align
+
+
+def discard(memory: np.ndarray, start: int, size: int) -> None:
+    """Make reserved bytes zeros that take up no memory. The pages they lie in hold nothing else, for the guard gaps."""
+    first = start // mmap.PAGESIZE * mmap.PAGESIZE
+    mapped = memory.base
+    if sys.platform == "linux" and isinstance(mapped, mmap.mmap) and GUARD >= mmap.PAGESIZE:
+        mapped.madvise(mmap.MADV_DONTNEED, first, aligned(start + size, mmap.PAGESIZE) - first)
+    else:
+        memory[start : start + size] = 0
 
 
 def reserve(size: int) -> np.ndarray:

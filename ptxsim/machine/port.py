@@ -203,7 +203,7 @@ class Port:
             )  # fmt: skip
         ends = [(first + size, name) for name, (first, size) in self.machine.shared_variables.items()]
         last, name = max(((last, name) for last, name in ends if last <= at < WINDOW_SIZE), default=(at, None))
-        where = f", {f'{at - last} bytes' if at > last else 'right'} behind {name}" if name else ""
+        where = f", {f'{at - last} bytes' if at > last else 'right'} after {name}" if name else ""
         raise Fault(
             "out-of-bounds",
             f"shared access of {size} bytes at {at:#x}{where}; the CTA's shared memory is {start:#x}..{end:#x} "

@@ -3,6 +3,7 @@
 import importlib
 
 _WHERE = {
+    "Device": "device",
     **dict.fromkeys(("Kernel", "Module", "check"), "module"),
     **dict.fromkeys(("BankRow", "BankTable", "KernelError", "Run"), "run"),
 }

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from ptxsim.diagnostic import Finding, PtxError
-from ptxsim.engine.program.linkage import Linkage
 from ptxsim.isa.variable_layout import size_of
 from ptxsim.machine.memory import Allocation, GlobalMemory
 from ptxsim.syntax import ast
@@ -22,13 +22,18 @@ class DeviceArray:
 
 
 class Arguments:
-    """Binds values to the parameters of a kernel by position. Raises PtxError where they do not fit."""
+    """Binds values to the parameters of a kernel by position. Arrays in host memory get an allocation, which is added to
+    `temporary`; those that lie in device memory are passed as they are. Methods raise PtxError for what does not fit."""
 
-    def __init__(self, kernel: ast.Function, values: Sequence, memory: GlobalMemory):
-        self.kernel, self.memory = kernel, memory
+    def __init__(self, kernel: ast.Function, memory: GlobalMemory, temporary: list[Allocation]):
+        self.kernel, self.memory, self.temporary = kernel, memory, temporary
         self.buffers: dict[str, tuple[np.ndarray, Allocation]] = {}
         self._by_identity: dict[int, Allocation] = {}
         self.values: list[tuple[ast.Variable, object]] = []
+
+    def bind(self, values: Sequence[Any]) -> None:
+        """Give arrays their places in memory; nothing is copied yet."""
+        kernel = self.kernel
         if len(values) != len(kernel.parameters):
             raise launch_problem(
                 f"{kernel.name} takes {len(kernel.parameters)} arguments, {len(values)} are given",
@@ -77,23 +82,24 @@ class Arguments:
     def _buffer(self, name: str, array: np.ndarray) -> Allocation:
         """The allocation of an array; one array passed twice is one buffer. Where numpy may not write, no kernel may."""
         known = self._by_identity.get(id(array))
-        if known is None:
-            known = self.memory.allocate(name, max(array.nbytes, 1), read_only=not array.flags.writeable)
-            self._by_identity[id(array)] = known
-            if array.nbytes == 0:
-                known.size = 0
+        if known is None and (address := self.memory.address_of(array)) is not None:
+            known = Allocation(name, address, array.nbytes)
+        elif known is None:
+            known = self.memory.allocate(name, array.nbytes, read_only=not array.flags.writeable)
+            self.temporary.append(known)
+        self._by_identity[id(array)] = known
         self.buffers[name] = (array, known)
         return known
 
-    def copy_in(self, linkage: Linkage, block: Allocation) -> None:
-        """Write the buffers' contents and the parameter block into frozen memory."""
+    def copy_in(self, offsets: Mapping[str, int], block: Allocation) -> None:
+        """Write the buffers' contents and the parameter block; `offsets` are those of parameters in it."""
         for array, allocation in self.buffers.values():
             data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
             self.memory.view(allocation)[: len(data)] = data
         target = self.memory.view(block)
         for parameter, value in self.values:
             data = parameter_bytes(parameter, value)
-            offset = linkage.parameter_offsets[parameter.name]
+            offset = offsets[parameter.name]
             target[offset : offset + len(data)] = np.frombuffer(data, np.uint8)
 
     def copy_out(self) -> dict[str, np.ndarray]:

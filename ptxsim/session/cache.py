@@ -24,6 +24,7 @@ from ptxsim.engine.program.linkage import Linkage
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.isa import header, module_rules
 from ptxsim.isa.bind import Binder
+from ptxsim.machine.memory import FIRST
 from ptxsim.source import Source
 from ptxsim.syntax import ast
 from ptxsim.syntax.parser import parse
@@ -51,7 +52,7 @@ class Known:
 
     def __init__(self, source: Source, tree: ast.Module | None = None):
         self.text = source.text if tree is None else None
-        self.programs: dict[tuple[str, Target], Decoded] = {}
+        self.programs: dict[tuple[str, Target, int, int | None], Decoded] = {}
         self._whole = tree
         self.outline = tree or _read("outline", self.text)
         if self.outline is None or tree is not None:
@@ -78,22 +79,29 @@ class Known:
     def bodies(self) -> Bodies:
         return Bodies(self.ast)
 
-    def program(self, name: str, legal: Target, target: Target) -> Decoded:
-        """The kernel `name`; `legal` says which instructions there are, `target` which machine runs them."""
-        found = self.programs.get((name, target))
+    def program(
+        self, name: str, legal: Target, target: Target, base: int = FIRST, inner_base: int | None = None
+    ) -> Decoded:
+        """The kernel `name`; `legal` says which instructions there are, `target` which machine runs them.
+
+        base, inner_base: where variables begin, as in `engine.program.linkage.link`.
+        """
+        key = name, target, base, inner_base
+        found = self.programs.get(key)
         if found is None:
-            decode = cache(lambda: self._decode(name, legal, target))
-            parts = _read("program", self.text, name, target.name)
+            decode = cache(lambda: self._decode(name, legal, target, base, inner_base))
+            parts = _read("program", self.text, name, target.name) if base == FIRST else None
             if parts is None:
                 found = Decoded(decode().program, decode().linkage, decode)
             else:
                 found = Decoded(Remembered(parts[0], decode), parts[1], decode)
-            self.programs[name, target] = found
+            self.programs[key] = found
         return found
 
-    def _decode(self, name: str, legal: Target, target: Target) -> Decoder:
+    def _decode(self, name: str, legal: Target, target: Target, base: int, inner_base: int | None) -> Decoder:
         function = next(f for f in self.ast.entries() if f.name == name)
-        decoder = Decoder(self.bodies, function, Binder(legal, self.ast.version), target)
+        binder = Binder(legal, self.ast.version)
+        decoder = Decoder(self.bodies, function, binder, target, base=base, inner_base=inner_base)
         decoder.decode()
         return decoder
 
@@ -101,7 +109,9 @@ class Known:
         """Write down what a launch of a kernel needs, so that other processes need not read the text; once is enough."""
         if self.text is None or len(self.text) < LONG or self._whole is None:
             return
-        decoded = self.programs[name, target]
+        decoded = self.programs.get((name, target, FIRST, None))
+        if decoded is None:
+            return
         program = decoded.program
         if isinstance(program, Remembered) or program.facts.get("remembered"):
             return

@@ -46,15 +46,18 @@ def execute(
     before = launch.memory.copy() if is_repeated else None
     profile = _profile(launch)
     listeners = [*checkers, *([counter] if counter else []), *([profile.tracer] if profile else []), *observers]
-    machine = launch.run_grid(listeners, start=start, stop=stop)
-    findings = list(machine.findings.values())
-    if launch.checks != "none":
-        findings += unwritten_reads(program, launch.given)
-    for checker in checkers:
-        findings += checker.findings(program)
-    if before is not None:
-        findings = repetitions.settled(findings, before, machine)
-    outputs = launch.copy_out()
+    try:
+        machine = launch.run_grid(listeners, start=start, stop=stop)
+        findings = list(machine.findings.values())
+        if launch.checks != "none":
+            findings += unwritten_reads(program, launch.given)
+        for checker in checkers:
+            findings += checker.findings(program)
+        if before is not None:
+            findings = repetitions.settled(findings, before, machine)
+        outputs = launch.copy_out()
+    finally:
+        launch.release()
     return Run(
         source.name, launch.code.function.name, launch.target.name, launch.engine_name, launch.seed,
         findings=sorted((f.of(source) for f in findings), key=lambda f: (f.line, f.column)),

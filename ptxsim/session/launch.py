@@ -12,13 +12,15 @@ import numpy as np
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.engine.grid import Engine, Grid, Hook, Limits, Stopped
 from ptxsim.engine.interpreter import Interpreter, NotModeled, Watch
+from ptxsim.engine.program.linkage import initialize, place_variables
 from ptxsim.machine.event import EventStream, Observer
-from ptxsim.machine.memory import GlobalMemory
+from ptxsim.machine.memory import PARAMETERS, Allocation, GlobalMemory
 from ptxsim.machine.state import Machine
 from ptxsim.numerics.host import with_ieee
 from ptxsim.session.arguments import Arguments
 from ptxsim.session.cache import Decoded
 from ptxsim.session.launch_checks import LaunchChecks
+from ptxsim.session.module_memory import ModuleMemory
 from ptxsim.session.options import LaunchOptions
 from ptxsim.source import Source
 from ptxsim.syntax import ast
@@ -27,13 +29,18 @@ from ptxsim.types import Target
 
 @dataclass(frozen=True, slots=True)
 class KernelCode:
-    """What a launch runs: an entry of a text, decoded for a target, and the module variables that the host has touched."""
+    """What a launch runs: an entry of a text, decoded for a target, and its module's variables.
+
+    They lie in the memory of `home`; without one the launch has memory of its own, and `symbols` are the variables that
+    the host has touched.
+    """
 
     source: Source
     function: ast.Function
     target: Target
     decoded: Decoded
     symbols: dict[str, np.ndarray] = field(default_factory=dict)
+    home: ModuleMemory | None = None
 
 
 class Launch:
@@ -66,22 +73,43 @@ class Launch:
         self.program, self.linkage = code.decoded.program, code.decoded.linkage
         self.shared_end = self.linkage.dynamic_shared_start + self.dynamic_shared
         rules.shared_memory(self.shared_end, self.target)
-        self.memory = GlobalMemory()
-        self.allocations = self.linkage.place_globals(self.memory)
+        self.memory = GlobalMemory() if code.home is None else code.home.memory
+        self._placed: dict[str, Allocation] = {}  # module variables, where the launch has memory of its own
+        self._temporary: list[Allocation] = []
         try:
-            self.arguments = Arguments(code.function, args, self.memory)
-            self.linkage.initialize(self.memory, self.allocations, self.program.function_addresses)
-            self.arguments.copy_in(self.linkage, self.allocations["parameters"])
+            self._place(args)
         except PtxError as error:
+            self.release()
             raise error.of(code.source) from None
-        for memory, values in self._symbols():
-            memory[:] = np.ascontiguousarray(values).reshape(-1).view(np.uint8)
+
+    def _place(self, args: Sequence[Any]) -> None:
+        """Put variables, parameters, heap and arguments into memory, then fill them."""
+        linkage, memory, variables = self.linkage, self.memory, [*self.linkage.variables, *self.linkage.inner]
+        if self.code.home is None:
+            self._placed = place_variables(memory, variables, linkage.symbols)
+        block = memory.allocate("parameters", max(linkage.parameter_bytes, 1), "param", True, at=PARAMETERS)
+        self._temporary.append(block)
+        if linkage.allocates:
+            memory.need_heap()
+        self.arguments = Arguments(self.code.function, memory, self._temporary)
+        self.arguments.bind(args)
+        if self.code.home is None:
+            initialize(memory, variables, self._placed, linkage.symbols, self.program.function_addresses)
+        for own, values in self._symbols():
+            own[:] = np.ascontiguousarray(values).reshape(-1).view(np.uint8)
+        self.arguments.copy_in(linkage.parameter_offsets, block)
 
     def _symbols(self) -> Iterable[tuple[np.ndarray, np.ndarray]]:
         """The module variables that the host has touched: their memory, and their values there."""
         for name, values in self.code.symbols.items():
-            if name in self.allocations:
-                yield self.memory.view(self.allocations[name]), values
+            if name in self._placed:
+                yield self.memory.view(self._placed[name]), values
+
+    def release(self) -> None:
+        """Free what the launch has put into memory that outlives it."""
+        if self.code.home is not None:
+            while self._temporary:
+                self.memory.free(self._temporary.pop())
 
     def copy_out(self) -> dict[str, np.ndarray]:
         """Copy device memory back to the host's arrays and module variables; the arrays by parameter. Raises PtxError."""

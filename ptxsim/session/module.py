@@ -21,6 +21,7 @@ from ptxsim.session.cache import Known, of_source
 from ptxsim.session.execution import execute
 from ptxsim.session.launch import KernelCode, Launch
 from ptxsim.session.launch_checks import LaunchChecks
+from ptxsim.session.module_memory import ModuleMemory
 from ptxsim.session.options import Extent, LaunchOptions, Progress
 from ptxsim.session.run import KernelError, Run
 from ptxsim.source import Source
@@ -29,14 +30,18 @@ from ptxsim.types import TYPES, Target, parse_target
 
 
 class Module:
-    """A PTX file that parsed. Raises PtxError (has .findings) where it does not."""
+    """A PTX file that parsed. Raises PtxError (has .findings) where it does not.
 
-    def __init__(self, source: Source, tree: ast.Module | None = None):
+    A module that a Device has loaded has its variables there, in `home`; another one's are made anew for each launch.
+    """
+
+    def __init__(self, source: Source, tree: ast.Module | None = None, home: ModuleMemory | None = None):
         if not isinstance(source, Source):
             message = f"Module is made of a Source, not of a {type(source).__name__}"
             raise _mistaken(message, "write Module.from_text(text) or Module.from_file(path)")
         self.source = source
-        self.known = of_source(source) if tree is None else Known(source, tree)
+        self.known = home.known if home else of_source(source) if tree is None else Known(source, tree)
+        self.home = home
         self.symbols: dict[str, np.ndarray] = {}  # the variables that `symbol` has given out
 
     @property
@@ -87,17 +92,20 @@ class Module:
         return Kernel(self, entries[name])
 
     def symbol(self, name: str) -> np.ndarray:
-        """A module-scope .global or .const variable as an array; what is written into it holds for later launches."""
+        """A module-scope .global or .const variable as an array; what is written into it holds for later launches.
+
+        Raises PtxError where there is none of that name.
+        """
         if name not in self.symbols:
             variables = (v for v in self.known.outline.items if isinstance(v, ast.Variable))
             variable = next((v for v in variables if v.name == name), None)
             if variable is None or variable.space not in ("global", "const"):
                 message = f"the module has no .global or .const variable {name}"
                 raise PtxError(Finding("undeclared-name", message, 1).of(self.source))
-            data = np.zeros(size_of(variable), np.uint8)
-            # Addresses in an initialiser resolve only inside a launch.
-            initial = initial_bytes(variable, {}, {}) if variable.initializer is not None else b""
-            data[: len(initial)] = np.frombuffer(initial, np.uint8)
+            data = np.zeros(size_of(variable), np.uint8) if self.home is None else self.home.view(name)
+            if self.home is None and variable.initializer is not None:
+                initial = initial_bytes(variable, {}, {})  # addresses in it resolve only inside a launch
+                data[: len(initial)] = np.frombuffer(initial, np.uint8)
             shape_ = tuple(d if d is not None else -1 for d in variable.shape)
             self.symbols[name] = data.view(lanes.dtype(TYPES[variable.type])).reshape(shape_ or (variable.vector,))
         return self.symbols[name]
@@ -119,18 +127,22 @@ class Kernel:
 
     def code(self, target: str | None = None) -> KernelCode:
         """The kernel decoded; `.target` of the file says what is legal, `target` which machine runs it. Raises PtxError."""
-        module, written = self.module, self.module.target
-        machine = known_target(target, module.source) if target else written
+        module, written, home = self.module, self.module.target, self.module.home
+        machine = known_target(target, module.source) if target else home.target if home else written
+        if home is not None and machine != home.target:
+            message = f"the launch is for {machine}, the device that has loaded the module is {home.target}"
+            raise PtxError(Finding("wrong-target", message, 1).of(module.source))
         # Code for a newer target does not load on an older machine; architecture-specific code on its own one only.
         if machine.number < written.number or (written.suffix and not machine.meets(written.name)):
             message = f"the file is for {written}, which does not run on {machine}"
             help = f"run it as {written}, or change .target"
             raise PtxError(Finding("wrong-target", message, 1, help=help).of(module.source))
         try:
-            decoded = module.known.program(self.name, written, machine)
+            known = module.known
+            decoded = home.decode(self.name, written) if home else known.program(self.name, written, machine)
         except PtxError as error:
             raise error.of(module.source) from None
-        return KernelCode(module.source, self.function, machine, decoded, module.symbols)
+        return KernelCode(module.source, self.function, machine, decoded, module.symbols, home)
 
     def program(self, target: str | None = None) -> Program:
         """Its operations, decoded for a target (the file's). Raises PtxError."""

@@ -6,13 +6,12 @@ import pytest
 from ptxsim import lanes as vocabulary
 from ptxsim.machine.event import Event, Space
 from ptxsim.machine.fault import Converge, Fault
-from ptxsim.machine.memory import ARENA, ARENA_HIGH, GUARD, LOCAL_WINDOW, RANK_SHIFT, SHARED_RESERVED, SHARED_WINDOW
+from ptxsim.machine.memory import ARENA_HIGH, FIRST, LOCAL_WINDOW, RANK_SHIFT, SHARED_RESERVED, SHARED_WINDOW
 from ptxsim.types import TYPES
 from tests.machine.bench import LANE, Bench, lanes
 
 U32 = TYPES["u32"]
 SHARED = np.uint64(SHARED_RESERVED)
-FIRST = ARENA + GUARD  # where the bench's buffer of 4096 bytes lies
 
 
 def test_store_then_load_every_width():
@@ -91,8 +90,8 @@ def test_shared_addresses_behind_a_variable_name_it():
     port.machine.shared_variables = {"second": (SHARED_RESERVED + 64, 16), "first": (SHARED_RESERVED, 64)}
     end = port.cta.shared_bytes
     for address, words in (
-        (end, f"{end - SHARED_RESERVED - 80} bytes behind second"),
-        (1 << 20, "behind second"),
+        (end, f"{end - SHARED_RESERVED - 80} bytes after second"),
+        (1 << 20, "after second"),
         (0, "0x0;"),
     ):
         with pytest.raises(Fault, match=words):
@@ -107,8 +106,8 @@ def test_shared_addresses_behind_a_variable_name_it():
         (SHARED_RESERVED, "a shared address as it stands"),
         (1 << 20, "no address of a buffer"),
         (FIRST - ARENA_HIGH, "the lower half of an address in buffer"),
-        (FIRST + 4096, "right behind the end of buffer"),
-        (FIRST + 4104, "8 bytes behind the end of buffer"),
+        (FIRST + 4096, "right after the end of buffer"),
+        (FIRST + 4104, "8 bytes after the end of buffer"),
         (FIRST - 4, "4 bytes before buffer"),
     ],
 )

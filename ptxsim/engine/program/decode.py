@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from ptxsim import instructions
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.engine.analysis.fma_contraction import contract
-from ptxsim.engine.builtin import BUILTINS
 from ptxsim.engine.program.bodies import Bodies
 from ptxsim.engine.program.function_names import FunctionNames
-from ptxsim.engine.program.linkage import SymbolPlace, link
+from ptxsim.engine.program.linkage import SymbolPlace, function_addresses, link
 from ptxsim.engine.program.operand import Address, Operand, Register, StackAddress
 from ptxsim.engine.program.operation import CallSite, FunctionCode, Op, Passed, Program
 from ptxsim.engine.program.resolve import Resolver
@@ -19,27 +18,31 @@ from ptxsim.isa.bind import Binder, Bound
 from ptxsim.isa.operand import Value, compatible
 from ptxsim.isa.variable_layout import lay_out, size_of
 from ptxsim.machine.cta import DYNAMIC_STACK
+from ptxsim.machine.memory import FIRST
 from ptxsim.machine.state import max_static_shared_bytes
 from ptxsim.syntax import ast
 from ptxsim.syntax.vectors import registers_of
 from ptxsim.types import TYPES, ScalarType, Target
 
-FUNCTION_WINDOW = 0x7C00_0000_0000  # code addresses of functions, for indirect calls
-
 
 class Decoder:
     """Decodes one kernel. Raises PtxError with every binding problem of the functions it reaches.
 
-    With `alone` the functions it calls are not decoded: enough to say what is wrong with its own statements.
+    With `alone` the functions it calls are not decoded: enough to say what is wrong with its own statements. `base` and
+    `inner_base` say where variables begin, as in `link`.
     """
 
-    def __init__(self, bodies: Bodies, kernel: ast.Function, binder: Binder, run_target: Target, alone: bool = False):
+    def __init__(
+        self, bodies: Bodies, kernel: ast.Function, binder: Binder, run_target: Target, alone: bool = False,
+        base: int = FIRST, inner_base: int | None = None,
+    ):  # fmt: skip
         instructions.offer_families()
         self.bodies, self.kernel, self.binder = bodies, kernel, binder
         self.alone = alone
         self.functions = [kernel] if alone else bodies.reachable(kernel)
-        self.known_functions = bodies.declared if alone else [function.name for function in self.functions]
-        self.linkage = link(bodies.module, kernel, self._shared_variables(), self._inner_globals(), run_target)
+        self.linkage = link(
+            bodies.module, kernel, self._shared_variables(), self._inner_globals(), run_target, base, inner_base
+        )  # fmt: skip
         self.program = Program(kernel.name, [], [], [], [])
         self.findings: list[Finding] = []
         self._pending_targets: list[tuple[Op, tuple[str, ...], dict[str, int]]] = []
@@ -62,8 +65,7 @@ class Decoder:
         return [v for f in self.functions for v in self.bodies.flat(f).variables if v.space in ("global", "const")]
 
     def decode(self) -> Program:
-        names = [*self.known_functions, *BUILTINS]
-        self.program.function_addresses = {name: FUNCTION_WINDOW + 16 * i for i, name in enumerate(names)}
+        self.program.function_addresses = function_addresses(self.bodies.module)
         for function in self.functions:
             _FunctionDecoder(self, function).decode()
         most = max_static_shared_bytes(self.binder.target)
@@ -95,8 +97,8 @@ class _FunctionDecoder:
     def __init__(self, decoder: Decoder, function: ast.Function):
         self.decoder, self.function = decoder, function
         self.program, self.symbols = decoder.program, decoder.linkage.symbols
-        if decoder.alone and decoder.linkage.open:  # what other files define has some address
-            self.symbols = self.symbols | {name: SymbolPlace("global", 0, 0) for name in decoder.linkage.open}
+        if decoder.alone and decoder.linkage.unresolved:  # what other files define has some address
+            self.symbols = self.symbols | {name: SymbolPlace("global", 0, 0) for name in decoder.linkage.unresolved}
         self.body = decoder.bodies.flat(function)
         self.names = FunctionNames(decoder.bodies.module, function, self.body)
         self.labels: dict[str, int] = {}

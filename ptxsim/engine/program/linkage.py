@@ -9,13 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from ptxsim.diagnostic import Finding, PtxError
+from ptxsim.engine.builtin import BUILTINS
 from ptxsim.isa.variable_layout import align, align_of, lay_out, size_of
-from ptxsim.machine.heap import HEAP, HEAP_BYTES, Heap
-from ptxsim.machine.memory import Allocation, GlobalMemory
+from ptxsim.machine.memory import FIRST, GUARD, PARAMETERS, Allocation, GlobalMemory
 from ptxsim.machine.state import shared_start
 from ptxsim.syntax import ast
 from ptxsim.types import TYPES, Target
 
+FUNCTION_WINDOW = 0x7C00_0000_0000  # code addresses of functions
 ONE_FILE = "ptxsim links one file only: put what defines it into the same file"
 
 
@@ -29,80 +30,96 @@ class SymbolPlace:
     dynamic: bool = False
 
 
-def _module_memory(variables: Iterable[ast.Variable]) -> tuple[list[ast.Variable], frozenset[str]]:
-    """The variables in global and constant memory, and the names of those that have no place there.
-
-    A file that is assembled alone defines what it declares .extern, where the size is known: so does the assembler.
-    """
-    found = [variable for variable in variables if variable.space in ("global", "const")]
-    defined = {variable.name for variable in found if "extern" not in variable.linkage}
-    foreign = {variable.name: variable for variable in found if variable.name not in defined}
-    sized = [variable for variable in foreign.values() if all(variable.shape)]
-    own = [variable for variable in found if "extern" not in variable.linkage]
-    return own + sized, frozenset(foreign) - {variable.name for variable in sized}
-
-
 @dataclass(slots=True)
 class Linkage:
     """Symbols of one kernel: module globals and constants, parameters, static and dynamic shared memory.
 
-    Module memory is laid out by `place_globals` in a fresh GlobalMemory, always the same way, so addresses are known
-    before any launch. `open` are the arrays of other files, of which nothing here says how large they are.
+    variables: those at module scope in global and constant memory; inner: those of function bodies. allocates: whether the
+    module calls malloc. unresolved: arrays of other files, of which nothing here says how large they are.
     """
 
-    globals: list[ast.Variable]
-    open: frozenset[str]
-    allocates: bool  # whether the module calls malloc
+    variables: list[ast.Variable]
+    inner: list[ast.Variable]
+    unresolved: frozenset[str]
+    allocates: bool
     parameter_offsets: dict[str, int]
     parameter_bytes: int
     symbols: dict[str, SymbolPlace]
     dynamic_shared_start: int
     static_shared_bytes: int
 
-    def place_globals(self, memory: GlobalMemory) -> dict[str, Allocation]:
-        """Allocate module variables, the parameter block and the heap, in this order; returns allocations by name."""
-        allocations = {}
-        for variable in self.globals:
-            allocations[variable.name] = memory.allocate(
-                variable.name, size_of(variable), variable.space, variable.space == "const", align_of(variable)
-            )
-        allocations["parameters"] = memory.allocate("parameters", max(self.parameter_bytes, 1), "param", True)
-        if self.allocates:
-            allocations[HEAP] = heap = memory.allocate(HEAP, HEAP_BYTES)
-            memory.heap = Heap(heap.address, heap.size)
-        return allocations
-
-    def initialize(
-        self, memory: GlobalMemory, allocations: Mapping[str, Allocation], functions: Mapping[str, int]
-    ) -> None:
-        """Write the initialisers of module variables into frozen memory."""
-        for variable in self.globals:
-            if variable.initializer is not None:
-                data = initial_bytes(variable, self.symbols, functions)
-                memory.view(allocations[variable.name])[: len(data)] = np.frombuffer(data, np.uint8)
-
 
 def link(
-    module: ast.Module,
-    kernel: ast.Function,
-    shared: Iterable[ast.Variable],
-    inner: Iterable[ast.Variable],
-    target: Target,
-) -> Linkage:
-    """Lay out a kernel's symbols. `shared` are the variables it uses, `inner` the global ones of function bodies."""
-    variables, open = _module_memory(v for v in (*module.items, *inner) if isinstance(v, ast.Variable))
-    offsets, end = lay_out(kernel.parameters)
+    module: ast.Module, kernel: ast.Function, shared: Iterable[ast.Variable], inner: Iterable[ast.Variable],
+    target: Target, base: int = FIRST, inner_base: int | None = None,
+) -> Linkage:  # fmt: skip
+    """Lay out a kernel's symbols. `shared` are the variables it uses, `inner` the global ones of function bodies.
+
+    base, inner_base: where the module's variables and the inner ones begin; by default these follow those.
+    """
+    variables, unresolved = module_variables(module.items)
+    symbols, end = lay_out_variables(variables, base)
+    own, foreign = module_variables(v for v in inner if v.name not in symbols)
+    symbols |= lay_out_variables(own, end if inner_base is None else inner_base)[0]
+    offsets, parameter_bytes = lay_out(kernel.parameters)
+    for parameter in kernel.parameters:
+        symbols[parameter.name] = SymbolPlace("param", PARAMETERS + offsets[parameter.name], size_of(parameter))
     shared_symbols, dynamic_start, static_bytes = _place_shared(shared, target)
     allocates = any(isinstance(item, ast.Function) and item.name == "malloc" for item in module.items)
-    linkage = Linkage(variables, open, allocates, offsets, end, shared_symbols, dynamic_start, static_bytes)
-    places = linkage.place_globals(GlobalMemory())
+    return Linkage(
+        variables, own, unresolved | foreign, allocates, offsets, parameter_bytes, symbols | shared_symbols, dynamic_start,
+        static_bytes,
+    )  # fmt: skip
+
+
+def module_variables(items: Iterable[ast.Node]) -> tuple[list[ast.Variable], frozenset[str]]:
+    """The variables in global and constant memory, and the names of those that have no place there.
+
+    A file that is assembled alone defines what it declares .extern, where the size is known: so does the assembler.
+    """
+    found = [item for item in items if isinstance(item, ast.Variable) and item.space in ("global", "const")]
+    own = [variable for variable in found if "extern" not in variable.linkage]
+    defined = {variable.name for variable in own}
+    foreign = {variable.name: variable for variable in found if variable.name not in defined}
+    sized = [variable for variable in foreign.values() if all(variable.shape)]
+    return own + sized, frozenset(foreign) - {variable.name for variable in sized}
+
+
+def lay_out_variables(variables: Iterable[ast.Variable], start: int) -> tuple[dict[str, SymbolPlace], int]:
+    """Places in global memory from an address on, always the same ones, and where they end."""
+    symbols = {}
     for variable in variables:
-        place = places[variable.name]
-        linkage.symbols[variable.name] = SymbolPlace(variable.space, place.address, place.size)
-    for parameter in kernel.parameters:
-        address = places["parameters"].address + offsets[parameter.name]
-        linkage.symbols[parameter.name] = SymbolPlace("param", address, size_of(parameter))
-    return linkage
+        address = align(start, max(512, align_of(variable)))
+        symbols[variable.name] = SymbolPlace(variable.space, address, size_of(variable))
+        start = address + max(size_of(variable), 1) + GUARD
+    return symbols, start
+
+
+def place_variables(
+    memory: GlobalMemory, variables: Iterable[ast.Variable], symbols: Mapping[str, SymbolPlace]
+) -> dict[str, Allocation]:
+    """Allocate variables where their symbols say, by name."""
+    return {
+        v.name: memory.allocate(v.name, size_of(v), v.space, v.space == "const", at=symbols[v.name].address)
+        for v in variables
+    }
+
+
+def initialize(
+    memory: GlobalMemory, variables: Iterable[ast.Variable], allocations: Mapping[str, Allocation],
+    symbols: Mapping[str, SymbolPlace], functions: Mapping[str, int],
+) -> None:  # fmt: skip
+    """Write the initialisers of variables. Raises PtxError for a name that nothing declares."""
+    for variable in variables:
+        if variable.initializer is not None:
+            data = initial_bytes(variable, symbols, functions)
+            memory.view(allocations[variable.name])[: len(data)] = np.frombuffer(data, np.uint8)
+
+
+def function_addresses(module: ast.Module) -> dict[str, int]:
+    """The code addresses of functions, for indirect calls; the same for all kernels of a module."""
+    names = dict.fromkeys([*(function.name for function in module.functions()), *BUILTINS])
+    return {name: FUNCTION_WINDOW + 16 * i for i, name in enumerate(names)}
 
 
 def _place_shared(shared: Iterable[ast.Variable], target: Target) -> tuple[dict[str, SymbolPlace], int, int]:

@@ -58,7 +58,7 @@ def outcome(make_engine) -> tuple[bytes, int]:
     from ptxsim.engine.grid import Grid, Limits
     from ptxsim.engine.program.decode import Bodies, Decoder
     from ptxsim.isa.bind import Binder
-    from ptxsim.machine.memory import GlobalMemory
+    from ptxsim.machine.memory import PARAMETERS, GlobalMemory
     from ptxsim.machine.state import Machine
     from ptxsim.source import Source
     from ptxsim.syntax.parser import parse
@@ -69,10 +69,10 @@ def outcome(make_engine) -> tuple[bytes, int]:
     decoder = Decoder(Bodies(tree), tree.entries()[0], Binder(target, tree.version), target)
     program, linkage = decoder.decode(), decoder.linkage
     memory = GlobalMemory()
-    places = linkage.place_globals(memory)
+    block = memory.allocate("parameters", linkage.parameter_bytes, "param", True, at=PARAMETERS)
     data = memory.allocate("data", 64 * 4)
     memory.view(data)[:] = np.random.default_rng(1).integers(0, 256, 64 * 4, dtype=np.uint8)
-    memory.view(places["parameters"])[:8] = np.array([data.address], np.uint64).view(np.uint8)
+    memory.view(block)[:8] = np.array([data.address], np.uint64).view(np.uint8)
     machine = Machine(
         target, (1, 1, 1), (64, 1, 1), (1, 1, 1), memory, shared_bytes=linkage.dynamic_shared_start, local_bytes=0
     )
