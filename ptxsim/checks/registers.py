@@ -7,8 +7,10 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 
 from ptxsim.diagnostic import Finding
-from ptxsim.engine.analysis.liveness import following, slots_of
+from ptxsim.engine.analysis.control_flow import control_flow
+from ptxsim.engine.analysis.def_use import reads, writes
 from ptxsim.engine.program.operation import Op, Program, fact
+from ptxsim.isa.facts import Mechanism
 
 
 def unwritten_reads(program: Program, given: Collection[int] | None = None) -> list[Finding]:
@@ -43,14 +45,14 @@ def doubtful_reads(program: Program) -> dict[int, Finding]:
 
 @fact
 def doubtful_accumulators(program: Program) -> dict[int, Finding]:
-    """Accumulators that not every path to a wgmma has written; it adds to them only where scale-d is true."""
+    """Accumulators that not every path to a warpgroup's product has written; it adds to them only where scale-d is true."""
     surely = _flow(program, [_summary(block)[1] for block in program.blocks], lambda known, more: known & more)
     found: dict[int, Finding] = {}
     for block, known in zip(program.blocks, surely):
         if known is None:
             continue
         for op in block:
-            if op.opcode.startswith("wgmma.mma_async"):
+            if op.completes_by is Mechanism.WGMMA_GROUP:
                 for slot in writes(op):
                     if not known >> slot & 1 and slot not in found:
                         found[slot] = Finding(
@@ -107,7 +109,7 @@ def _flow(program: Program, written: Iterable[int], join: Callable[[int, int], i
     while queue:
         index = queue.popleft()
         out = (state[index] or 0) | written[index]
-        for successor in following(program, index):
+        for successor in control_flow(program).successors[index]:
             known = state[successor]
             joined = out if known is None else join(known, out)
             if joined != known:
@@ -121,20 +123,3 @@ def _bits(slots: Iterable[int]) -> int:
     for slot in slots:
         word |= 1 << slot
     return word
-
-
-def reads(op: Op) -> list[int]:
-    """Slots an operation reads, its guard first. Accumulators that an effect takes as sources are among them."""
-    found = [op.guard[0]] if op.guard else []
-    found.extend(slots_of(op.sources))
-    if op.call is not None:
-        found.extend(passed.slot for passed in op.call.arguments if passed.slot is not None)
-        found.extend(slots_of([op.call.address]))
-    return found
-
-
-def writes(op: Op) -> list[int]:
-    found = slots_of(op.destinations)
-    if op.call is not None:
-        found.extend(passed.slot for passed in op.call.returns if passed.slot is not None)
-    return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ptxsim.engine.access import read
-from ptxsim.engine.analysis.liveness import slots_of
+from ptxsim.engine.analysis.def_use import slots_of
 from ptxsim.engine.builtin import BUILTINS
 from ptxsim.engine.call_arguments import fetch, place
 from ptxsim.engine.program.linkage import ONE_FILE

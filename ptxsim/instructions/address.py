@@ -15,14 +15,14 @@ def window(space: str) -> int:
     return SHARED_WINDOW if space.startswith("shared") else LOCAL_WINDOW if space == "local" else 0
 
 
-@instruction("cvta.space.type d, a", space=SPACE, type="u64")
+@instruction("cvta.space.type d, a", cost="free", space=SPACE, type="u64")
 def to_generic(a, *, space):
     if space.startswith("param"):  # compilers keep the address of a kernel parameter in 32 bits
         return lanes.where(a >> 32 == 0, a + ARENA_HIGH, a)
     return a + window(space)
 
 
-@instruction("cvta.to.space.type d, a", name="cvta.to", space=SPACE, type="u64")
+@instruction("cvta.to.space.type d, a", cost="free", name="cvta.to", space=SPACE, type="u64")
 def from_generic(a, *, space):
     if space.startswith("param"):
         return a & 0xFFFFFFFF

@@ -6,6 +6,7 @@ PTX ISA, "Integer Arithmetic Instructions": popc, clz, bfind, fns, brev, bfe, bf
 from __future__ import annotations
 
 from ptxsim import lanes
+from ptxsim.instructions.costs import by_width
 from ptxsim.isa.operand import Reg, Value
 from ptxsim.isa.registry import instruction
 from ptxsim.types import TYPES
@@ -18,22 +19,22 @@ def unsigned(x, t):
     return lanes.bits(x, lanes.bits_type(t))
 
 
-@instruction("popc.type d, a", type="b32 b64", operands=_NUMBER)
+@instruction("popc.type d, a", cost="convert", type="b32 b64", operands=_NUMBER)
 def population_count(a):
     return lanes.cast(lanes.population_count(a), "u32")
 
 
-@instruction("clz.type d, a", type="b32 b64", operands=_NUMBER)
+@instruction("clz.type d, a", cost=by_width("clz", "convert"), type="b32 b64", operands=_NUMBER)
 def count_leading_zeros(a):
     return lanes.cast(lanes.count_leading_zeros(a), "u32")
 
 
-@instruction("brev.type d, a", type="b32 b64")
+@instruction("brev.type d, a", cost="convert", type="b32 b64")
 def reverse(a):
     return lanes.reverse_bits(a)
 
 
-@instruction("bfind{.shiftamt}.type d, a", type=WORDS, operands=_NUMBER)
+@instruction("bfind{.shiftamt}.type d, a", cost="convert", type=WORDS, operands=_NUMBER)
 def find_leading(a, *, type, shiftamt):
     """The highest bit that is not the sign, as its number or as the left shift that brings it to the top; or -1."""
     if type.is_signed:
@@ -44,7 +45,7 @@ def find_leading(a, *, type, shiftamt):
 
 
 @instruction(
-    "fns.type d, a, b, c", type="b32",
+    "fns.type d, a, b, c", cost="fns", type="b32",
     operands={"d": Reg("b32"), "a": Value("b32"), "b": Value("b32"), "c": Value("s32")},
 )  # fmt: skip
 def find_nth_set(a, b, c):
@@ -78,7 +79,7 @@ _BITS = Value("u32", literals=(0, 255))
 _FIELD = {"b": _BITS, "c": _BITS}
 
 
-@instruction("bfe.type d, a, b, c", type=WORDS, operands=_FIELD)
+@instruction("bfe.type d, a, b, c", cost=by_width("bfe", "add.64"), type=WORDS, operands=_FIELD)
 def extract(a, b, c, *, type):
     position, length = place(b, c, type)
     return extend(lanes.shift_right(a, position), length, type)
@@ -97,7 +98,7 @@ def low_mask(length, t):
 
 
 @instruction(
-    "bfi.type f, a, b, c, d", type="b32 b64", writes="f",
+    "bfi.type f, a, b, c, d", cost=by_width("bfi", "add.64"), type="b32 b64", writes="f",
     operands={"f": Reg("type"), "c": _BITS, "d": _BITS},
 )  # fmt: skip
 def insert(a, b, c, d, *, type):
@@ -107,7 +108,12 @@ def insert(a, b, c, d, *, type):
 
 
 @instruction(
-    "szext.mode.type d, a, b", mode="clamp wrap", type="u32 s32", requires="7.6 sm_70", operands={"b": Value("u32")}
+    "szext.mode.type d, a, b",
+    cost="alu",
+    mode="clamp wrap",
+    type="u32 s32",
+    requires="7.6 sm_70",
+    operands={"b": Value("u32")},
 )
 def extend_from(a, b, *, mode, type):
     length = b & 31 if mode == "wrap" else b
@@ -115,7 +121,7 @@ def extend_from(a, b, *, mode, type):
 
 
 @instruction(
-    "bmsk.mode.b32 d, a, b", mode="clamp wrap", requires="7.6 sm_70", implies={"type": "b32"},
+    "bmsk.mode.b32 d, a, b", cost="alu", mode="clamp wrap", requires="7.6 sm_70", implies={"type": "b32"},
     operands={"d": Reg("u32"), "a": Value("u32"), "b": Value("u32")},
 )  # fmt: skip
 def mask(a, b, *, mode):

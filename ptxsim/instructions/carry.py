@@ -7,6 +7,7 @@ is a mask that the effects take as `carry` and give back as their last result; a
 from __future__ import annotations
 
 from ptxsim import lanes
+from ptxsim.instructions.costs import by_width
 from ptxsim.isa.registry import instruction
 
 WORDS = "u32 s32 u64 s64"
@@ -33,32 +34,32 @@ def difference_of(a, b, borrow, t):
     return lanes.bits(total, t), out
 
 
-@instruction("add.cc.type d, a, b", type=WORDS, carry="w")
+@instruction("add.cc.type d, a, b", cost=by_width("iadd", "add.64"), type=WORDS, carry="w")
 def add_cc(a, b, *, type):
     return sum_of(a, b, None, type)
 
 
-@instruction("addc.type d, a, b", type=f"{WORDS} {NARROWER}", carry="r")
+@instruction("addc.type d, a, b", cost=by_width("iadd", "add.64"), type=f"{WORDS} {NARROWER}", carry="r")
 def addc(a, b, carry, *, type):
     return sum_of(a, b, carry, type)[0]
 
 
-@instruction("addc.cc.type d, a, b", type=WORDS, carry="rw")
+@instruction("addc.cc.type d, a, b", cost=by_width("iadd", "add.64"), type=WORDS, carry="rw")
 def addc_cc(a, b, carry, *, type):
     return sum_of(a, b, carry, type)
 
 
-@instruction("sub.cc.type d, a, b", type=WORDS, carry="w")
+@instruction("sub.cc.type d, a, b", cost=by_width("iadd", "add.64"), type=WORDS, carry="w")
 def sub_cc(a, b, *, type):
     return difference_of(a, b, None, type)
 
 
-@instruction("subc.type d, a, b", type=f"{WORDS} {NARROWER}", carry="r")
+@instruction("subc.type d, a, b", cost=by_width("iadd", "add.64"), type=f"{WORDS} {NARROWER}", carry="r")
 def subc(a, b, carry, *, type):
     return difference_of(a, b, carry, type)[0]
 
 
-@instruction("subc.cc.type d, a, b", type=WORDS, carry="rw")
+@instruction("subc.cc.type d, a, b", cost=by_width("iadd", "add.64"), type=WORDS, carry="rw")
 def subc_cc(a, b, carry, *, type):
     return difference_of(a, b, carry, type)
 
@@ -69,8 +70,9 @@ def product(a, b, half: str):
 
 for _half in ("lo", "hi"):
     _options = {"implies": {"half": _half}}
+    _cost = by_width("imad", "mul.64") if _half == "lo" else by_width("imad.hi", "mul.hi.64")
 
-    @instruction(f"mad.{_half}.cc.type d, a, b, c", name=f"mad.{_half}", type=WORDS, carry="w", **_options)
+    @instruction(f"mad.{_half}.cc.type d, a, b, c", cost=_cost, name=f"mad.{_half}", type=WORDS, carry="w", **_options)
     def mad_cc(a, b, c, *, half, type):
         return sum_of(product(a, b, half), c, None, type)
 

@@ -18,7 +18,7 @@ OFFSET = (1 << RANK_SHIFT) - 1
 
 
 @instruction(
-    "mapa{.space}.type d, a, b", space="shared::cluster", type="u32 u64", requires="7.8 sm_90",
+    "mapa{.space}.type d, a, b", cost="free", space="shared::cluster", type="u32 u64", requires="7.8 sm_90",
     operands={"b": Value("u32")},
 )  # fmt: skip
 def map_address(a, b, *, space, type):
@@ -38,7 +38,7 @@ def cta_rank(m, a):
 
 
 @instruction(
-    "isspacep.space p, a", space=f"global local const param@7.7 param::entry@8.3 {SHARED}", writes="p",
+    "isspacep.space p, a", cost="alu", space=f"global local const param@7.7 param::entry@8.3 {SHARED}", writes="p",
     operands={"p": Pred(), "a": Either((Reg("u64"), Imm(), Reg("u32")))},
 )  # fmt: skip
 def is_space(m, a, *, space):

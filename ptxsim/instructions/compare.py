@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from ptxsim import lanes
+from ptxsim.instructions.costs import by_width
+from ptxsim.isa.facts import Words
 from ptxsim.isa.operand import Pred, Reg, Value
 from ptxsim.isa.registry import instruction
 from ptxsim.numerics.scalar import flush, wide
@@ -81,10 +83,19 @@ _CONDITION_OF_BRAIN = {"c": Pred(negatable=True)}
 _BRAIN = "7.8 sm_90"
 
 
+def setp_cost(words: Words) -> str | None:
+    return "dsetp" if words["type"].name == "f64" else by_width("alu", "predicate64")(words)
+
+
+def set_cost(words: Words) -> str | None:
+    """Floats of any width are compared by one instruction, which makes the result too."""
+    return "alu" if words["stype"].is_float or words["stype"].lanes > 1 else by_width("set", "add.64", "stype")(words)
+
+
 def declare_setp(effect, destinations: str, rows) -> None:
     for operators, ftz, types in rows:
         condition = _CONDITION_OF_BRAIN if types.startswith("bf16") else _CONDITION
-        options = {"cmp": operators, "type": types, "rules": (no_flush_of_bf16,)}
+        options = {"cmp": operators, "type": types, "rules": (no_flush_of_bf16,), "cost": setp_cost}
         instruction(f"setp.cmp{ftz}.type {destinations}, a, b", operands=_DESTINATIONS, **options)(effect)
         instruction(
             f"setp.cmp.boolop{ftz}.type {destinations}, a, b, c", operands=_DESTINATIONS | condition, boolop=_BOOL, **options
@@ -163,6 +174,7 @@ for _operators, _ftz, _sources, _results, _since in _SET_ROWS:
         "dtype": _results,
         "requires": _since,
         "rules": (no_flush_of_bf16,),
+        "cost": set_cost,
     }
     _condition = _CONDITION_OF_BRAIN if _since == _BRAIN else _CONDITION
     instruction(f"set.cmp{_ftz}.dtype.stype d, a, b", operands=_SET_KINDS, **_options)(set_word)

@@ -7,6 +7,7 @@ integers are the exact sum of two of its numbers.
 from __future__ import annotations
 
 from ptxsim import lanes
+from ptxsim.isa.facts import Words
 from ptxsim.isa.operand import Reg, Value
 from ptxsim.isa.registry import instruction
 from ptxsim.numerics import scalar
@@ -18,9 +19,32 @@ INTEGERS = "u8 s8 u16 s16 u32 s32 u64 s64"
 BF16 = "7.8 sm_90"
 FLOAT_ROUNDING = "rn rz rm rp"
 INTEGER_ROUNDING = "rni rzi rmi rpi"
-CONVERT = {"operands": _KINDS}
+
+
+def cost(words: Words) -> str:
+    """Integers to narrower or equal ones, and unsigned ones to wider, change no bits; the rest is one instruction."""
+    to, source = words["dtype"], words["atype"]
+    if to.is_integer and source.is_integer:
+        is_copy = (
+            32 <= to.bits <= source.bits
+            or to.bits <= source.bits <= 16
+            or (to.bits == 64 and source.bits == 32 and not source.is_signed)
+        )
+        return "free" if is_copy and not words.get("sat") else "alu"
+    if 64 in (to.bits, source.bits):
+        return "convert64"
+    if to.name == "bf16" or to.is_integer:
+        return "convert"
+    if source.is_integer:
+        return "convert" if to.name == "f16" or source.bits < 32 else "alu"
+    if to.name == source.name == "f32":
+        return "fma" if words.get("sat") else "convert"
+    return "fma" if (to.name, source.name) == ("f32", "f16") else "alu"
+
+
+CONVERT = {"operands": _KINDS, "cost": cost}
 # Beside bf16 no register is wider than its type.
-BRAIN = {"operands": {"d": Reg("dtype"), "a": Value("atype")}}
+BRAIN = {"operands": {"d": Reg("dtype"), "a": Value("atype")}, "cost": cost}
 
 
 def limits(t) -> tuple[int, int]:

@@ -59,15 +59,15 @@ _TWO = {"operands": {"d": Reg("dtype"), "a": Value("f32"), "b": Value("f32")}, "
 
 
 @instruction(
-    "cvt.rounding{.relu}{.satfinite}.dtype.f32 d, a, b", rounding="rn rz", satfinite=_FINITE, dtype="bf16x2",
+    "cvt.rounding{.relu}{.satfinite}.dtype.f32 d, a, b", rounding="rn rz", satfinite=_FINITE, cost="alu", dtype="bf16x2",
     requires="7.0 sm_80", **_TWO,
 )  # fmt: skip
 @instruction(
-    "cvt.rounding{.relu}{.satfinite}.dtype.f32 d, a, b", rounding="rn rz", satfinite=_FINITE, dtype="f16x2",
+    "cvt.rounding{.relu}{.satfinite}.dtype.f32 d, a, b", rounding="rn rz", satfinite=_FINITE, cost="alu", dtype="f16x2",
     requires="7.0 sm_80", **_TWO | {"operands": {**_TWO["operands"], "d": Reg("dtype", wide=True)}},
 )  # fmt: skip
 @instruction(
-    "cvt.rounding.satfinite{.relu}.dtype.f32 d, a, b", rounding="rn", satfinite="satfinite", dtype="e4m3x2 e5m2x2",
+    "cvt.rounding.satfinite{.relu}.dtype.f32 d, a, b", rounding="rn", satfinite="satfinite", cost="alu", dtype="e4m3x2 e5m2x2",
     requires=FP8, **_TWO,
 )  # fmt: skip
 @instruction(
@@ -88,7 +88,7 @@ _NARROWER = "cvt.rounding.satfinite{.relu}.dtype.atype d, a"
 _SATURATING = {"rounding": "rn", "satfinite": "satfinite"} | _PAIR
 
 
-@instruction(_NARROWER, dtype="e4m3x2 e5m2x2", atype="f16x2", requires=FP8, **_SATURATING)
+@instruction(_NARROWER, cost="alu", dtype="e4m3x2 e5m2x2", atype="f16x2", requires=FP8, **_SATURATING)
 @instruction(_NARROWER, dtype="e2m1x2", atype="f16x2", requires=BLACKWELL, **_SATURATING)
 @instruction(_NARROWER, dtype="e4m3x2 e5m2x2 e2m1x2", atype="bf16x2", requires=LATER_SOURCES, **_SATURATING)
 @instruction(_NARROWER, dtype="e2m3x2 e3m2x2", atype="f16x2 bf16x2", requires=LATER_SOURCES, **_SATURATING)
@@ -105,7 +105,7 @@ def pair_of_halves(a, *, dtype, atype, rounding, satfinite, relu):
 _WIDER = "cvt.rn{.relu}.dtype.atype d, a"
 
 
-@instruction(_WIDER, dtype="f16x2", atype="e4m3x2 e5m2x2", requires=FP8, **_PAIR)
+@instruction(_WIDER, cost="alu", dtype="f16x2", atype="e4m3x2 e5m2x2", requires=FP8, **_PAIR)
 @instruction(_WIDER, dtype="f16x2", atype="e2m3x2 e3m2x2 e2m1x2", requires=BLACKWELL, **_PAIR)
 @instruction("cvt.rn.dtype.atype d, a", dtype="bf16x2", atype="ue8m0x2", requires=BLACKWELL, **_PAIR)
 @instruction(
@@ -145,11 +145,11 @@ _TF32 = {"operands": {"d": Reg("tf32"), "a": Value("f32")}}
 
 # Rounding halves away from zero is made of moves of bits, which take literals of 32 bits.
 @instruction(
-    "cvt.rounding{.satfinite}.tf32.f32 d, a", rounding="rna", satfinite=_FINITE, requires="7.0 sm_80",
+    "cvt.rounding{.satfinite}.tf32.f32 d, a", cost="tf32.rna", rounding="rna", satfinite=_FINITE, requires="7.0 sm_80",
     operands={"d": Reg("tf32"), "a": Value("f32", pattern=True)},
 )  # fmt: skip
 @instruction(
-    "cvt.rounding{.satfinite}{.relu}.tf32.f32 d, a", rounding="rn rz", satfinite="satfinite@8.6:sm_100",
+    "cvt.rounding{.satfinite}{.relu}.tf32.f32 d, a", cost="alu", rounding="rn rz", satfinite="satfinite@8.6:sm_100",
     requires="7.8 sm_90", **_TF32,
 )  # fmt: skip
 def to_tf32(a, *, rounding, satfinite, relu):
@@ -213,10 +213,10 @@ _SOURCES = {"d": Reg(lambda modifiers: "u32", wide=True), "a": Value("s32"), "b"
 
 
 @instruction(
-    "cvt.pack.sat.dtype.s32 d, a, b", name="cvt.pack", dtype="u16 s16", requires="6.5 sm_72", operands=_SOURCES
+    "cvt.pack.sat.dtype.s32 d, a, b", cost="alu", name="cvt.pack", dtype="u16 s16", requires="6.5 sm_72", operands=_SOURCES
 )  # fmt: skip
 @instruction(
-    "cvt.pack.sat.dtype.s32.b32 d, a, b, c", name="cvt.pack", dtype="u8 s8 u4@6.5:sm_75 s4@6.5:sm_75 u2@6.5:sm_75 s2@6.5:sm_75",
+    "cvt.pack.sat.dtype.s32.b32 d, a, b, c", cost="alu", name="cvt.pack", dtype="u8 s8 u4@6.5:sm_75 s4@6.5:sm_75 u2@6.5:sm_75 s2@6.5:sm_75",
     requires="6.5 sm_72", operands=_SOURCES, ordered=(("dtype", "s32", "b32"),),
 )  # fmt: skip
 def pack_integers(a, b, c, *, dtype):

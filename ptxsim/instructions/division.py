@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ptxsim import lanes
+from ptxsim.instructions.costs import by_width
 from ptxsim.isa.registry import instruction
 from ptxsim.numerics import scalar, scalar64
 from ptxsim.numerics.scalar import F32, F64, double, finish, flush
@@ -25,31 +26,31 @@ def one(like):
     return lanes.bits((lanes.bits(like, "u64") & 0) + (0x3FF << 52), F64)
 
 
-@instruction("div.rounding{.ftz}.type d, a, b", **_SINGLE)
+@instruction("div.rounding{.ftz}.type d, a, b", cost="div.rn.f32", **_SINGLE)
 def div(a, b, *, rounding, ftz):
     return single(lambda x, y: x / y, (a, b), rounding, ftz)
 
 
-@instruction("rcp.rounding{.ftz}.type d, a", **_SINGLE)
+@instruction("rcp.rounding{.ftz}.type d, a", cost=by_width("rcp.rn.f32", "rcp.f64"), **_SINGLE)
 def rcp(a, *, rounding, ftz):
     return single(lambda x: one(x) / x, (a,), rounding, ftz)
 
 
-@instruction("sqrt.rounding{.ftz}.type d, a", **_SINGLE)
+@instruction("sqrt.rounding{.ftz}.type d, a", cost="sqrt.rn.f32", **_SINGLE)
 def sqrt(a, *, rounding, ftz):
     return single(lanes.square_root, (a,), rounding, ftz)
 
 
-@instruction("div.rounding.type d, a, b", **_DOUBLE)
+@instruction("div.rounding.type d, a, b", cost="div.f64", **_DOUBLE)
 def div_double(a, b, *, rounding):
     return scalar64.propagate(scalar64.divide(a, b, rounding), a, b)
 
 
-@instruction("rcp.rounding{.ftz}.type d, a", **_DOUBLE)
+@instruction("rcp.rounding{.ftz}.type d, a", cost=by_width("rcp.rn.f32", "rcp.f64"), **_DOUBLE)
 def rcp_double(a, *, rounding):
     return scalar64.propagate(scalar64.divide(one(a), a, rounding), a)
 
 
-@instruction("sqrt.rounding.type d, a", **_DOUBLE)
+@instruction("sqrt.rounding.type d, a", cost="sqrt.f64", **_DOUBLE)
 def sqrt_double(a, *, rounding):
     return scalar64.propagate(scalar64.square_root(a, rounding), a)

@@ -36,7 +36,7 @@ def accumulate(c, products, t):
     return lanes.cast(total, t)
 
 
-@instruction("dp4a.atype.btype d, a, b, c", **_TYPES)
+@instruction("dp4a.atype.btype d, a, b, c", cost="imad", **_TYPES)
 def dp4a(a, b, c, *, atype, btype):
     products = (field(a, atype, 8, i) * field(b, btype, 8, i) for i in range(4))
     return accumulate(c, products, TYPES[result_type({"atype": atype, "btype": btype})])
@@ -44,7 +44,9 @@ def dp4a(a, b, c, *, atype, btype):
 
 for _half, _first in (("lo", 0), ("hi", 2)):
 
-    @instruction(f"dp2a.{_half}.atype.btype d, a, b, c", name=f"dp2a.{_half}", implies={"first": _first}, **_TYPES)
+    @instruction(
+        f"dp2a.{_half}.atype.btype d, a, b, c", cost="imad", name=f"dp2a.{_half}", implies={"first": _first}, **_TYPES
+    )
     def dp2a(a, b, c, *, atype, btype, first):
         products = (field(a, atype, 16, i) * field(b, btype, 8, first + i) for i in range(2))
         return accumulate(c, products, TYPES[result_type({"atype": atype, "btype": btype})])

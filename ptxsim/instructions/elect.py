@@ -8,13 +8,13 @@ from ptxsim.isa.operand import Pred, Reg, Value
 from ptxsim.isa.registry import instruction
 
 
-@instruction("activemask.b32 d", operands={"d": Reg("b32")}, requires="6.2", facts=Facts(scope=Scope.WARP))
+@instruction("activemask.b32 d", cost="alu", operands={"d": Reg("b32")}, requires="6.2", facts=Facts(scope=Scope.WARP))
 def active_mask(m):
     return m.ballot(m.active())
 
 
 @instruction(
-    "elect.sync d|p, membermask", operands={"d": Reg("u32", sink=True), "p": Pred(), "membermask": Value("u32")},
+    "elect.sync d|p, membermask", cost="alu", operands={"d": Reg("u32", sink=True), "p": Pred(), "membermask": Value("u32")},
     requires="8.0 sm_90", facts=Facts(family="elect", scope=Scope.WARP, synchronises=Synchronisation(Mechanism.WARP, Role.SYNC)),
 )  # fmt: skip
 def elect(m, membermask):

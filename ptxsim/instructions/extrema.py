@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 
 from ptxsim import lanes
+from ptxsim.instructions.costs import by_width
 from ptxsim.isa.registry import instruction
 from ptxsim.numerics import scalar
 from ptxsim.types import TYPES
@@ -68,24 +69,24 @@ def sign_with_magnitude(modifiers):
 _SIGNED = {"xorsign": "xorsign@7.2:sm_86", "abs": "abs@7.2:sm_86", "rules": (sign_with_magnitude,)}
 
 for _name, _greater in (("min", False), ("max", True)):
-    _which = {"greater": _greater}
+    _options = {"implies": {"greater": _greater}, "cost": by_width("alu", "min.f64")}
 
     @instruction(
-        f"{_name}{{.ftz}}{{.NaN}}{{.xorsign}}{{.abs}}.type d, a, b", type="f32", NaN="NaN@7.0:sm_80", implies=_which, **_SIGNED
+        f"{_name}{{.ftz}}{{.NaN}}{{.xorsign}}{{.abs}}.type d, a, b", type="f32", NaN="NaN@7.0:sm_80", **_options, **_SIGNED
     )  # fmt: skip
     @instruction(
-        f"{_name}{{.ftz}}{{.NaN}}{{.xorsign}}{{.abs}}.type d, a, b", type="f16 f16x2", requires="7.0 sm_80", implies=_which,
+        f"{_name}{{.ftz}}{{.NaN}}{{.xorsign}}{{.abs}}.type d, a, b", type="f16 f16x2", requires="7.0 sm_80", **_options,
         **_SIGNED,
     )  # fmt: skip
     @instruction(
-        f"{_name}{{.NaN}}{{.xorsign}}{{.abs}}.type d, a, b", type="bf16 bf16x2", requires="7.0 sm_80", implies=_which, **_SIGNED
+        f"{_name}{{.NaN}}{{.xorsign}}{{.abs}}.type d, a, b", type="bf16 bf16x2", requires="7.0 sm_80", **_options, **_SIGNED
     )  # fmt: skip
-    @instruction(f"{_name}.type d, a, b", type="f64", implies=_which)
+    @instruction(f"{_name}.type d, a, b", type="f64", **_options)
     def of_two(a, b, *, type, greater, ftz, NaN, abs, xorsign):
         return operate((a, b), type, greater, ftz, NaN, abs, xorsign)
 
     @instruction(
-        f"{_name}{{.ftz}}{{.NaN}}{{.abs}}.type d, a, b, c", type="f32", requires="8.8 sm_100", implies=_which
+        f"{_name}{{.ftz}}{{.NaN}}{{.abs}}.type d, a, b, c", type="f32", requires="8.8 sm_100", **_options
     )  # fmt: skip
     def of_three(a, b, c, *, type, greater, ftz, NaN, abs):
         return operate((a, b, c), type, greater, ftz, NaN, abs)

@@ -39,7 +39,7 @@ def operate(function, t, operands, rounding, ftz, sat=None):
     return lanes.per_element(single, t, *operands)
 
 
-_SINGLE = {"rounding": ROUNDING, "type": "f32"}
+_SINGLE = {"rounding": ROUNDING, "type": "f32", "cost": "fma"}
 _PAIR = {"rounding": ROUNDING, "type": "f32x2", "requires": BLACKWELL}
 
 

@@ -9,7 +9,7 @@ from ptxsim import lanes
 from ptxsim.isa.registry import instruction
 from ptxsim.numerics import scalar64
 
-_DOUBLE = {"rounding": "rn rz rm rp", "type": "f64"}
+_DOUBLE = {"rounding": "rn rz rm rp", "type": "f64", "cost": "fp64"}
 
 
 # Of several NaN operands the GPU keeps b's, then c's, then a's.

@@ -6,6 +6,7 @@ PTX ISA, "Half Precision Floating Point Instructions": add, sub, mul, fma.
 from __future__ import annotations
 
 from ptxsim import lanes
+from ptxsim.instructions.costs import FLOATING
 from ptxsim.isa.registry import declare, instruction
 from ptxsim.numerics import scalar
 from ptxsim.numerics.scalar import double, finish, flush
@@ -35,8 +36,8 @@ def operate(function, t, operands, ftz=None, sat=None, relu=None, oob=None):
     return lanes.per_element(one, t, *operands)
 
 
-_HALF = {"rounding": "rn", "type": HALF}
-_BRAIN = {"rounding": "rn", "type": BRAIN, "requires": "7.8 sm_90"}
+_HALF = {"rounding": "rn", "type": HALF, "cost": FLOATING}
+_BRAIN = {"rounding": "rn", "type": BRAIN, "cost": FLOATING, "requires": "7.8 sm_90"}
 
 
 @instruction("add{.rounding}{.ftz}{.sat}.type d, a, b", **_HALF)
@@ -62,7 +63,7 @@ def mul(a, b, *, type, ftz, sat):
 @instruction("fma.rounding.oob{.sat}.type d, a, b, c", oob="oob", requires="8.1 sm_90", **_HALF)
 @instruction("fma.rounding.oob.relu.type d, a, b, c", oob="oob", relu="relu", requires="8.1 sm_90", **_HALF)
 @instruction(
-    "fma.rounding{.oob}{.relu}.type d, a, b, c", rounding="rn", oob="oob@8.1:sm_90", type=BRAIN, requires="7.0 sm_80",
+    "fma.rounding{.oob}{.relu}.type d, a, b, c", cost=FLOATING, rounding="rn", oob="oob@8.1:sm_90", type=BRAIN, requires="7.0 sm_80",
 )  # fmt: skip
 def fma(a, b, c, *, type, ftz, sat, relu, oob):
     return operate(lambda x, y, z, t: scalar.add(x * y, z, t, "rn"), type, (a, b, c), ftz, sat, relu, oob)

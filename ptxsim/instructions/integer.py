@@ -6,6 +6,8 @@ PTX ISA, "Integer Arithmetic Instructions": add, sub, div, rem, abs, neg, min, m
 from __future__ import annotations
 
 from ptxsim import lanes
+from ptxsim.instructions.costs import by_type, by_width
+from ptxsim.isa.facts import Words
 from ptxsim.isa.registry import instruction
 from ptxsim.types import TYPES
 
@@ -22,12 +24,22 @@ def saturate(wide, t):
     return lanes.cast(lanes.minimum(lanes.maximum(wide, low), high), t)
 
 
+def sum_cost(words: Words) -> str | None:
+    """Both halves of a word are added by the integer multiplier."""
+    return "imad" if words["type"].lanes == 2 else by_width("iadd", "add.64")(words)
+
+
+def quotient_cost(words: Words) -> str:
+    t = words["type"]
+    return "div.64" if t.bits == 64 else "div.s32" if t.is_signed else "div.u32"
+
+
 def element(t):
     return TYPES[t.element] if t.lanes > 1 else t
 
 
-@instruction("add.type d, a, b", type=f"{INTEGERS} {PAIRS} {BYTES}")
-@instruction("add.sat.type d, a, b", type=f"{SATURATED} {BYTES}", implies={"sat": True})
+@instruction("add.type d, a, b", cost=sum_cost, type=f"{INTEGERS} {PAIRS} {BYTES}")
+@instruction("add.sat.type d, a, b", cost=sum_cost, type=f"{SATURATED} {BYTES}", implies={"sat": True})
 def add(a, b, *, type, sat):
     if sat:
         return lanes.per_element(
@@ -36,8 +48,8 @@ def add(a, b, *, type, sat):
     return lanes.per_element(lambda x, y: x + y, type, a, b)
 
 
-@instruction("sub.type d, a, b", type=f"{INTEGERS} {BYTES}")
-@instruction("sub.sat.type d, a, b", type=f"s32 {BYTES}", implies={"sat": True})
+@instruction("sub.type d, a, b", cost=by_width("iadd", "add.64"), type=f"{INTEGERS} {BYTES}")
+@instruction("sub.sat.type d, a, b", cost=by_width("iadd", "add.64"), type=f"s32 {BYTES}", implies={"sat": True})
 def sub(a, b, *, type, sat):
     if sat:
         return lanes.per_element(
@@ -46,23 +58,23 @@ def sub(a, b, *, type, sat):
     return lanes.per_element(lambda x, y: x - y, type, a, b)
 
 
-@instruction("div.type d, a, b", type=INTEGERS)
+@instruction("div.type d, a, b", cost=quotient_cost, type=INTEGERS)
 def div(a, b):
     return lanes.divide(a, b)
 
 
-@instruction("rem.type d, a, b", type=INTEGERS)
+@instruction("rem.type d, a, b", cost=quotient_cost, type=INTEGERS)
 def rem(a, b):
     # Of a division by zero the manual says nothing; the GPU gives all ones, as for the quotient.
     return lanes.where(b == 0, ~(b ^ b), a - lanes.divide(a, b) * b)
 
 
-@instruction("abs.type d, a", type="s16 s32 s64")
+@instruction("abs.type d, a", cost=by_type(s16="alu", s32="alu"), type="s16 s32 s64")
 def absolute(a):
     return lanes.absolute(a)
 
 
-@instruction("neg.type d, a", type="s16 s32 s64 s8x4@9.2:sm_120f|9.4:sm_107f")
+@instruction("neg.type d, a", cost=by_width("iadd", "add.64"), type="s16 s32 s64 s8x4@9.2:sm_120f|9.4:sm_107f")
 def negate(a, *, type):
     return lanes.per_element(lambda x: -x, type, a)
 
@@ -70,14 +82,26 @@ def negate(a, *, type):
 RECTIFIED = "s32 s16x2 s8x4@9.2:sm_120f|9.4:sm_107f"
 
 
-@instruction("min.type d, a, b", type=f"{INTEGERS} {PAIRS} {BYTES}")
-@instruction("min.relu.type d, a, b", type=RECTIFIED, requires="8.0 sm_90", implies={"relu": True})
+@instruction("min.type d, a, b", cost=by_width("alu", "minmax.64"), type=f"{INTEGERS} {PAIRS} {BYTES}")
+@instruction(
+    "min.relu.type d, a, b",
+    cost=by_width("alu", "minmax.64"),
+    type=RECTIFIED,
+    requires="8.0 sm_90",
+    implies={"relu": True},
+)
 def minimum(a, b, *, type, relu):
     return lanes.per_element(lambda x, y: rectify(lanes.minimum(x, y), relu), type, a, b)
 
 
-@instruction("max.type d, a, b", type=f"{INTEGERS} {PAIRS} {BYTES}")
-@instruction("max.relu.type d, a, b", type=RECTIFIED, requires="8.0 sm_90", implies={"relu": True})
+@instruction("max.type d, a, b", cost=by_width("alu", "minmax.64"), type=f"{INTEGERS} {PAIRS} {BYTES}")
+@instruction(
+    "max.relu.type d, a, b",
+    cost=by_width("alu", "minmax.64"),
+    type=RECTIFIED,
+    requires="8.0 sm_90",
+    implies={"relu": True},
+)
 def maximum(a, b, *, type, relu):
     return lanes.per_element(lambda x, y: rectify(lanes.maximum(x, y), relu), type, a, b)
 
@@ -86,6 +110,6 @@ def rectify(x, relu):
     return lanes.maximum(x, 0) if relu else x
 
 
-@instruction("sad.type d, a, b, c", type=INTEGERS)
+@instruction("sad.type d, a, b, c", cost=by_type(u16="alu", s16="alu", u32="alu", s32="alu"), type=INTEGERS)
 def sum_of_absolute_difference(a, b, c):
     return c + lanes.where(a < b, b - a, a - b)

@@ -6,12 +6,14 @@ PTX ISA, "Integer Arithmetic Instructions": mul, mad, mul24, mad24.
 from __future__ import annotations
 
 from ptxsim import lanes
+from ptxsim.instructions.costs import by_type, by_width
 from ptxsim.instructions.integer import INTEGERS, saturate
 from ptxsim.isa.operand import Reg, Value
 from ptxsim.isa.registry import instruction
 from ptxsim.types import TYPES
 
 NARROW = "u16 u32 s16 s32"
+WHOLE = by_type(u16="imad", s16="imad", u32="imad.wide", s32="imad.wide")
 
 
 def doubled(modifiers) -> str:
@@ -26,40 +28,40 @@ def whole(a, b, t):
     return lanes.cast(a, wide) * lanes.cast(b, wide)
 
 
-@instruction("mul.lo.type d, a, b", name="mul.lo", type=INTEGERS)
+@instruction("mul.lo.type d, a, b", cost=by_width("imad", "mul.64"), name="mul.lo", type=INTEGERS)
 def multiply_low(a, b):
     return a * b
 
 
-@instruction("mul.hi.type d, a, b", name="mul.hi", type=INTEGERS)
+@instruction("mul.hi.type d, a, b", cost=by_width("imad.hi", "mul.hi.64"), name="mul.hi", type=INTEGERS)
 def multiply_high(a, b):
     return lanes.multiply_high(a, b)
 
 
 @instruction(
-    "mul.wide.type d, a, b", name="mul.wide", type=NARROW, operands={"d": Reg(doubled)}
+    "mul.wide.type d, a, b", cost=WHOLE, name="mul.wide", type=NARROW, operands={"d": Reg(doubled)}
 )  # fmt: skip
 def multiply_wide(a, b, *, type):
     return whole(a, b, type)
 
 
-@instruction("mad.lo.type d, a, b, c", name="mad.lo", type=INTEGERS)
+@instruction("mad.lo.type d, a, b, c", cost=by_width("imad", "mul.64"), name="mad.lo", type=INTEGERS)
 def multiply_add_low(a, b, c):
     return a * b + c
 
 
-@instruction("mad.hi.type d, a, b, c", name="mad.hi", type=INTEGERS)
+@instruction("mad.hi.type d, a, b, c", cost=by_width("imad.hi", "mul.hi.64"), name="mad.hi", type=INTEGERS)
 def multiply_add_high(a, b, c):
     return lanes.multiply_high(a, b) + c
 
 
-@instruction("mad.hi.sat.s32 d, a, b, c", name="mad.hi", implies={"type": TYPES["s32"]})
+@instruction("mad.hi.sat.s32 d, a, b, c", cost="imad.hi", name="mad.hi", implies={"type": TYPES["s32"]})
 def multiply_add_high_saturating(a, b, c, *, type):
     return saturate(lanes.cast(lanes.multiply_high(a, b), "s64") + lanes.cast(c, "s64"), type)
 
 
 @instruction(
-    "mad.wide.type d, a, b, c", name="mad.wide", type=NARROW,
+    "mad.wide.type d, a, b, c", cost=WHOLE, name="mad.wide", type=NARROW,
     operands={"d": Reg(doubled), "c": Value(doubled)},
 )  # fmt: skip
 def multiply_add_wide(a, b, c, *, type):
@@ -77,18 +79,18 @@ def product_24(a, b, t, half):
 for _half in ("lo", "hi"):
 
     @instruction(
-        f"mul24.{_half}.type d, a, b", name=f"mul24.{_half}", type="u32 s32", implies={"half": _half}
+        f"mul24.{_half}.type d, a, b", cost="mul24", name=f"mul24.{_half}", type="u32 s32", implies={"half": _half}
     )  # fmt: skip
     def multiply_24(a, b, *, type, half):
         return product_24(a, b, type, half)
 
     @instruction(
-        f"mad24.{_half}.type d, a, b, c", name=f"mad24.{_half}", type="u32 s32", implies={"half": _half}
+        f"mad24.{_half}.type d, a, b, c", cost="mul24", name=f"mad24.{_half}", type="u32 s32", implies={"half": _half}
     )  # fmt: skip
     def multiply_add_24(a, b, c, *, type, half):
         return product_24(a, b, type, half) + c
 
 
-@instruction("mad24.hi.sat.s32 d, a, b, c", name="mad24.hi", implies={"type": TYPES["s32"]})
+@instruction("mad24.hi.sat.s32 d, a, b, c", cost="mul24", name="mad24.hi", implies={"type": TYPES["s32"]})
 def multiply_add_24_saturating(a, b, c, *, type):
     return saturate(lanes.cast(product_24(a, b, type, "hi"), "s64") + lanes.cast(c, "s64"), type)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ptxsim import lanes
+from ptxsim.instructions.costs import by_width
 from ptxsim.isa.operand import Pred, Reg
 from ptxsim.isa.registry import instruction
 
@@ -10,26 +11,26 @@ BITS = "b16 b32 b64"
 _PREDICATES = {"d": Pred(), "a": Pred(negatable=True, immediate=True), "b": Pred(negatable=True, immediate=True)}
 
 
-@instruction("and.type d, a, b", type=BITS)
-@instruction("and.pred d, a, b", operands=_PREDICATES)
+@instruction("and.type d, a, b", cost=by_width("alu", "logic.64"), type=BITS)
+@instruction("and.pred d, a, b", cost="alu", operands=_PREDICATES)
 def conjunction(a, b):
     return a & b
 
 
-@instruction("or.type d, a, b", type=BITS)
-@instruction("or.pred d, a, b", operands=_PREDICATES)
+@instruction("or.type d, a, b", cost=by_width("alu", "logic.64"), type=BITS)
+@instruction("or.pred d, a, b", cost="alu", operands=_PREDICATES)
 def disjunction(a, b):
     return a | b
 
 
-@instruction("xor.type d, a, b", type=BITS)
-@instruction("xor.pred d, a, b", operands=_PREDICATES)
+@instruction("xor.type d, a, b", cost=by_width("alu", "logic.64"), type=BITS)
+@instruction("xor.pred d, a, b", cost="alu", operands=_PREDICATES)
 def exclusive_or(a, b):
     return a ^ b
 
 
-@instruction("not.type d, a", type=BITS)
-@instruction("not.pred d, a", operands={"d": Pred(), "a": Pred(negatable=True, immediate=True)})
+@instruction("not.type d, a", cost=by_width("alu", "logic.64"), type=BITS)
+@instruction("not.pred d, a", cost="alu", operands={"d": Pred(), "a": Pred(negatable=True, immediate=True)})
 def complement(a):
     return ~a
 
@@ -48,13 +49,13 @@ def lookup(a, b, c, table: int):
     return result
 
 
-@instruction("lop3.b32 d, a, b, c, imm", implies={"type": "b32"})
+@instruction("lop3.b32 d, a, b, c, imm", cost="alu", implies={"type": "b32"})
 def logic_of_three(a, b, c, imm):
     return lookup(a, b, c, imm)
 
 
 @instruction(
-    "lop3.bool.b32 d|p, a, b, c, imm, q", bool="and or", requires="8.2 sm_70", implies={"type": "b32"},
+    "lop3.bool.b32 d|p, a, b, c, imm, q", cost="alu", bool="and or", requires="8.2 sm_70", implies={"type": "b32"},
     operands={"d": Reg("b32", sink=True), "p": Pred(), "q": Pred(negatable=True)},
 )  # fmt: skip
 def logic_of_three_tested(a, b, c, imm, q, *, bool):

@@ -17,7 +17,10 @@ COMMON = {"type": "b32 b64", "operands": OPERANDS, "requires": "6.0 sm_70", "fac
 
 
 @instruction(
-    "match.any.sync.type d, a, membermask", name="match", **(COMMON | {"operands": OPERANDS | {"d": Reg("u32")}})
+    "match.any.sync.type d, a, membermask",
+    cost="match.any",
+    name="match",
+    **(COMMON | {"operands": OPERANDS | {"d": Reg("u32")}}),
 )
 def match_any(m, a, membermask):
     """The mask of the member lanes whose value is the lane's own."""
@@ -32,7 +35,7 @@ def match_any(m, a, membermask):
     return found
 
 
-@instruction("match.all.sync.type d{|p}, a, membermask", name="match", **COMMON)
+@instruction("match.all.sync.type d{|p}, a, membermask", cost="match.all", name="match", **COMMON)
 def match_all(m, a, membermask):
     """The member mask if all member lanes have one value, else 0; p says which."""
     waiting = m.converge(membermask)

@@ -8,9 +8,11 @@ from ptxsim.isa.registry import instruction
 from ptxsim.types import TYPES
 
 
-@instruction("mov.type d, a", type="b16 b32 b64 u16 u32 u64 s16 s32 s64 f32 f64 b128@8.3:sm_70")
+@instruction("mov.type d, a", cost="free", type="b16 b32 b64 u16 u32 u64 s16 s32 s64 f32 f64 b128@8.3:sm_70")
 @instruction(
-    "mov.pred d, a", operands={"d": Pred(), "a": Either((Pred(negatable=True, immediate=True), Value("pred")))}
+    "mov.pred d, a",
+    cost="free",
+    operands={"d": Pred(), "a": Either((Pred(negatable=True, immediate=True), Value("pred")))},
 )
 def move(a):
     return a
@@ -25,8 +27,10 @@ _NARROW, _WIDE = "b16 b32 u16 u32 s16 s32 f32", "b64 u64 s64 f64"
 for _vector, _count, _types in (("v2", 2, f"{_NARROW} {_WIDE}"), ("v4", 4, _NARROW)):
     _options = {"vec": _vector, "type": _types, "implies": {"count": _count}}
     _registers = Vec(_count, Reg("type", sink=True))
-    instruction("mov.vec.type d, a", operands={"d": _registers, "a": Vec(_count, Value("type"))}, **_options)(move)
-    instruction("mov.vec.type d, a", operands={"d": _registers}, **_options)(fill)
+    instruction(
+        "mov.vec.type d, a", cost="free", operands={"d": _registers, "a": Vec(_count, Value("type"))}, **_options
+    )(move)
+    instruction("mov.vec.type d, a", cost="free", operands={"d": _registers}, **_options)(fill)
 
 
 def pack(a, *, type):
@@ -53,5 +57,7 @@ for _type, _counts in {"b16": (2,), "b32": (2, 4), "b64": (2, 4), "b128": (2, 4)
     for _count in _counts:
         _element = f"b{TYPES[_type].bits // _count}"
         _options = {"implies": {"count": _count}, "type": _type + ("@8.3:sm_70" if _type == "b128" else "")}
-        instruction("mov.type d, a", operands={"a": Vec(_count, Value(_element))}, **_options)(pack)
-        instruction("mov.type d, a", operands={"d": Vec(_count, Reg(_element, sink=True))}, **_options)(unpack)
+        instruction("mov.type d, a", cost="free", operands={"a": Vec(_count, Value(_element))}, **_options)(pack)
+        instruction("mov.type d, a", cost="free", operands={"d": Vec(_count, Reg(_element, sink=True))}, **_options)(
+            unpack
+        )

@@ -26,7 +26,7 @@ def _source_byte(mode: str, n, i: int):
 
 
 @instruction(
-    "prmt.b32{.mode} d, a, b, c", mode="f4e b4e rc8 ecl ecr rc16", implies={"type": "b32"}, operands={"c": Value("u32")}
+    "prmt.b32{.mode} d, a, b, c", cost="alu", mode="f4e b4e rc8 ecl ecr rc16", implies={"type": "b32"}, operands={"c": Value("u32")}
 )  # fmt: skip
 def permute(a, b, c, *, mode):
     bytes_ = lanes.cast(a, "u64") | lanes.cast(b, "u64") << 32

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ptxsim import lanes
+from ptxsim.instructions.costs import by_width
 from ptxsim.isa.operand import Pred, Reg, Value
 from ptxsim.isa.registry import instruction
 from ptxsim.numerics.scalar import flush
@@ -10,7 +11,12 @@ from ptxsim.numerics.scalar import flush
 SELECTABLE = "b16 b32 b64 u16 u32 u64 s16 s32 s64 f32 f64"
 
 
-@instruction("selp.type d, a, b, c", type=SELECTABLE, operands={"c": Pred(negatable=True, immediate=True)})
+@instruction(
+    "selp.type d, a, b, c",
+    cost=by_width("alu", "select.64"),
+    type=SELECTABLE,
+    operands={"c": Pred(negatable=True, immediate=True)},
+)
 def by_predicate(a, b, c):
     return lanes.where(c, a, b)
 
@@ -18,8 +24,8 @@ def by_predicate(a, b, c):
 _BY_SIGN = {"d": Reg("dtype"), "a": Value("dtype"), "b": Value("dtype"), "c": Value("stype")}
 
 
-@instruction("slct.dtype.stype d, a, b, c", dtype=SELECTABLE, stype="s32", operands=_BY_SIGN)
-@instruction("slct{.ftz}.dtype.stype d, a, b, c", dtype=SELECTABLE, stype="f32", operands=_BY_SIGN)
+@instruction("slct.dtype.stype d, a, b, c", cost="alu", dtype=SELECTABLE, stype="s32", operands=_BY_SIGN)
+@instruction("slct{.ftz}.dtype.stype d, a, b, c", cost="alu", dtype=SELECTABLE, stype="f32", operands=_BY_SIGN)
 def by_sign(a, b, c, *, stype, ftz):
     if ftz:
         c = flush(c, stype)

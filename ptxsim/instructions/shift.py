@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from ptxsim import lanes
+from ptxsim.instructions.costs import by_width
 from ptxsim.isa.operand import Value
 from ptxsim.isa.registry import instruction
 
 _COUNT = {"b": Value("u32")}
 
 
-@instruction("shl.type d, a, b", type="b16 b32 b64", operands=_COUNT)
+@instruction("shl.type d, a, b", cost=by_width("alu", "shift.64"), type="b16 b32 b64", operands=_COUNT)
 def left(a, b):
     return lanes.shift_left(a, b)
 
 
-@instruction("shr.type d, a, b", type="b16 b32 b64 u16 u32 u64 s16 s32 s64", operands=_COUNT)
+@instruction(
+    "shr.type d, a, b", cost=by_width("alu", "shift.64"), type="b16 b32 b64 u16 u32 u64 s16 s32 s64", operands=_COUNT
+)
 def right(a, b):
     return lanes.shift_right(a, b)
 
@@ -26,13 +29,13 @@ def funnel_count(c, mode):
 _FUNNEL = {"mode": "clamp wrap", "operands": {"c": Value("u32")}, "implies": {"type": "b32"}}
 
 
-@instruction("shf.l.mode.b32 d, a, b, c", name="shf.l", **_FUNNEL)
+@instruction("shf.l.mode.b32 d, a, b, c", cost="alu", name="shf.l", **_FUNNEL)
 def funnel_left(a, b, c, *, mode):
     n = funnel_count(c, mode)
     return lanes.shift_left(b, n) | lanes.shift_right(a, 32 - n)
 
 
-@instruction("shf.r.mode.b32 d, a, b, c", name="shf.r", **_FUNNEL)
+@instruction("shf.r.mode.b32 d, a, b, c", cost="alu", name="shf.r", **_FUNNEL)
 def funnel_right(a, b, c, *, mode):
     n = funnel_count(c, mode)
     return lanes.shift_left(b, 32 - n) | lanes.shift_right(a, n)

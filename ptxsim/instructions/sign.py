@@ -28,23 +28,23 @@ _HALF = {"type": "f16 f16x2"}
 _BRAIN = {"type": "bf16 bf16x2", "requires": "7.0 sm_80"}
 
 
-@instruction("neg{.ftz}.type d, a", type="f32")
-@instruction("neg.type d, a", type="f64")
-@instruction("neg{.ftz}.type d, a", **_HALF)
-@instruction("neg.type d, a", **_BRAIN)
+@instruction("neg{.ftz}.type d, a", cost="alu", type="f32")
+@instruction("neg.type d, a", cost="alu", type="f64")
+@instruction("neg{.ftz}.type d, a", cost="alu", **_HALF)
+@instruction("neg.type d, a", cost="alu", **_BRAIN)
 def negate(a, *, type, ftz):
     return with_sign(a, type, ftz, lambda word, sign: word ^ sign)
 
 
-@instruction("abs{.ftz}.type d, a", type="f32")
-@instruction("abs.type d, a", type="f64")
-@instruction("abs{.ftz}.type d, a", requires="6.5", **_HALF)
-@instruction("abs.type d, a", **_BRAIN)
+@instruction("abs{.ftz}.type d, a", cost="alu", type="f32")
+@instruction("abs.type d, a", cost="alu", type="f64")
+@instruction("abs{.ftz}.type d, a", cost="alu", requires="6.5", **_HALF)
+@instruction("abs.type d, a", cost="alu", **_BRAIN)
 def absolute(a, *, type, ftz):
     return with_sign(a, type, ftz, lambda word, sign: word & sign - 1)
 
 
-@instruction("copysign.type d, a, b", type="f32 f64")
+@instruction("copysign.type d, a, b", cost="alu", type="f32 f64")
 def copy_sign(a, b, *, type):
     """b with the sign of a."""
     sign = scalar.sign_bit(type)
@@ -52,7 +52,7 @@ def copy_sign(a, b, *, type):
 
 
 @instruction(
-    "testp.op.type d, a", op="finite infinite number notanumber normal subnormal", type="f32 f64", operands={"d": Pred()}
+    "testp.op.type d, a", cost="alu", op="finite infinite number notanumber normal subnormal", type="f32 f64", operands={"d": Pred()}
 )  # fmt: skip
 def test_property(a, *, op, type):
     size, infinity, smallest = scalar.magnitude(a, type), scalar.infinity(type), 1 << type.mantissa

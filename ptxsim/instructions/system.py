@@ -10,30 +10,30 @@ from ptxsim.isa.registry import instruction
 from ptxsim.machine.fault import Fault, first_lane
 
 
-@instruction("trap")
+@instruction("trap", cost="nothing")
 def trap(m):
     raise Fault("trap", "the kernel executes trap", first_lane(m.mask), "a check of the program itself has failed")
 
 
-@instruction("brkpt")
+@instruction("brkpt", cost="nothing")
 def stop(m):
     """The assembler makes the machine instruction of it that it makes of trap: without a debugger the kernel ends here."""
     raise Fault("trap", "the kernel executes brkpt, and there is no debugger", first_lane(m.mask), "leave it out")
 
 
-@instruction("griddepcontrol.action", action="wait launch_dependents", requires="7.8 sm_90")
+@instruction("griddepcontrol.action", cost="nothing", action="wait launch_dependents", requires="7.8 sm_90")
 def go_on():
     """One grid runs at a time: there is nothing to wait for."""
     return None
 
 
-@instruction("pmevent event", operands={"event": Imm(0, 15)})
-@instruction("pmevent.mask event", operands={"event": Imm(0, 65535)}, requires="3.0")
+@instruction("pmevent event", cost="nothing", operands={"event": Imm(0, 15)})
+@instruction("pmevent.mask event", cost="nothing", operands={"event": Imm(0, 65535)}, requires="3.0")
 def count_event(event):
     return None
 
 
-@instruction("nanosleep.u32 t", operands={"t": Either((Imm(), Reg("u32")))}, requires="6.2 sm_70")
+@instruction("nanosleep.u32 t", cost="nothing", operands={"t": Either((Imm(), Reg("u32")))}, requires="6.2 sm_70")
 def sleep(t):
     return None
 
@@ -43,12 +43,14 @@ REGISTERS = {"count": Imm(24, 256, multiple=8)}
 
 @instruction(
     "setmaxnreg.inc.sync.aligned.u32 count",
+    cost="nothing",
     name="setmaxnreg.inc",
     operands=REGISTERS,
     requires="8.0 sm_90a sm_100f sm_110f sm_120f",
 )
 @instruction(
     "setmaxnreg.dec.sync.aligned.u32 count",
+    cost="nothing",
     name="setmaxnreg.dec",
     operands=REGISTERS,
     requires="8.0 sm_90a sm_100f sm_110f sm_120f",

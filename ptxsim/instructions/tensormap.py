@@ -32,9 +32,10 @@ def _copied(_words: Words) -> tuple[Access, ...]:
     return access(AccessKind.READ, "shared"), access(AccessKind.WRITE, "global")
 
 
-REPLACES = Facts(family="tensormap", accesses=_replaced)
+REPLACES = Facts(family="tensormap", cost="nothing", accesses=_replaced)
 PUBLISHES = Facts(
     family="tensormap",
+    cost="nothing",
     scope=ThreadScope.WARP,
     accesses=_copied,
     synchronises=Synchronisation(Mechanism.FENCE, Role.FENCE),

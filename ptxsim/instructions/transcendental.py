@@ -24,12 +24,26 @@ def fidelity(words: Words, recorded: bool) -> str | None:
     return None if recorded else "modeled" if words["type"].name == "f64" else "bounded"
 
 
+# Where denormals are not flushed, what the special-function unit computes is scaled before and after; angles are reduced first.
+_SCALED = {
+    "rcp": "rcp.approx.f32", "sqrt": "scaled", "rsqrt": "scaled", "lg2": "scaled", "sin": "ranged", "cos": "ranged",
+}  # fmt: skip
+
+
+def cost(words: Words) -> str:
+    if words["type"].lanes == 2:
+        return "mufu.x2"
+    row = _SCALED.get(words["name"])
+    needed = row == "ranged" or (row and not words["ftz"] and words["type"].bits == 32)
+    return row if row and needed else "mufu"
+
+
 FACTS = Facts(fidelity=fidelity)
 
 
-@instruction("div.operation{.ftz}.type d, a, b", operation="approx", type="f32", facts=FACTS)
+@instruction("div.operation{.ftz}.type d, a, b", cost="div.approx.f32", operation="approx", type="f32", facts=FACTS)
 @instruction(
-    "div.full{.ftz}.type d, a, b", name="div.full", type="f32", facts=FACTS, implies={"operation": "full"}
+    "div.full{.ftz}.type d, a, b", cost="div.full.f32", name="div.full", type="f32", facts=FACTS, implies={"operation": "full"}
 )  # fmt: skip
 def div(a, b, *, operation, ftz, type):
     return approximate("div", operation, ftz, type, a, b)
@@ -57,7 +71,7 @@ _FORMS = (
 for _name, _ftz, _types, _since in _FORMS:
 
     @instruction(
-        f"{_name}.operation{_ftz}.type d, a", operation="approx", type=_types, requires=_since, facts=FACTS,
+        f"{_name}.operation{_ftz}.type d, a", cost=cost, operation="approx", type=_types, requires=_since, facts=FACTS,
         implies={"name": _name},
     )  # fmt: skip
     def function(a, *, name, operation, ftz, type):

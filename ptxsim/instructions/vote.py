@@ -12,13 +12,25 @@ BALLOT = {**PREDICATE, "d": Reg("b32")}
 
 
 @instruction(
-    "vote.sync.ballot.b32 d, a, membermask", operands=BALLOT, requires="6.0", implies={"mode": "ballot"}, facts=FACTS
+    "vote.sync.ballot.b32 d, a, membermask",
+    cost="vote",
+    operands=BALLOT,
+    requires="6.0",
+    implies={"mode": "ballot"},
+    facts=FACTS,
 )
-@instruction("vote.ballot.b32 d, a", operands=BALLOT, requires="1.0-6.3", implies={"mode": "ballot"}, facts=FACTS)
 @instruction(
-    "vote.sync.mode.pred d, a, membermask", mode="all any uni", operands=PREDICATE, requires="6.0", facts=FACTS
+    "vote.ballot.b32 d, a", cost="vote", operands=BALLOT, requires="1.0-6.3", implies={"mode": "ballot"}, facts=FACTS
 )
-@instruction("vote.mode.pred d, a", mode="all any uni", operands=PREDICATE, requires="1.0-6.3", facts=FACTS)
+@instruction(
+    "vote.sync.mode.pred d, a, membermask",
+    cost="alu",
+    mode="all any uni",
+    operands=PREDICATE,
+    requires="6.0",
+    facts=FACTS,
+)
+@instruction("vote.mode.pred d, a", cost="alu", mode="all any uni", operands=PREDICATE, requires="1.0-6.3", facts=FACTS)
 def vote(m, a, membermask, *, mode):
     """Whether the predicate holds in all, any, or all or none of the member lanes; ballot is the mask of those where it does."""
     members = m.ballot(m.active())

@@ -166,7 +166,7 @@ for _row in DENSE + SPARSE:
     declare_row(None, *_row)
 
 
-@instruction("wgmma.fence.sync{.aligned}", name="wgmma.fence", requires="8.0 sm_90a", facts=FENCES)
+@instruction("wgmma.fence.sync{.aligned}", cost="nothing", name="wgmma.fence", requires="8.0 sm_90a", facts=FENCES)
 def wgmma_fence(m):
     unit.fence(m)
 

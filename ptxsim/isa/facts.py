@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
+from typing import Any
 
-Words = Mapping[str, object]
+Words = Mapping[str, Any]
 
 
 class Scope(Enum):
@@ -110,8 +111,8 @@ class Facts:
     synchronises: what it orders. completes_by: what an asynchronous instruction's completion is waited for with; its
     destinations and sources belong to it until then.
     product: (words, target, numerics) -> machine.tensor.Product, of instructions that multiply matrices.
-    cost: the row of the cycle model (profile.lowering) that the assembler makes of it; None where its family has a lowering of its
-    own there. What has neither is reported as unknown.
+    cost: the row of the cycle model that it costs (profile.model.figures.UNITS, profile.lowering.emulated.SEQUENCES), also by its
+    words; None where its family has a lowering of its own in profile.lowering. What has neither is reported as unknown.
     fidelity: (words, recorded) -> exact, modeled, bounded or None, where the form's availability does not say it; `recorded` is whether
     recordings of the target judge it.
     reads_lanes: a lane's result depends on registers of other lanes, whatever way those went.
@@ -123,6 +124,6 @@ class Facts:
     synchronises: Synchronisation | None = None
     completes_by: Mechanism | None = None
     product: Callable[[Words, str, str], object] | None = None
-    cost: str | Callable[[Words], str] | None = None
+    cost: str | Callable[[Words], str | None] | None = None
     fidelity: Callable[[Words, bool], str | None] | None = None
     reads_lanes: bool = False

@@ -111,7 +111,7 @@ def instruction(
     name: str | None = None,
     requires: str = "",
     facts: Facts | None = None,
-    cost: str | Callable[[Words], str] | None = None,
+    cost: str | Callable[[Words], str | None] | None = None,
     control: bool = False,
     carry: str = "",
     operands: Mapping[str, Kind] | None = None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ptxsim.profile.model.occupancy import Occupancy
@@ -28,7 +28,8 @@ class Cycles:
     """The predicted cycles of the busiest SM, from its first CTA to its last; behaves as that number.
 
     `error` is the relative error to expect (mean over measured kernels). `issue`: share of the issue slots used.
-    `pipes`: share of the time each pipe was busy. `stalls`: warp cycles by reason, over the whole SM.
+    `pipes`: share of the time each pipe was busy. `stalls`: warp cycles by reason, over the whole SM. `unknown_costs`: the
+    instructions that were taken for one ALU operation because nothing is known of their cost.
     """
 
     cycles: int
@@ -49,6 +50,7 @@ class Cycles:
     timeline: Timeline | None = None
     target_number: int = 90
     machine_code: Any = None  # the Profile it came from, for listings
+    unknown_costs: list[str] = field(default_factory=list)
 
     @property
     def time_us(self) -> float:
@@ -125,6 +127,7 @@ class Cycles:
             "lines": [asdict(line) for line in self.lines],
             "memory": self.memory,
             "suggestions": self.suggestions,
+            "unknown_costs": self.unknown_costs,
         }
 
 

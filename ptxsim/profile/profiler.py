@@ -43,7 +43,7 @@ class Profile:
         pragmas: frozenset[int] = frozenset(),
     ):
         self.program, self.figures = merged(program), figures_of(target.number)
-        self.target_number = target.number
+        self.target = target
         self.threads = int(np.prod(block))
         self.ctas = int(np.prod(grid))
         self.cluster = int(np.prod(cluster))
@@ -55,7 +55,7 @@ class Profile:
     def machine(self) -> MachineProgram:
         """The kernel's machine code."""
         if self._machine is None:
-            self._machine = lower(self.program, self.pragmas)
+            self._machine = lower(self.program, self.target.name, self.pragmas)
         return self._machine
 
     def cycles(self) -> Cycles:
@@ -94,10 +94,15 @@ class Profile:
             self.ctas / (figures.sms * held.ctas), issued, issued / (4 * cycles), pipes,
             dict(sorted(by_reason.items(), key=lambda kv: -kv[1])), self._lines(stalls), memory, [],
             Timeline(m.spans[: m.counts[replay_state.SPANS]], m.work[: m.counts[replay_state.WORK]], sm, self.program.blocks),
-            self.target_number, self,
+            self.target.number, self, self._unknown(),
         )  # fmt: skip
         result.suggestions = suggestions(result)
         return result
+
+    def _unknown(self) -> list[str]:
+        """Instructions whose cost is not known, with their lines, in the order of the text."""
+        ops = (self.program.ops[site] for site in sorted(self.machine.unknown))
+        return [f"{op.opcode} (line {op.line})" for op in ops]
 
     def _lines(self, stalls: np.ndarray) -> list[LineStalls]:
         """Stalls by PTX line, those that waited longest first."""
@@ -135,7 +140,7 @@ def replay_sm(profile: Profile, trace: Trace, sm: int, residency: int, cold: boo
     present = np.unique(owner)
     first = np.searchsorted(owner, present)
     counts = np.bincount(np.searchsorted(present, owner), minlength=len(present))
-    code = encode(profile.machine, [op.opcode for op in profile.program.ops], figures)
+    code = encode(profile.machine, profile.program.ops, figures)
     busy_sms = min(figures.sms, profile.ctas)
     shared = min(residency, len(ctas)) * (profile.shared_bytes + figures.shared_reserved) / 1024
     carveout = next((c for c in CARVEOUTS if c >= shared), CARVEOUTS[-1])

@@ -55,12 +55,14 @@ def facts(cycles: Cycles) -> list[str]:
     memory = cycles.memory
     looked = memory["l1_sectors"]
     hits = f"{memory['l1_hit_sectors'] / looked:.0%} of {looked:.0f} sectors hit L1" if looked else "no global loads"
+    unknown = [f"unknown     one ALU operation each: {', '.join(cycles.unknown_costs)}"] if cycles.unknown_costs else []
     return [
         f"occupancy   {resident} of {held.warps} warps on an SM ({held.share:.0%}), limited by {held.limiter}; "
         f"{held.registers} registers a thread; {_waves(cycles)}",
         f"issue       {cycles.issue:.0%} of the slots; {plural(cycles.issued, 'machine instruction')} on SM {cycles.sm}, {plural(cycles.ctas, 'CTA')}",
         f"pipes       {pipes or 'idle'}",
         f"memory      {hits}; {plural(int(memory['shared_wavefronts']), 'shared-memory cycle')}",
+        *unknown,
     ]
 
 

@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import cache
 
-from ptxsim.engine.analysis.liveness import kills, live_out, reads, slots_of
+from ptxsim.engine.analysis.control_flow import control_flow
+from ptxsim.engine.analysis.def_use import slots_of
+from ptxsim.engine.analysis.liveness import kills, live_out, uses
 from ptxsim.engine.program.operand import Register
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.instructions.contraction import FUSED
@@ -33,7 +35,7 @@ def contract(program: Program) -> None:
 
 def _stretches(program: Program) -> Iterator[list[int]]:
     """Runs of blocks that are entered at the top and left at the bottom only."""
-    joins = {target for op in program.ops for target in op.targets} | {f.entry for f in program.functions.values()}
+    joins = control_flow(program).joins
     run: list[int] = []
     for number, block in enumerate(program.blocks):
         if run and number in joins:
@@ -81,7 +83,7 @@ def _uses(ops: list[Op], index: int, live: set[int] | None) -> list[int] | None:
     places, changed = [], False
     for place in range(index + 1, len(ops)):
         op = ops[place]
-        if slot in reads(op):
+        if slot in uses(op):
             if changed or not _takes(op, product, slot):
                 return None
             places.append(place)

@@ -11,7 +11,8 @@ from __future__ import annotations
 from functools import reduce
 from operator import and_, or_
 
-from ptxsim.engine.analysis.liveness import following, reads, slots_of
+from ptxsim.engine.analysis.control_flow import control_flow
+from ptxsim.engine.analysis.def_use import reads, writes
 from ptxsim.engine.program.operation import Op, Program, fact
 from ptxsim.isa.facts import Access, AccessKind, Mechanism
 
@@ -42,55 +43,21 @@ class _Loops:
 
     def __init__(self, program: Program):
         self.blocks = program.blocks
-        numbers = range(len(self.blocks))
-        self.entries = sorted({0, *(function.entry for function in program.functions.values())})
-        self.follow = [following(program, number) for number in numbers]
-        self.before: list[list[int]] = [[] for _ in numbers]
-        for number in numbers:
-            for target in self.follow[number]:
-                self.before[target].append(number)
+        self.graph = control_flow(program)
+        self.follow = self.graph.successors
         self.writers: dict[int, list[tuple[int, Op]]] = {}
         for number, block in enumerate(self.blocks):
             for op in block:
                 for slot in set(_written(op)):
                     self.writers.setdefault(slot, []).append((number, op))
-        called = self.blocks[self.entries[1] :] if len(self.entries) > 1 else []
+        called = self.blocks[self.graph.entries[1] :] if len(self.graph.entries) > 1 else []
         self.weight_of_calls = max((_weight(op) for block in called for op in block), default=0)
         self.found = [0] * len(self.blocks)
-        for head, ends in self._ways_back().items():
-            self._weigh(head, [self._body(head, end) for end in ends])
-
-    def _ways_back(self) -> dict[int, list[int]]:
-        """The blocks that loops begin with, and for each those behind which it begins again."""
-        found: dict[int, list[int]] = {}
-        seen: set[int] = set()
-        for entry in self.entries:
-            path = [(entry, iter(self.follow[entry]))]
-            on_path = {entry}
-            seen.add(entry)
-            while path:
-                number, rest = path[-1]
-                target = next(rest, None)
-                if target is None:
-                    path.pop()
-                    on_path.discard(number)
-                elif target in on_path:
-                    found.setdefault(target, []).append(number)
-                elif target not in seen:
-                    path.append((target, iter(self.follow[target])))
-                    on_path.add(target)
-                    seen.add(target)
-        return found
-
-    def _body(self, head: int, end: int) -> set[int]:
-        """The blocks of one way around a loop: those that come to its end without passing its head again."""
-        body, rest = {head}, [end]
-        while rest:
-            number = rest.pop()
-            if number not in body:
-                body.add(number)
-                rest += self.before[number]
-        return body
+        loops: dict[int, list[set[int]]] = {}
+        for head, tail in self.graph.back_edges:
+            loops.setdefault(head, []).append(self.graph.loop_body(head, tail))
+        for head, ways in loops.items():
+            self._weigh(head, ways)
 
     def _weigh(self, head: int, ways: list[set[int]]) -> None:
         """Note what the blocks of a loop read that decides whether a lane stays on one of its ways around."""
@@ -163,18 +130,13 @@ class _Loops:
 
 def _read(op: Op) -> list[int]:
     """Slots that an operation reads."""
-    if op.call is None:
-        return [*reads(op), LOCAL] if _is_local(op) else reads(op)
-    arguments = [passed.slot for passed in op.call.arguments if passed.slot is not None]
-    return [*arguments, *slots_of([op.call.address]), *([op.guard[0]] if op.guard else []), LOCAL]
+    return [*reads(op), LOCAL] if op.call is not None or _is_local(op) else reads(op)
 
 
 def _written(op: Op) -> list[int]:
     """Slots that an operation writes."""
-    if op.call is not None:
-        return [LOCAL, *(passed.slot for passed in op.call.returns if passed.slot is not None)]
-    stores = _is_local(op) and any(access.writes for access in op.accesses)
-    return [*slots_of(op.destinations), *([LOCAL] if stores else [])]
+    stores = op.call is not None or (_is_local(op) and any(access.writes for access in op.accesses))
+    return [*writes(op), LOCAL] if stores else writes(op)
 
 
 def _is_local(op: Op) -> bool:

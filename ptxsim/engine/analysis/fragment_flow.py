@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ptxsim.engine.program.operand import Register, Vector
+from ptxsim.engine.analysis.def_use import slots_of
+from ptxsim.engine.program.operand import Address, Vector
 from ptxsim.engine.program.operation import Op, Program, fact
 from ptxsim.machine.provenance import ACCUMULATORS, HALVES, NARROW, ROWS
 from ptxsim.types import TYPES
@@ -32,10 +33,10 @@ def types_match(program: Program) -> bool:
     for op in program.ops:
         types = _leaves(op)
         if types is not None:
-            for slot in _slots(op.destinations[0]):
+            for slot in slots_of([op.destinations[0]]):
                 held.setdefault(slot, set()).add(types)
         elif op.family in COPIES:
-            copies += [(s, d) for d in _slots(Vector(op.destinations)) for s in _slots(Vector(op.sources))]
+            copies += [(s, d) for d in slots_of(op.destinations) for s in slots_of(op.sources)]
         wanted += _takes(op)
     _carry(held, copies)
     return all(types & want for slot, want in wanted for types in held.get(slot, ()))
@@ -67,12 +68,13 @@ def wmma_matches(program: Program) -> bool:
                 uses += zip(op.sources, tags, strict=True)
             case _:
                 left = []
-                moves += [(s, d) for d in _slots(Vector(op.destinations)) for s in _slots(Vector(op.sources))]
+                values = slots_of(source for source in op.sources if not isinstance(source, Address))
+                moves += [(s, d) for d in slots_of(op.destinations) for s in values]
         for operand, tag in left:
-            for slot in _slots(operand):
+            for slot in slots_of([operand]):
                 held.setdefault(slot, set()).add(tag)
     _carry(held, moves)
-    return all(held.get(slot, set()) <= {tag} for operand, tag in uses for slot in _slots(operand))
+    return all(held.get(slot, set()) <= {tag} for operand, tag in uses for slot in slots_of([operand]))
 
 
 def can_mix(program: Program, opaque: bool) -> bool:
@@ -110,15 +112,9 @@ def _takes(op: Op) -> Iterator[tuple[int, frozenset[str]]]:
         types = [words["atype"].name, words["btype"].name, words["ctype"].name if "ctype" in words else None]
         for operand, type in zip(op.sources, types):
             if isinstance(operand, Vector):
-                yield from ((slot, frozenset([type])) for slot in _slots(operand))
+                yield from ((slot, frozenset([type])) for slot in slots_of([operand]))
     elif name == "stmatrix" and words["trans"]:
-        yield from ((slot, HALVES if words["type"].bits == 16 else NARROW) for slot in _slots(op.sources[1]))
+        yield from ((slot, HALVES if words["type"].bits == 16 else NARROW) for slot in slots_of([op.sources[1]]))
     elif name in WMMA and name != "wmma_load":
         fragments = op.sources[1:2] if name == "wmma_store" else op.sources
-        yield from ((slot, OPAQUE) for operand in fragments for slot in _slots(operand))
-
-
-def _slots(operand) -> list[int]:
-    if isinstance(operand, Vector):
-        return [slot for element in operand.elements for slot in _slots(element)]
-    return [operand.slot] if isinstance(operand, Register) and not operand.sink else []
+        yield from ((slot, OPAQUE) for operand in fragments for slot in slots_of([operand]))

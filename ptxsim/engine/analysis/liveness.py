@@ -2,33 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from ptxsim.engine.program.operand import Address, Operand, Register, Vector
+from ptxsim.engine.analysis.control_flow import control_flow
+from ptxsim.engine.analysis.def_use import reads, slots_of
 from ptxsim.engine.program.operation import Op, Program, fact
 from ptxsim.isa.facts import Mechanism
 
 
-def slots_of(operands: Iterable[Operand | None]) -> list[int]:
-    """Register slots that operands mention, addresses and vectors included."""
-    found = []
-    for operand in operands:
-        kind = type(operand)
-        if kind is Register:
-            if not operand.sink:
-                found.append(operand.slot)
-        elif kind is Vector:
-            found += slots_of(operand.elements)
-        elif kind is Address:
-            found += slots_of((operand.base, *operand.extra))
-    return found
-
-
-def reads(op: Op) -> list[int]:
-    guard = [op.guard[0]] if op.guard is not None else []
-    # Asynchronous products write their destinations later, and read what they were.
-    asynchronous = slots_of(op.destinations) if op.completes_by is not None else []
-    return slots_of(op.sources) + guard + asynchronous
+def uses(op: Op) -> list[int]:
+    """Slots whose values an operation needs. Asynchronous products write their destinations later, and read what they were."""
+    return reads(op) + (slots_of(op.destinations) if op.completes_by is not None else [])
 
 
 def kills(op: Op) -> list[int]:
@@ -49,30 +31,19 @@ def seen_by_others(program: Program) -> set[int]:
     return {slot for op in program.ops if op.facts.reads_lanes for slot in slots_of(op.sources)}
 
 
-def following(program: Program, number: int) -> list[int]:
-    """Blocks that may come after a block; a call's callee is not among them."""
-    block = program.blocks[number]
-    last = block[-1] if block else None
-    targets = list(last.targets) if last is not None and last.control else []
-    ends = last is not None and last.guard is None and last.control in ("bra", "exit", "ret", "brx.idx")
-    if not ends and number + 1 < len(program.blocks):
-        targets.append(number + 1)
-    return targets
-
-
 def live_out(program: Program) -> list[set[int]] | None:
     """Registers live at the end of each block; None where calls make everything count."""
     if any(op.control == "call" for op in program.ops):
         return None
     always = seen_by_others(program)
     blocks = program.blocks
-    followers, use, define = [], [], []
-    for number, block in enumerate(blocks):
-        followers.append(following(program, number))
+    followers = control_flow(program).successors
+    use, define = [], []
+    for block in blocks:
         used: set[int] = set()
         killed: set[int] = set()
         for op in block:
-            used.update(slot for slot in reads(op) if slot not in killed)
+            used.update(slot for slot in uses(op) if slot not in killed)
             killed.update(kills(op))
         use.append(used)
         define.append(killed)
@@ -100,6 +71,6 @@ def live_before(block: list[Op], out: set[int], always: set[int]) -> list[set[in
     live = set(out)
     for index in range(len(block) - 1, -1, -1):
         op = block[index]
-        live = (live - set(kills(op))) | set(reads(op)) | always
+        live = (live - set(kills(op))) | set(uses(op)) | always
         result[index] = live
     return result

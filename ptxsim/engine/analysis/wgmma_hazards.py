@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ptxsim.engine.analysis.control_flow import control_flow
+from ptxsim.engine.analysis.def_use import slots_of
 from ptxsim.engine.analysis.fragment_flow import types_match
-from ptxsim.engine.analysis.liveness import following, slots_of
 from ptxsim.engine.control import touched
 from ptxsim.engine.program.operand import Constant, Literal, Vector
 from ptxsim.engine.program.operation import Op, Program, fact, families
@@ -65,7 +66,7 @@ def _keeps_hands_off(program: Program) -> bool:
         for op in program.blocks[number]:
             if not _step(op, state, slots):
                 return False
-        for follower in following(program, number):
+        for follower in control_flow(program).successors[number]:
             known = before[follower]
             if known is None:
                 before[follower] = state.copy()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ptxsim.engine.analysis.def_use import DefUse, def_use
 from ptxsim.engine.program.operand import Address, Constant, Register
 from ptxsim.engine.program.operation import Op, Program
-from ptxsim.profile.lowering.flow import Flow, analyze
 from ptxsim.profile.model.figures import Figures
 
 COUNTED, REDUCED = "counted", "reduced"
@@ -21,12 +21,12 @@ def cheaper(program: Program) -> dict[int, str]:
     REDUCED: an address that is one for the warp; the lanes' values are reduced first and one lane accesses.
     """
     found: dict[int, str] = {}
-    flow: Flow | None = None
+    flow: DefUse | None = None
     for op in program.ops:
         words = op.opcode.split(".")
         if words[0] not in ("atom", "red") or not any(word.startswith("shared") for word in words):
             continue
-        flow = flow or analyze(program)
+        flow = flow or def_use(program)
         wanted = any(reader in flow.live for slot in flow.writes.get(op.site, ()) for reader in flow.readers[slot])
         if not wanted and _adds_one(op, words):
             found[op.site] = COUNTED
@@ -41,7 +41,7 @@ def _adds_one(op: Op, words: list[str]) -> bool:
     return "u32" in words and (("add" in words and number == 1) or ("inc" in words and number == 0xFFFFFFFF))
 
 
-def _one_address(op: Op, flow: Flow) -> bool:
+def _one_address(op: Op, flow: DefUse) -> bool:
     address = next((source for source in op.sources if isinstance(source, Address)), None)
     if address is None:
         return False

@@ -1,14 +1,18 @@
 """PTX instructions that become sequences: the machine instructions by unit, and the latency of the whole.
 
-Counts are what ptxas 13.0 emits for sm_90 on the way that is usually taken; latencies are measured.
+Counts are what ptxas 13.0 emits for sm_90 on the path that is usually taken; latencies are measured. Definitions name these rows as
+their cost.
 """
 
 from __future__ import annotations
 
-# Behind these follows a check whether the slow path is needed, and the convergence of the two ways.
+# After these comes a check whether the slow path is needed, and the convergence of the two.
 CHECKED = ("div.rn.f32", "rcp.rn.f32", "sqrt.rn.f32", "div.f64", "rcp.f64", "sqrt.f64")
 
 SEQUENCES: dict[str, tuple[list[str], float]] = {
+    "free": ([], 0),  # a copy, which renaming of registers removes, or a constant
+    "mufu.x2": (["mufu"] * 2, 17),
+    "set": (["alu"] * 2, 4),
     "div.s32": (["alu"] * 13 + ["imad"] * 5 + ["imad.hi"] * 2 + ["convert"] * 2 + ["mufu"], 138),
     "div.u32": (["alu"] * 10 + ["imad"] * 4 + ["imad.hi"] * 2 + ["convert"] * 2 + ["mufu"], 130),
     "div.64": (["alu"] * 40 + ["imad"] * 14 + ["imad.wide"] * 12 + ["convert"] * 2 + ["mufu"], 308),

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from ptxsim.engine.analysis.control_flow import control_flow
+from ptxsim.engine.analysis.def_use import def_use, writes
 from ptxsim.engine.program.operand import Constant
 from ptxsim.engine.program.operation import Op, Program
-from ptxsim.profile.lowering.flow import Flow, analyze, registers_of
+from ptxsim.isa.facts import Access
 from ptxsim.syntax import ast
+from ptxsim.types import ScalarType
 
 LOGIC = ("and", "or", "xor", "not")
 MODIFIERS = ("neg", "abs")
@@ -30,24 +33,33 @@ FOLDED = (
 CONTRACTED = ("add", "sub", "mul", "fma", "min", "max", "setp", "neg", "abs")  # take a sign or magnitude along
 
 
-def base(op: Op) -> str:
-    return op.opcode.partition(".")[0]
+def cost_of(op: Op) -> str | None:
+    """The row of the figures or of SEQUENCES that an operation's definition declares; None where it declares none."""
+    cost = op.facts.cost
+    return cost(op.words) if callable(cost) else cost
 
 
-def words(op: Op) -> list[str]:
-    return op.opcode.split(".")
+def accesses_of(op: Op) -> tuple[Access, ...]:
+    """The accesses as the text has them: the assembler passes parameters of calls in registers, the engine in local memory."""
+    return op.facts.accesses(op.bound.modifiers)
 
 
 def type_of(op: Op) -> str:
-    """The last type word of an opcode."""
-    return words(op)[-1]
+    """The name of an operation's type."""
+    words = op.words
+    return str(words.get("type") or ("pred" if "pred" in words else ""))
 
 
 def bits_of(op: Op) -> int:
-    """Width of the operation's type in bits; packed types count as 32."""
-    last = type_of(op)
-    digits = last.lstrip("abcdefghijklmnopqrstuvwxyz")
-    return 32 if "x" in digits else int(digits) if digits.isdigit() else 32
+    """Width of the operation's type in bits."""
+    t = op.words.get("type")
+    return t.bits if isinstance(t, ScalarType) else 32
+
+
+def leaves_rounding(op: Op) -> bool:
+    """Whether a floating operation may be computed inside another one, with one rounding."""
+    words = op.words
+    return not words.get("rounding") and not words.get("sat")
 
 
 def names_variable(op: Op) -> bool:
@@ -56,12 +68,23 @@ def names_variable(op: Op) -> bool:
     return len(operands) == 2 and isinstance(operands[1], ast.Name | ast.Offset) and isinstance(op.sources[0], Constant)
 
 
+def _is_factor(producer: Op, op: Op) -> bool:
+    """Whether a multiplication has the type of a sum that takes it, and flushes as it does."""
+    return (
+        producer.family == "mul"
+        and type_of(producer) == type_of(op)
+        and leaves_rounding(producer)
+        and bool(producer.words.get("ftz")) == bool(op.words.get("ftz"))
+    )
+
+
 class Fusion:
     """Facts about a program's operations, and which of them become part of others."""
 
     def __init__(self, program: Program):
         self.program = program
-        self.flow: Flow = analyze(program)
+        self.flow = def_use(program)
+        self.graph = control_flow(program)
         self.eaten: set[int] = set()  # operations that became part of another
         self.extra: dict[int, list[int]] = {}  # reads an operation takes over from what it ate
         self.fused: dict[int, str] = {}  # unit of an operation that a fusion has changed
@@ -80,11 +103,11 @@ class Fusion:
                 or any(len(self.flow.definers[w]) != 1 for w in writes)
             ):
                 continue
-            if base(op) == "mov" and len(op.sources) == 1 and isinstance(op.sources[0], Constant):
+            if op.family == "mov" and len(op.sources) == 1 and isinstance(op.sources[0], Constant):
                 if not names_variable(op):
                     constants.update(writes)
             elif (
-                base(op) in FOLDED
+                op.family in FOLDED
                 and all(r in constants for r in self.flow.reads[op.site])
                 and self.flow.reads[op.site]
             ):
@@ -125,12 +148,13 @@ class Fusion:
 
     def is_invariant(self, op: Op) -> bool:
         """A constant, parameter or special register: made where it is first used."""
-        name = base(op)
         if op.guard is not None or len(self.flow.definers[self.writes(op)[0] if self.writes(op) else -1]) != 1:
             return False
         if op.site in self.folded:
             return True
-        return (name == "ld" and ".param" in op.opcode) or (name == "mov" and not self.flow.reads[op.site])
+        if op.family == "load":
+            return accesses_of(op)[0].space == "param"
+        return op.family == "mov" and not self.flow.reads[op.site]
 
     def guard(self, op: Op) -> tuple[int, ...]:
         """The predicate an operation runs under, by the name it has there."""
@@ -139,13 +163,10 @@ class Fusion:
         slot = op.guard[0]
         block = self.program.blocks[self.flow.block_of[op.site]]
         for before in reversed(block[: block.index(op)]):
-            for declared, name in zip(self.raw_writes(before), self.flow.writes[before.site]):
+            for declared, name in zip(writes(before), self.flow.writes[before.site]):
                 if declared == slot:
                     return (name,)
         return (slot,)
-
-    def raw_writes(self, op: Op) -> list[int]:
-        return [slot for d in op.destinations for slot in registers_of(d)]
 
     # ---- fusion ----
 
@@ -167,22 +188,22 @@ class Fusion:
         for op in self.program.ops:
             if op.site not in self.flow.live or op.control is not None:
                 continue
-            name = base(op)
-            if name in ("add", "sub") and bits_of(op) == 64 and type_of(op) != "f64":
+            name, kind = op.family, type_of(op)
+            if name in ("add", "sub") and bits_of(op) == 64 and kind != "f64":
                 self._address_sum(op)
-            elif name in ("add", "sub") and type_of(op) in ("s32", "u32"):
+            elif name in ("add", "sub") and kind in ("s32", "u32"):
                 self._sum(op)
-            elif name in LOGIC and type_of(op) == "pred":
+            elif name in LOGIC and kind == "pred":
                 self._condition(op)
             elif name in LOGIC:
                 self._logic(op)
-            elif name in ("min", "max") and type_of(op) in ("s32", "u32"):
-                self._eat_first(op, lambda p, op=op: base(p) == "add" and type_of(p) == type_of(op), "alu")
-            elif name in ("add", "sub") and words(op)[1:] in (["f32"], ["ftz", "f32"], ["f64"]):
-                self._eat_first(op, lambda p, op=op: base(p) == "mul" and words(p)[1:] == words(op)[1:], None)
-            if type_of(op) in ("f32", "f64", "f16", "f16x2", "bf16x2") and name in CONTRACTED:
+            elif name in ("min", "max") and kind in ("s32", "u32"):
+                self._eat_first(op, lambda p, kind=kind: p.family == "add" and type_of(p) == kind, "alu")
+            elif name in ("add", "sub") and kind in ("f32", "f64") and leaves_rounding(op):
+                self._eat_first(op, lambda p, op=op: _is_factor(p, op), None)
+            if kind in ("f32", "f64", "f16", "f16x2", "bf16x2") and name in CONTRACTED:
                 for producer in self.producers(op):
-                    if base(producer) in MODIFIERS and type_of(producer) == type_of(op) and self.only_for(producer, op):
+                    if producer.family in MODIFIERS and type_of(producer) == kind and self.only_for(producer, op):
                         self.eat(producer, op)
 
     def _eat_first(self, op: Op, wanted, unit: str | None) -> bool:
@@ -194,34 +215,34 @@ class Fusion:
 
     def _sum(self, op: Op) -> None:
         """mul + add is one IMAD, shl + add one LEA, and three addends one IADD3."""
-        if self._eat_first(op, lambda p: base(p) == "mul" and ".lo" in p.opcode and bits_of(p) == 32, "imad"):
+        if self._eat_first(op, lambda p: p.family == "mul" and cost_of(p) == "imad" and bits_of(p) == 32, "imad"):
             return
-        if self._eat_first(op, lambda p: base(p) == "shl" and isinstance(p.sources[1], Constant), "alu"):
+        if self._eat_first(op, lambda p: p.family == "shl" and isinstance(p.sources[1], Constant), "alu"):
             return
         if len(self.extra.get(op.site, ())) == 0:
             self._eat_first(
-                op, lambda p: base(p) in ("add", "sub", "neg") and bits_of(p) == 32 and p.site not in self.fused, "alu"
+                op, lambda p: p.family in ("add", "sub", "neg") and bits_of(p) == 32 and p.site not in self.fused, "alu"
             )
 
     def _address_sum(self, op: Op) -> None:
         """base + index * size: one IMAD.WIDE, or LEA and LEA.HI.X."""
         for producer in self.producers(op):
-            if base(producer) in ("mul",) and ".wide" in producer.opcode:
+            if producer.family == "mul" and cost_of(producer) == "imad.wide":
                 readers = [self.program.ops[s] for s in self.live_readers(self.writes(producer)[0])]
-                if all(base(r) == "add" and bits_of(r) == 64 for r in readers):
+                if all(r.family == "add" and bits_of(r) == 64 for r in readers):
                     self.eat(producer, op, "imad.wide")  # every reader multiplies for itself
                     return
         for producer in self.producers(op):
-            if base(producer) == "shl" and isinstance(producer.sources[1], Constant) and producer.guard is None:
+            if producer.family == "shl" and isinstance(producer.sources[1], Constant) and producer.guard is None:
                 readers = [self.program.ops[s] for s in self.live_readers(self.writes(producer)[0])]
-                if all(base(r) == "add" and bits_of(r) == 64 for r in readers):
+                if all(r.family == "add" and bits_of(r) == 64 for r in readers):
                     self.eat(producer, op, "lea64")
                     return
 
     def _logic(self, op: Op) -> None:
         """Two of and, or, xor, not with up to three inputs are one LOP3."""
         for producer in self.producers(op):
-            if base(producer) not in LOGIC or type_of(producer) == "pred" or bits_of(producer) != bits_of(op):
+            if producer.family not in LOGIC or type_of(producer) == "pred" or bits_of(producer) != bits_of(op):
                 continue
             inputs = {*self.reads(op), *self.reads(producer)} - set(self.writes(producer))
             if producer.site not in self.extra and len(inputs) <= 3 and self.only_for(producer, op):
@@ -231,11 +252,9 @@ class Fusion:
     def _condition(self, op: Op) -> None:
         """A setp takes another predicate along: p and (a < b) is one instruction."""
         for producer in self.producers(op):
-            if base(producer) == "setp" and self.only_for(producer, op):
-                unit = "predicate64" if bits_of(producer) == 64 else "predicate"
-                if type_of(producer) == "f64":
-                    unit = "dsetp"
-                self.eat(producer, op, unit)
+            if producer.family == "setp" and self.only_for(producer, op):
+                row = cost_of(producer)
+                self.eat(producer, op, "predicate" if row == "alu" else row)
                 return
-        if base(op) == "not":
+        if op.family == "not":
             self.fused[op.site] = "free"

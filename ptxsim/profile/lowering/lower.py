@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from ptxsim.engine.program.operand import Address, Special
 from ptxsim.engine.program.operation import Op, Program
-from ptxsim.profile.lowering import unroll
-from ptxsim.profile.lowering.emulated import CHECKED, SEQUENCES
-from ptxsim.profile.lowering.fusion import base, names_variable
+from ptxsim.profile.lowering import memory, scalar, synchronisation, tensor, unroll  # noqa: F401  (they register lowerings)
+from ptxsim.profile.lowering.assembly import Assembly, names_shared
+from ptxsim.profile.lowering.fusion import names_variable
 from ptxsim.profile.lowering.machine_code import Kind, MachineBlock, MachineOp, MachineProgram, Pipe
-from ptxsim.profile.lowering.predication import Predication
+from ptxsim.profile.lowering.predication import predicate
 from ptxsim.profile.lowering.pressure import FIXED, Pressure, registers
 from ptxsim.profile.lowering.schedule import Budget, schedule
 from ptxsim.profile.model.figures import UNITS
@@ -20,12 +20,6 @@ from ptxsim.profile.model.figures import UNITS
 FULL_OCCUPANCY = 32  # registers a thread may have for 64 warps on an SM
 STEP = 8  # registers a thread is given at a time
 RESERVED = 4  # for the stack pointer and what no instruction of PTX names
-
-
-def crossing(made_by: Pipe, used_by: Pipe) -> int:
-    """Extra latency between the ALU and the FMA pipe."""
-    fma = (Pipe.FMA, Pipe.FMA_HEAVY)
-    return int((made_by == Pipe.ALU and used_by in fma) or (made_by in fma and used_by == Pipe.ALU))
 
 
 def balance(ops: list[MachineOp]) -> None:
@@ -43,23 +37,14 @@ def balance(ops: list[MachineOp]) -> None:
             busy[op.unit] += UNITS[op.unit].cost
 
 
-class Lowering(Predication):
+class Lowering(Assembly):
     """Lowers one program."""
 
-    def __init__(self, program: Program, pragmas: frozenset[int] = frozenset()):
-        super().__init__(program)
+    def __init__(self, program: Program, target: str, pragmas: frozenset[int]):
+        super().__init__(program, target)
         self.pragmas = pragmas
-        self.slots = len(self.flow.types)
-        self.shared_base = self.new_slot()
-        self.like: dict[int, int] = {}  # copies of registers -> those
         self.homes: dict[int, list[int]] = {}  # block -> sites of values that are made there, wherever PTX makes them
-
-    def new_slot(self, like: int | None = None) -> int:
-        """A register that PTX has not; `like` one that it has."""
-        self.slots += 1
-        if like is not None:
-            self.like[self.slots - 1] = self.like.get(like, like)
-        return self.slots - 1
+        self.shared_home: set[int] = set()  # blocks that make the base address of shared memory
 
     # ---- blocks ----
 
@@ -72,9 +57,9 @@ class Lowering(Predication):
             if any(op.space == "global" for block in blocks for op in block.ops):
                 prologue.append(MachineOp("constant", site=self._first_site()))
             blocks[0].ops[:0] = prologue
-        self.predicate(blocks)
+        predicate(self, blocks)
         variants = self._unroll(blocks)
-        pressure = Pressure(self.flow, blocks, self.like)
+        pressure = Pressure(self.flow, self.graph, blocks, self.like)
         # The assembler keeps to what lets an SM be full of warps, or to the step of allocation that the kernel needs.
         given = max(FULL_OCCUPANCY, -(-(pressure.most() + FIXED) // STEP) * STEP)
         limit = given - RESERVED
@@ -82,13 +67,13 @@ class Lowering(Predication):
         for number, block in enumerate(blocks):
             live_out = frozenset(pressure.live_out(origin.get(number, number)))
             block.ops = schedule(block.ops, Budget(limit, pressure.words, live_out))
-        most = Pressure(self.flow, blocks, self.like).most()
+        most = Pressure(self.flow, self.graph, blocks, self.like).most()
         needed = registers(most) if most > limit else min(given, registers(most))
-        return MachineProgram(blocks, self.slots, needed, variants)
+        return MachineProgram(blocks, self.slots, needed, variants, frozenset(self.unknown))
 
     def _unroll(self, blocks: list[MachineBlock]) -> dict[int, list[int]]:
         """Append copies of loop bodies; block -> numbers of its copies, largest first."""
-        barred = unroll.forbidden(self.flow, self.pragmas)
+        barred = unroll.forbidden(self.program, self.pragmas)
         variants: dict[int, list[int]] = {}
         for number in range(len(self.program.blocks)):
             if number in barred:
@@ -116,28 +101,25 @@ class Lowering(Predication):
 
     def _names_shared(self, op: Op) -> bool:
         """Whether an operation needs the address of a shared variable."""
-        spaces = [o for o in op.sources if isinstance(o, Address) and o.base is None]
-        if ".shared" in op.opcode and spaces:
-            return True
-        return base(op) == "mov" and not self.flow.reads[op.site] and names_variable(op)
+        return names_shared(op) or (op.family == "mov" and not self.flow.reads[op.site] and names_variable(op))
 
     def _use_blocks(self, op: Op) -> list[int]:
-        if base(op) != "mov" and not self.is_invariant(op):
+        if op.family != "mov" and not self.is_invariant(op):
             return [self.flow.block_of[op.site]]
         return [self.flow.block_of[s] for w in self.writes(op) for s in self.live_readers(w)]
 
     def _meeting(self, blocks: list[int]) -> int:
-        common = set.intersection(*(self.flow.dominators[b] for b in blocks)) or {0}
-        return self._outside_loops(max(common, key=lambda b: len(self.flow.dominators[b])))
+        common = set.intersection(*(self.graph.dominators[b] for b in blocks)) or {0}
+        return self._outside_loops(max(common, key=lambda b: len(self.graph.dominators[b])))
 
     def _outside_loops(self, block: int) -> int:
         """The nearest dominating block with no loop around it that the value's use is in."""
-        depth = self.flow.loop_depth
+        depth = self.graph.loop_depth
         while depth[block] > 0:
-            above = self.flow.dominators[block] - {block}
+            above = self.graph.dominators[block] - {block}
             if not above:
                 break
-            block = max(above, key=lambda b: len(self.flow.dominators[b]))
+            block = max(above, key=lambda b: len(self.graph.dominators[b]))
         return block
 
     def _block(self, number: int) -> MachineBlock:
@@ -159,7 +141,7 @@ class Lowering(Predication):
 
     def _invariant(self, op: Op) -> list[MachineOp]:
         writes = self.writes(op)
-        if base(op) == "ld":
+        if op.family == "load":
             address = op.sources[0]
             line = 1 + (address.offset >> 6) if isinstance(address, Address) else 1
             return [MachineOp("constant", writes, (), op.site, amount=line)]
@@ -180,7 +162,7 @@ class Lowering(Predication):
     def _operation(self, op: Op) -> list[MachineOp]:
         if op.control is not None:
             return self._control(op)
-        made = self._lowered(op)
+        made = scalar.lower(self, op)
         if op.guard is not None:
             for machine in made:
                 machine.predicates = self.guard(op)
@@ -204,33 +186,7 @@ class Lowering(Predication):
                 return [MachineOp("branch", (), (), op.site, Kind.EXIT, predicates=guard)]
         return [MachineOp("branch", self.writes(op), self.reads(op), op.site, Kind.BRANCH, predicates=guard)]
 
-    def _lowered(self, op: Op) -> list[MachineOp]:
-        from ptxsim.profile.lowering import memory, scalar
 
-        made = memory.lower(self, op)
-        return scalar.lower(self, op) if made is None else made
-
-    def sequence(self, op: Op, name: str) -> list[MachineOp]:
-        """The instructions that stand for `op`: a chain, as far as its latency allows; the rest runs beside it."""
-        units, latency = SEQUENCES[name]
-        made, elapsed, before, pipe = [], 0.0, self.reads(op), UNITS[units[-1]].pipe
-        for unit in units[:-1]:
-            step = UNITS[unit].latency + crossing(pipe, UNITS[unit].pipe)
-            end = UNITS[units[-1]].latency + crossing(UNITS[unit].pipe, UNITS[units[-1]].pipe)
-            chained = elapsed + step + end <= latency
-            made.append(MachineOp(unit, (self.new_slot(),) if chained else (), before, op.site))
-            if chained:
-                elapsed, before, pipe = elapsed + step, made[-1].writes, UNITS[unit].pipe
-        elapsed += crossing(pipe, UNITS[units[-1]].pipe)
-        made.append(MachineOp(units[-1], self.writes(op), before, op.site, latency=max(1.0, latency - elapsed)))
-        if name not in CHECKED:
-            return made
-        begin, end = MachineOp("branch", (), (), op.site), MachineOp("branch", (), (), op.site)
-        return [begin, *made, MachineOp("branch", (), made[0].writes, op.site, Kind.CHECK), end]
-
-    # ---- predication ----
-
-
-def lower(program: Program, pragmas: frozenset[int] = frozenset()) -> MachineProgram:
+def lower(program: Program, target: str = "sm_90a", pragmas: frozenset[int] = frozenset()) -> MachineProgram:
     """Machine code of a program, as far as time is concerned. `pragmas`: lines of `.pragma "nounroll"`."""
-    return Lowering(program, pragmas).lower()
+    return Lowering(program, target, pragmas).lower()

@@ -72,7 +72,7 @@ class MachineOp:
 
 @dataclass(slots=True)
 class MachineBlock:
-    """Machine code of one PTX block. `absorbed`: PTX blocks behind a short branch that run predicated as part of it."""
+    """Machine code of one PTX block. `absorbed`: PTX blocks after a short branch that run predicated as part of it."""
 
     ops: list[MachineOp] = field(default_factory=list)
     absorbed: tuple[int, ...] = ()
@@ -87,6 +87,9 @@ class MachineProgram:
     slots: int
     registers: int
     variants: dict[int, list[int]] = field(default_factory=dict)  # block -> its unrolled copies, largest first
+    unknown: frozenset[int] = (
+        frozenset()
+    )  # sites of PTX instructions that are taken for one ALU operation, their cost not known
 
     @property
     def code_bytes(self) -> int:

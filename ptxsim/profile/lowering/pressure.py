@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ptxsim.profile.lowering.flow import Flow
+from ptxsim.engine.analysis.control_flow import ControlFlow
+from ptxsim.engine.analysis.def_use import DefUse
 from ptxsim.profile.lowering.machine_code import Kind, MachineBlock
 
 FIXED = 6  # stack pointer, addresses in the making, alignment of pairs
@@ -14,9 +15,9 @@ LEAST, MOST = 16, 255
 class Pressure:
     """Live registers of a program by block."""
 
-    def __init__(self, flow: Flow, blocks: list[MachineBlock], like: Mapping[int, int]):
+    def __init__(self, flow: DefUse, graph: ControlFlow, blocks: list[MachineBlock], like: Mapping[int, int]):
         """`like`: registers of unrolled copies -> those they stand for."""
-        self.flow, self.blocks, self.like = flow, blocks[: len(flow.successors)], like
+        self.flow, self.graph, self.blocks, self.like = flow, graph, blocks[: len(graph.successors)], like
         self.live_in: list[set[int]] = [set() for _ in self.blocks]
         changed = True
         while changed:
@@ -35,7 +36,7 @@ class Pressure:
 
     def live_out(self, number: int) -> set[int]:
         """Values that somebody reads behind a block."""
-        return set().union(*(self.live_in[s] for s in self.flow.successors[number]))
+        return set().union(*(self.live_in[s] for s in self.graph.successors[number]))
 
     def _before(self, number: int) -> set[int]:
         live = self.live_out(number)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import fields
 
+from ptxsim.engine.analysis.control_flow import control_flow
 from ptxsim.engine.program.operation import Op, Program
 
 
 def merged(program: Program) -> Program:
     """The same program with blocks that only follow each other put together; the later ones stay, empty."""
-    entered = {target for op in program.ops for target in op.targets}
-    entered |= {function.entry for function in program.functions.values()}
+    entered = control_flow(program).joins
     blocks: list[list[Op]] = [list(block) for block in program.blocks]
     head = 0
     for number in range(1, len(blocks)):
@@ -21,4 +21,4 @@ def merged(program: Program) -> Program:
         elif blocks[number] or number in entered:
             head = number
     parts = {f.name: getattr(program, f.name) for f in fields(Program) if f.init}
-    return Program(**parts | {"blocks": blocks})
+    return Program(**parts | {"blocks": blocks, "facts": {}})

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
+from ptxsim.engine.analysis.def_use import DefUse
 from ptxsim.engine.program.operand import Constant, Register
-from ptxsim.engine.program.operation import Op
-from ptxsim.profile.lowering.flow import Flow
+from ptxsim.engine.program.operation import Op, Program
 from ptxsim.profile.lowering.machine_code import Kind, MachineBlock, MachineOp
 
 # Machine instructions a body may have to be unrolled, found with loops of growing size: so many of plain arithmetic, more
@@ -18,7 +18,7 @@ SHARED_STORE, GLOBAL_STORE = 2.7, 1.75
 MOST_LOADS = 15  # from global memory
 
 
-def factors(flow: Flow, number: int, block: MachineBlock) -> tuple[int, ...]:
+def factors(flow: DefUse, number: int, block: MachineBlock) -> tuple[int, ...]:
     """How many iterations at a time the copies of a loop body do, largest first; () if it stays as it is."""
     if counting(flow, number) is None or any(op.kind == Kind.CHECK for op in block.ops):
         return ()
@@ -30,20 +30,20 @@ def factors(flow: Flow, number: int, block: MachineBlock) -> tuple[int, ...]:
     return (4, 2) if size <= min(limit, MOST) and loads <= MOST_LOADS else ()
 
 
-def counting(flow: Flow, number: int) -> tuple[Op, Op, Op] | None:
+def counting(flow: DefUse, number: int) -> tuple[Op, Op, Op] | None:
     """(add, setp, branch) that count a loop of this one block, or None."""
     source = flow.program.blocks[number]
     branch = source[-1] if source else None
     if branch is None or branch.control != "bra" or branch.guard is None or branch.targets[0] != number:
         return None
     condition = last_writer(flow, source, branch.guard[0])
-    if condition is None or not condition.opcode.startswith("setp.") or len(condition.sources) < 2:
+    if condition is None or condition.family != "setp" or len(condition.sources) < 2:
         return None
     counted, bound = condition.sources[0], condition.sources[1]
     if not isinstance(counted, Register):
         return None
     step = last_writer(flow, source, counted.slot)
-    if step is None or not step.opcode.startswith("add.") or step.guard is not None:
+    if step is None or step.family != "add" or step.guard is not None:
         return None
     if counted.slot not in flow.reads[step.site] or not any(isinstance(s, Constant) for s in step.sources):
         return None
@@ -52,14 +52,14 @@ def counting(flow: Flow, number: int) -> tuple[Op, Op, Op] | None:
     return step, condition, branch
 
 
-def last_writer(flow: Flow, source: list[Op], slot: int) -> Op | None:
+def last_writer(flow: DefUse, source: list[Op], slot: int) -> Op | None:
     return next((op for op in reversed(source) if slot in flow.writes[op.site]), None)
 
 
-def forbidden(flow: Flow, pragmas: frozenset[int]) -> set[int]:
+def forbidden(program: Program, pragmas: frozenset[int]) -> set[int]:
     """Blocks with a line of `.pragma "nounroll"` before their end."""
     found, before = set(), 0
-    for number, block in enumerate(flow.program.blocks):
+    for number, block in enumerate(program.blocks):
         if block:
             if any(before < line <= block[-1].line for line in pragmas):
                 found.add(number)
@@ -67,7 +67,7 @@ def forbidden(flow: Flow, pragmas: frozenset[int]) -> set[int]:
     return found
 
 
-def copies(flow: Flow, number: int, block: MachineBlock, count: int, fresh) -> MachineBlock:
+def copies(flow: DefUse, number: int, block: MachineBlock, count: int, fresh) -> MachineBlock:
     """`count` iterations as one block: registers of an iteration are renamed, counting is done once."""
     step, condition, branch = counting(flow, number)  # type: ignore[misc]
     once = {step.site, condition.site, branch.site}
@@ -108,11 +108,11 @@ def addresses_alone(ops: list[MachineOp]) -> set[int]:
     return found
 
 
-def is_step(flow: Flow, op: Op) -> bool:
+def is_step(flow: DefUse, op: Op) -> bool:
     """register += constant: addresses of the copies take it as an offset."""
     writes = flow.writes[op.site]
     return (
-        op.opcode.startswith("add.")
+        op.family == "add"
         and op.guard is None
         and any(isinstance(s, Constant) for s in op.sources)
         and len(writes) == 1

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from ptxsim.engine.program.operation import Op
 from ptxsim.profile.lowering.machine_code import Kind, MachineProgram, Pipe
 from ptxsim.profile.model.figures import Figures
 
@@ -45,13 +47,14 @@ class Code(NamedTuple):
     blocks: np.ndarray
 
 
-def encode(machine: MachineProgram, opcodes: list[str], figures: Figures) -> Code:
-    """The code with a machine's latencies and rates; `opcodes` of the PTX operations by site."""
+def encode(machine: MachineProgram, source: Sequence[Op], figures: Figures) -> Code:
+    """The code with a machine's latencies and rates; `source`: the PTX operations by site."""
     blocks = np.zeros(len(machine.blocks), BLOCK)
     blocks["absorber"] = blocks["large"] = blocks["small"] = -1
     rows: list[tuple] = []
     registers: list[int] = []
     address = 0
+    bypassing = {op.site for op in source if bypasses_l1(op)}
     for number, block in enumerate(machine.blocks):
         blocks[number]["begin"], blocks[number]["end"] = len(rows), len(rows) + len(block.ops)
         blocks[number]["iterations"] = block.unroll
@@ -67,7 +70,7 @@ def encode(machine: MachineProgram, opcodes: list[str], figures: Figures) -> Cod
             rows.append((
                 unit.pipe, op.kind, scale * (unit.latency if op.latency is None else op.latency),
                 scale * (unit.cost if op.cost is None else op.cost), op.site, op.amount, _REASON.get(op.unit, WAIT), address,
-                reads, writes, guards, len(registers), last.get(op.site) == i, bypasses(opcodes[op.site]), op.unit == "constant",
+                reads, writes, guards, len(registers), last.get(op.site) == i, op.site in bypassing, op.unit == "constant",
             ))  # fmt: skip
             address += 16 * (op.kind != Kind.COPY)
     for number, found in machine.variants.items():
@@ -76,11 +79,14 @@ def encode(machine: MachineProgram, opcodes: list[str], figures: Figures) -> Cod
     return Code(np.array(rows, OP), np.array(registers, np.int64), blocks)
 
 
-def bypasses(opcode: str) -> bool:
+def bypasses_l1(op: Op) -> bool:
     """Whether a load does not look into L1."""
-    words = set(opcode.split("."))
-    return bool(
-        words & {"cg", "cv", "volatile"} or (words & {"relaxed", "acquire"} and words & {"gpu", "sys", "cluster"})
+    if op.words.get("cop") in ("cg", "cv") or op.words.get("cg"):
+        return True
+    return any(
+        access.order == "volatile"
+        or (access.order in ("relaxed", "acquire") and access.scope in ("gpu", "sys", "cluster"))
+        for access in op.accesses
     )
 
 

@@ -71,7 +71,9 @@ class Tracer(Observer):
             if block:
                 self.block_of[block[0].site] = number
         self.cheaper = cheaper(program)
-        self.bulk_sites = np.array([op.site for op in program.ops if ".async.bulk" in op.opcode], np.int64)
+        self.bulk_sites = np.array(
+            [op.site for op in program.ops if op.family in ("bulk_copy", "tensor_copy")], np.int64
+        )
         self.parts: list[np.ndarray] = []
         self.lines: list[np.ndarray] = []
         self.line_count = self.bytes = 0

@@ -16,7 +16,7 @@ import numpy as np
 
 from ptxsim.arrays import DTYPES, bad, dtype_of
 from ptxsim.diagnostic import PtxError
-from ptxsim.engine.analysis.liveness import slots_of
+from ptxsim.engine.analysis.def_use import slots_of
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.lanes import LANES
 from ptxsim.machine.cta import Warp

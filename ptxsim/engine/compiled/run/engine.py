@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ptxsim.engine import control
+from ptxsim.engine.analysis.def_use import slots_of
 from ptxsim.engine.analysis.forward_progress import impatience
-from ptxsim.engine.analysis.liveness import slots_of
 from ptxsim.engine.analysis.wgmma_hazards import keeps_rules
 from ptxsim.engine.compiled.codegen.operands import Options
 from ptxsim.engine.compiled.library import Library, library, specials_of

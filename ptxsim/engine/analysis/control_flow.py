@@ -1,0 +1,101 @@
+"""The control-flow graph of a program: edges between blocks, dominators, loops. A call's callee is no successor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+from ptxsim.engine.program.operation import Program, fact
+
+
+class ControlFlow:
+    """The graph of one program, by block number. Blocks that functions begin with are its entries."""
+
+    def __init__(self, program: Program):
+        self.program = program
+        count = len(program.blocks)
+        self.successors = [self._following(number) for number in range(count)]
+        self.predecessors: list[list[int]] = [[] for _ in range(count)]
+        for number, targets in enumerate(self.successors):
+            for target in targets:
+                self.predecessors[target].append(number)
+        self.entries = sorted({0, *(function.entry for function in program.functions.values())}) if count else []
+
+    def _following(self, number: int) -> list[int]:
+        block = self.program.blocks[number]
+        last = block[-1] if block else None
+        targets = list(dict.fromkeys(last.targets)) if last is not None and last.control else []
+        ends = last is not None and last.guard is None and last.control in ("bra", "exit", "ret", "brx.idx")
+        if not ends and number + 1 < len(self.program.blocks) and number + 1 not in targets:
+            targets.append(number + 1)
+        return targets
+
+    @cached_property
+    def joins(self) -> frozenset[int]:
+        """Blocks that more than falling through leads to: targets of branches, and where functions begin."""
+        targets = {target for op in self.program.ops for target in op.targets}
+        return frozenset(targets | {function.entry for function in self.program.functions.values()})
+
+    @cached_property
+    def dominators(self) -> list[set[int]]:
+        """For each block, the blocks that every path from the program's start passes, itself included."""
+        count = len(self.successors)
+        dominators = [{0}] + [set(range(count))] * (count - 1)
+        changed = True
+        while changed:
+            changed = False
+            for number in range(1, count):
+                before = [dominators[p] for p in self.predecessors[number]]
+                found = (set.intersection(*before) if before else set()) | {number}
+                if found != dominators[number]:
+                    dominators[number], changed = found, True
+        return dominators
+
+    @cached_property
+    def back_edges(self) -> list[tuple[int, int]]:
+        """(head, tail) of the edges that lead back to a block on the path to them, in depth-first order from the entries."""
+        found: list[tuple[int, int]] = []
+        seen: set[int] = set()
+        for entry in self.entries:
+            path: list[tuple[int, Iterator[int]]] = [(entry, iter(self.successors[entry]))]
+            on_path = {entry}
+            seen.add(entry)
+            while path:
+                number, rest = path[-1]
+                target = next(rest, None)
+                if target is None:
+                    path.pop()
+                    on_path.discard(number)
+                elif target in on_path:
+                    found.append((target, number))
+                elif target not in seen:
+                    path.append((target, iter(self.successors[target])))
+                    on_path.add(target)
+                    seen.add(target)
+        return found
+
+    def loop_body(self, head: int, tail: int) -> set[int]:
+        """The blocks of the natural loop of a back edge: those that come to its tail without passing its head."""
+        body, rest = {head}, [tail]
+        while rest:
+            number = rest.pop()
+            if number not in body:
+                body.add(number)
+                rest += self.predecessors[number]
+        return body
+
+    @cached_property
+    def loop_depth(self) -> list[int]:
+        """How many loops each block is in."""
+        depth = [0] * len(self.successors)
+        for head, tail in self.back_edges:
+            if head in self.dominators[tail]:
+                for number in self.loop_body(head, tail):
+                    depth[number] += 1
+        return depth
+
+
+@fact
+def control_flow(program: Program) -> ControlFlow:
+    """The control-flow graph of a program."""
+    return ControlFlow(program)

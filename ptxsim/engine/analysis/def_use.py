@@ -1,0 +1,156 @@
+"""Which registers an operation reads and writes, and across a program: definitions with their uses, dead code, uniformity."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from ptxsim.engine.program.operand import Address, Operand, Register, Special, Vector
+from ptxsim.engine.program.operation import Op, Program
+from ptxsim.types import ScalarType
+
+# Special registers that have one value in all lanes of a warp; the others differ, or depend on time.
+UNIFORM_SPECIALS = (
+    "%ctaid", "%nctaid", "%ntid", "%nwarpid", "%smid", "%nsmid", "%gridid", "%cluster", "%nclusterid", "%is_explicit", "%total",
+    "%dynamic",
+)  # fmt: skip
+
+
+def slots_of(operands: Iterable[Operand | None]) -> list[int]:
+    """Register slots that operands mention, addresses and vectors included."""
+    found: list[int] = []
+    for operand in operands:
+        kind = type(operand)
+        if kind is Register:
+            if not operand.sink:
+                found.append(operand.slot)
+        elif kind is Vector:
+            found += slots_of(operand.elements)
+        elif kind is Address:
+            found += slots_of((operand.base, *operand.extra))
+    return found
+
+
+def reads(op: Op) -> list[int]:
+    """Slots an operation reads: sources, guard, arguments of a call. Accumulators that an effect takes are among them."""
+    found = slots_of(op.sources)
+    if op.guard is not None:
+        found.append(op.guard[0])
+    if op.call is not None:
+        found += [passed.slot for passed in op.call.arguments if passed.slot is not None]
+        found += slots_of([op.call.address])
+    return found
+
+
+def writes(op: Op) -> list[int]:
+    """Slots an operation writes: destinations, returns of a call."""
+    found = slots_of(op.destinations)
+    if op.call is not None:
+        found += [passed.slot for passed in op.call.returns if passed.slot is not None]
+    return found
+
+
+@dataclass(slots=True)
+class DefUse:
+    """Definitions and uses by operation site, block number and register slot.
+
+    Every value of a register but its last one in a block has a slot of its own, after those of the program: reuse of a name
+    is no dependence. `live`: operations whose result or effect is needed. `uniform`: slots that hold one value per warp,
+    whatever the data.
+    """
+
+    program: Program
+    reads: dict[int, list[int]] = field(default_factory=dict)
+    writes: dict[int, list[int]] = field(default_factory=dict)
+    readers: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
+    definers: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
+    block_of: dict[int, int] = field(default_factory=dict)
+    live: set[int] = field(default_factory=set)
+    uniform: set[int] = field(default_factory=set)
+    types: list[ScalarType] = field(default_factory=list)
+
+
+def def_use(program: Program) -> DefUse:
+    """Definitions and uses of a program. The caller may change them."""
+    found = DefUse(program, types=list(program.slots))
+    for number, block in enumerate(program.blocks):
+        for op in block:
+            found.block_of[op.site] = number
+            found.reads[op.site], found.writes[op.site] = reads(op), writes(op)
+        _rename(found, block)
+        for op in block:
+            for slot in set(found.reads[op.site]):
+                found.readers[slot].append(op.site)
+            for slot in set(found.writes[op.site]):
+                found.definers[slot].append(op.site)
+    _find_live(found)
+    _find_uniform(found)
+    return found
+
+
+def _rename(found: DefUse, block: list[Op]) -> None:
+    """Give every value of a register but the block's last one a slot of its own."""
+    left = Counter(slot for op in block for slot in set(found.writes[op.site]))
+    names: dict[int, int] = {}
+    for op in block:
+        reads, writes = found.reads[op.site], found.writes[op.site]
+        now = [names.get(slot, slot) for slot in reads]
+        if op.guard is not None:  # lanes that are off keep the old value
+            now += [names.get(slot, slot) for slot in writes if slot not in reads]
+        for slot in set(writes):
+            left[slot] -= 1
+            if left[slot]:
+                names[slot] = len(found.types)
+                found.types.append(found.types[slot])
+            else:
+                names.pop(slot, None)
+        found.reads[op.site] = now
+        found.writes[op.site] = [names.get(slot, slot) for slot in writes]
+
+
+def has_effect(op: Op) -> bool:
+    """Whether an operation matters beyond its destinations."""
+    return (
+        op.control is not None
+        or not op.destinations
+        or op.synchronises is not None
+        or op.completes_by is not None
+        or any(access.writes or access.order == "volatile" for access in op.accesses)
+    )
+
+
+def _find_live(found: DefUse) -> None:
+    queue = [op.site for op in found.program.ops if op.site in found.block_of and has_effect(op)]
+    found.live = set(queue)
+    while queue:
+        for slot in found.reads[queue.pop()]:
+            for definer in found.definers[slot]:
+                if definer not in found.live:
+                    found.live.add(definer)
+                    queue.append(definer)
+
+
+def _find_uniform(found: DefUse) -> None:
+    """Slots that depend on constants, parameters and CTA indices alone."""
+    ops = [op for op in found.program.ops if op.site in found.block_of]
+    rest = [slot for op in ops if _varies(op) for slot in found.writes[op.site]]
+    varying = set(rest)
+    while rest:
+        for reader in found.readers[rest.pop()]:
+            new = [slot for slot in found.writes[reader] if slot not in varying]
+            varying.update(new)
+            rest += new
+    found.uniform = {slot for slot in found.definers if slot not in varying}
+
+
+def _varies(op: Op) -> bool:
+    """Whether lanes of a warp may get different results from the same sources."""
+    return (
+        op.call is not None
+        or op.facts.reads_lanes
+        or op.facts.product is not None
+        or op.family == "elect"
+        or any(access.reads and access.space not in ("param", "const") for access in op.accesses)
+        or any(isinstance(s, Special) and not s.name.startswith(UNIFORM_SPECIALS) for s in op.sources)
+    )

@@ -1,0 +1,96 @@
+"""What the lowerings of instructions share: the program with its fusions, new registers, and the machine code in the making.
+
+Scalar instructions cost a row that their definition declares (`lowering.scalar`); families that do more have a function here, which
+`lowers` registers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ptxsim.engine.program.operand import Address
+from ptxsim.engine.program.operation import Op, Program
+from ptxsim.isa.facts import Mechanism
+from ptxsim.isa.registry import Definition
+from ptxsim.profile.lowering.emulated import CHECKED, SEQUENCES
+from ptxsim.profile.lowering.fusion import Fusion
+from ptxsim.profile.lowering.machine_code import Kind, MachineOp, Pipe
+from ptxsim.profile.model.figures import UNITS
+
+
+def crossing(made_by: Pipe, used_by: Pipe) -> int:
+    """Extra latency between the ALU and the FMA pipe."""
+    fma = (Pipe.FMA, Pipe.FMA_HEAVY)
+    return int((made_by == Pipe.ALU and used_by in fma) or (made_by in fma and used_by == Pipe.ALU))
+
+
+class Assembly(Fusion):
+    """Makes the machine code of one program."""
+
+    def __init__(self, program: Program, target: str):
+        super().__init__(program)
+        self.target = target
+        self.slots = len(self.flow.types)
+        self.shared_base = self.new_slot()
+        self.like: dict[int, int] = {}  # copies of registers -> those
+        self.unknown: set[int] = set()  # sites of operations whose cost is not known
+
+    def new_slot(self, like: int | None = None) -> int:
+        """A register that PTX has not; `like` one that it has."""
+        self.slots += 1
+        if like is not None:
+            self.like[self.slots - 1] = self.like.get(like, like)
+        return self.slots - 1
+
+    def machine(self, op: Op, unit: str, kind: Kind = Kind.PLAIN, **more: Any) -> MachineOp:
+        """One machine instruction with all the operands of `op`; `more` are fields of MachineOp."""
+        made = MachineOp(unit, self.writes(op), self.reads(op), op.site, kind, **more)
+        if names_shared(op):
+            made.reads = (*made.reads, self.shared_base)
+        return made
+
+    def sequence(self, op: Op, name: str) -> list[MachineOp]:
+        """The instructions that stand for `op`: a chain, as far as its latency allows; the rest runs beside it."""
+        units, latency = SEQUENCES[name]
+        made: list[MachineOp] = []
+        elapsed, before, pipe = 0.0, self.reads(op), UNITS[units[-1]].pipe
+        for unit in units[:-1]:
+            step = UNITS[unit].latency + crossing(pipe, UNITS[unit].pipe)
+            end = UNITS[units[-1]].latency + crossing(UNITS[unit].pipe, UNITS[units[-1]].pipe)
+            chained = elapsed + step + end <= latency
+            made.append(MachineOp(unit, (self.new_slot(),) if chained else (), before, op.site))
+            if chained:
+                elapsed, before, pipe = elapsed + step, made[-1].writes, UNITS[unit].pipe
+        elapsed += crossing(pipe, UNITS[units[-1]].pipe)
+        made.append(MachineOp(units[-1], self.writes(op), before, op.site, latency=max(1.0, latency - elapsed)))
+        if name not in CHECKED:
+            return made
+        begin, end_ = MachineOp("branch", (), (), op.site), MachineOp("branch", (), (), op.site)
+        return [begin, *made, MachineOp("branch", (), made[0].writes, op.site, Kind.CHECK), end_]
+
+
+def names_shared(op: Op) -> bool:
+    """Whether an operation names a variable in shared memory as an address."""
+    if not any(isinstance(source, Address) and source.base is None for source in op.sources):
+        return False
+    return Mechanism.MBARRIER in op.mechanisms or any(access.space == "shared" for access in op.accesses)
+
+
+Lower = Callable[[Assembly, Op], list[MachineOp]]
+LOWERINGS: dict[str, Lower] = {}
+
+
+def lowers(*families: str) -> Callable[[Lower], Lower]:
+    """Register the lowering of families of instructions."""
+
+    def register(lower: Lower) -> Lower:
+        LOWERINGS.update(dict.fromkeys(families, lower))
+        return lower
+
+    return register
+
+
+def has_cost(definition: Definition) -> bool:
+    """Whether the cost of an instruction is known to the cycle model, for some of its types at least."""
+    return definition.control or definition.facts.cost is not None or definition.facts.family in LOWERINGS

@@ -1,0 +1,90 @@
+"""Machine code of barriers, fences, mbarriers and asynchronous copies, and of the waits for what is asynchronous."""
+
+from __future__ import annotations
+
+from ptxsim.engine.program.operand import Literal
+from ptxsim.engine.program.operation import Op
+from ptxsim.isa.facts import Role
+from ptxsim.profile.lowering.assembly import Assembly, lowers
+from ptxsim.profile.lowering.machine_code import Kind, MachineOp
+
+
+def role_of(op: Op) -> Role | None:
+    return op.synchronises.role if op.synchronises is not None else None
+
+
+def literal(op: Op) -> int:
+    """The number of groups that a wait leaves open."""
+    return next((int(s.value) for s in op.sources if isinstance(s, Literal) and isinstance(s.value, int)), 0)
+
+
+@lowers("barrier")
+def barrier(assembly: Assembly, op: Op) -> list[MachineOp]:
+    arrives = role_of(op) is Role.ARRIVE
+    votes = op.source("q") is not None
+    counted = op.source("b") is not None and not votes
+    latency = 24.6 if counted else 36.6 if votes else None  # named with a count; with a vote to read back
+    made = [assembly.machine(op, "barrier", Kind.BARRIER, amount=int(arrives), latency=latency, stores=True)]
+    return [*made, MachineOp("alu", (), (), op.site)] if votes else made
+
+
+@lowers("warp_barrier")
+def warp_barrier(assembly: Assembly, op: Op) -> list[MachineOp]:
+    return [assembly.machine(op, "nothing")]
+
+
+@lowers("cluster_barrier")
+def cluster_barrier(assembly: Assembly, op: Op) -> list[MachineOp]:
+    return [assembly.machine(op, "barrier", Kind.BARRIER, amount=2 + (role_of(op) is Role.WAIT), stores=True)]
+
+
+@lowers("fence")
+def fence(assembly: Assembly, op: Op) -> list[MachineOp]:
+    scope, proxy = op.words.get("scope"), op.words.get("proxy", "tensormap")
+    if proxy == "mbarrier_init":
+        return [assembly.machine(op, "nothing", stores=True)]
+    if proxy != "generic" or scope not in ("gl", "gpu", "sys", "cluster"):
+        return [assembly.machine(op, "fence", Kind.FENCE, latency=10, stores=True)]
+    wide = assembly.machine(op, "fence", Kind.FENCE, latency=1024 if scope == "sys" else 269, stores=True)
+    return [wide, *[MachineOp("nothing", (), (), op.site)] * 3]
+
+
+@lowers("mbarrier")
+def mbarrier(assembly: Assembly, op: Op) -> list[MachineOp]:
+    kinds = {Role.WAIT: Kind.MBARRIER_WAIT, Role.ARRIVE: Kind.MBARRIER_ARRIVE}
+    made = assembly.machine(op, "mbarrier", kinds.get(role_of(op), Kind.PLAIN), stores=True)
+    if role_of(op) is Role.INIT and op.source("n") is not None:
+        return [*[MachineOp("uniform", (), (), op.site)] * 3, made]
+    return [made]
+
+
+@lowers("cp_async")
+def lane_copy(assembly: Assembly, op: Op) -> list[MachineOp]:
+    return [assembly.machine(op, "global", Kind.ASYNC_COPY, space="async", stores=False)]
+
+
+@lowers("cp_async_mbarrier")
+def lane_copy_arrival(assembly: Assembly, op: Op) -> list[MachineOp]:
+    return [assembly.machine(op, "mbarrier", Kind.MBARRIER_ARRIVE, amount=1, stores=True)]
+
+
+@lowers("bulk_copy", "tensor_copy", "bulk_prefetch", "tensor_prefetch")
+def bulk_copy(assembly: Assembly, op: Op) -> list[MachineOp]:
+    """One thread is elected to start it."""
+    elected = [MachineOp("alu", (), (), op.site)] * 4 + [MachineOp("uniform", (), (), op.site)] * 2
+    is_tensor = op.family in ("tensor_copy", "tensor_prefetch")
+    copy = assembly.machine(op, "tma", Kind.BULK, amount=int(is_tensor), stores=True)
+    return [*elected, copy, MachineOp("branch", (), (), op.site)]
+
+
+_GROUPS = {
+    "cp_async_commit": Kind.ASYNC_COMMIT, "cp_async_wait": Kind.ASYNC_WAIT, "bulk_commit": Kind.BULK_COMMIT,
+    "bulk_wait": Kind.BULK_WAIT, "wgmma_commit": Kind.WGMMA_COMMIT, "wgmma_wait": Kind.WGMMA_WAIT,
+}  # fmt: skip
+
+
+@lowers(*_GROUPS)
+def group(assembly: Assembly, op: Op) -> list[MachineOp]:
+    """Commits and waits."""
+    unit = "tma" if op.family == "bulk_commit" else "nothing"
+    return [assembly.machine(op, unit, _GROUPS[op.family], amount=literal(op), stores=True)]
