@@ -6,7 +6,7 @@ import pytest
 
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.source import Source
-from ptxsim.syntax import parse, parse_body
+from ptxsim.syntax.parser import parse, parse_body
 from tests.syntax.samples import HEADER, kernel
 
 # (statements in a kernel; the first is line 6), line, column, part of the message, part of the help

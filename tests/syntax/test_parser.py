@@ -6,8 +6,9 @@ import pytest
 
 from ptxsim.diagnostic import PtxError
 from ptxsim.source import Source
-from ptxsim.syntax import ast, parse, parse_body
+from ptxsim.syntax import ast
 from ptxsim.syntax.ast import Address, Element, Float, Integer, Name, Offset
+from ptxsim.syntax.parser import parse, parse_body
 from tests.syntax.samples import EVERYTHING, FILES, HEADER, kernel
 
 

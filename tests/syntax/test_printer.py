@@ -7,7 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ptxsim.source import Source
-from ptxsim.syntax import ast, parse, parse_body, print_module, print_operand, print_statement
+from ptxsim.syntax import ast
+from ptxsim.syntax.parser import parse, parse_body
+from ptxsim.syntax.printer import print_module, print_operand, print_statement
 from tests.syntax.samples import EVERYTHING, FILES, kernel
 
 

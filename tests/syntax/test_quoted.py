@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ptxsim.syntax import parse_body, print_statement
+from ptxsim.syntax.parser import parse_body
+from ptxsim.syntax.printer import print_statement
 from ptxsim.syntax.quoted import unquote
 
 ASM = r"""asm volatile("{\n\t.reg .pred p;\n\t"   // c "d"

@@ -9,7 +9,11 @@ import pytest
 from ptxsim.diagnostic import PtxError
 from ptxsim.isa.special import SPECIAL_REGISTERS
 from ptxsim.source import Source
-from ptxsim.syntax import FlatBody, Registers, ast, flatten, parse, print_statement
+from ptxsim.syntax import ast
+from ptxsim.syntax.parser import parse
+from ptxsim.syntax.printer import print_statement
+from ptxsim.syntax.registers import Registers
+from ptxsim.syntax.scope import FlatBody, flatten
 from ptxsim.syntax.special import is_special_register
 from tests.syntax.samples import EVERYTHING, FILES, HEADER, kernel
 

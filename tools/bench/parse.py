@@ -2,7 +2,7 @@
 """How fast PTX is read: JSON on standard output, medians of several rounds.
 
 `lines_per_second` is parsing alone, on a file of about 5,000 lines made of compiler output; `cold_ms` is a fresh
-interpreter that imports ptxsim.syntax and reads one line (`import_ms` and `first_parse_ms` of it inside); `peak_mb` is
+interpreter that imports ptxsim.syntax.parser and reads one line (`import_ms` and `first_parse_ms` of it inside); `peak_mb` is
 the memory that 200,000 lines add, nodes included.
 """
 
@@ -21,15 +21,16 @@ from pathlib import Path
 SAMPLES = Path(__file__).parents[2] / "tests" / "data" / "ptx"
 COLD = """
 import time; a = time.perf_counter()
-import ptxsim.syntax; b = time.perf_counter()
-ptxsim.syntax.parse_body("add.s32 %r1, %r2, %r3;"); c = time.perf_counter()
+import ptxsim.syntax.parser; b = time.perf_counter()
+ptxsim.syntax.parser.parse_body("add.s32 %r1, %r2, %r3;"); c = time.perf_counter()
 print((b - a) * 1e3, (c - b) * 1e3)
 """
 
 
 def make_file(lines: int, folder: Path) -> str:
     """Kernels of the folder's files one after the other, renamed, until there are `lines` lines."""
-    from ptxsim.syntax import ast, parse
+    from ptxsim.syntax import ast
+    from ptxsim.syntax.parser import parse
 
     bodies = []
     for path in sorted(folder.glob("*.sm_90.ptx")):
@@ -73,7 +74,7 @@ def measure_cold(rounds: int) -> dict[str, float]:
 
 
 def measure_memory(lines: int, folder: Path) -> float:
-    from ptxsim.syntax import parse
+    from ptxsim.syntax.parser import parse
 
     text = make_file(lines, folder)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -91,7 +92,9 @@ def main() -> None:
     options.add_argument("--files", type=Path, default=SAMPLES, help="folder of *.sm_90.ptx files to draw on")
     chosen = options.parse_args()
 
-    from ptxsim.syntax import flatten, parse, print_module
+    from ptxsim.syntax.parser import parse
+    from ptxsim.syntax.printer import print_module
+    from ptxsim.syntax.scope import flatten
 
     text = make_file(chosen.lines, chosen.files)
     lines = text.count("\n")
