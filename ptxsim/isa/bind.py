@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from ptxsim.diagnostic import Finding
 from ptxsim.isa import nearest, registry
@@ -19,7 +19,8 @@ from ptxsim.types import Target, Version
 # Instructions that may take the address of a variable or function by its bare name.
 ADDRESS_READERS = ("mov", "cvta", "mapa", "getctarank")
 
-# How many shapes of statements a binder remembers.
+# What binding asks about a statement, and how many of these a binder remembers.
+Shape = tuple[object, ...]
 SHAPES = 20_000
 
 
@@ -43,12 +44,12 @@ class Binder:
     def __init__(self, target: Target, version: Version):
         self.target, self.version = target, version
         self._opcodes: dict[str, list[Candidate] | Finding] = {}
-        self._shapes: dict[tuple, Candidate] = {}
+        self._shapes: dict[Shape, Candidate] = {}
 
     def bind(self, statement: ast.Instruction, names: Names) -> Bound | Finding:
         """The bound statement, or the finding that says what is wrong with it."""
         shape = shape_of(statement, names)
-        known = self._shapes.get(shape)
+        known = self._shapes.get(shape) if shape else None
         if known is not None:
             return Bound(known.form, known.modifiers, name_operands(known.form, statement.operands), statement)
         bound = self._find(statement, names)
@@ -106,32 +107,37 @@ class Binder:
         self, candidate: Candidate, operands: Mapping[str, ast.Operand], names: Names
     ) -> Finding | None:
         """What is wrong with special registers and variables that stand for a value, if anything."""
-        form, space = candidate.form, str(candidate.modifiers.get("space") or "").partition("::")[0]
         for name, operand in operands.items():
             for part in operand.elements if isinstance(operand, ast.Vector) else (operand,):
-                if not isinstance(part, ast.Name) or part.name == "WARP_SZ":
-                    continue
-                place = {"line": part.line, "column": part.column, "length": len(part.name)}
-                if part.name in SPECIAL_REGISTERS:
-                    if form.name not in SPECIAL_READERS:
-                        why = f"{form.name} cannot read the special register {part.name}"
-                        return Finding("operand-mismatch", why, **place, help="mov it into a register first")
-                    problem = availability(part.name).problem(self.version, self.target)
-                    if problem:
-                        return Finding(problem[0], f"{part.name} {problem[1]}", **place)
-                elif _is_value(form.kinds[name]) and names.register_type(part.name) is None:
-                    if form.name not in ADDRESS_READERS:
-                        why = f"{form.name} cannot take the address of {part.name}"
-                        return Finding("operand-mismatch", why, **place, help="mov the address into a register first")
-                    where = names.variable_space(part.name)
-                    if names.parameter_role(part.name) == "call":
-                        why = f"{part.name} is a parameter of a call and has no address"
-                        return Finding("operand-mismatch", why, **place)
-                    if space and where != space:
-                        why = (
-                            f"{form.name}.{space} takes the address of a .{space} variable, {part.name} is in .{where}"
-                        )
-                        return Finding("operand-mismatch", why, **place)
+                if isinstance(part, ast.Name) and part.name != "WARP_SZ":
+                    problem = self._name_as_value(candidate, candidate.form.kinds[name], part.name, names)
+                    if problem is not None:
+                        what, why, help = problem
+                        return Finding(what, why, part.line, part.column, len(part.name), help=help)
+        return None
+
+    def _name_as_value(
+        self, candidate: Candidate, kind: Kind, name: str, names: Names
+    ) -> tuple[str, str, str | None] | None:
+        """Finding, message and help, if `name` cannot stand for a value of this kind."""
+        form, space = candidate.form, str(candidate.modifiers.get("space") or "").partition("::")[0]
+        if name in SPECIAL_REGISTERS:
+            if form.name not in SPECIAL_READERS:
+                why = f"{form.name} cannot read the special register {name}"
+                return "operand-mismatch", why, "mov it into a register first"
+            problem = availability(name).problem(self.version, self.target)
+            return (problem[0], f"{name} {problem[1]}", None) if problem else None
+        if not _is_value(kind) or names.register_type(name) is not None:
+            return None
+        if form.name not in ADDRESS_READERS:
+            why = f"{form.name} cannot take the address of {name}"
+            return "operand-mismatch", why, "mov the address into a register first"
+        if names.parameter_role(name) == "call":
+            return "operand-mismatch", f"{name} is a parameter of a call and has no address", None
+        where = names.variable_space(name)
+        if space and where != space:
+            why = f"{form.name}.{space} takes the address of a .{space} variable, {name} is in .{where}"
+            return "operand-mismatch", why, None
         return None
 
     def _availability(self, form: Form, modifiers: Mapping[str, object]) -> tuple[str, str] | None:
@@ -148,20 +154,19 @@ class Binder:
         return None
 
 
-def shape_of(statement: ast.Instruction, names: Names) -> tuple | None:
+def shape_of(statement: ast.Instruction, names: Names) -> Shape | None:
     """All that binding asks about a statement: statements of equal shape are bound alike. None if that cannot be told.
 
     Registers count with their types, variables with their state spaces, literals with their values.
     """
-    shape: list = [statement.opcode]
+    shape: list[object] = [statement.opcode]
     return tuple(shape) if _add_shapes(shape, statement.operands, names) else None
 
 
-def _add_shapes(shape: list, operands: Iterable[ast.Operand], names: Names) -> bool:
+def _add_shapes(shape: list[object], operands: Iterable[ast.Operand], names: Names) -> bool:
     """Append what the operands are; False where one is of no simple shape."""
     for operand in operands:
-        kind = type(operand)
-        if kind is ast.Name:
+        if isinstance(operand, ast.Name):
             declared = names.register_type(operand.name)
             if declared is not None:
                 shape.append(declared)
@@ -170,27 +175,27 @@ def _add_shapes(shape: list, operands: Iterable[ast.Operand], names: Names) -> b
             if space is None or operand.name in SPECIAL_REGISTERS:
                 return False
             shape += (".", space, names.parameter_role(operand.name))
-        elif kind is ast.Integer:
+        elif isinstance(operand, ast.Integer):
             shape.append(operand.value)
-        elif kind is ast.Float:
+        elif isinstance(operand, ast.Float):
             shape += ("f", operand.width)
-        elif kind is ast.Address:
+        elif isinstance(operand, ast.Address):
             shape += ("[", len(operand.extra))
             if operand.base is None or not _add_shapes(shape, (operand.base, *operand.extra), names):
                 return False
-        elif kind is ast.Vector:
+        elif isinstance(operand, ast.Vector):
             shape += ("{", len(operand.elements))
             if not _add_shapes(shape, operand.elements, names):
                 return False
-        elif kind is ast.Pair:
+        elif isinstance(operand, ast.Pair):
             shape.append("|")
             if not _add_shapes(shape, (operand.first, operand.second), names):
                 return False
-        elif kind is ast.Not:
+        elif isinstance(operand, ast.Not):
             shape.append("!")
             if not _add_shapes(shape, (operand.operand,), names):
                 return False
-        elif kind is ast.Sink:
+        elif isinstance(operand, ast.Sink):
             shape.append("_")
         else:
             return False
@@ -203,9 +208,4 @@ def _is_value(kind: Kind) -> bool:
 
 
 def _placed(finding: Finding, statement: ast.Instruction) -> Finding:
-    from dataclasses import replace
-
     return replace(finding, line=statement.line, column=statement.column, length=statement.length)
-
-
-NameLookup = Callable[[str], "str | None"]

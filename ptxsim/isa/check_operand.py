@@ -131,7 +131,8 @@ def check(kind: Kind, operand: ast.Operand, modifiers: Mapping[str, object], nam
         case Args():
             if not isinstance(operand, ast.Group):
                 return "must be a parenthesised list"
-            return next(filter(None, (_check_passed(kind, element, names) for element in operand.elements)), None)
+            problems = [_check_passed(kind, element, names) for element in operand.elements]
+            return next((problem for problem in problems if problem), None)
     raise AssertionError(kind)
 
 

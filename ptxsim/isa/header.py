@@ -31,8 +31,8 @@ def problems(module: ast.Module) -> Iterator[Finding]:
             continue
         if word in OLD_OPTIONS:
             yield Finding("wrong-target", f"{word} {OLD_OPTIONS[word]}", module.target_line)
-        elif why := target_problem(word):
-            yield Finding("wrong-target", why[0], module.target_line, help=why[1])
+        elif problem := target_problem(word):
+            yield Finding("wrong-target", problem[0], module.target_line, help=problem[1])
         elif version < (first := TARGETS[parse_target(word).name]):
             why = f"{word} needs .version {_text(first)}, the module says {_text(version)}"
             yield Finding("wrong-version", why, module.target_line)

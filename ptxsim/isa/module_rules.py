@@ -88,12 +88,12 @@ def _too_many_constants(module: ast.Module) -> Iterator[Finding]:
 def _constants(nodes: Iterable[ast.Node]) -> Iterator[ast.Variable]:
     """The .const variables that a module defines, those of functions included."""
     for node in nodes:
-        kind = type(node)
-        if kind is ast.Variable and node.space == "const" and "extern" not in node.linkage:
-            yield node
-        elif kind is ast.Function:
+        if isinstance(node, ast.Variable):
+            if node.space == "const" and "extern" not in node.linkage:
+                yield node
+        elif isinstance(node, ast.Function):
             yield from _constants(node.body or ())
-        elif kind is ast.Block:
+        elif isinstance(node, ast.Block):
             yield from _constants(node.statements)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -155,5 +155,5 @@ def _similarity(word: str, other: str) -> float:
     return SequenceMatcher(None, word, other).ratio()
 
 
-def _alternatives(words) -> str:
+def _alternatives(words: Iterable[str]) -> str:
     return " or ".join(itertools.islice(words, 6))

@@ -81,7 +81,7 @@ def _words(linkage: tuple[str, ...]) -> str:
     return " ".join(f".{word}" for word in linkage) or "without .visible"
 
 
-def _signature(parameter: ast.Variable) -> tuple:
+def _signature(parameter: ast.Variable) -> tuple[object, ...]:
     return parameter.space, parameter.type, parameter.vector, parameter.shape, align_of(parameter)
 
 
@@ -97,6 +97,6 @@ def _variable_conflict(first: ast.Variable, second: ast.Variable) -> str | None:
     return None
 
 
-def _same_shape(one: tuple, other: tuple) -> bool:
+def _same_shape(one: tuple[int | None, ...], other: tuple[int | None, ...]) -> bool:
     """An array may leave its first extent to its other declaration."""
     return len(one) == len(other) and one[1:] == other[1:] and (one == other or None in (one[0], other[0]))

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from sys import intern
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
 from ptxsim.syntax import ast, constant
 from ptxsim.syntax.ast import Float, Integer, Name
+from ptxsim.syntax.constant import Number
 from ptxsim.syntax.lark_parser import Token
 from ptxsim.syntax.special import COMPONENT_REGISTERS
 
+N = TypeVar("N", bound=Number)
+# Operators from the one that binds least, as in C.
 _LEVELS = ("||", "&&", "|", "^", "&", "== !=", "< <= > >=", "<< >>", "+ -", "* / %")
 PRECEDENCE = {sign: level for level, signs in enumerate(_LEVELS) for sign in signs.split()}
 
@@ -47,65 +51,69 @@ def read_size(token: Token) -> int:
         raise Mistake(str(error), token) from None
 
 
+def _evaluate(place: Token | ast.Node, function: Callable[..., N], *arguments: object) -> N:
+    """A constant with a place; what it cannot be computed from is a mistake there."""
+    try:
+        value = function(*arguments)
+    except ValueError as error:
+        raise Mistake(str(error), place) from None
+    return replace(value, line=place.line, column=place.column)
+
+
 class ConstantBuilder:
     """Callbacks of constant expressions."""
 
     def integer(self, children: list[Token]) -> Integer:
-        return self._evaluate(children[0], constant.read_integer, str(children[0]))
+        return _evaluate(children[0], constant.read_integer, str(children[0]))
 
     def float(self, children: list[Token]) -> Float:
-        return self._evaluate(children[0], constant.read_float, str(children[0]))
+        return _evaluate(children[0], constant.read_float, str(children[0]))
 
     def warp_size(self, children: list[Token]) -> Integer:
         return Integer(32, line=children[0].line, column=children[0].column)
 
-    def operation(self, children: list[Any]) -> Integer | Float:
-        """`a + b * c ...`: what binds tighter is evaluated first, else what stands first."""
-        values, signs = [children[0]], []
-        for sign, value in zip([*children[1::2], None], [*children[2::2], None]):
-            while signs and (sign is None or PRECEDENCE[signs[-1]] >= PRECEDENCE[sign]):
-                right, left = values.pop(), values.pop()
-                values.append(self._evaluate(left, constant.binary, left, str(signs.pop()), right))
-            signs.append(sign)
+    def operation(self, children: list[Any]) -> Number:
+        """Operands and the signs between them: what binds tighter is evaluated first, else what stands first."""
+        values: list[Number] = []
+        signs: list[str] = []
+        for value, sign in zip(children[::2], [*children[1::2], ""]):
             values.append(value)
+            while signs and PRECEDENCE[signs[-1]] >= PRECEDENCE.get(sign, -1):
+                right, left = values.pop(), values.pop()
+                values.append(_evaluate(left, constant.binary, left, signs.pop(), right))
+            signs.append(str(sign))
         return values[0]
 
-    def unary(self, children: list) -> Integer | Float:
+    def unary(self, children: list[Any]) -> Number:
         sign, value = children
-        return self._evaluate(sign, constant.unary, str(sign), value)
+        return _evaluate(sign, constant.unary, str(sign), value)
 
-    def cast(self, children: list) -> Integer:
+    def cast(self, children: list[Any]) -> Integer:
         token, value = children
         if isinstance(value, Float):
             raise Mistake("a cast needs an integer", token)
-        return self._evaluate(token, constant.integer, value.value, ".u64" in token)
+        return _evaluate(token, constant.integer, value.value, ".u64" in token)
 
-    def ternary(self, children: list) -> Integer:
+    def ternary(self, children: list[Any]) -> Integer:
         for value in children:
             if isinstance(value, Float):
                 raise Mistake("`?:` needs integers", value)
         condition, yes, no = children
-        return yes if condition.value else no
+        chosen: Integer = yes if condition.value else no
+        return chosen
 
-    def offset(self, children: list) -> int:
+    def offset(self, children: list[Any]) -> int:
         """Address arithmetic is modulo 2^64: a signed 64-bit number."""
         sign, value = children
         if isinstance(value, Float):
             raise Mistake("an offset must be an integer", sign)
         return constant.integer(value.value, unsigned=False).value
 
-    def _evaluate(self, place: Any, function: Any, *arguments: Any) -> Any:
-        try:
-            value = function(*arguments)
-        except ValueError as error:
-            raise Mistake(str(error), place) from None
-        return replace(value, line=place.line, column=place.column)
-
 
 class InstructionBuilder(ConstantBuilder):
     """Callbacks of one instruction."""
 
-    def instruction(self, children: list) -> ast.Instruction:
+    def instruction(self, children: list[Any]) -> ast.Instruction:
         guard = children.pop(0) if isinstance(children[0], ast.Guard) else None
         opcode = children.pop(0)
         # `column` points at the opcode, so that `length` characters from there are the opcode.
@@ -125,7 +133,7 @@ class InstructionBuilder(ConstantBuilder):
         token = children[0]
         return read_name(text_of(token), token.line, token.column)
 
-    def element(self, children: list) -> ast.Element:
+    def element(self, children: list[Any]) -> ast.Element:
         token, index = children
         base = self.name([token])
         if not isinstance(base, Name) or isinstance(index, Float):
@@ -134,36 +142,39 @@ class InstructionBuilder(ConstantBuilder):
             raise Mistake("an index must not be negative", token)
         return ast.Element(base, str(index.value), line=token.line, column=token.column)
 
-    def pair(self, children: list) -> ast.Pair:
+    def pair(self, children: list[Any]) -> ast.Pair:
         return ast.Pair(children[0], children[2], line=children[0].line, column=children[0].column)
 
-    def negated(self, children: list) -> ast.Not:
+    def negated(self, children: list[Any]) -> ast.Not:
         return ast.Not(children[1], line=children[0].line, column=children[0].column)
 
-    def negative(self, children: list) -> ast.Negative:
+    def negative(self, children: list[Any]) -> ast.Negative:
         return ast.Negative(children[1], line=children[0].line, column=children[0].column)
 
-    def shifted(self, children: list) -> ast.Offset:
+    def shifted(self, children: list[Any]) -> ast.Offset:
         base, offset = children
         if not isinstance(base, Name):
             raise Mistake("an offset can only follow a name", base)
         return ast.Offset(base, offset, line=base.line, column=base.column)
 
-    def vector(self, children: list) -> ast.Vector:
+    def vector(self, children: list[Any]) -> ast.Vector:
         return ast.Vector(tuple(children[1:]), line=children[0].line, column=children[0].column)
 
-    def group(self, children: list) -> ast.Group:
+    def group(self, children: list[Any]) -> ast.Group:
         return ast.Group(tuple(children[1:]), line=children[0].line, column=children[0].column)
 
-    def address(self, children: list) -> ast.Address:
-        token, base, *rest = children
-        offset = 0
-        if isinstance(base, Float):
-            raise Mistake("an address must be an integer", base)
-        if isinstance(base, Integer):
-            base, offset = None, constant.integer(base.value, unsigned=False).value
-        elif not isinstance(base, Name):
-            raise Mistake("an address starts with a name or a number", base)
+    def address(self, children: list[Any]) -> ast.Address:
+        token, start, *rest = children
+        base, offset = None, 0
+        match start:
+            case Name():
+                base = start
+            case Integer():
+                offset = constant.integer(start.value, unsigned=False).value
+            case Float():
+                raise Mistake("an address must be an integer", start)
+            case _:
+                raise Mistake("an address starts with a name or a number", start)
         if rest and isinstance(rest[0], int):
             offset = rest.pop(0)
         return ast.Address(base, offset, tuple(rest), line=token.line, column=token.column)

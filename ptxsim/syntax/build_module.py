@@ -24,7 +24,7 @@ DECLARABLE = frozenset(
 )
 
 
-_LABEL = re.compile(r"[\w$%]+")
+_AFTER_NAME = re.compile(r"[^\w$%]")
 # Brackets and scopes nested deeper than this are refused: nodes are walked recursively.
 MAXIMUM_DEPTH = 100
 
@@ -66,18 +66,15 @@ class ModuleBuilder(InstructionBuilder):
     RBRACE = RSQB = RPAR = _close
 
     def INSTRUCTION(self, token: Token) -> ast.Instruction | None:
-        depth = self.depth
-        instruction = self.read_instruction(token)
-        self.depth = depth
-        return instruction
+        return self.read_instruction(token)
 
     def LABEL(self, token: Token) -> ast.Label:
         # Blanks and comments may stand before the colon.
-        return ast.Label(intern(_LABEL.match(token)[0]), line=token.line, column=token.column)
+        return ast.Label(intern(_AFTER_NAME.split(token, 1)[0]), line=token.line, column=token.column)
 
     # ---- module level ----
 
-    def module(self, children: list) -> list:
+    def module(self, children: list[Any]) -> list[Any]:
         return children
 
     def version(self, children: list[Token]) -> tuple[str, Any]:
@@ -117,17 +114,17 @@ class ModuleBuilder(InstructionBuilder):
 
     # ---- functions ----
 
-    def entry(self, children: list) -> ast.Function:
+    def entry(self, children: list[Any]) -> ast.Function:
         linkage, _, *rest = children
         return self._function(linkage, rest, is_entry=True)
 
-    def func(self, children: list) -> ast.Function:
+    def func(self, children: list[Any]) -> ast.Function:
         linkage, _, *rest = children
         return self._function(linkage, rest, is_entry=False)
 
-    def _function(self, linkage: tuple[str, ...], parts: list, is_entry: bool) -> ast.Function:
-        returns: tuple = ()
-        parameters: tuple = ()
+    def _function(self, linkage: tuple[str, ...], parts: list[Any], is_entry: bool) -> ast.Function:
+        returns: tuple[ast.Variable, ...] = ()
+        parameters: tuple[ast.Variable, ...] = ()
         directives: list[ast.Directive] = []
         body = None
         for part in parts:
@@ -154,21 +151,21 @@ class ModuleBuilder(InstructionBuilder):
             column=name.column,
         )
 
-    def results(self, children: list) -> tuple[str, Any]:
+    def results(self, children: list[Any]) -> tuple[str, Any]:
         return "results", tuple(children)
 
-    def parameters(self, children: list) -> tuple[str, Any]:
+    def parameters(self, children: list[Any]) -> tuple[str, Any]:
         return "parameters", tuple(children)
 
-    def parameter(self, children: list) -> ast.Variable:
+    def parameter(self, children: list[Any]) -> ast.Variable:
         at = next(index for index, child in enumerate(children) if index and isinstance(child, Token))
         (variable,) = self._variables((), [*children[:at], self.variable(children[at:])])
         return variable
 
-    def header(self, children: list) -> ast.Directive:
+    def header(self, children: list[Any]) -> ast.Directive:
         return children[0] if isinstance(children[0], ast.Directive) else self._directive(children)
 
-    def function_attribute(self, children: list) -> ast.Directive:
+    def function_attribute(self, children: list[Any]) -> ast.Directive:
         word, attributes = children
         return ast.Directive("attribute", attributes, line=word.line, column=word.column)
 
@@ -177,14 +174,14 @@ class ModuleBuilder(InstructionBuilder):
     def linkage(self, children: list[Token]) -> tuple[str, ...]:
         return tuple(intern(token[1:]) for token in children)
 
-    def variables(self, children: list) -> list[ast.Variable]:
+    def variables(self, children: list[Any]) -> list[ast.Variable]:
         linkage, *rest = children
         return self._variables(linkage, rest)
 
-    def local_variables(self, children: list) -> list[ast.Variable]:
+    def local_variables(self, children: list[Any]) -> list[ast.Variable]:
         return self._variables((), children)
 
-    def _variables(self, linkage: tuple[str, ...], children: list) -> list[ast.Variable]:
+    def _variables(self, linkage: tuple[str, ...], children: list[Any]) -> list[ast.Variable]:
         common: dict[str, Any] = {"linkage": linkage}
         variables = []
         for part in children:
@@ -217,17 +214,17 @@ class ModuleBuilder(InstructionBuilder):
                 align = read_size(token)
         return "pointer", (space, align)
 
-    def attributes(self, children: list) -> tuple[str, Any]:
+    def attributes(self, children: list[Any]) -> tuple[str, Any]:
         return "attributes", children[1]
 
-    def attribute_list(self, children: list) -> tuple[str, ...]:
+    def attribute_list(self, children: list[Any]) -> tuple[str, ...]:
         return tuple(children)
 
     def attribute(self, children: list[Token]) -> str:
         word, *values = children
         return word[1:] + (f"({', '.join(values)})" if values else "")
 
-    def variable(self, children: list) -> ast.Variable:
+    def variable(self, children: list[Any]) -> ast.Variable:
         name, *parts = children
         details: dict[str, Any] = {}
         shape: tuple[int | None, ...] = ()
@@ -241,27 +238,27 @@ class ModuleBuilder(InstructionBuilder):
                     details["initializer"] = part
         return ast.Variable(text_of(name), "", "", shape=shape, **details, line=name.line, column=name.column)
 
-    def range(self, children: list) -> tuple[str, Any]:
+    def range(self, children: list[Any]) -> tuple[str, Any]:
         return "range", _count(children[0])
 
     def shape(self, children: list[Token]) -> tuple[str, Any]:
         return "shape", _count(children[0]) if children else None
 
-    def initializer_list(self, children: list) -> tuple:
+    def initializer_list(self, children: list[Any]) -> tuple[Any, ...]:
         return tuple(children[1:])
 
-    def symbol(self, children: list) -> Name | ast.Offset:
+    def symbol(self, children: list[Any]) -> Name | ast.Offset:
         token, *offset = children
         name = Name(text_of(token), line=token.line, column=token.column)
         return ast.Offset(name, *offset, line=token.line, column=token.column) if offset else name
 
-    def generic_symbol(self, children: list) -> ast.MaskedAddress:
+    def generic_symbol(self, children: list[Any]) -> ast.MaskedAddress:
         word, *symbol = children
         if word != "generic":
             raise Mistake(f"`{word}(...)` is no initialiser", word, "write generic(name), or a mask such as 0xff(name)")
         return ast.MaskedAddress(self.symbol(symbol), line=word.line, column=word.column)
 
-    def masked_symbol(self, children: list) -> ast.MaskedAddress:
+    def masked_symbol(self, children: list[Any]) -> ast.MaskedAddress:
         mask, operand = children
         return ast.MaskedAddress(operand, read_size(mask), line=mask.line, column=mask.column)
 
@@ -271,26 +268,26 @@ class ModuleBuilder(InstructionBuilder):
 
     # ---- statements ----
 
-    def body(self, children: list) -> tuple:
+    def body(self, children: list[Any]) -> tuple[ast.Statement, ...]:
         return self._flat(children)
 
-    def block(self, children: list) -> ast.Block:
+    def block(self, children: list[Any]) -> ast.Block:
         brace, *statements = children
         return ast.Block(self._flat(statements), line=brace.line, column=brace.column)
 
-    def _flat(self, children: list) -> tuple:
+    def _flat(self, children: list[Any]) -> tuple[ast.Statement, ...]:
         if list in map(type, children):
-            flat: list = []
+            flat: list[Any] = []
             for child in children:
                 flat.extend(child) if isinstance(child, list) else flat.append(child)
             children = flat
         return tuple(child for child in children if child is not None)
 
-    def table(self, children: list) -> ast.Targets:
+    def table(self, children: list[Any]) -> ast.Targets:
         label, kind, *names = children
         return ast.Targets(label.name, kind[1:], tuple(map(text_of, names)), line=label.line, column=label.column)
 
-    def prototype(self, children: list) -> ast.Prototype:
+    def prototype(self, children: list[Any]) -> ast.Prototype:
         label, _, *parts = children
         function = self._function((), parts, is_entry=False)
         return ast.Prototype(

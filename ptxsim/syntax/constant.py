@@ -26,7 +26,7 @@ _FLOAT = re.compile(r"0[fF][0-9a-fA-F]{8}\Z|0[dD][0-9a-fA-F]{16}\Z|(?:[0-9]+\.[0
 
 
 def read_integer(text: str) -> Integer:
-    """An integer literal: decimal, 0x, 0b, octal with a leading 0, U behind it. Raises ValueError."""
+    """An integer literal: decimal, 0x, 0b, octal with a leading 0, then U or not. Raises ValueError."""
     match = _INTEGER.match(text)
     if match is None:
         raise ValueError(f"`{text}` is no integer")
@@ -64,9 +64,12 @@ def from_double(value: float) -> Float:
 def to_double(number: Number) -> float:
     if isinstance(number, Integer):
         return float(number.value)
+    value: float
     if number.width == 32:
-        return struct.unpack("<f", struct.pack("<I", number.bits))[0]
-    return struct.unpack("<d", struct.pack("<Q", number.bits))[0]
+        (value,) = struct.unpack("<f", struct.pack("<I", number.bits))
+    else:
+        (value,) = struct.unpack("<d", struct.pack("<Q", number.bits))
+    return value
 
 
 def read_literal(text: str) -> Number:

@@ -114,10 +114,8 @@ class _Template:
                 return self._number(operand)
             case ast.Vector() | ast.Group():
                 return self._sequence(operand)
-            case Address(None):
-                return self._absolute(operand)
             case Address():
-                return self._address(operand)
+                return self._absolute(operand) if operand.base is None else self._address(operand, operand.base)
             case ast.Offset():
                 return self._offset(operand)
             case ast.Pair():
@@ -139,7 +137,7 @@ class _Template:
         rest = self.text[column - self.column :]
         return column + len(rest) - len(rest.lstrip(" \t"))
 
-    def _behind(self, number: int) -> int:
+    def _end(self, number: int) -> int:
         """Where in the text leaf `number` ends."""
         return self.columns[number] + len(self.texts[number]) - self.column
 
@@ -147,7 +145,7 @@ class _Template:
         """What stands between leaf `number` and the next, without blanks."""
         is_last = number + 1 == len(self.texts)
         end = len(self.text) if is_last else self.columns[number + 1] - self.column
-        return "".join(self.text[self._behind(number) : end].split())
+        return "".join(self.text[self._end(number) : end].split())
 
     def _name(self, operand: Name | ast.Sink | ast.Element) -> Maker:
         k = self._use(operand.column)
@@ -171,7 +169,7 @@ class _Template:
 
         def make(texts: Texts, columns: Columns, line: int) -> Operand:
             number = read(texts[k])
-            if type(number) is Integer:
+            if isinstance(number, Integer):
                 return Integer(number.value, number.unsigned, line=line, column=columns[k] - back)
             return Float(number.bits, number.width, line=line, column=columns[k] - back)
 
@@ -189,7 +187,7 @@ class _Template:
         )
 
     def _step(self, base: int, offset: int) -> Callable[[Texts], int]:
-        """How the offset behind leaf `base` follows from the text: nothing, or one literal, which may have a sign."""
+        """How the offset after leaf `base` follows from the text: nothing, or one literal, which may have a sign."""
         separator = self._separator(base)
         if separator[:1] != "+":
             if offset:
@@ -202,10 +200,23 @@ class _Template:
             raise _NoTemplate
         return lambda texts: sign * _read_offset(texts[k])
 
-    def _address(self, operand: Address) -> Maker:
-        back = operand.base.column - operand.column
-        number = self.index.get(operand.base.column, 0)
-        base = self.maker(operand.base)
+    def _base(self, name: Name) -> Callable[[Texts, Columns, int], Name]:
+        """The name that an address starts with: `_` and elements are none."""
+        if "." in name.name:
+            raise _NoTemplate
+        k = self._use(name.column)
+
+        def make(texts: Texts, columns: Columns, line: int) -> Name:
+            if texts[k] == "_":
+                raise ValueError("`_` has no address")
+            return Name(texts[k], line=line, column=columns[k])
+
+        return make
+
+    def _address(self, operand: Address, name: Name) -> Maker:
+        back = name.column - operand.column
+        number = self.index.get(name.column, 0)
+        base = self._base(name)
         step = self._step(number, operand.offset)
         extra = [self.maker(one) for one in operand.extra]
         return lambda texts, columns, line: Address(
@@ -226,7 +237,7 @@ class _Template:
 
     def _offset(self, operand: ast.Offset) -> Maker:
         number = self.index.get(operand.column, 0)
-        base = self.maker(operand.base)
+        base = self._base(operand.base)
         step = self._step(number, operand.offset)
         return lambda texts, columns, line: ast.Offset(
             base(texts, columns, line), step(texts), line=line, column=columns[number]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from ptxsim.diagnostic import Finding, Label
@@ -99,17 +99,15 @@ def explain(problem: Unexpected | Mistake) -> Finding:
             _lark().parse(rest, "instruction")
         except UnexpectedInput as inner:
             problem = locate(inner, rest, "instruction")
-    previous = problem.previous
+    previous, opener = problem.previous, problem.opener
     if previous is not None and "SEMICOLON" in problem.expected and _starts_anew(problem, previous):
-        message, help = f"missing `;` after `{_short(previous)}`", "every instruction and declaration ends with `;`"
-        return Finding("syntax-error", message, previous.end_line, previous.end_column, help=help)
+        message, rule = f"missing `;` after `{_short(previous)}`", "every instruction and declaration ends with `;`"
+        return Finding("syntax-error", message, previous.end_line, previous.end_column, help=rule)
     message, help = _describe(problem)
-    labels = ()
-    if problem.opener is not None and message.startswith("missing"):
-        label = Label(problem.opener.line, f"this `{problem.opener}` is never closed", problem.opener.column)
-        labels = (label,)
-    length = max(1, len(problem.found))
-    return Finding("syntax-error", message, problem.line, problem.column, length, help=help, labels=labels)
+    finding = Finding("syntax-error", message, problem.line, problem.column, max(1, len(problem.found)), help=help)
+    if opener is not None and message.startswith("missing"):
+        return replace(finding, labels=(Label(opener.line, f"this `{opener}` is never closed", opener.column),))
+    return finding
 
 
 def _starts_anew(problem: Unexpected, previous: Token) -> bool:
@@ -155,10 +153,12 @@ def _describe(problem: Unexpected) -> tuple[str, str | None]:
         help = "instructions belong in the `{ }` of an .entry or .func"
         return f"`{found}` stands outside every function", help
     after = f" after `{_short(previous)}`" if previous is not None else ""
-    help = "a `,` stands between two of them" if "COMMA" in expected and re.match(r"[%A-Za-z_$0-9\[{]", found) else None
-    if help is None and problem.opener is not None and problem.in_instruction:
-        help = f"the `{problem.opener}` at column {problem.opener.column} is still open"
-    return f"expected {_alternatives(expected)}{after}, found `{found}`", help
+    message = f"expected {_alternatives(expected)}{after}, found `{found}`"
+    if "COMMA" in expected and re.match(r"[%A-Za-z_$0-9\[{]", found):
+        return message, "a `,` stands between two of them"
+    if problem.opener is not None and problem.in_instruction:
+        return message, f"the `{problem.opener}` at column {problem.opener.column} is still open"
+    return message, None
 
 
 @cache

@@ -39,7 +39,12 @@ class Parser:
 
     def read_instruction(self, text: str, line: int, column: int) -> ast.Instruction:
         """One instruction whose first character stands at `line`, `column`. Raises UnexpectedInput and Mistake."""
-        return self.lark.parse(_placed(text, line, column), "instruction")
+        depth = self.builder.depth
+        try:
+            instruction: ast.Instruction = self.lark.parse(_placed(text, line, column), "instruction")
+            return instruction
+        finally:
+            self.builder.depth = depth
 
     def read_token(self, token: Token) -> ast.Instruction | None:
         """One instruction of a module, or None and a finding: the statements after it are still read."""
@@ -123,7 +128,7 @@ def parse(source: Source | str) -> ast.Module:
     source = source if isinstance(source, Source) else Source(source)
     items = _parser().run(source, "module", source.text)
     header: dict[str, Any] = {}
-    rest: list = []
+    rest: list[ast.Item] = []
     for item in items:
         if isinstance(item, tuple):
             header.update([item])
@@ -145,4 +150,5 @@ def parse_body(text: str, source: Source | None = None) -> tuple[ast.Statement, 
 
     Places are those in `text`; `source` is what findings are tied to. Raises PtxError with findings named syntax-error.
     """
-    return _parser().run(source or Source(text), "body", quoted.unquote(text))
+    statements: tuple[ast.Statement, ...] = _parser().run(source or Source(text), "body", quoted.unquote(text))
+    return statements

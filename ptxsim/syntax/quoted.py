@@ -28,10 +28,10 @@ def _blank(match: re.Match[str]) -> str:
 def _take_pieces(text: str) -> str:
     """Only what stands in strings, up to the colon where the operands of `asm` begin."""
     result: list[str] = []
-    position = 0
-    while position < len(text):
-        match = _PIECE.match(text, position)
+    end = len(text)
+    for match in _PIECE.finditer(text):
         if match["colon"]:
+            end = match.start()
             break
         inner = match.lastgroup
         if inner is None:
@@ -39,8 +39,7 @@ def _take_pieces(text: str) -> str:
         else:
             before, after = match.start(inner) - match.start(), match.end() - match.end(inner)
             result.append(" " * before + _LINE_COMMENT.sub(_blank, match[inner]) + " " * after)
-        position = match.end()
-    return "".join(result) + re.sub(r"[^\n]", " ", text[position:])
+    return "".join(result) + re.sub(r"[^\n]", " ", text[end:])
 
 
 def _plain_mark(match: re.Match[str]) -> str:

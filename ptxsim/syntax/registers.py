@@ -24,20 +24,20 @@ class Registers(Mapping[str, Variable]):
         self.declarations.append(declaration)
         (self._single if declaration.count is None else self._families)[declaration.name] = declaration
 
-    def get(self, name: str, default=None):
+    def find(self, name: str) -> Variable | None:
         found = self._single.get(name)
         if found is None and self._families:
             found = family_of(name, self._families)
-        return default if found is None else found
+        return found
 
     def __getitem__(self, name: str) -> Variable:
-        found = self.get(name)
+        found = self.find(name)
         if found is None:
             raise KeyError(name)
         return found
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and self.get(name) is not None
+        return isinstance(name, str) and self.find(name) is not None
 
     def __iter__(self) -> Iterator[str]:
         for declaration in self.declarations:
@@ -58,4 +58,6 @@ def family_of(name: str, families: Mapping[str, Variable]) -> Variable | None:
     stem = name.rstrip(DIGITS)
     family = families.get(stem)
     number = name[len(stem) :].lstrip("0")[:20]
-    return family if family is not None and len(stem) < len(name) and int(number or "0") < family.count else None
+    if family is None or len(stem) == len(name):
+        return None
+    return family if int(number or "0") < (family.count or 0) else None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -80,7 +81,7 @@ class _Scope:
 class _Flattener:
     def __init__(self, function: ast.Function, module: ast.Module):
         self.findings: list[Finding] = []
-        self.statements: list = []
+        self.statements: list[ast.Instruction | ast.Label | ast.Directive] = []
         self.registers = Registers()
         # The registers that a vector register is made of, special ones too.
         self.vectors: dict[str, tuple[str, ...]] = dict(SPECIAL_VECTORS)
@@ -92,19 +93,20 @@ class _Flattener:
         self.taken: set[str] = set()
         self.lowest_member: dict[str, int] = {}  # of taken names that end in digits: stem to lowest number
         self.taken_labels: set[str] = set()
-        outer = _Scope()
-        self.later: dict[str, Node] = {}  # what the module declares behind the function, which does not see it
-        scope, aside = outer, _Scope()
+        self.module_scope = _Scope()
+        self.later: dict[str, Node] = {}  # what the module declares after the function, which does not see it
+        scope, aside = self.module_scope, _Scope()
         for item in module.items:
-            named = isinstance(item, Variable | ast.Function | ast.Alias)
-            if named and item.name not in outer.names and item.name not in aside.names:
+            if isinstance(item, Variable | ast.Function | ast.Alias) and not (
+                item.name in self.module_scope.names or item.name in aside.names
+            ):
                 self._take(scope, item.name)
                 if scope is aside:
                     self.later[item.name] = item
             if item is function:
                 scope = aside
         self.module_variables = [item for item in module.items if isinstance(item, Variable)]
-        self.outer = _Scope(outer)
+        self.outer = _Scope(self.module_scope)
         for parameter in (*function.returns, *function.parameters):
             # A parameter hides a name of the module in the whole body, so it can keep its own.
             self.taken.discard(parameter.name)
@@ -143,7 +145,7 @@ class _Flattener:
             scope.places[name] = variable
             flat = self._take(scope, name)
         else:
-            flat = self._take_family(scope, variable)
+            flat = self._take_family(scope, variable, variable.count)
         if not hoist:
             return
         if flat != name:
@@ -175,9 +177,9 @@ class _Flattener:
         # A register r01 that is declared before a family r is another one than its r1.
         return next((scope.places[other] for other in members if not other[len(name) :][:-1].startswith("0")), None)
 
-    def _take_family(self, scope: _Scope, variable: Variable) -> str:
+    def _take_family(self, scope: _Scope, variable: Variable, count: int) -> str:
         flat, number = variable.name, 2
-        while self._family_collides(flat, variable.count):
+        while self._family_collides(flat, count):
             flat, number = f"{variable.name}${number}_", number + 1
         self.lowest_member[flat] = 0
         self._note_member(flat + "0")
@@ -246,14 +248,14 @@ class _Flattener:
                 flat = scope.labels[name]
                 self.ahead.pop(flat, None)
                 self.prototypes[flat] = replace(statement, name=flat)
-            case _:
+            case ast.Directive():
                 self.statements.append(statement)
 
     def _instruction(self, scope: _Scope, instruction: ast.Instruction) -> ast.Instruction:
         is_branch = instruction.mnemonic in ("bra", "brx")
         operands = instruction.operands
         renamed = tuple([self._operand(scope, operand, is_branch) for operand in operands])
-        changes: dict = {}
+        changes: dict[str, Any] = {}
         if any(new is not old for new, old in zip(renamed, operands)):
             if instruction.mnemonic in ("ld", "st"):
                 renamed = tuple(_as_address(new, old) for new, old in zip(renamed, operands))
@@ -270,7 +272,7 @@ class _Flattener:
     def _find_ahead(self, operands: tuple[Operand, ...]) -> None:
         """Tables and prototypes come before the statements that name them."""
         for operand in operands:
-            if type(operand) is Name and operand.name in self.ahead:
+            if isinstance(operand, Name) and operand.name in self.ahead:
                 name, later = operand.name, self.ahead[operand.name]
                 self.findings.append(
                     Finding(
@@ -281,38 +283,33 @@ class _Flattener:
 
     def _operand(self, scope: _Scope, operand: Operand, is_branch: bool = False) -> Operand:
         """The operand with flat names; the same object where nothing changes."""
-        kind = type(operand)
-        if kind is Name:
+        if isinstance(operand, Name):
             name = self._name(scope, operand, is_branch)
             return self._vector(name) if name.name in self.vectors else name
-        if kind is ast.Address:
-            base = operand.base
-            if base is not None:
-                base = self._name(scope, base, False) if type(base) is Name else self._operand(scope, base)
+        if isinstance(operand, ast.Address):
+            base = operand.base and self._name(scope, operand.base, False)
             extra = self._operands(scope, operand.extra)
             changed = base is not operand.base or extra is not operand.extra
             return replace(operand, base=base, extra=extra) if changed else operand
-        if kind is ast.Vector or kind is ast.Group:
+        if isinstance(operand, ast.Vector | ast.Group):
             elements = self._operands(scope, operand.elements)
             return operand if elements is operand.elements else replace(operand, elements=elements)
-        if kind is ast.Not or kind is ast.Negative:
+        if isinstance(operand, ast.Not | ast.Negative):
             inner = self._operand(scope, operand.operand)
             return operand if inner is operand.operand else replace(operand, operand=inner)
-        if kind is ast.Pair:
+        if isinstance(operand, ast.Pair):
             first, second = self._operand(scope, operand.first), self._operand(scope, operand.second)
             changed = first is not operand.first or second is not operand.second
             return replace(operand, first=first, second=second) if changed else operand
-        if kind is ast.Element:
+        if isinstance(operand, ast.Element):
             return self._element(scope, operand)
-        if kind is ast.Offset:
-            base = self._operand(scope, operand.base)
+        if isinstance(operand, ast.Offset):
+            base = self._name(scope, operand.base, False)
             return operand if base is operand.base else replace(operand, base=base)
         return operand
 
     def _element(self, scope: _Scope, operand: ast.Element) -> Operand:
         """An element of a vector register is a register, one of an array an address; other elements keep their base."""
-        if type(operand.base) is not Name:
-            return replace(operand, base=self._operand(scope, operand.base))
         base = self._name(scope, operand.base, False)
         parts = self.vectors.get(base.name, ())
         index = next((c.index(operand.component) for c in COMPONENTS if operand.component in c), len(parts))
@@ -325,8 +322,8 @@ class _Flattener:
         return operand if base is operand.base else replace(operand, base=base)
 
     def _vector(self, name: Name) -> ast.Vector:
-        place = {"line": name.line, "column": name.column}
-        return ast.Vector(tuple(Name(part, **place) for part in self.vectors[name.name]), **place)
+        parts = [Name(part, line=name.line, column=name.column) for part in self.vectors[name.name]]
+        return ast.Vector(tuple(parts), line=name.line, column=name.column)
 
     def _operands(self, scope: _Scope, operands: tuple[Operand, ...]) -> tuple[Operand, ...]:
         if not operands:
@@ -351,7 +348,7 @@ class _Flattener:
         return name
 
     def undeclared_findings(self) -> list[Finding]:
-        declared = [*self.outer.names, *self.outer.parent.names, *self.taken_labels]
+        declared = [*self.outer.names, *self.module_scope.names, *self.taken_labels]
         declared += [f"{d.name}{d.count - 1}" for d in self.registers.declarations if d.count]
         findings = []
         for name in self.undeclared.values():
@@ -371,7 +368,7 @@ class _Flattener:
 
 def _as_address(operand: Operand, written: Operand) -> Operand:
     """`array[3]` is the memory that ld and st access, and the address of it elsewhere. PTX ISA, "Arrays as Operands"."""
-    if type(operand) is not ast.Offset or type(written) is not ast.Element:
+    if not (isinstance(operand, ast.Offset) and isinstance(written, ast.Element)):
         return operand
     return ast.Address(operand.base, operand.offset, line=operand.line, column=operand.column)
 

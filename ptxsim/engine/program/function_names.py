@@ -49,7 +49,7 @@ class FunctionNames:
         try:
             return self._types[name]
         except KeyError:
-            declaration = self._registers.get(name)
+            declaration = self._registers.find(name)
             found = self._types[name] = declaration.type if declaration is not None else None
             return found
 
