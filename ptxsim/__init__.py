@@ -32,7 +32,7 @@ _WHERE = {
 __all__ = ["__version__", "numerics", *_WHERE]
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> object:
     if name in _WHERE:
         return getattr(importlib.import_module(f"ptxsim.{_WHERE[name]}"), name)
     if name in ("numerics", "layout", "session"):

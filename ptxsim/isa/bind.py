@@ -166,7 +166,7 @@ def shape_of(statement: ast.Instruction, names: Names) -> Shape | None:
 def _add_shapes(shape: list[object], operands: Iterable[ast.Operand], names: Names) -> bool:
     """Append what the operands are; False where one is of no simple shape."""
     for operand in operands:
-        if isinstance(operand, ast.Name):
+        if type(operand) is ast.Name:
             declared = names.register_type(operand.name)
             if declared is not None:
                 shape.append(declared)
@@ -175,27 +175,27 @@ def _add_shapes(shape: list[object], operands: Iterable[ast.Operand], names: Nam
             if space is None or operand.name in SPECIAL_REGISTERS:
                 return False
             shape += (".", space, names.parameter_role(operand.name))
-        elif isinstance(operand, ast.Integer):
+        elif type(operand) is ast.Integer:
             shape.append(operand.value)
-        elif isinstance(operand, ast.Float):
+        elif type(operand) is ast.Float:
             shape += ("f", operand.width)
-        elif isinstance(operand, ast.Address):
+        elif type(operand) is ast.Address:
             shape += ("[", len(operand.extra))
             if operand.base is None or not _add_shapes(shape, (operand.base, *operand.extra), names):
                 return False
-        elif isinstance(operand, ast.Vector):
+        elif type(operand) is ast.Vector:
             shape += ("{", len(operand.elements))
             if not _add_shapes(shape, operand.elements, names):
                 return False
-        elif isinstance(operand, ast.Pair):
+        elif type(operand) is ast.Pair:
             shape.append("|")
             if not _add_shapes(shape, (operand.first, operand.second), names):
                 return False
-        elif isinstance(operand, ast.Not):
+        elif type(operand) is ast.Not:
             shape.append("!")
             if not _add_shapes(shape, (operand.operand,), names):
                 return False
-        elif isinstance(operand, ast.Sink):
+        elif type(operand) is ast.Sink:
             shape.append("_")
         else:
             return False

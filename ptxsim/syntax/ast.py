@@ -9,7 +9,11 @@ from msgspec import Struct
 
 
 class Node(Struct, frozen=True, eq=False, kw_only=True):
-    """What all nodes have: a place, which equality leaves out."""
+    """What all nodes have: a place, which equality leaves out.
+
+    Where every operand of a file passes, `type(node) is Name` is asked: `isinstance` takes several times as long when
+    the answer is no.
+    """
 
     line: int = 0
     column: int = 0

@@ -193,7 +193,7 @@ class _Flattener:
 
     def _declare_labels(self, scope: _Scope, statements: tuple[ast.Statement, ...]) -> None:
         for statement in statements:
-            if not isinstance(statement, ast.Label | ast.Targets | ast.Prototype):
+            if type(statement) is ast.Instruction or not isinstance(statement, ast.Label | ast.Targets | ast.Prototype):
                 continue
             name = statement.name
             first = scope.label_places.get(name) or scope.places.get(name)
@@ -220,7 +220,7 @@ class _Flattener:
         while stack:
             scope, statements = stack[-1]
             for statement in statements:
-                if isinstance(statement, ast.Block):
+                if type(statement) is ast.Block:
                     inner = _Scope(scope)
                     self._declare_labels(inner, statement.statements)
                     stack.append((inner, iter(statement.statements)))
@@ -272,7 +272,7 @@ class _Flattener:
     def _find_ahead(self, operands: tuple[Operand, ...]) -> None:
         """Tables and prototypes come before the statements that name them."""
         for operand in operands:
-            if isinstance(operand, Name) and operand.name in self.ahead:
+            if type(operand) is Name and operand.name in self.ahead:
                 name, later = operand.name, self.ahead[operand.name]
                 self.findings.append(
                     Finding(
@@ -283,27 +283,27 @@ class _Flattener:
 
     def _operand(self, scope: _Scope, operand: Operand, is_branch: bool = False) -> Operand:
         """The operand with flat names; the same object where nothing changes."""
-        if isinstance(operand, Name):
+        if type(operand) is Name:
             name = self._name(scope, operand, is_branch)
             return self._vector(name) if name.name in self.vectors else name
-        if isinstance(operand, ast.Address):
+        if type(operand) is ast.Address:
             base = operand.base and self._name(scope, operand.base, False)
             extra = self._operands(scope, operand.extra)
             changed = base is not operand.base or extra is not operand.extra
             return replace(operand, base=base, extra=extra) if changed else operand
-        if isinstance(operand, ast.Vector | ast.Group):
+        if type(operand) is ast.Vector or type(operand) is ast.Group:
             elements = self._operands(scope, operand.elements)
             return operand if elements is operand.elements else replace(operand, elements=elements)
-        if isinstance(operand, ast.Not | ast.Negative):
+        if type(operand) is ast.Not or type(operand) is ast.Negative:
             inner = self._operand(scope, operand.operand)
             return operand if inner is operand.operand else replace(operand, operand=inner)
-        if isinstance(operand, ast.Pair):
+        if type(operand) is ast.Pair:
             first, second = self._operand(scope, operand.first), self._operand(scope, operand.second)
             changed = first is not operand.first or second is not operand.second
             return replace(operand, first=first, second=second) if changed else operand
-        if isinstance(operand, ast.Element):
+        if type(operand) is ast.Element:
             return self._element(scope, operand)
-        if isinstance(operand, ast.Offset):
+        if type(operand) is ast.Offset:
             base = self._name(scope, operand.base, False)
             return operand if base is operand.base else replace(operand, base=base)
         return operand
