@@ -9,17 +9,19 @@ follow from the float64 arithmetic itself.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
 
-from ptxsim.numerics.formats import ZERO_EXPONENT, Elements, number_elements
+from ptxsim.numerics.formats import ZERO_EXPONENT, Elements, decode, encode, floats, number_elements
 from ptxsim.numerics.parameters import Rule
 
 Chain: TypeAlias = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
 # Products are formed for as many k at once as keep a temporary array in the second-level cache.
 CHUNK = 1 << 15
+KEPT_BITS = {"f32": 23, "e8m13": 13, "f16": 10}  # fraction bits by accumulator
 
 
 def power_of_two(exponent: np.ndarray) -> np.ndarray:
@@ -85,7 +87,29 @@ def rounded(values: np.ndarray, all_zero: np.ndarray, output: str) -> np.ndarray
     """What add_products gives, as float32 ("f32", "e8m13") or float16 ("f16") numbers."""
     if output == "f16":
         return round_f16(values, all_zero)
-    return round_f32(values, all_zero, 13 if output == "e8m13" else 23)
+    return round_f32(values, all_zero, KEPT_BITS[output])
+
+
+def product(rule: Rule, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """Codes of D from codes a (..., M, K), b (..., K, N), c (..., M, N), for the algorithms "fused" and "halves"."""
+    left, right = decode(a, rule.form.a), decode(b, rule.form.b)
+    if rule.algorithm == "halves":
+        x, y = (v.value.astype(np.float32) for v in (left, right))
+        result = halves(rule, x, y, floats(c, rule.form.c), partial(_chain_f16, rule))
+    else:
+        result = chain(left, right, accumulator(rule, c), rule)
+    with np.errstate(all="ignore"):
+        return encode(result, rule.form.d)
+
+
+def accumulator(rule: Rule, c: np.ndarray) -> Elements:
+    """C's codes as the accumulator takes them."""
+    return decode(c, rule.form.c) if rule.c_type == rule.form.c else number_elements(floats(c, rule.form.c))
+
+
+def _chain_f16(rule: Rule, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    left, right = (number_elements(x.astype(np.float16)) for x in (a, b))
+    return chain(left, right, number_elements(c.astype(np.float16) if rule.accumulator == "f16" else c), rule)
 
 
 def k_first(a: Elements, b: Elements) -> tuple[Elements, Elements]:

@@ -2,8 +2,8 @@
 
 An output meets its L products in float32 and int32: x*y is exact, scaling it by 2^(F - largest exponent) is exact, and
 the conversion to int32 is the cut toward zero. That holds while the largest exponent is moderate and nothing is
-infinite or NaN; outputs where it does not hold take the float64 path of `careful`. Every inner loop runs over one
-stripe of outputs, so that it vectorises: columns of one product, or the same output of many products.
+infinite or NaN; outputs where it does not hold in every block become NaN, and are for fused.py to compute. Every inner
+loop runs over one stripe of outputs, so that it vectorises: columns of one product, or the same output of many products.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from functools import cache
 import numpy as np
 from numba import njit, types
 
-from ptxsim.numerics.block_f64 import careful
 from ptxsim.numerics.float_codes import NAN, NUMBERS, WIDENING, ZERO, exponents
 from ptxsim.numerics.numba_support import (
     compiled,
@@ -33,14 +32,14 @@ f32, f64 = np.float32, np.float64
 
 
 @njit
-def unusual(scale_exponent, fraction):
-    """Whether an output with this scale has to be computed carefully."""
+def out_of_range(scale_exponent, fraction):
+    """Whether float32 does not suffice for an output with this scale."""
     top = i32(fraction - scale_exponent)
     return (top < i32(LOWEST)) | (top > i32(HIGHEST))
 
 
 def _blocks(length: int, narrow: bool, many: bool):
-    """A function for chains of blocks of `length` products, in place of the accumulators.
+    """A function for chains of blocks of `length` products, in place of the accumulators; NaN where float64 is needed.
 
     `narrow`: the accumulator is f16. `many`: a lane is an item with an A of its own, (M, K, STRIPE), else every lane has
     the same (M, K). Products are taken 16 at a time: the compiler unrolls that far, and their sum fits int32 for every
@@ -91,7 +90,7 @@ def _blocks(length: int, narrow: bool, many: bool):
                         if narrow and top > i32(LOWEST) and top < i32(zero_exponent):
                             top = i32(zero_exponent)  # f16 products can be smaller than what a zero counts as
                         scale_exponent[j] = i32(fraction - top)
-                        outside = i32(outside | i32(unusual(scale_exponent[j], fraction)))
+                        outside = i32(outside | i32(out_of_range(scale_exponent[j], fraction)))
                     for p in range(parts):
                         for j in range(STRIPE):
                             scale = float_of_word(i32(i32(scale_exponent[j] + i32(127)) << i32(23)))
@@ -101,12 +100,9 @@ def _blocks(length: int, narrow: bool, many: bool):
                             sums[p, j] = total
                     if outside:
                         for j in range(STRIPE):
-                            if unusual(scale_exponent[j], fraction):
-                                rows = slice(k0, k0 + length)
-                                special[j] = careful(
-                                    at(x, m, rows, j), y[s, rows], result[m, n + u64(j)], i64(largest[j]), j,
-                                    i64(fraction), zero_exponent, kept, narrow,
-                                )  # fmt: skip
+                            if out_of_range(scale_exponent[j], fraction):
+                                zero = largest[j] <= ZERO // 2 and word_of_float(result[m, n + u64(j)]) == 0
+                                special[j] = 0 if zero else np.nan
                     for j in range(STRIPE):
                         scale = float_of_word(i32(i32(scale_exponent[j] + i32(127)) << i32(23)))
                         total = f64(truncate(result[m, n + u64(j)] * scale))
@@ -125,7 +121,7 @@ def _blocks(length: int, narrow: bool, many: bool):
                             result[m, n + u64(j)] = f32(double_of_word(word_of_double(total) & mask)) * unscale
                     if outside:
                         for j in range(STRIPE):
-                            if unusual(scale_exponent[j], fraction):
+                            if out_of_range(scale_exponent[j], fraction):
                                 result[m, n + u64(j)] = special[j]
 
     return blocks

@@ -13,10 +13,11 @@ from ptxsim.numerics.operand_stripes import STRIPE
 from ptxsim.numerics.parameters import Rule
 from ptxsim.types import TYPES
 
-KEPT_BITS = {"f32": 23, "e8m13": 13, "f16": 10}
 CALL = 1 << 13  # what the call of a kernel costs, in outputs of one block
 # Elements of an item's operands: STRIPE items of so many fit the caches, or may be laid out at all (200 MB).
 CACHED, MOST = 1 << 13, 1 << 18
+SPARSE = 8  # of so many outputs one, they are computed one by one
+PIECE = 1 << 18  # products of outputs that are computed one by one, at a time
 
 
 _doubles = types.Array(types.float64, 2, "C")
@@ -40,35 +41,28 @@ def fma_chain(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
 def product(rule: Rule, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
     """D's codes (..., M, N) from codes a (..., M, K), b (..., K, N), c (..., M, N), for the rules that matrix.compilable
     names. With leading axes K is a multiple of the rule's length, if its algorithm is "fused"."""
-    if c.ndim == 2:
-        return _product(rule, a, b, c)
-    a, b = (_item_by_item(x, c.shape[:-2]) for x in (a, b))
+    a, b = (np.broadcast_to(x, (*c.shape[:-2], *x.shape[-2:])).reshape(-1, *x.shape[-2:]) for x in (a, b))
     items = c.reshape(-1, *c.shape[-2:])
     count, m, n = items.shape
     apart = count * (CALL + m * (-(-n // STRIPE) * STRIPE))
     together = -(-count // STRIPE) * STRIPE * m * n
     elements = (m + n) * a.shape[-1]
-    if elements <= MOST and together * (1 if elements <= CACHED else 4) <= apart:
-        return _products(rule, a, b, items).reshape(c.shape)
-    return np.stack([_product(rule, *item) for item in zip(a, b, items)]).reshape(c.shape)
-
-
-def _item_by_item(x: np.ndarray, batch: tuple[int, ...]) -> np.ndarray:
-    """(..., M, N), broadcast to the leading axes `batch`, as (items, M, N)."""
-    if x.shape[:-2] != batch:
-        x = np.broadcast_to(x, (*batch, *x.shape[-2:]))
-    return x.reshape(-1, *x.shape[-2:])
+    if count > 1 and elements <= MOST and together * (1 if elements <= CACHED else 4) <= apart:
+        result = _products(rule, a, b, items)
+    else:
+        result = np.stack([_product(rule, *item) for item in zip(a, b, items)])
+    _compute_extreme(rule, a, b, items, result)
+    return result.reshape(c.shape)
 
 
 def _product(rule: Rule, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """product of matrices."""
+    """product of matrices, NaN where float64 is needed."""
     form, whole = rule.form, a.shape[1] // rule.length * rule.length
     left, right, total = numbers(a, form.a), numbers(b, form.b), numbers(c, form.c)
 
     def run(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         kernel = fused_numba.product_kernel(rule.length, rule.accumulator == "f16")
-        x, y, z = (np.ascontiguousarray(v) for v in (x, y, z))
-        result = kernel(x, y, z, *_arithmetic(rule))
+        result = kernel(*(np.ascontiguousarray(v) for v in (x, y, z)), *_arithmetic(rule))
         return result if result.shape == z.shape else np.ascontiguousarray(result[:, : z.shape[1]])
 
     if rule.algorithm == "halves":
@@ -81,7 +75,7 @@ def _product(rule: Rule, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndar
 
 
 def _products(rule: Rule, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """product of many items: a (items, M, K), b (items, K, N), c (items, M, N)."""
+    """product of many items, a (items, M, K), b (items, K, N), c (items, M, N), NaN where float64 is needed."""
     items, m, n = c.shape
     form = rule.form
     total = numbers(c.reshape(items, -1), form.c)
@@ -98,11 +92,25 @@ def _products(rule: Rule, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.nda
     return total.reshape(c.shape)
 
 
+def _compute_extreme(rule: Rule, a: np.ndarray, b: np.ndarray, c: np.ndarray, d: np.ndarray) -> None:
+    """Compute the outputs that are NaN in the codes d (items, M, N) by fused.py."""
+    item, row, column = np.nonzero(np.isnan(d.view(f"f{d.itemsize}")))
+    items, rows, columns = (np.unique(x) for x in (item, row, column))
+    whole = np.ix_(items, rows, columns)
+    if len(item) * SPARSE > items.size * rows.size * columns.size:  # with what lies between them
+        d[whole] = fused.product(rule, a[np.ix_(items, rows)], b[items][..., columns], c[whole])
+        return
+    step = max(1, PIECE // a.shape[-1])
+    for part in (slice(start, start + step) for start in range(0, len(item), step)):
+        i, m, n = item[part], row[part], column[part]
+        d[i, m, n] = fused.product(rule, a[i, m][:, None], b[i, :, n][..., None], c[i, m, n][:, None, None])[:, 0, 0]
+
+
 def _arithmetic(rule: Rule) -> tuple:
     """What every kernel takes last: exponents of the smallest normal numbers of A and B, and the rule's numbers."""
     # 8-bit floats as halves are never so small that zeros in a block would show.
     smallest = (-14, -14) if rule.algorithm == "halves" else (1 - TYPES[x].bias for x in (rule.form.a, rule.form.b))
-    return *smallest, rule.fraction, rule.zero_exponent, KEPT_BITS[rule.accumulator]
+    return *smallest, rule.fraction, rule.zero_exponent, fused.KEPT_BITS[rule.accumulator]
 
 
 def _filled(rule: Rule, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -5,7 +5,6 @@ PTX ISA, "Warp Level Matrix Multiply-Accumulate Instructions" and "Asynchronous 
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ import numpy as np
 from ptxsim.numerics import fused
 from ptxsim.numerics.exact import exact_product
 from ptxsim.numerics.fma import fma_f32, fma_f64
-from ptxsim.numerics.formats import Elements, decode, decode_integers, encode, floats, number_elements, sign_bit
+from ptxsim.numerics.formats import decode, decode_integers, encode, floats, sign_bit
 from ptxsim.numerics.forms import Form
 from ptxsim.numerics.host import with_ieee
 from ptxsim.numerics.parameters import Rule, find
@@ -67,18 +66,16 @@ def product(
         from ptxsim.numerics import matmul_numba
 
         return matmul_numba.product(rule, a, b, c)
+    if rule.algorithm in ("fused", "halves"):
+        return fused.product(rule, a, b, c)
     left, right = decode(a, form.a), decode(b, form.b)
-    if rule.algorithm == "halves":
-        x, y = (v.value.astype(np.float32) for v in (left, right))
-        result = fused.halves(rule, x, y, floats(c, form.c), partial(_chain_f16, rule))
-    elif rule.algorithm == "fma":
+    if rule.algorithm == "fma":
         result = _fma_chain(form, left.value, right.value, floats(c, form.c))
     elif rule.algorithm == "grouped":
-        result = grouped_chain(rule, left, right, accumulator(rule, c), *scales)
+        result = grouped_chain(rule, left, right, fused.accumulator(rule, c), *scales)
     else:
-        if rule.algorithm == "scaled":
-            left, right = scaled(left, scales[0], -1), scaled(right, scales[1], -2)
-        result = fused.chain(left, right, accumulator(rule, c), rule)
+        left, right = scaled(left, scales[0], -1), scaled(right, scales[1], -2)
+        result = fused.chain(left, right, fused.accumulator(rule, c), rule)
     with np.errstate(all="ignore"):
         return encode(result, form.d)
 
@@ -117,16 +114,6 @@ def _worth_compiling(a: np.ndarray, b: np.ndarray, asked: bool | None, cost: int
         return asked
     _Work.done += _Work.CALL + cost * a.size * b.shape[1]
     return _Work.done > _Work.LIMIT
-
-
-def accumulator(rule: Rule, c: np.ndarray) -> Elements:
-    """C's codes as the accumulator takes them."""
-    return decode(c, rule.form.c) if rule.c_type == rule.form.c else number_elements(floats(c, rule.form.c))
-
-
-def _chain_f16(rule: Rule, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
-    left, right = (number_elements(x.astype(np.float16)) for x in (a, b))
-    return fused.chain(left, right, number_elements(c.astype(np.float16) if rule.accumulator == "f16" else c), rule)
 
 
 def _fma_chain(form: Form, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
