@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
-from numba import njit, types
+from numba import types
 
-from ptxsim.numerics.numba_support import compiled, float_of_word, shift_left, truncate, word_of_float
+from ptxsim.numerics.numba_support import Scalar, compiled, float_of_word, inner, shift_left, truncate, word_of_float
 from ptxsim.types import TYPES
 
 # Exponents of operands that are zero, and of those that are infinite or NaN: sums of two fit int16 and tell them apart.
@@ -22,8 +22,10 @@ WIDENING = [types.uint32] * 4 + [types.float32]  # the types of what `widening` 
 _codes = [types.Array(kind, 2, "C") for kind in (types.uint8, types.uint16, types.uint32)]
 
 
-@njit
-def widened(code, magnitude_mask, sign_shift, shift, infinity, scale):
+@inner
+def widened(
+    code: Scalar, magnitude_mask: Scalar, sign_shift: Scalar, shift: Scalar, infinity: Scalar, scale: Scalar
+) -> Scalar:
     """The word of a float code as float32: the magnitude's bits moved to float32's place, times `scale` for the bias.
 
     Magnitudes from `infinity` on are infinite or NaN. Bits of `code` above the sign are ignored; the sign moves left by
@@ -37,7 +39,9 @@ def widened(code, magnitude_mask, sign_shift, shift, infinity, scale):
 
 
 @compiled([NUMBERS(kind, *WIDENING) for kind in _codes])
-def _widen(codes, magnitude_mask, sign_shift, shift, infinity, scale):
+def _widen(
+    codes: np.ndarray, magnitude_mask: Scalar, sign_shift: Scalar, shift: Scalar, infinity: Scalar, scale: Scalar
+) -> np.ndarray:
     """Float codes (M, N) as float32."""
     result = np.empty(codes.shape, f32)
     for m in range(codes.shape[0]):
@@ -49,12 +53,12 @@ def _widen(codes, magnitude_mask, sign_shift, shift, infinity, scale):
 
 def numbers(codes: np.ndarray, name: str) -> np.ndarray:
     """Codes (M, N) of a float type of at most 32 bits as float32 numbers."""
-    codes = np.require(codes, requirements="CW")  # the compiled functions take no others
+    codes = np.require(codes, requirements=["C", "W"])  # the compiled functions take no others
     return codes.view(f32) if name == "f32" else _widen(codes, *widening(name))
 
 
 @cache
-def widening(name: str) -> tuple:
+def widening(name: str) -> tuple[int, int, int, int, np.float32]:
     """The arguments of `widened` for a type, after the code."""
     kind = TYPES[name]
     if name == "tf32":  # an f32 word without its low 13 bits
@@ -67,7 +71,7 @@ def widening(name: str) -> tuple:
 
 
 @compiled(types.Array(types.uint16, 2, "C")(NUMBERS))
-def f16_codes(values):
+def f16_codes(values: np.ndarray) -> np.ndarray:
     """float32 numbers that f16 represents exactly as f16 codes, NaN canonical."""
     result = np.empty(values.shape, u16)
     for m in range(values.shape[0]):
@@ -83,8 +87,8 @@ def f16_codes(values):
     return result
 
 
-@njit
-def exponent_of_word(word, smallest):
+@inner
+def exponent_of_word(word: Scalar, smallest: Scalar) -> Scalar:
     """The exponent as decoded of a float32 number's word; `smallest` is the type's smallest normal one."""
     field = i32(i32(word >> i32(23)) & i32(255))
     exponent = i32(field - i32(127))
@@ -93,8 +97,8 @@ def exponent_of_word(word, smallest):
     return i16(i32(SPECIAL) if field == 255 else exponent)
 
 
-@njit
-def exponents(values, smallest):
+@inner
+def exponents(values: np.ndarray, smallest: Scalar) -> np.ndarray:
     """Exponents as decoded, of float32 numbers."""
     result = np.empty(values.shape, i16)
     flat, out = values.reshape(-1), result.reshape(-1)

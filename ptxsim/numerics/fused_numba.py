@@ -8,16 +8,22 @@ loop runs over one stripe of outputs, so that it vectorises: columns of one prod
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
+from typing import Any, TypeAlias
 
 import numpy as np
-from numba import njit, types
+from numba import types
 
 from ptxsim.numerics.float_codes import NAN, NUMBERS, WIDENING, ZERO, exponents
 from ptxsim.numerics.numba_support import (
+    Function,
+    Scalar,
     compiled,
     double_of_word,
     float_of_word,
+    inlined,
+    inner,
     truncate,
     word_of_double,
     word_of_float,
@@ -31,14 +37,14 @@ i16, i32, i64, u64 = np.int16, np.int32, np.int64, np.uint64
 f32, f64 = np.float32, np.float64
 
 
-@njit
-def out_of_range(scale_exponent, fraction):
+@inner
+def out_of_range(scale_exponent: Scalar, fraction: Scalar) -> Scalar:
     """Whether float32 does not suffice for an output with this scale."""
     top = i32(fraction - scale_exponent)
     return (top < i32(LOWEST)) | (top > i32(HIGHEST))
 
 
-def _blocks(length: int, narrow: bool, many: bool):
+def _blocks(length: int, narrow: bool, many: bool) -> Function:
     """A function for chains of blocks of `length` products, in place of the accumulators; NaN where float64 is needed.
 
     `narrow`: the accumulator is f16. `many`: a lane is an item with an A of its own, (M, K, STRIPE), else every lane has
@@ -50,18 +56,27 @@ def _blocks(length: int, narrow: bool, many: bool):
 
     if many:
 
-        @njit(inline="always")
-        def at(x, m, k, j):
+        @inlined
+        def at(x: np.ndarray, m: Scalar, k: Scalar, j: Scalar) -> Scalar:
             return x[m, k, j]
 
     else:
 
-        @njit(inline="always")
-        def at(x, m, k, j):
+        @inlined
+        def at(x: np.ndarray, m: Scalar, k: Scalar, j: Scalar) -> Scalar:
             return x[m, k]
 
-    @njit(error_model="numpy")
-    def blocks(x, x_exponent, y, y_exponent, result, fraction, zero_exponent, kept):
+    @inner
+    def blocks(
+        x: np.ndarray,
+        x_exponent: np.ndarray,
+        y: np.ndarray,
+        y_exponent: np.ndarray,
+        result: np.ndarray,
+        fraction: Scalar,
+        zero_exponent: Scalar,
+        kept: Scalar,
+    ) -> None:
         largest = np.empty(STRIPE, i16)
         scale_exponent = np.empty(STRIPE, i32)
         sums = np.empty((parts, STRIPE), i32)
@@ -94,10 +109,10 @@ def _blocks(length: int, narrow: bool, many: bool):
                     for p in range(parts):
                         for j in range(STRIPE):
                             scale = float_of_word(i32(i32(scale_exponent[j] + i32(127)) << i32(23)))
-                            total = i32(0)
+                            cut = i32(0)
                             for k in range(p * part, p * part + part):
-                                total = i32(total + truncate(at(x, m, k0 + k, j) * y[s, k0 + k, j] * scale))
-                            sums[p, j] = total
+                                cut = i32(cut + truncate(at(x, m, k0 + k, j) * y[s, k0 + k, j] * scale))
+                            sums[p, j] = cut
                     if outside:
                         for j in range(STRIPE):
                             if out_of_range(scale_exponent[j], fraction):
@@ -127,11 +142,20 @@ def _blocks(length: int, narrow: bool, many: bool):
     return blocks
 
 
-def _product(length: int, narrow: bool):
+def _product(length: int, narrow: bool) -> Kernel:
     """One product: x (M, K), columns (K, N), c (M, N) to (M, N), N rounded up to whole stripes."""
     blocks = _blocks(length, narrow, many=False)
 
-    def product(x, columns, c, smallest_x, smallest_y, fraction, zero_exponent, kept):
+    def product(
+        x: np.ndarray,
+        columns: np.ndarray,
+        c: np.ndarray,
+        smallest_x: Scalar,
+        smallest_y: Scalar,
+        fraction: Scalar,
+        zero_exponent: Scalar,
+        kept: Scalar,
+    ) -> np.ndarray:
         y = pack(columns)
         result = np.empty((c.shape[0], y.shape[0] * STRIPE), f32)
         for m in range(c.shape[0]):
@@ -146,14 +170,26 @@ def _product(length: int, narrow: bool):
     return product
 
 
-def _products(length: int, narrow: bool):
+def _products(length: int, narrow: bool) -> Kernel:
     """Many products: codes of A (items, M * K) and B (items, K * N) in words, c (items, M * N) to (items, M * N)."""
     blocks = _blocks(length, narrow, many=True)
 
     def products(
-        a, b, c, rows, columns, a_bits, b_bits, a_widening, b_widening, smallest_x, smallest_y, fraction,
-        zero_exponent, kept,
-    ):  # fmt: skip
+        a: np.ndarray,
+        b: np.ndarray,
+        c: np.ndarray,
+        rows: int,
+        columns: int,
+        a_bits: Scalar,
+        b_bits: Scalar,
+        a_widening: tuple[Scalar, ...],
+        b_widening: tuple[Scalar, ...],
+        smallest_x: Scalar,
+        smallest_y: Scalar,
+        fraction: Scalar,
+        zero_exponent: Scalar,
+        kept: Scalar,
+    ) -> np.ndarray:
         k = a.shape[1] * (32 // a_bits) // rows
         x, x_exponent = np.empty((rows, k, STRIPE), f32), np.empty((rows, k, STRIPE), i16)
         y, y_exponent = np.empty((columns, k, STRIPE), f32), np.empty((columns, k, STRIPE), i16)
@@ -178,24 +214,26 @@ def _products(length: int, narrow: bool):
     return products
 
 
+Kernel: TypeAlias = Callable[..., np.ndarray]
 _words = types.Array(types.uint32, 2, "C")
-_rule = [types.int32] * 3 + [types.int64] * 2
+_widening = types.Tuple(WIDENING)  # type: ignore[no-untyped-call]  # numba leaves its tuples untyped
+_rule = [*[types.int32] * 3, *[types.int64] * 2]
 
 
 @cache
-def product_kernel(length: int, narrow: bool):
+def product_kernel(length: int, narrow: bool) -> Kernel:
     """The compiled _product."""
-    return _named(_product(length, narrow), f"product_{length}{'_narrow' * narrow}", [NUMBERS] * 3 + _rule)
+    return _named(_product(length, narrow), f"product_{length}{'_narrow' * narrow}", *[NUMBERS] * 3, *_rule)
 
 
 @cache
-def products_kernel(length: int, narrow: bool):
+def products_kernel(length: int, narrow: bool) -> Kernel:
     """The compiled _products."""
-    arguments = [_words, _words, NUMBERS, *[types.int64] * 4, *[types.Tuple(WIDENING)] * 2, *_rule]
-    return _named(_products(length, narrow), f"products_{length}{'_narrow' * narrow}", arguments)
+    arguments = (_words, _words, NUMBERS, *[types.int64] * 4, _widening, _widening, *_rule)
+    return _named(_products(length, narrow), f"products_{length}{'_narrow' * narrow}", *arguments)
 
 
-def _named(function, name: str, arguments: list):
+def _named(function: Kernel, name: str, *arguments: Any) -> Kernel:
     # Code from numba's cache is known by its function's name, and two of one name get in each other's way.
     function.__name__ = function.__qualname__ = name
     return compiled(NUMBERS(*arguments))(function)

@@ -24,7 +24,7 @@ _doubles = types.Array(types.float64, 2, "C")
 
 
 @compiled(types.void(_doubles, _doubles, _doubles))
-def _fma_chain(a, b, result):
+def _fma_chain(a: np.ndarray, b: np.ndarray, result: np.ndarray) -> None:
     for m in range(a.shape[0]):
         for k in range(a.shape[1]):
             for n in range(b.shape[1]):
@@ -41,7 +41,7 @@ def fma_chain(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
 def product(rule: Rule, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
     """D's codes (..., M, N) from codes a (..., M, K), b (..., K, N), c (..., M, N), for the rules that matrix.compilable
     names. With leading axes K is a multiple of the rule's length, if its algorithm is "fused"."""
-    a, b = (np.broadcast_to(x, (*c.shape[:-2], *x.shape[-2:])).reshape(-1, *x.shape[-2:]) for x in (a, b))
+    a, b = (_item_by_item(x, c.shape[:-2]) for x in (a, b))
     items = c.reshape(-1, *c.shape[-2:])
     count, m, n = items.shape
     apart = count * (CALL + m * (-(-n // STRIPE) * STRIPE))
@@ -53,6 +53,13 @@ def product(rule: Rule, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarr
         result = np.stack([_product(rule, *item) for item in zip(a, b, items)])
     _compute_extreme(rule, a, b, items, result)
     return result.reshape(c.shape)
+
+
+def _item_by_item(x: np.ndarray, batch: tuple[int, ...]) -> np.ndarray:
+    """(..., M, N), broadcast to the leading axes `batch`, as (items, M, N)."""
+    if x.shape[:-2] != batch:
+        x = np.broadcast_to(x, (*batch, *x.shape[-2:]))
+    return x.reshape(-1, *x.shape[-2:])
 
 
 def _product(rule: Rule, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
@@ -94,7 +101,10 @@ def _products(rule: Rule, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.nda
 
 def _compute_extreme(rule: Rule, a: np.ndarray, b: np.ndarray, c: np.ndarray, d: np.ndarray) -> None:
     """Compute the outputs that are NaN in the codes d (items, M, N) by fused.py."""
-    item, row, column = np.nonzero(np.isnan(d.view(f"f{d.itemsize}")))
+    extreme = np.isnan(d.view(f"f{d.itemsize}"))
+    if not extreme.any():
+        return
+    item, row, column = np.nonzero(extreme)
     items, rows, columns = (np.unique(x) for x in (item, row, column))
     whole = np.ix_(items, rows, columns)
     if len(item) * SPARSE > items.size * rows.size * columns.size:  # with what lies between them
@@ -106,7 +116,7 @@ def _compute_extreme(rule: Rule, a: np.ndarray, b: np.ndarray, c: np.ndarray, d:
         d[i, m, n] = fused.product(rule, a[i, m][:, None], b[i, :, n][..., None], c[i, m, n][:, None, None])[:, 0, 0]
 
 
-def _arithmetic(rule: Rule) -> tuple:
+def _arithmetic(rule: Rule) -> tuple[int, ...]:
     """What every kernel takes last: exponents of the smallest normal numbers of A and B, and the rule's numbers."""
     # 8-bit floats as halves are never so small that zeros in a block would show.
     smallest = (-14, -14) if rule.algorithm == "halves" else (1 - TYPES[x].bias for x in (rule.form.a, rule.form.b))
@@ -124,7 +134,7 @@ def _filled(rule: Rule, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.nd
 
 def _words(codes: np.ndarray) -> tuple[np.ndarray, int]:
     """Codes (items, ...) as words (items, W), and how many bits of a word a code takes."""
-    codes = np.require(codes.reshape(len(codes), -1), requirements="CW")
+    codes = np.require(codes.reshape(len(codes), -1), requirements=["C", "W"])
     if codes.shape[1] * codes.itemsize % 4:
         codes = codes.astype(np.uint32)
     return codes.view(np.uint32), 8 * codes.itemsize

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from ptxsim.numerics.float_codes import exponent_of_word, widened
-from ptxsim.numerics.numba_support import float_of_word, shift_right
+from ptxsim.numerics.numba_support import Scalar, float_of_word, inner, shift_right
 
 STRIPE = 128
 WORDS = 8  # words of an item that are turned at a time: as many as LLVM's vectoriser takes apart
@@ -14,8 +13,8 @@ WORDS = 8  # words of an item that are turned at a time: as many as LLVM's vecto
 f32, i16, u32, u64 = np.float32, np.int16, np.uint32, np.uint64
 
 
-@njit
-def pack(values):
+@inner
+def pack(values: np.ndarray) -> np.ndarray:
     """(K, N) as stripes of columns (stripes, K, STRIPE); missing columns are zeros."""
     rows, columns = values.shape
     stripes = (columns + STRIPE - 1) // STRIPE
@@ -30,8 +29,8 @@ def pack(values):
     return result
 
 
-@njit
-def turn(words, first, start, rows, turned):
+@inner
+def turn(words: np.ndarray, first: Scalar, start: Scalar, rows: np.ndarray, turned: np.ndarray) -> None:
     """Words start, start + 1, ... of the items from `first` on, (items, W), as lanes: turned (WORDS * STRIPE).
 
     `rows` (STRIPE * WORDS) is room for them. Both are flat: only so does LLVM see that what is written does not overlap.
@@ -59,8 +58,17 @@ def turn(words, first, start, rows, turned):
         turned[u64(7 * STRIPE + j)] = rows[u64(WORDS * j + 7)]
 
 
-@njit
-def load(words, first, bits, widening, smallest, inner, values, exponents):
+@inner
+def load(
+    words: np.ndarray,
+    first: Scalar,
+    bits: Scalar,
+    widening: tuple[Scalar, ...],
+    smallest: Scalar,
+    inner: Scalar,
+    values: np.ndarray,
+    exponents: np.ndarray,
+) -> None:
     """Items `first` to `first` + STRIPE - 1 as numbers and their exponents, the items being the lanes.
 
     words (items, W): matrices (K, inner) of codes of `bits` bits, in words of 32, the matrix of an item row by row.
