@@ -3,6 +3,10 @@
 import pytest
 
 from ptxsim.engine.compiled.library import Library
+from ptxsim.engine.compiled.run import engine as compiled
+from ptxsim.engine.compiled.run import selftest
+from ptxsim.jit.compiler import Jit
+from ptxsim.jit.store import ObjectStore
 from tests.helpers import ENGINES
 
 
@@ -26,3 +30,12 @@ def services(monkeypatch):
 
     monkeypatch.setattr(Library, "kernel", kernel)
     return found
+
+
+@pytest.fixture
+def native(tmp_path, monkeypatch) -> Library:
+    """A library of its own, with an empty store: whatever is launched is compiled now."""
+    assert selftest.refusal() is None
+    fresh = Library(Jit(store=ObjectStore(tmp_path)))
+    monkeypatch.setattr(compiled, "library", lambda: fresh)
+    return fresh

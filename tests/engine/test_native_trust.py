@@ -9,24 +9,12 @@ import warnings
 import pytest
 
 from ptxsim.engine.compiled.codegen.kernel import KernelWriter
-from ptxsim.engine.compiled.library import Library
-from ptxsim.engine.compiled.run import engine as compiled
 from ptxsim.engine.compiled.run import selftest
-from ptxsim.jit.compiler import Jit
 from ptxsim.jit.store import ObjectStore
 from tests.engine.programs import Writer, body, outcome, run
 from tests.helpers import facts, plain
 
 posix = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
-
-
-@pytest.fixture
-def native(tmp_path, monkeypatch) -> Library:
-    """A library of its own, with an empty store."""
-    assert selftest.refusal() is None
-    fresh = Library(Jit(store=ObjectStore(tmp_path)))
-    monkeypatch.setattr(compiled, "library", lambda: fresh)
-    return fresh
 
 
 def spoil(monkeypatch, full: bool) -> None:

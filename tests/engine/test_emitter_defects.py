@@ -1,0 +1,108 @@
+"""A defect in an emitter or a lowering does not hide: an exception comes out, and a wrong instruction changes results.
+
+Every test writes a defect into the code generator of an empty library.
+"""
+
+import pytest
+
+from ptxsim.engine.compiled.codegen import kernel  # noqa: F401 - fills LOWERINGS
+from ptxsim.engine.compiled.codegen.registry import LOWERINGS
+from ptxsim.engine.compiled.ir.emitter import Emitter
+from ptxsim.session.ptxfile.file import FileRun, Options, run_file
+from tests.engine.programs import body, compare, run
+from tests.helpers import CASES
+
+# What a method of the emitter is wanted for.
+STATEMENTS = {
+    "population_count": "popc.b32 %r4, %r5;",
+    "reverse_bits": "brev.b32 %r4, %r5;",
+    "minimum": "min.s32 %r4, %r5, %r6;",
+    "shift_right": "shr.u32 %r4, %r5, 3;",
+    "multiply_high": "mul.hi.u32 %r4, %r5, %r6;",
+    "fma": "fma.rn.f32 %f0, %f1, %f1, %f0; mov.b32 %r4, %f0;",
+    "where": "selp.b32 %r4, %r5, %r6, %p1;",
+}
+WHERE = Emitter.where
+# What takes its place: the wrong instruction.
+WRONG = {
+    "population_count": Emitter.count_leading_zeros,
+    "reverse_bits": Emitter.population_count,
+    "minimum": Emitter.maximum,
+    "shift_right": Emitter.shift_left,
+    "multiply_high": lambda self, a, b: a * b,
+    "fma": lambda self, a, b, c: a + c,
+    "where": lambda self, condition, a, b: WHERE(self, condition, b, a),
+}
+# A case with an instruction of each family that has a native lowering, or a statement.
+KERNELS = {
+    "load": "mma/f16",
+    "store": "mma/f16",
+    "atomic": "atomics/histogram",
+    "fence": "membar.cta;",
+    "createpolicy": "createpolicy.fractional.L2::evict_last.b64 %d2, 1.0;",
+    "shuffle": "warp/exchange",
+    "vote": "warp/exchange",
+    "match": "warp/exchange",
+    "redux": "warp/reductions",
+    "elect": "elect.sync %r4|%p1, 0xffffffff;",
+    "activemask": "activemask.b32 %r4;",
+    "warp_barrier": "ldmatrix/four_matrices",
+    "barrier": "atomics/histogram",
+    "mma": "mma/f16",
+    "wmma": "wmma/rows_by_columns",
+    "wmma_load": "wmma/rows_by_columns",
+    "wmma_store": "wmma/rows_by_columns",
+    "ldmatrix": "ldmatrix/four_matrices",
+    "stmatrix": "ldmatrix/stmatrix_writes_rows",
+    "cp_async": "cp_async/groups",
+    "cp_async_commit": "cp_async/groups",
+    "cp_async_wait": "cp_async/groups",
+    "wgmma": "wgmma/a_in_registers",
+    "wgmma_fence": "wgmma/a_in_registers",
+    "wgmma_commit": "wgmma/a_in_registers",
+    "wgmma_wait": "wgmma/a_in_registers",
+}
+# What shows in the results when nothing is emitted for it.
+SHOWS = ["load", "store", "atomic", "shuffle", "vote", "mma", "wmma_load", "ldmatrix", "stmatrix", "cp_async"]
+
+pytestmark = pytest.mark.usefixtures("native")
+
+
+def defect(*_, **__):
+    raise AttributeError("a defect put in on purpose")
+
+
+def run_case(name: str) -> FileRun:
+    return run_file(CASES / f"{name}.ptx", options=Options(engine="compiled", checks="none"))
+
+
+@pytest.mark.parametrize("method", STATEMENTS)
+def test_an_exception_in_the_emitter_comes_out(monkeypatch, method):
+    monkeypatch.setattr(Emitter, method, defect)
+    with pytest.raises(AttributeError, match="on purpose"):
+        run(body(STATEMENTS[method]), "compiled")
+
+
+@pytest.mark.parametrize("family", KERNELS)
+def test_an_exception_in_a_lowering_comes_out(monkeypatch, family):
+    monkeypatch.setitem(LOWERINGS, family, defect)
+    with pytest.raises(AttributeError, match="on purpose"):
+        run_case(KERNELS[family]) if "/" in KERNELS[family] else run(body(KERNELS[family]), "compiled")
+
+
+def test_every_lowering_is_tried_here():
+    assert KERNELS.keys() == LOWERINGS.keys()
+
+
+@pytest.mark.parametrize("method", WRONG)
+def test_a_wrong_instruction_makes_the_engines_differ(monkeypatch, method):
+    compare(body(STATEMENTS[method]))
+    monkeypatch.setattr(Emitter, method, WRONG[method])
+    with pytest.raises(AssertionError):
+        compare(body("mov.u32 %r9, 1;" + STATEMENTS[method]))  # other code than what is known to be right
+
+
+@pytest.mark.parametrize("family", SHOWS)
+def test_a_lowering_that_emits_nothing_fails_the_case(monkeypatch, family):
+    monkeypatch.setitem(LOWERINGS, family, lambda writer, op: None)
+    assert not run_case(KERNELS[family]).passed
