@@ -26,13 +26,9 @@ def said(file: FileRun) -> list[tuple]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    "path",
-    [
-        *sorted(SAMPLES.rglob("*.ptx")),
-        *(pytest.param(path, marks=pytest.mark.slow) for path in sorted(CASES.rglob("*.ptx"))),
-    ],
-    ids=lambda path: str(path.relative_to(ROOT)),
+    "path", sorted([*SAMPLES.rglob("*.ptx"), *CASES.rglob("*.ptx")]), ids=lambda path: str(path.relative_to(ROOT))
 )
 def test_all_ways_to_run_a_file(path):
     one, other = (result(path, engine, banks=True) for engine in ENGINES)

@@ -98,7 +98,7 @@ again:
     assert data[:2].tolist() == [0, 66] and findings == []
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 8))])
 def test_events_are_the_same(seed):
     assert same_events(Writer(seed).text())
 

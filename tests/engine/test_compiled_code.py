@@ -110,6 +110,7 @@ def test_what_is_compiled_can_be_shown(monkeypatch, capsys):
 # ---- other code, more threads ----
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cpu", ["haswell", "x86-64"])
 def test_code_for_other_cpus(monkeypatch, cpu):
     from ptxsim.engine.compiled.run import engine

@@ -63,7 +63,10 @@ LEFT = {
 }
 
 
-@pytest.mark.parametrize("name", [*NATIVE, *LEFT])
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] * (name in ("many", "more than fit"))) for name in [*NATIVE, *LEFT]],
+)
 def test_copies_do_and_tell_the_same(name):
     text = KERNEL.format(body=(NATIVE | LEFT)[name])
     compare(text, checks="memory")

@@ -37,7 +37,7 @@ def test_refused_code_leaves_the_launch_to_the_interpreter(native, monkeypatch):
     assert plain((found, facts(also))) == plain(expected)
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2, 3])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 3))])
 @pytest.mark.parametrize("banks", [False, True])
 def test_refused_code_for_parts_of_warps(native, monkeypatch, seed, banks):
     text = Writer(seed).text()
@@ -136,6 +136,7 @@ def test_a_crash_is_told_and_remembered(tmp_path):
     assert not mark.exists()
 
 
+@pytest.mark.slow
 @posix
 def test_crashes_elsewhere_are_not_the_kernels(tmp_path):
     program = LAUNCH.replace("ENGINE", repr("compiled")) + "\nimport ctypes; ctypes.string_at(0)"
@@ -143,6 +144,7 @@ def test_crashes_elsewhere_are_not_the_kernels(tmp_path):
     assert not list((tmp_path / "objects").glob("*.crashed"))
 
 
+@pytest.mark.slow
 def test_damaged_objects_are_compiled_again(tmp_path):
     program = LAUNCH.replace("ENGINE", repr("compiled"))
     in_process(program, tmp_path)
@@ -165,6 +167,7 @@ def test_a_read_only_cache_is_read(tmp_path):
     assert not (tmp_path / "objects" / "new").exists()
 
 
+@pytest.mark.slow
 def test_two_processes_share_an_empty_cache(tmp_path):
     environment = {**os.environ, "PTXSIM_CACHE_DIR": str(tmp_path)}
     program = LAUNCH.replace("ENGINE", repr("compiled"))

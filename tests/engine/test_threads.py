@@ -125,6 +125,7 @@ def test_endless_loops_on_threads_can_be_interrupted(jobs):
         run(body("L: add.u32 %r4, %r4, 1; bra L;"), "compiled", grid=8, jobs=jobs, banks=False)
 
 
+@pytest.mark.slow
 def test_the_next_launch_after_an_interruption_is_right():
     test_endless_loops_on_threads_can_be_interrupted(2)
     data = np.arange(8, dtype=np.uint32)

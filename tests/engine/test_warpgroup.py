@@ -30,10 +30,10 @@ FILL:
 """
 
 
-def head(n: int, kind: str = "f32", a: int = 0, b: int = 0) -> str:
+def head(n: int, kind: str = "f32", a: int = 0, b: int = 0, names: str = "de") -> str:
     registers = n // 4 if kind == "f16" else n // 2
     text = HEAD.format(type="b32" if kind == "f16" else kind, n=registers, a=hex(a), b=hex(b))
-    for name in "de":
+    for name in names:
         lines = (
             f"mul.wide.u32 r2, t0, 4; add.u64 r3, r0, r2; ld.global.b32 {name}{i}, [r3+{512 * i}];"
             for i in range(registers)
@@ -42,11 +42,11 @@ def head(n: int, kind: str = "f32", a: int = 0, b: int = 0) -> str:
     return text
 
 
-def tail(n: int, kind: str = "f32") -> str:
+def tail(n: int, kind: str = "f32", names: str = "de") -> str:
     registers = n // 4 if kind == "f16" else n // 2
     stored = "b32" if kind == "f16" else kind
     text = ""
-    for place, name in enumerate("de"):
+    for place, name in enumerate(names):
         for i in range(registers):
             text += f"    mul.wide.u32 r2, t0, {8 * registers}; add.u64 r3, r1, r2; "
             text += f"st.global.{stored} [r3+{4 * (place * registers + i)}], {name}{i};\n"
@@ -89,8 +89,8 @@ PRODUCTS = [
 ]
 
 
-@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
-@pytest.mark.parametrize("source", ["registers", "shared"])
+@pytest.mark.parametrize("sparse", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["dense", "sparse"])
+@pytest.mark.parametrize("source", ["registers", pytest.param("shared", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("k, d, a, b, behind", PRODUCTS, ids=lambda value: str(value))
 def test_products_equal_the_interpreters(k, d, a, b, behind, source, sparse, services):
     rng = np.random.default_rng([k, source == "shared", sparse])
@@ -107,8 +107,8 @@ def test_products_equal_the_interpreters(k, d, a, b, behind, source, sparse, ser
             f"{', m, 0' * sparse}, p{behind};\n"
         )
         text = (
-            head(n, d, *tiles) + "wgmma.fence.sync.aligned;\n" + 2 * product
-            + "wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\n" + tail(n, d)
+            head(n, d, *tiles, names="d") + "wgmma.fence.sync.aligned;\n" + 2 * product
+            + "wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\n" + tail(n, d, "d")
         )  # fmt: skip
         for random in (True, False):
             data = numbers(rng, random)
@@ -180,7 +180,7 @@ BROKEN = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("block", [128, 256])
+@pytest.mark.parametrize("block", [128, pytest.param(256, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_do_the_same_natively(name, block, services, handed):
     text = head(16, "f32", descriptor(0x400), descriptor(0x2400)) + PROGRAMS[name] + tail(16)
@@ -245,6 +245,7 @@ def test_tiles_of_a_cta_that_python_took_over_are_forgotten(handed):
     assert out[0].any() and (out[2:] == out[0]).all()
 
 
+@pytest.mark.slow
 def test_tables_of_tiles_do_not_pile_up(monkeypatch):
     """Every CTA meets descriptors of its own; what is kept of those before is bounded, and products stay right."""
     kept, begin = [], side_exit.Warpgroups.begin
@@ -277,6 +278,7 @@ def test_tiles_that_differ_in_their_start_share_a_table():
     assert pieces(first) is not pieces(Tile(descriptor(0x400, stride=512), "K", 64, 16, 16))
 
 
+@pytest.mark.slow
 def test_warpgroups_on_several_threads():
     """Every thread has engines of its own, and what they compute products with must outlive the others'."""
     text = head(16, "f32", descriptor(0x400), descriptor(0x2400)) + PROGRAMS["a pipeline of two"] + tail(16)

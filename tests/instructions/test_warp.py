@@ -67,6 +67,7 @@ def test_match(dtype, word, values):
 INTEGER_OPERATIONS = {"min": min, "max": max, "and": operator.and_, "or": operator.or_, "xor": operator.xor}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.uint32, np.int32])
 @given(GROUPS, st.lists(WORD, min_size=32, max_size=32))
 def test_redux(dtype, word, values):
@@ -82,6 +83,7 @@ def test_redux(dtype, word, values):
         assert {int(total[lane]) for lane in part} == {sum(numbers[i] for i in part) % 2**32}
 
 
+@pytest.mark.slow
 @given(GROUPS, st.lists(st.sampled_from([0.0, -0.0, 1.5, -2.5, np.inf, -np.inf, np.nan]), min_size=32, max_size=32))
 def test_redux_of_floats(word, values):
     masks, parts = groups(word)

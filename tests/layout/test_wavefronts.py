@@ -26,7 +26,9 @@ COPIES = body(copy_wavefronts)
 MASKS = st.integers(1, 2**32 - 1)
 
 
-@pytest.mark.parametrize("name", JUDGED)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (number % 8 > 0)) for number, name in enumerate(JUDGED)]
+)
 def test_as_recorded(name):
     operation = RECORDED[name]
     few = {**operation, "launches": operation["launches"][len(name) % 3 :: 4]}
@@ -34,6 +36,7 @@ def test_as_recorded(name):
         assert wavefronts.one((name, few, engine)) == []
 
 
+@pytest.mark.slow
 def test_many_are_counted_by_compiled_code(monkeypatch):
     monkeypatch.setenv("PTXSIM_BODIES", "native")
     for name in ("atom_add_f32", "atom_cas_b16", "cp_ca_8", "cp_cg_16_zero", "ld_v4_b32", "dsm_st", "wg_f16_n64"):

@@ -35,7 +35,9 @@ FORMS = [
 ]
 
 
-@pytest.mark.parametrize("form, target", FORMS)
+@pytest.mark.parametrize(
+    "form, target", [FORMS[7], *(pytest.param(*f, marks=pytest.mark.slow) for f in (*FORMS[:7], FORMS[8])), *FORMS[9:]]
+)
 def test_bulk_equals_the_instruction(form, target):
     rng = np.random.default_rng(len(form))
     rule = find(form, target)
@@ -53,7 +55,9 @@ def test_bulk_equals_the_instruction(form, target):
 
 
 @pytest.mark.parametrize("form, target", [FORMS[7], *(pytest.param(*f, marks=pytest.mark.slow) for f in FORMS[:7])])
-@pytest.mark.parametrize("shape", [(40, 16, 8), (300, 1, 1), (3, 24, 150)], ids=str)
+@pytest.mark.parametrize(
+    "shape", [(3, 24, 150), *(pytest.param(s, marks=pytest.mark.slow) for s in ((40, 16, 8), (300, 1, 1)))], ids=str
+)
 def test_many_small_products(form, target, shape):
     rng = np.random.default_rng(len(form))
     rule = find(form, target)

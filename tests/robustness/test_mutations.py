@@ -93,6 +93,7 @@ def test_every_mutation_gives_a_finding_with_a_line(mutation):
         assert errors[0].message
 
 
+@pytest.mark.slow
 def test_noise_never_crashes():
     for seed in range(150):
         rng = random.Random(seed)

@@ -99,6 +99,7 @@ def test_whole_ctas_on_threads(bits):
         assert np.array_equal(run(2), expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bits", [FLUSH, UP], ids=["flush", "upward"])
 def test_products_of_arrays(bits):
     random = np.random.default_rng(3)

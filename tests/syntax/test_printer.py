@@ -112,6 +112,7 @@ statements = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(operands)
 def test_any_operand_survives(operand):
@@ -119,6 +120,7 @@ def test_any_operand_survives(operand):
     assert statement.operands == (operand,)
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(st.lists(statements, max_size=4).map(tuple))
 def test_any_body_survives(body):
