@@ -6,6 +6,7 @@ Names are imported when first used, so that small commands start at once.
 from __future__ import annotations
 
 import importlib
+from typing import Any
 
 __version__ = "0.1.0"
 
@@ -32,7 +33,7 @@ _WHERE = {
 __all__ = ["__version__", "numerics", *_WHERE]
 
 
-def __getattr__(name: str) -> object:
+def __getattr__(name: str) -> Any:
     if name in _WHERE:
         return getattr(importlib.import_module(f"ptxsim.{_WHERE[name]}"), name)
     if name in ("numerics", "layout", "session"):

@@ -47,7 +47,7 @@ KINDS: dict[str, Kind] = {
         ("PTX104", "error", "operand-mismatch", "an operand's number, kind or type is wrong"),
         ("PTX201", "error", "out-of-bounds", "an address lies in no allocation"),
         ("PTX202", "error", "misaligned-address", "an address is not a multiple of the access size"),
-        ("PTX203", "error", "uninitialized-read", "a value is used that nobody wrote"),
+        ("PTX203", "error", "uninitialized-read", "a value is used that was never written"),
         ("PTX204", "error", "wrong-space", "an address lies in another state space's window"),
         ("PTX205", "error", "read-only-write", "a store goes to read-only memory"),
         ("PTX206", "error", "stack-overflow", "calls or local memory need more stack than there is"),
@@ -102,7 +102,7 @@ def find_kind(name_or_code: str) -> Kind | None:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is wrong, where, and how to mend it.
+    """One thing that is wrong, where, and how to correct it.
 
     `name` is stable and a key of KINDS; `level` defaults to the catalogue's. `cta` is (x, y, z); `warp` counts
     within the CTA, `lane` within the warp. `count` says how often the same finding was seen (same name and line).

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from ptxsim.diagnostic import Finding
-from ptxsim.isa import nearest, registry
+from ptxsim.isa import refusals, registry
 from ptxsim.isa.check_operand import check_operands, name_operands, split_parts
-from ptxsim.isa.match import Candidate, match_forms
+from ptxsim.isa.match_opcode import Candidate, match_forms
 from ptxsim.isa.names import Names
 from ptxsim.isa.operand import Kind, Value, Vec
 from ptxsim.isa.registry import Definition, Form
-from ptxsim.isa.special import SPECIAL_READERS, SPECIAL_REGISTERS, availability
+from ptxsim.isa.special_registers import SPECIAL_READERS, SPECIAL_REGISTERS, availability
 from ptxsim.syntax import ast
 from ptxsim.types import Target, Version
 
@@ -76,7 +76,7 @@ class Binder:
                 against = next((why for rule in candidate.form.rules if parts and (why := rule(modifiers))), None)
                 if against is None:
                     return Bound(candidate.form, modifiers, operands, statement)
-                operands = _placed(nearest.forbidden(statement.opcode, against), statement)
+                operands = _placed(refusals.forbidden(statement.opcode, against), statement)
             problems.append(operands)
         return max(problems, key=lambda finding: finding.column)
 
@@ -85,7 +85,7 @@ class Binder:
         name, _ = registry.split_opcode(opcode)
         found = registry.forms(name)
         if not found:
-            return nearest.unknown_instruction(opcode)
+            return refusals.unknown_instruction(opcode)
         candidates, against = match_forms(opcode, len(found))
         matched, refused = [], [("illegal-form", why) for why in against]
         for candidate in candidates:
@@ -99,9 +99,9 @@ class Binder:
         if refused:
             kind, why = min(refused, key=lambda r: ("wrong-version", "wrong-target", "illegal-form").index(r[0]))
             if kind == "illegal-form":
-                return nearest.forbidden(opcode, why)
-            return nearest.refused(opcode, kind, why, self.target, self.version)
-        return nearest.illegal_form(opcode)
+                return refusals.forbidden(opcode, why)
+            return refusals.refused(opcode, kind, why, self.target, self.version)
+        return refusals.illegal_form(opcode)
 
     def _names_as_values(
         self, candidate: Candidate, operands: Mapping[str, ast.Operand], names: Names
@@ -155,7 +155,7 @@ class Binder:
 
 
 def shape_of(statement: ast.Instruction, names: Names) -> Shape | None:
-    """All that binding asks about a statement: statements of equal shape are bound alike. None if that cannot be told.
+    """All that binding asks about a statement: statements of equal shape are bound alike. None for operands without one.
 
     Registers count with their types, variables with their state spaces, literals with their values.
     """

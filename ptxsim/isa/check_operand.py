@@ -25,7 +25,7 @@ from ptxsim.isa.operand import (
     resolve_type,
 )  # fmt: skip
 from ptxsim.isa.registry import Form
-from ptxsim.isa.special import NARROW_ONCE, SPECIAL_REGISTERS
+from ptxsim.isa.special_registers import NARROW_ONCE, SPECIAL_REGISTERS
 from ptxsim.isa.vector_operands import check_mixture
 from ptxsim.syntax import ast, constant
 from ptxsim.types import TYPES, ScalarType

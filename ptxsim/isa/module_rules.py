@@ -48,7 +48,7 @@ SAMPLERS = "samplers of their own need `.target ..., texmode_independent`"
 
 
 def problems(module: ast.Module) -> Iterator[Finding]:
-    """What is wrong with the items of a module, as far as it can be told without reading bodies."""
+    """What is wrong with the items of a module, bodies apart."""
     version, target = module.version, parse_target(module.target)
     files: set[str] = set()
     known: dict[str, str] = {}  # what is declared so far, and where it lies

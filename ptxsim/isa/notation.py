@@ -43,7 +43,7 @@ class OperandName:
 
 
 def parse_words(text: str) -> dict[str, Availability]:
-    """`"f32 f16@5.3:sm_53"`: words with, behind `@`, version and targets joined by `:` (alternatives by `|`)."""
+    """`"f32 f16@5.3:sm_53"`: words with, after `@`, version and targets joined by `:` (alternatives by `|`)."""
     words = {}
     for item in text.split():
         word, _, since = item.partition("@")

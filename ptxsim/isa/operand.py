@@ -35,7 +35,7 @@ def resolve_count(rule: CountRule, modifiers: Mapping[str, object]) -> int:
 class Reg:
     """A register only. `wide` lets it be wider than the type (ld, st, cvt); `sink` lets `_` stand for it.
 
-    `parts` is a pattern of what may follow the register behind a dot (`%r1.h0`, video instructions); the effect finds
+    `parts` is a pattern of what may follow the register after a dot (`%r1.h0`, video instructions); the effect finds
     it among the modifiers, as `d_part` for an operand d. `unpacked`: no f16x2 register stands for an integer; so it is
     anyway where the kind names an integer type itself (a shift amount, a count) and not a slot. `untyped`: the register
     is declared as bits. `integers`: an integer register of the same size stands for a float, as in the vectors that are

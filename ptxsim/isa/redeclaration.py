@@ -56,7 +56,7 @@ def _function_conflict(first: ast.Function, second: ast.Function) -> str | None:
     if first.is_entry != second.is_entry:
         return "is a kernel and a function"
     if first.body is not None:
-        return "is declared once more behind its definition"
+        return "is declared again after its definition"
     if second.body is not None and "extern" in first.linkage:
         return "is declared .extern, so no definition may follow in the same file"
     if first.linkage != second.linkage and (second.linkage or "extern" in first.linkage):

@@ -1,1 +1,1 @@
-"""Grammar to AST to text: `parser.parse` and `printer.print_module` are the two doors."""
+"""PTX text to a syntax tree (`parser.parse`), names resolved (`scope.flatten`), and back (`printer.print_module`)."""

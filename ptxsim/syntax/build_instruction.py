@@ -12,7 +12,7 @@ from ptxsim.syntax import ast, constant
 from ptxsim.syntax.ast import Float, Integer, Name
 from ptxsim.syntax.constant import Number
 from ptxsim.syntax.lark_parser import Token
-from ptxsim.syntax.special import COMPONENT_REGISTERS
+from ptxsim.syntax.special_names import COMPONENT_REGISTERS
 
 N = TypeVar("N", bound=Number)
 # Operators from the one that binds least, as in C.

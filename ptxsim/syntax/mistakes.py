@@ -1,4 +1,4 @@
-"""What to say about a text that is not PTX: what was found, what could stand there, how to mend it."""
+"""Explains syntax errors: what was found, what was expected, how to correct it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ptxsim.spelling import nearest
 from ptxsim.syntax.build_instruction import Mistake
 from ptxsim.syntax.lark_parser import Lark, Lark_StandAlone, TextSlice, Token, UnexpectedInput, UnexpectedToken
 
-# Terminals in plain words; those that are fixed texts speak for themselves.
+# Terminals in plain words; fixed texts are shown as they are.
 WORDS = {
     "NAME": "a name", "REGISTER": "a register or a name", "OPCODE": "an opcode", "CALL": "`call`", "INTEGER": "a number",
     "FLOAT": "a number", "BITS": "a number", "WARP_SZ": "a number", "CAST": "a number", "STRING": 'a "string"',
@@ -38,7 +38,7 @@ def _lark() -> Lark:
 
 @dataclass(frozen=True, slots=True)
 class Unexpected:
-    """Where a text stops making sense.
+    """Where the grammar rejects a text.
 
     At `position` of `text` (`line`, `column`) stands `found`, empty at the end, and only `expected` terminals could;
     `previous` is the token before it and `opener` the innermost bracket that is still open.
@@ -56,7 +56,7 @@ class Unexpected:
 
 
 def locate(problem: UnexpectedInput, text: TextSlice, start: str) -> Unexpected:
-    """What can be said of `problem`, which Lark met in `text`: its tokens are read again, without callbacks."""
+    """The details of an error Lark raised on `text`: the tokens are read again, without callbacks."""
     parser = _lark().parse_interactive(text, start)
     tokens: list[Token] = []
     with suppress(UnexpectedInput):
@@ -93,7 +93,7 @@ def explain(problem: Unexpected | Mistake) -> Finding:
         length = len(place) if isinstance(place, Token) else 1
         return Finding("syntax-error", problem.message, place.line, place.column, length, help=problem.help)
     if "INSTRUCTION" in problem.expected and re.match(r"[@A-Za-z_]", problem.found):
-        # The whole does not fit an instruction; the rules of instructions know where it goes wrong.
+        # No instruction as a whole: parsed by the rules of one, the error gets its exact place.
         rest = TextSlice(problem.text, problem.position, len(problem.text))
         try:
             _lark().parse(rest, "instruction")

@@ -12,13 +12,14 @@ from typing import Any
 
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.source import Source
-from ptxsim.syntax import ast, quoted
+from ptxsim.syntax import ast
 from ptxsim.syntax.build_instruction import Mistake
 from ptxsim.syntax.build_module import ModuleBuilder
-from ptxsim.syntax.declared import find_redefinitions
+from ptxsim.syntax.inline_assembly import unquote
 from ptxsim.syntax.instruction_templates import ShapeReader
 from ptxsim.syntax.lark_parser import Lark_StandAlone, TextSlice, Token, UnexpectedInput
 from ptxsim.syntax.mistakes import Unexpected, explain, locate
+from ptxsim.syntax.name_mistakes import find_redefinitions
 
 MAXIMUM_FINDINGS = 20
 # A text is read again after a mistake a few times, a long one fewer times: characters in all, and rounds.
@@ -150,5 +151,5 @@ def parse_body(text: str, source: Source | None = None) -> tuple[ast.Statement, 
 
     Places are those in `text`; `source` is what findings are tied to. Raises PtxError with findings named syntax-error.
     """
-    statements: tuple[ast.Statement, ...] = _parser().run(source or Source(text), "body", quoted.unquote(text))
+    statements: tuple[ast.Statement, ...] = _parser().run(source or Source(text), "body", unquote(text))
     return statements

@@ -14,9 +14,9 @@ from msgspec.structs import replace
 from ptxsim.diagnostic import Finding, Label, PtxError
 from ptxsim.syntax import ast
 from ptxsim.syntax.ast import Name, Node, Operand, Variable
-from ptxsim.syntax.declared import declared_twice, suggest
+from ptxsim.syntax.name_mistakes import declared_twice, suggest
 from ptxsim.syntax.registers import DIGITS, Registers, family_of
-from ptxsim.syntax.special import is_special_register
+from ptxsim.syntax.special_names import is_special_register
 from ptxsim.syntax.vectors import COMPONENTS, SPECIAL_VECTORS, registers_of
 from ptxsim.types import TYPES
 
@@ -276,7 +276,7 @@ class _Flattener:
                 name, later = operand.name, self.ahead[operand.name]
                 self.findings.append(
                     Finding(
-                        "undeclared-name", f"`{name}` is declared behind its use", operand.line, operand.column, len(name),
+                        "undeclared-name", f"`{name}` is declared after its use", operand.line, operand.column, len(name),
                         help="declare it first", labels=(Label(later.line, "declared here", later.column, len(name)),),
                     )
                 )  # fmt: skip
@@ -353,7 +353,7 @@ class _Flattener:
         findings = []
         for name in self.undeclared.values():
             later = self.later.get(name.name)
-            message = f"`{name.name}` is declared behind its use" if later else f"nothing declares `{name.name}`"
+            message = f"`{name.name}` is declared after its use" if later else f"nothing declares `{name.name}`"
             help = (
                 "declare it first; a function without its body will do"
                 if later

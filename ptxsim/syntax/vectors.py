@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ptxsim.syntax.ast import Variable
-from ptxsim.syntax.special import COMPONENT_REGISTERS
+from ptxsim.syntax.special_names import COMPONENT_REGISTERS
 
 # How the elements of a vector register are called.
 COMPONENTS = (("x", "y", "z", "w"), ("r", "g", "b", "a"))

@@ -1,6 +1,6 @@
 """Random legal statements from the registry: words that the target and version have, operands by kind.
 
-What is printed stands behind `prelude`, whose registers are named by their types: %p1 %h2 %r3 %f4 ...
+What is printed follows `prelude`, whose registers are named by their types: %p1 %h2 %r3 %f4 ...
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from ptxsim.instructions import load_families
 from ptxsim.isa.bind import Binder, Bound
-from ptxsim.isa.match import match_form
+from ptxsim.isa.match_opcode import match_form
 from ptxsim.isa.operand import (
     Addr,
     Args,
@@ -58,7 +58,7 @@ L0:
 
 
 def prelude(target: Target, version: Version) -> str:
-    """The text before the statements; one `}` comes behind them."""
+    """The text before the statements; one `}` follows them."""
     registers = [
         f".reg .{t} %{name}<{COUNT}>;" for t, name in FAMILIES.items() if t != "b128" or version >= (8, 3)
     ]  # fmt: skip

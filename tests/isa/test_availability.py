@@ -3,7 +3,7 @@
 import pytest
 
 from ptxsim.isa.availability import parse_availability
-from ptxsim.isa.special import SPECIAL_REGISTERS, availability
+from ptxsim.isa.special_registers import SPECIAL_REGISTERS, availability
 from ptxsim.types import parse_target, parse_version
 
 

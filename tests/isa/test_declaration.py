@@ -56,7 +56,7 @@ ORDER = """\
 
 
 @pytest.mark.parametrize(
-    ("before", "use", "behind", "found"),
+    ("before", "use", "after", "found"),
     [
         (".func f;", "call f;", ".func f() { ret; }", []),
         (".func f;", "mov.b64 d, f; mov.b64 d, k;", ".func f() { ret; } .global .b32 f2;", []),
@@ -73,8 +73,8 @@ ORDER = """\
         (".func f(.param .b8 a[]) { ret; }", "", "", []),
     ],
 )
-def test_names_are_declared_before_their_use(before, use, behind, found):
-    assert [finding.name for finding in check(ORDER.format(before, use, behind))] == found
+def test_names_are_declared_before_their_use(before, use, after, found):
+    assert [finding.name for finding in check(ORDER.format(before, use, after))] == found
 
 
 # ---- initial values ----

@@ -22,14 +22,14 @@ FOLLOWING = {"": [""], ".extern ": [], ".visible ": ["", ".visible "], ".weak ":
 
 @pytest.mark.parametrize("what", [".func f(.param .b32 a)", ".entry f(.param .b32 a)"])
 @pytest.mark.parametrize("first", LINKAGES)
-def test_a_definition_behind_a_declaration(what, first):
+def test_a_definition_after_a_declaration(what, first):
     for second in ("", ".visible ", ".weak "):
         found = refused(f"{first}{what};\n{second}{what} {{ ret; }}")
         assert found == ([] if second in FOLLOWING[first] else ["illegal-form"]), second
 
 
 @pytest.mark.parametrize("second", LINKAGES)
-def test_no_declaration_behind_a_definition(second):
+def test_no_declaration_after_a_definition(second):
     assert refused(f"{second.replace('.extern ', '')}.func f {{ ret; }}\n{second}.func f;") == ["illegal-form"]
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ptxsim import lanes as vocabulary
-from ptxsim.isa.special import SPECIAL_REGISTERS
+from ptxsim.isa.special_registers import SPECIAL_REGISTERS
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.special import value
 from tests.machine.bench import LANE, Bench

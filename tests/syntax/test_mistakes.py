@@ -1,4 +1,4 @@
-"""Every mistake is explained: where, what was expected, and how to mend it."""
+"""Every mistake is explained: where, what was expected, and how to correct it."""
 
 from __future__ import annotations
 

@@ -7,14 +7,14 @@ import time
 import pytest
 
 from ptxsim.diagnostic import PtxError
-from ptxsim.isa.special import SPECIAL_REGISTERS
+from ptxsim.isa.special_registers import SPECIAL_REGISTERS
 from ptxsim.source import Source
 from ptxsim.syntax import ast
 from ptxsim.syntax.parser import parse
 from ptxsim.syntax.printer import print_statement
 from ptxsim.syntax.registers import Registers
 from ptxsim.syntax.scope import FlatBody, flatten
-from ptxsim.syntax.special import is_special_register
+from ptxsim.syntax.special_names import is_special_register
 from tests.syntax.samples import EVERYTHING, FILES, HEADER, kernel
 
 
@@ -50,7 +50,7 @@ def test_flat_bodies_need_no_new_objects():
     assert body.registers["%r3"].type == "b32"
 
 
-def test_shadowed_names_are_told_apart():
+def test_shadowed_names_are_distinguished():
     body = flat(
         ".reg .b32 t; mov.b32 t, 1;"
         "{ .reg .b64 t; mov.b64 t, 2; { mov.b64 t, 3; } }"
@@ -116,7 +116,7 @@ def test_registers_and_families_that_clash(declarations, clash):
 def test_tables_and_prototypes_come_before_their_use(text):
     with pytest.raises(PtxError) as error:
         flat(f".reg .b32 %r; .reg .b64 %d; {text}")
-    assert "behind its use" in error.value.findings[0].message
+    assert "after its use" in error.value.findings[0].message
 
 
 def test_labels_of_repeated_scopes():

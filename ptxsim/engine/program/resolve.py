@@ -21,7 +21,7 @@ from ptxsim.engine.program.operation import Program
 from ptxsim.isa.bind import Bound
 from ptxsim.isa.check_operand import check
 from ptxsim.isa.operand import Addr, Either, Imm, Kind, Nowhere, Pred, Reg, Symbol, Value, Vec, resolve_type
-from ptxsim.isa.special import SPECIAL_REGISTERS
+from ptxsim.isa.special_registers import SPECIAL_REGISTERS
 from ptxsim.machine.memory import LOCAL_WINDOW, SHARED_WINDOW
 from ptxsim.syntax import ast
 from ptxsim.types import TYPES, ScalarType

@@ -1,4 +1,4 @@
-"""From the words of an opcode to the forms that it may be, whatever the target and version."""
+"""Matches an opcode with the forms it may be, whatever the target and version."""
 
 from __future__ import annotations
 

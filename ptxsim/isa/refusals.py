@@ -11,7 +11,7 @@ from functools import lru_cache
 from ptxsim.diagnostic import Finding
 from ptxsim.isa import registry
 from ptxsim.isa.availability import Availability
-from ptxsim.isa.match import match_forms
+from ptxsim.isa.match_opcode import match_forms
 from ptxsim.isa.notation import assign
 from ptxsim.isa.registry import Form
 from ptxsim.spelling import nearest
