@@ -69,8 +69,8 @@ def name_operands(form: Form, given: Sequence[ast.Operand]) -> dict[str, ast.Ope
     """Operands that are known to fit, by the names of the notation."""
     found: dict[str, ast.Operand] = {}
     for operand, value in zip(form.operands, given):
-        if type(value) is ast.Pair:
-            found[operand.name], found[operand.second] = value.first, value.second  # type: ignore[index]
+        if type(value) is ast.Pair and operand.second is not None:
+            found[operand.name], found[operand.second] = value.first, value.second
         else:
             found[operand.name] = value
     return found

@@ -56,7 +56,7 @@ def parse_notation(
 ) -> tuple[str, tuple[Slot, ...], tuple[OperandName, ...]]:
     """Split a notation into name, slots and operands. `name` is the compound name, if the first word is not all of it."""
     opcode, _, operands = text.partition(" ")
-    name = name or re.match(r"[\w:]+", opcode)[0]  # type: ignore[index]
+    name = name or re.split(r"[^\w:]", opcode, maxsplit=1)[0]
     slots: list[Slot] = []
     for brace, word in re.findall(r"(\{?)\.([\w:]+)\}?", opcode[len(name) :]):
         slot = _slot(word, bool(brace), choices, ordered)

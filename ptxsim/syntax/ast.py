@@ -5,6 +5,8 @@ Names are kept as written ("%r1", "$L__BB0_2", "smem"); types without the dot ("
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from msgspec import Struct
 
 
@@ -158,7 +160,6 @@ class Variable(Node, frozen=True):
     """One declared name. `.reg .b32 %r<4>` has count 4 and names %r0..%r3; arrays have `shape` (None: `[]`).
 
     `space` is reg, global, shared, const, local, param, tex; `vector` is 1, 2 or 4 (8 too for newer PTX).
-    `initializer` is a flat or nested tuple of Integer, Float, Name, Offset, MaskedAddress, Setting, or None.
     `linkage` is the tuple of words before it: extern, visible, weak, common; `attributes` those of `.attribute(...)`.
     """
 
@@ -169,7 +170,7 @@ class Variable(Node, frozen=True):
     vector: int = 1
     align: int | None = None
     shape: tuple[int | None, ...] = ()
-    initializer: object = None
+    initializer: Initializer | None = None
     linkage: tuple[str, ...] = ()
     attributes: tuple[str, ...] = ()
     pointer: tuple[str, int | None] | None = None  # .ptr .global .align 16 of a kernel parameter
@@ -190,6 +191,10 @@ class Setting(Node, frozen=True):
 
     name: str
     value: str
+
+
+# A value, or those in braces.
+Initializer: TypeAlias = "Integer | Float | Name | Offset | MaskedAddress | Setting | tuple[Initializer, ...]"
 
 
 class Directive(Node, frozen=True):

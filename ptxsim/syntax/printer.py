@@ -93,7 +93,7 @@ def _print_declaration(variable: Variable) -> str:
     return " ".join(words)
 
 
-def _print_initializer(value: object) -> str:
+def _print_initializer(value: ast.Initializer) -> str:
     match value:
         case tuple():
             return f"{{{', '.join(map(_print_initializer, value))}}}"
@@ -103,7 +103,7 @@ def _print_initializer(value: object) -> str:
             return f"{name} = {text}"
         case ast.MaskedAddress(operand, mask):
             return f"{'generic' if mask is None else hex(mask)}({_print_initializer(operand)})"
-    return print_operand(value)  # type: ignore[arg-type]
+    return print_operand(value)
 
 
 def _print_directive(directive: ast.Directive) -> str:
