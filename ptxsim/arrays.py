@@ -60,7 +60,8 @@ def _narrow(name: str) -> np.dtype:
     import ml_dtypes
     import numpy as np
 
-    return np.dtype(getattr(ml_dtypes, name))
+    dtype: np.dtype = np.dtype(getattr(ml_dtypes, name))
+    return dtype
 
 
 def type_of(dtype: np.dtype) -> str:
@@ -206,13 +207,15 @@ class Initialiser:
     def _tensor_map(self, seed: Seed, folder: Path | None, known: Mapping[str, Any]) -> TensorMap:
         from ptxsim.machine.tensor_map import TensorMap
 
+        array: Any
         if isinstance(self.tensor, Initialiser):
             array, type = self.tensor.build(seed, folder), self.tensor.type
         else:
             array, type = known.get(self.tensor or ""), None
             if not hasattr(array, "dtype"):
                 raise bad(f"no earlier argument {self.tensor!r} is an array", did_you_mean(str(self.tensor), known))
-        return TensorMap(array, dtype=type, **dict(self.options))
+        options: dict[str, Any] = dict(self.options)
+        return TensorMap(array, dtype=type, **options)
 
 
 _CALL = re.compile(r"(?P<maker>\w+)\s*\((?P<inside>[^()]*)\)\s*(?::\s*\.?(?P<type>\w+))?")
@@ -305,11 +308,7 @@ def _number(text: str) -> int | float | None:
     import struct
 
     if bits := _PTX_FLOAT.fullmatch(text):
-        return (
-            struct.unpack(">f", bytes.fromhex(bits[1]))[0]
-            if bits[1]
-            else struct.unpack(">d", bytes.fromhex(bits[2]))[0]
-        )
+        return float(struct.unpack(">f" if bits[1] else ">d", bytes.fromhex(bits[1] or bits[2]))[0])
     for read in (lambda: int(text, 0), lambda: int(text), lambda: float(text)):
         try:
             return read()
@@ -328,7 +327,7 @@ def load(path: Path, type: str) -> np.ndarray:
 
     dtype = dtype_of(type)
     try:
-        loaded = np.load(path, allow_pickle=False)
+        loaded: Any = np.load(path, allow_pickle=False)
         if not isinstance(loaded, np.ndarray):
             names = list(loaded.files)
             if len(names) != 1:
@@ -336,14 +335,15 @@ def load(path: Path, type: str) -> np.ndarray:
             loaded = loaded[names[0]]
     except (OSError, ValueError, EOFError) as error:
         raise bad(f"cannot read {path}: {_reason(error)}") from None
-    if loaded.dtype == dtype:
-        return loaded
-    if loaded.dtype.itemsize != dtype.itemsize:
+    array: np.ndarray = loaded
+    if array.dtype == dtype:
+        return array
+    if array.dtype.itemsize != dtype.itemsize:
         raise bad(
-            f"{path} holds {type_of(loaded.dtype)} ({loaded.dtype.itemsize} bytes each), which is not {type}",
-            f"convert it before saving, or write {path.name}:{type_of(loaded.dtype)}",
+            f"{path} holds {type_of(array.dtype)} ({array.dtype.itemsize} bytes each), which is not {type}",
+            f"convert it before saving, or write {path.name}:{type_of(array.dtype)}",
         )
-    return np.ascontiguousarray(loaded).view(dtype)
+    return np.ascontiguousarray(array).view(dtype)
 
 
 def save(path: Path, array: np.ndarray) -> str:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
@@ -215,11 +215,6 @@ def names() -> list[str]:
     for word in list(_OFFERED):
         _demand(word)
     return sorted(_DECLARED)
-
-
-def all_forms() -> Iterator[Form]:
-    for name in names():
-        yield from forms(name)
 
 
 def split_opcode(opcode: str) -> tuple[str, list[str]]:

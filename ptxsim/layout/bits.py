@@ -49,7 +49,7 @@ class BitLayout:
         self.lanes = _size(self.lane_digits)
         self.elements = _size(self.element_digits) * copies
         lane, element = np.meshgrid(np.arange(self.lanes), np.arange(self.elements), indexing="ij")
-        self.coordinates = tuple(
+        self.coordinates: tuple[np.ndarray, ...] = tuple(
             _spread(self.lane_digits, lane, axis) + _spread(self.element_digits, element, axis)
             for axis in range(len(axes))
         )
@@ -76,7 +76,8 @@ class BitLayout:
     @property
     def flat(self) -> np.ndarray:
         """Row-major index into the matrix for every (lane, element)."""
-        return np.ravel_multi_index(self.coordinates, self.extents)
+        index: np.ndarray = np.ravel_multi_index(self.coordinates, self.extents)
+        return index
 
     def forward(self, lane: int, element: int) -> tuple[int, ...]:
         """The coordinates that `element` of `lane` holds."""

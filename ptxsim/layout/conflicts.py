@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,8 +19,13 @@ from ptxsim.layout.banks import (
 )  # fmt: skip
 from ptxsim.layout.wavefronts import BANKS
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
-def explain(addresses, width: int = 16, kind: str = "ld", mask=None, matrices: int | None = None) -> str:
+
+def explain(
+    addresses: ArrayLike, width: int = 16, kind: str = "ld", mask: ArrayLike | None = None, matrices: int | None = None
+) -> str:
     """One sentence on the worst phase of an instruction; "no conflicts" where there are none.
 
     Arguments as for `shared_wavefronts`; of several executions (n, 32) the worst one is explained.
@@ -107,7 +113,7 @@ def _names(lanes: list[int]) -> str:
     return ", ".join(f"{a}" if a == b else f"{a}-{b}" for a, b in _spans(lanes))
 
 
-def lane_step(addresses, width: int = 16, kind: str = "ld", mask=None) -> int | None:
+def lane_step(addresses: ArrayLike, width: int = 16, kind: str = "ld", mask: ArrayLike | None = None) -> int | None:
     """The most usual distance in bytes, beyond one access, between neighbouring active lanes; None if there is none."""
     return _usual_step(prepare(addresses, width, kind, mask, None), 16 if kind in MATRIX_KINDS else width)
 

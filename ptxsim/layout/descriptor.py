@@ -122,20 +122,20 @@ def addresses(descriptor: Descriptor, major: str, rows: int, k: int, element_bit
     return swizzle(descriptor.start + offsets, descriptor.swizzle, descriptor.base_offset)
 
 
-def linear_offsets(major: str, mode: str, leading: int, stride: int, element_bits: int, row, k):
+def linear_offsets(
+    major: str, mode: str, leading: int, stride: int, element_bits: int, row: np.ndarray, k: np.ndarray
+) -> np.ndarray:
     """Byte offset of element (row, k) from the start of the tile, before the swizzle flips address bits.
 
-    The table of hardware.md; `row` and `k` may be integers or arrays.
+    The table of hardware.md; `row` and `k` broadcast.
     """
     unit = 128 // element_bits
     width = swizzle_width(mode)
     if major == "K":
-        group = row // 8 * stride + row % 8 * width
-        if mode == "none":
-            return group + k // unit * leading + k % unit * element_bits // 8
-        return group + k * element_bits // 8
-    across = width * 8 // element_bits
-    inside = row % across * element_bits // 8
-    if mode == "none":
-        return inside + row // across * stride + k // 8 * leading + k % 8 * width
-    return inside + row // across * leading + k // 8 * stride + k % 8 * width
+        along = k // unit * leading + k % unit * element_bits // 8 if mode == "none" else k * element_bits // 8
+        offset: np.ndarray = row // 8 * stride + row % 8 * width + along
+    else:
+        across = width * 8 // element_bits
+        outer, inner = (stride, leading) if mode == "none" else (leading, stride)
+        offset = row % across * element_bits // 8 + row // across * outer + k // 8 * inner + k % 8 * width
+    return offset

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
 
@@ -149,7 +150,8 @@ class Fragment:
         if self.per_register == 1:
             return picked[..., 0, :]
         picked &= np.uint32((1 << self.element_bits) - 1)
-        return np.bitwise_or.reduce(picked << shifts, axis=-2)
+        words: np.ndarray = np.bitwise_or.reduce(picked << shifts, axis=-2)
+        return words
 
 
 @cache
@@ -277,7 +279,7 @@ def _check(family: str, shape: str, operand: str, type: str) -> None:
         raise _error(f"no accumulator type {type!r} for {family} {shape}", _nearest(type, accumulators))
 
 
-def _nearest(wanted: str, legal) -> str:
+def _nearest(wanted: str, legal: Iterable[str]) -> str:
     close = difflib.get_close_matches(wanted, list(legal), n=1, cutoff=0.0)
     return f"did you mean {close[0]}?" if close else "there is none"
 

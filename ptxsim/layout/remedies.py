@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -84,7 +85,7 @@ class Array:
         # Whatever is inserted, no access may become misaligned.
         self.unit = max(16 if copied else 4, *(16 if a.kind in MATRIX_KINDS else a.width for a in self.accesses))
         self.families = {"tensor": ("swizzle",), "bulk": ("pitch",)}.get(copied or "", ("pitch", "swizzle", "xor"))
-        self.rows = {a.pitch for a in self.accesses if a.pitch} | {_step(a) for a in self.accesses} - {None}
+        self.rows = {pitch for a in self.accesses for pitch in (a.pitch, _step(a)) if pitch}
         wanted = [change for change in self._changes() if change[1] in self.families]
         self.tried = [fix for change in wanted if (fix := self._try(*change)) is not None]
 
@@ -100,7 +101,7 @@ class Array:
                 helps |= bool(cost.max() < self.before.costs[index].max())
         return Fix(text, family, tuple(costs), move, *rows) if helps else None
 
-    def _changes(self) -> Iterable[tuple]:
+    def _changes(self) -> Iterable[tuple[Any, ...]]:
         pitches = [pitch for pitch in sorted(self.rows | {LINE}) if pitch >= self.unit and self._keeps_rows(pitch)]
         for pitch in pitches:
             for extra in range(self.unit, LINE + 1, self.unit):
@@ -260,5 +261,6 @@ def straight(address: np.ndarray, active: np.ndarray) -> np.ndarray | None:
     fits = (expected == groups[:, None, :]).all(axis=2)
     for pitch in set(pitches[0][fits[0]]):
         if pitch > 16 and (fits & (pitches == pitch)).any(axis=1).all():
-            return (groups[:, :1] + pitch * row).reshape(address.shape)
+            found: np.ndarray = (groups[:, :1] + pitch * row).reshape(address.shape)
+            return found
     return None

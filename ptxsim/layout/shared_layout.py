@@ -31,7 +31,7 @@ class SharedLayout:
     swizzle: str
     type: str
     leading: int | None = None
-    stride: int | None = None
+    stride: int = None  # type: ignore[assignment]  # __post_init__ puts the packed one
     m: int = 1
     k: int = 1
 
@@ -124,14 +124,3 @@ class SharedLayout:
 
     def _swizzled(self, text: str) -> str:
         return f"Swizzle<{SWIZZLE_BITS[self.swizzle]},4,3> o {text}"
-
-
-def blas_letter(operand: str, major: str) -> str:
-    """The BLAS flag of an operand: "T" (transposed) or "N", for A (M x K) and B (K x N) in column-major BLAS.
-
-    K-major, K lies next to each other in memory: A is a column-major K x M, to be transposed; B is as it should be.
-    PTX ISA, "Shared Memory Matrix Layout": major-ness supported by strides.
-    """
-    if operand not in ("A", "B") or major not in ("K", "MN"):
-        raise PtxError(Finding("descriptor-invalid", f"no operand {operand!r} of major {major!r}"))
-    return "T" if (operand == "A") == (major == "K") else "N"

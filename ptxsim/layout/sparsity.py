@@ -96,12 +96,6 @@ class Sparsity:
             bad = (nibbles != 4) & (nibbles != 14)
         return [(int(r), int(g), int(nibbles[r, g])) for r, g in np.argwhere(bad)]
 
-    def expand(self, compressed: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """The dense A, (..., rows, k), with zeros where nothing was kept; columns broadcast over the batch."""
-        dense = np.zeros((*compressed.shape[:-1], self.k), dtype=compressed.dtype)
-        np.put_along_axis(dense, np.broadcast_to(columns, compressed.shape), compressed, axis=-1)
-        return dense
-
     def compress(self, dense: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(compressed codes (rows, k // 2), nibbles (rows, groups)) of a dense A of element codes (rows, k).
 

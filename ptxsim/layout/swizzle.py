@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import numpy as np
 
 # Mode -> how many address bits, from bit 7 up, are XORed onto the bits from bit 4 up.
+Address = TypeVar("Address", int, np.ndarray)
+
 SWIZZLE_BITS: dict[str, int] = {"none": 0, "32B": 1, "64B": 2, "128B": 3}
 
 
@@ -18,7 +22,8 @@ def pattern_bytes(mode: str) -> int:
     return 8 * swizzle_width(mode) if SWIZZLE_BITS[mode] else 16
 
 
-def swizzle(address: int | np.ndarray, mode: str, base_offset: int = 0) -> int | np.ndarray:
+def swizzle(address: Address, mode: str, base_offset: int = 0) -> Address:
     """The address a swizzled access really goes to: bits 4.. are flipped by bits 7.., less the base offset."""
     mask = (1 << SWIZZLE_BITS[mode]) - 1
-    return address ^ (((address >> 7) - base_offset & mask) << 4)
+    swizzled: Address = address ^ (((address >> 7) - base_offset & mask) << 4)
+    return swizzled

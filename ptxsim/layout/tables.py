@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 # One line serves every type and K of mma, mma.sp and most of wmma: a register holds consecutive k (`k*`), four
 # lanes continue along k, eight groups of lanes go along m or n, further registers along m (n), then along k.
-LINES: dict[tuple, str] = {
+LINES: dict[tuple[str | int | None, ...], str] = {
     ("mma", "A"): "lane k+0 k+1 m0 m1 m2 | elem k* m3.. k+2..",
     ("mma", "B"): "lane k+0 k+1 n0 n1 n2 | elem k* k+2.. n3..",
     ("mma", "C"): "lane n1 n2 m0 m1 m2 | elem n0 m3.. n3..",

@@ -6,14 +6,6 @@ from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.layout.fragments import dimensions, fragment_layout
 from ptxsim.layout.tables import SHAPES
 
-# Bytes a row start must be a multiple of before the GPU faults or drops bits: (operand, type, space); 4 elsewhere.
-# Probed on sm_90 for row-major m16n16k16 and m16n16k8 with immediate strides.
-SILICON_ALIGNMENT: dict[tuple[str, str, str], int] = {
-    ("A", "f16", "shared"): 16,
-    ("A", "s8", "shared"): 16,
-}
-SILICON_ALIGNMENT_ELSEWHERE = 4
-
 
 def wmma_stride(shape: str, operand: str, layout: str, type: str | None = None) -> int:
     """The default stride in elements: the size of the leading dimension.
@@ -42,8 +34,3 @@ def wmma_stride(shape: str, operand: str, layout: str, type: str | None = None) 
 def fragment_bytes(shape: str, operand: str, type: str) -> int:
     """Bytes of a lane's fragment, which the manual wants every row (column) start to be a multiple of."""
     return 4 * fragment_layout("wmma", shape, operand, type).words
-
-
-def silicon_alignment(operand: str, type: str, space: str) -> int:
-    """Bytes every row (column) start must be a multiple of on the GPU; "shared" or "global". u8 is as s8."""
-    return SILICON_ALIGNMENT.get((operand.upper(), "s8" if type == "u8" else type, space), SILICON_ALIGNMENT_ELSEWHERE)

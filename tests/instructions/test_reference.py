@@ -22,7 +22,7 @@ from ptxsim.syntax.parser import parse_body
 from ptxsim.types import TYPES, parse_target
 from tests.instructions import reference, reference_convert  # noqa: F401  (they fill the table)
 from tests.instructions.reference_number import ANY_NAN, REFERENCES, is_nan, of
-from tests.isa.generate import Generator, Names
+from tests.isa.generate import Generator, Names, every_form
 
 load_families()
 
@@ -43,7 +43,7 @@ LANES = 32
 
 def names_of(modules) -> list[str]:
     """Instructions with a form whose effect is one of these modules'."""
-    return sorted({form.name for form in registry.all_forms() if module_of(form) in modules})
+    return sorted({form.name for form in every_form() if module_of(form) in modules})
 
 
 def module_of(form) -> str | None:
@@ -212,7 +212,7 @@ def statements(modules, target: str, per_form: int, seed: int, but: str | None =
     rng = random.Random(seed)
     generator = Generator(parse_target(target), VERSION, rng)
     binder, found = Binder(parse_target(target), VERSION), []
-    for form in registry.all_forms():
+    for form in every_form():
         if module_of(form) in modules and not (but and form.requires.on(parse_target(but))):
             for _ in range(per_form):
                 text = generator.statement(form)

@@ -6,9 +6,11 @@ What is printed follows `prelude`, whose registers are named by their types: %p1
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from dataclasses import replace
 
 from ptxsim.instructions import load_families
+from ptxsim.isa import registry
 from ptxsim.isa.bind import Binder, Bound
 from ptxsim.isa.match_opcode import match_form
 from ptxsim.isa.operand import (
@@ -27,7 +29,7 @@ from ptxsim.isa.operand import (
     resolve_count,
     resolve_type,
 )  # fmt: skip
-from ptxsim.isa.registry import Form, all_forms
+from ptxsim.isa.registry import Form
 from ptxsim.syntax.parser import parse_body
 from ptxsim.types import TYPES, ScalarType, Target, Version
 
@@ -80,6 +82,11 @@ class Names:
         return {"pbuf": "entry", "qbuf": "call"}.get(name)
 
 
+def every_form() -> Iterator[Form]:
+    """All registered forms of all instructions."""
+    return (form for name in registry.names() for form in registry.forms(name))
+
+
 class Generator:
     """Makes statements for one target and version."""
 
@@ -91,7 +98,7 @@ class Generator:
     def statements(self, count: int, forms: list[Form] | None = None) -> list[str]:
         """So many statements, each of a random form; every instruction has the same chance, whatever its forms."""
         by_name: dict[str, list[Form]] = {}
-        for form in forms or all_forms():
+        for form in forms or every_form():
             by_name.setdefault(form.name, []).append(form)
         names, found = sorted(by_name), []
         while len(found) < count:

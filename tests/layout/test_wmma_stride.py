@@ -1,7 +1,7 @@
 import pytest
 
 from ptxsim.diagnostic import PtxError
-from ptxsim.layout.wmma_stride import fragment_bytes, silicon_alignment, wmma_stride
+from ptxsim.layout.wmma_stride import fragment_bytes, wmma_stride
 
 # The manual's table: A row, A column, B row, B column, accumulator row, accumulator column.
 TABLE = {
@@ -35,5 +35,3 @@ def test_alignment():
     assert fragment_bytes("m16n16k16", "A", "f16") == 32
     assert fragment_bytes("m16n16k16", "A", "s8") == 8
     assert fragment_bytes("m8n8k4", "C", "f64") == 16
-    assert silicon_alignment("A", "f16", "shared") == silicon_alignment("a", "u8", "shared") == 16
-    assert silicon_alignment("A", "f16", "global") == silicon_alignment("C", "f16", "shared") == 4

@@ -126,7 +126,6 @@ class FunctionCode:
     returns: list[Passed]
     frame: int
     slots: range
-    builtin: bool = False
 
 
 @dataclass(slots=True)
@@ -143,13 +142,6 @@ class Program:
     stack_bytes: int = 0  # of local memory that is for variables and calls
     local_bytes: int = 0  # that and what alloca gives from
     facts: dict[tuple, object] = field(default_factory=dict, repr=False)
-
-    def function_at(self, address: int) -> FunctionCode | None:
-        """The function a code address names."""
-        for name, at in self.function_addresses.items():
-            if at == address:
-                return self.functions.get(name)
-        return None
 
 
 Found = TypeVar("Found")
