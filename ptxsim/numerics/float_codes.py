@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 from numba import types
 
+from ptxsim.numerics.formats import widening
+from ptxsim.numerics.fused import SPECIAL, ZERO
 from ptxsim.numerics.numba_support import Scalar, compiled, float_of_word, inner, shift_left, truncate, word_of_float
-from ptxsim.types import TYPES
 
-# Exponents of operands that are zero, and of those that are infinite or NaN: sums of two fit int16 and tell them apart.
-ZERO, SPECIAL = -8000, 16000
 INFINITE, NAN = 0x7F800000, 0x7FFFFFFF
 
 i16, i32, u16, u32 = np.int16, np.int32, np.uint16, np.uint32
@@ -55,19 +52,6 @@ def numbers(codes: np.ndarray, name: str) -> np.ndarray:
     """Codes (M, N) of a float type of at most 32 bits as float32 numbers."""
     codes = np.require(codes, requirements=["C", "W"])  # the compiled functions take no others
     return codes.view(f32) if name == "f32" else _widen(codes, *widening(name))
-
-
-@cache
-def widening(name: str) -> tuple[int, int, int, int, np.float32]:
-    """The arguments of `widened` for a type, after the code."""
-    kind = TYPES[name]
-    if name == "tf32":  # an f32 word without its low 13 bits
-        return 0x7FFFE000, 0, 0, INFINITE, f32(1)
-    width = kind.exponent + kind.mantissa
-    infinity = 0xFFFFFFFF if kind.finite else (1 << width) - (1 << kind.mantissa)
-    if name == "e4m3":  # it has a NaN alone
-        infinity = 0x7F
-    return (1 << width) - 1, 31 - width, 23 - kind.mantissa, infinity, f32(2.0 ** (127 - kind.bias))
 
 
 @compiled(types.Array(types.uint16, 2, "C")(NUMBERS))

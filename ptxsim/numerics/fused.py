@@ -23,6 +23,11 @@ Chain: TypeAlias = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 CHUNK = 1 << 15
 KEPT_BITS = {"f32": 23, "e8m13": 13, "f16": 10}  # fraction bits by accumulator
 
+# Compiled code (fused_numba.py, engine.compiled.tensor.dot) computes in float32 while an output's largest exponent is
+# within these. Its exponents are those of zeros, and of infinities and NaN: sums of two fit int16 and tell them apart.
+LOWEST, HIGHEST = -100, 125
+ZERO, SPECIAL = -8000, 16000
+
 
 def power_of_two(exponent: np.ndarray) -> np.ndarray:
     """2^exponent as float64, for exponents -1022 to 1023."""

@@ -15,7 +15,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numba import types
 
-from ptxsim.numerics.float_codes import NAN, NUMBERS, WIDENING, ZERO, exponents
+from ptxsim.numerics.float_codes import NAN, NUMBERS, WIDENING, exponents
+from ptxsim.numerics.fused import HIGHEST, LOWEST, ZERO
 from ptxsim.numerics.numba_support import (
     Function,
     Scalar,
@@ -29,9 +30,6 @@ from ptxsim.numerics.numba_support import (
     word_of_float,
 )
 from ptxsim.numerics.operand_stripes import STRIPE, load, pack
-
-# Largest exponents of an output for which float32 and its exponents suffice.
-LOWEST, HIGHEST = -100, 125
 
 i16, i32, i64, u64 = np.int16, np.int32, np.int64, np.uint64
 f32, f64 = np.float32, np.float64

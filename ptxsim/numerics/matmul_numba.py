@@ -6,8 +6,8 @@ import numpy as np
 from numba import types
 
 from ptxsim.numerics import fused, fused_numba
-from ptxsim.numerics.float_codes import f16_codes, numbers, widening
-from ptxsim.numerics.formats import decode, encode, number_elements
+from ptxsim.numerics.float_codes import f16_codes, numbers
+from ptxsim.numerics.formats import decode, encode, number_elements, widening
 from ptxsim.numerics.numba_support import compiled, fma
 from ptxsim.numerics.operand_stripes import STRIPE
 from ptxsim.numerics.parameters import Rule

@@ -2,7 +2,7 @@
 
 A vector is one register of the accumulators. Its lanes go along two axes: four lanes next to each other share the place on
 the slow axis (the rows of most shapes), lanes four apart that on the fast one. For every k the slow panel has 32 numbers,
-each four times, and the fast panel four, which a broadcast repeats. Exponents lie behind the numbers.
+each four times, and the fast panel four, which a broadcast repeats. Exponents follow the numbers.
 """
 
 from __future__ import annotations
@@ -13,12 +13,10 @@ from ptxsim.engine.compiled.ir.emitter import Emitter
 from ptxsim.engine.compiled.ir.module import Module
 from ptxsim.engine.compiled.ir.value import Value, element_type
 from ptxsim.lanes import LANES
+from ptxsim.numerics.fused import KEPT_BITS, ZERO
 
 QUAD = 4
-# Exponents of zeros, of what sparsity leaves out, of infinities and NaN: sums of two fit i16 and tell them apart.
-ZERO, ABSENT, SPECIAL = -8000, -8001, 16000
-LOWEST, HIGHEST = -100, 125  # largest exponents for which f32 suffices
-KEPT_BITS = {"f32": 23, "e8m13": 13, "f16": 10}
+ABSENT = ZERO - 1  # the exponent of what sparsity leaves out
 ENTRY = 7  # i32 in a table's entry: slow, fast and fast record, C twice, D twice; all in bytes
 
 

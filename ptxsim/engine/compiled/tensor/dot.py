@@ -14,15 +14,13 @@ from ptxsim.engine.compiled.ir.value import Value
 from ptxsim.engine.compiled.tensor import dot_f64
 from ptxsim.engine.compiled.tensor.arithmetic import (
     ENTRY,
-    HIGHEST,
-    LOWEST,
     QUAD,
-    ZERO,
     Arithmetic,
     constant_table,
     repeated,
 )
 from ptxsim.lanes import LANES
+from ptxsim.numerics.fused import HIGHEST, LOWEST, ZERO
 
 
 def text(name: str, arithmetic: Arithmetic, module: Module) -> str:

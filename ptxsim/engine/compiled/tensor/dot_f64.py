@@ -5,8 +5,9 @@ from __future__ import annotations
 from ptxsim.engine.compiled.ir.emitter import Emitter
 from ptxsim.engine.compiled.ir.module import Module
 from ptxsim.engine.compiled.ir.value import Value
-from ptxsim.engine.compiled.tensor.arithmetic import ABSENT, QUAD, ZERO, Arithmetic, repeated
+from ptxsim.engine.compiled.tensor.arithmetic import ABSENT, QUAD, Arithmetic, repeated
 from ptxsim.lanes import LANES
+from ptxsim.numerics.fused import ZERO
 
 
 def text(name: str, rule: Arithmetic, module: Module) -> str:

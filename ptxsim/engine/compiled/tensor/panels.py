@@ -8,9 +8,11 @@ import numpy as np
 
 from ptxsim.engine.compiled.ir.emitter import Emitter
 from ptxsim.engine.compiled.ir.value import Value, element_type
-from ptxsim.engine.compiled.tensor.arithmetic import ABSENT, QUAD, SPECIAL, ZERO, Arithmetic
+from ptxsim.engine.compiled.tensor.arithmetic import ABSENT, QUAD, Arithmetic
 from ptxsim.lanes import LANES
 from ptxsim.layout.sparsity import Sparsity
+from ptxsim.numerics.formats import widening
+from ptxsim.numerics.fused import SPECIAL, ZERO
 from ptxsim.types import TYPES
 
 Pair = tuple[Value, Value | None]  # numbers and exponents
@@ -31,22 +33,19 @@ def numbers(e: Emitter, codes: Value, name: str, negate: bool = False) -> Value:
 
 
 def _floats(e: Emitter, codes: Value, name: str) -> Value:
-    kind = TYPES[name]
     if name == "tf32":
         return e.bits(codes & 0xFFFFE000, "f32")
     if name == "bf16":
         return e.bits(codes << 16, "f32")
     if name == "f16":
         return e.convert(Value(e, e.convert(codes, "u16").text, "f16"), "f32")
-    width = kind.exponent + kind.mantissa
-    magnitude = codes & (1 << width) - 1
-    moved = magnitude << 23 - kind.mantissa
-    word = e.bits(e.bits(moved, "f32") * 2.0 ** (127 - kind.bias), "u32")
-    if not kind.finite:
-        word = e.where(magnitude >= (1 << width) - (1 << kind.mantissa), moved | 0x7F800000, word)
-    elif name == "e4m3":
-        word = e.where(magnitude == 0x7F, 0x7FFFFFFF, word)
-    return e.bits(word | codes >> width << 31, "f32")
+    mask, sign, shift, infinity, scale = widening(name)
+    magnitude = codes & mask
+    moved = magnitude << shift
+    word = e.bits(e.bits(moved, "f32") * float(scale), "u32")
+    if infinity <= mask:
+        word = e.where(magnitude >= infinity, moved | 0x7F800000, word)
+    return e.bits(word | codes << sign & 0x80000000, "f32")
 
 
 def exponents(e: Emitter, number: Value, name: str) -> Value:
