@@ -24,6 +24,14 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+def record(*fields: tuple[Any, ...]) -> np.dtype[Any]:
+    """A structured dtype whose elements have their fields as attributes too: `a[i].name`. Raises ValueError for names numpy has."""
+    for name, *_ in fields:
+        if hasattr(np.record, name):
+            raise ValueError(f"every record has an attribute {name!r} already")
+    return np.dtype((np.record, list(fields)))
+
+
 class Body(Generic[P, R]):
     """A function of the language of bodies. A call runs it in Python; `compiled` and `checked` are called like it."""
 

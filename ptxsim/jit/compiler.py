@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 from ptxsim.jit.store import ObjectStore
 
@@ -37,7 +38,7 @@ class Jit:
         self.features = features if features is not None else (host.flatten() if cpu is None else "")
         self.store = store if store is not None else ObjectStore()
         self._target = llvm.Target.from_default_triple()
-        self._machines: dict[int, object] = {}
+        self._machines: dict[int, Any] = {}
         self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), self._machine_for(1, fresh=True))
         self._lock = threading.Lock()
         self.helpers: dict[str, int] = {}
@@ -49,7 +50,7 @@ class Jit:
         known = ("haswell", "skylake", "znver", "x86-64-v3", "x86-64-v4", "apple")
         return "+f16c" in self.features.split(",") or self.cpu.startswith(known)
 
-    def _machine_for(self, level: int, fresh: bool = False):
+    def _machine_for(self, level: int, fresh: bool = False) -> Any:
         if fresh or level not in self._machines:
             machine = self._target.create_target_machine(
                 cpu=self.cpu, features=self.features, opt=level, reloc="pic", jit=True, codemodel="default"
@@ -90,15 +91,17 @@ class Jit:
             module = self.llvm.parse_assembly(text)
             if passes:
                 module.triple, module.data_layout = self._target.triple, str(machine.target_data)
-                options = self.llvm.create_pipeline_tuning_options(speed_level=level)
-                builder = self.llvm.create_pass_builder(machine, options)
+                # Level 2 takes twice as long and makes code as fast.
+                builder = self.llvm.create_pass_builder(
+                    machine, self.llvm.create_pipeline_tuning_options(speed_level=1)
+                )
                 builder.getModulePassManager().run(module, builder)
-            return machine.emit_object(module)
+            return bytes(machine.emit_object(module))
         except RuntimeError as error:
             raise Refused(f"LLVM: {error}") from error
 
     def address(self, name: str) -> int:
-        found = self._engine.get_function_address(name)
+        found: int = self._engine.get_function_address(name)
         assert found, name
         return found
 

@@ -11,6 +11,7 @@ import os
 import signal
 import threading
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -62,7 +63,7 @@ class CrashHandler:
     def __init__(self, jit: Jit):
         size = BEFORE + 1 + max(SIGNALS, default=0)
         self.state = np.zeros(size, np.int64)
-        self._kept: dict[str, tuple] = {}
+        self._kept: dict[str, tuple[Any, ...]] = {}
         self._lock = threading.Lock()
         if os.name != "posix":
             return

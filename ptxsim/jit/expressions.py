@@ -46,7 +46,8 @@ class Expressions(Memory):
     def __init__(self, unit: Unit, outer: Mapping[str, Any]):
         super().__init__()
         self.unit, self.outer, self.checked = unit, outer, unit.checked
-        self.locals: frozenset[str] = frozenset()
+        self.assigned: frozenset[str] = frozenset()  # names
+        self.arguments: dict[str, Value] = {}  # that are not assigned
         self.variables: dict[str, Slots] = {}
         self.line = 0
 
@@ -76,7 +77,9 @@ class Expressions(Memory):
     def on_Name(self, node: ast.Name) -> Value | Known:
         if node.id in self.variables:
             return self.get(self.variables[node.id])
-        if node.id in self.locals:
+        if node.id in self.arguments:
+            return self.arguments[node.id]
+        if node.id in self.assigned:
             self.refuse(f"{node.id} is read before it is assigned")
         if node.id in self.outer:
             return Known(self.outer[node.id])
@@ -135,9 +138,8 @@ class Expressions(Memory):
         if kind not in _DTYPES or any(value.kind != kind for value in given):
             self.refuse("a list is of numbers of one kind")
         array = self.room(_DTYPES[kind], (size,))
-        if len(given) == 1 and given[0].parts[0] in ("0", "false"):
-            self.do(f"call void @llvm.memset.p0.i64(ptr {array.parts[0]}, i8 0, i64 {8 * size}, i1 false)")
-            return array
+        if len(given) == 1 and given[0].parts[0] in ("0", "0x0000000000000000", "false"):
+            return self.cleared(array)
         for number in range(size):
             spot = self.index(array, [Known(number)])
             assert isinstance(spot, Spot)
@@ -294,8 +296,7 @@ class Expressions(Memory):
         sizes = shape.value if isinstance(shape.value, tuple) else (shape.value,)
         array = self.room(np.dtype(dtype.value), tuple(int(size) for size in sizes))
         if zero:
-            count = np.dtype(dtype.value).itemsize * int(np.prod(sizes))
-            self.do(f"call void @llvm.memset.p0.i64(ptr {array.parts[0]}, i8 0, i64 {count}, i1 false)")
+            self.cleared(array)
         return array
 
     def invoke(self, function: types.FunctionType, given: list[Value]) -> Value:

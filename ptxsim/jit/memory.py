@@ -51,6 +51,10 @@ class Memory(Arithmetic):
         """Memory that an access out of bounds may touch; only checked code asks for it."""
         raise NotImplementedError
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.known: dict[tuple[str, int], Value] = {}  # arguments that have been taken out of a block
+
     # ---- places ----
 
     def offset(self, address: str, distance: str | int) -> str:
@@ -106,15 +110,27 @@ class Memory(Arithmetic):
         return [self.member(base, number) for number in range(len(base.kind.kinds))]
 
     def argument(self, block: str, word: int, kind: Kind) -> Value:
-        """A value in the block of a call, in which nothing changes."""
+        """A value in the block of a call, in which nothing changes: read once, where the function begins."""
+        found = self.known.get((block, word))
+        if found is not None:
+            return found
+        lines = self.here.lines
+        early = block[1] in "ab" or any(block in value.parts for value in self.known.values())
+        if early:
+            self.here.lines = self.slots
+        parts: list[str] = []
         if isinstance(kind, Struct):
-            return Value(kind, (self.offset(block, 8 * word),))
-        loaded = []
-        for number, part in enumerate(kind.parts):
-            at = self.offset(block, 8 * (word + number))
-            text = self.let(f"load {'i64' if part == 'i1' else part}, ptr {at}, align 8, !invariant.load !0")
-            loaded.append(self.let(f"trunc i64 {text} to i1") if part == "i1" else text)
-        return Value(kind, tuple(loaded))
+            parts.append(self.offset(block, 8 * word))
+        else:
+            for number, part in enumerate(kind.parts):
+                at = self.offset(block, 8 * (word + number))
+                text = self.let(f"load {'i64' if part == 'i1' else part}, ptr {at}, align 8, !invariant.load !0")
+                parts.append(self.let(f"trunc i64 {text} to i1") if part == "i1" else text)
+        self.here.lines = lines
+        found = Value(kind, tuple(parts))
+        if early:
+            self.known[block, word] = found
+        return found
 
     def sizes(self, array: Value) -> list[str]:
         """The dimensions of an array."""
@@ -219,6 +235,13 @@ class Memory(Arithmetic):
         """An array on the stack."""
         address = self.slot(f"[{dtype.itemsize * int(np.prod(shape))} x i8]", 64)
         return Value(Array(dtype, shape), (address,))
+
+    def cleared(self, array: Value) -> Value:
+        """Fill an array on the stack with zeros."""
+        assert isinstance(array.kind, Array)
+        size = array.kind.dtype.itemsize * int(np.prod(list(map(int, self.sizes(array)))))
+        self.do(f"call void @llvm.memset.p0.i64(ptr {array.parts[0]}, i8 0, i64 {size}, i1 false)")
+        return array
 
     # ---- local variables ----
 

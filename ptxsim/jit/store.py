@@ -22,7 +22,7 @@ def _check(data: bytes) -> bytes:
 class ObjectStore:
     """A folder of objects. `folder` None asks PTXSIM_CACHE_DIR or the user's cache folder; an empty name keeps to memory."""
 
-    def __init__(self, folder: str | os.PathLike | None = None, limit: int = LIMIT, most: int = MOST):
+    def __init__(self, folder: str | os.PathLike[str] | None = None, limit: int = LIMIT, most: int = MOST):
         self.limit, self.most = limit, most
         self._memory: dict[str, bytes] = {}
         self._written = 0
@@ -30,7 +30,7 @@ class ObjectStore:
         self.folder = self._prepare(os.environ.get("PTXSIM_CACHE_DIR") if folder is None else folder)
 
     @staticmethod
-    def _prepare(folder) -> Path | None:
+    def _prepare(folder: str | os.PathLike[str] | None) -> Path | None:
         try:
             if folder is None:
                 import platformdirs

@@ -58,9 +58,8 @@ class Translator(Expressions):
         if arguments.vararg or arguments.kwarg or arguments.kwonlyargs:
             self.refuse("arguments by name, and lists of them")
         self.tree, self.names = tree, [each.arg for each in (*arguments.posonlyargs, *arguments.args)]
-        self.locals = frozenset(
-            node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-        ) | frozenset(self.names)
+        stores = (node for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
+        self.assigned = frozenset(node.id for node in stores)
         self.kinds = kinds
         self.result: Kind | None = None
         self.loops: list[tuple[Block, Block]] = []  # where continue and break lead
@@ -82,8 +81,11 @@ class Translator(Expressions):
             operands = tuple(f"%a{place + n}" for n in range(len(kind.parts)))
             head += [f"{part} {operand}" for part, operand in zip(kind.parts, operands)]
             place += len(operands)
-            self.variables[argument] = self.variable(kind)
-            self.put(self.variables[argument], Value(kind, operands))
+            if argument in self.assigned:
+                variable = self.variables[argument] = self.variable(kind)
+                self.put(variable, Value(kind, operands))
+            else:
+                self.arguments[argument] = Value(kind, operands)
         self.block_of(self.tree.body)
         if not self.here.closed:
             if self.result not in (None, NOTHING):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.lanes import LANES, word_mask
@@ -54,7 +55,9 @@ class Accesses(NamedTuple):
         return lanes_at_once(self.kind, self.address[row], int(self.masks()[row]), self.words)
 
 
-def shared_wavefronts(addresses, width: int = 16, kind: str = "ld", mask=None, matrices: int | None = None):
+def shared_wavefronts(
+    addresses: ArrayLike, width: int = 16, kind: str = "ld", mask: ArrayLike | None = None, matrices: int | None = None
+) -> np.ndarray | int:
     """Wavefronts of shared-memory instructions: an int for addresses (32,), an int array (n,) for (n, 32).
 
     addresses: bytes. width: bytes a lane accesses (1, 2, 4, 8, 16; not used for matrices). kind: one of KINDS; spin, half
@@ -67,7 +70,9 @@ def shared_wavefronts(addresses, width: int = 16, kind: str = "ld", mask=None, m
     return analyze(addresses, width, kind, mask, matrices).wavefronts
 
 
-def analyze(addresses, width: int = 16, kind: str = "ld", mask=None, matrices: int | None = None) -> Wavefronts:
+def analyze(
+    addresses: ArrayLike, width: int = 16, kind: str = "ld", mask: ArrayLike | None = None, matrices: int | None = None
+) -> Wavefronts:
     """Wavefronts, conflicts, ideal wavefronts and pipe cycles; arguments as for `shared_wavefronts`."""
     access = prepare(addresses, width, kind, mask, matrices)
     found = np.zeros((len(access.address), 4), np.int64)
@@ -76,7 +81,7 @@ def analyze(addresses, width: int = 16, kind: str = "ld", mask=None, matrices: i
     return Wavefronts(*(found[0].tolist() if access.single else found.T))
 
 
-def prepare(addresses, width: int, kind: str, mask, matrices: int | None) -> Accesses:
+def prepare(addresses: ArrayLike, width: int, kind: str, mask: ArrayLike | None, matrices: int | None) -> Accesses:
     """The arguments of `analyze`, checked and in one shape. Raises PtxError."""
     if kind not in KINDS:
         raise _error(f"no access kind {kind!r}", f"kinds: {', '.join(KINDS)}")
@@ -115,7 +120,9 @@ class GlobalAccess(NamedTuple):
     cycles: np.ndarray | int
 
 
-def global_access(addresses, width: int = 4, mask=None, atomic: bool = False) -> GlobalAccess:
+def global_access(
+    addresses: ArrayLike, width: int = 4, mask: ArrayLike | None = None, atomic: bool = False
+) -> GlobalAccess:
     """Sectors and lines of global accesses, ints for addresses (32,), arrays (n,) for (n, 32).
 
     Accesses are aligned to their width. Lanes of an atomic on one word do not merge. Raises PtxError.

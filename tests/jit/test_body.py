@@ -184,16 +184,18 @@ def test_rows_apart_from_each_other():
 @body
 def scratch(n):
     masks, table = [0] * 8, [3, 1, 2]
-    grid = np.zeros((4, 8), np.int32)
+    flags, sums, grid = [False] * 9, [0.0] * 3, np.zeros((4, 8), np.int32)
     for i in range(n):
         fresh = [0.5] * 2
         fresh[0] += i
-        masks[i % 8] += int(fresh[0]) + table[i % 3]
+        masks[i % 8] += int(fresh[0]) + table[i % 3] + flags[i % 9]
+        flags[i % 7] = i % 3 == 1
+        sums[i % 3] += fresh[0]
         grid[i % 4, i % 8] = masks[i % 8] + int(WEIGHTS[i % 3, i % 4]) + PRIMES[i % 5]
     total = 0
     for i in range(32):
         total = total * 5 + int(grid[i // 8, i % 8]) & 0xFFFF
-    return total + masks[3], helper(n) + helper(n, 3), math.pi * n
+    return total + masks[3], sums[1], helper(n) + helper(n, 3), math.pi * n
 
 
 @given(st.integers(0, 50))

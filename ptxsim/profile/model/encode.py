@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ptxsim.engine.program.operation import Op
+from ptxsim.jit.body import record
 from ptxsim.profile.lowering.machine_code import Kind, MachineProgram, Pipe
 from ptxsim.profile.model.figures import Figures
 
@@ -21,22 +22,18 @@ _REASON = {"global": LONG, "remote": LONG, "shared": SHORT, "shuffle": SHORT, "m
            "s2r": SHORT, "s2ur": SHORT, "redux": SHORT, "mbarrier": SHORT, "fence": MEMBAR, "check": SHORT}  # fmt: skip
 
 
-OP = np.dtype(
-    [
+OP = record(
         ("pipe", "i4"), ("kind", "i4"), ("latency", "f8"), ("cost", "f8"), ("site", "i4"), ("amount", "i8"), ("reason", "i4"),
         ("address", "i4"),  # in the code, in bytes
         ("reads", "i4"), ("writes", "i4"), ("guards", "i4"), ("stop", "i4"),  # where they begin in the list of registers
         ("last_of_site", "?"), ("bypass", "?"), ("is_constant", "?"),
-    ]
-)  # fmt: skip
-BLOCK = np.dtype(
-    [
+    )  # fmt: skip
+BLOCK = record(
         ("begin", "i4"), ("end", "i4"),  # its instructions
         ("absorber", "i4"),  # the block it runs predicated in, or -1
         ("large", "i4"), ("small", "i4"),  # unrolled copies of it, or -1
         ("iterations", "i4"),  # how many executions of the PTX block it is
-    ]
-)  # fmt: skip
+    )  # fmt: skip
 
 
 class Code(NamedTuple):
@@ -51,7 +48,7 @@ def encode(machine: MachineProgram, source: Sequence[Op], figures: Figures) -> C
     """The code with a machine's latencies and rates; `source`: the PTX operations by site."""
     blocks = np.zeros(len(machine.blocks), BLOCK)
     blocks["absorber"] = blocks["large"] = blocks["small"] = -1
-    rows: list[tuple] = []
+    rows: list[tuple[Any, ...]] = []
     registers: list[int] = []
     address = 0
     bypassing = {op.site for op in source if bypasses_l1(op)}
@@ -162,4 +159,4 @@ def parameters(
         "cold": float(cold),
         "atomic_cost": max(figures.atomic_alone, sms / atomics),
     }
-    return np.array([tuple(values[name] for name in PARAMETERS)], [(name, "f8") for name in PARAMETERS])
+    return np.array([tuple(values[name] for name in PARAMETERS)], record(*((name, "f8") for name in PARAMETERS)))

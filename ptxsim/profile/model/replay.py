@@ -6,16 +6,11 @@ constant amount of work however many cycles it waits. Imported only when a kerne
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Callable
-from functools import cache
-from pathlib import Path
+from typing import Any
 
-import numba
 import numpy as np
 
-from ptxsim.profile.lowering import machine_code
-from ptxsim.profile.model import encode, replay_flow, replay_memory, replay_state, replay_sync, replay_units, trace
+from ptxsim.jit.body import Array, body
 from ptxsim.profile.model.encode import BRANCH as R_BRANCH
 from ptxsim.profile.model.encode import WAIT
 from ptxsim.profile.model.replay_flow import advance, launch
@@ -36,6 +31,7 @@ from ptxsim.profile.model.replay_state import (  # fmt: skip
     MB_WAIT,
     PLAIN,
     SHUFFLE,
+    SLOTS,
     SUBS,
     UNMATCHED,
     USED_SLOTS,
@@ -43,30 +39,15 @@ from ptxsim.profile.model.replay_state import (  # fmt: skip
     Machine,
 )
 from ptxsim.profile.model.replay_sync import bulk, groups, meet, product
-from ptxsim.profile.model.replay_units import charge, choose, occupy, step, work
+from ptxsim.profile.model.replay_units import charge, choose, occupy, work
 
 
 def replay(m: Machine, p: np.ndarray, residency: int) -> float:
     """Run the CTAs of one SM, `residency` at a time. Returns the cycles in which it held any."""
-    return compiled()(m, p, residency)
+    return run.compiled(m, p, residency)
 
 
-@cache
-def compiled() -> Callable[..., float]:
-    """`run` as machine code. Numba keeps it on disk by the text of this file and by free variables, so that the text of
-    the other files it comes from has to be one."""
-    files = (encode, machine_code, trace, replay_flow, replay_memory, replay_state, replay_sync, replay_units)
-    stamp = zlib.crc32(b"".join(Path(module.__file__ or "").read_bytes() for module in files)) | 1
-
-    @numba.njit(cache=True)
-    def entry(m, p, residency):
-        return run(m, p[0], residency) if stamp else 0.0
-
-    return entry
-
-
-@step
-def execute(m, p, s, w, i, now):
+def execute(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> tuple[float, int]:
     """Issue an instruction: (when the warp goes on, why not earlier)."""
     kind = m.ops[i].kind
     done = occupy(m, p, s, i, now)
@@ -103,8 +84,7 @@ def execute(m, p, s, w, i, now):
     return follow, why
 
 
-@step
-def release_all(m, p, now):
+def release_all(m: Machine, p: Any, now: float) -> bool:
     """Nobody can run: waits whose arrivals the traces do not hold (other SMs) end here. False if nobody waits."""
     found = False
     for k in range(m.counts[USED_SLOTS]):
@@ -117,12 +97,13 @@ def release_all(m, p, now):
     return found
 
 
-@step
-def run(m, p, residency):
+@body
+def run(m: Machine, parameters: Array, residency: int) -> float:
     """The replay itself; returns the cycles in which the SM held a CTA."""
+    p = parameters[0]
     coming = resident = 0  # the next CTA to start; how many are there
     finished = active = since = now = 0.0
-    free_at, taken = np.zeros(residency), np.zeros(residency, np.bool_)  # places for CTAs
+    free_at, taken = [0.0] * SLOTS, [False] * SLOTS  # places for CTAs
     while True:
         best = -1
         for s in range(SUBS):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ptxsim.profile.model.encode import NO_INSTRUCTION, WAIT
 from ptxsim.profile.model.replay_state import (
     ALU,
@@ -15,13 +17,13 @@ from ptxsim.profile.model.replay_state import (
     SPANS,
     SUBS,
     USED_SLOTS,
+    Machine,
 )
-from ptxsim.profile.model.replay_units import step, work
+from ptxsim.profile.model.replay_units import work
 from ptxsim.profile.model.trace import BLOCK
 
 
-@step
-def end_of_block(m, q, b, count, end):
+def end_of_block(m: Machine, q: int, b: int, count: int, end: int) -> int:
     """Where the entries of `count` executions in a row of block b end, which begin at q; -1 if there are fewer."""
     for _ in range(count):
         if q >= end or m.entries[q].site != b:
@@ -32,8 +34,7 @@ def end_of_block(m, q, b, count, end):
     return q
 
 
-@step
-def next_block(m, w, at):
+def next_block(m: Machine, w: int, at: float) -> bool:
     """Put a warp at the begin of its next block; False at its end."""
     q, b = m.warps[w].next, m.warps[w].block
     if b >= 0 and m.counts[SPANS] < len(m.spans):
@@ -57,8 +58,7 @@ def next_block(m, w, at):
     return True
 
 
-@step
-def crossing(p, made, used):
+def crossing(p: Any, made: int, used: int) -> float:
     """Extra latency between the ALU and the FMA pipe."""
     if made == used or (made != ALU and used != ALU):
         return 0.0
@@ -66,8 +66,7 @@ def crossing(p, made, used):
     return p.cross_pipe if other == FMA or other == HEAVY else 0.0
 
 
-@step
-def operands(m, p, w, i, at):
+def operands(m: Machine, p: Any, w: int, i: int, at: float) -> tuple[float, int]:
     """When an instruction has what it reads, and what it writes is free: (moment, reason of the wait)."""
     moment, why, pipe = at, WAIT, m.ops[i].pipe
     for k in range(m.ops[i].reads, m.ops[i].writes):
@@ -91,8 +90,7 @@ def operands(m, p, w, i, at):
     return moment, why
 
 
-@step
-def copy(m, w, i):
+def copy(m: Machine, w: int, i: int) -> None:
     """No instruction: what is written is there when the latest of what is read is."""
     latest, source = 0.0, -1
     for k in range(m.ops[i].reads, m.ops[i].writes):
@@ -107,8 +105,7 @@ def copy(m, w, i):
             m.values[w, r].why = m.values[w, source].why
 
 
-@step
-def fetch(m, p, i, at):
+def fetch(m: Machine, p: Any, i: int, at: float) -> float:
     """When the line of code that holds an instruction is there; the first warp that comes by has it fetched."""
     line = m.ops[i].address >> 7
     if not m.fetched[line].present:
@@ -117,11 +114,10 @@ def fetch(m, p, i, at):
         m.free[FETCH] = begin + (p.code_line if m.ops[i].address < p.code_cache else p.code_line_far)
         m.fetched[line].ready = m.free[FETCH]
         work(m, FETCH, 0, begin, m.free[FETCH])
-    return m.fetched[line].ready
+    return float(m.fetched[line].ready)
 
 
-@step
-def advance(m, p, w, at):
+def advance(m: Machine, p: Any, w: int, at: float) -> bool:
     """Move a warp to its next instruction and say when it can issue; False if there is none."""
     while True:
         while m.warps[w].op >= m.warps[w].op_end:
@@ -140,8 +136,7 @@ def advance(m, p, w, at):
         return True
 
 
-@step
-def launch(m, p, c, start):
+def launch(m: Machine, p: Any, c: int, start: float) -> float:
     """Start a CTA: its warps take the free slots of their sub-cores. Returns when it ends, if it has nothing to do, else -1."""
     begin = start + p.launch + (p.first_launch if c == 0 else 0.0)
     m.ctas[c].left = m.ctas[c].warps

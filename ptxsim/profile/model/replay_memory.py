@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ptxsim.profile.model.replay_state import (  # fmt: skip
     ATOMIC_COUNT,
     ATOMICS,
@@ -17,18 +19,17 @@ from ptxsim.profile.model.replay_state import (  # fmt: skip
     LSU,
     SHARED_WAVES,
     WAYS,
+    Machine,
 )
-from ptxsim.profile.model.replay_units import step, work
+from ptxsim.profile.model.replay_units import work
 from ptxsim.profile.model.trace import ATOMIC, BLOCK, CONST, LOAD, SHARED, STORE
 
 
-@step
-def bits(value):
+def bits(value: int) -> int:
     return (value & 1) + (value >> 1 & 1) + (value >> 2 & 1) + (value >> 3 & 1)
 
 
-@step
-def find_line(m, line, sets, now):
+def find_line(m: Machine, line: int, sets: int, now: float) -> int:
     """Where a line is in L1, or -1."""
     first = ((line ^ (line >> 9)) % sets) * WAYS
     for i in range(first, first + WAYS):
@@ -38,8 +39,7 @@ def find_line(m, line, sets, now):
     return -1
 
 
-@step
-def allocate(m, line, sets, now):
+def allocate(m: Machine, line: int, sets: int, now: float) -> int:
     """A place for a line, empty or used longest ago."""
     first = ((line ^ (line >> 9)) % sets) * WAYS
     best = first
@@ -50,12 +50,13 @@ def allocate(m, line, sets, now):
         if m.cache[i].used < m.cache[best].used:
             best = i
     m.cache[best].tag, m.cache[best].sectors = line, 0
-    m.cache[best].used, m.cache[best].fill = now, 0.0
+    m.cache[best].used, m.cache[best].arrival = now, 0.0
     return best
 
 
-@step
-def load_line(m, p, line, sectors, begin, now, place, bypass, bandwidth):
+def load_line(
+    m: Machine, p: Any, line: int, sectors: int, begin: float, now: float, place: int, bypass: bool, bandwidth: float
+) -> float:
     """When the sectors of a line are there. `place`: how many lines of the instruction came before."""
     sets = int(p.l1_sets)
     index = -1 if bypass else find_line(m, line, sets, now)
@@ -63,7 +64,7 @@ def load_line(m, p, line, sectors, begin, now, place, bypass, bandwidth):
     m.totals[L1_SECTORS] += bits(sectors)
     if missing == 0:
         m.totals[L1_HITS] += bits(sectors)
-        return m.cache[index].fill
+        return float(m.cache[index].arrival)
     count = bits(missing)
     from_l2 = max(begin, m.free[L2])
     m.free[L2] = from_l2 + max(p.l2_line, 32.0 * count / bandwidth)
@@ -81,12 +82,11 @@ def load_line(m, p, line, sectors, begin, now, place, bypass, bandwidth):
         if index < 0:
             index = allocate(m, line, sets, now)
         m.cache[index].sectors |= sectors
-        m.cache[index].fill = max(m.cache[index].fill, arrive)
-    return arrive
+        m.cache[index].arrival = max(m.cache[index].arrival, arrive)
+    return float(arrive)
 
 
-@step
-def access_global(m, p, w, i, q, begin, cycles, now):
+def access_global(m: Machine, p: Any, w: int, i: int, q: int, begin: float, cycles: float, now: float) -> float:
     """A recorded access to global memory that has the data path from `begin` on; returns when its last line is there."""
     what, first = m.entries[q].code, m.entries[q].first
     worst = begin - 2 + p.l1_latency + 2 * (cycles - 1)
@@ -104,25 +104,23 @@ def access_global(m, p, w, i, q, begin, cycles, now):
     if what == ATOMIC:
         # Lanes that do not merge follow each other at the L2, with those of the other SMs.
         from_l2 = max(begin, m.free[ATOMICS])
-        m.free[ATOMICS] = from_l2 + m.entries[q].cycles * p.atomic_cost
+        m.free[ATOMICS] = from_l2 + float(m.entries[q].cycles) * p.atomic_cost
         work(m, ATOMICS, 0, from_l2, m.free[ATOMICS])
         worst = max(worst, m.free[ATOMICS] + p.atomic_latency)
-        m.totals[ATOMIC_COUNT] += m.entries[q].cycles
-    return worst
+        m.totals[ATOMIC_COUNT] += float(m.entries[q].cycles)
+    return float(worst)
 
 
-@step
-def first_entry(m, w):
+def first_entry(m: Machine, w: int) -> int:
     """The running block's first entry that no instruction has taken; a block within it is no entry of one."""
-    q = m.warps[w].entry
+    q = int(m.warps[w].entry)
     while q < m.warps[w].next and (m.used[q] or m.entries[q].code == BLOCK):
         q += 1
     m.warps[w].entry = q
     return q
 
 
-@step
-def access(m, p, s, w, i, now):
+def access(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> float:
     """The recorded accesses of a memory instruction; returns when its result is there."""
     site, kind = m.ops[i].site, m.ops[i].kind
     done = now + m.ops[i].latency
@@ -131,7 +129,7 @@ def access(m, p, s, w, i, now):
         if m.used[q] or m.entries[q].site != site or m.entries[q].code == BLOCK:
             continue
         m.used[q] = found = True
-        what, cycles = m.entries[q].code, m.entries[q].cycles
+        what, cycles = m.entries[q].code, float(m.entries[q].cycles)
         if what == CONST:
             done = now + m.ops[i].latency + 4 * (cycles - 1)
         else:
@@ -158,8 +156,7 @@ def access(m, p, s, w, i, now):
     return done if found else now + 4  # none recorded: predicated off
 
 
-@step
-def shuffle(m, p, s, i, now):
+def shuffle(m: Machine, p: Any, s: int, i: int, now: float) -> float:
     """An instruction that goes through the shared-memory pipe without an access; returns when its result is there."""
     begin = max(now, max(m.free[DATA], m.pipes[s, LSU]))
     cost = m.ops[i].cost
@@ -167,4 +164,4 @@ def shuffle(m, p, s, i, now):
     m.pipes[s, LSU] = begin + max(p.shared_issue, cost)
     work(m, DATA, 0, begin, m.free[DATA])
     m.busy[LSU] += cost / 2
-    return begin + m.ops[i].latency
+    return float(begin + m.ops[i].latency)

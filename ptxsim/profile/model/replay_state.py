@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ptxsim.jit.body import record
 from ptxsim.profile.lowering.machine_code import Kind, Pipe
 from ptxsim.profile.model.encode import Code
 
@@ -42,17 +43,14 @@ SPANS, WORK, ISSUED, USED_SLOTS = range(4)
     range(10)
 )
 
-CTA = np.dtype(
-    [
+CTA = record(
         ("first_warp", "i4"), ("warps", "i4"),  # among the starts
         ("start", "f8"),  # not before
         ("left", "i4"),  # warps that still run
         ("place", "i4"),  # where it is resident
-    ]
-)  # fmt: skip
-START = np.dtype([("begin", "i8"), ("end", "i8")])  # a warp's entries
-WARP = np.dtype(
-    [
+    )  # fmt: skip
+START = record(("begin", "i8"), ("end", "i8"))  # a warp's entries
+WARP = record(
         ("active", "?"),
         ("blocked", "i8"), ("need", "i8"),  # the object waited for, or -1, and how many arrivals it has to have
         ("ready", "f8"), ("why", "i4"),  # when it can issue, and the reason why not earlier
@@ -62,21 +60,18 @@ WARP = np.dtype(
         ("since", "f8"),  # when the running block began
         ("access", "f8"),  # its next access goes to memory no earlier
         ("store", "f8"),  # when the last store is on its way
-    ]
-)  # fmt: skip
-VALUE = np.dtype([("ready", "f8"), ("pipe", "i4"), ("why", "i4")])  # a register of a warp
-GROUP = np.dtype([("last", "f8"), ("count", "i8")])  # end of what no group has yet; groups so far
-SUB_CORE = np.dtype(
-    [
+    )  # fmt: skip
+VALUE = record(("ready", "f8"), ("pipe", "i4"), ("why", "i4"))  # a register of a warp
+GROUP = record(("last", "f8"), ("count", "i8"))  # end of what no group has yet; groups so far
+SUB_CORE = record(
         ("issue", "f8"),  # free from then on
         ("dirty", "?"),  # it has to choose again
         ("warp", "i4"), ("time", "f8"),  # chosen, and when it issues
         ("last", "i4"),  # issued last
-    ]
-)  # fmt: skip
-LINE = np.dtype([("tag", "i8"), ("sectors", "i8"), ("used", "f8"), ("fill", "f8")])  # of L1: last use, arrival
-FETCHED = np.dtype([("present", "?"), ("ready", "f8")])  # a line of code
-OBJECT = np.dtype([("arrived", "i8"), ("last", "f8")])  # a barrier or mbarrier: arrivals so far, moment of the last
+    )  # fmt: skip
+LINE = record(("tag", "i8"), ("sectors", "i8"), ("used", "f8"), ("arrival", "f8"))  # of L1
+FETCHED = record(("present", "?"), ("ready", "f8"))  # a line of code
+OBJECT = record(("arrived", "i8"), ("last", "f8"))  # a barrier or mbarrier: arrivals so far, moment of the last
 
 
 class Machine(NamedTuple):

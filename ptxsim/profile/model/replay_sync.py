@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ptxsim.profile.model.encode import BARRIER as R_BARRIER
 from ptxsim.profile.model.encode import GMMA, LONG, MEMBAR
 from ptxsim.profile.model.encode import WAIT as R_WAIT
@@ -27,8 +29,9 @@ from ptxsim.profile.model.replay_state import (  # fmt: skip
     USED_SLOTS,
     WG_COMMIT,
     WG_WAIT,
+    Machine,
 )
-from ptxsim.profile.model.replay_units import step, work
+from ptxsim.profile.model.replay_units import work
 from ptxsim.profile.model.trace import ARRIVE, BULK, WAIT
 
 ARRIVES_ONLY, OF_CLUSTER = 1, 2  # amounts of a barrier: from OF_CLUSTER on, it is one of the cluster
@@ -37,8 +40,7 @@ WGMMA_DRAIN = 30  # cycles from the end of a product in the tensor core until it
 ASLEEP = 14.0  # the least a wait on an mbarrier takes: one look
 
 
-@step
-def arrive(m, o, moment, need, release):
+def arrive(m: Machine, o: int, moment: float, release: float) -> None:
     """An arrival at object o; warps that now have all they wait for go on at `release`."""
     m.objects[o].arrived += 1
     m.objects[o].last = max(m.objects[o].last, moment)
@@ -49,17 +51,15 @@ def arrive(m, o, moment, need, release):
             m.subs[k % SUBS].dirty = True
 
 
-@step
-def queue(m, unit, now, cost):
+def queue(m: Machine, unit: int, now: float, cost: float) -> float:
     """A unit shared by the SM takes the next piece of work; returns when it has done it."""
     begin = max(m.free[unit], now)
     m.free[unit] = begin + cost
     work(m, unit, 0, begin, m.free[unit])
-    return m.free[unit]
+    return float(m.free[unit])
 
 
-@step
-def next_entry(m, w, i):
+def next_entry(m: Machine, w: int, i: int) -> int:
     """The instruction's next recorded arrival or wait, or -1."""
     for q in range(first_entry(m, w), m.warps[w].next):
         if not m.used[q] and m.entries[q].site == m.ops[i].site and m.entries[q].code in (ARRIVE, WAIT):
@@ -68,8 +68,7 @@ def next_entry(m, w, i):
     return -1
 
 
-@step
-def meet(m, p, w, i, now):
+def meet(m: Machine, p: Any, w: int, i: int, now: float) -> tuple[float, float, int]:
     """Barriers and mbarriers: (when the result is there, when the warp goes on, why it waited)."""
     latency = m.ops[i].latency
     done, follow, why = now + latency, now + 1, R_WAIT
@@ -86,11 +85,11 @@ def meet(m, p, w, i, now):
         moment = queue(m, MBARRIERS, now, p.mbarrier_arrival)
         if m.ops[i].amount == AFTER_COPIES:
             moment = max(moment, m.groups[COPIES, w].last)
-        arrive(m, o, moment, need, max(m.objects[o].last, moment) + p.mbarrier_latency)
+        arrive(m, o, moment, max(m.objects[o].last, moment) + p.mbarrier_latency)
         return done, follow, why
     moment = max(m.objects[o].last, queue(m, BARRIERS, now, p.barrier_arrival))
     release = moment + (p.cluster_barrier if m.ops[i].amount >= OF_CLUSTER else latency)
-    arrive(m, o, moment, need, release)
+    arrive(m, o, moment, release)
     if m.ops[i].amount == 0:  # and waits
         why = R_BARRIER
         if m.objects[o].arrived >= need:
@@ -101,14 +100,13 @@ def meet(m, p, w, i, now):
     return done, follow, why
 
 
-@step
-def bulk(m, p, w, i, now):
+def bulk(m: Machine, p: Any, w: int, i: int, now: float) -> None:
     """Copies of the TMA unit: loads arrive at their mbarrier, stores belong to the warp's next group."""
     size, o = 0.0, -1
     for q in range(first_entry(m, w), m.warps[w].next):
         if not m.used[q] and m.entries[q].site == m.ops[i].site and m.entries[q].code == BULK:
             m.used[q] = True
-            size += m.entries[q].cycles
+            size += float(m.entries[q].cycles)
             if m.entries[q].object >= 0:
                 o = m.entries[q].object
     if size == 0:
@@ -117,14 +115,13 @@ def bulk(m, p, w, i, now):
     if o >= 0:
         finish = queue(m, TMA, now, size / min(p.bulk_bandwidth, p.l2_bandwidth))
         finish += p.bulk_tensor_latency if m.ops[i].amount == 1 else p.bulk_latency
-        arrive(m, o, finish, 0, finish + p.mbarrier_latency)
+        arrive(m, o, finish, finish + p.mbarrier_latency)
     else:
         finish = queue(m, TMA, now, size / p.bulk_store_bandwidth)
         m.groups[BULKS, w].last = max(m.groups[BULKS, w].last, finish + p.bulk_store_latency)
 
 
-@step
-def product(m, s, w, i, now):
+def product(m: Machine, s: int, w: int, i: int, now: float) -> None:
     """wgmma: products follow each other in the tensor core."""
     begin = max(now, m.pipes[s, TENSOR])
     m.pipes[s, TENSOR] = begin + m.ops[i].cost
@@ -132,15 +129,13 @@ def product(m, s, w, i, now):
     m.groups[PRODUCTS, w].last = m.pipes[s, TENSOR] + WGMMA_DRAIN
 
 
-@step
-def commit(m, what, w):
+def commit(m: Machine, what: int, w: int) -> None:
     """What has been started since becomes a group."""
     m.group_ends[what, w, m.groups[what, w].count % GROUPS] = m.groups[what, w].last
     m.groups[what, w].count += 1
 
 
-@step
-def pending(m, what, w, kept):
+def pending(m: Machine, what: int, w: int, kept: int) -> float:
     """When all groups but the newest `kept` are done."""
     count, latest = m.groups[what, w].count, 0.0
     for k in range(max(0, count - GROUPS), count - kept):
@@ -148,8 +143,7 @@ def pending(m, what, w, kept):
     return latest
 
 
-@step
-def groups(m, p, w, i, now):
+def groups(m: Machine, p: Any, w: int, i: int, now: float) -> tuple[float, int]:
     """Commits, waits for groups, fences: (when the warp goes on, why it waited)."""
     kind, amount = m.ops[i].kind, m.ops[i].amount
     if kind == CP_COMMIT:

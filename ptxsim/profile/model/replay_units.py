@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import numba
+from typing import Any
 
 from ptxsim.profile.model.encode import LG, LONG, MATH, MIO, NOT_SELECTED
 from ptxsim.profile.model.replay_state import (  # fmt: skip
@@ -20,15 +20,13 @@ from ptxsim.profile.model.replay_state import (  # fmt: skip
     TENSOR,
     USED_SLOTS,
     WORK,
+    Machine,
 )
 
-# Pieces of the replay are called from compiled code alone.
-step = numba.njit(forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 SAME_SPAN = 4  # cycles of rest that do not end a span of work in a timeline
 
 
-@step
-def work(m, engine, s, begin, end):
+def work(m: Machine, engine: int, s: int, begin: float, end: float) -> None:
     """Note in the timeline that an engine works; with hardly a rest since its last span, that one goes on."""
     last = m.open[engine, s]
     if last >= 0 and begin <= m.work[last, 3] + SAME_SPAN:
@@ -40,20 +38,18 @@ def work(m, engine, s, begin, end):
         m.work[last, 0], m.work[last, 1], m.work[last, 2], m.work[last, 3] = engine, s, begin, end
 
 
-@step
-def free_from(m, p, s, pipe):
+def free_from(m: Machine, p: Any, s: int, pipe: int) -> float:
     """When a pipe takes its next instruction."""
     if pipe == FMA:
-        return min(m.pipes[s, HEAVY], m.pipes[s, LITE])
+        return float(min(m.pipes[s, HEAVY], m.pipes[s, LITE]))
     if pipe == LSU:
-        return m.pipes[s, LSU] - p.pipe_queue
+        return float(m.pipes[s, LSU] - p.pipe_queue)
     if pipe == NONE or pipe == CBU:
         return 0.0
-    return m.pipes[s, pipe]
+    return float(m.pipes[s, pipe])
 
 
-@step
-def choose(m, p, s):
+def choose(m: Machine, p: Any, s: int) -> None:
     """Which warp of a sub-core issues next, and when."""
     found, time, last = -1, INF, m.subs[s].last
     for w in range(s, m.counts[USED_SLOTS], SUBS):
@@ -70,8 +66,7 @@ def choose(m, p, s):
     m.subs[s].time = max(time, m.subs[s].issue) if found >= 0 else INF
 
 
-@step
-def charge(m, p, s, w, i, now):
+def charge(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> None:
     """Say what the warp waited for since its last instruction: its registers, then the pipe, then its turn."""
     site, pipe = m.ops[i].site, m.ops[i].pipe
     m.stalls[site, 0] += 1
@@ -89,12 +84,11 @@ def charge(m, p, s, w, i, now):
         m.stalls[site, NOT_SELECTED] += rest - piped
 
 
-@step
-def occupy(m, p, s, i, now):
+def occupy(m: Machine, p: Any, s: int, i: int, now: float) -> float:
     """The instruction takes its pipe; returns when its result is there, as far as the pipe is concerned."""
     pipe, cost, done = m.ops[i].pipe, m.ops[i].cost, now + m.ops[i].latency
     if pipe == NONE or pipe == CBU:
-        return done
+        return float(done)
     if pipe == LSU or pipe == TENSOR:  # all but plain ones find their place later
         if m.ops[i].kind == PLAIN:
             begin = max(m.pipes[s, pipe], now)
@@ -102,7 +96,7 @@ def occupy(m, p, s, i, now):
             work(m, SHARED_UNITS + pipe, s, begin, begin + cost)
         if pipe == TENSOR:
             m.busy[TENSOR] += cost
-        return done
+        return float(done)
     half = pipe
     if pipe == FMA:
         half = HEAVY if m.pipes[s, HEAVY] <= m.pipes[s, LITE] else LITE
@@ -113,4 +107,4 @@ def occupy(m, p, s, i, now):
     if pipe == ADU and m.ops[i].is_constant and not m.constants[m.ops[i].amount & 63]:
         m.constants[m.ops[i].amount & 63] = True
         done += p.first_constant
-    return done
+    return float(done)

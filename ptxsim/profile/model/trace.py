@@ -7,25 +7,24 @@ from dataclasses import dataclass
 import numpy as np
 
 from ptxsim.engine.program.operation import Program
+from ptxsim.jit.body import record
 from ptxsim.lanes import word_mask
 from ptxsim.layout import banks
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, Event, Observer, Space
 from ptxsim.profile.lowering.atomics import COUNTED, cheaper
 
 BLOCK, SHARED, LOAD, STORE, ATOMIC, CONST, ARRIVE, WAIT, BULK, LEAVE = range(10)
-ENTRY = np.dtype(
-    [
-        ("cta", "<i4"),
-        ("warp", "<i4"),
-        ("code", "<i4"),
-        ("site", "<i4"),  # of a BLOCK: its number
-        ("cycles", "<f4"),  # of the SM's data path; of a BULK: bytes
-        ("width", "<i4"),
-        ("first", "<i8"),  # lines of a global access: lines[first : first + count]
-        ("count", "<i4"),
-        ("object", "<i8"),  # what an ARRIVE, WAIT or BULK is about
-        ("need", "<i4"),  # arrivals a WAIT waits for
-    ]
+ENTRY = record(
+    ("cta", "<i4"),
+    ("warp", "<i4"),
+    ("code", "<i4"),
+    ("site", "<i4"),  # of a BLOCK: its number
+    ("cycles", "<f4"),  # of the SM's data path; of a BULK: bytes
+    ("width", "<i4"),
+    ("first", "<i8"),  # lines of a global access: lines[first : first + count]
+    ("count", "<i4"),
+    ("object", "<i8"),  # what an ARRIVE, WAIT or BULK is about
+    ("need", "<i4"),  # arrivals a WAIT waits for
 )
 KINDS = {
     Event.LOAD: "ld", Event.STORE: "st", Event.ATOMIC: "atom", Event.CAS: "cas", Event.REDUCE: "red",
@@ -115,10 +114,10 @@ class Tracer(Observer):
             atomic = kind in (Event.ATOMIC, Event.CAS, Event.REDUCE)
             for width in np.unique(records["width"][outer & (event == kind)]):
                 rows = np.flatnonzero(outer & (event == kind) & (records["width"] == width))
-                found = banks.global_access(
+                cost = banks.global_access(
                     records["addresses"][rows].astype(np.int64), int(width), records["mask"][rows], atomic
                 )
-                entries["cycles"][rows] = found.sectors if atomic else found.cycles
+                entries["cycles"][rows] = cost.sectors if atomic else cost.cycles
                 entries["code"][rows] = ATOMIC if atomic else LOAD if kind == Event.LOAD else STORE
         rows = np.flatnonzero(outer)
         if len(rows):
@@ -198,7 +197,8 @@ def lowest(mask: np.ndarray) -> np.ndarray:
 def distinct(addresses: np.ndarray, mask: np.ndarray) -> np.ndarray:
     """Different addresses per row."""
     ordered = np.sort(np.where(word_mask(mask), addresses.astype(np.int64), -1), axis=1)
-    return ((ordered[:, 1:] != ordered[:, :-1]) & (ordered[:, 1:] >= 0)).sum(axis=1) + (ordered[:, 0] >= 0)
+    new: np.ndarray = (ordered[:, 1:] != ordered[:, :-1]) & (ordered[:, 1:] >= 0)
+    return new.sum(axis=1) + (ordered[:, 0] >= 0)
 
 
 def lines_of(addresses: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -278,11 +278,11 @@ def _settle_late(entries: np.ndarray) -> np.ndarray:
     entries["object"][issues] = -1
     if not late.any():
         return entries
-    ends: dict[tuple, list] = {}
+    ends: dict[tuple[int, int, int], list[int]] = {}
     for entry in entries[late]:
         ends.setdefault((int(entry["cta"]), int(entry["warp"]), int(entry["site"])), []).append(int(entry["object"]))
-    begun: dict[tuple, list] = {}
-    for i in issues:
+    begun: dict[tuple[int, int, int], list[int]] = {}
+    for i in issues.tolist():
         entry = entries[i]
         begun.setdefault((int(entry["cta"]), int(entry["warp"]), int(entry["site"])), []).append(i)
     for key, places in begun.items():
