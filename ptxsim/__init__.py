@@ -6,7 +6,33 @@ Names are imported when first used, so that small commands start at once.
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ptxsim import numerics as numerics
+    from ptxsim.arrays import eye as eye
+    from ptxsim.arrays import ints as ints
+    from ptxsim.arrays import normal as normal
+    from ptxsim.arrays import ones as ones
+    from ptxsim.arrays import ramp as ramp
+    from ptxsim.arrays import uniform as uniform
+    from ptxsim.arrays import zeros as zeros
+    from ptxsim.diagnostic import Finding as Finding
+    from ptxsim.diagnostic import PtxError as PtxError
+    from ptxsim.layout.banks import shared_wavefronts as shared_wavefronts
+    from ptxsim.layout.descriptor import Descriptor as Descriptor
+    from ptxsim.layout.shared_layout import SharedLayout as SharedLayout
+    from ptxsim.machine.tensor_map import TensorMap as TensorMap
+    from ptxsim.session.arguments import DeviceArray as DeviceArray
+    from ptxsim.session.device import Device as Device
+    from ptxsim.session.execute import execute as execute
+    from ptxsim.session.form_names import fragment as fragment
+    from ptxsim.session.form_names import wmma_stride as wmma_stride
+    from ptxsim.session.module import Kernel as Kernel
+    from ptxsim.session.module import Module as Module
+    from ptxsim.session.run import KernelError as KernelError
+    from ptxsim.session.run import Run as Run
+    from ptxsim.session.snippet import snippet as snippet
 
 __version__ = "0.1.0"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import click
 
@@ -47,10 +48,10 @@ def command(words: tuple[str, ...], major: str, reads: bool, rows: int, bits: st
     return 1 if descriptor.problems() else 0
 
 
-def _read_fields(text: str) -> dict[str, int | str]:
+def _read_fields(text: str) -> dict[str, Any]:
     from ptxsim.spelling import did_you_mean
 
-    fields: dict[str, int | str] = {}
+    fields: dict[str, Any] = {}
     for name, value in re.findall(r"([^\s=]+)\s*=\s*(\S+)", text):
         name = name.replace("-", "_")
         if name not in _FIELDS:

@@ -21,9 +21,9 @@ def command(name: str | None) -> int:
         for kind in KINDS.values():
             click.echo(f"{kind.code}  {kind.name:<{width}}  {kind.level:<7}  {kind.title}")
         return 0
-    kind = find_kind(name)
-    if kind is None:
+    found = find_kind(name)
+    if found is None:
         choices = BY_CODE if name.upper().startswith("PTX") else KINDS
         raise click.UsageError(f"No finding is called {name!r}; {did_you_mean(name, choices)}")
-    click.echo(describe(kind.name))
+    click.echo(describe(found.name))
     return 0

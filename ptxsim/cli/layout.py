@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @click.option("--selector", type=int, default=0, help="Sparsity selector of the metadata.")
 @click.option("--format", "format", type=click.Choice(["text", "json", "svg", "latex"]), default="text")
 @click.option("--gallery", metavar="DIR", help="Write every picture there is into a folder.")
-def command(form: str | None, gallery: str | None, format: str, lane: int | None, listed: bool, **options) -> int:
+def command(form: str | None, gallery: str | None, format: str, lane: int | None, listed: bool, **options: Any) -> int:
     """Show where a matrix operand's elements live.
 
     FORM is an opcode (mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32) or a short form that has one meaning
@@ -60,7 +60,7 @@ def command(form: str | None, gallery: str | None, format: str, lane: int | None
     return 0
 
 
-def _fragment(form: str, options: dict) -> Fragment:
+def _fragment(form: str, options: dict[str, Any]) -> Fragment:
     from ptxsim.session.form_names import fragment
 
     default = "D" if "matrix" in form.partition(".")[0] else "A"
@@ -100,7 +100,7 @@ def _named(form: str, pitch: int) -> Drawing | None:
     return None
 
 
-def _metadata(form: str, options: dict) -> Drawing | None:
+def _metadata(form: str, options: dict[str, Any]) -> Drawing | None:
     if options["metadata"] is None:
         return None
     import numpy as np

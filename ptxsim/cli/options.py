@@ -14,7 +14,11 @@ if TYPE_CHECKING:
     from ptxsim.session.ptxfile.file import Options
 
 
-class Dim3(click.ParamType):
+class OptionType(click.ParamType):  # type: ignore[type-arg]  # generic in new versions of click only
+    """What the text of an option stands for."""
+
+
+class Dim3(OptionType):
     """X, X,Y or X,Y,Z."""
 
     name = "X[,Y,Z]"
@@ -28,7 +32,7 @@ class Dim3(click.ParamType):
             self.fail(str(error), parameter, context)
 
 
-class Size(click.ParamType):
+class Size(OptionType):
     """A count of 0 or more, decimal or hexadecimal."""
 
     name = "N"
@@ -52,7 +56,7 @@ class Count(Size):
         return count
 
 
-class Pair(click.ParamType):
+class Pair(OptionType):
     """NAME=VALUE."""
 
     def __init__(self, name: str):
@@ -65,7 +69,7 @@ class Pair(click.ParamType):
         return name.strip(), text.strip()
 
 
-class TargetName(click.ParamType):
+class TargetName(OptionType):
     """sm_90a and the like."""
 
     name = "sm_90a"

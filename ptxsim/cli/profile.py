@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
-from ptxsim.cli.options import Request, launches
+from ptxsim.cli.options import OptionType, Request, launches
+
+if TYPE_CHECKING:
+    from ptxsim.report.style import Paint
+    from ptxsim.session.ptxfile.file import FileRun
 
 
-class Sms(click.ParamType):
+class Sms(OptionType):
     """A count, or `all`."""
 
     name = "N|all"
 
-    def convert(self, value, parameter, context):
+    def convert(self, value: str | int, parameter: click.Parameter | None, context: click.Context | None) -> int:
         if value == "all":
             return 1024
         if isinstance(value, int) or (value.isdigit() and int(value) > 0):
@@ -32,7 +38,7 @@ def command(request: Request, sms: int, sass: bool, explain_model: bool) -> int:
 
     result = execute(request, profile=sms)
 
-    def more(result, paint):
+    def more(result: FileRun, paint: Paint) -> str:
         parts = [profile_text(result, paint)]
         if result.run is not None and result.run.cycles is not None:
             if sass and result.run.cycles.machine_code is not None:

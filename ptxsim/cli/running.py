@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -22,6 +23,9 @@ from ptxsim.report.summary import summary
 from ptxsim.session.ptxfile.file import FileRun, Options, metrics, run_file
 from ptxsim.source import Source
 from ptxsim.spelling import did_you_mean
+
+if TYPE_CHECKING:
+    from ptxsim.profile.cycles import Cycles
 
 
 def read(file: str) -> Source:
@@ -76,7 +80,7 @@ def finish(result: FileRun, request: Request, more: Callable[[FileRun, Paint], s
     if request.report:
         _write_report(result, request.report)
     if request.trace and result.run is not None and result.run.cycles is not None:
-        _write_trace(result, request.trace)
+        _write_trace(result.run.cycles, request.trace)
     code = exit_code(result.findings)
     if request.against:
         code = max(code, _compare(result, request))
@@ -131,10 +135,10 @@ def _write_report(result: FileRun, file: str) -> None:
     click.echo(f"wrote {file}", err=True)
 
 
-def _write_trace(result: FileRun, file: str) -> None:
+def _write_trace(cycles: Cycles, file: str) -> None:
     from ptxsim.report.trace import write_trace
 
-    write_trace(Path(file), result.run.cycles)
+    write_trace(Path(file), cycles)
     click.echo(f"wrote {file}", err=True)
 
 

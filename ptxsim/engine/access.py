@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ptxsim import lanes
@@ -15,6 +17,7 @@ from ptxsim.engine.program.operand import (
     StackAddress,
     Vector,
 )
+from ptxsim.machine import cta
 from ptxsim.machine.cta import Warp
 from ptxsim.machine.special import value as special_value
 from ptxsim.machine.state import Machine
@@ -23,14 +26,14 @@ from ptxsim.types import ScalarType
 _U64 = np.uint64
 
 
-def zero(t: ScalarType):
+def zero(t: ScalarType) -> cta.Register:
     """What a fresh register of a type holds."""
     if t.bits == 128:
         return [np.zeros(lanes.LANES, _U64), np.zeros(lanes.LANES, _U64)]
     return np.zeros(lanes.LANES, bool if t.kind == "predicate" else f"u{t.bytes}")
 
 
-def read(operand: Operand | None, warp: Warp, machine: Machine):
+def read(operand: Operand | None, warp: Warp, machine: Machine) -> Any:
     """The lane value (or list, or Python value) an effect gets for an operand."""
     match operand:
         case Register():
@@ -55,9 +58,9 @@ def read(operand: Operand | None, warp: Warp, machine: Machine):
     raise AssertionError(operand)
 
 
-def read_register(operand: Register, warp: Warp):
+def read_register(operand: Register, warp: Warp) -> cta.Register:
     """A register as its operand type: wider registers give their low bits."""
-    raw = warp.registers[operand.slot]
+    raw: cta.Register = warp.registers[operand.slot]
     t = operand.type
     if isinstance(raw, list):
         return raw
@@ -66,25 +69,26 @@ def read_register(operand: Register, warp: Warp):
         raw = raw.astype(f"u{dtype.itemsize}")
     if dtype != raw.dtype:
         raw = raw.view(dtype)
-    return ~raw if operand.negated else raw
+    found: np.ndarray = ~raw if operand.negated else raw
+    return found
 
 
-def read_address(operand: Address, warp: Warp):
+def read_address(operand: Address, warp: Warp) -> np.ndarray:
     """The effective address, as uint64 lanes; 32-bit registers are zero-extended before the offset is added."""
     base = operand.base
     if base is None:
         return np.full(lanes.LANES, operand.offset & (2**64 - 1), _U64)
     if isinstance(base, StackAddress):
-        address = warp.stack + _U64(base.offset)
+        address = np.add(warp.stack, _U64(base.offset))
     else:
-        address = warp.registers[base.slot]
+        address = np.asarray(warp.registers[base.slot])
         if address.dtype != _U64:
             offset = np.uint32(operand.offset & 0xFFFFFFFF)
             return (address + offset).astype(_U64) if operand.offset else address.astype(_U64)
     return address + _U64(operand.offset & (2**64 - 1)) if operand.offset else address
 
 
-def write(operand: Operand | None, value, warp: Warp, mask: np.ndarray, full: bool) -> None:
+def write(operand: Operand | None, value: Any, warp: Warp, mask: np.ndarray, full: bool) -> None:
     """Put an effect's result into the destination for the lanes of `mask`; wider registers are extended."""
     if operand is None:
         return
@@ -92,6 +96,7 @@ def write(operand: Operand | None, value, warp: Warp, mask: np.ndarray, full: bo
         for element, part in zip(operand.elements, value):
             write(element, part, warp, mask, full)
         return
+    assert isinstance(operand, Register)
     if operand.sink:
         return
     slot, declared = operand.slot, operand.declared

@@ -6,6 +6,7 @@ CUDA C++ Programming Guide, "Formatted Output", "Assertion", "Dynamic Global Mem
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -21,10 +22,10 @@ from ptxsim.machine.state import Machine
 
 def print_formatted(site: CallSite, warp: Warp, mask: np.ndarray, machine: Machine) -> None:
     pattern, values = words(site, 0, warp, machine), words(site, 1, warp, machine)
-    for lane in np.flatnonzero(mask):
+    for lane in np.flatnonzero(mask).tolist():
         data = generic_bytes(machine, warp, lane, int(values[lane])).tobytes() if values[lane] else b""
         text = c_string(machine, warp, lane, int(pattern[lane]))
-        machine.print_to(format_vprintf(text, data, lambda address, lane=lane: c_string(machine, warp, lane, address)))
+        machine.print_to(format_vprintf(text, data, partial(c_string, machine, warp, lane)))
     answer(site, np.zeros(len(mask), np.uint32), warp, mask, machine)
 
 
@@ -40,14 +41,14 @@ def fail(site: CallSite, warp: Warp, mask: np.ndarray, machine: Machine) -> None
 def allocate(site: CallSite, warp: Warp, mask: np.ndarray, machine: Machine) -> None:
     """Null where the heap has no room: no fault. Lanes are served in order."""
     sizes, found = words(site, 0, warp, machine), np.zeros(len(mask), np.uint64)
-    for lane in np.flatnonzero(mask):
+    for lane in np.flatnonzero(mask).tolist():
         found[lane] = heap_of(machine).allocate(int(sizes[lane]))
     answer(site, found, warp, mask, machine)
 
 
 def release(site: CallSite, warp: Warp, mask: np.ndarray, machine: Machine) -> None:
     addresses = words(site, 0, warp, machine)
-    for lane in np.flatnonzero(mask):
+    for lane in np.flatnonzero(mask).tolist():
         if not heap_of(machine).release(int(addresses[lane])):
             raise Fault(
                 "out-of-bounds", f"free of {int(addresses[lane]):#x}, where no block of malloc begins", int(lane),

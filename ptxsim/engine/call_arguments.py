@@ -21,7 +21,8 @@ def fetch(passed: Passed, warp: Warp, machine: Machine) -> np.ndarray:
     local = local_bytes(warp, machine)
     start = warp.stack.astype(np.int64) + (passed.offset or 0)
     rows = np.arange(len(warp.live))[:, None]
-    return local[rows, np.minimum(start[:, None] + np.arange(passed.size), local.shape[1] - 1)]
+    found: np.ndarray = local[rows, np.minimum(start[:, None] + np.arange(passed.size), local.shape[1] - 1)]
+    return found
 
 
 def place(passed: Passed, data: np.ndarray, warp: Warp, mask: np.ndarray, machine: Machine) -> None:

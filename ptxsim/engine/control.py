@@ -15,6 +15,7 @@ from ptxsim.lanes import mask_word
 from ptxsim.machine.cta import Frame, Split, Warp
 from ptxsim.machine.event import Event
 from ptxsim.machine.fault import Converge, Fault, Wait, distinct, first_lane
+from ptxsim.machine.port import Port
 from ptxsim.machine.state import Machine
 
 WGMMA_WAIT = Synchronisation(Mechanism.WGMMA_GROUP, Role.WAIT)
@@ -42,7 +43,7 @@ def fall_through(warp: Warp, split: Split) -> None:
     merge(warp, split)
 
 
-def go(warp: Warp, split: Split, mask: np.ndarray, block: int, frames: tuple | None = None) -> None:
+def go(warp: Warp, split: Split, mask: np.ndarray, block: int, frames: tuple[Frame, ...] | None = None) -> None:
     """Move the lanes of `mask` to a block; the rest of the split goes on behind the branch."""
     frames = split.frames if frames is None else frames
     rest = split.mask & ~mask
@@ -115,11 +116,12 @@ def leave(warp: Warp, split: Split, mask: np.ndarray, machine: Machine, site: in
 def call(op: Op, warp: Warp, split: Split, mask: np.ndarray, program: Program, machine: Machine) -> None:
     """Direct and indirect calls. Arguments are copied into the callee's formals lane by lane."""
     site = op.call
+    assert site is not None
     if not mask.any():
         fall_through(warp, split)
         return
     if site.name is not None:
-        targets = [(site.name, mask)]
+        targets: list[tuple[str | int, np.ndarray]] = [(site.name, mask)]
     else:
         address = read(site.address, warp, machine)
         targets = [(a, mask & (address == a)) for a in distinct(address[mask])]
@@ -152,25 +154,34 @@ def find(target: str | int, op: Op, program: Program, lanes: np.ndarray) -> Func
 
 def caller_of(op: Op, program: Program) -> FunctionCode:
     """The function whose code an operation belongs to."""
-    block = next(i for i, b in enumerate(program.blocks) if op in b) if op.call.caller is None else None
-    if block is not None:
-        found = max((f for f in program.functions.values() if f.entry <= block), key=lambda f: f.entry)
-        op.call.caller = found
-    return op.call.caller
+    site = op.call
+    assert site is not None
+    if site.caller is None:
+        block = next(i for i, b in enumerate(program.blocks) if op in b)
+        site.caller = max((f for f in program.functions.values() if f.entry <= block), key=lambda f: f.entry)
+    return site.caller
 
 
 def enter(
-    op, warp: Warp, split: Split, lanes, callee, caller: FunctionCode, program: Program, machine: Machine
+    op: Op,
+    warp: Warp,
+    split: Split,
+    lanes: np.ndarray,
+    callee: FunctionCode | str,
+    caller: FunctionCode,
+    program: Program,
+    machine: Machine,
 ) -> None:
+    site = op.call
+    assert site is not None
     if isinstance(callee, str):
         if callee not in BUILTINS:
             why = f"{callee} is called, which is declared .extern, and nothing in this file defines it"
             raise Fault("not-modeled", why, first_lane(lanes), ONE_FILE)
-        BUILTINS[callee](op.call, warp, lanes, machine)
+        BUILTINS[callee](site, warp, lanes, machine)
         split.block, split.op = split.block + 1, 0
         merge(warp, split)
         return
-    site = op.call
     arguments = [fetch(passed, warp, machine) for passed in site.arguments]
     # Registers are static per function: a recursive call saves the ones of the activation below.
     saved = {slot: warp.registers[slot] for slot in callee.slots}
@@ -271,7 +282,7 @@ def line_of(split: Split, program: Program) -> int:
     return block[max(0, min(index, len(block) - 1))].line if block else 0
 
 
-def check_in_flight(op: Op, warp: Warp, port, program: Program) -> None:
+def check_in_flight(op: Op, warp: Warp, port: Port, program: Program) -> None:
     """Whether an operation touches registers that the tensor core owns; the first touch of a product is reported.
 
     Results that are read where no wait follows lack a wait; every other touch is one too early.

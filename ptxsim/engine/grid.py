@@ -7,13 +7,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-import numpy as np
-
 from ptxsim.diagnostic import Finding
 from ptxsim.engine import control
 from ptxsim.engine.interpreter import fault_finding
 from ptxsim.engine.program.operation import Op, Program
-from ptxsim.machine.cta import Cluster, Cta, Warp
+from ptxsim.machine.cta import Cluster, Cta, Register, Warp
 from ptxsim.machine.fault import Fault, Wait
 from ptxsim.machine.state import Machine
 
@@ -88,7 +86,6 @@ class CtaRunner(Protocol):
         """Run CTAs from `number` on. Returns the number of the next one, and a CTA to resume here. Raises Stopped."""
 
 
-Register = np.ndarray | list[np.ndarray]  # by lane: unsigned words, bool for predicates, a list of two for 128 bits
 Hook = Callable[[Warp, Engine], None]  # called with a warp before or after it runs
 # A CTA that a runner hands over: its cluster, the rounds it has had, and the rest of the round it is in (returns whether
 # any warp moved), or None between rounds.
@@ -214,6 +211,7 @@ class Grid:
         try:
             return action()
         except Fault as fault:
+            assert self.engine.current is not None
             raise Stopped(fault_finding(fault, self.engine.current, warp)) from fault
 
     def look_at_limits(self, where: Callable[[], Iterable[int]] = tuple) -> None:

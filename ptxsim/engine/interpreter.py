@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
+from ptxsim.diagnostic import Finding
 from ptxsim.engine import control
 from ptxsim.engine.access import read, write, zero
 from ptxsim.engine.analysis.forward_progress import LESS, PATIENCE, RENEWED, impatience
@@ -14,7 +16,7 @@ from ptxsim.engine.analysis.fragment_flow import can_mix
 from ptxsim.engine.analysis.liveness import product_slots
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.lanes import mask_word
-from ptxsim.machine.cta import Split, Warp
+from ptxsim.machine.cta import Register, Split, Warp
 from ptxsim.machine.event import Event
 from ptxsim.machine.fault import KEEP, Converge, Fault, Wait
 from ptxsim.machine.port import Port
@@ -53,11 +55,12 @@ class Interpreter:
         """Give a new warp its registers."""
         warp.registers = [zero(t) for t in self.program.slots]
 
-    def read_register(self, warp: Warp, slot: int):
+    def read_register(self, warp: Warp, slot: int) -> Register:
         """The raw bits of a register: unsigned words, bool for predicates, a list of two for 128 bits."""
-        return warp.registers[slot]
+        raw: Register = warp.registers[slot]
+        return raw
 
-    def write_register(self, warp: Warp, slot: int, value) -> None:
+    def write_register(self, warp: Warp, slot: int, value: Register) -> None:
         warp.registers[slot] = value
 
     def cta_runner(self) -> None:
@@ -118,7 +121,7 @@ class Interpreter:
         split.block, split.op = split.block + 1, 0
         control.merge(warp, split)
 
-    def _execute(self, op: Op, warp: Warp, split: Split, mask: np.ndarray, port: Port):
+    def _execute(self, op: Op, warp: Warp, split: Split, mask: np.ndarray, port: Port) -> Wait | Converge | None:
         effect = op.definition.effect
         if effect is None:
             raise NotModeled(op)
@@ -142,7 +145,7 @@ class Interpreter:
         return None
 
 
-def _store(op: Op, result, warp: Warp, mask: np.ndarray) -> None:
+def _store(op: Op, result: Any, warp: Warp, mask: np.ndarray) -> None:
     destinations = op.destinations
     if not destinations or result is KEEP:
         return
@@ -154,8 +157,8 @@ def _store(op: Op, result, warp: Warp, mask: np.ndarray) -> None:
             write(destination, value, warp, mask, full)
 
 
-def _deliver(op: Op, warp: Warp, mask: np.ndarray, result):
-    def deliver():
+def _deliver(op: Op, warp: Warp, mask: np.ndarray, result: Callable[[], object]) -> Callable[[], None]:
+    def deliver() -> None:
         _store(op, result(), warp, mask)
 
     return deliver
@@ -199,10 +202,8 @@ def choose(warp: Warp, program: Program) -> Split | None:
     return split
 
 
-def fault_finding(fault: Fault, op: Op, warp: Warp):
+def fault_finding(fault: Fault, op: Op, warp: Warp) -> Finding:
     """The finding of a fault: where in the text, which CTA, warp and lane."""
-    from ptxsim.diagnostic import Finding
-
     return Finding(
         fault.name, fault.message, op.line, op.column, len(op.opcode), help=fault.help,
         cta=warp.cta.index, warp=warp.index, lane=fault.lane,

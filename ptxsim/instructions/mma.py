@@ -10,7 +10,8 @@ from ptxsim.isa.facts import Facts, Scope, Words
 from ptxsim.isa.operand import Reg, Vec
 from ptxsim.isa.registry import instruction
 from ptxsim.layout.fragments import fragment_layout
-from ptxsim.machine.tensor import Product, matrix_product, product_of, register_type
+from ptxsim.machine.product import Product, product_of, register_type
+from ptxsim.machine.tensor import matrix_product
 from ptxsim.types import ScalarType
 
 NOTATION = "mma.sync.aligned.shape.alayout.blayout{words}.dtype.atype.btype.ctype d, a, b, c"

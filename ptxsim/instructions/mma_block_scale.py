@@ -13,7 +13,8 @@ import numpy as np
 from ptxsim.instructions.mma import FP864, fragment_kinds, modeled_by, types_of
 from ptxsim.isa.facts import Facts, Scope, Words
 from ptxsim.isa.operand import Either, Imm, Reg, Vec
-from ptxsim.machine.tensor import Product, check_metadata, matrix_product, product_of
+from ptxsim.machine.product import Product, product_of
+from ptxsim.machine.tensor import check_metadata, matrix_product
 
 # Shape, sparse shape, kind, types of A and B, type of the scales, scales of a row (its scale_vec) and whether that may
 # be left out, since when for dense and for sparse.

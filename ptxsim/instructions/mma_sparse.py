@@ -7,7 +7,8 @@ from dataclasses import replace
 from ptxsim.instructions.mma import FP8, FP864, INT4, INT8, fragment_kinds, modeled_by, same_accumulators, types_of
 from ptxsim.isa.facts import Facts, Scope, Words
 from ptxsim.isa.operand import Imm, Kind, Reg
-from ptxsim.machine.tensor import Product, check_metadata, matrix_product, product_of
+from ptxsim.machine.product import Product, product_of
+from ptxsim.machine.tensor import check_metadata, matrix_product
 
 NOTATION = "mma.sparsity.sync.aligned.shape.alayout.blayout{words}.dtype.atype.btype.ctype d, a, b, c, e, f"
 EITHER, ORDERED = "sp sp::ordered_metadata@8.5", "sp::ordered_metadata"

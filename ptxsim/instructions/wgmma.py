@@ -14,7 +14,8 @@ from ptxsim.isa.registry import instruction
 from ptxsim.layout.fragments import container_bits, fragment_layout
 from ptxsim.machine import wgmma as unit
 from ptxsim.machine.fault import KEEP
-from ptxsim.machine.tensor import Product, check_metadata, product_of, register_type
+from ptxsim.machine.product import Product, product_of, register_type
+from ptxsim.machine.tensor import check_metadata
 from ptxsim.types import TYPES
 
 EVERY_8 = tuple(range(8, 257, 8))

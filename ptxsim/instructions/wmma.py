@@ -10,7 +10,8 @@ from ptxsim.isa.operand import Addr, Reg, Value, Vec
 from ptxsim.isa.registry import instruction
 from ptxsim.layout.fragments import fragment_layout
 from ptxsim.machine import provenance
-from ptxsim.machine.tensor import Product, from_words, matrix_product, product_of, register_type, to_words
+from ptxsim.machine.product import Product, from_words, product_of, register_type, to_words
+from ptxsim.machine.tensor import matrix_product
 from ptxsim.machine.wmma import load_fragment, store_fragment
 from ptxsim.types import TYPES
 

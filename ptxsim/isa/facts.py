@@ -110,7 +110,7 @@ class Facts:
     accesses: the accesses to memory, by the words of the statement.
     synchronises: what it orders. completes_by: what an asynchronous instruction's completion is waited for with; its
     destinations and sources belong to it until then.
-    product: (words, target, numerics) -> machine.tensor.Product, of instructions that multiply matrices.
+    product: (words, target, numerics) -> machine.product.Product, of instructions that multiply matrices.
     cost: the row of the cycle model that it costs (profile.model.figures.UNITS, profile.lowering.emulated.SEQUENCES), also by its
     words; None where its family has a lowering of its own in profile.lowering. What has neither is reported as unknown.
     fidelity: (words, recorded) -> exact, modeled, bounded or None, where the form's availability does not say it; `recorded` is whether

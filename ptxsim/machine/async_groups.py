@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,22 +19,27 @@ from ptxsim.machine.event import Event, Space
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.memory import RANK_SHIFT, gather, scatter
 
-LATEST = 64  # warp turns after which a copy that nobody waits for lands at the latest
+if TYPE_CHECKING:
+    from ptxsim.machine.cta import Cta, Warp
+    from ptxsim.machine.port import Port
+    from ptxsim.machine.state import Machine, Pending
+
+LATEST = 64  # warp turns after which a copy lands at the latest, without a wait
 
 
-def snapshot(m, mask: np.ndarray | None = None):
+def snapshot(m: Port, mask: np.ndarray | None = None) -> Port:
     """The port as it is now, for work that completes later; `mask` replaces its lanes."""
     kept = copy.copy(m)
     kept.mask = (m.mask if mask is None else mask).copy()
     return kept
 
 
-def delay(machine) -> int:
+def delay(machine: Machine) -> int:
     """Warp turns until an asynchronous operation completes."""
     return LATEST if machine.seed == 0 else int(machine.random.integers(0, LATEST))
 
 
-def later(port, callback: Callable[[], None], after: int | None = None):
+def later(port: Port, callback: Callable[[], None], after: int | None = None) -> Pending:
     """Schedule `callback`; a fault in it becomes a finding at the instruction the port stands at."""
 
     def complete() -> None:
@@ -46,12 +52,12 @@ def later(port, callback: Callable[[], None], after: int | None = None):
     return machine.schedule(complete, after=delay(machine) if after is None else after)
 
 
-def owner_of(m, memory: np.ndarray):
+def owner_of(m: Port, memory: np.ndarray) -> Cta:
     """The CTA of the cluster whose shared memory these bytes are."""
     return next(cta for cta in m.cta.cluster.ctas if cta.shared is memory)
 
 
-def cluster_addresses(m, memory: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+def cluster_addresses(m: Port, memory: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     """Offsets within one CTA's shared memory as shared::cluster addresses."""
     cta = m.cta if m.cta.shared is memory else owner_of(m, memory)
     return offsets.astype(np.uint64) + np.uint64(cta.rank << RANK_SHIFT)
@@ -64,7 +70,7 @@ def cluster_addresses(m, memory: np.ndarray, offsets: np.ndarray) -> np.ndarray:
 class LaneCopy:
     """One cp.async of a warp: 4, 8 or 16 bytes a lane. `open` are the lanes that no wait has covered yet."""
 
-    port: object
+    port: Port
     size: int
     group: np.ndarray  # int64 (32,), which group of its thread each lane's copy belongs to
     sources: list[tuple[np.ndarray, np.ndarray, np.ndarray, int]]  # bytes, offsets, lanes, how many bytes are read
@@ -96,7 +102,7 @@ class LaneCopy:
         self.port.emit(event, Space.SHARED, self.size, 0, lanes, addresses)
 
     def announce(self) -> None:
-        """Tell observers that the destination belongs to the copy from now on."""
+        """Report that the destination belongs to the copy from now on."""
         self._emit(Event.ASYNC_ISSUE, self.port.mask)
 
 
@@ -108,7 +114,7 @@ class LaneGroups:
         self.copies: list[LaneCopy] = []
 
     @classmethod
-    def of(cls, warp) -> LaneGroups:
+    def of(cls, warp: Warp) -> LaneGroups:
         return warp.units.of(cls)
 
     def issue(self, issued: LaneCopy) -> None:

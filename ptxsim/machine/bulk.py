@@ -7,8 +7,8 @@ that observers hear of. PTX ISA, "Data Movement and Conversion Instructions: Bul
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -17,6 +17,11 @@ from ptxsim.layout.swizzle import swizzle, swizzle_width
 from ptxsim.machine.async_groups import later
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_READ, Event, Space
 from ptxsim.machine.memory import ARENA, RANK_SHIFT
+
+if TYPE_CHECKING:
+    from ptxsim.machine.cta import Cta, Warp
+    from ptxsim.machine.port import Port
+    from ptxsim.machine.state import Pending
 
 CHUNK = 16  # bytes that a swizzle keeps together
 ROW = 128  # bytes of a row in the events of contiguous regions
@@ -63,7 +68,7 @@ class SharedTile:
     Rows of `row` bytes that are narrower than the swizzle stand at its width (measured on sm_90).
     """
 
-    cta: object
+    cta: Cta
     start: int
     size: int
     mode: str = "none"
@@ -72,20 +77,21 @@ class SharedTile:
 
     @property
     def extent(self) -> int:
-        """Bytes from the first to behind the last row."""
+        """Bytes from the first row to the end of the last."""
         return self.size // self.row * swizzle_width(self.mode) if self.row and self.mode != "none" else self.size
 
     def _index(self) -> np.ndarray:
         linear = CHUNK * np.arange(-(-self.size // CHUNK))
         if self.row:
             linear = linear // self.row * swizzle_width(self.mode) + linear % self.row
-        places = swizzle(self.start + linear, self.mode)
+        places = np.asarray(swizzle(self.start + linear, self.mode))
         return (places[:, None] + np.arange(CHUNK)).ravel()[: self.size]
 
     def read(self) -> np.ndarray:
         if self.mode == "none":
             return self.cta.shared[self.start : self.start + self.size].copy()
-        return self.cta.shared[self._index()]
+        found: np.ndarray = self.cta.shared[self._index()]
+        return found
 
     def write(self, data: np.ndarray) -> None:
         if self.mode == "none":
@@ -131,7 +137,8 @@ def _dtype(name: str) -> np.dtype:
     if name == "bfloat16":
         import ml_dtypes
 
-        return np.dtype(ml_dtypes.bfloat16)
+        kind: np.dtype = np.dtype(ml_dtypes.bfloat16)
+        return kind
     return np.dtype(name)
 
 
@@ -140,29 +147,33 @@ def _flushed(x: np.ndarray) -> np.ndarray:
     return np.where(words & 0x7F800000, words, words & 0x80000000).view(np.float32)
 
 
-def _add(old, new):
+def _add(old: np.ndarray, new: np.ndarray) -> np.ndarray:
     if old.dtype.kind in "iu" or old.dtype.itemsize == 4:
-        return old + new
+        return np.asarray(old + new)
     if old.dtype.itemsize == 8:
         total = old + new
         total = np.where(np.isnan(total), np.uint64(0xFFF8 << 48).view(np.float64), total)
         return np.where(new != new, _quiet(new), np.where(old != old, _quiet(old), total))
-    return old.astype(np.float32) + new.astype(np.float32)  # rounds once: f32 holds twice the digits and two more
+    return np.add(
+        old.astype(np.float32), new.astype(np.float32)
+    )  # rounds once: f32 holds twice the digits and two more
 
 
-def _quiet(x):
-    return (x.view(np.uint64) | np.uint64(1 << 51)).view(np.float64)
+def _quiet(x: np.ndarray) -> np.ndarray:
+    words: np.ndarray = x.view(np.uint64) | np.uint64(1 << 51)
+    return words.view(np.float64)
 
 
-def _smaller(old, new):
+def _smaller(old: np.ndarray, new: np.ndarray) -> np.ndarray:
     return np.where(old == new, np.where(np.signbit(old), old, new), np.fmin(old, new))
 
 
-def _larger(old, new):
+def _larger(old: np.ndarray, new: np.ndarray) -> np.ndarray:
     return np.where(old == new, np.where(np.signbit(old), new, old), np.fmax(old, new))
 
 
-_OPERATIONS: dict[str, Callable] = {
+Reduction = Callable[[np.ndarray, np.ndarray], np.ndarray]
+_OPERATIONS: dict[str, Reduction] = {
     "add": _add,
     "min": _smaller,
     "max": _larger,
@@ -191,8 +202,8 @@ def remember(tile: SharedTile) -> None:
         known[tile.start] = (tile.mode, tile.cta.shared[tile.start : end].copy())
 
 
-def written_swizzle(cta, address: int) -> str | None:
-    """The swizzle of the tensor copy that brought the tile around an address, if nobody has written to the tile since."""
+def written_swizzle(cta: Cta, address: int) -> str | None:
+    """The swizzle of the tensor copy that brought the tile around an address, if the tile has not been written to since."""
     for start, (mode, data) in cta.units.of(WrittenTiles).items():
         if start <= address < start + len(data):
             return mode if (cta.shared[start : start + len(data)] == data).all() else None
@@ -202,7 +213,7 @@ def written_swizzle(cta, address: int) -> str | None:
 # ---- operations ------------------------------------------------------------------------------------------------------
 
 
-def tell(port, event: Event, region: Region, flags: int = 0) -> None:
+def tell(port: Port, event: Event, region: Region, flags: int = 0) -> None:
     """Emit the rows of a region, up to 32 a record; the record's mask counts its rows."""
     if port.machine.stream is None:
         return
@@ -216,17 +227,17 @@ def tell(port, event: Event, region: Region, flags: int = 0) -> None:
 class BulkCopy:
     """One bulk operation of one thread: reads `source`, then writes (or reduces into) `target`."""
 
-    port: object
+    port: Port
     lane: int
     source: Region
     target: Region
-    reduce: Callable | None = None
+    reduce: Reduction | None = None
     done: Callable[[], None] | None = None  # after the write: complete_tx on an mbarrier
     group: int | None = None
     data: np.ndarray | None = None
     written: bool = False
     released: bool = False
-    pending: object = field(default=None)
+    pending: Pending | None = None
 
     def start(self) -> None:
         """Hand the memory over and let the copy complete at its time."""
@@ -237,21 +248,22 @@ class BulkCopy:
             tell(self.port, Event.ASYNC_ISSUE, self.target)
         self.pending = later(self.port, self.finish)
 
-    def finish_reading(self) -> None:
-        """The source is free again."""
+    def finish_reading(self) -> np.ndarray:
+        """The source is free again; gives what was read."""
         if self.data is None:
             self.data = self.source.read()
             if self.source.space == Space.GLOBAL:
                 tell(self.port, Event.ASYNC_READ, self.source)
+        return self.data
 
     def finish(self) -> None:
         """The data is at its target."""
         if self.written:
             return
         self.written = True
-        self.finish_reading()
-        self.target.write(self.data if self.reduce is None else self.reduce(self.target.read(), self.data))
-        if self.target.space == Space.SHARED:
+        data = self.finish_reading()
+        self.target.write(data if self.reduce is None else self.reduce(self.target.read(), data))
+        if isinstance(self.target, SharedTile):
             remember(self.target)
         tell(self.port, Event.ASYNC_WRITE, self.target)
         if self.done is not None:
@@ -261,7 +273,7 @@ class BulkCopy:
             self.done()
 
     def release_source(self) -> None:
-        """Somebody knows that the source has been read."""
+        """A wait has shown that the source has been read."""
         if self.source.space == Space.SHARED and not self.released:
             self.released = True
             tell(self.port, Event.ASYNC_WAIT, self.source, FLAG_READ)
@@ -275,7 +287,7 @@ class BulkGroups:
         self.copies: list[BulkCopy] = []
 
     @classmethod
-    def of(cls, warp) -> BulkGroups:
+    def of(cls, warp: Warp) -> BulkGroups:
         return warp.units.of(cls)
 
     def issue(self, copy: BulkCopy) -> None:
@@ -306,7 +318,7 @@ class BulkGroups:
                 copy.finish_reading()
                 if not copy.written:
                     kept.append(copy)
-            else:
+            elif copy.pending is not None:
                 copy.pending.run()
             copy.release_source()
         self.copies = kept

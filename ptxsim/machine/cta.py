@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -14,12 +15,15 @@ from ptxsim.machine.units import Units
 DYNAMIC_STACK = 1 << 14  # bytes a lane has for alloca, in kernels that use it
 
 
+Register = np.ndarray | list[np.ndarray]  # by lane: unsigned words, bool for predicates, a list of two for 128 bits
+
+
 @dataclass(slots=True, eq=False)
 class Frame:
     """Where a call returns to, and the caller's registers."""
 
     return_block: int
-    registers: list
+    registers: list[Any]
     function: str
 
 
@@ -35,13 +39,23 @@ class Split:
     steps: int = 0
 
 
+class Registers(Protocol):
+    """The registers of a warp by slot."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, slot: int, /) -> Any: ...
+
+    def __setitem__(self, slot: int, value: Any, /) -> None: ...
+
+
 class Warp:
     """32 lanes: registers by slot (arrays of 32 values), splits, and the live lanes."""
 
     def __init__(self, cta: Cta, index: int, lanes: int):
         self.cta, self.index = cta, index
         self.live = np.arange(LANES) < lanes
-        self.registers: list[np.ndarray] = []
+        self.registers: Registers = []
         self.splits: list[Split] = [Split(0, self.live.copy())]
         self.turns = 0  # of splits, while there were several
         self.spent = self.lost = (

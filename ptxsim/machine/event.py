@@ -6,7 +6,7 @@ nothing is recorded.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import IntEnum
 
 import numpy as np
@@ -93,9 +93,9 @@ FLAG_TENSORMAP = 16  # the bytes are a tensor map: a copy reads it, or tensormap
 
 
 class Observer:
-    """Somebody who listens. `events` limits what is delivered; None is everything.
+    """Listens to events. `events` limits what is delivered; None is everything.
 
-    `proxies`: needs fences and what asynchronous products read, which native code does not tell.
+    `proxies`: needs fences and what asynchronous products read, which native code does not report.
     """
 
     events: frozenset[Event] | None = None
@@ -117,7 +117,10 @@ class EventStream:
         self.records = np.zeros(capacity, RECORD)
         self.count = 0
 
-    def emit(self, site, cta, warp, event, space=0, width=0, flags=0, mask=0xFFFFFFFF, addresses=None) -> None:
+    def emit(
+        self, site: int, cta: int, warp: int, event: int, space: int = 0, width: int = 0, flags: int = 0, mask: int = 0xFFFFFFFF,
+        addresses: np.ndarray | Sequence[int] | None = None,
+    ) -> None:  # fmt: skip
         """Append one record; `addresses` is up to 32 byte addresses (or other numbers, see Event)."""
         record = self.records[self.count]
         record["site"], record["cta"], record["warp"] = site, cta, warp

@@ -1,10 +1,12 @@
 """Rows of 8x8 matrices between shared memory and registers: what ldmatrix and stmatrix do.
 
 Each matrix is eight (or sixteen) rows of 16 bytes; lane i gives the address of row i, counted over all matrices, and
-the lanes beyond the last row give addresses that nobody looks at.
+the addresses that lanes beyond the last row give are ignored.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -19,7 +21,9 @@ from ptxsim.machine.port import Port
 ROW = 16  # bytes
 
 
-def load_rows(m: Port, space: str | None, address, tile: Fragment, packed: str | None = None) -> list:
+def load_rows(
+    m: Port, space: str | None, address: np.ndarray, tile: Fragment, packed: str | None = None
+) -> list[np.ndarray]:
     """The registers (u32 lane values) of an ldmatrix; `packed` names a row format of 6- or 4-bit elements.
 
     Raises Fault: misaligned-address for a row that is no multiple of 16 bytes, ldmatrix-row-address for one outside
@@ -36,7 +40,7 @@ def load_rows(m: Port, space: str | None, address, tile: Fragment, packed: str |
     return registers
 
 
-def store_rows(m: Port, space: str | None, address, registers: list, tile: Fragment) -> None:
+def store_rows(m: Port, space: str | None, address: np.ndarray, registers: list[np.ndarray], tile: Fragment) -> None:
     """Write the rows of an stmatrix. Faults as in load_rows."""
     if m.machine.checks != "none":
         provenance.check_stored(m, registers, tile.element_bits, tile.majority == "trans")
@@ -47,7 +51,9 @@ def store_rows(m: Port, space: str | None, address, registers: list, tile: Fragm
         scatter(memory, offsets, lanes, data)
 
 
-def _rows(m: Port, space: str | None, address, tile: Fragment, event: Event):
+def _rows(
+    m: Port, space: str | None, address: np.ndarray, tile: Fragment, event: Event
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Yield (bytes, offsets, lanes) of the shared memories the rows lie in."""
     everybody = m.mask
     supplies = np.zeros_like(everybody)
@@ -67,14 +73,17 @@ def _rows(m: Port, space: str | None, address, tile: Fragment, event: Event):
             m.emit(event, kind, ROW, 0, lanes, address)
             yield memory, offsets, lanes
     except Fault as fault:
-        if fault.name != "out-of-bounds" and not (fault.name == "wrong-space" and space is not None):
+        holder = fault.lane
+        if holder is None or (
+            fault.name != "out-of-bounds" and not (fault.name == "wrong-space" and space is not None)
+        ):
             raise
         matrices = int(supplies.sum())
         raise Fault(
             "ldmatrix-row-address",
-            f"lane {fault.lane} must supply the address of row {fault.lane % 8} of matrix {fault.lane // 8} and holds "
-            f"{int(address[fault.lane]):#x}, which is outside of shared memory",
-            fault.lane,
+            f"lane {holder} must supply the address of row {holder % 8} of matrix {holder // 8} and holds "
+            f"{int(address[holder]):#x}, which is outside of shared memory",
+            holder,
             f"{name} with .{tile.shape_name.partition('.')[2] or 'x1'} takes the addresses of lanes 0..{matrices - 1}: "
             "one row of 16 bytes each",
         ) from None
@@ -85,4 +94,5 @@ def _rows(m: Port, space: str | None, address, tile: Fragment, event: Event):
 def unpack_row(rows: np.ndarray, width: int) -> np.ndarray:
     """Rows of 16 packed elements of `width` bits and padding, uint8 (..., 16), as 16 bytes: an element in the low bits of each."""
     bits = np.unpackbits(rows, axis=-1, bitorder="little")[..., : 16 * width].reshape(*rows.shape[:-1], 16, width)
-    return (bits << np.arange(width, dtype=np.uint8)).sum(axis=-1, dtype=np.uint8)
+    codes: np.ndarray = (bits << np.arange(width, dtype=np.uint8)).sum(axis=-1, dtype=np.uint8)
+    return codes

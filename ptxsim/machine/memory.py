@@ -226,7 +226,7 @@ def check_alignment(addresses: np.ndarray, mask: np.ndarray, size: int, what: st
 def gather(memory: np.ndarray, offsets: np.ndarray, mask: np.ndarray, size: int) -> np.ndarray:
     """Rows of `size` bytes at byte offsets: uint8 (lanes, size); inactive lanes give zeros."""
     start = np.where(mask, offsets, 0).astype(np.int64)
-    found = memory[start[:, None] + np.arange(size)]
+    found: np.ndarray = memory[start[:, None] + np.arange(size)]
     found[~mask] = 0
     return found
 

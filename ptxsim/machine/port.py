@@ -7,13 +7,13 @@ load_rows and store_rows, and runs everything else here, on the same registers.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from ptxsim import lanes
-from ptxsim.diagnostic import Finding
+from ptxsim.diagnostic import Finding, Level
 from ptxsim.machine.event import FLAG_UNCHANGED, Event, Space
 from ptxsim.machine.fault import Converge, Fault, distinct, first_lane
 from ptxsim.machine.memory import (
@@ -31,10 +31,11 @@ from ptxsim.types import TYPES, ScalarType
 
 if TYPE_CHECKING:
     from ptxsim.machine.cta import Warp
+    from ptxsim.machine.product import Product
     from ptxsim.machine.state import Machine
-    from ptxsim.machine.tensor import Product
 
-_WORD = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
+Lanes = np.ndarray  # a lane value
+Resolved = tuple[Space, np.ndarray, Lanes, Lanes]  # a memory: its space, bytes, offsets and the lanes that access it
 _SPACES = {
     "global": Space.GLOBAL,
     "shared": Space.SHARED,
@@ -56,6 +57,8 @@ class Operation(Protocol):
     @property
     def destinations(self) -> tuple[Any, ...]: ...
 
+    def product(self, target: str, numerics: str) -> Product: ...
+
 
 class Port:
     """What one instruction of one warp sees while it executes."""
@@ -69,11 +72,12 @@ class Port:
 
     def product(self) -> Product:
         """The matrix product of the instruction that executes, on this machine."""
+        assert self.op is not None
         return self.op.product(str(self.machine.target), self.machine.numerics)
 
     # ---- memory ----
 
-    def load(self, space: str | None, address, t: ScalarType, count: int = 1, flags: int = 0) -> list:
+    def load(self, space: str | None, address: Lanes, t: ScalarType, count: int = 1, flags: int = 0) -> list[Lanes]:
         """`count` consecutive elements of type t per lane, as lane values of t. `space` None is generic."""
         size = t.bytes * count
         check_alignment(address, self.mask, size, "load")
@@ -83,7 +87,7 @@ class Port:
             data[mask] = gather(memory, offsets, mask, size)[mask]
         return unpack(data, t, count)
 
-    def store(self, space: str | None, address, values: list, t: ScalarType, flags: int = 0) -> None:
+    def store(self, space: str | None, address: Lanes, values: list[Lanes], t: ScalarType, flags: int = 0) -> None:
         """Store one element of each value per lane, next to each other."""
         size = t.bytes * len(values)
         check_alignment(address, self.mask, size, "store")
@@ -96,9 +100,9 @@ class Port:
             scatter(memory, offsets, mask, data)
 
     def atomic(
-        self, space: str | None, address, t: ScalarType, update: Callable, operands: list, count: int = 1,
-        event: Event = Event.ATOMIC, flags: int = 0, shared_update: Callable | None = None,
-    ) -> list:  # fmt: skip
+        self, space: str | None, address: Lanes, t: ScalarType, update: Callable[..., Lanes], operands: list[Any],
+        count: int = 1, event: Event = Event.ATOMIC, flags: int = 0, shared_update: Callable[..., Lanes] | None = None,
+    ) -> list[Any]:  # fmt: skip
         """Read, `update(old, *operands)` and write back, one lane after the other. Returns the old values.
 
         With count > 1 (vector atomics) operands are lists of `count` values and each element is updated by itself.
@@ -124,7 +128,7 @@ class Port:
         values = unpack(old, t, count)
         return [[value["lo"], value["hi"]] for value in values] if t.bits == 128 else values
 
-    def resolve(self, space: str | None, address, size: int, write: bool = False):
+    def resolve(self, space: str | None, address: Lanes, size: int, write: bool = False) -> Iterator[Resolved]:
         """Yield (Space, bytes, offsets, mask) of the memories an access touches. Raises Fault outside of them."""
         mask = self.mask
         if not mask.any():
@@ -151,7 +155,7 @@ class Port:
             if rest.any():
                 yield self._arena(None, address, rest, size, write)
 
-    def named(self, kind: Space, memory: np.ndarray, offsets, address):
+    def named(self, kind: Space, memory: np.ndarray, offsets: Lanes, address: Lanes) -> Lanes:
         """Addresses as events name them: shared memory by its owner's rank and offset, everything else as it is."""
         if kind != Space.SHARED:
             return address
@@ -159,7 +163,7 @@ class Port:
         owner = self.cta if memory is self.cta.shared else next(cta for cta in ctas if cta.shared is memory)
         return offsets + np.uint64(ctas.index(owner) << RANK_SHIFT) if len(ctas) > 1 else offsets
 
-    def _refuse_windows(self, address, mask) -> None:
+    def _refuse_windows(self, address: Lanes, mask: Lanes) -> None:
         for window, name in ((SHARED_WINDOW, "shared"), (LOCAL_WINDOW, "local")):
             inside = mask & (address - np.uint64(window) < np.uint64(WINDOW_SIZE))
             if inside.any():
@@ -169,7 +173,7 @@ class Port:
                     f"use an access without .global, or .{name} with a converted address",
                 )  # fmt: skip
 
-    def _shared(self, address, mask, size, given):
+    def _shared(self, address: Lanes, mask: Lanes, size: int, given: Lanes) -> Iterator[Resolved]:
         """`address` is relative to the window, of what was `given`."""
         ctas = self.cta.cluster.ctas
         which = (address >> np.uint64(RANK_SHIFT)).astype(np.int64)
@@ -187,7 +191,7 @@ class Port:
                 self._shared_fault(given, bad, size)
             yield Space.SHARED, owner.shared, offset, part
 
-    def _shared_fault(self, given, bad, size) -> None:
+    def _shared_fault(self, given: Lanes, bad: Lanes, size: int) -> None:
         lane = first_lane(bad)
         at = int(given[lane])
         start, end = self.machine.shared_start, self.cta.shared_bytes
@@ -212,7 +216,7 @@ class Port:
             "check the index, or give the launch more shared memory: --shared-mem BYTES, launch(shared_mem=BYTES)",
         )
 
-    def _local(self, address, mask, size):
+    def _local(self, address: Lanes, mask: Lanes, size: int) -> Resolved:
         local = self.warp.local
         if local is None:
             local = self.warp.local = np.zeros((lanes.LANES, self.machine.local_bytes), np.uint8)
@@ -232,7 +236,7 @@ class Port:
             mask,
         )
 
-    def _arena(self, space, address, mask, size, write):
+    def _arena(self, space: str | None, address: Lanes, mask: Lanes, size: int, write: bool) -> Resolved:
         memory = self.machine.memory
         index = memory.find(address, size)
         bad = mask & (index < 0)
@@ -272,15 +276,16 @@ class Port:
 
     # ---- the other lanes ----
 
-    def shuffle(self, value, source):
+    def shuffle(self, value: Lanes, source: Lanes) -> Lanes:
         """Lane i gets the value of lane source[i] mod 32 (an integer lane value)."""
-        return value[source.astype(np.int64) & 31]
+        found: Lanes = value[source.astype(np.int64) & 31]
+        return found
 
-    def ballot(self, condition):
+    def ballot(self, condition: Lanes) -> Lanes:
         """A u32 lane value, the same in all lanes: bit i is set if lane i executes and its condition holds."""
         return np.full(lanes.LANES, lanes.mask_word(self.mask & condition), np.uint32)
 
-    def active(self):
+    def active(self) -> Lanes:
         """The executing lanes as a mask lane value."""
         return self.mask
 
@@ -318,40 +323,52 @@ class Port:
             return None
         return Converge(lanes.word_mask(missing | here))
 
-    def report(self, name: str, message: str, lane: int | None = None, help: str | None = None, level=None) -> None:
+    def report(
+        self, name: str, message: str, lane: int | None = None, help: str | None = None, level: Level | None = None
+    ) -> None:
         """Add a finding at this instruction and go on; not where the launch asked for no checks."""
         if self.machine.checks == "none":
             return
         self.machine.add_finding(self.finding(name, message, lane, help, level))
 
-    def finding(self, name: str, message: str, lane: int | None, help: str | None, level=None) -> Finding:
+    def finding(
+        self, name: str, message: str, lane: int | None, help: str | None, level: Level | None = None
+    ) -> Finding:
         """A finding with this instruction's place, CTA and warp."""
         return Finding(
             name, message, self.line, self.column, self.length, level, help=help,
             cta=self.cta.index, warp=self.warp.index, lane=lane,
         )  # fmt: skip
 
-    def emit(self, event: Event, space: int = 0, width: int = 0, flags: int = 0, mask=None, addresses=None) -> None:
+    def emit(
+        self,
+        event: Event,
+        space: int = 0,
+        width: int = 0,
+        flags: int = 0,
+        mask: Lanes | None = None,
+        addresses: Lanes | None = None,
+    ) -> None:
         stream = self.machine.stream
         if stream is not None:
             word = lanes.mask_word(self.mask if mask is None else mask)
             stream.emit(self.site, self.cta.linear, self.warp.index, event, space, width, flags, word, addresses)
 
 
-def _join(low, high) -> np.ndarray:
+def _join(low: Lanes, high: Lanes) -> np.ndarray:
     """Two u64 lane values as one of 128 bits."""
     joined = np.zeros(lanes.LANES, lanes.dtype(TYPES["b128"]))
     joined["lo"], joined["hi"] = low, high
     return joined
 
 
-def unpack(data: np.ndarray, t: ScalarType, count: int) -> list:
+def unpack(data: np.ndarray, t: ScalarType, count: int) -> list[Lanes]:
     """uint8 (lanes, bytes * count) as `count` lane values of type t."""
     elements = np.ascontiguousarray(data.reshape(data.shape[0], count, t.bytes).swapaxes(0, 1)).view(lanes.dtype(t))
     return [elements[i, :, 0] for i in range(count)]
 
 
-def pack(values: list, t: ScalarType) -> np.ndarray:
+def pack(values: list[Any], t: ScalarType) -> np.ndarray:
     """Lane values as bytes next to each other: uint8 (lanes, bytes * count)."""
     words = [np.ascontiguousarray(v).view(np.uint8).reshape(lanes.LANES, -1)[:, : t.bytes] for v in values]
     return np.concatenate(words, axis=1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Callable
+from typing import Any
 
 _CONVERSION = re.compile(
     rb"%(?P<flags>[-+ #0]*)(?P<width>\*|\d*)(?P<point>\.(?P<precision>\*|\d*))?(?P<length>hh|h|ll|l|z|j|t|L)?(?P<kind>[a-zA-Z%])"
@@ -19,7 +20,7 @@ class _Arguments:
     def __init__(self, data: bytes):
         self.data, self.at = data, 0
 
-    def take(self, size: int, code: str):
+    def take(self, size: int, code: str) -> Any:
         self.at = -(-self.at // size) * size
         piece = self.data[self.at : self.at + size]
         self.at += size
@@ -66,7 +67,7 @@ def format_vprintf(pattern: bytes, arguments: bytes, read_string: Callable[[int]
 
 def _number(text: bytes | None, buffer: _Arguments) -> int | None:
     if text == b"*":
-        return buffer.take(4, "i")
+        return int(buffer.take(4, "i"))
     return int(text) if text else None
 
 

@@ -1,7 +1,7 @@
-"""Which fragments a warp holds, so that one used as another shape, operand, type or layout can be told.
+"""Which fragments a warp holds, so that one used as another shape, operand, type or layout is found.
 
 What is in registers is known again by its content, so copies of registers are alike; contents that could be met by chance
-are never judged, nor what registers cannot have brought there (engine.analysis.fragment_flow). Three things leave known registers behind:
+are never judged, nor what registers cannot have brought there (engine.analysis.fragment_flow). Three things leave known registers:
 
 wmma        the manual leaves its fragments opaque: what was loaded or computed may be used only as what it is, and by
             nothing else (there the register must be the same too: the same tile may well be loaded both ways)
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -62,6 +62,9 @@ class Source(NamedTuple):
     help: str
 
 
+Item = TypeVar("Item")
+
+
 class Held:
     """What a warp's registers are known to hold: fragments of wmma and single registers by their content, and by slot."""
 
@@ -81,7 +84,7 @@ def remember(m: Port, words: np.ndarray, fragment: Fragment, layout: str | None)
         held.slots.update({slot: (tag, word.copy()) for slot, word in _by_slot(m.op.destinations[0], words)})
 
 
-def check(m: Port, words: np.ndarray, fragment: Fragment, layout: str | None, operand=None) -> None:
+def check(m: Port, words: np.ndarray, fragment: Fragment, layout: str | None, operand: Any = None) -> None:
     """Report `fragment-mismatch` if registers that wmma uses hold something else than this fragment.
 
     `operand` is the operand as the engine resolved it, where there is one.
@@ -107,7 +110,7 @@ def check(m: Port, words: np.ndarray, fragment: Fragment, layout: str | None, op
     )
 
 
-def remember_rows(m: Port, registers: list, type: str, transposed: bool) -> None:
+def remember_rows(m: Port, registers: list[np.ndarray], type: str, transposed: bool) -> None:
     """ldmatrix filled registers, lane values of 32 bits; `type` is its type or the format it unpacked."""
     types = ROWS.get((type, transposed))
     if types is None:
@@ -129,12 +132,12 @@ def remember_product(warp: Warp, words: np.ndarray, fragment: Fragment, line: in
     _remember_registers(warp, words, Source(name, ACCUMULATORS[fragment.type], line, help))
 
 
-def operands(m: Port) -> Sequence:
+def operands(m: Port) -> Sequence[Any]:
     """The operands of the instruction as the engine resolved them: Nones where it runs without one."""
     return (None, None, None) if m.op is None else m.op.sources
 
 
-def check_operand(m: Port, words: np.ndarray, fragment: Fragment, operand) -> None:
+def check_operand(m: Port, words: np.ndarray, fragment: Fragment, operand: Any) -> None:
     """Report `fragment-mismatch` if an operand of mma or wgmma, uint32 (words, 32), is no fragment of that type.
 
     `operand` is the operand as the engine resolved it, or None.
@@ -142,10 +145,10 @@ def check_operand(m: Port, words: np.ndarray, fragment: Fragment, operand) -> No
     if not _can_mix(m, False):
         return
     _check_registers(m, words, fragment)
-    for *tag, line in _held(m, operand, words):
+    for shape, held, type, layout, line in _held(m, operand, words):
         m.report(
             "fragment-mismatch",
-            f"{fragment.operand} holds {_text(*tag)} of wmma (line {line}) and is used as "
+            f"{fragment.operand} holds {_text(shape, held, type, layout)} of wmma (line {line}) and is used as "
             f"{_text(*_use(fragment), None)} of {fragment.family}",
             help="wmma's fragments are opaque; what mma and wgmma take comes from ldmatrix, loads or mma",
             level="warning",
@@ -153,7 +156,7 @@ def check_operand(m: Port, words: np.ndarray, fragment: Fragment, operand) -> No
         return
 
 
-def check_stored(m: Port, registers: list, bits: int, transposed: bool) -> None:
+def check_stored(m: Port, registers: list[np.ndarray], bits: int, transposed: bool) -> None:
     """Report `fragment-mismatch` if an stmatrix that transposes takes wider elements apart."""
     if not transposed or not _can_mix(m, False):
         return
@@ -204,7 +207,7 @@ def _remember_registers(warp: Warp, words: np.ndarray, source: Source) -> None:
         _add(known, word.tobytes(), source)
 
 
-def _held(m: Port, operand, words: np.ndarray) -> list[Tag]:
+def _held(m: Port, operand: Any, words: np.ndarray) -> list[Tag]:
     """The wmma fragments whose registers are among an operand's, untouched since."""
     held = m.warp.units.of(Held).slots
     found = []
@@ -218,17 +221,18 @@ def _held(m: Port, operand, words: np.ndarray) -> list[Tag]:
 def _distinct(words: np.ndarray) -> np.ndarray:
     """Whether the lanes of registers, uint32 (..., 32), differ enough for them to be known again."""
     ordered = np.sort(words, axis=-1)
-    return (ordered[..., 1:] != ordered[..., :-1]).sum(axis=-1) >= DISTINCT - 1
+    changes: np.ndarray = (ordered[..., 1:] != ordered[..., :-1]).sum(axis=-1)
+    return np.asarray(changes >= DISTINCT - 1)
 
 
-def _by_slot(operand, words: np.ndarray):
+def _by_slot(operand: Any, words: np.ndarray) -> list[tuple[int, np.ndarray]]:
     """(register slot, its first word) of an operand as the engine resolved it."""
     slots = [None if getattr(e, "sink", False) else getattr(e, "slot", None) for e in getattr(operand, "elements", ())]
     step = len(words) // max(1, len(slots))
     return [(slot, words[i * step]) for i, slot in enumerate(slots) if slot is not None]
 
 
-def _add(known: OrderedDict, key: bytes, item) -> None:
+def _add(known: OrderedDict[bytes, set[Item]], key: bytes, item: Item) -> None:
     known.setdefault(key, set()).add(item)
     known.move_to_end(key)
     if len(known) > REMEMBERED:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -18,6 +19,9 @@ SIZE = 128
 SWIZZLES = ("none", "32B", "64B", "128B")
 INTERLEAVES = ("none", "16B", "32B")
 FILLS = ("zero", "nan")
+
+
+Choice = TypeVar("Choice")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +130,7 @@ def decode(data: bytes) -> TensorDescription:
         offset, code, count = FIELDS[name]
         return struct.unpack_from(f"<{count}{code}", data, offset)
 
-    def choice(name: str, words: Sequence):
+    def choice(name: str, words: Sequence[Choice]) -> Choice:
         number = get(name)[0]
         if number >= len(words):
             raise ValueError(f"{name} is {number}, the largest value is {len(words) - 1}")
@@ -143,9 +147,9 @@ def decode(data: bytes) -> TensorDescription:
     )  # fmt: skip
     if get("im2col")[0]:
         spatial = rank - 2
-        description = TensorDescription(
-            *(getattr(description, name) for name in TensorDescription.__slots__[:9]),
-            get("lower_corner")[:spatial], get("upper_corner")[:spatial], get("channels")[0], get("pixels")[0],
+        description = replace(
+            description, lower_corner=get("lower_corner")[:spatial], upper_corner=get("upper_corner")[:spatial],
+            channels=get("channels")[0], pixels=get("pixels")[0],
         )  # fmt: skip
     problem = check(description)
     if problem:
@@ -209,14 +213,16 @@ class TensorMap:
     _description: TensorDescription = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        array = self.source if isinstance(self.source, np.ndarray) else None
-        if array is None and (self.dtype is None or self.dims is None):
+        dtype, dims, strides = self.dtype, self.dims, self.strides
+        if isinstance(self.source, np.ndarray):
+            dtype = self.source.dtype if dtype is None else dtype
+            if dims is None:
+                dims = self.source.shape[::-1]
+                strides = self.source.strides[-2::-1] if strides is None else strides
+        if dtype is None or dims is None:
             raise _problem("a tensor map of a bare address needs dtype and dims")
-        element = _element_type(array.dtype if self.dtype is None else self.dtype)
-        dims = tuple(self.dims) if self.dims is not None else tuple(reversed(array.shape))
-        strides = self.strides
-        if strides is None:
-            strides = _packed(dims, element.bytes) if array is None or self.dims is not None else array.strides[-2::-1]
+        element, dims = _element_type(dtype), tuple(dims)
+        strides = _packed(dims, element.bytes) if strides is None else strides
         rank = len(dims)
         box = tuple(self.box) if self.box is not None else (1,) * rank
         steps = tuple(self.element_strides) if self.element_strides is not None else (1,) * rank
@@ -238,8 +244,7 @@ class TensorMap:
     def device_bytes(self, place: Callable[[np.ndarray], int]) -> bytes:
         """The 128 bytes; `place` puts the array on the device and gives its address."""
         address = place(self.source) if isinstance(self.source, np.ndarray) else int(self.source)
-        d = self._description
-        return TensorDescription(address, *(getattr(d, name) for name in TensorDescription.__slots__[1:])).encode()
+        return replace(self._description, address=address).encode()
 
 
 def _packed(dims: Sequence[int], size: int) -> tuple[int, ...]:
@@ -250,7 +255,7 @@ def _packed(dims: Sequence[int], size: int) -> tuple[int, ...]:
     return tuple(strides)
 
 
-def _element_type(given) -> ElementType:
+def _element_type(given: str | int | np.dtype) -> ElementType:
     if isinstance(given, int):
         found = next((t for t in ELEMENT_TYPES if t.driver == given), None)
     else:
@@ -266,9 +271,7 @@ def _element_type(given) -> ElementType:
     return found
 
 
-def _word(given, words: Sequence[str], what: str) -> str:
-    if given in words:
-        return given
+def _word(given: str | int, words: Sequence[str], what: str) -> str:
     if isinstance(given, int):
         if given < len(words):
             return words[given]

@@ -127,7 +127,7 @@ def _tile(memory: GlobalMemory, t: TensorDescription, inner: np.ndarray, outer: 
             f"let tiles begin at multiples of {16 // size} elements",
         )
     dims, strides = np.array(t.dims[1:], np.int64), np.array(t.strides[1:], np.int64)
-    inside = ((outer >= 0) & (outer < dims)).all(axis=1)
+    inside = np.asarray(((outer >= 0) & (outer < dims)).all(axis=1))
     within = np.flatnonzero((inner >= 0) & (inner < t.dims[0]))
     low, high = (int(within[0]), int(within[-1]) + 1) if len(within) else (0, 0)
     address = t.address + outer @ strides + int(inner[0]) * size

@@ -7,6 +7,7 @@ order. PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions".
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -16,12 +17,12 @@ from ptxsim.layout.descriptor import Descriptor, linear_offsets
 from ptxsim.layout.swizzle import swizzle
 from ptxsim.machine.async_groups import later, snapshot
 from ptxsim.machine.bulk import written_swizzle
-from ptxsim.machine.cta import Cta, Warp
+from ptxsim.machine.cta import Cta, Register, Warp
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_READ, Event, Space
 from ptxsim.machine.fault import KEEP, Fault, Wait
 from ptxsim.machine.port import Port
-from ptxsim.machine.provenance import check_operand, remember_product
-from ptxsim.machine.tensor import Product, multiply_matrices
+from ptxsim.machine.product import Product, multiply_matrices
+from ptxsim.machine.provenance import check_operand, operands, remember_product
 
 WARPS = 4
 CHUNK = 16  # bytes; every layout keeps that many together
@@ -45,9 +46,11 @@ class Tile:
         """Element codes, unsigned (rows, k), from the bytes of shared memory."""
         addresses = self.addresses()
         if self.bits < 8:
-            return memory[addresses] >> (np.arange(self.k) * self.bits % 8).astype(np.uint8) & (1 << self.bits) - 1
+            packed: np.ndarray = memory[addresses] >> (np.arange(self.k) * self.bits % 8).astype(np.uint8)
+            return packed & (1 << self.bits) - 1
         size = self.bits // 8
-        return memory[addresses[..., None] + np.arange(size)].view(f"<u{size}")[..., 0]
+        data: np.ndarray = memory[addresses[..., None] + np.arange(size)]
+        return data.view(f"<u{size}")[..., 0]
 
     def chunks(self) -> np.ndarray:
         """Addresses of the 16-byte pieces that are read, each once."""
@@ -60,7 +63,7 @@ def _addresses(tile: Tile) -> np.ndarray:
     fields = Descriptor.decode(tile.descriptor)
     row, k = np.arange(tile.rows)[:, None], np.arange(tile.k)[None, :]
     offsets = linear_offsets(tile.major, fields.swizzle, fields.leading, fields.stride, tile.bits, row, k)
-    return swizzle(fields.start + offsets, fields.swizzle, fields.base_offset)
+    return np.asarray(swizzle(fields.start + offsets, fields.swizzle, fields.base_offset))
 
 
 @lru_cache(maxsize=256)
@@ -82,7 +85,7 @@ class Part:
     def warp(self) -> Warp:
         return self.port.warp
 
-    def words(self, slots: list[int | None]) -> np.ndarray:
+    def words(self, slots: Sequence[int | None]) -> np.ndarray:
         """The registers as they are now, uint32 (slots, 32)."""
         empty = np.zeros(32, np.uint32)
         return np.stack([empty if slot is None else self.warp.registers[slot].view(np.uint32) for slot in slots])
@@ -217,7 +220,7 @@ class WarpState:
     def __init__(self) -> None:
         self.uncommitted: list[MmaAsync] = []
         self.groups: list[list[MmaAsync]] = []
-        self.fenced: dict[int, np.ndarray] | None = None  # by slot, of those that products use
+        self.fenced: dict[int, Register] | None = None  # by slot, of those that products use
 
     @classmethod
     def of(cls, warp: Warp) -> WarpState:
@@ -248,7 +251,7 @@ def fence(m: Port) -> None:
     WarpState.of(m.warp).fenced = {slot: _copy(registers[slot]) for slot in slots}
 
 
-def _copy(register):
+def _copy(register: Register) -> Register:
     return [word.copy() for word in register] if isinstance(register, list) else register.copy()
 
 
@@ -284,7 +287,7 @@ def start(m: Port, product: MmaAsync, part: Part) -> Wait | None:
     """wgmma.mma_async of one warp: None if it has started, else the Wait for the other warps of the warpgroup."""
     _check_fence(m, product, part)
     if product.a is None and m.machine.checks != "none" and m.machine.native_product is None:
-        check_operand(m, part.words(part.a), product.product.a, m.op.sources[0])
+        check_operand(m, part.words(part.a), product.product.a, operands(m)[0])
     for tile in filter(None, (product.a, product.b)):
         check_tile(m, tile)
     current = Warpgroup.of(m.cta, m.warp).arrive(m, product, part)

@@ -45,11 +45,11 @@ class Plan:
 
     def addresses(self, base: int, stride: int, bits: int) -> np.ndarray:
         """Byte address of every access, int64 (accesses, 32)."""
-        return base + (self.lines * self._stride(stride) + self.positions) * bits // 8
+        return np.asarray(base + (self.lines * self._stride(stride) + self.positions) * bits // 8)
 
     def element_addresses(self, base: int, stride: int, bits: int) -> np.ndarray:
         """Byte address of every unit of elements, int64 (units, 32)."""
-        return base + (self.element_lines * self._stride(stride) + self.element_positions) * bits // 8
+        return np.asarray(base + (self.element_lines * self._stride(stride) + self.element_positions) * bits // 8)
 
     def _stride(self, stride: int) -> int:
         return stride // 2 * 2 if self.drops else stride
@@ -92,7 +92,9 @@ def plan(fragment: Fragment, layout: str, shared: bool) -> Plan:
     return Plan(lines, positions, width, matrices, bits == 16 and not matrix, *units, unit)
 
 
-def load_fragment(m: Port, space: str | None, address, stride, fragment: Fragment, layout: str) -> np.ndarray:
+def load_fragment(
+    m: Port, space: str | None, address: np.ndarray, stride: np.ndarray | None, fragment: Fragment, layout: str
+) -> np.ndarray:
     """The words, uint32 (words, 32), of a fragment loaded from memory; `stride` is a lane value or None.
 
     Raises Fault where the GPU would (misaligned-address, out-of-bounds); reports what is undefined or breaks the
@@ -107,7 +109,10 @@ def load_fragment(m: Port, space: str | None, address, stride, fragment: Fragmen
     return np.concatenate([words] * fragment.copies)
 
 
-def store_fragment(m: Port, space: str | None, address, stride, words: np.ndarray, fragment: Fragment, layout: str):
+def store_fragment(
+    m: Port, space: str | None, address: np.ndarray, stride: np.ndarray | None, words: np.ndarray, fragment: Fragment,
+    layout: str,
+) -> None:  # fmt: skip
     """Write a fragment's words, uint32 (words, 32), to memory. Faults and findings as in load_fragment."""
     found, memory, offsets = _access(m, space, address, stride, fragment, layout, store=True)
     whole = max(4, fragment.element_bits // 8)
@@ -117,7 +122,15 @@ def store_fragment(m: Port, space: str | None, address, stride, words: np.ndarra
     memory[offsets[..., None] + np.arange(found.unit)] = parts
 
 
-def _access(m: Port, space, address, stride, fragment: Fragment, layout: str, store: bool):
+def _access(
+    m: Port,
+    space: str | None,
+    address: np.ndarray,
+    stride: np.ndarray | None,
+    fragment: Fragment,
+    layout: str,
+    store: bool,
+) -> tuple[Plan, np.ndarray, np.ndarray]:
     """Check an access and record it; gives its plan, the bytes it goes to, and the offset of every unit there."""
     shared = space is not None and space.startswith("shared")
     found = plan(fragment, layout, shared and not store)
@@ -138,11 +151,12 @@ def _access(m: Port, space, address, stride, fragment: Fragment, layout: str, st
                 m.emit(event, kind, found.width, FLAG_WMMA, mask, row)
     finally:
         m.mask = everybody
+    assert place is not None
     memory, delta = place
     return found, memory, found.element_addresses(base, step, fragment.element_bits) + delta
 
 
-def _uniform(m: Port, value, what: str) -> int:
+def _uniform(m: Port, value: np.ndarray, what: str) -> int:
     """A lane value that the warp must agree on; reports where it does not and takes the first lane's."""
     first = int(np.argmax(m.mask))
     different = m.mask & (value != value[first])

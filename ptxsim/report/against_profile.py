@@ -71,8 +71,8 @@ def _pairs(before: Mapping[str, float], after: Mapping[str, float]) -> dict[str,
 def _matched(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Lines of both with what their warps waited; None where the other program has no such instruction there."""
     old, new = (sorted(profile.get("lines", ()), key=lambda row: row["line"]) for profile in (before, after))
-    names = [[row["instruction"] for row in rows] for rows in (old, new)]
-    for tag, i, i_end, j, j_end in SequenceMatcher(None, *names, autojunk=False).get_opcodes():
+    was, now = ([str(row["instruction"]) for row in rows] for rows in (old, new))
+    for tag, i, i_end, j, j_end in SequenceMatcher(None, was, now, autojunk=False).get_opcodes():
         if tag == "equal":
             yield from (_row(a, b) for a, b in zip(old[i:i_end], new[j:j_end]))
         else:

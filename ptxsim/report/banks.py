@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ptxsim.report.style import WIDTH, Paint, plain
@@ -12,6 +13,7 @@ from ptxsim.report.text import ranges, wrap
 
 if TYPE_CHECKING:
     from ptxsim.session.ptxfile.file import FileRun
+    from ptxsim.session.run import BankRow, BankTable, GlobalRow
 
 CLEAN = (
     "0 address conflicts here: every instruction takes the fewest wavefronts its lanes allow. If a profiler shows bank "
@@ -40,7 +42,7 @@ def table(result: FileRun, paint: Paint = plain, width: int = WIDTH) -> str:
     return "\n\n".join(parts)
 
 
-def shared_table(banks: Any, paint: Paint = plain, width: int = WIDTH) -> str:
+def shared_table(banks: BankTable, paint: Paint = plain, width: int = WIDTH) -> str:
     """Wavefronts per instruction, why there are more than needed, and what was tried."""
     if not banks.rows:
         return "no instruction touched shared memory"
@@ -55,7 +57,7 @@ def shared_table(banks: Any, paint: Paint = plain, width: int = WIDTH) -> str:
     return "\n".join([*lines, "", *_advice(banks, width)])
 
 
-def global_table(banks: Any, paint: Paint = plain, width: int = WIDTH) -> str:
+def global_table(banks: BankTable, paint: Paint = plain, width: int = WIDTH) -> str:
     """Requests and 32-byte sectors per instruction that touched global memory."""
     heads = ("line", "instruction", "requests", "sectors", "ideal", "excess", "lines", "why")
     cells = [
@@ -70,13 +72,18 @@ def global_table(banks: Any, paint: Paint = plain, width: int = WIDTH) -> str:
                       *_lines(heads, cells, totals, marked, paint, width)])  # fmt: skip
 
 
-def _short(row: Any) -> str:
-    """The first sentence; where the address comes from is told below the table."""
+def _short(row: BankRow | GlobalRow) -> str:
+    """The first sentence; where the address comes from is shown below the table."""
     return row.why.partition("; ")[0]
 
 
 def _lines(
-    heads: tuple[str, ...], cells: list[tuple], totals: tuple, marked: list[bool], paint: Paint, width: int
+    heads: tuple[str, ...],
+    cells: Sequence[tuple[object, ...]],
+    totals: tuple[object, ...],
+    marked: list[bool],
+    paint: Paint,
+    width: int,
 ) -> list[str]:
     rows = [tuple(map(str, row)) for row in (heads, *cells, totals)]
     sizes = [max(len(row[column]) for row in rows) for column in range(7)]
@@ -140,7 +147,7 @@ def _advice(banks: Any, width: int) -> list[str]:
     excess = banks.wavefronts - banks.ideal
     if excess <= 0:
         return wrap(CLEAN, width, " ")
-    groups: dict[tuple, list[Any]] = {}
+    groups: dict[tuple[str, tuple[str, ...]], list[BankRow]] = {}
     for row in banks.rows:
         if row.excess:
             groups.setdefault((_short(row), tuple(row.fixes)), []).append(row)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import textwrap
 from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
 from ptxsim.report.style import WIDTH
 
@@ -57,7 +58,7 @@ class Drawing:
             return json.dumps(self.to_dict(), indent=1)
         return {"svg": self.svg, "latex": self.latex}[format]() if format != "text" else self.text(colour, width)
 
-    def to_dict(self) -> dict:
+    def to_dict(self) -> dict[str, Any]:
         """The drawing as JSON takes it."""
         return asdict(self)
 

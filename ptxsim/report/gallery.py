@@ -45,12 +45,10 @@ def drawings() -> Iterator[tuple[str, Drawing]]:
         for major in ("K", "MN"):
             yield f"atom-{mode}-{major}", pictures.swizzle_atom_map(mode, major)
     for major, mode, type_, m, k in _EXAMPLES:
-        layout = SharedLayout(major, mode, type_, m=m, k=k)
-        yield f"tile-{major}-{mode}-{type_}", pictures.shared_tile(layout)
-        yield (
-            f"descriptor-{major}-{mode}-{type_}",
-            pictures.descriptor_reads(layout.descriptor(0x400), major, layout.shape[0], layout.bits),
-        )
+        shared = SharedLayout(major, mode, type_, m=m, k=k)
+        reads = pictures.descriptor_reads(shared.descriptor(0x400), major, shared.shape[0], shared.bits)
+        yield f"tile-{major}-{mode}-{type_}", pictures.shared_tile(shared)
+        yield f"descriptor-{major}-{mode}-{type_}", reads
 
 
 def _metadata() -> Iterator[tuple[str, Drawing]]:

@@ -10,12 +10,17 @@ from ptxsim.layout.wavefronts import BANKS
 from ptxsim.report.drawing import Cell, Drawing, Panel
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike
+
     from ptxsim.session.run import BankRow
 
 _ROWS = 32  # wavefronts drawn; more of them look alike
 
 
-def bank_map(addresses, width: int = 16, kind: str = "ld", mask=None, title: str = "") -> Drawing:
+def bank_map(
+    addresses: ArrayLike, width: int = 16, kind: str = "ld", mask: ArrayLike | None = None, title: str = ""
+) -> Drawing:
     """One row per wavefront in order, one column per bank; a cell names the lanes (rows of matrices) whose word it moves.
 
     Arguments as for `shared_wavefronts`, of one instruction. In which order the words of a bank go is the hardware's own.
@@ -43,7 +48,7 @@ def bank_map(addresses, width: int = 16, kind: str = "ld", mask=None, title: str
     return Drawing(title, [panel], notes)
 
 
-def _wavefronts(address, lanes: list[int], words: int, merges: bool) -> list[dict[int, list[int]]]:
+def _wavefronts(address: np.ndarray, lanes: list[int], words: int, merges: bool) -> list[dict[int, list[int]]]:
     """The wavefronts of one phase: bank -> lanes."""
     queues: dict[int, list[tuple[int, list[int]]]] = {}
     for lane in lanes:

@@ -124,9 +124,10 @@ def _bank_maps(result: FileRun) -> str:
     """The worst execution of the costliest instructions over the banks, open where it conflicts."""
     from ptxsim.report.heat import bank_maps
 
-    known = [row for row in result.run.banks.rows if row.addresses and row.mask and row.kind != "bypass"]
+    rows = result.run.banks.rows if result.run is not None else []
+    known = [row for row in rows if row.addresses and row.mask and row.kind != "bypass"]
     drawn_rows = sorted(known, key=lambda row: -row.excess)[:MAPS]
-    pictures = []
+    pictures: list[str] = []
     for row in drawn_rows:
         drawn = "".join(f'<div class="picture">{drawing.svg()}</div>' for drawing in bank_maps(row))
         title = escape(f"line {row.line}, {row.instruction}: {row.worst}-way")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ptxsim.report.style import WIDTH
 from ptxsim.report.text import wrap
@@ -46,7 +46,7 @@ def summary(fragment: Fragment, width: int = WIDTH) -> str:
     return "\n".join(wrap(text, width, ""))
 
 
-def fragment_record(fragment: Fragment, lane: int | None = None) -> dict:
+def fragment_record(fragment: Fragment, lane: int | None = None) -> dict[str, Any]:
     """The map as JSON takes it: for each lane, or one of them, the coordinates of its elements in order."""
     lanes = range(fragment.lanes) if lane is None else (lane,)
     return {
@@ -89,7 +89,7 @@ def descriptor_table(descriptor: Descriptor, major: str = "K", width: int = WIDT
     return "\n".join(lines)
 
 
-def descriptor_record(descriptor: Descriptor, major: str = "K", rows: int = 64, bits: int = 16) -> dict:
+def descriptor_record(descriptor: Descriptor, major: str = "K", rows: int = 64, bits: int = 16) -> dict[str, Any]:
     """The fields as JSON takes them, in bytes, and the byte address of each (row, k) that one wgmma reads."""
     return {
         "value": f"{descriptor.encode():#018x}",

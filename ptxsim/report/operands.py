@@ -26,6 +26,7 @@ def operand_text(shown: Shown, width: int = WIDTH) -> str:
         shape = "x".join(map(str, shown.matrix.shape))
         lines = [f"{title}, {shape} {shown.matrix.dtype.name}", place]
         return "\n".join([*lines, *_others(shown), matrix_text(shown.matrix, width)])
+    assert shown.active is not None
     lines = [_lanes(name, values, shown.active, width) for name, values in shown.registers.items()]
     return "\n".join([f"{title}, by lane", place, *_others(shown), *lines])
 

@@ -13,6 +13,8 @@ from ptxsim.report.drawing import Cell, Drawing, Panel
 from ptxsim.report.style import WIDTH
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from ptxsim.layout.descriptor import Descriptor
     from ptxsim.layout.fragments import Fragment
     from ptxsim.layout.shared_layout import SharedLayout
@@ -89,7 +91,7 @@ def _corner(fragment: Fragment) -> str:
         return "row\\column"
     if fragment.operand == "E":
         return "m\\group"
-    first, second = {"A": "mk", "B": "kn"}.get(fragment.operand, "mn")
+    first, second = {"A": ("m", "k"), "B": ("k", "n")}.get(fragment.operand, ("m", "n"))
     return f"{first}\\{second}"
 
 
@@ -110,7 +112,9 @@ def _spans(size: int, step: int) -> list[str]:
     return [str(i) if step == 1 else f"{i}-{i + step - 1}" for i in range(0, size, step)]
 
 
-def row_pointers(shape: str = "m8n8.x4", addresses=None, pitch: int = 128, start: int = 0) -> Drawing:
+def row_pointers(
+    shape: str = "m8n8.x4", addresses: ArrayLike | None = None, pitch: int = 128, start: int = 0
+) -> Drawing:
     """Which lane's address names each row of ldmatrix or stmatrix, and the banks the row lies in.
 
     addresses: bytes, one per lane; None puts one row below the other, `pitch` bytes apart, from `start` on.
@@ -226,7 +230,7 @@ def _unit_cell(places: list[tuple[int, int]] | None) -> Cell:
     return Cell(f"r{row} k{column}{more}", row // 8)
 
 
-def metadata_map(found: Sparsity, words, selector: int = 0, title: str = "metadata") -> Drawing:
+def metadata_map(found: Sparsity, words: ArrayLike, selector: int = 0, title: str = "metadata") -> Drawing:
     """The dense A of a sparse product: `a3` where the compressed element 3 of the row stands, nothing where zero is.
 
     words: metadata, one word for each lane of the warp (32) or warpgroup (128). Raises PtxError for the selector.

@@ -10,6 +10,7 @@ from ptxsim.report.text import wrap
 
 if TYPE_CHECKING:
     from ptxsim.profile.cycles import Cycles, LineStalls
+    from ptxsim.profile.profiler import Profile
     from ptxsim.session.ptxfile.file import FileRun
 
 MOST_LINES = 12
@@ -102,7 +103,7 @@ def _short(name: str) -> str:
     return name if len(name) <= 44 else name[:41] + "..."
 
 
-def machine_code_text(profile) -> str:
+def machine_code_text(profile: Profile) -> str:
     """The lowered instructions of a kernel, under the PTX lines they come from."""
     from ptxsim.profile.lowering.machine_code import Kind
 

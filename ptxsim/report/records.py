@@ -92,10 +92,10 @@ def profiler_metrics(run: Run) -> dict[str, int]:
             continue
         add(_WAVEFRONTS, _OPERATIONS[row.kind], row.wavefronts)
         add(_CONFLICTS, _OPERATIONS[row.kind], row.conflicts)
-    for row in run.banks.global_rows:
-        operation = "red" if row.kind == "red" else _OPERATIONS[row.kind]
-        add(_REQUESTS, operation, row.requests)
-        add(_SECTORS, operation, row.sectors)
+    for access in run.banks.global_rows:
+        operation = "red" if access.kind == "red" else _OPERATIONS[access.kind]
+        add(_REQUESTS, operation, access.requests)
+        add(_SECTORS, operation, access.sectors)
     return counts
 
 

@@ -29,7 +29,7 @@ class Arguments:
         self.kernel, self.memory, self.temporary = kernel, memory, temporary
         self.buffers: dict[str, tuple[np.ndarray, Allocation]] = {}
         self._by_identity: dict[int, Allocation] = {}
-        self.values: list[tuple[ast.Variable, object]] = []
+        self.values: list[tuple[ast.Variable, Any]] = []
 
     def bind(self, values: Sequence[Any]) -> None:
         """Give arrays their places in memory; nothing is copied yet."""
@@ -43,7 +43,8 @@ class Arguments:
         for parameter, value in zip(kernel.parameters, values):
             self.values.append((parameter, self._allocate(parameter, value)))
 
-    def _allocate(self, parameter: ast.Variable, value):
+    def _allocate(self, parameter: ast.Variable, value: Any) -> Any:
+        """A value with its arrays put into memory: an address, a number or bytes."""
         if isinstance(value, np.ndarray) and value.ndim == 0:
             value = value[()]
         plain = value is None or isinstance(value, int | float | np.number | np.bool_ | bytes | bytearray | np.ndarray)
@@ -98,9 +99,9 @@ class Arguments:
             self.memory.view(allocation)[: len(data)] = data
         target = self.memory.view(block)
         for parameter, value in self.values:
-            data = parameter_bytes(parameter, value)
+            passed = parameter_bytes(parameter, value)
             offset = offsets[parameter.name]
-            target[offset : offset + len(data)] = np.frombuffer(data, np.uint8)
+            target[offset : offset + len(passed)] = np.frombuffer(passed, np.uint8)
 
     def copy_out(self) -> dict[str, np.ndarray]:
         """Copy the buffers back in place; arrays by parameter name. Raises PtxError where a read-only array has changed."""
@@ -128,7 +129,7 @@ def same_bytes(a: np.ndarray, b: np.ndarray) -> bool:
     return bool((np.ascontiguousarray(a).reshape(-1).view(np.uint8) == b.reshape(-1).view(np.uint8)).all())
 
 
-def parameter_bytes(parameter: ast.Variable, value) -> bytes:
+def parameter_bytes(parameter: ast.Variable, value: Any) -> bytes:
     """A value as the bytes of a parameter's type."""
     size = size_of(parameter)
     if isinstance(value, bytes | bytearray):
@@ -154,17 +155,15 @@ def parameter_bytes(parameter: ast.Variable, value) -> bytes:
         return np.array([float(value)]).astype(lanes.dtype(t)).tobytes()
     if isinstance(value, float | np.floating):
         if t.kind == "bits" and t.bits in (32, 64):  # an untyped parameter takes a number as the kernel will read it
-            return (
-                np.array([value], f"f{t.bytes}").tobytes()
-                if not float(value).is_integer()
-                else int(value).to_bytes(size, "little", signed=value < 0)
-            )
+            if not float(value).is_integer():
+                return np.array([value], f"f{t.bytes}").tobytes()
+            return int(value).to_bytes(size, "little", signed=bool(value < 0))
         if not float(value).is_integer():
             raise launch_problem(f"parameter {parameter.name} is {t}, {value} is no integer", None, parameter)
-    value = int(value)
-    if not -(1 << (8 * size - 1)) <= value < 1 << (8 * size):
-        raise launch_problem(f"{value} does not fit parameter {parameter.name} of type {t}", None, parameter)
-    return (value & ((1 << (8 * size)) - 1)).to_bytes(size, "little")
+    number = int(value)
+    if not -(1 << (8 * size - 1)) <= number < 1 << (8 * size):
+        raise launch_problem(f"{number} does not fit parameter {parameter.name} of type {t}", None, parameter)
+    return (number & ((1 << (8 * size)) - 1)).to_bytes(size, "little")
 
 
 def launch_problem(message: str, help: str | None, place: ast.Node) -> PtxError:

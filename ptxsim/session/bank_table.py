@@ -38,7 +38,7 @@ def bank_table(counter: BankCounter, program: Program, variables: Mapping[str, t
     return BankTable(sorted(rows, key=lambda row: row.line), sorted(outer, key=lambda row: row.line))
 
 
-def _row(op: Op, tally: Tally, origins: Origins, fixes: list[str], fixed) -> BankRow:
+def _row(op: Op, tally: Tally, origins: Origins, fixes: list[str], fixed: tuple[str, list[int]] | None) -> BankRow:
     origin = origins.of(op)
     row = BankRow(
         op.line, op.opcode, tally.runs, tally.wavefronts, tally.ideal, tally.worst, kind=tally.kind, conflicts=tally.conflicts,
@@ -203,10 +203,10 @@ def access_notes(banks: BankTable, names: set[str]) -> list[Finding]:
         if row.excess:
             message = f"{row.instruction} took {row.wavefronts} wavefronts in {_times(row.runs)}, {row.ideal} would do"
             notes.append(_note("bank-conflict", row, message, "; ".join(row.fixes) or None))
-    for row in banks.global_rows if "uncoalesced" in names else ():
-        if row.sectors > row.ideal:
-            message = f"{row.instruction} touched {row.sectors} sectors in {_times(row.requests)}, {row.ideal} would do"
-            notes.append(_note("uncoalesced", row, message, "let neighbouring lanes access neighbouring addresses"))
+    for outer in banks.global_rows if "uncoalesced" in names else ():
+        if outer.sectors > outer.ideal:
+            message = f"{outer.instruction} touched {outer.sectors} sectors in {_times(outer.requests)}, {outer.ideal} would do"
+            notes.append(_note("uncoalesced", outer, message, "let neighbouring lanes access neighbouring addresses"))
     return notes
 
 

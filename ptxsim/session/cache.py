@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from ptxsim.diagnostic import Finding, PtxError
-from ptxsim.engine.program.decode import Bodies, Decoder
+from ptxsim.engine.program.bodies import Bodies
+from ptxsim.engine.program.decode import Decoder
 from ptxsim.engine.program.linkage import Linkage
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.isa import header, module_rules
@@ -54,6 +55,7 @@ class Known:
         self.text = source.text if tree is None else None
         self.programs: dict[tuple[str, Target, int, int | None], Decoded] = {}
         self._whole = tree
+        self._written: set[tuple[str, Target]] = set()
         self.outline = tree or _read("outline", self.text)
         if self.outline is None or tree is not None:
             self._check(source)
@@ -72,6 +74,7 @@ class Known:
     def ast(self) -> ast.Module:
         """The whole tree; `outline` is the same without the bodies of functions, where these have not been read."""
         if self._whole is None:
+            assert self.text is not None
             self._whole = parse(Source(self.text))
         return self._whole
 
@@ -113,9 +116,9 @@ class Known:
         if decoded is None:
             return
         program = decoded.program
-        if isinstance(program, Remembered) or program.facts.get("remembered"):
+        if isinstance(program, Remembered) or (name, target) in self._written:
             return
-        program.facts["remembered"] = True
+        self._written.add((name, target))
         parts = {f.name: getattr(program, f.name) for f in fields(program) if f.name not in ("blocks", "ops")}
         parts["facts"] = {key: value for key, value in program.facts.items() if _plain(key) and _plain(value)}
         _write((parts, decoded.linkage), "program", self.text, name, target.name)
@@ -141,11 +144,11 @@ class Remembered(Program):
         self._decoder = decoder
 
     @property
-    def blocks(self) -> list[list[Op]]:
+    def blocks(self) -> list[list[Op]]:  # type: ignore[override]  # never assigned here
         return self._decoder().program.blocks
 
     @property
-    def ops(self) -> list[Op]:
+    def ops(self) -> list[Op]:  # type: ignore[override]  # never assigned here
         return self._decoder().program.ops
 
 
@@ -221,7 +224,7 @@ class _Unpickler(pickle.Unpickler):
     def persistent_load(self, name: str) -> ScalarType:
         return TYPES[name]
 
-    def find_class(self, module: str, name: str):
+    def find_class(self, module: str, name: str) -> Any:
         if name in PLAIN.get(module, ()):
             return super().find_class(module, name)
         raise pickle.UnpicklingError(f"{module}.{name} is no plain value")
@@ -233,7 +236,7 @@ def _write(value: object, *parts: str) -> None:
     _store().put(_key(*parts), data.getvalue())
 
 
-def _read(what: str, text: str | None, *parts: str):
+def _read(what: str, text: str | None, *parts: str) -> Any:
     """What was written for a text, or None."""
     if text is None or len(text) < LONG:
         return None

@@ -8,7 +8,7 @@ import numpy as np
 
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.layout.sparsity import Sparsity
-from ptxsim.machine.tensor import Product, multiply_matrices
+from ptxsim.machine.product import Product, multiply_matrices
 from ptxsim.numerics.arrays import codes
 from ptxsim.numerics.host import with_ieee
 from ptxsim.session.form_names import Meaning, one_meaning
@@ -56,7 +56,7 @@ def execute(
     shape = (*a.shape[:-1], b.shape[-1])
     word = np.dtype(f"u{max(1, TYPES[types[3]].bits // 8)}")
     c = np.zeros(shape, word) if c is None or not scale_d else codes(c, types[3], "C")
-    if meaning.sparse:
+    if product.sparsity is not None:
         a, metadata = _compressed(product.sparsity, a, metadata, selector)
     _check_shapes(form, product, a, b, c)
     scales = None
@@ -68,7 +68,8 @@ def execute(
     if as_codes:
         return d
     d = np.ascontiguousarray(d, np.dtype(f"u{TYPES[types[0]].bits // 8}"))
-    return d.view("int32" if types[0] == "s32" else f"float{TYPES[types[0]].bits}")
+    result: np.ndarray = d.view("int32" if types[0] == "s32" else f"float{TYPES[types[0]].bits}")
+    return result
 
 
 def _meaning(form: str) -> Meaning:
@@ -98,7 +99,9 @@ def _scale_type(meaning: Meaning, form: str) -> str:
     return last if last in ("ue8m0", "ue4m3") else "ue8m0"
 
 
-def _compressed(storage: Sparsity, a: np.ndarray, metadata, selector: int) -> tuple[np.ndarray, np.ndarray]:
+def _compressed(
+    storage: Sparsity, a: np.ndarray, metadata: np.ndarray | None, selector: int
+) -> tuple[np.ndarray, np.ndarray]:
     """A compressed A and the metadata words of the lanes."""
     if metadata is None:
         if a.shape[-1] != storage.k:
@@ -112,12 +115,12 @@ def _compressed(storage: Sparsity, a: np.ndarray, metadata, selector: int) -> tu
     return a, metadata.astype(np.uint32)
 
 
-def _check_shapes(form: str, product, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> None:
+def _check_shapes(form: str, product: Product, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> None:
     shape = product.form
     many = len(product.c.shape) == 3
     k = shape.k // 2 if shape.sparse else shape.k
-    for name, matrix, wanted in (("A", a, (shape.m, k)), ("B", b, (shape.k, shape.n)), ("C", c, (shape.m, shape.n))):
-        wanted = (4, *wanted) if many else wanted
+    for name, matrix, one in (("A", a, (shape.m, k)), ("B", b, (shape.k, shape.n)), ("C", c, (shape.m, shape.n))):
+        wanted = (4, *one) if many else one
         if matrix.shape[-len(wanted) :] != wanted:
             raise _mismatch(f"{name} is {matrix.shape}, {form} takes {wanted}", "see `ptxsim layout`")
 

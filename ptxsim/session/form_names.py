@@ -98,7 +98,7 @@ def fragment(form: str, operand: str, layout: str | None = None) -> Fragment:
     if operand not in "ABCDE" or len(operand) != 1:
         raise _error("illegal-form", f"no operand {operand!r}", "operands are A, B, C and D, and E of sparse forms")
 
-    def arguments(meaning: Meaning) -> tuple:
+    def arguments(meaning: Meaning) -> tuple[str, str, str, str, str | None]:
         given = layout or meaning.word({"A": "alayout", "B": "blayout"}.get(operand, "trans"))
         if meaning.family in ("ldmatrix", "stmatrix"):
             given = layout or meaning.word("trans")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
+from typing import Any
 
 from ptxsim import instructions
 from ptxsim.isa import registry
@@ -19,7 +20,7 @@ def listing(pattern: str | None, target: str | None = None, missing: bool = Fals
     return map(paragraph, entries(pattern, target, missing))
 
 
-def entries(pattern: str | None, target: str | None = None, missing: bool = False) -> Iterator[dict]:
+def entries(pattern: str | None, target: str | None = None, missing: bool = False) -> Iterator[dict[str, Any]]:
     """Forms as plain values: name, notation, words of each slot with what they need, needs of the form, whether modeled.
 
     `pattern` is a part of a name, a glob, or dotted words that a form has (`mma.m16n8k16.f16`); `missing` keeps what has
@@ -59,7 +60,7 @@ def _matches(form: Form, pattern: str) -> bool:
     )
 
 
-def line(entry: dict) -> str:
+def line(entry: dict[str, Any]) -> str:
     """The same as `paragraph` in one line, for programs that read lines."""
     words = [
         f"{slot}: {' '.join(word if not needs else f'{word}({needs})' for word, needs in choices.items())}"
@@ -69,7 +70,7 @@ def line(entry: dict) -> str:
     return "; ".join([entry["notation"] + ("" if entry["modeled"] else "    (not modeled)"), *words, *needs])
 
 
-def paragraph(entry: dict) -> str:
+def paragraph(entry: dict[str, Any]) -> str:
     """The notation, then the words of each slot and what the form needs, within 100 columns."""
     title = entry["notation"] + ("" if entry["modeled"] else "    (not modeled)")
     lines = textwrap.wrap(title, WIDTH, subsequent_indent="        ", break_on_hyphens=False)

@@ -11,7 +11,8 @@ import numpy as np
 
 from ptxsim import lanes
 from ptxsim.diagnostic import Finding, PtxError
-from ptxsim.engine.program.decode import Bodies, Decoder
+from ptxsim.engine.program.bodies import Bodies
+from ptxsim.engine.program.decode import Decoder
 from ptxsim.engine.program.linkage import initial_bytes
 from ptxsim.engine.program.operation import Program
 from ptxsim.isa import header
@@ -220,7 +221,7 @@ def check(source: Source | str, target: str | None = None) -> list[Finding]:
 
 def check_module(module: Module, legal: Target) -> list[Finding]:
     """What is wrong with the statements of every function, for the target that says what is legal."""
-    findings: dict[tuple, Finding] = {}
+    findings: dict[tuple[object, ...], Finding] = {}
     binder = Binder(legal, module.ast.version)
     for function in module.bodies.declared.values():
         if function.body is None:

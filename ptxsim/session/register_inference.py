@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from msgspec.structs import replace
 
@@ -12,8 +12,11 @@ from ptxsim.isa.bind import Binder
 from ptxsim.isa.check_operand import check_operands
 from ptxsim.isa.operand import Addr, Either, Imm, Kind, Pred, Reg, Value, Vec, resolve_type
 from ptxsim.isa.registry import Form
+from ptxsim.source import Span
 from ptxsim.syntax import ast
 from ptxsim.types import TYPES
+
+Modifiers = Mapping[str, object]
 
 
 class _Guess(str):
@@ -40,7 +43,7 @@ class KnownNames:
 
 
 def infer(
-    statements, undeclared: set[str], declared: Mapping[str, str], spaces: Mapping[str, str], binder: Binder,
+    statements: Iterable[ast.Statement], undeclared: set[str], declared: Mapping[str, str], spaces: Mapping[str, str], binder: Binder,
     given: Mapping[str, str], constants: Mapping[str, int],
 ) -> tuple[dict[str, str], dict[tuple[int, int], ast.Instruction]]:  # fmt: skip
     """Register name to type name for every undeclared name; and, by place, the statements in which a name stands for a
@@ -93,9 +96,7 @@ def _with_literals(form: Form, statement: ast.Instruction, constants: Mapping[st
     return statement if operands == list(statement.operands) else replace(statement, operands=tuple(operands))
 
 
-def _span(statement: ast.Instruction):
-    from ptxsim.source import Span
-
+def _span(statement: ast.Instruction) -> Span:
     return Span(statement.line, statement.column, statement.length)
 
 
@@ -107,7 +108,7 @@ def _unify(types: set[str]) -> str:
     return f"b{max(TYPES[t].bits for t in types)}"
 
 
-def _guess(form: Form, modifiers, statement: ast.Instruction, undeclared: set[str]) -> dict[str, str]:
+def _guess(form: Form, modifiers: Modifiers, statement: ast.Instruction, undeclared: set[str]) -> dict[str, str]:
     guesses: dict[str, str] = {}
     for operand, value in zip(form.operands, statement.operands):
         parts = [(operand.name, value)]
@@ -118,15 +119,17 @@ def _guess(form: Form, modifiers, statement: ast.Instruction, undeclared: set[st
     return guesses
 
 
-def _collect(kind: Kind, operand: ast.Operand, modifiers, undeclared: set[str], guesses: dict[str, str]) -> None:
+def _collect(
+    kind: Kind, operand: ast.Operand, modifiers: Modifiers, undeclared: set[str], guesses: dict[str, str]
+) -> None:
     match operand:
         case ast.Not(inner):
             _collect(kind, inner, modifiers, undeclared, guesses)
         case ast.Vector(elements):
-            inner = _vector_kind(kind)
-            if inner is not None:
+            each = _vector_kind(kind)
+            if each is not None:
                 for element in elements:
-                    _collect(inner, element, modifiers, undeclared, guesses)
+                    _collect(each, element, modifiers, undeclared, guesses)
         case ast.Address(base, _, extra):
             if base is not None and base.name in undeclared:
                 guesses.setdefault(base.name, ADDRESS)
@@ -148,7 +151,7 @@ def _vector_kind(kind: Kind) -> Kind | None:
     return None
 
 
-def _type(kind: Kind, modifiers) -> str | None:
+def _type(kind: Kind, modifiers: Modifiers) -> str | None:
     match kind:
         case Reg() | Value():
             t = resolve_type(kind.type, modifiers)

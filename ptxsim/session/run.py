@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -44,7 +44,7 @@ class BankRow:
         """Wavefronts beyond the ideal."""
         return self.wavefronts - self.ideal
 
-    def to_dict(self) -> dict:
+    def to_dict(self) -> dict[str, Any]:
         """The row of the contract's JSON, and more."""
         fields = {name: value for name, value in asdict(self).items() if name != "fixed"}
         return fields | {"excess": self.excess}
@@ -111,7 +111,7 @@ class BankTable:
         first = f"worst: {top!r}; " if top is not None and top.excess else ""
         return f"BankTable({first}{self.wavefronts} wavefronts, ideal {self.ideal}, {self.sectors} sectors)"
 
-    def to_dict(self) -> dict:
+    def to_dict(self) -> dict[str, Any]:
         """`banks` of the contract's JSON."""
         return {
             "rows": [row.to_dict() for row in self.rows],
@@ -178,7 +178,7 @@ class Run:
             self.banks_counted = True
         return self.bank_source
 
-    def to_dict(self) -> dict:
+    def to_dict(self) -> dict[str, Any]:
         """The JSON of the contract."""
         return {
             "version": self.version,
@@ -197,7 +197,7 @@ class Run:
         }
 
 
-def finding_dict(finding: Finding) -> dict:
+def finding_dict(finding: Finding) -> dict[str, Any]:
     """A finding with the contract's fields."""
     return {
         "name": finding.name,
@@ -217,7 +217,7 @@ def finding_dict(finding: Finding) -> dict:
     }
 
 
-def output_dict(array: np.ndarray) -> dict:
+def output_dict(array: np.ndarray) -> dict[str, Any]:
     """Shape, type and checksum of an output: enough to compare runs, small enough to print."""
     import hashlib
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.engine.grid import Engine
 from ptxsim.isa.bind import Binder
 from ptxsim.lanes import LANES
-from ptxsim.machine.cta import Warp
+from ptxsim.machine.cta import Register, Warp
 from ptxsim.machine.state import shared_start
 from ptxsim.numerics.host import with_ieee
 from ptxsim.session.execution import execute
@@ -25,7 +26,7 @@ from ptxsim.spelling import did_you_mean
 from ptxsim.syntax import ast
 from ptxsim.syntax.parser import parse_body
 from ptxsim.syntax.scope import flatten
-from ptxsim.types import NEWEST, ScalarType
+from ptxsim.types import NEWEST, ScalarType, Target
 
 
 @dataclass(slots=True)
@@ -100,7 +101,7 @@ def snippet(
                 t = launch.program.slots[slots[name]]
                 engine.write_register(warp, slots[name], lane_values(name, value, t, warp.index, warps))
 
-    final: dict[str, list] = {}
+    final: dict[str, list[Register]] = {}
 
     def stop(warp: Warp, engine: Engine) -> None:
         for name, slot in slots.items():
@@ -132,18 +133,19 @@ def _with_unused(findings: list[Finding], unused: list[str]) -> list[Finding]:
     return [replace(f, notes=(*f.notes, note)) if f.name == "uninitialized-read" else f for f in findings]
 
 
-def _stack(values: list) -> np.ndarray:
-    if isinstance(values[0], list):
-        values = [np.stack(v, axis=-1) for v in values]
-    return values[0] if len(values) == 1 else np.stack(values)
+def _stack(values: list[Register]) -> np.ndarray:
+    arrays = [np.stack(value, axis=-1) if isinstance(value, list) else value for value in values]
+    return arrays[0] if len(arrays) == 1 else np.stack(arrays)
 
 
-def _unused(initial: dict, slots: dict) -> dict:
+def _unused(initial: Mapping[str, object], slots: Mapping[str, int]) -> dict[str, np.ndarray]:
     """Registers that were given and never used keep what was given."""
     return {name: np.asarray(value) for name, value in initial.items() if name not in slots}
 
 
-def _module(text: str, source: Source, target, registers: dict, buffers: dict):
+def _module(
+    text: str, source: Source, target: Target, registers: Mapping[str, object], buffers: Mapping[str, np.ndarray]
+) -> tuple[Module, Callable[[str], str]]:
     """The snippet as a module with one entry; and the function from a caller's register name to the text's spelling."""
     try:
         statements = parse_body(text, source)
@@ -178,9 +180,11 @@ def _module(text: str, source: Source, target, registers: dict, buffers: dict):
     return Module(source, ast.Module(NEWEST, (target.name,), 64, (function,), line=1, column=1)), spelled
 
 
-def _replaced(statements, literal: dict[tuple[int, int], ast.Instruction]):
+def _replaced(
+    statements: Iterable[ast.Statement], literal: Mapping[tuple[int, int], ast.Instruction]
+) -> tuple[ast.Statement, ...]:
     """The statements with those of `literal` in their places."""
-    found = []
+    found: list[ast.Statement] = []
     for statement in statements:
         if isinstance(statement, ast.Block):
             inner = _replaced(statement.statements, literal)
@@ -191,17 +195,17 @@ def _replaced(statements, literal: dict[tuple[int, int], ast.Instruction]):
     return tuple(found)
 
 
-class RegisterValues(dict):
+class RegisterValues(dict[str, np.ndarray]):
     """Registers by name; `0`, `%0` and so on name the same one."""
 
-    def __missing__(self, name: str):
+    def __missing__(self, name: str) -> np.ndarray:
         for other in (f"%{name}", name.lstrip("%")):
             if other != name and other in self:
                 return self[other]
         raise KeyError(f"no register is called {name!r}; {did_you_mean(name, self)}")
 
 
-def lane_values(name: str, value, t: ScalarType, warp: int, warps: int):
+def lane_values(name: str, value: Any, t: ScalarType, warp: int, warps: int) -> Register:
     """A caller's value as the raw bits of a register: unsigned (32,), bool for predicates, [lo, hi] for 128 bits."""
     if np.asarray(value).dtype.kind in "OUSMm":
         raise _bad(name, f"is given {value!r}, which is no number")

@@ -9,7 +9,7 @@ import pytest
 from ptxsim.engine.compiled.codegen.function import described
 from ptxsim.engine.compiled.library import library
 from ptxsim.engine.compiled.tensor import warp_product as products
-from ptxsim.machine.tensor import multiply, product_of
+from ptxsim.machine.product import multiply, product_of
 
 # Family, shape, types of D, A, B and C, target, sparse.
 FORMS = [

@@ -8,7 +8,7 @@ import pytest
 from ptxsim.layout.fragments import fragment_layout
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.matrix_rows import unpack_row
-from ptxsim.machine.tensor import from_words
+from ptxsim.machine.product import from_words
 from tests.instructions.tensor_form import BASE, Ports, bind, call
 
 TYPES = {"%r": "b32", "%f": "f32", "%p": "u64", "%s": "u32", "%h": "b16"}

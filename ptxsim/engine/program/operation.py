@@ -11,7 +11,7 @@ from ptxsim.engine.program.operand import Operand
 from ptxsim.isa.bind import Bound
 from ptxsim.isa.facts import Access, Facts, Mechanism, Synchronisation
 from ptxsim.isa.registry import Definition
-from ptxsim.machine.tensor import Product
+from ptxsim.machine.product import Product
 from ptxsim.types import ScalarType
 
 

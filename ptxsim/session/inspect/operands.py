@@ -19,7 +19,7 @@ from ptxsim.diagnostic import PtxError
 from ptxsim.engine.analysis.def_use import slots_of
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.lanes import LANES
-from ptxsim.machine.cta import Warp
+from ptxsim.machine.cta import Register, Warp
 from ptxsim.machine.event import Event, Observer, Space
 from ptxsim.machine.wgmma import WARPS
 from ptxsim.session.launch import Launch
@@ -238,6 +238,7 @@ class _Watched:
             rows, k = 64, k // 2 if meaning.sparse else k
         tile = Tile(int(self.seen[self.warp][0][0]), "MN" if getattr(transposed, "value", 0) else "K", rows, k, bits)
         dtype = dtype_of(self.type or type)
+        assert self.shared is not None
         return tile.read(self.shared).astype(f"u{dtype.itemsize}").view(dtype)
 
     def _matrix(self) -> np.ndarray | None:
@@ -294,7 +295,7 @@ def _words(registers: list[Any]) -> np.ndarray:
     return np.stack(rows)
 
 
-def _typed(raw: Any, type: str) -> np.ndarray:
+def _typed(raw: Register, type: str) -> np.ndarray:
     """Lane values as a type of their width, elements narrower than the register in a row; 128 bits as (32, 2) words."""
     if isinstance(raw, list):
         return np.stack(raw, axis=-1)

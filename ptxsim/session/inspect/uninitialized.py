@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 
@@ -71,7 +72,7 @@ class Repetitions:
         if any(finding.level == DOUBTFUL for finding in findings):
             # Compilers read tails of tiles that were never written and drop what they computed from them: a warning.
             other = self.launch.run_grid(memory=before.copy(), start=self.start, shared_fill=GARBAGE)
-            level = "warning" if other.memory.equals(first.memory) else "error"
+            level: Literal["error", "warning"] = "warning" if other.memory.equals(first.memory) else "error"
             findings = [replace(f, level=level) if f.level == DOUBTFUL else f for f in findings]
         return findings
 

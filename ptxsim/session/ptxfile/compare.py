@@ -42,16 +42,16 @@ class Array(np.ndarray):
     def __array_finalize__(self, source: Any) -> None:
         self.origin = None
 
-    def __eq__(self, other: object) -> Any:  # type: ignore[override]
+    def __eq__(self, other: object) -> Any:
         try:
             return np.asarray(self).__eq__(np.asarray(other)).view(Verdict)
         except (ValueError, AttributeError):  # the shapes do not fit: not equal, and the explanation says so
             return np.zeros((1,), dtype=bool).view(Verdict)
 
-    def __ne__(self, other: object) -> Any:  # type: ignore[override]
+    def __ne__(self, other: object) -> Any:
         return (~np.asarray(self == other)).view(Difference)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
 
 def as_array(values: np.ndarray, form: str | None = None) -> Array:
@@ -64,9 +64,9 @@ def as_array(values: np.ndarray, form: str | None = None) -> Array:
 
 def fragment_owners(form: str) -> Writer:
     """Names the lane and register that hold an element of the D of an instruction."""
-    import ptxsim
+    from ptxsim.session.form_names import fragment as find
 
-    fragment = ptxsim.fragment(form, "D")
+    fragment = find(form, "D")
 
     def who(name: str, index: tuple[int, ...]) -> str | None:
         owners = fragment.owners(*index)

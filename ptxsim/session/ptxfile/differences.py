@@ -95,7 +95,8 @@ def rounding(got: np.ndarray, expected: np.ndarray, wrong: np.ndarray, dtype: An
     with np.errstate(all="ignore"):
         relative = np.abs(got - expected) / np.abs(expected)
     largest = float(relative.max())
-    if not largest <= min(_ROUNDING * float(ml_dtypes.finfo(dtype).eps), 2e-2):  # nor is a NaN
+    finfo: Any = ml_dtypes.finfo  # which has no annotations
+    if not largest <= min(_ROUNDING * float(finfo(dtype).eps), 2e-2):  # nor is a NaN
         return None
     digit = 10.0 ** math.floor(math.log10(largest))
     enough = math.ceil(largest / digit) * digit

@@ -166,12 +166,12 @@ def _read_expectation(directives: Directives, line: str, start: int, number: int
         directives.findings.append(ExpectedFinding(kind.name, int(finding[2]) if finding[2] else None, span))
         return
     if (first := re.match(r"([A-Za-z][\w-]*)\s+\w", text)) and find_kind(first[1]):
-        raise _Bad(start + first.end() - 1, len(text) - first.end() + 1, f"behind {first[1]} comes only: at LINE")
+        raise _Bad(start + first.end() - 1, len(text) - first.end() + 1, f"after {first[1]} comes only: at LINE")
     try:
         comparison = parse_comparison(text)
     except PtxError as error:
-        first = error.findings[0]
-        raise _Bad(start + first.column - 1, first.length, first.message, first.help) from None
+        wrong = error.findings[0]
+        raise _Bad(start + wrong.column - 1, wrong.length, wrong.message, wrong.help) from None
     directives.values.append(ExpectedValue(comparison, span))
 
 

@@ -208,7 +208,7 @@ class _Pair:
 
         if not isinstance(self.operator, ast.Eq):
             return np.asarray(COMPARISONS[type(self.operator)](got, expected))
-        equal = np.asarray(got == expected)
+        equal: np.ndarray = np.asarray(got == expected)
         if np.result_type(got, expected).kind != "f":
             return equal if not (self.rtol or self.atol) else equal | self._close(got, expected)
         equal = equal | (np.isnan(got) & np.isnan(expected))
@@ -218,7 +218,8 @@ class _Pair:
         import numpy as np
 
         got, expected = got.astype(np.float64), expected.astype(np.float64)
-        return np.isfinite(expected) & (np.abs(got - expected) <= self.atol + self.rtol * np.abs(expected))
+        close: np.ndarray = np.abs(got - expected) <= self.atol + self.rtol * np.abs(expected)
+        return np.asarray(np.isfinite(expected) & close)
 
     def _too_wide(self, expected: np.ndarray) -> Finding | None:
         import numpy as np

@@ -69,8 +69,13 @@ def _restored(tree: ast.expr, text: str) -> ast.expr:
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
             node.id = _DISGUISE.get(node.id[0], node.id)
-        if isinstance(node, ast.Call) and getattr(getattr(node.func, "value", None), "id", None) in ("np", "numpy"):
-            node.func = ast.copy_location(ast.Name(node.func.attr, ast.Load()), node.func)
+        function = node.func if isinstance(node, ast.Call) else None
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(function, ast.Attribute)
+            and getattr(function.value, "id", None) in ("np", "numpy")
+        ):
+            node.func = ast.copy_location(ast.Name(function.attr, ast.Load()), function)
         if isinstance(node, ast.expr | ast.keyword):
             node.col_offset = len(data[: node.col_offset].decode(errors="ignore"))
             node.end_col_offset = len(data[: node.end_col_offset or 0].decode(errors="ignore"))
@@ -161,7 +166,8 @@ class _Evaluator:
         self.names = names
 
     def visit(self, node: ast.AST) -> Value:
-        return getattr(self, type(node).__name__.lower())(node)
+        visit: Callable[[ast.AST], Value] = getattr(self, type(node).__name__.lower())
+        return visit(node)
 
     def data(self, node: ast.AST) -> Any:
         return self.visit(node).data

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ptxsim.session.inspect.operands import Shown
     from ptxsim.session.launch import Launch
     from ptxsim.session.module import Kernel, Module
-    from ptxsim.session.run import BankTable, Run
+    from ptxsim.session.run import BankRow, BankTable, GlobalRow, Run
 
 DEFAULT_BLOCK = 32
 # Warp instructions after which a file's run is taken for endless, a few minutes either way; --max-steps raises it.
@@ -312,17 +312,14 @@ class _Launch:
     def _default_block(self) -> Dim3:
         """The block that the kernel's .reqntid or .maxntid names, else one warp."""
         for wanted in ("reqntid", "maxntid"):
-            for directive in self._function().directives:
+            for directive in self.kernel.function.directives:
                 if directive.name == wanted:
                     sizes = [int(argument, 0) for argument in directive.arguments]
                     return (*sizes, 1, 1)[:3]  # type: ignore[return-value]
         return (DEFAULT_BLOCK, 1, 1)
 
-    def _function(self) -> Any:
-        return next(function for function in self.module.ast.entries() if function.name == self.kernel.name)
-
     def _line(self) -> int:
-        return self._function().line
+        return self.kernel.function.line
 
 
 def _as_parameter(value: Any, parameter: Any) -> Any:
@@ -349,10 +346,11 @@ def metrics(run: Run) -> dict[str, Any]:
 def blamed(finding: Finding, banks: BankTable) -> Finding:
     """A failed expectation of counts with the instruction that costs most beyond what it needs, and what would help it."""
     is_global = "banks.sectors" in finding.message or "banks.requests" in finding.message
-    rows = [row for row in (banks.global_rows if is_global else banks.rows) if row.excess > 0]
-    if finding.name != "expectation-failed" or not rows:
+    rows: Sequence[BankRow | GlobalRow] = banks.global_rows if is_global else banks.rows
+    costly = [row for row in rows if row.excess > 0]
+    if finding.name != "expectation-failed" or not costly:
         return finding
-    row = max(rows, key=lambda row: row.excess if is_global else (row.worst, row.excess))
+    row = max(costly, key=lambda row: (getattr(row, "worst", 0), row.excess))
     label = Label(row.line, row.why.partition("; ")[0], length=len(row.instruction))
-    fixes = () if is_global else row.fixes
+    fixes = getattr(row, "fixes", ())
     return replace(finding, labels=(*finding.labels, label), help=finding.help or "; or ".join(fixes) or None)

@@ -22,7 +22,7 @@ from ptxsim.layout.fragments import Fragment, address_lanes, fragment_layout
 from ptxsim.layout.wmma_stride import fragment_bytes, wmma_stride
 from ptxsim.machine.event import Event, Space
 from ptxsim.machine.memory import SHARED_WINDOW, WINDOW_SIZE
-from ptxsim.machine.tensor import register_type
+from ptxsim.machine.product import register_type
 from ptxsim.machine.wmma import plan
 from ptxsim.types import TYPES
 

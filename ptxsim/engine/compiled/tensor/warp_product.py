@@ -26,7 +26,7 @@ from ptxsim.engine.compiled.tensor.panels import (
 )
 from ptxsim.lanes import LANES
 from ptxsim.layout.fragments import Fragment
-from ptxsim.machine.tensor import Product
+from ptxsim.machine.product import Product
 from ptxsim.types import TYPES
 
 

@@ -24,7 +24,7 @@ from ptxsim.engine.program.operand import Vector
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.instructions.wgmma import slots_of, tile_for
 from ptxsim.lanes import LANES
-from ptxsim.machine.tensor import Product
+from ptxsim.machine.product import Product
 from ptxsim.machine.wgmma import Tile
 
 STEP = 8  # rows of a tile, and columns of the accumulators, that are taken together
