@@ -118,7 +118,7 @@ class Emitter:
             if isinstance(x, int | np.integer) and is_integer(like.kind):
                 low = -(1 << width(like.kind) - 1) if like.kind[0] == "s" else 0
                 if not (low <= x < 1 << width(like.kind) - (like.kind[0] == "s")) and x != -1:
-                    raise CannotEmit(f"{x} does not fit {like.kind}")
+                    raise CannotEmit(f"a number that does not fit {like.kind}")
             return self.splat(x, like.kind)
         raise CannotEmit(f"an operand that is a {type(x).__name__}")
 

@@ -1,0 +1,202 @@
+@table0 = private constant [14 x i32] [i32 0, i32 0, i32 384, i32 1664, i32 1792, i32 1664, i32 1792, i32 3072, i32 0, i32 384, i32 1920, i32 2048, i32 1920, i32 2048], align 64
+declare <32 x i64> @ptxsim_load_param_8x1(ptr, ptr, <32 x i64>, i32, i32, i32)
+declare <32 x i64> @ptxsim_load_global_8x1(ptr, ptr, <32 x i64>, i32, i32, i32)
+declare ptr @ptxsim_tile(ptr, i32, i32, i64)
+declare void @ptxsim_warpgroup_c69cbad3e1462a5b(ptr, ptr)
+declare i32 @ptxsim_arrive(ptr, ptr, i32, ptr, ptr, i64, i64, i64, ptr, ptr, i32, ptr)
+declare i1 @ptxsim_commit(ptr, ptr)
+declare i1 @ptxsim_wait(ptr, ptr, i64)
+declare void @ptxsim_store_global_4x4(ptr, ptr, <32 x i64>, i32, i32, i32, <32 x i32>, <32 x i32>, <32 x i32>, <32 x i32>)
+define i32 @wgmma(ptr %context, ptr %warp) #0 {
+entry:
+  %count.at = getelementptr i8, ptr %context, i64 512
+  %left.at = getelementptr i8, ptr %warp, i64 12
+  %block.at = getelementptr i8, ptr %warp, i64 0
+  %op.at = getelementptr i8, ptr %warp, i64 24
+  %taken.at = getelementptr i8, ptr %warp, i64 16
+  %target.at = getelementptr i8, ptr %warp, i64 20
+  %site.at = getelementptr i8, ptr %context, i64 528
+  %own.site.at = getelementptr i8, ptr %warp, i64 28
+  %mask.at = getelementptr i8, ptr %warp, i64 4
+  %mask = load i32, ptr %mask.at
+  %fence.at = getelementptr i8, ptr %warp, i64 88
+  %fence = load i32, ptr %fence.at
+  %lanes = bitcast i32 %mask to <32 x i1>
+  %block = load i32, ptr %block.at
+  switch i32 %block, label %nowhere [
+    i32 0, label %b0
+    i32 1, label %b1
+    i32 2, label %b2
+    i32 3, label %b3
+    i32 4, label %b4
+    i32 5, label %b5
+  ]
+nowhere:
+  unreachable
+b0:
+  %v1 = call <32 x i64> @ptxsim_load_param_8x1(ptr %context, ptr %warp, <32 x i64> splat (i64 139639050473472), i32 -1, i32 0, i32 0)
+  %v2 = getelementptr i8, ptr %warp, i64 896
+  store <32 x i64> %v1, ptr %v2, align 64
+  %v3 = call <32 x i64> @ptxsim_load_global_8x1(ptr %context, ptr %warp, <32 x i64> %v1, i32 -1, i32 1, i32 0)
+  %v4 = add <32 x i64> %v1, splat (i64 8)
+  %v5 = getelementptr i8, ptr %warp, i64 1152
+  store <32 x i64> %v3, ptr %v5, align 64
+  %v6 = call <32 x i64> @ptxsim_load_global_8x1(ptr %context, ptr %warp, <32 x i64> %v4, i32 -1, i32 2, i32 0)
+  %v7 = getelementptr i8, ptr %warp, i64 1408
+  store <32 x i64> %v6, ptr %v7, align 64
+  %v8 = getelementptr i8, ptr %context, i64 912
+  %v9 = load ptr, ptr %v8
+  %v10 = icmp ne ptr %v9, null
+  br i1 %v10, label %good1, label %bad1
+bad1:
+  store i32 3, ptr %site.at
+  ret i32 3
+good1:
+  %v11 = load i64, ptr %count.at
+  %v12 = add i64 %v11, 4
+  store i64 %v12, ptr %count.at
+  %v13 = load i32, ptr %left.at
+  %v14 = sub i32 %v13, 1
+  store i32 %v14, ptr %left.at
+  %v15 = icmp eq i32 %v14, 0
+  br i1 %v15, label %stop2, label %b1
+stop2:
+  store i32 1, ptr %block.at
+  ret i32 0
+b1:
+  %v16 = getelementptr i8, ptr %warp, i64 1152
+  %v17 = load <32 x i64>, ptr %v16, align 64
+  %v18 = getelementptr i8, ptr %warp, i64 1408
+  %v19 = load <32 x i64>, ptr %v18, align 64
+  %v20 = shufflevector <32 x i64> %v17, <32 x i64> poison, <32 x i32> <i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0>
+  %v21 = icmp eq <32 x i64> %v17, %v20
+  %v22 = bitcast <32 x i1> %v21 to i32
+  %v23 = icmp eq i32 %v22, -1
+  br i1 %v23, label %good3, label %bad3
+bad3:
+  store i32 4, ptr %site.at
+  ret i32 3
+good3:
+  %v24 = extractelement <32 x i64> %v17, i64 0
+  %v25 = shufflevector <32 x i64> %v19, <32 x i64> poison, <32 x i32> <i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0>
+  %v26 = icmp eq <32 x i64> %v19, %v25
+  %v27 = bitcast <32 x i1> %v26 to i32
+  %v28 = icmp eq i32 %v27, -1
+  br i1 %v28, label %good4, label %bad4
+bad4:
+  store i32 4, ptr %site.at
+  ret i32 3
+good4:
+  %v29 = extractelement <32 x i64> %v19, i64 0
+  %v30 = call ptr @ptxsim_tile(ptr %context, i32 4, i32 0, i64 %v24)
+  %v31 = icmp ne ptr %v30, null
+  br i1 %v31, label %good5, label %bad5
+bad5:
+  store i32 4, ptr %site.at
+  ret i32 3
+good5:
+  %v32 = call ptr @ptxsim_tile(ptr %context, i32 4, i32 1, i64 %v29)
+  %v33 = icmp ne ptr %v32, null
+  br i1 %v33, label %good6, label %bad6
+bad6:
+  store i32 4, ptr %site.at
+  ret i32 3
+good6:
+  %v34 = call i32 @ptxsim_arrive(ptr %context, ptr %warp, i32 4, ptr @ptxsim_warpgroup_c69cbad3e1462a5b, ptr @table0, i64 1, i64 %v24, i64 %v29, ptr %v30, ptr %v32, i32 0, ptr null)
+  %v35 = icmp ne i32 %v34, 2
+  br i1 %v35, label %good7, label %bad7
+bad7:
+  store i32 4, ptr %site.at
+  ret i32 3
+good7:
+  %v36 = icmp eq i32 %v34, 0
+  br i1 %v36, label %good8, label %wait8
+wait8:
+  store i32 1, ptr %block.at
+  store i32 1, ptr %op.at
+  store i32 4, ptr %own.site.at
+  ret i32 5
+good8:
+  %v37 = load i64, ptr %count.at
+  %v38 = add i64 %v37, 1
+  store i64 %v38, ptr %count.at
+  %v39 = load i32, ptr %left.at
+  %v40 = sub i32 %v39, 1
+  store i32 %v40, ptr %left.at
+  %v41 = icmp eq i32 %v40, 0
+  br i1 %v41, label %stop9, label %b2
+stop9:
+  store i32 2, ptr %block.at
+  ret i32 0
+b2:
+  %v42 = call i1 @ptxsim_commit(ptr %context, ptr %warp)
+  br i1 %v42, label %good10, label %bad10
+bad10:
+  store i32 5, ptr %site.at
+  ret i32 3
+good10:
+  %v43 = load i64, ptr %count.at
+  %v44 = add i64 %v43, 1
+  store i64 %v44, ptr %count.at
+  %v45 = load i32, ptr %left.at
+  %v46 = sub i32 %v45, 1
+  store i32 %v46, ptr %left.at
+  %v47 = icmp eq i32 %v46, 0
+  br i1 %v47, label %stop11, label %b3
+stop11:
+  store i32 3, ptr %block.at
+  ret i32 0
+b3:
+  %v48 = call i1 @ptxsim_wait(ptr %context, ptr %warp, i64 0)
+  br i1 %v48, label %good12, label %bad12
+bad12:
+  store i32 6, ptr %site.at
+  ret i32 3
+good12:
+  %v49 = load i64, ptr %count.at
+  %v50 = add i64 %v49, 1
+  store i64 %v50, ptr %count.at
+  %v51 = load i32, ptr %left.at
+  %v52 = sub i32 %v51, 1
+  store i32 %v52, ptr %left.at
+  %v53 = icmp eq i32 %v52, 0
+  br i1 %v53, label %stop13, label %b4
+stop13:
+  store i32 4, ptr %block.at
+  ret i32 0
+b4:
+  %v54 = getelementptr i8, ptr %warp, i64 896
+  %v55 = load <32 x i64>, ptr %v54, align 64
+  %v56 = getelementptr i8, ptr %warp, i64 1664
+  %v57 = load <32 x i32>, ptr %v56, align 64
+  %v58 = bitcast <32 x i32> %v57 to <32 x float>
+  %v59 = getelementptr i8, ptr %warp, i64 1792
+  %v60 = load <32 x i32>, ptr %v59, align 64
+  %v61 = bitcast <32 x i32> %v60 to <32 x float>
+  %v62 = getelementptr i8, ptr %warp, i64 1920
+  %v63 = load <32 x i32>, ptr %v62, align 64
+  %v64 = bitcast <32 x i32> %v63 to <32 x float>
+  %v65 = getelementptr i8, ptr %warp, i64 2048
+  %v66 = load <32 x i32>, ptr %v65, align 64
+  %v67 = bitcast <32 x i32> %v66 to <32 x float>
+  call void @ptxsim_store_global_4x4(ptr %context, ptr %warp, <32 x i64> %v55, i32 -1, i32 7, i32 0, <32 x i32> %v57, <32 x i32> %v60, <32 x i32> %v63, <32 x i32> %v66)
+  %v68 = load i64, ptr %count.at
+  %v69 = add i64 %v68, 2
+  store i64 %v69, ptr %count.at
+  %v70 = load i32, ptr %left.at
+  %v71 = sub i32 %v70, 1
+  store i32 %v71, ptr %left.at
+  store i32 -1, ptr %taken.at
+  store i32 4, ptr %block.at
+  store i32 8, ptr %site.at
+  ret i32 2
+b5:
+  %v72 = load i64, ptr %count.at
+  %v73 = add i64 %v72, 0
+  store i64 %v73, ptr %count.at
+  %v74 = load i32, ptr %left.at
+  %v75 = sub i32 %v74, 1
+  store i32 %v75, ptr %left.at
+  unreachable
+}
+attributes #0 = { nounwind "min-legal-vector-width"="512" "prefer-vector-width"="512" }
