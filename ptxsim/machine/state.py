@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import heapq
 import itertools
+from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
@@ -55,6 +56,7 @@ class Machine:
         self.print_to = print_to or functools.partial(print, end="")  # where the kernel's vprintf writes
         self.steps = 0
         self.warp_instructions = 0
+        self.slow_path: Counter[tuple[int, str]] = Counter()  # executions without native code: site and why
         self.findings: dict[tuple[str, int], Finding] = {}
         self.stopped_at: int | None = None  # line where the launch ended early, 0 for no single line
         self.shared_variables: dict[str, tuple[int, int]] = {}  # address and bytes of the static ones, by name

@@ -31,7 +31,7 @@ _OPERATIONS = {
 _SUM_ONLY = ("copy", "bypass")  # cp.async: the profiler has no operation of its own for it
 
 TOP_LEVEL = (
-    "version", "file", "entry", "target", "engine", "seed", "findings", "banks", "cycles", "warp_instructions", "outputs", "fidelity",
+    "version", "file", "entry", "target", "engine", "seed", "findings", "banks", "cycles", "warp_instructions", "outputs", "fidelity", "slow_path",
 )  # fmt: skip
 
 

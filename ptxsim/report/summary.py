@@ -12,6 +12,7 @@ from ptxsim.report.text import wrap
 
 if TYPE_CHECKING:
     from ptxsim.session.ptxfile.file import FileRun
+    from ptxsim.session.run import SlowPath
 
 
 def summary(result: FileRun, paint: Paint = plain, width: int = WIDTH) -> str:
@@ -37,6 +38,8 @@ def summary(result: FileRun, paint: Paint = plain, width: int = WIDTH) -> str:
     lines = [first, "; ".join(facts)]
     if run.fidelity:
         lines.append(fidelity(run.fidelity, width))
+    if run.slow_path:
+        lines.append(slow_path(run.slow_path, width))
     return "\n".join(lines)
 
 
@@ -61,5 +64,16 @@ def fidelity(kinds: Mapping[str, str], width: int = WIDTH) -> str:
     if groups["exact"]:
         parts.append(f"{plural(len(groups['exact']), 'kind')} of instruction exact")
     parts += [f"{how}: {', '.join(sorted(groups[how]))}" for how in ("modeled", "bounded") if groups[how]]
-    lines = wrap(f"fidelity: {'; '.join(parts)}", width, "")
+    return _indented(f"fidelity: {'; '.join(parts)}", width)
+
+
+def slow_path(rows: Sequence[SlowPath], width: int = WIDTH) -> str:
+    """How often the compiled engine had no native code, and which instruction was the most frequent."""
+    most = max(rows, key=lambda row: row.count)
+    times = plural(sum(row.count for row in rows), "execution")
+    return _indented(f"slow path: {times}; most often {most.instruction} at line {most.line} ({most.why})", width)
+
+
+def _indented(text: str, width: int) -> str:
+    lines = wrap(text, width, "")
     return "\n".join([lines[0], *("          " + line for line in lines[1:])])

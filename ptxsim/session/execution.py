@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ptxsim.checks.registers import unwritten_reads
 from ptxsim.engine.grid import Hook
+from ptxsim.engine.program.operation import Program
 from ptxsim.machine.event import Observer
 from ptxsim.machine.memory import GlobalMemory
-from ptxsim.machine.state import shared_start
+from ptxsim.machine.state import Machine, shared_start
 from ptxsim.numerics.host import with_ieee
 from ptxsim.session.fidelity import fidelity
 from ptxsim.session.inspect.uninitialized import Repetitions
 from ptxsim.session.launch import Launch
-from ptxsim.session.run import BankTable, Run
+from ptxsim.session.run import BankTable, Run, SlowPath
 
 if TYPE_CHECKING:
     from ptxsim.checks.banks import BankCounter
@@ -64,8 +66,17 @@ def execute(
         bank_source=_bank_source(launch, counter, before, start), banks_counted=counter is not None,
         warp_instructions=machine.warp_instructions, fidelity=dict(fidelity(program, launch.target, launch.numerics)),
         outputs=outputs, grid=launch.grid, block=launch.block, cycles=profile.cycles() if profile else None,
-        stopped_at=machine.stopped_at,
+        stopped_at=machine.stopped_at, slow_path=_slow_path(program, machine),
     )  # fmt: skip
+
+
+def _slow_path(program: Program, machine: Machine) -> list[SlowPath]:
+    """What took the slow path, in the order of the text."""
+    counts: Counter[tuple[int, str, str]] = Counter()
+    for (site, why), count in machine.slow_path.items():
+        op = program.ops[site]
+        counts[op.line, op.opcode, why] += count
+    return [SlowPath(opcode, line, count, why) for (line, opcode, why), count in sorted(counts.items())]
 
 
 def _bank_counter(launch: Launch, keep: bool) -> BankCounter:

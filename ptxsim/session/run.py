@@ -127,6 +127,16 @@ class BankTable:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class SlowPath:
+    """An instruction that the compiled engine left to the interpreter: how many times warps did so, and why."""
+
+    instruction: str
+    line: int
+    count: int
+    why: str
+
+
 @dataclass(slots=True, repr=False)
 class Run:
     """The result of a launch. `outputs` holds the buffers by parameter name as they were after the run.
@@ -135,7 +145,7 @@ class Run:
     it), modeled (published models or the assembler's lowering), bounded (within the manual's error, but other bits than
     the target's: special functions of targets nobody recorded, products under numerics="exact"). `banks` is counted when
     it is first asked for, by running again, unless the launch said otherwise. `stopped_at` is the line where an error
-    ended the launch early (0: no single line), None where it ran to its end.
+    ended the launch early (0: no single line), None where it ran to its end. `slow_path` is empty on the interpreter.
     """
 
     file: str
@@ -153,6 +163,7 @@ class Run:
     grid: tuple[int, int, int] = (1, 1, 1)
     block: tuple[int, int, int] = (1, 1, 1)
     stopped_at: int | None = None
+    slow_path: list[SlowPath] = field(default_factory=list)
     banks_counted: bool = False  # whether `banks` is there without running again
 
     def __post_init__(self) -> None:
@@ -194,6 +205,7 @@ class Run:
             "warp_instructions": self.warp_instructions,
             "outputs": {name: output_dict(array) for name, array in self.outputs.items()},
             "fidelity": self.fidelity,
+            "slow_path": [asdict(row) for row in self.slow_path],
         }
 
 

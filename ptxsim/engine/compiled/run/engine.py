@@ -1,7 +1,8 @@
 """The compiled engine, with the same interface as the interpreter: native code for blocks, the interpreter for the rest.
 
-Registers live in native memory; `warp.registers` is a list-like view of it. Whatever native code leaves alone - services, faults,
-lanes that must wait - the interpreter executes on the same registers, so it is the same in both engines by construction.
+Registers live in native memory; `warp.registers` is a list-like view of it. What takes the slow path - operations without a
+native lowering, faults, lanes that must wait - the interpreter executes on the same registers, so it is the same in both
+engines by construction. Each such execution is counted in `machine.slow_path`.
 """
 
 from __future__ import annotations
@@ -43,6 +44,8 @@ from ptxsim.machine.special import value as special_value
 from ptxsim.machine.state import Machine
 
 EVERY = 0xFFFF_FFFF  # the mask of a whole warp
+# Why operations that are native take the slow path.
+UNUSUAL, IN_FLIGHT = "a fault or a case that native code leaves", "registers of a product in flight"
 NOWHERE = 0xFFFF_FFFF  # in place of a site: nothing of the block has been executed
 
 
@@ -100,7 +103,10 @@ class CompiledEngine:
         self._place = self.context.ctypes.data
         self._kernels: dict[bool, int] = {}
         self._refused: dict[bool, str] = {}
-        self.services: dict[int, str] = {}
+        self._slow_path: dict[bool, dict[int, str]] = {
+            True: {},
+            False: {},
+        }  # by site why, for whole warps and for parts
         self._touched: dict[int, set[int]] = {}
         self._error: BaseException | None = None
         self._fill_context()
@@ -189,10 +195,8 @@ class CompiledEngine:
         machine = self.machine
         events, proxies = machine.stream is not None, machine.stream is not None and machine.stream.proxies
         options = Options(full, events, self.keep, str(machine.target), machine.numerics, proxies)
-        address, services = self.library.kernel(self.program, self.places, options)
-        self._kernels[full] = address
-        self.services.update(services)
-        self.set_field("full" if full else "masked", address)
+        self._kernels[full], self._slow_path[full] = self.library.kernel(self.program, self.places, options)
+        self.set_field("full" if full else "masked", self._kernels[full])
 
     # ---- the interface of engines ----
 
@@ -245,12 +249,15 @@ class CompiledEngine:
                 return left < turns
             flying = warp.in_flight and not self.keeps_rules
             touched = flying and self._touches(split.block, warp.in_flight)
-            if split.op == 0 and not touched and self._have(mask_word(split.mask) == EVERY):
+            full = mask_word(split.mask) == EVERY
+            if split.op == 0 and not touched and self._have(full):
                 alone = len(warp.splits) == 1 and not flying
                 left -= self._native(warp, split, left if alone else 1, port)
-            else:
-                self.interpreter._block(warp, split, port)
-                left -= 1
+                continue
+            if split.op == 0:
+                self._count(split, IN_FLIGHT if touched else self._refused[full])
+            self._interpret(warp, split, port)
+            left -= 1
         return True
 
     def _touches(self, block: int, slots) -> bool:
@@ -275,7 +282,7 @@ class CompiledEngine:
         used = turns - int(header["left"])
         if status in (abi.BAIL, abi.BARRIER):
             used += 1
-            self.go_on(warp, split, port)
+            self.go_on(warp, split, port, status == abi.BARRIER)
             return used
         if status == abi.NEXT:
             control.merge(warp, split)
@@ -289,13 +296,38 @@ class CompiledEngine:
             control.leave(warp, split, word_mask(int(header["taken"])), machine, op.site)
         return used
 
-    def go_on(self, warp: Warp, split: Split, port: Port | None = None) -> None:
-        """The interpreter executes the rest of the block, from the instruction on that native code left to it."""
+    def go_on(self, warp: Warp, split: Split, port: Port | None = None, is_barrier: bool = False) -> None:
+        """The interpreter executes the rest of the block, from the instruction on where native code took the slow path."""
         site = int(self.context[CONTEXT["site"] : CONTEXT["site"] + 4].view("<u4")[0])
         if site != NOWHERE:
             split.block, split.op = places_of(self.program)[site]
             self.machine.warp_instructions += split.op
-        self.interpreter._block(warp, split, port or Port(self.machine, warp), entered=site != NOWHERE)
+        if site == NOWHERE:
+            self._count(split, self._refused.get(False, UNUSUAL))
+        elif not is_barrier and site not in self._slow_path[mask_word(split.mask) == EVERY]:
+            self._count(split, UNUSUAL)
+        self._interpret(warp, split, port or Port(self.machine, warp), entered=site != NOWHERE)
+
+    def _interpret(self, warp: Warp, split: Split, port: Port, entered: bool = False) -> None:
+        """The interpreter executes the rest of a block. Those of its operations that are not native are counted."""
+        block, start, end = self.program.blocks[split.block], split.op, None
+        slow_path = self._slow_path[mask_word(split.mask) == EVERY]
+        try:
+            self.interpreter._block(warp, split, port, entered)
+            if split.wait is not None:  # on the way
+                end = split.op
+        except BaseException:
+            end = split.op + 1
+            raise
+        finally:
+            for op in block[start:end]:
+                if op.site in slow_path:
+                    self.machine.slow_path[op.site, slow_path[op.site]] += 1
+
+    def _count(self, split: Split, why: str) -> None:
+        """Count that the operation where a split stands takes the slow path."""
+        for op in self.program.blocks[split.block][split.op :][:1]:
+            self.machine.slow_path[op.site, why] += 1
 
     def enter_cta(self) -> int:
         """Run the CTA that the context describes; schedule.ENDED and so on."""

@@ -1,0 +1,45 @@
+"""Executions without native code are counted: instruction, line, count, why. Two CTAs of two warps run each text."""
+
+import pytest
+
+from ptxsim.report.summary import slow_path
+from ptxsim.session.run import SlowPath
+from tests.engine.programs import body, run
+
+MISSING, UNUSUAL = "no native lowering", "a fault or a case that native code leaves"
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("add.u32 %r4, %r4, 1;", []),
+        ("bar.sync 0; shfl.sync.idx.b32 %r4, %r5, 0, 31, 0xffffffff;", []),
+        (
+            "isspacep.shared %p2, %d0; add.u32 %r4, %r4, 1; isspacep.global %p2, %d0;",
+            [("isspacep.global", 4, MISSING), ("isspacep.shared", 4, MISSING)],
+        ),
+        (
+            "mov.u32 %r4, 0; L: add.u32 %r4, %r4, 1; isspacep.shared %p2, %d0; setp.lt.u32 %p2, %r4, 10; @%p2 bra L;",
+            [("isspacep.shared", 40, MISSING)],
+        ),
+        ("setp.lt.u32 %p2, %r0, 5; @%p2 bra L; isspacep.shared %p2, %d0; L: mov.u32 %r5, 1;", [("isspacep.shared", 4, MISSING)]),
+        ("ld.global.u32 %r4, [%d0+3];", [("ld.global.u32", 1, UNUSUAL)]),
+        ("bar.sync 1, 64;", [("bar.sync", 4, "a barrier of some threads, or whose number is computed")]),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_what_is_counted(text, expected, jobs):
+    found = run(body(text), "compiled", jobs=jobs)[1]
+    assert [(row.instruction, row.count, row.why) for row in found.slow_path] == expected
+    assert [row["count"] for row in found.to_dict()["slow_path"]] == [count for _, count, _ in expected]
+
+
+def test_the_interpreter_has_no_slow_path():
+    assert run(body("isspacep.shared %p2, %d0;"), "interpreter")[1].to_dict()["slow_path"] == []
+
+
+def test_the_summary_says_what_is_most_frequent():
+    rows = [SlowPath("trap", 3, 2, MISSING), SlowPath("mbarrier.init.b64", 9, 40, MISSING)]
+    assert slow_path(rows, 200) == (
+        "slow path: 42 executions; most often mbarrier.init.b64 at line 9 (no native lowering)"
+    )
