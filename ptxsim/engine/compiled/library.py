@@ -8,9 +8,10 @@ import importlib
 import json
 import platform
 import threading
-from collections.abc import Iterable
-from functools import cache, cached_property
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, cached_property, partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -52,7 +53,7 @@ class Library:
         self._kernels: dict[str, tuple[int, dict[int, str]]] = {}
 
     @cached_property
-    def run_cta(self):
+    def run_cta(self) -> Callable[[int], int]:
         """The native scheduler: runs a whole CTA in a context."""
         text = support.scheduler_text(self.prefix, platform.machine().lower() in ("x86_64", "amd64"))
         self.jit.load(self.jit.key("scheduler", text), lambda: text + _ATTRIBUTES)
@@ -62,7 +63,7 @@ class Library:
         """Make sure that the helpers of a family exist, which come together."""
         module = importlib.import_module(FAMILIES[family])
         if self.prefix + module.NAMES[0] not in self.jit.helpers:
-            text = module.text(self.prefix)
+            text: str = module.text(self.prefix)
             self.jit.load(self.jit.key(family, text), lambda: text + _ATTRIBUTES)
             for name in module.NAMES:
                 self._publish(self.prefix + name)
@@ -72,17 +73,17 @@ class Library:
         self.jit.helpers[name] = address
         self.jit.publish(name, address)
 
-    def provide(self, helpers: dict[str, tuple]) -> None:
+    def provide(self, helpers: Mapping[str, Sequence[Any]]) -> None:
         """Make sure that the helpers of these names and descriptions exist."""
         for name, description in helpers.items():
             if description[0] in FAMILIES:
                 self._provide_family(description[0])
             elif name not in self.jit.helpers:
                 key = self.jit.key("helper", name)
-                self.jit.load(key, lambda n=name, d=description: self._helper_text(n, tuple(d)), level=2)
+                self.jit.load(key, partial(self._helper_text, name, tuple(description)), level=2)
                 self._publish(name)
 
-    def _helper_text(self, name: str, description: tuple) -> str:
+    def _helper_text(self, name: str, description: tuple[Any, ...]) -> str:
         from ptxsim.engine.compiled.ir.module import Module
         from ptxsim.engine.compiled.runtime.access import AccessHelper
         from ptxsim.engine.compiled.tensor import warp_product, wgmma_product

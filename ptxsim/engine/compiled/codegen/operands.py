@@ -175,10 +175,11 @@ class OperandWriter:
         e, base = self.emitter, operand.base
         if base is None:
             return e.splat(operand.offset & (2**64 - 1), "u64")
+        address: Value
         if isinstance(base, StackAddress):
             address = self._stack() + base.offset
         else:
-            address: Value = self._slot(base.slot)
+            address = self._slot(base.slot)
             if width(address.kind) < 64:
                 if width(address.kind) < 32:
                     raise CannotEmit("an address in a narrow register")

@@ -64,7 +64,7 @@ def _product(w: FunctionWriter, op: Op) -> None:
         raise CannotEmit("a product without a native form")
     metadata, description = "null", warp_product.describe(p)
     if p.sparsity is not None:
-        selector, ordered = sources[4], op.wants["sparsity"] == "sp::ordered_metadata"
+        selector, ordered = sources[4], op.words["sparsity"] == "sp::ordered_metadata"
         if not isinstance(selector, int) or selector >= p.sparsity.selectors:
             raise CannotEmit("a selector that the hardware refuses")
         description = warp_product.describe(p, selector, ordered)
@@ -110,7 +110,7 @@ def wmma_load(w: FunctionWriter, op: Op) -> None:
     kind = f"u{8 * whole}"
     parts = []
     for place in places:
-        found = EmitPort(w).load(op.wants["space"], place, TYPES[f"u{8 * unit}"])[0]
+        found = EmitPort(w).load(op.words["space"], place, TYPES[f"u{8 * unit}"])[0]
         parts.append(e.convert(found, kind))
     per = whole // unit
     registers = []
@@ -130,13 +130,13 @@ def wmma_store(w: FunctionWriter, op: Op) -> None:
     places, unit = _places(w, op, address, stride, fragment, True)
     t = TYPES[f"u{8 * unit}"]
     for place in places:
-        EmitPort(w).load(op.wants["space"], place, t)
+        EmitPort(w).load(op.words["space"], place, t)
     per = max(4, fragment.element_bits // 8) // unit
     values = values[: len(values) // fragment.copies]
     for i, place in enumerate(places):
         raw = w.raw(values[i // per])
         part = e.convert(raw >> 8 * unit * (i % per) if i % per else raw, f"u{8 * unit}")
-        EmitPort(w).store(op.wants["space"], place, [part], t)
+        EmitPort(w).store(op.words["space"], place, [part], t)
 
 
 def _fragment(w: FunctionWriter, op: Op) -> Fragment:
@@ -144,7 +144,7 @@ def _fragment(w: FunctionWriter, op: Op) -> Fragment:
     _need_matching_wmma(w, op)
     if w.options.events:
         raise CannotEmit("accesses of a fragment, recorded")
-    words = op.wants
+    words = op.words
     return fragment_layout("wmma", words["shape"], words.get("operand", "D"), words["type"].name)
 
 
@@ -152,7 +152,7 @@ def _places(
     w: FunctionWriter, op: Op, address: Value, stride: Any, fragment: Fragment, store: bool
 ) -> tuple[list[Value], int]:
     """The address of every unit of elements, and its bytes. The slow path reports bad addresses and strides."""
-    e, space, layout = w.emitter, op.wants["space"], op.wants["layout"]
+    e, space, layout = w.emitter, op.words["space"], op.words["layout"]
     found = plan(fragment, layout, space is not None and space.startswith("shared") and not store)
     default = wmma_stride(fragment.shape_name, fragment.operand, layout)
     size, bits = fragment_bytes(fragment.shape_name, fragment.operand, fragment.type), fragment.element_bits
@@ -186,7 +186,7 @@ def ldmatrix(w: FunctionWriter, op: Op) -> None:
     registers = []
     for places in _row_pieces(w, op, address, tile):
         t = TYPES["u16" if len(places) == 2 else "u32"]
-        parts = [e.convert(EmitPort(w, silent=True).load(op.wants["space"], place, t)[0], "u32") for place in places]
+        parts = [e.convert(EmitPort(w, silent=True).load(op.words["space"], place, t)[0], "u32") for place in places]
         registers.append(parts[0] if len(parts) == 1 else parts[0] | parts[1] << 16)
     _record_rows(w, Event.LDMATRIX, address, tile)
     w.deliver(op, registers)
@@ -198,20 +198,20 @@ def stmatrix(w: FunctionWriter, op: Op) -> None:
     tile = _tile(w, op)
     e, (address, registers) = w.emitter, w.sources(op)
     pieces = _row_pieces(w, op, address, tile)
-    t = TYPES["u16" if op.wants["trans"] else "u32"]
+    t = TYPES["u16" if op.words["trans"] else "u32"]
     for place in (place for places in pieces for place in places):
-        EmitPort(w, silent=True).load(op.wants["space"], place, t)
+        EmitPort(w, silent=True).load(op.words["space"], place, t)
     _record_rows(w, Event.STMATRIX, address, tile)
     for value, places in zip(registers, pieces, strict=True):
         word = w.raw(value)
         for i, place in enumerate(places):
             part = e.convert(word >> 16 * i if i else word, t.name)
-            EmitPort(w, silent=True).store(op.wants["space"], place, [part], t)
+            EmitPort(w, silent=True).store(op.words["space"], place, [part], t)
 
 
 def _tile(w: FunctionWriter, op: Op) -> Fragment:
     _need_matching_fragments(w, op)
-    words = op.wants
+    words = op.words
     if words.get("format") or words["type"] is None or words["type"].bits != 16 or words["shape"] != "m8n8":
         raise CannotEmit("rows of narrow elements")
     name = f"{words['shape']}.{words['num']}"
@@ -220,7 +220,7 @@ def _tile(w: FunctionWriter, op: Op) -> Fragment:
 
 def _row_pieces(w: FunctionWriter, op: Op, address: Value, tile: Fragment) -> list[list[Value]]:
     """For every register where each lane's two elements lie: one place of 4 bytes, or two of 2 where they lie in two rows."""
-    e, words = w.emitter, op.wants
+    e, words = w.emitter, op.words
     matrices, rows, columns = (c.T.reshape(-1, 2, 32) for c in tile.layout.coordinates)
     givers = address_lanes(tile.shape_name)
     wrong = (address & 15) != 0

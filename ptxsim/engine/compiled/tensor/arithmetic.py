@@ -7,7 +7,9 @@ each four times, and the fast panel four, which a broadcast repeats. Exponents f
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import astuple, dataclass
+from typing import Any
 
 from ptxsim.engine.compiled.ir.emitter import Emitter
 from ptxsim.engine.compiled.ir.module import Module
@@ -64,11 +66,11 @@ class Arithmetic:
     def fast_bytes(self) -> int:
         return self.k * QUAD * (6 if self.floats else 4)
 
-    def describe(self) -> tuple:
+    def describe(self) -> tuple[Any, ...]:
         return astuple(self)
 
     @classmethod
-    def of(cls, description) -> Arithmetic:
+    def of(cls, description: Sequence[Any]) -> Arithmetic:
         """From what `describe` gave, lists in place of tuples."""
         algorithm, k, blocks, *rest = description
         return cls(algorithm, k, tuple(map(tuple, blocks)), *rest)
@@ -82,7 +84,7 @@ def repeated(e: Emitter, at: str, kind: str) -> Value:
     return Value(e, e.let(f"shufflevector <4 x {t}> {four}, <4 x {t}> poison, <32 x i32> <{order}>"), kind)
 
 
-def constant_table(module: Module, values) -> str:
+def constant_table(module: Module, values: Sequence[int]) -> str:
     """A constant table of i32 in a module."""
     content = ", ".join(f"i32 {v}" for v in values)
     known = module.globals

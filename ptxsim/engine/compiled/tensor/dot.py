@@ -8,6 +8,9 @@ infinite or NaN, engine.compiled.tensor.dot_f64 does the same in f64.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
+from operator import add
+
 from ptxsim.engine.compiled.ir.emitter import Emitter
 from ptxsim.engine.compiled.ir.module import Module
 from ptxsim.engine.compiled.ir.value import Value
@@ -27,6 +30,10 @@ def text(name: str, arithmetic: Arithmetic, module: Module) -> str:
     """The IR of void @name(ptr table, i64 count, ptr slow, ptr fast, ptr c, ptr d, i32 keep): for every entry of the table
     a pair of vectors D = C + slow * fast; C counts as zero where `keep` is 0 and not -1."""
     return _Dot(name, arithmetic, module).text()
+
+
+Pair = tuple[str, str]  # addresses of two fast records
+Term = Callable[[Value, Value, int], Value]  # of a slow and a fast vector, and which of the pair this is
 
 
 class _Dot:
@@ -73,8 +80,10 @@ class _Dot:
     def _read(self, first: str, second: str) -> list[Value]:
         """C as f32 (or s32) vectors. Two f16 share a word."""
         e = self.e
-        keep = e.let("insertelement <32 x i32> poison, i32 %keep, i64 0")
-        keep = Value(e, e.let(f"shufflevector <32 x i32> {keep}, <32 x i32> poison, <32 x i32> zeroinitializer"), "u32")
+        scalar = e.let("insertelement <32 x i32> poison, i32 %keep, i64 0")
+        keep = Value(
+            e, e.let(f"shufflevector <32 x i32> {scalar}, <32 x i32> poison, <32 x i32> zeroinitializer"), "u32"
+        )
         word = self._load(first, "u32") & keep
         if self.rule.c == "f16":
             return [self._wide(word & 0xFFFF), self._wide(word >> 16)]
@@ -115,16 +124,27 @@ class _Dot:
         at = self.e.let(f"getelementptr i8, ptr {record}, i64 {start + k * QUAD * size}")
         return repeated(self.e, at, kind)
 
+    def _over(
+        self, ks: Iterable[int], slow: str, fast: Pair, kind: str, term: Term, join: Callable[[Value, Value], Value]
+    ) -> list[Value]:
+        """For both vectors the terms of these k, joined."""
+        totals: list[Value] = []
+        for k in ks:
+            x = self._slow(slow, k, kind)
+            for i in (0, 1):
+                new = term(x, self._fast(fast[i], k, kind), i)
+                if len(totals) < 2:
+                    totals.append(new)
+                else:
+                    totals[i] = join(totals[i], new)
+        return totals
+
     # ---- algorithms ----
 
-    def _integer(self, slow: str, fast: tuple[str, str], c: list[Value]) -> list[Value]:
+    def _integer(self, slow: str, fast: Pair, c: list[Value]) -> list[Value]:
         """Sums of these products are far below 2^24: f32 is exact."""
-        e, totals = self.e, [None, None]
-        for k in range(self.rule.k):
-            x = self._slow(slow, k, "f32")
-            for i in (0, 1):
-                term = x * self._fast(fast[i], k, "f32")
-                totals[i] = term if totals[i] is None else totals[i] + term
+        e = self.e
+        totals = self._over(range(self.rule.k), slow, fast, "f32", lambda x, y, _: x * y, add)
         results = []
         for before, total in zip(c, totals, strict=True):
             sum_ = Value(e, e.let(f"fptosi {total.type} {total.text} to {e.vector('s32')}"), "s32")
@@ -134,12 +154,12 @@ class _Dot:
                 results.append(before + sum_)
         return results
 
-    def _chain(self, slow: str, fast: tuple[str, str], c: list[Value]) -> list[Value]:
+    def _chain(self, slow: str, fast: Pair, c: list[Value]) -> list[Value]:
         for number in range(len(self.rule.blocks)):
             c = self._block(slow, fast, c, number)
         return c
 
-    def _halves(self, slow: str, fast: tuple[str, str], c: list[Value]) -> list[Value]:
+    def _halves(self, slow: str, fast: Pair, c: list[Value]) -> list[Value]:
         """Two blocks from zero, then an ordinary addition."""
         e = self.e
         for number in range(0, len(self.rule.blocks), 2):
@@ -155,31 +175,20 @@ class _Dot:
             quiet.append(e.bits(e.where((word & 0x7FFFFFFF) > 0x7F800000, 0x7FFFFFFF, word), "f32"))
         return quiet
 
-    def _block(self, slow: str, fast: tuple[str, str], c: list[Value], number: int) -> list[Value]:
+    def _block(self, slow: str, fast: Pair, c: list[Value], number: int) -> list[Value]:
         e, rule = self.e, self.rule
         ks = rule.blocks[number]
-        largest: list[Value | None] = [None, None]
-        for k in ks:
-            x = self._slow(slow, k, "s16")
-            for i in (0, 1):
-                sum_ = x + self._fast(fast[i], k, "s16")
-                largest[i] = sum_ if largest[i] is None else e.maximum(largest[i], sum_)
+        largest = self._over(ks, slow, fast, "s16", lambda x, y, _: x + y, e.maximum)
         shift, unusual = zip(*(self._shift(c[i], largest[i]) for i in (0, 1)))
         scale = [e.bits((s + 127) << 23, "f32") for s in shift]
         # 16 cut terms fit an i32 whatever the fraction; more where it is small.
         part = 16 if rule.fraction + 2 + (len(ks) - 1).bit_length() > 30 else len(ks)
-        sums: list[list[Value]] = [[], []]
-        for start in range(0, len(ks), part):
-            total: list[Value | None] = [None, None]
-            for k in ks[start : start + part]:
-                x = self._slow(slow, k, "f32")
-                for i in (0, 1):
-                    term = self._cut(x * self._fast(fast[i], k, "f32") * scale[i])
-                    total[i] = term if total[i] is None else total[i] + term
-            for i in (0, 1):
-                sums[i].append(total[i])
-        results = [self._rounded(sums[i], self._cut(c[i] * scale[i]), shift[i]) for i in (0, 1)]
-        return self._mended(results, unusual, slow, fast, c, largest, number)
+        sums = [
+            self._over(ks[start : start + part], slow, fast, "f32", lambda x, y, i: self._cut(x * y * scale[i]), add)
+            for start in range(0, len(ks), part)
+        ]
+        results = [self._rounded([s[i] for s in sums], self._cut(c[i] * scale[i]), shift[i]) for i in (0, 1)]
+        return self._recomputed(results, unusual, slow, fast, c, largest, number)
 
     def _shift(self, c: Value, largest: Value) -> tuple[Value, Value]:
         """By which power of two the terms are scaled, and where f32 has no room for that."""
@@ -216,8 +225,11 @@ class _Dot:
         infinite = e.bits(e.bits(value, "u64") & (1 << 63) | 0x7FF << 52, "f64")
         return e.convert(e.where(e.absolute(value) < 65520.0, value, infinite), "f32")
 
-    def _mended(self, results, unusual, slow: str, fast: tuple[str, str], c, largest, number: int) -> list[Value]:
-        """Results, with those that f32 has no room for computed anew."""
+    def _recomputed(
+        self, results: list[Value], unusual: Sequence[Value], slow: str, fast: Pair, c: list[Value], largest: list[Value],
+        number: int,
+    ) -> list[Value]:  # fmt: skip
+        """Results, with those that f32 has no room for computed in f64."""
         e = self.e
         self._labels += 1
         n = self._labels

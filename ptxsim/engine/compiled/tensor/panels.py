@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+from typing import Any
 
 import numpy as np
 
@@ -57,15 +61,15 @@ def exponents(e: Emitter, number: Value, name: str) -> Value:
     return e.convert(e.where(field == 255, SPECIAL, exponent), "s16")
 
 
-def chosen(e: Emitter, value: Value, lanes) -> str:
+def chosen(e: Emitter, value: Value, lanes: Iterable[Any]) -> str:
     """The text of a vector of these lanes of a value, with its type."""
-    lanes = [int(lane) for lane in lanes]
+    numbers = [int(lane) for lane in lanes]
     t = element_type(value.kind)
-    order = ", ".join(f"i32 {lane}" for lane in lanes)
+    order = ", ".join(f"i32 {number}" for number in numbers)
     name = e.pure(
-        f"shufflevector {value.type} {value.text}, {value.type} poison, <{len(lanes)} x i32> <{order}>", "any"
+        f"shufflevector {value.type} {value.text}, {value.type} poison, <{len(numbers)} x i32> <{order}>", "any"
     )
-    return f"<{len(lanes)} x {t}> {name.text}"
+    return f"<{len(numbers)} x {t}> {name.text}"
 
 
 @dataclass(frozen=True)
@@ -78,11 +82,11 @@ class Places:
     shift: np.ndarray
     maps: tuple[tuple[int, ...], ...]
 
-    def describe(self) -> list:
+    def describe(self) -> list[Any]:
         return [self.word.tolist(), self.lane.tolist(), self.shift.tolist(), self.maps]
 
     @classmethod
-    def of(cls, description: list) -> Places:
+    def of(cls, description: Sequence[Any]) -> Places:
         word, lane, shift, maps = description
         return cls(np.array(word), np.array(lane), np.array(shift), tuple(map(tuple, maps)))
 
@@ -118,7 +122,7 @@ class FragmentPanel:
                         vector = chosen(self.e, value, places.lane[list(lanes), k])
                         put(self.e, rule, vector, panel, number * rule.fast_bytes, k, False, bool(exponent))
 
-    def slow(self, places: Places, lanes) -> list[Pair]:
+    def slow(self, places: Places, lanes: Sequence[int]) -> list[Pair]:
         """For every k the vectors of a map, numbers and exponents."""
         found = []
         for k in range(places.word.shape[1]):
@@ -129,7 +133,7 @@ class FragmentPanel:
             )
         return found
 
-    def _at(self, places: Places, lanes, k: int) -> Pair:
+    def _at(self, places: Places, lanes: Sequence[int], k: int) -> Pair:
         return self.element(places.word[lanes[0], k], places.shift[lanes[0], k])
 
 
@@ -162,22 +166,21 @@ class Metadata:
     @classmethod
     def of(cls, sparsity: Sparsity, selector: int, ordered: bool, lanes: int = LANES) -> Metadata:
         """Found by asking for every nibble of every lane, alone, where it counts."""
-        lane = shift = None
+        shape = sparsity.rows_of(np.zeros(lanes, np.uint32), selector).shape
+        lane, shift = np.full(shape, -1), np.zeros(shape, int)
         for number in range(lanes):
             for position in range(8):
                 words = np.zeros(lanes, np.uint32)
                 words[number] = np.uint32(15 << 4 * position)
                 found = sparsity.rows_of(words, selector) == 15
-                if lane is None:
-                    lane, shift = np.full(found.shape, -1), np.zeros(found.shape, int)
                 lane[found], shift[found] = number, 4 * position
         return cls(lane, shift, sparsity.group, sparsity.run, ordered)
 
-    def describe(self) -> list:
+    def describe(self) -> list[Any]:
         return [self.lane.tolist(), self.shift.tolist(), self.group, self.run, self.ordered]
 
     @classmethod
-    def described(cls, description: list) -> Metadata:
+    def described(cls, description: Sequence[Any]) -> Metadata:
         lane, shift, *rest = description
         return cls(np.array(lane), np.array(shift), *rest)
 
@@ -208,11 +211,8 @@ def write_sparse(
 
 def meaningless(e: Emitter, metadata: Metadata, rows: list[int], words: Value) -> Value:
     """A predicate of the lanes whose rows' metadata means nothing."""
-    bad = None
-    for group in range(metadata.lane.shape[1]):
-        wrong = _wrong(_nibble(e, metadata, rows, group, words), metadata)
-        bad = wrong if bad is None else bad | wrong
-    return bad
+    groups = range(metadata.lane.shape[1])
+    return reduce(or_, (_wrong(_nibble(e, metadata, rows, group, words), metadata) for group in groups))
 
 
 def _nibble(e: Emitter, metadata: Metadata, rows: list[int], group: int, words: Value) -> Value:

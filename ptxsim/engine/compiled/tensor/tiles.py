@@ -6,7 +6,9 @@ that layout.descriptor makes (`pieces`); here the pieces are fetched and spread.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -21,9 +23,11 @@ from ptxsim.machine.wgmma import Tile
 from ptxsim.types import TYPES
 
 PIECE, ROWS = 16, 8  # bytes that stay together; rows of one step
+Offsets = np.ndarray[Any, np.dtype[np.int32]]
+Texts = list[str]  # a vector of numbers, and one of exponents where the arithmetic has them
 
 
-def pieces(tile: Tile) -> np.ndarray:
+def pieces(tile: Tile) -> Offsets:
     """Offsets of the 16-byte pieces of a tile from its start, before the swizzle, int32: for every eight rows those of one
     row after the other (K-major), or one for every k (MN-major). Tiles that differ in their start alone share them."""
     fields = Descriptor.decode(tile.descriptor)
@@ -31,7 +35,7 @@ def pieces(tile: Tile) -> np.ndarray:
 
 
 @lru_cache(maxsize=1024)
-def _offsets(major: str, rows: int, k: int, bits: int, swizzle: str, leading: int, stride: int) -> np.ndarray:
+def _offsets(major: str, rows: int, k: int, bits: int, swizzle: str, leading: int, stride: int) -> Offsets:
     if major == "K":
         row, column = np.arange(rows)[:, None], np.arange(0, k, 128 // bits)[None, :]
     else:
@@ -81,8 +85,8 @@ class TileReader:
         place = e.let(f"getelementptr i8, ptr {self.shared}, i64 {e.let(f'xor i64 {address}, {flip}')}")
         return e.let(f"load <16 x i8>, ptr {place}, align 1")
 
-    def _spread(self, piece: str, count: int) -> tuple[Value, Value | None]:
-        """Packed elements as numbers and exponents, in vectors of `count` lanes."""
+    def _spread(self, piece: str, count: int) -> Texts:
+        """Packed elements as texts of vectors of `count` lanes: numbers, and exponents where the arithmetic has them."""
         e, bits = self.e, TYPES[self.name].bits
         e.lanes = count
         size = count * bits // 8
@@ -92,10 +96,10 @@ class TileReader:
         if bits < 32:
             codes = e.let(f"zext <{count} x i{bits}> {codes} to <{count} x i32>")
         number = numbers(e, Value(e, codes, "u32"), self.name, self.negate)
-        return number, exponents(e, number, self.name) if self.rule.floats else None
+        return [number.text, exponents(e, number, self.name).text] if self.rule.floats else [number.text]
 
-    def rows(self, step: str) -> list[tuple[str, str | None]]:
-        """Eight rows of a K-major tile: texts of <k x float> and of <k x i16>."""
+    def rows(self, step: str) -> list[Texts]:
+        """Eight rows of a K-major tile: vectors of k elements."""
         e, per = self.e, self.pieces_per_step // ROWS
         found = []
         for row in range(ROWS):
@@ -104,17 +108,13 @@ class TileReader:
             while len(parts) > 1:
                 parts = [joined(e, a, b, size, "i8") for a, b in zip(parts[0::2], parts[1::2], strict=True)]
                 size *= 2
-            number, exponent = self._spread(parts[0], self.k)
-            found.append((number.text, None if exponent is None else exponent.text))
+            found.append(self._spread(parts[0], self.k))
         e.lanes = LANES
         return found
 
-    def columns(self, step: str) -> list[tuple[str, str | None]]:
-        """The same eight rows of an MN-major tile: for every k texts of <8 x float> and of <8 x i16>."""
-        found = []
-        for k in range(self.k):
-            number, exponent = self._spread(self._piece(step, k), ROWS)
-            found.append((number.text, None if exponent is None else exponent.text))
+    def columns(self, step: str) -> list[Texts]:
+        """The same eight rows of an MN-major tile: for every k vectors of eight elements."""
+        found = [self._spread(self._piece(step, k), ROWS) for k in range(self.k)]
         self.e.lanes = LANES
         return found
 
@@ -142,9 +142,9 @@ class TileReader:
                         e.line(f"  store <{QUAD} x {t}> {four}, ptr {at}, align 2")
         self._known = None
 
-    _known = None
+    _known: list[Texts] | None = None
 
-    def _rows_of(self, step: str) -> list[tuple[str, str | None]]:
+    def _rows_of(self, step: str) -> list[Texts]:
         if self._known is None:
             self._known = self.rows(step) if self.major == "K" else self.columns(step)
         return self._known
@@ -155,7 +155,7 @@ class TileReader:
     def slow(self, step: str) -> list[tuple[Value, Value | None]]:
         """For every k vectors of 32 lanes, each of the eight rows four times: numbers and exponents."""
         e = self.e
-        found: list[list[Value | None]] = [[None, None] for _ in range(self.k)]
+        found: list[list[Value]] = [[] for _ in range(self.k)]
         rows = self.rows(step) if self.major == "K" else self.columns(step)
         for kind, number in self._kinds():
             t = element_type(kind)
@@ -166,16 +166,16 @@ class TileReader:
                     text = picked(e, rows[k][number], ROWS, t, lanes)
                 else:
                     text = picked(e, together, ROWS * self.k, t, [ROWS * k + lane for lane in lanes])
-                found[k][number] = Value(e, text, kind)
-        return [tuple(pair) for pair in found]
+                found[k].append(Value(e, text, kind))
+        return [(pair[0], pair[1] if self.rule.floats else None) for pair in found]
 
 
 def joined(e: Emitter, a: str, b: str, size: int, t: str) -> str:
-    """Two vectors of a size, one behind the other."""
+    """Two vectors of a size, one after the other."""
     return _shuffled(e, a, b, size, t, range(2 * size))
 
 
-def picked(e: Emitter, vector: str, size: int, t: str, lanes) -> str:
+def picked(e: Emitter, vector: str, size: int, t: str, lanes: Iterable[int]) -> str:
     return _shuffled(e, vector, "poison", size, t, lanes)
 
 
@@ -189,7 +189,6 @@ def interleaved(e: Emitter, vectors: list[str], size: int, t: str) -> str:
     return _shuffled(e, a, b, size, t, [i // 2 + i % 2 * size for i in range(2 * size)])
 
 
-def _shuffled(e: Emitter, a: str, b: str, size: int, t: str, lanes) -> str:
-    lanes = list(lanes)
-    order = ", ".join(f"i32 {lane}" for lane in lanes)
-    return e.let(f"shufflevector <{size} x {t}> {a}, <{size} x {t}> {b}, <{len(lanes)} x i32> <{order}>")
+def _shuffled(e: Emitter, a: str, b: str, size: int, t: str, lanes: Iterable[int]) -> str:
+    order = [f"i32 {lane}" for lane in lanes]
+    return e.let(f"shufflevector <{size} x {t}> {a}, <{size} x {t}> {b}, <{len(order)} x i32> <{', '.join(order)}>")

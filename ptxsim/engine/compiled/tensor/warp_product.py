@@ -6,7 +6,9 @@ the slow one; that is the rows, except where a shape is computed as the transpos
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -28,6 +30,8 @@ from ptxsim.lanes import LANES
 from ptxsim.layout.fragments import Fragment
 from ptxsim.machine.product import Product
 from ptxsim.types import TYPES
+
+Maps = tuple[tuple[int, ...], ...]
 
 
 def arithmetic(product: Product) -> Arithmetic | None:
@@ -61,7 +65,7 @@ def _blocks(product: Product) -> tuple[tuple[int, ...], ...]:
     if storage is not None:  # the first kept element of each k's group
         kept = kept // storage.group * (storage.group // 2)
     step = rule.length if rule.algorithm == "fused" else 2 * rule.length
-    blocks = []
+    blocks: list[tuple[int, ...]] = []
     for start in range(0, int(kept[-1]) + 1, step):
         inside = (kept >= start) & (kept < start + step)
         parts = [inside] if rule.algorithm == "fused" else [inside & (kept % 4 < 2), inside & (kept % 4 >= 2)]
@@ -72,20 +76,25 @@ def _blocks(product: Product) -> tuple[tuple[int, ...], ...]:
 @cache
 def supported(product: Product) -> bool:
     """Whether a product has a native form."""
-    return arithmetic(product) is not None and product.b is not None and _axes(product) is not None
+    rule = arithmetic(product)
+    return rule is not None and product.b is not None and _axes(product, rule) is not None
 
 
-def describe(product: Product, selector: int = 0, ordered: bool = False) -> tuple:
-    """What a helper depends on, and what `text` makes it of."""
-    factors, table = _axes(product)
+def describe(product: Product, selector: int = 0, ordered: bool = False) -> tuple[Any, ...]:
+    """What a helper of a supported product depends on, and what `text` makes it of."""
+    rule = arithmetic(product)
+    assert rule is not None
+    axes = _axes(product, rule)
+    assert axes is not None
+    factors, table = axes
     metadata = None
     if product.sparsity is not None:
         metadata = Metadata.of(product.sparsity, selector, ordered).describe()
     places = [[name, operand.describe()] for name, operand in factors]
-    return "product", arithmetic(product).describe(), product.form.a, product.form.b, places, table, metadata
+    return "product", rule.describe(), product.form.a, product.form.b, places, table, metadata
 
 
-def _axes(product: Product):
+def _axes(product: Product, rule: Arithmetic) -> tuple[list[tuple[str, Places]], list[int]] | None:
     """[(letter, places) of the slow and the fast factor] and the table for engine.compiled.tensor.dot, or None."""
     c, d = product.c, product.d
     rows, columns = d.rows.T, d.columns.T  # (elements, lanes)
@@ -101,14 +110,15 @@ def _axes(product: Product):
         return None
     slow_maps, slow_number = _different(slow)
     fast_maps, fast_number = _different(fast[:, :QUAD])
-    factors = [
-        (letter, _places(product.a if letter == "a" else product.b, letter == "b", maps))
-        for letter, maps in zip(letters, (slow_maps, fast_maps), strict=True)
-    ]
-    if any(places is None for _, places in factors):
-        return None
-    rule = arithmetic(product)
-    table = []
+    factors = []
+    for letter, maps in zip(letters, (slow_maps, fast_maps), strict=True):
+        fragment = product.a if letter == "a" else product.b
+        assert fragment is not None
+        places = _places(fragment, letter == "b", maps)
+        if places is None:
+            return None
+        factors.append((letter, places))
+    table: list[int] = []
     for i in range(0, len(rows), 2):
         offsets = (128 * (n // f.per_accumulator) for f in map(_Accumulators, (c, d)) for n in (i, i + 1))
         table.extend(
@@ -122,14 +132,14 @@ class _Accumulators:
         self.per_accumulator = 32 // fragment.element_bits
 
 
-def _different(vectors: np.ndarray) -> tuple[tuple[tuple[int, ...], ...], list[int]]:
+def _different(vectors: np.ndarray[Any, Any]) -> tuple[Maps, list[int]]:
     """The different rows, in the order of their coming, and which one every row is."""
     known: dict[tuple[int, ...], int] = {}
     numbers = [known.setdefault(tuple(row), len(known)) for row in vectors.tolist()]
     return tuple(known), numbers
 
 
-def _places(fragment: Fragment, columns: bool, maps) -> Places | None:
+def _places(fragment: Fragment, columns: bool, maps: Maps) -> Places | None:
     """Where the fragment keeps a factor, its own axis first; None if the lanes of a vector lie in different words."""
     index, shift = (x.reshape(fragment.shape) for x in fragment.gather_index)
     if columns:
@@ -142,7 +152,7 @@ def _places(fragment: Fragment, columns: bool, maps) -> Places | None:
     return places
 
 
-def text(name: str, description: tuple, module: Module) -> str:
+def text(name: str, description: Sequence[Any], module: Module) -> str:
     """The IR of i1 @name(ptr a, ptr b, ptr c, ptr d, ptr metadata), on the words of the fragments; false, with nothing
     done, where the metadata means nothing."""
     _, fields, a, b, factors, table, metadata = description

@@ -5,7 +5,9 @@ engine.compiled.codegen.wgmma prints what an instruction does with them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -43,6 +45,13 @@ class Form:
         return cls(op, op.product(target, numerics))
 
     @property
+    def rule(self) -> Arithmetic:
+        """How it is computed, if `registers` has found it native."""
+        found = arithmetic(self.product)
+        assert found is not None
+        return found
+
+    @property
     def sparse(self) -> bool:
         return self.product.form.sparse
 
@@ -57,14 +66,16 @@ class Form:
 
     @property
     def negated(self) -> tuple[bool, bool]:
-        signs = (wgmma_hazards.value_of(self.op.source(name)) for name in ("sa", "sb"))
-        return tuple(sign == -1 for sign in signs)
+        a, b = (wgmma_hazards.value_of(self.op.source(name)) == -1 for name in ("sa", "sb"))
+        return a, b
 
     @property
     def metadata(self) -> Metadata | None:
-        if not self.sparse:
+        if self.product.sparsity is None:
             return None
-        whole = Metadata.of(self.product.sparsity, self.op.source("f").value, False, lanes=128)
+        selector = wgmma_hazards.value_of(self.op.source("f"))
+        assert isinstance(selector, int)
+        whole = Metadata.of(self.product.sparsity, selector, False, lanes=128)
         return Metadata(whole.lane[:16], whole.shift[:16], whole.group, whole.run, False)
 
     def places(self) -> Places:
@@ -76,16 +87,17 @@ class Form:
         """Slots of the accumulators and of A; None where there is no native form for such ones or for the product."""
         op = self.op
         d, a = slots_of(op.destinations[0]), slots_of(op.source("a")) if self.from_registers else []
-        apart = None not in d and len({*d, *a}) == len(d) + len({*a})
-        words = apart and all(program.slots[slot].bytes == 4 for slot in (*d, *a))
-        return (d, a) if words and arithmetic(self.product) is not None else None
+        if any(slot is None or program.slots[slot].bytes != 4 for slot in (*d, *a)):
+            return None
+        apart = len({*d, *a}) == len(d) + len({*a})
+        return (d, a) if apart and arithmetic(self.product) is not None else None
 
     def table(self, places: WarpLayout, d: list[int], a: list[int]) -> list[int]:
         """Entries for engine.compiled.tensor.dot, then where the registers of A are."""
-        rule, fragment = arithmetic(self.product), self.product.d
+        rule, fragment = self.rule, self.product.d
         rows, columns = fragment.rows[:LANES].T, fragment.columns[:LANES].T  # (elements, lanes)
         per = 32 // fragment.element_bits
-        table = []
+        table: list[int] = []
         for element in range(0, len(rows), 2):
             half = ROWS.index(rows[element].tolist())
             record = int(columns[element][0]) // STEP * 2
@@ -95,25 +107,25 @@ class Form:
             table.extend([half * rule.slow_bytes, *fast, *words, *words])
         return table + [places.registers[slot] for slot in a]
 
-    def describe(self) -> tuple:
+    def describe(self) -> tuple[Any, ...]:
         """What the function that computes the products depends on."""
         form, metadata = self.product.form, self.metadata
         major = None if self.from_registers else self.tile("A").major
         places = self.places().describe() if self.from_registers else None
         return (
-            "warpgroup", arithmetic(self.product).describe(), form.a, form.b, major, self.tile("B").major, self.negated,
+            "warpgroup", self.rule.describe(), form.a, form.b, major, self.tile("B").major, self.negated,
             places, self.product.a.words, None if metadata is None else metadata.describe(),
         )  # fmt: skip
 
 
-def text(name: str, description: tuple, module: Module) -> str:
+def text(name: str, description: Sequence[Any], module: Module) -> str:
     """The IR of void @name(ptr context, ptr record): one product of a warpgroup."""
     _, fields, a, b, a_major, b_major, negated, places, a_words, metadata = description
     rule = Arithmetic.of(fields)
     e = Emitter(module, LANES)
     record = wgmma_state.RECORD
 
-    def load(base: str, offset: int, t: str) -> str:
+    def load(base: str, offset: int | str, t: str) -> str:
         at = e.let(f"getelementptr i8, ptr {base}, i64 {offset}")
         return e.let(f"load {t}, ptr {at}, align 4")
 
@@ -145,14 +157,14 @@ def text(name: str, description: tuple, module: Module) -> str:
     e.label("rows")
     e.line("  %w = phi i64 [ 0, %columns ], [ %w.next, %rows ]")
     warp = load("%record", e.let(f"add i64 {e.let('shl i64 %w, 3')}, {record['warps']}"), "ptr")
-    panel = None
+    panel = FragmentPanel(e, words, a, rule, negated[0])
     if tile_a is None:
         for word in range(a_words):
             at = e.let(f"mul i64 {entries}, {4 * ENTRY}")
             place = load(e.let(f"getelementptr i8, ptr {table}, i64 {at}"), 4 * word, "i32")
             found = load(warp, e.let(f"sext i32 {place} to i64"), "<32 x i32>")
             e.line(f"  store <32 x i32> {found}, ptr {e.let(f'getelementptr i8, ptr {words}, i64 {128 * word}')}")
-        panel, places = FragmentPanel(e, words, a, rule, negated[0]), Places.of(places)
+        places = Places.of(places)
     if metadata is not None:
         metadata = Metadata.described(metadata)
         at = e.let(f"add i64 {e.let('mul i64 %w, 128')}, {record['metadata']}")
