@@ -89,13 +89,15 @@ class Library:
         from ptxsim.engine.compiled.tensor import warp_product, wgmma_product
 
         module = Module(self.jit.half_conversion)
-        if description[0] in ("product", "warpgroup"):
-            body = (warp_product if description[0] == "product" else wgmma_product).text(name, description, module)
-            return module.text() + body + _ATTRIBUTES
-        what, space, size, count = description
-        helper = AccessHelper(module, self.prefix, name, what, space, size, count, name.endswith("_events"))
-        body = helper.text()
-        return module.text() + body + _ATTRIBUTES
+        match description[0]:
+            case "product":
+                text = warp_product.text(name, description, module)
+            case "warpgroup":
+                text = wgmma_product.text(name, description, module)
+            case _:
+                records = name.endswith("_events")
+                text = AccessHelper(module, self.prefix, name, *description, records).text()
+        return module.text() + text + _ATTRIBUTES
 
     def kernel(self, program: Program, places: WarpLayout, options: Options) -> tuple[int, dict[int, str]]:
         """Address of a program's function, and why each operation on the slow path is there, by site."""

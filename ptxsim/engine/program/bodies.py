@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from ptxsim.syntax import ast
 from ptxsim.syntax.scope import FlatBody, flatten
@@ -11,7 +12,7 @@ from ptxsim.syntax.scope import FlatBody, flatten
 def referenced(body: FlatBody) -> list[str]:
     """Every name the operands of a body mention, once."""
     found: dict[str, None] = {}
-    stack: list = [operand for s in body.statements if isinstance(s, ast.Instruction) for operand in s.operands]
+    stack: list[Any] = [operand for s in body.statements if isinstance(s, ast.Instruction) for operand in s.operands]
     while stack:
         operand = stack.pop()
         if type(operand) is ast.Name:
@@ -69,10 +70,10 @@ class Bodies:
                 for table in self.flat(function).targets.values():
                     queue_names.extend(table.names)
             while queue_names:
-                function = self.functions.get(queue_names.pop())
-                if function is not None and function.name not in found and not function.is_entry:
-                    found[function.name] = function
-                    queue.append(function)
+                called = self.functions.get(queue_names.pop())
+                if called is not None and called.name not in found and not called.is_entry:
+                    found[called.name] = called
+                    queue.append(called)
         return list(found.values())
 
 

@@ -233,10 +233,10 @@ class _FunctionDecoder:
         operands = bound.statement.operands
         match op.control:
             case "bra":
-                self._target(op, (operands[0].name,))
+                self._target(op, (_name(operands[0]),))
             case "brx.idx":
                 op.sources = (self.registers.operand(Value("u32"), operands[0], bound),)
-                self._target(op, self.body.targets[operands[1].name].names)
+                self._target(op, self.body.targets[_name(operands[1])].names)
             case "call":
                 op.call = self._call(operands)
 
@@ -259,7 +259,7 @@ class _FunctionDecoder:
 
     def _call(self, operands: tuple[ast.Operand, ...]) -> CallSite:
         groups = [o for o in operands if isinstance(o, ast.Group)]
-        names = [o for o in operands if not isinstance(o, ast.Group)]
+        names = [o for o in operands if isinstance(o, ast.Name)]
         leading = isinstance(operands[0], ast.Group)
         returns = groups[0] if leading else None
         arguments = next((g for g in groups[1 if leading else 0 :]), None)
@@ -269,23 +269,22 @@ class _FunctionDecoder:
             [self._argument(a) for a in single_operands(arguments)],
             [self._argument(a) for a in single_operands(returns)],
         )  # fmt: skip
-        if self.names.register_type(callee.name) is not None:
-            call.address = Register(
-                self.registers.slot(callee.name), TYPES[self.names.register_type(callee.name)], TYPES["u64"]
-            )
+        declared = self.names.register_type(callee.name)
+        if declared is not None:
+            call.address = Register(self.registers.slot(callee.name), TYPES[declared], TYPES["u64"])
         else:
             call.name = callee.name
         prototype = next(
             (self.body.prototypes[name.name] for name in names[1:] if name.name in self.body.prototypes), None
         )
-        declared = self.decoder.bodies.declared
+        known = self.decoder.bodies.declared
         listed = [
             target
             for name in names[1:]
             if name.name in self.body.targets
             for target in self.body.targets[name.name].names
         ]
-        for signature in [prototype] if prototype else [declared[n] for n in listed or [callee.name] if n in declared]:
+        for signature in [prototype] if prototype else [known[n] for n in listed or [callee.name] if n in known]:
             if isinstance(signature, ast.Function) and signature.is_entry:
                 why = f"{signature.name} is a kernel; calls are of functions"
                 self.decoder.findings.append(
@@ -295,7 +294,9 @@ class _FunctionDecoder:
             self._check_passed(callee, "result", returns, signature.returns)
         return call
 
-    def _check_passed(self, callee: ast.Name, what: str, group: ast.Group | None, formals) -> None:
+    def _check_passed(
+        self, callee: ast.Name, what: str, group: ast.Group | None, formals: Sequence[ast.Variable]
+    ) -> None:
         """Whether a call names as many arguments or results as the function has, of types that fit."""
         given = group.elements if group else ()
         if len(given) != len(formals):
@@ -320,8 +321,9 @@ class _FunctionDecoder:
     def _passed_type(self, operand: ast.Operand) -> tuple[ScalarType, int] | None:
         """Type and bytes of a register, a vector register or a variable that a call passes."""
         if isinstance(operand, ast.Vector):
-            declared = TYPES[self.names.register_type(operand.elements[0].name)]  # type: ignore[index]
-            return declared, declared.bytes * len(operand.elements)
+            element = self.names.register_type(_name(operand.elements[0]))
+            assert element is not None
+            return TYPES[element], TYPES[element].bytes * len(operand.elements)
         if not isinstance(operand, ast.Name):
             return None
         declared = self.names.register_type(operand.name)
@@ -342,6 +344,11 @@ class _FunctionDecoder:
             bits = operand.value if isinstance(operand, ast.Integer) else operand.bits
             return Passed(8, constant=bits & (2**64 - 1))
         return Passed(0)
+
+
+def _name(operand: ast.Operand) -> str:
+    assert isinstance(operand, ast.Name), operand
+    return operand.name
 
 
 # Small integers and predicates, as which the code generator passes nothing; untyped bits of 8 and 16 it does.

@@ -124,7 +124,8 @@ def function_addresses(module: ast.Module) -> dict[str, int]:
 
 def _place_shared(shared: Iterable[ast.Variable], target: Target) -> tuple[dict[str, SymbolPlace], int, int]:
     """Symbols of shared memory, where its dynamic part starts, and the bytes of the static one."""
-    static, dynamic = [], []
+    static: list[ast.Variable] = []
+    dynamic: list[ast.Variable] = []
     for variable in shared:
         unbounded = variable.shape[:1] in ((None,), (0,)) and variable.initializer is None
         (dynamic if unbounded else static).append(variable)
@@ -138,12 +139,12 @@ def _place_shared(shared: Iterable[ast.Variable], target: Target) -> tuple[dict[
 def initial_bytes(variable: ast.Variable, symbols: Mapping[str, SymbolPlace], functions: Mapping[str, int]) -> bytes:
     """The bytes of an initialiser; missing elements are zero."""
     size = TYPES[variable.type].bytes
-    flat: list = []
+    flat: list[object] = []
     _flatten(variable.initializer, variable.shape, flat)
     return b"".join(_element_bytes(value, size, TYPES[variable.type].is_float, symbols, functions) for value in flat)
 
 
-def _flatten(value: object, shape: tuple[int | None, ...], flat: list) -> None:
+def _flatten(value: object, shape: tuple[int | None, ...], flat: list[object]) -> None:
     """Nested initialisers in row order; a short row is filled up with zeros."""
     if not isinstance(value, tuple):
         flat.append(value)
@@ -159,7 +160,9 @@ def _flatten(value: object, shape: tuple[int | None, ...], flat: list) -> None:
             flat.extend([None] * (size - (len(flat) - start)))
 
 
-def _element_bytes(value: object, size: int, is_float: bool, symbols, functions) -> bytes:
+def _element_bytes(
+    value: object, size: int, is_float: bool, symbols: Mapping[str, SymbolPlace], functions: Mapping[str, int]
+) -> bytes:
     if value is None:
         return bytes(size)
     if isinstance(value, ast.Float):
@@ -173,7 +176,9 @@ def _element_bytes(value: object, size: int, is_float: bool, symbols, functions)
     mask = None
     if isinstance(value, ast.MaskedAddress):
         mask, value = value.mask, value.operand
-    name, offset = (value.base.name, value.offset) if isinstance(value, ast.Offset) else (value.name, 0)  # type: ignore
+    base, offset = (value.base, value.offset) if isinstance(value, ast.Offset) else (value, 0)
+    assert isinstance(base, ast.Name), base
+    name = base.name
     address = symbols[name].address if name in symbols else functions.get(name)
     if address is None:
         raise PtxError(Finding("undeclared-name", f"the initialiser names {name}, which nothing declares"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -27,10 +28,10 @@ class Constant:
 
     value: int
     type: ScalarType
-    _lanes: list = field(default_factory=list, init=False, repr=False)
+    _lanes: list[Any] = field(default_factory=list, init=False, repr=False)
 
     @property
-    def lanes(self):
+    def lanes(self) -> Any:
         """The lane value, made when first asked for."""
         if not self._lanes:
             self._lanes.append(broadcast(self.value, self.type))
@@ -59,25 +60,25 @@ class Address:
 
     base: Register | StackAddress | None
     offset: int
-    extra: tuple = ()
+    extra: tuple[Operand, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Vector:
-    elements: tuple
+    elements: tuple[Operand | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Literal:
     """A Python value handed to the effect as it is: integer literals of Imm operands, names of Symbol operands."""
 
-    value: object
+    value: int | str
 
 
 Operand = Register | Constant | Special | StackAddress | Address | Vector | Literal
 
 
-def broadcast(value: int, t: ScalarType):
+def broadcast(value: int, t: ScalarType) -> Any:
     """A read-only lane value with this bit pattern in all lanes (a list [lo, hi] for 128 bits)."""
     if t.bits == 128:
         return [np.full(lanes.LANES, value & (2**64 - 1), np.uint64), np.full(lanes.LANES, value >> 64, np.uint64)]

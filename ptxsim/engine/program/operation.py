@@ -68,7 +68,7 @@ class Op:
     def mechanisms(self) -> frozenset[Mechanism | None]:
         """The mechanisms it takes part in, as what is ordered or as what orders."""
         facts = self.definition.facts
-        return frozenset({facts.completes_by, facts.synchronises and facts.synchronises.mechanism})
+        return frozenset({facts.completes_by, facts.synchronises.mechanism if facts.synchronises else None})
 
     def product(self, target: str, numerics: str) -> Product:
         """The matrix product on a target, of an instruction that multiplies matrices. Raises PtxError not-modeled."""
@@ -141,17 +141,17 @@ class Program:
     function_addresses: dict[str, int] = field(default_factory=dict)
     stack_bytes: int = 0  # of local memory that is for variables and calls
     local_bytes: int = 0  # that and what alloca gives from
-    facts: dict[tuple, object] = field(default_factory=dict, repr=False)
+    facts: dict[tuple[object, ...], Any] = field(default_factory=dict, repr=False)
 
 
 Found = TypeVar("Found")
 
 
 def fact(find: Callable[..., Found]) -> Callable[..., Found]:
-    """A function of a decoded program (and of other hashable things) that is computed once; nobody changes its result."""
+    """A function of a decoded program (and of other hashable things) that is computed once; its result is not to be changed."""
 
     @functools.wraps(find)
-    def known(program: Program, *others):
+    def known(program: Program, *others: object) -> Any:
         key = (find.__module__, find.__name__, *others)
         if key not in program.facts:
             program.facts[key] = find(program, *others)

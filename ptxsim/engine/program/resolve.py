@@ -75,10 +75,13 @@ class Resolver:
                     return self.operand(kind.element, elements[0], bound)
                 return Vector(tuple(self.operand(kind.of(i), e, bound) for i, e in enumerate(elements)))
             case Addr():
+                assert isinstance(operand, ast.Address)
                 return self._address(operand, kind, bound)
             case Imm():
+                assert isinstance(operand, ast.Integer)
                 return Literal(operand.value)
             case Symbol():
+                assert isinstance(operand, ast.Name)
                 return Literal(operand.name)
             case Pred():
                 return self._value(operand, TYPES["pred"])
@@ -92,6 +95,7 @@ class Resolver:
         match operand:
             case ast.Not(inner):
                 found = self._value(inner, t)
+                assert isinstance(found, Register)
                 return Register(found.slot, found.declared, found.type, negated=True)
             case ast.Sink():
                 return Register(-1, t, t, sink=True)
@@ -123,7 +127,7 @@ class Resolver:
             return Special(name, t)
         return self._symbol(operand, 0, t)
 
-    def _symbol(self, base: ast.Name, offset: int, t: ScalarType) -> Operand:
+    def _symbol(self, base: ast.Name, offset: int, t: ScalarType) -> StackAddress | Constant:
         name = base.name
         if name in self.frame_offsets:
             return StackAddress(self.frame_offsets[name] + offset, t)

@@ -35,7 +35,7 @@ entry:
 nowhere:
   unreachable
 b0:
-  %v1 = call <32 x i64> @ptxsim_load_param_8x1(ptr %context, ptr %warp, <32 x i64> splat (i64 139639050473472), i32 -1, i32 0, i32 0)
+  %v1 = call <32 x i64> @ptxsim_load_param_8x1(ptr %context, ptr %warp, <32 x i64> splat (i64 421114027184128), i32 -1, i32 0, i32 0)
   %v2 = getelementptr i8, ptr %warp, i64 896
   %v3 = load <32 x i32>, ptr %v2, align 64
   %v4 = icmp uge <32 x i32> splat (i32 4), splat (i32 32)

@@ -27,7 +27,7 @@ entry:
 nowhere:
   unreachable
 b0:
-  %v1 = call <32 x i64> @ptxsim_load_param_8x1(ptr %context, ptr %warp, <32 x i64> splat (i64 139639050473472), i32 %mask, i32 0, i32 0)
+  %v1 = call <32 x i64> @ptxsim_load_param_8x1(ptr %context, ptr %warp, <32 x i64> splat (i64 421114027184128), i32 %mask, i32 0, i32 0)
   %v2 = getelementptr i8, ptr %warp, i64 1152
   %v3 = load <32 x i64>, ptr %v2, align 64
   %v4 = select <32 x i1> %lanes, <32 x i64> %v1, <32 x i64> %v3

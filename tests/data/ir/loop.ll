@@ -28,10 +28,10 @@ entry:
 nowhere:
   unreachable
 b0:
-  %v1 = call <32 x i64> @ptxsim_load_param_8x1(ptr %context, ptr %warp, <32 x i64> splat (i64 139639050473472), i32 -1, i32 0, i32 0)
+  %v1 = call <32 x i64> @ptxsim_load_param_8x1(ptr %context, ptr %warp, <32 x i64> splat (i64 421114027184128), i32 -1, i32 0, i32 0)
   %v2 = getelementptr i8, ptr %warp, i64 896
   store <32 x i64> %v1, ptr %v2, align 64
-  %v3 = call <32 x i32> @ptxsim_load_param_4x1(ptr %context, ptr %warp, <32 x i64> splat (i64 139639050473480), i32 -1, i32 1, i32 0)
+  %v3 = call <32 x i32> @ptxsim_load_param_4x1(ptr %context, ptr %warp, <32 x i64> splat (i64 421114027184136), i32 -1, i32 1, i32 0)
   %v4 = getelementptr i8, ptr %warp, i64 1152
   store <32 x i32> %v3, ptr %v4, align 64
   %v5 = call <32 x i32> @ptxsim_load_global_4x1(ptr %context, ptr %warp, <32 x i64> %v1, i32 -1, i32 2, i32 0)

@@ -28,13 +28,13 @@ entry:
 nowhere:
   unreachable
 b0:
-  %v1 = call <32 x i64> @ptxsim_load_param_8x1(ptr %context, ptr %warp, <32 x i64> splat (i64 139639050473472), i32 %mask, i32 0, i32 0)
+  %v1 = call <32 x i64> @ptxsim_load_param_8x1(ptr %context, ptr %warp, <32 x i64> splat (i64 421114027184128), i32 %mask, i32 0, i32 0)
   %v2 = getelementptr i8, ptr %warp, i64 896
   %v3 = load <32 x i64>, ptr %v2, align 64
   %v4 = select <32 x i1> %lanes, <32 x i64> %v1, <32 x i64> %v3
   %v5 = getelementptr i8, ptr %warp, i64 896
   store <32 x i64> %v4, ptr %v5, align 64
-  %v6 = call <32 x i32> @ptxsim_load_param_4x1(ptr %context, ptr %warp, <32 x i64> splat (i64 139639050473480), i32 %mask, i32 1, i32 0)
+  %v6 = call <32 x i32> @ptxsim_load_param_4x1(ptr %context, ptr %warp, <32 x i64> splat (i64 421114027184136), i32 %mask, i32 1, i32 0)
   %v7 = getelementptr i8, ptr %warp, i64 1152
   %v8 = load <32 x i32>, ptr %v7, align 64
   %v9 = select <32 x i1> %lanes, <32 x i32> %v6, <32 x i32> %v8

@@ -31,10 +31,10 @@ entry:
 nowhere:
   unreachable
 b0:
-  %v1 = call <32 x i64> @ptxsim_load_param_8x1(ptr %context, ptr %warp, <32 x i64> splat (i64 139639050478080), i32 -1, i32 0, i32 0)
+  %v1 = call <32 x i64> @ptxsim_load_param_8x1(ptr %context, ptr %warp, <32 x i64> splat (i64 421114027184128), i32 -1, i32 0, i32 0)
   %v2 = getelementptr i8, ptr %warp, i64 896
   store <32 x i64> %v1, ptr %v2, align 64
-  %v3 = call <32 x i64> @ptxsim_load_const_8x1(ptr %context, ptr %warp, <32 x i64> splat (i64 139639050473480), i32 -1, i32 1, i32 0)
+  %v3 = call <32 x i64> @ptxsim_load_const_8x1(ptr %context, ptr %warp, <32 x i64> splat (i64 421114027221000), i32 -1, i32 1, i32 0)
   %v4 = getelementptr i8, ptr %warp, i64 1152
   store <32 x i64> %v3, ptr %v4, align 64
   %v5 = getelementptr i8, ptr %warp, i64 1664

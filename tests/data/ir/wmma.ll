@@ -35,7 +35,7 @@ entry:
 nowhere:
   unreachable
 b0:
-  %v1 = call <32 x i64> @ptxsim_load_param_8x1(ptr %context, ptr %warp, <32 x i64> splat (i64 139639050473472), i32 -1, i32 0, i32 0)
+  %v1 = call <32 x i64> @ptxsim_load_param_8x1(ptr %context, ptr %warp, <32 x i64> splat (i64 421114027184128), i32 -1, i32 0, i32 0)
   %v2 = zext <32 x i32> splat (i32 16) to <32 x i64>
   %v3 = mul <32 x i64> %v2, splat (i64 2)
   %v4 = shufflevector <32 x i64> splat (i64 1024), <32 x i64> poison, <32 x i32> <i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0>

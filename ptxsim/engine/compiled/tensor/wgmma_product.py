@@ -85,12 +85,11 @@ class Form:
 
     def registers(self, program: Program) -> tuple[list[int], list[int]] | None:
         """Slots of the accumulators and of A; None where there is no native form for such ones or for the product."""
-        op = self.op
-        d, a = slots_of(op.destinations[0]), slots_of(op.source("a")) if self.from_registers else []
-        if any(slot is None or program.slots[slot].bytes != 4 for slot in (*d, *a)):
-            return None
+        given = slots_of(self.op.destinations[0]), slots_of(self.op.source("a")) if self.from_registers else []
+        d, a = ([slot for slot in slots if slot is not None] for slots in given)
+        native = arithmetic(self.product) is not None and (d, a) == given
         apart = len({*d, *a}) == len(d) + len({*a})
-        return (d, a) if apart and arithmetic(self.product) is not None else None
+        return (d, a) if native and apart and all(program.slots[slot].bytes == 4 for slot in (*d, *a)) else None
 
     def table(self, places: WarpLayout, d: list[int], a: list[int]) -> list[int]:
         """Entries for engine.compiled.tensor.dot, then where the registers of A are."""
