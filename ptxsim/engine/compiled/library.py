@@ -95,8 +95,9 @@ class Library:
             case "warpgroup":
                 text = wgmma_product.text(name, description, module)
             case _:
-                records = name.endswith("_events")
-                text = AccessHelper(module, self.prefix, name, *description, records).text()
+                what, space, size, count = description
+                helper = AccessHelper(module, self.prefix, name, what, space, size, count, name.endswith("_events"))
+                text = helper.text()
         return module.text() + text + _ATTRIBUTES
 
     def kernel(self, program: Program, places: WarpLayout, options: Options) -> tuple[int, dict[int, str]]:
