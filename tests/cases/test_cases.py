@@ -8,6 +8,7 @@ from tests.helpers import CASES, ROOT, SAMPLES
 FILES = sorted([*CASES.rglob("*.ptx"), *SAMPLES.rglob("*.ptx")])
 
 
+@pytest.mark.parametrize("engine", [pytest.param("interpreter", marks=pytest.mark.slow), "compiled"])
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_file_does_what_it_says(path, engine):
     result = run_file(path, options=Options(engine=engine, checks="all"))

@@ -60,6 +60,7 @@ def test_the_proposed_fix_gives_the_promised_count(path):
     assert after.wavefronts // after.runs in promised
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_every_proposed_fix_applied_gives_the_promised_count(path, engine):
     text = path.read_text()

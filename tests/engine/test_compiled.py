@@ -10,7 +10,7 @@ from tests.engine.programs import Writer, body, compare, run, same_events
 from tests.helpers import facts, interrupted, launch, names, same_on_both
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(seed=st.integers(0, 2**32), block=st.sampled_from((64, 40)), banks=st.booleans())
 def test_random_kernels(seed, block, banks):
     compare(Writer(seed).text(), block=block, banks=banks)

@@ -28,7 +28,7 @@ def compare(text: str, block: int, seed: int = 0) -> None:
     assert len(found) == 2 * -(-block // 32) or findings
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(seed=st.integers(0, 2**32), block=st.sampled_from((32, 64, 40)))
 def test_registers(seed, block):
     compare(Writer(seed).text(), block)

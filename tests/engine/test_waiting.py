@@ -53,6 +53,7 @@ def run(body: str, engine: str, lanes: int = 32, **options):
     return data.tolist(), result
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", WAITING, ids=lambda path: path.stem)
 def test_lanes_that_wait_for_each_other_come_to_an_end(path):
     """Without observers; with them they run with all other cases."""
@@ -100,6 +101,7 @@ INSIDE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", INSIDE)
 def test_lanes_meet_behind_a_loop_that_ends_by_itself(engine, name):
     _, result = run(LONG.format(inside=INSIDE[name]), engine, banks=True)
@@ -164,6 +166,7 @@ def test_an_inner_loop_that_waits_in_one_that_counts():
     assert weights(LOOP.format(inner + "sub.u32 %r3, %r3, 1;")) == [STRONG]
 
 
+@pytest.mark.slow
 def test_lanes_that_wait_for_ever_reach_the_limit(engine):
     body = "atom.global.add.u32 %r4, [%d0], 1;\n" + LOOP.format("atom.global.cas.b32 %r3, [%d0], 0, 1;")
     _, result = run(body, engine, max_steps=20_000)
@@ -205,7 +208,7 @@ class Poller(Writer):
         return None
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(seed=st.integers(0, 2**32), block=st.sampled_from((64, 40)), banks=st.booleans())
 def test_random_kernels_that_poll(seed, block, banks):
     compare(Poller(seed).text(), block=block, banks=banks)

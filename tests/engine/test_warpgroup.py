@@ -91,7 +91,9 @@ PRODUCTS = [
 
 @pytest.mark.parametrize("sparse", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["dense", "sparse"])
 @pytest.mark.parametrize("source", ["registers", pytest.param("shared", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("k, d, a, b, behind", PRODUCTS, ids=lambda value: str(value))
+@pytest.mark.parametrize(
+    "k, d, a, b, behind", [PRODUCTS[0], *(pytest.param(*p, marks=pytest.mark.slow) for p in PRODUCTS[1:])], ids=str
+)
 def test_products_equal_the_interpreters(k, d, a, b, behind, source, sparse, services):
     rng = np.random.default_rng([k, source == "shared", sparse])
     if source == "registers" and behind.count(",") > 2:
@@ -197,6 +199,7 @@ def test_breaches_are_told_all_the_same(name):
     assert check_alike(text, numbers(np.random.default_rng(1), False), checks="memory") == findings
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k, a, selector", [(32, "f16", 1), (16, "tf32", 0), (64, "e4m3", 0)])
 def test_metadata_that_means_nothing_does_the_same(k, a, selector):
     sparse = (

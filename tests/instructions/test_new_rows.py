@@ -4,7 +4,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 
+
+@pytest.mark.slow
 def test_a_made_up_type_and_a_made_up_shape_run_on_both_engines():
     script = Path(__file__).with_name("new_rows.py")
     result = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=300)

@@ -272,16 +272,21 @@ def compare(chosen: list[Statement], target: str) -> None:
     assert np.array_equal(found, stored(chosen, target, inputs, "compiled"))
 
 
-@pytest.mark.parametrize("module", MODULES)
+@pytest.mark.parametrize(
+    "module",
+    [pytest.param(m, marks=[pytest.mark.slow] * m.startswith(("convert", "compare", "floating_"))) for m in MODULES],
+)
 def test_as_the_reference_says(module):
     compare(statements((module,), TARGET, 6 if module.startswith("convert") else 4, seed=1), TARGET)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", LATER)
 def test_forms_of_later_targets(target):
     compare(statements(MODULES, target, 3, seed=1, but=TARGET), target)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", RECORDED)
 def test_engines_agree(module):
     chosen = statements((module,), TARGET, 3, seed=3)

@@ -92,6 +92,7 @@ def mutate(mutation, seed: int, files=FILES):
     return text, path.name, place, before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mutation", BREAKING, ids=lambda mutation: mutation.__name__)
 def test_broken_output_is_refused(mutation):
     cases = [case for seed in range(20) if (case := mutate(mutation, seed))]

@@ -80,6 +80,7 @@ MUTATIONS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda f: f.__name__)
 def test_every_mutation_gives_a_finding_with_a_line(mutation):
     for seed in range(50):
