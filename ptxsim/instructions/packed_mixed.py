@@ -1,4 +1,5 @@
-"""Packed floats of several types in one statement, which PTX 9.4 added: bound, not modeled.
+"""Packed floats of several types in one statement, which PTX 9.4 added. Those of two halves and two singles are modeled, the
+rest is bound only.
 
 PTX ISA, "Release Notes", "Packed Floating Point Data Types", "Mixed Precision Floating Point Instructions". Of four
 narrow floats in a register, the results and what is added have eight bits each; what else is read has any narrow type.
@@ -6,8 +7,14 @@ narrow floats in a register, the results and what is added have eight bits each;
 
 from __future__ import annotations
 
+from ptxsim import lanes
+from ptxsim.instructions.floating import operate, rounded_fma, rounded_sum
 from ptxsim.isa.operand import Reg, Value
-from ptxsim.isa.registry import declare
+from ptxsim.isa.registry import declare, instruction
+from ptxsim.numerics.scalar import F32
+from ptxsim.types import TYPES
+
+F32X2 = TYPES["f32x2"]
 
 WIDEST, NARROW = "e4m3x4 e5m2x4", "e4m3x4 e5m2x4 e2m3x4 e3m2x4 e2m1x4 e2m1p4x4 ue8m0x4"
 FOUR = {"dtype": WIDEST, "atype": NARROW, "btype": NARROW, "requires": "9.4 sm_100a sm_103a"}
@@ -25,10 +32,31 @@ declare(
 
 TWO = {"requires": "9.4 sm_107f"}
 HALVES = {"rounding": "rn rz rm rp", "atype": "f16x2 bf16x2", **TWO}
+
+
+def widened(pair, t):
+    """The two halves of an f16x2 or bf16x2 as f32x2: exact."""
+    return lanes.join([lanes.cast(half, F32) for half in lanes.split(pair, t)], F32X2)
+
+
 SINGLES = {"d": Reg("f32x2"), "a": Value("atype"), "b": Value("f32x2"), "c": Value("f32x2")}
-for name in ("add", "sub"):
-    declare(f"{name}{{.rounding}}.f32x2.atype.f32x2 d, a, b", operands=SINGLES, **HALVES)
-declare("fma.rounding.f32x2.atype.f32x2.f32x2 d, a, b, c", operands=SINGLES, **HALVES)
+
+
+@instruction("add{.rounding}.f32x2.atype.f32x2 d, a, b", operands=SINGLES, cost="half2", **HALVES)
+def add(a, b, *, atype, rounding):
+    return operate(rounded_sum, F32X2, (widened(a, atype), b), rounding, None)
+
+
+@instruction("sub{.rounding}.f32x2.atype.f32x2 d, a, b", operands=SINGLES, cost="half2", **HALVES)
+def sub(a, b, *, atype, rounding):
+    return operate(lambda x, y, mode: rounded_sum(x, -y, mode), F32X2, (widened(a, atype), b), rounding, None)
+
+
+@instruction("fma.rounding.f32x2.atype.f32x2.f32x2 d, a, b, c", operands=SINGLES, cost="half2", **HALVES)
+def fma(a, b, c, *, atype, rounding):
+    return operate(rounded_fma, F32X2, (widened(a, atype), b, c), rounding, None)
+
+
 for name in ("add", "sub", "mul"):
     for result in ("ftz.f16x2", "bf16x2"):
         operands = {**SINGLES, "d": Reg(result.rpartition(".")[2]), "a": Value("f32x2")}
