@@ -1,4 +1,4 @@
-"""Forms that PTX 9.1 to 9.4 added to older instructions and that are bound, not modeled.
+"""Forms that PTX 9.1 to 9.4 added to older instructions; most are bound, not modeled.
 
 PTX ISA, "Release Notes"; where the notes leave a combination open, what ptxas 13.5 takes.
 """
@@ -6,11 +6,20 @@ PTX ISA, "Release Notes"; where the notes leave a combination open, what ptxas 1
 from __future__ import annotations
 
 from ptxsim.instructions.access_rules import SCOPE
-from ptxsim.instructions.bulk_copy import FROM_SHARED, INTO_GLOBAL, INTO_SHARED, KINDS, words
+from ptxsim.instructions.bulk_copy import (
+    FROM_SHARED,
+    INTO_GLOBAL,
+    INTO_SHARED,
+    KINDS,
+    global_to_shared,
+    shared_to_cluster,
+    shared_to_global,
+    words,
+)
 from ptxsim.instructions.mbarrier import ACQUIRE, SHARED, order_with_scope
 from ptxsim.instructions.mbarrier import SCOPE as NEAR
 from ptxsim.isa.operand import Addr, Either, Imm, Pred, Reg, Value
-from ptxsim.isa.registry import declare
+from ptxsim.isa.registry import declare, instruction
 
 # ---- mbarriers that report what became of asynchronous operations ----------------------------------------------------
 
@@ -41,7 +50,7 @@ for name, wanted, hint in (
             f"{name}.phase_type::conditional{{.sem}}{{.scope}}{{.space}}.b64 d, [a], wanted{hint}", writes="d", **wait
         )  # fmt: skip
 
-# ---- bulk copies with a memory order, of 128-bit units; copies that leave bytes at both ends alone ---------------------
+# ---- bulk copies of 128-bit units, with a memory order or without: modeled, as the copies they are ---------------------
 
 CLUSTER = "cta cluster"  # scopes of what stays in a cluster
 COPY = {"name": "cp.async.bulk", "order": "relaxed", "scope": SCOPE}
@@ -51,18 +60,24 @@ GROUP = "global.shared::cta.bulk_group"
 for order, wide in (("", "9.3 sm_90"), (".order.scope", "9.3 sm_90a sm_100f sm_110f")):
     for hint, policy in (("", ""), (".L2::cache_hint", ", policy")):
         to_shared, to_global = f"cp.async.bulk{order}.dst.global.{BYTES}", f"cp.async.bulk{order}.{GROUP}{hint}"
-        declare(f"{to_shared}{hint}.b128 [a], [b], n, [c]{policy}", dst="shared::cta", requires=NINE, **TO_SHARED)
+        instruction(f"{to_shared}{hint}.b128 [a], [b], n, [c]{policy}", dst="shared::cta", requires=NINE, **TO_SHARED)(
+            global_to_shared
+        )
         for multicast, ctas in (("", ""), (".multicast::cluster", ", ctas")):
-            declare(
+            instruction(
                 f"{to_shared}{multicast}{hint}.b128 [a], [b], n, [c]{ctas}{policy}", dst="shared::cluster", requires=wide,
                 **TO_SHARED,
-            )  # fmt: skip
-        declare(f"{to_global}.b128 [a], [b], n{policy}", requires=NINE, **COPY, **FROM_SHARED)
-        declare(f"{to_global}.cp_mask.b128 [a], [b], n{policy}, bytes", requires="9.3 sm_100", **COPY, **FROM_SHARED)
-    declare(
+            )(global_to_shared)  # fmt: skip
+        for mask, bytes_, since in (("", "", NINE), (".cp_mask", ", bytes", "9.3 sm_100")):
+            instruction(
+                f"{to_global}{mask}.b128 [a], [b], n{policy}{bytes_}", requires=since, **COPY, **FROM_SHARED
+            )(shared_to_global)  # fmt: skip
+    instruction(
         f"cp.async.bulk{order}.dst.shared::cta.{BYTES}.b128 [a], [b], n, [c]", dst="shared::cluster",
         ordered=(("dst", "shared::cta"),), requires=NINE, **words("shared"), **{**COPY, "scope": CLUSTER},
-    )  # fmt: skip
+    )(shared_to_cluster)  # fmt: skip
+
+# ---- copies that leave bytes at both ends alone, reductions with a memory order -----------------------------------------
 
 IGNORED = Either((Reg("u32"), Imm(0, 15)))
 EDGES = {"name": "cp.async.bulk", "writes": "", "requires": "9.2 sm_90", "weak": "weak@9.3:sm_90"}
