@@ -1,4 +1,4 @@
-"""A shape and a type that no GPU has, added as rows, run on both engines. A program of its own: the tables stay changed.
+"""A shape, a type and a row format of ldmatrix that no GPU has, added as rows, run on both engines. A program of its own: the tables stay changed.
 
 Prints, for each, how many results differ from those of plain Python integers.
 """
@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 import ptxsim
 from ptxsim.instructions import mma
 from ptxsim.layout.fragments import fragment_layout
-from ptxsim.layout.tables import SHAPES
+from ptxsim.layout.tables import ROW_FORMATS, SHAPES, RowFormat
 from ptxsim.numerics import parameters
 from ptxsim.types import TYPES, ScalarType
 from tests.numerics import reference
@@ -31,6 +31,9 @@ parameters.TABLE.insert(
 # f16 with twice the K of the largest that there is; the arithmetic is that of every other shape.
 SHAPES["mma"]["f16"] += ("m16n8k32",)
 OF_A_SHAPE = ("m16n8k32", "f16", "f16 f32", "8.0 sm_90", "")
+
+# Five bits of each element and 48 bits of padding.
+ROW_FORMATS["b5x16_p48"] = RowFormat(5, frozenset(["u8"]))
 
 for row in (OF_A_TYPE, OF_A_SHAPE):
     mma.declare_row(mma.modeled_by(mma.mma), mma.fragment_kinds("mma"), *row)
@@ -89,6 +92,20 @@ def run(shape: str, type: str, length: int, engine: str) -> int:
     return int((d != np.array(expected, np.uint32)).sum())
 
 
+def rows(engine: str) -> int:
+    """How many of the 128 bytes of a matrix of five-bit elements differ."""
+    tile = np.random.default_rng(2).integers(0, 256, (8, 16), dtype=np.uint8)
+    found = ptxsim.snippet(
+        "ldmatrix.sync.aligned.m8n16.x1.shared.b8x16.b5x16_p48 {%0}, [%1];",
+        registers={"1": 0x400 + 16 * np.arange(32)}, shared=tile.ravel(), target="sm_120f", engine=engine,
+    )  # fmt: skip
+    numbers = [int.from_bytes(row.tobytes(), "little") for row in tile]
+    expected = [[number >> 5 * column & 31 for column in range(16)] for number in numbers]
+    lanes = found.registers["%0"].view(np.uint8).reshape(8, 16)
+    return int((lanes != np.array(expected)).sum())
+
+
 if __name__ == "__main__":
     for arguments in (("m16n8k32", "e3m4", 32), ("m16n8k32", "f16", 16)):
         print(*arguments[:2], *(run(*arguments, engine) for engine in ("interpreter", "compiled")))
+    print("b5x16_p48", *(rows(engine) for engine in ("interpreter", "compiled")))
