@@ -11,6 +11,7 @@ import shutil
 import sys
 import zlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,7 @@ def thin(source: Path, family: str, target: Path) -> None:
     """Write FAMILY.json.gz, .npz and .ptx.gz with one trial of every form."""
     data = json.loads((source / f"{family}.json").read_text())
     arrays = np.load(source / f"{family}.npz")
-    kept: dict[str, np.ndarray] = {}
+    kept: dict[str, Any] = {}
     forms = []
     for form in data["forms"]:
         key = form.get("in") or form.get("uni") or form.get("img")

@@ -57,7 +57,7 @@ def by_function(operation: str, offsets: np.ndarray, masks: np.ndarray) -> np.nd
     kind, width, matrices = kind_of(operation)
     if matrices:
         masks = masks & np.uint32((1 << 8 * matrices) - 1)
-    return shared_wavefronts(offsets.astype(np.int64), width, kind, masks)
+    return np.asarray(shared_wavefronts(offsets.astype(np.int64), width, kind, masks))
 
 
 def by_snippet(operation: str, offsets: np.ndarray, masks: np.ndarray, engine: str) -> np.ndarray:

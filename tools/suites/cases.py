@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import importlib.util
 import re
-from collections.abc import Sequence
+from argparse import ArgumentParser
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from suites.common import Options, Tally, spread
+from suites.common import Options, Record, Tally, spread
+
+Memory: TypeAlias = dict[str, np.ndarray]
 
 RECORDED_ON = "sm_90a"
 ASYNCHRONOUS = re.compile(
@@ -42,7 +46,7 @@ WAYS = (
 )  # fmt: skip
 
 
-def add_arguments(parser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--seeds", metavar="N", type=int, default=1, help="run every case with seeds 0..N-1")
 
 
@@ -69,24 +73,25 @@ def run(options: Options, tally: Tally) -> bool:
 
 
 @lru_cache(maxsize=1)
-def caselib(folder: str):
+def caselib(folder: str) -> Any:
     """The data's own module of inputs, references and comparison."""
     spec = importlib.util.spec_from_file_location("caselib", Path(folder) / "caselib.py")
+    assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
 @lru_cache(maxsize=1)
-def recordings(folder: str):
+def recordings(folder: str) -> Mapping[str, np.ndarray]:
     path = Path(folder) / "h200_outputs.npz"
     return np.load(path) if path.exists() else {}
 
 
-def arguments(case: dict, memory: dict) -> list:
+def arguments(case: Record, memory: Memory) -> list[Any]:
     from ptxsim import TensorMap
 
-    values: list = []
+    values: list[Any] = []
     for parameter in case["params"]:
         match parameter["kind"]:
             case "buffer":
@@ -113,13 +118,13 @@ def arguments(case: dict, memory: dict) -> list:
     return values
 
 
-def ways_of(case: dict, options: Options) -> tuple[Way, ...]:
+def ways_of(case: Record, options: Options) -> tuple[Way, ...]:
     """The engine that was asked for; else all ways that a case allows."""
     asynchronous = case["cluster"] != [1, 1, 1] or ASYNCHRONOUS.search((options.folder / case["file"]).read_text())
     return (Way(options.engine),) if options.engine or asynchronous else WAYS
 
 
-def one(work: tuple[str, dict, int, Sequence[Way]]) -> tuple[str, str | None, int, int]:
+def one(work: tuple[str, Record, int, Sequence[Way]]) -> tuple[str, str | None, int, int]:
     """Name, problem or None, outputs equal to the recorded bits, outputs compared."""
     folder, case, seed, ways = work
     name = case["name"] if seed == 0 else f"{case['name']} (seed {seed})"
@@ -140,7 +145,7 @@ def one(work: tuple[str, dict, int, Sequence[Way]]) -> tuple[str, str | None, in
         return name, f"{type(error).__name__}: {str(error)[:300]}", 0, 0
 
 
-def launch(folder: str, case: dict, seed: int, way: Way) -> tuple[dict, str | None]:
+def launch(folder: str, case: Record, seed: int, way: Way) -> tuple[Memory, str | None]:
     """The case's buffers after the launch, and what was found wrong."""
     from ptxsim import Module
 

@@ -8,6 +8,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any, TypeAlias, TypeVar
+
+Record: TypeAlias = dict[str, Any]  # an object of a JSON file
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -16,7 +21,7 @@ class Options:
     jobs: int = 1
     select: str = "*"
     engine: str | None = None
-    extra: dict = field(default_factory=dict)
+    extra: dict[str, Any] = field(default_factory=dict)
 
     def selects(self, file: str, *items: str) -> bool:
         """Whether one of the globs of `--select` names the file (with or without its ending) or one of its items."""
@@ -31,11 +36,11 @@ class Tally:
 
     passed: int = 0
     failures: list[str] = field(default_factory=list)
-    skipped: Counter = field(default_factory=Counter)
+    skipped: Counter[str] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
 
 
-def spread(work: Callable, items: Iterable, jobs: int, chunk: int = 16) -> Iterator:
+def spread(work: Callable[[Item], Result], items: Iterable[Item], jobs: int, chunk: int = 16) -> Iterator[Result]:
     """`work` of every item, in order, over `jobs` processes (0: one per core)."""
     if jobs == 1:
         yield from map(work, items)

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ptxsim.syntax import ast
+
 from pathlib import Path
 
 from suites.common import Options, Tally, spread
@@ -46,8 +52,9 @@ def one(path: str) -> tuple[str, str | None, set[str]]:
         return path, f"{type(error).__name__}: {str(error)[:300]}", set()
 
 
-def not_executed(module) -> set[str]:
+def not_executed(module: ast.Module) -> set[str]:
     """Names of a module's instructions whose forms, for its target and version, are all declared without an effect."""
+    from ptxsim.diagnostic import Finding
     from ptxsim.isa.bind import Binder
     from ptxsim.syntax import ast
     from ptxsim.types import parse_target
@@ -58,13 +65,14 @@ def not_executed(module) -> set[str]:
             opcodes |= {s.opcode for s in statements(function.body or ())}
     found = set()
     for opcode in opcodes:
-        forms = [candidate.form for candidate in binder.match(opcode)]
-        if all(form.definition.effect is None and not form.definition.control for form in forms):
+        candidates = binder.match(opcode)
+        forms = [] if isinstance(candidates, Finding) else [candidate.form for candidate in candidates]
+        if forms and all(form.definition.effect is None and not form.definition.control for form in forms):
             found.add(forms[0].name)
     return found
 
 
-def statements(body):
+def statements(body: Iterable[ast.Statement]) -> Iterator[ast.Instruction]:
     """Instructions of a body and of the blocks in it."""
     from ptxsim.syntax import ast
 

@@ -11,7 +11,7 @@ The profiler counts machine instructions, `run.banks` those of the PTX. Each cou
 `ld`, `st`, `atom` and `gmma` are wavefronts as the profiler counts them per instruction (sass__* counters): address patterns
 and nothing else. `wavefronts` and `conflicts` are recorded from the pipe of shared memory, through which more passes.
 Rules for that, measured one by one (tools/data/README.md), from numbers of the run: one wavefront for each warp that
-reads %tid.x, .y or .z; for each shfl; for each barrier a CTA comes to with accesses to memory behind it; for each access
+reads %tid.x, .y or .z; for each shfl; for each barrier a CTA comes to with accesses to memory before it; for each access
 all of whose lanes are predicated off; half a one for mbarrier.init; two for fence.proxy.async, four for each transpose of a
 wmma operand. Warps that come to a fence or barrier at the same time can share its wavefronts: where CTAs share an SM, up to
 a tenth of the barriers may be missing, and an eighth of the fences anywhere. What the assembler makes of a kernel beyond that
@@ -27,13 +27,18 @@ from __future__ import annotations
 import csv
 import json
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
-from suites.common import Options, Tally, spread
+from ptxsim.diagnostic import Finding
+from ptxsim.engine.program.operation import Op, Program
+from ptxsim.machine.event import FLAG_ASYNC_PROXY, Event, Observer, Space
+from ptxsim.session.run import BankTable
+from suites.common import Options, Record, Tally, spread
 from suites.timing import argument, buffer, read
 
 DATA = Path(__file__).parents[1] / "data"
@@ -92,7 +97,7 @@ def run(options: Options, tally: Tally) -> bool:
     return not tally.failures and tally.passed > 0
 
 
-def one(work) -> tuple[list[str], list[str], float]:
+def one(work: tuple[str, Record, str | None]) -> tuple[list[str], list[str], float]:
     """A line for each counter that is not equal, the state of each, and the seconds it took."""
     folder, launch, engine = work
     start = time.perf_counter()
@@ -125,7 +130,9 @@ def judge(metric: str, ours: int, theirs: int, terms: list[Term], missing: int =
     return "open", f"{text} = {total}, recorded {theirs}: {theirs - total:+d} open"
 
 
-def judge_split(metric: str, ours: dict, theirs: int, terms: list[Term], shown: dict[str, Range]) -> tuple[str, str]:
+def judge_split(
+    metric: str, ours: dict[str, int], theirs: int, terms: list[Term], shown: dict[str, Range]
+) -> tuple[str, str]:
     """As `judge`, with what the profiler shows of other runs beside the accesses."""
     total = shown[metric].middle
     if metric == "wavefronts":
@@ -144,7 +151,7 @@ def judge_split(metric: str, ours: dict, theirs: int, terms: list[Term], shown: 
     return ("split" if state == "explained" else state), f"{text}; {shown[metric]} in other runs"
 
 
-def count(folder: Path, launch: dict, engine: str | None):
+def count(folder: Path, launch: Record, engine: str | None) -> tuple[dict[str, int], Passed]:
     """Our counts under short names, and what else passed through the pipe."""
     from ptxsim.session.execution import execute
     from ptxsim.session.options import LaunchOptions
@@ -163,11 +170,11 @@ def count(folder: Path, launch: dict, engine: str | None):
         banks=True,
     )
     prepared = kernel.prepare([argument(value, memory) for value in launch["args"]], options)
-    passed = passed_of(prepared.program)
+    passed = Passed(prepared.program)
     return short_counts(execute(prepared, observers=[passed]).banks), passed
 
 
-def short_counts(table) -> dict[str, int]:
+def short_counts(table: BankTable) -> dict[str, int]:
     """Our counts under short names."""
     found = {"wavefronts": table.wavefronts, "conflicts": sum(row.conflicts for row in table.rows)}
     for operation in PATTERNS:
@@ -178,7 +185,7 @@ def short_counts(table) -> dict[str, int]:
     return found
 
 
-def recorded(launch: dict) -> dict[str, int]:
+def recorded(launch: Record) -> dict[str, int]:
     """The profiler's counts under the same names."""
     given = launch["counters"]
     found = {"wavefronts": given[SHARED], "conflicts": given[CONFLICTS]}
@@ -188,62 +195,58 @@ def recorded(launch: dict) -> dict[str, int]:
     return {name: round(value) for name, value in found.items()}
 
 
-def passed_of(program):
-    """An observer of what a run does besides accesses."""
-    from ptxsim.machine.event import FLAG_ASYNC_PROXY, Event, Observer, Space
+class Passed(Observer):
+    """Observes what a run does besides accesses."""
 
-    class Passed(Observer):
-        events = None
+    events = None
 
-        def __init__(self):
-            self.program = program
-            self.entered = np.zeros(len(program.ops) + 1, np.int64)  # by the first instruction of a block
-            self.accessed = np.zeros(len(program.ops) + 1, np.int64)  # shared accesses with a lane, by site
-            self.arrived: dict[int, int] = {}  # barriers a warp has come to
-            self.barriers: set[tuple[int, int]] = set()  # CTA and number of those with accesses before them
+    def __init__(self, program: Program):
+        self.program = program
+        self.entered = np.zeros(len(program.ops) + 1, np.int64)  # by the first instruction of a block
+        self.accessed = np.zeros(len(program.ops) + 1, np.int64)  # shared accesses with a lane, by site
+        self.arrived: dict[int, int] = {}  # barriers a warp has come to
+        self.barriers: set[tuple[int, int]] = set()  # CTA and number of those with accesses before them
 
-        def consume(self, records: np.ndarray) -> None:
-            event = records["event"]
-            np.add.at(self.entered, records["site"][event == Event.EXECUTE], 1)
-            shared = (records["space"] == Space.SHARED) & (event <= Event.STMATRIX)
-            np.add.at(self.accessed, records["site"][shared], 1)
-            self._follow(records, event)
+    def consume(self, records: np.ndarray) -> None:
+        event = records["event"]
+        np.add.at(self.entered, records["site"][event == Event.EXECUTE], 1)
+        shared = (records["space"] == Space.SHARED) & (event <= Event.STMATRIX)
+        np.add.at(self.accessed, records["site"][shared], 1)
+        self._follow(records, event)
 
-        def _follow(self, records: np.ndarray, event: np.ndarray) -> None:
-            """Which barriers of a CTA, counted per warp, have accesses to memory before them."""
-            arrives = event == Event.ARRIVE
-            reaches = (event <= Event.STMATRIX) | (
-                (event == Event.ASYNC_ISSUE) & (records["flags"] & FLAG_ASYNC_PROXY == 0)
-            )
-            kept = arrives | reaches
-            warps = (records["cta"][kept].astype(np.int64) << 8) | records["warp"][kept]
-            order = np.argsort(warps, kind="stable")
-            warps, arrives, reaches = warps[order], arrives[kept][order], reaches[kept][order]
-            for first, last in pairwise([0, *np.flatnonzero(np.diff(warps)) + 1, len(warps)]):
-                if first < last:
-                    warp = int(warps[first])
-                    number = self.arrived.get(warp, 0) + np.cumsum(arrives[first:last])
-                    self.arrived[warp] = int(number[-1])
-                    self.barriers.update((warp >> 8, n) for n in set(number[reaches[first:last]].tolist()))
+    def _follow(self, records: np.ndarray, event: np.ndarray) -> None:
+        """Which barriers of a CTA, counted per warp, have accesses to memory before them."""
+        arrives = event == Event.ARRIVE
+        reaches = (event <= Event.STMATRIX) | (
+            (event == Event.ASYNC_ISSUE) & (records["flags"] & FLAG_ASYNC_PROXY == 0)
+        )
+        kept = arrives | reaches
+        warps = (records["cta"][kept].astype(np.int64) << 8) | records["warp"][kept]
+        order = np.argsort(warps, kind="stable")
+        warps, arrives, reaches = warps[order], arrives[kept][order], reaches[kept][order]
+        for first, last in pairwise([0, *np.flatnonzero(np.diff(warps)) + 1, len(warps)]):
+            if first < last:
+                warp = int(warps[first])
+                number = self.arrived.get(warp, 0) + np.cumsum(arrives[first:last])
+                self.arrived[warp] = int(number[-1])
+                self.barriers.update((warp >> 8, n) for n in set(number[reaches[first:last]].tolist()))
 
-        def shown(self) -> int:
-            """Barriers with accesses before them."""
-            passed: dict[int, int] = {}
-            for warp, count in self.arrived.items():
-                passed[warp >> 8] = max(passed.get(warp >> 8, 0), count)
-            return sum(number < passed.get(cta, 0) for cta, number in self.barriers)
+    def shown(self) -> int:
+        """Barriers with accesses before them."""
+        passed: dict[int, int] = {}
+        for warp, count in self.arrived.items():
+            passed[warp >> 8] = max(passed.get(warp >> 8, 0), count)
+        return sum(number < passed.get(cta, 0) for cta, number in self.barriers)
 
-        def findings(self, program) -> list:
-            return []
+    def findings(self, program: Program) -> list[Finding]:
+        return []
 
-        def executed(self, wanted) -> float:
-            """How often warps executed instructions of which `wanted` says so."""
-            return sum(int(self.entered[block[0].site]) * sum(map(wanted, block)) for block in program.blocks if block)
-
-    return Passed()
+    def executed(self, wanted: Callable[[Op], bool]) -> int:
+        """How often warps executed instructions of which `wanted` says so."""
+        return sum(int(self.entered[block[0].site]) * sum(map(wanted, block)) for block in self.program.blocks if block)
 
 
-def terms_of(metric: str, launch: dict, passed, rules: bool = True) -> tuple[list[Term], int]:
+def terms_of(metric: str, launch: Record, passed: Passed, rules: bool = True) -> tuple[list[Term], int]:
     """What the rules and the table add to a metric, and how much of it may be shared."""
     ctas = int(np.prod(launch["grid"]))
     warps = ctas * -(-int(np.prod(launch["block"])) // 32)
@@ -259,16 +262,16 @@ def terms_of(metric: str, launch: dict, passed, rules: bool = True) -> tuple[lis
     operands = " ".join(str(op.bound.statement.operands) for op in passed.program.ops)
     axes = sum(f"%tid.{axis}" in operands for axis in "xyz")
 
-    def executed(*begins: str) -> float:
+    def executed(*begins: str) -> int:
         return passed.executed(lambda op: op.opcode.startswith(begins))
 
     barriers, fences = passed.shown(), 2 * executed("fence.proxy.async")
     found = [
         Term("reads of %tid", axes * warps),
         Term("shfl", executed("shfl")),
-        Term("barriers behind accesses", barriers),
+        Term("barriers after accesses", barriers),
         Term("fence.proxy.async", fences),
-        Term("mbarrier.init", executed("mbarrier.init") / 2),
+        Term("mbarrier.init", round(executed("mbarrier.init") / 2)),
         Term("predicated off", off(passed)),
         Term(
             "transposes of wmma",
@@ -276,8 +279,7 @@ def terms_of(metric: str, launch: dict, passed, rules: bool = True) -> tuple[lis
         ),
     ]
     missing = fences // 8 + (barriers // 10 if ctas > SMS else 0)
-    found = [Term(term.what, round(term.count)) for term in found]
-    return [term for term in found + terms if term.count], round(missing)
+    return [term for term in found + terms if term.count], missing
 
 
 def table(name: str) -> list[dict[str, str]]:
@@ -299,7 +301,7 @@ def measured(launch: str) -> dict[str, Range]:
     return found
 
 
-def off(passed) -> int:
+def off(passed: Passed) -> int:
     """Shared accesses that a warp came to with all its lanes predicated off.
 
     By a guard, or by a branch around a short block: the assembler makes guards of it.
@@ -308,7 +310,7 @@ def off(passed) -> int:
     for number, block in enumerate(blocks):
         if not block:
             continue
-        before = blocks[number - 1] if number else None
+        before = blocks[number - 1] if number else []
         around = before and before[-1].control == "bra" and before[-1].guard and before[-1].targets == (number + 1,)
         short = around and len(block) <= SHORT and not any(op.aligned for op in block)
         for op in block:

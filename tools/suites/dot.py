@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from suites.common import Options, Tally
@@ -43,7 +45,7 @@ def run(options: Options, tally: Tally) -> None:
             tally.passed += 1
 
 
-def mismatches(arrays, gpu: str, element: str, out: str) -> int:
+def mismatches(arrays: Mapping[str, np.ndarray], gpu: str, element: str, out: str) -> int:
     """How many recorded results matmul does not give: trials in squares of which the diagonal is compared."""
     import ml_dtypes
 

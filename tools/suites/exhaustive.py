@@ -78,11 +78,11 @@ def run(options: Options, tally: Tally) -> bool:
     return not tally.failures and tally.passed > 0
 
 
-def _chunks(items: list, size: int) -> list[list]:
+def _chunks(items: list[int], size: int) -> list[list[int]]:
     return [items[i : i + size] for i in range(0, len(items), size)]
 
 
-def sweep(work) -> tuple[str, list[int], int]:
+def sweep(work: tuple[str, list[int], list[int], str | None]) -> tuple[str, list[int], int]:
     """Blocks of one function whose checksum differs."""
     from ptxsim import Module
 

@@ -11,6 +11,7 @@ import csv
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.session import check
@@ -96,13 +97,13 @@ class Row:
                 yield target, VERSIONS[VERSIONS.index(high) + 1], False
 
 
-def read_rows(path) -> Iterator[tuple[Row, str]]:
+def read_rows(path: Path) -> Iterator[tuple[Row, str]]:
     """Rows and why one is skipped ("" if it is not)."""
     with path.open(encoding="utf-8", newline="") as lines:
         for line in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE):
             where = {}
             for item in filter(None, line["targets"].split(",")):
-                target, first, last = re.fullmatch(r"(\w+?)(?:@([\d.]+)(?:\+|-([\d.]+)))?(?:!gap)?", item).groups()
+                ((target, first, last),) = re.findall(r"^(\w+?)(?:@([\d.]+)(?:\+|-([\d.]+)))?(?:!gap)?$", item)
                 where[target] = (parse_version(first or line["min_version"]), parse_version(last) if last else None)
             skip = f"class {line['class']}" if line["class"] in ("crash", "late") else ""
             skip = skip or (f"lax {line['lax']}" if line["lax"] else "")

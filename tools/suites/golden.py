@@ -7,6 +7,13 @@ the compiled engine and on the interpreter.
 
 from __future__ import annotations
 
+from argparse import ArgumentParser
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ptxsim import Run
+
 import gzip
 import json
 from collections import Counter
@@ -16,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 from suites import dot, exhaustive
-from suites.common import Options, Tally, spread
+from suites.common import Options, Record, Tally, spread
 
 # wgmma_edge was recorded with the probe kernels of the wgmma family, by majorness of B.
 EDGE_FORMS = {
@@ -28,7 +35,7 @@ EDGE_FORMS = {
 ENGINES = ("both",)
 
 
-def add_arguments(parser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--exhaustive", action="store_true", help="run the checksums over all 2^32 inputs")
     parser.add_argument("--one-in", metavar="N", type=int, default=1, help="with --exhaustive: one block in N")
 
@@ -48,7 +55,7 @@ def run(options: Options, tally: Tally) -> bool:
         count = len(json.loads(edge.read_text()))
         chosen = [i for i in range(count) if options.selects("wgmma_edge.json", str(i))]
         work += [(str(options.folder), "wgmma_edge", i, engine) for i in chosen for engine in engines]
-    right: Counter = Counter()
+    right: Counter[tuple[str, str | None]] = Counter()
     for (_, family, _, engine), (name, problem) in zip(work, spread(one, work, options.jobs, chunk=4)):
         if problem:
             tally.failures.append(f"{name} ({engine or 'default'} engine): {problem}")
@@ -76,10 +83,11 @@ def one(work: tuple[str, str, int, str | None]) -> tuple[str, str | None]:
 
 
 @lru_cache(maxsize=4)
-def forms_of(folder: str, family: str) -> list[dict]:
+def forms_of(folder: str, family: str) -> list[Record]:
     plain = Path(folder) / f"{family}.json"
     text = plain.read_text() if plain.exists() else gzip.decompress(Path(f"{plain}.gz").read_bytes()).decode()
-    return json.loads(text)["forms"]
+    forms: list[Record] = json.loads(text)["forms"]
+    return forms
 
 
 @lru_cache(maxsize=4)
@@ -92,11 +100,21 @@ def module_text(folder: str, family: str) -> dict[str, str]:
 
 
 @lru_cache(maxsize=4)
-def arrays_of(folder: str, family: str):
-    return np.load(Path(folder) / f"{family}.npz")
+def arrays_of(folder: str, family: str) -> Mapping[str, np.ndarray]:
+    arrays: Mapping[str, np.ndarray] = np.load(Path(folder) / f"{family}.npz")
+    return arrays
 
 
-def launch(folder, family, form, engine, image, uniform, inputs, out):
+def launch(
+    folder: str,
+    family: str,
+    form: Record,
+    engine: str | None,
+    image: np.ndarray | None,
+    uniform: np.ndarray | None,
+    inputs: np.ndarray | None,
+    out: np.ndarray,
+) -> Run:
     """Run a recorded kernel over all trials: one CTA each."""
     from ptxsim import Module
 
@@ -110,7 +128,7 @@ def launch(folder, family, form, engine, image, uniform, inputs, out):
     return kernel.launch(trials, form["lanes"], arguments, image_bytes, engine=engine, checks="none", on_error="report")
 
 
-def compare(folder: str, family: str, form: dict, engine: str | None) -> str | None:
+def compare(folder: str, family: str, form: Record, engine: str | None) -> str | None:
     arrays = arrays_of(folder, family)
     recorded = arrays[form["out"]]
     image = arrays[form["img"]].copy() if form.get("img") else None

@@ -8,6 +8,7 @@ gives for a thinned list of instructions. The vectors are made anew from the ins
 from __future__ import annotations
 
 import json
+from argparse import ArgumentParser
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -54,7 +55,8 @@ def _all_negative_zero(v: Vectors, ours: np.ndarray, theirs: np.ndarray) -> np.n
     zeros = (products == 0) & np.signbit(products)
     negative = ours.dtype.type(1 << 8 * ours.dtype.itemsize - 1)
     everywhere = zeros.all(axis=-1) & (c.exponent == ZERO_EXPONENT) & np.signbit(c.value)
-    return everywhere & (ours == negative) & (theirs == 0)
+    explained: np.ndarray = everywhere & (ours == negative) & (theirs == 0)
+    return explained
 
 
 def _nan_of_f64(v: Vectors, ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
@@ -66,8 +68,8 @@ def _nan_of_f64(v: Vectors, ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
 DIFFERENCES = [
     Difference(
         "negative-zero",
-        "every term is -0: an H200 gives -0 (hardware vectors of every float form), and so do we for targets that nobody "
-        "has recorded it of; MMA-Sim adds +0 to what it found",
+        "every term is -0: an H200 gives -0 (hardware vectors of every float form), and so do we for targets of which "
+        "there is no recording; MMA-Sim adds +0 to what it found",
         _all_negative_zero,
     ),
     Difference(
@@ -78,7 +80,7 @@ DIFFERENCES = [
 ]
 
 
-def add_arguments(parser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--live", metavar="N", type=int, help="ask the installed package, N vectors an instruction")
     parser.add_argument("--record", metavar="FILE", type=Path, help="with the package: write a new mmasim.npz")
 
@@ -88,7 +90,8 @@ def run(options: Options, tally: Tally) -> bool:
         return record(options.extra["record"], tally)
     live = options.extra.get("live")
     names = [name for name in (instructions() if live else recorded(options.folder)) if options.selects("mmasim", name)]
-    known, count = Counter(), 0
+    known: Counter[str] = Counter()
+    count = 0
     for name, found in spread(_judge, [(name, live, options.folder) for name in names], options.jobs, chunk=8):
         for target, wrong, expected, total in found:
             known.update(expected)
@@ -102,7 +105,7 @@ def run(options: Options, tally: Tally) -> bool:
     return not tally.failures and tally.passed > 0
 
 
-def _judge(work: tuple[str, int | None, Path]) -> tuple[str, list[tuple[str, int, Counter, int]]]:
+def _judge(work: tuple[str, int | None, Path]) -> tuple[str, list[tuple[str, int, Counter[str], int]]]:
     """For every target of an instruction: unexplained differences, explained ones by name, vectors."""
     name, live, folder = work
     architecture, opcode = name.split("|")
@@ -111,12 +114,16 @@ def _judge(work: tuple[str, int | None, Path]) -> tuple[str, list[tuple[str, int
     return name, [(target, *compare(opcode, target, v, theirs)) for target in TARGETS[architecture]]
 
 
-def compare(opcode: str, target: str, v: Vectors, theirs: np.ndarray) -> tuple[int, Counter, int]:
+def compare(opcode: str, target: str, v: Vectors, theirs: np.ndarray) -> tuple[int, Counter[str], int]:
     """How many of the vectors differ without and with a known reason, and how many there are."""
-    scales = {} if v.scale_a is None else {"scale_a": v.scale_a[:, None, :], "scale_b": v.scale_b[:, :, None]}
+    scales = (
+        {}
+        if v.scale_a is None or v.scale_b is None
+        else {"scale_a": v.scale_a[:, None, :], "scale_b": v.scale_b[:, :, None]}
+    )
     ours = product(find(opcode, target), v.a[:, None, :], v.b[:, :, None], v.c[:, None, None], **scales)[:, 0, 0]
     different = ours != theirs
-    expected = Counter()
+    expected: Counter[str] = Counter()
     for known in DIFFERENCES:
         here = different & known.where(v, ours, theirs)
         expected[known.name] += int(here.sum())
@@ -198,7 +205,8 @@ def simulate(name: str, v: Vectors) -> np.ndarray:
     operands = [tensor(v.a, model.a_type, v.form.a), tensor(v.b, model.b_type, v.form.b)]
     operands.append(tensor(v.c, model.c_type, v.form.c))
     if scaled:
-        operands += [tensor(s, model.s_type, v.form.scale) for s in (v.scale_a, v.scale_b)]
+        operands += [tensor(s, model.s_type, v.form.scale) for s in (v.scale_a, v.scale_b) if s is not None]
     d = model.dpa(*operands)
     integer = {2: torch.int16, 4: torch.int32, 8: torch.int64}[d.element_size()]
-    return d.contiguous().view(integer).numpy().view(code_dtype(v.form.d))
+    codes: np.ndarray = d.contiguous().view(integer).numpy().view(code_dtype(v.form.d))
+    return codes

@@ -7,6 +7,13 @@ of every pair of them whose measured cycles differ by more than 10 %, the predic
 
 from __future__ import annotations
 
+from argparse import ArgumentParser
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ptxsim import Module
+
 import gzip
 import hashlib
 import json
@@ -15,13 +22,13 @@ from pathlib import Path
 
 import numpy as np
 
-from suites.common import Options, Tally, spread
+from suites.common import Options, Record, Tally, spread
 
 DTYPES = {"f16": "f2", "f32": "f4", "f64": "f8", "i8": "i1", "i32": "i4", "u32": "u4", "u64": "u8"}
 MASK = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
-def add_arguments(parser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--mape", metavar="X", type=float, default=0.25, help="highest mean error of the predicted cycles"
     )
@@ -56,8 +63,8 @@ def run(options: Options, tally: Tally) -> bool:
                 families.setdefault(launch["family"], []).append((launch["id"], real, cycles))
     if len(measured) < 2:
         return False
-    error = float(np.mean(np.abs(np.array(predicted) / np.array(measured) - 1)))
-    tally.notes.append(f"MAPE {error:.1%}, Spearman {spearman(measured, predicted):.3f}, over {len(measured)} launches")
+    mape = float(np.mean(np.abs(np.array(predicted) / np.array(measured) - 1)))
+    tally.notes.append(f"MAPE {mape:.1%}, Spearman {spearman(measured, predicted):.3f}, over {len(measured)} launches")
     ratios = [max(p / m, m / p) for p, m in zip(predicted, measured)]
     tally.notes.append(f"the worst is off by a factor of {max(ratios):.2f}")
     wrong, pairs = out_of_order(families)
@@ -65,7 +72,7 @@ def run(options: Options, tally: Tally) -> bool:
     if pairs:
         tally.notes.append(f"variants: {pairs - len(wrong)} of {pairs} pairs in order ({1 - len(wrong) / pairs:.1%})")
     ordered = not pairs or 1 - len(wrong) / pairs >= options.extra.get("order", 0.0)
-    return not tally.failures and error <= options.extra.get("mape", 0.25) and ordered
+    return not tally.failures and mape <= options.extra.get("mape", 0.25) and ordered
 
 
 def out_of_order(families: dict[str, list[tuple[str, float, float]]]) -> tuple[list[str], int]:
@@ -83,11 +90,11 @@ def out_of_order(families: dict[str, list[tuple[str, float, float]]]) -> tuple[l
     return wrong, count
 
 
-def spearman(a, b) -> float:
+def spearman(a: Sequence[float], b: Sequence[float]) -> float:
     """Rank correlation; equal values share their mean rank."""
 
-    def ranks(x):
-        x = np.asarray(x, float)
+    def ranks(values: Sequence[float]) -> np.ndarray:
+        x = np.asarray(values, float)
         return np.array([(x < v).sum() + ((x == v).sum() - 1) / 2 for v in x])
 
     return float(np.corrcoef(ranks(a), ranks(b))[0, 1])
@@ -103,7 +110,7 @@ def splitmix(seed: int, count: int) -> np.ndarray:
 
 
 def lcg(state: int, count: int) -> np.ndarray:
-    """States of s = 1664525 s + 1013904223 (32 bits) behind `state`."""
+    """States of s = 1664525 s + 1013904223 (32 bits) after `state`."""
     states = np.array([(1664525 * state + 1013904223) % 2**32], np.uint32)
     factor, term = 1664525, 1013904223
     while len(states) < count:  # as many steps on as there are states
@@ -117,7 +124,7 @@ def values_of(count: int, dtype: str) -> int:
     return count * np.dtype(DTYPES.get(dtype, "u1")).itemsize // 4
 
 
-def buffer(spec: dict) -> np.ndarray:
+def buffer(spec: Record) -> np.ndarray:
     """A buffer's initial content."""
     count, dtype, seed = spec["n"], spec["dtype"], spec.get("seed", 0)
     match spec["init"]:
@@ -132,8 +139,8 @@ def buffer(spec: dict) -> np.ndarray:
             values = spec["lo"] + (spec["hi"] - spec["lo"]) * unit
             if dtype == "bf16":
                 bits = values.astype(np.float32).view(np.uint32).astype(np.uint64)
-                return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
-            return values.astype(DTYPES[dtype])
+                return np.asarray((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16, np.uint16)
+            return np.asarray(values, DTYPES[dtype])
         case "raw":
             u = splitmix(seed, count)
             if dtype == "u64":
@@ -159,7 +166,7 @@ def buffer(spec: dict) -> np.ndarray:
     raise ValueError(spec["init"])
 
 
-def argument(value: dict, memory: dict):
+def argument(value: Record, memory: Mapping[str, np.ndarray]) -> Any:
     from ptxsim import TensorMap
 
     kind, given = next(iter(value.items()))
@@ -175,7 +182,7 @@ def argument(value: dict, memory: dict):
     return float(given) if kind == "f32" else int(given)
 
 
-def read(path: Path):
+def read(path: Path) -> Module:
     """The module in a file, compressed or not."""
     from ptxsim import Module
 
@@ -184,7 +191,7 @@ def read(path: Path):
     return Module.from_text(gzip.decompress(path.with_name(path.name + ".gz").read_bytes()).decode())
 
 
-def one(work) -> tuple[str | None, float | None]:
+def one(work: tuple[str, Record, str | None]) -> tuple[str | None, float | None]:
     """What is wrong with a launch (or None), and its predicted cycles (or None)."""
     folder, launch, engine = work
     try:
@@ -213,13 +220,12 @@ def one(work) -> tuple[str | None, float | None]:
         if errors:
             return f"finding {errors[0].name} at line {errors[0].line}: {errors[0].message}", None
         problems = [compare(name, memory[name], want, launch) for name, want in launch["outputs"].items()]
-        cycles = getattr(result.cycles, "cycles", result.cycles)
-        return next((p for p in problems if p), None), cycles
+        return next((p for p in problems if p), None), None if result.cycles is None else result.cycles.cycles
     except Exception as error:
         return f"{type(error).__name__}: {str(error)[:300]}", None
 
 
-def compare(name: str, got: np.ndarray, want: dict, launch: dict) -> str | None:
+def compare(name: str, got: np.ndarray, want: Record, launch: Record) -> str | None:
     if hashlib.sha256(np.ascontiguousarray(got).tobytes()).hexdigest() == want["sha256"]:
         return None
     if name in launch["nondeterministic_outputs"]:

@@ -115,11 +115,12 @@ def _codes(bits: np.ndarray, choice: np.ndarray, kind: np.ndarray, name: str, be
     code = (
         sign << np.uint64(fraction + exponent) | field.astype(np.uint64) << np.uint64(fraction) | low.astype(np.uint64)
     )
-    return code.astype(code_dtype(name))
+    codes: np.ndarray = code.astype(code_dtype(name))
+    return codes
 
 
 def _sign(name: str) -> np.ndarray:
-    return code_dtype(name).type(1 << sign_bit(name))
+    return np.asarray(1 << sign_bit(name), code_dtype(name))
 
 
 def _scales(bits: np.ndarray, kind: np.ndarray, name: str) -> np.ndarray:

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 
-from suites.common import Options, Tally, spread
+from suites.common import Options, Record, Tally, spread
 
 ENGINES = ("interpreter", "compiled")
 WORDS = 16_384  # of the buffer that a launch gets
@@ -39,12 +41,13 @@ def run(options: Options, tally: Tally) -> bool:
     return not tally.failures and tally.passed > 0
 
 
-def operations(path) -> dict[str, dict]:
+def operations(path: Path) -> dict[str, Record]:
     """Recorded operations by name."""
-    return json.loads(gzip.decompress(path.read_bytes()))["operations"]
+    found: dict[str, Record] = json.loads(gzip.decompress(path.read_bytes()))["operations"]
+    return found
 
 
-def one(work) -> list[str]:
+def one(work: tuple[str, Record, str]) -> list[str]:
     """A line for each launch of an operation that is counted otherwise than the profiler did."""
     name, operation, engine = work
     count = copied if operation.get("scattered") else launched(name, operation, engine)
@@ -56,7 +59,7 @@ def one(work) -> list[str]:
     return wrong
 
 
-def launched(name: str, operation: dict, engine: str):
+def launched(name: str, operation: Record, engine: str) -> Callable[[str, list[int], int], tuple[int, int]]:
     """A function that counts a launch by running it."""
     from ptxsim import Module
 
