@@ -5,19 +5,23 @@ Service operations: the data of st.async and red.async lands later, when the mba
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ptxsim.instructions.access_rules import SHARED, vector_size
 from ptxsim.instructions.atomic_update import update
 from ptxsim.instructions.mbarrier import each
-from ptxsim.isa.facts import Access, AccessKind, Facts, Mechanism, Words, access
+from ptxsim.isa.facts import Access, AccessKind, Facts, Mechanism, Word, Words, access
 from ptxsim.isa.operand import Addr, Either, Imm, Reg, Value, Vec, resolve_count
-from ptxsim.isa.registry import declare, instruction
+from ptxsim.isa.registry import Options, declare, instruction
+from ptxsim.lanes import LaneValue
 from ptxsim.machine.async_groups import later, snapshot
 from ptxsim.machine.event import FLAG_STRONG, Event, Space
 from ptxsim.machine.fault import Fault, first_lane
 from ptxsim.machine.memory import check_alignment, scatter
-from ptxsim.machine.port import pack
+from ptxsim.machine.port import Port, pack
+from ptxsim.types import ScalarType
 
 TYPES = "b32 u32 s32 f32 b64 u64 s64 f64"
 NARROW = "b8 u8 s8 b16 u16 s16"
@@ -42,7 +46,7 @@ def _system(kind: AccessKind, family: str) -> Facts:
 STORE, REDUCTION = _remote(AccessKind.WRITE), _remote(AccessKind.ATOMIC)
 SYSTEM_STORE, SYSTEM_REDUCTION = _system(AccessKind.WRITE, "store"), _system(AccessKind.ATOMIC, "atomic")
 BULK = Facts(family="bulk_store", accesses=lambda words: (access(AccessKind.WRITE, words["space"]),))
-SYSTEM = {"order": "release", "requires": "8.7 sm_100"}
+SYSTEM: Options = {"order": "release", "requires": "8.7 sm_100"}
 # By way of memory-mapped devices the scope is the system.
 SCOPES = (("", "gpu sys"), (".mmio", "sys"))
 
@@ -53,7 +57,7 @@ declare(  # bound, not modeled
 )  # fmt: skip
 
 
-def announce(port, space, mbar, size: int) -> None:
+def announce(port: Any, space: Word, mbar: LaneValue, size: int) -> None:
     """Tell every lane's mbarrier that its bytes have come."""
     for _, barrier in each(port, space, mbar):
         barrier.complete_bytes(size)
@@ -68,7 +72,9 @@ def announce(port, space, mbar, size: int) -> None:
     vec="v2 v4", type=TYPES, operands={"b": Vec("vec", Value("type"))}, rules=(vector_size,), requires="8.1 sm_90",
     facts=STORE,
 )  # fmt: skip
-def store_async(m, a, b, mbar, *, space, vec, type):
+def store_async(
+    m: Port, a: LaneValue, b: LaneValue, mbar: LaneValue, *, space: Word, vec: Word, type: ScalarType
+) -> None:
     """A store into the cluster's shared memory that an mbarrier there is told of."""
     size = type.bytes * resolve_count("vec", {"vec": vec})
     check_alignment(a, m.mask, size, "store")
@@ -85,7 +91,7 @@ def store_async(m, a, b, mbar, *, space, vec, type):
     later(port, land)
 
 
-def store_system(m, a, b, *, type):
+def store_system(m: Port, a: LaneValue, b: LaneValue, *, type: ScalarType) -> None:
     """A release store to global memory, done at once: nothing else can tell."""
     m.store("global", a, [b], type, FLAG_STRONG)
 
@@ -97,7 +103,9 @@ for mmio, scopes in SCOPES:
     )(store_system)  # fmt: skip
 
 
-def reduce_async(m, a, b, mbar, *, op, space, type):
+def reduce_async(
+    m: Port, a: LaneValue, b: LaneValue, mbar: LaneValue, *, op: Word, space: Word, type: ScalarType
+) -> None:
     """A reduction on the cluster's shared memory that an mbarrier there is told of."""
     check_alignment(a, m.mask, type.bytes, "atomic access")
     list(m.resolve(space or "shared", a, type.bytes, write=True))
@@ -110,12 +118,12 @@ def reduce_async(m, a, b, mbar, *, op, space, type):
     later(port, land)
 
 
-def reduce_system(m, a, b, *, op, type):
+def reduce_system(m: Port, a: LaneValue, b: LaneValue, *, op: Word, type: ScalarType) -> None:
     """A release reduction on global memory, done at once as above."""
     m.atomic("global", a, type, update(op, type), [b], 1, Event.REDUCE, FLAG_STRONG)
 
 
-def integer(modifiers):
+def integer(modifiers: Words) -> Any:
     """Bits are asked for and integers are meant."""
     return "u32" if modifiers["type"].name == "b32" else modifiers["type"]
 
@@ -126,7 +134,7 @@ for operations, types in (
     ("inc dec", "u32"),
     ("and or xor", "b32"),
 ):
-    words = {"name": "red.async", "op": operations, "type": types}
+    words: Options = {"name": "red.async", "op": operations, "type": types}
     instruction(
         "red.async.relaxed.cluster{.space}.mbarrier::complete_tx::bytes.op.type [a], b, [mbar]",
         space="shared::cluster", operands={"b": Value("type")}, requires="8.1 sm_90", facts=REDUCTION, **words,
@@ -146,7 +154,7 @@ for operations, types in (
     "st.bulk{.weak}{.space} [a], size, value", name="st.bulk", space="shared::cta", requires="9.0 sm_100", facts=BULK,
     operands={"a": Addr(register=True), "size": Reg("u32"), "value": Imm(0, 0)},
 )  # fmt: skip
-def store_bulk(m, a, size, value, *, space):
+def store_bulk(m: Port, a: LaneValue, size: LaneValue, value: LaneValue, *, space: Word) -> None:
     """`size` zero bytes of shared memory per lane; address and size are multiples of 8."""
     sizes = np.broadcast_to(np.asarray(size, np.uint64), m.mask.shape)
     check_alignment(a, m.mask, 8, "bulk store")
@@ -154,7 +162,7 @@ def store_bulk(m, a, size, value, *, space):
         lane = first_lane(m.mask & (sizes % 8 != 0))
         raise Fault("misaligned-address", f"st.bulk of {sizes[lane]} bytes, which is no multiple of 8", lane)
     port = snapshot(m)
-    for lane in np.flatnonzero(m.mask & (sizes > 0)):
+    for lane in map(int, np.flatnonzero(m.mask & (sizes > 0))):
         port.mask = np.arange(m.mask.size) == lane
         for kind, memory, offsets, _ in port.resolve(space, a, int(sizes[lane]), write=True):
             if kind != Space.SHARED:

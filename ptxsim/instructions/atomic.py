@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from ptxsim.instructions.access_rules import HINTS, SCOPE, SHARED, vector_size
 from ptxsim.instructions.atomic_update import update
-from ptxsim.isa.facts import Access, AccessKind, Facts, Words, access
+from ptxsim.isa.facts import Access, AccessKind, Facts, Word, Words, access
 from ptxsim.isa.operand import Reg, Value, Vec, resolve_count
-from ptxsim.isa.registry import instruction
+from ptxsim.isa.registry import Kinds, Options, instruction
+from ptxsim.lanes import LaneValue
 from ptxsim.machine.event import FLAG_STRONG, Event
+from ptxsim.machine.port import Port
+from ptxsim.types import ScalarType
 
 HALF = "f16@6.3:sm_70 bf16@7.8:sm_90"
 PACKED = "f16x2@6.2:sm_60 bf16x2@7.8:sm_90"
@@ -34,22 +37,29 @@ def accesses(words: Words) -> tuple[Access, ...]:
 
 
 FACTS = Facts(family="atomic", accesses=accesses)
-ATOM = {"order": "relaxed acquire release acq_rel", "scope": SCOPE, "space": f"global {SHARED}", "facts": FACTS}
-RED = {**ATOM, "order": "relaxed release"}
+ATOM: Options = {
+    "order": "relaxed acquire release acq_rel",
+    "scope": SCOPE,
+    "space": f"global {SHARED}",
+    "facts": FACTS,
+}
+RED: Options = {**ATOM, "order": "relaxed release"}
 
 
-def cache_hint(modifiers) -> str | None:
+def cache_hint(modifiers: Words) -> str | None:
     """Hints are for the L2 cache, which shared memory does not use."""
     if modifiers.get("L2::cache_hint") and modifiers["space"] not in (None, "global"):
         return f".L2::cache_hint does not go with .{modifiers['space']}"
     return None
 
 
-def global_vectors(modifiers) -> str | None:
+def global_vectors(modifiers: Words) -> str | None:
     return None if modifiers["space"] in (None, "global") else f"vectors do not go with .{modifiers['space']}"
 
 
-def atomic(m, a, b, c, *, op, space, vec, type):
+def atomic(
+    m: Port, a: LaneValue, b: LaneValue, c: LaneValue, *, op: Word, space: Word, vec: Word, type: ScalarType
+) -> LaneValue:
     """The old value of memory, which becomes what the operation makes of it; lanes on one address take turns."""
     operands = [b] if c is None else [b, c]
     event = Event.CAS if op == "cas" else Event.ATOMIC
@@ -60,7 +70,7 @@ def atomic(m, a, b, c, *, op, space, vec, type):
     return old if vec else old[0]
 
 
-def reduction(m, a, b, *, op, space, vec, type):
+def reduction(m: Port, a: LaneValue, b: LaneValue, *, op: Word, space: Word, vec: Word, type: ScalarType) -> None:
     """atom without the old value."""
     m.atomic(
         space, a, type, update(op, type), [b], resolve_count("vec", {"vec": vec}), Event.REDUCE, FLAG_STRONG,
@@ -68,7 +78,7 @@ def reduction(m, a, b, *, op, space, vec, type):
     )  # fmt: skip
 
 
-def atomic_unflushed(m, a, b, *, space, vec, type):
+def atomic_unflushed(m: Port, a: LaneValue, b: LaneValue, *, space: Word, vec: Word, type: ScalarType) -> LaneValue:
     """Addition of f32 that keeps subnormal numbers, in whatever memory."""
     add = update("add", type, flushing=False)
     count = resolve_count("vec", {"vec": vec})
@@ -76,18 +86,18 @@ def atomic_unflushed(m, a, b, *, space, vec, type):
     return old if vec else old[0]
 
 
-def reduction_unflushed(m, a, b, *, space, vec, type):
+def reduction_unflushed(m: Port, a: LaneValue, b: LaneValue, *, space: Word, vec: Word, type: ScalarType) -> None:
     add = update("add", type, flushing=False)
     m.atomic(space, a, type, add, [b], resolve_count("vec", {"vec": vec}), Event.REDUCE, FLAG_STRONG, add)
 
 
-ONE = {
+ONE: Kinds = {
     "d": Reg("type", sink=True), "b": Value("type"), "c": Value("type"), "policy": Value("u64"),
 }  # fmt: skip
-MANY = {
+MANY: Kinds = {
     "d": Vec("vec", Reg("type", sink=True, integers=True)), "b": Vec("vec", Value("type", integers=True)), "policy": Value("u64"),
 }  # fmt: skip
-SCALAR = {"operands": ONE, "rules": (cache_hint,), "implies": {"vec": None}}
+SCALAR: Options = {"operands": ONE, "rules": (cache_hint,), "implies": {"vec": None}}
 VECTOR = {"operands": MANY, "rules": (global_vectors, vector_size)}
 
 for hint, policy, since in HINTS:
@@ -103,13 +113,13 @@ for hint, policy, since in HINTS:
             instruction(
                 f"red{rest}.op.type [a], b{policy}", op=operations, type=types, requires=since, **SCALAR, **RED
             )(reduction)
-    single = {"type": "f32", "requires": "9.4 sm_90", **SCALAR}
+    single: Options = {"type": "f32", "requires": "9.4 sm_90", **SCALAR}
     instruction(f"atom{rest}.add.noftz.type d, [a], b{policy}", **single, **ATOM)(atomic_unflushed)
     instruction(f"red{rest}.add.noftz.type [a], b{policy}", **single, **RED)(reduction_unflushed)
-    half = {"op": "add", "type": f"{HALF} {PACKED}", "requires": since, **SCALAR}
+    half: Options = {"op": "add", "type": f"{HALF} {PACKED}", "requires": since, **SCALAR}
     instruction(f"atom{rest}.op.noftz.type d, [a], b{policy}", **half, **ATOM)(atomic)
     instruction(f"red{rest}.op.noftz.type [a], b{policy}", **half, **RED)(reduction)
-    vector = {"vec": "v2 v4", "type": "f32", "requires": "9.4 sm_90", **VECTOR}
+    vector: Options = {"vec": "v2 v4", "type": "f32", "requires": "9.4 sm_90", **VECTOR}
     instruction(f"atom{rest}.vec.add.noftz.type d, [a], b{policy}", **vector, **ATOM)(atomic_unflushed)
     instruction(f"red{rest}.vec.add.noftz.type [a], b{policy}", **vector, **RED)(reduction_unflushed)
     for lengths, operations, noftz, types in VECTORS:

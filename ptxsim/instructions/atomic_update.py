@@ -2,76 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from ptxsim import lanes
+from ptxsim.lanes import LaneValue, Operation
 from ptxsim.numerics import scalar
 from ptxsim.types import TYPES, ScalarType
 
 F32 = TYPES["f32"]
 
 
-def exchange(old, b):
+def exchange(old: LaneValue, b: LaneValue) -> LaneValue:
     return b
 
 
-def compare_and_swap(old, b, c):
+def compare_and_swap(old: LaneValue, b: LaneValue, c: LaneValue) -> LaneValue:
     return lanes.where(old == b, c, old)
 
 
-def increment(old, b):
+def increment(old: LaneValue, b: LaneValue) -> LaneValue:
     """old + 1, back to 0 behind b."""
     return lanes.where(old >= b, old - old, old + 1)
 
 
-def decrement(old, b):
+def decrement(old: LaneValue, b: LaneValue) -> LaneValue:
     """old - 1, back to b behind 0; b too where old lies above it."""
     return lanes.where((old == 0) | (old > b), b, old - 1)
 
 
-def add_integer(old, b):
+def add_integer(old: LaneValue, b: LaneValue) -> LaneValue:
     return old + b
 
 
-def bitwise_and(old, b):
+def bitwise_and(old: LaneValue, b: LaneValue) -> LaneValue:
     return old & b
 
 
-def bitwise_or(old, b):
+def bitwise_or(old: LaneValue, b: LaneValue) -> LaneValue:
     return old | b
 
 
-def bitwise_xor(old, b):
+def bitwise_xor(old: LaneValue, b: LaneValue) -> LaneValue:
     return old ^ b
 
 
-def add_single(old, b):
+def add_single(old: LaneValue, b: LaneValue) -> LaneValue:
     """f32 in shared memory: subnormals count."""
     return scalar.finish(old + b, F32)
 
 
-def add_single_flushing(old, b):
+def add_single_flushing(old: LaneValue, b: LaneValue) -> LaneValue:
     """f32 in global memory: subnormal inputs and results become zero with their sign."""
     return scalar.finish(scalar.flush(old, F32) + scalar.flush(b, F32), F32, ftz=True)
 
 
-def add_double(old, b):
+def add_double(old: LaneValue, b: LaneValue) -> LaneValue:
     return scalar.canonical(old + b, TYPES["f64"])
 
 
-def add_half(t: ScalarType) -> Callable:
+def add_half(t: ScalarType) -> Operation:
     """f16 or bf16 to nearest even, subnormals kept: the f32 sum of two such numbers is exact or rounds twice without harm."""
 
-    def add(old, b):
+    def add(old: LaneValue, b: LaneValue) -> LaneValue:
         return scalar.canonical(lanes.cast(scalar.wide(old, t) + scalar.wide(b, t), t), t)
 
     return add
 
 
-def pick(t: ScalarType, larger: bool) -> Callable:
+def pick(t: ScalarType, larger: bool) -> Operation:
     """min or max of f16 or bf16: a number beats a NaN, -0 lies below +0."""
 
-    def choose(old, b):
+    def choose(old: LaneValue, b: LaneValue) -> LaneValue:
         x, y = (scalar.words(v, t) for v in (old, b))
         # Sign and magnitude to an order of integers.
         first, second = (lanes.where((w & scalar.sign_bit(t)) != 0, ~w, w | scalar.sign_bit(t)) for w in (x, y))
@@ -83,11 +82,11 @@ def pick(t: ScalarType, larger: bool) -> Callable:
     return choose
 
 
-def per_half(function: Callable, t: ScalarType) -> Callable:
+def per_half(function: Operation, t: ScalarType) -> Operation:
     """A packed word: the same for both halves."""
     element = TYPES[t.element or ""]
 
-    def both(old, b):
+    def both(old: LaneValue, b: LaneValue) -> LaneValue:
         halves = []
         for shift in (0, 16):
             x, y = (lanes.bits(lanes.cast(w >> shift, "u16"), element) for w in (old, b))
@@ -97,17 +96,18 @@ def per_half(function: Callable, t: ScalarType) -> Callable:
     return both
 
 
-BITWISE = {"and": bitwise_and, "or": bitwise_or, "xor": bitwise_xor}
-COUNTING = {"inc": increment, "dec": decrement, "exch": exchange, "cas": compare_and_swap}
+BITWISE: dict[str, Operation] = {"and": bitwise_and, "or": bitwise_or, "xor": bitwise_xor}
+COUNTING: dict[str, Operation] = {"inc": increment, "dec": decrement, "exch": exchange, "cas": compare_and_swap}
 
 
-def update(op: str, t: ScalarType, flushing: bool = True) -> Callable:
+def update(op: str, t: ScalarType, flushing: bool = True) -> Operation:
     """The update of an operation on a type; `flushing` is what global memory does with f32 sums."""
     found = BITWISE.get(op) or COUNTING.get(op)
     if found:
         return found
     if t.is_integer:
-        return {"add": add_integer, "min": lanes.minimum, "max": lanes.maximum}[op]
+        integers: dict[str, Operation] = {"add": add_integer, "min": lanes.minimum, "max": lanes.maximum}
+        return integers[op]
     if t.name == "f32":
         return add_single_flushing if flushing else add_single
     if t.name == "f64":

@@ -5,37 +5,41 @@ PTX ISA, "Integer Arithmetic Instructions": popc, clz, bfind, fns, brev, bfe, bf
 
 from __future__ import annotations
 
+from typing import Any
+
 from ptxsim import lanes
 from ptxsim.instructions.costs import by_width
+from ptxsim.isa.facts import Word
 from ptxsim.isa.operand import Reg, Value
-from ptxsim.isa.registry import instruction
-from ptxsim.types import TYPES
+from ptxsim.isa.registry import Kinds, instruction
+from ptxsim.lanes import LaneValue
+from ptxsim.types import TYPES, ScalarType
 
-_NUMBER = {"d": Reg("u32")}
+_NUMBER: Kinds = {"d": Reg("u32")}
 WORDS = "u32 u64 s32 s64"
 
 
-def unsigned(x, t):
+def unsigned(x: LaneValue, t: ScalarType) -> LaneValue:
     return lanes.bits(x, lanes.bits_type(t))
 
 
 @instruction("popc.type d, a", cost="convert", type="b32 b64", operands=_NUMBER)
-def population_count(a):
+def population_count(a: LaneValue) -> LaneValue:
     return lanes.cast(lanes.population_count(a), "u32")
 
 
 @instruction("clz.type d, a", cost=by_width("clz", "convert"), type="b32 b64", operands=_NUMBER)
-def count_leading_zeros(a):
+def count_leading_zeros(a: LaneValue) -> LaneValue:
     return lanes.cast(lanes.count_leading_zeros(a), "u32")
 
 
 @instruction("brev.type d, a", cost="convert", type="b32 b64")
-def reverse(a):
+def reverse(a: LaneValue) -> LaneValue:
     return lanes.reverse_bits(a)
 
 
 @instruction("bfind{.shiftamt}.type d, a", cost="convert", type=WORDS, operands=_NUMBER)
-def find_leading(a, *, type, shiftamt):
+def find_leading(a: LaneValue, *, type: ScalarType, shiftamt: bool) -> LaneValue:
     """The highest bit that is not the sign, as its number or as the left shift that brings it to the top; or -1."""
     if type.is_signed:
         a = lanes.where(a < 0, ~a, a)
@@ -48,7 +52,7 @@ def find_leading(a, *, type, shiftamt):
     "fns.type d, a, b, c", cost="fns", type="b32",
     operands={"d": Reg("b32"), "a": Value("b32"), "b": Value("b32"), "c": Value("s32")},
 )  # fmt: skip
-def find_nth_set(a, b, c):
+def find_nth_set(a: LaneValue, b: LaneValue, c: LaneValue) -> LaneValue:
     """The c-th set bit of a, counted upward from bit b if c > 0, downward if c < 0; c = 0 asks whether bit b is set.
 
     As the assembler's code has it: a b of 32 or more finds nothing, the least c of all, which has no negative, bit 0.
@@ -70,28 +74,28 @@ def find_nth_set(a, b, c):
     return lanes.where(missing, 0xFFFFFFFF, lanes.where(backward, 31 - position, position))
 
 
-def place(position, length, t):
+def place(position: Any, length: Any, t: ScalarType) -> LaneValue:
     """Where a field is, as far as the GPU looks: 8 bits of each number, but all of them where the field is of 64 bits."""
     return (position, length) if t.bits == 64 else (position & 0xFF, length & 0xFF)
 
 
 _BITS = Value("u32", literals=(0, 255))
-_FIELD = {"b": _BITS, "c": _BITS}
+_FIELD: Kinds = {"b": _BITS, "c": _BITS}
 
 
 @instruction("bfe.type d, a, b, c", cost=by_width("bfe", "add.64"), type=WORDS, operands=_FIELD)
-def extract(a, b, c, *, type):
+def extract(a: LaneValue, b: LaneValue, c: LaneValue, *, type: ScalarType) -> LaneValue:
     position, length = place(b, c, type)
     return extend(lanes.shift_right(a, position), length, type)
 
 
-def extend(a, length, t):
+def extend(a: LaneValue, length: Any, t: ScalarType) -> LaneValue:
     """The low `length` bits of a, extended by the signedness of t."""
     unused = t.bits - lanes.minimum(length, t.bits)
     return lanes.shift_right(lanes.shift_left(a, unused), unused) if t.is_signed else a & low_mask(length, t)
 
 
-def low_mask(length, t):
+def low_mask(length: Any, t: ScalarType) -> LaneValue:
     """`length` ones at the bottom of a word of t's width."""
     ones = lanes.cast(length | 0, lanes.bits_type(t))
     return ~lanes.shift_left(~(ones ^ ones), length)
@@ -101,7 +105,7 @@ def low_mask(length, t):
     "bfi.type f, a, b, c, d", cost=by_width("bfi", "add.64"), type="b32 b64", writes="f",
     operands={"f": Reg("type"), "c": _BITS, "d": _BITS},
 )  # fmt: skip
-def insert(a, b, c, d, *, type):
+def insert(a: LaneValue, b: LaneValue, c: LaneValue, d: LaneValue, *, type: ScalarType) -> LaneValue:
     position, length = place(c, d, type)
     mask = lanes.shift_left(low_mask(length, type), position)
     return b & ~mask | lanes.shift_left(a, position) & mask
@@ -115,7 +119,7 @@ def insert(a, b, c, d, *, type):
     requires="7.6 sm_70",
     operands={"b": Value("u32")},
 )
-def extend_from(a, b, *, mode, type):
+def extend_from(a: LaneValue, b: LaneValue, *, mode: Word, type: ScalarType) -> LaneValue:
     length = b & 31 if mode == "wrap" else b
     return extend(a, length, type)
 
@@ -124,7 +128,7 @@ def extend_from(a, b, *, mode, type):
     "bmsk.mode.b32 d, a, b", cost="alu", mode="clamp wrap", requires="7.6 sm_70", implies={"type": "b32"},
     operands={"d": Reg("u32"), "a": Value("u32"), "b": Value("u32")},
 )  # fmt: skip
-def mask(a, b, *, mode):
+def mask(a: LaneValue, b: LaneValue, *, mode: Word) -> LaneValue:
     """b ones from bit a on."""
     position, length = (a & 31, b & 31) if mode == "wrap" else (a, b)
     return lanes.shift_left(low_mask(length, TYPES["b32"]), position)

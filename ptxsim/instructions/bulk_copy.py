@@ -8,27 +8,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from ptxsim.instructions.mbarrier import each, per_lane
-from ptxsim.isa.facts import Access, AccessKind, Facts, Mechanism, Proxy, Role, Synchronisation, Words
+from ptxsim.isa.facts import Access, AccessKind, Facts, Mechanism, Proxy, Role, Synchronisation, Word, Words
 from ptxsim.isa.operand import Addr, Either, Imm, Reg, Value
-from ptxsim.isa.registry import Options, instruction
-from ptxsim.lanes import LANES
+from ptxsim.isa.registry import Kinds, Options, instruction
+from ptxsim.lanes import LANES, LaneValue
 from ptxsim.machine.async_groups import owner_of, snapshot
 from ptxsim.machine.bulk import BulkCopy, BulkGroups, Linear, Region, SharedTile, combine
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, Event, Space
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.mbarrier import find
 from ptxsim.machine.memory import check_alignment
+from ptxsim.machine.port import Port
+from ptxsim.types import ScalarType
 
 PREFETCH = Facts(family="bulk_prefetch")
 COMMITS, WAITS = (
     Facts(family=family, synchronises=Synchronisation(Mechanism.BULK_GROUP, role))
     for family, role in (("bulk_commit", Role.COMMIT), ("bulk_wait", Role.WAIT))
 )
-KINDS = {
+KINDS: Kinds = {
     "n": Either((Reg("u32"), Imm(0, multiple=16))),
     "policy": Value("u64"),
     "ctas": Value("u16"),
@@ -51,11 +54,11 @@ def copies(family: str, a: str, b: str, kind: AccessKind = AccessKind.WRITE) -> 
 
 def words(a: str, b: str = "shared", facts: Facts | None = None) -> Options:
     """What all forms of one direction share; a and b are the state spaces of target and source, c is an mbarrier."""
-    kinds = {**KINDS, "a": Addr(a), "b": Addr(b), "c": Addr("shared")}
+    kinds: Kinds = {**KINDS, "a": Addr(a), "b": Addr(b), "c": Addr("shared")}
     return {"facts": facts or copies("bulk_copy", a, b), "writes": "", "operands": kinds, "weak": "weak@9.3:sm_90"}
 
 
-def region(m, space: str, address, lane: int, size: int, write: bool = False) -> Region:
+def region(m: Port, space: str, address: LaneValue, lane: int, size: int, write: bool = False) -> Region:
     """The run of bytes that one lane names."""
     one = snapshot(m, np.arange(LANES) == lane)
     if size == 0:
@@ -66,7 +69,7 @@ def region(m, space: str, address, lane: int, size: int, write: bool = False) ->
     raise AssertionError("a lane names one memory")
 
 
-def sizes(m, n) -> np.ndarray:
+def sizes(m: Port, n: LaneValue) -> np.ndarray:
     """Sizes in bytes per lane. Raises for one that is no multiple of 16."""
     size = per_lane(n).astype(np.int64)
     bad = m.mask & (size % 16 != 0)
@@ -79,7 +82,7 @@ def sizes(m, n) -> np.ndarray:
     return size
 
 
-def signal(m, lane: int, barrier, size: int) -> Callable[[], None]:
+def signal(m: Port, lane: int, barrier: Any, size: int) -> Callable[[], None]:
     """What happens when the bytes are there: complete_tx on the mbarrier."""
     port = snapshot(m, np.arange(LANES) == lane)
 
@@ -97,7 +100,7 @@ def signal(m, lane: int, barrier, size: int) -> Callable[[], None]:
     return complete
 
 
-def multicast(m, lane: int, target: SharedTile, barrier, ctas: int) -> Iterator[tuple[SharedTile, object]]:
+def multicast(m: Port, lane: int, target: SharedTile, barrier: Any, ctas: int) -> Iterator[tuple[SharedTile, object]]:
     """The same place and the same mbarrier in every CTA of a mask of ranks."""
     members = m.cta.cluster.ctas
     for rank in range(16):
@@ -112,7 +115,9 @@ def multicast(m, lane: int, target: SharedTile, barrier, ctas: int) -> Iterator[
         yield replace(target, cta=cta), find(cta, barrier.offset, barrier.address)
 
 
-def load_to_shared(m, lane: int, source: Region, target: SharedTile, barrier, ctas=None, reduce=None) -> None:
+def load_to_shared(
+    m: Port, lane: int, source: Region, target: SharedTile, barrier: Any, ctas: LaneValue = None, reduce: Any = None
+) -> None:
     """Start copies that complete on mbarriers: one, or one for each CTA of a multicast."""
     places = [(target, barrier)] if ctas is None else list(multicast(m, lane, target, barrier, int(ctas[lane])))
     for tile, its_barrier in places:
@@ -121,8 +126,8 @@ def load_to_shared(m, lane: int, source: Region, target: SharedTile, barrier, ct
 
 # ---- copies ----------------------------------------------------------------------------------------------------------
 
-_NAME = {"name": "cp.async.bulk", "ordered": (("dst", "global", "shared::cta"),)}
-TO_SHARED = {**words("shared", "global"), **_NAME}
+_NAME: Options = {"name": "cp.async.bulk", "ordered": (("dst", "global", "shared::cta"),)}
+TO_SHARED: Options = {**words("shared", "global"), **_NAME}
 
 
 @instruction(
@@ -141,7 +146,9 @@ TO_SHARED = {**words("shared", "global"), **_NAME}
     "cp.async.bulk{.weak}.dst.global.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint [a], [b], n, [c], ctas, policy",
     requires="8.0 sm_90", dst="shared::cluster", **TO_SHARED,
 )  # fmt: skip
-def global_to_shared(m, a, b, n, c, ctas, *, dst):
+def global_to_shared(
+    m: Port, a: LaneValue, b: LaneValue, n: LaneValue, c: LaneValue, ctas: LaneValue, *, dst: Word
+) -> None:
     _to_shared(m, "global", dst, a, b, n, c, ctas)
 
 
@@ -149,39 +156,43 @@ def global_to_shared(m, a, b, n, c, ctas, *, dst):
     "cp.async.bulk{.weak}.dst.shared::cta.mbarrier::complete_tx::bytes [a], [b], n, [c]",
     requires="8.0 sm_90", dst="shared::cluster", **words("shared"), **_NAME,
 )  # fmt: skip
-def shared_to_cluster(m, a, b, n, c, *, dst):
+def shared_to_cluster(m: Port, a: LaneValue, b: LaneValue, n: LaneValue, c: LaneValue, *, dst: Word) -> None:
     _to_shared(m, "shared::cta", dst, a, b, n, c)
 
 
-def _to_shared(m, source_space, space, a, b, n, c, ctas=None, reduce=None):
+def _to_shared(
+    m: Port, source_space: Any, space: Word, a: LaneValue, b: LaneValue, n: LaneValue, c: LaneValue,
+    ctas: LaneValue = None, reduce: Any = None,
+) -> None:  # fmt: skip
     size = sizes(m, n)
     check_alignment(a, m.mask, 16, "bulk copy write")
     check_alignment(b, m.mask, 16, "bulk copy read")
     for lane, barrier in each(m, space, c):
         length = int(size[lane])
         source, target = region(m, source_space, b, lane, length), region(m, space, a, lane, length, write=True)
+        assert isinstance(target, SharedTile)
         load_to_shared(m, lane, source, target, barrier, None if ctas is None else per_lane(ctas), reduce)
 
 
-FROM_SHARED = {**words("global"), "ordered": (("global", "shared::cta"),)}
+FROM_SHARED: Options = {**words("global"), "ordered": (("global", "shared::cta"),)}
 
 
-def _from_shared(m, a, b, n, selected=None, reduce=None):
+def _from_shared(m: Port, a: LaneValue, b: LaneValue, n: LaneValue, selected: Any = None, reduce: Any = None) -> None:
     size = sizes(m, n)
     check_alignment(a, m.mask, 16, "bulk copy write")
     check_alignment(b, m.mask, 16, "bulk copy read")
     groups = BulkGroups.of(m.warp)
-    for lane in np.flatnonzero(m.mask):
+    for lane in map(int, np.flatnonzero(m.mask)):
         length = int(size[lane])
         source, target = region(m, "shared::cta", b, lane, length), region(m, "global", a, lane, length, write=True)
         combined = reduce
         if selected is not None:
             chosen = np.tile(np.arange(16), length // 16)
             combined = _selecting(int(per_lane(selected)[lane]) >> chosen & 1 == 1)
-        groups.issue(BulkCopy(snapshot(m), int(lane), source, target, combined))
+        groups.issue(BulkCopy(snapshot(m), lane, source, target, combined))
 
 
-def _selecting(chosen: np.ndarray):
+def _selecting(chosen: np.ndarray) -> Any:
     return lambda old, new: np.where(chosen, new, old)
 
 
@@ -203,7 +214,7 @@ def _selecting(chosen: np.ndarray):
     "cp.async.bulk{.weak}.global.shared::cta.bulk_group.L2::cache_hint.cp_mask [a], [b], n, policy, bytes",
     name="cp.async.bulk", requires="8.6 sm_100", **FROM_SHARED,
 )  # fmt: skip
-def shared_to_global(m, a, b, n, bytes):
+def shared_to_global(m: Port, a: LaneValue, b: LaneValue, n: LaneValue, bytes: LaneValue) -> None:
     _from_shared(m, a, b, n, selected=bytes)
 
 
@@ -217,7 +228,7 @@ def shared_to_global(m, a, b, n, bytes):
     "cp.async.bulk.prefetch.L2.global.L2::cache_hint [a], n, policy",
     name="cp.async.bulk.prefetch", requires="8.0 sm_90", **words("global", facts=PREFETCH),
 )  # fmt: skip
-def prefetch(m, a, n):
+def prefetch(m: Port, a: LaneValue, n: LaneValue) -> None:
     """Caches are not modeled; the range is checked, as the GPU does not."""
     sizes(m, n)
     check_alignment(a, m.mask, 16, "bulk prefetch")
@@ -238,21 +249,23 @@ REDUCE_TO_SHARED, REDUCE_TO_GLOBAL = (copies("bulk_copy", a, "shared", AccessKin
 _NUMPY = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64"}
 
 
-def numpy_name(t) -> str:
+def numpy_name(t: ScalarType) -> str:
     """The numpy type that a reduction of a PTX type computes in."""
     return _NUMPY.get(t.name) or f"{'int' if t.is_signed else 'uint'}{t.bits}"
 
 
-def reduce_to_cluster(m, a, b, n, c, *, dst, op, type):
+def reduce_to_cluster(
+    m: Port, a: LaneValue, b: LaneValue, n: LaneValue, c: LaneValue, *, dst: Word, op: Word, type: ScalarType
+) -> None:
     _to_shared(m, "shared::cta", dst, a, b, n, c, reduce=combine(op, numpy_name(type)))
 
 
-def reduce_to_global(m, a, b, n, *, op, type):
+def reduce_to_global(m: Port, a: LaneValue, b: LaneValue, n: LaneValue, *, op: Word, type: ScalarType) -> None:
     _from_shared(m, a, b, n, reduce=combine(op, numpy_name(type)))
 
 
 def _reduction_forms() -> None:
-    common = {"name": "cp.reduce.async.bulk", "requires": "8.0 sm_90"}
+    common: Options = {"name": "cp.reduce.async.bulk", "requires": "8.0 sm_90"}
     for op, types in INTO_SHARED.items():
         instruction(
             "cp.reduce.async.bulk.dst.shared::cta.mbarrier::complete_tx::bytes.op.type [a], [b], n, [c]",
@@ -272,7 +285,7 @@ _reduction_forms()
 
 
 @instruction("cp.async.bulk.commit_group", name="cp.async.bulk.commit_group", requires="8.0 sm_90", facts=COMMITS)
-def commit_group(m):
+def commit_group(m: Port) -> None:
     BulkGroups.of(m.warp).commit(m.mask)
 
 
@@ -280,7 +293,7 @@ def commit_group(m):
     "cp.async.bulk.wait_group{.read} n", name="cp.async.bulk.wait_group", requires="8.0 sm_90", facts=WAITS,
     operands={"n": Imm()},
 )  # fmt: skip
-def wait_group(m, n, *, read):
+def wait_group(m: Port, n: LaneValue, *, read: bool) -> None:
     groups = BulkGroups.of(m.warp)
     loose = groups.uncommitted(m.mask)
     if loose:

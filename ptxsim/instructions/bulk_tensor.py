@@ -7,20 +7,22 @@ engines (lane values are numpy arrays).
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from ptxsim.instructions.bulk_copy import copies, load_to_shared, per_lane
-from ptxsim.instructions.mbarrier import each
-from ptxsim.isa.facts import Access, AccessKind, Facts, Proxy, Words
+from ptxsim.instructions.bulk_copy import copies, load_to_shared
+from ptxsim.instructions.mbarrier import each, per_lane
+from ptxsim.isa.facts import Access, AccessKind, Facts, Proxy, Word, Words
 from ptxsim.isa.operand import Addr, Value, Vec
-from ptxsim.isa.registry import declare, instruction
-from ptxsim.lanes import LANES
+from ptxsim.isa.registry import Kinds, Options, declare, instruction
+from ptxsim.lanes import LANES, LaneValue
 from ptxsim.machine.async_groups import owner_of, snapshot
 from ptxsim.machine.bulk import BulkCopy, BulkGroups, SharedTile, combine
 from ptxsim.machine.event import FLAG_TENSORMAP, Event
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.memory import check_alignment, gather
+from ptxsim.machine.port import Port
 from ptxsim.machine.tensor_map import SIZE, TensorDescription, decode
 from ptxsim.machine.tensor_tile import GlobalTile, box_tile, gathered_tile, im2col_tile
 
@@ -44,15 +46,15 @@ REDUCTION = _with_map(copies("tensor_copy", "global", "shared", AccessKind.ATOMI
 PREFETCH = _with_map(Facts(family="tensor_prefetch"))
 
 
-def _coordinates(count="dim") -> Addr:
+def _coordinates(count: LaneValue = "dim") -> Addr:
     return Addr("global", (Vec(count, Value("s32")),))
 
 
-def _offsets(modifiers) -> int:
+def _offsets(modifiers: Words) -> int:
     return int(str(modifiers["dim"])[0]) - 2
 
 
-KINDS = {
+KINDS: Kinds = {
     "a": Addr("shared"), "b": Addr("shared"), "c": Addr("shared"), "policy": Value("u64"), "ctas": Value("u16"), "offsets": Vec(_offsets, Value("u16")), "t": _coordinates(),
 }  # fmt: skip
 
@@ -60,7 +62,7 @@ KINDS = {
 # ---- what a lane names -----------------------------------------------------------------------------------------------
 
 
-def description(m, lane: int, address: np.ndarray) -> TensorDescription:
+def description(m: Port, lane: int, address: np.ndarray) -> TensorDescription:
     """The tensor map at a lane's address. Raises Fault `illegal-instruction` for bytes that are none."""
     one = snapshot(m, np.arange(LANES) == lane)
     check_alignment(address, one.mask, 64, "tensor map")
@@ -81,7 +83,7 @@ def description(m, lane: int, address: np.ndarray) -> TensorDescription:
 
 
 def global_tile(
-    m, lane: int, tensor: list, dim: str, mode: str | None, offsets=None
+    m: Port, lane: int, tensor: list[LaneValue], dim: str, mode: str | None, offsets: LaneValue = None
 ) -> tuple[TensorDescription, GlobalTile]:
     """The box that a lane's tensor operand `[map, {coordinates}]` names."""
     address, coordinates = tensor
@@ -105,7 +107,7 @@ def global_tile(
 
 
 def shared_tile(
-    m, lane: int, space: str, address: np.ndarray, tile: GlobalTile, t: TensorDescription, write: bool
+    m: Port, lane: int, space: str, address: np.ndarray, tile: GlobalTile, t: TensorDescription, write: bool
 ) -> SharedTile:
     """The place of a tile in shared memory; its bytes are permuted as the map says."""
     one = snapshot(m, np.arange(LANES) == lane)
@@ -120,7 +122,10 @@ def shared_tile(
 # ---- loads -----------------------------------------------------------------------------------------------------------
 
 
-def load(m, a, t, c, offsets, ctas, *, dim, dst, mode):
+def load(
+    m: Port, a: LaneValue, t: list[LaneValue], c: LaneValue, offsets: LaneValue, ctas: LaneValue, *, dim: Word,
+    dst: Word, mode: Word,
+) -> None:  # fmt: skip
     for lane, barrier in each(m, dst, c):
         tensor, source = global_tile(m, lane, t, dim, mode, offsets)
         target = shared_tile(m, lane, dst, a, source, tensor, write=True)
@@ -130,7 +135,7 @@ def load(m, a, t, c, offsets, ctas, *, dim, dst, mode):
 def _load_forms() -> None:
     name = "cp.async.bulk.tensor"
     hints = (("", ""), (".L2::cache_hint", ", policy"))
-    words = {"name": name, "facts": LOAD, "writes": "", "ordered": (("dst", "global"),)}
+    words: Options = {"name": name, "facts": LOAD, "writes": "", "ordered": (("dst", "global"),)}
     for group in ("", ".cta_group"):
         since = BLACKWELL if group else "8.0 sm_90"
         for casts in ("", ".multicast::cluster"):
@@ -138,7 +143,7 @@ def _load_forms() -> None:
             for hint, policy in hints:
                 end = f".mbarrier::complete_tx::bytes{casts}{group}{hint}"
                 tail = (", ctas" if casts else "") + policy
-                common = dict(words, dst=dst, cta_group="cta_group::1 cta_group::2")
+                common: Options = dict(words, dst=dst, cta_group="cta_group::1 cta_group::2")
                 _add(
                     load,
                     f"{name}.dim.dst.global{{.mode}}{end} [a], [t], [c]{tail}",
@@ -170,7 +175,7 @@ def _load_forms() -> None:
                 )  # fmt: skip
 
 
-def _add(effect, notation: str, since: str, kinds=None, **words) -> None:
+def _add(effect: Any, notation: str, since: str, kinds: Any = None, **words: Any) -> None:
     instruction(notation, requires=since, operands={**KINDS, **(kinds or {})}, **words)(effect)
 
 
@@ -186,7 +191,7 @@ REDUCTIONS = {
 }
 
 
-def reduction(op: str, t: TensorDescription, lane: int):
+def reduction(op: str, t: TensorDescription, lane: int) -> LaneValue:
     """How old and incoming bytes of a tensor combine. Raises Fault where the element type has no such reduction."""
     if t.type.name not in REDUCTIONS[op].split():
         raise Fault(
@@ -204,7 +209,7 @@ def check_store(t: TensorDescription, lane: int) -> None:
         )  # fmt: skip
 
 
-def _to_global(m, t, b, dim, mode, reduce=None) -> None:
+def _to_global(m: Port, t: list[LaneValue], b: LaneValue, dim: Word, mode: Word, reduce: Any = None) -> None:
     groups = BulkGroups.of(m.warp)
     for lane in map(int, np.flatnonzero(m.mask)):
         tensor, target = global_tile(m, lane, t, dim, "im2col" if mode == "im2col_no_offs" else mode)
@@ -214,11 +219,11 @@ def _to_global(m, t, b, dim, mode, reduce=None) -> None:
         groups.issue(BulkCopy(snapshot(m), lane, source, replace(target, tf32=False), combined))
 
 
-def store(m, t, b, *, dim, mode):
+def store(m: Port, t: list[LaneValue], b: LaneValue, *, dim: Word, mode: Word) -> None:
     _to_global(m, t, b, dim, mode)
 
 
-def reduce_tensor(m, t, b, *, dim, mode, op):
+def reduce_tensor(m: Port, t: list[LaneValue], b: LaneValue, *, dim: Word, mode: Word, op: Word) -> None:
     _to_global(m, t, b, dim, mode, op)
 
 
@@ -227,7 +232,7 @@ def _store_forms() -> None:
         ("cp.async.bulk.tensor", store, "", STORE),
         ("cp.reduce.async.bulk.tensor", reduce_tensor, ".op", REDUCTION),
     ):
-        words = {
+        words: Options = {
             "name": name,
             "facts": facts,
             "writes": "",
@@ -254,7 +259,7 @@ def _store_forms() -> None:
 # ---- prefetch --------------------------------------------------------------------------------------------------------
 
 
-def prefetch(m, t, offsets, *, dim, mode):
+def prefetch(m: Port, t: list[LaneValue], offsets: LaneValue, *, dim: Word, mode: Word) -> None:
     """Caches are not modeled; the tensor map is checked."""
     for lane in map(int, np.flatnonzero(m.mask)):
         global_tile(m, lane, t, dim, mode, offsets)
@@ -262,7 +267,7 @@ def prefetch(m, t, offsets, *, dim, mode):
 
 def _prefetch_forms() -> None:
     name = "cp.async.bulk.prefetch.tensor"
-    words = {"name": name, "facts": PREFETCH, "writes": ""}
+    words: Options = {"name": name, "facts": PREFETCH, "writes": ""}
     for hint, policy in (("", ""), (".L2::cache_hint", ", policy")):
         opcode = f"{name}.dim.L2.global"
         _add(prefetch, f"{opcode}{{.mode}}{hint} [t]{policy}", "8.0 sm_90", dim=DIMENSIONS, mode="tile", **words)

@@ -7,21 +7,29 @@ sixteenths of addresses that get it, less one; so CUTLASS's constants come out. 
 from __future__ import annotations
 
 from ptxsim import lanes
+from ptxsim.isa.facts import Word
 from ptxsim.isa.operand import Addr, Reg, Value
-from ptxsim.isa.registry import declare, instruction
+from ptxsim.isa.registry import Kinds, Options, declare, instruction
+from ptxsim.lanes import LaneValue
+from ptxsim.machine.port import Port
 
 PRIMARY = "L2::evict_last L2::evict_normal L2::evict_first L2::evict_unchanged"
 SECONDARY = "L2::evict_first L2::evict_unchanged"
 PRIORITY = {"L2::evict_normal": 0x16, "L2::evict_first": 0x12, "L2::evict_last": 0x14, "L2::evict_unchanged": 0x10}
-CHOICES = {"primary": PRIMARY, "secondary": SECONDARY, "requires": "7.4 sm_80"}
-POLICY = {"d": Reg("u64"), "fraction": Value("f32", literals=(0, 1)), "size": Value("u32"), "total": Value("u32")}
+CHOICES: Options = {"primary": PRIMARY, "secondary": SECONDARY, "requires": "7.4 sm_80"}
+POLICY: Kinds = {
+    "d": Reg("u64"),
+    "fraction": Value("f32", literals=(0, 1)),
+    "size": Value("u32"),
+    "total": Value("u32"),
+}
 
 
 @instruction(
     "createpolicy.fractional.primary{.secondary}.b64 d{, fraction}", name="createpolicy.fractional",
     ordered=(("primary", "secondary"),), operands=POLICY, **CHOICES,
 )  # fmt: skip
-def fractional(m, fraction, *, primary):
+def fractional(m: Port, fraction: LaneValue, *, primary: Word) -> LaneValue:
     top = PRIORITY[primary] << 56
     if fraction is None:
         return lanes.cast(m.ballot(m.active()), "u64") * 0 + (top | 15 << 52)
@@ -33,7 +41,7 @@ def fractional(m, fraction, *, primary):
     "createpolicy.range{.global}.primary{.secondary}.b64 d, [a], size, total", name="createpolicy.range",
     ordered=(("primary", "secondary"),), operands=POLICY, **CHOICES,
 )  # fmt: skip
-def range_(a, size, total, *, primary):
+def range_(a: LaneValue, size: LaneValue, total: LaneValue, *, primary: Word) -> LaneValue:
     return a * 0 + (PRIORITY[primary] << 56 | 15 << 52)
 
 
@@ -43,7 +51,7 @@ def range_(a, size, total, *, primary):
     operands={"d": Reg("u64"), "a": Value("u64")},
     requires="7.4 sm_80",
 )
-def convert(a):
+def convert(a: LaneValue) -> LaneValue:
     return a
 
 

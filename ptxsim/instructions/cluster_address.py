@@ -9,10 +9,14 @@ import numpy as np
 
 from ptxsim import lanes
 from ptxsim.instructions.access_rules import SHARED
+from ptxsim.isa.facts import Word
 from ptxsim.isa.operand import Either, Imm, Pred, Reg, Value
 from ptxsim.isa.registry import instruction
+from ptxsim.lanes import LaneValue
 from ptxsim.machine.memory import LOCAL_WINDOW, RANK_SHIFT, SHARED_WINDOW, WINDOW_SIZE
+from ptxsim.machine.port import Port
 from ptxsim.machine.special import value as special_register
+from ptxsim.types import ScalarType
 
 OFFSET = (1 << RANK_SHIFT) - 1
 
@@ -21,7 +25,7 @@ OFFSET = (1 << RANK_SHIFT) - 1
     "mapa{.space}.type d, a, b", cost="free", space="shared::cluster", type="u32 u64", requires="7.8 sm_90",
     operands={"b": Value("u32")},
 )  # fmt: skip
-def map_address(a, b, *, space, type):
+def map_address(a: LaneValue, b: LaneValue, *, space: Word, type: ScalarType) -> LaneValue:
     """The address of the same variable in the CTA of rank b: shared::cluster, or generic without a space."""
     address = (a & OFFSET) | lanes.cast(b + 1, type) << RANK_SHIFT
     return address if space else address + SHARED_WINDOW
@@ -31,7 +35,7 @@ def map_address(a, b, *, space, type):
     "getctarank{.space}.type d, a", space="shared::cluster", type="u32 u64", requires="7.8 sm_90",
     operands={"d": Reg("u32")},
 )  # fmt: skip
-def cta_rank(m, a):
+def cta_rank(m: Port, a: LaneValue) -> LaneValue:
     """The rank of the CTA that owns a shared address; without a CTA in it, an address is the executing CTA's own."""
     named = lanes.cast(a >> RANK_SHIFT & 0xFF, "u32")
     return lanes.where(named == 0, special_register("%cluster_ctarank", m.warp, m.machine), named - 1)
@@ -41,7 +45,7 @@ def cta_rank(m, a):
     "isspacep.space p, a", cost="alu", space=f"global local const param@7.7 param::entry@8.3 {SHARED}", writes="p",
     operands={"p": Pred(), "a": Either((Reg("u64"), Imm(), Reg("u32")))},
 )  # fmt: skip
-def is_space(m, a, *, space):
+def is_space(m: Port, a: LaneValue, *, space: Word) -> LaneValue:
     """Whether a generic address lies in a state space."""
     address = np.broadcast_to(np.asarray(a), lanes.LANES).astype(np.uint64)
     shared = address - np.uint64(SHARED_WINDOW)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ptxsim.isa.operand import Pred, Reg, Value, Vec
-from ptxsim.isa.registry import declare
+from ptxsim.isa.registry import Kinds, declare
 
-ANSWER = {"a": Value("b128"), "d": Reg("b32"), "p": Pred()}
+ANSWER: Kinds = {"a": Value("b128"), "d": Reg("b32"), "p": Pred()}
 CANCEL = "clusterlaunchcontrol.try_cancel.async"
 QUERY = "clusterlaunchcontrol.query_cancel"
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ptxsim import lanes
 from ptxsim.instructions.costs import by_width
-from ptxsim.isa.facts import Words
+from ptxsim.isa.facts import Word, Words
 from ptxsim.isa.operand import Pred, Reg, Value
-from ptxsim.isa.registry import instruction
+from ptxsim.isa.registry import Kinds, Options, instruction
+from ptxsim.lanes import LaneValue
 from ptxsim.numerics.scalar import flush, wide
-from ptxsim.types import TYPES
+from ptxsim.types import TYPES, ScalarType
 
 EQUALITY = "eq ne"
 ORDER = "eq ne lt le gt ge"
@@ -18,7 +21,7 @@ _BOOL = "and or xor"
 _UNSIGNED_NAMES = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
 
 
-def relation(a, b, cmp: str):
+def relation(a: LaneValue, b: LaneValue, cmp: str) -> LaneValue:
     """The mask of a cmp b; an operator with u behind it also holds where an operand is NaN."""
     cmp = _UNSIGNED_NAMES.get(cmp, cmp)
     match cmp:
@@ -43,7 +46,7 @@ def relation(a, b, cmp: str):
     return a >= b
 
 
-def compare(a, b, cmp, t, ftz):
+def compare(a: LaneValue, b: LaneValue, cmp: Word, t: ScalarType, ftz: Word) -> LaneValue:
     if t.is_float:
         if ftz:
             a, b = flush(a, t), flush(b, t)
@@ -53,14 +56,14 @@ def compare(a, b, cmp, t, ftz):
     return relation(a, b, cmp)
 
 
-def combine(test, c, word):
+def combine(test: Any, c: LaneValue, word: LaneValue) -> LaneValue:
     """`test` and, or, xor `c`; only `test` if there is no word."""
     if word is None:
         return test
     return test & c if word == "and" else test | c if word == "or" else test ^ c
 
 
-def no_flush_of_bf16(modifiers):
+def no_flush_of_bf16(modifiers: Words) -> Any:
     types = (modifiers.get(slot) for slot in ("type", "dtype", "stype"))
     if modifiers.get("ftz") and any(t and t.name.startswith("bf16") for t in types):
         return ".ftz does not go with .bf16"
@@ -74,12 +77,12 @@ _ROWS = (
     (FLOATING, "{.ftz}", "f32"),
     (FLOATING, "", "f64"),
 )
-_DESTINATIONS = {"d": Pred(sink=True), "p": Pred(sink=True)}
-_CONDITION = {"c": Pred(negatable=True, immediate=True)}
+_DESTINATIONS: Kinds = {"d": Pred(sink=True), "p": Pred(sink=True)}
+_CONDITION: Kinds = {"c": Pred(negatable=True, immediate=True)}
 
 
 # Beside bf16 the condition is no literal.
-_CONDITION_OF_BRAIN = {"c": Pred(negatable=True)}
+_CONDITION_OF_BRAIN: Kinds = {"c": Pred(negatable=True)}
 _BRAIN = "7.8 sm_90"
 
 
@@ -92,28 +95,34 @@ def set_cost(words: Words) -> str | None:
     return "alu" if words["stype"].is_float or words["stype"].lanes > 1 else by_width("set", "add.64", "stype")(words)
 
 
-def declare_setp(effect, destinations: str, rows) -> None:
+def declare_setp(effect: Any, destinations: str, rows: Any) -> None:
     for operators, ftz, types in rows:
         condition = _CONDITION_OF_BRAIN if types.startswith("bf16") else _CONDITION
-        options = {"cmp": operators, "type": types, "rules": (no_flush_of_bf16,), "cost": setp_cost}
+        options: Options = {"cmp": operators, "type": types, "rules": (no_flush_of_bf16,), "cost": setp_cost}
         instruction(f"setp.cmp{ftz}.type {destinations}, a, b", operands=_DESTINATIONS, **options)(effect)
         instruction(
             f"setp.cmp.boolop{ftz}.type {destinations}, a, b, c", operands=_DESTINATIONS | condition, boolop=_BOOL, **options
         )(effect)  # fmt: skip
 
 
-def set_predicate(a, b, c, *, cmp, boolop, type, ftz):
+def set_predicate(
+    a: LaneValue, b: LaneValue, c: LaneValue, *, cmp: Word, boolop: Word, type: ScalarType, ftz: Word
+) -> LaneValue:
     test = compare(a, b, cmp, type, ftz)
     return combine(test, c, boolop), combine(~test, c, boolop)
 
 
-def set_one_predicate(a, b, c, *, cmp, boolop, type, ftz):
+def set_one_predicate(
+    a: LaneValue, b: LaneValue, c: LaneValue, *, cmp: Word, boolop: Word, type: ScalarType, ftz: Word
+) -> LaneValue:
     """Halves have one destination only."""
     return combine(compare(a, b, cmp, type, ftz), c, boolop)
 
 
-def set_predicate_pair(a, b, c, *, cmp, boolop, type, ftz):
-    element = TYPES[type.element]
+def set_predicate_pair(
+    a: LaneValue, b: LaneValue, c: LaneValue, *, cmp: Word, boolop: Word, type: ScalarType, ftz: Word
+) -> LaneValue:
+    element = TYPES[str(type.element)]
     low, high = (
         compare(x, y, cmp, element, ftz) for x, y in zip(lanes.split(a, type), lanes.split(b, type), strict=True)
     )
@@ -128,7 +137,7 @@ declare_setp(set_predicate_pair, "d{|p}", ((FLOATING, "{.ftz}", "f16x2"), (FLOAT
 ONE = {"f16": 0x3C00, "bf16": 0x3F80, "f32": 0x3F800000}
 
 
-def truth(test, t):
+def truth(test: Any, t: ScalarType) -> LaneValue:
     """True and false as values of the type t: 1.0 for floats, all ones for integers."""
     if t.is_float:
         word = lanes.cast(test, lanes.bits_type(t))
@@ -156,19 +165,22 @@ _SET_ROWS = (
 )
 
 
-def set_word(a, b, c, *, cmp, boolop, dtype, stype, ftz):
+def set_word(
+    a: LaneValue, b: LaneValue, c: LaneValue, *, cmp: Word, boolop: Word, dtype: ScalarType, stype: ScalarType,
+    ftz: Word,
+) -> LaneValue:  # fmt: skip
     if stype.lanes == 1:
         return truth(combine(compare(a, b, cmp, stype, ftz), c, boolop), dtype)
-    element = TYPES[stype.element]
+    element = TYPES[str(stype.element)]
     value = element if dtype.lanes == 2 else TYPES["u16"]
     columns = zip(lanes.split(a, stype), lanes.split(b, stype), strict=True)
     values = [truth(combine(compare(x, y, cmp, element, ftz), c, boolop), value) for x, y in columns]
     return lanes.bits(lanes.join(values, stype if dtype.lanes == 2 else TYPES["u16x2"]), dtype)
 
 
-_SET_KINDS = {"d": Reg("dtype"), "a": Value("stype"), "b": Value("stype")}
+_SET_KINDS: Kinds = {"d": Reg("dtype"), "a": Value("stype"), "b": Value("stype")}
 for _operators, _ftz, _sources, _results, _since in _SET_ROWS:
-    _options = {
+    _options: Options = {
         "cmp": _operators,
         "stype": _sources,
         "dtype": _results,

@@ -11,49 +11,52 @@ from typing import Any
 
 from ptxsim.instructions import floating, floating_double, floating_half
 from ptxsim.instructions.sign import negate
+from ptxsim.isa.facts import Word
+from ptxsim.lanes import LaneValue
+from ptxsim.types import ScalarType
 
 
-def single_sum(a, b, c, *, type, ftz, sat):
+def single_sum(a: LaneValue, b: LaneValue, c: LaneValue, *, type: ScalarType, ftz: Word, sat: Word) -> LaneValue:
     """a * b + c"""
     return floating.fma(a, b, c, type=type, rounding="rn", ftz=ftz, sat=sat)
 
 
-def single_difference(a, b, c, *, type, ftz, sat):
+def single_difference(a: LaneValue, b: LaneValue, c: LaneValue, *, type: ScalarType, ftz: Word, sat: Word) -> LaneValue:
     """a * b - c"""
     return floating.fma(a, b, negate(c, type=type, ftz=None), type=type, rounding="rn", ftz=ftz, sat=sat)
 
 
-def single_rest(a, b, c, *, type, ftz, sat):
+def single_rest(a: LaneValue, b: LaneValue, c: LaneValue, *, type: ScalarType, ftz: Word, sat: Word) -> LaneValue:
     """c - a * b"""
     return floating.fma(negate(a, type=type, ftz=None), b, c, type=type, rounding="rn", ftz=ftz, sat=sat)
 
 
-def half_sum(a, b, c, *, type, ftz, sat):
+def half_sum(a: LaneValue, b: LaneValue, c: LaneValue, *, type: ScalarType, ftz: Word, sat: Word) -> LaneValue:
     """a * b + c"""
     return floating_half.fma(a, b, c, type=type, ftz=ftz, sat=sat, relu=None, oob=None)
 
 
-def half_difference(a, b, c, *, type, ftz, sat):
+def half_difference(a: LaneValue, b: LaneValue, c: LaneValue, *, type: ScalarType, ftz: Word, sat: Word) -> LaneValue:
     """a * b - c"""
     return half_sum(a, b, negate(c, type=type, ftz=None), type=type, ftz=ftz, sat=sat)
 
 
-def half_rest(a, b, c, *, type, ftz, sat):
+def half_rest(a: LaneValue, b: LaneValue, c: LaneValue, *, type: ScalarType, ftz: Word, sat: Word) -> LaneValue:
     """c - a * b"""
     return half_sum(negate(a, type=type, ftz=None), b, c, type=type, ftz=ftz, sat=sat)
 
 
-def double_sum(a, b, c):
+def double_sum(a: LaneValue, b: LaneValue, c: LaneValue) -> LaneValue:
     """a * b + c"""
     return floating_double.fma(a, b, c, rounding="rn")
 
 
-def double_difference(a, b, c):
+def double_difference(a: LaneValue, b: LaneValue, c: LaneValue) -> LaneValue:
     """a * b - c"""
     return floating_double.fma(a, b, floating_double.negated(c), rounding="rn")
 
 
-def double_rest(a, b, c):
+def double_rest(a: LaneValue, b: LaneValue, c: LaneValue) -> LaneValue:
     """c - a * b"""
     return floating_double.fma(floating_double.negated(a), b, c, rounding="rn")
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ptxsim.isa.facts import Facts
 from ptxsim.isa.operand import Args, Either, Reg, Symbol, Value
 from ptxsim.isa.registry import instruction
 
 
-def control(notation: str, **options) -> None:
+def control(notation: str, **options: Any) -> None:
     """Declare a form whose effect is the engine's."""
     instruction(notation, control=True, writes="", **options)(None)
 

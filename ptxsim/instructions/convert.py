@@ -6,14 +6,18 @@ integers are the exact sum of two of its numbers.
 
 from __future__ import annotations
 
+from typing import Any
+
 from ptxsim import lanes
-from ptxsim.isa.facts import Words
+from ptxsim.isa.facts import Word, Words
 from ptxsim.isa.operand import Reg, Value
-from ptxsim.isa.registry import instruction
+from ptxsim.isa.registry import Kinds, Options, instruction
+from ptxsim.lanes import LaneValue
 from ptxsim.numerics import scalar
 from ptxsim.numerics.scalar import double, finish, flush
+from ptxsim.types import ScalarType
 
-_KINDS = {"d": Reg("dtype", wide=True), "a": Value("atype", wide=True)}
+_KINDS: Kinds = {"d": Reg("dtype", wide=True), "a": Value("atype", wide=True)}
 INTEGERS = "u8 s8 u16 s16 u32 s32 u64 s64"
 # The manual allows bf16 as a source or result of most conversions from here on.
 BF16 = "7.8 sm_90"
@@ -42,12 +46,12 @@ def cost(words: Words) -> str:
     return "fma" if (to.name, source.name) == ("f32", "f16") else "alu"
 
 
-CONVERT = {"operands": _KINDS, "cost": cost}
+CONVERT: Options = {"operands": _KINDS, "cost": cost}
 # Beside bf16 no register is wider than its type.
-BRAIN = {"operands": {"d": Reg("dtype"), "a": Value("atype")}, "cost": cost}
+BRAIN: Options = {"operands": {"d": Reg("dtype"), "a": Value("atype")}, "cost": cost}
 
 
-def limits(t) -> tuple[int, int]:
+def limits(t: ScalarType) -> tuple[int, int]:
     """The smallest and the largest number of an integer type."""
     return (-(1 << t.bits - 1), (1 << t.bits - 1) - 1) if t.is_signed else (0, (1 << t.bits) - 1)
 
@@ -55,7 +59,7 @@ def limits(t) -> tuple[int, int]:
 # ---- integers ----
 
 
-def saturation_needed(modifiers):
+def saturation_needed(modifiers: Words) -> Any:
     low, high = limits(modifiers["dtype"])
     source_low, source_high = limits(modifiers["atype"])
     if low <= source_low and source_high <= high:
@@ -67,7 +71,7 @@ def saturation_needed(modifiers):
 @instruction(
     "cvt.sat.dtype.atype d, a", dtype=INTEGERS, atype=INTEGERS, implies={"sat": True}, rules=(saturation_needed,), **CONVERT
 )  # fmt: skip
-def integer_to_integer(a, *, dtype, atype, sat):
+def integer_to_integer(a: LaneValue, *, dtype: ScalarType, atype: ScalarType, sat: Word) -> LaneValue:
     if sat:
         low, high = limits(dtype)
         source_low, source_high = limits(atype)
@@ -81,7 +85,7 @@ def integer_to_integer(a, *, dtype, atype, sat):
 # ---- integers and floats ----
 
 
-def halves(a, t):
+def halves(a: LaneValue, t: ScalarType) -> LaneValue:
     """An integer as two float64 numbers whose exact sum it is."""
     if t.bits < 64:
         return double(a), double(a ^ a)
@@ -96,7 +100,7 @@ def halves(a, t):
     "cvt.rounding.dtype.atype d, a", rounding=FLOAT_ROUNDING, dtype="bf16", atype="u16 s16 u32 s32 u64 s64", requires=BF16,
     **BRAIN,
 )  # fmt: skip
-def integer_to_float(a, *, dtype, atype, rounding, sat):
+def integer_to_float(a: LaneValue, *, dtype: ScalarType, atype: ScalarType, rounding: Word, sat: Word) -> LaneValue:
     high, low = halves(a, atype)
     result = scalar.add_double(high, low, rounding) if dtype.bits == 64 else scalar.add(high, low, dtype, rounding)
     return finish(result, dtype, sat=sat)
@@ -112,7 +116,7 @@ def integer_to_float(a, *, dtype, atype, rounding, sat):
     "cvt.rounding.dtype.atype d, a", rounding=INTEGER_ROUNDING, dtype="u16 s16 u32 s32 u64 s64", atype="bf16", requires=BF16,
     **BRAIN,
 )  # fmt: skip
-def float_to_integer(a, *, dtype, atype, rounding, ftz):
+def float_to_integer(a: LaneValue, *, dtype: ScalarType, atype: ScalarType, rounding: Word, ftz: Word) -> LaneValue:
     if ftz:
         a = flush(a, atype)
     result = lanes.float_to_int(lanes.round_to_integral(double(a), rounding[:2]), dtype)
@@ -133,7 +137,7 @@ def float_to_integer(a, *, dtype, atype, rounding, ftz):
 @instruction(
     "cvt{.rounding}.dtype.atype d, a", rounding=INTEGER_ROUNDING, dtype="bf16", atype="bf16", requires=BF16, **BRAIN
 )  # fmt: skip
-def float_to_integral(a, *, dtype, rounding, ftz, sat):
+def float_to_integral(a: LaneValue, *, dtype: ScalarType, rounding: Word, ftz: Word, sat: Word) -> LaneValue:
     """The same type: rounding to a whole number, flushing, saturating, or only a move."""
     if ftz:
         a = flush(a, dtype)
@@ -159,7 +163,7 @@ def float_to_integral(a, *, dtype, rounding, ftz, sat):
 @instruction(
     "cvt{.rounding}.dtype.atype d, a", rounding=FLOAT_ROUNDING, dtype="f64", atype="bf16", requires=BF16, **BRAIN
 )
-def widen(a, *, dtype, atype, ftz, sat):
+def widen(a: LaneValue, *, dtype: ScalarType, atype: ScalarType, ftz: Word, sat: Word) -> LaneValue:
     if ftz and atype.name != "f16":  # what is subnormal as f16 is a normal f32
         a = finish(a, atype, ftz=True)
     result = lanes.cast(a, dtype)
@@ -172,7 +176,7 @@ def widen(a, *, dtype, atype, ftz, sat):
     return scalar.canonical(result, dtype)
 
 
-_SINGLE_TO_HALF = {"atype": "f32"} | CONVERT
+_SINGLE_TO_HALF: Options = {"atype": "f32"} | CONVERT
 
 
 @instruction("cvt.rounding{.ftz}{.sat}.dtype.atype d, a", rounding=FLOAT_ROUNDING, dtype="f16", **_SINGLE_TO_HALF)
@@ -211,7 +215,10 @@ _SINGLE_TO_HALF = {"atype": "f32"} | CONVERT
 @instruction(
     "cvt{.rounding}.dtype.atype d, a", rounding=FLOAT_ROUNDING, dtype="f16", atype="bf16", requires=BF16, **BRAIN
 )
-def narrow(a, *, dtype, atype, rounding, ftz, sat, relu, satfinite):
+def narrow(
+    a: LaneValue, *, dtype: ScalarType, atype: ScalarType, rounding: Word, ftz: Word, sat: Word, relu: Word,
+    satfinite: Word,
+) -> LaneValue:  # fmt: skip
     if ftz and dtype.name == "bf16":  # for f16 the GPU ignores .ftz
         a = flush(a, atype)
     result = scalar.narrow(double(a), dtype, rounding or "rn")

@@ -5,12 +5,16 @@ PTX ISA, "Data Movement and Conversion Instructions": cvt, cvt.pack.
 
 from __future__ import annotations
 
+from typing import Any
+
 from ptxsim import lanes
+from ptxsim.isa.facts import Word
 from ptxsim.isa.operand import Reg, Value, Vec
-from ptxsim.isa.registry import declare, instruction
+from ptxsim.isa.registry import Kinds, Options, declare, instruction
+from ptxsim.lanes import LaneValue
 from ptxsim.numerics import narrow, scalar
 from ptxsim.numerics.scalar import F32, double, finish
-from ptxsim.types import TYPES
+from ptxsim.types import TYPES, ScalarType
 
 # f6, f4 and ue8m0 came with Blackwell's architecture- and family-specific targets.
 BLACKWELL = "8.6 sm_100f sm_110f sm_120f"
@@ -19,7 +23,7 @@ FP8 = "7.8 sm_90 | 8.1 sm_89"
 _FINITE = "satfinite@8.1"
 
 
-def encode(x, t, rounding, satfinite, relu):
+def encode(x: LaneValue, t: ScalarType, rounding: Word, satfinite: Word, relu: Word) -> LaneValue:
     """An f32 lane value as a code of the element type t, in u32."""
     if t.name == "ue8m0":
         return narrow.encode_scale(x, rounding, satfinite)
@@ -31,16 +35,16 @@ def encode(x, t, rounding, satfinite, relu):
     return lanes.cast(lanes.bits(finish(result, t, relu=relu), "u16"), "u32")
 
 
-def element_of(t):
-    return TYPES[t.element]
+def element_of(t: ScalarType) -> ScalarType:
+    return TYPES[str(t.element)]
 
 
-def step(t) -> int:
+def step(t: ScalarType) -> int:
     """Bits from one element of a packed type to the next: six-bit ones lie in bytes."""
     return t.bits // t.lanes
 
 
-def pack(codes, t):
+def pack(codes: Any, t: ScalarType) -> LaneValue:
     """Codes in u32, the first lowest, as a word of the packed type."""
     word = codes[0]
     for i, code in enumerate(codes[1:], 1):
@@ -48,14 +52,14 @@ def pack(codes, t):
     return lanes.cast(word, lanes.bits_type(t))
 
 
-def unpack(word, t):
+def unpack(word: LaneValue, t: ScalarType) -> LaneValue:
     word = lanes.cast(word, "u32")
     return [word >> i * step(t) & (1 << step(t)) - 1 for i in range(t.lanes)]
 
 
 # ---- from two f32; the first becomes the upper element ----
 
-_TWO = {"operands": {"d": Reg("dtype"), "a": Value("f32"), "b": Value("f32")}, "implies": {"atype": F32}}
+_TWO: Options = {"operands": {"d": Reg("dtype"), "a": Value("f32"), "b": Value("f32")}, "implies": {"atype": F32}}
 
 
 @instruction(
@@ -77,15 +81,17 @@ _TWO = {"operands": {"d": Reg("dtype"), "a": Value("f32"), "b": Value("f32")}, "
 @instruction(
     "cvt.rounding{.satfinite}.dtype.f32 d, a, b", rounding="rz rp", dtype="ue8m0x2", requires=BLACKWELL, **_TWO
 )
-def two_singles(a, b, *, dtype, rounding, satfinite, relu):
+def two_singles(
+    a: LaneValue, b: LaneValue, *, dtype: ScalarType, rounding: Word, satfinite: Word, relu: Word
+) -> LaneValue:
     return pack([encode(x, element_of(dtype), rounding, satfinite, relu) for x in (b, a)], dtype)
 
 
 # ---- from a pair of halves ----
 
-_PAIR = {"operands": {"d": Reg("dtype"), "a": Value("atype")}}
+_PAIR: Options = {"operands": {"d": Reg("dtype"), "a": Value("atype")}}
 _NARROWER = "cvt.rounding.satfinite{.relu}.dtype.atype d, a"
-_SATURATING = {"rounding": "rn", "satfinite": "satfinite"} | _PAIR
+_SATURATING: Options = {"rounding": "rn", "satfinite": "satfinite"} | _PAIR
 
 
 @instruction(_NARROWER, cost="alu", dtype="e4m3x2 e5m2x2", atype="f16x2", requires=FP8, **_SATURATING)
@@ -95,7 +101,9 @@ _SATURATING = {"rounding": "rn", "satfinite": "satfinite"} | _PAIR
 @instruction(
     "cvt.rounding{.satfinite}.dtype.atype d, a", rounding="rz rp", dtype="ue8m0x2", atype="bf16x2", requires=BLACKWELL, **_PAIR
 )  # fmt: skip
-def pair_of_halves(a, *, dtype, atype, rounding, satfinite, relu):
+def pair_of_halves(
+    a: LaneValue, *, dtype: ScalarType, atype: ScalarType, rounding: Word, satfinite: Word, relu: Word
+) -> LaneValue:
     values = (lanes.cast(x, F32) for x in lanes.split(a, atype))
     return pack([encode(x, element_of(dtype), rounding, satfinite, relu) for x in values], dtype)
 
@@ -112,7 +120,7 @@ _WIDER = "cvt.rn{.relu}.dtype.atype d, a"
     "cvt.rn{.relu}{.satfinite}.dtype.atype d, a", dtype="bf16x2", atype="e4m3x2 e5m2x2 e2m3x2 e3m2x2 e2m1x2",
     requires="9.2 sm_100f sm_110f sm_120f", **_PAIR,
 )  # fmt: skip
-def pair_to_halves(a, *, dtype, atype, relu, satfinite):
+def pair_to_halves(a: LaneValue, *, dtype: ScalarType, atype: ScalarType, relu: Word, satfinite: Word) -> LaneValue:
     element = element_of(atype)
     values = (
         narrow.decode_scale(x) if element.name == "ue8m0" else narrow.decode(x, element) for x in unpack(a, atype)
@@ -123,9 +131,11 @@ def pair_to_halves(a, *, dtype, atype, relu, satfinite):
 # ---- with scales, and fixed point of two bits before the point and six behind: bound, not modeled ----
 
 _FIXED = "9.1 sm_100a sm_103a sm_110a sm_120a sm_121a | 9.4 sm_107a"
-_SCALED = {"operands": {"d": Reg("dtype"), "a": Value("atype"), "b": Value("f32"), "scale": Reg("b16", untyped=True)}}
+_SCALED: Options = {
+    "operands": {"d": Reg("dtype"), "a": Value("atype"), "b": Value("f32"), "scale": Reg("b16", untyped=True)}
+}
 for _scaled, _scale in (("", ""), (".scaled::n2::ue8m0", ", scale")):
-    _words = {"requires": _FIXED, "rounding": "rn rz@9.4:sm_107a", **_SCALED}
+    _words: Options = {"requires": _FIXED, "rounding": "rn rz@9.4:sm_107a", **_SCALED}
     _narrowing = f"cvt.rounding.satfinite{{.relu}}{_scaled}.dtype.atype d, a"
     declare(f"{_narrowing}, b{_scale}", dtype="s2f6x2", atype="f32", **_words)
     declare(f"{_narrowing}{_scale}", dtype="s2f6x2", atype="bf16x2", **_words)
@@ -140,7 +150,7 @@ declare(
 
 # ---- tf32 ----
 
-_TF32 = {"operands": {"d": Reg("tf32"), "a": Value("f32")}}
+_TF32: Options = {"operands": {"d": Reg("tf32"), "a": Value("f32")}}
 
 
 # Rounding halves away from zero is made of moves of bits, which take literals of 32 bits.
@@ -152,7 +162,7 @@ _TF32 = {"operands": {"d": Reg("tf32"), "a": Value("f32")}}
     "cvt.rounding{.satfinite}{.relu}.tf32.f32 d, a", cost="alu", rounding="rn rz", satfinite="satfinite@8.6:sm_100",
     requires="7.8 sm_90", **_TF32,
 )  # fmt: skip
-def to_tf32(a, *, rounding, satfinite, relu):
+def to_tf32(a: LaneValue, *, rounding: Word, satfinite: Word, relu: Word) -> LaneValue:
     return narrow.encode_tf32(a, rounding, satfinite, relu)
 
 
@@ -161,14 +171,16 @@ def to_tf32(a, *, rounding, satfinite, relu):
 # The manual shows in figures which random bits are for which element; these are in words what they show and what others
 # have measured on a B200 (public: the nvidia_rs_bit_probe experiments with e4m3x4, e5m2x4, e2m1x4 and bf16x2).
 
-_STOCHASTIC = {"rounding": "rs", "requires": "8.7 sm_100a sm_103a"}
+_STOCHASTIC: Options = {"rounding": "rs", "requires": "8.7 sm_100a sm_103a"}
 
 
 @instruction(
     "cvt.rounding{.relu}{.satfinite}.dtype.f32 d, a, b, c", dtype="f16x2 bf16x2",
     operands={"d": Reg("dtype"), "a": Value("f32"), "b": Value("f32"), "c": Reg("b32", untyped=True)}, **_STOCHASTIC,
 )  # fmt: skip
-def two_singles_at_random(a, b, c, *, dtype, rounding, satfinite, relu):
+def two_singles_at_random(
+    a: LaneValue, b: LaneValue, c: LaneValue, *, dtype: ScalarType, rounding: Word, satfinite: bool, relu: bool
+) -> LaneValue:
     """Each element has a half of the random word to itself; f16 takes as many of its bits as it drops."""
     element = element_of(dtype)
     count = 23 - element.mantissa
@@ -183,7 +195,9 @@ def two_singles_at_random(a, b, c, *, dtype, rounding, satfinite, relu):
     "cvt.rounding.satfinite{.relu}.dtype.f32 d, a, b", satfinite="satfinite", dtype="e4m3x4 e5m2x4 e2m3x4 e3m2x4 e2m1x4",
     operands={"d": Reg("dtype"), "a": Vec(4, Value("f32")), "b": Reg("b32", untyped=True)}, **_STOCHASTIC,
 )  # fmt: skip
-def four_singles_at_random(a, b, *, dtype, rounding, satfinite, relu):
+def four_singles_at_random(
+    a: LaneValue, b: LaneValue, *, dtype: ScalarType, rounding: Word, satfinite: Word, relu: bool
+) -> LaneValue:
     """Two elements share 16 random bits, the second of the two from the other end."""
     low, high = b & 0xFFFF, b >> 16
     if dtype.name == "e2m1x4":  # bytes 2 and 0, 3 and 1
@@ -199,7 +213,7 @@ def four_singles_at_random(a, b, *, dtype, rounding, satfinite, relu):
 # ---- integers ----
 
 
-def packed_integers(a, b, c, name: str):
+def packed_integers(a: LaneValue, b: LaneValue, c: LaneValue, name: str) -> LaneValue:
     """Saturate a and b to the type, b lowest, and put the low bits of c above them."""
     bits, signed = int(name[1:]), name[0] == "s"
     low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
@@ -209,7 +223,12 @@ def packed_integers(a, b, c, name: str):
     return word if c is None else word | lanes.shift_left(c, 2 * bits)
 
 
-_SOURCES = {"d": Reg(lambda modifiers: "u32", wide=True), "a": Value("s32"), "b": Value("s32"), "c": Value("b32")}
+_SOURCES: Kinds = {
+    "d": Reg(lambda modifiers: "u32", wide=True),
+    "a": Value("s32"),
+    "b": Value("s32"),
+    "c": Value("b32"),
+}
 
 
 @instruction(
@@ -219,5 +238,5 @@ _SOURCES = {"d": Reg(lambda modifiers: "u32", wide=True), "a": Value("s32"), "b"
     "cvt.pack.sat.dtype.s32.b32 d, a, b, c", cost="alu", name="cvt.pack", dtype="u8 s8 u4@6.5:sm_75 s4@6.5:sm_75 u2@6.5:sm_75 s2@6.5:sm_75",
     requires="6.5 sm_72", operands=_SOURCES, ordered=(("dtype", "s32", "b32"),),
 )  # fmt: skip
-def pack_integers(a, b, c, *, dtype):
+def pack_integers(a: LaneValue, b: LaneValue, c: LaneValue, *, dtype: Word) -> LaneValue:
     return packed_integers(a, b, c, str(dtype))

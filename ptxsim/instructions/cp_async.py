@@ -6,17 +6,20 @@ engines (lane values are numpy arrays).
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ptxsim.instructions.mbarrier import each, who
-from ptxsim.isa.facts import Access, AccessKind, Facts, Mechanism, Role, Synchronisation, Words, access
+from ptxsim.isa.facts import Access, AccessKind, Facts, Mechanism, Role, Synchronisation, Word, Words, access
 from ptxsim.isa.operand import Addr, Either, Imm, Pred, Reg, Value
-from ptxsim.isa.registry import instruction
-from ptxsim.lanes import LANES
+from ptxsim.isa.registry import Kinds, Options, instruction
+from ptxsim.lanes import LANES, LaneValue
 from ptxsim.machine.async_groups import LaneCopy, LaneGroups, later, snapshot
 from ptxsim.machine.event import FLAG_MORE, Event, Space
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.memory import check_alignment
+from ptxsim.machine.port import Port
 
 
 def accesses(_words: Words) -> tuple[Access, ...]:
@@ -30,16 +33,16 @@ COMMITS, WAITS = (
 )
 ARRIVES = Facts(family="cp_async_mbarrier", synchronises=Synchronisation(Mechanism.MBARRIER, Role.ARRIVE))
 
-_words = {
+_words: Options = {
     "name": "cp.async", "facts": FACTS, "writes": "", "shared": "shared shared::cta", "ordered": (("shared", "global"),),
     "prefetch": "L2::64B@7.4 L2::128B@7.4 L2::256B@7.4",
 }  # fmt: skip
 
 
-def _forms(effect):
+def _forms(effect: Any) -> Any:
     """Sizes with their cache operator, with and without a source size or predicate, with and without a cache policy."""
     for cache, size in (("ca", 4), ("ca", 8), ("ca", 16), ("cg", 16)):
-        kinds = {
+        kinds: Kinds = {
             "a": Addr("shared"), "b": Addr("global"), "size": Imm(choices=(size,)), "n": Either((Reg("u32"), Imm(0, size))),
             "ignore": Pred(negatable=True), "policy": Value("u64"),
         }  # fmt: skip
@@ -58,7 +61,7 @@ def _forms(effect):
     return effect
 
 
-def cp_async(m, a, b, size, n, ignore):
+def cp_async(m: Port, a: LaneValue, b: LaneValue, size: LaneValue, n: LaneValue, ignore: LaneValue) -> None:
     count = (
         np.full(LANES, size) if n is None else np.minimum(np.broadcast_to(np.asarray(n), LANES).astype(np.int64), size)
     )
@@ -67,7 +70,7 @@ def cp_async(m, a, b, size, n, ignore):
     check_alignment(a, m.mask, size, "cp.async write")
     reading = m.mask & (count > 0)
     check_alignment(b, reading, size, "cp.async read")
-    sources = []
+    sources: list[tuple[np.ndarray[Any, Any], LaneValue, LaneValue, int]] = []
     for length in np.unique(count[reading]):
         part = snapshot(m, reading & (count == length))
         for kind, memory, offsets, lanes in part.resolve("global", b, int(length)):
@@ -84,14 +87,14 @@ _forms(cp_async)
 
 
 @instruction("cp.async.commit_group", name="cp.async.commit_group", requires="7.0 sm_80", facts=COMMITS)
-def commit_group(m):
+def commit_group(m: Port) -> None:
     LaneGroups.of(m.warp).commit(m.mask)
 
 
 @instruction(
     "cp.async.wait_group n", name="cp.async.wait_group", requires="7.0 sm_80", facts=WAITS, operands={"n": Imm()}
 )
-def wait_group(m, n):
+def wait_group(m: Port, n: LaneValue) -> None:
     groups = LaneGroups.of(m.warp)
     loose = groups.uncommitted(m.mask)
     if loose.any():
@@ -104,7 +107,7 @@ def wait_group(m, n):
 
 
 @instruction("cp.async.wait_all", name="cp.async.wait_all", requires="7.0 sm_80", facts=WAITS)
-def wait_all(m):
+def wait_all(m: Port) -> None:
     LaneGroups.of(m.warp).wait_all(m.mask)
 
 
@@ -112,7 +115,7 @@ def wait_all(m):
     "cp.async.mbarrier.arrive{.noinc}{.space}.b64 [a]", name="cp.async.mbarrier.arrive", requires="7.0 sm_80",
     space="shared shared::cta@7.8", facts=ARRIVES, operands={"a": Addr("shared")},
 )  # fmt: skip
-def mbarrier_arrive(m, a, *, space, noinc):
+def mbarrier_arrive(m: Port, a: LaneValue, *, space: Word, noinc: bool) -> None:
     """The arrival happens when all copies the lane has issued so far have landed."""
     groups, port = LaneGroups.of(m.warp), snapshot(m)
     arrivals = list(each(m, space, a))

@@ -2,55 +2,59 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ptxsim import lanes
 from ptxsim.instructions.costs import by_width
-from ptxsim.isa.registry import instruction
+from ptxsim.isa.facts import Word
+from ptxsim.isa.registry import Options, instruction
+from ptxsim.lanes import LaneValue, Operation
 from ptxsim.numerics import scalar, scalar64
 from ptxsim.numerics.scalar import F32, F64, double, finish, flush
 
-_SINGLE = {"rounding": "rn rz rm rp", "type": "f32"}
-_DOUBLE = {"rounding": "rn rz rm rp", "type": "f64"}
+_SINGLE: Options = {"rounding": "rn rz rm rp", "type": "f32"}
+_DOUBLE: Options = {"rounding": "rn rz rm rp", "type": "f64"}
 
 
 # A quotient or root of f32 numbers that is no f32 itself, nor halfway between two, is farther from all of those than
 # float64 rounds it: so rounding it a second time is right.
-def single(function, operands, rounding, ftz):
+def single(function: Operation, operands: Any, rounding: Word, ftz: Word) -> Any:
     if ftz:
         operands = [flush(x, F32) for x in operands]
     result = scalar.narrow(function(*map(double, operands)), F32, rounding)
     return finish(result, F32, ftz)
 
 
-def one(like):
+def one(like: Any) -> Any:
     """1.0 in every lane."""
     return lanes.bits((lanes.bits(like, "u64") & 0) + (0x3FF << 52), F64)
 
 
 @instruction("div.rounding{.ftz}.type d, a, b", cost="div.rn.f32", **_SINGLE)
-def div(a, b, *, rounding, ftz):
+def div(a: LaneValue, b: LaneValue, *, rounding: Word, ftz: bool) -> LaneValue:
     return single(lambda x, y: x / y, (a, b), rounding, ftz)
 
 
 @instruction("rcp.rounding{.ftz}.type d, a", cost=by_width("rcp.rn.f32", "rcp.f64"), **_SINGLE)
-def rcp(a, *, rounding, ftz):
+def rcp(a: LaneValue, *, rounding: Word, ftz: bool) -> LaneValue:
     return single(lambda x: one(x) / x, (a,), rounding, ftz)
 
 
 @instruction("sqrt.rounding{.ftz}.type d, a", cost="sqrt.rn.f32", **_SINGLE)
-def sqrt(a, *, rounding, ftz):
+def sqrt(a: LaneValue, *, rounding: Word, ftz: bool) -> LaneValue:
     return single(lanes.square_root, (a,), rounding, ftz)
 
 
 @instruction("div.rounding.type d, a, b", cost="div.f64", **_DOUBLE)
-def div_double(a, b, *, rounding):
+def div_double(a: LaneValue, b: LaneValue, *, rounding: Word) -> LaneValue:
     return scalar64.propagate(scalar64.divide(a, b, rounding), a, b)
 
 
 @instruction("rcp.rounding{.ftz}.type d, a", cost=by_width("rcp.rn.f32", "rcp.f64"), **_DOUBLE)
-def rcp_double(a, *, rounding):
+def rcp_double(a: LaneValue, *, rounding: Word) -> LaneValue:
     return scalar64.propagate(scalar64.divide(one(a), a, rounding), a)
 
 
 @instruction("sqrt.rounding.type d, a", cost="sqrt.f64", **_DOUBLE)
-def sqrt_double(a, *, rounding):
+def sqrt_double(a: LaneValue, *, rounding: Word) -> LaneValue:
     return scalar64.propagate(scalar64.square_root(a, rounding), a)

@@ -6,10 +6,12 @@ from ptxsim import lanes
 from ptxsim.isa.facts import Facts, Mechanism, Role, Scope, Synchronisation
 from ptxsim.isa.operand import Pred, Reg, Value
 from ptxsim.isa.registry import instruction
+from ptxsim.lanes import LaneValue
+from ptxsim.machine.port import Port
 
 
 @instruction("activemask.b32 d", cost="alu", operands={"d": Reg("b32")}, requires="6.2", facts=Facts(scope=Scope.WARP))
-def active_mask(m):
+def active_mask(m: Port) -> LaneValue:
     return m.ballot(m.active())
 
 
@@ -17,7 +19,7 @@ def active_mask(m):
     "elect.sync d|p, membermask", cost="alu", operands={"d": Reg("u32", sink=True), "p": Pred(), "membermask": Value("u32")},
     requires="8.0 sm_90", facts=Facts(family="elect", scope=Scope.WARP, synchronises=Synchronisation(Mechanism.WARP, Role.SYNC)),
 )  # fmt: skip
-def elect(m, membermask):
+def elect(m: Port, membermask: LaneValue) -> LaneValue:
     """The lowest member lane, and whether the lane is that one."""
     waiting = m.converge(membermask)
     if waiting is not None:

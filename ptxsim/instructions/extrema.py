@@ -6,19 +6,22 @@ PTX ISA, "Floating Point Instructions" and "Half Precision Floating Point Instru
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 from ptxsim import lanes
 from ptxsim.instructions.costs import by_width
-from ptxsim.isa.registry import instruction
+from ptxsim.isa.facts import Word, Words
+from ptxsim.isa.registry import Options, instruction
+from ptxsim.lanes import LaneValue
 from ptxsim.numerics import scalar
-from ptxsim.types import TYPES
+from ptxsim.types import TYPES, ScalarType
 
 
-def absolute(x, t):
+def absolute(x: LaneValue, t: ScalarType) -> LaneValue:
     return lanes.bits(scalar.magnitude(x, t), t)
 
 
-def ordered_word(word, t):
+def ordered_word(word: LaneValue, t: ScalarType) -> LaneValue:
     """Bit patterns as signed numbers in the order of the floats, -0 below +0."""
     sign = scalar.sign_bit(t)
     negative = word & sign != 0
@@ -26,7 +29,7 @@ def ordered_word(word, t):
     return lanes.bits(lanes.where(negative, word ^ sign - 1, word), integer)
 
 
-def extreme(a, b, t, greater: bool, NaN, xorsign):
+def extreme(a: LaneValue, b: LaneValue, t: ScalarType, greater: bool, NaN: Word, xorsign: Word) -> LaneValue:
     """The lesser or greater of two values of the float type t.
 
     A number beats a NaN, unless NaN is asked for. xorsign compares magnitudes and gives the result the product's sign.
@@ -47,29 +50,32 @@ def extreme(a, b, t, greater: bool, NaN, xorsign):
     return lanes.bits(lanes.where(nan, made, word), t)
 
 
-def operate(operands, t, greater: bool, ftz=None, NaN=None, abs=None, xorsign=None):
+def operate(
+    operands: Any, t: ScalarType, greater: bool, ftz: Word = None, NaN: Word = None, abs: Word = None,
+    xorsign: Word = None,
+) -> LaneValue:  # fmt: skip
     element = TYPES[t.element or t.name]
 
-    def one(*values):
+    def one(*values: LaneValue) -> LaneValue:
         if ftz:
-            values = [scalar.flush(x, element) for x in values]
+            values = tuple(scalar.flush(x, element) for x in values)
         if abs and not xorsign:
-            values = [absolute(x, element) for x in values]
+            values = tuple(absolute(x, element) for x in values)
         return functools.reduce(lambda a, b: extreme(a, b, element, greater, NaN, xorsign), values)
 
     return lanes.per_element(one, t, *operands)
 
 
-def sign_with_magnitude(modifiers):
+def sign_with_magnitude(modifiers: Words) -> Any:
     if bool(modifiers.get("xorsign")) != bool(modifiers.get("abs")):
         return ".xorsign and .abs go together"
     return None
 
 
-_SIGNED = {"xorsign": "xorsign@7.2:sm_86", "abs": "abs@7.2:sm_86", "rules": (sign_with_magnitude,)}
+_SIGNED: Options = {"xorsign": "xorsign@7.2:sm_86", "abs": "abs@7.2:sm_86", "rules": (sign_with_magnitude,)}
 
 for _name, _greater in (("min", False), ("max", True)):
-    _options = {"implies": {"greater": _greater}, "cost": by_width("alu", "min.f64")}
+    _options: Options = {"implies": {"greater": _greater}, "cost": by_width("alu", "min.f64")}
 
     @instruction(
         f"{_name}{{.ftz}}{{.NaN}}{{.xorsign}}{{.abs}}.type d, a, b", type="f32", NaN="NaN@7.0:sm_80", **_options, **_SIGNED
@@ -82,11 +88,15 @@ for _name, _greater in (("min", False), ("max", True)):
         f"{_name}{{.NaN}}{{.xorsign}}{{.abs}}.type d, a, b", type="bf16 bf16x2", requires="7.0 sm_80", **_options, **_SIGNED
     )  # fmt: skip
     @instruction(f"{_name}.type d, a, b", type="f64", **_options)
-    def of_two(a, b, *, type, greater, ftz, NaN, abs, xorsign):
+    def of_two(
+        a: LaneValue, b: LaneValue, *, type: ScalarType, greater: Word, ftz: Word, NaN: Word, abs: Word, xorsign: Word
+    ) -> LaneValue:
         return operate((a, b), type, greater, ftz, NaN, abs, xorsign)
 
     @instruction(
         f"{_name}{{.ftz}}{{.NaN}}{{.abs}}.type d, a, b, c", type="f32", requires="8.8 sm_100", **_options
     )  # fmt: skip
-    def of_three(a, b, c, *, type, greater, ftz, NaN, abs):
+    def of_three(
+        a: LaneValue, b: LaneValue, c: LaneValue, *, type: ScalarType, greater: Word, ftz: bool, NaN: bool, abs: bool
+    ) -> LaneValue:
         return operate((a, b, c), type, greater, ftz, NaN, abs)

@@ -5,13 +5,15 @@ A handle is a 32-bit endpoint and a 64-bit offset in it; completion counters hav
 
 from __future__ import annotations
 
+from typing import Any
+
 from ptxsim.isa.operand import Addr, Either, Imm, Reg, Value
-from ptxsim.isa.registry import declare
+from ptxsim.isa.registry import Kinds, Options, declare
 
 SINCE = "9.3 sm_100"
 HANDLE = Addr("fabric", (Reg("u64"),))
 COUNTED = Addr("fabric", (Reg("u64"), Reg("u64")))
-KINDS = {
+KINDS: Kinds = {
     "handle": HANDLE, "place": Addr("shared"), "size": Either((Reg("u32"), Imm(0, multiple=16))), "bar": Addr("shared"),
     "bytes": Value("u16"), "policy": Value("u64"),
 }  # fmt: skip
@@ -28,10 +30,10 @@ SMALL = "e4m3 e5m2"
 ATOMIC = (BITS, ("min max", "u32 s32 u64 s64"), ("add", "u32 u64 f32 f64"), ("exch", "b32 b64 b128"))
 
 
-def form(name: str, rest: str, arguments: str, requires: str = SINCE, **options) -> None:
+def form(name: str, rest: str, arguments: str, requires: str = SINCE, **options: Any) -> None:
     name = f"fabric.{name}"
-    options = {"operands": KINDS, **options}
-    declare(f"{name}{rest} {arguments}".strip(), name=name, requires=requires, writes="", **options)
+    declared = {"operands": KINDS, **options}
+    declare(f"{name}{rest} {arguments}".strip(), name=name, requires=requires, writes="", **declared)
 
 
 form("submit", "", "")
@@ -41,12 +43,12 @@ for hint, policy in HINTS:
     form("try_get", f".async{BYTES}{hint}.relaxed.sys.b128", f"[place], [handle], size, [bar]{policy}")
     form("try_put", f".async{{.multimem}}{CHUNKS}{hint}.relaxed.sys.b128", f"{COPIED}{policy}")
     form("try_put", f".async{{.multimem}}{CHUNKS}{hint}.cp_mask.relaxed.sys.b128", f"{COPIED}, bytes{policy}")
-    counted = {"operands": KINDS | {"handle": COUNTED}}
+    counted: Options = {"operands": KINDS | {"handle": COUNTED}}
     form(
         "try_put", f".async{{.multimem}}{CHUNKS}.counted::bytes{hint}.relaxed.sys.b128", f"{COPIED}{policy}", **counted
     )
     for op, types in PUSHED:
-        words = {"op": op, "type": types}
+        words: Options = {"op": op, "type": types}
         form("try_red", f".async{{.multimem}}{CHUNKS}{hint}.relaxed.sys.op.type", f"{COPIED}{policy}", **words)
         form(
             "try_red", f".async{{.multimem}}{CHUNKS}.counted::bytes{hint}.relaxed.sys.op.type", f"{COPIED}{policy}", **words,
@@ -57,7 +59,7 @@ for op, types in ATOMIC:
         "try_atom", f".async{CHUNKS}.relaxed.sys.op.type", "[handle], [place], [b], [bar]", "9.4 sm_100", op=op, type=types,
         operands={**KINDS, "b": Addr("shared")},
     )  # fmt: skip
-PULL = {"operands": KINDS | {"members": Imm(choices=(0xFFFFFFFF,))}}
+PULL: Options = {"operands": KINDS | {"members": Imm(choices=(0xFFFFFFFF,))}}
 for rest, types, since in (
     *((f".{word}", types, SINCE) for ops, types in PULLED for word in ops.split()),
     (".add.acc::f32", "f16 bf16", "9.3 sm_100f sm_110f sm_120f"),

@@ -6,10 +6,12 @@ Memory is sequentially consistent in the machine: a fence has no effect but its 
 from __future__ import annotations
 
 from ptxsim.instructions.access_rules import SCOPE
-from ptxsim.isa.facts import Facts, Mechanism, Role, Synchronisation
+from ptxsim.isa.facts import Facts, Mechanism, Role, Synchronisation, Word
 from ptxsim.isa.operand import Imm
 from ptxsim.isa.registry import declare, instruction
+from ptxsim.lanes import LaneValue
 from ptxsim.machine.event import Event, Proxy, Scope
+from ptxsim.machine.port import Port
 
 FACTS = Facts(family="fence", synchronises=Synchronisation(Mechanism.FENCE, Role.FENCE))
 
@@ -98,7 +100,7 @@ PROXIES = {
     "fence.proxy.alias.order.sys", name="fence.proxy", order="acquire release", implies={"proxy": "alias", "scope": "sys"},
     requires="9.4 sm_90", facts=FACTS,
 )  # fmt: skip
-def fence(m, *, scope, proxy):
+def fence(m: Port, *, scope: Word, proxy: Word) -> None:
     m.emit(Event.FENCE, addresses=[SCOPES[scope], PROXIES[proxy]])
 
 
@@ -106,7 +108,7 @@ def fence(m, *, scope, proxy):
     "fence.proxy.tensormap::generic.acquire.scope [a], size", name="fence.proxy", scope=SCOPE,
     operands={"size": Imm(choices=(128,))}, requires="8.3 sm_90", facts=FACTS,
 )  # fmt: skip
-def acquire_tensor_map(m, a, *, scope):
+def acquire_tensor_map(m: Port, a: LaneValue, *, scope: Word) -> None:
     """The tensor map proxy sees what the generic proxy wrote to these 128 bytes; the event's third number is the address."""
     lane = int(m.mask.argmax())
     m.emit(Event.FENCE, addresses=[SCOPES[scope], Proxy.TENSORMAP_ACQUIRE, int(a[lane])])

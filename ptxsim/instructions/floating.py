@@ -5,86 +5,95 @@ PTX ISA, "Floating Point Instructions": add, sub, mul, fma, mad; "Mixed Precisio
 
 from __future__ import annotations
 
+from typing import Any
+
 from ptxsim import lanes
+from ptxsim.isa.facts import Word
 from ptxsim.isa.operand import Reg, Value
-from ptxsim.isa.registry import instruction
+from ptxsim.isa.registry import Kinds, Options, instruction
+from ptxsim.lanes import LaneValue, Operation
 from ptxsim.numerics import scalar
 from ptxsim.numerics.scalar import F32, double, finish, flush
+from ptxsim.types import ScalarType
 
 ROUNDING = "rn rz rm rp"
 BLACKWELL = "8.6 sm_100"
 
 
-def rounded_sum(a, b, mode):
+def rounded_sum(a: LaneValue, b: LaneValue, mode: Word) -> LaneValue:
     """a + b of f32 values; so the next two: product, fused multiply-add."""
     return a + b if mode in (None, "rn") else scalar.add(double(a), double(b), F32, mode)
 
 
-def rounded_product(a, b, mode):
+def rounded_product(a: LaneValue, b: LaneValue, mode: Word) -> LaneValue:
     return a * b if mode in (None, "rn") else scalar.narrow(double(a) * double(b), F32, mode)
 
 
-def rounded_fma(a, b, c, mode):
+def rounded_fma(a: LaneValue, b: LaneValue, c: LaneValue, mode: Word) -> LaneValue:
     return lanes.fma(a, b, c) if mode in (None, "rn") else scalar.add(double(a) * double(b), double(c), F32, mode)
 
 
-def operate(function, t, operands, rounding, ftz, sat=None):
+def operate(
+    function: Operation, t: ScalarType, operands: Any, rounding: Word, ftz: Word, sat: Word = None
+) -> LaneValue:
     """`function` of f32 operands (of each half of f32x2), with flushing before and after."""
 
-    def single(*values):
+    def single(*values: LaneValue) -> LaneValue:
         if ftz:
-            values = [flush(x, F32) for x in values]
+            values = tuple(flush(x, F32) for x in values)
         return finish(function(*values, rounding), F32, ftz, sat)
 
     return lanes.per_element(single, t, *operands)
 
 
-_SINGLE = {"rounding": ROUNDING, "type": "f32", "cost": "fma"}
-_PAIR = {"rounding": ROUNDING, "type": "f32x2", "requires": BLACKWELL}
+_SINGLE: Options = {"rounding": ROUNDING, "type": "f32", "cost": "fma"}
+_PAIR: Options = {"rounding": ROUNDING, "type": "f32x2", "requires": BLACKWELL}
 
 
 @instruction("add{.rounding}{.ftz}{.sat}.type d, a, b", **_SINGLE)
 @instruction("add{.rounding}{.ftz}.type d, a, b", **_PAIR)
-def add(a, b, *, type, rounding, ftz, sat):
+def add(a: LaneValue, b: LaneValue, *, type: ScalarType, rounding: Word, ftz: bool, sat: Word) -> LaneValue:
     return operate(rounded_sum, type, (a, b), rounding, ftz, sat)
 
 
 @instruction("sub{.rounding}{.ftz}{.sat}.type d, a, b", **_SINGLE)
 @instruction("sub{.rounding}{.ftz}.type d, a, b", **_PAIR)
-def sub(a, b, *, type, rounding, ftz, sat):
+def sub(a: LaneValue, b: LaneValue, *, type: ScalarType, rounding: Word, ftz: bool, sat: Word) -> LaneValue:
     return operate(lambda x, y, mode: rounded_sum(x, -y, mode), type, (a, b), rounding, ftz, sat)
 
 
 @instruction("mul{.rounding}{.ftz}{.sat}.type d, a, b", **_SINGLE)
 @instruction("mul{.rounding}{.ftz}.type d, a, b", **_PAIR)
-def mul(a, b, *, type, rounding, ftz, sat):
+def mul(a: LaneValue, b: LaneValue, *, type: ScalarType, rounding: Word, ftz: bool, sat: Word) -> LaneValue:
     return operate(rounded_product, type, (a, b), rounding, ftz, sat)
 
 
 @instruction("fma.rounding{.ftz}{.sat}.type d, a, b, c", **_SINGLE)
 @instruction("mad.rounding{.ftz}{.sat}.type d, a, b, c", **_SINGLE)
 @instruction("fma.rounding{.ftz}.type d, a, b, c", **_PAIR)
-def fma(a, b, c, *, type, rounding, ftz, sat):
+def fma(
+    a: LaneValue, b: LaneValue, c: LaneValue, *, type: ScalarType, rounding: Word, ftz: bool, sat: Word
+) -> LaneValue:
     return operate(rounded_fma, type, (a, b, c), rounding, ftz, sat)
 
 
-_MIXED = {
+_MIXED: Options = {
     "rounding": ROUNDING, "stype": "f16 bf16", "requires": BLACKWELL, "implies": {"type": F32},
 }  # fmt: skip
-_HALF_AND_SINGLE = {"d": Reg("f32"), "a": Value("stype"), "b": Value("f32")}
-_HALVES_AND_SINGLE = {"d": Reg("f32"), "a": Value("stype"), "b": Value("stype"), "c": Value("f32")}
+_HALF_AND_SINGLE: Kinds = {"d": Reg("f32"), "a": Value("stype"), "b": Value("f32")}
+_HALVES_AND_SINGLE: Kinds = {"d": Reg("f32"), "a": Value("stype"), "b": Value("stype"), "c": Value("f32")}
 
 
 @instruction("add{.rounding}{.sat}.f32.stype d, a, b", operands=_HALF_AND_SINGLE, **_MIXED)
-def add_mixed(a, b, *, type, rounding, sat):
+def add_mixed(a: LaneValue, b: LaneValue, *, type: Word, rounding: Word, sat: bool) -> LaneValue:
     return operate(rounded_sum, type, (lanes.cast(a, F32), b), rounding, None, sat)
 
 
 @instruction("sub{.rounding}{.sat}.f32.stype d, a, b", operands=_HALF_AND_SINGLE, **_MIXED)
-def sub_mixed(a, b, *, type, rounding, sat):
+def sub_mixed(a: LaneValue, b: LaneValue, *, type: Word, rounding: Word, sat: bool) -> LaneValue:
     return operate(rounded_sum, type, (lanes.cast(a, F32), -b), rounding, None, sat)
 
 
 @instruction("fma.rounding{.sat}.f32.stype d, a, b, c", operands=_HALVES_AND_SINGLE, **_MIXED)
-def fma_mixed(a, b, c, *, type, rounding, sat):
+def fma_mixed(a: LaneValue, b: LaneValue, c: LaneValue, *, type: Word, rounding: Word, sat: bool) -> LaneValue:
     return operate(rounded_fma, type, (lanes.cast(a, F32), lanes.cast(b, F32), c), rounding, None, sat)

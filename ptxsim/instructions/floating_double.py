@@ -5,36 +5,40 @@ PTX ISA, "Floating Point Instructions": add, sub, mul, fma, mad.
 
 from __future__ import annotations
 
+from typing import Any
+
 from ptxsim import lanes
-from ptxsim.isa.registry import instruction
+from ptxsim.isa.facts import Word
+from ptxsim.isa.registry import Options, instruction
+from ptxsim.lanes import LaneValue
 from ptxsim.numerics import scalar64
 
-_DOUBLE = {"rounding": "rn rz rm rp", "type": "f64", "cost": "fp64"}
+_DOUBLE: Options = {"rounding": "rn rz rm rp", "type": "f64", "cost": "fp64"}
 
 
 # Of several NaN operands the GPU keeps b's, then c's, then a's.
 
 
-def negated(x):
+def negated(x: LaneValue) -> Any:
     return lanes.bits(lanes.bits(x, "u64") ^ 1 << 63, "f64")
 
 
 @instruction("add{.rounding}.type d, a, b", **_DOUBLE)
-def add(a, b, *, rounding):
+def add(a: LaneValue, b: LaneValue, *, rounding: Word) -> LaneValue:
     return scalar64.propagate(scalar64.add(a, b, rounding or "rn"), b, a)
 
 
 @instruction("sub{.rounding}.type d, a, b", **_DOUBLE)
-def sub(a, b, *, rounding):
+def sub(a: LaneValue, b: LaneValue, *, rounding: Word) -> LaneValue:
     return scalar64.propagate(scalar64.add(a, negated(b), rounding or "rn"), b, a)
 
 
 @instruction("mul{.rounding}.type d, a, b", **_DOUBLE)
-def mul(a, b, *, rounding):
+def mul(a: LaneValue, b: LaneValue, *, rounding: Word) -> LaneValue:
     return scalar64.propagate(scalar64.multiply(a, b, rounding or "rn"), b, a)
 
 
 @instruction("fma.rounding.type d, a, b, c", **_DOUBLE)
 @instruction("mad.rounding.type d, a, b, c", **_DOUBLE)
-def fma(a, b, c, *, rounding):
+def fma(a: LaneValue, b: LaneValue, c: LaneValue, *, rounding: Word) -> LaneValue:
     return scalar64.propagate(scalar64.fma(a, b, c, rounding), b, c, a)

@@ -5,12 +5,16 @@ PTX ISA, "Half Precision Floating Point Instructions": add, sub, mul, fma.
 
 from __future__ import annotations
 
+from typing import Any
+
 from ptxsim import lanes
 from ptxsim.instructions.costs import FLOATING
-from ptxsim.isa.registry import declare, instruction
+from ptxsim.isa.facts import Word
+from ptxsim.isa.registry import Options, declare, instruction
+from ptxsim.lanes import LaneValue, Operation
 from ptxsim.numerics import scalar
 from ptxsim.numerics.scalar import double, finish, flush
-from ptxsim.types import TYPES
+from ptxsim.types import TYPES, ScalarType
 
 HALF = "f16 f16x2"
 BRAIN = "bf16 bf16x2"
@@ -19,13 +23,16 @@ BRAIN = "bf16 bf16x2"
 OUT_OF_BOUNDS_NAN = 0x7FF7
 
 
-def operate(function, t, operands, ftz=None, sat=None, relu=None, oob=None):
+def operate(
+    function: Operation, t: ScalarType, operands: Any, ftz: Word = None, sat: Word = None, relu: Word = None,
+    oob: Word = None,
+) -> LaneValue:  # fmt: skip
     """`function` of float64 operands for each element, with what comes before and after the arithmetic."""
     element = TYPES[t.element or t.name]
 
-    def one(*values):
+    def one(*values: LaneValue) -> LaneValue:
         if ftz:
-            values = [flush(x, element) for x in values]
+            values = tuple(flush(x, element) for x in values)
         result = finish(function(*map(double, values), element), element, ftz, sat, relu)
         if not oob:
             return result
@@ -36,25 +43,25 @@ def operate(function, t, operands, ftz=None, sat=None, relu=None, oob=None):
     return lanes.per_element(one, t, *operands)
 
 
-_HALF = {"rounding": "rn", "type": HALF, "cost": FLOATING}
-_BRAIN = {"rounding": "rn", "type": BRAIN, "cost": FLOATING, "requires": "7.8 sm_90"}
+_HALF: Options = {"rounding": "rn", "type": HALF, "cost": FLOATING}
+_BRAIN: Options = {"rounding": "rn", "type": BRAIN, "cost": FLOATING, "requires": "7.8 sm_90"}
 
 
 @instruction("add{.rounding}{.ftz}{.sat}.type d, a, b", **_HALF)
 @instruction("add{.rounding}.type d, a, b", **_BRAIN)
-def add(a, b, *, type, ftz, sat):
+def add(a: LaneValue, b: LaneValue, *, type: ScalarType, ftz: Word, sat: Word) -> LaneValue:
     return operate(lambda x, y, t: scalar.add(x, y, t, "rn"), type, (a, b), ftz, sat)
 
 
 @instruction("sub{.rounding}{.ftz}{.sat}.type d, a, b", **_HALF)
 @instruction("sub{.rounding}.type d, a, b", **_BRAIN)
-def sub(a, b, *, type, ftz, sat):
+def sub(a: LaneValue, b: LaneValue, *, type: ScalarType, ftz: Word, sat: Word) -> LaneValue:
     return operate(lambda x, y, t: scalar.add(x, -y, t, "rn"), type, (a, b), ftz, sat)
 
 
 @instruction("mul{.rounding}{.ftz}{.sat}.type d, a, b", **_HALF)
 @instruction("mul{.rounding}.type d, a, b", **_BRAIN)
-def mul(a, b, *, type, ftz, sat):
+def mul(a: LaneValue, b: LaneValue, *, type: ScalarType, ftz: Word, sat: Word) -> LaneValue:
     return operate(lambda x, y, t: scalar.narrow(x * y, t), type, (a, b), ftz, sat)
 
 
@@ -65,7 +72,9 @@ def mul(a, b, *, type, ftz, sat):
 @instruction(
     "fma.rounding{.oob}{.relu}.type d, a, b, c", cost=FLOATING, rounding="rn", oob="oob@8.1:sm_90", type=BRAIN, requires="7.0 sm_80",
 )  # fmt: skip
-def fma(a, b, c, *, type, ftz, sat, relu, oob):
+def fma(
+    a: LaneValue, b: LaneValue, c: LaneValue, *, type: ScalarType, ftz: Word, sat: Word, relu: Word, oob: Word
+) -> LaneValue:
     return operate(lambda x, y, z, t: scalar.add(x * y, z, t, "rn"), type, (a, b, c), ftz, sat, relu, oob)
 
 

@@ -5,11 +5,14 @@ PTX ISA, "Integer Arithmetic Instructions": add, sub, div, rem, abs, neg, min, m
 
 from __future__ import annotations
 
+from typing import Any
+
 from ptxsim import lanes
 from ptxsim.instructions.costs import by_type, by_width
-from ptxsim.isa.facts import Words
+from ptxsim.isa.facts import Word, Words
 from ptxsim.isa.registry import instruction
-from ptxsim.types import TYPES
+from ptxsim.lanes import LaneValue
+from ptxsim.types import TYPES, ScalarType
 
 INTEGERS = "u16 u32 u64 s16 s32 s64"
 # Both halves of a word at once, all its bytes.
@@ -18,7 +21,7 @@ BYTES = "u8x4@9.2:sm_120f|9.4:sm_107f s8x4@9.2:sm_120f|9.4:sm_107f"
 SATURATED = "s32 u32@9.2:sm_120f|9.4:sm_107f u16x2@9.2:sm_120f|9.4:sm_107f s16x2@9.2:sm_120f|9.4:sm_107f"
 
 
-def saturate(wide, t):
+def saturate(wide: Any, t: ScalarType) -> LaneValue:
     """A 64-bit signed lane value clamped to the range of the integer type t of at most 32 bits."""
     low, high = (-(1 << (t.bits - 1)), (1 << (t.bits - 1)) - 1) if t.is_signed else (0, (1 << t.bits) - 1)
     return lanes.cast(lanes.minimum(lanes.maximum(wide, low), high), t)
@@ -34,13 +37,13 @@ def quotient_cost(words: Words) -> str:
     return "div.64" if t.bits == 64 else "div.s32" if t.is_signed else "div.u32"
 
 
-def element(t):
-    return TYPES[t.element] if t.lanes > 1 else t
+def element(t: ScalarType) -> ScalarType:
+    return TYPES[t.element] if t.element else t
 
 
 @instruction("add.type d, a, b", cost=sum_cost, type=f"{INTEGERS} {PAIRS} {BYTES}")
 @instruction("add.sat.type d, a, b", cost=sum_cost, type=f"{SATURATED} {BYTES}", implies={"sat": True})
-def add(a, b, *, type, sat):
+def add(a: LaneValue, b: LaneValue, *, type: ScalarType, sat: Word) -> LaneValue:
     if sat:
         return lanes.per_element(
             lambda x, y: saturate(lanes.cast(x, "s64") + lanes.cast(y, "s64"), element(type)), type, a, b
@@ -50,7 +53,7 @@ def add(a, b, *, type, sat):
 
 @instruction("sub.type d, a, b", cost=by_width("iadd", "add.64"), type=f"{INTEGERS} {BYTES}")
 @instruction("sub.sat.type d, a, b", cost=by_width("iadd", "add.64"), type=f"s32 {BYTES}", implies={"sat": True})
-def sub(a, b, *, type, sat):
+def sub(a: LaneValue, b: LaneValue, *, type: ScalarType, sat: Word) -> LaneValue:
     if sat:
         return lanes.per_element(
             lambda x, y: saturate(lanes.cast(x, "s64") - lanes.cast(y, "s64"), element(type)), type, a, b
@@ -59,23 +62,23 @@ def sub(a, b, *, type, sat):
 
 
 @instruction("div.type d, a, b", cost=quotient_cost, type=INTEGERS)
-def div(a, b):
+def div(a: LaneValue, b: LaneValue) -> LaneValue:
     return lanes.divide(a, b)
 
 
 @instruction("rem.type d, a, b", cost=quotient_cost, type=INTEGERS)
-def rem(a, b):
+def rem(a: LaneValue, b: LaneValue) -> LaneValue:
     # Of a division by zero the manual says nothing; the GPU gives all ones, as for the quotient.
     return lanes.where(b == 0, ~(b ^ b), a - lanes.divide(a, b) * b)
 
 
 @instruction("abs.type d, a", cost=by_type(s16="alu", s32="alu"), type="s16 s32 s64")
-def absolute(a):
+def absolute(a: LaneValue) -> LaneValue:
     return lanes.absolute(a)
 
 
 @instruction("neg.type d, a", cost=by_width("iadd", "add.64"), type="s16 s32 s64 s8x4@9.2:sm_120f|9.4:sm_107f")
-def negate(a, *, type):
+def negate(a: LaneValue, *, type: ScalarType) -> LaneValue:
     return lanes.per_element(lambda x: -x, type, a)
 
 
@@ -90,7 +93,7 @@ RECTIFIED = "s32 s16x2 s8x4@9.2:sm_120f|9.4:sm_107f"
     requires="8.0 sm_90",
     implies={"relu": True},
 )
-def minimum(a, b, *, type, relu):
+def minimum(a: LaneValue, b: LaneValue, *, type: ScalarType, relu: Word) -> LaneValue:
     return lanes.per_element(lambda x, y: rectify(lanes.minimum(x, y), relu), type, a, b)
 
 
@@ -102,14 +105,14 @@ def minimum(a, b, *, type, relu):
     requires="8.0 sm_90",
     implies={"relu": True},
 )
-def maximum(a, b, *, type, relu):
+def maximum(a: LaneValue, b: LaneValue, *, type: ScalarType, relu: Word) -> LaneValue:
     return lanes.per_element(lambda x, y: rectify(lanes.maximum(x, y), relu), type, a, b)
 
 
-def rectify(x, relu):
+def rectify(x: LaneValue, relu: Word) -> Any:
     return lanes.maximum(x, 0) if relu else x
 
 
 @instruction("sad.type d, a, b, c", cost=by_type(u16="alu", s16="alu", u32="alu", s32="alu"), type=INTEGERS)
-def sum_of_absolute_difference(a, b, c):
+def sum_of_absolute_difference(a: LaneValue, b: LaneValue, c: LaneValue) -> LaneValue:
     return c + lanes.where(a < b, b - a, a - b)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ptxsim.instructions.mma import modeled_by
-from ptxsim.isa.facts import Access, AccessKind, Facts, Scope, Words, access
-from ptxsim.isa.operand import Kind, Reg, Vec
+from ptxsim.isa.facts import Access, AccessKind, Facts, Scope, Word, Words, access
+from ptxsim.isa.operand import Either, Reg, Vec
 from ptxsim.isa.registry import declare
+from ptxsim.lanes import LaneValue
 from ptxsim.layout.fragments import fragment_layout
 from ptxsim.layout.tables import ROW_FORMATS
 from ptxsim.machine.matrix_rows import load_rows
+from ptxsim.machine.port import Port
 
 NARROW = "8.6 sm_100f sm_110f sm_120f"
 SPACES = "shared shared::cta@7.8"
@@ -21,12 +25,14 @@ def accesses(words: Words) -> tuple[Access, ...]:
 FACTS = Facts(family="ldmatrix", scope=Scope.WARP, accesses=accesses)
 
 
-def registers(modifiers) -> int:
+def registers(modifiers: Words) -> int:
     """Registers of all matrices: one for each 64 elements of 16 bits or 128 of 8."""
     return int(modifiers["num"][1:]) * (2 if modifiers["shape"] == "m16n16" else 1)
 
 
-def ldmatrix(m, a, *, shape, num, trans, space, type, format):
+def ldmatrix(
+    m: Port, a: LaneValue, *, shape: Word, num: Word, trans: Word, space: Word, type: Word, format: Word
+) -> LaneValue:
     layout = "trans" if trans else None
     tile = fragment_layout("ldmatrix", f"{shape}.{num}", "D", type.name if type else "b8", layout)
     return load_rows(m, space, a, tile, format)
@@ -40,7 +46,7 @@ TABLE = [
 ]
 
 
-def declare_row(declare, element: Kind, notation: str, since: str, shape: str, num: str) -> None:
+def declare_row(declare: Any, element: Reg | Either, notation: str, since: str, shape: str, num: str) -> None:
     """Declare a row of the table through `declare`, with this kind of result registers."""
     declare(
         notation, requires=since, facts=FACTS, operands={"d": Vec(registers, element)},

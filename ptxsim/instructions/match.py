@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from ptxsim import lanes
-from ptxsim.isa.facts import Facts, Mechanism, Role, Scope, Synchronisation
+from ptxsim.isa.facts import Facts, Mechanism, Role, Scope, Synchronisation, Words
 from ptxsim.isa.operand import Pred, Reg, Value
-from ptxsim.isa.registry import instruction
+from ptxsim.isa.registry import Kinds, Options, instruction
+from ptxsim.lanes import LaneValue
+from ptxsim.machine.port import Port
 
 FACTS = Facts(
     family="match", scope=Scope.WARP, synchronises=Synchronisation(Mechanism.WARP, Role.SYNC), reads_lanes=True
 )
-OPERANDS = {
-    "d": Reg("u32", sink=True), "p": Pred(sink=True), "a": Value(lambda modifiers: f"u{modifiers['type'].bits}"), "membermask": Value("u32"),
+
+
+def _unsigned(words: Words) -> str:
+    return f"u{words['type'].bits}"
+
+
+OPERANDS: Kinds = {
+    "d": Reg("u32", sink=True), "p": Pred(sink=True), "a": Value(_unsigned), "membermask": Value("u32"),
 }  # fmt: skip
-COMMON = {"type": "b32 b64", "operands": OPERANDS, "requires": "6.0 sm_70", "facts": FACTS}
+COMMON: Options = {"type": "b32 b64", "operands": OPERANDS, "requires": "6.0 sm_70", "facts": FACTS}
 
 
 @instruction(
@@ -22,7 +30,7 @@ COMMON = {"type": "b32 b64", "operands": OPERANDS, "requires": "6.0 sm_70", "fac
     name="match",
     **(COMMON | {"operands": OPERANDS | {"d": Reg("u32")}}),
 )
-def match_any(m, a, membermask):
+def match_any(m: Port, a: LaneValue, membermask: LaneValue) -> LaneValue:
     """The mask of the member lanes whose value is the lane's own."""
     waiting = m.converge(membermask)
     if waiting is not None:
@@ -36,7 +44,7 @@ def match_any(m, a, membermask):
 
 
 @instruction("match.all.sync.type d{|p}, a, membermask", cost="match.all", name="match", **COMMON)
-def match_all(m, a, membermask):
+def match_all(m: Port, a: LaneValue, membermask: LaneValue) -> LaneValue:
     """The member mask if all member lanes have one value, else 0; p says which."""
     waiting = m.converge(membermask)
     if waiting is not None:

@@ -6,18 +6,20 @@ Service operations: their effects run in Python on both engines (lane values are
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
-from ptxsim.isa.facts import Facts, Mechanism, Role, Synchronisation
+from ptxsim.isa.facts import Facts, Mechanism, Role, Synchronisation, Word, Words
 from ptxsim.isa.operand import Addr, Either, Imm, Nowhere, Pred, Reg, Value
-from ptxsim.isa.registry import instruction
-from ptxsim.lanes import LANES
+from ptxsim.isa.registry import Kinds, Options, instruction
+from ptxsim.lanes import LANES, LaneValue
 from ptxsim.machine.async_groups import cluster_addresses, later, owner_of, snapshot
 from ptxsim.machine.event import Event, Space
 from ptxsim.machine.fault import Fault, Wait
 from ptxsim.machine.mbarrier import MAX_COUNT, TOKEN_PHASE, MBarrier, barriers, find
 from ptxsim.machine.memory import check_alignment
+from ptxsim.machine.port import Port
 
 SHARED = "shared shared::cta@7.8"
 CLUSTER = "shared shared::cta shared::cluster"
@@ -35,19 +37,19 @@ INIT, ARRIVES, COUNTS, WAITS = (
     for role in (Role.INIT, Role.ARRIVE, Role.COUNT, Role.WAIT)
 )
 
-_object = {"a": Addr("shared")}
+_object: Kinds = {"a": Addr("shared")}
 _state = Either((Reg("u64"), Imm()))
 _parity = Either((Reg("u32"), Imm(0, 1)))
 
 
-def order_with_scope(modifiers) -> str | None:
+def order_with_scope(modifiers: Words) -> str | None:
     """.release, .acquire and .relaxed stand with a scope, a scope stands with one of them."""
     if (modifiers.get("sem") is None) != (modifiers.get("scope") is None):
         return "the order (.release, .acquire, .relaxed) and the scope (.cta, .cluster) stand together or not at all"
     return None
 
 
-def no_complete_is_local(modifiers) -> str | None:
+def no_complete_is_local(modifiers: Words) -> str | None:
     if modifiers.get("sem") == "relaxed" or modifiers.get("scope") == "cluster":
         return ".noComplete goes with .release.cta only"
     return None
@@ -56,12 +58,12 @@ def no_complete_is_local(modifiers) -> str | None:
 # ---- finding the objects ---------------------------------------------------------------------------------------------
 
 
-def who(m) -> str:
+def who(m: Port) -> str:
     """The executing warp and instruction in words."""
     return f"CTA {m.cta.linear} warp {m.warp.index}, line {m.line}"
 
 
-def places(m, space: str | None, address) -> Iterator[tuple[object, int, np.ndarray, np.ndarray]]:
+def places(m: Port, space: str | None, address: LaneValue) -> Iterator[tuple[object, int, np.ndarray, np.ndarray]]:
     """(CTA, bytes, offsets, lanes) of the mbarrier operands of the executing lanes."""
     check_alignment(address, m.mask, 8, "mbarrier operation")
     for kind, memory, offsets, mask in m.resolve(space, address, 8, write=True):
@@ -73,7 +75,7 @@ def places(m, space: str | None, address) -> Iterator[tuple[object, int, np.ndar
         yield owner_of(m, memory), memory, offsets, mask
 
 
-def each(m, space: str | None, address, event: Event | None = None) -> Iterator[tuple[int, MBarrier]]:
+def each(m: Port, space: str | None, address: LaneValue, event: Event | None = None) -> Iterator[tuple[int, MBarrier]]:
     """(lane, mbarrier) of every executing lane, lowest first within each CTA."""
     for cta, memory, offsets, mask in places(m, space, address):
         if event is not None:
@@ -86,7 +88,7 @@ def each(m, space: str | None, address, event: Event | None = None) -> Iterator[
                 raise
 
 
-def per_lane(value) -> np.ndarray:
+def per_lane(value: LaneValue) -> np.ndarray:
     """A lane value or a literal as 32 integers."""
     return np.broadcast_to(np.asarray(value), LANES)
 
@@ -94,12 +96,12 @@ def per_lane(value) -> np.ndarray:
 # ---- init, inval -----------------------------------------------------------------------------------------------------
 
 
-_INIT = {"name": "mbarrier.init", "space": SHARED, "operands": {**_object, "n": Either((Reg("u32"), Imm(1)))}}
+_INIT: Options = {"name": "mbarrier.init", "space": SHARED, "operands": {**_object, "n": Either((Reg("u32"), Imm(1)))}}
 
 
 @instruction("mbarrier.init{.space}.b64 [a], n", requires="7.0 sm_80", facts=INIT, **_INIT)
 @instruction("mbarrier.init.layout::v0{.space}.b64 [a], n", requires="9.3 sm_90", facts=INIT, **_INIT)
-def init(m, a, n, *, space):
+def init(m: Port, a: LaneValue, n: LaneValue, *, space: Word) -> None:
     count = per_lane(n)
     for cta, memory, offsets, mask in places(m, space, a):
         m.emit(Event.STORE, Space.SHARED, 8, 0, mask, cluster_addresses(m, memory, offsets))
@@ -124,7 +126,7 @@ def init(m, a, n, *, space):
     "mbarrier.inval{.space}.b64 [a]", name="mbarrier.inval", requires="7.0 sm_80", space=SHARED, facts=INIT,
     operands=_object,
 )  # fmt: skip
-def inval(m, a, *, space):
+def inval(m: Port, a: LaneValue, *, space: Word) -> None:
     for _, barrier in each(m, space, a, Event.STORE):
         for cta in m.cta.cluster.ctas:
             if cta.shared is barrier.memory:
@@ -134,28 +136,28 @@ def inval(m, a, *, space):
 # ---- arrive ----------------------------------------------------------------------------------------------------------
 
 _arrivals = {**_object, "n": Either((Reg("u32"), Imm(1)))}
-_transfer = {**_object, "n": Value("u32")}
+_transfer: Kinds = {**_object, "n": Value("u32")}
 
 
-def _arrive_forms(effect, name: str):
+def _arrive_forms(effect: Any, name: str) -> Any:
     """Declare the notations of arrive and arrive_drop, which differ in the name alone."""
-    words = {"name": name, "facts": ARRIVES, "sem": RELEASE, "scope": SCOPE}
+    words: Options = {"name": name, "facts": ARRIVES, "sem": RELEASE, "scope": SCOPE}
     order = "{.sem}{.scope}"
     for destination, since in ((Reg("u64"), "7.0 sm_80"), (Nowhere(), "7.1 sm_80")):
-        local = dict(words, writes="d", space=SHARED, operands={"d": destination, **_arrivals})
-        full = dict(local, rules=(order_with_scope,), implies={"noComplete": False})
+        local: Options = dict(words, writes="d", space=SHARED, operands={"d": destination, **_arrivals})
+        full: Options = dict(local, rules=(order_with_scope,), implies={"noComplete": False})
         instruction(f"{name}{order}{{.space}}.b64 d, [a]", requires=since, **full)(effect)
         instruction(f"{name}{order}{{.space}}.b64 d, [a], n", requires="7.8 sm_90", **full)(effect)
         local["rules"] = (order_with_scope, no_complete_is_local)
         instruction(f"{name}.noComplete{order}{{.space}}.b64 d, [a], n", requires=since, **local)(effect)
-    remote = dict(words, writes="d", space="shared::cluster", operands={"d": Nowhere(), **_arrivals})
+    remote: Options = dict(words, writes="d", space="shared::cluster", operands={"d": Nowhere(), **_arrivals})
     remote.update(requires="8.0 sm_90", rules=(order_with_scope,), implies={"noComplete": False})
     instruction(f"{name}{order}.space.b64 d, [a]{{, n}}", **remote)(effect)
     return effect
 
 
-def _arrive_expect_forms(effect, name: str):
-    words = {
+def _arrive_expect_forms(effect: Any, name: str) -> Any:
+    words: Options = {
         "name": name,
         "facts": ARRIVES,
         "sem": RELEASE,
@@ -176,7 +178,7 @@ def _arrive_expect_forms(effect, name: str):
     return effect
 
 
-def _arrive(m, a, n, space, drop=False, may_complete=True):
+def _arrive(m: Port, a: LaneValue, n: LaneValue, space: Word, drop: Any = False, may_complete: Any = True) -> LaneValue:
     count = per_lane(1 if n is None else n)
     tokens = np.zeros(LANES, np.uint64)
     for lane, barrier in each(m, space, a, Event.MBARRIER_ARRIVE):
@@ -184,7 +186,7 @@ def _arrive(m, a, n, space, drop=False, may_complete=True):
     return tokens
 
 
-def _arrive_expecting(m, a, n, space, drop=False):
+def _arrive_expecting(m: Port, a: LaneValue, n: LaneValue, space: Word, drop: Any = False) -> LaneValue:
     count = per_lane(n)
     tokens = np.zeros(LANES, np.uint64)
     for lane, barrier in each(m, space, a, Event.MBARRIER_ARRIVE):
@@ -193,19 +195,19 @@ def _arrive_expecting(m, a, n, space, drop=False):
     return tokens
 
 
-def arrive(m, a, n, *, space, noComplete):
+def arrive(m: Port, a: LaneValue, n: LaneValue, *, space: Word, noComplete: Word) -> LaneValue:
     return _arrive(m, a, n, space, may_complete=not noComplete)
 
 
-def arrive_drop(m, a, n, *, space, noComplete):
+def arrive_drop(m: Port, a: LaneValue, n: LaneValue, *, space: Word, noComplete: Word) -> LaneValue:
     return _arrive(m, a, n, space, drop=True, may_complete=not noComplete)
 
 
-def arrive_expect_tx(m, a, n, *, space):
+def arrive_expect_tx(m: Port, a: LaneValue, n: LaneValue, *, space: Word) -> LaneValue:
     return _arrive_expecting(m, a, n, space)
 
 
-def arrive_drop_expect_tx(m, a, n, *, space):
+def arrive_drop_expect_tx(m: Port, a: LaneValue, n: LaneValue, *, space: Word) -> LaneValue:
     return _arrive_expecting(m, a, n, space, drop=True)
 
 
@@ -214,7 +216,7 @@ _arrive_forms(arrive_drop, "mbarrier.arrive_drop")
 _arrive_expect_forms(arrive_expect_tx, "mbarrier.arrive.expect_tx")
 _arrive_expect_forms(arrive_drop_expect_tx, "mbarrier.arrive_drop.expect_tx")
 
-_transfer_form = {
+_transfer_form: Options = {
     "requires": "8.0 sm_90", "sem": "relaxed", "scope": "cta cluster", "space": CLUSTER, "operands": _transfer,
     "rules": (order_with_scope,),
 }  # fmt: skip
@@ -223,7 +225,7 @@ _transfer_form = {
 @instruction(
     "mbarrier.expect_tx{.sem}{.scope}{.space}.b64 [a], n", name="mbarrier.expect_tx", facts=COUNTS, **_transfer_form
 )
-def expect_tx(m, a, n, *, space):
+def expect_tx(m: Port, a: LaneValue, n: LaneValue, *, space: Word) -> None:
     count = per_lane(n)
     for lane, barrier in each(m, space, a):
         barrier.expect_bytes(int(count[lane]))
@@ -235,18 +237,18 @@ def expect_tx(m, a, n, *, space):
     facts=ARRIVES,
     **_transfer_form,
 )
-def complete_tx(m, a, n, *, space):
+def complete_tx(m: Port, a: LaneValue, n: LaneValue, *, space: Word) -> None:
     count = per_lane(n)
     for lane, barrier in each(m, space, a, Event.MBARRIER_ARRIVE):
         barrier.complete_bytes(int(count[lane]))
 
 
-_COUNT = {"name": "mbarrier.pending_count", "facts": COUNTS, "operands": {"d": Reg("u32"), "state": _state}}
+_COUNT: Options = {"name": "mbarrier.pending_count", "facts": COUNTS, "operands": {"d": Reg("u32"), "state": _state}}
 
 
 @instruction("mbarrier.pending_count.b64 d, state", requires="7.0 sm_80", **_COUNT)
 @instruction("mbarrier.pending_count.layout::v0.b64 d, state", requires="9.3 sm_90", **_COUNT)
-def pending_count(m, state):
+def pending_count(m: Port, state: LaneValue) -> LaneValue:
     mask = np.uint64((1 << TOKEN_PHASE) - 1)
     return (per_lane(state).astype(np.uint64) & mask).astype(np.uint32)
 
@@ -257,7 +259,7 @@ def pending_count(m, state):
 class Watch:
     """What the lanes of one wait look at. A lane is done when its mbarrier has left the phase it was in."""
 
-    def __init__(self, m, space, a, wanted, parity: bool):
+    def __init__(self, m: Port, space: Word, a: LaneValue, wanted: LaneValue, parity: bool) -> None:
         self.port, self.space, self.address = snapshot(m), space, a
         self.key = (m.cta.linear, m.warp.index)
         self.timed_out = False
@@ -282,7 +284,7 @@ class Watch:
     def ready(self) -> bool:
         return self.timed_out or not self.open
 
-    def finish(self):
+    def finish(self) -> Any:
         """The predicate of each lane; tells observers about the waits that are over."""
         for lane, barrier, phase in self.lanes:
             self.result[lane] = barrier.phase != phase
@@ -302,7 +304,7 @@ class Watch:
         if all(barrier.polls[self.key] < TIMEOUTS for barrier in self.open):
             timeout = later(self.port, self.give_up, TIMEOUT_TURNS)
 
-        def finish():
+        def finish() -> Any:
             if timeout is not None:
                 timeout.callback = None
             if self.timed_out:
@@ -316,7 +318,7 @@ class Watch:
         return "; ".join(f"waits for parity {barrier.phase & 1} of {barrier.describe()}" for barrier in self.open)
 
 
-def _wait_forms(effect, name: str, parity: bool, requires: str, hint: str):
+def _wait_forms(effect: Any, name: str, parity: bool, requires: str, hint: str) -> None:
     instruction(
         f"{name}{{.phase}}{{.sem}}{{.scope}}{{.space}}.b64 d, [a], wanted{hint}", name=name, requires=requires,
         facts=WAITS, phase="phase_type::primary@9.3:sm_90", sem=ACQUIRE, scope=SCOPE, space=SHARED, rules=(order_with_scope,), writes="d",
@@ -324,7 +326,7 @@ def _wait_forms(effect, name: str, parity: bool, requires: str, hint: str):
     )(effect)  # fmt: skip
 
 
-def _test_wait(m, a, wanted, space, parity):
+def _test_wait(m: Port, a: LaneValue, wanted: LaneValue, space: Word, parity: Any) -> LaneValue:
     watch = Watch(m, space, a, wanted, parity)
     if not watch.open:
         return watch.finish()
@@ -334,7 +336,7 @@ def _test_wait(m, a, wanted, space, parity):
     return watch.finish() if any(b.polls[watch.key] <= POLLS for b in watch.open) else watch.suspend()
 
 
-def _try_wait(m, a, wanted, space, parity):
+def _try_wait(m: Port, a: LaneValue, wanted: LaneValue, space: Word, parity: Any) -> LaneValue:
     watch = Watch(m, space, a, wanted, parity)
     machine = m.machine
     if not watch.open or (machine.seed and machine.random.random() < EARLY_FALSE):
@@ -342,19 +344,19 @@ def _try_wait(m, a, wanted, space, parity):
     return watch.suspend()
 
 
-def test_wait(m, a, wanted, *, space):
+def test_wait(m: Port, a: LaneValue, wanted: LaneValue, *, space: Word) -> LaneValue:
     return _test_wait(m, a, wanted, space, parity=False)
 
 
-def test_wait_parity(m, a, wanted, *, space):
+def test_wait_parity(m: Port, a: LaneValue, wanted: LaneValue, *, space: Word) -> LaneValue:
     return _test_wait(m, a, wanted, space, parity=True)
 
 
-def try_wait(m, a, wanted, *, space):
+def try_wait(m: Port, a: LaneValue, wanted: LaneValue, *, space: Word) -> LaneValue:
     return _try_wait(m, a, wanted, space, parity=False)
 
 
-def try_wait_parity(m, a, wanted, *, space):
+def try_wait_parity(m: Port, a: LaneValue, wanted: LaneValue, *, space: Word) -> LaneValue:
     return _try_wait(m, a, wanted, space, parity=True)
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from ptxsim import lanes
+from ptxsim.isa.facts import Word
 from ptxsim.isa.operand import Either, Pred, Reg, Value, Vec
-from ptxsim.isa.registry import instruction
-from ptxsim.types import TYPES
+from ptxsim.isa.registry import Options, instruction
+from ptxsim.lanes import LaneValue
+from ptxsim.types import TYPES, ScalarType
 
 
 @instruction("mov.type d, a", cost="free", type="b16 b32 b64 u16 u32 u64 s16 s32 s64 f32 f64 b128@8.3:sm_70")
@@ -14,18 +16,18 @@ from ptxsim.types import TYPES
     cost="free",
     operands={"d": Pred(), "a": Either((Pred(negatable=True, immediate=True), Value("pred")))},
 )
-def move(a):
+def move(a: LaneValue) -> LaneValue:
     return a
 
 
-def fill(a, *, count):
+def fill(a: LaneValue, *, count: Word) -> LaneValue:
     """One value in every element of a vector."""
     return [a] * count
 
 
 _NARROW, _WIDE = "b16 b32 u16 u32 s16 s32 f32", "b64 u64 s64 f64"
 for _vector, _count, _types in (("v2", 2, f"{_NARROW} {_WIDE}"), ("v4", 4, _NARROW)):
-    _options = {"vec": _vector, "type": _types, "implies": {"count": _count}}
+    _options: Options = {"vec": _vector, "type": _types, "implies": {"count": _count}}
     _registers = Vec(_count, Reg("type", sink=True))
     instruction(
         "mov.vec.type d, a", cost="free", operands={"d": _registers, "a": Vec(_count, Value("type"))}, **_options
@@ -33,7 +35,7 @@ for _vector, _count, _types in (("v2", 2, f"{_NARROW} {_WIDE}"), ("v4", 4, _NARR
     instruction("mov.vec.type d, a", cost="free", operands={"d": _registers}, **_options)(fill)
 
 
-def pack(a, *, type):
+def pack(a: LaneValue, *, type: ScalarType) -> LaneValue:
     """Elements into one word, the first lowest; b128 words are lists of two b64."""
     if type.bits == 128:
         per_word = len(a) // 2
@@ -45,7 +47,7 @@ def pack(a, *, type):
     return result
 
 
-def unpack(a, *, type, count):
+def unpack(a: LaneValue, *, type: ScalarType, count: Word) -> LaneValue:
     """A word into `count` elements, the lowest first."""
     if type.bits == 128:
         return [element for word in a for element in unpack(word, type=TYPES["b64"], count=count // 2)]

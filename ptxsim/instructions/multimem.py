@@ -5,9 +5,11 @@ PTX ISA, "Data Movement and Conversion Instructions: multimem.ld_reduce, multime
 
 from __future__ import annotations
 
+from typing import Any
+
 from ptxsim.instructions.access_rules import SCOPE, order_and_scope, vector_size
 from ptxsim.isa.operand import Reg, Value, Vec
-from ptxsim.isa.registry import declare
+from ptxsim.isa.registry import Options, declare
 
 BYTES = "8.6 sm_100a sm_103a sm_110a sm_120a | 8.8 sm_100f sm_110f"
 # What a reduction takes: operations, types, and the vectors of each group of types.
@@ -17,15 +19,15 @@ SMALL = "e5m2x4 e4m3x4"
 FLOAT_VECTORS = (("add", "v2 v4", "f32"), ("add min max", "v2 v4", PACKED), ("add min max", "v2 v4 v8", "f16 bf16"))
 SMALL_VECTORS = (("v2 v4", SMALL), ("v2 v4 v8", "e5m2x2 e4m3x2"))
 
-SCALAR = {"operands": {"d": Reg("type"), "b": Value("type")}}
-VECTOR = {"operands": {"d": Vec("vec", Reg("type")), "b": Vec("vec", Reg("type"))}}
+SCALAR: Options = {"operands": {"d": Reg("type"), "b": Value("type")}}
+VECTOR: Options = {"operands": {"d": Vec("vec", Reg("type")), "b": Vec("vec", Reg("type"))}}
 ORDER = {"scope": SCOPE}
 LOAD = {**ORDER, "name": "multimem.ld_reduce", "order": "weak relaxed acquire"}
 STORE = {**ORDER, "name": "multimem.st", "order": "weak relaxed release"}
 REDUCE = {**ORDER, "name": "multimem.red", "order": "relaxed release"}
 
 
-def form(words: dict, rest: str, arguments: str, requires: str = "8.1 sm_90", **options) -> None:
+def form(words: Options, rest: str, arguments: str, requires: str = "8.1 sm_90", **options: Any) -> None:
     rules = (order_and_scope, vector_size) if "vec" in options else (order_and_scope,)
     declare(
         f"{words['name']}{{.order}}{{.scope}}{{.global}}{rest} {arguments}",

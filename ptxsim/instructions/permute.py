@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from ptxsim import lanes
+from ptxsim.isa.facts import Word
 from ptxsim.isa.operand import Value
 from ptxsim.isa.registry import instruction
+from ptxsim.lanes import LaneValue
 
 
-def _source_byte(mode: str, n, i: int):
+def _source_byte(mode: str, n: LaneValue, i: int) -> LaneValue:
     """Which of the eight source bytes (b.a, lowest first) goes to byte i, for the selector n = 0..3."""
     match mode:
         case "f4e":
@@ -28,7 +30,7 @@ def _source_byte(mode: str, n, i: int):
 @instruction(
     "prmt.b32{.mode} d, a, b, c", cost="alu", mode="f4e b4e rc8 ecl ecr rc16", implies={"type": "b32"}, operands={"c": Value("u32")}
 )  # fmt: skip
-def permute(a, b, c, *, mode):
+def permute(a: LaneValue, b: LaneValue, c: LaneValue, *, mode: Word) -> LaneValue:
     bytes_ = lanes.cast(a, "u64") | lanes.cast(b, "u64") << 32
     result = a ^ a
     for i in range(4):

@@ -6,9 +6,10 @@ PTX ISA, "Data Movement and Conversion Instructions: prefetch, prefetchu, applyp
 from __future__ import annotations
 
 from ptxsim.isa.operand import Addr, Imm
-from ptxsim.isa.registry import instruction
+from ptxsim.isa.registry import Kinds, instruction
+from ptxsim.lanes import LaneValue
 
-LINE = {"size": Imm(choices=(128,))}
+LINE: Kinds = {"size": Imm(choices=(128,))}
 
 
 @instruction("prefetch{.space}.level [a]", cost="nothing", space="global local", level="L1 L2")
@@ -23,5 +24,5 @@ LINE = {"size": Imm(choices=(128,))}
 @instruction("prefetchu.L1 [a]", cost="nothing")
 @instruction("applypriority{.global}.L2::evict_normal [a], size", cost="nothing", operands=LINE, requires="7.4 sm_80")
 @instruction("discard{.global}.L2 [a], size", cost="nothing", operands=LINE, requires="7.4 sm_80")
-def advise(a):
+def advise(a: LaneValue) -> None:
     return None

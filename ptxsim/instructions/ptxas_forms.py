@@ -4,6 +4,7 @@ not modeled. Found by asking ptxas (shared/isa); where a form is refused for som
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from ptxsim.instructions import ldmatrix, mma, mma_block_scale, mma_sparse, wgmma, wmma
@@ -15,9 +16,9 @@ _WORD = Either((Reg("b32"), Pred()))
 ODD_WORD = Either((Reg("b32"), Pred(negatable=True), Vec(1, _WORD), Vec(2, _WORD)))
 
 
-def or_predicates(kinds: dict[str, Kind], *names: str) -> dict[str, Kind]:
+def or_predicates(kinds: Mapping[str, Vec], *names: str) -> dict[str, Kind]:
     """The same kinds, with predicates among the registers of some vectors."""
-    return kinds | {name: replace(kinds[name], element=Either((kinds[name].element, Pred()))) for name in names}
+    return {**kinds, **{name: replace(kinds[name], element=Either((kinds[name].element, Pred()))) for name in names}}
 
 
 # Predicates in place of packed 8-bit and narrower elements, where the product is no sequence of other instructions: those

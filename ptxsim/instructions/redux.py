@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ptxsim import lanes
-from ptxsim.isa.facts import Facts, Mechanism, Role, Scope, Synchronisation
+from ptxsim.isa.facts import Facts, Mechanism, Role, Scope, Synchronisation, Word
 from ptxsim.isa.operand import Reg, Value
-from ptxsim.isa.registry import instruction
+from ptxsim.isa.registry import Kinds, instruction
+from ptxsim.lanes import LaneValue, Operation
+from ptxsim.machine.port import Port
 from ptxsim.numerics import scalar
 from ptxsim.types import TYPES
 
 FACTS = Facts(family="redux", scope=Scope.WARP, synchronises=Synchronisation(Mechanism.WARP, Role.SYNC))
-OPERANDS = {"d": Reg("type", unpacked=True), "a": Value("type", unpacked=True), "membermask": Value("u32")}
-BITS = {**OPERANDS, "d": Reg("u32"), "a": Value("u32")}
+OPERANDS: Kinds = {"d": Reg("type", unpacked=True), "a": Value("type", unpacked=True), "membermask": Value("u32")}
+BITS: Kinds = {**OPERANDS, "d": Reg("u32"), "a": Value("u32")}
 F32 = TYPES["f32"]
 
 
-def combine(op: str, x, y):
+def combine(op: str, x: LaneValue, y: LaneValue) -> Any:
     """Two integers as one."""
     if op in ("min", "max"):
         return lanes.minimum(x, y) if op == "min" else lanes.maximum(x, y)
     return {"add": lambda: x + y, "and": lambda: x & y, "or": lambda: x | y, "xor": lambda: x ^ y}[op]()
 
 
-def over_members(m, a, membermask, function):
+def over_members(m: Port, a: LaneValue, membermask: LaneValue, function: Operation) -> LaneValue:
     """`function` folded over the values of the member lanes, in ascending order; every lane has its own members."""
     members = membermask & m.ballot(m.active())
     lane = lanes.lane_index(membermask)
@@ -51,7 +55,7 @@ def over_members(m, a, membermask, function):
     requires="7.0 sm_80",
     facts=FACTS,
 )
-def redux(m, a, membermask, *, op):
+def redux(m: Port, a: LaneValue, membermask: LaneValue, *, op: Word) -> LaneValue:
     """All member lanes' values as one, in every member lane."""
     waiting = m.converge(membermask)
     if waiting is not None:
@@ -63,7 +67,7 @@ def redux(m, a, membermask, *, op):
     "redux.sync.op{.abs}{.NaN}.f32 d, a, membermask", op="min max", requires="8.6 sm_100a sm_100f", facts=FACTS,
     operands={"d": Reg("f32"), "a": Value("f32"), "membermask": Value("u32")},
 )  # fmt: skip
-def redux_float(m, a, membermask, *, op, abs, NaN):
+def redux_float(m: Port, a: LaneValue, membermask: LaneValue, *, op: Word, abs: bool, NaN: bool) -> LaneValue:
     """The least or greatest member value, or magnitude with .abs; NaNs are passed over unless .NaN asks for them."""
     waiting = m.converge(membermask)
     if waiting is not None:

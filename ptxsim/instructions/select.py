@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from ptxsim import lanes
 from ptxsim.instructions.costs import by_width
+from ptxsim.isa.facts import Word
 from ptxsim.isa.operand import Pred, Reg, Value
-from ptxsim.isa.registry import instruction
+from ptxsim.isa.registry import Kinds, instruction
+from ptxsim.lanes import LaneValue
 from ptxsim.numerics.scalar import flush
+from ptxsim.types import ScalarType
 
 SELECTABLE = "b16 b32 b64 u16 u32 u64 s16 s32 s64 f32 f64"
 
@@ -17,16 +20,16 @@ SELECTABLE = "b16 b32 b64 u16 u32 u64 s16 s32 s64 f32 f64"
     type=SELECTABLE,
     operands={"c": Pred(negatable=True, immediate=True)},
 )
-def by_predicate(a, b, c):
+def by_predicate(a: LaneValue, b: LaneValue, c: LaneValue) -> LaneValue:
     return lanes.where(c, a, b)
 
 
-_BY_SIGN = {"d": Reg("dtype"), "a": Value("dtype"), "b": Value("dtype"), "c": Value("stype")}
+_BY_SIGN: Kinds = {"d": Reg("dtype"), "a": Value("dtype"), "b": Value("dtype"), "c": Value("stype")}
 
 
 @instruction("slct.dtype.stype d, a, b, c", cost="alu", dtype=SELECTABLE, stype="s32", operands=_BY_SIGN)
 @instruction("slct{.ftz}.dtype.stype d, a, b, c", cost="alu", dtype=SELECTABLE, stype="f32", operands=_BY_SIGN)
-def by_sign(a, b, c, *, stype, ftz):
+def by_sign(a: LaneValue, b: LaneValue, c: LaneValue, *, stype: ScalarType, ftz: Word) -> LaneValue:
     if ftz:
         c = flush(c, stype)
     return lanes.where(c >= 0, a, b)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from ptxsim import lanes
-from ptxsim.isa.facts import Facts, Mechanism, Role, Scope, Synchronisation
+from ptxsim.isa.facts import Facts, Mechanism, Role, Scope, Synchronisation, Word
 from ptxsim.isa.operand import Pred, Reg, Value
-from ptxsim.isa.registry import instruction
+from ptxsim.isa.registry import Kinds, instruction
+from ptxsim.lanes import LaneValue
+from ptxsim.machine.port import Port
 
 FACTS = Facts(
     family="shuffle", scope=Scope.WARP, synchronises=Synchronisation(Mechanism.WARP, Role.SYNC), reads_lanes=True
 )
-OPERANDS = {
+OPERANDS: Kinds = {
     "d": Reg("b32"),
     "p": Pred(sink=True),
     "a": Value("b32"),
@@ -30,7 +32,7 @@ OPERANDS = {
 @instruction(
     "shfl.mode.b32 d{|p}, a, b, c", mode="up down bfly idx", operands=OPERANDS, requires="1.0-6.3", facts=FACTS
 )
-def shuffle(m, a, b, c, membermask, *, mode):
+def shuffle(m: Port, a: LaneValue, b: LaneValue, c: LaneValue, membermask: LaneValue, *, mode: Word) -> LaneValue:
     """d is a of another lane of the segment, or the lane's own where that would lie outside; p says which."""
     if membermask is not None:
         waiting = m.converge(membermask)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ptxsim import lanes
+from ptxsim.isa.facts import Word
 from ptxsim.isa.operand import Pred
-from ptxsim.isa.registry import declare, instruction
+from ptxsim.isa.registry import Options, declare, instruction
+from ptxsim.lanes import LaneValue, Operation
 from ptxsim.numerics import scalar, scalar64
-from ptxsim.types import TYPES
+from ptxsim.types import TYPES, ScalarType
 
 
-def with_sign(a, t, ftz, change):
+def with_sign(a: LaneValue, t: ScalarType, ftz: Word, change: Operation) -> LaneValue:
     """Each element with its sign changed by `change` of its bit pattern, flushed if asked, NaN as the GPU writes it."""
     element = TYPES[t.element or t.name]
 
-    def one(x):
+    def one(x: LaneValue) -> Any:
         if ftz:
             x = scalar.flush(x, element)
         word = change(scalar.words(x, element), scalar.sign_bit(element))
@@ -24,15 +28,15 @@ def with_sign(a, t, ftz, change):
     return lanes.per_element(one, t, a)
 
 
-_HALF = {"type": "f16 f16x2"}
-_BRAIN = {"type": "bf16 bf16x2", "requires": "7.0 sm_80"}
+_HALF: Options = {"type": "f16 f16x2"}
+_BRAIN: Options = {"type": "bf16 bf16x2", "requires": "7.0 sm_80"}
 
 
 @instruction("neg{.ftz}.type d, a", cost="alu", type="f32")
 @instruction("neg.type d, a", cost="alu", type="f64")
 @instruction("neg{.ftz}.type d, a", cost="alu", **_HALF)
 @instruction("neg.type d, a", cost="alu", **_BRAIN)
-def negate(a, *, type, ftz):
+def negate(a: LaneValue, *, type: ScalarType, ftz: Word) -> LaneValue:
     return with_sign(a, type, ftz, lambda word, sign: word ^ sign)
 
 
@@ -40,12 +44,12 @@ def negate(a, *, type, ftz):
 @instruction("abs.type d, a", cost="alu", type="f64")
 @instruction("abs{.ftz}.type d, a", cost="alu", requires="6.5", **_HALF)
 @instruction("abs.type d, a", cost="alu", **_BRAIN)
-def absolute(a, *, type, ftz):
+def absolute(a: LaneValue, *, type: ScalarType, ftz: Word) -> LaneValue:
     return with_sign(a, type, ftz, lambda word, sign: word & sign - 1)
 
 
 @instruction("copysign.type d, a, b", cost="alu", type="f32 f64")
-def copy_sign(a, b, *, type):
+def copy_sign(a: LaneValue, b: LaneValue, *, type: ScalarType) -> LaneValue:
     """b with the sign of a."""
     sign = scalar.sign_bit(type)
     return lanes.bits(scalar.words(b, type) & sign - 1 | scalar.words(a, type) & sign, type)
@@ -54,7 +58,7 @@ def copy_sign(a, b, *, type):
 @instruction(
     "testp.op.type d, a", cost="alu", op="finite infinite number notanumber normal subnormal", type="f32 f64", operands={"d": Pred()}
 )  # fmt: skip
-def test_property(a, *, op, type):
+def test_property(a: LaneValue, *, op: Word, type: ScalarType) -> LaneValue:
     size, infinity, smallest = scalar.magnitude(a, type), scalar.infinity(type), 1 << type.mantissa
     match op:
         case "finite":

@@ -10,27 +10,30 @@ import numpy as np
 
 from ptxsim import lanes
 from ptxsim.isa.operand import Imm, Reg, Value
-from ptxsim.isa.registry import instruction
+from ptxsim.isa.registry import Options, instruction
+from ptxsim.lanes import LaneValue
 from ptxsim.machine.cta import DYNAMIC_STACK
 from ptxsim.machine.fault import Fault, first_lane
+from ptxsim.machine.port import Port
+from ptxsim.types import ScalarType
 
 POWERS = Imm(choices=tuple(1 << n for n in range(24)))
-POINTER = {"type": "u32 u64", "requires": "7.3 sm_52"}
+POINTER: Options = {"type": "u32 u64", "requires": "7.3 sm_52"}
 
 
-def pointer(m) -> np.ndarray:
+def pointer(m: Port) -> np.ndarray:
     """The stack pointer of every lane, a local address."""
     return m.warp.stack_pointer(m.machine.local_bytes)
 
 
-def move(m, address: np.ndarray) -> None:
+def move(m: Port, address: np.ndarray) -> None:
     m.warp.allocated = np.where(m.mask, address, pointer(m))
 
 
 @instruction(
     "alloca.type d, size{, align}", operands={"d": Reg("type"), "size": Value("type"), "align": POWERS}, **POINTER
 )
-def allocate(m, size, align, *, type):
+def allocate(m: Port, size: LaneValue, align: LaneValue, *, type: ScalarType) -> LaneValue:
     """`size` bytes below the stack pointer, at a multiple of `align` (8)."""
     align = align or 8
     room = pointer(m) - np.uint64(m.machine.local_bytes - DYNAMIC_STACK)
@@ -49,12 +52,12 @@ def allocate(m, size, align, *, type):
 
 
 @instruction("stacksave.type d", **POINTER)
-def save(m, *, type):
+def save(m: Port, *, type: ScalarType) -> LaneValue:
     return lanes.cast(pointer(m), type)
 
 
 @instruction("stackrestore.type a", operands={"a": Reg("type")}, writes="", **POINTER)
-def restore(m, a):
+def restore(m: Port, a: LaneValue) -> None:
     address, now = lanes.cast(a, "u64"), pointer(m)
     wrong = m.mask & ((address < now) | (address > np.uint64(m.machine.local_bytes)))
     if wrong.any():

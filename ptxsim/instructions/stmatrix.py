@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from ptxsim.instructions.ldmatrix import NARROW, SPACES
-from ptxsim.isa.facts import AccessKind, Facts, Scope, access
+from ptxsim.isa.facts import AccessKind, Facts, Scope, Word, access
 from ptxsim.isa.operand import Reg, Vec
 from ptxsim.isa.registry import instruction
+from ptxsim.lanes import LaneValue
 from ptxsim.layout.fragments import fragment_layout
 from ptxsim.machine.matrix_rows import store_rows
+from ptxsim.machine.port import Port
+from ptxsim.types import ScalarType
 
 FACTS = Facts(
     family="stmatrix", scope=Scope.WARP, accesses=lambda words: (access(AccessKind.WRITE, words["space"]),)
 )  # fmt: skip
 
 
-def stmatrix(m, a, b, *, shape, num, trans, space, type):
+def stmatrix(
+    m: Port, a: LaneValue, b: LaneValue, *, shape: Word, num: Word, trans: Word, space: Word, type: ScalarType
+) -> None:
     tile = fragment_layout("stmatrix", f"{shape}.{num}", "D", type.name, "trans" if trans else None)
     store_rows(m, space, a, b, tile)
 

@@ -14,13 +14,15 @@ from ptxsim.instructions.access_rules import (
     vector_size,
     wide_vector,
 )  # fmt: skip
-from ptxsim.isa.facts import Access, AccessKind, Facts, Words, access
+from ptxsim.isa.facts import Access, AccessKind, Facts, Word, Words, access
 from ptxsim.isa.operand import Addr, Reg, Value, Vec
-from ptxsim.isa.registry import instruction
-from ptxsim.types import TYPES
+from ptxsim.isa.registry import Kinds, Options, instruction
+from ptxsim.lanes import LaneValue
+from ptxsim.machine.port import Port
+from ptxsim.types import TYPES, ScalarType
 
 
-def store(m, a, b, *, order, space, vec, type):
+def store(m: Port, a: LaneValue, b: LaneValue, *, order: Word, space: Word, vec: Word, type: ScalarType) -> None:
     """The low bits of b, or of each element of b, to where the lane's address points."""
     if type.bits == 128:
         m.store(space, a, b, TYPES["u64"], strength(order))
@@ -33,7 +35,7 @@ def accesses(words: Words) -> tuple[Access, ...]:
 
 
 FACTS = Facts(family="store", accesses=accesses)
-WORDS = {
+WORDS: Options = {
     "order": "weak volatile relaxed@6.0:sm_70 release@6.0:sm_70",
     "mmio": "mmio@8.2:sm_70",
     "scope": SCOPE,
@@ -41,11 +43,11 @@ WORDS = {
     "cop": "wb cg cs wt",
     "l1": L1_EVICTION,
 }
-TO = {"a": Addr(access="write")}
-ONE = TO | {"b": Vec(1, Value("type", wide=True), bare=True), "policy": Value("u64")}
-MANY = TO | {"b": Vec("vec", Value("type", wide=True, integers=True)), "policy": Value("u64")}
+TO: Kinds = {"a": Addr(access="write")}
+ONE: Kinds = TO | {"b": Vec(1, Value("type", wide=True), bare=True), "policy": Value("u64")}
+MANY: Kinds = TO | {"b": Vec("vec", Value("type", wide=True, integers=True)), "policy": Value("u64")}
 # The assembler takes the sink as an element of 256-bit vectors only.
-WIDE = TO | {"b": Vec("vec", Reg("type", wide=True, sink=True, integers=True)), "policy": Value("u64")}
+WIDE: Kinds = TO | {"b": Vec("vec", Reg("type", wide=True, sink=True, integers=True)), "policy": Value("u64")}
 ST = "st{.order}{.mmio}{.scope}{.space}{.cop}{.l1}"
 
 for length, kinds, rules in (("", ONE, ()), (".vec", MANY, (vector_size,))):

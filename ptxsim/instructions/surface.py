@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ptxsim.isa.operand import Addr, Reg, Value, Vec
-from ptxsim.isa.registry import declare
+from ptxsim.isa.registry import Kinds, Options, declare
 
 COORDINATES = {"1d": 1, "2d": 2, "3d": 4, "a1d": 2, "a2d": 4}
 CLAMP = {"clamp": "trap clamp zero"}
@@ -20,19 +20,19 @@ def place(geometry: str) -> Addr:
 for geometry in COORDINATES:
     where = place(geometry)
     for length, count in LENGTHS:
-        registers = {
+        registers: Kinds = {
             "a": where,
             "d": Vec(count, Reg("type", wide=True), bare=True),
             "b": Vec(count, Value("type", wide=True), bare=True),
         }
         types = "b8 b16 b32 b64" if count < 4 else "b8 b16 b32"
-        options = {"type": types, "operands": registers, **CLAMP}
+        options: Options = {"type": types, "operands": registers, **CLAMP}
         declare(f"suld.b.{geometry}{{.cop}}{length}.type.clamp d, [a]", name="suld.b", cop="ca cg cs cv", **options)
         declare(f"sust.b.{geometry}{{.cop}}{length}.type.clamp [a], b", name="sust.b", cop="wb cg cs wt", **options)
-        formatted = {**options, "type": "b32"}
+        formatted: Options = {**options, "type": "b32"}
         declare(f"sust.p.{geometry}{length}.type.clamp [a], b", name="sust.p", **formatted)
     for op, types in REDUCTIONS if not geometry.startswith("a") else ():
-        reduction = {"op": op, "operands": {"a": where, "b": Value("type")}, **CLAMP}
+        reduction: Options = {"op": op, "operands": {"a": where, "b": Value("type")}, **CLAMP}
         declare(f"sured.b.op.{geometry}.type.clamp [a], b", name="sured.b", type=types, **reduction)
         declare(f"sured.p.op.{geometry}.type.clamp [a], b", name="sured.p", type="b32", **reduction)
 

@@ -6,39 +6,42 @@ trap and brkpt are service operations; the rest has no effect on what a kernel c
 from __future__ import annotations
 
 from ptxsim.isa.operand import Either, Imm, Reg
-from ptxsim.isa.registry import instruction
+from ptxsim.isa.registry import Kinds, instruction
+from ptxsim.lanes import LaneValue
 from ptxsim.machine.fault import Fault, first_lane
+from ptxsim.machine.port import Port
+from ptxsim.types import ScalarType
 
 
 @instruction("trap", cost="nothing")
-def trap(m):
+def trap(m: Port) -> None:
     raise Fault("trap", "the kernel executes trap", first_lane(m.mask), "a check of the program itself has failed")
 
 
 @instruction("brkpt", cost="nothing")
-def stop(m):
+def stop(m: Port) -> None:
     """The assembler makes the machine instruction of it that it makes of trap: without a debugger the kernel ends here."""
     raise Fault("trap", "the kernel executes brkpt, and there is no debugger", first_lane(m.mask), "leave it out")
 
 
 @instruction("griddepcontrol.action", cost="nothing", action="wait launch_dependents", requires="7.8 sm_90")
-def go_on():
+def go_on() -> None:
     """One grid runs at a time: there is nothing to wait for."""
     return None
 
 
 @instruction("pmevent event", cost="nothing", operands={"event": Imm(0, 15)})
 @instruction("pmevent.mask event", cost="nothing", operands={"event": Imm(0, 65535)}, requires="3.0")
-def count_event(event):
+def count_event(event: LaneValue) -> None:
     return None
 
 
 @instruction("nanosleep.u32 t", cost="nothing", operands={"t": Either((Imm(), Reg("u32")))}, requires="6.2 sm_70")
-def sleep(t):
+def sleep(t: ScalarType) -> None:
     return None
 
 
-REGISTERS = {"count": Imm(24, 256, multiple=8)}
+REGISTERS: Kinds = {"count": Imm(24, 256, multiple=8)}
 
 
 @instruction(
@@ -55,6 +58,6 @@ REGISTERS = {"count": Imm(24, 256, multiple=8)}
     operands=REGISTERS,
     requires="8.0 sm_90a sm_100f sm_110f sm_120f",
 )
-def set_registers(count):
+def set_registers(count: LaneValue) -> None:
     """Registers of the machine have no number: giving some back or asking for more changes nothing."""
     return None

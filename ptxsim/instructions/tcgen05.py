@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from ptxsim.isa.facts import Words
 from ptxsim.isa.operand import Addr, Either, Imm, Pred, Reg, Value, Vec
-from ptxsim.isa.registry import declare
+from ptxsim.isa.registry import Kinds, Options, declare
 
 FAMILY = "8.6 sm_100f sm_110f"
 EXACT = "8.6 sm_100a sm_103a sm_110a"  # what the family-specific targets lack
 TMEM = Addr("tensor")
 TILE = Addr("tensor", untyped=True)
-GROUP = {"cta_group": "cta_group::1 cta_group::2"}
+GROUP: Options = {"cta_group": "cta_group::1 cta_group::2"}
 
 # ---- allocation, order -----------------------------------------------------------------------------------------------
 
@@ -44,18 +45,18 @@ WORDS = {"16x64b": 1, "16x128b": 2, "16x256b": 4, "32x32b": 1, "16x32bx2": 1}  #
 NUMBERS = " ".join(f"x{1 << n}" for n in range(8))
 
 
-def registers(modifiers) -> int:
+def registers(modifiers: Words) -> int:
     return WORDS[modifiers["shape"]] * int(modifiers["num"][1:])
 
 
-def at_most_128(modifiers) -> str | None:
+def at_most_128(modifiers: Words) -> str | None:
     return (
         None if registers(modifiers) <= 128 else f".{modifiers['shape']} goes to .x{128 // WORDS[modifiers['shape']]}"
     )
 
 
-MOVE = {"num": NUMBERS, "rules": (at_most_128,), "requires": FAMILY}
-KINDS = {"a": TMEM, "d": Vec(registers, Reg("b32", sink=True)), "b": Vec(registers, Reg("b32")), "split": Imm()}
+MOVE: Options = {"num": NUMBERS, "rules": (at_most_128,), "requires": FAMILY}
+KINDS: Kinds = {"a": TMEM, "d": Vec(registers, Reg("b32", sink=True)), "b": Vec(registers, Reg("b32")), "split": Imm()}
 for shapes, split in ((" ".join(list(WORDS)[:4]), ""), ("16x32bx2", ", split")):
     declare(
         f"tcgen05.ld.sync.aligned.shape.num{{.pack::16b}}.b32 d, [a]{split}", name="tcgen05.ld", shape=shapes,
@@ -66,15 +67,15 @@ for shapes, split in ((" ".join(list(WORDS)[:4]), ""), ("16x32bx2", ", split")):
         operands=KINDS, **MOVE,
     )  # fmt: skip
 
-REDUCED = {"a": TMEM, "d": Vec(registers, Reg("type", sink=True)), "r": Reg("type"), "split": Imm()}
+REDUCED: Kinds = {"a": TMEM, "d": Vec(registers, Reg("type", sink=True)), "r": Reg("type"), "split": Imm()}
 for shape, split in (("32x32b", ""), ("16x32bx2", ", split")):
-    reduction = {
+    reduction: Options = {
         "name": "tcgen05.ld.red", "shape": shape, "num": NUMBERS.replace("x1 ", ""), "op": "min max", "operands": REDUCED,
         "writes": "d r", "requires": "8.8 sm_103f sm_110f",
     }  # fmt: skip
-    for words, types in (("{.abs}{.NaN}", "f32"), ("", "u32 s32")):
+    for extra, types in (("{.abs}{.NaN}", "f32"), ("", "u32 s32")):
         declare(
-            f"tcgen05.ld.red.sync.aligned.shape.num.op{words}.type d, r, [a]{split}", type=types, **reduction
+            f"tcgen05.ld.red.sync.aligned.shape.num.op{extra}.type d, r, [a]{split}", type=types, **reduction
         )  # fmt: skip
 
 # ---- shared memory to tensor memory ----------------------------------------------------------------------------------
@@ -107,20 +108,20 @@ SCALED = (
 USES = ("fill", "use", "lastuse", "discard")
 COLLECTOR_A = " ".join(f"collector::a::{use}" for use in USES)
 COLLECTOR_B = " ".join(f"collector::b{n}::{use}" for n in range(4) for use in USES)
-PRODUCT = {
+PRODUCT: Kinds = {
     "a": Either((Value("u64"), TILE)), "b": Value("u64"), "idesc": Value("u32"),
     "enable": Pred(negatable=True, immediate=True),
     "d": TILE, "meta": TILE, "sa": TILE, "sb": TILE, "lanes": Vec(lambda modifiers: 8 if modifiers["cta_group"] == "cta_group::2" else 4, Value("b32")),
     "scale": Imm(0, 15), "columns": Value("u64"),
 }  # fmt: skip
-IN_MEMORY = {**PRODUCT, "a": TILE}
+IN_MEMORY: Kinds = {**PRODUCT, "a": TILE}
 
 for sparse, metadata in (("", ""), (".sp", "[meta], ")):
     name = f"tcgen05.mma{sparse}"
     for lanes in ("", "lanes, "):
         for scale, kinds, since in (("", PLAIN, FAMILY), (", scale", "kind::f16 kind::tf32", "8.6 sm_100f")):
             operands = f"[d], a, b, {metadata}idesc, {lanes}enable{scale}"
-            words = {"name": name, "kind": kinds, "requires": since, **GROUP}
+            words: Options = {"name": name, "kind": kinds, "requires": since, **GROUP}
             declare(
                 f"{name}.cta_group.kind{{.collector}} {operands}", collector=COLLECTOR_A, operands=PRODUCT, **words
             )  # fmt: skip

@@ -6,18 +6,21 @@ PTX ISA, "tensormap.replace", "tensormap.cp_fenceproxy". Service operations: the
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ptxsim.instructions.mbarrier import per_lane
-from ptxsim.isa.facts import Access, AccessKind, Facts, Mechanism, Role, Synchronisation, Words, access
+from ptxsim.isa.facts import Access, AccessKind, Facts, Mechanism, Role, Synchronisation, Word, Words, access
 from ptxsim.isa.facts import Scope as ThreadScope
 from ptxsim.isa.operand import Addr, Imm, Value
-from ptxsim.isa.registry import instruction
-from ptxsim.lanes import LANES
+from ptxsim.isa.registry import Options, instruction
+from ptxsim.lanes import LANES, LaneValue
 from ptxsim.machine.async_groups import cluster_addresses
 from ptxsim.machine.event import FLAG_TENSORMAP, Event, Proxy, Scope, Space
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.memory import check_alignment, gather, scatter
+from ptxsim.machine.port import Port
 from ptxsim.machine.tensor_map import SIZE, field_place
 
 SINCE = "8.3 sm_90a sm_100f sm_110f sm_120f"
@@ -43,7 +46,7 @@ PUBLISHES = Facts(
 WORD = Value(lambda modifiers: "u32")  # bits are asked for and integers are meant
 
 
-def replace(m, a, ordinal, value, *, space, field):
+def replace(m: Port, a: LaneValue, ordinal: LaneValue, value: LaneValue, *, space: Word, field: Word) -> None:
     offset, size = field_place(field, ordinal or 0)
     numbers = per_lane(value).astype(np.uint64)
     too_wide = m.mask & (numbers >> np.uint64(8 * size - 1) > 1)
@@ -62,7 +65,7 @@ def replace(m, a, ordinal, value, *, space, field):
 
 
 def _forms() -> None:
-    words = {
+    words: Options = {
         "name": "tensormap.replace",
         "facts": REPLACES,
         "writes": "",
@@ -71,7 +74,7 @@ def _forms() -> None:
     }
     opcode = "tensormap.replace.mode.field{.space}.b1024"
 
-    def add(field: str, operands: str, type: str, since: str = SINCE, **kinds) -> None:
+    def add(field: str, operands: str, type: str, since: str = SINCE, **kinds: Any) -> None:
         instruction(
             f"{opcode}.{type} [a]{operands}",
             requires=since,
@@ -101,7 +104,7 @@ _forms()
     name="tensormap.cp_fenceproxy", requires="8.3 sm_90", facts=PUBLISHES, writes="", dst="global", src="shared::cta",
     scope="cta cluster gpu sys", operands={"a": Addr("global"), "b": Addr("shared"), "size": Imm(choices=(SIZE,))}, ordered=(("dst", "src"),),
 )  # fmt: skip
-def cp_fenceproxy(m, a, b, size, *, scope):
+def cp_fenceproxy(m: Port, a: LaneValue, b: LaneValue, size: LaneValue, *, scope: Word) -> None:
     """The warp as one copies the map to global memory and publishes it to the tensormap proxy."""
     check_alignment(a, m.mask, SIZE, "tensormap.cp_fenceproxy write")
     check_alignment(b, m.mask, SIZE, "tensormap.cp_fenceproxy read")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ptxsim.isa.operand import Addr, Either, Pred, Reg, Value, Vec
-from ptxsim.isa.registry import declare
+from ptxsim.isa.registry import Kinds, Options, declare
 
 # Coordinates and gradients of each geometry; layered ones (a...) begin with the layer, vectors of three are padded to four.
 COORDINATES = {"1d": 1, "2d": 2, "3d": 4, "a1d": 2, "a2d": 4, "cube": 4, "acube": 4}
@@ -15,17 +15,17 @@ def place(geometry: str, ctype: str) -> Either:
     """`[texture, coordinates]` or `[texture, sampler, coordinates]`. A layer is an integer."""
     element, count = Value(ctype), COORDINATES[geometry]
     each = (Value("u32"), *[element] * (count - 1)) if geometry.startswith("a") else ()
-    kinds = [Vec(count, element, each=each)] + [Reg(ctype)] * (count == 1)
-    return Either(tuple(Addr("tex", (*sampler, where)) for sampler in ((), (Reg("u64"),)) for where in kinds))
+    where: list[Vec | Reg] = [Vec(count, element, each=each), *[Reg(ctype)] * (count == 1)]
+    return Either(tuple(Addr("tex", (*sampler, place)) for sampler in ((), (Reg("u64"),)) for place in where))
 
 
 for geometry, count in GRADIENTS.items():
     gradient = Vec(count, Value("f32"))
     for vector, types in RESULTS:
-        kinds = {"d": Vec(int(vector[1]), Reg("type")), "dx": gradient, "dy": gradient}
-        words = {"type": types, "requires": "5.0"}
+        kinds: Kinds = {"d": Vec(int(vector[1]), Reg("type")), "dx": gradient, "dy": gradient}
+        words: Options = {"type": types, "requires": "5.0"}
         for ctype in ("s32", "f32") if "cube" not in geometry else ("f32",):
-            operands = {**kinds, "lod": Value(ctype), "t": place(geometry, ctype)}
+            operands: Kinds = {**kinds, "lod": Value(ctype), "t": place(geometry, ctype)}
             declare(f"tex.{geometry}.{vector}.type.{ctype} d, [t]", operands=operands, **words)
             declare(f"tex.base.{geometry}.{vector}.type.{ctype} d, [t]", operands=operands, **words)
             declare(f"tex.level.{geometry}.{vector}.type.{ctype} d, [t], lod", operands=operands, **words)
@@ -37,7 +37,7 @@ for geometry in ("2d", "a2d", "cube", "acube"):
         operands={"d": Vec(4, Reg("type")), "t": place(geometry, "f32")},
     )  # fmt: skip
 
-QUERY = {"operands": {"d": Reg("b32"), "a": Addr("tex"), "lod": Value("u32")}}
+QUERY: Options = {"operands": {"d": Reg("b32"), "a": Addr("tex"), "lod": Value("u32")}}
 declare(
     "txq.what.b32 d, [a]",
     what="width height depth channel_data_type channel_order normalized_coords array_size num_mipmap_levels num_samples "

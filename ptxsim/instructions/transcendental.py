@@ -7,12 +7,14 @@ lg2, ex2, tanh with .approx, div with .approx and .full.
 from __future__ import annotations
 
 from ptxsim import lanes
-from ptxsim.isa.facts import Facts, Words
+from ptxsim.isa.facts import Facts, Word, Words
 from ptxsim.isa.registry import instruction
+from ptxsim.lanes import LaneValue
 from ptxsim.numerics import mufu
+from ptxsim.types import ScalarType
 
 
-def approximate(name: str, operation: str, ftz, t, *operands):
+def approximate(name: str, operation: str, ftz: Word, t: ScalarType, *operands: LaneValue) -> LaneValue:
     """The named form of numerics.mufu on lane values of type t."""
     form = mufu.FORMS[f"{name}.{operation}{'.ftz' if ftz else ''}.{t}"]
     return lanes.bits(form(*(lanes.bits(x, lanes.bits_type(t)) for x in operands)), t)
@@ -45,7 +47,7 @@ FACTS = Facts(fidelity=fidelity)
 @instruction(
     "div.full{.ftz}.type d, a, b", cost="div.full.f32", name="div.full", type="f32", facts=FACTS, implies={"operation": "full"}
 )  # fmt: skip
-def div(a, b, *, operation, ftz, type):
+def div(a: LaneValue, b: LaneValue, *, operation: Word, ftz: bool, type: ScalarType) -> LaneValue:
     return approximate("div", operation, ftz, type, a, b)
 
 
@@ -74,5 +76,5 @@ for _name, _ftz, _types, _since in _FORMS:
         f"{_name}.operation{_ftz}.type d, a", cost=cost, operation="approx", type=_types, requires=_since, facts=FACTS,
         implies={"name": _name},
     )  # fmt: skip
-    def function(a, *, name, operation, ftz, type):
+    def function(a: LaneValue, *, name: Word, operation: Word, ftz: Word, type: ScalarType) -> LaneValue:
         return approximate(name, operation, ftz, type, a)

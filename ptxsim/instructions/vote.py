@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from ptxsim.isa.facts import Facts, Mechanism, Role, Scope, Synchronisation
+from ptxsim.isa.facts import Facts, Mechanism, Role, Scope, Synchronisation, Word
 from ptxsim.isa.operand import Pred, Reg, Value
-from ptxsim.isa.registry import instruction
+from ptxsim.isa.registry import Kinds, instruction
+from ptxsim.lanes import LaneValue
+from ptxsim.machine.port import Port
 
 FACTS = Facts(family="vote", scope=Scope.WARP, synchronises=Synchronisation(Mechanism.WARP, Role.SYNC))
-PREDICATE = {"d": Pred(), "a": Pred(negatable=True, immediate=True), "membermask": Value("u32")}
-BALLOT = {**PREDICATE, "d": Reg("b32")}
+PREDICATE: Kinds = {"d": Pred(), "a": Pred(negatable=True, immediate=True), "membermask": Value("u32")}
+BALLOT: Kinds = {**PREDICATE, "d": Reg("b32")}
 
 
 @instruction(
@@ -31,7 +33,7 @@ BALLOT = {**PREDICATE, "d": Reg("b32")}
     facts=FACTS,
 )
 @instruction("vote.mode.pred d, a", cost="alu", mode="all any uni", operands=PREDICATE, requires="1.0-6.3", facts=FACTS)
-def vote(m, a, membermask, *, mode):
+def vote(m: Port, a: LaneValue, membermask: LaneValue, *, mode: Word) -> LaneValue:
     """Whether the predicate holds in all, any, or all or none of the member lanes; ballot is the mask of those where it does."""
     members = m.ballot(m.active())
     if membermask is not None:

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
 
-Words = Mapping[str, Any]
+Word = Any  # the value of a modifier: a word, a type, whether a literal stands there, or None
+Words = Mapping[str, Word]
 
 
 class Scope(Enum):

@@ -95,7 +95,7 @@ class Vec:
     left out, and the effect gets the element itself. `each`: the kinds of the elements, where they differ."""
 
     count: CountRule
-    element: Reg | Value | Pred
+    element: Reg | Value | Pred | Either
     bare: bool = False
     each: tuple[Kind, ...] = ()
 

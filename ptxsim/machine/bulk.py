@@ -31,7 +31,9 @@ class Region(Protocol):
     """One side of a bulk copy."""
 
     space: Space
-    size: int
+
+    @property
+    def size(self) -> int: ...
 
     def read(self) -> np.ndarray: ...
 
