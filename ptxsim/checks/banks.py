@@ -79,7 +79,7 @@ class BankCounter(Observer):
         """`keep`: all registers are looked at at the end. grid, cluster: their shapes."""
         self._homes = Homes(grid, cluster)
         self.origins = Origins(program)
-        self.lowered = lowered_accesses(program, self.origins, keep)
+        self.lowered = lowered_accesses(program, keep)
         self.state = Tallies.of(len(program.ops), {site: _CODES[how] for site, how in self.lowered.items()})
         self.tallies: dict[int, Tally] = {}
         self.outer: dict[int, GlobalTally] = {}

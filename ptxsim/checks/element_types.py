@@ -27,10 +27,9 @@ def takes_f32_alone(program: Program) -> bool:
 
 def _type(op: Op) -> str | None:
     """The type of an access to global memory; None for another instruction and for vectors."""
-    name, *words = op.opcode.split(".")
-    if name not in ("ld", "st", "atom", "red") or {word.partition("::")[0] for word in words} & _ELSEWHERE:
+    if op.family not in ("load", "store", "atomic") or op.accesses[0].space in _ELSEWHERE or op.words.get("vec"):
         return None
-    return None if {"v2", "v4", "v8"} & set(words) else words[-1]
+    return str(op.words["type"])
 
 
 class Accesses(Observer):

@@ -133,7 +133,7 @@ class Origins:
         if len(steps) != 1 or len(starts) != 1 or starts[0].site > at.site or starts[0].guard is not None:
             return Sum(0, {name: 1}), frozenset()
         (step,), (start,) = steps, starts
-        sign = {"add": 1, "sub": -1}.get(step.opcode.split(".")[0])
+        sign = {"add": 1, "sub": -1}.get(step.family)
         others = [operand for operand in step.bound.statement.operands[1:] if getattr(operand, "name", "") != name]
         lines: set[int] = set()
         added = None
@@ -194,17 +194,21 @@ def _by_lane(text: str) -> bool:
 
 def _follow(op: Op, value: Callable[[ast.Operand], Sum | None]) -> Sum | None:
     """The result of an integer instruction as a sum; None where it is none of those that make addresses."""
-    words = op.opcode.split(".")
+    words = op.bound.modifiers
     operands = op.bound.statement.operands[1:]
-    if words[0] == "ld" and "param" in words and isinstance(operands[0], ast.Address) and operands[0].base:
+    if op.family == "load" and words["space"] == "param" and isinstance(operands[0], ast.Address) and operands[0].base:
         return Sum(0, {operands[0].base.name: 1})
-    if any(word in ("f16", "f32", "f64", "hi", "sat") for word in words):
+    if (
+        words.get("sat")
+        or words.get("half") == "hi"
+        or any(getattr(word, "is_float", False) for word in words.values())
+    ):
         return None
     sources = [value(operand) for operand in operands]
     if not sources or any(source is None for source in sources):
         return None
     a, b, c = (*sources, None, None)[:3]
-    match words[0]:
+    match op.family:
         case name if name in _SAME:
             return a
         case "add":
@@ -215,11 +219,11 @@ def _follow(op: Op, value: Callable[[ast.Operand], Sum | None]) -> Sum | None:
             return a.times(-1)
         case "mul" | "mad":
             product = _product(a, b)
-            return product.plus(c) if words[0] == "mad" else product
+            return product.plus(c) if op.family == "mad" else product
         case "shl" if b.number is not None:
             return a.times(1 << b.number)
         case "shr" | "and" | "or" | "xor" | "div" | "rem":
-            sign = {"shr": ">>", "and": "&", "or": "|", "xor": "^", "div": "/", "rem": "%"}[words[0]]
+            sign = {"shr": ">>", "and": "&", "or": "|", "xor": "^", "div": "/", "rem": "%"}[op.family]
             return Sum(0, {f"({a.inner()} {sign} {b.inner()})": 1})
     return None
 

@@ -134,7 +134,7 @@ class GlobalChecker(Observer):
         found = []
         for (site, other), (address, cta, other_cta, count) in self.problems.items():
             op, before = program.ops[site], program.ops[other]
-            verb = "writes" if before.opcode.startswith("st") else "reads"
+            verb = "writes" if any(a.writes and a.space != "shared" for a in before.accesses) else "reads"
             found.append(
                 Finding(
                     "race-global",

@@ -8,8 +8,12 @@ from ptxsim.checks.cluster_shared import Homes
 from ptxsim.checks.proxy_scan import COMPILE_FROM, OVERWRITTEN, UNFENCED, UNWAITED, ProxyShadow, scan
 from ptxsim.diagnostic import Finding, Label
 from ptxsim.engine.program.operation import Op, Program
+from ptxsim.isa.facts import Mechanism, Proxy, Scope
 from ptxsim.lanes import LANES
 from ptxsim.machine.event import Event, Observer
+
+# Instructions whose accesses belong to lanes.
+_BY_LANES = frozenset({"load", "store", "atomic", "ldmatrix", "stmatrix", "async_store", "bulk_store"})
 
 
 class ProxyChecker(Observer):
@@ -28,10 +32,9 @@ class ProxyChecker(Observer):
     def __init__(self, program: Program, warps: int, shared_bytes: int, homes: Homes | None = None, keep: int = 32):
         self.program, self.homes = program, homes
         self.warps, self.shared_bytes, self.keep = warps, shared_bytes, keep
-        opcodes = [op.opcode for op in program.ops]
-        self.asynchronous = any(o.startswith(("cp.", "wgmma.mma", "fence.proxy.async")) for o in opcodes)
-        self.warp_wide = np.array([o.startswith("wgmma") for o in opcodes], bool)
-        self.useful = np.zeros(len(opcodes), np.int8)
+        self.asynchronous = any(map(_concerns_proxies, program.ops))
+        self.warp_wide = np.array([op.facts.scope is Scope.WARPGROUP for op in program.ops], bool)
+        self.useful = np.zeros(len(program.ops), np.int8)
         self.shadows: dict[int, ProxyShadow] = {}
         self.problems: dict[tuple[int, int, int], tuple[int, np.ndarray]] = {}
         self.unwaited: dict[int, tuple[int, int]] = {}  # site of a bulk store: (times, CTA)
@@ -75,7 +78,7 @@ class ProxyChecker(Observer):
         """A CTA is over: bulk stores whose reading nobody waited for."""
         shadow = self.shadows.pop(cta)
         for site in np.unique(shadow.read_site[shadow.reading > 0]).tolist():
-            if self.program.ops[site].opcode.startswith("cp."):
+            if self.program.ops[site].completes_by in (Mechanism.BULK_GROUP, Mechanism.MBARRIER):
                 times, first = self.unwaited.get(site, (0, cta))
                 self.unwaited[site] = (times + 1, first)
 
@@ -112,7 +115,7 @@ class ProxyChecker(Observer):
         op, before = self.program.ops[site], self.program.ops[other]
         address, warp, lane = (int(v) for v in row[3:6])
         place = {**_place(op), "warp": warp, "count": times}
-        if what in (UNWAITED, OVERWRITTEN) and op.opcode.startswith(("ld", "st", "atom", "red")):
+        if what in (UNWAITED, OVERWRITTEN) and op.family in _BY_LANES:
             place["lane"] = lane
 
         def label(text: str) -> tuple[Label, ...]:
@@ -128,12 +131,12 @@ class ProxyChecker(Observer):
         if what == OVERWRITTEN:
             return Finding(
                 "tile-overwritten", f"{op.opcode} writes shared memory at {address:#x} while {_stem(before)} may still read it",
-                **place, labels=label("this reads it until it has been waited for"), help=f"wait first: {_wait_for(before)}",
+                **place, labels=label("this reads it until it has been waited for"), help=f"wait first: {_WAITS[before.completes_by]}",
             )  # fmt: skip
-        name = "cp-async-not-waited" if _is_lane_copy(before) else "missing-wait"
+        name = "cp-async-not-waited" if before.completes_by is Mechanism.CP_ASYNC_GROUP else "missing-wait"
         return Finding(
             name, f"{op.opcode} reads shared memory at {address:#x} before the copy into it has been waited for",
-            **place, labels=label("the copy starts here"), help=f"wait first: {_wait_for(before)}",
+            **place, labels=label("the copy starts here"), help=f"wait first: {_WAITS[before.completes_by]}",
         )  # fmt: skip
 
 
@@ -141,20 +144,22 @@ def _place(op: Op) -> dict:
     return {"line": op.line, "column": op.column, "length": len(op.opcode)}
 
 
+def _concerns_proxies(op: Op) -> bool:
+    """Whether an operation copies asynchronously, goes through the async proxy, or is a fence for it."""
+    if op.family == "fence":
+        return op.words.get("proxy", "") in ("async", "global", "shared::cta", "shared::cluster")
+    copies = op.completes_by is Mechanism.CP_ASYNC_GROUP
+    return copies or any(access.proxy is not Proxy.GENERIC for access in op.accesses)
+
+
 def _stem(op: Op) -> str:
-    return "wgmma" if op.opcode.startswith("wgmma") else op.bound.form.name
+    return op.family if op.facts.scope is Scope.WARPGROUP else op.name
 
 
-def _is_lane_copy(op: Op) -> bool:
-    return op.bound.form.name == "cp.async"
-
-
-def _wait_for(op: Op) -> str:
-    """The wait that gives the memory of an operation back."""
-    if op.opcode.startswith("wgmma"):
-        return "wgmma.commit_group, then wgmma.wait_group"
-    if _is_lane_copy(op):
-        return "cp.async.commit_group, cp.async.wait_group, and a barrier if other threads wrote"
-    if "bulk_group" in op.opcode:
-        return "cp.async.bulk.commit_group, then cp.async.bulk.wait_group.read"
-    return "mbarrier.try_wait on the copy's mbarrier"
+# The waits that give the memory of an operation back, by what it completes by.
+_WAITS = {
+    Mechanism.WGMMA_GROUP: "wgmma.commit_group, then wgmma.wait_group",
+    Mechanism.CP_ASYNC_GROUP: "cp.async.commit_group, cp.async.wait_group, and a barrier if other threads wrote",
+    Mechanism.BULK_GROUP: "cp.async.bulk.commit_group, then cp.async.bulk.wait_group.read",
+    Mechanism.MBARRIER: "mbarrier.try_wait on the copy's mbarrier",
+}

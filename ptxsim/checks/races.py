@@ -6,7 +6,8 @@ import numpy as np
 
 from ptxsim.checks.shadow import RACE, RACE_IN_WARP, Scanner, Shadow
 from ptxsim.diagnostic import DOUBTFUL, Finding, Label
-from ptxsim.engine.program.operation import Program
+from ptxsim.engine.program.operation import Op, Program
+from ptxsim.isa.facts import Proxy, Scope
 from ptxsim.machine.event import Event, Observer
 
 _NAMES = {RACE: "race-shared", RACE_IN_WARP: "race-warp"}
@@ -33,7 +34,7 @@ class SharedChecker(Observer):
         self.warps, self.shared_bytes, self.initialized, self.keep = warps, shared_bytes, initialized, keep
         self.homes = homes
         self.shadows: dict[int, Shadow] = {}
-        self.scanner = Scanner(np.array([op.opcode.startswith("wgmma") for op in program.ops], bool))
+        self.scanner = Scanner(np.array([op.facts.scope is Scope.WARPGROUP for op in program.ops], bool))
         self.problems: dict[tuple[int, int, int], tuple[int, np.ndarray]] = {}
 
     def consume(self, records: np.ndarray) -> None:
@@ -74,12 +75,12 @@ class SharedChecker(Observer):
         op = program.ops[site]
         address, warp, other_warp, lane = (int(v) for v in row[3:7])
         place = {"line": op.line, "column": op.column, "length": len(op.opcode), "warp": warp, "count": count}
-        if not _is_fetch(op.opcode):  # what those read belongs to no lane
+        if not _is_fetch(op):  # what those read belongs to no lane
             place["lane"] = lane
         if what not in _NAMES:
             return self._read_too_early(program, site, address, place)
         before = program.ops[other]
-        verb = "wrote" if _writes(before.opcode) else "read"
+        verb = "wrote" if _writes(before) else "read"
         who = f"warp {other_warp}" if what == RACE else "another lane of the warp"
         return Finding(
             _NAMES[what], f"{op.opcode} touches shared byte {address:#x}, which {who} {verb} without order between the two",
@@ -95,12 +96,12 @@ class SharedChecker(Observer):
             (
                 (program.ops[store], int(row[4]))
                 for (what, store, other), (_, row) in self.problems.items()
-                if what == RACE and _writes(program.ops[store].opcode) and (other == site or row[3] == address)
+                if what == RACE and _writes(program.ops[store]) and (other == site or row[3] == address)
             ),
             None,
         )
         help, labels = "store to it first, put a barrier between, or check the index", ()
-        if op.opcode.startswith("wgmma"):
+        if op.facts.scope is Scope.WARPGROUP:
             help = "write the whole tile first, or mend the descriptor: `ptxsim desc` says what one reads"
         if later is not None:
             store, warp = later
@@ -113,11 +114,11 @@ class SharedChecker(Observer):
         )  # fmt: skip
 
 
-def _is_fetch(opcode: str) -> bool:
-    """Whether an instruction reads shared memory through the async proxy."""
-    return opcode.startswith(("wgmma", "cp.async.bulk", "cp.reduce.async.bulk"))
+def _is_fetch(op: Op) -> bool:
+    """Whether an instruction accesses memory through the async proxy."""
+    return any(access.proxy is Proxy.ASYNC for access in op.accesses)
 
 
-def _writes(opcode: str) -> bool:
+def _writes(op: Op) -> bool:
     """Whether an instruction changes shared memory; bulk stores read it."""
-    return opcode.startswith(("st", "atom", "red", "cp", "wmma.store")) and ".global.shared" not in opcode
+    return any(access.writes and access.space in ("shared", None) for access in op.accesses)

@@ -22,7 +22,7 @@ class TensorMapChecker(Observer):
     events = frozenset({Event.STORE, Event.ASYNC_READ, Event.FENCE})
 
     def __init__(self, program: Program):
-        self.active = any("async.bulk.tensor" in op.opcode for op in program.ops)
+        self.active = any(op.family == "tensor_copy" for op in program.ops)
         self.time = 0
         self.written: dict[int, tuple[int, int, int]] = {}  # line: time, CTA, site
         self.released: dict[int, int] = {}  # CTA: time
@@ -86,7 +86,7 @@ class TensorMapChecker(Observer):
             found.append(
                 Finding(
                     "tensormap-fence",
-                    f"{op.bound.form.name} uses a tensor map that was changed and {what} since",
+                    f"{op.name} uses a tensor map that was changed and {what} since",
                     op.line,
                     op.column,
                     len(op.opcode),

@@ -28,40 +28,52 @@ def whole(a, b, t):
     return lanes.cast(a, wide) * lanes.cast(b, wide)
 
 
-@instruction("mul.lo.type d, a, b", cost=by_width("imad", "mul.64"), name="mul.lo", type=INTEGERS)
+@instruction(
+    "mul.lo.type d, a, b", cost=by_width("imad", "mul.64"), name="mul.lo", type=INTEGERS, implies={"half": "lo"}
+)
 def multiply_low(a, b):
     return a * b
 
 
-@instruction("mul.hi.type d, a, b", cost=by_width("imad.hi", "mul.hi.64"), name="mul.hi", type=INTEGERS)
+@instruction(
+    "mul.hi.type d, a, b", cost=by_width("imad.hi", "mul.hi.64"), name="mul.hi", type=INTEGERS, implies={"half": "hi"}
+)
 def multiply_high(a, b):
     return lanes.multiply_high(a, b)
 
 
 @instruction(
-    "mul.wide.type d, a, b", cost=WHOLE, name="mul.wide", type=NARROW, operands={"d": Reg(doubled)}
+    "mul.wide.type d, a, b", cost=WHOLE, name="mul.wide", type=NARROW, implies={"half": "wide"}, operands={"d": Reg(doubled)}
 )  # fmt: skip
 def multiply_wide(a, b, *, type):
     return whole(a, b, type)
 
 
-@instruction("mad.lo.type d, a, b, c", cost=by_width("imad", "mul.64"), name="mad.lo", type=INTEGERS)
+@instruction(
+    "mad.lo.type d, a, b, c", cost=by_width("imad", "mul.64"), name="mad.lo", type=INTEGERS, implies={"half": "lo"}
+)
 def multiply_add_low(a, b, c):
     return a * b + c
 
 
-@instruction("mad.hi.type d, a, b, c", cost=by_width("imad.hi", "mul.hi.64"), name="mad.hi", type=INTEGERS)
+@instruction(
+    "mad.hi.type d, a, b, c",
+    cost=by_width("imad.hi", "mul.hi.64"),
+    name="mad.hi",
+    type=INTEGERS,
+    implies={"half": "hi"},
+)
 def multiply_add_high(a, b, c):
     return lanes.multiply_high(a, b) + c
 
 
-@instruction("mad.hi.sat.s32 d, a, b, c", cost="imad.hi", name="mad.hi", implies={"type": TYPES["s32"]})
+@instruction("mad.hi.sat.s32 d, a, b, c", cost="imad.hi", name="mad.hi", implies={"type": TYPES["s32"], "half": "hi"})
 def multiply_add_high_saturating(a, b, c, *, type):
     return saturate(lanes.cast(lanes.multiply_high(a, b), "s64") + lanes.cast(c, "s64"), type)
 
 
 @instruction(
-    "mad.wide.type d, a, b, c", cost=WHOLE, name="mad.wide", type=NARROW,
+    "mad.wide.type d, a, b, c", cost=WHOLE, name="mad.wide", type=NARROW, implies={"half": "wide"},
     operands={"d": Reg(doubled), "c": Value(doubled)},
 )  # fmt: skip
 def multiply_add_wide(a, b, c, *, type):

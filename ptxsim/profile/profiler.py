@@ -10,14 +10,13 @@ from ptxsim.engine.program.decode import Decoder
 from ptxsim.engine.program.operation import Program
 from ptxsim.profile.advice import suggestions
 from ptxsim.profile.cycles import Cycles, LineStalls
-from ptxsim.profile.lowering.atomics import atomic_rate
 from ptxsim.profile.lowering.lower import lower
 from ptxsim.profile.lowering.machine_code import MachineProgram, Pipe
 from ptxsim.profile.lowering.regions import merged
 from ptxsim.profile.model.encode import STALLS, encode, parameters
 from ptxsim.profile.model.figures import figures_of
 from ptxsim.profile.model.occupancy import Occupancy, occupancy
-from ptxsim.profile.model.trace import ATOMIC, Trace, Tracer, for_replay, readers
+from ptxsim.profile.model.trace import ATOMIC, Trace, Tracer, atomic_rate, for_replay, readers
 from ptxsim.profile.timeline import Timeline
 from ptxsim.syntax import ast
 from ptxsim.types import Target

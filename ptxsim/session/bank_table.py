@@ -95,14 +95,14 @@ def _copied(origins: Origins, variables: Mapping[str, tuple[int, int]]) -> dict[
     """ "tensor" or "bulk" by the address of variables that such copies move, as far as the text shows it."""
     found: dict[int, str] = {}
     for op in origins.program.ops:
-        if not op.opcode.startswith("cp.async.bulk.") or "shared" not in op.opcode:
+        if op.family not in ("bulk_copy", "tensor_copy"):
             continue
         for origin in (origins.of(op, number) for number in range(3)):
             for name in re.findall(r"[\w$%]+", origin.text) if origin else ():
                 address, size = variables.get(name, (0, 0))
                 # The mbarrier of a copy is no array.
                 if size > 8 and found.get(address) != "tensor":
-                    found[address] = "tensor" if ".tensor" in op.opcode else "bulk"
+                    found[address] = "tensor" if op.family == "tensor_copy" else "bulk"
     return found
 
 
@@ -111,7 +111,7 @@ def _arrays(tallies: Mapping[int, Tally], variables: Mapping[str, tuple[int, int
     spans: dict[tuple[int, int], list[tuple[int, int, int]]] = {}
     for site, tally in tallies.items():
         active = word_mask(tally.mask)
-        if not active.any():  # wgmma: no layout costs it more
+        if not active.any():  # a warpgroup's product: no layout costs it more
             continue
         low, high = (int(bound(tally.addresses[active])) & OWN for bound in (np.min, np.max))
         holder = next((v for v in variables.values() if v[0] <= low < v[0] + v[1]), (0, 0))

@@ -10,6 +10,7 @@ from typing import Any
 from ptxsim import instructions
 from ptxsim.isa import registry
 from ptxsim.isa.registry import Form
+from ptxsim.profile.lowering.lower import has_cost
 from ptxsim.types import parse_target
 
 WIDTH = 100
@@ -21,7 +22,8 @@ def listing(pattern: str | None, target: str | None = None, missing: bool = Fals
 
 
 def entries(pattern: str | None, target: str | None = None, missing: bool = False) -> Iterator[dict[str, Any]]:
-    """Forms as plain values: name, notation, words of each slot with what they need, needs of the form, whether modeled.
+    """Forms as plain values: name, notation, words of each slot with what they need, needs of the form, whether modeled, whether the
+    cycle model knows what it costs.
 
     `pattern` is a part of a name, a glob, or dotted words that a form has (`mma.m16n8k16.f16`); `missing` keeps what has
     no effect; with `target` there are its forms and words only. Forms that only the assembler takes, spelt as one that
@@ -47,7 +49,7 @@ def entries(pattern: str | None, target: str | None = None, missing: bool = Fals
                 choices = {slot.name: slots[slot.name] for slot in form.slots if not slot.literal}
                 yield {
                     "name": form.name, "notation": form.notation, "words": choices, "needs": form.requires.text,
-                    "modeled": modeled,
+                    "modeled": modeled, "costed": has_cost(form.definition),
                 }  # fmt: skip
 
 
@@ -67,13 +69,19 @@ def line(entry: dict[str, Any]) -> str:
         for slot, choices in entry["words"].items()
     ]
     needs = [f"since {entry['needs']}"] if entry["needs"] else []
-    return "; ".join([entry["notation"] + ("" if entry["modeled"] else "    (not modeled)"), *words, *needs])
+    return "; ".join([_title(entry), *words, *needs])
+
+
+def _title(entry: dict[str, Any]) -> str:
+    """The notation, with what ptxsim does not know of the form."""
+    if not entry["modeled"]:
+        return f"{entry['notation']}    (not modeled)"
+    return entry["notation"] if entry["costed"] else f"{entry['notation']}    (cost unknown)"
 
 
 def paragraph(entry: dict[str, Any]) -> str:
     """The notation, then the words of each slot and what the form needs, within 100 columns."""
-    title = entry["notation"] + ("" if entry["modeled"] else "    (not modeled)")
-    lines = textwrap.wrap(title, WIDTH, subsequent_indent="        ", break_on_hyphens=False)
+    lines = textwrap.wrap(_title(entry), WIDTH, subsequent_indent="        ", break_on_hyphens=False)
     for slot, words in entry["words"].items():
         listed = " ".join(
             word if not needs else f"{word}({needs.replace(' ', chr(160))})" for word, needs in words.items()

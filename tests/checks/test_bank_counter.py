@@ -224,7 +224,8 @@ ATOMIC = """.version 8.0
         ("red.shared.inc.u32 [b], 0xffffffff;", 1),
         ("red.shared.inc.u32 [b], 7;", 32),
         ("red.shared.add.u32 [a], 2;", 1),  # one address for the warp: VOTE, POPC, one lane adds
-        ("atom.shared.max.s32 r, [tile+8], t;", 1),
+        ("atom.shared.max.s32 n, [tile+8], t;", 1),
+        ("atom.shared.max.s32 r, [tile+8], t;", 32),  # only sums are reduced where the old value is needed
         ("atom.shared.exch.b32 r, [a], t;", 32),
         ("atom.shared.cas.b32 r, [a], t, n;", 64),
         ("red.shared.add.f32 [b], 0f3F800000;", 96),  # 32 times LDS and ATOMS.CAST.SPIN

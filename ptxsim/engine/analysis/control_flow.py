@@ -39,17 +39,30 @@ class ControlFlow:
     @cached_property
     def dominators(self) -> list[set[int]]:
         """For each block, the blocks that every path from the program's start passes, itself included."""
+        return _dominators(range(len(self.successors)), self.predecessors, {0})
+
+    @cached_property
+    def postdominators(self) -> list[set[int]]:
+        """For each block, the blocks that every path to an end passes, itself included."""
         count = len(self.successors)
-        dominators = [{0}] + [set(range(count))] * (count - 1)
-        changed = True
-        while changed:
-            changed = False
-            for number in range(1, count):
-                before = [dominators[p] for p in self.predecessors[number]]
-                found = (set.intersection(*before) if before else set()) | {number}
-                if found != dominators[number]:
-                    dominators[number], changed = found, True
-        return dominators
+        ends = {n for n in range(count) if self._may_end(n)}
+        return _dominators(range(count - 1, -1, -1), self.successors, ends)
+
+    def _may_end(self, number: int) -> bool:
+        last = self.program.blocks[number][-1:]
+        return not self.successors[number] or any(op.control in ("exit", "ret") for op in last)
+
+    def between(self, number: int) -> set[int]:
+        """Blocks that only some lanes may execute after a branch that ends a block: those before all paths have joined."""
+        joined = self.postdominators[number] - {number}
+        found: set[int] = set()
+        rest = list(self.successors[number])
+        while rest:
+            block = rest.pop()
+            if block not in found and block not in joined:
+                found.add(block)
+                rest += self.successors[block]
+        return found
 
     @cached_property
     def back_edges(self) -> list[tuple[int, int]]:
@@ -93,6 +106,22 @@ class ControlFlow:
                 for number in self.loop_body(head, tail):
                     depth[number] += 1
         return depth
+
+
+def _dominators(order: range, before: list[list[int]], roots: set[int]) -> list[set[int]]:
+    """For each block, what every path from the roots to it passes; `before`: the blocks a path comes from."""
+    found = [{n} if n in roots else set(order) for n in sorted(order)]
+    changed = True
+    while changed:
+        changed = False
+        for number in order:
+            if number in roots:
+                continue
+            known = [found[p] for p in before[number]]
+            new = (set.intersection(*known) if known else set()) | {number}
+            if new != found[number]:
+                found[number], changed = new, True
+    return found
 
 
 @fact

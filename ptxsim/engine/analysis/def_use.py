@@ -70,6 +70,10 @@ class DefUse:
     uniform: set[int] = field(default_factory=set)
     types: list[ScalarType] = field(default_factory=list)
 
+    def value(self, op: Op, index: int) -> int:
+        """The slot that holds what the source of that index, a register or an address with one, has here."""
+        return self.reads[op.site][len(slots_of(op.sources[:index]))]
+
 
 def def_use(program: Program) -> DefUse:
     """Definitions and uses of a program. The caller may change them."""

@@ -82,6 +82,11 @@ class Op:
         return self.sources[names.index(name)] if name in names else None
 
     @property
+    def name(self) -> str:
+        """The instruction's name without modifiers, for messages."""
+        return self.bound.form.name
+
+    @property
     def line(self) -> int:
         return self.bound.statement.line
 

@@ -12,7 +12,6 @@ from typing import Any
 from ptxsim.engine.program.operand import Address
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.isa.facts import Mechanism
-from ptxsim.isa.registry import Definition
 from ptxsim.profile.lowering.emulated import CHECKED, SEQUENCES
 from ptxsim.profile.lowering.fusion import Fusion
 from ptxsim.profile.lowering.machine_code import Kind, MachineOp, Pipe
@@ -89,8 +88,3 @@ def lowers(*families: str) -> Callable[[Lower], Lower]:
         return lower
 
     return register
-
-
-def has_cost(definition: Definition) -> bool:
-    """Whether the cost of an instruction is known to the cycle model, for some of its types at least."""
-    return definition.control or definition.facts.cost is not None or definition.facts.family in LOWERINGS

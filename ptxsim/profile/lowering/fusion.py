@@ -215,7 +215,9 @@ class Fusion:
 
     def _sum(self, op: Op) -> None:
         """mul + add is one IMAD, shl + add one LEA, and three addends one IADD3."""
-        if self._eat_first(op, lambda p: p.family == "mul" and cost_of(p) == "imad" and bits_of(p) == 32, "imad"):
+        if self._eat_first(
+            op, lambda p: p.family == "mul" and p.words.get("half") == "lo" and bits_of(p) == 32, "imad"
+        ):
             return
         if self._eat_first(op, lambda p: p.family == "shl" and isinstance(p.sources[1], Constant), "alu"):
             return
@@ -227,7 +229,7 @@ class Fusion:
     def _address_sum(self, op: Op) -> None:
         """base + index * size: one IMAD.WIDE, or LEA and LEA.HI.X."""
         for producer in self.producers(op):
-            if producer.family == "mul" and cost_of(producer) == "imad.wide":
+            if producer.family == "mul" and producer.words.get("half") == "wide":
                 readers = [self.program.ops[s] for s in self.live_readers(self.writes(producer)[0])]
                 if all(r.family == "add" and bits_of(r) == 64 for r in readers):
                     self.eat(producer, op, "imad.wide")  # every reader multiplies for itself

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from ptxsim.engine.program.operand import Address, Special
 from ptxsim.engine.program.operation import Op, Program
+from ptxsim.isa.registry import Definition
 from ptxsim.profile.lowering import memory, scalar, synchronisation, tensor, unroll  # noqa: F401  (they register lowerings)
-from ptxsim.profile.lowering.assembly import Assembly, names_shared
+from ptxsim.profile.lowering.assembly import LOWERINGS, Assembly, names_shared
 from ptxsim.profile.lowering.fusion import names_variable
 from ptxsim.profile.lowering.machine_code import Kind, MachineBlock, MachineOp, MachineProgram, Pipe
 from ptxsim.profile.lowering.predication import predicate
@@ -190,3 +191,8 @@ class Lowering(Assembly):
 def lower(program: Program, target: str = "sm_90a", pragmas: frozenset[int] = frozenset()) -> MachineProgram:
     """Machine code of a program, as far as time is concerned. `pragmas`: lines of `.pragma "nounroll"`."""
     return Lowering(program, target, pragmas).lower()
+
+
+def has_cost(definition: Definition) -> bool:
+    """Whether the cost of an instruction is known to the cycle model, for some of its types at least."""
+    return definition.control or definition.facts.cost is not None or definition.facts.family in LOWERINGS

@@ -45,7 +45,7 @@ def store(assembly: Assembly, op: Op) -> list[MachineOp]:
 @lowers("atomic")
 def atomic(assembly: Assembly, op: Op) -> list[MachineOp]:
     words, space = op.words, space_of(op)
-    if space == "shared" and words["type"].name not in SHARED_TYPES and words["op"] not in ("cas", "exch"):
+    if space == "shared" and words["type"].name not in SHARED_TYPES and words.get("op") not in ("cas", "exch"):
         loop = [MachineOp("branch", (), (), op.site), MachineOp("shared", (), assembly.reads(op), op.site)]
         last = assembly.machine(op, "shared", Kind.ACCESS, space=space, stores=True, latency=97)
         return [*loop, MachineOp("alu", (), (), op.site), last, MachineOp("branch", (), (), op.site)]

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ptxsim.engine.analysis.assembled_atomics import Assembled, assembled_atomics
 from ptxsim.engine.program.operation import Program
 from ptxsim.jit.body import record
 from ptxsim.lanes import word_mask
 from ptxsim.layout import banks
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, Event, Observer, Space
-from ptxsim.profile.lowering.atomics import COUNTED, cheaper
+from ptxsim.profile.model.figures import Figures
 
 BLOCK, SHARED, LOAD, STORE, ATOMIC, CONST, ARRIVE, WAIT, BULK, LEAVE = range(10)
 ENTRY = record(
@@ -69,7 +70,7 @@ class Tracer(Observer):
             self.block_size[number] = len(block)
             if block:
                 self.block_of[block[0].site] = number
-        self.cheaper = cheaper(program)
+        self.assembled = assembled_atomics(program)
         self.bulk_sites = np.array(
             [op.site for op in program.ops if op.family in ("bulk_copy", "tensor_copy")], np.int64
         )
@@ -108,7 +109,7 @@ class Tracer(Observer):
                 found = banks.analyze(records["addresses"][rows], int(width), KINDS[Event(kind)], records["mask"][rows])
                 entries["cycles"][rows] = found.cycles
                 entries["code"][rows] = SHARED
-        self._cheaper_atomics(records, entries, shared)
+        self._assembled_atomics(records, entries, shared)
         outer = ((space == Space.GLOBAL) | (space == Space.LOCAL)) & (event <= Event.REDUCE)
         for kind in np.unique(event[outer]):
             atomic = kind in (Event.ATOMIC, Event.CAS, Event.REDUCE)
@@ -133,10 +134,10 @@ class Tracer(Observer):
             entries["code"][rows] = CONST
             entries["cycles"][rows] = distinct(records["addresses"][rows], records["mask"][rows])
 
-    def _cheaper_atomics(self, records: np.ndarray, entries: np.ndarray, shared: np.ndarray) -> None:
-        for site, how in self.cheaper.items():
+    def _assembled_atomics(self, records: np.ndarray, entries: np.ndarray, shared: np.ndarray) -> None:
+        for site, how in self.assembled.items():
             rows = np.flatnonzero(shared & (records["site"] == site))
-            if how != COUNTED:  # one lane accesses
+            if how is Assembled.REDUCED:  # one lane accesses
                 entries["cycles"][rows] = 1
             elif len(rows):
                 found = banks.analyze(records["addresses"][rows], 4, "count", records["mask"][rows])
@@ -187,6 +188,22 @@ def readers(trace: Trace, sms: int) -> float:
     pairs = np.unique(lines * sms + np.repeat(loads["cta"] % sms, counts))
     seen = len(pairs) / len(np.unique(pairs // sms))
     return 1 + (seen - 1) * trace.modulus
+
+
+def atomic_rate(figures: Figures, entries: np.ndarray, all_lines: np.ndarray) -> float:
+    """Atomic operations on global memory that the GPU completes per cycle: few pages or sectors are a bottleneck."""
+    if not len(entries):
+        return figures.atomic_rate
+    counts = entries["count"].astype(np.int64)
+    offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    lines = np.unique(all_lines[np.repeat(entries["first"], counts) + offsets])
+    numbers, masks = lines >> 4, lines & 15
+    pages = len(np.unique(numbers // (figures.atomic_page // figures.l1_line)))
+    _, line = np.unique(numbers, return_inverse=True)
+    touched = np.zeros(line.max() + 1, np.int64)
+    np.bitwise_or.at(touched, line, masks)
+    sectors = int(np.bitwise_count(touched).sum())
+    return min(figures.atomic_rate, figures.atomic_page_rate * pages, figures.atomic_sector_rate * sectors)
 
 
 def lowest(mask: np.ndarray) -> np.ndarray:

@@ -18,6 +18,7 @@ from ptxsim.arrays import DTYPES, bad, dtype_of
 from ptxsim.diagnostic import PtxError
 from ptxsim.engine.analysis.def_use import slots_of
 from ptxsim.engine.program.operation import Op, Program
+from ptxsim.isa.facts import Mechanism, Scope
 from ptxsim.lanes import LANES
 from ptxsim.machine.cta import Register, Warp
 from ptxsim.machine.event import Event, Observer, Space
@@ -117,6 +118,7 @@ class _Watched:
                 f"near it: {', '.join(map(str, sorted(lines)))}",
             )
         self.op, self.operand, self.type, self.time = found[0], place.operand, place.type, place.time
+        self.target, self.numerics = launch.target.name, launch.numerics
         self.slots = self._slots(program)
         self.is_result = self._is_result()
         self.cta, self.warp, self.warps = self._focus(launch, place)
@@ -142,7 +144,7 @@ class _Watched:
         if place.warp >= warps:
             raise bad(f"--print: there is no warp {place.warp}", f"a CTA has {warps}, counted from 0")
         group = place.warp // WARPS * WARPS
-        is_shared = self.op.opcode.startswith("wgmma.mma_async")
+        is_shared = self.op.completes_by is Mechanism.WGMMA_GROUP
         return cta, place.warp, tuple(range(group, min(group + WARPS, warps))) if is_shared else (place.warp,)
 
     def _is_result(self) -> bool:
@@ -167,7 +169,7 @@ class _Watched:
             if self.executed[cta, index] == self.time:
                 self._take(warp, *self._begun[index])
             del self._begun[index]
-            if op.opcode.startswith("wgmma"):  # starts when all four warps have come, which may be later than this
+            if op.facts.scope is Scope.WARPGROUP:  # starts when all four warps have come, which may be later than this
                 return
         if index in self._due and not any(slot in warp.in_flight for _, slot in self.slots):
             self._due.remove(index)
@@ -219,25 +221,18 @@ class _Watched:
     @property
     def _is_tile(self) -> bool:
         """Whether the operand is a wgmma descriptor."""
-        if self.operand not in ("a", "b") or not self.op.opcode.startswith("wgmma.mma_async"):
+        if self.operand not in ("a", "b") or self.op.completes_by is not Mechanism.WGMMA_GROUP:
             return False
         return len(self.slots) == 1 and isinstance(self.op.bound.operands[self.operand], ast.Name)
 
     def _tile(self) -> np.ndarray:
         """The matrix, (rows, k), that a descriptor names."""
-        from ptxsim.layout.fragments import container_bits, dimensions
-        from ptxsim.machine.wgmma import Tile
-        from ptxsim.session.form_names import one_meaning
+        from ptxsim.instructions.wgmma import tile_for
 
-        meaning = one_meaning(self.op.opcode)
-        _, rows, k = dimensions(meaning.shape)
-        type = meaning.types[1 if self.operand == "a" else 2]
-        transposed = self.op.bound.operands.get(f"t{self.operand}")
-        bits = container_bits(meaning.family, meaning.shape, type)
-        if self.operand == "a":
-            rows, k = 64, k // 2 if meaning.sparse else k
-        tile = Tile(int(self.seen[self.warp][0][0]), "MN" if getattr(transposed, "value", 0) else "K", rows, k, bits)
-        dtype = dtype_of(self.type or type)
+        product = self.op.product(self.target, self.numerics)
+        transposed = getattr(self.op.bound.operands.get(f"t{self.operand}"), "value", 0)
+        tile = tile_for(product, self.operand.upper(), int(self.seen[self.warp][0][0]), transposed)
+        dtype = dtype_of(self.type or getattr(product.form, self.operand))
         assert self.shared is not None
         return tile.read(self.shared).astype(f"u{dtype.itemsize}").view(dtype)
 
@@ -367,7 +362,7 @@ def find_writers(
         cta, warp, lane, part = stores.threads[name][flat].tolist()
         op = launch.program.ops[site]
         registers = list(_names(list(op.bound.operands.values())[-1]))
-        register = f" from {registers[part]}" if op.opcode.startswith("st.") and part < len(registers) else ""
+        register = f" from {registers[part]}" if op.family == "store" and part < len(registers) else ""
         return f"stored at line {op.line}{register} by CTA {cta} warp {warp} lane {lane}"
 
     return who

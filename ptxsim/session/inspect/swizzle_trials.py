@@ -12,6 +12,7 @@ from itertools import product
 from typing import Any
 
 from ptxsim.diagnostic import PtxError
+from ptxsim.isa.facts import Mechanism
 from ptxsim.layout.descriptor import Descriptor
 from ptxsim.layout.swizzle import SWIZZLE_BITS
 from ptxsim.session.launch import Launch
@@ -26,8 +27,7 @@ def other_swizzle(
     """With which swizzle the results are as expected, as a sentence; None if with none. `again` makes a launch on fresh
     data, `is_met` judges the data after it."""
     launch, _ = again()
-    opcodes = {op.opcode.partition(".sync")[0] for op in launch.program.ops}
-    if not opcodes & {"wgmma.mma_async", "wgmma.mma_async.sp"}:
+    if not any(op.completes_by is Mechanism.WGMMA_GROUP for op in launch.program.ops):
         return None
     for operands, mode in product(OPERANDS, SWIZZLE_BITS):
         launch, values = again()

@@ -1,0 +1,55 @@
+"""Which registers hold one value for all lanes of a warp that execute together, as the assembler's divergence analysis finds it.
+
+Read from the code of ptxas 13.0 for sm_90. Lanes differ by their indices, by what they exchange, and by branches that they take
+differently; a load from an address that is one for the warp gives one value.
+"""
+
+from __future__ import annotations
+
+from ptxsim.engine.analysis.control_flow import control_flow
+from ptxsim.engine.analysis.def_use import DefUse
+from ptxsim.engine.program.operand import Special
+from ptxsim.engine.program.operation import Op
+from ptxsim.isa.facts import Mechanism
+
+LANE_SPECIALS = ("%tid", "%laneid", "%lanemask")
+COLLECTIVE = frozenset({"vote", "redux", "activemask"})  # give all member lanes the same result, whatever their sources
+PRIVATE = ("local", None)  # memory in which an address names something else for each lane, or may
+
+
+def divergent_slots(flow: DefUse) -> set[int]:
+    """Slots whose value may differ between the lanes of a warp."""
+    ops = flow.program.ops
+    graph = control_flow(flow.program)
+    rest = [slot for op in ops if op.site in flow.block_of and _differs(op) for slot in flow.writes[op.site]]
+    rest += [slot for slot in flow.readers if not flow.definers.get(slot)]  # given by a caller, lane by lane
+    found = set(rest)
+
+    def add(slots: list[int]) -> None:
+        new = [slot for slot in slots if slot not in found]
+        found.update(new)
+        rest.extend(new)
+
+    while rest:
+        for site in flow.readers[rest.pop()]:
+            op = ops[site]
+            if op.family not in COLLECTIVE:
+                add(flow.writes[site])
+            if op.control in ("bra", "brx.idx", "exit", "ret"):
+                # Lanes that come by different ways bring different values of what is written on more than one of them.
+                for block in graph.between(flow.block_of[site]):
+                    for inside in flow.program.blocks[block]:
+                        add([slot for slot in flow.writes[inside.site] if len(flow.definers[slot]) > 1])
+    return found
+
+
+def _differs(op: Op) -> bool:
+    """Whether lanes may get different results from the same sources."""
+    return (
+        op.call is not None
+        or op.facts.reads_lanes
+        or op.facts.product is not None
+        or (op.synchronises is not None and op.synchronises.mechanism is Mechanism.WARP and op.family not in COLLECTIVE)
+        or any(access.reads and (access.writes or access.space in PRIVATE) for access in op.accesses)
+        or any(isinstance(s, Special) and s.name.startswith(LANE_SPECIALS) for s in op.sources)
+    )
