@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from ptxsim import Module
 from ptxsim.instructions.address import from_generic, to_generic
 from ptxsim.instructions.cache_policy import fractional
 from ptxsim.instructions.cluster_address import cta_rank, is_space, map_address
 from ptxsim.machine.memory import LOCAL_WINDOW, SHARED_RESERVED, SHARED_WINDOW
 from ptxsim.types import TYPES
+from tests.helpers import launch
 from tests.machine.bench import LANE, Bench, lanes
 
 U32 = TYPES["u32"]
@@ -90,7 +90,7 @@ NARROW = """\
 
 def test_registers_of_16_bits_hold_addresses_without_sign(engine):
     found = np.zeros((32, 3), np.uint32)
-    Module.from_text(NARROW).kernel("k").launch(1, 32, [found], engine=engine)
+    assert launch(NARROW, [found], engine=engine).findings == []
     np.testing.assert_array_equal(found[:, 0], np.arange(32))
     np.testing.assert_array_equal(found[:, 1], np.arange(32))
     assert (found[:, 2] & 0xFFFFE000 == 0x3F802000).all()

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import ptxsim
+from tests.helpers import launch, names
 
 KERNEL = """.version 8.7
 .target sm_120a
@@ -58,16 +59,12 @@ def packed(codes: np.ndarray, bits: int) -> np.ndarray:
     return np.pad(rows, [(0, 0)] * (rows.ndim - 1) + [(0, 16 - rows.shape[-1])])
 
 
-def launch(body: str, image: np.ndarray, engine: str, checks="all"):
+def accumulated(body: str, image: np.ndarray, engine: str) -> np.ndarray:
     data = np.zeros(2048, np.uint8)
     data[: image.size] = image.reshape(-1)
     d = np.zeros((32, 8), np.float32)
-    run = (
-        ptxsim.Module.from_text(KERNEL.format(body=body))
-        .kernel("k")
-        .launch(1, 32, [data, d], engine=engine, checks=checks)
-    )
-    assert [f for f in run.findings if f.level != "note"] == []
+    run = launch(KERNEL.format(body=body), [data, d], engine=engine, checks="all")
+    assert names(run.findings, "error", "warning") == []
     return d
 
 
@@ -101,7 +98,7 @@ def operands(a: str, b: str):
 def test_rows_of_narrow_floats_feed_f8f6f4(a, b, engine):
     a_codes, b_codes, image, loads = operands(a, b)
     body = loads + PRODUCT.format(kind="kind::f8f6f4", a=a, b=b, A=A, B=B, scale="", scales="")
-    d = accumulators(launch(body, image, engine))
+    d = accumulators(accumulated(body, image, engine))
     form = f"mma.m16n8k32.kind::f8f6f4.f32.{a}.{b}.f32"
     expected = ptxsim.execute(form, a_codes, b_codes, np.zeros((16, 8), np.float32), target="sm_120a")
     assert np.array_equal(d.view(np.uint32), expected.view(np.uint32)) and d.any()
@@ -113,7 +110,7 @@ def test_block_scales_raise_the_products(a, b, engine):
     a_codes, b_codes, image, loads = operands(a, b)
     scale, scales = ".ue8m0", ", %sa, {1, 0}, %sb, {0, 0}"
     body = loads + PRODUCT.format(kind="kind::mxf8f6f4.block_scale", a=a, b=b, A=A, B=B, scale=scale, scales=scales)
-    d = accumulators(launch(body, image, engine))
+    d = accumulators(accumulated(body, image, engine))
     plain = ptxsim.execute(
         f"mma.m16n8k32.kind::f8f6f4.f32.{a}.{b}.f32", a_codes, b_codes, np.zeros((16, 8), np.float32), target="sm_120a"
     )
@@ -130,7 +127,7 @@ def test_transposed_bytes_are_a_column_major_b(engine):
     for n, accumulator in ((0, "{%f0,%f1,%f2,%f3}"), (1, "{%f4,%f5,%f6,%f7}")):
         fragment = f"{{%b{n}, %b{n + 2}}}"
         body += f"mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 {accumulator}, {A}, {fragment}, {accumulator};\n"
-    d = launch(body, np.concatenate([tiles.reshape(-1), b.reshape(-1)]), engine)
+    d = accumulated(body, np.concatenate([tiles.reshape(-1), b.reshape(-1)]), engine)
     for n in range(2):
         form, c = "mma.m16n8k32.f32.e4m3.e4m3.f32", np.zeros((16, 8), np.float32)
         expected = ptxsim.execute(form, a, b[:, 8 * n : 8 * n + 8], c, target="sm_120a")
@@ -150,7 +147,7 @@ def test_accumulators_as_bytes_are_stored_transposed(engine):
     ld.shared.b32 %r16, [%r15];
     mov.b32 %f0, %r16;
 """
-    stored = launch(body, np.zeros(16, np.uint8), engine)[:, 0].copy().view(np.uint8).reshape(8, 16)
+    stored = accumulated(body, np.zeros(16, np.uint8), engine)[:, 0].copy().view(np.uint8).reshape(8, 16)
     lane, i = np.arange(32)[:, None], np.arange(4)[None, :]
     expected = np.zeros((16, 8), np.uint8)
     expected[lane // 4 + 8 * (i // 2), 2 * (lane % 4) + i % 2] = 4 * lane + i

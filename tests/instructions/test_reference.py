@@ -12,7 +12,6 @@ import re
 import numpy as np
 import pytest
 
-from ptxsim import Module
 from ptxsim.instructions import load_families
 from ptxsim.isa import registry
 from ptxsim.isa.bind import Binder, Bound
@@ -20,6 +19,7 @@ from ptxsim.isa.operand import Either, Imm, Pred, Vec, resolve_type
 from ptxsim.syntax import ast
 from ptxsim.syntax.parser import parse_body
 from ptxsim.types import TYPES, parse_target
+from tests.helpers import launch
 from tests.instructions import reference, reference_convert  # noqa: F401  (they fill the table)
 from tests.instructions.reference_number import ANY_NAN, REFERENCES, is_nan, of
 from tests.isa.generate import Generator, Names, every_form
@@ -245,7 +245,7 @@ def kernel(chosen: list[Statement], target: str) -> str:
 def stored(chosen: list[Statement], target: str, inputs: np.ndarray, engine: str) -> np.ndarray:
     """uint64 (statements, RESULTS, LANES)."""
     out = np.zeros((len(chosen), RESULTS, LANES), np.uint64)
-    Module.from_text(kernel(chosen, target)).kernel().launch(1, LANES, [inputs, out], engine=engine, checks="none")
+    launch(kernel(chosen, target), [inputs, out], engine=engine, checks="none", on_error="raise")
     return out
 
 

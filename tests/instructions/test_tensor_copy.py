@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import ptxsim
+from tests.helpers import launch
 
 HEAD = """
 .version 8.3
@@ -57,10 +58,10 @@ more:
 
 
 def run(body, tensor_map, dump, scratch=None, array=None, seed=0):
-    module = ptxsim.Module.from_text(HEAD + body + "\n    ret;\n}\n")
     scratch = np.zeros(128, np.uint8) if scratch is None else scratch
     array = np.zeros(1, np.uint8) if array is None else array
-    return module.kernel().launch(1, 64, [tensor_map, dump, scratch, array], on_error="report", checks="all", seed=seed)
+    text = HEAD + body + "\n    ret;\n}\n"
+    return launch(text, [tensor_map, dump, scratch, array], block=64, checks="all", seed=seed)
 
 
 def errors(result):

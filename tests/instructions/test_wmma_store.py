@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import ptxsim
+from tests.helpers import launch
 
 KERNEL = """
 .version {version}
@@ -54,7 +55,7 @@ def test_manual_example_stores_the_fragment(version, target, shape, kind, statem
     fragment = ptxsim.fragment(f"wmma.store.d.sync.aligned.row.{shape}.{kind}", "D")
     rows, columns = fragment.shape
     out = np.zeros((rows, columns), {"f32": np.float32, "f64": np.float64, "s32": np.int32}[kind])
-    run = ptxsim.Module.from_text(text).kernel().launch(1, 32, [out], checks="all", engine=engine)
+    run = launch(text, [out], checks="all", engine=engine)
     expected = np.zeros_like(out)
     expected[fragment.rows, fragment.columns] = 8 * np.arange(32)[:, None] + np.arange(count)
     assert np.array_equal(out, expected)
@@ -65,5 +66,5 @@ def test_aligned_may_be_left_out_before_6_3_only():
     version, target, _, _, statement = EXAMPLES[0]
     text = KERNEL.format(version="6.3", target=target, register="f32", fill="", statement=statement)
     with pytest.raises(ptxsim.PtxError, match="aligned"):
-        ptxsim.Module.from_text(text).kernel().launch(1, 32, [np.zeros(256, np.float32)])
+        launch(text, [np.zeros(256, np.float32)])
     assert version == "6.0"

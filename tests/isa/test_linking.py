@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from ptxsim.diagnostic import PtxError
 from ptxsim.session import check
 from ptxsim.session.module import Module
+from tests.helpers import launch
 
 HEADER = ".version 9.0\n.target sm_90\n.address_size 64\n"
 LINKAGES = ("", ".extern ", ".visible ", ".weak ")
@@ -106,7 +108,7 @@ def test_calling_what_another_file_defines_says_so():
 
 
 def test_what_is_never_called_need_not_be_there():
-    assert not Module.from_text(HEADER + CALLS.format(2)).kernel().launch(1, 1).findings
+    assert not launch(HEADER + CALLS.format(2), block=1).findings
 
 
 ADDRESS = """\
@@ -118,9 +120,8 @@ ret; }
 
 
 def test_no_address_of_a_function_in_another_file():
-    with pytest.raises(PtxError) as error:
-        Module.from_text(HEADER + ADDRESS).kernel().launch(1, 1)
-    assert [(finding.name, finding.line) for finding in error.value.findings] == [("not-modeled", 6)]
+    (finding,) = launch(HEADER + ADDRESS, block=1).findings
+    assert (finding.name, finding.line) == ("not-modeled", 6)
 
 
 def test_an_extern_variable_that_nothing_defines_is_one_of_the_file(engine):
@@ -133,10 +134,8 @@ ld.global.b32 r, g[1];
 ld.param.u64 d1, [out]; st.global.b32 [d1], r;
 ret; }
 """
-    import numpy as np
-
     out = np.zeros(1, np.uint32)
-    Module.from_text(HEADER + text).kernel().launch(1, 1, [out], engine=engine)
+    launch(HEADER + text, [out], block=1, engine=engine)
     assert out[0] == 7
 
 
@@ -144,5 +143,5 @@ def test_an_extern_array_without_a_size_needs_a_definition():
     text = ".extern .global .b32 g[];\n.entry k { .reg .b32 r; ld.global.b32 r, [g]; ret; }\n"
     assert not refused(text)
     with pytest.raises(PtxError) as error:
-        Module.from_text(HEADER + text).kernel().launch(1, 1)
+        launch(HEADER + text, block=1)
     assert [(finding.name, finding.line) for finding in error.value.findings] == [("not-modeled", 5)]

@@ -8,9 +8,10 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from ptxsim import Module, snippet
+from ptxsim import snippet
 from ptxsim.numerics import matmul, product
 from ptxsim.numerics.host import ieee
+from tests.helpers import launch
 
 MXCSR = 28  # bytes into fenv_t
 FLUSH, UP = 0x8040, 0x4000
@@ -90,7 +91,7 @@ def test_whole_ctas_on_threads(bits):
     def run(jobs: int) -> np.ndarray:
         data = np.arange(1, 513, dtype=np.uint32).view(np.float32).copy()
         data[256:] = NORMAL
-        Module.from_text(KERNEL).kernel().launch(16, 32, [data], jobs=jobs)
+        launch(KERNEL, [data], grid=16, jobs=jobs)
         return data.view(np.uint32)
 
     expected = run(1)

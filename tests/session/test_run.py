@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import ptxsim
-from tests.helpers import SAMPLES
+from tests.helpers import SAMPLES, launch, names
 
 
 def gemm(name="mma_gemm_conflicts.ptx", **options):
@@ -67,20 +67,18 @@ INTEGERS = "mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%r0,%r1}, {%r2}, {%r
     ],
 )
 def test_fidelity_is_that_of_the_form_on_the_target(target, body, kind, expected):
-    module = ptxsim.Module.from_text(KERNEL.format(target, body))
-    assert module.kernel("k").launch(1, 32, [], checks="none").fidelity[kind] == expected
+    assert launch(KERNEL.format(target, body), checks="none").fidelity[kind] == expected
 
 
 def test_exact_sums_are_no_bits_of_a_gpu():
-    module = ptxsim.Module.from_text(KERNEL.format("sm_90", LONG))
-    run = module.kernel("k").launch(1, 32, [], checks="none", numerics="exact", engine="interpreter")
+    run = launch(KERNEL.format("sm_90", LONG), checks="none", numerics="exact", engine="interpreter")
     assert run.fidelity["mma"] == "bounded"
 
 
 def test_what_has_no_effect_is_not_trusted_at_all():
     text = KERNEL.format("sm_100a", "tcgen05.fence::before_thread_sync; mov.f32 %f0, 0f00000000;")
-    run = ptxsim.Module.from_text(text).kernel("k").launch(1, 32, on_error="report")
-    assert [finding.name for finding in run.findings] == ["not-modeled"]
+    run = launch(text)
+    assert names(run.findings) == ["not-modeled"]
     assert set(run.fidelity) == {"mov", "ret"}
 
 
@@ -144,7 +142,7 @@ def test_an_array_for_a_number_names_the_order_of_the_parameters():
     text = KERNEL.format("sm_90", "").replace("()", "(.param .u32 n, .param .u64 A)")
     assert ".param .u32 n" in text
     with pytest.raises(ptxsim.PtxError, match=r"n is \.u32, and an array is given .*: \.u32 n, \.u64 A"):
-        ptxsim.Module.from_text(text).kernel().launch(1, 1, [np.zeros(4, np.float32), 4])
+        launch(text, [np.zeros(4, np.float32), 4], block=1)
 
 
 def test_files_and_texts_are_not_mixed_up():
@@ -169,7 +167,7 @@ def test_a_byte_order_mark_is_no_character(tmp_path):
 
 def test_shared_memory_that_is_too_small_names_the_option():
     text = KERNEL.format("sm_90", "mov.u32 %r0, 4096; st.shared.f32 [%r0], %f0;")
-    run = ptxsim.Module.from_text(text).kernel().launch(1, 1, on_error="report", checks="all")
+    run = launch(text, block=1, checks="all")
     assert any("--shared-mem" in (finding.help or "") and "shared_mem=" in finding.help for finding in run.findings)
 
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from ptxsim.session import check
-from ptxsim.session.module import Module
 from ptxsim.syntax import ast
 from ptxsim.syntax.parser import parse
 from ptxsim.syntax.scope import flatten
+from tests.helpers import launch
 
 BEFORE = ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p) {\n"
 KERNEL = (
@@ -27,7 +27,7 @@ ret; }
 
 def test_elements_and_whole_vectors(engine):
     data = np.array([1, 2, 3, 4, 0, 0], np.float32)
-    Module.from_text(KERNEL).kernel().launch(1, 1, [data], engine=engine)
+    launch(KERNEL, [data], block=1, engine=engine)
     assert data[:4].tolist() == [1, 5, 3, 4]
     assert data.view(np.uint32)[4:].tolist() == [7, 9]
 
@@ -89,7 +89,7 @@ ret; }
 
 def test_vectors_are_moved_passed_and_indexed(engine):
     data = np.zeros(15, np.uint32)
-    Module.from_text(MOVES).kernel().launch(1, (1, 2, 3), [data], engine=engine, on_error="report")
+    launch(MOVES, [data], block=(1, 2, 3), engine=engine)
     assert data.tolist() == [1, 2, 3, 4, 104, 1, 7, 7, 1, 2, 3, 0, 30, 40, 40]
 
 
