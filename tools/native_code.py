@@ -24,17 +24,22 @@ from ptxsim.engine.compiled.runtime.abi import WarpLayout
 from ptxsim.engine.program.operation import Program
 from ptxsim.isa.bind import Binder, Bound
 from ptxsim.isa.facts import Mechanism
-from ptxsim.isa.registry import Form, all_forms
+from ptxsim.isa.registry import Form
 from ptxsim.session.module import Module
 from ptxsim.syntax.parser import parse_body
 from ptxsim.types import parse_target, parse_version
 from tests.helpers import DATA
-from tests.isa.generate import PRELUDE, Generator, Names
+from tests.isa.generate import PRELUDE, Generator, Names, every_form
 
 KERNELS, TABLE = DATA / "ir", DATA / "native_forms.tsv"
 TARGETS = ("sm_80", "sm_90a", "sm_100a")
 NEWEST = "9.5"
-ELSEWHERE = (("sm_120a", NEWEST), ("sm_70", "6.2"), ("sm_60", "6.0"))  # for forms that none of the targets has
+ELSEWHERE = (
+    ("sm_107f", NEWEST),
+    ("sm_120a", NEWEST),
+    ("sm_70", "6.2"),
+    ("sm_60", "6.0"),
+)  # for forms that none of the targets has
 TRIALS = 3  # statements of a form on a target
 GROUP = "wgmma.fence.sync.aligned;\n{}\nwgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;"
 PRODUCT = "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, %f3}, %rd4, %rd5, 1, 1, 1, 0, 0;"
@@ -65,7 +70,7 @@ def ir(path: Path) -> dict[str, str]:
 def modeled() -> list[Form]:
     """Forms with an effect; of those that look the same the first."""
     found: dict[str, Form] = {}
-    for form in sorted(all_forms(), key=lambda form: (form.name, form.notation)):
+    for form in sorted(every_form(), key=lambda form: (form.name, form.notation)):
         if form.definition.effect is not None:
             found.setdefault(form.notation, form)
     return list(found.values())
@@ -115,9 +120,9 @@ def _slow_path(form: Form, statements: list[str], target: str, version: str) -> 
         statements = [GROUP.format(PRODUCT)]
     elif facts.completes_by is Mechanism.WGMMA_GROUP:
         statements = [GROUP.format(text) for text in statements]
-    names = sorted(set(re.findall(r"%[a-z]+\d+", " ".join(statements))))
-    registers = "\n".join(f".reg .{Names().register_type(name)} {name};" for name in names)
-    before = PRELUDE.format(target=target, version=parse_version(version), registers=registers)
+    registers = sorted(set(re.findall(r"%[a-z]+\d+", " ".join(statements))))
+    declared = "\n".join(f".reg .{Names().register_type(name)} {name};" for name in registers)
+    before = PRELUDE.format(target=target, version=parse_version(version), registers=declared)
     body = "".join(f"{text}\nL{i}:\n" for i, text in enumerate(statements, 1))
     program = Module.from_text(f"{before}{body}ret;\n}}\n").kernel().program()
     slow_path = write(program, target)[1]
