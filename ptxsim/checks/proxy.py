@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ptxsim.checks.cluster_shared import Homes
-from ptxsim.checks.proxy_scan import COMPILE_FROM, OVERWRITTEN, UNFENCED, UNWAITED, ProxyShadow, scan
+from ptxsim.checks.proxy_scan import OVERWRITTEN, UNFENCED, UNWAITED, ProxyShadow, scan
 from ptxsim.diagnostic import Finding, Label
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.isa.facts import Mechanism, Proxy, Scope
@@ -38,21 +38,16 @@ class ProxyChecker(Observer):
         self.shadows: dict[int, ProxyShadow] = {}
         self.problems: dict[tuple[int, int, int], tuple[int, np.ndarray]] = {}
         self.unwaited: dict[int, tuple[int, int]] = {}  # site of a bulk store: (times, CTA)
-        self.seen = 0
-        self.found = np.zeros((0, 6), np.int64)
 
     def consume(self, records: np.ndarray) -> None:
         if not self.asynchronous:
             return
-        self.seen += len(records)
-        function = scan if self.seen < COMPILE_FROM else scan.compiled
-        if len(self.found) < LANES * len(records):
-            self.found = np.zeros((LANES * len(records), 6), np.int64)
+        found = np.empty((LANES * len(records), 6), np.int64)
         for cta in dict.fromkeys(records["cta"].tolist()):
             of_cta = records[records["cta"] == cta]
-            count = function(of_cta, self._shadow(cta), self.warp_wide, self.useful, self.found)
+            count = scan.form(len(of_cta))(of_cta, self._shadow(cta), self.warp_wide, self.useful, found)
             if count:
-                self._remember(self.found[:count], cta)
+                self._remember(found[:count], cta)
 
     def _remember(self, found: np.ndarray, cta: int) -> None:
         keys, firsts, counts = np.unique(found[:, :3], axis=0, return_index=True, return_counts=True)

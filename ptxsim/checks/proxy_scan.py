@@ -16,7 +16,6 @@ from ptxsim.machine.memory import RANK_SHIFT
 
 # Problems the scan finds.
 UNFENCED, OVERWRITTEN, UNWAITED = range(3)
-COMPILE_FROM = 1000  # records of one run; fewer are not worth loading machine code
 
 
 class ProxyShadow(NamedTuple):
@@ -44,7 +43,7 @@ class ProxyShadow(NamedTuple):
         )  # fmt: skip
 
 
-@body
+@body(enough=500)
 def scan(records: Array, shadow: ProxyShadow, warp_wide: Array, useful: Array, found: Array) -> int:
     """Update the shadow by records of one CTA in order; `warp_wide` says which sites are wgmma, `useful` (by site) whether
     a proxy fence ever had something to order: 1 no, 2 yes. Problems go to `found`, rows of (what, site, other site,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ptxsim.checks.shadow import RACE, RACE_IN_WARP, Scanner, Shadow
+from ptxsim.checks.shadow import RACE, RACE_IN_WARP, Shadow, problems
 from ptxsim.diagnostic import DOUBTFUL, Finding, Label
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.isa.facts import Proxy, Scope
@@ -34,7 +34,7 @@ class SharedChecker(Observer):
         self.warps, self.shared_bytes, self.initialized, self.keep = warps, shared_bytes, initialized, keep
         self.homes = homes
         self.shadows: dict[int, Shadow] = {}
-        self.scanner = Scanner(np.array([op.facts.scope is Scope.WARPGROUP for op in program.ops], bool))
+        self.warp_wide = np.array([op.facts.scope is Scope.WARPGROUP for op in program.ops], bool)
         self.problems: dict[tuple[int, int, int], tuple[int, np.ndarray]] = {}
 
     def consume(self, records: np.ndarray) -> None:
@@ -46,8 +46,7 @@ class SharedChecker(Observer):
         order = list(dict.fromkeys(ctas.tolist())) if ctas[0] != ctas[-1] or (ctas != ctas[0]).any() else [int(ctas[0])]
         for cta in order:
             of_cta = records if len(order) == 1 else records[ctas == cta]
-            found = self.scanner(of_cta, self._shadow(cta))
-            for row in found:
+            for row in problems(of_cta, self._shadow(cta), self.warp_wide):
                 key = (int(row[0]), int(row[1]), int(row[2]))
                 count, first = self.problems.get(key, (0, np.append(row, cta)))
                 self.problems[key] = (count + 1, first)

@@ -18,7 +18,6 @@ BARRIERS = 17  # the sixteen of the CTA and the barrier of the cluster
 RACE, RACE_IN_WARP, UNINITIALIZED = 1, 2, 3
 KINDS = 3
 NOBODY = -1
-_COMPILE_FROM = 1000  # records of one run; fewer are not worth loading machine code
 _LIMIT = 1 << 24  # addresses of other CTAs of the cluster lie above
 
 
@@ -51,7 +50,7 @@ class Shadow(NamedTuple):
         )  # fmt: skip
 
 
-@body
+@body(enough=500)
 def scan(records: Array, shadow: Shadow, warp_wide: Array, found: Array) -> int:
     """Update the shadow by records of one CTA in order; `warp_wide` says which sites are wgmma.
 
@@ -180,19 +179,7 @@ def scan(records: Array, shadow: Shadow, warp_wide: Array, found: Array) -> int:
     return count
 
 
-class Scanner:
-    """Scans batches with the plain function first and the compiled one when there is much."""
-
-    def __init__(self, warp_wide: np.ndarray) -> None:
-        """warp_wide: by site, whether it is wgmma."""
-        self.warp_wide, self.seen = warp_wide, 0
-        self.found = np.zeros((0, 7), np.int64)
-
-    def __call__(self, records: np.ndarray, shadow: Shadow) -> np.ndarray:
-        """Problems found in these records: rows as `scan` says."""
-        self.seen += len(records)
-        function = scan if self.seen < _COMPILE_FROM else scan.compiled
-        if len(self.found) < KINDS * len(records):
-            self.found = np.zeros((KINDS * len(records), 7), np.int64)
-        count = function(records, shadow, self.warp_wide, self.found)
-        return self.found[:count].copy()
+def problems(records: np.ndarray, shadow: Shadow, warp_wide: np.ndarray) -> np.ndarray:
+    """Problems found in records of one CTA: rows as `scan` says."""
+    found = np.empty((KINDS * len(records), 7), np.int64)
+    return found[: scan.form(len(records))(records, shadow, warp_wide, found)]

@@ -208,14 +208,16 @@ def atomic_rate(figures: Figures, entries: np.ndarray, all_lines: np.ndarray) ->
 
 def lowest(mask: np.ndarray) -> np.ndarray:
     """Number of the lowest active lane of each mask."""
-    return np.argmax(word_mask(mask), axis=1)
+    found: np.ndarray = np.argmax(word_mask(mask), axis=1)
+    return found
 
 
 def distinct(addresses: np.ndarray, mask: np.ndarray) -> np.ndarray:
     """Different addresses per row."""
     ordered = np.sort(np.where(word_mask(mask), addresses.astype(np.int64), -1), axis=1)
     new: np.ndarray = (ordered[:, 1:] != ordered[:, :-1]) & (ordered[:, 1:] >= 0)
-    return new.sum(axis=1) + (ordered[:, 0] >= 0)
+    counts: np.ndarray = new.sum(axis=1) + (ordered[:, 0] >= 0)
+    return counts
 
 
 def lines_of(addresses: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -308,4 +310,5 @@ def _settle_late(entries: np.ndarray) -> np.ndarray:
         for k, place in enumerate(places):
             if k % pieces == 0 and k // pieces < len(objects):
                 entries["object"][place] = objects[k // pieces]
-    return entries[~late]
+    early: np.ndarray = entries[~late]
+    return early
