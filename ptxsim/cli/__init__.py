@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import click
 
+from ptxsim import __version__
 from ptxsim.cli.commands import Commands
 from ptxsim.cli.exits import INTERNAL, INTERRUPTED, USAGE, exit_code
 from ptxsim.diagnostic import PtxError
@@ -15,9 +16,7 @@ from ptxsim.diagnostic import PtxError
 
 def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted:
-        from ptxsim.cli.version import version
-
-        click.echo(f"ptxsim {version()}")
+        click.echo(f"ptxsim {__version__}")
         context.exit()
 
 

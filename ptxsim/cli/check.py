@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ptxsim import __version__
 from ptxsim.cli.options import TargetName
 from ptxsim.report.formats import FORMATS
 
@@ -24,7 +25,6 @@ def command(files: tuple[str, ...], target: str | None, select: str | None, igno
     """Parse files and check instructions, operands, target and directives without running anything."""
     from ptxsim.cli.exits import exit_code
     from ptxsim.cli.running import read, render_findings
-    from ptxsim.cli.version import version
     from ptxsim.report.records import check_record, to_json
     from ptxsim.report.selection import chosen, parse_names
     from ptxsim.report.style import paint_for
@@ -36,7 +36,7 @@ def command(files: tuple[str, ...], target: str | None, select: str | None, igno
         findings += chosen(check_file(read(file), target), names, ignored)
     paint = paint_for()
     if format == "json":
-        click.echo(to_json(check_record(list(files), findings, version())))
+        click.echo(to_json(check_record(list(files), findings, __version__)))
     elif body := render_findings(findings, format, paint):
         click.echo(body)
     if format == "full":

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ptxsim import __version__
 from ptxsim.cli.exits import CLEAN, FINDINGS, exit_code
 from ptxsim.cli.options import Request
-from ptxsim.cli.version import version
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.report import formats, records, text
 from ptxsim.report.operands import operand_text
@@ -70,7 +70,7 @@ def finish(result: FileRun, request: Request, more: Callable[[FileRun, Paint], s
     if request.format == "json" and request.against:
         from ptxsim.report.against import document, load
 
-        record = records.run_record(result, version())
+        record = records.run_record(result, __version__)
         body = records.to_json(record | {"against": document(load(Path(request.against)), record)})
     else:
         body = render(result, request.format, paint, more)
@@ -99,7 +99,7 @@ def render(result: FileRun, format: str, paint: Paint, more: Callable[[FileRun, 
         parts += [text.render_all(result.findings, paint), more(result, paint) if more else "", summary(result, paint)]
         return "\n\n".join(part for part in parts if part)
     if format == "json":
-        return records.to_json(records.run_record(result, version()))
+        return records.to_json(records.run_record(result, __version__))
     return render_findings(result.findings, format, paint, result.run.entry if result.run else None)
 
 
@@ -110,9 +110,9 @@ def render_findings(findings: Sequence[Finding], format: str, paint: Paint, entr
     if format == "github":
         return formats.to_github(findings)
     if format == "sarif":
-        return formats.to_sarif(findings, version())
+        return formats.to_sarif(findings, __version__)
     if format == "sanitizer":
-        return formats.to_sanitizer(findings, version(), entry)
+        return formats.to_sanitizer(findings, __version__, entry)
     return text.render_all(findings, paint)
 
 
@@ -131,7 +131,7 @@ def _write_outputs(result: FileRun, outputs: Sequence[tuple[str, str]]) -> None:
 def _write_report(result: FileRun, file: str) -> None:
     from ptxsim.report.html import write_page
 
-    write_page(Path(file), result, version())
+    write_page(Path(file), result, __version__)
     click.echo(f"wrote {file}", err=True)
 
 
@@ -145,6 +145,6 @@ def _write_trace(cycles: Cycles, file: str) -> None:
 def _compare(result: FileRun, request: Request) -> int:
     from ptxsim.report.against import compare, load
 
-    lines, is_worse = compare(load(Path(request.against or "")), records.run_record(result, version()))
+    lines, is_worse = compare(load(Path(request.against or "")), records.run_record(result, __version__))
     click.echo("\n".join(lines), err=request.format != "full")
     return FINDINGS if is_worse else CLEAN

@@ -270,3 +270,10 @@ def test_fixes_that_help_little_beside_others_are_left_out(kernel, capsys):
     assert run("banks", SAMPLES / "mma_gemm_conflicts.ptx") == 0
     text = capsys.readouterr().out
     assert "swizzle 128B -> 4 wavefronts" in text and "both" not in text
+
+
+def test_there_is_one_version(capsys):
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"ptxsim {ptxsim.__version__}\n"
+    main(["check", str(SAMPLES / "wmma_gemm.ptx"), "--format", "json"])
+    assert json.loads(capsys.readouterr().out)["version"] == ptxsim.__version__
