@@ -206,7 +206,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     if call.excinfo is not None and not item.config.getoption("fulltrace"):
         frames = list(_frames(call.excinfo.tb))
         outside = [frame for frame in frames if not _module(frame).startswith("ptxsim.")]
-        if outside and outside[-1] is not frames[-1] and _is_told(call.excinfo.value, _module(frames[-1])):
+        if outside and outside[-1] is not frames[-1] and _is_for_author(call.excinfo.value, _module(frames[-1])):
             outside[-1].tb_next = None
     return (yield)
 
@@ -221,8 +221,8 @@ def _module(traceback: TracebackType) -> str:
     return str(traceback.tb_frame.f_globals.get("__name__"))
 
 
-def _is_told(error: BaseException, module: str) -> bool:
-    """Whether an error that a module raised tells the author of the test something."""
+def _is_for_author(error: BaseException, module: str) -> bool:
+    """Whether an error that a module raised is for the author of the test."""
     kind = type(error)
     return module == __name__ or (
         kind.__module__.startswith("ptxsim.") and kind.__name__ in ("KernelError", "PtxError")

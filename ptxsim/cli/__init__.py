@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         click.echo(render_all(error.findings, paint_for(sys.stderr)), err=True)
         return exit_code(error.findings) or USAGE
     except BrokenPipeError:
-        # Whoever read our output has left; keep the interpreter from complaining about it on its way out.
+        # The reader of the output has gone; keep the interpreter from complaining about it on its way out.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:

@@ -44,7 +44,7 @@ def fall_through(warp: Warp, split: Split) -> None:
 
 
 def go(warp: Warp, split: Split, mask: np.ndarray, block: int, frames: tuple[Frame, ...] | None = None) -> None:
-    """Move the lanes of `mask` to a block; the rest of the split goes on behind the branch."""
+    """Move the lanes of `mask` to a block; the rest of the split continues after the branch."""
     frames = split.frames if frames is None else frames
     rest = split.mask & ~mask
     if not rest.any():
@@ -254,7 +254,7 @@ def aligned(op: Op, warp: Warp, split: Split, mask: np.ndarray) -> Converge | No
         lane = first_lane(~warp.live)
         raise Fault(
             "exited-lane", f"{op.opcode} needs all 32 lanes, lane {lane} has exited or never existed", lane,
-            "let the lanes leave behind it, and launch whole warps",
+            "let the lanes exit after it, and launch whole warps",
         )  # fmt: skip
     return None
 

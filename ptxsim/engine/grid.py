@@ -253,7 +253,7 @@ class Grid:
         return Finding(
             "deadlock", f"every running warp waits: the first one for {what}", line,
             notes=tuple(shown), cta=cta_index, warp=warp_index,
-            help="see the list: something must arrive that nobody is left to bring",
+            help="see the list: no thread is left that could bring what they wait for",
         )  # fmt: skip
 
 

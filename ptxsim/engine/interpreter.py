@@ -104,7 +104,7 @@ class Interpreter:
             if isinstance(outcome, Wait | Converge):
                 behind_guard = split.mask & ~mask
                 if isinstance(outcome, Converge) and behind_guard.any():
-                    # The lanes that the guard lets through wait here for the others, which go on.
+                    # The lanes that the guard lets through wait here for the others, which continue.
                     warp.splits.append(Split(split.block, mask, split.op, outcome, split.frames, split.steps))
                     split.mask = behind_guard
                     split.op += 1

@@ -215,7 +215,7 @@ def written_swizzle(cta: Cta, address: int) -> str | None:
 # ---- operations ------------------------------------------------------------------------------------------------------
 
 
-def tell(port: Port, event: Event, region: Region, flags: int = 0) -> None:
+def emit_rows(port: Port, event: Event, region: Region, flags: int = 0) -> None:
     """Emit the rows of a region, up to 32 a record; the record's mask counts its rows."""
     if port.machine.stream is None:
         return
@@ -244,10 +244,10 @@ class BulkCopy:
     def start(self) -> None:
         """Hand the memory over and let the copy complete at its time."""
         if self.source.space == Space.SHARED:
-            tell(self.port, Event.ASYNC_READ, self.source)
-            tell(self.port, Event.ASYNC_ISSUE, self.source, FLAG_READ)
+            emit_rows(self.port, Event.ASYNC_READ, self.source)
+            emit_rows(self.port, Event.ASYNC_ISSUE, self.source, FLAG_READ)
         if self.target.space == Space.SHARED:
-            tell(self.port, Event.ASYNC_ISSUE, self.target)
+            emit_rows(self.port, Event.ASYNC_ISSUE, self.target)
         self.pending = later(self.port, self.finish)
 
     def finish_reading(self) -> np.ndarray:
@@ -255,7 +255,7 @@ class BulkCopy:
         if self.data is None:
             self.data = self.source.read()
             if self.source.space == Space.GLOBAL:
-                tell(self.port, Event.ASYNC_READ, self.source)
+                emit_rows(self.port, Event.ASYNC_READ, self.source)
         return self.data
 
     def finish(self) -> None:
@@ -267,18 +267,18 @@ class BulkCopy:
         self.target.write(data if self.reduce is None else self.reduce(self.target.read(), data))
         if isinstance(self.target, SharedTile):
             remember(self.target)
-        tell(self.port, Event.ASYNC_WRITE, self.target)
+        emit_rows(self.port, Event.ASYNC_WRITE, self.target)
         if self.done is not None:
             self.release_source()
             if self.target.space == Space.SHARED:
-                tell(self.port, Event.ASYNC_WAIT, self.target)
+                emit_rows(self.port, Event.ASYNC_WAIT, self.target)
             self.done()
 
     def release_source(self) -> None:
         """A wait has shown that the source has been read."""
         if self.source.space == Space.SHARED and not self.released:
             self.released = True
-            tell(self.port, Event.ASYNC_WAIT, self.source, FLAG_READ)
+            emit_rows(self.port, Event.ASYNC_WAIT, self.source, FLAG_READ)
 
 
 class BulkGroups:

@@ -14,7 +14,7 @@ from ptxsim.machine.fault import Fault, first_lane
 if TYPE_CHECKING:
     from ptxsim.machine.cta import Cluster, Warp
 
-CLUSTER_BARRIER = 16  # its number in events, behind the sixteen of a CTA
+CLUSTER_BARRIER = 16  # its number in events, after the sixteen of a CTA
 
 
 class ClusterBarrier:
@@ -60,7 +60,7 @@ class ClusterBarrier:
         return self.phase > phase
 
     def settle(self) -> None:
-        """End the phase if nobody is missing."""
+        """End the phase if no thread is missing."""
         if not any(self._missing(warp) for warp in self.arrivals) and any(
             (phases == self.phase).any() for phases in self.arrivals.values()
         ):

@@ -29,7 +29,7 @@ class Frame:
 
 @dataclass(slots=True, eq=False)
 class Split:
-    """Lanes of a warp that are at the same place. `block` and `op` say where; `wait` why they do not go on."""
+    """Lanes of a warp that are at the same place. `block` and `op` say where; `wait` why they do not run."""
 
     block: int
     mask: np.ndarray

@@ -1,4 +1,4 @@
-"""How the machine says that something cannot go on, or has to wait."""
+"""How an effect says that the launch must stop, or that lanes must wait."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Fault(Exception):
 
 @dataclass(slots=True)
 class Wait:
-    """Returned by an effect in place of results: the lanes go on when `ready()` is true.
+    """Returned by an effect in place of results: the lanes resume when `ready()` is true.
 
     `what` says what is waited for ("barrier 0"); `describe` gives the line for a deadlock report. `result`, if given, is
     called when the wait is over and gives the values of the destinations.

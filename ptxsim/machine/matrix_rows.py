@@ -55,12 +55,12 @@ def _rows(
     m: Port, space: str | None, address: np.ndarray, tile: Fragment, event: Event
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Yield (bytes, offsets, lanes) of the shared memories the rows lie in."""
-    everybody = m.mask
-    supplies = np.zeros_like(everybody)
+    active = m.mask
+    supplies = np.zeros_like(active)
     supplies[address_lanes(tile.shape_name).ravel()] = True
     name = "ldmatrix" if event is Event.LDMATRIX else "stmatrix"
     try:
-        m.mask = supplies & everybody
+        m.mask = supplies & active
         check_alignment(address, m.mask, ROW, f"{name} row")
         found = list(m.resolve(space, address, ROW, write=event is Event.STMATRIX))
         for kind, memory, offsets, lanes in found:
@@ -88,7 +88,7 @@ def _rows(
             "one row of 16 bytes each",
         ) from None
     finally:
-        m.mask = everybody
+        m.mask = active
 
 
 def unpack_row(rows: np.ndarray, width: int) -> np.ndarray:

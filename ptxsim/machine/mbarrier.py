@@ -168,7 +168,7 @@ def find(cta: Cta, offset: int, address: int) -> MBarrier:
         where = f"; there is one at {near[0]:#x}" if near else ""
         raise Fault(
             "mbarrier-init", f"no mbarrier has been initialised at {address:#x}{where}",
-            help="mbarrier.init it in one thread, then a barrier for the CTA before anybody else uses it",
+            help="mbarrier.init it in one thread, then a barrier for the CTA before another thread uses it",
         )  # fmt: skip
     found.check_intact()
     return found

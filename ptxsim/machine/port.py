@@ -326,7 +326,7 @@ class Port:
     def report(
         self, name: str, message: str, lane: int | None = None, help: str | None = None, level: Level | None = None
     ) -> None:
-        """Add a finding at this instruction and go on; not where the launch asked for no checks."""
+        """Add a finding at this instruction and continue; not where the launch asked for no checks."""
         if self.machine.checks == "none":
             return
         self.machine.add_finding(self.finding(name, message, lane, help, level))

@@ -133,7 +133,7 @@ def max_shared_bytes(target: Target) -> int:
 
 
 def max_static_shared_bytes(target: Target) -> int:
-    """The most the assembler takes in declarations: all on architecture-specific targets, else 48 KiB (asked of ptxas)."""
+    """The most the assembler takes in declarations: all on architecture-specific targets, else 48 KiB (found with ptxas)."""
     return max_shared_bytes(target) if target.suffix == "a" else 0xC000
 
 

@@ -111,7 +111,7 @@ class MmaAsync:
         """Whether another warp of the group executes the same product."""
         return (self.line, self.a, self.b, self.accumulate) == (other.line, other.a, other.b, other.accumulate)
 
-    def tell(self, port: Port, event: Event, flags: int = 0) -> None:
+    def emit_reads(self, port: Port, event: Event, flags: int = 0) -> None:
         """Emit the pieces of shared memory this product reads."""
         if port.machine.stream is None:
             return
@@ -199,8 +199,8 @@ class Warpgroup:
             for slot in (*part.d, *part.a):
                 if slot is not None:
                     part.warp.in_flight[slot] = product.line
-        product.tell(m, Event.ASYNC_READ)
-        product.tell(m, Event.ASYNC_ISSUE, FLAG_READ)
+        product.emit_reads(m, Event.ASYNC_READ)
+        product.emit_reads(m, Event.ASYNC_ISSUE, FLAG_READ)
         m.emit(Event.MMA)
         later(snapshot(m), lambda: self.complete(product))
 
@@ -278,7 +278,7 @@ def wait(m: Port, pending: int) -> None:
         group.complete(product)
         if not product.released:
             product.released = True
-            product.tell(m, Event.ASYNC_WAIT, FLAG_READ)
+            product.emit_reads(m, Event.ASYNC_WAIT, FLAG_READ)
     del state.groups[:count]
     state.release(m.warp)
 
@@ -326,7 +326,7 @@ def check_tile(m: Port, tile: Tile) -> None:
     """Report what is suspicious in a descriptor; raise Fault `out-of-bounds` where it leaves shared memory."""
     fields = Descriptor.decode(tile.descriptor)
     for name, text in fields.problems():
-        # The GPU reads on as the address arithmetic says; whoever wrote this rarely means it.
+        # The GPU reads on as the address arithmetic says, which is rarely meant.
         m.report(name, text, help="see `ptxsim desc` for the fields and what they read", level="warning")
     addresses = tile.addresses()
     low, high = int(addresses.min()), int(addresses.max()) + max(1, tile.bits // 8)

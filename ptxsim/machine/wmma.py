@@ -138,19 +138,19 @@ def _access(
     base = _uniform(m, address, "address")
     step = default if stride is None else _uniform(m, stride, "stride")
     _check(m, found, fragment, layout, base, step, default)
-    everybody = m.mask
+    active = m.mask
     event = Event.LDMATRIX if found.matrices else Event.STORE if store else Event.LOAD
     place = None
     try:
         if found.matrices:
-            m.mask = everybody & (8 * found.matrices > _LANE)
+            m.mask = active & (8 * found.matrices > _LANE)
         for row in found.addresses(base, step, fragment.element_bits).astype(np.uint64):
             for kind, memory, offsets, mask in m.resolve(space, row, found.width, write=store):
                 lane = int(np.argmax(mask))
                 place = memory, int(offsets[lane]) - int(row[lane])
                 m.emit(event, kind, found.width, FLAG_WMMA, mask, row)
     finally:
-        m.mask = everybody
+        m.mask = active
     assert place is not None
     memory, delta = place
     return found, memory, found.element_addresses(base, step, fragment.element_bits) + delta

@@ -47,7 +47,7 @@ def compare(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[list[str], 
         percent = f" ({100 * change / before:+.1f} %)" if before and change else ""
         lines.append(f"{title}: {before} -> {after}{percent}" if change else f"{title}: {after}, unchanged")
     lines += against_profile.text(against_profile.changes(old, new))
-    # Lines move between versions of a file, so findings are told apart by name and message alone.
+    # Lines move between versions of a file, so findings are distinguished by name and message alone.
     known, found = ({(f.get("name"), f.get("message")) for f in document["findings"]} for document in (old, new))
     lines += [f"new: {name}: {message}" for name, message in sorted(found - known)]
     lines += [f"gone: {name}: {message}" for name, message in sorted(known - found)]

@@ -26,7 +26,7 @@ CLEAN = (
 _GROUPS = 4  # groups of alike instructions that get advice; the JSON has it for all
 _ALIKE = 3  # rows that are alike but for the line, from which on only the first of them is printed
 _NAMED = 8  # lines that are named one by one
-_OFFSET = re.compile(r" [+-] \d+(?= \(lines? )")  # what tells the addresses of an unrolled loop apart
+_OFFSET = re.compile(r" [+-] \d+(?= \(lines? )")  # by which the addresses of an unrolled loop differ
 
 
 def table(result: FileRun, paint: Paint = plain, width: int = WIDTH) -> str:
@@ -114,7 +114,7 @@ def _line(cells: tuple[str, ...], sizes: list[int], width: int) -> str:
 
 
 def _hanging(text: str, width: int) -> list[str]:
-    """Text that goes on further right; names that would not fit lose their middle."""
+    """Text that continues further right; names that would not fit lose their middle."""
     text = re.sub(r"\S{61,}", lambda name: f"{name[0][:40]}...{name[0][-17:]}", text)
     first, *rest = wrap(text, width - 9, "")
     return [f"       {first}", *(" " * 9 + part for part in rest)]

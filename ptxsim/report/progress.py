@@ -51,7 +51,7 @@ def compilation_told(stream: TextIO | None = None, after: float = _FIRST) -> Ite
 
     stream = stream or sys.stderr
 
-    def tell() -> None:
+    def show() -> None:
         stream.write("compiling the timing model, once per machine...\n")
         stream.flush()
 
@@ -63,7 +63,7 @@ def compilation_told(stream: TextIO | None = None, after: float = _FIRST) -> Ite
 
         def on_start(self, event: Any) -> None:
             if self.depth == 0:
-                self.timer = threading.Timer(after, tell)
+                self.timer = threading.Timer(after, show)
                 self.timer.daemon = True
                 self.timer.start()
             self.depth += 1

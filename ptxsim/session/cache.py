@@ -1,7 +1,7 @@
 """What is known of a PTX text: parsed and decoded once in a process, and of long texts remembered on disk.
 
 What lies on disk beside the native code is just what a launch needs whose instructions are all native: variables, parameters,
-where everything lies, what was found out about the program. As soon as somebody asks for more - a fault, an observer, a service -
+where everything lies, what was found out about the program. As soon as more is needed - a fault, an observer, the slow path -
 the text is parsed and decoded after all. Files are read with an unpickler that makes plain values of ptxsim and nothing else.
 """
 

@@ -3,7 +3,7 @@
 exact     recordings of that target judge the form, or the manual leaves nothing open and all targets agree
 modeled   what the form gives is known from published models or the assembler's lowering, not from that target's bits
 bounded   within the manual's error, other bits than that target's must be expected: special functions on targets whose
-          tables nobody has published (they are computed with those of sm_90), and floating-point products of matrices
+          unpublished tables (they are computed with those of sm_90), and floating-point products of matrices
           under numerics="exact", which are the correctly rounded sums that no tensor core computes
 
 Sums whose order the hardware chooses (atom and red of floats, and what races) are exact for the order that was run: the

@@ -75,7 +75,7 @@ def meanings(form: str) -> list[Meaning]:
 
 
 def one_meaning(form: str, key: Callable[[Meaning], object] = lambda meaning: meaning) -> Meaning:
-    """The only instruction a form may mean, as far as `key` can tell. Raises PtxError with the candidates."""
+    """The only instruction a form may mean, as far as `key` distinguishes them. Raises PtxError with the candidates."""
     found = meanings(form)
     kinds = {key(meaning): meaning for meaning in reversed(found)}
     if len(kinds) > 1:

@@ -143,7 +143,7 @@ class Run:
 
     `fidelity` says for each executed instruction kind how far it can be trusted: exact (recordings of that target judge
     it), modeled (published models or the assembler's lowering), bounded (within the manual's error, but other bits than
-    the target's: special functions of targets nobody recorded, products under numerics="exact"). `banks` is counted when
+    the target's: special functions of targets without recordings, products under numerics="exact"). `banks` is counted when
     it is first asked for, by running again, unless the launch said otherwise. `stopped_at` is the line where an error
     ended the launch early (0: no single line), None where it ran to its end. `slow_path` is empty on the interpreter.
     """

@@ -59,7 +59,7 @@ def snippet(
     registers: initial values by name, with or without %: numbers (which also stand for "n" operands), or arrays (32,) or (warps, 32) of lane values; arrays
     of smaller elements with a last axis that fills the register (f16 (32, 2) for a packed pair) are taken as they lie.
     shared: an array placed at byte `shared_base`. buffers: arrays in global memory; the name is a 64-bit register with
-    the address. Undeclared registers take their operand's type; one that nobody sets holds zero, which is a warning unless it
+    the address. Undeclared registers take their operand's type; one that is never set holds zero, which is a warning unless it
     is an accumulator that its instruction replaces. Raises PtxError where the text is no PTX, and KernelError
     for error-level findings if on_error="raise".
     """
@@ -126,7 +126,7 @@ def snippet(
 
 
 def _with_unused(findings: list[Finding], unused: list[str]) -> list[Finding]:
-    """Findings about registers that nobody has set name those that are given and that the text does not have."""
+    """Findings about unset registers name those that are given and that the text does not have."""
     if not unused:
         return findings
     note = f"given, and not in the text: {', '.join(unused)}"

@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+import ptxsim
 from ptxsim.cli import main
 from ptxsim.diagnostic import KINDS
 from ptxsim.report.pages import page

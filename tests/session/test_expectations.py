@@ -224,7 +224,7 @@ def test_a_tolerance_written_otherwise_is_told_how(text):
         ("D == A rtol=1 rtol=2", "rtol=2", "rtol is given twice"),
         ("D == A rtol=1e-3 ulp=2", "ulp=2", "ulp is no tolerance: rtol and atol are"),
         ("D == A (rtol=one)", "rtol=one", "rtol is a number of 0 or more"),
-        ("D ==", "==", "something is missing behind =="),
+        ("D ==", "==", "something is missing after =="),
         ("", "", "nothing is expected here"),
         ("bank.worst == 1", "bank.worst", "no counts are called 'bank'"),
         ("D == (A + 1)(2)", "(A + 1)(2)", "is no function"),

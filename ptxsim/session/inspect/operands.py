@@ -1,14 +1,11 @@
-"""Looking into a run: the operands of one instruction, and who stored an element of an output.
-
-Both repeat the launch, which gives the same bits for the same seed, with somebody watching.
-"""
+"""Looking into a run: the operands of one instruction, by a repetition of the launch that is watched."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,7 +18,6 @@ from ptxsim.engine.program.operation import Op, Program
 from ptxsim.isa.facts import Mechanism, Scope
 from ptxsim.lanes import LANES
 from ptxsim.machine.cta import Register, Warp
-from ptxsim.machine.event import Event, Observer, Space
 from ptxsim.machine.wgmma import WARPS
 from ptxsim.session.launch import Launch
 from ptxsim.spelling import did_you_mean
@@ -29,7 +25,6 @@ from ptxsim.syntax import ast
 
 _PLACE = re.compile(r"(\d+):([^:@\s]+)(?::\.?(\w+))?(?:@(\S*))?")
 _FOCUS = re.compile(r"(cta|warp|time)\(?(\d+(?:,\d+){0,2})\)?")
-_STORES = frozenset({Event.STORE, Event.ATOMIC, Event.CAS, Event.REDUCE, Event.ASYNC_WRITE})
 
 
 @dataclass(slots=True)
@@ -189,9 +184,9 @@ class _Watched:
         operands = self.op.bound.operands
         if self.operand.lower() in operands:
             self.operand = self.operand.lower()
-            names = list(_names(operands[self.operand]))
+            names = list(names_in(operands[self.operand]))
         else:
-            everything = [name for operand in operands.values() for name in _names(operand)]
+            everything = [name for operand in operands.values() for name in names_in(operand)]
             names = [name for name in everything if name.lstrip("%") == self.operand.lstrip("%")][:1]
             if not names:
                 raise bad(
@@ -258,21 +253,21 @@ class _Watched:
         return codes.astype(f"u{dtype.itemsize}").view(dtype)
 
 
-def _names(operand: Any) -> Iterator[str]:
+def names_in(operand: Any) -> Iterator[str]:
     """The names in an operand, in order."""
     if isinstance(operand, ast.Name):
         yield operand.name
     elif isinstance(operand, ast.Vector | ast.Group):
         for element in operand.elements:
-            yield from _names(element)
+            yield from names_in(element)
     elif isinstance(operand, ast.Pair):
-        yield from _names(operand.first)
-        yield from _names(operand.second)
+        yield from names_in(operand.first)
+        yield from names_in(operand.second)
     elif isinstance(operand, ast.Address):
         for part in (operand.base, *operand.extra):
-            yield from _names(part)
+            yield from names_in(part)
     elif isinstance(operand, ast.Not | ast.Negative):
-        yield from _names(operand.operand)
+        yield from names_in(operand.operand)
 
 
 def _copied(register: Any) -> Any:
@@ -299,70 +294,3 @@ def _typed(raw: Register, type: str) -> np.ndarray:
         return raw
     parts = np.ascontiguousarray(raw).view(dtype)
     return parts if dtype.itemsize == raw.dtype.itemsize else parts.reshape(LANES, -1)
-
-
-# ---- who stored it --------------------------------------------------------------------------------------------------
-
-
-class Stores(Observer):
-    """Remembers, for every element of some buffers, the last instruction and thread that stored to it."""
-
-    events = _STORES
-
-    def __init__(self, buffers: dict[str, tuple[int, int, int]]):
-        """buffers: name -> (address, elements, bytes of an element)."""
-        self.buffers = buffers
-        self.sites = {name: np.full(count, -1, np.int32) for name, (_, count, _) in buffers.items()}
-        self.threads = {name: np.zeros((count, 4), np.int32) for name, (_, count, _) in buffers.items()}
-
-    def consume(self, records: np.ndarray) -> None:
-        records = records[records["space"] == Space.GLOBAL]
-        lanes = np.arange(LANES, dtype=np.uint32)
-        active = (records["mask"][:, None] >> lanes & 1).astype(bool)
-        row, lane = np.nonzero(active)
-        address = records["addresses"][row, lane].astype(np.int64)
-        width = records["width"][row].astype(np.int64)
-        for name, (start, count, size) in self.buffers.items():
-            offsets = np.arange(0, int(width.max(initial=0)), size)
-            element = (address[:, None] + offsets - start) // size
-            hit = (offsets < width[:, None]) & (element >= 0) & (element < count)
-            # Row-major, so in the order of the run: where two records store to one element, the later one stays.
-            access, part = np.nonzero(hit)
-            which = row[access]
-            self.sites[name][element[hit]] = records["site"][which]
-            self.threads[name][element[hit]] = np.stack(
-                [records["cta"][which], records["warp"][which], lane[access], part], axis=1
-            )
-
-
-def find_writers(
-    launch: Launch, arrays: dict[str, tuple[str, np.ndarray]]
-) -> Callable[[str, tuple[int, ...]], str | None]:
-    """Run a launch once more and tell who last stored to an element.
-
-    arrays: name in expectations -> (parameter, array). The result takes such a name and an index, and says
-    "stored at line 118 from %f2 by CTA 0 warp 2 lane 5".
-    """
-    buffers = {}
-    for name, (parameter, array) in arrays.items():
-        placed = launch.arguments.buffers.get(parameter) or launch.arguments.buffers.get(f"{parameter}.array")
-        if placed is not None:
-            allocation = placed[1]
-            buffers[name] = (allocation.address, array.size, array.dtype.itemsize)
-    stores = Stores(buffers)
-    launch.run_grid([stores])
-
-    def who(name: str, index: tuple[int, ...]) -> str | None:
-        if name not in buffers:
-            return None
-        flat = int(np.ravel_multi_index(index, arrays[name][1].shape))
-        site = int(stores.sites[name][flat])
-        if site < 0:
-            return "never stored"
-        cta, warp, lane, part = stores.threads[name][flat].tolist()
-        op = launch.program.ops[site]
-        registers = list(_names(list(op.bound.operands.values())[-1]))
-        register = f" from {registers[part]}" if op.family == "store" and part < len(registers) else ""
-        return f"stored at line {op.line}{register} by CTA {cta} warp {warp} lane {lane}"
-
-    return who

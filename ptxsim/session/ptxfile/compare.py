@@ -88,7 +88,7 @@ def launch_remembered(kernel: Kernel, args: Sequence[Any], options: LaunchOption
 
 
 def _who_stored(kernel: Kernel, args: Sequence[Any], options: LaunchOptions, position: int) -> Writer | None:
-    from ptxsim.session.inspect.operands import find_writers
+    from ptxsim.session.inspect.writers import find_writers
 
     launch = kernel.repeat(args, options)
     return find_writers(launch, {"left": (kernel.parameters[position].name, args[position])})

@@ -120,6 +120,6 @@ def ulps(got: Any, expected: Any, dtype: Any) -> int | None:
 
 
 def show(value: Any) -> str:
-    """A number as messages print it: nine digits of a float tell neighbouring f32 apart."""
+    """A number as messages print it: nine digits distinguish neighbouring f32."""
     value = value.item() if hasattr(value, "item") else value
     return f"{value:.9g}" if isinstance(value, float) else str(value)

@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 # Given an output's name and an index, who wrote it ("lane 5, register %f2 of line 118"), or None.
 Writer = Callable[[str, tuple[int, ...]], "str | None"]
 
-# `rtol=1e-3 atol=0` behind a comparison, with commas or in parentheses if somebody likes them.
+# `rtol=1e-3 atol=0` after a comparison, optionally with commas or in parentheses.
 _OPTION = re.compile(r"([A-Za-z_]\w*)\s*=(?!=)\s*([^\s,()=]*)")
 _OPTIONS = re.compile(rf"[\s,]+(?:\(\s*)?((?:{_OPTION.pattern}[\s,]*)+)\)?\s*$")
 _TOLERANCES = ("rtol", "atol")
-# How people write a tolerance elsewhere. `+-` before a number is arithmetic to Python, and nobody means that.
+# How people write a tolerance elsewhere. `+-` before a number is arithmetic to Python, which is never meant.
 _FOREIGN_TOLERANCE = re.compile(
     r"\+-\s*(?=[\d.])|\+/-|±|~=|≈|=~|\b(?:tol|tolerance|eps|rel|abs)\s*=(?!=)|\bwithin\b|\b\w*(?:allclose|isclose|approx)\s*\("
 )
-_TOLERANCE_HELP = "a tolerance stands behind the comparison: expect D == A @ B.T rtol=1e-3 atol=0"
+_TOLERANCE_HELP = "a tolerance comes after the comparison: expect D == A @ B.T rtol=1e-3 atol=0"
 _SHOWN = 3  # wrong elements that are listed
 
 

@@ -43,7 +43,7 @@ def _unreadable(text: str, error: Exception) -> PtxError:
         return _error("nothing is expected here", Span(0, 1, 1), help)
     if open_end := re.search(r"([=!<>]=|[<>+\-*/@%&|^,])\s*$", text):
         return _error(
-            f"something is missing behind {open_end[1]}", Span(0, open_end.start() + 1, len(open_end[1])), help
+            f"something is missing after {open_end[1]}", Span(0, open_end.start() + 1, len(open_end[1])), help
         )
     column = min(getattr(error, "offset", 1) or 1, len(text))
     message = (getattr(error, "msg", None) or "nested too deeply").removesuffix(". Perhaps you forgot a comma?")
@@ -55,7 +55,7 @@ def _unreadable(text: str, error: Exception) -> PtxError:
 # Kernels call their parameters `in` or `from`: Python's keywords stand for themselves only where they are operators.
 _KEYWORDS = [word for word in keyword.kwlist if word not in ("True", "False", "None", "and", "or", "not")]
 _KEYWORD = re.compile(rf"\b({'|'.join(_KEYWORDS)})\b")
-_DISGUISE = {chr(0x4E00 + number): word for number, word in enumerate(_KEYWORDS)}  # any letters that nobody writes
+_DISGUISE = {chr(0x4E00 + number): word for number, word in enumerate(_KEYWORDS)}  # letters that no file uses
 
 
 def _disguise(match: re.Match[str]) -> str:

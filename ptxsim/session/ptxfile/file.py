@@ -47,7 +47,7 @@ class Options(LaunchOptions):
 class FileRun:
     """What came of running a file.
 
-    `run` is None where the file did not get as far as running. `findings` are those that nobody expected, together with
+    `run` is None where the file did not get as far as running. `findings` are the unexpected ones, together with
     failed expectations; `expected` are the findings that appeared as the file said. `values` maps argument names to
     what they hold after the run, `NAME_in` to what they held before. `checked` counts the expectations. `shown`
     are the operands that `prints` asked for. Findings and failed expectations come from all of `seeds`, results from the
@@ -200,7 +200,7 @@ class _Launch:
 
         def who(name: str, index: tuple[int, ...]) -> str | None:
             if not found:
-                from ptxsim.session.inspect.operands import find_writers
+                from ptxsim.session.inspect.writers import find_writers
 
                 launch, values = self._repeat(run)
                 own = zip(self.kernel.parameters, self._names())

@@ -31,7 +31,7 @@ def same(one: Any, other: Any) -> bool:
 
 
 def sort_out(findings: list[Finding], directives: Directives, source: Source) -> tuple[list[Finding], list[Finding]]:
-    """Findings nobody expected, with one more for each that was expected and is missing; and the expected ones."""
+    """Unexpected findings, with one more for each expected one that is missing; and the expected ones."""
     expected = [finding for finding in findings if any(wanted.matches(finding) for wanted in directives.findings)]
     left = [finding for finding in findings if finding not in expected]
     for wanted in directives.findings:

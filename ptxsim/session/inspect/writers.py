@@ -1,0 +1,78 @@
+"""Which thread last stored an element of an output, by a repetition of the launch that is watched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ptxsim.lanes import LANES
+from ptxsim.machine.event import Event, Observer, Space
+from ptxsim.session.inspect.operands import names_in
+from ptxsim.session.launch import Launch
+
+_STORES = frozenset({Event.STORE, Event.ATOMIC, Event.CAS, Event.REDUCE, Event.ASYNC_WRITE})
+
+
+class Stores(Observer):
+    """Remembers, for every element of some buffers, the last instruction and thread that stored to it."""
+
+    events = _STORES
+
+    def __init__(self, buffers: dict[str, tuple[int, int, int]]):
+        """buffers: name -> (address, elements, bytes of an element)."""
+        self.buffers = buffers
+        self.sites = {name: np.full(count, -1, np.int32) for name, (_, count, _) in buffers.items()}
+        self.threads = {name: np.zeros((count, 4), np.int32) for name, (_, count, _) in buffers.items()}
+
+    def consume(self, records: np.ndarray) -> None:
+        records = records[records["space"] == Space.GLOBAL]
+        lanes = np.arange(LANES, dtype=np.uint32)
+        active = (records["mask"][:, None] >> lanes & 1).astype(bool)
+        row, lane = np.nonzero(active)
+        address = records["addresses"][row, lane].astype(np.int64)
+        width = records["width"][row].astype(np.int64)
+        for name, (start, count, size) in self.buffers.items():
+            offsets = np.arange(0, int(width.max(initial=0)), size)
+            element = (address[:, None] + offsets - start) // size
+            hit = (offsets < width[:, None]) & (element >= 0) & (element < count)
+            # Row-major, so in the order of the run: where two records store to one element, the later one stays.
+            access, part = np.nonzero(hit)
+            which = row[access]
+            self.sites[name][element[hit]] = records["site"][which]
+            self.threads[name][element[hit]] = np.stack(
+                [records["cta"][which], records["warp"][which], lane[access], part], axis=1
+            )
+
+
+def find_writers(
+    launch: Launch, arrays: dict[str, tuple[str, np.ndarray]]
+) -> Callable[[str, tuple[int, ...]], str | None]:
+    """Run a launch once more and name the last store to each element.
+
+    arrays: name in expectations -> (parameter, array). The result takes such a name and an index, and says
+    "stored at line 118 from %f2 by CTA 0 warp 2 lane 5".
+    """
+    buffers = {}
+    for name, (parameter, array) in arrays.items():
+        placed = launch.arguments.buffers.get(parameter) or launch.arguments.buffers.get(f"{parameter}.array")
+        if placed is not None:
+            allocation = placed[1]
+            buffers[name] = (allocation.address, array.size, array.dtype.itemsize)
+    stores = Stores(buffers)
+    launch.run_grid([stores])
+
+    def who(name: str, index: tuple[int, ...]) -> str | None:
+        if name not in buffers:
+            return None
+        flat = int(np.ravel_multi_index(index, arrays[name][1].shape))
+        site = int(stores.sites[name][flat])
+        if site < 0:
+            return "never stored"
+        cta, warp, lane, part = stores.threads[name][flat].tolist()
+        op = launch.program.ops[site]
+        registers = list(names_in(list(op.bound.operands.values())[-1]))
+        register = f" from {registers[part]}" if op.family == "store" and part < len(registers) else ""
+        return f"stored at line {op.line}{register} by CTA {cta} warp {warp} lane {lane}"
+
+    return who
