@@ -117,8 +117,9 @@ def initialize(
 
 
 def function_addresses(module: ast.Module) -> dict[str, int]:
-    """The code addresses of functions, for indirect calls; the same for all kernels of a module."""
-    names = dict.fromkeys([*(function.name for function in module.functions()), *BUILTINS])
+    """The code addresses of the functions that the file defines, for indirect calls; the same for all its kernels."""
+    defined = (function.name for function in module.functions() if function.body is not None)
+    names = dict.fromkeys([*defined, *BUILTINS])
     return {name: FUNCTION_WINDOW + 16 * i for i, name in enumerate(names)}
 
 
