@@ -9,6 +9,13 @@ is the quartiles' distance over the median of the plain ones.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from suites.common import Record
+
+    from ptxsim import Kernel
+
 import json
 import sys
 import time
@@ -23,7 +30,7 @@ from suites.timing import argument, buffer
 ROUNDS = 9
 
 
-def seconds(kernel, launch: dict, banks: bool) -> float:
+def seconds(kernel: Kernel, launch: Record, banks: bool) -> float:
     """The time of a launch."""
     memory = {name: buffer(spec) for name, spec in launch["buffers"].items()}
     arguments = [argument(value, memory) for value in launch["args"]]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How fast PTX is checked: JSON on standard output, medians of several rounds.
 
-`lines_per_second` is reading and binding together (what `ptxsim check` does behind start-up) on a file of about 5,000
+`lines_per_second` is reading and binding together (what `ptxsim check` does after start-up) on a file of about 5,000
 lines made of compiler output; `bind_lines_per_second` is binding alone, of a tree that is already there, with a binder
 that has seen nothing; `peak_mb` is the memory of a process that checks 200,000 lines, and `start_mb` what it takes
 before it has read one.

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).parents[2]))
@@ -48,14 +49,16 @@ def kernel_folder() -> Path:
     return folder or Path(__file__).parents[3] / "shared" / "peer-kernels"
 
 
-def compare(name: str, launch: Callable, rounds: int = 5, interpreted: Callable | None = None) -> dict:
+def compare(
+    name: str, launch: Callable[[str], Any], rounds: int = 5, interpreted: Callable[[str], Any] | None = None
+) -> dict[str, Any]:
     """Time a launch on the compiled engine on one core, and the interpreter on it (or on a smaller one).
 
     Warp instructions a second, in millions, and how many times the interpreter's that are.
     """
     runs = {}
 
-    def once(engine: str, function: Callable) -> None:
+    def once(engine: str, function: Callable[[str], Any]) -> None:
         runs[engine] = function(engine)
 
     once("compiled", launch)  # compiles
@@ -78,6 +81,6 @@ def compare(name: str, launch: Callable, rounds: int = 5, interpreted: Callable 
     return result
 
 
-def show(result) -> None:
+def show(result: Any) -> None:
     """Print a result as JSON."""
     print(json.dumps(result, indent=1))

@@ -16,6 +16,7 @@ import tempfile
 from pathlib import Path
 from random import Random
 from statistics import median
+from typing import Any
 
 from common import show
 
@@ -68,7 +69,8 @@ def child(text: str, cache: str, bytecode: str) -> list[list[float]]:
     run = subprocess.run(
         [sys.executable, "-c", CHILD, text], env=environment, stdout=subprocess.PIPE, text=True, check=True
     )
-    return json.loads(run.stdout)
+    found: list[list[float]] = json.loads(run.stdout)
+    return found
 
 
 def main() -> None:
@@ -76,7 +78,7 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=[20, 300, 3000])
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
-    found: dict[tuple[int, str], list] = {}
+    found: dict[tuple[int, str], list[list[list[float]]]] = {}
     with tempfile.TemporaryDirectory() as folder:
         for number in range(options.rounds + 1):  # the first one writes the bytecode
             for size in options.sizes:
@@ -89,16 +91,16 @@ def main() -> None:
                             found.setdefault((size, state), []).append(times)
     rows = []
     for size in options.sizes:
-        row: dict = {"instructions": size}
+        row: dict[str, Any] = {"instructions": size}
         for state, part, name in (
             ("cold", 1, "cold"),
             ("cached", 1, "cached"),
             ("cached", 2, "again"),
             ("cached", 0, "imports"),
         ):
-            times = [run[part] for run in found[size, state]]
-            row[name] = round(median(t[0] for t in times) * 1e3, 1)
-            row[f"{name}_processor"] = round(median(t[1] for t in times) * 1e3, 1)
+            parts = [run[part] for run in found[size, state]]
+            row[name] = round(median(t[0] for t in parts) * 1e3, 1)
+            row[f"{name}_processor"] = round(median(t[1] for t in parts) * 1e3, 1)
         rows.append(row)
     show(rows)
 

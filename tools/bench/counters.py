@@ -5,7 +5,7 @@
 
 spmv_scalar: the assembler unrolls the inner loop. The PTX has a loop for the remainder by 4 and one of 4 elements. The
 machine code has, in this order: the remainder one by one; 16 elements while more than 12 are left; 8 if more than 4 are
-left; 4 if any are. The lanes of a warp meet behind each. A request is what the lanes load together that are in the same loop.
+left; 4 if any are. The lanes of a warp meet after each. A request is what the lanes load together that are in the same loop.
 
 bfs_frontier: all warps run at once. Each lane walks the edges of its node; of the lanes that reach a new node one wins it
 and stores it. ptxsim runs CTA after CTA, so the first ones win most nodes, few at a time. Here all lanes look at their
@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from suites.timing import buffer
 
 
-def steps(lengths: np.ndarray):
+def steps(lengths: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """(lanes that are in the loop, the element each loads) of every step of a warp."""
     at, rest = np.zeros(32, int), lengths % 4
     while rest.any():
@@ -56,7 +57,7 @@ def sparse_product(starts: np.ndarray, columns: np.ndarray) -> tuple[int, int]:
             masks += [inside] * 3
     bits = (np.array(masks).astype(np.uint64) << np.arange(32, dtype=np.uint64)).sum(1).astype(np.uint32)
     found = global_access(np.array(addresses), 4, bits, False)
-    return len(masks), int(found.sectors.sum())
+    return len(masks), int(np.sum(found.sectors))
 
 
 def frontier(starts: np.ndarray, edges: np.ndarray, distance: np.ndarray, nodes: np.ndarray) -> tuple[int, int]:

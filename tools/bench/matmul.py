@@ -17,8 +17,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).parents[2]))
@@ -68,13 +71,13 @@ print(json.dumps(d.contiguous().view(torch.int32).numpy().astype(np.uint32).rave
 """
 
 
-def timed(function) -> float:
+def timed(function: Callable[[], object]) -> float:
     start = time.perf_counter()
     function()
     return time.perf_counter() - start
 
 
-def measure(form: str, target: str, shape: tuple[int, int, int], rounds: int) -> dict:
+def measure(form: str, target: str, shape: tuple[int, int, int], rounds: int) -> dict[str, Any]:
     m, n, k = shape
     types = find(form, target).form
     rng = np.random.default_rng(0)
@@ -95,7 +98,7 @@ def measure(form: str, target: str, shape: tuple[int, int, int], rounds: int) ->
     }
 
 
-def tiles() -> list[dict]:
+def tiles() -> list[dict[str, Any]]:
     """One instruction through `product`, which compiles nothing."""
     rows = []
     for form in ["mma.m16n8k16.f32.f16.f16.f32", "wgmma.m64n256k16.f32.f16.f16", "mma.m16n8k32.s8", "mma.m8n8k4.f64"]:
@@ -107,12 +110,12 @@ def tiles() -> list[dict]:
         operands = [(rng.normal(size=s) * 5).astype(make[t]) for s, t in zip(shapes, (f.a, f.b, f.c))]
         codes = [x.view(f"u{x.itemsize}") for x in operands]
         product(rule, *codes)
-        times = [timed(lambda rule=rule, codes=codes: product(rule, *codes)) for _ in range(200)]
+        times = [timed(partial(product, rule, *codes)) for _ in range(200)]
         rows.append({"form": form, "microseconds": round(median(times) * 1e6, 1)})
     return rows
 
 
-def against_mmasim(python: str, rounds: int) -> list[dict]:
+def against_mmasim(python: str, rounds: int) -> list[dict[str, Any]]:
     """A batch of dot products: that of a whole product of the form's shape, and many that share no operand."""
     rows = []
     for form in [
@@ -145,15 +148,18 @@ def against_mmasim(python: str, rounds: int) -> list[dict]:
 REPEATED = 10  # calls of ours for one of mmasim's, which takes much longer
 
 
-def duel(python: str, form: str, batch: str, ours: tuple, theirs: tuple, rounds: int) -> dict:
+def duel(
+    python: str, form: str, batch: str, ours: Sequence[np.ndarray], theirs: Sequence[np.ndarray], rounds: int
+) -> dict[str, Any]:
     """numerics.matmul on `ours` and mmasim's dpa on `theirs`, the same dot products, turn by turn."""
     opcode = f"wgmma.{form}"
-    words = {name: np.ascontiguousarray(x).view(f"i{x.itemsize}") for name, x in zip("abc", theirs)}
+    words: dict[str, Any] = {name: np.ascontiguousarray(x).view(f"i{x.itemsize}") for name, x in zip("abc", theirs)}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "operands.npz"
         np.savez(path, **words)
         command = [python, "-c", MMASIM, "Hopper", form, str(path)]
         other = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert other.stdin is not None and other.stdout is not None
         times = []
         for _ in range(rounds + 1):
             other.stdin.write("\n")
@@ -184,7 +190,7 @@ def main() -> None:
     parser.add_argument("--only-mmasim", action="store_true", help="leave out the comparisons with numpy")
     parser.add_argument("--mmasim", metavar="PYTHON", help="a Python with mmasim 2.1.1 to compare with")
     options = parser.parse_args()
-    result: dict = (
+    result: dict[str, Any] = (
         {}
         if options.only_mmasim
         else {

@@ -8,6 +8,11 @@ per template (independent chains, 16 warps). Prints rows, worst first, and media
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ptxsim import Kernel
+
 import argparse
 import csv
 import re
@@ -26,7 +31,7 @@ TEMPLATE = 160  # characters that the table keeps of a template
 
 
 def completed(template: str) -> str:
-    """A template that the table has cut off: a product goes on with the accumulators it begins with. Raises ValueError."""
+    """A template that the table has cut off: a product continues with the accumulators it begins with. Raises ValueError."""
     if len(template) < TEMPLATE or template.rstrip().endswith(";"):
         return template
     found = re.fullmatch(r"((?:w?mma\.)\S+ )(\{[^}]*(?:\{j\}[^}]*)*\}),(.*)", template)
@@ -119,7 +124,7 @@ ret; }}
 """
 
 
-def module_of(template: str, chains: int):
+def module_of(template: str, chains: int) -> Kernel | None:
     """The loop as a module, with the chain's register as wide as the template wants it; None where none fits."""
     from ptxsim import Module
     from ptxsim.diagnostic import PtxError
@@ -134,7 +139,7 @@ def module_of(template: str, chains: int):
     return None
 
 
-def predicted(found, chains: int, warps: int, engine: str | None) -> float:
+def predicted(found: Kernel, chains: int, warps: int, engine: str | None) -> float:
     """Cycles of the SM per template and warp."""
     import numpy as np
 
@@ -151,6 +156,7 @@ def predicted(found, chains: int, warps: int, engine: str | None) -> float:
         )
         if any(f.level == "error" for f in run.findings):
             raise ValueError(run.findings[0].message)
+        assert run.cycles is not None
         cycles.append(run.cycles.cycles)
     return (cycles[1] - cycles[0]) / (TRIPS[1] - TRIPS[0]) / (max(1, COPIES // chains) * chains)
 

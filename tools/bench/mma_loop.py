@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from typing import Any
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy comes
 
@@ -19,9 +20,9 @@ from tensor_loop import Loop, compare
 
 from ptxsim import Module
 
-# Opcode behind `mma`, registers of A, B and of the accumulators with their type, element type that operands are filled
+# Opcode after `mma`, registers of A, B and of the accumulators with their type, element type that operands are filled
 # with, multiply-adds.
-FORMS = {
+FORMS: dict[str, tuple[str, int, int, str, Any, int]] = {
     "m16n8k16 f16": ("sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", 4, 2, "f32", np.float16, 16 * 8 * 16),
     "m16n8k16 bf16": ("sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", 4, 2, "f32", "bf16", 16 * 8 * 16),
     "m16n8k8 tf32": ("sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", 4, 2, "f32", np.float32, 16 * 8 * 8),
@@ -62,7 +63,7 @@ turn:
 IN_A_TURN = 8
 
 
-def operands(kind) -> np.ndarray:
+def operands(kind: Any) -> np.ndarray:
     """32 bytes a lane: numbers around one, of either sign."""
     import ml_dtypes
 

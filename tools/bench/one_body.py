@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -38,7 +39,7 @@ def records(count: int) -> np.ndarray:
     return found
 
 
-def work(name: str, count: int) -> tuple:
+def work(name: str, count: int) -> tuple[Any, ...]:
     """A body and its arguments."""
     from ptxsim.checks import proxy_scan, shadow
     from ptxsim.checks.tally import Tallies, tally

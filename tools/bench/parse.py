@@ -16,6 +16,7 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 SAMPLES = Path(__file__).parents[2] / "tests" / "data" / "ptx"
@@ -50,7 +51,7 @@ def make_file(lines: int, folder: Path) -> str:
     return "".join(parts)
 
 
-def median_of(rounds: int, action) -> float:
+def median_of(rounds: int, action: Callable[[], object]) -> float:
     """Seconds of processor time of one call."""
     times = []
     for _ in range(rounds):

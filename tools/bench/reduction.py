@@ -1,9 +1,11 @@
 """A sum by shuffles, shared memory and one atomic a CTA: divergence, barriers and warp-wide operations together."""
 
+from collections.abc import Callable
+
 import numpy as np
 from common import compare, show
 
-from ptxsim import Module
+from ptxsim import Module, Run
 
 TEXT = """
 .version 8.0
@@ -59,10 +61,10 @@ sum:
 module = Module.from_text(TEXT)
 
 
-def launcher(n: int):
+def launcher(n: int) -> Callable[[str], Run]:
     data, total = np.arange(n, dtype=np.uint32), np.zeros(1, np.uint32)
 
-    def launch(engine: str):
+    def launch(engine: str) -> Run:
         total[:] = 0
         run = module.kernel().launch(n // 256, 256, [data, total], engine=engine, jobs=1)
         assert total[0] == data.sum(dtype=np.uint32)

@@ -49,7 +49,9 @@ def rate(body: str, repetitions: int = 9) -> tuple[int, float, float]:
     """Warp instructions of a replay, and how many a second of processor and of wall time it gets done, sorting included."""
     kernel = Module.from_text(HEAD + body + TAIL).kernel()
     place = np.zeros(1 << 14, np.float32)
-    model = kernel.launch(2, 512, [place, 64], profile=True, checks="none").cycles.machine_code
+    cycles = kernel.launch(2, 512, [place, 64], profile=True, checks="none").cycles
+    assert cycles is not None
+    model = cycles.machine_code
     model.cycles()  # compiled, or read from disk, before anything is measured
     processor, wall = [], []
     for _ in range(repetitions):

@@ -11,9 +11,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import numpy as np
 from common import interleaved, show, wall
@@ -61,12 +63,12 @@ def fresh(engine: str | None, bytecode: str) -> tuple[float, float]:
 def main() -> None:
     from ptxsim import snippet
 
-    def warm(engine: str | None):
+    def warm(engine: str | None) -> Callable[[], object]:
         return lambda: snippet(new_text(), buffers={"buf": np.arange(64, dtype=np.uint32)}, engine=engine)
 
     actions = {"default": warm(None), "compiled": warm("compiled")}
     interleaved(actions, 1)
-    result: dict = {}
+    result: dict[str, Any] = {}
     for name, times in interleaved(actions, 21).items():
         result[f"warm_{name}"] = {
             "milliseconds": round(wall(times) * 1e3, 2),
@@ -74,7 +76,7 @@ def main() -> None:
         }
     with tempfile.TemporaryDirectory() as bytecode:
         fresh(None, bytecode), fresh("compiled", bytecode)
-        found: dict[str, list] = {}
+        found: dict[str, list[Any]] = {}
         for _ in range(ROUNDS):
             for name, engine in (("default", None), ("compiled", "compiled")):
                 for kind, folder in (("with_bytecode", bytecode), ("without", "")):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from typing import Any
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy comes
 
@@ -43,7 +44,7 @@ def product_of_floats(m: int, n: int, k: int) -> tuple[Callable[[], None], int]:
     return lambda: times(count), count * m * n * k
 
 
-def compare(loops: list[Loop], shapes: dict[str, tuple[int, int, int]], rounds: int) -> list[dict]:
+def compare(loops: list[Loop], shapes: dict[str, tuple[int, int, int]], rounds: int) -> list[dict[str, Any]]:
     """Rates of every loop and of numpy's products of `shapes`, and how many times faster the latter are.
 
     All take turns; ratios are medians over the turns.
@@ -54,7 +55,7 @@ def compare(loops: list[Loop], shapes: dict[str, tuple[int, int, int]], rounds: 
     rows = []
     for loop in loops:
         macs = loop.turns * loop.macs
-        row: dict = {
+        row: dict[str, Any] = {
             "form": loop.name,
             "turns": loop.turns,
             "gmac_a_second": round(macs / wall(times[loop.name]) / 1e9, 3),

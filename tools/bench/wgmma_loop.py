@@ -20,7 +20,7 @@ from tensor_loop import Loop, compare
 from ptxsim import Module
 
 IN_A_TURN = 4
-# Opcode behind `wgmma.mma_async`, operands behind the predicate, type of accumulators, element type, k.
+# Opcode after `wgmma.mma_async`, operands after the predicate, type of accumulators, element type, k.
 FORMS = {
     "m64n256k16 f16": ("sync.aligned.m64n256k16.f32.f16.f16", ", 1, 1, 0, 0", "f32", "f16", 16),
     "m64n256k16 bf16": ("sync.aligned.m64n256k16.f32.bf16.bf16", ", 1, 1, 0, 0", "f32", "bf16", 16),
