@@ -42,7 +42,7 @@ SMALL = 4  # `ints` draws from -4..4 (0..8 for unsigned types): 64 products of t
 
 
 def bad(message: str, help: str | None = None) -> PtxError:
-    """A request that cannot be understood, as the error everyone reports."""
+    """The PtxError for an initialiser that cannot be understood."""
     return PtxError(Finding("bad-directive", message, help=help))
 
 
@@ -74,7 +74,7 @@ def type_of(dtype: np.dtype) -> str:
 
 
 def zeros(shape: Shape, type: str = "f32", seed: Seed = 0) -> np.ndarray:
-    """An array of zeros. `seed` is accepted so that all makers are called alike; it changes nothing."""
+    """An array of zeros. `seed` is accepted so that all makers have one signature; it has no effect."""
     import numpy as np
 
     return np.zeros(_checked(shape), dtype_of(type))
@@ -177,7 +177,7 @@ MAKERS: dict[str, Maker] = {
 
 @dataclass(frozen=True, slots=True)
 class Initialiser:
-    """What a parameter starts with: a number, a rule with shape and type, a file with a type, or a tensor map."""
+    """The initial value of a parameter: a number, a rule with shape and type, a file with a type, or a tensor map."""
 
     text: str
     number: int | float | None = None

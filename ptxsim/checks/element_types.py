@@ -1,4 +1,4 @@
-"""Arrays of float64 that a kernel takes for f32: numpy makes float64 unless it is told otherwise."""
+"""Arrays of float64 that a kernel reads as f32: float64 is numpy's default."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 CTAs of a launch run in any order, so it does not matter which access came first. A CTA that has synchronised through
 global memory (an atomic, a strong load, a cluster barrier) is trusted from then on. A store of what is there already
-harms nobody, unless another CTA stores something else later.
+is harmless, unless another CTA stores a different value later.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ptxsim.lanes import word_mask
 from ptxsim.machine.event import FLAG_STRONG, FLAG_UNCHANGED, Event, Observer, Space
 
 PAGE_BITS = 16
-NOBODY = -1
+NO_CTA = -1
 
 
 class _Page:
@@ -24,10 +24,10 @@ class _Page:
     def __init__(self, unit: int, number: int) -> None:
         self.unit, self.number = unit, number
         size = 1 << PAGE_BITS
-        self.writer, self.write_site = np.full(size, NOBODY, np.int32), np.zeros(size, np.int32)
-        self.reader, self.read_site = np.full(size, NOBODY, np.int32), np.zeros(size, np.int32)
+        self.writer, self.write_site = np.full(size, NO_CTA, np.int32), np.zeros(size, np.int32)
+        self.reader, self.read_site = np.full(size, NO_CTA, np.int32), np.zeros(size, np.int32)
         # The first that stored what was there already, and which record of the run that was.
-        self.same, self.same_site = np.full(size, NOBODY, np.int32), np.zeros(size, np.int32)
+        self.same, self.same_site = np.full(size, NO_CTA, np.int32), np.zeros(size, np.int32)
         self.same_at = np.zeros(size, np.int64)
 
     def address(self, cell: int) -> int:
@@ -85,7 +85,7 @@ class GlobalChecker(Observer):
 
     def _touch(self, records: np.ndarray, number: np.ndarray, width: int, touch) -> None:
         """Give the cells that records of one width touch to `touch`, page by page."""
-        unit = 4 if width >= 4 else 1  # bytes told apart; narrow accesses are kept by byte
+        unit = 4 if width >= 4 else 1  # bytes per cell; narrow accesses are kept by byte
         count = width // unit
         active = word_mask(records["mask"])
         cells = (records["addresses"] // np.uint64(unit)).astype(np.int64)[active]
@@ -104,24 +104,24 @@ class GlobalChecker(Observer):
 
     def _keep(self, page: _Page, cells, cta, site, at) -> None:
         """Stores of what is there already: the first is kept (of an index given twice, numpy keeps the last)."""
-        fresh = np.flatnonzero(page.same[cells] == NOBODY)[::-1]
+        fresh = np.flatnonzero(page.same[cells] == NO_CTA)[::-1]
         page.same[cells[fresh]], page.same_site[cells[fresh]] = cta[fresh], site[fresh]
         page.same_at[cells[fresh]] = at[fresh]
 
     def _write(self, page: _Page, cells, cta, site, at) -> None:
-        fresh = page.writer[cells] == NOBODY
+        fresh = page.writer[cells] == NO_CTA
         page.writer[cells[fresh]], page.write_site[cells[fresh]] = cta[fresh], site[fresh]
         self._compare(page, cells, cta, site, page.writer, page.write_site)
         self._compare(page, cells, cta, site, page.reader, page.read_site)
         self._compare(page, cells, cta, site, page.same, page.same_site, page.same_at[cells] < at)
 
     def _read(self, page: _Page, cells, cta, site, at) -> None:
-        fresh = page.reader[cells] == NOBODY
+        fresh = page.reader[cells] == NO_CTA
         page.reader[cells[fresh]], page.read_site[cells[fresh]] = cta[fresh], site[fresh]
         self._compare(page, cells, cta, site, page.writer, page.write_site)
 
     def _compare(self, page: _Page, cells, cta, site, other_cta, other_site, may_race=True) -> None:
-        wrong = (other_cta[cells] != NOBODY) & (other_cta[cells] != cta) & may_race
+        wrong = (other_cta[cells] != NO_CTA) & (other_cta[cells] != cta) & may_race
         for i in np.flatnonzero(wrong)[:64]:
             cell = int(cells[i])
             key = (int(site[i]), int(other_site[cell]))

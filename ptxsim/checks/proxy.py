@@ -62,7 +62,7 @@ class ProxyChecker(Observer):
     def _shadow(self, cta: int) -> ProxyShadow:
         shadow = self.shadows.get(cta)
         if shadow is None:
-            while len(self.shadows) >= self.keep:  # CTAs end in order; the oldest is over
+            while len(self.shadows) >= self.keep:  # CTAs end in order; the oldest has ended
                 self._close(next(iter(self.shadows)))
             shadow = self.shadows[cta] = ProxyShadow.of(
                 self.homes.rank(cta) if self.homes else 0, self.warps, self.shared_bytes
@@ -70,7 +70,7 @@ class ProxyChecker(Observer):
         return shadow
 
     def _close(self, cta: int) -> None:
-        """A CTA is over: bulk stores whose reading nobody waited for."""
+        """A CTA is over: bulk stores whose reads were never waited for."""
         shadow = self.shadows.pop(cta)
         for site in np.unique(shadow.read_site[shadow.reading > 0]).tolist():
             if self.program.ops[site].completes_by in (Mechanism.BULK_GROUP, Mechanism.MBARRIER):
@@ -121,7 +121,7 @@ class ProxyChecker(Observer):
                 "missing-proxy-fence",
                 f"{op.opcode} reads shared memory at {address:#x} that no proxy fence has published since it was written",
                 **place, labels=label("written through the generic proxy here"), notes=("barriers order threads, not proxies",),
-                help=f"add fence.proxy.async.shared::cta; behind line {before.line}, before the barrier that follows",
+                help=f"add fence.proxy.async.shared::cta; after line {before.line}, before the barrier that follows",
             )  # fmt: skip
         if what == OVERWRITTEN:
             return Finding(

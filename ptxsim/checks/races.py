@@ -16,7 +16,7 @@ _NAMES = {RACE: "race-shared", RACE_IN_WARP: "race-warp"}
 class SharedChecker(Observer):
     """Finds bytes of shared memory that warps (or lanes of one warp) touch without order, and reads of unwritten ones.
 
-    warps: of a CTA; shared_bytes: end of its shared memory; initialized: whether somebody filled it before the launch;
+    warps: of a CTA; shared_bytes: end of its shared memory; initialized: whether it was filled before the launch;
     homes: gives accesses within clusters to the CTA whose memory they touch.
     """
 
@@ -54,14 +54,14 @@ class SharedChecker(Observer):
     def _shadow(self, cta: int) -> Shadow:
         shadow = self.shadows.get(cta)
         if shadow is None:
-            while len(self.shadows) >= self.keep:  # CTAs end in order; the oldest is over
+            while len(self.shadows) >= self.keep:  # CTAs end in order; the oldest has ended
                 self.shadows.pop(next(iter(self.shadows)))
             shadow = self.shadows[cta] = Shadow.of(self.warps, self.shared_bytes)
             shadow.initialized[:] = self.initialized
         return shadow
 
     def findings(self, program: Program) -> list[Finding]:
-        """One finding for each pair of instructions; where warps race, what lanes of one warp do needs no word of its own."""
+        """One finding for each pair of instructions; races within a warp are left out where warps race."""
         between_warps = {frozenset((site, other)) for what, site, other in self.problems if what == RACE}
         return [
             self._finding(program, key, count, row)
@@ -101,14 +101,14 @@ class SharedChecker(Observer):
         )
         help, labels = "store to it first, put a barrier between, or check the index", ()
         if op.facts.scope is Scope.WARPGROUP:
-            help = "write the whole tile first, or mend the descriptor: `ptxsim desc` says what one reads"
+            help = "write the whole tile first, or fix the descriptor: `ptxsim desc` says what one reads"
         if later is not None:
             store, warp = later
             help = f"put a barrier between line {store.line} and line {op.line} (bar.sync)"
             text = f"warp {warp} stores to what line {op.line} reads, and only later"
             labels = (Label(store.line, text, store.column, len(store.opcode)),)
         return Finding(
-            "uninitialized-read", f"{op.opcode} reads shared byte {address:#x}, which nobody had written by then",
+            "uninitialized-read", f"{op.opcode} reads shared byte {address:#x}, which had not been written by then",
             **place, labels=labels, level=DOUBTFUL, help=help,
         )  # fmt: skip
 

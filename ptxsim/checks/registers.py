@@ -17,7 +17,7 @@ def unwritten_reads(program: Program, given: Collection[int] | None = None) -> l
     """A finding for the first read of every register that no path from the start has written.
 
     given: the slots that a caller has set, for a snippet, where the others hold zero, and an accumulator that its
-    instruction replaces may well start so; None where nobody sets any.
+    instruction replaces may well start so; None where none is set.
     """
     never = [(slot, finding, replaced) for slot, finding, replaced, ever in _early_reads(program) if not ever]
     if given is None:
@@ -32,7 +32,7 @@ def unwritten_reads(program: Program, given: Collection[int] | None = None) -> l
 
 
 def doubtful_reads(program: Program) -> dict[int, Finding]:
-    """Slots that one path writes before it reads them and another does not, such as the sum of a loop that nobody has set to
+    """Slots that one path writes before it reads them and another does not, such as the sum of a loop that is never set to
     zero. Whether such a path is ever taken, and whether the value shows, only a run can say."""
     return {
         slot: replace(

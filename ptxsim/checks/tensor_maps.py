@@ -1,4 +1,4 @@
-"""Tensor maps that a kernel edits must be published to the tensor-map proxy and acquired by whoever uses them.
+"""Tensor maps that a kernel edits must be published to the tensor-map proxy and acquired by their users.
 
 PTX ISA, "fence.proxy.tensormap", "tensormap.cp_fenceproxy".
 """

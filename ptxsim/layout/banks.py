@@ -61,7 +61,7 @@ def shared_wavefronts(
     """Wavefronts of shared-memory instructions: an int for addresses (32,), an int array (n,) for (n, 32).
 
     addresses: bytes. width: bytes a lane accesses (1, 2, 4, 8, 16; not used for matrices). kind: one of KINDS; spin, half
-    and swap are atomics that are loops (`atomic_loops`), count adds the constant 1 where nobody wants the old value, copy is
+    and swap are atomics that are loops (`atomic_loops`), count adds the constant 1 where the old value is not used, copy is
     cp.async.ca from neighbouring elements, bypass cp.async.cg, which costs none. mask: active lanes as a 32-bit integer,
     n of them, or booleans shaped as the addresses; all if None. matrices: 1, 2 or 4 for ldmatrix and stmatrix, whose
     addresses may then be 8, 16 or 32 wide; without it, every active lane gives a row. Raises PtxError for a width or kind

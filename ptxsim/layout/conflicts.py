@@ -1,4 +1,4 @@
-"""Why a shared-memory access conflicts, in words."""
+"""Explains in a sentence why a shared-memory access has bank conflicts."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def explain(
 
 
 def _tries(access: Accesses, width: int, kind: str, row: int) -> str:
-    """How often the loop of an atomic goes around."""
+    """How often the compare-and-swap loop of an atomic repeats."""
     address, active = access.address[row], access.active[row]
     count, _ = tries(address.tolist(), int(access.masks()[row]), access.words, kind == "spin", [0] * LANES)
     words = len(np.unique(address[active] // max(4, width)))
@@ -81,7 +81,7 @@ def _worst_phase(access: Accesses, kind: str, row: int) -> tuple[np.ndarray, np.
 
 
 def _shared_banks(address: np.ndarray, lanes: np.ndarray, words: int, noun: str, gap: str) -> str:
-    """Name the groups of lanes that meet: a lane's group is how many words are in its bank before its own."""
+    """Name the groups of lanes that conflict; the group of a lane is the number of words in its bank before its own."""
     queues: dict[int, list[int]] = {}
     groups: dict[int, list[int]] = {}
     for lane, start in zip(lanes.tolist(), (address // 4).tolist()):
@@ -114,12 +114,12 @@ def _names(lanes: list[int]) -> str:
 
 
 def lane_step(addresses: ArrayLike, width: int = 16, kind: str = "ld", mask: ArrayLike | None = None) -> int | None:
-    """The most usual distance in bytes, beyond one access, between neighbouring active lanes; None if there is none."""
+    """The most common distance in bytes, beyond one access, between neighbouring active lanes; None if there is none."""
     return _usual_step(prepare(addresses, width, kind, mask, None), 16 if kind in MATRIX_KINDS else width)
 
 
 def _usual_step(access: Accesses, size: int) -> int | None:
-    """The most usual distance, beyond one access, between addresses of neighbouring active lanes."""
+    """The most common distance, beyond one access, between addresses of neighbouring active lanes."""
     both = access.active[:, 1:] & access.active[:, :-1]
     steps = np.diff(access.address, axis=1)[both]
     steps = steps[steps > size]

@@ -1,4 +1,4 @@
-"""The 64-bit matrix descriptor of wgmma and what it reads. PTX ISA, "Matrix Descriptor Format"; measured on sm_90."""
+"""The 64-bit matrix descriptor of wgmma, and the addresses it reads. PTX ISA, "Matrix Descriptor Format"; measured on sm_90."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Descriptor:
         return faults
 
     def problems(self) -> list[tuple[str, str]]:
-        """What is wrong or suspicious, as (finding name, text); empty if nothing is."""
+        """Errors and doubtful fields, as (finding name, text)."""
         faults = self._faults()
         if faults:
             return [("descriptor-invalid", text) for text in faults]

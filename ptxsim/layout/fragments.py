@@ -66,12 +66,12 @@ class Fragment:
 
     @property
     def registers(self) -> int:
-        """PTX registers a lane gives for the operand; a 64-bit one counts once."""
+        """PTX registers per lane of the operand; a 64-bit one counts once."""
         return self.elements // self.per_register
 
     @property
     def words(self) -> int:
-        """32-bit words a lane gives for the operand."""
+        """32-bit words per lane of the operand."""
         return self.registers * max(1, self.element_bits // 32)
 
     @property
@@ -198,7 +198,7 @@ def fragment_layout(family: str, shape: str, operand: str, type: str, layout: st
 
 
 def _metadata(family: str, shape: str, type: str) -> Fragment:
-    """The metadata word of every lane: four, eight or sixteen groups of 16 rows a warp, and who gives them by selector."""
+    """The metadata word of every lane: four, eight or sixteen groups of 16 rows a warp; the selector picks the lanes that provide them."""
     _check(family, shape, "A", type)
     m, _, k = dimensions(shape)
     bits = container_bits(family, shape, type)
@@ -234,7 +234,7 @@ def _tile(family: str, shape: str, operand: str, type: str, layout: str | None) 
 
 
 def address_lanes(shape: str) -> np.ndarray:
-    """Which lane gives the address of each row, int (matrices, rows), for "m8n8.x4", "m16n16.x2", "m8n16.x1", ..."""
+    """The lane that provides the address of each row, int (matrices, rows), for "m8n8.x4", "m16n16.x2", "m8n16.x1", ..."""
     name, _, count = shape.partition(".x")
     rows = 16 if name == "m16n16" else 8
     return np.arange(int(count or 1) * rows).reshape(-1, rows)

@@ -1,4 +1,4 @@
-"""What other row pitches and swizzles of an array would cost: each is tried on all accesses to it."""
+"""Remedies for bank conflicts: row pitches, swizzles and copies, each tried on all accesses to an array."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Fix:
 
 
 class Array:
-    """All accesses to an array that starts at a multiple of 128 bytes, and what changes of its layout make of them.
+    """All accesses to an array that starts at a multiple of 128 bytes, and the layout changes that help them.
 
     `copied`: "tensor" if tensor copies move it, which know the hardware's swizzles alone, or "bulk" if copies of whole rows
     do, which can make rows longer by multiples of 16 bytes.
@@ -123,7 +123,7 @@ class Array:
         )
 
     def fixes(self, index: int) -> list[Fix]:
-        """What helps the worst execution of one access and all accesses together, the best first.
+        """Changes that help the worst execution of one access, and all accesses together, the best first.
 
         One of each family: longer rows, and a swizzle that the hardware knows or, where that does more, of smaller pieces.
         What takes away less than half of the access's excess is not worth the effort.
@@ -159,7 +159,7 @@ class Array:
         return [fix.named(pitch) for fix in _halfway(found, index, worst, before[worst])]
 
     def _alone(self, index: int, text: str, move: Move) -> Fix:
-        """A change of one access only: what the others have to do is another matter."""
+        """A change tried on one access only; others may have to change with it."""
         costs = list(self.before.costs)
         costs[index] = self.accesses[index].wavefronts(move)
         return Fix(text, "alone", tuple(costs), move)
@@ -213,7 +213,7 @@ def _wavefronts(accesses: list[Access], move: Move) -> list[np.ndarray]:
 
 
 def _halfway(fixes: list[Fix], index: int, worst: int, before: int) -> list[Fix]:
-    """Those that take away at least half of what the best one does, of the worst execution of an access."""
+    """Fixes that save at least half of what the best one saves in the worst execution of an access."""
     least = min((fix.costs[index][worst] for fix in fixes), default=0)
     return [fix for fix in fixes if 2 * fix.costs[index][worst] <= before + least]
 
@@ -234,7 +234,7 @@ def copied(width: int, copies: int, own: np.ndarray) -> Move:
 
 
 def _step(access: Access) -> int | None:
-    """The distance in bytes, beyond one access, that most neighbouring lanes of the first execution have."""
+    """The most common distance in bytes, beyond one access, between neighbouring lanes of the first execution."""
     active = access.active()[0]
     steps = np.diff(access.offsets[0])[active[1:] & active[:-1]]
     if not len(steps):

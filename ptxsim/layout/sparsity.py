@@ -1,4 +1,4 @@
-"""Structured sparsity of mma.sp and wgmma.sp: which columns the compressed A stands for, and who says so.
+"""Structured sparsity of mma.sp and wgmma.sp: the columns of the compressed A, and the lanes that hold the metadata.
 
 PTX ISA, "Sparse matrix storage"; measured on sm_90. A row of A is cut into groups; every group has a nibble of
 metadata. 16- and 8-bit types keep 2 of 4, tf32 keeps 1 of 2, 4-bit integers and .kind::mxf4 keep 2 of 4 pairs.
@@ -122,7 +122,7 @@ class Sparsity:
         return compressed, chosen[..., 0] | chosen[..., 1] << 2
 
     def words(self, nibbles: np.ndarray, selector: int = 0) -> np.ndarray:
-        """Metadata words, uint32 (32,) or (128,), that say `nibbles` (rows, groups); other lanes hold 0."""
+        """Metadata words, uint32 (32,) or (128,), that encode `nibbles` (rows, groups); other lanes hold 0."""
         words = np.zeros(self.rows * 2, dtype=np.uint32)
         quads = self._quads(words, selector)
         width = 16 if self.element_bits >= 16 else 32

@@ -31,7 +31,7 @@ class AccessKind(IntEnum):
     SPIN = 7  # atomics that are loops (`atomic_loops`)
     HALF = 8
     SWAP = 9
-    COUNT = 10  # adds the constant 1, and nobody wants the old value
+    COUNT = 10  # adds the constant 1, and the old value is not used
     COPY = 11  # cp.async.ca
     BYPASS = 12  # cp.async.cg, of which only zeros pass through the pipe
 

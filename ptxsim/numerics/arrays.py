@@ -99,7 +99,7 @@ def matmul(
 
 
 def _whole_blocks(rule: Rule, k: int) -> bool:
-    """Whether the compiled kernels take many products of this k at once."""
+    """Whether the compiled kernels accept batches of products with this k."""
     return rule.algorithm == "halves" or k % rule.length == 0
 
 

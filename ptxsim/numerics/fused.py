@@ -89,7 +89,7 @@ def _fix_zeros(result: np.ndarray, all_zero: np.ndarray) -> np.ndarray:
 
 
 def rounded(values: np.ndarray, all_zero: np.ndarray, output: str) -> np.ndarray:
-    """What add_products gives, as float32 ("f32", "e8m13") or float16 ("f16") numbers."""
+    """The result of add_products as float32 ("f32", "e8m13") or float16 ("f16") numbers."""
     if output == "f16":
         return round_f16(values, all_zero)
     return round_f32(values, all_zero, KEPT_BITS[output])
@@ -108,7 +108,7 @@ def product(rule: Rule, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarr
 
 
 def accumulator(rule: Rule, c: np.ndarray) -> Elements:
-    """C's codes as the accumulator takes them."""
+    """C as it enters the first block."""
     return decode(c, rule.form.c) if rule.c_type == rule.form.c else number_elements(floats(c, rule.form.c))
 
 

@@ -27,7 +27,7 @@ def _library() -> ctypes.CDLL | None:
 
 @contextmanager
 def ieee() -> Iterator[None]:
-    """IEEE arithmetic in this thread: round to nearest, subnormal numbers kept; afterwards the modes are as before.
+    """IEEE arithmetic in this thread: round to nearest, subnormal numbers kept; the previous modes are restored afterwards.
 
     Libraries built for speed switch subnormal numbers off for the whole process (FTZ and DAZ of MXCSR).
     """
@@ -58,7 +58,7 @@ def _is_ieee() -> bool:
 
 
 def with_ieee(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """The function, run under `ieee`; asking the C library takes longer than a look at the arithmetic."""
+    """The function, run under `ieee` unless the modes are IEEE already: testing the arithmetic is cheaper than a C call."""
 
     @functools.wraps(function)
     def run(*arguments: Parameters.args, **options: Parameters.kwargs) -> Result:

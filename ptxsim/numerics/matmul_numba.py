@@ -1,4 +1,7 @@
-"""Whole matrices of floats multiplied by compiled code: what goes to which kernel of fused_numba.py. Imported when needed."""
+"""Products of whole float matrices: prepares operands, picks a kernel of fused_numba.py, computes what it leaves out.
+
+Imported only when needed: numba is slow to import.
+"""
 
 from __future__ import annotations
 
@@ -100,7 +103,7 @@ def _products(rule: Rule, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.nda
 
 
 def _compute_extreme(rule: Rule, a: np.ndarray, b: np.ndarray, c: np.ndarray, d: np.ndarray) -> None:
-    """Compute the outputs that are NaN in the codes d (items, M, N) by fused.py."""
+    """Recompute with fused.py the outputs whose codes in d (items, M, N) are NaN."""
     extreme = np.isnan(d.view(f"f{d.itemsize}"))
     if not extreme.any():
         return
@@ -117,7 +120,7 @@ def _compute_extreme(rule: Rule, a: np.ndarray, b: np.ndarray, c: np.ndarray, d:
 
 
 def _arithmetic(rule: Rule) -> tuple[int, ...]:
-    """What every kernel takes last: exponents of the smallest normal numbers of A and B, and the rule's numbers."""
+    """The last arguments of every kernel: exponents of the smallest normal numbers of A and B, then the rule's numbers."""
     # 8-bit floats as halves are never so small that zeros in a block would show.
     smallest = (-14, -14) if rule.algorithm == "halves" else (1 - TYPES[x].bias for x in (rule.form.a, rule.form.b))
     return *smallest, rule.fraction, rule.zero_exponent, fused.KEPT_BITS[rule.accumulator]
@@ -141,7 +144,7 @@ def _words(codes: np.ndarray) -> tuple[np.ndarray, int]:
 
 
 def _codes(rule: Rule, total: np.ndarray) -> np.ndarray:
-    """D's codes of what a kernel gives."""
+    """The result of a kernel as codes of D."""
     if rule.accumulator == "f16":
         return f16_codes(total)
     return total.view(np.uint32) if rule.form.d == "f32" else _encoded(total, rule.form.d)

@@ -95,19 +95,19 @@ def sparse_product(
 
 
 def compilable(rule: Rule) -> bool:
-    """Whether the compiled kernels have this arithmetic: every accumulator is an f32, or every one an f16."""
+    """Whether compiled kernels implement this arithmetic: C and the accumulators are all f32, or all f16."""
     return rule.algorithm in ("fused", "halves") and (rule.c_type == "f16") == (rule.accumulator == "f16")
 
 
 class _Work:
-    """What product has computed without compiled kernels, in multiplications; a call counts as CALL of them."""
+    """Multiplications that `product` has done without compiled kernels; each call adds CALL for its overhead."""
 
     CALL, LIMIT = 1 << 13, 1 << 27
     done = 0
 
 
 def _worth_compiling(a: np.ndarray, b: np.ndarray, asked: bool | None, cost: int = 1) -> bool:
-    """Whether so much has been done (about a second's worth) that compiled kernels pay, even if they are to be made."""
+    """Whether enough has been computed (about a second's worth) for compiled kernels to pay, compile time included."""
     if a.ndim != 2 or b.ndim != 2:
         return False
     if asked is not None:

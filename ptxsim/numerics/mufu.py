@@ -1,4 +1,4 @@
-"""Every .approx instruction in terms of the special-function unit: what ptxas 13.0 puts around it on sm_90.
+"""Every .approx instruction as operations of the special-function unit and the code that ptxas 13.0 adds on sm_90.
 
 PTX ISA, "Floating Point Instructions" and "Half Precision Floating Point Instructions", the .approx forms.
 

@@ -22,7 +22,7 @@ def largest(t: ScalarType) -> int:
 
 
 def nan_code(t: ScalarType) -> int:
-    """What a NaN becomes: the largest number in formats that have no NaN."""
+    """The code of NaN; in formats without one, of the largest number."""
     return (1 << t.exponent + t.mantissa) - 1
 
 

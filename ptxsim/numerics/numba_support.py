@@ -1,4 +1,4 @@
-"""What numba's functions need beyond numba: numbers read as their bits, exact conversions, a cache that cannot fail."""
+"""Additions to numba: bit casts, exact conversions and shifts, decorators with a cache that cannot fail."""
 
 from __future__ import annotations
 

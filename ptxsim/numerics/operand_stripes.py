@@ -1,4 +1,4 @@
-"""Operands laid out in stripes of STRIPE lanes, over which the loops of chains.py vectorise. Imported when needed."""
+"""Operands laid out in stripes of STRIPE lanes, over which the loops of fused_numba.py vectorise. Imported when needed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def pack(values: np.ndarray) -> np.ndarray:
 def turn(words: np.ndarray, first: Scalar, start: Scalar, rows: np.ndarray, turned: np.ndarray) -> None:
     """Words start, start + 1, ... of the items from `first` on, (items, W), as lanes: turned (WORDS * STRIPE).
 
-    `rows` (STRIPE * WORDS) is room for them. Both are flat: only so does LLVM see that what is written does not overlap.
+    `rows` (STRIPE * WORDS) is scratch memory. Both are flat: only so does LLVM see that what is written does not overlap.
     """
     used = min(STRIPE, words.shape[0] - first)
     width = min(WORDS, words.shape[1] - start)

@@ -6,7 +6,7 @@ fused      blocks of `length` products and the accumulator, cut at 2^(emax - fra
 scaled     fused, with the block scales of A and B raising each product's exponent
 grouped    groups of 16 exact fp4 products are the terms of one fused block
 halves     8-bit floats converted to f16, two fused blocks from zero (k mod 4 below 2, then the others), then an
-           ordinary add of C: what ptxas makes of fp8 mma.sync where the hardware has only fp8 wgmma or tcgen05
+           ordinary add of C: how ptxas lowers fp8 mma.sync where the hardware has only fp8 wgmma or tcgen05
 fma        scalar f32 fma chains in place of a tensor core instruction
 fma64      one f64 fma after the other, k ascending
 integer    exact sum, wrapped or clamped

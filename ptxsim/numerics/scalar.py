@@ -16,7 +16,7 @@ from ptxsim.types import TYPES, ScalarType
 Modifier: TypeAlias = str | bool | None  # of an instruction: its text or True where it is given
 
 F32, F64 = TYPES["f32"], TYPES["f64"]
-# What the GPU writes for a NaN it makes itself.
+# The NaN that the GPU generates.
 CANONICAL_NAN = {"f16": 0x7FFF, "bf16": 0x7FFF, "f32": 0x7FFFFFFF, "f64": 0xFFF8000000000000}
 
 
@@ -47,7 +47,7 @@ def flush(x: LaneValue, t: ScalarType) -> LaneValue:
 
 
 def canonical(x: LaneValue, t: ScalarType) -> LaneValue:
-    """Every NaN becomes the one the GPU makes."""
+    """Every NaN becomes the canonical one."""
     word = words(x, t)
     is_nan = x != x if t.bits >= 32 else (word & (sign_bit(t) - 1)) > infinity(t)
     return lanes.bits(lanes.where(is_nan, CANONICAL_NAN[t.name], word), t)
@@ -84,7 +84,7 @@ def rectify(x: LaneValue, t: ScalarType) -> LaneValue:
 
 
 def finish(x: LaneValue, t: ScalarType, ftz: Modifier = None, sat: Modifier = None, relu: Modifier = None) -> LaneValue:
-    """What follows the rounding of a result: flushing, the canonical NaN, saturation or rectification."""
+    """The steps after rounding: flushing, saturation, rectification, the canonical NaN."""
     if ftz:
         x = flush(x, t)
     if sat:
@@ -126,7 +126,7 @@ def add_to_odd(x: LaneValue, y: LaneValue) -> LaneValue:
 
 
 def step(rounded: LaneValue, exact: LaneValue, t: ScalarType, mode: str) -> LaneValue:
-    """A value of type t that rounding to nearest made of the float64 `exact`, moved to where `mode` rounds it."""
+    """`rounded` is the float64 `exact` rounded to nearest in type t; returns it rounded by `mode` instead."""
     back = lanes.bits(double(rounded), "u64") & (sign_bit(F64) - 1)
     true = lanes.bits(exact, "u64") & (sign_bit(F64) - 1)
     finite = true < infinity(F64)

@@ -14,7 +14,7 @@ from ptxsim.lanes import LaneValue
 from ptxsim.numerics.scalar import CANONICAL_NAN, F64, add_double, nudge
 
 _SIGN, _INFINITY, _FRACTION, _HIDDEN = 1 << 63, 0x7FF << 52, (1 << 52) - 1, 1 << 52
-# Below the weight of every bit of every product: where a zero term is put so that it decides nothing.
+# Below the weight of every bit of every product: the weight of zero terms, so that they never decide the exponent.
 _NOWHERE = -5000
 
 Wide: TypeAlias = tuple[LaneValue, LaneValue]  # the high and the low u64 of 128 bits

@@ -141,7 +141,7 @@ def test_a_missing_barrier_of_the_cta_is_not_blamed_on_lanes():
 
 def test_reads_ahead_of_another_warps_store_name_the_store():
     early = [f for f in found("") if f.name == "uninitialized-read"]
-    assert early and "nobody had written" in early[0].message
+    assert early and "had not been written" in early[0].message
     assert [label.line for label in early[0].labels] == [18] and "bar.sync" in early[0].help
 
 
