@@ -107,6 +107,10 @@ class Known:
     value: Any
 
 
+MOST_RESULTS = 8
+FIRST_ARGUMENT = 2 + MOST_RESULTS  # word of the block of a call
+
+
 def words(kind: Kind) -> int:
     """How many words of 8 bytes an argument of a kind takes in the block of a call."""
     return sum(map(words, kind.kinds)) if isinstance(kind, Struct) else len(kind.parts)
@@ -135,7 +139,9 @@ def kind_of(value: Any) -> Kind:
 
 
 def signature_of(value: Any) -> Any:
-    """Equal for arguments of one kind, and fast."""
-    if type(value) is np.ndarray:
-        return value.dtype, value.ndim, value.flags.c_contiguous
+    """Equal for arguments of one kind only, and fast."""
+    if type(value) is np.ndarray and value.flags.c_contiguous:
+        return value.dtype, value.ndim
+    if isinstance(value, np.ndarray):
+        return kind_of(value)
     return (type(value), *map(signature_of, value)) if isinstance(value, tuple) else type(value)

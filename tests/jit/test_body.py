@@ -179,6 +179,8 @@ def strided(array, wide):
 def test_rows_apart_from_each_other():
     block = np.arange(60, dtype=np.int32)
     alike(strided, block[::12], block.reshape(5, 12)[:, :4])
+    with pytest.raises(TypeError, match="in one piece"):
+        strided.compiled(block[::12], block.reshape(5, 12)[:, ::3])
 
 
 @body

@@ -1,0 +1,109 @@
+"""Bodies as machine code: called from Python, loaded from the store or made."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+import threading
+from collections.abc import Callable
+from typing import Any, Generic, ParamSpec, TypeVar
+
+from ptxsim.jit import kinds
+from ptxsim.jit.compiler import Jit, shared
+from ptxsim.jit.kinds import FIRST_ARGUMENT, Kind, Scalar, Struct, kind_of, signature_of
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Compiled(Generic[P, R]):
+    """A body as machine code, by the kinds of its arguments. Runs without the interpreter lock."""
+
+    def __init__(self, function: Callable[P, R], checked: bool = False):
+        self.function, self.checked = function, checked
+        self._entries: dict[tuple[Any, ...], Entry] = {}
+        self._lock = threading.Lock()
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        if kwargs:
+            raise TypeError("compiled bodies take no arguments by name")
+        signature = tuple(map(signature_of, args))
+        entry = self._entries.get(signature)
+        if entry is None:
+            with self._lock:
+                entry = self._entries.get(signature)
+                if entry is None:
+                    given = tuple(map(kind_of, args))
+                    entry = self._entries[signature] = Entry(self.function, given, self.checked, shared())
+        found: R = entry(args)
+        return found
+
+
+class Entry:
+    """Machine code of a body for arguments of some kinds.
+
+    It is called with a block of words: where it went wrong (checked code), a letter for each result, the results, the arguments.
+    """
+
+    def __init__(self, function: Callable[..., Any], given: tuple[Kind, ...], checked: bool, jit: Jit):
+        self.kinds, self.checked, self.places = given, checked, list[str]()
+        self.arguments = struct.Struct("=" + "".join(map(_codes, given)))
+        own = function.__module__.partition(".")[0] == __name__.partition(".")[0]
+        if own and not checked:  # its source is not even read: it is the same while the package's digest is
+            key = jit.key("body", function.__module__, function.__qualname__, repr(given))
+            jit.load(key, lambda: _text(function, given, f"body_{key}")[0], level=2, passes=True)
+        else:
+            text, self.places = _text(function, given, "body_", checked)
+            key = jit.key(text)
+            jit.load(key, lambda: text.replace("@body_", f"@body_{key}"), level=2, passes=True)
+        self.run = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(jit.address(f"body_{key}"))
+
+    def __call__(self, args: tuple[Any, ...]) -> Any:
+        block = ctypes.create_string_buffer(8 * FIRST_ARGUMENT + self.arguments.size)
+        numbers: list[Any] = []
+        for kind, value in zip(self.kinds, args):
+            _flatten(kind, value, numbers)
+        self.arguments.pack_into(block, 8 * FIRST_ARGUMENT, *numbers)
+        self.run(block)
+        fault, codes = _HEAD.unpack_from(block)
+        if fault:
+            raise IndexError(self.places[fault - 1])
+        codes = codes.rstrip(b"\0")
+        if len(codes) < 2:
+            return _RESULTS[codes].unpack_from(block, 16)[0] if codes else None
+        return tuple(_RESULTS[codes[n : n + 1]].unpack_from(block, 16 + 8 * n)[0] for n in range(len(codes)))
+
+
+_HEAD = struct.Struct("=q8s")
+_RESULTS = {code: struct.Struct("=" + code.decode()) for code in (b"q", b"Q", b"d", b"?")}
+
+
+def _codes(kind: Kind) -> str:
+    """How the module struct packs an argument."""
+    if isinstance(kind, Struct):
+        return "".join(map(_codes, kind.kinds))
+    return kind.code if isinstance(kind, Scalar) else "q" * len(kind.parts)
+
+
+def _flatten(kind: Kind, value: Any, numbers: list[Any]) -> None:
+    """The words of an argument."""
+    if isinstance(kind, kinds.Array):
+        # The first field of numpy's array object; `ctypes.data` takes ten times as long.
+        numbers += (ctypes.c_size_t.from_address(id(value) + object.__basicsize__).value, *value.shape)
+        if kind.strided:
+            numbers.append(value.strides[0])
+    elif isinstance(kind, Struct):
+        for inner, each in zip(kind.kinds, value):
+            _flatten(inner, each, numbers)
+    else:
+        numbers.append(value)
+
+
+def _text(
+    function: Callable[..., Any], given: tuple[Kind, ...], symbol: str, checked: bool = False
+) -> tuple[str, list[str]]:
+    """IR of a body and its entry, and the places in the source that may go wrong."""
+    from ptxsim.jit import entry, translator  # what the store has is not translated
+
+    unit = translator.ModuleText(checked)
+    return entry.entry_text(unit, function, given, symbol), unit.places
