@@ -147,7 +147,7 @@ def test_defects_of_ptxsim_keep_their_frames(folder):
         def test_defect(monkeypatch):
             import ptxsim.session.launch
 
-            monkeypatch.setattr(ptxsim.session.launch.Launch, "_engine_name", lambda launch, asked, rules: 1 / 0)
+            monkeypatch.setattr(ptxsim.session.launch, "Arguments", lambda *_: 1 / 0)
             ptxsim.Module.from_file("kernels/bad.ptx").kernel().launch(1, 32, [None])
         """
     )
