@@ -34,6 +34,14 @@ def mask_word(mask: np.ndarray) -> int:
     return int(np.packbits(mask, bitorder="little").view("<u4")[0])
 
 
+@functools.lru_cache(maxsize=4096)
+def lanes_of(word: int) -> np.ndarray:
+    """The mask of a word, to be read only."""
+    mask = word_mask(word)
+    mask.flags.writeable = False
+    return mask
+
+
 def word_mask(words: int | np.ndarray) -> np.ndarray:
     """The mask of a word: 32 booleans, lane 0 first. Of an array of words: booleans (..., 32)."""
     octets = np.asarray(words, "<u4")[..., None].view(np.uint8)

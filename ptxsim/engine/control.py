@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ptxsim.engine import splits
 from ptxsim.engine.access import read
 from ptxsim.engine.analysis.def_use import slots_of
 from ptxsim.engine.builtin import BUILTINS
@@ -11,136 +12,89 @@ from ptxsim.engine.call_arguments import fetch, place
 from ptxsim.engine.program.linkage import ONE_FILE
 from ptxsim.engine.program.operation import FunctionCode, Op, Program
 from ptxsim.isa.facts import Mechanism, Role, Synchronisation
-from ptxsim.lanes import mask_word
-from ptxsim.machine.cta import Frame, Split, Warp
+from ptxsim.lanes import lanes_of, mask_word
+from ptxsim.machine.cta import Warp
 from ptxsim.machine.event import Event
 from ptxsim.machine.fault import Converge, Fault, Wait, distinct, first_lane
 from ptxsim.machine.port import Port
+from ptxsim.machine.records import BARRIERS, FIRST_BARRIER, IN_PYTHON, RUNS, Split, WarpRecord
 from ptxsim.machine.state import Machine
 
 WGMMA_WAIT = Synchronisation(Mechanism.WGMMA_GROUP, Role.WAIT)
 
 
-def execute(op: Op, warp: Warp, split: Split, mask: np.ndarray, program: Program, machine: Machine) -> None:
-    """Carry out a control operation for the lanes of `mask`; the split's other lanes fall through."""
+def execute(op: Op, warp: Warp, s: int, mask: np.ndarray, program: Program, machine: Machine) -> None:
+    """Carry out a control operation for the lanes of `mask`; the other lanes of split s fall through."""
     match op.control:
         case "bra":
-            go(warp, split, mask, op.targets[0])
+            after = warp.record.split[s].block + 1
+            splits.diverge(warp.record, s, mask_word(mask), op.targets[0], after)
         case "brx.idx":
-            branch_table(op, warp, split, mask, machine)
+            branch_table(op, warp, s, mask, machine)
         case "exit":
-            leave(warp, split, mask, machine, op.site)
+            leave(warp, s, mask, machine, op.site)
         case "ret":
-            give_back(op, warp, split, mask, program, machine)
+            give_back(op, warp, s, mask, program, machine)
         case "call":
-            call(op, warp, split, mask, program, machine)
+            call(op, warp, s, mask, program, machine)
         case other:
             raise AssertionError(other)
 
 
-def fall_through(warp: Warp, split: Split) -> None:
-    split.block, split.op = split.block + 1, 0
-    merge(warp, split)
+def fall_through(record: WarpRecord, s: int) -> None:
+    """Split s goes on at the next block."""
+    splits.move(record, s, record.split[s].block + 1)
 
 
-def go(warp: Warp, split: Split, mask: np.ndarray, block: int, frames: tuple[Frame, ...] | None = None) -> None:
-    """Move the lanes of `mask` to a block; the rest of the split continues after the branch."""
-    frames = split.frames if frames is None else frames
-    rest = split.mask & ~mask
-    if not rest.any():
-        split.block, split.op, split.frames = block, 0, frames
-        merge(warp, split)
-        return
-    if mask.any():
-        moved = Split(block, split.mask & mask, frames=frames, steps=split.steps)
-        warp.splits.append(moved)
-        split.mask = rest
-        merge(warp, moved)
-    fall_through(warp, split)
-
-
-def merge(warp: Warp, split: Split) -> None:
-    """Join splits that stand at the same block of the same call."""
-    if len(warp.splits) == 1:
-        return
-    for other in warp.splits:
-        if (
-            other is not split
-            and other.block == split.block
-            and other.op == split.op
-            and other.wait is None
-            and split.wait is None
-            and other.frames == split.frames
-        ):
-            split.mask = split.mask | other.mask
-            split.steps = min(split.steps, other.steps)
-            warp.splits.remove(other)
-            return
-
-
-def branch_table(op: Op, warp: Warp, split: Split, mask: np.ndarray, machine: Machine) -> None:
+def branch_table(op: Op, warp: Warp, s: int, mask: np.ndarray, machine: Machine) -> None:
     index = read(op.sources[0], warp, machine).astype(np.int64)
     bad = mask & (index >= len(op.targets))
     if bad.any():
         lane = first_lane(bad)
         raise Fault("out-of-bounds", f"branch index {int(index[lane])}; the table has {len(op.targets)} targets", lane)
-    wanted = distinct(index[mask])
-    for number in wanted[:-1]:
-        part = mask & (index == number)
-        moved = Split(op.targets[number], part, frames=split.frames, steps=split.steps)
-        warp.splits.append(moved)
-        split.mask = split.mask & ~part
-        merge(warp, moved)
-    if len(wanted):
-        go(warp, split, mask & (index == wanted[-1]), op.targets[wanted[-1]])
-    else:
-        fall_through(warp, split)
+    record, after = warp.record, warp.record.split[s].block + 1
+    rest = record.split[s].mask
+    for number in distinct(index[mask]):
+        s = splits.holding(record, rest)
+        part = mask_word(mask & (index == number))
+        splits.diverge(record, s, part, op.targets[number], splits.NOWHERE)
+        rest &= ~part
+    if rest:
+        splits.move(record, splits.holding(record, rest), after)
 
 
-def leave(warp: Warp, split: Split, mask: np.ndarray, machine: Machine, site: int) -> None:
+def leave(warp: Warp, s: int, mask: np.ndarray, machine: Machine, site: int) -> None:
     """Lanes exit the kernel."""
-    rest = split.mask & ~mask
-    warp.exit(mask)
+    record = warp.record
+    splits.leave(warp.cta.record, record, s, mask_word(mask), record.split[s].block + 1)
     if machine.stream is not None and mask.any():
         machine.stream.emit(site, warp.cta.linear, warp.index, Event.EXIT, mask=mask_word(mask))
-    if rest.any():
-        split.mask = rest
-        fall_through(warp, split)
-    else:
-        warp.splits.remove(split)
 
 
 # ---- calls ----
 
 
-def call(op: Op, warp: Warp, split: Split, mask: np.ndarray, program: Program, machine: Machine) -> None:
+def call(op: Op, warp: Warp, s: int, mask: np.ndarray, program: Program, machine: Machine) -> None:
     """Direct and indirect calls. Arguments are copied into the callee's formals lane by lane."""
-    site = op.call
+    site, record = op.call, warp.record
     assert site is not None
-    if not mask.any():
-        fall_through(warp, split)
-        return
+    targets: list[tuple[str | int, np.ndarray]]
     if site.name is not None:
-        targets: list[tuple[str | int, np.ndarray]] = [(site.name, mask)]
+        targets = [(site.name, mask)] if mask.any() else []
     else:
         address = read(site.address, warp, machine)
         targets = [(a, mask & (address == a)) for a in distinct(address[mask])]
     caller = caller_of(op, program)
-    for target, lanes in targets[:-1]:
-        part = Split(split.block, lanes, split.op, frames=split.frames, steps=split.steps)
-        warp.splits.append(part)
-        split.mask = split.mask & ~lanes
-        enter(op, warp, part, lanes, find(target, op, program, lanes), caller, program, machine)
-    target, lanes = targets[-1]
-    rest = split.mask & ~lanes
-    if rest.any():
-        part = Split(split.block, lanes, split.op, frames=split.frames, steps=split.steps)
-        warp.splits.append(part)
-        split.mask = rest
-        enter(op, warp, part, lanes, find(target, op, program, lanes), caller, program, machine)
-        fall_through(warp, split)
-    else:
-        enter(op, warp, split, lanes, find(target, op, program, lanes), caller, program, machine)
+    rest = record.split[s].mask
+    for target, lanes in targets:
+        word = mask_word(lanes)
+        s = splits.holding(record, rest)
+        if rest != word:
+            s = splits.add(record, s, word)
+        rest &= ~word
+        enter(op, warp, s, lanes, find(target, op, program, lanes), caller, program, machine)
+    if rest:
+        fall_through(record, splits.holding(record, rest))
 
 
 def find(target: str | int, op: Op, program: Program, lanes: np.ndarray) -> FunctionCode | str:
@@ -163,50 +117,41 @@ def caller_of(op: Op, program: Program) -> FunctionCode:
 
 
 def enter(
-    op: Op,
-    warp: Warp,
-    split: Split,
-    lanes: np.ndarray,
-    callee: FunctionCode | str,
-    caller: FunctionCode,
-    program: Program,
-    machine: Machine,
-) -> None:
-    site = op.call
+    op: Op, warp: Warp, s: int, lanes: np.ndarray, callee: FunctionCode | str, caller: FunctionCode, program: Program, machine: Machine
+) -> None:  # fmt: skip
+    site, record, split = op.call, warp.record, warp.record.split[s]
     assert site is not None
     if isinstance(callee, str):
         if callee not in BUILTINS:
             why = f"{callee} is called, which is declared .extern, and nothing in this file defines it"
             raise Fault("not-modeled", why, first_lane(lanes), ONE_FILE)
         BUILTINS[callee](site, warp, lanes, machine)
-        split.block, split.op = split.block + 1, 0
-        merge(warp, split)
+        fall_through(record, s)
         return
     arguments = [fetch(passed, warp, machine) for passed in site.arguments]
     # Registers are static per function: a recursive call saves the ones of the activation below.
     saved = {slot: warp.registers[slot] for slot in callee.slots}
     pointer = warp.stack_pointer(program.local_bytes)
-    frame = Frame(split.block + 1, [saved, pointer, callee, caller, site], callee.name)
-    warp.stack = np.where(lanes, warp.stack + np.uint64(caller.frame), warp.stack)
+    warp.stack[lanes] += np.uint64(caller.frame)
     over = lanes & (warp.stack + np.uint64(callee.frame) > np.uint64(program.stack_bytes))
-    if over.any() or len(split.frames) > 512:
+    if over.any() or split.depth > 512:
         raise Fault("stack-overflow", f"{callee.name} is called too deeply for the stack", first_lane(lanes))
     for formal, value in zip(callee.parameters, arguments):
         place(formal, value, warp, lanes, machine)
-    split.frames = (*split.frames, frame)
-    split.block, split.op = callee.entry, 0
-    merge(warp, split)
+    warp.call(split, split.block + 1, [saved, pointer, callee, caller, site], callee.name)
+    splits.move(record, s, callee.entry)
 
 
-def give_back(op: Op, warp: Warp, split: Split, mask: np.ndarray, program: Program, machine: Machine) -> None:
+def give_back(op: Op, warp: Warp, s: int, mask: np.ndarray, program: Program, machine: Machine) -> None:
     """ret: back to the caller, or out of the kernel."""
-    if not split.frames:
-        leave(warp, split, mask, machine, op.site)
+    record, split = warp.record, warp.record.split[s]
+    if not split.call:
+        leave(warp, s, mask, machine, op.site)
         return
     if not mask.any():
-        fall_through(warp, split)
+        fall_through(record, s)
         return
-    frame = split.frames[-1]
+    frame = warp.calls[split.call]
     saved, pointer, callee, caller, site = frame.registers
     values = [fetch(formal, warp, machine) for formal in callee.returns]
     for slot, old in saved.items():
@@ -215,41 +160,88 @@ def give_back(op: Op, warp: Warp, split: Split, mask: np.ndarray, program: Progr
             warp.registers[slot] = [np.where(mask, o, n) for o, n in zip(old, now)]
         else:
             warp.registers[slot] = np.where(mask, old, now)
-    warp.stack = np.where(mask, warp.stack - np.uint64(caller.frame), warp.stack)
+    warp.stack[mask] -= np.uint64(caller.frame)
     if warp.allocated is not None:  # what the callee has allocated is free again
         warp.allocated = np.where(mask, pointer, warp.allocated)
     for passed, value in zip(site.returns, values):
         place(passed, value, warp, mask, machine)
-    go(warp, split, mask, frame.return_block, split.frames[:-1])
+    word = mask_word(mask)
+    rest = split.mask & ~word
+    if rest:
+        s = splits.add(record, s, word)
+    warp.give_back(record.split[s])
+    splits.move(record, s, frame.return_block)
+    if rest:
+        fall_through(record, splits.holding(record, rest))
 
 
 # ---- convergence ----
 
 
-def converged(warp: Warp, split: Split, wait: Converge) -> bool:
-    """Whether the lanes a split waits for have come to the same place; joins them if so."""
-    for other in list(warp.splits):
-        if other is not split and (other.block, other.op) == (split.block, split.op) and other.frames == split.frames:
-            if other.wait is None or isinstance(other.wait, Converge):
-                split.mask = split.mask | other.mask
-                warp.splits.remove(other)
-    return not (wait.lanes & ~split.mask & warp.live).any() or bool((wait.lanes & ~warp.live).any())
+def settle(warp: Warp, machine: Machine) -> None:
+    """Let the splits go on whose wait is over."""
+    record, s = warp.record, 0
+    while s < record.splits:
+        split = record.split[s]
+        number = split.wait - FIRST_BARRIER
+        if split.wait == IN_PYTHON:
+            s = _settle_in_python(warp, s)
+        elif split.wait != RUNS and splits.released(warp.cta.record, record, s):
+            if machine.stream is not None and number < BARRIERS:
+                machine.stream.emit(
+                    split.site, record.cta, record.index, Event.LEAVE, mask=split.mask, addresses=[number, split.ticket]
+                )
+        s += 1
 
 
-def aligned(op: Op, warp: Warp, split: Split, mask: np.ndarray) -> Converge | None:
+def _settle_in_python(warp: Warp, s: int) -> int:
+    """The same for one that waits in Python. Returns where it is now."""
+    wait, live = warp.waits[warp.record.split[s].ticket], warp.live
+    if isinstance(wait, Converge):
+        s = gather(warp, s)
+        missing = wait.lanes & ~lanes_of(warp.record.split[s].mask) & live
+        over = not missing.any() or bool((wait.lanes & ~live).any())
+    else:
+        over = wait.ready()
+        if over and wait.result is not None:
+            wait.result()
+    if over:
+        split = warp.record.split[s]
+        del warp.waits[split.ticket]
+        split.wait = RUNS
+    return s
+
+
+def gather(warp: Warp, s: int) -> int:
+    """Join a split that waits for lanes with those that have come to the same place. Returns where it is now."""
+    record = warp.record
+    for other in reversed(range(record.splits)):
+        split, one = record.split[s], record.split[other]
+        if other == s or (one.block, one.op, one.call) != (split.block, split.op, split.call):
+            continue
+        if one.wait == RUNS or isinstance(warp.waits_for(one), Converge):
+            if one.wait == IN_PYTHON:
+                del warp.waits[one.ticket]
+            split.mask |= one.mask
+            splits.remove(record, other)
+            s -= other < s
+    return s
+
+
+def aligned(op: Op, warp: Warp, lanes: np.ndarray, mask: np.ndarray) -> Converge | None:
     """An .aligned operation met by part of a warp: wait for the others, or say that they cannot come.
 
     Barriers count the lanes that are left; everything else needs all 32.
     """
-    behind_guard = split.mask & ~mask
-    if behind_guard.any():
-        lane = first_lane(behind_guard)
+    others = lanes & ~mask
+    if others.any():
+        lane = first_lane(others)
         raise Fault(
             "divergent-aligned", f"{op.opcode} is executed under a guard that lane {lane} does not fulfil", lane,
             "all lanes of the warp must execute an .aligned instruction together; branch around it instead",
         )  # fmt: skip
     if (warp.live & ~mask).any():
-        return Converge(warp.live.copy())
+        return Converge(warp.live)
     if op.mechanisms.isdisjoint((Mechanism.BARRIER, Mechanism.CLUSTER_BARRIER)):
         lane = first_lane(~warp.live)
         raise Fault(
@@ -262,23 +254,23 @@ def aligned(op: Op, warp: Warp, split: Split, mask: np.ndarray) -> Converge | No
 def stuck(warp: Warp, program: Program) -> tuple[Op, Fault] | None:
     """For a warp of which no split can run: the .aligned or member-mask operation that waits for lanes elsewhere."""
     for split in warp.splits:
-        if isinstance(split.wait, Converge):
+        wait = warp.waits_for(split)
+        if isinstance(wait, Converge):
             op = program.blocks[split.block][split.op]
-            missing = split.wait.lanes & ~split.mask
-            lane = first_lane(missing)
+            lane = first_lane(wait.lanes & ~lanes_of(split.mask))
             name = "divergent-aligned" if op.aligned else "member-mask"
-            where = next((s for s in warp.splits if s.mask[lane]), None)
-            at = f", which waits at line {line_of(where, program)}" if where is not None else ""
+            where = next((other for other in warp.splits if other.mask >> lane & 1), None)
+            at = f", which waits at line {line_of(warp, where, program)}" if where is not None else ""
             return op, Fault(
                 name, f"{op.opcode} waits for lane {lane}{at}: the lanes of the warp have taken different ways", lane
             )
     return None
 
 
-def line_of(split: Split, program: Program) -> int:
+def line_of(warp: Warp, split: Split, program: Program) -> int:
     """Line of the operation a split waits at (the one before its next)."""
     block = program.blocks[split.block]
-    index = split.op - (1 if isinstance(split.wait, Wait) else 0)
+    index = split.op - (1 if isinstance(warp.waits_for(split), Wait) else 0)
     return block[max(0, min(index, len(block) - 1))].line if block else 0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 from ptxsim.diagnostic import Finding
 from ptxsim.engine import control
@@ -35,8 +35,11 @@ class Limits:
     progress: Callable[[int, int], None] | None = None
 
 
-def cluster_at(machine: Machine, number: int) -> Cluster:
-    """The cluster of a number in launch order. Clusters count x first, then y, then z; so do the CTAs in one."""
+def cluster_at(machine: Machine, number: int, **state: Any) -> Cluster:
+    """The cluster of a number in launch order. Clusters count x first, then y, then z; so do the CTAs in one.
+
+    `state`: what else machine.cta.Cta takes.
+    """
     gx, gy, _ = machine.grid
     cx, cy, cz = machine.cluster
     nx, ny = gx // cx, gy // cy
@@ -48,15 +51,19 @@ def cluster_at(machine: Machine, number: int) -> Cluster:
             for x in range(x0, x0 + cx):
                 linear = x + gx * (y + gy * z)
                 cluster.ctas.append(
-                    Cta((x, y, z), linear, machine.block, machine.shared_bytes, cluster, machine.shared_fill)
+                    Cta((x, y, z), linear, machine.block, machine.shared_bytes, cluster, machine.shared_fill, **state)
                 )
     return cluster
+
+
+T = TypeVar("T")
 
 
 class Engine(Protocol):
     """Executes warps of one program on one machine."""
 
     name: str
+    warp_bytes: int  # what it wants for a warp: its record, and the rest for itself
     program: Program
     machine: Machine
 
@@ -140,7 +147,7 @@ class Grid:
         return self.engine.cta_runner() if is_plain else None
 
     def _admit(self, number: int) -> Cluster:
-        cluster = cluster_at(self.machine, number)
+        cluster = cluster_at(self.machine, number, warp_bytes=self.engine.warp_bytes)
         for cta in cluster.ctas:
             for warp in cta.warps:
                 self.engine.prepare(warp)
@@ -191,7 +198,7 @@ class Grid:
         for cluster in resident:
             for cta in cluster.ctas:
                 for warp in self._order(cta):
-                    if warp.splits and self.turn(warp):
+                    if not warp.done and self.turn(warp):
                         moved = True
         return moved
 
@@ -206,7 +213,7 @@ class Grid:
         self.machine.complete_due()
         return self.guarded(warp, lambda: self.engine.run(warp, TURN))
 
-    def guarded(self, warp: Warp, action: Callable[[], bool]) -> bool:
+    def guarded(self, warp: Warp, action: Callable[[], T]) -> T:
         """Do something for a warp; a fault ends the launch."""
         try:
             return action()
@@ -243,11 +250,12 @@ class Grid:
                     if found:
                         return fault_finding(found[1], found[0], warp)
                     for split in warp.splits:
-                        if isinstance(split.wait, Wait):
-                            at = control.line_of(split, self.program)
-                            notes.append(f"CTA {cta.index} warp {warp.index}, line {at}: {split.wait.describe()}")
+                        wait = warp.waits_for(split)
+                        if isinstance(wait, Wait):
+                            at = control.line_of(warp, split, self.program)
+                            notes.append(f"CTA {cta.index} warp {warp.index}, line {at}: {wait.describe()}")
                             if first is None:
-                                line, first = at, (split.wait.what, cta.index, warp.index)
+                                line, first = at, (wait.what, cta.index, warp.index)
         what, cta_index, warp_index = first or ("nothing", (0, 0, 0), 0)
         shown = notes[:16] + ([f"and {len(notes) - 16} more"] if len(notes) > 16 else [])
         return Finding(

@@ -9,17 +9,18 @@ from typing import Any, Protocol
 import numpy as np
 
 from ptxsim.diagnostic import Finding
-from ptxsim.engine import control
+from ptxsim.engine import control, splits
 from ptxsim.engine.access import read, write, zero
-from ptxsim.engine.analysis.forward_progress import LESS, PATIENCE, RENEWED, impatience
+from ptxsim.engine.analysis.forward_progress import impatience
 from ptxsim.engine.analysis.fragment_flow import can_mix
 from ptxsim.engine.analysis.liveness import product_slots
 from ptxsim.engine.program.operation import Op, Program
-from ptxsim.lanes import mask_word
-from ptxsim.machine.cta import Register, Split, Warp
+from ptxsim.lanes import lanes_of, mask_word
+from ptxsim.machine.cta import Register, Warp
 from ptxsim.machine.event import Event
-from ptxsim.machine.fault import KEEP, Converge, Fault, Wait
+from ptxsim.machine.fault import KEEP, AtBarrier, Converge, Fault, Wait
 from ptxsim.machine.port import Port
+from ptxsim.machine.records import Split, WarpRecord
 from ptxsim.machine.state import Machine
 
 
@@ -43,6 +44,7 @@ class Interpreter:
     """Executes warps of one program on one machine; an `engine.grid.Engine`. `watch` sees every operation."""
 
     name = "interpreter"
+    warp_bytes = WarpRecord.dtype.itemsize
 
     def __init__(self, program: Program, machine: Machine, watch: Watch | None = None):
         self.program, self.machine = program, machine
@@ -70,63 +72,79 @@ class Interpreter:
         """Execute up to `turns` blocks of a warp; True if anything was executed."""
         port = Port(self.machine, warp)
         for turn in range(turns):
-            split = choose(warp, self.program)
-            if split is None:
+            s = self.choose(warp)
+            if s == splits.NONE:
                 return turn > 0
-            self._block(warp, split, port)
+            self.execute(warp, s, port)
         return True
 
-    def _block(self, warp: Warp, split: Split, port: Port, entered: bool = False) -> None:
+    def choose(self, warp: Warp) -> int:
+        """The split of a warp to run next."""
+        control.settle(warp, self.machine)
+        return splits.choose(warp.record, impatience(self.program))
+
+    def execute(self, warp: Warp, s: int, port: Port, entered: bool = False) -> None:
         """Execute the rest of a split's block; `entered`: that it runs has already been recorded."""
-        block = self.program.blocks[split.block]
-        machine = self.machine
+        split, machine = warp.record.split[s], self.machine
+        block, lanes = self.program.blocks[split.block], lanes_of(split.mask)
         if machine.stream is not None and split.op == 0 and block and not entered:
-            machine.stream.emit(block[0].site, warp.cta.linear, warp.index, Event.EXECUTE, mask=mask_word(split.mask))
-        while split.op < len(block):
-            op = self.current = block[split.op]
+            machine.stream.emit(block[0].site, warp.cta.linear, warp.index, Event.EXECUTE, mask=split.mask)
+        for number in range(split.op, len(block)):
+            op = self.current = block[number]
             machine.warp_instructions += 1
-            mask = split.mask
+            mask = lanes
             if op.guard is not None:
                 slot, negated = op.guard
                 predicate = warp.registers[slot]
                 mask = mask & ~predicate if negated else mask & predicate
             if op.control is not None:
-                control.execute(op, warp, split, mask, self.program, machine)
+                split.op = number
+                control.execute(op, warp, s, mask, self.program, machine)
                 return
             if not mask.any():
-                split.op += 1
                 continue
             if self.watch is not None:
                 self.watch.before(op, warp, mask)
-            outcome = self._execute(op, warp, split, mask, port)
+            outcome = self._execute(op, warp, lanes, mask, port)
             if self.watch is not None and not isinstance(outcome, Converge):
                 self.watch.after(op, warp, mask)
-            if isinstance(outcome, Wait | Converge):
-                behind_guard = split.mask & ~mask
-                if isinstance(outcome, Converge) and behind_guard.any():
-                    # The lanes that the guard lets through wait here for the others, which continue.
-                    warp.splits.append(Split(split.block, mask, split.op, outcome, split.frames, split.steps))
-                    split.mask = behind_guard
-                    split.op += 1
-                    continue
-                split.wait = outcome
-                if isinstance(outcome, Wait):
-                    split.op += 1
-                    if outcome.result is not None:
-                        outcome.result = _deliver(op, warp, mask, outcome.result)
-                else:
-                    machine.warp_instructions -= 1
-                return
-            split.op += 1
-        split.block, split.op = split.block + 1, 0
-        control.merge(warp, split)
+            if outcome is None:
+                continue
+            split.op = number
+            rest = lanes & ~mask
+            if isinstance(outcome, Converge) and rest.any():
+                # The lanes that the guard lets through wait here for the others, which continue.
+                waiting = splits.add(warp.record, s, mask_word(mask))
+                warp.wait(warp.record.split[waiting], outcome)
+                lanes = rest
+                continue
+            self._suspend(op, warp, split, mask, outcome)
+            return
+        control.fall_through(warp.record, s)
 
-    def _execute(self, op: Op, warp: Warp, split: Split, mask: np.ndarray, port: Port) -> Wait | Converge | None:
+    def _suspend(
+        self, op: Op, warp: Warp, split: Split, mask: np.ndarray, outcome: Wait | Converge | AtBarrier
+    ) -> None:
+        """Let a split wait; where it waits for lanes, it executes the operation again."""
+        if isinstance(outcome, Converge):
+            self.machine.warp_instructions -= 1
+        else:
+            split.op += 1
+        if isinstance(outcome, AtBarrier):
+            splits.wait_at(split, outcome.number, outcome.phase, op.site)
+            return
+        if isinstance(outcome, Wait) and outcome.result is not None:
+            outcome.result = _deliver(op, warp, mask, outcome.result)
+        warp.wait(split, outcome)
+
+    def _execute(
+        self, op: Op, warp: Warp, lanes: np.ndarray, mask: np.ndarray, port: Port
+    ) -> Wait | Converge | AtBarrier | None:
         effect = op.definition.effect
         if effect is None:
             raise NotModeled(op)
         if op.aligned and not mask.all():
-            waiting = control.aligned(op, warp, split, mask)
+            waiting = control.aligned(op, warp, lanes, mask)
             if waiting is not None:
                 return waiting
         if warp.in_flight:
@@ -137,7 +155,7 @@ class Interpreter:
             port.line, port.column, port.length = op.line, op.column, len(op.opcode)
             port.op = op
             result = effect(port, *values, **op.wants)
-            if isinstance(result, Wait | Converge):
+            if isinstance(result, Wait | Converge | AtBarrier):
                 return result
         else:
             result = effect(*values, **op.wants)
@@ -162,44 +180,6 @@ def _deliver(op: Op, warp: Warp, mask: np.ndarray, result: Callable[[], object])
         _store(op, result(), warp, mask)
 
     return deliver
-
-
-def choose(warp: Warp, program: Program) -> Split | None:
-    """The split to run next: deepest call and smallest block first, so that lanes meet where the program joins.
-
-    When the others have lost patience (engine.analysis.forward_progress), the one that has not run for the longest time.
-    """
-    runnable = []
-    for split in warp.splits:
-        wait = split.wait
-        if wait is not None:
-            if isinstance(wait, Converge):
-                if not control.converged(warp, split, wait):
-                    continue
-            elif wait.ready():
-                if wait.result is not None:
-                    wait.result()
-            else:
-                continue
-            split.wait = None
-        runnable.append(split)
-    if not runnable:
-        return None
-    if len(warp.splits) == 1:
-        warp.spent = 0
-    if len(runnable) == 1:
-        return runnable[0]
-    most = PATIENCE - warp.lost
-    if warp.spent < most:
-        split = min(runnable, key=lambda s: (-len(s.frames), s.block, s.op))
-        warp.spent += impatience(program)[split.block]
-    else:
-        split = min(runnable, key=lambda s: s.steps)
-        most = max(most - most // LESS, RENEWED)
-        warp.spent, warp.lost = most - RENEWED, PATIENCE - most
-    warp.turns += 1
-    split.steps = warp.turns
-    return split
 
 
 def fault_finding(fault: Fault, op: Op, warp: Warp) -> Finding:

@@ -1,6 +1,6 @@
 """bar, barrier and bar.warp.sync. PTX ISA, "Parallel Synchronization and Communication Instructions: bar, barrier".
 
-Service operations: they run in Python on the machine's barriers in both engines.
+They take the slow path of the compiled engine, but for bar.sync of the whole CTA.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ptxsim.isa.operand import Either, Imm, Pred, Reg, Value
 from ptxsim.isa.registry import instruction
 from ptxsim.lanes import mask_word
 from ptxsim.machine.event import Event
-from ptxsim.machine.fault import Fault, Wait, first_lane
+from ptxsim.machine.fault import AtBarrier, Fault, Wait, first_lane
 
 SYNC, ARRIVES = (
     Facts(family="barrier", scope=Scope.CTA, synchronises=Synchronisation(Mechanism.BARRIER, role))
@@ -44,35 +44,23 @@ def uniform(m, value, what: str) -> int:
     return int(value[lane])
 
 
-def arrive_at(m, a, b, votes=None):
-    """Count the executing lanes in at barrier a: its number, and the phase they belong to."""
+def arrive_at(m, a, b, q=None):
+    """Count the executing lanes in at barrier a: its number, the phase they belong to, and its votes if they vote."""
     number = uniform(m, a, "barrier numbers")
     threads = None if b is None else uniform(m, b, "thread counts") or None
     if number > 15:
         raise Fault("barrier-count", f"there is no barrier {number}; a CTA has barriers 0 to 15", first_lane(m.mask))
-    phase = m.cta.barriers[number].arrive(m.warp, m.mask, threads, number, votes)
-    m.emit(Event.ARRIVE, addresses=[number, phase.number])
-    return number, phase
-
-
-def wait_for(m, number, phase, result):
-    """Suspend the lanes until the phase is over; `result` then gives the destination's value, if there is one."""
-    warp, cta, site, word, stream = m.warp, m.cta, m.site, mask_word(m.mask), m.machine.stream
-
-    def leave():
-        if stream is not None:
-            stream.emit(site, cta.linear, warp.index, Event.LEAVE, mask=word, addresses=[number, phase.number])
-        return result(phase)
-
-    return Wait(
-        f"barrier {number}", lambda: phase.done, lambda: cta.barriers[number].describe(number, cta), leave
-    )  # fmt: skip
+    phase = m.cta.barriers.phase(number)
+    votes = None if q is None else m.cta.barriers.vote(number, m.mask, q)
+    m.cta.barriers.arrive(m.warp.record, m.mask, threads, number)
+    m.emit(Event.ARRIVE, addresses=[number, phase])
+    return number, phase, votes
 
 
 def synchronize(m, a, b):
     """bar.sync: wait until all expected threads have come."""
-    number, phase = arrive_at(m, a, b)
-    return wait_for(m, number, phase, lambda phase: None)
+    number, phase, _ = arrive_at(m, a, b)
+    return AtBarrier(number, phase)
 
 
 def arrive(m, a, b):
@@ -80,17 +68,29 @@ def arrive(m, a, b):
     arrive_at(m, a, b)
 
 
+def vote(m, a, b, q, result):
+    """Suspend the lanes until the phase is over; `result(votes)` then gives the destination's value."""
+    number, phase, votes = arrive_at(m, a, b, q)
+    barriers, stream, site, word = m.cta.barriers, m.machine.stream, m.site, mask_word(m.mask)
+    cta, warp = m.cta, m.warp
+
+    def leave():
+        if stream is not None:
+            stream.emit(site, cta.linear, warp.index, Event.LEAVE, mask=word, addresses=[number, phase])
+        return result(votes)
+
+    return Wait(f"barrier {number}", lambda: barriers.phase(number) != phase, lambda: cta.describe(number), leave)
+
+
 def count(m, a, b, q):
     """bar.red.popc: in how many threads the predicate holds."""
-    number, phase = arrive_at(m, a, b, q)
-    return wait_for(m, number, phase, lambda phase: np.full(lanes.LANES, phase.true, np.uint32))
+    return vote(m, a, b, q, lambda votes: np.full(lanes.LANES, votes.true, np.uint32))
 
 
 def reduce(m, a, b, q, *, op):
     """bar.red.and, bar.red.or: whether the predicate holds in all, in any thread."""
-    number, phase = arrive_at(m, a, b, q)
-    holds = {"and": lambda phase: phase.true == phase.voted, "or": lambda phase: phase.true > 0}[op]
-    return wait_for(m, number, phase, lambda phase: np.full(lanes.LANES, holds(phase)))
+    holds = {"and": lambda votes: votes.true == votes.voted, "or": lambda votes: votes.true > 0}[op]
+    return vote(m, a, b, q, lambda votes: np.full(lanes.LANES, holds(votes)))
 
 
 # bar is barrier.aligned; the name with .cta came later. What the name is made of cannot move (.sync can).

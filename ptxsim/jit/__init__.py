@@ -40,5 +40,6 @@ What to mind:
   indices are not Python's.
 * Arguments must not be changed while they are read as constants: a tuple's arrays stay what they are for the whole call.
 
-Functions that native code calls by name, and native functions that a body calls: see `ptxsim.jit.export`.
+Functions that native code calls by name, and native functions that a body calls: see `ptxsim.jit.export`;
+records that Python, bodies and native code share: `ptxsim.jit.record`.
 '''

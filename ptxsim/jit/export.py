@@ -1,7 +1,7 @@
 """Bodies that native code calls by name, and what bodies call that is not one: symbols, function pointers, memory at an address.
 
-A signature is written in the annotations, with the names of this module: `def take(queue: Queue, count: I32) -> I64`, where
-`Queue = Annotated[np.ndarray, Pointer(QUEUE)]`.
+A signature is written in the annotations, with the names of `ptxsim.jit.record`: `def take(queue: Queue, count: I32) -> I64`,
+where `Queue` is a Record, or `Annotated[np.ndarray, Pointer(QUEUE)]`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import ctypes
 import functools
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Annotated, Any, Generic, ParamSpec, TypeVar, get_type_hints
 
 import numpy as np
@@ -18,43 +17,13 @@ import numpy as np
 from ptxsim.jit.body import Body
 from ptxsim.jit.compiler import Jit
 from ptxsim.jit.expressions import Expressions, Operation
-from ptxsim.jit.kinds import BOOL, FLOAT, INT, UNSIGNED, Array, Kind, Known, Record, Several, Value
+from ptxsim.jit.kinds import INT, Array, Known, Several, Value
+from ptxsim.jit.kinds import Record as RecordKind
+from ptxsim.jit.record import Number, Pointer, Record
 from ptxsim.jit.translator import NOTHING, ModuleText, Translator
 
 P = ParamSpec("P")
 R = TypeVar("R")
-UNBOUNDED = 1 << 40  # elements behind a pointer that does not say how many there are
-
-
-@dataclass(frozen=True)
-class Number:
-    """A number of C: its LLVM type; `widen` is how it becomes one of 64 bits."""
-
-    llvm: str
-    kind: Kind
-    widen: str = ""
-
-
-@dataclass(frozen=True)
-class Pointer:
-    """The address of a record, or of `count` elements side by side."""
-
-    dtype: np.dtype[Any]
-    count: int | None = None
-    llvm = "ptr"
-
-    @property
-    def kind(self) -> Kind:
-        one = self.dtype.fields is not None and self.count is None
-        return Record(self.dtype) if one else Array(self.dtype, (self.count or UNBOUNDED,))
-
-
-I32 = Annotated[int, Number("i32", INT, "sext")]
-U32 = Annotated[int, Number("i32", INT, "zext")]
-I64 = Annotated[int, Number("i64", INT)]
-U64 = Annotated[int, Number("i64", UNSIGNED)]
-F64 = Annotated[float, Number("double", FLOAT)]
-FLAG = Annotated[bool, Number("i1", BOOL)]
 Parameter = Number | Pointer
 
 
@@ -63,6 +32,8 @@ def signature(function: Callable[..., Any]) -> tuple[list[Parameter], Number | N
     hints = get_type_hints(function, include_extras=True)
     found: dict[str, Parameter | None] = {}
     for name, hint in hints.items():
+        if isinstance(hint, type) and issubclass(hint, Record):
+            hint = Annotated[hint, Pointer(hint.dtype)]
         notes = [note for note in getattr(hint, "__metadata__", ()) if isinstance(note, (Number, Pointer))]
         if len(notes) != 1 and not (name == "return" and hint is type(None)):
             raise TypeError(f"{function.__qualname__}: {name} needs one of the annotations of {__name__}")
@@ -80,7 +51,11 @@ def widened(at: Expressions, what: Number, operand: str) -> Value:
 def narrowed(at: Expressions, what: Parameter, given: Value | Known) -> str:
     """The operand that native code takes, with its type."""
     if isinstance(what, Pointer):
-        if isinstance(given, Known) or not isinstance(given.kind, (Array, Record)) or given.kind.dtype != what.dtype:
+        if (
+            isinstance(given, Known)
+            or not isinstance(given.kind, (Array, RecordKind))
+            or given.kind.dtype != what.dtype
+        ):
             at.refuse(f"a pointer to {what.dtype} is expected")
         return f"ptr {given.parts[0]}"
     operand = at.convert(given, what.kind).parts[0]
@@ -127,12 +102,15 @@ def indirect(plain: Callable[P, R]) -> Extern[P, R]:
 
 
 class _View(Operation):
-    """`view(address, dtype, count, distance)`: elements in memory, `distance` bytes apart or side by side."""
+    """`view(address, dtype, count, distance)`: elements in memory, `distance` bytes apart or side by side; for `dtype` may stand
+    a Record."""
 
-    def __call__(self, address: int, dtype: np.dtype[Any], count: int, distance: int | None = None) -> np.ndarray:
+    def __call__(self, address: int, dtype: Any, count: int, distance: int | None = None) -> Any:
+        if isinstance(dtype, type) and issubclass(dtype, Record):
+            return [dtype.from_address(address + i * (distance or dtype.dtype.itemsize)) for i in range(count)]
         distance = distance or dtype.itemsize
         memory = (ctypes.c_char * max(1, (count - 1) * distance + dtype.itemsize)).from_address(int(address))
-        return np.ndarray((count,), dtype, memory, strides=(distance,))  # type: ignore[arg-type]
+        return np.ndarray((count,), dtype, memory, strides=(distance,))
 
     def emit(self, at: Expressions, arguments: list[Value | Known]) -> Value:
         address, dtype, *numbers = arguments

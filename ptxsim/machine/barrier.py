@@ -6,129 +6,141 @@ the CTA is expected, it is enough that every lane that has not exited has come.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 
-from ptxsim.lanes import LANES
+from ptxsim.jit.body import body
+from ptxsim.jit.record import I32, U32
+from ptxsim.lanes import LANES, mask_word
 from ptxsim.machine.fault import Fault
+from ptxsim.machine.records import BARRIERS, CtaRecord, WarpRecord
 
-NO_LANES = np.zeros(LANES, bool)
-
-
-class Arriving(Protocol):
-    """A warp, as far as barriers are concerned."""
-
-    @property
-    def index(self) -> int: ...
-
-    @property
-    def live(self) -> np.ndarray: ...
-
-    @property
-    def cta(self) -> Threads: ...
-
-
-class Threads(Protocol):
-    """A CTA, as far as barriers are concerned."""
-
-    @property
-    def threads(self) -> int: ...
-
-    @property
-    def warps(self) -> Sequence[Arriving]: ...
+# What `arrive` returns.
+COUNTED, NOT_WHOLE_WARPS, MORE_THAN_THE_CTA, OTHER_COUNT, TOO_MANY = range(5)
 
 
 @dataclass(slots=True)
-class Phase:
-    """One use of a barrier: threads that have arrived and that are expected, and the votes of barrier.red."""
+class Votes:
+    """The predicates of barrier.red in one phase: how many lanes have voted, and how many of them true."""
 
-    number: int = 0
-    arrived: int = 0
-    expected: int = 0
-    lanes: dict[Arriving, np.ndarray] = field(default_factory=dict)
+    phase: int
     voted: int = 0
     true: int = 0
-    done: bool = False
 
 
-class NamedBarrier:
-    """One barrier: `phase` is the one that arrivals belong to now."""
+class NamedBarriers:
+    """The barriers of a CTA, whose record holds their state, and the votes of their phases."""
 
-    def __init__(self) -> None:
-        self.phase = Phase()
+    def __init__(self, record: CtaRecord):
+        self.record = record
+        self._votes: dict[int, Votes] = {}
 
-    def arrive(
-        self, warp: Arriving, mask: np.ndarray, expected: int | None, number: int, votes: np.ndarray | None = None
-    ) -> Phase:
-        """Lanes of a warp come; returns the phase they belong to, which may be over by then.
+    def phase(self, number: int) -> int:
+        return self.record.barriers[number].phase
 
-        `expected` threads end the phase, None all of the CTA; `votes` are the lanes' predicates. Raises Fault barrier-count.
-        """
-        phase, all_threads = self.phase, _rounded(warp.cta.threads)
-        if expected is None:
-            expected = all_threads
-        self._check(expected, warp.cta.threads, number)
-        if phase.arrived and expected != phase.expected:
+    def arrive(self, warp: WarpRecord, mask: np.ndarray, expected: int | None, number: int) -> None:
+        """Lanes of a warp come; `expected` threads end the phase, None all of the CTA. Raises Fault barrier-count."""
+        cta, barrier = self.record, self.record.barriers[number]
+        count = whole(cta.threads) if expected is None else expected
+        problem = arrive(cta, warp, number, mask_word(mask), count)
+        if problem == NOT_WHOLE_WARPS:
+            message = f"barrier {number} names {count} threads, which is no multiple of the warp size 32"
+            raise Fault("barrier-count", message, help="a barrier counts whole warps")
+        if problem == MORE_THAN_THE_CTA:
+            message = f"barrier {number} waits for {count} threads, the CTA has {cta.threads}"
+            raise Fault("barrier-count", message, help="the barrier would wait forever")
+        if problem == OTHER_COUNT:
+            message = f"barrier {number} is used with {count} threads while others wait for {barrier.expected}"
             raise Fault(
-                "barrier-count",
-                f"barrier {number} is used with {expected} threads while others wait for {phase.expected}",
-                help="all bar instructions of one phase must name the same thread count",
+                "barrier-count", message, help="all bar instructions of one phase must name the same thread count"
             )
-        phase.expected = expected
-        together = phase.lanes[warp] = mask | phase.lanes.get(warp, False)
-        phase.arrived += int(mask.sum())
-        if not (warp.live & ~together).any():
-            phase.arrived += LANES - int(warp.live.sum())
-        if votes is not None:
-            phase.voted += int(mask.sum())
-            phase.true += int((votes & mask).sum())
-        if phase.arrived > expected:
-            raise Fault("barrier-count", f"barrier {number}: {phase.arrived} threads came, {expected} were expected")
-        if phase.arrived == expected:
-            self._complete()
-        else:
-            self.lanes_left(warp.cta)
-        return phase
+        if problem == TOO_MANY:
+            came = barrier.arrived + counted(warp, number, barrier.phase, mask_word(mask))
+            raise Fault("barrier-count", f"barrier {number}: {came} threads came, {count} were expected")
 
-    def lanes_left(self, cta: Threads) -> None:
-        """End a phase of the whole CTA if every lane that has not exited has come: to be asked when lanes exit."""
-        phase = self.phase
-        if phase.arrived and phase.expected == _rounded(cta.threads) and not self._missing(cta.warps):
-            self._complete()
+    def vote(self, number: int, mask: np.ndarray, votes: np.ndarray) -> Votes:
+        """Count predicates in the phase that is on; what is returned is complete when that is over."""
+        found = self._votes.get(number)
+        if found is None or found.phase != self.phase(number):
+            found = self._votes[number] = Votes(self.phase(number))
+        found.voted += int(mask.sum())
+        found.true += int((votes & mask).sum())
+        return found
 
-    def _missing(self, warps: Iterable[Arriving]) -> list[int]:
-        """Warps with live lanes that have not come."""
-        return [warp.index for warp in warps if (warp.live & ~self.phase.lanes.get(warp, NO_LANES)).any()]
-
-    def _check(self, expected: int, threads: int, number: int) -> None:
-        if expected % LANES:
-            raise Fault(
-                "barrier-count", f"barrier {number} names {expected} threads, which is no multiple of the warp size 32",
-                help="a barrier counts whole warps",
-            )  # fmt: skip
-        if expected > _rounded(threads):
-            raise Fault(
-                "barrier-count", f"barrier {number} waits for {expected} threads, the CTA has {threads}",
-                help="the barrier would wait forever",
-            )  # fmt: skip
-
-    def _complete(self) -> None:
-        self.phase.done = True
-        self.phase = Phase(self.phase.number + 1)
-
-    def describe(self, number: int, cta: Threads) -> str:
+    def describe(self, number: int, warps: Iterable[WarpRecord]) -> str:
         """Who has come and who is missing, for a deadlock report."""
-        phase = self.phase
-        come = ", ".join(map(str, sorted(warp.index for warp in phase.lanes)))
-        text = f"barrier {number}: {phase.arrived} of {phase.expected} threads have come (warps {come})"
-        missing = self._missing(cta.warps)
-        if missing and phase.expected == _rounded(cta.threads):
-            text += f", warps {', '.join(map(str, missing))} have not"
+        barrier, come, missing = self.record.barriers[number], [], []
+        for warp in warps:
+            lanes = come_to(warp, number, barrier.phase)
+            if lanes:
+                come.append(str(warp.index))
+            if warp.live & ~lanes:
+                missing.append(str(warp.index))
+        text = f"barrier {number}: {barrier.arrived} of {barrier.expected} threads have come (warps {', '.join(come)})"
+        if missing and barrier.expected == whole(self.record.threads):
+            text += f", warps {', '.join(missing)} have not"
         return text
 
 
-def _rounded(threads: int) -> int:
-    return -(-threads // LANES) * LANES
+@body
+def arrive(cta: CtaRecord, warp: WarpRecord, number: I32, mask: U32, expected: I32) -> I32:
+    """Lanes of a warp come to a barrier that `expected` threads end; COUNTED, or what is wrong, with nothing changed."""
+    barrier = cta.barriers[number]
+    if expected % LANES != 0:
+        return NOT_WHOLE_WARPS
+    if expected > whole(cta.threads):
+        return MORE_THAN_THE_CTA
+    if barrier.arrived != 0 and expected != barrier.expected:
+        return OTHER_COUNT
+    more = counted(warp, number, barrier.phase, mask)
+    if barrier.arrived + more > expected:
+        return TOO_MANY
+    before = come_to(warp, number, barrier.phase)
+    warp.came[number] = before | mask
+    warp.came_in[number] = barrier.phase
+    barrier.expected = expected
+    barrier.arrived += more
+    barrier.here += (mask & ~before).bit_count()
+    end_phase(cta, number)
+    return COUNTED
+
+
+@body
+def lanes_exit(cta: CtaRecord, warp: WarpRecord, mask: U32) -> None:
+    """Lanes leave the kernel; barriers of the whole CTA do not wait for them any longer."""
+    warp.live = warp.live & ~mask
+    cta.live -= mask.bit_count()
+    for number in range(BARRIERS):
+        barrier = cta.barriers[number]
+        if barrier.arrived != 0:
+            barrier.here -= (come_to(warp, number, barrier.phase) & mask).bit_count()
+            end_phase(cta, number)
+
+
+def end_phase(cta: CtaRecord, number: int) -> None:
+    """End the phase of a barrier to which some have come if nothing is missing."""
+    barrier = cta.barriers[number]
+    everyone = barrier.expected == whole(cta.threads) and barrier.here == cta.live
+    if everyone or barrier.arrived == barrier.expected:
+        barrier.phase += 1
+        barrier.arrived = 0
+        barrier.here = 0
+
+
+def counted(warp: WarpRecord, number: int, phase: int, mask: int) -> int:
+    """For how many threads the arrival of lanes counts."""
+    if warp.live & ~(come_to(warp, number, phase) | mask) != 0:
+        return mask.bit_count()
+    return mask.bit_count() + LANES - warp.live.bit_count()
+
+
+def come_to(warp: WarpRecord, number: int, phase: int) -> int:
+    """The lanes that have come to a barrier in a phase."""
+    return warp.came[number] if warp.came_in[number] == phase else 0
+
+
+def whole(threads: int) -> int:
+    """The threads of a CTA, counted in whole warps."""
+    return (threads + LANES - 1) // LANES * LANES

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
 
-from ptxsim.lanes import LANES
-from ptxsim.machine.barrier import NamedBarrier
+from ptxsim.lanes import LANES, lanes_of
+from ptxsim.machine.barrier import NamedBarriers
 from ptxsim.machine.fault import Converge, Wait
+from ptxsim.machine.records import FIRST_BARRIER, IN_PYTHON, RUNS, CtaRecord, Split, WarpRecord, aligned
 from ptxsim.machine.units import Units
 
+STACK = WarpRecord.offsets()["stack"]
 DYNAMIC_STACK = 1 << 14  # bytes a lane has for alloca, in kernels that use it
 
 
@@ -20,23 +23,13 @@ Register = np.ndarray | list[np.ndarray]  # by lane: unsigned words, bool for pr
 
 @dataclass(slots=True, eq=False)
 class Frame:
-    """Where a call returns to, and the caller's registers."""
+    """A call: where it returns to, the caller's registers, and the call that it was made in."""
 
+    number: int
     return_block: int
     registers: list[Any]
     function: str
-
-
-@dataclass(slots=True, eq=False)
-class Split:
-    """Lanes of a warp that are at the same place. `block` and `op` say where; `wait` why they do not run."""
-
-    block: int
-    mask: np.ndarray
-    op: int = 0  # offset of the next instruction in the block
-    wait: Wait | Converge | None = None
-    frames: tuple[Frame, ...] = ()
-    steps: int = 0
+    caller: Frame | None
 
 
 class Registers(Protocol):
@@ -50,59 +43,103 @@ class Registers(Protocol):
 
 
 class Warp:
-    """32 lanes: registers by slot (arrays of 32 values), splits, and the live lanes."""
+    """32 lanes. `record` has their splits; `memory` is the record and what an engine keeps after it."""
 
-    def __init__(self, cta: Cta, index: int, lanes: int):
-        self.cta, self.index = cta, index
-        self.live = np.arange(LANES) < lanes
+    def __init__(self, cta: Cta, index: int, memory: np.ndarray):
+        self.cta, self.index, self.memory = cta, index, memory
+        self.record = WarpRecord.of(memory)
+        self.waits: dict[int, Wait | Converge] = {}  # by the ticket of the split
+        self.calls: dict[int, Frame] = {}  # that splits are in, by number
+        self._numbers = itertools.count(1)  # of waits and calls
         self.registers: Registers = []
-        self.splits: list[Split] = [Split(0, self.live.copy())]
-        self.turns = 0  # of splits, while there were several
-        self.spent = self.lost = (
-            0  # of the patience at joins (engine.analysis.forward_progress), until all are together and for ever
-        )
         self.local: np.ndarray | None = None  # uint8 (LANES, bytes), made when first used
         self.units = Units()
         self.allocated: np.ndarray | None = None  # local address of what alloca gave last, by lane
         self.in_flight: dict[int, int] = {}  # register slots the tensor core owns, and the line that gave them away
-        self.stack = np.zeros(LANES, np.uint64)  # base of the current local frame
+        self.stack = memory[STACK : STACK + 8 * LANES].view(np.uint64)  # base of the current local frame
         linear = index * LANES + np.arange(LANES, dtype=np.uint32)
         x, y, _ = cta.block_shape
         self.tid = (linear % x, linear // x % y, linear // (x * y))
 
+    def begin(self, lanes: int) -> None:
+        """The first `lanes` lanes stand together at the start of the kernel."""
+        record = self.record
+        record.cta, record.index, record.splits = self.cta.linear, self.index, 1
+        record.live = record.split[0].mask = (1 << lanes) - 1
+
+    @property
+    def live(self) -> np.ndarray:
+        """The lanes that have not exited."""
+        return lanes_of(self.record.live)
+
+    @property
+    def splits(self) -> list[Split]:
+        return self.record.split[: self.record.splits]  # type: ignore[return-value]
+
+    def waits_for(self, split: Split) -> Wait | Converge | None:
+        """What a split waits for."""
+        if split.wait in (RUNS, IN_PYTHON):
+            return self.waits[split.ticket] if split.wait == IN_PYTHON else None
+        number, phase, cta = split.wait - FIRST_BARRIER, split.ticket, self.cta
+        return Wait(f"barrier {number}", lambda: cta.barriers.phase(number) != phase, lambda: cta.describe(number))
+
+    def wait(self, split: Split, what: Wait | Converge) -> None:
+        """Let a split wait for something that Python knows."""
+        split.wait, split.ticket = IN_PYTHON, next(self._numbers)
+        self.waits[split.ticket] = what
+
+    def call(self, split: Split, return_block: int, registers: list[Any], function: str) -> None:
+        """A split enters a function."""
+        frame = Frame(next(self._numbers), return_block, registers, function, self.calls.get(split.call))
+        self.calls[frame.number] = frame
+        split.call, split.depth = frame.number, split.depth + 1
+
+    def give_back(self, split: Split) -> None:
+        """A split goes back to the caller."""
+        caller = self.calls[split.call].caller
+        if caller is not None:
+            self.calls[caller.number] = caller
+        split.call, split.depth = 0 if caller is None else caller.number, split.depth - 1
+        used = {split.call for split in self.splits}
+        self.calls = {number: frame for number, frame in self.calls.items() if number in used}
+
     @property
     def done(self) -> bool:
-        return not self.splits
+        return self.record.splits == 0
 
     def stack_pointer(self, end: int) -> np.ndarray:
         """Where what alloca gave begins in the local memory of each lane, which ends at `end`."""
         return np.full(LANES, end, np.uint64) if self.allocated is None else self.allocated
 
-    def exit(self, mask: np.ndarray) -> None:
-        """Lanes leave the kernel."""
-        self.live = self.live & ~mask
-        self.cta.threads_left -= int(mask.sum())
-        for barrier in self.cta.barriers:
-            barrier.lanes_left(self.cta)
-
 
 class Cta:
-    """One CTA: shared memory as bytes, barriers, warps."""
+    """One CTA: shared memory as bytes, barriers, warps.
+
+    `warp_bytes`: how much memory an engine wants for a warp. `begun`: the record and the warps' memory, (warps, bytes), of a CTA
+    that runs already.
+    """
 
     def __init__(
         self, index: tuple[int, int, int], linear: int, block: tuple[int, int, int], shared_bytes: int, cluster: Cluster,
-        shared_fill: int = 0,
+        shared_fill: int = 0, warp_bytes: int = WarpRecord.dtype.itemsize, begun: tuple[CtaRecord, np.ndarray] | None = None,
     ):  # fmt: skip
         self.index, self.linear, self.block_shape = index, linear, block
         self.cluster = cluster
         self.shared = np.full(-(-shared_bytes // 16) * 16, shared_fill, np.uint8)
         self.shared_bytes = shared_bytes
-        self.barriers = [NamedBarrier() for _ in range(16)]
         self.threads = block[0] * block[1] * block[2]
-        self.threads_left = self.threads
         count = -(-self.threads // LANES)
-        self.warps = [Warp(self, w, min(LANES, self.threads - w * LANES)) for w in range(count)]
+        self.record, self.memory = begun or (CtaRecord(self.threads, self.threads), aligned(count, warp_bytes))
+        self.barriers = NamedBarriers(self.record)
+        self.warps = [Warp(self, w, row) for w, row in enumerate(self.memory)]
+        if begun is None:
+            for warp in self.warps:
+                warp.begin(min(LANES, self.threads - warp.index * LANES))
         self.units = Units()
+
+    def describe(self, barrier: int) -> str:
+        """Who has come to a barrier and who is missing, for a deadlock report."""
+        return self.barriers.describe(barrier, [warp.record for warp in self.warps])
 
     @property
     def rank(self) -> int:

@@ -31,6 +31,14 @@ class Wait:
 
 
 @dataclass(slots=True)
+class AtBarrier:
+    """Returned by an effect in place of results: the lanes go on when a phase of one of the CTA's barriers is over."""
+
+    number: int
+    phase: int
+
+
+@dataclass(slots=True)
 class Converge:
     """Returned by an effect that needs all of `lanes` at the same instruction and not all are here: try again later."""
 

@@ -3,13 +3,15 @@
 import numpy as np
 import pytest
 
+from ptxsim.engine.control import settle
+from ptxsim.engine.splits import wait_at
 from ptxsim.instructions import barrier, cluster_barrier
 from ptxsim.instructions.async_store import reduce_async, store_async, store_bulk, store_system
 from ptxsim.instructions.fence import acquire_tensor_map, fence
 from ptxsim.instructions.system import trap
 from ptxsim.machine.cluster_barrier import CLUSTER_BARRIER
 from ptxsim.machine.event import FLAG_STRONG, Event, Proxy, Scope
-from ptxsim.machine.fault import Fault, Wait
+from ptxsim.machine.fault import AtBarrier, Fault
 from ptxsim.machine.mbarrier import MBarrier, barriers
 from ptxsim.machine.memory import SHARED_RESERVED
 from ptxsim.types import TYPES
@@ -20,14 +22,18 @@ U32 = TYPES["u32"]
 
 def test_bar_sync_waits_and_tells_who_comes_and_leaves():
     bench = Bench(64)
+    (cta,) = bench.ctas
     first = barrier.synchronize(bench.port(warp=0), 3, None)
-    assert isinstance(first, Wait)
-    assert not first.ready()
-    assert "barrier 3" in first.describe()
+    assert first == AtBarrier(3, cta.barriers.phase(3))
+    assert "barrier 3" in cta.describe(3)
+    wait_at(cta.warps[0].record.split[0], first.number, first.phase, 0)
+    settle(cta.warps[0], bench.machine)
+    assert cta.warps[0].waits_for(cta.warps[0].splits[0]).what == "barrier 3"
     second = barrier.synchronize(bench.port(warp=1), lanes(3), lanes(64))
-    assert first.ready()
-    assert second.ready()
-    assert first.result() is None
+    assert second == first
+    assert cta.barriers.phase(3) != first.phase
+    settle(cta.warps[0], bench.machine)
+    assert cta.warps[0].waits_for(cta.warps[0].splits[0]) is None
     assert list(bench.events(Event.ARRIVE)["warp"]) == [0, 1]
     assert list(bench.events(Event.LEAVE)["warp"]) == [0]
     assert (bench.events(Event.ARRIVE)["addresses"][:, 0] == 3).all()
@@ -36,7 +42,8 @@ def test_bar_sync_waits_and_tells_who_comes_and_leaves():
 def test_bar_arrive_does_not_wait():
     bench = Bench(64)
     assert barrier.arrive(bench.port(warp=0), 0, 64) is None
-    assert barrier.synchronize(bench.port(warp=1), 0, 64).ready()
+    there = barrier.synchronize(bench.port(warp=1), 0, 64)
+    assert bench.ctas[0].barriers.phase(0) != there.phase
 
 
 @pytest.mark.parametrize(("op", "expected"), [("and", False), ("or", True)])
@@ -64,7 +71,7 @@ def test_barrier_operands_that_cannot_be(number, threads, name):
 def test_inactive_lanes_have_no_say_in_barrier_operands():
     bench = Bench()
     barrier.synchronize(bench.port(mask=LANE < 3), np.where(LANE < 3, 2, 99).astype(np.uint32), None)
-    assert bench.ctas[0].barriers[2].phase.arrived == 3
+    assert bench.ctas[0].record.barriers[2].arrived == 3
 
 
 def test_cluster_barrier():

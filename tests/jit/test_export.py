@@ -8,7 +8,8 @@ import numpy as np
 
 from ptxsim.jit.body import body
 from ptxsim.jit.compiler import Jit, shared
-from ptxsim.jit.export import FLAG, I32, I64, U32, U64, Pointer, export, extern, indirect, view
+from ptxsim.jit.export import export, extern, indirect, view
+from ptxsim.jit.record import FLAG, I32, I64, U32, U64, Pointer
 
 QUEUE = np.dtype([("head", "<i4"), ("items", "<u8"), ("count", "<i8"), ("mask", "<u4")])
 ITEM = np.dtype([("key", "<i4"), ("weight", "<i8")])

@@ -2,6 +2,7 @@
 
 import pytest
 
+from ptxsim.machine.barrier import lanes_exit
 from ptxsim.machine.cluster_barrier import ClusterBarrier
 from ptxsim.machine.fault import Fault
 from tests.machine.bench import ALL, LANE, Bench
@@ -43,7 +44,7 @@ def test_phases_repeat():
 def test_exited_lanes_are_not_waited_for():
     barrier, first, second = setup(20)
     barrier.arrive(first, first.live)
-    second.exit(second.live)
+    lanes_exit(second.cta.record, second.record, second.record.live)
     assert barrier.over(0)
 
 

@@ -8,7 +8,7 @@ import importlib
 import json
 import platform
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -17,12 +17,14 @@ import numpy as np
 
 from ptxsim.engine.compiled.codegen.operands import CLOCKS, Options
 from ptxsim.engine.compiled.runtime import support
-from ptxsim.engine.compiled.runtime.abi import WarpLayout, aligned
+from ptxsim.engine.compiled.runtime.abi import WarpLayout
 from ptxsim.engine.program.identity import identity
 from ptxsim.engine.program.operand import Address, Special, Vector
 from ptxsim.engine.program.operation import Program, fact
 from ptxsim.jit.compiler import ATTRIBUTES, Jit, Refused, shared
 from ptxsim.jit.crash import CrashHandler
+from ptxsim.jit.export import export
+from ptxsim.machine.records import aligned
 from ptxsim.machine.special import _SCALARS, _VECTORS
 
 OPTIMIZED = 1000  # operations up to which code is generated with more care: it takes twice as long
@@ -46,18 +48,20 @@ class Library:
         for name in support.NAMES:
             self._publish(self.prefix + name)
         pointer = ctypes.c_void_p
-        self.enter = ctypes.CFUNCTYPE(ctypes.c_int32, pointer, pointer)(jit.address(self.prefix + "enter"))
+        self.enter = ctypes.CFUNCTYPE(ctypes.c_int32, pointer, pointer, pointer)(jit.address(self.prefix + "enter"))
         self.crash = CrashHandler(jit)
         self._lock = threading.RLock()
         self._tables: dict[str, object] = {}
         self._kernels: dict[str, tuple[int, dict[int, str]]] = {}
 
     @cached_property
-    def run_cta(self) -> Callable[[int], int]:
-        """The native scheduler: runs a whole CTA in a context."""
-        text = support.scheduler_text(self.prefix, platform.machine().lower() in ("x86_64", "amd64"))
-        self.jit.load(self.jit.key("scheduler", text), lambda: text + _ATTRIBUTES)
-        return ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(self.jit.address(self.prefix + "run_cta"))
+    def scheduler(self) -> dict[str, int]:
+        """Addresses of the functions of the native scheduler."""
+        from ptxsim.engine.compiled.runtime import scheduler
+
+        names = ("rounds", "turn", "execute")
+        export(self.jit, self.prefix, *(getattr(scheduler, name) for name in names))
+        return {name: self.jit.address(self.prefix + name) for name in names}
 
     def _provide_family(self, family: str) -> None:
         """Make sure that the helpers of a family exist, which come together."""

@@ -19,8 +19,8 @@ entry:
   %own.site.at = getelementptr i8, ptr %warp, i64 28
   %mask.at = getelementptr i8, ptr %warp, i64 4
   %mask = load i32, ptr %mask.at
-  %fence.at = getelementptr i8, ptr %warp, i64 88
-  %fence = load i32, ptr %fence.at
+  %stop.before.at = getelementptr i8, ptr %warp, i64 88
+  %stop.before = load i32, ptr %stop.before.at
   %lanes = bitcast i32 %mask to <32 x i1>
   %block = load i32, ptr %block.at
   switch i32 %block, label %nowhere [
@@ -36,7 +36,7 @@ nowhere:
   unreachable
 b0:
   %v1 = call <32 x i64> @ptxsim_load_param_8x1(ptr %context, ptr %warp, <32 x i64> splat (i64 421114027184128), i32 -1, i32 0, i32 0)
-  %v2 = getelementptr i8, ptr %warp, i64 896
+  %v2 = getelementptr i8, ptr %warp, i64 1792
   %v3 = load <32 x i32>, ptr %v2, align 64
   %v4 = icmp uge <32 x i32> splat (i32 4), splat (i32 32)
   %v5 = call <32 x i32> @llvm.umin.v32i32(<32 x i32> splat (i32 4), <32 x i32> splat (i32 31))
@@ -46,14 +46,14 @@ b0:
   %v9 = icmp ult <32 x i32> %v3, splat (i32 16)
   %v10 = xor <32 x i1> %v9, splat (i1 true)
   %v11 = zext <32 x i32> %v8 to <32 x i64>
-  %v12 = getelementptr i8, ptr %warp, i64 1152
+  %v12 = getelementptr i8, ptr %warp, i64 2048
   store <32 x i64> %v1, ptr %v12, align 64
-  %v13 = getelementptr i8, ptr %warp, i64 1408
+  %v13 = getelementptr i8, ptr %warp, i64 2304
   store <32 x i32> %v3, ptr %v13, align 64
-  %v14 = getelementptr i8, ptr %warp, i64 1664
+  %v14 = getelementptr i8, ptr %warp, i64 2560
   store <32 x i32> %v8, ptr %v14, align 64
   %v15 = bitcast <32 x i1> %v9 to i32
-  %v16 = getelementptr i8, ptr %warp, i64 1792
+  %v16 = getelementptr i8, ptr %warp, i64 2688
   store i32 %v15, ptr %v16, align 8
   %v17 = and <32 x i64> %v11, splat (i64 4294967295)
   %v18 = call {<32 x i32>, <32 x i32>, <32 x i32>, <32 x i32>} @ptxsim_load_shared_4x4(ptr %context, ptr %warp, <32 x i64> %v17, i32 -1, i32 6, i32 0)
@@ -84,14 +84,14 @@ stop2:
   store i32 1, ptr %block.at
   ret i32 0
 b1:
-  %v34 = getelementptr i8, ptr %warp, i64 1664
+  %v34 = getelementptr i8, ptr %warp, i64 2560
   %v35 = load <32 x i32>, ptr %v34, align 64
   %v36 = zext <32 x i32> %v35 to <32 x i64>
-  %v37 = getelementptr i8, ptr %warp, i64 1152
+  %v37 = getelementptr i8, ptr %warp, i64 2048
   %v38 = load <32 x i64>, ptr %v37, align 64
-  %v39 = getelementptr i8, ptr %warp, i64 1408
+  %v39 = getelementptr i8, ptr %warp, i64 2304
   %v40 = load <32 x i32>, ptr %v39, align 64
-  %v41 = getelementptr i8, ptr %warp, i64 1792
+  %v41 = getelementptr i8, ptr %warp, i64 2688
   %v42 = load i32, ptr %v41, align 8
   %v43 = bitcast i32 %v42 to <32 x i1>
   %v44 = bitcast <32 x i1> %v43 to i32

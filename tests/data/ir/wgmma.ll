@@ -1,4 +1,4 @@
-@table0 = private constant [14 x i32] [i32 0, i32 0, i32 384, i32 1664, i32 1792, i32 1664, i32 1792, i32 3072, i32 0, i32 384, i32 1920, i32 2048, i32 1920, i32 2048], align 64
+@table0 = private constant [14 x i32] [i32 0, i32 0, i32 384, i32 2560, i32 2688, i32 2560, i32 2688, i32 3072, i32 0, i32 384, i32 2816, i32 2944, i32 2816, i32 2944], align 64
 declare <32 x i64> @ptxsim_load_param_8x1(ptr, ptr, <32 x i64>, i32, i32, i32)
 declare <32 x i64> @ptxsim_load_global_8x1(ptr, ptr, <32 x i64>, i32, i32, i32)
 declare ptr @ptxsim_tile(ptr, i32, i32, i64)
@@ -19,8 +19,8 @@ entry:
   %own.site.at = getelementptr i8, ptr %warp, i64 28
   %mask.at = getelementptr i8, ptr %warp, i64 4
   %mask = load i32, ptr %mask.at
-  %fence.at = getelementptr i8, ptr %warp, i64 88
-  %fence = load i32, ptr %fence.at
+  %stop.before.at = getelementptr i8, ptr %warp, i64 88
+  %stop.before = load i32, ptr %stop.before.at
   %lanes = bitcast i32 %mask to <32 x i1>
   %block = load i32, ptr %block.at
   switch i32 %block, label %nowhere [
@@ -35,16 +35,16 @@ nowhere:
   unreachable
 b0:
   %v1 = call <32 x i64> @ptxsim_load_param_8x1(ptr %context, ptr %warp, <32 x i64> splat (i64 421114027184128), i32 -1, i32 0, i32 0)
-  %v2 = getelementptr i8, ptr %warp, i64 896
+  %v2 = getelementptr i8, ptr %warp, i64 1792
   store <32 x i64> %v1, ptr %v2, align 64
   %v3 = call <32 x i64> @ptxsim_load_global_8x1(ptr %context, ptr %warp, <32 x i64> %v1, i32 -1, i32 1, i32 0)
   %v4 = add <32 x i64> %v1, splat (i64 8)
-  %v5 = getelementptr i8, ptr %warp, i64 1152
+  %v5 = getelementptr i8, ptr %warp, i64 2048
   store <32 x i64> %v3, ptr %v5, align 64
   %v6 = call <32 x i64> @ptxsim_load_global_8x1(ptr %context, ptr %warp, <32 x i64> %v4, i32 -1, i32 2, i32 0)
-  %v7 = getelementptr i8, ptr %warp, i64 1408
+  %v7 = getelementptr i8, ptr %warp, i64 2304
   store <32 x i64> %v6, ptr %v7, align 64
-  %v8 = getelementptr i8, ptr %context, i64 912
+  %v8 = getelementptr i8, ptr %context, i64 712
   %v9 = load ptr, ptr %v8
   %v10 = icmp ne ptr %v9, null
   br i1 %v10, label %good1, label %bad1
@@ -64,9 +64,9 @@ stop2:
   store i32 1, ptr %block.at
   ret i32 0
 b1:
-  %v16 = getelementptr i8, ptr %warp, i64 1152
+  %v16 = getelementptr i8, ptr %warp, i64 2048
   %v17 = load <32 x i64>, ptr %v16, align 64
-  %v18 = getelementptr i8, ptr %warp, i64 1408
+  %v18 = getelementptr i8, ptr %warp, i64 2304
   %v19 = load <32 x i64>, ptr %v18, align 64
   %v20 = shufflevector <32 x i64> %v17, <32 x i64> poison, <32 x i32> <i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0>
   %v21 = icmp eq <32 x i64> %v17, %v20
@@ -115,7 +115,7 @@ wait8:
   store i32 1, ptr %block.at
   store i32 1, ptr %op.at
   store i32 4, ptr %own.site.at
-  ret i32 5
+  ret i32 6
 good8:
   %v37 = load i64, ptr %count.at
   %v38 = add i64 %v37, 1
@@ -165,18 +165,18 @@ stop13:
   store i32 4, ptr %block.at
   ret i32 0
 b4:
-  %v54 = getelementptr i8, ptr %warp, i64 896
+  %v54 = getelementptr i8, ptr %warp, i64 1792
   %v55 = load <32 x i64>, ptr %v54, align 64
-  %v56 = getelementptr i8, ptr %warp, i64 1664
+  %v56 = getelementptr i8, ptr %warp, i64 2560
   %v57 = load <32 x i32>, ptr %v56, align 64
   %v58 = bitcast <32 x i32> %v57 to <32 x float>
-  %v59 = getelementptr i8, ptr %warp, i64 1792
+  %v59 = getelementptr i8, ptr %warp, i64 2688
   %v60 = load <32 x i32>, ptr %v59, align 64
   %v61 = bitcast <32 x i32> %v60 to <32 x float>
-  %v62 = getelementptr i8, ptr %warp, i64 1920
+  %v62 = getelementptr i8, ptr %warp, i64 2816
   %v63 = load <32 x i32>, ptr %v62, align 64
   %v64 = bitcast <32 x i32> %v63 to <32 x float>
-  %v65 = getelementptr i8, ptr %warp, i64 2048
+  %v65 = getelementptr i8, ptr %warp, i64 2944
   %v66 = load <32 x i32>, ptr %v65, align 64
   %v67 = bitcast <32 x i32> %v66 to <32 x float>
   call void @ptxsim_store_global_4x4(ptr %context, ptr %warp, <32 x i64> %v55, i32 -1, i32 7, i32 0, <32 x i32> %v57, <32 x i32> %v60, <32 x i32> %v63, <32 x i32> %v66)

@@ -20,6 +20,7 @@ from ptxsim.engine.compiled.ir.value import CannotEmit
 from ptxsim.engine.compiled.runtime import abi
 from ptxsim.engine.compiled.runtime.abi import CONTEXT, WARP, WarpLayout
 from ptxsim.engine.program.operation import Op, Program
+from ptxsim.engine.splits import UNTIL_IT_LEAVES
 from ptxsim.jit.compiler import ATTRIBUTES
 from ptxsim.machine.event import Event
 
@@ -61,8 +62,8 @@ class KernelWriter(FunctionWriter):
             f"  %own.site.at = getelementptr i8, ptr %warp, i64 {WARP['own_site']}",
             f"  %mask.at = getelementptr i8, ptr %warp, i64 {WARP['mask']}",
             "  %mask = load i32, ptr %mask.at",
-            f"  %fence.at = getelementptr i8, ptr %warp, i64 {WARP['fence']}",
-            "  %fence = load i32, ptr %fence.at",
+            f"  %stop.before.at = getelementptr i8, ptr %warp, i64 {WARP['stop_before']}",
+            "  %stop.before = load i32, ptr %stop.before.at",
             "  %lanes = bitcast i32 %mask to <32 x i1>",
             "  %block = load i32, ptr %block.at",
             "  switch i32 %block, label %nowhere [",
@@ -142,8 +143,8 @@ class KernelWriter(FunctionWriter):
             return
         stops = e.let(f"icmp eq i32 {left}, 0")
         if not self.options.full:  # where another split stands; a block that takes patience is always chosen
-            last = abi.ALONE - 1 if self.impatience[target] else target
-            stops = e.let(f"or i1 {stops}, {e.let(f'icmp sle i32 %fence, {last}')}")
+            last = UNTIL_IT_LEAVES - 1 if self.impatience[target] else target
+            stops = e.let(f"or i1 {stops}, {e.let(f'icmp sle i32 %stop.before, {last}')}")
         e.line(f"  br i1 {stops}, label %{stop}, label %b{target}")
         e.label(stop)
         self.leave(abi.NEXT, block=target)

@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ptxsim.engine.compiled.runtime.abi import aligned
 from ptxsim.engine.compiled.runtime.cp_async_state import COPY, COPY_BYTES, QUEUE, QUEUE_BYTES
 from ptxsim.engine.compiled.runtime.cp_async_state import RING as COPIES
 from ptxsim.engine.compiled.runtime.wgmma_state import (
     GROUP,
     GROUP_BYTES,
-    MOST_GROUPS,
     OF_WARP,
     OF_WARP_BYTES,
     RECORD,
@@ -32,33 +30,34 @@ from ptxsim.machine.cta import Cta, Warp
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.memory import ARENA
 from ptxsim.machine.port import Port
+from ptxsim.machine.records import MOST_GROUPS, aligned
 from ptxsim.machine.units import Units
 from ptxsim.machine.wgmma import WARPS, MmaAsync, Part, Warpgroup, WarpState, check_tile, wait_for_others
 
 if TYPE_CHECKING:
-    from ptxsim.engine.compiled.run.engine import CompiledEngine
+    from ptxsim.engine.compiled.run.context import NativeContext
 
 
 class Warpgroups:
     """What native wgmma needs in an engine's context: groups of one CTA, tiles, room for panels."""
 
-    def __init__(self, engine: CompiledEngine, warps: int):
-        self.engine = engine
+    def __init__(self, native: NativeContext, warps: int):
+        self.native = native
         self.groups = aligned(min(MOST_GROUPS, warps // WARPS) * GROUP_BYTES).reshape(-1, GROUP_BYTES)
         self.tiles = aligned(TILES * TILE_BYTES)
         self._pieces: dict[tuple[int, int, int], np.ndarray] = {}
         self._find = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int32, ctypes.c_int32, ctypes.c_uint64)(self._tile)
-        engine.set_field("tiles", self.tiles.ctypes.data)
-        engine.set_field("tile", ctypes.cast(self._find, ctypes.c_void_p).value or 0)
+        native.record.tiles = self.tiles.ctypes.data
+        native.record.tile = ctypes.cast(self._find, ctypes.c_void_p).value or 0
 
     def begin(self) -> None:
         """A CTA begins, in native code. Nothing is under way, so tables of tiles may go where there are many."""
         if len(self._pieces) > TILES:
             self._forget()
         self.groups[:, : GROUP["ring"]] = 0
-        self.engine.set_field("flying", 0)
-        self.engine.set_field("groups", self.groups.ctypes.data if len(self.groups) else 0)
-        self.engine.set_field("due", self.engine.library.jit.helpers.get(self.engine.library.prefix + "due", 0))
+        self.native.record.flying = 0
+        self.native.record.groups = self.groups.ctypes.data if len(self.groups) else 0
+        self.native.record.due = self.native.library.jit.helpers.get(self.native.library.prefix + "due", 0)
 
     # ---- tiles ----
 
@@ -72,8 +71,8 @@ class Warpgroups:
     def _pieces_of(self, site: int, which: int, descriptor: int) -> np.ndarray:
         key = site, which, descriptor
         if key not in self._pieces:
-            machine = self.engine.machine
-            form = Form.of(self.engine.program.ops[site], str(machine.target), machine.numerics)
+            machine = self.native.machine
+            form = Form.of(self.native.program.ops[site], str(machine.target), machine.numerics)
             tile = form.tile("AB"[which], descriptor)
             cta = SimpleNamespace(shared_bytes=machine.shared_bytes, units=Units())
             check_tile(SimpleNamespace(machine=machine, cta=cta, report=_refuse), tile)
@@ -89,8 +88,8 @@ class Warpgroups:
     def hand_over(self, cta: Cta, waiting: list[tuple[Warp, int, int]]) -> None:
         """Make Python objects of what is under way. `waiting`: warps that wait for the rest of their warpgroup, with its
         number and the instruction's site."""
-        self.engine.set_field("groups", 0)
-        self.engine.set_field("flying", 0)
+        self.native.record.groups = 0
+        self.native.record.flying = 0
         for number, group in enumerate(self.groups):
             warps = cta.warps[number * WARPS : (number + 1) * WARPS]
             state = Warpgroup.of(cta, warps[0])
@@ -118,7 +117,7 @@ class Warpgroups:
             if not product.done:
                 state.running.append(product)
                 port = product.parts[warps[-1].index].port
-                remaining = int(_field(record, RECORD["due"], "<i8")) - self.engine.machine.steps
+                remaining = int(_field(record, RECORD["due"], "<i8")) - self.native.machine.steps
                 later(port, lambda p=product: state.complete(p), remaining)
         return found
 
@@ -128,14 +127,14 @@ class Warpgroups:
         return self._product(site, a, b, keep)
 
     def _product(self, site: int, a: int, b: int, keep: bool) -> MmaAsync:
-        op, machine = self.engine.program.ops[site], self.engine.machine
+        op, machine = self.native.program.ops[site], self.native.machine
         form = Form.of(op, str(machine.target), machine.numerics)
         selector = op.source("f").value if form.product.form.sparse else 0
         tile_a = None if form.from_registers else form.tile("A", a)
         return MmaAsync(form.product, tile_a, form.tile("B", b), keep, form.negated, selector, op.line)
 
     def _join(self, product: MmaAsync, warp: Warp, place: int, record: np.ndarray) -> None:
-        op = self.engine.program.ops[int(_field(record, RECORD["site"], "<i4"))]
+        op = self.native.program.ops[int(_field(record, RECORD["site"], "<i4"))]
         metadata = None
         if product.product.sparsity is not None:
             at = RECORD["metadata"] + 128 * place
@@ -143,7 +142,7 @@ class Warpgroups:
         self._take_part(product, warp, op, metadata)
 
     def _take_part(self, product: MmaAsync, warp: Warp, op, metadata) -> None:
-        port = port_at(self.engine, warp, op.site)
+        port = port_at(self.native, warp, op.site)
         a = slots_of(op.sources[0]) if product.a is None else []
         product.parts[warp.index] = Part(port, slots_of(op.destinations[0]), a, metadata, product)
 
@@ -177,26 +176,24 @@ class Warpgroups:
             self._join(product, warp, warp.index % WARPS, record)
         state.gathering = product
         for warp, _ in arrived:
-            split = warp.splits[0]
-            split.op = len(self.engine.program.blocks[split.block])
-            split.wait = wait_for_others(product)
+            warp.wait(warp.splits[0], wait_for_others(product))
 
 
 class LaneCopies:
     """What native cp.async needs in an engine's context: the queues of one CTA's warps."""
 
-    def __init__(self, engine: CompiledEngine, warps: int):
-        self.engine = engine
+    def __init__(self, native: NativeContext, warps: int):
+        self.native = native
         self.queues = aligned(warps * QUEUE_BYTES).reshape(warps, QUEUE_BYTES)
 
     def begin(self) -> None:
         """A CTA begins, in native code."""
         self.queues[:, : QUEUE["ring"]] = 0
-        self.engine.set_field("copies", self.queues.ctypes.data)
+        self.native.record.copies = self.queues.ctypes.data
 
     def hand_over(self, cta: Cta) -> None:
         """Make Python objects of the copies that have not landed."""
-        self.engine.set_field("copies", 0)
+        self.native.record.copies = 0
         for warp, queue in zip(cta.warps, self.queues):
             issued, landed, committed = (int(_field(queue, QUEUE[n], "<i8")) for n in ("issued", "landed", "committed"))
             groups = LaneGroups.of(warp)
@@ -206,20 +203,20 @@ class LaneCopies:
                 groups.copies.append(self._copy(warp, queue[start : start + COPY_BYTES]))
 
     def _copy(self, warp: Warp, copy: np.ndarray) -> LaneCopy:
-        memory = self.engine.machine.memory
+        memory = self.native.machine.memory
         mask, reading = (word_mask(int(_field(copy, COPY[name], "<u4"))) for name in ("mask", "reading"))
         size = int(_field(copy, COPY["size"], "<i4"))
         to, source = (copy[COPY[name] : COPY[name] + 256].view("<u8").copy() for name in ("to", "from"))
-        port = port_at(self.engine, warp, int(_field(copy, COPY["site"], "<i4")))
+        port = port_at(self.native, warp, int(_field(copy, COPY["site"], "<i4")))
         port.mask = mask
         sources = [(memory.bytes, source - np.uint64(ARENA), reading, size)] if reading.any() else []
         group = np.full(32, int(_field(copy, COPY["group"], "<i8")), np.int64)
         return LaneCopy(port, size, group, sources, warp.cta.shared, to, mask.copy())
 
 
-def port_at(engine: CompiledEngine, warp: Warp, site: int) -> Port:
+def port_at(native: NativeContext, warp: Warp, site: int) -> Port:
     """The port of a warp as it stood at an instruction."""
-    op, port = engine.program.ops[site], Port(engine.machine, warp)
+    op, port = native.program.ops[site], Port(native.machine, warp)
     port.site, port.line, port.column, port.length, port.op = op.site, op.line, op.column, len(op.opcode), op
     return port
 

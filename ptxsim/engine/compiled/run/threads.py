@@ -1,7 +1,7 @@
 """CTAs on several threads, where the order of CTAs cannot show.
 
 Native code releases the interpreter lock. Every thread has its own context and counters and takes every n-th CTA. If anything
-comes up that needs Python - a fault, a service, a spinning CTA - the memory is put back as it was, and the launch runs in order.
+comes up that needs Python - a fault, the slow path, a spinning CTA - the memory is put back as it was, and the launch runs in order.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ from __future__ import annotations
 import copy
 import os
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import Protocol
 
 from ptxsim.engine.compiled.codegen.operands import CLOCKS
+from ptxsim.engine.compiled.run.context import NativeContext
+from ptxsim.engine.grid import Grid
 from ptxsim.engine.program.operand import Special
 from ptxsim.engine.program.operation import Program, fact
 from ptxsim.isa.facts import AccessKind
-
-if TYPE_CHECKING:
-    from ptxsim.engine.compiled.run.engine import CompiledEngine
-    from ptxsim.engine.grid import Grid
+from ptxsim.machine.state import Machine
 
 MOST_MEMORY = 1 << 30  # bytes of global memory up to which a copy is kept, to go back to
 MOST_THREADS = 32
@@ -48,39 +48,47 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+class Runner(Protocol):
+    """Runs whole CTAs on a machine."""
+
+    def run_to_end(self, number: int, stop: Callable[[], bool]) -> bool:
+        """Run one CTA; False if Python would be needed for it, or `stop()` wants no more."""
+
+
 class Threads:
     """Decides whether the CTAs from some number on go to threads, and runs them there. Asks at most once.
 
-    With engine.jobs a number they do so from the first CTA on; with None when the CTAs that have run show that it pays.
+    With `jobs` a number they do so from the first CTA on; with None when the CTAs that have run show that it pays.
     """
 
-    def __init__(self, engine: CompiledEngine, grid: Grid, first: int):
-        machine, limits = engine.machine, grid.limits
-        self.engine, self.grid, self.first = engine, grid, first
+    def __init__(
+        self, native: NativeContext, jobs: int | None, runner: Callable[[Machine], Runner], grid: Grid, first: int
+    ):  # fmt: skip
+        machine, limits = native.machine, grid.limits
+        self.machine, self.runner, self.grid, self.first = machine, runner, grid, first
         self.began = time.perf_counter()
-        self.jobs = min(cores() if engine.jobs is None else engine.jobs, grid.total, MOST_THREADS)
+        self.asked, self.jobs = jobs is not None, min(jobs or cores(), grid.total, MOST_THREADS)
         plain = machine.stream is None and limits.max_steps is None and machine.memory.allocated <= MOST_MEMORY
-        self.open = self.jobs > 1 and plain and first == 0 and orderless(engine.program)
+        self.open = self.jobs > 1 and plain and first == 0 and orderless(native.program)
 
     def wanted(self, number: int) -> bool:
         """Whether the CTAs from `number` on, not yet begun, should run on threads."""
-        if not self.open or self.engine.machine.pending:
+        if not self.open or self.machine.pending:
             return False
-        if self.engine.jobs is not None:
+        if self.asked:
             return True
         took = time.perf_counter() - self.began
         if took < LOOK or number == self.first:
             return False
         rest = took / (number - self.first) * (self.grid.total - number)
-        return rest > WORTH + self.engine.machine.memory.allocated / COPIED
+        return rest > WORTH + self.machine.memory.allocated / COPIED
 
     def run(self, first: int) -> bool:
         """Run the CTAs from `first` on; False, with nothing done, where that was not possible."""
         from concurrent.futures import ThreadPoolExecutor, wait
 
         self.open = False
-        engine, grid = self.engine, self.grid
-        machine, memory = engine.machine, engine.machine.memory
+        grid, machine, memory = self.grid, self.machine, self.machine.memory
         before, done = memory.copy(), grid.done
         failed: list[BaseException | None] = []
 
@@ -88,9 +96,9 @@ class Threads:
             own = copy.copy(machine)
             own.warp_instructions = own.steps = 0
             try:
-                alone = type(engine)(engine.program, own, native=engine.library).cta_runner()
+                runner = self.runner(own)
                 for number in range(first + thread, grid.total, self.jobs):
-                    if failed or not alone.run_to_end(number, lambda: bool(failed)):
+                    if failed or not runner.run_to_end(number, lambda: bool(failed)):
                         failed.append(None)
                         break
                     finished[thread] += 1

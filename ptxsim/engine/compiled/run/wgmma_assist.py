@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ptxsim.engine.compiled.codegen.function import described
-from ptxsim.engine.compiled.runtime.abi import aligned
 from ptxsim.engine.compiled.runtime.wgmma_state import RECORD, RECORD_BYTES, WARPS
 from ptxsim.engine.compiled.tensor.tiles import pieces
 from ptxsim.engine.compiled.tensor.wgmma_product import STEP, Form
+from ptxsim.machine.records import aligned
 from ptxsim.machine.wgmma import MmaAsync, Part
 
 if TYPE_CHECKING:
-    from ptxsim.engine.compiled.run.engine import CompiledEngine
+    from ptxsim.engine.compiled.run.context import NativeContext
 
 SCRATCH = 1 << 17  # bytes of the largest fast panel
 
@@ -23,10 +23,10 @@ SCRATCH = 1 << 17  # bytes of the largest fast panel
 class NativeProducts:
     """Computes products on the registers of an engine's warps."""
 
-    def __init__(self, engine: CompiledEngine):
-        self.engine = engine
+    def __init__(self, native: NativeContext):
+        self.native = native
         self.scratch, self.record = aligned(SCRATCH), aligned(RECORD_BYTES)
-        engine.set_field("scratch", self.scratch.ctypes.data)
+        native.record.scratch = self.scratch.ctypes.data
         self._known: dict[int, tuple | None] = {}
 
     def __call__(self, product: MmaAsync) -> bool:
@@ -47,11 +47,11 @@ class NativeProducts:
         self._put("steps", product.product.form.n // STEP)
         self._put("keep", 2**32 - 1 if product.accumulate else 0)
         for i, part in enumerate(parts):
-            self._put("warps", part.warp.registers.block.ctypes.data, 8 * i)
+            self._put("warps", part.warp.record.address, 8 * i)
             if part.metadata is not None:
                 at = RECORD["metadata"] + 128 * i
                 self.record[at : at + 128] = part.metadata.view(np.uint8)
-        run(self.engine.context.ctypes.data, self.record.ctypes.data)
+        run(self.native.record.address, self.record.ctypes.data)
         return True
 
     def _put(self, name: str, value: int, more: int = 0) -> None:
@@ -59,16 +59,16 @@ class NativeProducts:
         self.record[at : at + 8].view("<u8")[0] = value
 
     def _function(self, op) -> tuple | None:
-        engine = self.engine
-        form = Form.of(op, str(engine.machine.target), engine.machine.numerics)
-        registers = form.registers(engine.program)
+        native = self.native
+        form = Form.of(op, str(native.machine.target), native.machine.numerics)
+        registers = form.registers(native.program)
         if registers is None:
             return None
         description = form.describe()
-        name = described(engine.library.prefix, f"warpgroup_{form.product.form}", description)
-        engine.library.provide({name: description})
-        run = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(engine.library.jit.address(name))
-        return run, np.array(form.table(engine.places, *registers), np.int32)
+        name = described(native.library.prefix, f"warpgroup_{form.product.form}", description)
+        native.library.provide({name: description})
+        run = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(native.library.jit.address(name))
+        return run, np.array(form.table(native.layout, *registers), np.int32)
 
 
 def _means_something(product: MmaAsync, parts: list[Part]) -> bool:

@@ -1,100 +1,78 @@
-"""Where native code finds things: byte offsets in the context of a thread of execution and in the block of a warp.
+"""The memory that Python and native code share: the context of a thread of execution, and the memory of a warp.
 
-Both are plain memory that Python and native code read and write in turn. A warp's block is its header, its special
-registers and its PTX registers, next to each other.
+A warp's memory is its record, its special registers and its PTX registers, next to each other.
 """
 
 from __future__ import annotations
 
+from collections.abc import MutableSequence
 from dataclasses import dataclass
-
-import numpy as np
+from typing import Annotated
 
 from ptxsim.engine.program.operation import Program
+from ptxsim.jit.record import I64, U32, U64, Record, record
 from ptxsim.lanes import LANES
-from ptxsim.machine.event import RECORD
+from ptxsim.machine.records import Barrier, CtaRecord, WarpRecord
 from ptxsim.types import ScalarType
 
 ALIGN = 64
 
 
-def _fields(start: int, *rows: tuple[str, int]) -> tuple[dict[str, int], int]:
-    offsets = {}
-    for name, size in rows:
-        start = -(-start // min(size, 8)) * min(size, 8)
-        offsets[name] = start
-        start += size
-    return offsets, -(-start // ALIGN) * ALIGN
+@record
+class Context(Record):
+    """Of one thread of execution. Fields that end a comment with "address" or "callback" hold one; 0 is none."""
 
-
-# The context: first the room for setjmp, then counters and tables.
-CONTEXT, CONTEXT_BYTES = _fields(
-    0,
-    ("jump", 512),
-    ("count", 8),  # warp instructions of the machine
-    ("steps", 8),  # warp turns of the machine
-    ("site", 4),  # the instruction that native code leaves to the interpreter
-    ("mxcsr", 4),
-    ("arena", 8),  # what to add to a device address of global memory
-    ("starts", 8), ("sizes", 8), ("kinds", 8), ("allocations", 8),  # table of allocations
-    ("caches", 8),  # {base, span} of every memory instruction
-    ("records", 8), ("recorded", 8), ("capacity", 8), ("flush", 8),  # the event stream
-    ("full", 8), ("masked", 8),  # entry points of the program
-    ("compile", 8),  # callback: code for partial masks is wanted
-    # A CTA that runs natively as a whole: its warps' blocks, where its round of turns stands, when to pause.
-    ("warps", 8), ("warp_count", 8), ("stride", 8), ("threads", 8), ("live_warps", 8),
-    ("cursor", 8), ("moved", 8), ("rounds", 8), ("end_count", 8), ("end_rounds", 8),
-    ("arrived", 96), ("phases", 96),  # of the sixteen barriers and of eight warpgroups, i32 each
+    jump: Annotated[MutableSequence[int], U64, 64]  # what setjmp keeps
+    count: I64  # warp instructions of the machine
+    steps: I64  # warp turns of the machine
+    site: U32  # the instruction that takes the slow path
+    mxcsr: U32
+    arena: I64  # what to add to a device address of global memory
+    starts: I64  # table of allocations: addresses
+    sizes: I64
+    kinds: I64
+    allocations: I64
+    caches: I64  # {base, span} of every memory instruction: address
+    records: I64  # the event stream: address
+    recorded: I64
+    capacity: I64
+    flush: I64  # callback
+    full: I64  # the program's code for whole warps: address
+    masked: I64  # and for parts of warps: address
+    compile: I64  # code for whole warps (1) or parts of warps (0) is wanted: callback
+    cta: I64  # the CTA's record: address
+    warps: I64  # its warps' memory: address
+    warp_count: I64
+    stride: I64  # bytes from one warp to the next
+    cursor: I64  # the warp whose turn it is
+    moved: I64  # whether any warp has moved in this round
+    rounds: I64
+    end_count: I64  # warp instructions after which native code returns
+    end_rounds: I64
     # Native wgmma (engine.compiled.runtime.wgmma_state): groups, null where Python holds them; tiles that are known; callback for
-    # others; room for panels; products under way; what completes those that may wait no longer.
-    ("groups", 8), ("tiles", 8), ("tile", 8), ("scratch", 8), ("flying", 8), ("due", 8),
-    ("impatience", 8),  # i64 for each block (engine.analysis.forward_progress)
-    ("copies", 8),  # queues of cp.async (engine.compiled.runtime.cp_async_state), null where Python holds them
-)  # fmt: skip
-
-WARP, HEADER_BYTES = _fields(
-    0,
-    ("block", 4), ("mask", 4), ("live", 4), ("left", 4),
-    ("taken", 4), ("target", 4), ("op", 4), ("own_site", 4),
-    ("shared", 8), ("shared_start", 8), ("shared_span", 8),
-    ("local", 8), ("local_bytes", 8),
-    ("cta", 4), ("index", 4),
-    ("splits", 4), ("chosen", 4), ("fence", 4),  # how many; which one runs; the block before which it stops
-    ("barrier", 4), ("phase", 4),  # what the warp waits at: number + 1, or 0
-    ("turns", 8), ("spent", 8), ("lost", 8),  # machine.cta.Warp
-    ("split", 16 * LANES),  # {block, mask: i32, steps: i64}
-    ("stack", 8 * LANES),
-)  # fmt: skip
-
-_SPLIT = np.dtype([("block", "<i4"), ("mask", "<u4"), ("steps", "<i8")])
-HEADER = np.dtype(
-    {
-        "names": list(WARP),
-        "formats": [
-            {"split": (_SPLIT, (32,)), "stack": ("<u8", (32,))}.get(name, "<u4")
-            if name in ("split", "stack", "block", "mask", "live", "left", "taken", "target", "op", "own_site", "cta", "index", "splits",
-                        "chosen", "fence", "barrier", "phase")
-            else "<u8"
-            for name in WARP
-        ],
-        "offsets": list(WARP.values()),
-        "itemsize": HEADER_BYTES,
-    }
-)  # fmt: skip
+    # others; scratch memory for panels; products in flight; what completes those that may wait no longer.
+    groups: I64
+    tiles: I64
+    tile: I64
+    scratch: I64
+    flying: I64
+    due: I64
+    impatience: I64  # i64 for each block (engine.analysis.forward_progress): address
+    lengths: I64  # operations of each block, i64: address
+    copies: I64  # queues of cp.async (engine.compiled.runtime.cp_async_state), 0 where Python holds them
 
 
-def header_of(block: np.ndarray) -> np.ndarray:
-    """The header of a warp's block, as a record that is read and written in place."""
-    return block[:HEADER_BYTES].view(HEADER)[0]
+CONTEXT, WARP = Context.offsets(), WarpRecord.offsets()
+PHASES = (
+    CtaRecord.offsets()["barriers"] + Barrier.offsets()["phase"],
+    Barrier.dtype.itemsize,
+)  # the first, and the distance
+HEADER_BYTES = -(-WarpRecord.dtype.itemsize // ALIGN) * ALIGN
 
-
-ALONE = 2**31 - 1  # the fence of a split that is the only one
+NOWHERE = 0xFFFF_FFFF  # in place of a site: nothing of the block has been executed
 
 # What the kernel function returns.
-NEXT, DIVERGE, EXIT, BAIL, BARRIER, WARPGROUP = range(6)
-
-RECORD_BYTES = RECORD.itemsize
-RECORD_ADDRESSES = RECORD.fields["addresses"][1]  # type: ignore[index]
+NEXT, DIVERGE, EXIT, BAIL, BARRIER, ARRIVE, WARPGROUP = range(7)
 
 # Bits of an allocation's kind.
 KINDS = {"global": 1, "const": 2, "param": 4}
@@ -102,13 +80,13 @@ READ_ONLY = 8
 
 
 def register_bytes(t: ScalarType) -> int:
-    """Room of a register in a warp's block; a predicate is a word of one bit per lane."""
+    """Bytes of a register in a warp's memory; a predicate is a word of one bit per lane."""
     return 8 if t.kind == "predicate" else LANES * t.bytes
 
 
 @dataclass(frozen=True, slots=True)
 class WarpLayout:
-    """Offsets of a program's registers and of the special registers it reads; `stride` is the size of a warp's block."""
+    """Offsets of a program's registers and of the special registers it reads; `stride` is the size of a warp's memory."""
 
     registers: tuple[int, ...]
     specials: dict[str, int]
@@ -127,10 +105,3 @@ class WarpLayout:
             registers[slot] = at
             at += register_bytes(program.slots[slot])
         return cls(tuple(registers), places, -(-at // ALIGN) * ALIGN)
-
-
-def aligned(size: int) -> np.ndarray:
-    """Zeroed bytes that begin at a multiple of 64."""
-    raw = np.zeros(size + ALIGN, np.uint8)
-    start = -raw.ctypes.data % ALIGN
-    return raw[start : start + size]

@@ -1,10 +1,10 @@
-"""Prints scalar functions on the context and on warps' blocks: the scheduler and native wgmma are made of them."""
+"""Prints scalar functions on the context and on warps' blocks: native wgmma and cp.async are made of them."""
 
 from __future__ import annotations
 
 from ptxsim.engine.compiled.ir.emitter import Emitter
 from ptxsim.engine.compiled.ir.module import Module
-from ptxsim.engine.compiled.runtime.abi import CONTEXT, WARP
+from ptxsim.engine.compiled.runtime.abi import CONTEXT, PHASES, WARP
 
 
 class Scalar:
@@ -40,21 +40,11 @@ class Scalar:
     def jump(self, label: str) -> None:
         self.e.line(f"  br label %{label}")
 
-    def split(self, index: str, field: int) -> str:
-        """Address of a field of a split: 0 block, 4 mask, 8 steps."""
-        wide = self.e.let(f"zext i32 {index} to i64")
-        return self.at("%warp", self.op("add", self.op("mul", wide, 16, "i64"), WARP["split"] + field, "i64"))
-
-    def split_field(self, index: str, field: int, t: str = "i32") -> str:
-        return self.e.let(f"load {t}, ptr {self.split(index, field)}")
-
-    def set_split(self, index: str, field: int, value, t: str = "i32") -> None:
-        self.e.line(f"  store {t} {value}, ptr {self.split(index, field)}")
-
-    def barrier(self, table: str, number: str) -> str:
-        """Address of a counter of a barrier."""
-        wide = self.e.let(f"zext i32 {number} to i64")
-        return self.at("%context", self.op("add", self.op("mul", wide, 4, "i64"), CONTEXT[table], "i64"))
+    def phase(self, barrier: str) -> str:
+        """Address of the phase of one of the CTA's barriers."""
+        wide = self.e.let(f"zext i32 {barrier} to i64")
+        offset = self.op("add", self.op("mul", wide, PHASES[1], "i64"), PHASES[0], "i64")
+        return self.at(self.context("cta", "ptr"), offset)
 
     def function(self, header: str) -> str:
         e = self.e

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from ptxsim.engine.compiled.runtime import scheduler
 from ptxsim.engine.compiled.runtime.abi import BAIL, CONTEXT, WARP
-from ptxsim.engine.grid import TURN
 from ptxsim.machine.event import RECORD
 
 _FIELDS = {name: place[1] for name, place in RECORD.fields.items()}  # type: ignore[union-attr]
@@ -260,22 +258,15 @@ declare void @llvm.x86.sse.ldmxcsr(ptr)
 ENTER = """
 declare i32 @_setjmp(ptr) returns_twice
 {declarations}
-; Run one warp from its block on; what the kernel returned, BAIL for an instruction left to the interpreter.
-define i32 @{p}enter(ptr %context, ptr %warp) #0 {{
+; Call a function of the scheduler; what it returns, BAIL where something takes the slow path in the middle of it.
+define i32 @{p}enter(ptr %function, ptr %context, ptr %warp) #0 {{
 entry:
 {save}
   %jumped = call i32 @_setjmp(ptr %context) returns_twice
   %again = icmp ne i32 %jumped, 0
   br i1 %again, label %out, label %start
 start:
-  %pm = getelementptr i8, ptr %warp, i64 {mask}
-  %mask = load i32, ptr %pm
-  %every = icmp eq i32 %mask, -1
-  %pf = getelementptr i8, ptr %context, i64 {full}
-  %pg = getelementptr i8, ptr %context, i64 {masked}
-  %pp = select i1 %every, ptr %pf, ptr %pg
-  %kernel = load ptr, ptr %pp
-  %status = call i32 %kernel(ptr %context, ptr %warp)
+  %status = call i32 %function(ptr %context, ptr %warp)
   br label %out
 out:
   %result = phi i32 [ %status, %start ], [ {bail}, %entry ]
@@ -284,32 +275,11 @@ out:
 }}
 """
 
-RUN_CTA = """
-declare i32 @_setjmp(ptr) returns_twice
-declare void @{p}event(ptr, ptr, i32, i32, i32, i32, i32, i32, ptr)
-{declarations}
-; Run all warps of a CTA: scheduler.ENDED and so on.
-define i32 @{p}run_cta(ptr %context) #0 {{
-entry:
-{save}
-  %jumped = call i32 @_setjmp(ptr %context) returns_twice
-  %again = icmp ne i32 %jumped, 0
-  br i1 %again, label %out, label %start
-start:
-  %status = call i32 @{p}rounds(ptr %context)
-  br label %out
-out:
-  %result = phi i32 [ %status, %start ], [ {left_over}, %entry ]
-{restore}
-  ret i32 %result
-}}
-"""
-
 
 def _places(prefix: str, x86: bool) -> dict[str, object]:
-    assert not CONTEXT.keys() & WARP.keys()
-    places: dict[str, object] = {**CONTEXT, **WARP, **{f"r_{n}": o for n, o in _FIELDS.items()}}
-    places |= {"p": prefix, "bail": BAIL, "left_over": scheduler.LEFT, "record_size": RECORD.itemsize}
+    assert not CONTEXT.keys() & {"live", "index"}
+    places: dict[str, object] = {**WARP, **CONTEXT, "cta": WARP["cta"], **{f"r_{n}": o for n, o in _FIELDS.items()}}
+    places |= {"p": prefix, "bail": BAIL, "record_size": RECORD.itemsize}
     places["declarations"] = _DECLARE_X86 if x86 else ""
     places["save"] = _SAVE_X86.format(**places) if x86 else ""
     places["restore"] = _RESTORE_X86 if x86 else ""
@@ -327,11 +297,6 @@ def text(prefix: str, x86: bool) -> str:
             continue
         lines.append(line)
     return "\n".join(lines)
-
-
-def scheduler_text(prefix: str, x86: bool) -> str:
-    """The IR of the native scheduler and of the way into it."""
-    return scheduler.text(prefix, TURN) + RUN_CTA.format(**_places(prefix, x86))
 
 
 NAMES = ("bail", "look_up", "space_of", "event", "converge", "enter")

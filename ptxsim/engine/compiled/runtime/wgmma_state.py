@@ -9,12 +9,11 @@ of the context is null otherwise, and everything is left to the interpreter.
 from __future__ import annotations
 
 from ptxsim.engine.compiled.runtime.scalar import Scalar
-from ptxsim.engine.compiled.runtime.scheduler import BARRIERS
 from ptxsim.machine.async_groups import LATEST
+from ptxsim.machine.records import BARRIERS
 from ptxsim.machine.wgmma import WARPS
 
 RING = 64  # products and groups that may be under way
-MOST_GROUPS = 8  # warpgroups of a CTA
 
 # A warp's groups: how many it has committed and how many are over, and for each how many products had been issued by then.
 OF_WARP = {"committed": 0, "retired": 8, "before": 16, "boundaries": 24}
@@ -155,7 +154,7 @@ def arrive(p: str) -> str:
     s.put(group, GROUP["issued"], s.op("add", issued, 1, "i64"))
     s.set_context("flying", s.op("add", s.context("flying"), 1, "i64"))
     barrier = s.e.let(f"trunc i64 {s.op('add', number, BARRIERS, 'i64')} to i32")
-    phase = s.barrier("phases", barrier)
+    phase = s.phase(barrier)
     s.e.line(f"  store i32 {s.op('add', s.e.let(f'load i32, ptr {phase}'), 1)}, ptr {phase}")
     s.e.line(f"  ret i32 {STARTED}")
     return s.function(

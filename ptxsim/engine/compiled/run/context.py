@@ -1,0 +1,178 @@
+"""A program's native code on one machine, and the memory that it runs in."""
+
+from __future__ import annotations
+
+import ctypes
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ptxsim.engine.analysis.forward_progress import impatience
+from ptxsim.engine.analysis.wgmma_hazards import keeps_rules
+from ptxsim.engine.compiled.codegen.operands import Options
+from ptxsim.engine.compiled.library import Library, specials_of
+from ptxsim.engine.compiled.runtime.abi import KINDS, READ_ONLY, Context, WarpLayout
+from ptxsim.engine.program.operation import Program
+from ptxsim.jit.compiler import Refused
+from ptxsim.lanes import LANES, word_mask
+from ptxsim.machine.memory import ARENA
+from ptxsim.machine.records import aligned
+from ptxsim.machine.state import Machine
+
+
+class Registers:
+    """A warp's registers by slot, read and written like a list of arrays. What is read is a copy, as of now."""
+
+    __slots__ = ("block", "places", "types")
+
+    def __init__(self, block: np.ndarray, places: WarpLayout, program: Program):
+        self.block, self.places, self.types = block, places.registers, program.slots
+
+    def __len__(self) -> int:
+        return len(self.types)
+
+    def __getitem__(self, slot: int):
+        t, at = self.types[slot], self.places[slot]
+        if t.kind == "predicate":
+            return word_mask(self.block[at : at + 4].view("<u4")[0])
+        if t.bits == 128:
+            return [self.block[at + 256 * i : at + 256 * (i + 1)].copy().view(np.uint64) for i in (0, 1)]
+        return self.block[at : at + 32 * t.bytes].copy().view(f"u{t.bytes}")
+
+    def __setitem__(self, slot: int, value) -> None:
+        t, at = self.types[slot], self.places[slot]
+        if t.kind == "predicate":
+            self.block[at : at + 4] = np.packbits(value, bitorder="little")
+        elif t.bits == 128:
+            for i in (0, 1):
+                self.block[at + 256 * i : at + 256 * (i + 1)] = np.ascontiguousarray(value[i]).view(np.uint8)
+        else:
+            self.block[at : at + 32 * t.bytes] = np.ascontiguousarray(value).view(np.uint8)
+
+
+class NativeContext:
+    """The context record of one thread of execution, what it points to, and the code for whole warps and parts of warps.
+
+    `keep` writes registers back that no instruction reads again. `slow_path`: why operations are there, by site, for whole warps
+    (True) and for parts; `refused`: why there is no code.
+    """
+
+    def __init__(self, program: Program, machine: Machine, library: Library, keep: bool):
+        self.program, self.machine, self.library, self.keep = program, machine, library, keep
+        self.layout = WarpLayout.of(program, specials_of(program))
+        self.record = Context.of(aligned(Context.dtype.itemsize))
+        self.keeps_rules = keeps_rules(program)
+        self.slow_path: dict[bool, dict[int, str]] = {True: {}, False: {}}
+        self._kernels: dict[bool, int] = {}
+        self.refused: dict[bool, str] = {}
+        self._error: BaseException | None = None
+        self._callbacks: list[Any] = []  # and their types, which have to live as long
+        self._fill()
+
+    def registers(self, memory: np.ndarray) -> Registers:
+        """A view of the registers in a warp's memory."""
+        return Registers(memory, self.layout, self.program)
+
+    def callback(self, function: Callable[..., Any], *types: Any) -> int:
+        """The address at which native code calls a function: `types` are its result and its arguments."""
+        made = ctypes.CFUNCTYPE(*types)(function)
+        self._callbacks.append(made)
+        return ctypes.cast(made, ctypes.c_void_p).value or 0
+
+    def _fill(self) -> None:
+        memory, machine = self.machine.memory, self.machine
+        self._tables: list[np.ndarray] = [
+            np.array([a.address for a in memory.allocations], np.uint64),
+            np.array([a.size for a in memory.allocations], np.uint64),
+            np.array([KINDS[a.kind] | READ_ONLY * a.read_only for a in memory.allocations], np.uint32),
+            np.zeros((len(self.program.ops) + 1, 2), np.uint64),
+            np.array(impatience(self.program), np.int64),
+            np.array([len(block) for block in self.program.blocks], np.int64),
+        ]
+        for name, table in zip(("starts", "sizes", "kinds", "caches", "impatience", "lengths"), self._tables):
+            setattr(self.record, name, table.ctypes.data)
+        self.record.allocations = len(memory.allocations)
+        self.record.arena = memory.bytes.ctypes.data - ARENA
+        self.record.compile = self.callback(self._want_code, None, ctypes.c_int32)
+        if machine.stream is not None:
+            stream = machine.stream
+            self.record.records = stream.records.ctypes.data
+            self.record.capacity = len(stream.records)
+            self.record.flush = self.callback(self._flush_stream, None)
+
+    def _flush_stream(self) -> None:
+        stream = self.machine.stream
+        assert stream is not None
+        try:
+            stream.count = self.record.recorded
+            stream.flush()
+        except BaseException as error:
+            self._error = self._error or error
+        stream.count = 0
+        self.record.recorded = 0
+
+    def _want_code(self, full: int) -> None:
+        """Called from native code, on the first divergence. Without code the interpreter executes the block."""
+        try:
+            self._have(bool(full))
+        except BaseException as error:
+            self._error = self._error or error
+
+    def refusal(self) -> str | None:
+        """Why there is no native code for the warps that the launch begins with, or None; compiles it."""
+        x, y, z = self.machine.block
+        full = x * y * z >= LANES
+        return None if self._have(full, tell=False) else self.refused[full]
+
+    def _have(self, full: bool, tell: bool = True) -> bool:
+        """Make sure of the code for whole warps, or for parts of warps; False if it cannot be had."""
+        if full not in self._kernels and full not in self.refused:
+            try:
+                self._compile(full)
+            except Refused as error:
+                self.refused[full] = str(error)
+                if tell:
+                    why = f"the interpreter runs parts of this, which takes longer: {self.refused[full]}"
+                    warnings.warn(why, RuntimeWarning, stacklevel=2)
+        return full in self._kernels
+
+    def _compile(self, full: bool) -> None:
+        machine = self.machine
+        events, proxies = machine.stream is not None, machine.stream is not None and machine.stream.proxies
+        options = Options(full, events, self.keep, str(machine.target), machine.numerics, proxies)
+        self._kernels[full], self.slow_path[full] = self.library.kernel(self.program, self.layout, options)
+        setattr(self.record, "full" if full else "masked", self._kernels[full])
+
+    def enter(self, function: str, warp: int = 0) -> int:
+        """Call a function of the native scheduler; the counters go there and come back."""
+        machine, stream, record = self.machine, self.machine.stream, self.record
+        record.count, record.steps = machine.warp_instructions, machine.steps
+        if stream is not None:
+            record.recorded = stream.count
+        with self._guarded():
+            status = self.library.enter(self.library.scheduler[function], record.address, warp)
+        machine.warp_instructions, machine.steps = record.count, record.steps
+        if stream is not None:
+            stream.count = record.recorded
+        if self._error is not None:
+            error, self._error = self._error, None
+            raise error
+        return status
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        """A crash meanwhile is this kernel's."""
+        self.library.crash.enter(self.program.name, self._mark)
+        try:
+            yield
+        finally:
+            self.library.crash.leave()
+
+    @cached_property
+    def _mark(self) -> Path | None:
+        return self.library.mark(self.program)
