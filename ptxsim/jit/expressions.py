@@ -59,7 +59,7 @@ class Expressions(Memory):
         if self.checked:
             self.do(f"call void @note(i1 {holds}, i64 {self.unit.note(self.place())})")
 
-    def hole(self, size: int) -> str:
+    def hole(self) -> str:
         self.unit.declare("hole", "@hole = internal global [1048576 x i8] zeroinitializer")
         return "@hole"
 

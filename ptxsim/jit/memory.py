@@ -47,7 +47,7 @@ class Slots:
 class Memory(Arithmetic):
     """Reads and writes."""
 
-    def hole(self, size: int) -> str:
+    def hole(self) -> str:
         """Memory that an access out of bounds may touch; only checked code asks for it."""
         raise NotImplementedError
 
@@ -170,8 +170,7 @@ class Memory(Arithmetic):
             address = self.offset(address, self.let(f"mul i64 {distance}, {kind.dtype.itemsize}"))
         if self.checked:
             self.guard(inside)
-            room = kind.dtype.itemsize * int(np.prod([size or 4096 for size in kind.shape[len(indices) :]]))
-            address = self.let(f"select i1 {inside}, ptr {address}, ptr {self.hole(room)}")
+            address = self.let(f"select i1 {inside}, ptr {address}, ptr {self.hole()}")
         rest = kind.shape[len(indices) :]
         if not rest:
             return self.element(address, kind.dtype)

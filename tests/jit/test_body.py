@@ -166,6 +166,29 @@ def test_records_and_rows(order, scale, seed):
     alike(memory, State(cells, scale, np.zeros((5, 2), np.uint8)), np.array(order, np.int64), rows)
 
 
+class Pair(NamedTuple):
+    first: State
+    numbers: tuple[int, np.ndarray]
+
+
+@body
+def nested(pair, which):
+    total = 0.0
+    if which:
+        one = pair.first
+        total += one.scale + one.counts[0, 1]
+    n, values = pair.numbers
+    for i in range(n):
+        total += pair.first.scale * values[i]
+    return total, pair.numbers[0]
+
+
+@pytest.mark.parametrize("which", [False, True])
+def test_tuples_within_tuples(which):
+    state = State(np.zeros(1, CELL), 1.5, np.arange(6, dtype=np.uint8).reshape(3, 2))
+    alike(nested, Pair(state, (3, np.arange(5))), which)
+
+
 @body
 def strided(array, wide):
     total = 0
