@@ -171,7 +171,8 @@ def store_bulk(m: Port, a: LaneValue, size: LaneValue, value: LaneValue, *, spac
                 )
             start, end = int(offsets[lane]), int(offsets[lane]) + int(sizes[lane])
             memory[start:end] = 0
-            rows = port.named(kind, memory, np.arange(start, end, 8, dtype=np.uint64), None)
+            words = np.arange(start, end, 8, dtype=np.uint64)
+            rows = port.named(kind, memory, words, words)
             for first in range(0, len(rows), m.mask.size):
                 group = rows[first : first + m.mask.size]
                 m.emit(Event.STORE, kind, 8, 0, np.arange(m.mask.size) < len(group), group)

@@ -15,6 +15,7 @@ from ptxsim.isa.operand import Addr, Either, Imm, Nowhere, Pred, Reg, Value
 from ptxsim.isa.registry import Kinds, Options, instruction
 from ptxsim.lanes import LANES, LaneValue
 from ptxsim.machine.async_groups import cluster_addresses, later, owner_of, snapshot
+from ptxsim.machine.cta import Cta
 from ptxsim.machine.event import Event, Space
 from ptxsim.machine.fault import Fault, Wait
 from ptxsim.machine.mbarrier import MAX_COUNT, TOKEN_PHASE, MBarrier, barriers, find
@@ -63,7 +64,7 @@ def who(m: Port) -> str:
     return f"CTA {m.cta.linear} warp {m.warp.index}, line {m.line}"
 
 
-def places(m: Port, space: str | None, address: LaneValue) -> Iterator[tuple[object, int, np.ndarray, np.ndarray]]:
+def places(m: Port, space: str | None, address: LaneValue) -> Iterator[tuple[Cta, np.ndarray, np.ndarray, np.ndarray]]:
     """(CTA, bytes, offsets, lanes) of the mbarrier operands of the executing lanes."""
     check_alignment(address, m.mask, 8, "mbarrier operation")
     for kind, memory, offsets, mask in m.resolve(space, address, 8, write=True):
@@ -80,11 +81,11 @@ def each(m: Port, space: str | None, address: LaneValue, event: Event | None = N
     for cta, memory, offsets, mask in places(m, space, address):
         if event is not None:
             m.emit(event, Space.SHARED, 8, 0, mask, cluster_addresses(m, memory, offsets))
-        for lane in np.flatnonzero(mask):
+        for lane in map(int, np.flatnonzero(mask)):
             try:
                 yield lane, find(cta, int(offsets[lane]), int(address[lane]))
             except Fault as fault:
-                fault.lane = int(lane) if fault.lane is None else fault.lane
+                fault.lane = lane if fault.lane is None else fault.lane
                 raise
 
 

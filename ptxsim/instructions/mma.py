@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import cast
+from typing import Any, cast
 
 from ptxsim.isa.facts import Facts, Scope, Words
-from ptxsim.isa.operand import Reg, Vec
-from ptxsim.isa.registry import instruction
+from ptxsim.isa.operand import Kind, Reg, Vec
+from ptxsim.isa.registry import Declare, instruction
+from ptxsim.lanes import LaneValue
 from ptxsim.layout.fragments import fragment_layout
+from ptxsim.machine.port import Port
 from ptxsim.machine.product import Product, product_of, register_type
 from ptxsim.machine.tensor import matrix_product
 from ptxsim.types import ScalarType
@@ -53,7 +55,7 @@ def same_accumulators(modifiers: Mapping[str, object]) -> str | None:
     return None if d == c else f"C and D have one type here, not .{d} and .{c}"
 
 
-def no_narrowing(modifiers: Mapping[str, object]) -> str | None:
+def no_narrowing(modifiers: Words) -> str | None:
     """m8n8k4: an .f32 C gives an .f32 D."""
     narrowed = modifiers["ctype"].name == "f32" and modifiers["dtype"].name == "f16"
     return "D may not be .f16 where C is .f32" if narrowed else None
@@ -62,10 +64,10 @@ def no_narrowing(modifiers: Mapping[str, object]) -> str | None:
 def fragment_kinds(family: str) -> dict[str, Vec]:
     """Operand kinds of D, A, B and C in braces: as many registers as the fragment has, of the type it needs."""
 
-    def count(operand: str, slot: str):
+    def count(operand: str, slot: str) -> Any:
         return lambda words: fragment_layout(family, words["shape"], operand, words[slot].name).registers
 
-    def register(slot: str):
+    def register(slot: str) -> Any:
         return lambda words: register_type(words[slot].name)
 
     return {
@@ -79,7 +81,9 @@ def fragment_kinds(family: str) -> dict[str, Vec]:
 def emulated_kinds() -> dict[str, Vec]:
     """The same where the product is made of others: every result is wanted."""
     kinds = fragment_kinds("mma")
-    return kinds | {"d": replace(kinds["d"], element=replace(kinds["d"].element, sink=False))}
+    element = kinds["d"].element
+    assert isinstance(element, Reg)
+    return kinds | {"d": replace(kinds["d"], element=replace(element, sink=False))}
 
 
 def integer_kinds(*names: str) -> dict[str, Vec]:
@@ -88,7 +92,7 @@ def integer_kinds(*names: str) -> dict[str, Vec]:
     return kinds | {name: replace(kinds[name], element=Reg("s32", unpacked=True)) for name in names}
 
 
-def modeled_by(effect):
+def modeled_by(effect: Callable[..., Any]) -> Declare:
     """What registry.declare is for forms without an effect, for those that have this one."""
     return lambda notation, **options: instruction(notation, **options)(effect)
 
@@ -111,11 +115,20 @@ def product(words: Words, target: str, numerics: str) -> Product:
 FACTS = Facts(family="mma", scope=Scope.WARP, product=product)
 
 
-def mma(m, a, b, c):
+def mma(m: Port, a: LaneValue, b: LaneValue, c: LaneValue) -> LaneValue:
     return matrix_product(m, m.product(), a, b, c)
 
 
-def declare_row(declare, kinds, shapes, factors, accumulators, since, words, **choices) -> None:
+def declare_row(
+    declare: Declare,
+    kinds: Mapping[str, Kind],
+    shapes: str,
+    factors: str,
+    accumulators: str,
+    since: str,
+    words: str,
+    **choices: Any,
+) -> None:
     """Declare a row of a table through `declare`, with these kinds of operands."""
     choices = {slot: known for slot, known in CHOICES.items() if f".{slot}" in words} | choices
     declare(

@@ -6,13 +6,18 @@ which lanes of every quad: a pair of lanes for the rows of A, one lane for the c
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from ptxsim.instructions.mma import FP864, fragment_kinds, modeled_by, types_of
-from ptxsim.isa.facts import Facts, Scope, Words
-from ptxsim.isa.operand import Either, Imm, Reg, Vec
+from ptxsim.isa.facts import Facts, Scope, Word, Words
+from ptxsim.isa.operand import Either, Imm, Kind, Reg, Vec
+from ptxsim.isa.registry import Declare
+from ptxsim.lanes import LaneValue
+from ptxsim.machine.port import Port
 from ptxsim.machine.product import Product, product_of
 from ptxsim.machine.tensor import check_metadata, matrix_product
 
@@ -33,14 +38,14 @@ def selectors(bytes_: tuple[int, ...], threads: int) -> Vec:
 
 
 def mma_block_scale(
-    m, a, b, c, sa, ia, sb, ib, *, kind, vec
-):  # fmt: skip
+    m: Port, a: LaneValue, b: LaneValue, c: LaneValue, sa: LaneValue, ia: LaneValue, sb: LaneValue, ib: LaneValue, *, kind: Word, vec: Word
+) -> LaneValue:  # fmt: skip
     return matrix_product(m, m.product(), a, b, c, scales=scales(sa, ia, sb, ib, _count(kind, vec)))
 
 
 def mma_block_scale_sparse(
-    m, a, b, c, e, f, sa, ia, sb, ib, *, kind, vec
-):  # fmt: skip
+    m: Port, a: LaneValue, b: LaneValue, c: LaneValue, e: LaneValue, f: int, sa: LaneValue, ia: LaneValue, sb: LaneValue, ib: LaneValue, *, kind: Word, vec: Word
+) -> LaneValue:  # fmt: skip
     product = m.product()
     check_metadata(m, product, e, f, ordered=True)
     return matrix_product(m, product, a, b, c, e, f, scales(sa, ia, sb, ib, _count(kind, vec)))
@@ -61,7 +66,7 @@ def _count(kind: str, vec: str | None) -> int:
     return int(vec[-2]) if vec else {"kind::mxf8f6f4": 1, "kind::mxf4": 2}[kind]
 
 
-def scales(sa, ia, sb, ib, count: int) -> tuple[np.ndarray, np.ndarray]:
+def scales(sa: LaneValue, ia: LaneValue, sb: LaneValue, ib: LaneValue, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Codes of the scales: of A (16 rows, count) and of B (count, 8 columns)."""
     (byte_a, thread_a), (byte_b, thread_b) = ([_number(i) for i in ids] for ids in (ia, ib))
     row, column = np.arange(16), np.arange(8)
@@ -76,7 +81,7 @@ def _bytes(words: np.ndarray, first: int, count: int) -> np.ndarray:
     )
 
 
-def _number(selector) -> int:
+def _number(selector: Any) -> int:
     return int(selector[0]) if isinstance(selector, np.ndarray) else int(selector)
 
 
@@ -96,8 +101,9 @@ def _fragments(family: str) -> dict[str, Vec]:
 
 
 def declare_row(
-    declare, declare_sparse, kinds, dense, sparse, kind, factors, scale, count, optional, since, since_sparse
-) -> None:
+    declare: Declare, declare_sparse: Declare, kinds: Mapping[str, Kind], dense: str, sparse: str, kind: str, factors: str,
+    scale: str, count: int, optional: bool, since: str, since_sparse: str,
+) -> None:  # fmt: skip
     """Declare a row of the table; `kinds` are those of the scale registers and the metadata."""
     for family, shape, requires, how, words, metadata in (
         ("mma", dense, since, declare, "", ""),
@@ -105,7 +111,7 @@ def declare_row(
     ):
         how(
             _NOTATION.format(words, "{.vec}" if optional else ".vec", metadata), requires=requires, facts=_facts(family == "mma.sp"),
-            operands=_fragments(family) | _IDS[count] | kinds | {"f": Imm(0, 0)}, shape=shape, alayout="row",
+            operands={**_fragments(family), **_IDS[count], **kinds, "f": Imm(0, 0)}, shape=shape, alayout="row",
             blayout="col", kind=f"kind::{kind}", vec=f"scale_vec::{count}X", dtype="f32", atype=factors, btype=factors,
             ctype="f32", stype=scale,
         )  # fmt: skip

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from ptxsim.instructions.mma import FP8, FP864, INT4, INT8, fragment_kinds, modeled_by, same_accumulators, types_of
-from ptxsim.isa.facts import Facts, Scope, Words
+from ptxsim.isa.facts import Facts, Scope, Word, Words
 from ptxsim.isa.operand import Imm, Kind, Reg
+from ptxsim.isa.registry import Declare
+from ptxsim.lanes import LaneValue
+from ptxsim.machine.port import Port
 from ptxsim.machine.product import Product, product_of
 from ptxsim.machine.tensor import check_metadata, matrix_product
 
@@ -49,7 +53,7 @@ def product(words: Words, target: str, numerics: str) -> Product:
 FACTS = Facts(family="mma", scope=Scope.WARP, product=product)
 
 
-def mma_sparse(m, a, b, c, e, f, *, sparsity):
+def mma_sparse(m: Port, a: LaneValue, b: LaneValue, c: LaneValue, e: LaneValue, f: int, *, sparsity: Word) -> LaneValue:
     product = m.product()
     check_metadata(m, product, e, f, sparsity == "sp::ordered_metadata")
     return matrix_product(m, product, a, b, c, e, f)
@@ -57,16 +61,20 @@ def mma_sparse(m, a, b, c, e, f, *, sparsity):
 
 def operand_kinds(selector: int) -> dict[str, Kind]:
     """Kinds of all operands, for the largest selector."""
-    return fragment_kinds("mma.sp") | {"e": Reg("b32"), "f": Imm(0, selector)}
+    return {**fragment_kinds("mma.sp"), "e": Reg("b32"), "f": Imm(0, selector)}
 
 
 def emulated_kinds(selector: int) -> dict[str, Kind]:
     """The same where the product is made of others: every result is wanted, and the metadata is no float."""
     kinds = operand_kinds(selector)
-    return kinds | {"d": replace(kinds["d"], element=Reg("f32")), "e": Reg(lambda modifiers: "u32")}
+    d = replace(fragment_kinds("mma.sp")["d"], element=Reg("f32"))
+    return kinds | {"d": d, "e": Reg(lambda modifiers: "u32")}
 
 
-def declare_row(declare, kinds, shapes, factors, accumulators, since, sparsity, words, kind="kind::f8f6f4") -> None:
+def declare_row(
+    declare: Declare, kinds: Mapping[str, Kind], shapes: str, factors: str, accumulators: str, since: str, sparsity: str,
+    words: str, kind: str = "kind::f8f6f4",
+) -> None:  # fmt: skip
     """Declare a row of the table through `declare`, with these kinds of operands."""
     declare(
         NOTATION.format(words=words), requires=since, facts=FACTS, operands=kinds, rules=(same_accumulators,),

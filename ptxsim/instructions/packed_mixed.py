@@ -7,17 +7,21 @@ narrow floats in a register, the results and what is added have eight bits each;
 
 from __future__ import annotations
 
+from typing import Any
+
 from ptxsim import lanes
 from ptxsim.instructions.floating import operate, rounded_fma, rounded_sum
+from ptxsim.isa.facts import Word
 from ptxsim.isa.operand import Reg, Value
-from ptxsim.isa.registry import declare, instruction
+from ptxsim.isa.registry import Kinds, Options, declare, instruction
+from ptxsim.lanes import LaneValue
 from ptxsim.numerics.scalar import F32
-from ptxsim.types import TYPES
+from ptxsim.types import TYPES, ScalarType
 
 F32X2 = TYPES["f32x2"]
 
 WIDEST, NARROW = "e4m3x4 e5m2x4", "e4m3x4 e5m2x4 e2m3x4 e3m2x4 e2m1x4 e2m1p4x4 ue8m0x4"
-FOUR = {"dtype": WIDEST, "atype": NARROW, "btype": NARROW, "requires": "9.4 sm_100a sm_103a"}
+FOUR: Options = {"dtype": WIDEST, "atype": NARROW, "btype": NARROW, "requires": "9.4 sm_100a sm_103a"}
 RESULT, FACTORS = Reg("dtype"), {"a": Value("atype"), "b": Value("btype")}
 for name in ("add", "sub"):
     declare(
@@ -30,36 +34,36 @@ declare(
 
 # ---- two floats of 16 bits with two of 32 ----------------------------------------------------------------------------
 
-TWO = {"requires": "9.4 sm_107f"}
-HALVES = {"rounding": "rn rz rm rp", "atype": "f16x2 bf16x2", **TWO}
+TWO: Options = {"requires": "9.4 sm_107f"}
+HALVES: Options = {"rounding": "rn rz rm rp", "atype": "f16x2 bf16x2", **TWO}
 
 
-def widened(pair, t):
+def widened(pair: Any, t: ScalarType) -> LaneValue:
     """The two halves of an f16x2 or bf16x2 as f32x2: exact."""
     return lanes.join([lanes.cast(half, F32) for half in lanes.split(pair, t)], F32X2)
 
 
-SINGLES = {"d": Reg("f32x2"), "a": Value("atype"), "b": Value("f32x2"), "c": Value("f32x2")}
+SINGLES: Kinds = {"d": Reg("f32x2"), "a": Value("atype"), "b": Value("f32x2"), "c": Value("f32x2")}
 
 
 @instruction("add{.rounding}.f32x2.atype.f32x2 d, a, b", operands=SINGLES, cost="half2", **HALVES)
-def add(a, b, *, atype, rounding):
+def add(a: LaneValue, b: LaneValue, *, atype: ScalarType, rounding: Word) -> LaneValue:
     return operate(rounded_sum, F32X2, (widened(a, atype), b), rounding, None)
 
 
 @instruction("sub{.rounding}.f32x2.atype.f32x2 d, a, b", operands=SINGLES, cost="half2", **HALVES)
-def sub(a, b, *, atype, rounding):
+def sub(a: LaneValue, b: LaneValue, *, atype: ScalarType, rounding: Word) -> LaneValue:
     return operate(lambda x, y, mode: rounded_sum(x, -y, mode), F32X2, (widened(a, atype), b), rounding, None)
 
 
 @instruction("fma.rounding.f32x2.atype.f32x2.f32x2 d, a, b, c", operands=SINGLES, cost="half2", **HALVES)
-def fma(a, b, c, *, atype, rounding):
+def fma(a: LaneValue, b: LaneValue, c: LaneValue, *, atype: ScalarType, rounding: Word) -> LaneValue:
     return operate(rounded_fma, F32X2, (widened(a, atype), b, c), rounding, None)
 
 
 for name in ("add", "sub", "mul"):
     for result in ("ftz.f16x2", "bf16x2"):
-        operands = {**SINGLES, "d": Reg(result.rpartition(".")[2]), "a": Value("f32x2")}
+        operands: Kinds = {**SINGLES, "d": Reg(result.rpartition(".")[2]), "a": Value("f32x2")}
         declare(f"{name}.rz.{result}.f32x2.f32x2 d, a, b", operands=operands, **TWO)
 for one, other in (("f16x2", "bf16x2"), ("bf16x2", "f16x2")):
     operands = {"d": Reg(one), "a": Value(one), "b": Value(other)}

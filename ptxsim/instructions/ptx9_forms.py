@@ -19,13 +19,13 @@ from ptxsim.instructions.bulk_copy import (
 from ptxsim.instructions.mbarrier import ACQUIRE, SHARED, order_with_scope
 from ptxsim.instructions.mbarrier import SCOPE as NEAR
 from ptxsim.isa.operand import Addr, Either, Imm, Pred, Reg, Value
-from ptxsim.isa.registry import declare, instruction
+from ptxsim.isa.registry import Kinds, Options, declare, instruction
 
 # ---- mbarriers that report what became of asynchronous operations ----------------------------------------------------
 
 NINE = "9.3 sm_90"
-LAYOUT = {"layout": "layout::v0 layout::v1", "space": SHARED, "requires": NINE}
-OBJECT = {"a": Addr("shared"), "d": Pred(), "p": Pred(sink=True), "report": Reg("b8")}
+LAYOUT: Options = {"layout": "layout::v0 layout::v1", "space": SHARED, "requires": NINE}
+OBJECT: Kinds = {"a": Addr("shared"), "d": Pred(), "p": Pred(sink=True), "report": Reg("b8")}
 declare(
     "mbarrier.init.layout::v1{.space}.b64 [a], n", name="mbarrier.init", **LAYOUT,
     operands={**OBJECT, "n": Either((Reg("u32"), Imm(1)))},
@@ -37,7 +37,7 @@ for name, wanted, hint in (
     ("mbarrier.try_wait", Either((Reg("u64"), Imm())), "{, limit}"),
     ("mbarrier.try_wait.parity", Either((Reg("u32"), Imm(0, 1))), "{, limit}"),
 ):
-    wait = {
+    wait: Options = {
         "name": name, "requires": NINE, "sem": ACQUIRE, "scope": NEAR, "space": SHARED,
         "rules": (order_with_scope,), "operands": {**OBJECT, "wanted": wanted, "limit": Value("u32")},
     }  # fmt: skip
@@ -53,8 +53,8 @@ for name, wanted, hint in (
 # ---- bulk copies of 128-bit units, with a memory order or without: modeled, as the copies they are ---------------------
 
 CLUSTER = "cta cluster"  # scopes of what stays in a cluster
-COPY = {"name": "cp.async.bulk", "order": "relaxed", "scope": SCOPE}
-TO_SHARED = {**words("shared", "global"), **COPY, "ordered": (("dst", "global", "shared::cta"),)}
+COPY: Options = {"name": "cp.async.bulk", "order": "relaxed", "scope": SCOPE}
+TO_SHARED: Options = {**words("shared", "global"), **COPY, "ordered": (("dst", "global", "shared::cta"),)}
 BYTES = "mbarrier::complete_tx::bytes"
 GROUP = "global.shared::cta.bulk_group"
 for order, wide in (("", "9.3 sm_90"), (".order.scope", "9.3 sm_90a sm_100f sm_110f")):
@@ -80,7 +80,7 @@ for order, wide in (("", "9.3 sm_90"), (".order.scope", "9.3 sm_90a sm_100f sm_1
 # ---- copies that leave bytes at both ends alone, reductions with a memory order -----------------------------------------
 
 IGNORED = Either((Reg("u32"), Imm(0, 15)))
-EDGES = {"name": "cp.async.bulk", "writes": "", "requires": "9.2 sm_90", "weak": "weak@9.3:sm_90"}
+EDGES: Options = {"name": "cp.async.bulk", "writes": "", "requires": "9.2 sm_90", "weak": "weak@9.3:sm_90"}
 for hint, policy in (("", ""), (".L2::cache_hint", ", policy")):
     declare(
         f"cp.async.bulk{{.weak}}.shared::cta.global.{BYTES}.ignore_oob{hint} [a], [b], n, left, right, [c]{policy}",
@@ -98,7 +98,7 @@ REDUCTIONS = [(op, types, ".op.type") for op, types in INTO_GLOBAL.items()]
 REDUCTIONS += [("add", "f16 bf16 f32@9.4:sm_90", ".op.noftz.type")]
 for hint, policy in (("", ""), (".L2::cache_hint", ", policy")):
     for op, types, end in REDUCTIONS:
-        common = {**REDUCE, **FROM_SHARED, "op": op, "type": types}
+        common: Options = {**REDUCE, **FROM_SHARED, "op": op, "type": types}
         declare(f"cp.reduce.async.bulk.order.scope.{GROUP}{hint}{end} [a], [b], n{policy}", **common)
     declare(
         f"cp.reduce.async.bulk.{GROUP}{hint}.add.noftz.f32 [a], [b], n{policy}", name="cp.reduce.async.bulk",
@@ -107,13 +107,13 @@ for hint, policy in (("", ""), (".L2::cache_hint", ", policy")):
 
 # ---- the memory of several GPUs, asynchronously -----------------------------------------------------------------------
 
-SEVERAL = {"name": "multimem.cp.async.bulk", **FROM_SHARED}
+SEVERAL: Options = {"name": "multimem.cp.async.bulk", **FROM_SHARED}
 declare(f"multimem.cp.async.bulk{{.weak}}.{GROUP} [a], [b], n", requires="9.1 sm_90", **SEVERAL)
 declare(
     f"multimem.cp.async.bulk{{.weak}}.{GROUP}.cp_mask [a], [b], n, bytes", requires="9.1 sm_100", **SEVERAL
 )  # fmt: skip
 for order in ("", ".order.scope"):
-    strong = {**SEVERAL, "order": "relaxed", "scope": SCOPE}
+    strong: Options = {**SEVERAL, "order": "relaxed", "scope": SCOPE}
     declare(f"multimem.cp.async.bulk{order}.{GROUP}.b128 [a], [b], n", requires=NINE, **strong)
     declare(f"multimem.cp.async.bulk{order}.{GROUP}.cp_mask.b128 [a], [b], n, bytes", requires="9.3 sm_100", **strong)
     since = NINE if order else "9.1 sm_90"
@@ -122,7 +122,7 @@ for order in ("", ".order.scope"):
             f"multimem.cp.reduce.async.bulk{order}.{GROUP}{end} [a], [b], n", name="multimem.cp.reduce.async.bulk", op=op,
             type=types, order="relaxed", scope=SCOPE, requires=since, **FROM_SHARED,
         )  # fmt: skip
-RELEASE = {"scope": "gpu sys", "requires": "9.3 sm_100", "writes": ""}
+RELEASE: Options = {"scope": "gpu sys", "requires": "9.3 sm_100", "writes": ""}
 declare(
     "multimem.st.async.release.scope{.global}.type [a], b", name="multimem.st.async",
     type="b8 b16 b32 b64 u8 u16 u32 u64 s8 s16 s32 s64", operands={"b": Value("type", wide=True)}, **RELEASE,

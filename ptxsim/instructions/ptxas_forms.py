@@ -45,7 +45,9 @@ for _shapes, _factors, _accumulators, _selector, _since, _sparsity, _words in mm
     for _odd, _where in ((_anywhere, _sparsity), ("abe" + _anywhere, _NATIVE.get(_factors, _sparsity))):
         _kinds = dict(_regular)
         for _name in _odd.replace("e", "") if _factors != "f16" else _anywhere:
-            _kinds[_name] = replace(_regular[_name], element=Either((Reg("b32", sink=_name == "d"), Pred())))
+            _vector = _regular[_name]
+            assert isinstance(_vector, Vec)
+            _kinds[_name] = replace(_vector, element=Either((Reg("b32", sink=_name == "d"), Pred())))
         if _accumulators == "s32" and "a" in _odd:
             _kinds["a"] = Either((_kinds["a"], Reg("b32")))
         if "e" in _odd:
@@ -53,8 +55,8 @@ for _shapes, _factors, _accumulators, _selector, _since, _sparsity, _words in mm
         mma_sparse.declare_row(declare, _kinds, _shapes, _factors, _accumulators, _since, _where, _words)
 
 # Odd words as scales and metadata.
-for _row in mma_block_scale.TABLE:
-    mma_block_scale.declare_row(declare, declare, dict.fromkeys(("sa", "sb", "e"), ODD_WORD), *_row)
+for _scaled in mma_block_scale.TABLE:
+    mma_block_scale.declare_row(declare, declare, dict.fromkeys(("sa", "sb", "e"), ODD_WORD), *_scaled)
 
 # Predicates in the A of integer products, odd words as metadata of all.
 for _row in (*wgmma.DENSE, *wgmma.SPARSE):
@@ -102,13 +104,13 @@ for _kind, _since, _dense, _sparse in (
     )
 
 # f64 products of larger shapes, which no load or store has.
-for _shape, _factors in (("m16n16k16", 8), ("m16n16k8", 4)):
+for _shape, _count in (("m16n16k16", 8), ("m16n16k8", 4)):
     declare(
         "wmma.mma.sync.aligned.alayout.blayout.shape.dtype.atype.btype.ctype{.rnd} d, a, b, c", name="wmma.mma",
         requires="7.0 sm_80", alayout="row col", blayout="row col", shape=_shape, dtype="f64", atype="f64",
         btype="f64", ctype="f64", rnd="rn rz rm rp",
         operands={
-            "d": Vec(8, Reg("f64", sink=True)), "a": Vec(_factors, Reg("f64")), "b": Vec(_factors, Reg("f64")),
+            "d": Vec(8, Reg("f64", sink=True)), "a": Vec(_count, Reg("f64")), "b": Vec(_count, Reg("f64")),
             "c": Vec(8, Reg("f64")),
         },
     )  # fmt: skip

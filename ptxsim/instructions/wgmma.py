@@ -5,24 +5,30 @@ The effects run in Python on both engines: they are services, not expressions ov
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ptxsim.instructions.mma import FP8
-from ptxsim.isa.facts import Access, AccessKind, Facts, Mechanism, Proxy, Role, Scope, Synchronisation, Words
+from ptxsim.isa.facts import Access, AccessKind, Facts, Mechanism, Proxy, Role, Scope, Synchronisation, Word, Words
 from ptxsim.isa.operand import Either, Imm, Kind, Pred, Reg, Value, Vec
-from ptxsim.isa.registry import instruction
+from ptxsim.isa.registry import Kinds, instruction
+from ptxsim.lanes import LaneValue, Operation
 from ptxsim.layout.fragments import container_bits, fragment_layout
 from ptxsim.machine import wgmma as unit
+from ptxsim.machine.async_groups import snapshot
 from ptxsim.machine.fault import KEEP
+from ptxsim.machine.port import Port
 from ptxsim.machine.product import Product, product_of, register_type
 from ptxsim.machine.tensor import check_metadata
 from ptxsim.types import TYPES
 
+Rows = list[tuple[Any, ...]]
 EVERY_8 = tuple(range(8, 257, 8))
 EVERY_16 = (8, 16, 24, 32, *range(48, 257, 16))
 
-# K, types of A, types of B, types of D, values of N, operands behind scale-d, words before the types; then since when.
-DENSE = [
+# K, types of A, types of B, types of D, values of N, operands after scale-d, words before the types; then since when.
+DENSE: Rows = [
     (16, "f16", "f16", "f16 f32", EVERY_8, "trans", "", "8.0"),
     (16, "bf16", "bf16", "f32", EVERY_8, "trans", "", "8.0"),
     (8, "tf32", "tf32", "f32", EVERY_8, "scale", "", "8.0"),
@@ -32,19 +38,19 @@ DENSE = [
     (256, "b1", "b1", "s32", EVERY_16, "", ".and.popc", "8.0"),
 ]
 # The same for the sparse forms, and the largest selector.
-SPARSE = [
+SPARSE: Rows = [
     (2 * k, a, b, d, n, behind, words, "8.2", {16: 1, 8: 1}.get(k, 0)) for k, a, b, d, n, behind, words, _ in DENSE[:-1]
 ]
 
 
-def slots_of(operand) -> list[int | None]:
+def slots_of(operand: Word) -> list[int | None]:
     """Register slots of an operand as the engine resolved it; None for the sink."""
     if hasattr(operand, "elements"):
         return [slot for element in operand.elements for slot in slots_of(element)]
     return [None if getattr(operand, "sink", False) else operand.slot]
 
 
-def product(sparse: bool):
+def product(sparse: bool) -> Any:
     """The fact of dense or sparse forms."""
 
     def found(words: Words, target: str, numerics: str) -> Product:
@@ -77,11 +83,16 @@ FENCES, COMMITS, WAITS = (
 )
 
 
-def wgmma_mma_async(m, a, b, p, sa, sb, ta, tb):
+def wgmma_mma_async(
+    m: Port, a: LaneValue, b: LaneValue, p: LaneValue, sa: LaneValue, sb: LaneValue, ta: LaneValue, tb: LaneValue
+) -> LaneValue:
     return _issue(m, a, b, None, 0, p, sa, sb, ta, tb)
 
 
-def wgmma_mma_async_sparse(m, a, b, e, f, p, sa, sb, ta, tb):
+def wgmma_mma_async_sparse(
+    m: Port, a: LaneValue, b: LaneValue, e: LaneValue, f: Operation, p: LaneValue, sa: LaneValue, sb: LaneValue,
+    ta: LaneValue, tb: LaneValue,
+) -> LaneValue:  # fmt: skip
     return _issue(m, a, b, e, f, p, sa, sb, ta, tb)
 
 
@@ -93,7 +104,10 @@ def tile_for(product: Product, operand: str, descriptor: int, transposed: int | 
     return unit.Tile(descriptor, "MN" if transposed else "K", rows, k, bits)
 
 
-def _issue(m, a, b, e, selector, p, sa, sb, ta, tb):
+def _issue(
+    m: Port, a: LaneValue, b: LaneValue, e: LaneValue, selector: Any, p: LaneValue, sa: LaneValue, sb: LaneValue,
+    ta: LaneValue, tb: LaneValue,
+) -> LaneValue:  # fmt: skip
     product = m.product()
     if product.form.sparse:
         check_metadata(m, product, e, selector, ordered=False)
@@ -101,15 +115,16 @@ def _issue(m, a, b, e, selector, p, sa, sb, ta, tb):
     if not isinstance(a, list):
         tile_a = tile_for(product, "A", _descriptor(m, "A", a), ta)
     tile_b = tile_for(product, "B", _descriptor(m, "B", b), tb)
+    assert m.op is not None
     destination = m.op.destinations[0]
-    part = unit.Part(unit.snapshot(m), slots_of(destination), slots_of(m.op.sources[0]) if tile_a is None else [], e)
+    part = unit.Part(snapshot(m), slots_of(destination), slots_of(m.op.sources[0]) if tile_a is None else [], e)
     request = unit.MmaAsync(
         product, tile_a, tile_b, bool(_uniform(m, p, "scale-d")), (sa == -1, sb == -1), selector, m.line
     )
     return unit.start(m, request, part) or KEEP  # the tensor core replaces the accumulators later
 
 
-def _descriptor(m, operand: str, value) -> int:
+def _descriptor(m: Port, operand: str, value: LaneValue) -> int:
     descriptor = _uniform(m, value, f"descriptor of {operand}")
     replaced = m.machine.replace_descriptor
     return descriptor if replaced is None else replaced(operand, descriptor)
@@ -120,7 +135,7 @@ def _factor_type(element: str) -> str:
     return "f16x2" if TYPES[element].is_float else "b32"
 
 
-def _uniform(m, value, what: str) -> int:
+def _uniform(m: Port, value: LaneValue, what: str) -> int:
     """The value all lanes must agree on."""
     if not isinstance(value, np.ndarray):
         return int(value)
@@ -134,7 +149,10 @@ def _uniform(m, value, what: str) -> int:
     return int(value[first])
 
 
-def declare_row(odd_word: Kind | None, k, a, b, d, ns, behind, words, since, selector=None) -> None:
+def declare_row(
+    odd_word: Kind | None, k: int, a: str, b: str, d: str, ns: Any, behind: str, words: str, since: str,
+    selector: int | None = None,
+) -> None:  # fmt: skip
     """Declare a row of a table: A from registers and from memory. With `odd_word`, the kind of the metadata (and
     predicates among the registers of integers), forms that are not modeled."""
     sparse = selector is not None
@@ -142,16 +160,16 @@ def declare_row(odd_word: Kind | None, k, a, b, d, ns, behind, words, since, sel
     sp, metadata = (".sp", ", e, f") if sparse else ("", "")
     effect = None if odd_word else wgmma_mma_async_sparse if sparse else wgmma_mma_async
 
-    def count(operand: str, slot: str):
+    def count(operand: str, slot: str) -> Any:
         return lambda modifiers: fragment_layout(family, modifiers["shape"], operand, modifiers[slot].name).registers
 
-    kinds = {
+    kinds: Kinds = {
         "d": Vec(count("D", "dtype"), Reg(lambda modifiers: register_type(modifiers["dtype"].name), unpacked=True)),
         "b": Value("u64"), "p": Either((Pred(negatable=True), Imm(0, 1))),
         "e": odd_word or Reg("b32"), "f": Imm(0, selector or 0),
         **{name: Imm(choices=(-1, 1)) for name in ("sa", "sb")}, **{name: Imm(0, 1) for name in ("ta", "tb")},
     }  # fmt: skip
-    element: Kind = Reg(lambda modifiers: _factor_type(modifiers["atype"].name))
+    element: Reg | Either = Reg(lambda modifiers: _factor_type(modifiers["atype"].name))
     if odd_word and d == "s32":
         element = Either((element, Pred()))
     for source, kind in (("registers", Vec(count("A", "atype"), element)), ("descriptor", Value("u64"))):
@@ -168,12 +186,12 @@ for _row in DENSE + SPARSE:
 
 
 @instruction("wgmma.fence.sync{.aligned}", cost="nothing", name="wgmma.fence", requires="8.0 sm_90a", facts=FENCES)
-def wgmma_fence(m):
+def wgmma_fence(m: Port) -> None:
     unit.fence(m)
 
 
 @instruction("wgmma.commit_group.sync{.aligned}", name="wgmma.commit_group", requires="8.0 sm_90a", facts=COMMITS)
-def wgmma_commit_group(m):
+def wgmma_commit_group(m: Port) -> None:
     unit.commit(m)
 
 
@@ -181,5 +199,5 @@ def wgmma_commit_group(m):
     "wgmma.wait_group.sync{.aligned} n", name="wgmma.wait_group", requires="8.0 sm_90a", facts=WAITS,
     operands={"n": Imm(0, 0xFFFFFFFF)}, writes="",
 )  # fmt: skip
-def wgmma_wait_group(m, n):
+def wgmma_wait_group(m: Port, n: LaneValue) -> None:
     unit.wait(m, n)

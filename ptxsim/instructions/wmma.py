@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from ptxsim.instructions.mma import INT4, INT8
-from ptxsim.isa.facts import Access, AccessKind, Facts, Scope, Words, access
+from ptxsim.isa.facts import Access, AccessKind, Facts, Scope, Word, Words, access
 from ptxsim.isa.operand import Addr, Reg, Value, Vec
-from ptxsim.isa.registry import instruction
+from ptxsim.isa.registry import Kinds, instruction
+from ptxsim.lanes import LaneValue
 from ptxsim.layout.fragments import fragment_layout
 from ptxsim.machine import provenance
+from ptxsim.machine.port import Port
 from ptxsim.machine.product import Product, from_words, product_of, register_type, to_words
 from ptxsim.machine.tensor import matrix_product
 from ptxsim.machine.wmma import load_fragment, store_fragment
-from ptxsim.types import TYPES
+from ptxsim.types import TYPES, ScalarType
 
 SQUARE = "m16n16k16"
 WIDE = "m16n16k16 m8n32k16 m32n8k16"
@@ -44,7 +47,7 @@ ACCUMULATORS = [
 def fragment_kind(operand: str, slot: str, sink: bool = False, fixed: str | None = None) -> Vec:
     """Braces with the registers of an operand whose type is the word of `slot`, or `fixed`."""
 
-    def element(words) -> str:
+    def element(words: Words) -> str:
         return fixed or words[slot].name
 
     return Vec(
@@ -60,14 +63,18 @@ def _register(element: str, loaded: bool) -> str:
     return "u32" if element == "s32" or register_type(element) == "b32" else register_type(element)
 
 
-def wmma_load(m, a, stride, *, operand, layout, shape, space, type):
+def wmma_load(
+    m: Port, a: LaneValue, stride: LaneValue, *, operand: Word, layout: Word, shape: Word, space: Word, type: ScalarType
+) -> LaneValue:
     fragment = fragment_layout("wmma", shape, operand, type.name)
     words = load_fragment(m, space, a, stride, fragment, layout)
     provenance.remember(m, words, fragment, layout if operand in "AB" else None)
     return from_words(words, type.name)
 
 
-def wmma_store(m, a, b, stride, *, layout, shape, space, type):
+def wmma_store(
+    m: Port, a: LaneValue, b: LaneValue, stride: LaneValue, *, layout: Word, shape: Word, space: Word, type: ScalarType
+) -> None:
     fragment = fragment_layout("wmma", shape, "D", type.name)
     words = to_words(b)
     provenance.check(m, words, fragment, None, provenance.operands(m)[1])
@@ -83,8 +90,9 @@ def product(words: Words, target: str, numerics: str) -> Product:
     )  # fmt: skip
 
 
-def wmma_mma(m, a, b, c, *, alayout, blayout):
+def wmma_mma(m: Port, a: LaneValue, b: LaneValue, c: LaneValue, *, alayout: Word, blayout: Word) -> LaneValue:
     product = m.product()
+    assert product.b is not None
     uses = (a, product.a, alayout), (b, product.b, blayout), (c, product.c, None)
     for (registers, fragment, layout), operand in zip(uses, provenance.operands(m), strict=False):
         provenance.check(m, to_words(registers), fragment, layout, operand)
@@ -93,7 +101,7 @@ def wmma_mma(m, a, b, c, *, alayout, blayout):
     return d
 
 
-def _accesses(kind: AccessKind):
+def _accesses(kind: AccessKind) -> Any:
     def accesses(words: Words) -> tuple[Access, ...]:
         return (access(kind, words["space"]),)
 
@@ -103,7 +111,7 @@ def _accesses(kind: AccessKind):
 LOADS = Facts(family="wmma_load", scope=Scope.WARP, accesses=_accesses(AccessKind.READ))
 STORES = Facts(family="wmma_store", scope=Scope.WARP, accesses=_accesses(AccessKind.WRITE))
 PRODUCTS = Facts(family="wmma", scope=Scope.WARP, product=product)
-PLACE = {"a": Addr(whole=True), "stride": Value("u32", unpacked=True)}
+PLACE: Kinds = {"a": Addr(whole=True), "stride": Value("u32", unpacked=True)}
 
 
 def _declare_load(operand: str, types: str, shapes: str, since: str, layouts: str, words: str = ".aligned") -> None:
@@ -122,8 +130,8 @@ def _declare_store(types: str, shapes: str, since: str, words: str = ".aligned")
     )(wmma_store)  # fmt: skip
 
 
-def _declare_mma(notation: str, effect, factor: str | None, **options) -> None:
-    kinds = {"d": fragment_kind("D", "dtype"), "c": fragment_kind("C", "ctype")}
+def _declare_mma(notation: str, effect: Any, factor: str | None, **options: Any) -> None:
+    kinds: Kinds = {"d": fragment_kind("D", "dtype"), "c": fragment_kind("C", "ctype")}
     for operand in "ab":
         kinds[operand] = fragment_kind(operand.upper(), f"{operand}type", fixed=factor)
     instruction(notation, name="wmma.mma", facts=PRODUCTS, operands=kinds, ordered=(("bitop", "popc"),), **options)(

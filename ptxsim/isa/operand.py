@@ -6,22 +6,23 @@ modifiers. Counts of vectors likewise. PTX ISA, "Operand Type Checking".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from ptxsim.isa.facts import Words
 from ptxsim.types import TYPES, ScalarType
 
-TypeRule = str | Callable[[Mapping[str, object]], "str | ScalarType"]
-CountRule = int | str | Callable[[Mapping[str, object]], int]
+TypeRule = str | Callable[[Words], "str | ScalarType"]
+CountRule = int | str | Callable[[Words], int]
 
 
-def resolve_type(rule: TypeRule, modifiers: Mapping[str, object]) -> ScalarType:
+def resolve_type(rule: TypeRule, modifiers: Words) -> ScalarType:
     """The type a rule means under these modifiers. Raises KeyError for an unknown name (a fault of the notation)."""
     found = rule(modifiers) if callable(rule) else modifiers.get(rule, rule)
     return found if isinstance(found, ScalarType) else TYPES[str(found)]
 
 
-def resolve_count(rule: CountRule, modifiers: Mapping[str, object]) -> int:
+def resolve_count(rule: CountRule, modifiers: Words) -> int:
     """The number of elements a rule means; a slot's word gives its digits (v4 -> 4, x2 -> 2, absent -> 1)."""
     if isinstance(rule, int):
         return rule

@@ -28,6 +28,7 @@ from ptxsim.isa.operand import Addr, Imm, Kind, Reg, Value
 Rule = Callable[[Words], "str | None"]
 Effect = TypeVar("Effect", bound="Callable[..., Any] | None")
 Kinds = dict[str, Kind]  # of operands, by name
+Declare = Callable[..., object]  # `declare`, or what gives its forms an effect
 Options = dict[str, Any]  # arguments of `instruction` that several notations share
 
 

@@ -32,7 +32,9 @@ class MBarrier:
     phase: int = 0
     announced: int = 0  # bytes announced in this phase
     last: str = "never"  # who arrived last
-    polls: Counter[int] = field(default_factory=Counter)  # by warp: failed polls and time-outs in this phase
+    polls: Counter[tuple[int, int]] = field(
+        default_factory=Counter
+    )  # by warp: failed polls and time-outs in this phase
 
     def __post_init__(self) -> None:
         self.pending = self.expected

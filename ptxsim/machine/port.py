@@ -7,7 +7,7 @@ load_rows and store_rows, and runs everything else here, on the same registers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -347,7 +347,7 @@ class Port:
         width: int = 0,
         flags: int = 0,
         mask: Lanes | None = None,
-        addresses: Lanes | None = None,
+        addresses: Lanes | Sequence[int] | None = None,
     ) -> None:
         stream = self.machine.stream
         if stream is not None:

@@ -77,7 +77,7 @@ class Part:
 
     port: Port
     d: list[int | None]
-    a: list[int]
+    a: list[int | None]
     metadata: np.ndarray | None
     owner: MmaAsync | None = None
 
