@@ -111,7 +111,7 @@ def _table(name: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 @cache
-def widening(name: str) -> tuple[int, int, int, int, np.float32]:
+def widening(name: str) -> tuple[int, int, int, int, float]:
     """How codes of a float type of at most 32 bits become float32 words.
 
     (mask, sign, shift, infinity, scale): the magnitude is code & mask; moved left by `shift` and, as a float32,
@@ -119,12 +119,12 @@ def widening(name: str) -> tuple[int, int, int, int, np.float32]:
     """
     kind = TYPES[name]
     if name == "tf32":  # an f32 word without its low 13 bits
-        return 0x7FFFE000, 0, 0, 0x7F800000, np.float32(1)
+        return 0x7FFFE000, 0, 0, 0x7F800000, 1.0
     width = kind.exponent + kind.mantissa
     infinity = 0xFFFFFFFF if kind.finite else (1 << width) - (1 << kind.mantissa)
     if name == "e4m3":  # it has a NaN alone
         infinity = 0x7F
-    return (1 << width) - 1, 31 - width, 23 - kind.mantissa, infinity, np.float32(2.0 ** (127 - kind.bias))
+    return (1 << width) - 1, 31 - width, 23 - kind.mantissa, infinity, 2.0 ** (127 - kind.bias)
 
 
 def decode_integers(codes: np.ndarray, name: str) -> np.ndarray:

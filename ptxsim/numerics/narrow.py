@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ptxsim import lanes
 from ptxsim.lanes import LaneValue
+from ptxsim.numerics.formats import widening
 from ptxsim.numerics.scalar import F32, Modifier
 from ptxsim.types import TYPES, ScalarType
 
@@ -68,20 +69,13 @@ def encode(
 
 def decode(code: LaneValue, t: ScalarType) -> LaneValue:
     """Codes in u32 to the f32 numbers they stand for."""
-    width = t.exponent + t.mantissa
-    size = code & (1 << width) - 1
-    sign = (code >> width & 1) << 31
-    normal = (size << 23 - t.mantissa) + (127 - t.bias << 23)
-    # A subnormal is its mantissa times the smallest step.
-    step = 2.0 ** (1 - t.bias - t.mantissa)
-    subnormal = lanes.bits(lanes.cast(size, F32) * step, "u32")
-    word = lanes.where(size < 1 << t.mantissa, subnormal, normal)
-    if t.name == "e4m3":
-        word = lanes.where(size == nan_code(t), _MAGNITUDE, word)
-    elif not t.finite:
-        infinite = largest(t) + 1
-        word = lanes.where(size == infinite, _INFINITY, lanes.where(size > infinite, _MAGNITUDE, word))
-    return lanes.bits(sign | word, F32)
+    mask, sign, shift, infinity, scale = widening(t.name)
+    size = code & mask
+    word = lanes.bits(lanes.bits(size << shift, F32) * scale, "u32")
+    if infinity <= mask:
+        word = lanes.where(size >= infinity, _MAGNITUDE, word)
+        word = word if t.finite else lanes.where(size == infinity, _INFINITY, word)
+    return lanes.bits(code << sign & _SIGN | word, F32)
 
 
 def encode_scale(x: LaneValue, mode: str, satfinite: Modifier = None) -> LaneValue:

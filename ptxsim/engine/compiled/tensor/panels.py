@@ -15,7 +15,7 @@ from ptxsim.engine.compiled.ir.value import Value, element_type
 from ptxsim.engine.compiled.tensor.arithmetic import ABSENT, QUAD, Arithmetic
 from ptxsim.lanes import LANES
 from ptxsim.layout.sparsity import Sparsity
-from ptxsim.numerics.formats import widening
+from ptxsim.numerics import narrow
 from ptxsim.numerics.fused import SPECIAL, ZERO
 from ptxsim.types import TYPES
 
@@ -43,13 +43,8 @@ def _floats(e: Emitter, codes: Value, name: str) -> Value:
         return e.bits(codes << 16, "f32")
     if name == "f16":
         return e.convert(Value(e, e.convert(codes, "u16").text, "f16"), "f32")
-    mask, sign, shift, infinity, scale = widening(name)
-    magnitude = codes & mask
-    moved = magnitude << shift
-    word = e.bits(e.bits(moved, "f32") * float(scale), "u32")
-    if infinity <= mask:
-        word = e.where(magnitude >= infinity, moved | 0x7F800000, word)
-    return e.bits(word | codes << sign & 0x80000000, "f32")
+    decoded: Value = narrow.decode(codes, TYPES[name])
+    return decoded
 
 
 def exponents(e: Emitter, number: Value, name: str) -> Value:
