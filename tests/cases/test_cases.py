@@ -1,4 +1,4 @@
-"""Every .ptx file with directives, here and in samples/, does what it says, on both engines."""
+"""Every .ptx file with directives, here and in samples/, does what it says; tests/engine/test_alike.py runs them in all ways."""
 
 import pytest
 
@@ -8,9 +8,8 @@ from tests.helpers import CASES, ROOT, SAMPLES
 FILES = sorted([*CASES.rglob("*.ptx"), *SAMPLES.rglob("*.ptx")])
 
 
-@pytest.mark.parametrize("engine", [pytest.param("interpreter", marks=pytest.mark.slow), "compiled"])
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_file_does_what_it_says(path, engine):
-    result = run_file(path, options=Options(engine=engine, checks="all"))
+def test_file_does_what_it_says(path):
+    result = run_file(path, options=Options(checks="all"))
     assert result.passed, [f"{f.line}: {f.name}: {f.message}" for f in result.findings]
     assert result.checked > 0, "a case file needs at least one expectation"

@@ -149,6 +149,30 @@ class Writer:
         return HEADER + "\n".join(self.lines) + FOOTER
 
 
+class Poller(Writer):
+    """Also writes loops that an atomic on the lane's own word ends, some of them after more tests than patience lasts."""
+
+    def loop(self, depth: int) -> None:
+        if self.random.random() < 0.5:
+            return super().loop(depth)
+        label, predicate, seen = self.label(), f"%p{depth + 1}", f"%r{13 + depth}"
+        word = f"[%r8+{256 if depth == 1 else 640}]"
+        most = self.random.choice((2, 9)) if depth == 1 else self.random.choice((2, 30, 700))
+        poll = self.random.choice(
+            (f"atom.shared.add.u32 {seen}, {word}, 0;", f"ld.volatile.shared.u32 {seen}, {word};")
+        )
+        self.lines.append(
+            f"    and.b32 %r12, {self.register()}, {most};\n    st.shared.u32 {word}, %r12;\n{label}:\n    {poll}"
+        )
+        if most < 700 and self.random.random() < 0.5:
+            self.fork(depth)
+        self.lines.append(
+            f"    add.u32 {seen}, {seen}, 1;\n    st.shared.u32 {word}, {seen};\n    setp.lt.u32 {predicate}, {seen}, {most};\n"
+            f"    @{predicate} bra {label};"
+        )
+        return None
+
+
 def body(text: str) -> str:
     """A kernel with the registers and arguments of the random ones, and these statements."""
     return HEADER + text + FOOTER

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ptxsim.session.snippet import snippet
-from tests.engine.programs import Writer, body, compare, run, same_events
+from tests.engine.programs import Poller, Writer, body, compare, run, same_events
 from tests.helpers import facts, interrupted, launch, names, same_on_both
 
 
@@ -19,10 +19,11 @@ def test_random_kernels(seed, block, banks):
 @pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(
-    seed=st.integers(0, 2**32), block=st.sampled_from((32, 64, 40)), banks=st.booleans(), order=st.sampled_from((0, 3))
-)
-def test_many_random_kernels(seed, block, banks, order):
-    compare(Writer(seed).text(), block=block, banks=banks, seed=order)
+    writer=st.sampled_from((Writer, Poller)), seed=st.integers(0, 2**32), block=st.sampled_from((32, 64, 40)),
+    banks=st.booleans(), order=st.sampled_from((0, 3)),
+)  # fmt: skip
+def test_many_random_kernels(writer, seed, block, banks, order):
+    compare(writer(seed).text(), block=block, banks=banks, seed=order)
 
 
 @pytest.mark.parametrize(

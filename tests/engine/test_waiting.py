@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from ptxsim.engine.analysis.forward_progress import PLAIN, STRONG, impatience
 from ptxsim.session.module import Module
 from ptxsim.session.ptxfile.file import Options, run_file
-from tests.engine.programs import Writer, compare, same_events
+from tests.engine.programs import Poller, compare, same_events
 from tests.engine.programs import body as statements
 from tests.helpers import CASES, facts, launch, names, same_on_both
 
@@ -184,41 +184,10 @@ def test_both_engines_take_the_same_steps_until_the_limit():
     same_on_both(outcome)
 
 
-class Poller(Writer):
-    """Also writes loops that an atomic on the lane's own word ends, some of them after more tests than patience lasts."""
-
-    def loop(self, depth: int) -> None:
-        if self.random.random() < 0.5:
-            return super().loop(depth)
-        label, predicate, seen = self.label(), f"%p{depth + 1}", f"%r{13 + depth}"
-        word = f"[%r8+{256 if depth == 1 else 640}]"
-        most = self.random.choice((2, 9)) if depth == 1 else self.random.choice((2, 30, 700))
-        poll = self.random.choice(
-            (f"atom.shared.add.u32 {seen}, {word}, 0;", f"ld.volatile.shared.u32 {seen}, {word};")
-        )
-        self.lines.append(
-            f"    and.b32 %r12, {self.register()}, {most};\n    st.shared.u32 {word}, %r12;\n{label}:\n    {poll}"
-        )
-        if most < 700 and self.random.random() < 0.5:
-            self.fork(depth)
-        self.lines.append(
-            f"    add.u32 {seen}, {seen}, 1;\n    st.shared.u32 {word}, {seen};\n    setp.lt.u32 {predicate}, {seen}, {most};\n"
-            f"    @{predicate} bra {label};"
-        )
-        return None
-
-
 @settings(max_examples=4, deadline=None)
 @given(seed=st.integers(0, 2**32), block=st.sampled_from((64, 40)), banks=st.booleans())
 def test_random_kernels_that_poll(seed, block, banks):
     compare(Poller(seed).text(), block=block, banks=banks)
-
-
-@pytest.mark.slow
-@settings(max_examples=150, deadline=None)
-@given(seed=st.integers(0, 2**32), block=st.sampled_from((32, 64, 40)), order=st.sampled_from((0, 3)))
-def test_many_random_kernels_that_poll(seed, block, order):
-    compare(Poller(seed).text(), block=block, seed=order)
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -113,7 +113,7 @@ statements = st.recursive(
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(operands)
 def test_any_operand_survives(operand):
     (statement,) = parse_body(f"x {print_operand(operand)};")
@@ -121,7 +121,7 @@ def test_any_operand_survives(operand):
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.lists(statements, max_size=4).map(tuple))
 def test_any_body_survives(body):
     assert parse_body("\n".join(map(print_statement, body))) == body
