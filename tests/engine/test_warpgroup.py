@@ -240,10 +240,7 @@ def test_tiles_of_a_cta_that_python_took_over_are_forgotten(handed):
         + "DONE: mul.lo.u32 t9, t9, 8192; cvt.u64.u32 r4, t9; add.u64 r1, r1, r4;\n" + tail(16)
     )  # fmt: skip
     data, out = numbers(np.random.default_rng(1), False), np.zeros((4, 2048), np.uint32)
-    kernel = ptxsim.Module.from_text(text).kernel()
-    kernel.launch(
-        grid=4, block=128, args=[data, out], shared_mem=SHARED, engine="compiled", jobs=1, checks="none"
-    )  # fmt: skip
+    launch(text, [data, out], 4, 128, shared_mem=SHARED, engine="compiled", jobs=1, checks="none")
     assert handed == [0]
     assert out[0].any() and (out[2:] == out[0]).all()
 
@@ -265,14 +262,14 @@ def test_tables_of_tiles_do_not_pile_up(monkeypatch):
         + product("d").replace("db", "r5") + COMMIT + wait(0) + "add.u32 t7, t7, 1; setp.lt.u32 q, t7, 300; @q bra AGAIN;\n"
         + "mul.lo.u32 t9, t9, 8192; cvt.u64.u32 r4, t9; add.u64 r1, r1, r4;\n" + tail(16)
     )  # fmt: skip
-    kernel, outs = ptxsim.Module.from_text(text).kernel(), []
-    for engine in ("compiled", "interpreter"):
-        outs.append(np.zeros((6, 2048), np.uint32))
-        data = numbers(np.random.default_rng(1), False)
-        options = {"shared_mem": SHARED, "engine": engine, "jobs": 1, "checks": "none"}
-        kernel.launch(grid=6, block=128, args=[data, outs[-1]], **options)
+
+    def outcome(engine: str) -> np.ndarray:
+        data, out = numbers(np.random.default_rng(1), False), np.zeros((6, 2048), np.uint32)
+        launch(text, [data, out], 6, 128, shared_mem=SHARED, engine=engine, jobs=1, checks="none")
+        return out
+
+    same_on_both(outcome)
     assert max(kept) <= side_exit.TILES < 6 * 300
-    np.testing.assert_array_equal(outs[0], outs[1])
 
 
 def test_tiles_that_differ_in_their_start_share_a_table():
@@ -285,17 +282,8 @@ def test_tiles_that_differ_in_their_start_share_a_table():
 def test_warpgroups_on_several_threads():
     """Every thread has engines of its own, and what they compute products with must outlive the others'."""
     text = head(16, "f32", descriptor(0x400), descriptor(0x2400)) + PROGRAMS["a pipeline of two"] + tail(16)
-    data, kernel = numbers(np.random.default_rng(1), False), ptxsim.Module.from_text(text).kernel()
-    outs = []
+    data, outs = numbers(np.random.default_rng(1), False), []
     for jobs in (1, 2, 3, 2):
         outs.append(np.zeros(128 * 256, np.uint32))
-        kernel.launch(
-            grid=24,
-            block=128,
-            args=[data.copy(), outs[-1]],
-            shared_mem=SHARED,
-            engine="compiled",
-            checks="none",
-            jobs=jobs,
-        )
+        launch(text, [data.copy(), outs[-1]], 24, 128, shared_mem=SHARED, engine="compiled", checks="none", jobs=jobs)
     assert all((out == outs[0]).all() for out in outs)

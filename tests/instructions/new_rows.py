@@ -16,6 +16,7 @@ from ptxsim.layout.fragments import fragment_layout
 from ptxsim.layout.tables import ROW_FORMATS, SHAPES, RowFormat
 from ptxsim.numerics import parameters
 from ptxsim.types import TYPES, ScalarType
+from tests.helpers import ENGINES
 from tests.numerics import reference
 
 # ---- the rows ----
@@ -107,5 +108,5 @@ def rows(engine: str) -> int:
 
 if __name__ == "__main__":
     for arguments in (("m16n8k32", "e3m4", 32), ("m16n8k32", "f16", 16)):
-        print(*arguments[:2], *(run(*arguments, engine) for engine in ("interpreter", "compiled")))
-    print("b5x16_p48", *(rows(engine) for engine in ("interpreter", "compiled")))
+        print(*arguments[:2], *(run(*arguments, engine) for engine in ENGINES))
+    print("b5x16_p48", *(rows(engine) for engine in ENGINES))

@@ -19,7 +19,7 @@ from ptxsim.isa.operand import Either, Imm, Pred, Vec, resolve_type
 from ptxsim.syntax import ast
 from ptxsim.syntax.parser import parse_body
 from ptxsim.types import TYPES, parse_target
-from tests.helpers import launch
+from tests.helpers import ENGINES, launch
 from tests.instructions import reference, reference_convert  # noqa: F401  (they fill the table)
 from tests.instructions.reference_number import ANY_NAN, REFERENCES, is_nan, of
 from tests.isa.generate import Generator, Names, every_form
@@ -291,6 +291,6 @@ def test_forms_of_later_targets(target):
 def test_engines_agree(module):
     chosen = statements((module,), TARGET, 3, seed=3)
     inputs = words(np.random.default_rng(4), len(chosen))
-    interpreted, compiled = (stored(chosen, TARGET, inputs, engine) for engine in ("interpreter", "compiled"))
+    interpreted, compiled = (stored(chosen, TARGET, inputs, engine) for engine in ENGINES)
     for row, statement in enumerate(chosen):
         assert np.array_equal(interpreted[row], compiled[row]), statement.text

@@ -7,7 +7,6 @@ import pytest
 import ptxsim
 from ptxsim.diagnostic import PtxError
 
-ENGINES = ["interpreter", "compiled"]
 MMA = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
 BLOG = r"""
 asm volatile(
