@@ -5,6 +5,7 @@ Nothing heavy is imported before a test asks for it: the plugin is loaded in eve
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
@@ -223,10 +224,9 @@ def _module(traceback: TracebackType) -> str:
 
 def _is_for_author(error: BaseException, module: str) -> bool:
     """Whether an error that a module raised is for the author of the test."""
-    kind = type(error)
-    return module == __name__ or (
-        kind.__module__.startswith("ptxsim.") and kind.__name__ in ("KernelError", "PtxError")
-    )
+    from ptxsim import KernelError, PtxError
+
+    return module == __name__ or isinstance(error, KernelError | PtxError)
 
 
 # ---- comparisons ----------------------------------------------------------------------------------------------------
@@ -236,11 +236,14 @@ def pytest_assertrepr_compare(config: pytest.Config, op: str, left: Any, right: 
     """What a failed `==` says of the fixture's arrays, and of findings that should not be there."""
     if op != "==":
         return None
-    if isinstance(left, list) and right == [] and left and type(left[0]).__module__ == "ptxsim.diagnostic":
+    diagnostic = sys.modules.get("ptxsim.diagnostic")  # not imported: nothing of it can be here
+    if isinstance(left, list) and right == [] and left and diagnostic and isinstance(left[0], diagnostic.Finding):
         from ptxsim.report.text import render_concise
 
         return ["there are findings", *render_concise(left).splitlines()]
-    if "ptxsim.session.ptxfile.compare" not in (type(left).__module__, type(right).__module__):
+    compare = sys.modules.get("ptxsim.session.ptxfile.compare")
+    kinds = () if compare is None else (compare.Verdict, compare.Difference, compare.Array)
+    if not isinstance(left, kinds) and not isinstance(right, kinds):
         return None
     from ptxsim.session.ptxfile.expectations import explain_difference
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import os
 import sys
 import threading
@@ -18,6 +19,12 @@ ATTRIBUTES = '{ nounwind "min-legal-vector-width"="512" "prefer-vector-width"="5
 
 class Refused(Exception):
     """LLVM takes no such code on this machine, or this code has crashed before."""
+
+
+def full_name(function: Callable[..., Any]) -> str:
+    """A function's module and name, for keys."""
+    module = inspect.getmodule(function)
+    return f"{module.__name__ if module else ''}.{function.__qualname__}"
 
 
 class Jit:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, Generic, ParamSpec, TypeVar
 
 from ptxsim.jit import kinds
-from ptxsim.jit.compiler import Jit, shared
+from ptxsim.jit.compiler import Jit, full_name, shared
 from ptxsim.jit.kinds import FIRST_ARGUMENT, Kind, Scalar, Struct, kind_of, signature_of
 
 P = ParamSpec("P")
@@ -48,9 +48,10 @@ class Entry:
     def __init__(self, function: Callable[..., Any], given: tuple[Kind, ...], checked: bool, jit: Jit):
         self.kinds, self.checked, self.places = given, checked, list[str]()
         self.arguments = struct.Struct("=" + "".join(map(_codes, given)))
-        own = function.__module__.partition(".")[0] == __name__.partition(".")[0]
+        name = full_name(function)
+        own = name.startswith("ptxsim.")
         if own and not checked:  # its source is not even read: it is the same while the package's digest is
-            key = jit.key("body", function.__module__, function.__qualname__, repr(given))
+            key = jit.key("body", name, repr(given))
             jit.load(key, lambda: _text(function, given, f"body_{key}")[0], level=2, passes=True)
         else:
             text, self.places = _text(function, given, "body_", checked)

@@ -157,7 +157,7 @@ def fact(find: Callable[..., Found]) -> Callable[..., Found]:
 
     @functools.wraps(find)
     def known(program: Program, *others: object) -> Any:
-        key = (find.__module__, find.__name__, *others)
+        key = (find.__qualname__, *others)
         if key not in program.facts:
             program.facts[key] = find(program, *others)
         return program.facts[key]
