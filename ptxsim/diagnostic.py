@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Final, Literal
 
 from ptxsim.source import Source, Span
 
-Level = Literal["error", "warning", "note"]
-DOUBTFUL = "doubtful"  # level of a finding until it is known whether it shows in the results
+Level = Literal["error", "warning", "note", "doubtful"]
+DOUBTFUL: Final = "doubtful"  # level of a finding until it is known whether it shows in the results
 
 
 @dataclass(frozen=True, slots=True)

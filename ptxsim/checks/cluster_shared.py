@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ptxsim.lanes import word_mask
@@ -38,7 +40,8 @@ class Homes:
         records["addresses"][access] &= np.uint64((1 << RANK_SHIFT) - 1)
         records["cta"][remote] = owner[remote]
         records["event"][remote] = int(Event.ASYNC_WRITE)
-        return records[~(remote & np.isin(events, _READS))]
+        kept: np.ndarray = records[~(remote & np.isin(events, _READS))]
+        return kept
 
     def rank(self, cta: int) -> int:
         """The rank of one CTA, by its linear index."""
@@ -48,7 +51,8 @@ class Homes:
         """The linear index of the CTA of that rank in the cluster of `cta`."""
         return int(self._at(self.places(np.array([cta]))[1][0], rank))
 
-    def _at(self, base, rank):
+    def _at(self, base: Any, rank: Any) -> Any:
+        """Linear indices of the CTAs of these ranks, numbers or arrays; `base`: those of rank 0."""
         cx, cy, _ = self.cluster
         return base + rank % cx + self.grid[0] * (rank // cx % cy + self.grid[1] * (rank // (cx * cy)))
 

@@ -133,7 +133,7 @@ class Origins:
         if len(steps) != 1 or len(starts) != 1 or starts[0].site > at.site or starts[0].guard is not None:
             return Sum(0, {name: 1}), frozenset()
         (step,), (start,) = steps, starts
-        sign = {"add": 1, "sub": -1}.get(step.family)
+        sign = {"add": 1, "sub": -1}.get(step.family, 0)
         others = [operand for operand in step.bound.statement.operands[1:] if getattr(operand, "name", "") != name]
         lines: set[int] = set()
         added = None
@@ -204,10 +204,10 @@ def _follow(op: Op, value: Callable[[ast.Operand], Sum | None]) -> Sum | None:
         or any(getattr(word, "is_float", False) for word in words.values())
     ):
         return None
-    sources = [value(operand) for operand in operands]
-    if not sources or any(source is None for source in sources):
+    sources = [source for operand in operands if (source := value(operand)) is not None]
+    if not sources or len(sources) < len(operands):
         return None
-    a, b, c = (*sources, None, None)[:3]
+    a, b, c = (*sources, Sum(), Sum())[:3]
     match op.family:
         case name if name in _SAME:
             return a

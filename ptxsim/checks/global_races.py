@@ -7,6 +7,8 @@ is harmless, unless another CTA stores a different value later.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ptxsim.diagnostic import Finding, Label
@@ -32,6 +34,11 @@ class _Page:
 
     def address(self, cell: int) -> int:
         return ((self.number << PAGE_BITS) + cell) * self.unit
+
+
+Touch = Callable[
+    [_Page, np.ndarray, np.ndarray, np.ndarray, np.ndarray], None
+]  # page, cells, CTAs, sites, record numbers
 
 
 class GlobalChecker(Observer):
@@ -83,7 +90,7 @@ class GlobalChecker(Observer):
             self.synchronised.add(int(cta))
         return trusted
 
-    def _touch(self, records: np.ndarray, number: np.ndarray, width: int, touch) -> None:
+    def _touch(self, records: np.ndarray, number: np.ndarray, width: int, touch: Touch) -> None:
         """Give the cells that records of one width touch to `touch`, page by page."""
         unit = 4 if width >= 4 else 1  # bytes per cell; narrow accesses are kept by byte
         count = width // unit
@@ -102,25 +109,28 @@ class GlobalChecker(Observer):
             self.pages[unit, number] = _Page(unit, number)
         return self.pages[unit, number]
 
-    def _keep(self, page: _Page, cells, cta, site, at) -> None:
+    def _keep(self, page: _Page, cells: np.ndarray, cta: np.ndarray, site: np.ndarray, at: np.ndarray) -> None:
         """Stores of what is there already: the first is kept (of an index given twice, numpy keeps the last)."""
         fresh = np.flatnonzero(page.same[cells] == NO_CTA)[::-1]
         page.same[cells[fresh]], page.same_site[cells[fresh]] = cta[fresh], site[fresh]
         page.same_at[cells[fresh]] = at[fresh]
 
-    def _write(self, page: _Page, cells, cta, site, at) -> None:
+    def _write(self, page: _Page, cells: np.ndarray, cta: np.ndarray, site: np.ndarray, at: np.ndarray) -> None:
         fresh = page.writer[cells] == NO_CTA
         page.writer[cells[fresh]], page.write_site[cells[fresh]] = cta[fresh], site[fresh]
         self._compare(page, cells, cta, site, page.writer, page.write_site)
         self._compare(page, cells, cta, site, page.reader, page.read_site)
         self._compare(page, cells, cta, site, page.same, page.same_site, page.same_at[cells] < at)
 
-    def _read(self, page: _Page, cells, cta, site, at) -> None:
+    def _read(self, page: _Page, cells: np.ndarray, cta: np.ndarray, site: np.ndarray, at: np.ndarray) -> None:
         fresh = page.reader[cells] == NO_CTA
         page.reader[cells[fresh]], page.read_site[cells[fresh]] = cta[fresh], site[fresh]
         self._compare(page, cells, cta, site, page.writer, page.write_site)
 
-    def _compare(self, page: _Page, cells, cta, site, other_cta, other_site, may_race=True) -> None:
+    def _compare(
+        self, page: _Page, cells: np.ndarray, cta: np.ndarray, site: np.ndarray, other_cta: np.ndarray, other_site: np.ndarray,
+        may_race: np.ndarray | bool = True,
+    ) -> None:  # fmt: skip
         wrong = (other_cta[cells] != NO_CTA) & (other_cta[cells] != cta) & may_race
         for i in np.flatnonzero(wrong)[:64]:
             cell = int(cells[i])

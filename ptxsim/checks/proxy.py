@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ptxsim.checks.cluster_shared import Homes
@@ -135,7 +137,7 @@ class ProxyChecker(Observer):
         )  # fmt: skip
 
 
-def _place(op: Op) -> dict:
+def _place(op: Op) -> dict[str, Any]:
     return {"line": op.line, "column": op.column, "length": len(op.opcode)}
 
 
@@ -152,7 +154,7 @@ def _stem(op: Op) -> str:
 
 
 # The waits that give the memory of an operation back, by what it completes by.
-_WAITS = {
+_WAITS: dict[Mechanism | None, str] = {
     Mechanism.WGMMA_GROUP: "wgmma.commit_group, then wgmma.wait_group",
     Mechanism.CP_ASYNC_GROUP: "cp.async.commit_group, cp.async.wait_group, and a barrier if other threads wrote",
     Mechanism.BULK_GROUP: "cp.async.bulk.commit_group, then cp.async.bulk.wait_group.read",

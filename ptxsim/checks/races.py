@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from ptxsim.checks.cluster_shared import Homes
 from ptxsim.checks.shadow import RACE, RACE_IN_WARP, Shadow, problems
 from ptxsim.diagnostic import DOUBTFUL, Finding, Label
 from ptxsim.engine.program.operation import Op, Program
@@ -29,7 +32,8 @@ class SharedChecker(Observer):
     )  # fmt: skip
 
     def __init__(
-        self, program: Program, warps: int, shared_bytes: int, initialized: bool = False, keep: int = 64, homes=None
+        self, program: Program, warps: int, shared_bytes: int, initialized: bool = False, keep: int = 64,
+        homes: Homes | None = None,
     ):  # fmt: skip
         self.warps, self.shared_bytes, self.initialized, self.keep = warps, shared_bytes, initialized, keep
         self.homes = homes
@@ -73,7 +77,13 @@ class SharedChecker(Observer):
         what, site, other = key
         op = program.ops[site]
         address, warp, other_warp, lane = (int(v) for v in row[3:7])
-        place = {"line": op.line, "column": op.column, "length": len(op.opcode), "warp": warp, "count": count}
+        place: dict[str, Any] = {
+            "line": op.line,
+            "column": op.column,
+            "length": len(op.opcode),
+            "warp": warp,
+            "count": count,
+        }
         if not _is_fetch(op):  # what those read belongs to no lane
             place["lane"] = lane
         if what not in _NAMES:
@@ -88,7 +98,7 @@ class SharedChecker(Observer):
             help="put a barrier between them (bar.sync)" if what == RACE else "put bar.warp.sync between them",
         )  # fmt: skip
 
-    def _read_too_early(self, program: Program, site: int, address: int, place: dict) -> Finding:
+    def _read_too_early(self, program: Program, site: int, address: int, place: dict[str, Any]) -> Finding:
         """A read of what is not written; where another warp stores to what this reads only later, that store is named."""
         op = program.ops[site]
         later = next(
@@ -99,7 +109,8 @@ class SharedChecker(Observer):
             ),
             None,
         )
-        help, labels = "store to it first, put a barrier between, or check the index", ()
+        help = "store to it first, put a barrier between, or check the index"
+        labels: tuple[Label, ...] = ()
         if op.facts.scope is Scope.WARPGROUP:
             help = "write the whole tile first, or fix the descriptor: `ptxsim desc` says what one reads"
         if later is not None:

@@ -69,20 +69,21 @@ def doubtful_accumulators(program: Program) -> dict[int, Finding]:
 def _early_reads(program: Program) -> list[tuple[int, Finding, bool, bool]]:
     """Slots that are read where not every path has written them: with a finding at the first such read, whether the
     instruction there writes the slot as well, and whether some path has written it."""
-    exposed, written = zip(*map(_summary, program.blocks)) if program.blocks else ((), ())
+    summaries = [_summary(block) for block in program.blocks]
+    written = [slots for _, slots in summaries]
     maybe = _flow(program, written, lambda known, more: known | more)
     surely = _flow(program, written, lambda known, more: known & more)
-    found = {}
-    for number, first in enumerate(exposed):
-        if maybe[number] is None:
+    found: dict[int, tuple[int, Finding, bool, bool]] = {}
+    for (exposed, _), ever, always in zip(summaries, maybe, surely, strict=True):
+        if ever is None or always is None:
             continue  # never reached
-        for slot, op in first.items():
-            if not surely[number] >> slot & 1 and (slot not in found or found[slot][3] > maybe[number] >> slot & 1):
+        for slot, op in exposed.items():
+            if not always >> slot & 1 and (slot not in found or found[slot][3] > ever >> slot & 1):
                 finding = Finding(
                     "uninitialized-read", f"register {program.slot_names[slot]} is read and nothing has written it",
                     op.line, op.column, len(op.opcode), help="give it a value first (mov)",
                 )  # fmt: skip
-                found[slot] = slot, finding, slot in writes(op), bool(maybe[number] >> slot & 1)
+                found[slot] = slot, finding, slot in writes(op), bool(ever >> slot & 1)
     return list(found.values())
 
 
@@ -102,7 +103,7 @@ def _flow(program: Program, written: Iterable[int], join: Callable[[int, int], i
     """For each block, the slots written on the paths to it as bits, joined where they meet; None where no path comes."""
     written = list(written)
     state: list[int | None] = [None] * len(program.blocks)
-    queue = deque()
+    queue: deque[int] = deque()
     for function in {f.entry: f for f in program.functions.values()}.values():
         state[function.entry] = _bits(p.slot for p in function.parameters if p.slot is not None)
         queue.append(function.entry)

@@ -24,7 +24,7 @@ _HINTS = {
 def suggestions(result: Cycles, most: int = 3) -> list[str]:
     """Up to `most` sentences, the biggest loss first, with the line where it is biggest."""
     total = sum(result.stalls.values()) or 1.0
-    found = []
+    found: list[str] = []
     for reason, waited in sorted(result.stalls.items(), key=lambda kv: -kv[1]):
         if waited < 0.1 * total or len(found) == most:
             break

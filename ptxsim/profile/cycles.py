@@ -75,41 +75,41 @@ class Cycles:
         return str(self.cycles)
 
     def __eq__(self, other: object) -> bool:
-        return self.cycles == _number(other)
+        return bool(self.cycles == _number(other))
 
     def __lt__(self, other: object) -> bool:
-        return self.cycles < _number(other)
+        return bool(self.cycles < _number(other))
 
     def __le__(self, other: object) -> bool:
-        return self.cycles <= _number(other)
+        return bool(self.cycles <= _number(other))
 
     def __gt__(self, other: object) -> bool:
-        return self.cycles > _number(other)
+        return bool(self.cycles > _number(other))
 
     def __ge__(self, other: object) -> bool:
-        return self.cycles >= _number(other)
+        return bool(self.cycles >= _number(other))
 
-    def __add__(self, other):
+    def __add__(self, other: object) -> Any:
         return self.cycles + _number(other)
 
-    def __sub__(self, other):
+    def __sub__(self, other: object) -> Any:
         return self.cycles - _number(other)
 
-    def __rsub__(self, other):
+    def __rsub__(self, other: object) -> Any:
         return _number(other) - self.cycles
 
-    def __mul__(self, other):
+    def __mul__(self, other: object) -> Any:
         return self.cycles * _number(other)
 
-    def __truediv__(self, other):
+    def __truediv__(self, other: object) -> Any:
         return self.cycles / _number(other)
 
-    def __rtruediv__(self, other):
+    def __rtruediv__(self, other: object) -> Any:
         return _number(other) / self.cycles
 
     __radd__, __rmul__ = __add__, __mul__
 
-    def to_dict(self) -> dict:
+    def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; timelines are left out."""
         return {
             "cycles": self.cycles,
@@ -131,5 +131,5 @@ class Cycles:
         }
 
 
-def _number(other: object):
+def _number(other: object) -> Any:
     return other.cycles if isinstance(other, Cycles) else other

@@ -62,7 +62,7 @@ def _counts(op: Op, flow: DefUse) -> bool:
 def _constant(op: Op, index: int, flow: DefUse) -> int | None:
     """The value of a source that is a constant, or a register that is a copy of one."""
     source = op.sources[index]
-    if isinstance(source, Register) and len(definers := flow.definers.get(flow.value(op, index), ())) == 1:
+    if isinstance(source, Register) and len(definers := flow.definers.get(flow.value(op, index), [])) == 1:
         definer = flow.program.ops[definers[0]]
         source = definer.sources[0] if definer.family == "mov" and definer.guard is None else None
     return int(source.value) & 0xFFFFFFFF if isinstance(source, Constant) else None
@@ -70,7 +70,7 @@ def _constant(op: Op, index: int, flow: DefUse) -> int | None:
 
 def _is_one_address(op: Op, flow: DefUse, divergent: set[int]) -> bool:
     """Whether all lanes of a warp have the same address, which is the first source."""
-    address = op.sources[0]
+    (address, *_) = op.sources
     if not isinstance(address, Address):
         return False
     return not isinstance(address.base, Register) or flow.value(op, 0) not in divergent

@@ -21,13 +21,12 @@ def slots_of(operands: Iterable[Operand | None]) -> list[int]:
     """Register slots that operands mention, addresses and vectors included."""
     found: list[int] = []
     for operand in operands:
-        kind = type(operand)
-        if kind is Register:
+        if isinstance(operand, Register):
             if not operand.sink:
                 found.append(operand.slot)
-        elif kind is Vector:
+        elif isinstance(operand, Vector):
             found += slots_of(operand.elements)
-        elif kind is Address:
+        elif isinstance(operand, Address):
             found += slots_of((operand.base, *operand.extra))
     return found
 

@@ -14,7 +14,7 @@ from functools import cache
 from ptxsim.engine.analysis.control_flow import control_flow
 from ptxsim.engine.analysis.def_use import slots_of
 from ptxsim.engine.analysis.liveness import kills, live_out, uses
-from ptxsim.engine.program.operand import Register
+from ptxsim.engine.program.operand import Operand, Register
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.instructions.contraction import FUSED
 from ptxsim.isa.facts import Facts
@@ -61,7 +61,7 @@ def _named(op: Op, *names: str) -> bool:
     return not words.get("rounding") and (op.family != "mul" or not words.get("sat"))
 
 
-def _slot(operand) -> int | None:
+def _slot(operand: Operand | None) -> int | None:
     return operand.slot if isinstance(operand, Register) and not operand.sink else None
 
 
@@ -110,7 +110,7 @@ def _takes(op: Op, product: Op, slot: int) -> bool:
 def _fuse(ops: list[Op], uses: dict[int, list[int]]) -> None:
     """Sums take products that are used once, the first operand's before the second's; then those used often, if all agree."""
     taken: set[int] = set()
-    once = {places[0]: [] for places in uses.values() if len(places) == 1}
+    once: dict[int, list[int]] = {places[0]: [] for places in uses.values() if len(places) == 1}
     for index, places in uses.items():
         if len(places) == 1:
             once[places[0]].append(index)

@@ -9,9 +9,10 @@ on the side of finding.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from ptxsim.engine.analysis.def_use import slots_of
-from ptxsim.engine.program.operand import Address, Vector
+from ptxsim.engine.program.operand import Address, Operand, Vector
 from ptxsim.engine.program.operation import Op, Program, fact
 from ptxsim.machine.provenance import ACCUMULATORS, HALVES, NARROW, ROWS
 from ptxsim.types import TYPES
@@ -48,14 +49,14 @@ def wmma_matches(program: Program) -> bool:
     whatever else happens to registers."""
     held: dict[int, set[Tag]] = {}
     moves: list[tuple[int, int]] = []
-    uses: list[tuple[Vector, Tag]] = []
+    uses: list[tuple[Operand | None, Tag]] = []
     for op in program.ops:
         w = op.words
         match op.family:
             case "wmma_load":
                 operand = w["operand"]
                 tag = w["shape"], operand, w["type"].name, w["layout"] if operand in "AB" else None
-                left = [(op.destinations[0], tag)]
+                left: list[tuple[Operand | None, Tag]] = [(op.destinations[0], tag)]
             case "wmma_store":
                 left = []
                 uses.append((op.sources[1], (w["shape"], "C", w["type"].name, None)))
@@ -82,7 +83,7 @@ def can_mix(program: Program, opaque: bool) -> bool:
     return not types_match(program) or (opaque and not wmma_matches(program))
 
 
-def _carry(held: dict[int, set], copies: list[tuple[int, int]]) -> None:
+def _carry(held: dict[int, set[Any]], copies: list[tuple[int, int]]) -> None:
     """Follow what registers hold along (from, to) copies until nothing is new."""
     changed = bool(held)
     while changed:

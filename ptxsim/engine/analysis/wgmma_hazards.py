@@ -1,7 +1,7 @@
-"""Which programs keep the rules of wgmma whatever way they go, so that native code need not watch for breaches.
+"""Static hazard analysis for wgmma: proves on all control-flow paths that fences and in-flight registers are respected.
 
 The interpreter compares registers with what they were at the last wgmma.fence, and looks at every operation for registers
-that the tensor core owns. Here both are settled once, on the program: what cannot be settled is left to the interpreter.
+that the tensor core owns. Native code of a program that is proved free of hazards skips these checks.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from ptxsim.engine.analysis.control_flow import control_flow
 from ptxsim.engine.analysis.def_use import slots_of
 from ptxsim.engine.analysis.fragment_flow import types_match
 from ptxsim.engine.control import touched
-from ptxsim.engine.program.operand import Constant, Literal, Vector
+from ptxsim.engine.program.operand import Constant, Literal, Operand, Vector
 from ptxsim.engine.program.operation import Op, Program, fact, families
 from ptxsim.isa.facts import Mechanism, Role
 
@@ -46,20 +46,17 @@ class State:
 
 @fact
 def keeps_rules(program: Program) -> bool:
-    """Whether a program has asynchronous products, and nothing that the interpreter watches them for can happen, whatever
-    way it goes."""
-    return "wgmma" in families(program) and types_match(program) and _keeps_hands_off(program)
+    """Whether a program has asynchronous products, and on no path anything can happen that the interpreter watches them for."""
+    return "wgmma" in families(program) and types_match(program) and _is_hazard_free(program)
 
 
-def _keeps_hands_off(program: Program) -> bool:
-    """Whether no way through the program can touch registers in flight or use some without a fence."""
+def _is_hazard_free(program: Program) -> bool:
+    """Whether no path accesses a register in flight or uses an unfenced one."""
     if any(op.control == "call" for op in program.ops):
         return False
     slots = {op.site: set(slots_of([*op.sources, *op.destinations])) for op in program.ops if _is_product(op)}
-    before: list[State | None] = [None] * len(program.blocks)
-    if program.blocks:
-        before[0] = State()
-    waiting = [0] if program.blocks else []
+    before: dict[int, State] = {0: State()} if program.blocks else {}
+    waiting = list(before)
     while waiting:
         number = waiting.pop()
         state = before[number].copy()
@@ -67,7 +64,7 @@ def _keeps_hands_off(program: Program) -> bool:
             if not _step(op, state, slots):
                 return False
         for follower in control_flow(program).successors[number]:
-            known = before[follower]
+            known = before.get(follower)
             if known is None:
                 before[follower] = state.copy()
                 waiting.append(follower)
@@ -117,6 +114,6 @@ def used(op: Op) -> set[int]:
     return {*factors, *(slots_of(op.destinations) if accumulates else ())}
 
 
-def value_of(operand) -> int | None:
+def value_of(operand: Operand | None) -> int | None:
     """The number a constant operand stands for."""
     return int(operand.value) if isinstance(operand, Literal | Constant) else None

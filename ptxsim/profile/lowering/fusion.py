@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ptxsim.engine.analysis.control_flow import control_flow
 from ptxsim.engine.analysis.def_use import def_use, writes
 from ptxsim.engine.program.operand import Constant
@@ -68,14 +70,15 @@ def names_variable(op: Op) -> bool:
     return len(operands) == 2 and isinstance(operands[1], ast.Name | ast.Offset) and isinstance(op.sources[0], Constant)
 
 
-def _is_factor(producer: Op, op: Op) -> bool:
+def _factor_of(op: Op) -> Callable[[Op], bool]:
     """Whether a multiplication has the type of a sum that takes it, and flushes as it does."""
-    return (
-        producer.family == "mul"
-        and type_of(producer) == type_of(op)
-        and leaves_rounding(producer)
-        and bool(producer.words.get("ftz")) == bool(op.words.get("ftz"))
-    )
+    kind, ftz = type_of(op), bool(op.words.get("ftz"))
+    return lambda p: p.family == "mul" and type_of(p) == kind and leaves_rounding(p) and bool(p.words.get("ftz")) == ftz
+
+
+def _sum_of(kind: str) -> Callable[[Op], bool]:
+    """Whether an operation is an addition of a type."""
+    return lambda p: p.family == "add" and type_of(p) == kind
 
 
 class Fusion:
@@ -198,15 +201,15 @@ class Fusion:
             elif name in LOGIC:
                 self._logic(op)
             elif name in ("min", "max") and kind in ("s32", "u32"):
-                self._eat_first(op, lambda p, kind=kind: p.family == "add" and type_of(p) == kind, "alu")
+                self._eat_first(op, _sum_of(kind), "alu")
             elif name in ("add", "sub") and kind in ("f32", "f64") and leaves_rounding(op):
-                self._eat_first(op, lambda p, op=op: _is_factor(p, op), None)
+                self._eat_first(op, _factor_of(op), None)
             if kind in ("f32", "f64", "f16", "f16x2", "bf16x2") and name in CONTRACTED:
                 for producer in self.producers(op):
                     if producer.family in MODIFIERS and type_of(producer) == kind and self.only_for(producer, op):
                         self.eat(producer, op)
 
-    def _eat_first(self, op: Op, wanted, unit: str | None) -> bool:
+    def _eat_first(self, op: Op, wanted: Callable[[Op], bool], unit: str | None) -> bool:
         for producer in self.producers(op):
             if wanted(producer) and self.only_for(producer, op):
                 self.eat(producer, op, unit)

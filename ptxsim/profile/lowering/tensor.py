@@ -46,6 +46,8 @@ def warpgroup_product(assembly: Assembly, op: Op) -> list[MachineOp]:
 
 def mma(form: Form) -> tuple[int, float, float]:
     """(machine instructions, cycles each, latency of all) of an mma.sync or mma.sp."""
+    cycles: float
+    latency: float
     if form.a == "f64":
         cycles, latency = _DOUBLE.get((form.m, form.k), (16, 26))
         return 1, cycles, latency

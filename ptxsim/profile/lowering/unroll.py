@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 
 from ptxsim.engine.analysis.def_use import DefUse
@@ -24,7 +25,7 @@ def factors(flow: DefUse, number: int, block: MachineBlock) -> tuple[int, ...]:
         return ()
     accesses = Counter((op.unit, op.stores) for op in block.ops if op.kind == Kind.ACCESS)
     loads = accesses["global", False]
-    limit = PLAIN_LIMIT + SHARED_LOAD * accesses["shared", False] + GLOBAL_LOAD * bool(loads)
+    limit: float = PLAIN_LIMIT + SHARED_LOAD * accesses["shared", False] + GLOBAL_LOAD * bool(loads)
     limit -= SHARED_STORE * accesses["shared", True] + GLOBAL_STORE * accesses["global", True]
     size = sum(op.kind != Kind.COPY for op in block.ops)
     return (4, 2) if size <= min(limit, MOST) and loads <= MOST_LOADS else ()
@@ -67,7 +68,7 @@ def forbidden(program: Program, pragmas: frozenset[int]) -> set[int]:
     return found
 
 
-def copies(flow: DefUse, number: int, block: MachineBlock, count: int, fresh) -> MachineBlock:
+def copies(flow: DefUse, number: int, block: MachineBlock, count: int, fresh: Callable[[int], int]) -> MachineBlock:
     """`count` iterations as one block: registers of an iteration are renamed, counting is done once."""
     step, condition, branch = counting(flow, number)  # type: ignore[misc]
     once = {step.site, condition.site, branch.site}
@@ -75,7 +76,7 @@ def copies(flow: DefUse, number: int, block: MachineBlock, count: int, fresh) ->
     current: dict[int, int] = {}
     ops: list[MachineOp] = []
     addresses = addresses_alone(block.ops)
-    known: dict[tuple, tuple[int, ...]] = {}  # place in the body and what is read -> what holds it already
+    known: dict[tuple[object, ...], tuple[int, ...]] = {}  # place in the body and what is read -> what holds it already
     for k in range(count):
         last = k == count - 1
         names: dict[int, int] = {}

@@ -203,7 +203,8 @@ def atomic_rate(figures: Figures, entries: np.ndarray, all_lines: np.ndarray) ->
     touched = np.zeros(line.max() + 1, np.int64)
     np.bitwise_or.at(touched, line, masks)
     sectors = int(np.bitwise_count(touched).sum())
-    return min(figures.atomic_rate, figures.atomic_page_rate * pages, figures.atomic_sector_rate * sectors)
+    rates = figures.atomic_rate, figures.atomic_page_rate * pages, figures.atomic_sector_rate * sectors
+    return float(min(rates))
 
 
 def lowest(mask: np.ndarray) -> np.ndarray:
