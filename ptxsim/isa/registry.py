@@ -154,11 +154,15 @@ def _first_words(notation: str) -> str:
     return found[0]
 
 
-def _make_form(notation, choices, name, ordered, writes, operands, requires, definition, rules, implies) -> Form:
+def _make_form(
+    notation: str, choices: Mapping[str, str], name: str | None, ordered: tuple[tuple[str, ...], ...], writes: str | None,
+    operands: Mapping[str, Kind], requires: str, definition: Definition, rules: tuple[Rule, ...],
+    implies: Mapping[str, object] | None,
+) -> Form:  # fmt: skip
     opcode_name, slots, names = parse_notation(notation, choices, name, ordered)
     if writes is None:
         first = names[0] if names and not names[0].bracketed else None
-        destinations = {first.name, first.second} - {None} if first and first.name == "d" else set()
+        destinations = {n for n in (first.name, first.second) if n} if first and first.name == "d" else set()
     else:
         destinations = set(writes.split())
     kinds = {
@@ -173,7 +177,7 @@ def _make_form(notation, choices, name, ordered, writes, operands, requires, def
     )  # fmt: skip
 
 
-def declare(notation: str, **options) -> None:
+def declare(notation: str, **options: Any) -> None:
     """Declare a form that is bound and checked but not modeled."""
     instruction(notation, **options)(None)
 
