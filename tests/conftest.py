@@ -17,8 +17,8 @@ def engine(request) -> str:
 
 
 @pytest.fixture
-def services(monkeypatch):
-    """What native code leaves to the interpreter, for kernels compiled from now on."""
+def slow_path(monkeypatch):
+    """Why operations take the slow path, by site, for kernels compiled from now on."""
     found: dict[int, str] = {}
     ask = Library.kernel
 

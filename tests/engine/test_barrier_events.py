@@ -91,7 +91,7 @@ ret;
 """
 
 
-def test_producers_and_consumers_meet_natively(services):
+def test_producers_and_consumers_meet_natively(slow_path):
     def outcome(engine: str) -> tuple:
         observer, out = Barriers(), np.zeros(128, np.uint32)
         run = prepare(PRODUCERS, [out], block=128, engine=engine)
@@ -100,7 +100,7 @@ def test_producers_and_consumers_meet_natively(services):
         return observer.seen, out.tolist(), machine.steps, machine.warp_instructions, list(machine.findings)
 
     _, out, *_ = same_on_both(outcome)
-    assert services == {}
+    assert slow_path == {}
     assert out[:64] == [0] * 64
     value = np.zeros(64, np.uint32)
     for n in range(5):

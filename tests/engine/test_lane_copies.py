@@ -75,12 +75,12 @@ def test_copies_do_and_tell_the_same(name):
 
 
 @pytest.mark.parametrize("name", NATIVE)
-def test_what_is_native(name, services):
+def test_what_is_native(name, slow_path):
     compare(KERNEL.format(body=NATIVE[name]), checks="none")
-    assert services == {}
+    assert slow_path == {}
 
 
 @pytest.mark.parametrize("name", LEFT)
-def test_what_is_left(name, services):
+def test_what_is_left(name, slow_path):
     compare(KERNEL.format(body=LEFT[name]), checks="none")
-    assert bool(services) == (name in ("part of an element", "python takes over"))
+    assert bool(slow_path) == (name in ("part of an element", "python takes over"))

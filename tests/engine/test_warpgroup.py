@@ -94,7 +94,7 @@ PRODUCTS = [
 @pytest.mark.parametrize(
     "k, d, a, b, behind", [PRODUCTS[0], *(pytest.param(*p, marks=pytest.mark.slow) for p in PRODUCTS[1:])], ids=str
 )
-def test_products_equal_the_interpreters(k, d, a, b, behind, source, sparse, services):
+def test_products_equal_the_interpreters(k, d, a, b, behind, source, sparse, slow_path):
     rng = np.random.default_rng([k, source == "shared", sparse])
     if source == "registers" and behind.count(",") > 2:
         behind = behind.rpartition(",")[0]
@@ -119,7 +119,7 @@ def test_products_equal_the_interpreters(k, d, a, b, behind, source, sparse, ser
                 nibbles = rng.choice(np.array(legal, np.uint32), (4096, 8)) << np.arange(0, 32, 4, np.uint32)
                 data[8192 : 8192 + 4096] = nibbles.sum(1)
             assert check_alike(text, data, checks="none") == []
-    assert services == {}
+    assert slow_path == {}
 
 
 @pytest.fixture
@@ -184,11 +184,11 @@ BROKEN = {
 
 @pytest.mark.parametrize("block", [128, pytest.param(256, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_programs_do_the_same_natively(name, block, services, handed):
+def test_programs_do_the_same_natively(name, block, slow_path, handed):
     text = head(16, "f32", descriptor(0x400), descriptor(0x2400)) + PROGRAMS[name] + tail(16)
     data = numbers(np.random.default_rng(1), False)
     assert check_alike(text, data, block=block, checks="none") == []
-    assert [reason for reason in services.values() if "wgmma" in reason] == []
+    assert [reason for reason in slow_path.values() if "wgmma" in reason] == []
     assert bool(handed) == ("python" in name)
 
 

@@ -1,9 +1,9 @@
-"""Where lanes may be waiting for other lanes of their warp, and how long these stand at a join until they go on regardless.
+"""Forward progress: where lanes may be waiting for other lanes of their warp, and how long those are held at a join.
 
-The hardware lets lanes wait where a divergent branch joins again. That may be for ever: a lane in a spin loop waits for what
-another one does behind the join. Whoever waits reads again and again what others can write, and what it reads decides
-whether its loop ends. So the turns of blocks that read so are what the patience of the lanes at the join is measured in. A
-loop that ends by itself - it counts, or computes, whatever it loads meanwhile - takes nothing of it.
+The hardware holds lanes where a divergent branch joins again. That may be for ever: a lane in a spin loop waits for what
+another one does after the join. A waiting lane reads again and again what others can write, and what it reads decides
+whether its loop ends. So the patience of the lanes at the join is measured in turns of blocks that read so. A loop that
+ends by itself - it counts, or computes, whatever it loads meanwhile - takes none of it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ptxsim.engine.analysis.def_use import reads, writes
 from ptxsim.engine.program.operation import Op, Program, fact
 from ptxsim.isa.facts import Access, AccessKind, Mechanism
 
-# What a turn of a block takes of the patience. Who spins on an atomic, a strong load or an mbarrier most likely waits; a
+# What a turn of a block takes of the patience. A lane that spins on an atomic, a strong load or an mbarrier most likely waits; a
 # plain load also decides how far a list goes or where a search ends.
 STRONG, PLAIN = 16, 1
 PATIENCE = 4096
@@ -89,11 +89,11 @@ class _Loops:
     def _controls(self, body: set[int], head: int) -> dict[int, list[int]]:
         """For each block of a loop the branches that decide, each time around, whether it is executed.
 
-        That is, those behind which it comes in any case one way, and the other way not.
+        That is, those after which it comes in any case one way, and the other way not.
         """
         bit = {number: 1 << i for i, number in enumerate(sorted(body, reverse=True))}
         over = 1 << len(body)  # the loop is left, or begins again
-        # What comes behind a block in any case, itself included; at first everything.
+        # What comes after a block in any case, itself included; at first everything.
         sure = dict.fromkeys(body, 2 * over - 1) | {None: over}
         after: dict[int, list[int | None]] = {}
         for number in body:
@@ -117,14 +117,14 @@ class _Loops:
         return found
 
     def _branches(self, number: int) -> bool:
-        """Whether lanes may go different ways behind a block."""
+        """Whether lanes may go different ways after a block."""
         last = self.blocks[number][-1:]
         return any(
             op.control == "brx.idx" or (op.control not in (None, "call") and op.guard is not None) for op in last
         )
 
     def _returns(self, number: int) -> bool:
-        """Whether lanes may leave the function behind a block."""
+        """Whether lanes may leave the function after a block."""
         return number + 1 == len(self.blocks) or any(op.control in ("exit", "ret") for op in self.blocks[number][-1:])
 
 

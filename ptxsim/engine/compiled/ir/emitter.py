@@ -6,7 +6,6 @@ no nsw, nuw or fast-math flag is ever written. Equal expressions are printed onc
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -21,6 +20,8 @@ from ptxsim.engine.compiled.ir.value import (
     is_integer,
     kind_of,
     kind_of_dtype,
+    literal,
+    mangled,
     width,
 )
 from ptxsim.lanes import type_of
@@ -96,7 +97,7 @@ class Emitter:
     def intrinsic(self, name: str, kind: str, *arguments: str, result: str | None = None) -> str:
         """A call of llvm.<name> on whole vectors of one type."""
         t, back = self.vector(kind), result or self.vector(kind)
-        full = f"@llvm.{name}.{_mangled(t)}"
+        full = f"@llvm.{name}.{mangled(t)}"
         self.module.declarations.setdefault(full, f"declare {back} {full}({', '.join([t] * len(arguments))})")
         return f"call {back} {full}({', '.join(f'{t} {a}' for a in arguments)})"
 
@@ -325,9 +326,9 @@ class Emitter:
 
     def count_leading_zeros(self, x: Value) -> Value:
         self.module.declarations.setdefault(
-            f"@llvm.ctlz.{_mangled(x.type)}", f"declare {x.type} @llvm.ctlz.{_mangled(x.type)}({x.type}, i1)"
+            f"@llvm.ctlz.{mangled(x.type)}", f"declare {x.type} @llvm.ctlz.{mangled(x.type)}({x.type}, i1)"
         )
-        return self.pure(f"call {x.type} @llvm.ctlz.{_mangled(x.type)}({x.type} {x.text}, i1 false)", x.kind)
+        return self.pure(f"call {x.type} @llvm.ctlz.{mangled(x.type)}({x.type} {x.text}, i1 false)", x.kind)
 
     def population_count(self, x: Value) -> Value:
         return self.pure(self.intrinsic("ctpop", x.kind, x.text), x.kind)
@@ -367,7 +368,7 @@ class Emitter:
     def _saturating(self, x: Value, kind: str) -> Value:
         name = "fptosi.sat" if kind[0] == "s" else "fptoui.sat"
         back = self.vector(kind)
-        full = f"@llvm.{name}.{_mangled(back)}.{_mangled(x.type)}"
+        full = f"@llvm.{name}.{mangled(back)}.{mangled(x.type)}"
         self.module.declarations.setdefault(full, f"declare {back} {full}({x.type})")
         return self.pure(f"call {back} {full}({x.type} {x.text})", kind)
 
@@ -401,29 +402,6 @@ class Emitter:
     def gather(self, pointers: str, kind: str) -> str:
         """A call that loads every lane through its own pointer."""
         v, p, m = self.vector(kind), f"<{self.lanes} x ptr>", self.vector("pred")
-        full = f"@llvm.masked.gather.{_mangled(v)}.v{self.lanes}p0"
+        full = f"@llvm.masked.gather.{mangled(v)}.v{self.lanes}p0"
         self.module.declarations.setdefault(full, f"declare {v} {full}({p}, {m}, {v})")
         return f"call {v} {full}({p} align {max(1, width(kind) // 8)} {pointers}, {m} splat (i1 true), {v} poison)"
-
-
-def literal(number: Any, kind: str) -> str:
-    """A Python number as an LLVM constant of one lane."""
-    if kind == "pred":
-        return "true" if number else "false"
-    if kind == "f32":
-        return f"0x{struct.unpack('<Q', struct.pack('<d', float(np.float32(number))))[0]:016X}"
-    if kind == "f64":
-        return f"0x{struct.unpack('<Q', struct.pack('<d', float(number)))[0]:016X}"
-    if kind == "f16":
-        return str(int(np.float16(number).view(np.uint16)))
-    if kind == "bf16":
-        import ml_dtypes
-
-        return str(int(np.array(number, ml_dtypes.bfloat16).view(np.uint16)))
-    return str(int(number))
-
-
-def _mangled(t: str) -> str:
-    """<32 x i32> as v32i32."""
-    count, _, element = t.strip("<>").partition(" x ")
-    return f"v{count}{ {'float': 'f32', 'double': 'f64', 'half': 'f16'}.get(element, element) }"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from typing import Any, Protocol
 
 import numpy as np
@@ -52,6 +53,29 @@ def is_integer(kind: str) -> bool:
 def element_type(kind: str) -> str:
     """The LLVM type of one lane."""
     return _ELEMENT.get(kind) or f"i{width(kind)}"
+
+
+def literal(number: Any, kind: str) -> str:
+    """A Python number as an LLVM constant of one lane."""
+    if kind == "pred":
+        return "true" if number else "false"
+    if kind == "f32":
+        return f"0x{struct.unpack('<Q', struct.pack('<d', float(np.float32(number))))[0]:016X}"
+    if kind == "f64":
+        return f"0x{struct.unpack('<Q', struct.pack('<d', float(number)))[0]:016X}"
+    if kind == "f16":
+        return str(int(np.float16(number).view(np.uint16)))
+    if kind == "bf16":
+        import ml_dtypes
+
+        return str(int(np.array(number, ml_dtypes.bfloat16).view(np.uint16)))
+    return str(int(number))
+
+
+def mangled(t: str) -> str:
+    """<32 x i32> as v32i32."""
+    count, _, element = t.strip("<>").partition(" x ")
+    return f"v{count}{ {'float': 'f32', 'double': 'f64', 'half': 'f16'}.get(element, element) }"
 
 
 class Operators(Protocol):
