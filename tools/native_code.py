@@ -26,6 +26,7 @@ from ptxsim.isa.bind import Binder, Bound
 from ptxsim.isa.facts import Mechanism
 from ptxsim.isa.registry import Form
 from ptxsim.session.module import Module
+from ptxsim.syntax import ast
 from ptxsim.syntax.parser import parse_body
 from ptxsim.types import parse_target, parse_version
 from tests.helpers import DATA
@@ -89,11 +90,16 @@ def rows(forms: Iterable[Form]) -> Iterator[str]:
         yield "\t".join((form.notation, *cells, other if trials else "no trial", "; ".join(sorted(reasons))))
 
 
+def _is_legal(binder: Binder, text: str) -> bool:
+    statement = parse_body(text)[0]
+    return isinstance(statement, ast.Instruction) and isinstance(binder.bind(statement, Names()), Bound)
+
+
 def _cell(form: Form, name: str, version: str, trials: list[str], reasons: set[str]) -> str:
     """A form on one target. Statements that other targets were tried with come first; new ones are added."""
     target = parse_target(name)
     binder = Binder(target, parse_version(version))
-    legal = [text for text in trials if isinstance(binder.bind(parse_body(text)[0], Names()), Bound)]
+    legal = [text for text in trials if _is_legal(binder, text)]
     if form.requires.problem(binder.version, target) is None:
         generator = Generator(target, binder.version, random.Random(zlib.crc32(form.notation.encode())))
         made = [generator.statement(form, tries=50) for _ in range(TRIALS - len(legal))]

@@ -76,6 +76,22 @@ def test_many_small_products(form, target, shape):
             assert np.array_equal(one, np.stack([product(rule, a[0], y, c[0]) for y in b]))
 
 
+@pytest.mark.parametrize("values", [(np.inf,), (np.nan, -np.inf, 3e38, 1e-40)])
+@pytest.mark.parametrize("whole", [False, True], ids=["scattered", "dense"])
+def test_extreme_outputs_among_ordinary_ones(values, whole):
+    """What float32 cannot hold is computed by the numpy form: one output in each row, or all of some rows and columns."""
+    rng = np.random.default_rng(1)
+    rule = find("wgmma.m64n256k16.f32.f16.f16", "sm_90a")
+    a, b = (rng.normal(size=s).astype(np.float16).view(np.uint16) for s in ((64, 48), (48, 150)))
+    c = rng.normal(size=(64, 150)).astype(np.float32)
+    if whole:
+        c[3:9, 20:60] = rng.choice(values, (6, 40))
+    else:
+        np.fill_diagonal(c, rng.choice(values, 64))
+    c = c.view(np.uint32)
+    assert np.array_equal(matmul(a, b, c, "wgmma.m64n256k16.f32.f16.f16"), product(rule, a, b, c))
+
+
 @pytest.mark.parametrize("items", [1, 127, 128, 1030])
 def test_many_pairs_in_any_number_and_read_only(items):
     """Lanes that a stripe has too many, rows of more words than are turned at once, special values in some lanes."""
