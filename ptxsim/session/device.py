@@ -39,7 +39,7 @@ class Device:
 
     def malloc(self, size: int) -> int:
         """A pointer to `size` bytes. Raises MemoryError where there are not so many."""
-        return self.memory.allocate("device memory", size).address
+        return self.memory.allocate("device memory", max(size, 1)).address
 
     def free(self, pointer: int | np.ndarray) -> None:
         """Give back what `malloc` or `array` gave. Raises PtxError for anything else."""

@@ -166,6 +166,40 @@ def test_an_array_on_the_device_is_passed_by_its_address(device, module, engine)
     assert device.pointer(values) == device.pointer(values[1:]) - 8
 
 
+def test_arrays_with_an_offset_or_without_elements(device, module, engine):
+    out = device.array(np.zeros(4, np.uint64))
+    head = device.array(np.array([0], np.uint64))
+    module.kernel("push").launch(1, 1, [head, device.malloc(16), 6], engine=engine)
+    module.kernel("total").launch(1, 1, [head, ptxsim.DeviceArray(out, 16)], engine=engine)
+    assert out.tolist() == [0, 0, 6, 0]
+    assert device.array(np.zeros((0, 3))).shape == (0, 3)
+
+
+def test_ctas_on_threads_see_the_device(device):
+    """More threads than one repeat the launch in order where they must; pointers are the same for all."""
+    text = """
+    .version 8.0
+    .target sm_90a
+    .address_size 64
+    .visible .entry fill(.param .u64 table)
+    {
+        .reg .u64 %t, %p; .reg .u32 %c, %i;
+        ld.param.u64 %t, [table];
+        mov.u32 %c, %ctaid.x;
+        mov.u32 %i, %tid.x;
+        mad.wide.u32 %t, %c, 8, %t;
+        ld.global.u64 %p, [%t];
+        mad.wide.u32 %p, %i, 4, %p;
+        st.global.u32 [%p], %c;
+        ret;
+    }
+    """
+    rows = [device.malloc(128) for _ in range(8)]
+    table = device.array(np.array(rows, np.uint64))
+    device.launch(ptxsim.Module.from_text(text).kernel(), 8, 32, [table], jobs=2)
+    assert [device.view(row, 32, "u32").tolist() for row in rows] == [[cta] * 32 for cta in range(8)]
+
+
 def test_a_launch_leaves_nothing_behind(device, module, engine):
     before = device.memory.allocated
     module.kernel("total").launch(1, 1, [np.zeros(1, np.uint64), np.zeros(1, np.uint64)], engine=engine)

@@ -45,7 +45,7 @@ class Decoder:
         )  # fmt: skip
         self.program = Program(kernel.name, [], [], [], [])
         self.findings: list[Finding] = []
-        self._pending_targets: list[tuple[Op, tuple[str, ...], dict[str, int]]] = []
+        self.pending_targets: list[tuple[Op, tuple[str, ...], dict[str, int]]] = []
 
     def _shared_variables(self) -> list[ast.Variable]:
         used: set[str] = set()
@@ -82,7 +82,7 @@ class Decoder:
             )
         if self.findings:
             raise PtxError(self.findings)
-        for op, labels, blocks in self._pending_targets:
+        for op, labels, blocks in self.pending_targets:
             op.targets = tuple(blocks[label] for label in labels)
         contract(self.program)
         frames = [f.frame for f in self.program.functions.values()]
@@ -255,7 +255,7 @@ class _FunctionDecoder:
                 )  # fmt: skip
             )
             return
-        self.decoder._pending_targets.append((op, labels, self.labels))
+        self.decoder.pending_targets.append((op, labels, self.labels))
 
     def _call(self, operands: tuple[ast.Operand, ...]) -> CallSite:
         groups = [o for o in operands if isinstance(o, ast.Group)]
