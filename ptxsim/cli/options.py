@@ -149,7 +149,7 @@ def launches(function: Callable[..., Any]) -> Callable[..., Any]:
 
     call.__doc__ = function.__doc__
     call.__name__ = function.__name__
-    call.__click_params__ = getattr(function, "__click_params__", [])  # type: ignore[attr-defined]
+    call.__click_params__ = getattr(function, "__click_params__", [])  # type: ignore[attr-defined]  # where click looks for options
     for option in reversed([click.argument("file"), click.argument("entry", required=False), *_LAUNCH, *_OUTPUT]):
         call = option(call)
     return call

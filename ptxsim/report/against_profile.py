@@ -82,7 +82,7 @@ def _matched(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[di
 
 def _row(a: Mapping[str, Any] | None, b: Mapping[str, Any] | None) -> dict[str, Any]:
     return {
-        "instruction": (a or b)["instruction"],  # type: ignore[index]
+        "instruction": next(row["instruction"] for row in (a, b) if row),
         "line": [row["line"] if row else None for row in (a, b)],
         "waited": [round(sum(row["stalls"].values()), 1) if row else None for row in (a, b)],
     }

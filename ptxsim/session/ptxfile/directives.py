@@ -94,7 +94,7 @@ def parse_directives(source: Source) -> Directives:
 
 
 def _read(directives: Directives, line: str, start: int, number: int) -> None:
-    word = re.match(r"\S*", line[start:])[0]  # type: ignore[index]
+    word = re.split(r"\s", line[start:], maxsplit=1)[0]
     reader = _READERS.get(word)
     if reader is None:
         raise _Bad(start, len(word), f"no directive is called {word!r}", did_you_mean(word, _READERS))
@@ -192,7 +192,8 @@ def parse_dim3(text: str) -> Dim3:
         sizes = []
     if not 1 <= len(sizes) <= 3 or min(sizes) < 1:
         raise ValueError(f"{text!r} is not X, X,Y or X,Y,Z with sizes of 1 or more")
-    return tuple(sizes + [1] * (3 - len(sizes)))  # type: ignore[return-value]
+    x, y, z = (*sizes, 1, 1)[:3]
+    return x, y, z
 
 
 def parse_size(text: str) -> int:

@@ -69,13 +69,9 @@ def _restored(tree: ast.expr, text: str) -> ast.expr:
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
             node.id = _DISGUISE.get(node.id[0], node.id)
-        function = node.func if isinstance(node, ast.Call) else None
-        if (
-            isinstance(node, ast.Call)
-            and isinstance(function, ast.Attribute)
-            and getattr(function.value, "id", None) in ("np", "numpy")
-        ):
-            node.func = ast.copy_location(ast.Name(function.attr, ast.Load()), function)
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="np" | "numpy")) as function):
+                node.func = ast.copy_location(ast.Name(function.attr, ast.Load()), function)
         if isinstance(node, ast.expr | ast.keyword):
             node.col_offset = len(data[: node.col_offset].decode(errors="ignore"))
             node.end_col_offset = len(data[: node.end_col_offset or 0].decode(errors="ignore"))
@@ -281,7 +277,8 @@ class _Evaluator:
             name = node.func.attr
             arguments.insert(0, self.visit(node.func.value))
         else:
-            name = node.func.id  # type: ignore[attr-defined]
+            assert isinstance(node.func, ast.Name)  # all else has been refused
+            name = node.func.id
         keywords = {}
         for named in node.keywords:
             if named.arg not in ("axis", "keepdims"):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ptxsim.arrays import Initialiser, bad, parse_initialiser
 from ptxsim.diagnostic import Finding, Label, PtxError
+from ptxsim.session.launch_checks import shape
 from ptxsim.session.options import LaunchOptions
 from ptxsim.session.ptxfile.directives import Dim3, Directives, ExpectedValue, parse_directives
 from ptxsim.session.ptxfile.expectations import Writer, not_judged
@@ -315,7 +316,7 @@ class _Launch:
             for directive in self.kernel.function.directives:
                 if directive.name == wanted:
                     sizes = [int(argument, 0) for argument in directive.arguments]
-                    return (*sizes, 1, 1)[:3]  # type: ignore[return-value]
+                    return shape(sizes)
         return (DEFAULT_BLOCK, 1, 1)
 
     def _line(self) -> int:
