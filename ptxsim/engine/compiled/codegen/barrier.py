@@ -27,6 +27,7 @@ def barrier(w: FunctionWriter, op: Op) -> None:
     if number >= BARRIERS:
         raise CannotEmit("a barrier that does not exist")
     w.flush(w.live[w.index])
+    assert op.synchronises is not None
     status, site = STATUS[op.synchronises], op.site
     w.leave(status, target=number, taken=count, block=w.number, op=w.index + 1, site=site, own_site=site)
     w.ended = True

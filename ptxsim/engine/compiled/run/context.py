@@ -17,9 +17,10 @@ from ptxsim.engine.analysis.wgmma_hazards import keeps_rules
 from ptxsim.engine.compiled.codegen.operands import Options
 from ptxsim.engine.compiled.library import Library, specials_of
 from ptxsim.engine.compiled.runtime.abi import KINDS, READ_ONLY, Context, WarpLayout
-from ptxsim.engine.program.operation import Program
+from ptxsim.engine.program.operation import Program, fact
 from ptxsim.jit.compiler import Refused
 from ptxsim.lanes import LANES, word_mask
+from ptxsim.machine.cta import Register
 from ptxsim.machine.memory import ARENA
 from ptxsim.machine.records import aligned
 from ptxsim.machine.state import Machine
@@ -36,7 +37,7 @@ class Registers:
     def __len__(self) -> int:
         return len(self.types)
 
-    def __getitem__(self, slot: int):
+    def __getitem__(self, slot: int) -> Register:
         t, at = self.types[slot], self.places[slot]
         if t.kind == "predicate":
             return word_mask(self.block[at : at + 4].view("<u4")[0])
@@ -44,10 +45,10 @@ class Registers:
             return [self.block[at + 256 * i : at + 256 * (i + 1)].copy().view(np.uint64) for i in (0, 1)]
         return self.block[at : at + 32 * t.bytes].copy().view(f"u{t.bytes}")
 
-    def __setitem__(self, slot: int, value) -> None:
+    def __setitem__(self, slot: int, value: Register) -> None:
         t, at = self.types[slot], self.places[slot]
         if t.kind == "predicate":
-            self.block[at : at + 4] = np.packbits(value, bitorder="little")
+            self.block[at : at + 4] = np.packbits(np.asarray(value), bitorder="little")
         elif t.bits == 128:
             for i in (0, 1):
                 self.block[at + 256 * i : at + 256 * (i + 1)] = np.ascontiguousarray(value[i]).view(np.uint8)
@@ -90,9 +91,9 @@ class NativeContext:
             np.array([a.address for a in memory.allocations], np.uint64),
             np.array([a.size for a in memory.allocations], np.uint64),
             np.array([KINDS[a.kind] | READ_ONLY * a.read_only for a in memory.allocations], np.uint32),
-            np.zeros((len(self.program.ops) + 1, 2), np.uint64),
+            np.zeros((sites_of(self.program) + 1, 2), np.uint64),
             np.array(impatience(self.program), np.int64),
-            np.array([len(block) for block in self.program.blocks], np.int64),
+            np.array(lengths_of(self.program), np.int64),
         ]
         for name, table in zip(("starts", "sizes", "kinds", "caches", "impatience", "lengths"), self._tables):
             setattr(self.record, name, table.ctypes.data)
@@ -155,7 +156,7 @@ class NativeContext:
         if stream is not None:
             record.recorded = stream.count
         with self._guarded():
-            status = self.library.enter(self.library.scheduler[function], record.address, warp)
+            status: int = self.library.enter(self.library.scheduler[function], record.address, warp)
         machine.warp_instructions, machine.steps = record.count, record.steps
         if stream is not None:
             stream.count = record.recorded
@@ -176,3 +177,15 @@ class NativeContext:
     @cached_property
     def _mark(self) -> Path | None:
         return self.library.mark(self.program)
+
+
+@fact
+def lengths_of(program: Program) -> tuple[int, ...]:
+    """How many operations each block has."""
+    return tuple(len(block) for block in program.blocks)
+
+
+@fact
+def sites_of(program: Program) -> int:
+    """How many operations a program has."""
+    return len(program.ops)

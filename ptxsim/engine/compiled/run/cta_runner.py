@@ -111,7 +111,7 @@ class WholeCtas:
         if self.varying:
             cta = SimpleNamespace(index=index, linear=number, cluster=SimpleNamespace(index=index))
             for name, at in self.varying.items():
-                value = special_value(name, SimpleNamespace(cta=cta), machine)
+                value = special_value(name, SimpleNamespace(cta=cta), machine)  # type: ignore[arg-type]
                 self.memory[:, at : at + value.nbytes] = value.view(np.uint8)
         if self.warpgroups is not None:
             self.warpgroups.begin()

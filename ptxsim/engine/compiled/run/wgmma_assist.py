@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ptxsim.engine.compiled.codegen.function import described
-from ptxsim.engine.compiled.runtime.wgmma_state import RECORD, RECORD_BYTES, WARPS
+from ptxsim.engine.compiled.runtime.wgmma_state import RECORD, RECORD_BYTES
 from ptxsim.engine.compiled.tensor.tiles import pieces
 from ptxsim.engine.compiled.tensor.wgmma_product import STEP, Form
 from ptxsim.machine.records import aligned
-from ptxsim.machine.wgmma import MmaAsync, Part
+from ptxsim.machine.wgmma import WARPS, MmaAsync, Part
 
 if TYPE_CHECKING:
     from ptxsim.engine.compiled.run.context import NativeContext
