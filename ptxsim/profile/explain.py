@@ -12,7 +12,7 @@ MODELED = (
     "pipes: ALU, both halves of FMA, FP64, special functions, tensor core, load and store, uniform, each with its rate",
     "shared memory: measured wavefront rules, one per cycle and SM, one per two cycles and sub-core, return path of 128 bytes",
     "global memory: lines and sectors, L1 (four ways, least recently used), L2 and DRAM with latency and a share of bandwidth",
-    "tensor core: mma by shape and type, wgmma max(N/2, shared bytes / 128), groups in flight",
+    "tensor core: mma by shape and type, products of a warpgroup max(N/2, shared bytes / 128), groups in flight",
     "asynchronous copies, bulk and tensor copies, mbarriers, barriers, cluster barriers: by what the run recorded",
     "CTAs: dealt to SMs in turn, started at the measured rate, resident as registers, shared memory and warps allow",
     "atomics on global memory: at the rate of the words, sectors and pages they touch; an SM has so many on their way",

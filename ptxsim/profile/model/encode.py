@@ -122,7 +122,7 @@ PARAMETERS = [
     "bulk_bandwidth",
     "bulk_store_latency",
     "bulk_store_bandwidth",
-    "wgmma_overhead",
+    "product_overhead",
     "cluster_barrier",
     "launch",
     "first_launch",

@@ -125,7 +125,7 @@ class Figures:
     bulk_bandwidth: float = 109
     bulk_store_latency: float = 39
     bulk_store_bandwidth: float = 32
-    wgmma_overhead: float = 46  # fence, commit, wait around a lone product
+    product_overhead: float = 46  # fence, commit, wait around a lone product
     cluster_barrier: float = 160
     launch: float = 28  # from a CTA's start on an SM to its first issue
     first_launch: float = 60  # more for the first one

@@ -23,7 +23,7 @@ MOST_SPANS = 200_000  # of a timeline
 LITE = len(Pipe)  # the other half of the FMA pipe
 (PLAIN, COPY, ACCESS, BARRIER, MB_ARRIVE, MB_WAIT, CP, CP_COMMIT, CP_WAIT, BULK, BULK_COMMIT, BULK_WAIT, WGMMA, WG_COMMIT,
  WG_WAIT, BRANCH, EXIT, FENCE, SHUFFLE, CHECK, LOOP) = (int(k) for k in Kind)  # fmt: skip
-COPIES, BULKS, PRODUCTS = range(3)  # what comes in asynchronous groups: cp.async, bulk copies, wgmma
+COPIES, BULKS, PRODUCTS = range(3)  # what comes in asynchronous groups: cp.async, bulk copies, products of a warpgroup
 # Units that the sub-cores share, and the engines of a timeline: those, then the pipes of the sub-cores.
 DATA, TMA, L2, DRAM, ATOMICS, BARRIERS, MBARRIERS, FETCH, COPYING, SHARED_UNITS = range(10)
 ENGINES = (

@@ -122,7 +122,7 @@ def bulk(m: Machine, p: Any, w: int, i: int, now: float) -> None:
 
 
 def product(m: Machine, s: int, w: int, i: int, now: float) -> None:
-    """wgmma: products follow each other in the tensor core."""
+    """Products of a warpgroup follow each other in the tensor core."""
     begin = max(now, m.pipes[s, TENSOR])
     m.pipes[s, TENSOR] = begin + m.ops[i].cost
     work(m, SHARED_UNITS + TENSOR, s, begin, m.pipes[s, TENSOR])
@@ -160,7 +160,7 @@ def groups(m: Machine, p: Any, w: int, i: int, now: float) -> tuple[float, int]:
     elif kind == BULK_WAIT:
         return max(now + 4, pending(m, BULKS, w, amount)), LONG
     elif kind == WG_WAIT:
-        return max(now + p.wgmma_overhead / 2, pending(m, PRODUCTS, w, amount) + p.wgmma_overhead), GMMA
+        return max(now + p.product_overhead / 2, pending(m, PRODUCTS, w, amount) + p.product_overhead), GMMA
     elif kind == FENCE:
         return max(now + m.ops[i].latency, m.warps[w].store), MEMBAR
     return now + 1, R_WAIT

@@ -61,7 +61,7 @@ class Repetitions:
         """The findings of the `first` pass with what repetitions add, and doubtful ones as errors or warnings."""
         if self._doubtful:
             findings = findings + self._showing(self._doubtful, before, first)
-        # Where registers are used before wgmma has written them, what they held before shows for that reason.
+        # Where registers are used before a product has written them, what they held before shows for that reason.
         is_sound = all(finding.level != "error" for finding in findings)
         if self._accumulators and is_sound and first.warp_instructions <= SHORT:
             findings = findings + self._showing(self._accumulators, before, first)[:1]
