@@ -45,6 +45,9 @@ class Registers(Protocol):
 class Warp:
     """32 lanes. `record` has their splits; `memory` is the record and what an engine keeps after it."""
 
+    cta: Cta
+    index: int
+
     def __init__(self, cta: Cta, index: int, memory: np.ndarray):
         self.cta, self.index, self.memory = cta, index, memory
         self.record = WarpRecord.of(memory)
@@ -118,6 +121,12 @@ class Cta:
     `warp_bytes`: how much memory an engine wants for a warp. `begun`: the record and the warps' memory, (warps, bytes), of a CTA
     that runs already.
     """
+
+    index: tuple[int, int, int]
+    linear: int
+    block_shape: tuple[int, int, int]
+    shared_bytes: int
+    cluster: Cluster
 
     def __init__(
         self, index: tuple[int, int, int], linear: int, block: tuple[int, int, int], shared_bytes: int, cluster: Cluster,
