@@ -80,8 +80,19 @@ class NativeContext:
         return Registers(memory, self.layout, self.program)
 
     def callback(self, function: Callable[..., Any], *types: Any) -> int:
-        """The address at which native code calls a function: `types` are its result and its arguments."""
-        made = ctypes.CFUNCTYPE(*types)(function)
+        """The address at which native code calls a function: `types` are its result and its arguments.
+
+        What the function raises comes out when native code returns; until then its result counts as 0.
+        """
+
+        def guarded(*arguments: Any) -> Any:
+            try:
+                return function(*arguments)
+            except BaseException as error:
+                self._error = self._error or error
+                return 0
+
+        made = ctypes.CFUNCTYPE(*types)(guarded)
         self._callbacks.append(made)
         return ctypes.cast(made, ctypes.c_void_p).value or 0
 
@@ -109,20 +120,16 @@ class NativeContext:
     def _flush_stream(self) -> None:
         stream = self.machine.stream
         assert stream is not None
-        try:
-            stream.count = self.record.recorded
-            stream.flush()
-        except BaseException as error:
-            self._error = self._error or error
-        stream.count = 0
+        stream.count = self.record.recorded
         self.record.recorded = 0
+        try:
+            stream.flush()
+        finally:
+            stream.count = 0
 
     def _want_code(self, full: int) -> None:
         """Called from native code, on the first divergence. Without code the interpreter executes the block."""
-        try:
-            self._have(bool(full))
-        except BaseException as error:
-            self._error = self._error or error
+        self._have(bool(full))
 
     def refusal(self) -> str | None:
         """Why there is no native code for the warps that the launch begins with, or None; compiles it."""

@@ -46,9 +46,10 @@ class Warpgroups:
         self.groups = aligned(min(MOST_GROUPS, warps // WARPS) * GROUP_BYTES).reshape(-1, GROUP_BYTES)
         self.tiles = aligned(TILES * TILE_BYTES)
         self._pieces: dict[tuple[int, int, int], np.ndarray] = {}
-        self._find = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int32, ctypes.c_int32, ctypes.c_uint64)(self._tile)
         native.record.tiles = self.tiles.ctypes.data
-        native.record.tile = ctypes.cast(self._find, ctypes.c_void_p).value or 0
+        native.record.tile = native.callback(
+            self._tile, ctypes.c_void_p, ctypes.c_int32, ctypes.c_int32, ctypes.c_uint64
+        )
 
     def begin(self) -> None:
         """A CTA begins, in native code. Nothing is under way, so tables of tiles may go where there are many."""
@@ -62,10 +63,10 @@ class Warpgroups:
     # ---- tiles ----
 
     def _tile(self, site: int, which: int, descriptor: int) -> int:
-        """Called from native code: the address of a tile's pieces, 0 where the interpreter has something to say."""
+        """Called from native code: the address of a tile's pieces, 0 where the slow path reports a fault."""
         try:
             return self._pieces_of(site, which, descriptor).ctypes.data
-        except BaseException:
+        except Fault:
             return 0
 
     def _pieces_of(self, site: int, which: int, descriptor: int) -> np.ndarray:
