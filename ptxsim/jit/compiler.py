@@ -126,10 +126,8 @@ def shared(cpu: str | None = None, features: str | None = None) -> Jit:
 @cache
 def package_digest() -> str:
     """A hash over every source file of ptxsim, so that nothing old is ever used by a newer version."""
-    import ptxsim
-
     digest = hashlib.blake2b(digest_size=16)
-    root = os.path.dirname(os.path.abspath(ptxsim.__file__))
+    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     for folder, folders, files in sorted(os.walk(root)):
         folders.sort()
         for name in sorted(files):
