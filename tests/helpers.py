@@ -24,12 +24,12 @@ ROOT = Path(__file__).parents[1]
 SAMPLES, CASES, DATA = ROOT / "samples", ROOT / "tests" / "cases", ROOT / "tests" / "data"
 
 
-def launch(text: str, args: Sequence = (), grid: Any = 1, block: Any = 32, **options: Any) -> Run:
+def launch(text: str, args: Sequence[Any] = (), grid: Any = 1, block: Any = 32, **options: Any) -> Run:
     """Launch the only kernel of a text; what is wrong is in the findings. `options` are those of `Kernel.launch`."""
     return Module.from_text(text).kernel().launch(grid, block, args, **{"on_error": "report", **options})
 
 
-def prepare(text: str, args: Sequence, grid: int = 1, block: int = 32, **options: Any) -> Launch:
+def prepare(text: str, args: Sequence[Any], grid: int = 1, block: int = 32, **options: Any) -> Launch:
     """A launch of the only kernel of a text that has not begun, for tests that look at warps or events while it runs."""
     said = LaunchOptions(grid=grid, block=block, **{"jobs": 1, "banks": False, **options})
     return Module.from_text(text).kernel().prepare(list(args), said)
@@ -62,7 +62,7 @@ def names(findings: Iterable[Finding], *levels: str) -> list[str]:
     return [f.name for f in findings if not levels or f.level in levels]
 
 
-def facts(run: Run) -> tuple:
+def facts(run: Run) -> tuple[Any, ...]:
     """Everything a run says but its time: warp instructions, findings, wavefronts where they were counted."""
     findings = [
         (f.name, f.level, f.line, f.column, f.message, f.cta, f.warp, f.lane, f.count, f.notes) for f in run.findings

@@ -1,35 +1,39 @@
 """bar, barrier and bar.warp.sync. PTX ISA, "Parallel Synchronization and Communication Instructions: bar, barrier".
 
-They take the slow path of the compiled engine, but for bar.sync of the whole CTA.
+Those that return a value (red) take the slow path of the compiled engine.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ptxsim import lanes
-from ptxsim.isa.facts import Facts, Mechanism, Role, Scope, Synchronisation
+from ptxsim.isa.facts import Facts, Mechanism, Role, Scope, Synchronisation, Word
 from ptxsim.isa.operand import Either, Imm, Pred, Reg, Value
-from ptxsim.isa.registry import instruction
-from ptxsim.lanes import mask_word
+from ptxsim.isa.registry import Kinds, Options, instruction
+from ptxsim.lanes import LaneValue, mask_word
+from ptxsim.machine.barrier import Votes
 from ptxsim.machine.event import Event
-from ptxsim.machine.fault import AtBarrier, Fault, Wait, first_lane
+from ptxsim.machine.fault import AtBarrier, Converge, Fault, Wait, first_lane
+from ptxsim.machine.port import Port
 
 SYNC, ARRIVES = (
     Facts(family="barrier", scope=Scope.CTA, synchronises=Synchronisation(Mechanism.BARRIER, role))
     for role in (Role.SYNC, Role.ARRIVE)
 )
-OPERANDS = {
+OPERANDS: Kinds = {
     "a": Either((Imm(0, 15), Reg("u32"))),
     "b": Either((Imm(0, multiple=32), Reg("u32"))),
     "d": Reg("u32"),
     "p": Pred(),
     "q": Pred(negatable=True, immediate=True),
 }
-ARRIVE = {**OPERANDS, "b": Either((Imm(32, multiple=32), Reg("u32")))}
+ARRIVE: Kinds = {**OPERANDS, "b": Either((Imm(32, multiple=32), Reg("u32")))}
 
 
-def uniform(m, value, what: str) -> int:
+def uniform(m: Port, value: LaneValue, what: str) -> int:
     """The one value of an operand that all executing lanes must agree on; immediates are ints already."""
     if isinstance(value, int):
         return value
@@ -44,7 +48,7 @@ def uniform(m, value, what: str) -> int:
     return int(value[lane])
 
 
-def arrive_at(m, a, b, q=None):
+def arrive_at(m: Port, a: LaneValue, b: LaneValue, q: LaneValue = None) -> tuple[int, int, Votes | None]:
     """Count the executing lanes in at barrier a: its number, the phase they belong to, and its votes if they vote."""
     number = uniform(m, a, "barrier numbers")
     threads = None if b is None else uniform(m, b, "thread counts") or None
@@ -57,24 +61,25 @@ def arrive_at(m, a, b, q=None):
     return number, phase, votes
 
 
-def synchronize(m, a, b):
+def synchronize(m: Port, a: LaneValue, b: LaneValue) -> AtBarrier:
     """bar.sync: wait until all expected threads have come."""
     number, phase, _ = arrive_at(m, a, b)
     return AtBarrier(number, phase)
 
 
-def arrive(m, a, b):
+def arrive(m: Port, a: LaneValue, b: LaneValue) -> None:
     """bar.arrive: be counted, and go on."""
     arrive_at(m, a, b)
 
 
-def vote(m, a, b, q, result):
+def vote(m: Port, a: LaneValue, b: LaneValue, q: LaneValue, result: Callable[[Votes], LaneValue]) -> Wait:
     """Suspend the lanes until the phase is over; `result(votes)` then gives the destination's value."""
     number, phase, votes = arrive_at(m, a, b, q)
+    assert votes is not None
     barriers, stream, site, word = m.cta.barriers, m.machine.stream, m.site, mask_word(m.mask)
     cta, warp = m.cta, m.warp
 
-    def leave():
+    def leave() -> LaneValue:
         if stream is not None:
             stream.emit(site, cta.linear, warp.index, Event.LEAVE, mask=word, addresses=[number, phase])
         return result(votes)
@@ -82,15 +87,18 @@ def vote(m, a, b, q, result):
     return Wait(f"barrier {number}", lambda: barriers.phase(number) != phase, lambda: cta.describe(number), leave)
 
 
-def count(m, a, b, q):
+def count(m: Port, a: LaneValue, b: LaneValue, q: LaneValue) -> Wait:
     """bar.red.popc: in how many threads the predicate holds."""
     return vote(m, a, b, q, lambda votes: np.full(lanes.LANES, votes.true, np.uint32))
 
 
-def reduce(m, a, b, q, *, op):
+def reduce(m: Port, a: LaneValue, b: LaneValue, q: LaneValue, *, op: Word) -> Wait:
     """bar.red.and, bar.red.or: whether the predicate holds in all, in any thread."""
-    holds = {"and": lambda votes: votes.true == votes.voted, "or": lambda votes: votes.true > 0}[op]
-    return vote(m, a, b, q, lambda votes: np.full(lanes.LANES, holds(votes)))
+
+    def holds(votes: Votes) -> LaneValue:
+        return np.full(lanes.LANES, votes.true == votes.voted if op == "and" else votes.true > 0)
+
+    return vote(m, a, b, q, holds)
 
 
 # bar is barrier.aligned; the name with .cta came later. What the name is made of cannot move (.sync can).
@@ -100,7 +108,7 @@ for name, since, aligned, implied in (
     ("barrier", "6.0", "{.aligned}", {}),
     ("barrier.cta", "7.8", "{.aligned}", {}),
 ):
-    common = {"requires": since, "implies": implied}
+    common: Options = {"requires": since, "implies": implied}
 
     instruction(f"{name}.sync{aligned} a{{, b}}", name=name, operands=OPERANDS, facts=SYNC, **common)(synchronize)
     instruction(f"{name}.arrive{aligned} a, b", name=f"{name}.arrive", operands=ARRIVE, facts=ARRIVES, **common)(arrive)
@@ -118,9 +126,10 @@ for name, since, aligned, implied in (
     "bar.warp.sync membermask", name="bar.warp.sync", requires="6.0", facts=Facts(family="warp_barrier", scope=Scope.WARP, synchronises=Synchronisation(Mechanism.WARP, Role.SYNC)),
     operands={"membermask": Value("u32")}, writes="",
 )  # fmt: skip
-def synchronize_warp(m, membermask):
+def synchronize_warp(m: Port, membermask: LaneValue) -> Converge | None:
     """All member lanes meet here and see each other's memory accesses."""
     waiting = m.converge(membermask)
     if waiting is not None:
         return waiting
     m.emit(Event.SYNC_WARP)
+    return None

@@ -12,6 +12,7 @@ from dataclasses import replace
 from ptxsim.instructions import load_families
 from ptxsim.isa import registry
 from ptxsim.isa.bind import Binder, Bound
+from ptxsim.isa.facts import Words
 from ptxsim.isa.match_opcode import match_form
 from ptxsim.isa.operand import (
     Addr,
@@ -30,6 +31,7 @@ from ptxsim.isa.operand import (
     resolve_type,
 )  # fmt: skip
 from ptxsim.isa.registry import Form
+from ptxsim.syntax.ast import Instruction
 from ptxsim.syntax.parser import parse_body
 from ptxsim.types import TYPES, ScalarType, Target, Version
 
@@ -100,7 +102,8 @@ class Generator:
         by_name: dict[str, list[Form]] = {}
         for form in forms or every_form():
             by_name.setdefault(form.name, []).append(form)
-        names, found = sorted(by_name), []
+        names = sorted(by_name)
+        found: list[str] = []
         while len(found) < count:
             text = self.statement(self.rng.choice(by_name[self.rng.choice(names)]))
             if text:
@@ -121,7 +124,9 @@ class Generator:
             if candidate is None or isinstance(candidate, str):
                 continue
             text = self._spell(form, words, candidate.modifiers)
-            bound = self.binder.bind(parse_body(text)[0], Names())
+            (statement,) = parse_body(text)
+            assert isinstance(statement, Instruction)
+            bound = self.binder.bind(statement, Names())
             if isinstance(bound, Bound):
                 return text
         return None
@@ -139,7 +144,7 @@ class Generator:
                 return None
         return chosen
 
-    def _spell(self, form: Form, words: list[str], modifiers) -> str:
+    def _spell(self, form: Form, words: list[str], modifiers: Words) -> str:
         self.least = -1
         operands = []
         for operand in form.operands:
@@ -151,7 +156,7 @@ class Generator:
             operands.append(text)
         return f"{'.'.join([form.name, *words])} {', '.join(operands)};".replace(" ;", ";")
 
-    def operand(self, kind: Kind, modifiers) -> str:
+    def operand(self, kind: Kind, modifiers: Words) -> str:
         """An operand of the kind."""
         rng = self.rng
         match kind:
@@ -191,7 +196,7 @@ class Generator:
                 return "_"
         raise AssertionError(kind)
 
-    def register(self, kind: Reg | Value, modifiers) -> str:
+    def register(self, kind: Reg | Value, modifiers: Words) -> str:
         """A register of any declared type that may stand there; most often the type itself."""
         wanted = resolve_type(kind.type, modifiers)
         wide = kind.wide and self.rng.random() < 0.3
@@ -217,7 +222,7 @@ class Generator:
         low, high = max(kind.low, 0), min(kind.high, 64 * kind.multiple)
         return self.rng.choice(range(-(-low // kind.multiple) * kind.multiple, high + 1, kind.multiple))
 
-    def address(self, kind: Addr, modifiers) -> str:
+    def address(self, kind: Addr, modifiers: Words) -> str:
         """A register, with or without an offset, or a variable of the state space."""
         space = kind.space
         if space in modifiers:

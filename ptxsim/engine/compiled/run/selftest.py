@@ -9,12 +9,19 @@ from __future__ import annotations
 import contextlib
 import os
 import warnings
+from collections.abc import Callable
 from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ptxsim.engine.interpreter import Interpreter
 from ptxsim.jit.compiler import Refused
+
+if TYPE_CHECKING:
+    from ptxsim.engine.grid import Engine
+    from ptxsim.engine.program.operation import Program
+    from ptxsim.machine.state import Machine
 
 KERNEL = """
 .version 8.0
@@ -53,10 +60,11 @@ loop:
 """
 
 
-def outcome(make_engine) -> tuple[bytes, int]:
+def outcome(make_engine: Callable[[Program, Machine], Engine]) -> tuple[bytes, int]:
     """Memory after the test kernel, and the count of warp instructions."""
     from ptxsim.engine.grid import Grid, Limits
-    from ptxsim.engine.program.decode import Bodies, Decoder
+    from ptxsim.engine.program.bodies import Bodies
+    from ptxsim.engine.program.decode import Decoder
     from ptxsim.isa.bind import Binder
     from ptxsim.machine.memory import PARAMETERS, GlobalMemory
     from ptxsim.machine.state import Machine

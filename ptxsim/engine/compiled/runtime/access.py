@@ -21,13 +21,7 @@ _KIND_OF_SPACE = {
     "global": KINDS["global"] | KINDS["const"], "const": KINDS["const"], "param": KINDS["param"],
     "generic": sum(KINDS.values()),
 }  # fmt: skip
-_SPACES = {
-    "global": Space.GLOBAL,
-    "const": Space.CONST,
-    "param": Space.PARAM,
-    "shared": Space.SHARED,
-    "local": Space.LOCAL,
-}
+_SPACES = {name: str(int(Space[name.upper()])) for name in ("global", "const", "param", "shared", "local")}  # as IR
 _ALL = "splat (i1 true)"
 
 
@@ -123,7 +117,7 @@ class AccessHelper:
         self._bail(f"{label}.bad")
         e.label(f"{label}.ok")
         low = e.pure("trunc <32 x i64> %address to <32 x i32>", "u32")
-        self._move(field(e, "%warp", WARP["shared"], "ptr"), low, Space.SHARED, label)
+        self._move(field(e, "%warp", WARP["shared"], "ptr"), low, _SPACES["shared"], label)
 
     def _local(self, window: int = 0, label: str = "local") -> None:
         e = self.e
@@ -136,7 +130,7 @@ class AccessHelper:
         offset = self.address - window if window else self.address
         numbers = Value(e, "<" + ", ".join(f"i32 {i}" for i in LANE_NUMBERS) + ">", "u32")
         rows = self._spread(e.let(f"trunc i64 {width} to i32"), "u32") * numbers
-        self._move(field(e, "%warp", WARP["local"], "ptr"), rows + e.convert(offset, "u32"), Space.LOCAL, label)
+        self._move(field(e, "%warp", WARP["local"], "ptr"), rows + e.convert(offset, "u32"), _SPACES["local"], label)
 
     def _cached(self, miss: str) -> None:
         """The allocation that this instruction touched last; goes on at `hit`."""
@@ -160,9 +154,7 @@ class AccessHelper:
         arena = field(e, "%context", CONTEXT["arena"], "i64")
         host = e.let(f"inttoptr i64 {e.let(f'add i64 {arena}, {base}')} to ptr")
         relative = self.address - self._spread(base, "u64")
-        space = _SPACES.get(self.space)
-        if space is None:
-            space = self._kind_space(entry)
+        space = _SPACES.get(self.space) or self._kind_space(entry)
         self._move(host, e.convert(relative, "u32"), space, "hit")
 
     def _kind_space(self, entry: str) -> str:
@@ -219,7 +211,7 @@ class AccessHelper:
 
     # ---- moving the bytes ----
 
-    def _move(self, base: str, offset: Value, space, label: str, wide: bool = False) -> None:
+    def _move(self, base: str, offset: Value, space: str, label: str, wide: bool = False) -> None:
         """Load or store at base + offset and return."""
         e = self.e
         if self.events:
@@ -342,7 +334,7 @@ class AccessHelper:
         whole = f"<{width} x {element}>"
         return e.let(f"shufflevector {whole} {level[0]}, {whole} poison, <{width} x i32> <{order}>")
 
-    def _event(self, space, base: str, offset: Value) -> None:
+    def _event(self, space: str, base: str, offset: Value) -> None:
         """Record the access, with addresses as machine.port.Port names them."""
         e = self.e
         event, flags = str(int(Event.STORE if self.write else Event.LOAD)), "%flags"
@@ -356,7 +348,7 @@ class AccessHelper:
             same = e.let(f"icmp eq i32 {word}, 0")
             flags = e.let(f"select i1 {same}, i32 {e.let(f'or i32 %flags, {FLAG_UNCHANGED}')}, i32 %flags")
         room = e.stack_slot("<32 x i64>")
-        addresses = e.convert(offset, "u64") if space is Space.SHARED else self.address
+        addresses = e.convert(offset, "u64") if space == _SPACES["shared"] else self.address
         e.line(f"  store <32 x i64> {addresses.text}, ptr {room}, align 64")
         self._declare(f"declare void @{self.prefix}event(ptr, ptr, i32, i32, i32, i32, i32, i32, ptr)")
         number = space if isinstance(space, str) else int(space)

@@ -19,19 +19,19 @@ class Scalar:
     def context(self, name: str, t: str = "i64") -> str:
         return self.e.let(f"load {t}, ptr {self.at('%context', CONTEXT[name])}")
 
-    def set_context(self, name: str, value, t: str = "i64") -> None:
+    def set_context(self, name: str, value: str, t: str = "i64") -> None:
         self.e.line(f"  store {t} {value}, ptr {self.at('%context', CONTEXT[name])}")
 
     def warp(self, name: str, t: str = "i32") -> str:
         return self.e.let(f"load {t}, ptr {self.at('%warp', WARP[name])}")
 
-    def set_warp(self, name: str, value, t: str = "i32") -> None:
+    def set_warp(self, name: str, value: str, t: str = "i32") -> None:
         self.e.line(f"  store {t} {value}, ptr {self.at('%warp', WARP[name])}")
 
-    def op(self, operator: str, a, b, t: str = "i32") -> str:
+    def op(self, operator: str, a: str | int, b: str | int, t: str = "i32") -> str:
         return self.e.let(f"{operator} {t} {a}, {b}")
 
-    def test(self, condition: str, a, b, t: str = "i32") -> str:
+    def test(self, condition: str, a: str | int, b: str | int, t: str = "i32") -> str:
         return self.e.let(f"icmp {condition} {t} {a}, {b}")
 
     def branch(self, condition: str, yes: str, no: str) -> None:
