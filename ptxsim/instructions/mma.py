@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from ptxsim.isa.facts import Facts, Scope, Words
 from ptxsim.isa.operand import Kind, Reg, Vec
 from ptxsim.isa.registry import Declare, instruction
 from ptxsim.lanes import LaneValue
 from ptxsim.layout.fragments import fragment_layout
-from ptxsim.machine.port import Port
 from ptxsim.machine.product import Product, product_of, register_type
 from ptxsim.machine.tensor import matrix_product
 from ptxsim.types import ScalarType
+
+if TYPE_CHECKING:  # `ptxsim layout` needs no machine
+    from ptxsim.machine.port import Port
 
 NOTATION = "mma.sync.aligned.shape.alayout.blayout{words}.dtype.atype.btype.ctype d, a, b, c"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,9 +17,11 @@ from ptxsim.isa.facts import Facts, Scope, Word, Words
 from ptxsim.isa.operand import Either, Imm, Kind, Reg, Vec
 from ptxsim.isa.registry import Declare
 from ptxsim.lanes import LaneValue
-from ptxsim.machine.port import Port
 from ptxsim.machine.product import Product, product_of
 from ptxsim.machine.tensor import check_metadata, matrix_product
+
+if TYPE_CHECKING:  # `ptxsim layout` needs no machine
+    from ptxsim.machine.port import Port
 
 # Shape, sparse shape, kind, types of A and B, type of the scales, scales of a row (its scale_vec) and whether that may
 # be left out, since when for dense and for sparse.

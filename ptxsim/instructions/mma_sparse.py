@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from ptxsim.instructions.mma import FP8, FP864, INT4, INT8, fragment_kinds, modeled_by, same_accumulators, types_of
 from ptxsim.isa.facts import Facts, Scope, Word, Words
 from ptxsim.isa.operand import Imm, Kind, Reg
 from ptxsim.isa.registry import Declare
 from ptxsim.lanes import LaneValue
-from ptxsim.machine.port import Port
 from ptxsim.machine.product import Product, product_of
 from ptxsim.machine.tensor import check_metadata, matrix_product
+
+if TYPE_CHECKING:  # `ptxsim layout` needs no machine
+    from ptxsim.machine.port import Port
 
 NOTATION = "mma.sparsity.sync.aligned.shape.alayout.blayout{words}.dtype.atype.btype.ctype d, a, b, c, e, f"
 EITHER, ORDERED = "sp sp::ordered_metadata@8.5", "sp::ordered_metadata"

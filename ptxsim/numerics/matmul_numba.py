@@ -5,6 +5,8 @@ Imported only when needed: numba is slow to import.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numba import types
 
@@ -45,7 +47,7 @@ def product(rule: Rule, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarr
     """D's codes (..., M, N) from codes a (..., M, K), b (..., K, N), c (..., M, N), for the rules that matrix.compilable
     names. With leading axes K is a multiple of the rule's length, if its algorithm is "fused"."""
     a, b = (_item_by_item(x, c.shape[:-2]) for x in (a, b))
-    items = c.reshape(-1, *c.shape[-2:])
+    items = _item_by_item(c, c.shape[:-2])
     count, m, n = items.shape
     apart = count * (CALL + m * (-(-n // STRIPE) * STRIPE))
     together = -(-count // STRIPE) * STRIPE * m * n
@@ -62,7 +64,7 @@ def _item_by_item(x: np.ndarray, batch: tuple[int, ...]) -> np.ndarray:
     """(..., M, N), broadcast to the leading axes `batch`, as (items, M, N)."""
     if x.shape[:-2] != batch:
         x = np.broadcast_to(x, (*batch, *x.shape[-2:]))
-    return x.reshape(-1, *x.shape[-2:])
+    return x.reshape(math.prod(batch), *x.shape[-2:])  # a size, not -1: arrays may be empty
 
 
 def _product(rule: Rule, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:

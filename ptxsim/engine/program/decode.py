@@ -65,7 +65,7 @@ class Decoder:
         return [v for f in self.functions for v in self.bodies.flat(f).variables if v.space in ("global", "const")]
 
     def decode(self) -> Program:
-        self.program.function_addresses = function_addresses(self.bodies.module)
+        self.program.function_addresses = function_addresses(self.bodies.module, self.alone)
         for function in self.functions:
             _FunctionDecoder(self, function).decode()
         most = max_static_shared_bytes(self.binder.target)

@@ -116,10 +116,12 @@ def initialize(
             memory.view(allocations[variable.name])[: len(data)] = np.frombuffer(data, np.uint8)
 
 
-def function_addresses(module: ast.Module) -> dict[str, int]:
-    """The code addresses of the functions that the file defines, for indirect calls; the same for all its kernels."""
-    defined = (function.name for function in module.functions() if function.body is not None)
-    names = dict.fromkeys([*defined, *BUILTINS])
+def function_addresses(module: ast.Module, alone: bool = False) -> dict[str, int]:
+    """The code addresses of the functions that the file defines, for indirect calls; the same for all its kernels.
+
+    In a file that is assembled alone, what other files define has some address too.
+    """
+    names = dict.fromkeys([*(f.name for f in module.functions() if alone or f.body is not None), *BUILTINS])
     return {name: FUNCTION_WINDOW + 16 * i for i, name in enumerate(names)}
 
 
