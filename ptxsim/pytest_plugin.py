@@ -139,7 +139,7 @@ class Ptx:
     ) -> None:
         """Compare arrays; a failure says where, how much, and what the wrong elements share.
 
-        With `form`, the mma or wgmma whose D this is, it names lane and register too.
+        With `form`, the matrix product whose D this is, it names lane and register too.
         """
         from ptxsim.session.ptxfile.compare import fragment_owners
         from ptxsim.session.ptxfile.expectations import explain_difference

@@ -83,6 +83,7 @@ class BankCounter(Observer):
         self.state = Tallies.of(len(program.ops), {site: _CODES[how] for site, how in self.lowered.items()})
         self.tallies: dict[int, Tally] = {}
         self.outer: dict[int, GlobalTally] = {}
+        self._ops = program.ops
         self._products = product_wavefronts(program)
         self._products_done: dict[int, int] = dict.fromkeys(self._products, 0)
 
@@ -112,7 +113,9 @@ class BankCounter(Observer):
         for site, runs in self._products_done.items():
             if runs:
                 each = self._products[site]
-                self.tallies[site] = Tally("wgmma", 16, runs, runs * each, runs * each, 1, worst_wavefronts=each)
+                self.tallies[site] = Tally(
+                    self._ops[site].family, 16, runs, runs * each, runs * each, 1, worst_wavefronts=each
+                )
 
     def _different(self, site: int) -> dict[tuple[bytes, int], int]:
         """The executions of a shared access that differ, and how often there were such."""

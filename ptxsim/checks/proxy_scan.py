@@ -1,6 +1,6 @@
 """What the proxy checks remember about every word of a CTA's shared memory, and the scan that keeps it.
 
-The generic proxy (ordinary loads and stores, cp.async) and the async proxy (wgmma, bulk copies) see each other's data only
+The generic proxy (ordinary loads and stores, cp.async) and the async proxy (products of warpgroups, bulk copies) see each other's data only
 through proxy fences. PTX ISA, "Memory Consistency Model: Proxies", "Async proxy".
 """
 
@@ -45,8 +45,8 @@ class ProxyShadow(NamedTuple):
 
 @body(enough=500)
 def scan(records: Array, shadow: ProxyShadow, warp_wide: Array, useful: Array, found: Array) -> int:
-    """Update the shadow by records of one CTA in order; `warp_wide` says which sites are wgmma, `useful` (by site) whether
-    a proxy fence ever had something to order: 1 no, 2 yes. Problems go to `found`, rows of (what, site, other site,
+    """Update the shadow by records of one CTA in order; `warp_wide` says which sites are products of warpgroups,
+    `useful` (by site) whether a proxy fence ever had something to order: 1 no, 2 yes. Problems go to `found`, rows of (what, site, other site,
     byte address, warp, lane), at most one for a lane of a record; returns how many."""
     rank, writer, write_site, write_time, reading, read_site, writing, issue_site, fenced, clock = shadow
     count = 0

@@ -52,7 +52,7 @@ class Shadow(NamedTuple):
 
 @body(enough=500)
 def scan(records: Array, shadow: Shadow, warp_wide: Array, found: Array) -> int:
-    """Update the shadow by records of one CTA in order; `warp_wide` says which sites are wgmma.
+    """Update the shadow by records of one CTA in order; `warp_wide` says which sites are products of a warpgroup.
 
     Problems go to `found`, rows of (what, site, other site, address, warp, other warp, lane), at most KINDS for a record;
     returns how many there are.
@@ -109,7 +109,7 @@ def scan(records: Array, shadow: Shadow, warp_wide: Array, found: Array) -> int:
         if record["space"] != Space.SHARED:
             continue
         landing = event == Event.ASYNC_WRITE or (event == Event.ASYNC_ISSUE and flags & FLAG_READ == 0)
-        is_fetch = event == Event.ASYNC_READ  # by wgmma or a bulk store
+        is_fetch = event == Event.ASYNC_READ  # by a product of a warpgroup or a bulk store
         if not (is_read or is_write or is_atomic or landing or is_fetch):
             continue
         unchanged = is_write and (flags & FLAG_UNCHANGED) != 0
@@ -163,7 +163,7 @@ def scan(records: Array, shadow: Shadow, warp_wide: Array, found: Array) -> int:
                     same[byte, 0] = -1
                     initialized[byte] = True
                 elif is_read or is_fetch:
-                    # Any warp of the four may say that wgmma is over; what overwrites its tile is for the proxy checks.
+                    # Any warp of the four may say that the product is over; what overwrites its tile is for the proxy checks.
                     if not warp_wide[site]:
                         if reads[byte, 0, 0] != warp:
                             reads[byte, 1] = reads[byte, 0]

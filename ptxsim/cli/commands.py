@@ -14,7 +14,7 @@ COMMANDS = {
     "banks": "Run a kernel; its shared-memory wavefronts per instruction.",
     "profile": "Run a kernel; cycles, stall reasons, pipes.",
     "layout": "Show where a matrix operand's elements live.",
-    "desc": "Decode or build a wgmma matrix descriptor.",
+    "desc": "Decode or build a matrix descriptor.",
     "explain": "Explain a finding, with a bad and a good example.",
     "isa": "List the instruction forms that are modeled.",
 }

@@ -31,7 +31,7 @@ def command(form: str | None, gallery: str | None, format: str, lane: int | None
 
     FORM is an opcode (mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32) or a short form that has one meaning
     (mma.m16n8k16.f16). ldmatrix and stmatrix show their row pointers too. Other pictures: swizzle.128B (or
-    swizzle.128B.MN) is a swizzle atom, tile.K.128B.tf32 a canonical tile of wgmma, rows.x4 the row pointers alone.
+    swizzle.128B.MN) is a swizzle atom, tile.K.128B.tf32 a canonical tile of a descriptor, rows.x4 the row pointers alone.
     """
     if gallery:
         from ptxsim.report.gallery import gallery as write

@@ -1,4 +1,4 @@
-"""The 64-bit matrix descriptor of wgmma, and the addresses it reads. PTX ISA, "Matrix Descriptor Format"; measured on sm_90."""
+"""The 64-bit matrix descriptor of a tile in shared memory, and the addresses it reads. PTX ISA, "Matrix Descriptor Format"; measured on sm_90."""
 
 from __future__ import annotations
 

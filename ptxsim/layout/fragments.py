@@ -175,7 +175,7 @@ def fragment_layout(family: str, shape: str, operand: str, type: str, layout: st
         raise _error(f"no operand {operand!r} in {family}", "operands are A, B, C and D")
     if layout not in (None, "row", "col"):
         raise _error(f"no layout {layout!r} for {family}", "layouts are row and col")
-    if family.startswith("wgmma") and operand == "B":
+    if operand == "B" and "B" not in register_operands(family):
         raise _error(f"B of {family} has no registers", "wgmma reads B from shared memory through a descriptor")
     _check(family, shape, operand, type)
     m, n, k = dimensions(shape)
@@ -246,6 +246,11 @@ def dimensions(shape: str) -> tuple[int, int, int]:
     if not match:
         raise _error(f"{shape!r} is no shape", "shapes are written m16n8k16")
     return int(match[1]), int(match[2]), int(match[3])
+
+
+def register_operands(family: str) -> str:
+    """The operands of a product that live in registers; C has the fragment of D."""
+    return "AD" if family.startswith("wgmma") else "ABD"
 
 
 def container_bits(family: str, shape: str, type: str) -> int:

@@ -1,4 +1,4 @@
-"""Canonical shared-memory layouts of wgmma operands: swizzle atoms, strides, CuTe text, descriptors.
+"""Canonical shared-memory layouts of matrix operands: swizzle atoms, strides, CuTe text, descriptors.
 
 PTX ISA, "Shared Memory Matrix Layout", "Major-ness supported by Strides", "Canonical Layouts". In that notation
 T = 128 / element bits, and m and k count the repeating patterns along rows and columns.

@@ -1,4 +1,4 @@
-"""Structured sparsity of mma.sp and wgmma.sp: the columns of the compressed A, and the lanes that hold the metadata.
+"""Structured sparsity of products: the columns of the compressed A, and the lanes that hold the metadata.
 
 PTX ISA, "Sparse matrix storage"; measured on sm_90. A row of A is cut into groups; every group has a nibble of
 metadata. 16- and 8-bit types keep 2 of 4, tf32 keeps 1 of 2, 4-bit integers and .kind::mxf4 keep 2 of 4 pairs.
@@ -143,7 +143,7 @@ def _nibbles(parts: np.ndarray, width: int) -> np.ndarray:
 
 @cache
 def sparsity(family: str, shape: str, type: str) -> Sparsity:
-    """The storage of A for "mma.sp" or "wgmma.sp". Raises PtxError for shapes and types without a sparse form."""
+    """The storage of A for a sparse family ("mma.sp"). Raises PtxError for shapes and types without a sparse form."""
     rows, half = fragment_layout(family, shape, "A", type).shape
     bits = container_bits(family, shape, type)
     return Sparsity(rows, 2 * half, *GROUPS[bits], bits)

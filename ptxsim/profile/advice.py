@@ -13,7 +13,7 @@ _HINTS = {
     "mio_throttle": "the queue of shared-memory accesses is full: wider accesses, fewer conflicts, registers instead",
     "wait": "dependent instructions follow each other: give each thread independent work, or run more warps",
     "branch_resolve": "branches: unroll loops, or replace short branches by selects",
-    "gmma": "waits for wgmma: keep more than one group in flight (wait_group 1)",
+    "gmma": "waits for products of a warpgroup: keep more than one group in flight (wait_group 1)",
     "no_instruction": "code is fetched for the first time: a shorter kernel, or more work per launch",
     "membar": "waits for fences: a narrower scope, or fewer of them",
     "imc_miss": "waits for constants: read parameters early",

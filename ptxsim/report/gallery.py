@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ptxsim.layout.fragments import fragment_layout
+from ptxsim.layout.fragments import fragment_layout, register_operands
 from ptxsim.layout.shared_layout import SharedLayout
 from ptxsim.layout.sparsity import sparsity
 from ptxsim.layout.swizzle import SWIZZLE_BITS
@@ -66,9 +66,8 @@ def _fragments() -> Iterator[tuple[str, Drawing]]:
             if type_ in _ALIASES:
                 continue
             for shape in shapes:
-                # wgmma reads B from shared memory alone.
                 shape = shape.replace("N", "32")
-                for operand in "AD" if family.startswith("wgmma") else "ABD":
+                for operand in register_operands(family):
                     named = _ACCUMULATORS.get(type_, "f32") if operand == "D" else type_
                     for layout in ("row", "col") if _asks(family, shape, type_, operand) else (None,):
                         found = fragment_layout(family, shape, operand, named, layout)

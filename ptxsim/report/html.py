@@ -198,7 +198,7 @@ def _fragments(result: FileRun) -> str:
         for operand in "D" if "matrix" in form else "ABD":
             try:
                 svg = fragment_svg(fragment(form, operand))
-            except PtxError:  # wgmma's B lives in shared memory, and a form that is wrong is reported above
+            except PtxError:  # an operand in shared memory has no registers, and a form that is wrong is reported above
                 continue
             title = escape(f"{form}, operand {operand}")
             pictures.append(f'<details><summary>{title}</summary><div class="picture">{svg}</div></details>')

@@ -74,7 +74,7 @@ _TITLES = {
 
 
 def descriptor_table(descriptor: Descriptor, major: str = "K", width: int = WIDTH) -> str:
-    """The fields of a wgmma descriptor of a K- or MN-major tile: where they sit, what is stored, what it means."""
+    """The fields of a matrix descriptor of a K- or MN-major tile: where they sit, what is stored, what it means."""
     from ptxsim.layout.descriptor import FIELDS
 
     raw = descriptor.raw()
@@ -90,7 +90,7 @@ def descriptor_table(descriptor: Descriptor, major: str = "K", width: int = WIDT
 
 
 def descriptor_record(descriptor: Descriptor, major: str = "K", rows: int = 64, bits: int = 16) -> dict[str, Any]:
-    """The fields as JSON takes them, in bytes, and the byte address of each (row, k) that one wgmma reads."""
+    """The fields as JSON takes them, in bytes, and the byte address of each (row, k) that one product reads."""
     return {
         "value": f"{descriptor.encode():#018x}",
         "start": descriptor.start,

@@ -32,7 +32,7 @@ def fragment_map(fragment: Fragment) -> Drawing:
     panels = []
     for index in np.ndindex(fragment.shape[:-2]):
         lane, element = _holders(fragment, index)
-        title = f"{_PANELS[fragment.family]} {index[0]}" if index and fragment.shape[0] > 1 else ""
+        title = f"{_PANELS.get(fragment.family, 'selector')} {index[0]}" if index and fragment.shape[0] > 1 else ""
         panels.append(_fragment_panel(fragment, lane, element, title))
     notes = []
     if fragment.copies > 1:
@@ -46,8 +46,7 @@ def fragment_map(fragment: Fragment) -> Drawing:
 
 
 _PANELS = {
-    "mma": "computation", "mma.sp": "selector", "wgmma.sp": "selector",
-    "ldmatrix": "matrix", "stmatrix": "matrix", "movmatrix": "matrix",
+    "mma": "computation", "ldmatrix": "matrix", "stmatrix": "matrix", "movmatrix": "matrix",
 }  # fmt: skip
 
 
@@ -194,7 +193,7 @@ def shared_tile(layout: SharedLayout) -> Drawing:
 
 
 def descriptor_reads(descriptor: Descriptor, major: str = "K", rows: int = 64, bits: int = 16) -> Drawing:
-    """Shared memory in lines of 128 bytes with what one wgmma (32 bytes of K) reads there through a descriptor.
+    """Shared memory in lines of 128 bytes with what one product (32 bytes of K) reads there through a descriptor.
 
     A cell is a 16-byte unit: `r3 k8` is the first (row, k) in it, `x2` how often it is read. bits: element width.
     """

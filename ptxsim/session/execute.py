@@ -76,7 +76,7 @@ def _meaning(form: str) -> Meaning:
     meaning = one_meaning(
         form, lambda m: (m.family, m.shape, m.types, m.word("kind"), m.word("bitop"), m.word("stype"))
     )
-    if meaning.family.partition(".")[0] not in ("mma", "wmma", "wgmma"):
+    if meaning.form.definition.facts.product is None:
         raise PtxError(Finding("illegal-form", f"{form} is no product of matrices", help="see ptxsim.snippet"))
     return meaning
 
@@ -87,7 +87,7 @@ def _product(meaning: Meaning, form: str, target: str, numerics: str) -> Product
     if scale := _scale_type(meaning, form):
         words["stype"] = TYPES[scale]
     find = meaning.form.definition.facts.product
-    assert find is not None, form
+    assert find is not None, form  # _meaning has seen to that
     return cast("Product", find(words | {"shape": meaning.shape}, target, numerics))
 
 

@@ -131,7 +131,7 @@ class Launch:
         memory: what it works on, for a repetition a copy of what there was before the first pass. start, stop: called
         with every warp and the engine, before and after it runs. watch: sees every operation, in the interpreter.
         shared_fill: what every byte of shared memory holds at first. replace_descriptor: gives the descriptor to use for
-        operand "A" or "B" of wgmma in place of the kernel's.
+        operand "A" or "B" of products in place of the kernel's.
         """
         machine = Machine(
             self.target, self.grid, self.block, self.cluster, self.memory if memory is None else memory,

@@ -138,7 +138,7 @@ class Instruction(Node, frozen=True):
 
     @property
     def mnemonic(self) -> str:
-        """The first word of the opcode; the registry knows the longer names (`wgmma.mma_async`)."""
+        """The first word of the opcode; the registry knows the longer names (`wmma.load.a`)."""
         return self.opcode.partition(".")[0]
 
     @property

@@ -112,4 +112,4 @@ def test_descriptors_of_a_product_are_set_up_behind_the_product_before():
     product = f"wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {{{registers}}}, %d1, %d2, 1, 1, 1, 0, 0;"
     body = f"wgmma.fence.sync.aligned; {product} {product} wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;"
     made = units(lowered("ld.param.u64 %d1, [place]; mov.b64 %d2, %d1;" + body))
-    assert made[: made.index("wgmma") + 4] == ["nothing", "uniform", "uniform", "wgmma", "uniform", "uniform", "wgmma"]
+    assert made[: made.index("gmma") + 4] == ["nothing", "uniform", "uniform", "gmma", "uniform", "uniform", "gmma"]

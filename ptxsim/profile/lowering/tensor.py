@@ -35,13 +35,13 @@ def warp_product(assembly: Assembly, op: Op) -> list[MachineOp]:
 def warpgroup_product(assembly: Assembly, op: Op) -> list[MachineOp]:
     """wgmma.mma_async."""
     form = op.product(assembly.target, "target").form
-    cost = wgmma(form, isinstance(op.source("a"), Vector))
+    cost = gmma(form, isinstance(op.source("a"), Vector))
     # The accumulators are the tensor core's until the wait: products on the same ones queue there.
     accumulators = set(assembly.writes(op))
     reads = tuple(r for r in assembly.reads(op) if r not in accumulators)
     # Descriptors of all products pass through the same uniform registers: they are set up after the product before.
     setup = [MachineOp("uniform", (), (), op.site, stores=True) for _ in range(2)]
-    return [*setup, MachineOp("wgmma", (), reads, op.site, Kind.WGMMA, cost=cost, stores=True)]
+    return [*setup, MachineOp("gmma", (), reads, op.site, Kind.WGMMA, cost=cost, stores=True)]
 
 
 def mma(form: Form) -> tuple[int, float, float]:
@@ -77,8 +77,8 @@ def wmma(form: Form) -> tuple[int, float, float]:
     )
 
 
-def wgmma(form: Form, a_in_registers: bool) -> float:
-    """Cycles a wgmma holds the tensor cores: max(N / 2, shared bytes / 128)."""
+def gmma(form: Form, a_in_registers: bool) -> float:
+    """Cycles a product of a warpgroup holds the tensor cores: max(N / 2, shared bytes / 128)."""
     n = form.n
     if form.sparse:
         return max(n / 2, 31) if a_in_registers else 16 + n / 2

@@ -60,7 +60,7 @@ UNITS: dict[str, Unit] = {
     "barrier": Unit(Pipe.ADU, 12.3, 2),
     "fence": Unit(Pipe.NONE, 11, 1),
     "tensor": Unit(Pipe.TENSOR, 24.4, 6.2),
-    "wgmma": Unit(Pipe.NONE, 48, 1),
+    "gmma": Unit(Pipe.NONE, 48, 1),
     "tma": Unit(Pipe.UNIFORM, 8, 4, FITTED),
 }
 

@@ -1,6 +1,6 @@
-"""What would correct a wrong result: the launch is repeated with other swizzles in the descriptors of wgmma.
+"""What would correct a wrong result: the launch is repeated with other swizzles in the matrix descriptors.
 
-A tile that threads have stored with one swizzle and wgmma reads with another gives wrong numbers and nothing else; no
+A tile that threads have stored with one swizzle and a descriptor reads with another gives wrong numbers and nothing else; no
 address is wrong. Only the results can show it, and only where the expected ones are known.
 """
 
@@ -33,7 +33,7 @@ def other_swizzle(
         launch, values = again()
         if _ends_well(launch, operands, mode) and is_met(values):
             which = f"the descriptor{'s' * (len(operands) > 1)} of {' and '.join(operands)}"
-            return f"tried: with swizzle {mode} in {which}, wgmma gives what is expected"
+            return f"tried: with swizzle {mode} in {which}, the product is what is expected"
     return None
 
 
