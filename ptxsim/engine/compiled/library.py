@@ -18,6 +18,8 @@ import numpy as np
 from ptxsim.engine.compiled.codegen.operands import CLOCKS, Options
 from ptxsim.engine.compiled.runtime import support
 from ptxsim.engine.compiled.runtime.abi import WarpLayout
+from ptxsim.engine.compiled.runtime.addresses import look_up, space_of
+from ptxsim.engine.compiled.runtime.events import event, mark
 from ptxsim.engine.program.identity import identity
 from ptxsim.engine.program.operand import Address, Special, Vector
 from ptxsim.engine.program.operation import Program, fact
@@ -47,6 +49,7 @@ class Library:
         jit.load(jit.key("runtime", text), lambda: text + _ATTRIBUTES)
         for name in support.NAMES:
             self._publish(self.prefix + name)
+        export(jit, self.prefix, look_up, space_of, event, mark)
         pointer = ctypes.c_void_p
         self.enter = ctypes.CFUNCTYPE(ctypes.c_int32, pointer, pointer, pointer)(jit.address(self.prefix + "enter"))
         self.crash = CrashHandler(jit)

@@ -134,11 +134,14 @@ class FunctionWriter(OperandWriter):
 
     # ---- events ----
 
-    def event(self, event: Event, space: int, size: int, flags: int, mask: str, addresses: str = "null") -> None:
+    def event(self, event: Event, space: int, size: int, flags: int, mask: str, addresses: str | None = None) -> None:
         """Record an event; `addresses` is where those of the lanes are, if it has any."""
         numbers = (self.op.site, int(event), int(space), size, flags, mask)
-        arguments = [("i32", str(number)) for number in numbers]
-        self.call("void", f"{self.prefix}event", ("ptr", "%context"), ("ptr", "%warp"), *arguments, ("ptr", addresses))
+        arguments = [("ptr", "%context"), ("ptr", "%warp"), *(("i32", str(number)) for number in numbers)]
+        if addresses is None:
+            self.call("void", f"{self.prefix}mark", *arguments)
+        else:
+            self.call("void", f"{self.prefix}event", *arguments, ("ptr", addresses))
 
     def event_at(self, event: Event, space: int, size: int, mask: str, addresses: Value) -> None:
         """Record an event with the addresses of its lanes."""

@@ -5,17 +5,21 @@ A warp's memory is its record, its special registers and its PTX registers, next
 
 from __future__ import annotations
 
-from collections.abc import MutableSequence
+from collections.abc import MutableSequence, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
+import numpy as np
+
 from ptxsim.engine.program.operation import Program
-from ptxsim.jit.record import I64, U32, U64, Record, record
+from ptxsim.jit.record import I64, U32, U64, Pointer, Record, record
 from ptxsim.lanes import LANES
 from ptxsim.machine.records import Barrier, CtaRecord, WarpRecord
 from ptxsim.types import ScalarType
 
 ALIGN = 64
+UNKNOWN = 1 << 30  # elements of a table whose size nobody asks for
+Numbers = Annotated[Sequence[int], Pointer(np.dtype(np.int64), LANES)]  # of the lanes of a warp
 
 
 @record

@@ -6,18 +6,16 @@ Bodies on the records of the context, the CTA and its warps; the splits and barr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated
-
 import numpy as np
 
 from ptxsim.engine.compiled.runtime import abi
-from ptxsim.engine.compiled.runtime.abi import Context
+from ptxsim.engine.compiled.runtime.abi import UNKNOWN, Context
+from ptxsim.engine.compiled.runtime.events import event
 from ptxsim.engine.grid import TURN
 from ptxsim.engine.splits import NONE, choose, diverge, leave, move, released, wait_at
 from ptxsim.jit.body import body
-from ptxsim.jit.export import extern, indirect, view
-from ptxsim.jit.record import I32, I64, U32, Pointer
+from ptxsim.jit.export import indirect, view
+from ptxsim.jit.record import I32, I64
 from ptxsim.lanes import LANES
 from ptxsim.machine.barrier import COUNTED, arrive, whole
 from ptxsim.machine.event import Event
@@ -30,15 +28,6 @@ RESTED, MOVED = range(2)
 LEFT = abi.BAIL  # Python has to go on
 
 EVERY = 0xFFFF_FFFF  # the mask of a whole warp
-UNKNOWN = 1 << 30  # elements of a table whose size nobody asks for
-Addresses = Annotated[Sequence[int], Pointer(np.dtype(np.int64), LANES)]
-
-
-@extern
-def event(
-    context: Context, warp: WarpRecord, site: I32, kind: I32, space: I32, width: I32, flags: I32, mask: U32, numbers: Addresses
-) -> None:  # fmt: skip
-    raise NotImplementedError
 
 
 @indirect

@@ -1,0 +1,50 @@
+"""Records of the event stream, written where the events happen."""
+
+from __future__ import annotations
+
+from ptxsim.engine.compiled.runtime.abi import UNKNOWN, Context, Numbers
+from ptxsim.jit.body import body
+from ptxsim.jit.export import indirect, view
+from ptxsim.jit.record import I32, I64, U32
+from ptxsim.lanes import LANES
+from ptxsim.machine.event import RECORD
+from ptxsim.machine.records import WarpRecord
+
+
+@indirect
+def flush(address: I64) -> None:
+    """Hand a full batch of records to the observers."""
+    raise NotImplementedError
+
+
+@body
+def event(
+    context: Context, warp: WarpRecord, site: I32, kind: I32, space: I32, width: I32, flags: I32, mask: U32, numbers: Numbers
+) -> None:  # fmt: skip
+    """Append a record with the numbers of its lanes; lanes that do nothing say nothing."""
+    if mask != 0:
+        addresses = view(context.records, RECORD, UNKNOWN)[context.recorded]["addresses"]
+        for lane in range(LANES):
+            addresses[lane] = numbers[lane]
+        mark(context, warp, site, kind, space, width, flags, mask)
+
+
+@body
+def mark(
+    context: Context, warp: WarpRecord, site: I32, kind: I32, space: I32, width: I32, flags: I32, mask: U32
+) -> None:
+    """Append a record without addresses."""
+    if mask == 0:
+        return
+    record = view(context.records, RECORD, UNKNOWN)[context.recorded]
+    record["site"] = site
+    record["cta"] = warp.cta
+    record["warp"] = warp.index
+    record["event"] = kind
+    record["space"] = space
+    record["width"] = width
+    record["flags"] = flags
+    record["mask"] = mask
+    context.recorded += 1
+    if context.recorded == context.capacity:
+        flush(context.flush)
