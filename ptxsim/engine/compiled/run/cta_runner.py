@@ -56,7 +56,7 @@ class WholeCtas:
             self.warpgroups = Warpgroups(self.native, len(self.template))
         self.copies = None
         if "cp_async" in families(engine.program):
-            from ptxsim.engine.compiled.run.side_exit import LaneCopies
+            from ptxsim.engine.compiled.run.lane_copies import LaneCopies
 
             self.copies = LaneCopies(self.native, len(self.template))
         self._make_memory()

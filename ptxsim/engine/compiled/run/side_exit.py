@@ -1,4 +1,4 @@
-"""The memory of native wgmma and cp.async, and what is under way as Python objects when a CTA goes on in the interpreter."""
+"""The memory of native wgmma, and what is under way as Python objects when a CTA goes on in the interpreter."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ptxsim.engine.compiled.runtime.cp_async_state import COPY, COPY_BYTES, QUEUE, QUEUE_BYTES
-from ptxsim.engine.compiled.runtime.cp_async_state import RING as COPIES
 from ptxsim.engine.compiled.runtime.wgmma_state import (
     GROUP,
     GROUP_BYTES,
@@ -24,11 +22,9 @@ from ptxsim.engine.compiled.runtime.wgmma_state import (
 from ptxsim.engine.compiled.tensor.tiles import pieces
 from ptxsim.engine.compiled.tensor.wgmma_product import Form
 from ptxsim.instructions.wgmma import slots_of
-from ptxsim.lanes import word_mask
-from ptxsim.machine.async_groups import LaneCopy, LaneGroups, later
+from ptxsim.machine.async_groups import later
 from ptxsim.machine.cta import Cta, Warp
 from ptxsim.machine.fault import Fault
-from ptxsim.machine.memory import ARENA
 from ptxsim.machine.port import Port
 from ptxsim.machine.records import MOST_GROUPS, aligned
 from ptxsim.machine.units import Units
@@ -98,19 +94,19 @@ class Warpgroups:
             for place, warp in enumerate(warps):
                 self._groups_of(warp, group, place, products)
             arrived = [(warp, site) for warp, which, site in waiting if which == number]
-            if arrived and _field(group, GROUP["gathering"], "<i4"):
+            if arrived and field(group, GROUP["gathering"], "<i4"):
                 self._gather(group, state, arrived)
         self._forget()
 
     def _products(self, group: np.ndarray, warps: list[Warp], state: Warpgroup) -> dict[int, MmaAsync]:
         """The products that some warp has not waited for, by number; those that are not computed yet are scheduled."""
-        issued, completed = (int(_field(group, GROUP[name], "<i8")) for name in ("issued", "completed"))
+        issued, completed = (int(field(group, GROUP[name], "<i8")) for name in ("issued", "completed"))
         found = {}
-        oldest = min(completed, *(int(_field(self._of_warp(group, i), OF_WARP["before"], "<i8")) for i in range(WARPS)))
+        oldest = min(completed, *(int(field(self._of_warp(group, i), OF_WARP["before"], "<i8")) for i in range(WARPS)))
         for number in range(max(oldest, issued - RING), issued):
             start = GROUP["ring"] + number % RING * RECORD_BYTES
             record = group[start : start + RECORD_BYTES]
-            product = self._request(int(_field(record, RECORD["site"], "<i4")), record)
+            product = self._request(int(field(record, RECORD["site"], "<i4")), record)
             for place, warp in enumerate(warps):
                 self._join(product, warp, place, record)
             product.started, product.done = True, number < completed
@@ -118,13 +114,13 @@ class Warpgroups:
             if not product.done:
                 state.running.append(product)
                 port = product.parts[warps[-1].index].port
-                remaining = int(_field(record, RECORD["due"], "<i8")) - self.native.machine.steps
+                remaining = int(field(record, RECORD["due"], "<i8")) - self.native.machine.steps
                 later(port, lambda p=product: state.complete(p), remaining)
         return found
 
     def _request(self, site: int, record: np.ndarray) -> MmaAsync:
-        a, b = (int(_field(record, RECORD[name], "<u8")) for name in "ab")
-        keep = bool(_field(record, RECORD["keep"], "<i4"))
+        a, b = (int(field(record, RECORD[name], "<u8")) for name in "ab")
+        keep = bool(field(record, RECORD["keep"], "<i4"))
         return self._product(site, a, b, keep)
 
     def _product(self, site: int, a: int, b: int, keep: bool) -> MmaAsync:
@@ -135,7 +131,7 @@ class Warpgroups:
         return MmaAsync(form.product, tile_a, form.tile("B", b), keep, form.negated, selector, op.line)
 
     def _join(self, product: MmaAsync, warp: Warp, place: int, record: np.ndarray) -> None:
-        op = self.native.program.ops[int(_field(record, RECORD["site"], "<i4"))]
+        op = self.native.program.ops[int(field(record, RECORD["site"], "<i4"))]
         metadata = None
         if product.product.sparsity is not None:
             at = RECORD["metadata"] + 128 * place
@@ -155,7 +151,7 @@ class Warpgroups:
     def _groups_of(self, warp: Warp, group: np.ndarray, place: int, products: dict[int, MmaAsync]) -> None:
         """A warp's own view of the products: groups, those in none, its registers."""
         mine = self._of_warp(group, place)
-        committed, retired, before = (int(_field(mine, OF_WARP[n], "<i8")) for n in ("committed", "retired", "before"))
+        committed, retired, before = (int(field(mine, OF_WARP[n], "<i8")) for n in ("committed", "retired", "before"))
         boundaries = mine[OF_WARP["boundaries"] :].view("<i8")
         state = WarpState.of(warp)
         for number in range(retired, committed):
@@ -168,9 +164,9 @@ class Warpgroups:
     def _gather(self, group: np.ndarray, state: Warpgroup, arrived: list[tuple[Warp, int]]) -> None:
         """The product that some warps have come to and wait at."""
         site = arrived[0][1]
-        a, b = (int(_field(group, GROUP[name], "<u8")) for name in "ab")
-        product = self._product(site, a, b, bool(_field(group, GROUP["keep"], "<i4")))
-        start = GROUP["ring"] + int(_field(group, GROUP["issued"], "<i8")) % RING * RECORD_BYTES
+        a, b = (int(field(group, GROUP[name], "<u8")) for name in "ab")
+        product = self._product(site, a, b, bool(field(group, GROUP["keep"], "<i4")))
+        start = GROUP["ring"] + int(field(group, GROUP["issued"], "<i8")) % RING * RECORD_BYTES
         record = group[start : start + RECORD_BYTES].copy()
         record[RECORD["site"] : RECORD["site"] + 4].view("<i4")[0] = site
         for warp, _ in arrived:
@@ -178,41 +174,6 @@ class Warpgroups:
         state.gathering = product
         for warp, _ in arrived:
             warp.wait(warp.splits[0], wait_for_others(product))
-
-
-class LaneCopies:
-    """What native cp.async needs in an engine's context: the queues of one CTA's warps."""
-
-    def __init__(self, native: NativeContext, warps: int):
-        self.native = native
-        self.queues = aligned(warps * QUEUE_BYTES).reshape(warps, QUEUE_BYTES)
-
-    def begin(self) -> None:
-        """A CTA begins, in native code."""
-        self.queues[:, : QUEUE["ring"]] = 0
-        self.native.record.copies = self.queues.ctypes.data
-
-    def hand_over(self, cta: Cta) -> None:
-        """Make Python objects of the copies that have not landed."""
-        self.native.record.copies = 0
-        for warp, queue in zip(cta.warps, self.queues):
-            issued, landed, committed = (int(_field(queue, QUEUE[n], "<i8")) for n in ("issued", "landed", "committed"))
-            groups = LaneGroups.of(warp)
-            groups.committed[:] = committed
-            for number in range(landed, issued):
-                start = QUEUE["ring"] + number % COPIES * COPY_BYTES
-                groups.copies.append(self._copy(warp, queue[start : start + COPY_BYTES]))
-
-    def _copy(self, warp: Warp, copy: np.ndarray) -> LaneCopy:
-        memory = self.native.machine.memory
-        mask, reading = (word_mask(int(_field(copy, COPY[name], "<u4"))) for name in ("mask", "reading"))
-        size = int(_field(copy, COPY["size"], "<i4"))
-        to, source = (copy[COPY[name] : COPY[name] + 256].view("<u8").copy() for name in ("to", "from"))
-        port = port_at(self.native, warp, int(_field(copy, COPY["site"], "<i4")))
-        port.mask = mask
-        sources = [(memory.bytes, source - np.uint64(ARENA), reading, size)] if reading.any() else []
-        group = np.full(32, int(_field(copy, COPY["group"], "<i8")), np.int64)
-        return LaneCopy(port, size, group, sources, warp.cta.shared, to, mask.copy())
 
 
 def port_at(native: NativeContext, warp: Warp, site: int) -> Port:
@@ -226,5 +187,5 @@ def _refuse(*_words, **_more) -> None:
     raise Fault("descriptor-invalid", "the interpreter says what is wrong")
 
 
-def _field(memory: np.ndarray, offset: int, t: str):
+def field(memory: np.ndarray, offset: int, t: str):
     return memory[offset : offset + np.dtype(t).itemsize].view(t)[0]
