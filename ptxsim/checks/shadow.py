@@ -17,7 +17,7 @@ MAX_SITES = 256  # synchronising addresses remembered per CTA
 BARRIERS = 17  # the sixteen of the CTA and the barrier of the cluster
 RACE, RACE_IN_WARP, UNINITIALIZED = 1, 2, 3
 KINDS = 3
-NOBODY = -1
+NONE = -1
 _LIMIT = 1 << 24  # addresses of other CTAs of the cluster lie above
 
 
@@ -43,9 +43,9 @@ class Shadow(NamedTuple):
         """Of a CTA before it runs."""
         size = shared_bytes
         return cls(
-            np.full(size, NOBODY, np.int16), np.zeros(size, np.int32), np.zeros(size, np.int8), np.zeros(size, np.int32),
-            np.full(size, -1, np.int32), np.full((size, 2, 4), NOBODY, np.int32), np.zeros(size, np.bool_),
-            np.full((size, 5), NOBODY, np.int32), np.eye(warps, dtype=np.int32), np.zeros(warps, np.int32),
+            np.full(size, NONE, np.int16), np.zeros(size, np.int32), np.zeros(size, np.int8), np.zeros(size, np.int32),
+            np.full(size, -1, np.int32), np.full((size, 2, 4), NONE, np.int32), np.zeros(size, np.bool_),
+            np.full((size, 5), NONE, np.int32), np.eye(warps, dtype=np.int32), np.zeros(warps, np.int32),
             np.zeros((BARRIERS, 2, warps), np.int32), np.full(MAX_SITES, -1, np.int64), np.zeros((MAX_SITES, warps), np.int32),
         )  # fmt: skip
 

@@ -1,6 +1,6 @@
 """st.async, red.async and st.bulk. PTX ISA, "Data Movement and Conversion Instructions: st.async, st.bulk"; "red.async".
 
-Service operations: the data of st.async and red.async lands later, when the mbarrier hears of it.
+The data of st.async and red.async lands later, and completes on the mbarrier then. Both take the slow path.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def announce(port: Any, space: Word, mbar: LaneValue, size: int) -> None:
 def store_async(
     m: Port, a: LaneValue, b: LaneValue, mbar: LaneValue, *, space: Word, vec: Word, type: ScalarType
 ) -> None:
-    """A store into the cluster's shared memory that an mbarrier there is told of."""
+    """A store into the cluster's shared memory that completes on an mbarrier there."""
     size = type.bytes * resolve_count("vec", {"vec": vec})
     check_alignment(a, m.mask, size, "store")
     data = pack(list(b) if vec else [b], type)
@@ -106,7 +106,7 @@ for mmio, scopes in SCOPES:
 def reduce_async(
     m: Port, a: LaneValue, b: LaneValue, mbar: LaneValue, *, op: Word, space: Word, type: ScalarType
 ) -> None:
-    """A reduction on the cluster's shared memory that an mbarrier there is told of."""
+    """A reduction on the cluster's shared memory that completes on an mbarrier there."""
     check_alignment(a, m.mask, type.bytes, "atomic access")
     list(m.resolve(space or "shared", a, type.bytes, write=True))
     port = snapshot(m)

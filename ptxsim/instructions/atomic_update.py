@@ -19,12 +19,12 @@ def compare_and_swap(old: LaneValue, b: LaneValue, c: LaneValue) -> LaneValue:
 
 
 def increment(old: LaneValue, b: LaneValue) -> LaneValue:
-    """old + 1, back to 0 behind b."""
+    """old + 1, back to 0 after b."""
     return lanes.where(old >= b, old - old, old + 1)
 
 
 def decrement(old: LaneValue, b: LaneValue) -> LaneValue:
-    """old - 1, back to b behind 0; b too where old lies above it."""
+    """old - 1, back to b after 0; b too where old lies above it."""
     return lanes.where((old == 0) | (old > b), b, old - 1)
 
 

@@ -1,6 +1,6 @@
 """mapa, getctarank and isspacep. PTX ISA, "Data Movement and Conversion Instructions: mapa, getctarank, isspacep".
 
-isspacep is a service operation: it asks the machine what lies where.
+isspacep takes the slow path: it asks the machine what lies where.
 """
 
 from __future__ import annotations

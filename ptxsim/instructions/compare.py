@@ -22,7 +22,7 @@ _UNSIGNED_NAMES = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
 
 
 def relation(a: LaneValue, b: LaneValue, cmp: str) -> LaneValue:
-    """The mask of a cmp b; an operator with u behind it also holds where an operand is NaN."""
+    """The mask of a cmp b; an operator with u after it also holds where an operand is NaN."""
     cmp = _UNSIGNED_NAMES.get(cmp, cmp)
     match cmp:
         case "num":

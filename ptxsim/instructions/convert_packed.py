@@ -128,7 +128,7 @@ def pair_to_halves(a: LaneValue, *, dtype: ScalarType, atype: ScalarType, relu: 
     return pack([encode(x, element_of(dtype), "rn", satfinite, relu) for x in values], dtype)
 
 
-# ---- with scales, and fixed point of two bits before the point and six behind: bound, not modeled ----
+# ---- with scales, and fixed point of two bits before the point and six after: bound, not modeled ----
 
 _FIXED = "9.1 sm_100a sm_103a sm_110a sm_120a sm_121a | 9.4 sm_107a"
 _SCALED: Options = {

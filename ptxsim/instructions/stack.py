@@ -1,6 +1,6 @@
 """The stack of a lane. PTX ISA, "Stack Manipulation Instructions": stacksave, stackrestore, alloca.
 
-Service operations. The stack grows downward from the end of the lane's local memory, as the GPU's does; a function gives
+They take the slow path. The stack grows downward from the end of the lane's local memory, as the GPU's does; a function gives
 back what it allocated when it returns (engine.control).
 """
 

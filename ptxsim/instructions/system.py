@@ -1,6 +1,6 @@
 """Traps, pauses and hints to the system. PTX ISA, "Miscellaneous Instructions"; "Control Flow Instructions: exit" apart.
 
-trap and brkpt are service operations; the rest has no effect on what a kernel computes.
+trap and brkpt take the slow path; the rest has no effect on what a kernel computes.
 """
 
 from __future__ import annotations

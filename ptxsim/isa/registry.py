@@ -224,7 +224,7 @@ def names() -> list[str]:
 
 
 def split_opcode(opcode: str) -> tuple[str, list[str]]:
-    """The longest registered name the opcode begins with, and the modifier words behind it."""
+    """The longest registered name the opcode begins with, and the modifier words after it."""
     words = opcode.split(".")
     _demand(words[0])
     for count in range(min(len(words), 6), 0, -1):

@@ -22,7 +22,7 @@ import numpy as np
 from ptxsim.jit.kinds import BOOL, FLOAT, INT, UNSIGNED, Array, Kind
 from ptxsim.jit.kinds import Record as RecordKind
 
-UNBOUNDED = 1 << 40  # elements behind a pointer that does not say how many there are
+UNBOUNDED = 1 << 40  # elements at a pointer that does not say how many there are
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ LIMIT = 256 << 20  # bytes of all objects; the ones unused for longest go first
 MOST = 4000  # objects; looking through them must not take long
 AT_ONCE = 500  # deleted in one go
 _MAGIC = b"ptxsim object 1\n"
-_CHECK = 16  # bytes of the checksum behind it
+_CHECK = 16  # bytes of the checksum after it
 
 
 def _check(data: bytes) -> bytes:

@@ -24,7 +24,7 @@ NOT_MODELED = (
     "the assembler's registers: spills, bank conflicts of the register file, reuse caches",
     "misses of the instruction cache after the first fetch, of the constant cache after the first read, of the TLB",
     "clusters: the CTAs of one go to SMs like any others and start when there is room for each; distributed shared memory has "
-    "its latency, but takes no bandwidth of the other SM; waits on other CTAs end as the run recorded them or when nobody else can go on",
+    "its latency, but takes no bandwidth of the other SM; waits on other CTAs end as the run recorded them or when no warp else can go on",
     "contention between SMs beyond equal shares of L2 and DRAM, and how many SMs read what bulk copies bring; "
     "L2 partitions, DRAM pages and refresh",
     "caches that a launch before this one left cold: L2 is taken as warm",

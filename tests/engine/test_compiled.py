@@ -30,7 +30,7 @@ def test_many_random_kernels(writer, seed, block, banks, order):
     "text",
     [
         "ld.global.u32 %r4, [%d0+3];",  # misaligned
-        "add.u64 %d0, %d0, 4096; ld.global.u32 %r4, [%d0];",  # behind the end
+        "add.u64 %d0, %d0, 4096; ld.global.u32 %r4, [%d0];",  # past the end
         "st.shared.u32 [%r8+1024], %r4;",
         "st.global.u32 [%d0], %r0; mov.u32 %r4, 7; @%p0 ld.global.u32 %r4, [%d0+2]; mov.u32 %r5, 9;",
         "setp.eq.u32 %p2, %r0, 37; @%p2 trap;",

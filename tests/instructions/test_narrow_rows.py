@@ -53,7 +53,7 @@ PRODUCT = "mma.sync.aligned.m16n8k32.row.col.{kind}.f32.{a}.{b}.f32{scale} {{%f0
 
 
 def packed(codes: np.ndarray, bits: int) -> np.ndarray:
-    """Rows of 16 codes as rows of 16 bytes: 8-, 6- or 4-bit elements one behind the other, then padding."""
+    """Rows of 16 codes as rows of 16 bytes: 8-, 6- or 4-bit elements one after the other, then padding."""
     spread = (codes[..., None] >> np.arange(bits) & 1).astype(np.uint8).reshape(*codes.shape[:-1], -1)
     rows = np.packbits(spread, axis=-1, bitorder="little")
     return np.pad(rows, [(0, 0)] * (rows.ndim - 1) + [(0, 16 - rows.shape[-1])])

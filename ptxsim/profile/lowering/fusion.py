@@ -135,7 +135,7 @@ class Fusion:
         return self.program.ops[sites[0]] if len(sites) == 1 else None
 
     def only_for(self, producer: Op, op: Op) -> bool:
-        """Whether nobody but `op`, in the same block, uses what `producer` makes."""
+        """Whether nothing but `op`, in the same block, uses what `producer` makes."""
         return (
             producer.site in self.flow.live
             and producer.site not in self.eaten

@@ -12,7 +12,7 @@ SHORT_BRANCH = 7  # instructions a branch may skip to become predication
 def predicate(fusion: Fusion, blocks: list[MachineBlock]) -> None:
     """Short forward branches over one block become predicates: the branch goes, the block runs as part of this one.
 
-    What comes behind, if nobody else goes there, is part of it too.
+    What comes after, if nothing else goes there, is part of it too.
     """
     full = [number for number, source in enumerate(fusion.program.blocks) if source]
     taken: set[int] = set()
@@ -21,16 +21,16 @@ def predicate(fusion: Fusion, blocks: list[MachineBlock]) -> None:
             continue
         rest = full[place + 1 :]
         while len(rest) >= 2 and _short_branch(fusion, blocks, number, *rest[:2]):
-            inside, behind = rest[:2]
+            inside, after = rest[:2]
             _absorb(fusion, blocks, number, inside)
             taken.add(inside)
             rest = rest[1:]
-            if not _entered_from(fusion, behind, {number, inside, *blocks[number].absorbed}):
+            if not _entered_from(fusion, after, {number, inside, *blocks[number].absorbed}):
                 break
-            blocks[number].ops += blocks[behind].ops
-            blocks[behind].ops = []
-            blocks[number].absorbed += (behind,)
-            taken.add(behind)
+            blocks[number].ops += blocks[after].ops
+            blocks[after].ops = []
+            blocks[number].absorbed += (after,)
+            taken.add(after)
             rest = rest[1:]
 
 
@@ -40,9 +40,9 @@ def _last(fusion: Fusion, blocks: list[MachineBlock], number: int) -> Op | None:
     return source[-1] if source else None
 
 
-def _short_branch(fusion: Fusion, blocks: list[MachineBlock], number: int, inside: int, behind: int) -> bool:
+def _short_branch(fusion: Fusion, blocks: list[MachineBlock], number: int, inside: int, after: int) -> bool:
     last, inner = _last(fusion, blocks, number), blocks[inside]
-    if last is None or last.control != "bra" or last.guard is None or not inside < last.targets[0] <= behind:
+    if last is None or last.control != "bra" or last.guard is None or not inside < last.targets[0] <= after:
         return False
     if len(fusion.graph.predecessors[inside]) != 1 or any(op.control for op in fusion.program.blocks[inside]):
         return False

@@ -35,7 +35,7 @@ class Pressure:
         return 0 if types[slot].kind == "predicate" or slot in self.flow.uniform else max(1, types[slot].bits // 32)
 
     def live_out(self, number: int) -> set[int]:
-        """Values that somebody reads behind a block."""
+        """Values that are read after a block."""
         return set().union(*(self.live_in[s] for s in self.graph.successors[number]))
 
     def _before(self, number: int) -> set[int]:

@@ -37,7 +37,7 @@ BLOCK = record(
 
 
 class Code(NamedTuple):
-    """Instructions of all blocks behind each other, their registers in one list, and the blocks."""
+    """Instructions of all blocks one after the other, their registers in one list, and the blocks."""
 
     ops: np.ndarray
     registers: np.ndarray

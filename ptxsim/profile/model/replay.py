@@ -85,7 +85,7 @@ def execute(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> tuple[flo
 
 
 def release_all(m: Machine, p: Any, now: float) -> bool:
-    """Nobody can run: waits whose arrivals the traces do not hold (other SMs) end here. False if nobody waits."""
+    """No warp can run: waits whose arrivals the traces do not hold (other SMs) end here. False if none waits."""
     found = False
     for k in range(m.counts[USED_SLOTS]):
         if m.warps[k].active and m.warps[k].blocked >= 0:

@@ -56,7 +56,7 @@ WARP = record(
         ("ready", "f8"), ("why", "i4"),  # when it can issue, and the reason why not earlier
         ("issued", "f8"),  # when it did last
         ("op", "i4"), ("op_end", "i4"), ("block", "i4"), ("cta", "i4"),
-        ("entry", "i8"), ("next", "i8"), ("end", "i8"),  # entries of the running block and of those behind it
+        ("entry", "i8"), ("next", "i8"), ("end", "i8"),  # entries of the running block and of those after it
         ("since", "f8"),  # when the running block began
         ("access", "f8"),  # its next access goes to memory no earlier
         ("store", "f8"),  # when the last store is on its way

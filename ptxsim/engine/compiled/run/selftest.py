@@ -85,7 +85,7 @@ def outcome(make_engine: Callable[[Program, Machine], Engine]) -> tuple[bytes, i
         target, (1, 1, 1), (64, 1, 1), (1, 1, 1), memory, shared_bytes=linkage.dynamic_shared_start, local_bytes=0
     )
     with np.errstate(all="ignore"):
-        # Somebody who watches warps start keeps whole CTAs from running natively, whose scheduler takes long to compile.
+        # A watcher of starting warps keeps whole CTAs from running natively, whose scheduler takes long to compile.
         Grid(program, machine, make_engine(program, machine), Limits(100_000), start=lambda warp, engine: None).run()
     return memory.view(data).tobytes(), machine.warp_instructions
 
