@@ -14,10 +14,21 @@ from ptxsim.instructions.mbarrier import each, who
 from ptxsim.isa.facts import Access, AccessKind, Facts, Mechanism, Role, Synchronisation, Word, Words, access
 from ptxsim.isa.operand import Addr, Either, Imm, Pred, Reg, Value
 from ptxsim.isa.registry import Kinds, Options, instruction
-from ptxsim.lanes import LANES, LaneValue
-from ptxsim.machine.async_groups import LaneCopy, LaneGroups, later, snapshot
+from ptxsim.jit.record import I32, U64, row
+from ptxsim.lanes import LANES, LaneValue, mask_word, word_mask
+from ptxsim.machine.async_groups import cluster_addresses, later, snapshot
 from ptxsim.machine.event import FLAG_MORE, Event, Space
-from ptxsim.machine.fault import Fault
+from ptxsim.machine.fault import Fault, distinct, first_lane
+from ptxsim.machine.groups import commit_group
+from ptxsim.machine.lane_copies import (
+    ROOM,
+    issue_copy,
+    land_copy,
+    make_room,
+    uncommitted,
+    wait_for_copies,
+    wait_for_groups,
+)
 from ptxsim.machine.memory import check_alignment
 from ptxsim.machine.port import Port
 
@@ -70,45 +81,55 @@ def cp_async(m: Port, a: LaneValue, b: LaneValue, size: LaneValue, n: LaneValue,
     check_alignment(a, m.mask, size, "cp.async write")
     reading = m.mask & (count > 0)
     check_alignment(b, reading, size, "cp.async read")
-    sources: list[tuple[np.ndarray[Any, Any], LaneValue, LaneValue, int]] = []
-    for length in np.unique(count[reading]):
+    flags = 0
+    for length in distinct(count[reading]):
         part = snapshot(m, reading & (count == length))
-        for kind, memory, offsets, lanes in part.resolve("global", b, int(length)):
-            m.emit(Event.LOAD, kind, int(length), FLAG_MORE if sources else 0, lanes, b)
-            sources.append((memory, offsets, lanes, int(length)))
-    groups = LaneGroups.of(m.warp)
+        for kind, _, _, lanes in part.resolve("global", b, length):
+            m.emit(Event.LOAD, kind, length, flags, lanes, b)
+            flags = FLAG_MORE
     for _, memory, offsets, lanes in m.resolve("shared", a, size, write=True):
-        groups.issue(
-            LaneCopy(snapshot(m, lanes), size, groups.committed.copy(), sources, memory, offsets, lanes.copy())
-        )
+        _begin(snapshot(m, lanes), size, memory, cluster_addresses(m, memory, offsets), count, b)
+
+
+def _begin(m: Port, size: int, memory: np.ndarray, to: np.ndarray, count: np.ndarray, source: np.ndarray) -> None:
+    """A copy of the port's lanes into some CTA's shared memory begins; lands at a moment that is drawn, or as late as allowed."""
+    record, stream, number = m.warp.record, m.machine.stream, m.warp.record.copies.issued
+    lanes, rows = mask_word(m.mask), (row(count, I32), row(to, U64), row(source, U64))
+    while not issue_copy(record, m.site, size, lanes, memory.ctypes.data, *rows):
+        m.warp.copies = make_room(record.copies, max(ROOM, 2 * record.copies.capacity), m.machine.memory)
+    m.emit(Event.ASYNC_ISSUE, Space.SHARED, size, 0, m.mask, to)
+    if m.machine.seed:
+        later(m, lambda: land_copy(stream, m.warp.record, number))
 
 
 _forms(cp_async)
 
 
 @instruction("cp.async.commit_group", name="cp.async.commit_group", requires="7.0 sm_80", facts=COMMITS)
-def commit_group(m: Port) -> None:
-    LaneGroups.of(m.warp).commit(m.mask)
+def commit(m: Port) -> None:
+    commit_group(m.warp.record.copies.groups, m.warp.record.live, mask_word(m.mask))
 
 
 @instruction(
     "cp.async.wait_group n", name="cp.async.wait_group", requires="7.0 sm_80", facts=WAITS, operands={"n": Imm()}
 )
 def wait_group(m: Port, n: LaneValue) -> None:
-    groups = LaneGroups.of(m.warp)
-    loose = groups.uncommitted(m.mask)
-    if loose.any():
+    warp, lanes = m.warp.record, mask_word(m.mask)
+    loose = uncommitted(warp, lanes)
+    if loose:
         m.report(
             "missing-commit", "cp.async.wait_group waits for nothing: copies were issued but never committed to a group",
-            int(np.argmax(loose)), "add cp.async.commit_group between the copies and the wait, or use cp.async.wait_all",
+            first_lane(word_mask(loose)),
+            "add cp.async.commit_group between the copies and the wait, or use cp.async.wait_all",
         )  # fmt: skip
-        groups.commit(loose)  # one mistake, one finding
-    groups.wait(m.mask, max(n, 0))
+        commit_group(warp.copies.groups, warp.live, loose)  # one mistake, one finding
+    wait_for_groups(m.machine.stream, warp, lanes, max(n, 0))
 
 
 @instruction("cp.async.wait_all", name="cp.async.wait_all", requires="7.0 sm_80", facts=WAITS)
 def wait_all(m: Port) -> None:
-    LaneGroups.of(m.warp).wait_all(m.mask)
+    warp = m.warp.record
+    wait_for_copies(m.machine.stream, warp, mask_word(m.mask), warp.copies.issued)
 
 
 @instruction(
@@ -117,15 +138,14 @@ def wait_all(m: Port) -> None:
 )  # fmt: skip
 def mbarrier_arrive(m: Port, a: LaneValue, *, space: Word, noinc: bool) -> None:
     """The arrival happens when all copies the lane has issued so far have landed."""
-    groups, port = LaneGroups.of(m.warp), snapshot(m)
+    port, issued = snapshot(m), m.warp.record.copies.issued
     arrivals = list(each(m, space, a))
     if not noinc:
         for _, barrier in arrivals:
             barrier.add_pending(1)
-    copies = groups.open_copies(m.mask)
 
     def arrive() -> None:
-        groups.close(copies)
+        wait_for_copies(port.machine.stream, port.warp.record, mask_word(port.mask), issued)
         port.emit(Event.MBARRIER_ARRIVE, Space.SHARED, 8, 0, port.mask, a)
         for lane, barrier in arrivals:
             try:

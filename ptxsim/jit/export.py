@@ -19,7 +19,7 @@ from ptxsim.jit.compiler import Jit, full_name
 from ptxsim.jit.expressions import Expressions, Operation
 from ptxsim.jit.kinds import INT, Array, Known, Several, Value
 from ptxsim.jit.kinds import Record as RecordKind
-from ptxsim.jit.record import Number, Pointer, Record
+from ptxsim.jit.record import OPAQUE, Number, Pointer, Record
 from ptxsim.jit.translator import NOTHING, ModuleText, Translator
 
 P = ParamSpec("P")
@@ -54,7 +54,7 @@ def narrowed(at: Expressions, what: Parameter, given: Value | Known) -> str:
         if (
             isinstance(given, Known)
             or not isinstance(given.kind, (Array, RecordKind))
-            or given.kind.dtype != what.dtype
+            or what.dtype not in (OPAQUE, given.kind.dtype)
         ):
             at.refuse(f"a pointer to {what.dtype} is expected")
         return f"ptr {given.parts[0]}"
@@ -122,6 +122,34 @@ class _View(Operation):
 
 
 view = _View()
+
+
+class _MoveBytes(Operation):
+    """`move_bytes(to, source, count)`: bytes from an address to another one."""
+
+    def __call__(self, to: int, source: int, count: int) -> None:
+        ctypes.memmove(to, source, count)
+
+    def emit(self, at: Expressions, arguments: list[Value | Known]) -> Value:
+        to, source, count = (at.convert(each, INT).parts[0] for each in arguments)
+        pointers = ", ".join(f"ptr {at.let(f'inttoptr i64 {each} to ptr')}" for each in (to, source))
+        at.do(f"call void @llvm.memmove.p0.p0.i64({pointers}, i64 {count}, i1 false)")
+        return Value(NOTHING, ())
+
+
+class _ClearBytes(Operation):
+    """`clear_bytes(to, count)`: zeros at an address."""
+
+    def __call__(self, to: int, count: int) -> None:
+        ctypes.memset(to, 0, count)
+
+    def emit(self, at: Expressions, arguments: list[Value | Known]) -> Value:
+        to, count = (at.convert(each, INT).parts[0] for each in arguments)
+        at.do(f"call void @llvm.memset.p0.i64(ptr {at.let(f'inttoptr i64 {to} to ptr')}, i8 0, i64 {count}, i1 false)")
+        return Value(NOTHING, ())
+
+
+move_bytes, clear_bytes = _MoveBytes(), _ClearBytes()
 
 
 def export(jit: Jit, prefix: str, *bodies: Body[..., Any]) -> None:

@@ -14,6 +14,7 @@ dtype it makes, native code at the offsets of that dtype.
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Self, TypeVar, get_type_hints
 
@@ -22,6 +23,7 @@ import numpy as np
 from ptxsim.jit.kinds import BOOL, FLOAT, INT, UNSIGNED, Array, Kind
 from ptxsim.jit.kinds import Record as RecordKind
 
+OPAQUE = np.dtype([])
 UNBOUNDED = 1 << 40  # elements at a pointer that does not say how many there are
 
 
@@ -37,7 +39,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Pointer:
-    """The address of a record, or of `count` elements side by side."""
+    """The address of a record, or of `count` elements side by side; OPAQUE: of what bodies only pass on."""
 
     dtype: np.dtype[Any]
     count: int | None = None
@@ -96,3 +98,10 @@ def _ctype(hint: Any) -> Any:
         return hint
     first, *length = hint.__metadata__
     return _ctype(first) * length[0] if length else first.ctype
+
+
+def row(values: np.ndarray[Any, Any], number: Any) -> Sequence[int]:
+    """Numbers as bodies and the fields of records take them: `row(addresses, U64)`."""
+    element = _ctype(number)
+    found: Sequence[int] = (element * len(values)).from_buffer_copy(values.astype(element).data)
+    return found

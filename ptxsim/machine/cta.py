@@ -59,6 +59,7 @@ class Warp:
         self.units = Units()
         self.allocated: np.ndarray | None = None  # local address of what alloca gave last, by lane
         self.in_flight: dict[int, int] = {}  # register slots the tensor core owns, and the line that gave them away
+        self.copies: np.ndarray | None = None  # memory that the record's copies are in (machine.lane_copies)
         self.stack = memory[STACK : STACK + 8 * LANES].view(np.uint64)  # base of the current local frame
         linear = index * LANES + np.arange(LANES, dtype=np.uint32)
         x, y, _ = cta.block_shape

@@ -8,8 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from enum import IntEnum
+from typing import Annotated, Any
 
 import numpy as np
+
+from ptxsim.jit.body import Numbers
+from ptxsim.jit.export import extern
+from ptxsim.jit.record import I32, OPAQUE, U32, Pointer
+from ptxsim.lanes import LANES
+from ptxsim.machine.records import WarpRecord
 
 
 class Event(IntEnum):
@@ -149,3 +156,17 @@ class EventStream:
         self.flush()
         for observer in self.observers:
             observer.finish()
+
+
+# As bodies get them: what records events (an EventStream or None, in native code the context), addresses or other numbers.
+Stream = Annotated[Any, Pointer(OPAQUE)]
+Addresses = Annotated[Numbers | Sequence[int], Pointer(np.dtype(np.uint64), LANES)]
+
+
+@extern
+def event(
+    stream: Stream, warp: WarpRecord, site: I32, kind: I32, space: I32, width: I32, flags: I32, mask: U32, addresses: Addresses
+) -> None:  # fmt: skip
+    """Record what some lanes of a warp do, if there is a stream. (In native code, engine.compiled.runtime.events does.)"""
+    if stream is not None:
+        stream.emit(site, warp.cta, warp.index, kind, space, width, flags, mask, addresses)

@@ -9,6 +9,7 @@ import numpy as np
 
 from ptxsim.jit.record import I32, I64, U32, U64, Record, record
 from ptxsim.lanes import LANES
+from ptxsim.machine.groups import OWN, Groups
 
 BARRIERS = 16  # the named barriers of a CTA
 MOST_GROUPS = 8  # warpgroups of a CTA: each has a barrier of its own after the named ones, at which its warps meet
@@ -30,6 +31,40 @@ class Split(Record):
     ticket: I32  # the phase of the barrier, or which of the warp's waits in Python
     site: I32  # of the operation that waits at a barrier
     steps: I64  # the warp's turn at which it ran last, while there were several splits
+
+
+@record
+class LaneCopy(Record):
+    """One cp.async of a warp: 4, 8 or 16 bytes a lane."""
+
+    number: I64  # among the copies of the warp
+    shared: I64  # address of the shared memory that it writes
+    site: I32
+    size: I32
+    open: U32  # lanes that no wait has covered yet
+    landed: U32  # lanes whose data is there
+    together: I64  # the groups that the lanes had committed before (machine.groups)
+    own: OWN
+    count: Annotated[MutableSequence[int], I32, LANES]  # bytes that each lane reads; the rest of `size` becomes zero
+    to: Annotated[MutableSequence[int], U64, LANES]  # where each lane writes: shared memory as events name it
+    source: Annotated[MutableSequence[int], U64, LANES]  # where it reads: global memory
+
+
+@record
+class LaneCopies(Record):
+    """The copies of a warp, in the order of issue, until waits have covered them; and the groups of its lanes.
+
+    They are kept in a ring: `first` is the place of the oldest, `end` the one after the newest.
+    """
+
+    groups: Groups
+    copies: I64  # address of the ring
+    capacity: I64  # a power of two
+    first: I64
+    end: I64
+    open: I64  # how many of them waits have yet to cover
+    issued: I64  # copies in all
+    arena: I64  # address of global memory, where device addresses begin at ARENA
 
 
 @record
@@ -61,6 +96,7 @@ class WarpRecord(Record):
     came: Annotated[MutableSequence[int], U32, BARRIERS]  # lanes that have come to each barrier ...
     came_in: Annotated[MutableSequence[int], I32, BARRIERS]  # ... in this phase
     stack: Annotated[MutableSequence[int], U64, LANES]  # base of the current local frame, by lane
+    copies: LaneCopies
 
 
 @record

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.engine.programs import compare, same_events
+from tests.engine.programs import compare, run, same_events
 
 KERNEL = """.version 8.0
 .target sm_90
@@ -54,23 +54,38 @@ NATIVE = {
 LEFT = {
     "part of an element": f"{COPY}, 7; {ALL}",
     "python takes over": f"{COPY}; {COMMIT} {OTHER.format(size=4)} mbarrier.init.shared.b64 [%s+4096], 1; {COMMIT} {wait(1)}",
-    "diverged": f"@!%low bra OVER; {COPY}; {COMMIT} {wait(0)} OVER:",
+    "an mbarrier is informed": f"{COPY}; mbarrier.init.shared.b64 [%s+4096], 1; cp.async.mbarrier.arrive.noinc.shared.b64 [%s+4096]; "
+    f"{OTHER.format(size=4)} AGAIN: mbarrier.try_wait.parity.shared.b64 %q, [%s+4096], 0; @!%q bra AGAIN; {COMMIT} {wait(0)}",
     "more than fit": " ".join([COPY + ";"] * 200) + f" {COMMIT} {wait(0)}",
     "nothing committed": f"{COPY}; {wait(0)}",
     "misaligned": f"add.u32 %s, %s, 4; {COPY}; {ALL}",
     "outside": f"add.u64 %p, %p, 1000000; {COPY}; {ALL}",
     "outside of shared memory": f"add.u32 %s, %s, 1000000; {COPY}; {ALL}",
 }
+DIVERGED = {
+    "some lanes copy": f"@!%low bra OVER; {COPY}; {COMMIT} {wait(0)} OVER:",
+    "lanes wait on their own": f"@%odd bra ODD; {COPY}; {COMMIT} {OTHER.format(size=4)} {COMMIT} {wait(1)} bra OVER; "
+    f"ODD: {OTHER.format(size=8)} {COMMIT} {wait(0)} OVER: {ALL}",
+    "lanes of one copy wait on their own": f"{COPY}; {COMMIT} {OTHER.format(size=4)} {COMMIT} @%odd {wait(0)} @!%odd {wait(1)} {ALL}",
+    "lanes commit on their own": f"{COPY}; @%odd {COMMIT} {OTHER.format(size=4)} {COMMIT} {COMMIT} @%low {wait(1)} @%odd {wait(2)} {ALL}",
+    "some lanes leave": f"{COPY}; {COMMIT} {OTHER.format(size=4)} {COMMIT} @!%low ret; {wait(1)} {ALL}",
+    "some wait for nothing, often": f"@%odd {OTHER.format(size=4)} @%odd bra OVER; mov.u32 %r15, 0; AGAIN: {COPY}; {COMMIT} {wait(3)} "
+    f"add.u32 %r15, %r15, 1; setp.lt.u32 %q, %r15, 40; @%q bra AGAIN; OVER: {ALL}",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=[pytest.mark.slow] * (name in ("many", "more than fit"))) for name in [*NATIVE, *LEFT]],
+    [
+        pytest.param(name, marks=[pytest.mark.slow] * (name in ("many", "more than fit")))
+        for name in [*NATIVE, *LEFT, *DIVERGED]
+    ],
 )
 def test_copies_do_and_tell_the_same(name):
-    text = KERNEL.format(body=(NATIVE | LEFT)[name])
+    text = KERNEL.format(body=(NATIVE | LEFT | DIVERGED)[name])
     compare(text, checks="memory")
     compare(text, checks="all")
+    compare(text, checks="memory", seed=3)
     assert same_events(text)
 
 
@@ -83,4 +98,24 @@ def test_what_is_native(name, slow_path):
 @pytest.mark.parametrize("name", LEFT)
 def test_what_is_left(name, slow_path):
     compare(KERNEL.format(body=LEFT[name]), checks="none")
-    assert bool(slow_path) == (name in ("part of an element", "python takes over"))
+    assert bool(slow_path) == (name in ("part of an element", "python takes over", "an mbarrier is informed"))
+
+
+@pytest.mark.parametrize("name", DIVERGED)
+def test_parts_of_warps_are_native(name):
+    for grid, block in (2, 64), (1, 56):
+        text = KERNEL.format(body=DIVERGED[name])
+        compare(text, checks="none", grid=grid, block=block)
+        assert run(text, "compiled", checks="none", grid=grid, block=block)[1].slow_path == []
+
+
+def test_copies_go_on_natively_after_python_had_its_say():
+    """What has begun in native code lands there, although an instruction in between has none."""
+    left = run(KERNEL.format(body=LEFT["python takes over"]), "compiled", checks="none")[1].slow_path
+    assert [(one.instruction, one.count) for one in left] == [("mbarrier.init.shared.b64", 4)]
+
+
+def test_room_grows_with_the_first_cta_that_needs_it():
+    text = KERNEL.format(body=LEFT["more than fit"])
+    left = run(text, "compiled", grid=4, checks="none")[1].slow_path
+    assert [(one.instruction, one.count) for one in left] == [("cp.async.cg.shared.global", 2)]

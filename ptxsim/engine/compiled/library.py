@@ -30,10 +30,10 @@ from ptxsim.machine.records import aligned
 from ptxsim.machine.special import _SCALARS, _VECTORS
 
 OPTIMIZED = 1000  # operations up to which code is generated with more care: it takes twice as long
-# Helpers that come together: the module that writes them. Imported when a program has such instructions.
+# Helpers that come together: the module that writes them, or whose bodies they are. Imported when a program needs them.
 FAMILIES = {
     "warpgroups": "ptxsim.engine.compiled.runtime.wgmma_state",
-    "lane copies": "ptxsim.engine.compiled.runtime.cp_async_state",
+    "lane copies": "ptxsim.machine.lane_copies",
 }
 _ATTRIBUTES = f"attributes #0 = {ATTRIBUTES}\n"
 
@@ -69,7 +69,9 @@ class Library:
     def _provide_family(self, family: str) -> None:
         """Make sure that the helpers of a family exist, which come together."""
         module = importlib.import_module(FAMILIES[family])
-        if self.prefix + module.NAMES[0] not in self.jit.helpers:
+        if hasattr(module, "EXPORTS"):
+            export(self.jit, self.prefix, *module.EXPORTS)
+        elif self.prefix + module.NAMES[0] not in self.jit.helpers:
             text: str = module.text(self.prefix)
             self.jit.load(self.jit.key(family, text), lambda: text + _ATTRIBUTES)
             for name in module.NAMES:

@@ -2,13 +2,18 @@ declare <32 x i64> @ptxsim_load_param_8x1(ptr, ptr, <32 x i64>, i32, i32, i32)
 declare <32 x i32> @llvm.umin.v32i32(<32 x i32>, <32 x i32>)
 declare {<32 x i32>, <32 x i32>, <32 x i32>, <32 x i32>} @ptxsim_load_shared_4x4(ptr, ptr, <32 x i64>, i32, i32, i32)
 declare {<32 x i32>, <32 x i32>, <32 x i32>, <32 x i32>} @ptxsim_load_global_4x4(ptr, ptr, <32 x i64>, i32, i32, i32)
-declare i1 @ptxsim_copy_issue(ptr, ptr, i32, <32 x i64>, <32 x i64>, i32, i32, i32)
+declare i1 @ptxsim_issue_copy(ptr, i32, i32, i32, i64, ptr, ptr, ptr)
 declare {<32 x i32>, <32 x i32>} @ptxsim_load_shared_4x2(ptr, ptr, <32 x i64>, i32, i32, i32)
 declare {<32 x i32>, <32 x i32>} @ptxsim_load_global_4x2(ptr, ptr, <32 x i64>, i32, i32, i32)
-declare i1 @ptxsim_copy_commit(ptr, ptr)
-declare i1 @ptxsim_copy_wait(ptr, ptr, i64, i1)
+declare void @ptxsim_commit_group(ptr, i32, i32)
+declare i32 @ptxsim_uncommitted(ptr, i32)
+declare void @ptxsim_wait_for_groups(ptr, ptr, i32, i32)
+declare void @ptxsim_wait_for_copies(ptr, ptr, i32, i64)
 define i32 @cp_async(ptr %context, ptr %warp) #0 {
 entry:
+  %v35 = alloca <32 x i32>, align 64
+  %v36 = alloca <32 x i64>, align 64
+  %v37 = alloca <32 x i64>, align 64
   %count.at = getelementptr i8, ptr %context, i64 512
   %left.at = getelementptr i8, ptr %warp, i64 12
   %block.at = getelementptr i8, ptr %warp, i64 0
@@ -36,7 +41,7 @@ nowhere:
   unreachable
 b0:
   %v1 = call <32 x i64> @ptxsim_load_param_8x1(ptr %context, ptr %warp, <32 x i64> splat (i64 421114027184128), i32 -1, i32 0, i32 0)
-  %v2 = getelementptr i8, ptr %warp, i64 1792
+  %v2 = getelementptr i8, ptr %warp, i64 1984
   %v3 = load <32 x i32>, ptr %v2, align 64
   %v4 = icmp uge <32 x i32> splat (i32 4), splat (i32 32)
   %v5 = call <32 x i32> @llvm.umin.v32i32(<32 x i32> splat (i32 4), <32 x i32> splat (i32 31))
@@ -46,164 +51,191 @@ b0:
   %v9 = icmp ult <32 x i32> %v3, splat (i32 16)
   %v10 = xor <32 x i1> %v9, splat (i1 true)
   %v11 = zext <32 x i32> %v8 to <32 x i64>
-  %v12 = getelementptr i8, ptr %warp, i64 2048
+  %v12 = getelementptr i8, ptr %warp, i64 2240
   store <32 x i64> %v1, ptr %v12, align 64
-  %v13 = getelementptr i8, ptr %warp, i64 2304
+  %v13 = getelementptr i8, ptr %warp, i64 2496
   store <32 x i32> %v3, ptr %v13, align 64
-  %v14 = getelementptr i8, ptr %warp, i64 2560
+  %v14 = getelementptr i8, ptr %warp, i64 2752
   store <32 x i32> %v8, ptr %v14, align 64
   %v15 = bitcast <32 x i1> %v9 to i32
-  %v16 = getelementptr i8, ptr %warp, i64 2688
+  %v16 = getelementptr i8, ptr %warp, i64 2880
   store i32 %v15, ptr %v16, align 8
-  %v17 = and <32 x i64> %v11, splat (i64 4294967295)
-  %v18 = call {<32 x i32>, <32 x i32>, <32 x i32>, <32 x i32>} @ptxsim_load_shared_4x4(ptr %context, ptr %warp, <32 x i64> %v17, i32 -1, i32 6, i32 0)
-  %v19 = extractvalue {<32 x i32>, <32 x i32>, <32 x i32>, <32 x i32>} %v18, 0
-  %v20 = extractvalue {<32 x i32>, <32 x i32>, <32 x i32>, <32 x i32>} %v18, 1
-  %v21 = extractvalue {<32 x i32>, <32 x i32>, <32 x i32>, <32 x i32>} %v18, 2
-  %v22 = extractvalue {<32 x i32>, <32 x i32>, <32 x i32>, <32 x i32>} %v18, 3
-  %v23 = call {<32 x i32>, <32 x i32>, <32 x i32>, <32 x i32>} @ptxsim_load_global_4x4(ptr %context, ptr %warp, <32 x i64> %v1, i32 -1, i32 6, i32 0)
-  %v24 = extractvalue {<32 x i32>, <32 x i32>, <32 x i32>, <32 x i32>} %v23, 0
-  %v25 = extractvalue {<32 x i32>, <32 x i32>, <32 x i32>, <32 x i32>} %v23, 1
-  %v26 = extractvalue {<32 x i32>, <32 x i32>, <32 x i32>, <32 x i32>} %v23, 2
-  %v27 = extractvalue {<32 x i32>, <32 x i32>, <32 x i32>, <32 x i32>} %v23, 3
-  %v28 = call i1 @ptxsim_copy_issue(ptr %context, ptr %warp, i32 6, <32 x i64> %v17, <32 x i64> %v1, i32 -1, i32 -1, i32 16)
-  br i1 %v28, label %good1, label %bad1
+  %v17 = getelementptr i8, ptr %context, i64 776
+  %v18 = load i64, ptr %v17
+  %v19 = icmp eq i64 %v18, 0
+  br i1 %v19, label %good1, label %bad1
 bad1:
   store i32 6, ptr %site.at
   ret i32 3
 good1:
-  %v29 = load i64, ptr %count.at
-  %v30 = add i64 %v29, 7
-  store i64 %v30, ptr %count.at
-  %v31 = load i32, ptr %left.at
-  %v32 = sub i32 %v31, 1
-  store i32 %v32, ptr %left.at
-  %v33 = icmp eq i32 %v32, 0
-  br i1 %v33, label %stop2, label %b1
-stop2:
+  %v20 = and <32 x i64> %v11, splat (i64 4294967295)
+  %v21 = call {<32 x i32>, <32 x i32>, <32 x i32>, <32 x i32>} @ptxsim_load_shared_4x4(ptr %context, ptr %warp, <32 x i64> %v20, i32 -1, i32 6, i32 0)
+  %v22 = extractvalue {<32 x i32>, <32 x i32>, <32 x i32>, <32 x i32>} %v21, 0
+  %v23 = extractvalue {<32 x i32>, <32 x i32>, <32 x i32>, <32 x i32>} %v21, 1
+  %v24 = extractvalue {<32 x i32>, <32 x i32>, <32 x i32>, <32 x i32>} %v21, 2
+  %v25 = extractvalue {<32 x i32>, <32 x i32>, <32 x i32>, <32 x i32>} %v21, 3
+  %v26 = call {<32 x i32>, <32 x i32>, <32 x i32>, <32 x i32>} @ptxsim_load_global_4x4(ptr %context, ptr %warp, <32 x i64> %v1, i32 -1, i32 6, i32 0)
+  %v27 = extractvalue {<32 x i32>, <32 x i32>, <32 x i32>, <32 x i32>} %v26, 0
+  %v28 = extractvalue {<32 x i32>, <32 x i32>, <32 x i32>, <32 x i32>} %v26, 1
+  %v29 = extractvalue {<32 x i32>, <32 x i32>, <32 x i32>, <32 x i32>} %v26, 2
+  %v30 = extractvalue {<32 x i32>, <32 x i32>, <32 x i32>, <32 x i32>} %v26, 3
+  %v31 = bitcast i32 -1 to <32 x i1>
+  %v32 = select <32 x i1> %v31, <32 x i32> splat (i32 16), <32 x i32> splat (i32 0)
+  %v33 = getelementptr i8, ptr %warp, i64 32
+  %v34 = load i64, ptr %v33
+  store <32 x i32> %v32, ptr %v35, align 64
+  store <32 x i64> %v20, ptr %v36, align 64
+  store <32 x i64> %v1, ptr %v37, align 64
+  %v38 = call i1 @ptxsim_issue_copy(ptr %warp, i32 6, i32 16, i32 -1, i64 %v34, ptr %v35, ptr %v36, ptr %v37)
+  br i1 %v38, label %good2, label %bad2
+bad2:
+  store i32 6, ptr %site.at
+  ret i32 3
+good2:
+  %v39 = load i64, ptr %count.at
+  %v40 = add i64 %v39, 7
+  store i64 %v40, ptr %count.at
+  %v41 = load i32, ptr %left.at
+  %v42 = sub i32 %v41, 1
+  store i32 %v42, ptr %left.at
+  %v43 = icmp eq i32 %v42, 0
+  br i1 %v43, label %stop3, label %b1
+stop3:
   store i32 1, ptr %block.at
   ret i32 0
 b1:
-  %v34 = getelementptr i8, ptr %warp, i64 2560
-  %v35 = load <32 x i32>, ptr %v34, align 64
-  %v36 = zext <32 x i32> %v35 to <32 x i64>
-  %v37 = getelementptr i8, ptr %warp, i64 2048
-  %v38 = load <32 x i64>, ptr %v37, align 64
-  %v39 = getelementptr i8, ptr %warp, i64 2304
-  %v40 = load <32 x i32>, ptr %v39, align 64
-  %v41 = getelementptr i8, ptr %warp, i64 2688
-  %v42 = load i32, ptr %v41, align 8
-  %v43 = bitcast i32 %v42 to <32 x i1>
-  %v44 = bitcast <32 x i1> %v43 to i32
-  %v45 = icmp ne <32 x i32> %v40, splat (i32 0)
-  %v46 = icmp ult <32 x i32> %v40, splat (i32 8)
-  %v47 = and <32 x i1> %v45, %v46
-  %v48 = bitcast <32 x i1> %v47 to i32
-  %v49 = and i32 %v48, %v44
-  %v50 = icmp eq i32 %v49, 0
-  br i1 %v50, label %good3, label %bad3
-bad3:
-  store i32 7, ptr %site.at
-  ret i32 3
-good3:
-  %v51 = bitcast <32 x i1> %v45 to i32
-  %v52 = and i32 %v51, %v44
-  %v53 = and <32 x i64> %v36, splat (i64 4294967295)
-  %v54 = call {<32 x i32>, <32 x i32>} @ptxsim_load_shared_4x2(ptr %context, ptr %warp, <32 x i64> %v53, i32 %v44, i32 7, i32 0)
-  %v55 = extractvalue {<32 x i32>, <32 x i32>} %v54, 0
-  %v56 = extractvalue {<32 x i32>, <32 x i32>} %v54, 1
-  %v57 = call {<32 x i32>, <32 x i32>} @ptxsim_load_global_4x2(ptr %context, ptr %warp, <32 x i64> %v38, i32 %v52, i32 7, i32 0)
-  %v58 = extractvalue {<32 x i32>, <32 x i32>} %v57, 0
-  %v59 = extractvalue {<32 x i32>, <32 x i32>} %v57, 1
-  %v60 = call i1 @ptxsim_copy_issue(ptr %context, ptr %warp, i32 7, <32 x i64> %v53, <32 x i64> %v38, i32 %v44, i32 %v52, i32 8)
-  br i1 %v60, label %good4, label %bad4
+  %v44 = getelementptr i8, ptr %warp, i64 2752
+  %v45 = load <32 x i32>, ptr %v44, align 64
+  %v46 = zext <32 x i32> %v45 to <32 x i64>
+  %v47 = getelementptr i8, ptr %warp, i64 2240
+  %v48 = load <32 x i64>, ptr %v47, align 64
+  %v49 = getelementptr i8, ptr %warp, i64 2496
+  %v50 = load <32 x i32>, ptr %v49, align 64
+  %v51 = getelementptr i8, ptr %warp, i64 2880
+  %v52 = load i32, ptr %v51, align 8
+  %v53 = bitcast i32 %v52 to <32 x i1>
+  %v54 = bitcast <32 x i1> %v53 to i32
+  %v55 = getelementptr i8, ptr %context, i64 776
+  %v56 = load i64, ptr %v55
+  %v57 = icmp eq i64 %v56, 0
+  br i1 %v57, label %good4, label %bad4
 bad4:
   store i32 7, ptr %site.at
   ret i32 3
 good4:
-  %v61 = load i64, ptr %count.at
-  %v62 = add i64 %v61, 1
-  store i64 %v62, ptr %count.at
-  %v63 = load i32, ptr %left.at
-  %v64 = sub i32 %v63, 1
-  store i32 %v64, ptr %left.at
-  %v65 = icmp eq i32 %v64, 0
-  br i1 %v65, label %stop5, label %b2
-stop5:
+  %v58 = icmp ne <32 x i32> %v50, splat (i32 0)
+  %v59 = icmp ult <32 x i32> %v50, splat (i32 8)
+  %v60 = and <32 x i1> %v58, %v59
+  %v61 = bitcast <32 x i1> %v60 to i32
+  %v62 = and i32 %v61, %v54
+  %v63 = icmp eq i32 %v62, 0
+  br i1 %v63, label %good5, label %bad5
+bad5:
+  store i32 7, ptr %site.at
+  ret i32 3
+good5:
+  %v64 = bitcast <32 x i1> %v58 to i32
+  %v65 = and i32 %v64, %v54
+  %v66 = and <32 x i64> %v46, splat (i64 4294967295)
+  %v67 = call {<32 x i32>, <32 x i32>} @ptxsim_load_shared_4x2(ptr %context, ptr %warp, <32 x i64> %v66, i32 %v54, i32 7, i32 0)
+  %v68 = extractvalue {<32 x i32>, <32 x i32>} %v67, 0
+  %v69 = extractvalue {<32 x i32>, <32 x i32>} %v67, 1
+  %v70 = call {<32 x i32>, <32 x i32>} @ptxsim_load_global_4x2(ptr %context, ptr %warp, <32 x i64> %v48, i32 %v65, i32 7, i32 0)
+  %v71 = extractvalue {<32 x i32>, <32 x i32>} %v70, 0
+  %v72 = extractvalue {<32 x i32>, <32 x i32>} %v70, 1
+  %v73 = bitcast i32 %v65 to <32 x i1>
+  %v74 = select <32 x i1> %v73, <32 x i32> splat (i32 8), <32 x i32> splat (i32 0)
+  %v75 = getelementptr i8, ptr %warp, i64 32
+  %v76 = load i64, ptr %v75
+  store <32 x i32> %v74, ptr %v35, align 64
+  store <32 x i64> %v66, ptr %v36, align 64
+  store <32 x i64> %v48, ptr %v37, align 64
+  %v77 = call i1 @ptxsim_issue_copy(ptr %warp, i32 7, i32 8, i32 %v54, i64 %v76, ptr %v35, ptr %v36, ptr %v37)
+  br i1 %v77, label %good6, label %bad6
+bad6:
+  store i32 7, ptr %site.at
+  ret i32 3
+good6:
+  %v78 = load i64, ptr %count.at
+  %v79 = add i64 %v78, 1
+  store i64 %v79, ptr %count.at
+  %v80 = load i32, ptr %left.at
+  %v81 = sub i32 %v80, 1
+  store i32 %v81, ptr %left.at
+  %v82 = icmp eq i32 %v81, 0
+  br i1 %v82, label %stop7, label %b2
+stop7:
   store i32 2, ptr %block.at
   ret i32 0
 b2:
-  %v66 = call i1 @ptxsim_copy_commit(ptr %context, ptr %warp)
-  br i1 %v66, label %good6, label %bad6
-bad6:
-  store i32 8, ptr %site.at
-  ret i32 3
-good6:
-  %v67 = load i64, ptr %count.at
-  %v68 = add i64 %v67, 1
-  store i64 %v68, ptr %count.at
-  %v69 = load i32, ptr %left.at
-  %v70 = sub i32 %v69, 1
-  store i32 %v70, ptr %left.at
-  %v71 = icmp eq i32 %v70, 0
-  br i1 %v71, label %stop7, label %b3
-stop7:
+  %v83 = getelementptr i8, ptr %warp, i64 8
+  %v84 = load i32, ptr %v83
+  %v85 = getelementptr i8, ptr %warp, i64 1784
+  call void @ptxsim_commit_group(ptr %v85, i32 %v84, i32 -1)
+  %v86 = load i64, ptr %count.at
+  %v87 = add i64 %v86, 1
+  store i64 %v87, ptr %count.at
+  %v88 = load i32, ptr %left.at
+  %v89 = sub i32 %v88, 1
+  store i32 %v89, ptr %left.at
+  %v90 = icmp eq i32 %v89, 0
+  br i1 %v90, label %stop8, label %b3
+stop8:
   store i32 3, ptr %block.at
   ret i32 0
 b3:
-  %v72 = call i1 @ptxsim_copy_wait(ptr %context, ptr %warp, i64 1, i1 false)
-  br i1 %v72, label %good8, label %bad8
-bad8:
+  %v91 = call i32 @ptxsim_uncommitted(ptr %warp, i32 -1)
+  %v92 = icmp eq i32 %v91, 0
+  br i1 %v92, label %good9, label %bad9
+bad9:
   store i32 9, ptr %site.at
   ret i32 3
-good8:
-  %v73 = load i64, ptr %count.at
-  %v74 = add i64 %v73, 1
-  store i64 %v74, ptr %count.at
-  %v75 = load i32, ptr %left.at
-  %v76 = sub i32 %v75, 1
-  store i32 %v76, ptr %left.at
-  %v77 = icmp eq i32 %v76, 0
-  br i1 %v77, label %stop9, label %b4
-stop9:
+good9:
+  call void @ptxsim_wait_for_groups(ptr %context, ptr %warp, i32 -1, i32 1)
+  %v93 = load i64, ptr %count.at
+  %v94 = add i64 %v93, 1
+  store i64 %v94, ptr %count.at
+  %v95 = load i32, ptr %left.at
+  %v96 = sub i32 %v95, 1
+  store i32 %v96, ptr %left.at
+  %v97 = icmp eq i32 %v96, 0
+  br i1 %v97, label %stop10, label %b4
+stop10:
   store i32 4, ptr %block.at
   ret i32 0
 b4:
-  %v78 = call i1 @ptxsim_copy_wait(ptr %context, ptr %warp, i64 0, i1 true)
-  br i1 %v78, label %good10, label %bad10
-bad10:
-  store i32 10, ptr %site.at
-  ret i32 3
-good10:
-  %v79 = load i64, ptr %count.at
-  %v80 = add i64 %v79, 1
-  store i64 %v80, ptr %count.at
-  %v81 = load i32, ptr %left.at
-  %v82 = sub i32 %v81, 1
-  store i32 %v82, ptr %left.at
-  %v83 = icmp eq i32 %v82, 0
-  br i1 %v83, label %stop11, label %b5
+  %v98 = getelementptr i8, ptr %warp, i64 1968
+  %v99 = load i64, ptr %v98
+  call void @ptxsim_wait_for_copies(ptr %context, ptr %warp, i32 -1, i64 %v99)
+  %v100 = load i64, ptr %count.at
+  %v101 = add i64 %v100, 1
+  store i64 %v101, ptr %count.at
+  %v102 = load i32, ptr %left.at
+  %v103 = sub i32 %v102, 1
+  store i32 %v103, ptr %left.at
+  %v104 = icmp eq i32 %v103, 0
+  br i1 %v104, label %stop11, label %b5
 stop11:
   store i32 5, ptr %block.at
   ret i32 0
 b5:
-  %v84 = load i64, ptr %count.at
-  %v85 = add i64 %v84, 1
-  store i64 %v85, ptr %count.at
-  %v86 = load i32, ptr %left.at
-  %v87 = sub i32 %v86, 1
-  store i32 %v87, ptr %left.at
+  %v105 = load i64, ptr %count.at
+  %v106 = add i64 %v105, 1
+  store i64 %v106, ptr %count.at
+  %v107 = load i32, ptr %left.at
+  %v108 = sub i32 %v107, 1
+  store i32 %v108, ptr %left.at
   store i32 -1, ptr %taken.at
   store i32 5, ptr %block.at
   store i32 11, ptr %site.at
   ret i32 2
 b6:
-  %v88 = load i64, ptr %count.at
-  %v89 = add i64 %v88, 0
-  store i64 %v89, ptr %count.at
-  %v90 = load i32, ptr %left.at
-  %v91 = sub i32 %v90, 1
-  store i32 %v91, ptr %left.at
+  %v109 = load i64, ptr %count.at
+  %v110 = add i64 %v109, 0
+  store i64 %v110, ptr %count.at
+  %v111 = load i32, ptr %left.at
+  %v112 = sub i32 %v111, 1
+  store i32 %v112, ptr %left.at
   unreachable
 }
 attributes #0 = { nounwind "min-legal-vector-width"="512" "prefer-vector-width"="512" }

@@ -1,4 +1,4 @@
-"""cp.async and its groups, on each warp's queue of copies (engine.compiled.runtime.cp_async_state)."""
+"""cp.async and its groups, on the records of each warp's copies (machine.lane_copies)."""
 
 from __future__ import annotations
 
@@ -8,63 +8,90 @@ from ptxsim.engine.compiled.codegen.function import FunctionWriter, Typed
 from ptxsim.engine.compiled.codegen.port import EmitPort
 from ptxsim.engine.compiled.codegen.registry import lowers
 from ptxsim.engine.compiled.ir.value import CannotEmit, Value
+from ptxsim.engine.compiled.runtime.abi import CONTEXT, WARP
 from ptxsim.engine.program.operation import Op
 from ptxsim.machine.event import Event, Space
+from ptxsim.machine.records import LaneCopies
 from ptxsim.types import TYPES
+
+COPIES = LaneCopies.offsets()
 
 
 @lowers("cp_async")
 def copy(w: FunctionWriter, op: Op) -> None:
-    """Remember a copy. Both sides are checked first: nothing may have begun where the slow path is taken."""
-    if not w.options.full:
-        raise CannotEmit("a partial warp")
+    """A copy begins. Both sides are checked first: nothing may have been done where the slow path is taken."""
     to, source, size, count, ignore = w.sources(op)
-    guard = w.guard(op)
-    w.save_before_bail()
-    mask = "-1" if guard is None else w.word(guard)
-    reading = _reading(w, mask, size, count, ignore)
+    e, lanes = w.emitter, _lanes(w, op)
+    draws = e.let(f"load i64, ptr {_at(w, '%context', CONTEXT['draws'])}")
+    w.bail_unless(e.let(f"icmp eq i64 {draws}, 0"))
+    reading = _reading(w, lanes, size, count, ignore)
     to = to & 0xFFFFFFFF
-    EmitPort(w, mask, silent=True).load("shared", to, TYPES["u32"], size // 4)
+    EmitPort(w, lanes, silent=True).load("shared", to, TYPES["u32"], size // 4)
     EmitPort(w, reading, silent=True).load("global", source, TYPES["u32"], size // 4)
-    _call(
-        w, "copy_issue", ("i32", str(op.site)), ("<32 x i64>", to.text), ("<32 x i64>", source.text), ("i32", mask),
-        ("i32", reading), ("i32", str(size)),
+    reads = Value(e, e.let(f"bitcast i32 {reading} to <32 x i1>"), "pred")
+    counts = e.where(reads, e.splat(size, "u32"), e.splat(0, "u32"))
+    shared = e.let(f"load i64, ptr {_at(w, '%warp', WARP['shared'])}")
+    begun = _call(
+        w, "i1", "issue_copy", ("ptr", "%warp"), ("i32", str(op.site)), ("i32", str(size)), ("i32", lanes), ("i64", shared),
+        _row(w, "counts", counts), _row(w, "to", to), _row(w, "source", source),
     )  # fmt: skip
+    w.bail_unless(begun)
     if w.options.events:
         w.event_at(Event.LOAD, Space.GLOBAL, size, reading, source)
-        w.event_at(Event.ASYNC_ISSUE, Space.SHARED, size, mask, to)
+        w.event_at(Event.ASYNC_ISSUE, Space.SHARED, size, lanes, to)
 
 
 @lowers("cp_async_commit")
 def commit(w: FunctionWriter, op: Op) -> None:
-    w.need_whole_warp(op)
-    w.save_before_bail()
-    _call(w, "copy_commit")
+    lanes = _lanes(w, op)
+    live = w.emitter.let(f"load i32, ptr {_at(w, '%warp', WARP['live'])}")
+    groups = _at(w, "%warp", WARP["copies"] + COPIES["groups"])
+    _call(w, "void", "commit_group", ("ptr", groups), ("i32", live), ("i32", lanes))
 
 
 @lowers("cp_async_wait")
 def wait(w: FunctionWriter, op: Op) -> None:
-    """wait_group N leaves the N newest groups in flight; wait_all waits for copies of no group, too."""
-    w.need_whole_warp(op)
-    sources = w.sources(op)
+    """wait_group N leaves the N newest groups in flight, and takes the slow path where there is something to say."""
+    e, lanes, sources = w.emitter, _lanes(w, op), w.sources(op)
+    if sources:
+        loose = _call(w, "i32", "uncommitted", ("ptr", "%warp"), ("i32", lanes))
+        w.bail_unless(e.let(f"icmp eq i32 {loose}, 0"))
+        name, last = "wait_for_groups", ("i32", str(max(sources[0], 0)))
+    else:
+        name = "wait_for_copies"
+        last = ("i64", e.let(f"load i64, ptr {_at(w, '%warp', WARP['copies'] + COPIES['issued'])}"))
+    _call(w, "void", name, ("ptr", "%context"), ("ptr", "%warp"), ("i32", lanes), last)
+
+
+def _lanes(w: FunctionWriter, op: Op) -> str:
+    """The lanes that execute an operation which may take the slow path at run time, as an i32."""
+    guard = w.guard(op)
     w.save_before_bail()
-    newest = max(sources[0], 0) if sources else 0
-    _call(w, "copy_wait", ("i64", str(newest)), ("i1", "false" if sources else "true"))
+    return w.mask if guard is None else w.word(guard)
 
 
-def _call(w: FunctionWriter, name: str, *arguments: Typed) -> None:
-    """Call a helper, whose i1 says whether it has done anything."""
-    symbol = w.helper(name, ("lane copies",))
-    w.bail_unless(w.call("i1", symbol, ("ptr", "%context"), ("ptr", "%warp"), *arguments))
+def _at(w: FunctionWriter, base: str, offset: int) -> str:
+    return w.emitter.let(f"getelementptr i8, ptr {base}, i64 {offset}")
 
 
-def _reading(w: FunctionWriter, mask: str, size: int, count: Any, ignore: Value | None) -> str:
-    """The lanes of a mask that copy all of their bytes; the others write zeros."""
+def _row(w: FunctionWriter, name: str, value: Value) -> Typed:
+    """Where numbers of the lanes are kept for a call."""
+    slot = w.stack_slot(f"copy.{name}", value.type)
+    w.emitter.line(f"  store {value.type} {value.text}, ptr {slot}, align 64")
+    return "ptr", slot
+
+
+def _call(w: FunctionWriter, result: str, name: str, *arguments: Typed) -> str:
+    return w.call(result, w.helper(name, ("lane copies",)), *arguments)
+
+
+def _reading(w: FunctionWriter, lanes: str, size: int, count: Any, ignore: Value | None) -> str:
+    """Those of the lanes that copy all of their bytes; the others write zeros."""
     e = w.emitter
     whole = None
     if isinstance(count, Value):
         count = e.convert(count, "u32")
-        odd = e.let(f"and i32 {w.word((count != 0) & (count < size))}, {mask}")
+        odd = e.let(f"and i32 {w.word((count != 0) & (count < size))}, {lanes}")
         w.bail_unless(e.let(f"icmp eq i32 {odd}, 0"))
         whole = count != 0
     elif count is not None and count < size:
@@ -73,4 +100,4 @@ def _reading(w: FunctionWriter, mask: str, size: int, count: Any, ignore: Value 
         whole = e.splat(False, "pred")
     if ignore is not None:
         whole = ~ignore if whole is None else whole & ~ignore
-    return mask if whole is None else e.let(f"and i32 {w.word(whole)}, {mask}")
+    return lanes if whole is None else e.let(f"and i32 {w.word(whole)}, {lanes}")

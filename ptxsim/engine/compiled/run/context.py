@@ -110,6 +110,7 @@ class NativeContext:
             setattr(self.record, name, table.ctypes.data)
         self.record.allocations = len(memory.allocations)
         self.record.arena = memory.bytes.ctypes.data - ARENA
+        self.record.draws = machine.seed != 0
         self.record.compile = self.callback(self._want_code, None, ctypes.c_int32)
         if machine.stream is not None:
             stream = machine.stream

@@ -21,6 +21,7 @@ from ptxsim.engine.compiled.runtime.abi import WARP
 from ptxsim.engine.grid import SPIN, Grid, Handed, cluster_at
 from ptxsim.engine.program.operation import families
 from ptxsim.machine.cta import Cluster, Warp
+from ptxsim.machine.lane_copies import ROOM, make_room
 from ptxsim.machine.records import BARRIERS, FIRST_BARRIER, CtaRecord, WarpRecord, aligned
 from ptxsim.machine.special import value as special_value
 from ptxsim.machine.state import Machine
@@ -54,11 +55,7 @@ class WholeCtas:
             from ptxsim.engine.compiled.run.side_exit import Warpgroups
 
             self.warpgroups = Warpgroups(self.native, len(self.template))
-        self.copies = None
-        if "cp_async" in families(engine.program):
-            from ptxsim.engine.compiled.run.lane_copies import LaneCopies
-
-            self.copies = LaneCopies(self.native, len(self.template))
+        self.room = ROOM if "cp_async" in families(engine.program) else 0  # copies a warp has room for
         self._make_memory()
 
     def _make_template(self) -> None:
@@ -83,6 +80,10 @@ class WholeCtas:
             self.local = np.zeros((warps, 32, self.machine.local_bytes), np.uint8)
             for row, part in zip(self.template, self.local):
                 WarpRecord.of(row).local = part.ctypes.data
+        if self.room:
+            self.copies = [
+                make_room(WarpRecord.of(row).copies, self.room, self.machine.memory) for row in self.template
+            ]
         context = self.native.record
         context.warps, context.warp_count, context.stride = self.memory.ctypes.data, warps, stride
 
@@ -115,8 +116,6 @@ class WholeCtas:
                 self.memory[:, at : at + value.nbytes] = value.view(np.uint8)
         if self.warpgroups is not None:
             self.warpgroups.begin()
-        if self.copies is not None:
-            self.copies.begin()
 
     def run(self, grid: Grid, number: int) -> tuple[int, Handed | None]:
         """Run CTAs from `number` on. Returns the number of the next one, and a CTA to go on with, if there is one.
@@ -186,14 +185,16 @@ class WholeCtas:
             warp.registers = self.native.registers(warp.memory)
             if self.local is not None:
                 warp.local = self.local[warp.index]
+            if self.room:
+                warp.copies, copies = self.copies[warp.index], warp.record.copies
+                if copies.end - copies.first == copies.capacity == self.room:
+                    self.room *= 2  # for the next CTAs
             for split in warp.splits:
                 barrier = split.wait - FIRST_BARRIER
                 if barrier >= BARRIERS and self.cta.barriers[barrier].phase == split.ticket:
                     gathered.append((warp, barrier - BARRIERS, split.site))
         if self.warpgroups is not None:
             self.warpgroups.hand_over(cta, gathered)
-        if self.copies is not None:
-            self.copies.hand_over(cta)
         self._make_memory()
         return cluster
 

@@ -18,10 +18,11 @@ from ptxsim.engine.compiled.run.cta_runner import WholeCtas
 from ptxsim.engine.compiled.runtime.abi import NOWHERE
 from ptxsim.engine.compiled.runtime.scheduler import EVERY, LEFT
 from ptxsim.engine.interpreter import Interpreter
-from ptxsim.engine.program.operation import Op, Program, fact
+from ptxsim.engine.program.operation import Op, Program, fact, families
 from ptxsim.engine.splits import NONE
 from ptxsim.lanes import LANES
 from ptxsim.machine.cta import Register, Warp
+from ptxsim.machine.lane_copies import ROOM, make_room
 from ptxsim.machine.port import Port
 from ptxsim.machine.special import value as special_value
 from ptxsim.machine.state import Machine
@@ -76,6 +77,8 @@ class CompiledEngine:
         record.shared = cta.shared.ctypes.data
         record.shared_start = self.machine.shared_start
         record.shared_span = max(0, cta.shared_bytes - self.machine.shared_start) if alone else 0
+        if "cp_async" in families(self.program):
+            warp.copies = make_room(record.copies, ROOM, self.machine.memory)
         if self.program.local_bytes:
             warp.local = np.zeros((LANES, self.machine.local_bytes), np.uint8)
             record.local, record.local_bytes = warp.local.ctypes.data, warp.local.shape[1]

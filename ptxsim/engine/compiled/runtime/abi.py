@@ -63,7 +63,7 @@ class Context(Record):
     due: I64
     impatience: I64  # i64 for each block (engine.analysis.forward_progress): address
     lengths: I64  # operations of each block, i64: address
-    copies: I64  # queues of cp.async (engine.compiled.runtime.cp_async_state), 0 where Python holds them
+    draws: I64  # whether Python draws when copies of cp.async land; otherwise it is as late as allowed
 
 
 CONTEXT, WARP = Context.offsets(), WarpRecord.offsets()

@@ -21,8 +21,11 @@ def flush(address: I64) -> None:
 def event(
     context: Context, warp: WarpRecord, site: I32, kind: I32, space: I32, width: I32, flags: I32, mask: U32, numbers: Numbers
 ) -> None:  # fmt: skip
-    """Append a record with the numbers of its lanes; lanes that do nothing say nothing."""
-    if mask != 0:
+    """Append a record with the numbers of its lanes, if there is a stream; lanes that do nothing say nothing.
+
+    It is what machine.event.event calls in native code.
+    """
+    if mask != 0 and context.records != 0:
         addresses = view(context.records, RECORD, UNKNOWN)[context.recorded]["addresses"]
         for lane in range(LANES):
             addresses[lane] = numbers[lane]
