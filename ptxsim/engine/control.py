@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ptxsim.engine import splits
-from ptxsim.engine.access import read
+from ptxsim.engine.access import read, write
 from ptxsim.engine.analysis.def_use import slots_of
 from ptxsim.engine.builtin import BUILTINS
 from ptxsim.engine.call_arguments import fetch, place
@@ -16,8 +16,10 @@ from ptxsim.lanes import lanes_of, mask_word
 from ptxsim.machine.cta import Warp
 from ptxsim.machine.event import Event
 from ptxsim.machine.fault import Converge, Fault, Wait, distinct, first_lane
+from ptxsim.machine.mbarrier import end_wait
+from ptxsim.machine.mbarrier_state import is_over
 from ptxsim.machine.port import Port
-from ptxsim.machine.records import BARRIERS, FIRST_BARRIER, IN_PYTHON, RUNS, Split, WarpRecord
+from ptxsim.machine.records import AT_MBARRIERS, BARRIERS, FIRST_BARRIER, IN_PYTHON, RUNS, Split, WarpRecord
 from ptxsim.machine.state import Machine
 
 WGMMA_WAIT = Synchronisation(Mechanism.WGMMA_GROUP, Role.WAIT)
@@ -178,7 +180,7 @@ def give_back(op: Op, warp: Warp, s: int, mask: np.ndarray, program: Program, ma
 # ---- convergence ----
 
 
-def settle(warp: Warp, machine: Machine) -> None:
+def settle(warp: Warp, program: Program, machine: Machine) -> None:
     """Let the splits go on whose wait is over."""
     record, s = warp.record, 0
     while s < record.splits:
@@ -186,6 +188,11 @@ def settle(warp: Warp, machine: Machine) -> None:
         number = split.wait - FIRST_BARRIER
         if split.wait == IN_PYTHON:
             s = _settle_in_python(warp, s)
+        elif split.wait == AT_MBARRIERS:
+            if is_over(record, split, machine.steps):
+                mask = lanes_of(split.lanes)
+                passed = end_wait(machine, warp, split)
+                write(program.ops[split.site].destinations[0], passed, warp, mask, bool(mask.all()))
         elif split.wait != RUNS and splits.released(warp.cta.record, record, s):
             if machine.stream is not None and number < BARRIERS:
                 machine.stream.emit(

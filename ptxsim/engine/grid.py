@@ -13,6 +13,8 @@ from ptxsim.engine.interpreter import fault_finding
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.machine.cta import Cluster, Cta, Register, Warp
 from ptxsim.machine.fault import Fault, Wait
+from ptxsim.machine.mbarrier_state import NEVER
+from ptxsim.machine.records import AT_MBARRIERS
 from ptxsim.machine.state import Machine
 
 TURN = 64  # blocks a warp executes before the next one gets its turn
@@ -184,7 +186,7 @@ class Grid:
                     self._finish(cluster)
                     self.done += len(cluster.ctas)
                 return True
-            if not moved and not self.machine.complete_next():
+            if not moved and not self._let_time_pass(resident):
                 if len(resident) * len(resident[0].ctas) + self.done < self.total:
                     return False
                 raise Stopped(self._deadlock(resident))
@@ -201,6 +203,17 @@ class Grid:
                     if not warp.done and self.turn(warp):
                         moved = True
         return moved
+
+    def _let_time_pass(self, resident: list[Cluster]) -> bool:
+        """Nothing can go on: the earliest asynchronous work completes, or a wait times out; False if there is neither."""
+        waiting = (split for warp in _warps(resident) for split in warp.splits if split.wait == AT_MBARRIERS)
+        due = min((split.due for split in waiting), default=NEVER)
+        if self.machine.complete_next(due):
+            return True
+        if due == NEVER:
+            return False
+        self.machine.steps = max(self.machine.steps, due)
+        return True
 
     def _order(self, cta: Cta) -> list[Warp]:
         if self.machine.seed == 0 or len(cta.warps) == 1:

@@ -18,10 +18,13 @@ from ptxsim.engine.program.operation import Op, Program
 from ptxsim.lanes import lanes_of, mask_word
 from ptxsim.machine.cta import Register, Warp
 from ptxsim.machine.event import Event
-from ptxsim.machine.fault import KEEP, AtBarrier, Converge, Fault, Wait
+from ptxsim.machine.fault import KEEP, AtBarrier, AtMBarriers, Converge, Fault, Wait
+from ptxsim.machine.mbarrier_state import wait_for
 from ptxsim.machine.port import Port
 from ptxsim.machine.records import Split, WarpRecord
 from ptxsim.machine.state import Machine
+
+Outcome = Wait | Converge | AtBarrier | AtMBarriers  # what an operation may return in place of results
 
 
 class NotModeled(Exception):
@@ -80,7 +83,7 @@ class Interpreter:
 
     def choose(self, warp: Warp) -> int:
         """The split of a warp to run next."""
-        control.settle(warp, self.machine)
+        control.settle(warp, self.program, self.machine)
         return splits.choose(warp.record, impatience(self.program))
 
     def execute(self, warp: Warp, s: int, port: Port, entered: bool = False) -> None:
@@ -122,9 +125,7 @@ class Interpreter:
             return
         control.fall_through(warp.record, s)
 
-    def _suspend(
-        self, op: Op, warp: Warp, split: Split, mask: np.ndarray, outcome: Wait | Converge | AtBarrier
-    ) -> None:
+    def _suspend(self, op: Op, warp: Warp, split: Split, mask: np.ndarray, outcome: Outcome) -> None:
         """Let a split wait; where it waits for lanes, it executes the operation again."""
         if isinstance(outcome, Converge):
             self.machine.warp_instructions -= 1
@@ -133,13 +134,14 @@ class Interpreter:
         if isinstance(outcome, AtBarrier):
             splits.wait_at(split, outcome.number, outcome.phase, op.site)
             return
+        if isinstance(outcome, AtMBarriers):
+            wait_for(warp.record, split, outcome.lanes, op.site, self.machine.steps)
+            return
         if isinstance(outcome, Wait) and outcome.result is not None:
             outcome.result = _deliver(op, warp, mask, outcome.result)
         warp.wait(split, outcome)
 
-    def _execute(
-        self, op: Op, warp: Warp, lanes: np.ndarray, mask: np.ndarray, port: Port
-    ) -> Wait | Converge | AtBarrier | None:
+    def _execute(self, op: Op, warp: Warp, lanes: np.ndarray, mask: np.ndarray, port: Port) -> Outcome | None:
         effect = op.definition.effect
         if effect is None:
             raise NotModeled(op)
@@ -155,7 +157,7 @@ class Interpreter:
             port.line, port.column, port.length = op.line, op.column, len(op.opcode)
             port.op = op
             result = effect(port, *values, **op.wants)
-            if isinstance(result, Wait | Converge | AtBarrier):
+            if isinstance(result, Outcome):
                 return result
         else:
             result = effect(*values, **op.wants)

@@ -11,7 +11,6 @@ import numpy as np
 
 from ptxsim.instructions.access_rules import SHARED, vector_size
 from ptxsim.instructions.atomic_update import update
-from ptxsim.instructions.mbarrier import each
 from ptxsim.isa.facts import Access, AccessKind, Facts, Mechanism, Word, Words, access
 from ptxsim.isa.operand import Addr, Either, Imm, Reg, Value, Vec, resolve_count
 from ptxsim.isa.registry import Options, declare, instruction
@@ -19,6 +18,7 @@ from ptxsim.lanes import LaneValue
 from ptxsim.machine.async_groups import later, snapshot
 from ptxsim.machine.event import FLAG_STRONG, Event, Space
 from ptxsim.machine.fault import Fault, first_lane
+from ptxsim.machine.mbarrier import each
 from ptxsim.machine.memory import check_alignment, scatter
 from ptxsim.machine.port import Port, pack
 from ptxsim.types import ScalarType

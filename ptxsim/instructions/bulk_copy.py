@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from ptxsim.instructions.mbarrier import each, per_lane
 from ptxsim.isa.facts import Access, AccessKind, Facts, Mechanism, Proxy, Role, Synchronisation, Word, Words
 from ptxsim.isa.operand import Addr, Either, Imm, Reg, Value
 from ptxsim.isa.registry import Kinds, Options, instruction
@@ -21,7 +20,7 @@ from ptxsim.machine.async_groups import owner_of, snapshot
 from ptxsim.machine.bulk import BulkCopy, BulkGroups, Linear, Region, SharedTile, combine
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, Event, Space
 from ptxsim.machine.fault import Fault
-from ptxsim.machine.mbarrier import find
+from ptxsim.machine.mbarrier import MBarrier, each, find, per_lane
 from ptxsim.machine.memory import check_alignment
 from ptxsim.machine.port import Port
 from ptxsim.types import ScalarType
@@ -82,7 +81,7 @@ def sizes(m: Port, n: LaneValue) -> np.ndarray:
     return size
 
 
-def signal(m: Port, lane: int, barrier: Any, size: int) -> Callable[[], None]:
+def signal(m: Port, lane: int, barrier: MBarrier, size: int) -> Callable[[], None]:
     """What happens when the bytes are there: complete_tx on the mbarrier."""
     port = snapshot(m, np.arange(LANES) == lane)
 
@@ -93,14 +92,16 @@ def signal(m: Port, lane: int, barrier: Any, size: int) -> Callable[[], None]:
             8,
             FLAG_ASYNC_PROXY,
             port.mask,
-            np.full(LANES, barrier.address, np.uint64),
+            np.full(LANES, barrier.record.called, np.uint64),
         )
         barrier.complete_bytes(size)
 
     return complete
 
 
-def multicast(m: Port, lane: int, target: SharedTile, barrier: Any, ctas: int) -> Iterator[tuple[SharedTile, object]]:
+def multicast(
+    m: Port, lane: int, target: SharedTile, barrier: MBarrier, ctas: int
+) -> Iterator[tuple[SharedTile, MBarrier]]:
     """The same place and the same mbarrier in every CTA of a mask of ranks."""
     members = m.cta.cluster.ctas
     for rank in range(16):
@@ -112,11 +113,17 @@ def multicast(m: Port, lane: int, target: SharedTile, barrier: Any, ctas: int) -
                 "set only bits of CTAs that are there",
             )  # fmt: skip
         cta = members[rank]
-        yield replace(target, cta=cta), find(cta, barrier.offset, barrier.address)
+        yield replace(target, cta=cta), find(cta, barrier.record.offset, barrier.record.called)
 
 
 def load_to_shared(
-    m: Port, lane: int, source: Region, target: SharedTile, barrier: Any, ctas: LaneValue = None, reduce: Any = None
+    m: Port,
+    lane: int,
+    source: Region,
+    target: SharedTile,
+    barrier: MBarrier,
+    ctas: LaneValue = None,
+    reduce: Any = None,
 ) -> None:
     """Start copies that complete on mbarriers: one, or one for each CTA of a multicast."""
     places = [(target, barrier)] if ctas is None else list(multicast(m, lane, target, barrier, int(ctas[lane])))

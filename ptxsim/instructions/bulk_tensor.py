@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from ptxsim.instructions.bulk_copy import copies, load_to_shared
-from ptxsim.instructions.mbarrier import each, per_lane
 from ptxsim.isa.facts import Access, AccessKind, Facts, Proxy, Word, Words
 from ptxsim.isa.operand import Addr, Value, Vec
 from ptxsim.isa.registry import Kinds, Options, declare, instruction
@@ -21,6 +20,7 @@ from ptxsim.machine.async_groups import owner_of, snapshot
 from ptxsim.machine.bulk import BulkCopy, BulkGroups, SharedTile, combine
 from ptxsim.machine.event import FLAG_TENSORMAP, Event
 from ptxsim.machine.fault import Fault
+from ptxsim.machine.mbarrier import each, per_lane
 from ptxsim.machine.memory import check_alignment, gather
 from ptxsim.machine.port import Port
 from ptxsim.machine.tensor_map import SIZE, TensorDescription, decode

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from ptxsim.instructions.mbarrier import each, who
 from ptxsim.isa.facts import Access, AccessKind, Facts, Mechanism, Role, Synchronisation, Word, Words, access
 from ptxsim.isa.operand import Addr, Either, Imm, Pred, Reg, Value
 from ptxsim.isa.registry import Kinds, Options, instruction
@@ -29,6 +28,7 @@ from ptxsim.machine.lane_copies import (
     wait_for_copies,
     wait_for_groups,
 )
+from ptxsim.machine.mbarrier import each, who
 from ptxsim.machine.memory import check_alignment
 from ptxsim.machine.port import Port
 

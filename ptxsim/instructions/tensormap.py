@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from ptxsim.instructions.mbarrier import per_lane
 from ptxsim.isa.facts import Access, AccessKind, Facts, Mechanism, Role, Synchronisation, Word, Words, access
 from ptxsim.isa.facts import Scope as ThreadScope
 from ptxsim.isa.operand import Addr, Imm, Value
@@ -19,6 +18,7 @@ from ptxsim.lanes import LANES, LaneValue
 from ptxsim.machine.async_groups import cluster_addresses
 from ptxsim.machine.event import FLAG_TENSORMAP, Event, Proxy, Scope, Space
 from ptxsim.machine.fault import Fault
+from ptxsim.machine.mbarrier import per_lane
 from ptxsim.machine.memory import check_alignment, gather, scatter
 from ptxsim.machine.port import Port
 from ptxsim.machine.tensor_map import SIZE, field_place

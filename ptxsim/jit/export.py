@@ -152,6 +152,22 @@ class _ClearBytes(Operation):
 move_bytes, clear_bytes = _MoveBytes(), _ClearBytes()
 
 
+class _AddressOf(Operation):
+    """`address_of(record)`: where a record lies, for `view`."""
+
+    def __call__(self, what: Record) -> int:
+        return what.address
+
+    def emit(self, at: Expressions, arguments: list[Value | Known]) -> Value:
+        (what,) = arguments
+        if isinstance(what, Known) or not isinstance(what.kind, RecordKind):
+            at.refuse("the address of what is no record")
+        return Value(INT, (at.let(f"ptrtoint ptr {what.parts[0]} to i64"),))
+
+
+address_of = _AddressOf()
+
+
 def export(jit: Jit, prefix: str, *bodies: Body[..., Any]) -> None:
     """Make bodies callable by native code as `prefix` + their names, with the signatures they are annotated with."""
     names = [prefix + each.function.__name__ for each in bodies]

@@ -11,7 +11,19 @@ import numpy as np
 from ptxsim.lanes import LANES, lanes_of
 from ptxsim.machine.barrier import NamedBarriers
 from ptxsim.machine.fault import Converge, Wait
-from ptxsim.machine.records import FIRST_BARRIER, IN_PYTHON, RUNS, CtaRecord, Split, WarpRecord, aligned
+from ptxsim.machine.mbarrier_state import describe_wait, open_lanes, watched
+from ptxsim.machine.records import (
+    AT_MBARRIERS,
+    FIRST_BARRIER,
+    IN_PYTHON,
+    RUNS,
+    CtaRecord,
+    MBarrierTable,
+    Split,
+    WarpRecord,
+    aligned,
+    mbarrier_table,
+)
 from ptxsim.machine.units import Units
 
 STACK = WarpRecord.offsets()["stack"]
@@ -84,6 +96,10 @@ class Warp:
         """What a split waits for."""
         if split.wait in (RUNS, IN_PYTHON):
             return self.waits[split.ticket] if split.wait == IN_PYTHON else None
+        if split.wait == AT_MBARRIERS:
+            record = self.record
+            first = next((f"the mbarrier at {each.called:#x}" for each in watched(record, split)), "nothing")
+            return Wait(first, lambda: not open_lanes(record, split.lanes), lambda: describe_wait(record, split))
         number, phase, cta = split.wait - FIRST_BARRIER, split.ticket, self.cta
         return Wait(f"barrier {number}", lambda: cta.barriers.phase(number) != phase, lambda: cta.describe(number))
 
@@ -146,6 +162,18 @@ class Cta:
             for warp in self.warps:
                 warp.begin(min(LANES, self.threads - warp.index * LANES))
         self.units = Units()
+        self._mbarriers: np.ndarray | None = None
+
+    @property
+    def mbarriers(self) -> MBarrierTable:
+        """The mbarriers of its shared memory; there is room for them when they are first asked for."""
+        if self._mbarriers is None:
+            self.keep_mbarriers(mbarrier_table(self.shared))
+        return MBarrierTable.from_address(self.record.mbarriers)
+
+    def keep_mbarriers(self, memory: np.ndarray) -> None:
+        """`memory` is the table of mbarriers from now on."""
+        self._mbarriers, self.record.mbarriers = memory, memory.ctypes.data
 
     def describe(self, barrier: int) -> str:
         """Who has come to a barrier and who is missing, for a deadlock report."""

@@ -39,6 +39,14 @@ class AtBarrier:
 
 
 @dataclass(slots=True)
+class AtMBarriers:
+    """Returned by an effect in place of results: these lanes (a word) go on when the phases that they watch are complete, or
+    after a time; the destination is a predicate that says which."""
+
+    lanes: int
+
+
+@dataclass(slots=True)
 class Converge:
     """Returned by an effect that needs all of `lanes` at the same instruction and not all are here: try again later."""
 

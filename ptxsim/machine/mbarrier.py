@@ -1,176 +1,275 @@
-"""mbarrier objects. PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier".
+"""mbarriers as the lanes of a warp use them. PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier".
 
-An object counts pending arrivals and pending transaction bytes of its current phase; the phase is over when both are
-zero. The truth is kept here and mirrored as a 64-bit word into the shared memory where the object lives (the layout of
-the word is our own: pending, expected, bytes, parity, valid), so that a program that overwrites it is found out.
+The objects are records of the CTA in whose shared memory they live (machine.mbarrier_state); here are the lanes that name
+them, in any CTA of the cluster, and the words for what is wrong.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ptxsim.machine.cta import Cta
-from ptxsim.machine.fault import Fault
+from ptxsim.lanes import LANES, LaneValue, lanes_of, mask_word
+from ptxsim.machine import mbarrier_state as state
+from ptxsim.machine.async_groups import cluster_addresses, owner_of
+from ptxsim.machine.event import Event, Space
+from ptxsim.machine.fault import AtMBarriers, Fault
+from ptxsim.machine.mbarrier_state import DONE, MAX_COUNT, describe
+from ptxsim.machine.memory import RANK_SHIFT, check_alignment
+from ptxsim.machine.records import MBarrierRecord, Split
 
-MAX_COUNT = (1 << 20) - 1  # of arrivals, and of bytes in either direction
-TOKEN_PHASE = 20  # a state token holds the pending count below this bit and the phase number from it up
+if TYPE_CHECKING:
+    from ptxsim.machine.cta import Cta, Warp
+    from ptxsim.machine.port import Port
+    from ptxsim.machine.state import Machine
+
+EARLY_FALSE = 0.25  # how often try_wait gives up at once, with any seed but 0
+Who = tuple[int, int, int]  # CTA, warp, line
 
 
 @dataclass(slots=True, eq=False)
 class MBarrier:
-    """One object at `offset` of the shared memory `memory`; `address` is how the program calls it."""
+    """One object."""
 
-    memory: np.ndarray
-    offset: int
-    address: int
-    expected: int
-    pending: int = 0
-    bytes: int = 0  # announced and not yet transferred; below zero if data came first
-    phase: int = 0
-    announced: int = 0  # bytes announced in this phase
-    last: str = "never"  # who arrived last
-    polls: Counter[tuple[int, int]] = field(
-        default_factory=Counter
-    )  # by warp: failed polls and time-outs in this phase
-
-    def __post_init__(self) -> None:
-        self.pending = self.expected
-        self._mirror()
-
-    @property
-    def word(self) -> int:
-        """The 64 bits that stand in shared memory."""
-        return (
-            self.pending | self.expected << 20 | (self.bytes & (1 << 22) - 1) << 40 | (self.phase & 1) << 62 | 1 << 63
-        )
-
-    @property
-    def token(self) -> int:
-        """The opaque state that arrive returns."""
-        return self.phase << TOKEN_PHASE | self.pending
+    record: MBarrierRecord
 
     def check_intact(self) -> None:
         """Raise if the program has written over the object."""
-        found = int(self.memory[self.offset : self.offset + 8].view("<u8")[0])
-        if found != self.word:
+        if not state.is_intact(self.record):
+            found = state.Word.from_address(self.record.word).bits & (1 << 64) - 1
+            word = state.bits_of(self.record) & (1 << 64) - 1
             raise Fault(
                 "mbarrier-init",
-                f"the mbarrier at {self.address:#x} has been overwritten: its 64 bits are {found:#018x}, not {self.word:#018x}",
+                f"the mbarrier at {self.record.called:#x} has been overwritten: its 64 bits are {found:#018x}, not {word:#018x}",
                 help="keep other data off the mbarrier's 8 bytes, or mbarrier.inval it first",
             )
 
-    # ---- what instructions and the async proxy do ----
-
-    def arrive(self, count: int, who: str, drop: bool = False, may_complete: bool = True) -> int:
-        """`count` arrivals; with `drop` later phases expect as many fewer. Returns the token of the state before."""
-        token = self.token
-        if not 1 <= count <= self.pending:
-            raise Fault(
-                "mbarrier-overflow",
-                f"{count} arrivals on the mbarrier at {self.address:#x}, which waits for {self.pending} of {self.expected}",
-                help="initialise it with the number of arrivals of one phase; wait for the phase before arriving again",
-            )
-        if not may_complete and count == self.pending:
-            raise Fault(
-                "mbarrier-phase",
-                f"arrive.noComplete completes the phase of the mbarrier at {self.address:#x}",
-                help="leave out .noComplete for the last arrival",
-            )
-        self.pending -= count
-        self.last = who
-        if drop:
-            self.expected -= count
-        self._settle()
+    def arrive(self, count: int, who: Who, kind: int = 0) -> int:
+        """`count` arrivals, of a kind (state.DROP, NO_COMPLETE). Returns the token of the state before."""
+        token = state.token_of(self.record)
+        self._succeed(state.arrive(self.record, count, kind, *who), count)
         return token
 
     def add_pending(self, count: int) -> None:
         """More arrivals are expected in this phase (cp.async.mbarrier.arrive without .noinc)."""
-        if self.pending + count > MAX_COUNT:
-            raise Fault(
-                "mbarrier-overflow", f"the pending count of the mbarrier at {self.address:#x} passes {MAX_COUNT}"
-            )
-        self.pending += count
-        self._mirror()
+        self._succeed(state.add_pending(self.record, count), count)
 
     def expect_bytes(self, count: int) -> None:
         """Announce `count` bytes for this phase."""
-        self.announced += count
-        self._transfer(count)
+        self._succeed(state.expect_bytes(self.record, count), count)
 
     def complete_bytes(self, count: int) -> None:
         """`count` bytes have been transferred."""
-        self._transfer(-count)
-        self._settle()
+        self._succeed(state.complete_bytes(self.record, count), -count)
 
-    def _transfer(self, change: int) -> None:
-        if not -MAX_COUNT <= self.bytes + change <= MAX_COUNT:
+    def _succeed(self, status: int, count: int) -> None:
+        """Raise the Fault that a status says."""
+        if status == DONE:
+            return
+        record, at = self.record, f"the mbarrier at {self.record.called:#x}"
+        if status == state.TOO_MANY_ARRIVALS:
             raise Fault(
-                "mbarrier-overflow",
-                f"the transaction count of the mbarrier at {self.address:#x} becomes {self.bytes + change}, beyond {MAX_COUNT} bytes",
-                help="announce at most 1048575 bytes per phase",
-            )
-        self.bytes += change
-        self._mirror()
-
-    def _settle(self) -> None:
-        if self.pending == 0 and self.bytes == 0:
-            self.phase += 1
-            self.pending, self.announced = self.expected, 0
-            self.polls.clear()
-        self._mirror()
-
-    def _mirror(self) -> None:
-        self.memory[self.offset : self.offset + 8].view("<u8")[0] = self.word
-
-    # ---- what waits ask ----
-
-    def passed_parity(self, parity: int) -> bool:
-        """Whether the phase of this parity (the current or the one before) is complete."""
-        return (self.phase & 1) != (parity & 1)
-
-    def passed_token(self, token: int) -> bool:
-        """Whether the phase a token was given in is complete. Raises for tokens of no recent phase."""
-        phase = token >> TOKEN_PHASE
-        if not self.phase - 1 <= phase <= self.phase:
+                "mbarrier-overflow", f"{count} arrivals on {at}, which waits for {record.pending} of {record.expected}",
+                help="initialise it with the number of arrivals of one phase; wait for the phase before arriving again",
+            )  # fmt: skip
+        if status == state.WOULD_COMPLETE:
             raise Fault(
-                "mbarrier-phase",
-                f"the state waited for is of phase {phase}, the mbarrier at {self.address:#x} is in phase {self.phase}",
-                help="wait with the state that the arrival of the current or the preceding phase returned",
-            )
-        return phase < self.phase
-
-    def describe(self) -> str:
-        """One line for reports: address, phase, arrivals, bytes, who came last."""
-        announced = (
-            f"{self.announced - self.bytes} of {self.announced} bytes" if self.announced or self.bytes else "no bytes"
+                "mbarrier-phase", f"arrive.noComplete completes the phase of {at}",
+                help="leave out .noComplete for the last arrival",
+            )  # fmt: skip
+        if status == state.TOO_MANY_PENDING:
+            raise Fault("mbarrier-overflow", f"the pending count of {at} passes {MAX_COUNT}")
+        assert status == state.TOO_MANY_BYTES
+        raise Fault(
+            "mbarrier-overflow",
+            f"the transaction count of {at} becomes {record.bytes + count}, beyond {MAX_COUNT} bytes",
+            help="announce at most 1048575 bytes per phase",
         )
-        return (
-            f"mbarrier {self.address:#x}: phase {self.phase} (parity {self.phase & 1}), "
-            f"{self.expected - self.pending} of {self.expected} arrived, {announced}, last arrival {self.last}"
-        )
-
-
-class MBarriers(dict[int, MBarrier]):
-    """The live mbarriers of a CTA's shared memory by offset."""
-
-
-def barriers(cta: Cta) -> MBarriers:
-    """The live mbarriers of a CTA."""
-    return cta.units.of(MBarriers)
 
 
 def find(cta: Cta, offset: int, address: int) -> MBarrier:
     """The live mbarrier at an offset. Raises Fault `mbarrier-init` if there is none or it was written over."""
-    found = barriers(cta).get(offset)
-    if found is None:
-        near = [o for o in barriers(cta) if o - 8 < offset < o + 8]
+    table = cta.mbarriers
+    place = state.place_of(table, offset)
+    if place == state.NOWHERE or not table.all[place].live:
+        live = (each.offset for each in table.all[: table.used] if each.live)
+        near = [at for at in live if at - 8 < offset < at + 8]
         where = f"; there is one at {near[0]:#x}" if near else ""
         raise Fault(
             "mbarrier-init", f"no mbarrier has been initialised at {address:#x}{where}",
             help="mbarrier.init it in one thread, then a barrier for the CTA before another thread uses it",
         )  # fmt: skip
+    found = MBarrier(table.all[place])
     found.check_intact()
     return found
+
+
+# ---- which objects lanes name ------------------------------------------------------------------------------------------
+
+
+def who(m: Port) -> Who:
+    """The executing warp and instruction."""
+    return m.cta.linear, m.warp.index, m.line
+
+
+def per_lane(value: LaneValue) -> np.ndarray:
+    """A lane value or a literal as 32 integers."""
+    return np.broadcast_to(np.asarray(value), LANES)
+
+
+def places(m: Port, space: str | None, address: LaneValue) -> Iterator[tuple[Cta, np.ndarray, np.ndarray, np.ndarray]]:
+    """(CTA, bytes, offsets, lanes) of the mbarrier operands of the executing lanes."""
+    check_alignment(address, m.mask, 8, "mbarrier operation")
+    for kind, memory, offsets, mask in m.resolve(space, address, 8, write=True):
+        if kind != Space.SHARED:
+            raise Fault(
+                "wrong-space", f"an mbarrier lives in shared memory, here is a {kind.name.lower()} address",
+                int(np.argmax(mask)), "give the address of a variable in .shared",
+            )  # fmt: skip
+        yield owner_of(m, memory), memory, offsets, mask
+
+
+def each(m: Port, space: str | None, address: LaneValue, event: Event | None = None) -> Iterator[tuple[int, MBarrier]]:
+    """(lane, mbarrier) of every executing lane, lowest first within each CTA."""
+    for cta, memory, offsets, mask in places(m, space, address):
+        if event is not None:
+            m.emit(event, Space.SHARED, 8, 0, mask, cluster_addresses(m, memory, offsets))
+        for lane in map(int, np.flatnonzero(mask)):
+            try:
+                yield lane, find(cta, int(offsets[lane]), int(address[lane]))
+            except Fault as fault:
+                fault.lane = lane if fault.lane is None else fault.lane
+                raise
+
+
+# ---- what instructions do ----------------------------------------------------------------------------------------------
+
+
+class MBarrierPort:
+    """The operations on mbarriers of one instruction of one warp, lane by lane. `space` and `a` say where the objects are."""
+
+    def __init__(self, port: Port):
+        self.port = port
+
+    def init(self, space: str | None, a: LaneValue, n: LaneValue) -> None:
+        """New objects that wait for n arrivals in each phase."""
+        m, count = self.port, per_lane(n)
+        for cta, memory, offsets, mask in places(m, space, a):
+            m.emit(Event.STORE, Space.SHARED, 8, 0, mask, cluster_addresses(m, memory, offsets))
+            for lane in map(int, np.flatnonzero(mask)):
+                expected = int(count[lane])
+                if not 1 <= expected <= MAX_COUNT:
+                    message = f"mbarrier.init with count {expected}; it must be in 1..{MAX_COUNT}"
+                    raise Fault("mbarrier-init", message, lane)
+                self._check_free(cta, int(offsets[lane]), lane, int(a[lane]))
+                state.begin(cta.mbarriers, int(offsets[lane]), int(a[lane]), expected)
+
+    def _check_free(self, cta: Cta, offset: int, lane: int, address: int) -> None:
+        """Report an object that lives where another one begins."""
+        table = cta.mbarriers
+        place = state.place_of(table, offset)
+        if place == state.NOWHERE or not table.all[place].live:
+            return
+        known = table.all[place]
+        busy = known.pending != known.expected or known.bytes
+        self.port.report(
+            "mbarrier-init",
+            f"mbarrier.init at {address:#x}, where an mbarrier is alive" + (f" and in use: {describe(known)}" if busy else ""),
+            lane, "mbarrier.inval the old one first", level="error" if busy else "warning",
+        )  # fmt: skip
+
+    def inval(self, space: str | None, a: LaneValue) -> None:
+        """The objects are no more; their memory is the program's."""
+        for _, barrier in each(self.port, space, a, Event.STORE):
+            barrier.record.live = 0
+
+    def arrive(self, space: str | None, a: LaneValue, n: LaneValue, kind: int = 0) -> LaneValue:
+        """n arrivals of a kind; gives tokens."""
+        m, count = self.port, per_lane(n)
+        tokens = np.zeros(LANES, np.uint64)
+        for lane, barrier in each(m, space, a, Event.MBARRIER_ARRIVE):
+            tokens[lane] = barrier.arrive(int(count[lane]), who(m), kind)
+        return tokens
+
+    def arrive_expecting(self, space: str | None, a: LaneValue, n: LaneValue, kind: int = 0) -> LaneValue:
+        """n bytes are announced, then one arrival; gives tokens."""
+        m, count = self.port, per_lane(n)
+        tokens = np.zeros(LANES, np.uint64)
+        for lane, barrier in each(m, space, a, Event.MBARRIER_ARRIVE):
+            barrier.expect_bytes(int(count[lane]))
+            tokens[lane] = barrier.arrive(1, who(m), kind)
+        return tokens
+
+    def expect(self, space: str | None, a: LaneValue, n: LaneValue) -> None:
+        """n bytes are announced."""
+        count = per_lane(n)
+        for lane, barrier in each(self.port, space, a):
+            barrier.expect_bytes(int(count[lane]))
+
+    def complete(self, space: str | None, a: LaneValue, n: LaneValue) -> None:
+        """n bytes have been transferred."""
+        count = per_lane(n)
+        for lane, barrier in each(self.port, space, a, Event.MBARRIER_ARRIVE):
+            barrier.complete_bytes(int(count[lane]))
+
+    def test(self, space: str | None, a: LaneValue, wanted: LaneValue, parity: bool) -> LaneValue | AtMBarriers:
+        """Whether phases are complete: those of a parity, or those that tokens were given in."""
+        m, open_lanes = self.port, self._watch(space, a, wanted, parity)
+        if open_lanes and state.polled_too_often(m.warp.record, open_lanes):
+            return AtMBarriers(mask_word(m.mask))
+        return self._passed(open_lanes)
+
+    def try_wait(self, space: str | None, a: LaneValue, wanted: LaneValue, parity: bool) -> LaneValue | AtMBarriers:
+        """The same, but wait for phases that are not."""
+        machine, open_lanes = self.port.machine, self._watch(space, a, wanted, parity)
+        if not open_lanes or (machine.seed and machine.random.random() < EARLY_FALSE):
+            return self._passed(open_lanes)
+        return AtMBarriers(mask_word(self.port.mask))
+
+    def _watch(self, space: str | None, a: LaneValue, wanted: LaneValue, parity: bool) -> int:
+        """Let the lanes watch what they name; the lanes whose phases are not complete."""
+        m, value = self.port, per_lane(wanted)
+        record, look = m.warp.record, state.watch_parity if parity else state.watch_token
+        for lane, barrier in each(m, space, a):
+            status = look(record, lane, barrier.record, int(value[lane]))
+            if status == state.NO_PARITY:
+                raise Fault("mbarrier-phase", f"phase parity {int(value[lane])}; it must be 0 or 1", lane)
+            if status == state.STALE_TOKEN:
+                phase, now = int(value[lane]) >> state.TOKEN_PHASE, barrier.record
+                raise Fault(
+                    "mbarrier-phase",
+                    f"the state waited for is of phase {phase}, the mbarrier at {now.called:#x} is in phase {now.phase}",
+                    lane, "wait with the state that the arrival of the current or the preceding phase returned",
+                )  # fmt: skip
+        return state.open_lanes(record, mask_word(m.mask))
+
+    def _passed(self, open_lanes: int) -> np.ndarray:
+        passed = mask_word(self.port.mask) & ~open_lanes
+        emit_passed(self.port.machine, self.port.warp, self.port.site, passed)
+        return lanes_of(passed)
+
+
+def end_wait(machine: Machine, warp: Warp, split: Split) -> np.ndarray:
+    """Let a split go on whose wait is over; the predicate of each lane."""
+    passed = state.end_wait(warp.record, split, machine.steps)
+    emit_passed(machine, warp, split.site, passed)
+    return lanes_of(passed)
+
+
+def emit_passed(machine: Machine, warp: Warp, site: int, lanes: int) -> None:
+    """Tell observers about the lanes whose phases are complete, for each CTA whose mbarriers they are."""
+    if machine.stream is None or not lanes:
+        return
+    ctas, addresses = warp.cta.cluster.ctas, np.zeros(LANES, np.uint64)
+    owners: dict[int, int] = {}  # lanes by the rank of the CTA
+    for lane in map(int, np.flatnonzero(lanes_of(lanes))):
+        barrier = MBarrierRecord.from_address(warp.record.watched[lane])
+        shared = barrier.word - barrier.offset
+        rank = next(i for i, cta in enumerate(ctas) if cta.shared.ctypes.data == shared)
+        owners[rank] = owners.get(rank, 0) | 1 << lane
+        addresses[lane] = barrier.offset + (rank << RANK_SHIFT)
+    for part in owners.values():
+        machine.stream.emit(site, warp.cta.linear, warp.index, Event.MBARRIER_WAIT, Space.SHARED, 8, 0, part, addresses)

@@ -16,6 +16,7 @@ from ptxsim import lanes
 from ptxsim.diagnostic import Finding, Level
 from ptxsim.machine.event import FLAG_UNCHANGED, Event, Space
 from ptxsim.machine.fault import Converge, Fault, distinct, first_lane
+from ptxsim.machine.mbarrier import MBarrierPort
 from ptxsim.machine.memory import (
     ARENA,
     ARENA_HIGH,
@@ -74,6 +75,11 @@ class Port:
         """The matrix product of the instruction that executes, on this machine."""
         assert self.op is not None
         return self.op.product(str(self.machine.target), self.machine.numerics)
+
+    @property
+    def mbarriers(self) -> MBarrierPort:
+        """The operations on mbarriers."""
+        return MBarrierPort(self)
 
     # ---- memory ----
 

@@ -12,10 +12,12 @@ from ptxsim.lanes import LANES
 from ptxsim.machine.groups import OWN, Groups
 
 BARRIERS = 16  # the named barriers of a CTA
+MOST_MBARRIERS = 1 << 15  # in 256 KiB of shared memory
 MOST_GROUPS = 8  # warpgroups of a CTA: each has a barrier of its own after the named ones, at which its warps meet
 
-# What a split waits for: nothing, something that a Python object knows, or a barrier (its number + FIRST_BARRIER).
-RUNS, IN_PYTHON, FIRST_BARRIER = range(3)
+# What a split waits for: nothing, something that a Python object knows, mbarriers (those that its lanes watch), or a barrier of
+# the CTA (its number + FIRST_BARRIER).
+RUNS, IN_PYTHON, AT_MBARRIERS, FIRST_BARRIER = range(4)
 
 
 @record
@@ -29,7 +31,9 @@ class Split(Record):
     depth: I32  # of calls
     wait: I32
     ticket: I32  # the phase of the barrier, or which of the warp's waits in Python
-    site: I32  # of the operation that waits at a barrier
+    site: I32  # of the operation that waits at a barrier or at mbarriers
+    lanes: U32  # that wait at mbarriers
+    due: I64  # the warp turn of the machine at which that wait times out
     steps: I64  # the warp's turn at which it ran last, while there were several splits
 
 
@@ -97,6 +101,9 @@ class WarpRecord(Record):
     came_in: Annotated[MutableSequence[int], I32, BARRIERS]  # ... in this phase
     stack: Annotated[MutableSequence[int], U64, LANES]  # base of the current local frame, by lane
     copies: LaneCopies
+    # The mbarrier that each lane waits for (address of its record), and its phase.
+    watched: Annotated[MutableSequence[int], I64, LANES]
+    watched_in: Annotated[MutableSequence[int], I32, LANES]
 
 
 @record
@@ -116,6 +123,48 @@ class CtaRecord(Record):
     threads: I32
     live: I32  # threads that have not exited
     barriers: Annotated[MutableSequence[Barrier], Barrier, BARRIERS + MOST_GROUPS]
+    mbarriers: I64  # address of an MBarrierTable, 0 while there is none
+
+
+@record
+class MBarrierRecord(Record):
+    """An mbarrier object in its current phase, at an offset of shared memory. One that has been invalidated is not live."""
+
+    live: I32
+    offset: I32
+    word: I64  # where its 64 bits are mirrored: address
+    called: U64  # its address, as the program writes it
+    expected: I32  # arrivals of a phase
+    pending: I32  # arrivals that are missing
+    bytes: I32  # announced and not yet transferred; below zero if data came first
+    phase: I32
+    announced: I64  # bytes announced in this phase
+    last_cta: I32  # who arrived last: CTA, warp, line (0: nobody)
+    last_warp: I32
+    last_line: I32
+    polled: I32  # whether any of the following is not zero
+    polls: Annotated[
+        MutableSequence[int], I32, LANES
+    ]  # failed polls and time-outs in this phase, by the index of the warp
+
+
+@record
+class MBarrierTable(Record):
+    """The mbarriers of a CTA, one for every offset at which there has been one."""
+
+    used: I32
+    shared: I64  # the CTA's shared memory: address
+    before: MBarrierRecord  # what native code goes back to where an operation turns out to be wrong
+    all: Annotated[MutableSequence[MBarrierRecord], MBarrierRecord, MOST_MBARRIERS]
+
+
+def mbarrier_table(shared: np.ndarray) -> np.ndarray:
+    """Memory of the table of a CTA with this shared memory, of which only what is used is touched."""
+    objects = len(shared) // 8 * MBarrierRecord.dtype.itemsize
+    memory = np.empty(MBarrierTable.offsets()["all"] + objects, np.uint8)
+    table = MBarrierTable.from_address(memory.ctypes.data)
+    table.used, table.shared = 0, shared.ctypes.data
+    return memory
 
 
 def aligned(*shape: int) -> np.ndarray:

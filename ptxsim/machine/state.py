@@ -96,9 +96,11 @@ class Machine:
         while self._pending and (self._pending[0].due <= self.steps or self._pending[0].done):
             heapq.heappop(self._pending).run()
 
-    def complete_next(self) -> bool:
-        """Run the earliest pending work although it is not due; False if there is none."""
+    def complete_next(self, until: int | None = None) -> bool:
+        """Run the earliest pending work although it is not due; False if there is none that is due by the turn `until`."""
         while self._pending:
+            if until is not None and self._pending[0].due > until and not self._pending[0].done:
+                return False
             pending = heapq.heappop(self._pending)
             if not pending.done:
                 self.steps = max(self.steps, pending.due)

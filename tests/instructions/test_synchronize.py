@@ -12,7 +12,8 @@ from ptxsim.instructions.system import trap
 from ptxsim.machine.cluster_barrier import CLUSTER_BARRIER
 from ptxsim.machine.event import FLAG_STRONG, Event, Proxy, Scope
 from ptxsim.machine.fault import AtBarrier, Fault
-from ptxsim.machine.mbarrier import MBarrier, barriers
+from ptxsim.machine.mbarrier import MBarrier
+from ptxsim.machine.mbarrier_state import begin
 from ptxsim.machine.memory import SHARED_RESERVED
 from ptxsim.types import TYPES
 from tests.machine.bench import ALL, LANE, Bench, lanes
@@ -27,12 +28,12 @@ def test_bar_sync_waits_and_tells_who_comes_and_leaves():
     assert first == AtBarrier(3, cta.barriers.phase(3))
     assert "barrier 3" in cta.describe(3)
     wait_at(cta.warps[0].record.split[0], first.number, first.phase, 0)
-    settle(cta.warps[0], bench.machine)
+    settle(cta.warps[0], None, bench.machine)
     assert cta.warps[0].waits_for(cta.warps[0].splits[0]).what == "barrier 3"
     second = barrier.synchronize(bench.port(warp=1), lanes(3), lanes(64))
     assert second == first
     assert cta.barriers.phase(3) != first.phase
-    settle(cta.warps[0], bench.machine)
+    settle(cta.warps[0], None, bench.machine)
     assert cta.warps[0].waits_for(cta.warps[0].splits[0]) is None
     assert list(bench.events(Event.ARRIVE)["warp"]) == [0, 1]
     assert list(bench.events(Event.LEAVE)["warp"]) == [0]
@@ -120,8 +121,7 @@ def remote():
     """Two CTAs; an mbarrier of one arrival in CTA 1, and addresses in its shared memory as CTA 0 writes them."""
     bench = Bench(ctas=2)
     target, base = bench.ctas[1], 2 << 24
-    bar = MBarrier(target.shared, SHARED_RESERVED, SHARED_RESERVED, 1)
-    barriers(target)[SHARED_RESERVED] = bar
+    bar = MBarrier(target.mbarriers.all[begin(target.mbarriers, SHARED_RESERVED, SHARED_RESERVED, 1)])
     data = np.uint64(base + SHARED_RESERVED + 64) + LANE.astype(np.uint64) * np.uint64(4)
     return bench, target, bar, data, lanes(base + SHARED_RESERVED, np.uint64)
 
@@ -129,30 +129,30 @@ def remote():
 def test_st_async_lands_later_and_tells_the_mbarrier():
     bench, target, bar, data, where = remote()
     bar.expect_bytes(128)
-    bar.arrive(1, "test")
+    bar.arrive(1, (0, 0, 1))
     store_async(bench.port(), data, LANE + 1, where, space="shared::cluster", vec=None, type=U32)
     landed = target.shared[SHARED_RESERVED + 64 :][:128].view(np.uint32)
     assert not landed.any()
-    assert bar.phase == 0
+    assert bar.record.phase == 0
     bench.machine.complete_next()
     np.testing.assert_array_equal(landed, LANE + 1)
-    assert bar.phase == 1
+    assert bar.record.phase == 1
     assert bench.events(Event.ASYNC_WRITE)["addresses"][0, 1] == (1 << 24) + SHARED_RESERVED + 68
 
 
 def test_red_async():
     bench, target, bar, data, where = remote()
     bar.expect_bytes(128)
-    bar.arrive(1, "test")
+    bar.arrive(1, (0, 0, 1))
     reduce_async(bench.port(), lanes(data[0], np.uint64), LANE, where, op="add", space="shared::cluster", type=U32)
     assert bench.machine.complete_next()
     assert target.shared[SHARED_RESERVED + 64 :][:4].view(np.uint32)[0] == 496
-    assert bar.phase == 1
+    assert bar.record.phase == 1
 
 
 def test_bytes_that_come_without_an_mbarrier_are_reported_where_they_were_sent():
-    bench, target, _, data, where = remote()
-    barriers(target).clear()
+    bench, _, bar, data, where = remote()
+    bar.record.live = 0
     found = []
     port = bench.port()
     port.report = lambda name, *rest: found.append(name)

@@ -33,6 +33,7 @@ OPTIMIZED = 1000  # operations up to which code is generated with more care: it 
 # Helpers that come together: the module that writes them, or whose bodies they are. Imported when a program needs them.
 FAMILIES = {
     "warpgroups": "ptxsim.engine.compiled.runtime.wgmma_state",
+    "mbarriers": "ptxsim.engine.compiled.runtime.mbarrier_lanes",
     "lane copies": "ptxsim.machine.lane_copies",
 }
 _ATTRIBUTES = f"attributes #0 = {ATTRIBUTES}\n"

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ptxsim.engine.compiled.codegen.function import FunctionWriter, Typed
+from ptxsim.engine.compiled.codegen.mbarrier import EmitMBarriers
 from ptxsim.engine.compiled.ir import outline
 from ptxsim.engine.compiled.ir.outline import Update
 from ptxsim.engine.compiled.ir.value import CannotEmit, Value, element_type, kind_of, width
@@ -33,13 +34,18 @@ class EmitPort:
     records no accesses."""
 
     def __init__(self, writer: FunctionWriter, guard: str = "-1", silent: bool = False):
-        self._writer, self._guard, self._silent = writer, guard, silent
+        self.writer, self.guard, self._silent = writer, guard, silent
         self._emitter = writer.emitter
         self._done = False
 
     @property
     def mask(self) -> NoReturn:
         raise CannotEmit("which lanes execute, as numbers")
+
+    @property
+    def mbarriers(self) -> EmitMBarriers:
+        """The operations on mbarriers."""
+        return EmitMBarriers(self)
 
     # ---- memory ----
 
@@ -49,17 +55,17 @@ class EmitPort:
             raise CannotEmit("two memory accesses in one instruction")
         if not isinstance(address, Value) or address.kind != "u64":
             raise CannotEmit("an address that is no u64")
-        self._writer.save_before_bail()
+        self.writer.save_before_bail()
 
     def _helper(self, what: str, space: str, size: int, count: int) -> str:
-        records = self._writer.options.events and not self._silent
+        records = self.writer.options.events and not self._silent
         name = f"{what}_{space}_{size}x{count}" + ("_events" if records else "")
-        return self._writer.helper(name, (what, space, size, count))
+        return self.writer.helper(name, (what, space, size, count))
 
     def _arguments(self, address: Value, flags: int) -> list[Typed]:
         return [
-            ("ptr", "%context"), ("ptr", "%warp"), ("<32 x i64>", address.text), ("i32", self._guard),
-            ("i32", str(self._writer.op.site)), ("i32", str(int(flags))),
+            ("ptr", "%context"), ("ptr", "%warp"), ("<32 x i64>", address.text), ("i32", self.guard),
+            ("i32", str(self.writer.op.site)), ("i32", str(int(flags))),
         ]  # fmt: skip
 
     def load(self, space: str | None, address: Any, t: ScalarType, count: int = 1, flags: int = 0) -> list[Value]:
@@ -69,7 +75,7 @@ class EmitPort:
         vector = e.vector(word)
         result = vector if count == 1 else "{" + ", ".join([vector] * count) + "}"
         name = self._helper("load", space_name(space), t.bytes, count)
-        call = self._writer.call(result, name, *self._arguments(address, flags))
+        call = self.writer.call(result, name, *self._arguments(address, flags))
         values = [call] if count == 1 else [e.let(f"extractvalue {result} {call}, {i}") for i in range(count)]
         return [e.bits(Value(e, v, word), t) if kind != word else Value(e, v, word) for v in values]
 
@@ -80,11 +86,18 @@ class EmitPort:
         for value in values:
             if not isinstance(value, Value):
                 raise CannotEmit("a store of something that is no lane value")
-            raw = self._writer.raw(value)
+            raw = self.writer.raw(value)
             data.append((e.vector(word), (raw if width(raw.kind) == 8 * t.bytes else e.convert(raw, word)).text))
         name = self._helper("store", space_name(space), t.bytes, len(values))
-        self._writer.call("void", name, *self._arguments(address, flags), *data)
+        self.writer.call("void", name, *self._arguments(address, flags), *data)
         self._done = True
+
+    def places(self, space: str | None, address: Value, size: int) -> Value:
+        """Where the lanes' memory is in this process, checked as for a write."""
+        self._access(address)
+        silent = EmitPort(self.writer, self.guard, silent=True)
+        helper = silent._helper("place", space_name(space), size, 1)
+        return Value(self._emitter, self.writer.call("<32 x i64>", helper, *self._arguments(address, 0)), "u64")
 
     def atomic(
         self, space: str | None, address: Any, t: ScalarType, update: Update, operands: list[Any], count: int = 1,
@@ -98,16 +111,16 @@ class EmitPort:
             update = shared_update
         e, word = self._emitter, f"u{8 * t.bytes}"
         columns = [operand if isinstance(operand, list) else [operand] for operand in operands]
-        raw = [[self._writer.raw(e.lift(v, e.splat(0, word))) for v in column] for column in columns]
+        raw = [[self.writer.raw(e.lift(v, e.splat(0, word))) for v in column] for column in columns]
         if any(v.kind != word for column in raw for v in column):
             raise CannotEmit("an atomic operand of another width")
-        change = outline.atomic(self._writer.module, t, update, len(raw), count)
+        change = outline.atomic(self.writer.module, t, update, len(raw), count)
         helper = self._helper("place", name, t.bytes, count)
-        places = self._writer.call("<32 x i64>", helper, *self._arguments(address, int(flags) | int(event) << 16))
+        places = self.writer.call("<32 x i64>", helper, *self._arguments(address, int(flags) | int(event) << 16))
         vector = e.vector(word)
         struct = "{" + ", ".join([vector] * count) + "}"
         values = "".join(f", {vector} {v.text}" for column in raw for v in column)
-        found = e.let(f"call {struct} @{change}(<32 x i64> {places}, i32 {self._guard}{values})")
+        found = e.let(f"call {struct} @{change}(<32 x i64> {places}, i32 {self.guard}{values})")
         self._done = True
         old = [Value(e, e.let(f"extractvalue {struct} {found}, {i}"), word) for i in range(count)]
         return [v if kind_of(t) == word else e.bits(v, t) for v in old]
@@ -121,7 +134,7 @@ class EmitPort:
         source = e.lift(source, value)
         if source.text[0] == "<":  # the same for every warp
             return e.permute(value, re.findall(r"i\d+ (\d+)", source.text))
-        slot = self._writer.stack_slot(value.type, value.type)
+        slot = self.writer.stack_slot(value.type, value.type)
         e.line(f"  store {value.type} {value.text}, ptr {slot}, align 64")
         index = e.convert(Value(e, source.text, f"u{width(source.kind)}"), "u32") & 31
         pointers = e.let(f"getelementptr {element_type(value.kind)}, ptr {slot}, {index.type} {index.text}")
@@ -130,18 +143,18 @@ class EmitPort:
     def ballot(self, condition: Any) -> Value:
         e = self._emitter
         if condition is True or (isinstance(condition, Value) and condition.text == "splat (i1 true)"):
-            word = self._guard
+            word = self.guard
         else:
             word = e.pure(f"bitcast <32 x i1> {condition.text} to i32", "pred").text
-            if self._guard != "-1":
-                word = e.pure(f"and i32 {word}, {self._guard}", "pred").text
-        return self._writer.spread(word, "u32")
+            if self.guard != "-1":
+                word = e.pure(f"and i32 {word}, {self.guard}", "pred").text
+        return self.writer.spread(word, "u32")
 
     def active(self) -> Value:
         e = self._emitter
-        if self._guard == "-1":
+        if self.guard == "-1":
             return e.splat(True, "pred")
-        return e.pure(f"bitcast i32 {self._guard} to <32 x i1>", "pred")
+        return e.pure(f"bitcast i32 {self.guard} to <32 x i1>", "pred")
 
     # ---- convergence and events ----
 
@@ -152,23 +165,23 @@ class EmitPort:
             raise CannotEmit("a member mask of booleans")
         members = e.lift(members, e.splat(0, "u32"))
         everyone = members.text in ("splat (i32 4294967295)", "splat (i32 -1)")
-        if self._guard == "-1" and everyone:
+        if self.guard == "-1" and everyone:
             return
         if self._done:
             raise CannotEmit("convergence after an access")
-        self._writer.save_before_bail()
-        self._writer.call(
-            "void", self._writer.helper("converge", ("converge",)), ("ptr", "%context"), ("ptr", "%warp"),
-            ("<32 x i32>", members.text), ("i32", self._guard), ("i32", str(self._writer.op.site)),
+        self.writer.save_before_bail()
+        self.writer.call(
+            "void", self.writer.helper("converge", ("converge",)), ("ptr", "%context"), ("ptr", "%warp"),
+            ("<32 x i32>", members.text), ("i32", self.guard), ("i32", str(self.writer.op.site)),
         )  # fmt: skip
 
     def emit(
         self, event: Event, space: int = 0, width: int = 0, flags: int = 0, mask: Any = None, addresses: Any = None
     ) -> None:
-        options = self._writer.options
+        options = self.writer.options
         if not options.events or (event is Event.FENCE and not options.proxies):
             return
         if mask is not None or addresses is not None:
             raise CannotEmit("an event with addresses")
-        self._writer.event(event, space, width, flags, self._guard)
+        self.writer.event(event, space, width, flags, self.guard)
         self._done = True

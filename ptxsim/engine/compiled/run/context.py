@@ -17,6 +17,7 @@ from ptxsim.engine.analysis.wgmma_hazards import keeps_rules
 from ptxsim.engine.compiled.codegen.operands import Options
 from ptxsim.engine.compiled.library import Library, specials_of
 from ptxsim.engine.compiled.runtime.abi import KINDS, READ_ONLY, Context, WarpLayout
+from ptxsim.engine.program.operand import Register as RegisterOperand
 from ptxsim.engine.program.operation import Program, fact
 from ptxsim.jit.compiler import Refused
 from ptxsim.lanes import LANES, word_mask
@@ -105,8 +106,11 @@ class NativeContext:
             np.zeros((sites_of(self.program) + 1, 2), np.uint64),
             np.array(impatience(self.program), np.int64),
             np.array(lengths_of(self.program), np.int64),
+            np.array([op.line for op in self.program.ops], np.int64),
+            np.array(predicates_of(self.program, self.layout), np.int64),
         ]
-        for name, table in zip(("starts", "sizes", "kinds", "caches", "impatience", "lengths"), self._tables):
+        names = ("starts", "sizes", "kinds", "caches", "impatience", "lengths", "lines", "predicates")
+        for name, table in zip(names, self._tables, strict=True):
             setattr(self.record, name, table.ctypes.data)
         self.record.allocations = len(memory.allocations)
         self.record.arena = memory.bytes.ctypes.data - ARENA
@@ -197,3 +201,14 @@ def lengths_of(program: Program) -> tuple[int, ...]:
 def sites_of(program: Program) -> int:
     """How many operations a program has."""
     return len(program.ops)
+
+
+def predicates_of(program: Program, layout: WarpLayout) -> list[int]:
+    """Where the first destination of each operation is in a warp's memory if it is a predicate, else 0."""
+    firsts = (next(iter(op.destinations), None) for op in program.ops)
+    return [
+        layout.registers[first.slot]
+        if isinstance(first, RegisterOperand) and not first.sink and first.declared.kind == "predicate"
+        else 0
+        for first in firsts
+    ]

@@ -22,7 +22,15 @@ from ptxsim.engine.grid import SPIN, Grid, Handed, cluster_at
 from ptxsim.engine.program.operation import families
 from ptxsim.machine.cta import Cluster, Warp
 from ptxsim.machine.lane_copies import ROOM, make_room
-from ptxsim.machine.records import BARRIERS, FIRST_BARRIER, CtaRecord, WarpRecord, aligned
+from ptxsim.machine.records import (
+    BARRIERS,
+    FIRST_BARRIER,
+    CtaRecord,
+    MBarrierTable,
+    WarpRecord,
+    aligned,
+    mbarrier_table,
+)
 from ptxsim.machine.special import value as special_value
 from ptxsim.machine.state import Machine
 
@@ -84,6 +92,7 @@ class WholeCtas:
             self.copies = [
                 make_room(WarpRecord.of(row).copies, self.room, self.machine.memory) for row in self.template
             ]
+        self.mbarriers = mbarrier_table(self.shared) if "mbarrier" in families(self.engine.program) else None
         context = self.native.record
         context.warps, context.warp_count, context.stride = self.memory.ctypes.data, warps, stride
 
@@ -101,6 +110,9 @@ class WholeCtas:
         """The state of CTA `number` before its first instruction."""
         machine, context = self.machine, self.native.record
         self.cta = CtaRecord(self.threads, self.threads)
+        if self.mbarriers is not None:
+            self.cta.mbarriers = self.mbarriers.ctypes.data
+            MBarrierTable.from_address(self.cta.mbarriers).used = 0
         context.cta, context.rounds = self.cta.address, 0
         self.memory[:] = self.template
         self.shared.fill(self.fill)
@@ -180,6 +192,8 @@ class WholeCtas:
         cluster = cluster_at(self.machine, number, begun=(self.cta, self.memory))
         cta = cluster.ctas[0]
         cta.shared = self.shared
+        if self.mbarriers is not None:
+            cta.keep_mbarriers(self.mbarriers)
         gathered = []
         for warp in cta.warps:
             warp.registers = self.native.registers(warp.memory)

@@ -63,7 +63,9 @@ class Context(Record):
     due: I64
     impatience: I64  # i64 for each block (engine.analysis.forward_progress): address
     lengths: I64  # operations of each block, i64: address
-    draws: I64  # whether Python draws when copies of cp.async land; otherwise it is as late as allowed
+    lines: I64  # of each operation, i64: address
+    predicates: I64  # where a warp's memory has the predicate that each operation writes, or 0; i64: address
+    draws: I64  # whether Python draws when copies of cp.async land and when waits give up
 
 
 CONTEXT, WARP = Context.offsets(), WarpRecord.offsets()
@@ -76,7 +78,7 @@ HEADER_BYTES = -(-WarpRecord.dtype.itemsize // ALIGN) * ALIGN
 NOWHERE = 0xFFFF_FFFF  # in place of a site: nothing of the block has been executed
 
 # What the kernel function returns.
-NEXT, DIVERGE, EXIT, BAIL, BARRIER, ARRIVE, WARPGROUP = range(7)
+NEXT, DIVERGE, EXIT, BAIL, BARRIER, ARRIVE, WARPGROUP, MBARRIER = range(8)
 
 # Bits of an allocation's kind.
 KINDS = {"global": 1, "const": 2, "param": 4}

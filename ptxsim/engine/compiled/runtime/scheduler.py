@@ -14,12 +14,13 @@ from ptxsim.engine.compiled.runtime.events import event
 from ptxsim.engine.grid import TURN
 from ptxsim.engine.splits import NONE, choose, diverge, leave, move, released, wait_at
 from ptxsim.jit.body import body
-from ptxsim.jit.export import indirect, view
+from ptxsim.jit.export import address_of, indirect, view
 from ptxsim.jit.record import I32, I64
 from ptxsim.lanes import LANES
 from ptxsim.machine.barrier import COUNTED, arrive, whole
-from ptxsim.machine.event import Event
-from ptxsim.machine.records import BARRIERS, FIRST_BARRIER, CtaRecord, Split, WarpRecord
+from ptxsim.machine.event import Event, Space
+from ptxsim.machine.mbarrier_state import end_wait, is_over
+from ptxsim.machine.records import AT_MBARRIERS, BARRIERS, FIRST_BARRIER, CtaRecord, MBarrierRecord, Split, WarpRecord
 
 # What `rounds` returns, or LEFT.
 ENDED, PAUSED, STUCK = range(3)
@@ -81,6 +82,8 @@ def turn(context: Context, warp: WarpRecord) -> I32:
     while warp.left > 0:
         for s in range(warp.splits):
             split = warp.split[s]
+            if split.wait == AT_MBARRIERS and is_over(warp, split, context.steps):
+                end_wait_at_mbarriers(context, warp, split)
             number, phase = split.wait - FIRST_BARRIER, split.ticket
             if released(cta, warp, s) and number < BARRIERS:
                 at_barrier(context, warp, split.site, Event.LEAVE, split.mask, number, phase)
@@ -124,6 +127,8 @@ def execute(context: Context, warp: WarpRecord) -> I32:
         group = BARRIERS + (warp.index >> 2)
         end_block(context, warp, split)
         wait_at(split, group, cta.barriers[group].phase, warp.own_site)
+    elif status == abi.MBARRIER:
+        end_block(context, warp, split)  # the split waits already
     elif status in (abi.BARRIER, abi.ARRIVE) and warp.mask == warp.live:
         number = warp.target
         phase = cta.barriers[number].phase
@@ -151,6 +156,21 @@ def end_block(context: Context, warp: WarpRecord, split: Split) -> None:
     split.op = warp.op
     context.count += warp.op
     warp.left -= 1
+
+
+def end_wait_at_mbarriers(context: Context, warp: WarpRecord, split: Split) -> None:
+    """Let a split go on whose wait is over: the predicate of its lanes, and an event of those whose phases are complete."""
+    passed = end_wait(warp, split, context.steps)
+    place = view(context.predicates, np.int64, UNKNOWN)[split.site]
+    if place != 0:
+        predicate = view(address_of(warp) + place, np.uint32, 1)
+        predicate[0] = (predicate[0] & ~split.lanes) | passed
+    if context.records != 0 and passed != 0:
+        offsets = [0] * LANES
+        for lane in range(LANES):
+            if passed >> lane & 1 != 0:
+                offsets[lane] = view(warp.watched[lane], MBarrierRecord, 1)[0].offset
+        event(context, warp, split.site, Event.MBARRIER_WAIT, Space.SHARED, 8, 0, passed, offsets)
 
 
 def at_barrier(context: Context, warp: WarpRecord, site: int, kind: int, mask: int, number: int, phase: int) -> None:
