@@ -53,8 +53,8 @@ NATIVE = {
 }  # fmt: skip
 LEFT = {
     "part of an element": f"{COPY}, 7; {ALL}",
-    "python takes over": f"{COPY}; {COMMIT} {OTHER.format(size=4)} mbarrier.init.shared.b64 [%s+4096], 1; {COMMIT} {wait(1)}",
-    "an mbarrier is informed": f"{COPY}; mbarrier.init.shared.b64 [%s+4096], 1; cp.async.mbarrier.arrive.noinc.shared.b64 [%s+4096]; "
+    "python takes over": f"{COPY}; {COMMIT} {OTHER.format(size=4)} isspacep.shared %q, %p; {COMMIT} {wait(1)}",
+    "an mbarrier is informed": f"{COPY}; isspacep.shared %q, %p; cp.async.mbarrier.arrive.noinc.shared.b64 [%s+4096]; "
     f"{OTHER.format(size=4)} AGAIN: mbarrier.try_wait.parity.shared.b64 %q, [%s+4096], 0; @!%q bra AGAIN; {COMMIT} {wait(0)}",
     "more than fit": " ".join([COPY + ";"] * 200) + f" {COMMIT} {wait(0)}",
     "nothing committed": f"{COPY}; {wait(0)}",

@@ -148,7 +148,7 @@ def wait(pending: int) -> str:
 
 WRITE = "add.u32 t9, t1, t5; st.shared.b32 [t1], t0;\n"  # into the tile: what is read late sees it
 # A service: something that native code leaves to the interpreter, which has the CTA from then on.
-SERVICE = "mbarrier.init.shared.b64 [t1+60000], 5;\n"
+SERVICE = "isspacep.shared q, r1;\n"
 LOOP = "ROUND{i}: bar.sync 0; add.u32 t7, t7, 1; setp.lt.u32 q, t7, {rounds}; @q bra ROUND{i};\n"
 
 PROGRAMS = {
