@@ -13,7 +13,7 @@ from ptxsim.isa.facts import Facts, Mechanism, Role, Synchronisation, Word, Word
 from ptxsim.isa.operand import Addr, Either, Imm, Nowhere, Pred, Reg, Value
 from ptxsim.isa.registry import Kinds, Options, instruction
 from ptxsim.lanes import LaneValue, cast
-from ptxsim.machine.mbarrier import per_lane
+from ptxsim.machine.mbarrier import MBarriers, per_lane
 from ptxsim.machine.mbarrier_state import DROP, MAX_COUNT, NO_COMPLETE
 from ptxsim.machine.port import Port
 
@@ -55,7 +55,7 @@ _INIT: Options = {"name": "mbarrier.init", "space": SHARED, "operands": {**_obje
 @instruction("mbarrier.init{.space}.b64 [a], n", requires="7.0 sm_80", facts=INIT, **_INIT)
 @instruction("mbarrier.init.layout::v0{.space}.b64 [a], n", requires="9.3 sm_90", facts=INIT, **_INIT)
 def init(m: Port, a: LaneValue, n: LaneValue, *, space: Word) -> None:
-    m.mbarriers.init(space, a, n)
+    m.unit(MBarriers).init(space, a, n)
 
 
 @instruction(
@@ -63,7 +63,7 @@ def init(m: Port, a: LaneValue, n: LaneValue, *, space: Word) -> None:
     operands=_object,
 )  # fmt: skip
 def inval(m: Port, a: LaneValue, *, space: Word) -> None:
-    m.mbarriers.inval(space, a)
+    m.unit(MBarriers).inval(space, a)
 
 
 # ---- arrive ----------------------------------------------------------------------------------------------------------
@@ -112,19 +112,19 @@ def _arrive_expect_forms(effect: Any, name: str) -> Any:
 
 
 def arrive(m: Port, a: LaneValue, n: LaneValue, *, space: Word, noComplete: Word) -> LaneValue:
-    return m.mbarriers.arrive(space, a, 1 if n is None else n, NO_COMPLETE if noComplete else 0)
+    return m.unit(MBarriers).arrive(space, a, 1 if n is None else n, NO_COMPLETE if noComplete else 0)
 
 
 def arrive_drop(m: Port, a: LaneValue, n: LaneValue, *, space: Word, noComplete: Word) -> LaneValue:
-    return m.mbarriers.arrive(space, a, 1 if n is None else n, DROP | NO_COMPLETE if noComplete else DROP)
+    return m.unit(MBarriers).arrive(space, a, 1 if n is None else n, DROP | NO_COMPLETE if noComplete else DROP)
 
 
 def arrive_expect_tx(m: Port, a: LaneValue, n: LaneValue, *, space: Word) -> LaneValue:
-    return m.mbarriers.arrive_expecting(space, a, n)
+    return m.unit(MBarriers).arrive_expecting(space, a, n)
 
 
 def arrive_drop_expect_tx(m: Port, a: LaneValue, n: LaneValue, *, space: Word) -> LaneValue:
-    return m.mbarriers.arrive_expecting(space, a, n, DROP)
+    return m.unit(MBarriers).arrive_expecting(space, a, n, DROP)
 
 
 _arrive_forms(arrive, "mbarrier.arrive")
@@ -142,7 +142,7 @@ _transfer_form: Options = {
     "mbarrier.expect_tx{.sem}{.scope}{.space}.b64 [a], n", name="mbarrier.expect_tx", facts=COUNTS, **_transfer_form
 )
 def expect_tx(m: Port, a: LaneValue, n: LaneValue, *, space: Word) -> None:
-    m.mbarriers.expect(space, a, n)
+    m.unit(MBarriers).expect(space, a, n)
 
 
 @instruction(
@@ -152,7 +152,7 @@ def expect_tx(m: Port, a: LaneValue, n: LaneValue, *, space: Word) -> None:
     **_transfer_form,
 )
 def complete_tx(m: Port, a: LaneValue, n: LaneValue, *, space: Word) -> None:
-    m.mbarriers.complete(space, a, n)
+    m.unit(MBarriers).complete(space, a, n)
 
 
 _COUNT: Options = {"name": "mbarrier.pending_count", "facts": COUNTS, "operands": {"d": Reg("u32"), "state": _state}}
@@ -176,19 +176,19 @@ def _wait_forms(effect: Any, name: str, parity: bool, requires: str, hint: str) 
 
 
 def test_wait(m: Port, a: LaneValue, wanted: LaneValue, *, space: Word) -> LaneValue:
-    return m.mbarriers.test(space, a, wanted, False)
+    return m.unit(MBarriers).test(space, a, wanted, False)
 
 
 def test_wait_parity(m: Port, a: LaneValue, wanted: LaneValue, *, space: Word) -> LaneValue:
-    return m.mbarriers.test(space, a, wanted, True)
+    return m.unit(MBarriers).test(space, a, wanted, True)
 
 
 def try_wait(m: Port, a: LaneValue, wanted: LaneValue, *, space: Word) -> LaneValue:
-    return m.mbarriers.try_wait(space, a, wanted, False)
+    return m.unit(MBarriers).try_wait(space, a, wanted, False)
 
 
 def try_wait_parity(m: Port, a: LaneValue, wanted: LaneValue, *, space: Word) -> LaneValue:
-    return m.mbarriers.try_wait(space, a, wanted, True)
+    return m.unit(MBarriers).try_wait(space, a, wanted, True)
 
 
 _wait_forms(test_wait, "mbarrier.test_wait", False, "7.0 sm_80", "")

@@ -148,7 +148,7 @@ def each(m: Port, space: str | None, address: LaneValue, event: Event | None = N
 # ---- what instructions do ----------------------------------------------------------------------------------------------
 
 
-class MBarrierPort:
+class MBarriers:
     """The operations on mbarriers of one instruction of one warp, lane by lane. `space` and `a` say where the objects are."""
 
     def __init__(self, port: Port):

@@ -8,7 +8,7 @@ load_rows and store_rows, and runs everything else here, on the same registers.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from ptxsim import lanes
 from ptxsim.diagnostic import Finding, Level
 from ptxsim.machine.event import FLAG_UNCHANGED, Event, Space
 from ptxsim.machine.fault import Converge, Fault, distinct, first_lane
-from ptxsim.machine.mbarrier import MBarrierPort
 from ptxsim.machine.memory import (
     ARENA,
     ARENA_HIGH,
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from ptxsim.machine.state import Machine
 
 Lanes = np.ndarray  # a lane value
+Unit = TypeVar("Unit")
 Resolved = tuple[Space, np.ndarray, Lanes, Lanes]  # a memory: its space, bytes, offsets and the lanes that access it
 _SPACES = {
     "global": Space.GLOBAL,
@@ -76,10 +76,9 @@ class Port:
         assert self.op is not None
         return self.op.product(str(self.machine.target), self.machine.numerics)
 
-    @property
-    def mbarriers(self) -> MBarrierPort:
-        """The operations on mbarriers."""
-        return MBarrierPort(self)
+    def unit(self, kind: Callable[[Port], Unit]) -> Unit:
+        """The operations of a unit beside the lanes (machine.mbarrier.MBarriers), for this instruction."""
+        return kind(self)
 
     # ---- memory ----
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from ptxsim.engine.analysis.forward_progress import impatience
 from ptxsim.engine.analysis.liveness import live_before, live_out, seen_by_others
 
-# Each of these registers the lowerings of its families.
-from ptxsim.engine.compiled.codegen import barrier, cp_async, effects, warp_matrix, wgmma  # noqa: F401
+# Each of these registers the lowerings of its families, or a unit.
+from ptxsim.engine.compiled.codegen import barrier, cp_async, effects, mbarrier, warp_matrix, wgmma  # noqa: F401
 from ptxsim.engine.compiled.codegen.function import FunctionWriter
 from ptxsim.engine.compiled.codegen.operands import Options
 from ptxsim.engine.compiled.codegen.registry import LOWERINGS

@@ -1,19 +1,18 @@
 """mbarriers on the records of the CTA (engine.compiled.runtime.mbarrier_lanes). Same names and signatures as
-machine.mbarrier.MBarrierPort; objects of other CTAs, and what is wrong, are left to it."""
+machine.mbarrier.MBarriers; objects of other CTAs, and what is wrong, are left to it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ptxsim.engine.compiled.codegen.function import Typed
+from ptxsim.engine.compiled.codegen.port import UNITS, EmitPort
 from ptxsim.engine.compiled.ir.value import CannotEmit, Value
 from ptxsim.engine.compiled.runtime import abi
 from ptxsim.engine.compiled.runtime.abi import WARP
 from ptxsim.engine.compiled.runtime.mbarrier_lanes import ARRIVES, BLOCKS, COMPLETES, EXPECTS, PARITY, WAITS
 from ptxsim.machine.event import Event, Space
-
-if TYPE_CHECKING:
-    from ptxsim.engine.compiled.codegen.port import EmitPort
+from ptxsim.machine.mbarrier import MBarriers
 
 
 class EmitMBarriers:
@@ -109,3 +108,6 @@ class EmitMBarriers:
             at = e.let(f"getelementptr i8, ptr %warp, i64 {WARP['shared']}")
             offsets = places - self.w.spread(e.let(f"load i64, ptr {at}"), "u64")
             self.w.event_at(event, Space.SHARED, 8, self.port.guard if lanes is None else lanes, offsets)
+
+
+UNITS[MBarriers] = EmitMBarriers

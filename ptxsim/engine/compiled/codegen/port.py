@@ -7,12 +7,12 @@ takes the slow path.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
 
 from ptxsim.engine.compiled.codegen.function import FunctionWriter, Typed
-from ptxsim.engine.compiled.codegen.mbarrier import EmitMBarriers
 from ptxsim.engine.compiled.ir import outline
 from ptxsim.engine.compiled.ir.outline import Update
 from ptxsim.engine.compiled.ir.value import CannotEmit, Value, element_type, kind_of, width
@@ -29,6 +29,10 @@ def space_name(space: str | None) -> str:
     return _SPACES[space.partition("::")[0] if space else None]
 
 
+# The native forms of units: same names and signatures as the classes that they stand for.
+UNITS: dict[type, Callable[[EmitPort], Any]] = {}
+
+
 class EmitPort:
     """Prints what one instruction does to the machine. `guard` is the mask of executing lanes as an i32; a `silent` port
     records no accesses."""
@@ -42,10 +46,11 @@ class EmitPort:
     def mask(self) -> NoReturn:
         raise CannotEmit("which lanes execute, as numbers")
 
-    @property
-    def mbarriers(self) -> EmitMBarriers:
-        """The operations on mbarriers."""
-        return EmitMBarriers(self)
+    def unit(self, kind: type) -> Any:
+        """The operations of a unit beside the lanes."""
+        if kind not in UNITS:
+            raise CannotEmit("no native lowering")
+        return UNITS[kind](self)
 
     # ---- memory ----
 

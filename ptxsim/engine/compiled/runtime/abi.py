@@ -5,7 +5,7 @@ A warp's memory is its record, its special registers and its PTX registers, next
 
 from __future__ import annotations
 
-from collections.abc import MutableSequence, Sequence
+from collections.abc import MutableSequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -19,7 +19,7 @@ from ptxsim.types import ScalarType
 
 ALIGN = 64
 UNKNOWN = 1 << 30  # elements of a table whose size nobody asks for
-Numbers = Annotated[Sequence[int], Pointer(np.dtype(np.int64), LANES)]  # of the lanes of a warp
+Numbers = Annotated[MutableSequence[int], Pointer(np.dtype(np.int64), LANES)]  # of the lanes of a warp
 
 
 @record
