@@ -54,7 +54,7 @@ NATIVE = {
 LEFT = {
     "part of an element": f"{COPY}, 7; {ALL}",
     "python takes over": f"{COPY}; {COMMIT} {OTHER.format(size=4)} isspacep.shared %q, %p; {COMMIT} {wait(1)}",
-    "an mbarrier is informed": f"{COPY}; isspacep.shared %q, %p; cp.async.mbarrier.arrive.noinc.shared.b64 [%s+4096]; "
+    "an mbarrier is informed": f"{COPY}; mbarrier.init.shared.b64 [%s+4096], 1; cp.async.mbarrier.arrive.noinc.shared.b64 [%s+4096]; "
     f"{OTHER.format(size=4)} AGAIN: mbarrier.try_wait.parity.shared.b64 %q, [%s+4096], 0; @!%q bra AGAIN; {COMMIT} {wait(0)}",
     "more than fit": " ".join([COPY + ";"] * 200) + f" {COMMIT} {wait(0)}",
     "nothing committed": f"{COPY}; {wait(0)}",
@@ -112,7 +112,7 @@ def test_parts_of_warps_are_native(name):
 def test_copies_go_on_natively_after_python_had_its_say():
     """What has begun in native code lands there, although an instruction in between has none."""
     left = run(KERNEL.format(body=LEFT["python takes over"]), "compiled", checks="none")[1].slow_path
-    assert [(one.instruction, one.count) for one in left] == [("mbarrier.init.shared.b64", 4)]
+    assert [(one.instruction, one.count) for one in left] == [("isspacep.shared", 4)]
 
 
 def test_room_grows_with_the_first_cta_that_needs_it():
