@@ -25,6 +25,7 @@ from ptxsim.jit.translator import NOTHING, ModuleText, Translator
 P = ParamSpec("P")
 R = TypeVar("R")
 Parameter = Number | Pointer
+RECORDS = type(Record)
 
 
 def signature(function: Callable[..., Any]) -> tuple[list[Parameter], Number | None]:
@@ -106,7 +107,9 @@ class _View(Operation):
     a Record."""
 
     def __call__(self, address: int, dtype: Any, count: int, distance: int | None = None) -> Any:
-        if isinstance(dtype, type) and issubclass(dtype, Record):
+        if isinstance(dtype, RECORDS):
+            if count == 1:
+                return (dtype.from_address(address),)
             return [dtype.from_address(address + i * (distance or dtype.dtype.itemsize)) for i in range(count)]
         distance = distance or dtype.itemsize
         memory = (ctypes.c_char * max(1, (count - 1) * distance + dtype.itemsize)).from_address(int(address))

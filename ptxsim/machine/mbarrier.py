@@ -137,9 +137,12 @@ def each(m: Port, space: str | None, address: LaneValue, event: Event | None = N
     for cta, memory, offsets, mask in places(m, space, address):
         if event is not None:
             m.emit(event, Space.SHARED, 8, 0, mask, cluster_addresses(m, memory, offsets))
-        for lane in map(int, np.flatnonzero(mask)):
+        found = None
+        for lane, offset in zip(np.flatnonzero(mask).tolist(), offsets[mask].tolist()):
             try:
-                yield lane, find(cta, int(offsets[lane]), int(address[lane]))
+                if found is None or found.record.offset != offset or not found.record.live:
+                    found = find(cta, offset, int(address[lane]))
+                yield lane, found
             except Fault as fault:
                 fault.lane = lane if fault.lane is None else fault.lane
                 raise

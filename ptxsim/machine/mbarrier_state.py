@@ -80,6 +80,8 @@ def begin(table: MBarrierTable, offset: I32, address: I64, expected: I32) -> I32
     barrier.bytes = 0
     barrier.phase = 0
     barrier.announced = 0
+    barrier.last_cta = 0
+    barrier.last_warp = 0
     barrier.last_line = 0
     barrier.polled = 1
     forget_polls(barrier)
@@ -189,9 +191,15 @@ def watch(warp: WarpRecord, lane: int, barrier: MBarrierRecord, passed: bool) ->
 def open_lanes(warp: WarpRecord, lanes: U32) -> U32:
     """Those of some lanes whose phases are not complete."""
     found = 0
+    last = 0
+    phase = 0
     for lane in range(LANES):
-        if lanes >> lane & 1 != 0 and view(warp.watched[lane], MBarrierRecord, 1)[0].phase == warp.watched_in[lane]:
-            found |= 1 << lane
+        if lanes >> lane & 1 != 0:
+            if warp.watched[lane] != last:
+                last = warp.watched[lane]
+                phase = view(last, MBarrierRecord, 1)[0].phase
+            if warp.watched_in[lane] == phase:
+                found |= 1 << lane
     return found
 
 
@@ -212,12 +220,14 @@ def note_polls(warp: WarpRecord, lanes: int) -> None:
             barrier.polls[warp.index] += 1
 
 
-def all_polled(warp: WarpRecord, lanes: int, times: int) -> bool:
-    """Whether none of the objects that these lanes watch has failed the warp fewer times."""
+def polls(warp: WarpRecord, lanes: int) -> tuple[int, int]:
+    """The fewest and the most polls and time-outs of the warp that an object which these lanes watch has seen."""
+    fewest, most = NEVER, 0
     for lane in range(LANES):
-        if lanes >> lane & 1 != 0 and view(warp.watched[lane], MBarrierRecord, 1)[0].polls[warp.index] < times:
-            return False
-    return True
+        if is_first(warp, lanes, lane):
+            times = view(warp.watched[lane], MBarrierRecord, 1)[0].polls[warp.index]
+            fewest, most = min(fewest, times), max(most, times)
+    return fewest, most
 
 
 @body
@@ -227,7 +237,8 @@ def polled_too_often(warp: WarpRecord, lanes: U32) -> FLAG:
     A warp that does nothing but poll is waiting; so that a deadlock is a report, it waits in the end.
     """
     note_polls(warp, lanes)
-    return all_polled(warp, lanes, POLLS + 1)
+    fewest, _most = polls(warp, lanes)
+    return fewest > POLLS
 
 
 @body
@@ -239,15 +250,8 @@ def wait_for(warp: WarpRecord, split: Split, lanes: U32, site: I32, steps: I64) 
     split.wait = AT_MBARRIERS
     split.lanes = lanes
     split.site = site
-    split.due = steps + TIMEOUT_TURNS if none_polled(warp, open_lanes(warp, lanes), TIMEOUTS) else NEVER
-
-
-def none_polled(warp: WarpRecord, lanes: int, times: int) -> bool:
-    """Whether all of the objects that these lanes watch have failed the warp fewer times."""
-    for lane in range(LANES):
-        if lanes >> lane & 1 != 0 and view(warp.watched[lane], MBarrierRecord, 1)[0].polls[warp.index] >= times:
-            return False
-    return True
+    _fewest, most = polls(warp, open_lanes(warp, lanes))
+    split.due = steps + TIMEOUT_TURNS if most < TIMEOUTS else NEVER
 
 
 @body

@@ -1,8 +1,15 @@
 """A body run in Python, compiled, and compiled with checks: the same result, and the same arrays afterwards."""
 
 import copy
+import ctypes
 
 import numpy as np
+
+from ptxsim.jit.compiler import shared
+from ptxsim.jit.export import export, signature
+from ptxsim.jit.record import Pointer, Record
+
+PREFIX = "ptxsim_test_alike_"
 
 
 def same(one, other) -> bool:
@@ -26,3 +33,13 @@ def alike(body, *arguments):
         assert same(result, other), (result, other)
         assert same(left, changed)
     return result, left
+
+
+def exported(body):
+    """A body on records as native code calls it, to be called like the body."""
+    export(shared(), PREFIX, body)
+    parameters, result = signature(body.function)
+    types = [ctypes.c_void_p if isinstance(each, Pointer) else each.ctype for each in parameters]
+    address = shared().address(PREFIX + body.function.__name__)
+    function = ctypes.CFUNCTYPE(result.ctype if result is not None else None, *types)(address)
+    return lambda *given: function(*(each.address if isinstance(each, Record) else each for each in given))

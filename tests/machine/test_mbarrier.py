@@ -1,9 +1,12 @@
 """mbarrier objects: counts, phases, bytes, and the word in shared memory."""
 
+from random import Random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ptxsim.machine import mbarrier_state as state
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.mbarrier import MBarrier, find
 from ptxsim.machine.mbarrier_state import (
@@ -18,7 +21,8 @@ from ptxsim.machine.mbarrier_state import (
     watch_parity,
     watch_token,
 )
-from ptxsim.machine.records import WarpRecord
+from ptxsim.machine.records import MBarrierRecord, WarpRecord
+from tests.jit.alike import exported
 from tests.machine.bench import Bench
 
 ME = (0, 0, 1)
@@ -118,3 +122,91 @@ def test_what_is_found():
     assert again.record.pending == 2 and find(CTA, 8, 0x408).record.live
     fresh(3)
     assert CTA.mbarriers.used == other  # the same record
+
+
+class Both:
+    """Some objects and a warp twice: plain bodies work on the one, the same bodies as native code calls them on the other."""
+
+    def __init__(self):
+        names = (
+            "begin arrive add_pending expect_bytes complete_bytes watch_parity watch_token open_lanes polled_too_often"
+        )
+        plain = {name: getattr(state, name) for name in [*names.split(), "wait_for", "is_over", "end_wait"]}
+        native = {name: exported(body) for name, body in plain.items()}
+        self.ctas = [Bench().ctas[0] for _ in range(2)]  # what keeps the memory
+        warps = [WarpRecord(index=5) for _ in self.ctas]
+        self.sides = list(zip((plain, native), (cta.mbarriers for cta in self.ctas), warps))
+
+    def do(self, name, *given, number=None, lane=None, split=False):
+        """Call a body with an object, a lane that looks at it, the warp's split or the warp, and further arguments."""
+        results = []
+        for bodies, table, warp in self.sides:
+            first = [warp] if number is None else [table.all[number]]
+            first = [warp, lane, *first] if lane is not None else first
+            results.append(bodies[name](*first, *([warp.split[0]] if split else []), *given))
+        one, other = results
+        assert one == other, (name, given)
+        assert fields(*self.sides[0][1:]) == fields(*self.sides[1][1:])
+        return one
+
+    def begin(self, number, count):
+        for bodies, table, _ in self.sides:
+            assert bodies["begin"](table, 8 * number, 1000 + number, count) == number
+
+    def phase(self, number):
+        return self.sides[0][1].all[number].phase
+
+    def bytes(self, number):
+        return self.sides[0][1].all[number].bytes
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_bodies_do_the_same_compiled(seed):
+    random, both, turns, waits = Random(seed), Both(), 0, False
+    for number in range(4):
+        both.begin(number, random.randrange(1, 4))
+    for _ in range(2000):
+        number, turns = random.randrange(4), turns + random.choice((0, 1, state.TIMEOUT_TURNS // 3))
+        match random.randrange(8):
+            case 0:
+                both.do("arrive", random.randrange(4), random.randrange(4), 3, 5, 77, number=number)
+            case 1:
+                both.do("add_pending", random.choice((1, state.MAX_COUNT)), number=number)
+            case 2 | 3:
+                size = random.choice((16, abs(both.bytes(number)), state.MAX_COUNT))
+                both.do(random.choice(("expect_bytes", "complete_bytes")), size, number=number)
+            case 4 if random.random() < 0.1:
+                both.begin(number, random.randrange(1, 4))
+            case 4 | 5 if not waits:
+                waits = wait(both, random, turns, number)
+            case _ if waits and both.do("is_over", turns, split=True):
+                both.do("end_wait", turns, split=True)
+                waits = False
+
+
+def wait(both, random, turns, number):
+    """Some lanes look at an object or another one, and wait if they have to; whether they do."""
+    lanes = random.getrandbits(32) | 1
+    for lane in range(32):
+        if lanes >> lane & 1:
+            number = random.randrange(4) if random.random() < 0.2 else number
+            token = (both.phase(number) - random.randrange(3)) << TOKEN_PHASE | 1
+            status = both.do("watch_token", token, number=number, lane=lane)
+            if status != DONE:
+                both.do("watch_parity", random.randrange(2), number=number, lane=lane)
+    missing = both.do("open_lanes", lanes)
+    if missing:
+        both.do("polled_too_often", missing)
+        both.do("wait_for", lanes, 9, turns, split=True)
+    return missing != 0
+
+
+def fields(table, warp):
+    """What must be alike: everything but addresses."""
+    objects = [
+        [getattr(one, name) for name in MBarrierRecord.offsets() if name not in ("word", "polls")] + list(one.polls)
+        for one in table.all[: table.used]
+    ]
+    words = [state.Word.from_address(one.word).bits for one in table.all[: table.used]]
+    split = [getattr(warp.split[0], name) for name in ("wait", "lanes", "site", "due")]
+    return table.used, objects, words, split, list(warp.watched_in)
