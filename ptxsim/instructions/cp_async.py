@@ -96,7 +96,7 @@ def _begin(m: Port, size: int, memory: np.ndarray, to: np.ndarray, count: np.nda
     record, stream, number = m.warp.record, m.machine.stream, m.warp.record.copies.issued
     lanes, rows = mask_word(m.mask), (row(count, I32), row(to, U64), row(source, U64))
     while not issue_copy(record, m.site, size, lanes, memory.ctypes.data, *rows):
-        m.warp.copies = make_room(record.copies, max(ROOM, 2 * record.copies.capacity), m.machine.memory)
+        m.warp.copies = make_room(record.copies, max(ROOM, 2 * record.copies.room), m.machine.memory)
     m.emit(Event.ASYNC_ISSUE, Space.SHARED, size, 0, m.mask, to)
     if m.machine.seed:
         later(m, lambda: land_copy(stream, m.warp.record, number))

@@ -22,7 +22,7 @@ from ptxsim.machine.records import LaneCopies, LaneCopy, WarpRecord, aligned
 
 Counts = Annotated[Sequence[int], Pointer(np.dtype(np.int32), LANES)]
 
-ROOM = 128  # copies that a warp has room for at first; a power of two
+ROOM, FEW = 128, 16  # copies that a warp has room for at first, and how much of it is used until they are more
 BYTES = LaneCopy.dtype.itemsize
 WORDS = {count: np.dtype([("words", "<u4", (count,))]) for count in (1, 2, 4)}
 SPAN = 1 << 40  # bytes of a memory whose size nobody asks for
@@ -30,13 +30,14 @@ OFFSET = (1 << RANK_SHIFT) - 1  # of a name of shared memory: the bits within it
 EVERY = 0xFFFF_FFFF
 
 
-def make_room(copies: LaneCopies, count: int, memory: GlobalMemory) -> np.ndarray:
-    """Room for `count` copies, out of global memory; returns where they are, which the caller keeps."""
-    room, old = aligned(count * BYTES), LaneCopies.from_buffer_copy(copies)
-    copies.copies, copies.capacity, copies.arena = room.ctypes.data, count, memory.bytes.ctypes.data
-    for place in range(copies.first, copies.end):
-        move_bytes(address(copies, place), address(old, place), BYTES)
-    return room
+def make_room(copies: LaneCopies, room: int, memory: GlobalMemory) -> np.ndarray:
+    """Room for so many copies, out of global memory; returns where they are, which the caller keeps."""
+    place = aligned(room * BYTES)
+    move_bytes(place.ctypes.data, copies.copies, copies.capacity * BYTES)
+    copies.copies, copies.room, copies.arena = place.ctypes.data, room, memory.bytes.ctypes.data
+    if copies.capacity == 0:
+        copies.capacity = min(room, FEW)
+    return place
 
 
 def address(copies: LaneCopies, place: int) -> int:
@@ -54,7 +55,7 @@ def issue_copy(
         return True
     if copies.end - copies.first == copies.capacity:
         close_gaps(copies)
-        if copies.open == copies.capacity:
+        if copies.open == copies.capacity and not widen(copies):
             return False
     copy = view(address(copies, copies.end), LaneCopy, 1)[0]
     copy.number, copy.site, copy.size, copy.shared = copies.issued, site, size, shared
@@ -67,14 +68,28 @@ def issue_copy(
     return True
 
 
+def widen(copies: LaneCopies) -> bool:
+    """Use twice as much of the room; false if there is no more."""
+    half = copies.capacity
+    if half == copies.room:
+        return False
+    copies.capacity = 2 * half
+    for place in range(copies.first, copies.end):
+        if place & half:
+            move_bytes(address(copies, place), address(copies, place - half), BYTES)
+    return True
+
+
 @body
 def uncommitted(warp: WarpRecord, lanes: U32) -> U32:
     """Those lanes with copies that no group holds while none of their groups is in flight."""
     copies = warp.copies
     loose, grouped = 0, 0
-    for place in range(copies.first, copies.end):
+    for place in range(copies.end - 1, copies.first - 1, -1):
         copy = view(address(copies, place), LaneCopy, 1)[0]
         held = older(copies, copy, 0)
+        if loose == 0 and lanes & ~held == 0:
+            return 0  # what was issued before is in groups, too
         loose |= lanes & copy.open & ~held
         grouped |= lanes & copy.open & held
     return loose & ~grouped
@@ -86,7 +101,10 @@ def wait_for_groups(stream: Stream, warp: WarpRecord, lanes: U32, newest: I32) -
     copies = warp.copies
     for place in range(copies.first, copies.end):
         copy = view(address(copies, place), LaneCopy, 1)[0]
-        close(stream, warp, copy, lanes & copy.open & older(copies, copy, newest))
+        covered = lanes & older(copies, copy, newest)
+        if covered == 0:
+            break  # nor is anything that was issued later
+        close(stream, warp, copy, covered & copy.open)
     drop_closed(copies)
 
 

@@ -63,7 +63,8 @@ class LaneCopies(Record):
 
     groups: Groups
     copies: I64  # address of the ring
-    capacity: I64  # a power of two
+    room: I64  # how many copies there may be at that address
+    capacity: I64  # how many the ring holds, which grows to that; both are powers of two
     first: I64
     end: I64
     open: I64  # how many of them waits have yet to cover

@@ -200,8 +200,8 @@ class WholeCtas:
             if self.local is not None:
                 warp.local = self.local[warp.index]
             if self.room:
-                warp.copies, copies = self.copies[warp.index], warp.record.copies
-                if copies.end - copies.first == copies.capacity == self.room:
+                warp.copies = self.copies[warp.index]
+                if warp.record.copies.open == self.room:
                     self.room *= 2  # for the next CTAs
             for split in warp.splits:
                 barrier = split.wait - FIRST_BARRIER
