@@ -53,6 +53,7 @@ class Interpreter:
         self.program, self.machine = program, machine
         self.current: Op | None = None  # what executes now, for faults
         self.watch = watch
+        machine.ops = program.ops
         machine.can_mix = partial(can_mix, program)
         machine.product_slots = product_slots(program)
 

@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 
 from ptxsim.instructions.mma import FP8
-from ptxsim.isa.facts import Access, AccessKind, Facts, Mechanism, Proxy, Role, Scope, Synchronisation, Word, Words
+from ptxsim.isa.facts import Access, AccessKind, Facts, Mechanism, Proxy, Role, Scope, Synchronisation, Words
 from ptxsim.isa.operand import Either, Imm, Kind, Pred, Reg, Value, Vec
 from ptxsim.isa.registry import Kinds, instruction
-from ptxsim.lanes import LaneValue, Operation
-from ptxsim.layout.fragments import container_bits, fragment_layout
+from ptxsim.lanes import LaneValue
+from ptxsim.layout.fragments import fragment_layout
 from ptxsim.machine import wgmma as unit
-from ptxsim.machine.async_groups import snapshot
 from ptxsim.machine.fault import KEEP
 from ptxsim.machine.port import Port
 from ptxsim.machine.product import Product, product_of, register_type
@@ -41,13 +40,6 @@ DENSE: Rows = [
 SPARSE: Rows = [
     (2 * k, a, b, d, n, behind, words, "8.2", {16: 1, 8: 1}.get(k, 0)) for k, a, b, d, n, behind, words, _ in DENSE[:-1]
 ]
-
-
-def slots_of(operand: Word) -> list[int | None]:
-    """Register slots of an operand as the engine resolved it; None for the sink."""
-    if hasattr(operand, "elements"):
-        return [slot for element in operand.elements for slot in slots_of(element)]
-    return [None if getattr(operand, "sink", False) else operand.slot]
 
 
 def product(sparse: bool) -> Any:
@@ -86,42 +78,22 @@ FENCES, COMMITS, WAITS = (
 def wgmma_mma_async(
     m: Port, a: LaneValue, b: LaneValue, p: LaneValue, sa: LaneValue, sb: LaneValue, ta: LaneValue, tb: LaneValue
 ) -> LaneValue:
-    return _issue(m, a, b, None, 0, p, sa, sb, ta, tb)
+    """The immediates are the instruction's (machine.wgmma.MmaAsync)."""
+    return _issue(m, a, b, p, None)
 
 
 def wgmma_mma_async_sparse(
-    m: Port, a: LaneValue, b: LaneValue, e: LaneValue, f: Operation, p: LaneValue, sa: LaneValue, sb: LaneValue,
+    m: Port, a: LaneValue, b: LaneValue, e: LaneValue, f: LaneValue, p: LaneValue, sa: LaneValue, sb: LaneValue,
     ta: LaneValue, tb: LaneValue,
 ) -> LaneValue:  # fmt: skip
-    return _issue(m, a, b, e, f, p, sa, sb, ta, tb)
+    check_metadata(m, m.product(), e, f, ordered=False)
+    return _issue(m, a, b, p, e)
 
 
-def tile_for(product: Product, operand: str, descriptor: int, transposed: int | None) -> unit.Tile:
-    """The tile that the descriptor of operand "A" or "B" gives; `transposed` is imm-trans."""
-    form = product.form
-    bits = container_bits("wgmma.sp" if form.sparse else "wgmma", product.d.shape_name, form.a)
-    rows, k = (64, form.k // 2 if form.sparse else form.k) if operand == "A" else (form.n, form.k)
-    return unit.Tile(descriptor, "MN" if transposed else "K", rows, k, bits)
-
-
-def _issue(
-    m: Port, a: LaneValue, b: LaneValue, e: LaneValue, selector: Any, p: LaneValue, sa: LaneValue, sb: LaneValue,
-    ta: LaneValue, tb: LaneValue,
-) -> LaneValue:  # fmt: skip
-    product = m.product()
-    if product.form.sparse:
-        check_metadata(m, product, e, selector, ordered=False)
-    tile_a = None
-    if not isinstance(a, list):
-        tile_a = tile_for(product, "A", _descriptor(m, "A", a), ta)
-    tile_b = tile_for(product, "B", _descriptor(m, "B", b), tb)
-    assert m.op is not None
-    destination = m.op.destinations[0]
-    part = unit.Part(snapshot(m), slots_of(destination), slots_of(m.op.sources[0]) if tile_a is None else [], e)
-    request = unit.MmaAsync(
-        product, tile_a, tile_b, bool(_uniform(m, p, "scale-d")), (sa == -1, sb == -1), selector, m.line
-    )
-    return unit.start(m, request, part) or KEEP  # the tensor core replaces the accumulators later
+def _issue(m: Port, a: LaneValue, b: LaneValue, p: LaneValue, metadata: LaneValue) -> LaneValue:
+    descriptors = 0 if isinstance(a, list) else _descriptor(m, "A", a), _descriptor(m, "B", b)
+    # The tensor core replaces the accumulators later.
+    return unit.start(m, *descriptors, bool(_uniform(m, p, "scale-d")), metadata) or KEEP
 
 
 def _descriptor(m: Port, operand: str, value: LaneValue) -> int:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,6 +16,7 @@ from ptxsim.machine.fault import Converge, Wait
 from ptxsim.machine.mbarrier_state import describe_wait, open_lanes, watched
 from ptxsim.machine.records import (
     AT_MBARRIERS,
+    BARRIERS,
     FIRST_BARRIER,
     IN_PYTHON,
     RUNS,
@@ -25,6 +28,7 @@ from ptxsim.machine.records import (
     mbarrier_table,
 )
 from ptxsim.machine.units import Units
+from ptxsim.machine.warpgroup import WarpgroupRecord, describe, warpgroups_of
 
 STACK = WarpRecord.offsets()["stack"]
 DYNAMIC_STACK = 1 << 14  # bytes a lane has for alloca, in kernels that use it
@@ -101,7 +105,8 @@ class Warp:
             first = next((f"the mbarrier at {each.called:#x}" for each in watched(record, split)), "nothing")
             return Wait(first, lambda: not open_lanes(record, split.lanes), lambda: describe_wait(record, split))
         number, phase, cta = split.wait - FIRST_BARRIER, split.ticket, self.cta
-        return Wait(f"barrier {number}", lambda: cta.barriers.phase(number) != phase, lambda: cta.describe(number))
+        what = f"barrier {number}" if number < BARRIERS else "the other warps of the warpgroup"
+        return Wait(what, lambda: cta.barriers.phase(number) != phase, lambda: cta.describe(number))
 
     def wait(self, split: Split, what: Wait | Converge) -> None:
         """Let a split wait for something that Python knows."""
@@ -177,7 +182,14 @@ class Cta:
 
     def describe(self, barrier: int) -> str:
         """Who has come to a barrier and who is missing, for a deadlock report."""
+        if barrier >= BARRIERS:
+            return describe(self.warpgroups[barrier - BARRIERS])
         return self.barriers.describe(barrier, [warp.record for warp in self.warps])
+
+    @cached_property
+    def warpgroups(self) -> Sequence[WarpgroupRecord]:
+        """Its warpgroups, the last of which may lack warps; made when there are products."""
+        return warpgroups_of([warp.record for warp in self.warps])
 
     @property
     def rank(self) -> int:

@@ -6,7 +6,7 @@ import functools
 import heapq
 import itertools
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +16,7 @@ from ptxsim.diagnostic import Finding
 from ptxsim.machine.event import EventStream
 from ptxsim.machine.memory import SHARED_RESERVED, GlobalMemory
 from ptxsim.machine.tensor_map import TensorDescription
+from ptxsim.machine.warpgroup import ProductRecord, WarpgroupRecord
 from ptxsim.types import Target
 
 Shape = tuple[int, int, int]
@@ -60,15 +61,17 @@ class Machine:
         self.findings: dict[tuple[str, int], Finding] = {}
         self.stopped_at: int | None = None  # line where the launch ended early, 0 for no single line
         self.shared_variables: dict[str, tuple[int, int]] = {}  # address and bytes of the static ones, by name
-        # Gives the descriptor to read operand "A" or "B" of wgmma with, in place of the kernel's.
+        # Gives the descriptor to read operand "A" or "B" of an asynchronous product with, in place of the kernel's.
         self.replace_descriptor: Callable[[str, int], int] | None = None
         # Whether registers can bring a fragment to a use as another one; the argument: as an opaque one of wmma.
         self.can_mix: Callable[[bool], bool] | None = None
-        # Register slots of accumulators and of A that products of wgmma use; None: any.
+        # Register slots of accumulators and of A that asynchronous products use; None: any.
         self.product_slots: Collection[int] | None = None
-        # Computes products of wgmma natively, or says that it cannot. It is there only if no way through the program
-        # breaks the rules of wgmma, so that nothing needs to watch for breaches.
-        self.native_product: Callable[[Any], bool] | None = None
+        # Computes products of a warpgroup natively, or says that it cannot. It is there only if no way through the program
+        # breaks their rules, so that nothing needs to watch for breaches.
+        self.native_product: Callable[[WarpgroupRecord, ProductRecord], bool] | None = None
+        self.ops: Sequence[Any] = ()  # the program's operations, by site
+        self.products: dict[int, Any] = {}  # what is known of the asynchronous products among them
         self.tensor_maps: dict[bytes, TensorDescription] = {}  # decoded, by their 128 bytes
         self._pending: list[Pending] = []
         self._order = itertools.count()

@@ -1,30 +1,35 @@
-"""wgmma: matrix products that a warpgroup starts and that complete later, and the groups in which warps wait for them.
+"""wgmma in the interpreter: tiles in shared memory, what products compute, what is reported (the groups: machine.warpgroup).
 
 From wgmma.mma_async to the wait that covers it the accumulators and the A fragment belong to the tensor core; operands
-in shared memory are read at some moment between, as late as allowed with seed 0. Products of a warpgroup complete in
-order. PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions".
+in shared memory are read at some moment between, as late as allowed with seed 0. PTX ISA, "Asynchronous Warpgroup Level Matrix
+Instructions".
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cached_property, lru_cache, partial
+from typing import Any
 
 import numpy as np
 
 from ptxsim.layout.descriptor import Descriptor, linear_offsets
+from ptxsim.layout.fragments import container_bits
 from ptxsim.layout.swizzle import swizzle
-from ptxsim.machine.async_groups import later, snapshot
+from ptxsim.machine import warpgroup
+from ptxsim.machine.async_groups import delay
 from ptxsim.machine.bulk import written_swizzle
 from ptxsim.machine.cta import Cta, Register, Warp
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_READ, Event, Space
-from ptxsim.machine.fault import KEEP, Fault, Wait
-from ptxsim.machine.port import Port
+from ptxsim.machine.fault import AtBarrier, Fault
+from ptxsim.machine.port import Operation, Port
 from ptxsim.machine.product import Product, multiply_matrices
-from ptxsim.machine.provenance import check_operand, operands, remember_product
+from ptxsim.machine.provenance import check_operand, remember_product
+from ptxsim.machine.records import BARRIERS
+from ptxsim.machine.state import Machine
+from ptxsim.machine.warpgroup import RING, WARPS, ProductRecord
 
-WARPS = 4
 CHUNK = 16  # bytes; every layout keeps that many together
 
 
@@ -71,175 +76,166 @@ def _chunks(tile: Tile) -> np.ndarray:
     return np.unique(_addresses(tile) // CHUNK) * CHUNK
 
 
-@dataclass(eq=False)
-class Part:
-    """What one warp brings to a product: register slots of its accumulators and A fragment, its metadata."""
-
-    port: Port
-    d: list[int | None]
-    a: list[int | None]
-    metadata: np.ndarray | None
-    owner: MmaAsync | None = None
-
-    @property
-    def warp(self) -> Warp:
-        return self.port.warp
-
-    def words(self, slots: Sequence[int | None]) -> np.ndarray:
-        """The registers as they are now, uint32 (slots, 32)."""
-        empty = np.zeros(32, np.uint32)
-        return np.stack([empty if slot is None else self.warp.registers[slot].view(np.uint32) for slot in slots])
-
-
-@dataclass(eq=False)
 class MmaAsync:
-    """One wgmma.mma_async of a warpgroup. `a` is a tile, or None where A comes from registers."""
+    """A wgmma.mma_async as it stands in the program: its product, the register slots of D and of A (None: the sink)."""
 
-    product: Product
-    a: Tile | None
-    b: Tile
-    accumulate: bool
-    negate: tuple[bool, bool]
-    selector: int
-    line: int
-    parts: dict[int, Part] = field(default_factory=dict)
-    started: bool = False
-    done: bool = False
-    released: bool = False
+    def __init__(self, op: Operation, target: str, numerics: str):
+        self.op = op
+        self.product: Product = op.product(target, numerics)
 
-    def same(self, other: MmaAsync) -> bool:
-        """Whether another warp of the group executes the same product."""
-        return (self.line, self.a, self.b, self.accumulate) == (other.line, other.a, other.b, other.accumulate)
+    @cached_property
+    def from_registers(self) -> bool:
+        """Whether A comes from registers."""
+        return hasattr(self.op.source("a"), "elements")
 
-    def emit_reads(self, port: Port, event: Event, flags: int = 0) -> None:
-        """Emit the pieces of shared memory this product reads."""
-        if port.machine.stream is None:
-            return
-        for tile in filter(None, (self.a, self.b)):
-            chunks = tile.chunks()
-            for i in range(0, len(chunks), 32):
-                part = chunks[i : i + 32]
-                port.emit(event, Space.SHARED, CHUNK, flags | FLAG_ASYNC_PROXY, np.arange(32) < len(part), part)
+    @cached_property
+    def d(self) -> list[int | None]:
+        return _slots_of(self.op.destinations[0])
 
-    def compute(self) -> None:
-        """Read the operands and replace the accumulators."""
-        self.done = True
-        native = next(iter(self.parts.values())).port.machine.native_product
-        if native is not None and native(self):
-            return
-        product, parts = self.product, [self.parts[i] for i in sorted(self.parts)]
-        memory = parts[0].warp.cta.shared
-        c = np.concatenate([part.words(part.d) for part in parts], axis=1)
-        if self.a is None:
-            a = product.a.to_matrix(np.concatenate([part.words(part.a) for part in parts], axis=1))
-        else:
-            a = self.a.read(memory)
-        b = self.b.read(memory).T
-        metadata = None if parts[0].metadata is None else np.concatenate([part.metadata for part in parts])
-        codes = product.c.to_matrix(c)
-        d = multiply_matrices(
-            product, a, b, codes if self.accumulate else np.zeros_like(codes), metadata, self.selector,
-            negate_a=self.negate[0], negate_b=self.negate[1],
-        )  # fmt: skip
-        words = product.d.from_matrix(d)
-        for number, part in enumerate(parts):
-            state = WarpState.of(part.warp)
-            if part.port.machine.checks != "none":
-                remember_product(part.warp, words[:, 32 * number : 32 * number + 32], product.d, self.line)
-            for slot, value in zip(part.d, words[:, 32 * number : 32 * number + 32]):
-                if slot is not None:
-                    part.warp.registers[slot] = np.ascontiguousarray(value)
-                    state.computed(slot, value)
+    @cached_property
+    def a(self) -> list[int | None]:
+        return _slots_of(self.op.source("a")) if self.from_registers else []
+
+    @cached_property
+    def owned(self) -> list[int]:
+        """Registers that belong to the tensor core while the product is in flight."""
+        return [slot for slot in (*self.d, *self.a) if slot is not None]
+
+    def immediate(self, name: str) -> int:
+        """The value of an immediate operand; 0 where it is absent."""
+        return int(getattr(self.op.source(name), "value", 0))
+
+    @cached_property
+    def negated(self) -> tuple[bool, bool]:
+        """Whether A and B are."""
+        a, b = (self.immediate(name) == -1 for name in ("sa", "sb"))
+        return a, b
+
+    def tile(self, operand: str, descriptor: int = 0) -> Tile:
+        """The tile of operand "A" or "B" that a descriptor gives."""
+        form, of_a = self.product.form, operand == "A"
+        bits = container_bits("wgmma.sp" if form.sparse else "wgmma", self.product.d.shape_name, form.a)
+        rows, k = (64, form.k // 2 if form.sparse else form.k) if of_a else (form.n, form.k)
+        return Tile(descriptor, "MN" if self.immediate("ta" if of_a else "tb") else "K", rows, k, bits)
+
+    def tiles(self, a: int, b: int) -> list[Tile]:
+        """Those that it reads, for the descriptors."""
+        return [*([] if self.from_registers else [self.tile("A", a)]), self.tile("B", b)]
 
 
-class Warpgroup:
-    """Four warps: the product they are about to start together, and those that have not completed."""
-
-    def __init__(self) -> None:
-        self.gathering: MmaAsync | None = None
-        self.running: list[MmaAsync] = []
-
-    @classmethod
-    def of(cls, cta: Cta, warp: Warp) -> Warpgroup:
-        return cta.units.of(Warpgroups).setdefault(warp.index // WARPS, cls())
-
-    def arrive(self, m: Port, product: MmaAsync, part: Part) -> MmaAsync:
-        """A warp executes a product; the fourth one starts it. Returns the product the warp takes part in.
-
-        Raises Fault `divergent-aligned` where the warps do not execute the same one.
-        """
-        if len(m.cta.warps) < (m.warp.index // WARPS + 1) * WARPS:
-            raise Fault(
-                "divergent-aligned",
-                f"warp {m.warp.index} belongs to no whole warpgroup: the CTA has {len(m.cta.warps)} warps",
-                help="wgmma needs four consecutive warps, 128 threads",
-            )
-        current = self.gathering
-        if current is None:
-            current = self.gathering = product
-        elif not current.same(product):
-            raise Fault(
-                "divergent-aligned",
-                f"the warps of a warpgroup execute different wgmma.mma_async: warp {m.warp.index} this one, "
-                f"warp {min(current.parts)} that of line {current.line} or with other descriptors",
-                help="all four warps execute the same instruction with the same descriptors and scale-d",
-            )
-        part.owner = current
-        current.parts[m.warp.index] = part
-        if len(current.parts) == WARPS:
-            self.gathering = None
-            self._start(m, current)
-        return current
-
-    def _start(self, m: Port, product: MmaAsync) -> None:
-        product.started = True
-        self.running.append(product)
-        for part in product.parts.values():
-            WarpState.of(part.warp).uncommitted.append(product)
-            for slot in (*part.d, *part.a):
-                if slot is not None:
-                    part.warp.in_flight[slot] = product.line
-        product.emit_reads(m, Event.ASYNC_READ)
-        product.emit_reads(m, Event.ASYNC_ISSUE, FLAG_READ)
-        m.emit(Event.MMA)
-        later(snapshot(m), lambda: self.complete(product))
-
-    def complete(self, product: MmaAsync) -> None:
-        """Complete a product and those before it."""
-        while not product.done:
-            self.running.pop(0).compute()
+def _slots_of(operand: Any) -> list[int | None]:
+    """Register slots of an operand as the engine resolved it; None for the sink."""
+    if hasattr(operand, "elements"):
+        return [slot for element in operand.elements for slot in _slots_of(element)]
+    return [None if getattr(operand, "sink", False) else operand.slot]
 
 
-class Warpgroups(dict[int, Warpgroup]):
-    """The warpgroups of a CTA by number."""
+def instruction_at(machine: Machine, site: int) -> MmaAsync:
+    """The instruction that a product's record names."""
+    found: MmaAsync | None = machine.products.get(site)
+    if found is None:
+        found = machine.products[site] = MmaAsync(machine.ops[site], str(machine.target), machine.numerics)
+    return found
 
 
-class WarpState:
-    """A warp's own view: what it has not committed, its groups in order, and its registers at the last wgmma.fence."""
+class Fenced:
+    """A warp's registers at its last wgmma.fence, by slot: those that products use."""
 
     def __init__(self) -> None:
-        self.uncommitted: list[MmaAsync] = []
-        self.groups: list[list[MmaAsync]] = []
-        self.fenced: dict[int, Register] | None = None  # by slot, of those that products use
-
-    @classmethod
-    def of(cls, warp: Warp) -> WarpState:
-        return warp.units.of(cls)
+        self.registers: dict[int, Register] | None = None
 
     def computed(self, slot: int, value: np.ndarray) -> None:
         """The tensor core itself has written a register: no fence is needed for that."""
-        if self.fenced is not None:
-            self.fenced[slot] = value.copy()
+        if self.registers is not None:
+            self.registers[slot] = value.copy()
 
-    def release(self, warp: Warp) -> None:
-        """Registers of products that are neither uncommitted nor in a group are the threads' again."""
-        mine = [*self.uncommitted, *(product for group in self.groups for product in group)]
-        warp.in_flight.clear()
-        for product in mine:
-            part = product.parts[warp.index]
-            for slot in (*part.d, *part.a):
+
+class Warpgroup:
+    """Four warps of a CTA."""
+
+    def __init__(self, machine: Machine, cta: Cta, number: int):
+        self.machine, self.cta, self.number = machine, cta, number
+        self.record = cta.warpgroups[number]
+        self.warps = cta.warps[number * WARPS : (number + 1) * WARPS]
+
+    @classmethod
+    def of(cls, m: Port) -> Warpgroup:
+        return cls(m.machine, m.cta, m.warp.index // WARPS)
+
+    def product(self, number: int) -> ProductRecord:
+        return self.record.ring[number % RING]
+
+    def schedule(self, number: int) -> None:
+        """Let a product complete when it is due."""
+        after = self.product(number).due - self.machine.steps
+        self.machine.schedule(partial(self.complete, number + 1), after)
+
+    def complete(self, count: int) -> None:
+        """Compute the products before number `count` that are not."""
+        while self.record.completed < count:
+            product = self.product(self.record.completed)
+            self.record.completed += 1
+            native = self.machine.native_product
+            if native is None or not native(self.record, product):
+                self._compute(product)
+
+    def _compute(self, record: ProductRecord) -> None:
+        """Read the operands and replace the accumulators."""
+        op, memory = instruction_at(self.machine, record.site), self.cta.shared
+        product = op.product
+        from_registers = op.from_registers
+        a = product.a.to_matrix(self._words(op.a)) if from_registers else op.tile("A", record.a).read(memory)
+        b = op.tile("B", record.b).read(memory).T
+        metadata = np.array(record.metadata, np.uint32) if product.form.sparse else None
+        codes = product.c.to_matrix(self._words(op.d))
+        d = multiply_matrices(
+            product, a, b, codes if record.keep else np.zeros_like(codes), metadata, op.immediate("f"),
+            negate_a=op.negated[0], negate_b=op.negated[1],
+        )  # fmt: skip
+        for warp, words in zip(self.warps, np.split(product.d.from_matrix(d), WARPS, axis=1)):
+            if self.machine.checks != "none":
+                remember_product(warp, words, product.d, record.line)
+            for slot, value in zip(op.d, words):
                 if slot is not None:
-                    warp.in_flight[slot] = product.line
+                    warp.registers[slot] = np.ascontiguousarray(value)
+                    warp.units.of(Fenced).computed(slot, value)
+
+    def _words(self, slots: Sequence[int | None]) -> np.ndarray:
+        """Registers as they are now, uint32 (slots, lanes of the four warps)."""
+        return np.concatenate([words_of(warp, slots) for warp in self.warps], axis=1)
+
+    def emit_reads(self, m: Port, event: Event, product: ProductRecord, flags: int = 0) -> None:
+        """Emit the pieces of shared memory that a product reads."""
+        if m.machine.stream is None:
+            return
+        for tile in instruction_at(m.machine, product.site).tiles(product.a, product.b):
+            chunks = tile.chunks()
+            for i in range(0, len(chunks), 32):
+                part = chunks[i : i + 32]
+                m.emit(event, Space.SHARED, CHUNK, flags | FLAG_ASYNC_PROXY, np.arange(32) < len(part), part)
+
+    def covered(self) -> int:
+        """How many products the wait of some warp has covered."""
+        return max(self.record.covered)
+
+    def emit_waits(self, m: Port, before: int) -> None:
+        """Emit that the products from number `before` on that are covered now read no longer."""
+        for number in range(before, self.covered()):
+            self.emit_reads(m, Event.ASYNC_WAIT, self.product(number), FLAG_READ)
+
+
+def words_of(warp: Warp, slots: Sequence[int | None]) -> np.ndarray:
+    """Registers as they are now, uint32 (slots, 32)."""
+    empty = np.zeros(32, np.uint32)
+    return np.stack([empty if slot is None else warp.registers[slot].view(np.uint32) for slot in slots])
+
+
+def go_on(machine: Machine, cta: Cta) -> None:
+    """A CTA goes on in the interpreter: the products in flight complete there."""
+    for number in range(len(cta.warpgroups)):
+        group = Warpgroup(machine, cta, number)
+        for product in range(group.record.completed, group.record.issued):
+            group.schedule(product)
 
 
 def fence(m: Port) -> None:
@@ -248,7 +244,7 @@ def fence(m: Port) -> None:
         return
     registers, slots = m.warp.registers, m.machine.product_slots
     slots = range(len(registers)) if slots is None else slots
-    WarpState.of(m.warp).fenced = {slot: _copy(registers[slot]) for slot in slots}
+    m.warp.units.of(Fenced).registers = {slot: _copy(registers[slot]) for slot in slots}
 
 
 def _copy(register: Register) -> Register:
@@ -257,61 +253,90 @@ def _copy(register: Register) -> Register:
 
 def commit(m: Port) -> None:
     """wgmma.commit_group: what is uncommitted becomes a group, which may be empty."""
-    state = WarpState.of(m.warp)
-    state.groups.append(state.uncommitted)
-    state.uncommitted = []
+    warpgroup.commit(Warpgroup.of(m).record, m.warp.record)
 
 
 def wait(m: Port, pending: int) -> None:
     """wgmma.wait_group: all groups but the last `pending` complete, and their registers are free."""
-    state = WarpState.of(m.warp)
-    if state.uncommitted and not any(state.groups):
+    group, warp = Warpgroup.of(m), m.warp
+    place, before = warp.index % WARPS, group.covered()
+    count = warpgroup.wait(group.record, warp.record, pending)
+    if count == warpgroup.NOT_COMMITTED:
         m.report(
             "missing-commit",
-            f"wgmma.wait_group waits for nothing: the wgmma.mma_async of line {state.uncommitted[0].line} is in no group",
+            "wgmma.wait_group waits for nothing: the wgmma.mma_async of line "
+            f"{group.product(group.record.covered[place]).line} is in no group",
             help="put wgmma.commit_group between the last wgmma.mma_async and the wait",
         )
         commit(m)
-    count = max(0, len(state.groups) - pending)
-    group = Warpgroup.of(m.cta, m.warp)
-    for product in (product for covered in state.groups[:count] for product in covered):
-        group.complete(product)
-        if not product.released:
-            product.released = True
-            product.emit_reads(m, Event.ASYNC_WAIT, FLAG_READ)
-    del state.groups[:count]
-    state.release(m.warp)
+        count = warpgroup.wait(group.record, warp.record, pending)
+    group.complete(count)
+    group.emit_waits(m, before)
+    warp.in_flight.clear()
+    for number in range(count, group.record.issued):
+        _own(m, warp, group.product(number))
 
 
-def start(m: Port, product: MmaAsync, part: Part) -> Wait | None:
-    """wgmma.mma_async of one warp: None if it has started, else the Wait for the other warps of the warpgroup."""
-    _check_fence(m, product, part)
-    if product.a is None and m.machine.checks != "none" and m.machine.native_product is None:
-        check_operand(m, part.words(part.a), product.product.a, operands(m)[0])
-    for tile in filter(None, (product.a, product.b)):
+def start(m: Port, a: int, b: int, keep: bool, metadata: np.ndarray | None) -> AtBarrier | None:
+    """wgmma.mma_async of one warp, with the descriptors of A (0 where it comes from registers) and B.
+
+    None if the product has started, else what the warp waits at for the others. Raises Fault `divergent-aligned` where the
+    warps of the warpgroup do not execute the same one.
+    """
+    assert m.op is not None
+    op, native = instruction_at(m.machine, m.op.site), m.machine.native_product is not None
+    if not native:
+        _check_fence(m, op, keep)
+    if op.from_registers and m.machine.checks != "none" and not native:
+        check_operand(m, words_of(m.warp, op.a), op.product.a, op.op.source("a"))
+    for tile in op.tiles(a, b):
         check_tile(m, tile)
-    current = Warpgroup.of(m.cta, m.warp).arrive(m, product, part)
-    return None if current.started else wait_for_others(current)
+    group, place = Warpgroup.of(m), m.warp.index % WARPS
+    before, phase = group.covered(), m.cta.record.barriers[BARRIERS + group.number].phase
+    product = group.product(group.record.issued)
+    if metadata is not None:
+        product.metadata[32 * place : 32 * (place + 1)] = metadata.view(np.uint32).tolist()
+    outcome = warpgroup.arrive(m.cta.record, group.record, m.warp.record, op.op.site, m.line, -keep, a, b)
+    if outcome == warpgroup.NO_WARPGROUP:
+        raise Fault(
+            "divergent-aligned",
+            f"warp {m.warp.index} belongs to no whole warpgroup: the CTA has {len(m.cta.warps)} warps",
+            help="wgmma needs four consecutive warps, 128 threads",
+        )
+    if outcome == warpgroup.OTHER_PRODUCT:
+        first = next(i for i in range(WARPS) if group.record.come >> i & 1) + group.number * WARPS
+        raise Fault(
+            "divergent-aligned",
+            f"the warps of a warpgroup execute different wgmma.mma_async: warp {m.warp.index} this one, "
+            f"warp {first} that of line {product.line} or with other descriptors",
+            help="all four warps execute the same instruction with the same descriptors and scale-d",
+        )
+    if outcome == warpgroup.WAITS:
+        return AtBarrier(BARRIERS + group.number, phase)
+    group.complete(warpgroup.forgotten(group.record))
+    group.emit_waits(m, before)
+    for warp in group.warps:
+        _own(m, warp, product)
+    group.emit_reads(m, Event.ASYNC_READ, product)
+    group.emit_reads(m, Event.ASYNC_ISSUE, product, FLAG_READ)
+    m.emit(Event.MMA)
+    product.due = m.machine.steps + delay(m.machine)
+    group.schedule(group.record.issued - 1)
+    return None
 
 
-def wait_for_others(current: MmaAsync) -> Wait:
-    """What a warp waits for that has come to a product before the rest of its warpgroup."""
-    return Wait(
-        "the other warps of the warpgroup",
-        lambda: current.started,
-        lambda: f"{len(current.parts)} of 4 warps have come to the wgmma.mma_async of line {current.line}",
-        lambda: KEEP,
-    )
+def _own(m: Port, warp: Warp, product: ProductRecord) -> None:
+    """The tensor core has registers of a warp from now on. Native code is for programs in which nothing touches them."""
+    if m.machine.native_product is None:
+        warp.in_flight.update(dict.fromkeys(instruction_at(m.machine, product.site).owned, product.line))
 
 
-def _check_fence(m: Port, product: MmaAsync, part: Part) -> None:
-    if m.machine.native_product is not None:
-        return
-    state = WarpState.of(m.warp)
-    used = [slot for slot in (*part.a, *(part.d if product.accumulate else ())) if slot is not None]
-    if state.fenced is None:
+def _check_fence(m: Port, op: MmaAsync, keep: bool) -> None:
+    fenced = m.warp.units.of(Fenced).registers
+    used = [slot for slot in (*op.a, *(op.d if keep else ())) if slot is not None]
+    if fenced is None:
         what = "no wgmma.fence comes before the first wgmma.mma_async"
-    elif any((m.warp.registers[slot] != state.fenced[slot]).any() for slot in used if slot not in m.warp.in_flight):
+    elif any((m.warp.registers[slot] != fenced[slot]).any() for slot in used if slot not in m.warp.in_flight):
         what = "registers that this wgmma.mma_async uses were written after the last wgmma.fence"
     else:
         return

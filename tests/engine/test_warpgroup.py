@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import ptxsim
-from ptxsim.engine.compiled.run import side_exit
+from ptxsim.engine.compiled.run.context import NativeContext
+from ptxsim.engine.compiled.run.cta_runner import WholeCtas
+from ptxsim.engine.compiled.runtime.warpgroups import TILES
 from ptxsim.engine.compiled.tensor.tiles import pieces
 from ptxsim.machine.wgmma import Tile
 from tests.helpers import facts, launch, names, same_on_both
@@ -125,13 +127,13 @@ def test_products_equal_the_interpreters(k, d, a, b, behind, source, sparse, slo
 @pytest.fixture
 def handed(monkeypatch):
     """How often a CTA went on in Python."""
-    found, hand_over = [], side_exit.Warpgroups.hand_over
+    found, hand_over = [], WholeCtas._hand_over
 
-    def noted(self, cta, waiting):
-        found.append(cta.linear)
-        hand_over(self, cta, waiting)
+    def noted(self, number):
+        found.append(number)
+        return hand_over(self, number)
 
-    monkeypatch.setattr(side_exit.Warpgroups, "hand_over", noted)
+    monkeypatch.setattr(WholeCtas, "_hand_over", noted)
     return found
 
 
@@ -169,8 +171,9 @@ PROGRAMS = {
         FENCE + "setp.ne.u32 q, t8, 2; @q bra OVER;\n" + SERVICE + "OVER:\n" + product("d") + COMMIT + wait(0)
     ),
     "an empty group": FENCE + COMMIT + product("d") + COMMIT + wait(1) + wait(0),
-    "more products than native code keeps, python takes over": FENCE + 70 * product("d") + COMMIT + wait(0),
-    "more groups than native code keeps, python takes over": FENCE + 70 * (product("d") + COMMIT) + wait(0),
+    "more products than are remembered": FENCE + 140 * product("d") + COMMIT + WRITE + wait(0),
+    "more groups than products are remembered": FENCE + 140 * (product("d") + COMMIT) + wait(1) + wait(0),
+    "python takes over more products than are remembered": FENCE + 140 * product("d") + COMMIT + SERVICE + WRITE + wait(0),
 }  # fmt: skip
 BROKEN = {
     "no commit": (FENCE + product("d") + wait(0), ["missing-commit"]),
@@ -229,8 +232,8 @@ def test_a_product_on_one_way_excuses_no_write_on_another(negate, threads):
         assert check_alike(text, numbers(np.random.default_rng(1), False), checks="memory") == expected
 
 
-def test_tiles_of_a_cta_that_python_took_over_are_forgotten(handed):
-    """The first CTA has known tiles when Python takes over; the second one meets so many that theirs are gone."""
+def test_tiles_of_a_cta_that_python_took_over(handed):
+    """The first CTA has known tiles when Python takes over; the second one meets so many that theirs are forgotten."""
     text = (
         head(16, "f32", descriptor(0x400, "none"), descriptor(0x2400, "none")) + FENCE
         + "mov.u32 t9, %ctaid.x; setp.eq.u32 q, t9, 1; selp.b32 t10, 2200, 90, q; selp.b32 t11, 100, 0, q;\n"
@@ -246,15 +249,8 @@ def test_tiles_of_a_cta_that_python_took_over_are_forgotten(handed):
 
 
 @pytest.mark.slow
-def test_tables_of_tiles_do_not_pile_up(monkeypatch):
-    """Every CTA meets descriptors of its own; what is kept of those before is bounded, and products stay right."""
-    kept, begin = [], side_exit.Warpgroups.begin
-
-    def noted(self):
-        begin(self)
-        kept.append(len(self._pieces))
-
-    monkeypatch.setattr(side_exit.Warpgroups, "begin", noted)
+def test_more_tiles_than_are_remembered():
+    """Every CTA meets descriptors of its own."""
     text = (
         head(16, "f32", descriptor(0x400, "none"), descriptor(0x2400, "none")) + FENCE
         + "mov.u32 t9, %ctaid.x; mul.lo.u32 t10, t9, 300;\n"
@@ -268,14 +264,25 @@ def test_tables_of_tiles_do_not_pile_up(monkeypatch):
         launch(text, [data, out], 6, 128, shared_mem=SHARED, engine=engine, jobs=1, checks="none")
         return out
 
+    assert TILES < 6 * 300
     same_on_both(outcome)
-    assert max(kept) <= side_exit.TILES < 6 * 300
 
 
 def test_tiles_that_differ_in_their_start_share_a_table():
     first, second = (Tile(descriptor(start), "K", 64, 16, 16) for start in (0x400, 0x800))
     assert pieces(first) is pieces(second)
     assert pieces(first) is not pieces(Tile(descriptor(0x400, stride=512), "K", 64, 16, 16))
+
+
+def test_no_native_product_where_native_code_is_refused(monkeypatch):
+    """The interpreter that takes over has other registers."""
+    monkeypatch.setattr(NativeContext, "refusal", lambda self: "it is Sunday")
+    text = head(16, "f32", descriptor(0x400), descriptor(0x2400)) + PROGRAMS["an empty group"] + tail(16)
+    data, outs = numbers(np.random.default_rng(1), False), np.zeros((2, 128 * 256), np.uint32)
+    launch(text, [data.copy(), outs[0]], block=128, shared_mem=SHARED, engine="interpreter")
+    with pytest.warns(RuntimeWarning, match="Sunday"):
+        launch(text, [data.copy(), outs[1]], block=128, shared_mem=SHARED)
+    assert (outs[0] == outs[1]).all()
 
 
 @pytest.mark.slow

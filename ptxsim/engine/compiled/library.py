@@ -30,9 +30,9 @@ from ptxsim.machine.records import aligned
 from ptxsim.machine.special import _SCALARS, _VECTORS
 
 OPTIMIZED = 1000  # operations up to which code is generated with more care: it takes twice as long
-# Helpers that come together: the module that writes them, or whose bodies they are. Imported when a program needs them.
+# Bodies that come together: their module, imported when a program needs them.
 FAMILIES = {
-    "warpgroups": "ptxsim.engine.compiled.runtime.wgmma_state",
+    "warpgroups": "ptxsim.engine.compiled.runtime.warpgroups",
     "mbarriers": "ptxsim.engine.compiled.runtime.mbarrier_lanes",
     "lane copies": "ptxsim.machine.lane_copies",
 }
@@ -67,17 +67,6 @@ class Library:
         export(self.jit, self.prefix, *(getattr(scheduler, name) for name in names))
         return {name: self.jit.address(self.prefix + name) for name in names}
 
-    def _provide_family(self, family: str) -> None:
-        """Make sure that the helpers of a family exist, which come together."""
-        module = importlib.import_module(FAMILIES[family])
-        if hasattr(module, "EXPORTS"):
-            export(self.jit, self.prefix, *module.EXPORTS)
-        elif self.prefix + module.NAMES[0] not in self.jit.helpers:
-            text: str = module.text(self.prefix)
-            self.jit.load(self.jit.key(family, text), lambda: text + _ATTRIBUTES)
-            for name in module.NAMES:
-                self._publish(self.prefix + name)
-
     def _publish(self, name: str) -> None:
         address = self.jit.address(name)
         self.jit.helpers[name] = address
@@ -87,7 +76,7 @@ class Library:
         """Make sure that the helpers of these names and descriptions exist."""
         for name, description in helpers.items():
             if description[0] in FAMILIES:
-                self._provide_family(description[0])
+                export(self.jit, self.prefix, *importlib.import_module(FAMILIES[description[0]]).EXPORTS)
             elif name not in self.jit.helpers:
                 key = self.jit.key("helper", name)
                 self.jit.load(key, partial(self._helper_text, name, tuple(description)), level=2)
@@ -96,14 +85,14 @@ class Library:
     def _helper_text(self, name: str, description: tuple[Any, ...]) -> str:
         from ptxsim.engine.compiled.ir.module import Module
         from ptxsim.engine.compiled.runtime.access import AccessHelper
-        from ptxsim.engine.compiled.tensor import warp_product, wgmma_product
+        from ptxsim.engine.compiled.tensor import warp_product, warpgroup_product
 
         module = Module(self.jit.half_conversion)
         match description[0]:
             case "product":
                 text = warp_product.text(name, description, module)
             case "warpgroup":
-                text = wgmma_product.text(name, description, module)
+                text = warpgroup_product.text(name, description, module)
             case _:
                 what, space, size, count = description
                 helper = AccessHelper(module, self.prefix, name, what, space, size, count, name.endswith("_events"))

@@ -18,7 +18,7 @@ from ptxsim.engine.program.operation import Op, Program
 from ptxsim.isa.facts import Mechanism, Scope
 from ptxsim.lanes import LANES
 from ptxsim.machine.cta import Register, Warp
-from ptxsim.machine.wgmma import WARPS
+from ptxsim.machine.warpgroup import WARPS
 from ptxsim.session.launch import Launch
 from ptxsim.spelling import did_you_mean
 from ptxsim.syntax import ast
@@ -222,12 +222,11 @@ class _Watched:
 
     def _tile(self) -> np.ndarray:
         """The matrix, (rows, k), that a descriptor names."""
-        from ptxsim.instructions.wgmma import tile_for
+        from ptxsim.machine.wgmma import MmaAsync
 
-        product = self.op.product(self.target, self.numerics)
-        transposed = getattr(self.op.bound.operands.get(f"t{self.operand}"), "value", 0)
-        tile = tile_for(product, self.operand.upper(), int(self.seen[self.warp][0][0]), transposed)
-        dtype = dtype_of(self.type or getattr(product.form, self.operand))
+        op = MmaAsync(self.op, self.target, self.numerics)
+        tile = op.tile(self.operand.upper(), int(self.seen[self.warp][0][0]))
+        dtype = dtype_of(self.type or getattr(op.product.form, self.operand))
         assert self.shared is not None
         return tile.read(self.shared).astype(f"u{dtype.itemsize}").view(dtype)
 

@@ -1,11 +1,11 @@
 @table0 = private constant [14 x i32] [i32 0, i32 0, i32 384, i32 3712, i32 3840, i32 3712, i32 3840, i32 3072, i32 0, i32 384, i32 3968, i32 4096, i32 3968, i32 4096], align 64
 declare <32 x i64> @ptxsim_load_param_8x1(ptr, ptr, <32 x i64>, i32, i32, i32)
 declare <32 x i64> @ptxsim_load_global_8x1(ptr, ptr, <32 x i64>, i32, i32, i32)
-declare ptr @ptxsim_tile(ptr, i32, i32, i64)
-declare void @ptxsim_warpgroup_c69cbad3e1462a5b(ptr, ptr)
-declare i32 @ptxsim_arrive(ptr, ptr, i32, ptr, ptr, i64, i64, i64, ptr, ptr, i32, ptr)
-declare i1 @ptxsim_commit(ptr, ptr)
-declare i1 @ptxsim_wait(ptr, ptr, i64)
+declare i64 @ptxsim_tile(ptr, i32, i32, i64)
+declare void @ptxsim_warpgroup_c69cbad3e1462a5b(ptr, ptr, ptr, ptr, ptr)
+declare i32 @ptxsim_arrive_at_product(ptr, ptr, i32, i32, i32, i64, i64, i64, i64, i64)
+declare i1 @ptxsim_commit_products(ptr, ptr)
+declare i1 @ptxsim_wait_for_products(ptr, ptr, i64)
 declare void @ptxsim_store_global_4x4(ptr, ptr, <32 x i64>, i32, i32, i32, <32 x i32>, <32 x i32>, <32 x i32>, <32 x i32>)
 define i32 @wgmma(ptr %context, ptr %warp) #0 {
 entry:
@@ -45,8 +45,8 @@ b0:
   %v7 = getelementptr i8, ptr %warp, i64 3456
   store <32 x i64> %v6, ptr %v7, align 64
   %v8 = getelementptr i8, ptr %context, i64 712
-  %v9 = load ptr, ptr %v8
-  %v10 = icmp ne ptr %v9, null
+  %v9 = load i64, ptr %v8
+  %v10 = icmp ne i64 %v9, 0
   br i1 %v10, label %good1, label %bad1
 bad1:
   store i32 3, ptr %site.at
@@ -88,115 +88,116 @@ bad4:
   ret i32 3
 good4:
   %v29 = extractelement <32 x i64> %v19, i64 0
-  %v30 = call ptr @ptxsim_tile(ptr %context, i32 4, i32 0, i64 %v24)
-  %v31 = icmp ne ptr %v30, null
+  %v30 = call i64 @ptxsim_tile(ptr %context, i32 4, i32 0, i64 %v24)
+  %v31 = icmp ne i64 %v30, 0
   br i1 %v31, label %good5, label %bad5
 bad5:
   store i32 4, ptr %site.at
   ret i32 3
 good5:
-  %v32 = call ptr @ptxsim_tile(ptr %context, i32 4, i32 1, i64 %v29)
-  %v33 = icmp ne ptr %v32, null
+  %v32 = call i64 @ptxsim_tile(ptr %context, i32 4, i32 1, i64 %v29)
+  %v33 = icmp ne i64 %v32, 0
   br i1 %v33, label %good6, label %bad6
 bad6:
   store i32 4, ptr %site.at
   ret i32 3
 good6:
-  %v34 = call i32 @ptxsim_arrive(ptr %context, ptr %warp, i32 4, ptr @ptxsim_warpgroup_c69cbad3e1462a5b, ptr @table0, i64 1, i64 %v24, i64 %v29, ptr %v30, ptr %v32, i32 0, ptr null)
-  %v35 = icmp ne i32 %v34, 2
-  br i1 %v35, label %good7, label %bad7
+  %v34 = call i32 @ptxsim_arrive_at_product(ptr %context, ptr %warp, i32 4, i32 13, i32 0, i64 %v24, i64 %v29, i64 ptrtoint (ptr @ptxsim_warpgroup_c69cbad3e1462a5b to i64), i64 ptrtoint (ptr @table0 to i64), i64 1)
+  %v35 = icmp eq i32 %v34, 1
+  %v36 = icmp eq i32 %v34, 0
+  %v37 = or i1 %v35, %v36
+  br i1 %v37, label %good7, label %bad7
 bad7:
   store i32 4, ptr %site.at
   ret i32 3
 good7:
-  %v36 = icmp eq i32 %v34, 0
-  br i1 %v36, label %good8, label %wait8
+  br i1 %v35, label %good8, label %wait8
 wait8:
   store i32 1, ptr %block.at
   store i32 1, ptr %op.at
   store i32 4, ptr %own.site.at
   ret i32 6
 good8:
-  %v37 = load i64, ptr %count.at
-  %v38 = add i64 %v37, 1
-  store i64 %v38, ptr %count.at
-  %v39 = load i32, ptr %left.at
-  %v40 = sub i32 %v39, 1
-  store i32 %v40, ptr %left.at
-  %v41 = icmp eq i32 %v40, 0
-  br i1 %v41, label %stop9, label %b2
+  %v38 = load i64, ptr %count.at
+  %v39 = add i64 %v38, 1
+  store i64 %v39, ptr %count.at
+  %v40 = load i32, ptr %left.at
+  %v41 = sub i32 %v40, 1
+  store i32 %v41, ptr %left.at
+  %v42 = icmp eq i32 %v41, 0
+  br i1 %v42, label %stop9, label %b2
 stop9:
   store i32 2, ptr %block.at
   ret i32 0
 b2:
-  %v42 = call i1 @ptxsim_commit(ptr %context, ptr %warp)
-  br i1 %v42, label %good10, label %bad10
+  %v43 = call i1 @ptxsim_commit_products(ptr %context, ptr %warp)
+  br i1 %v43, label %good10, label %bad10
 bad10:
   store i32 5, ptr %site.at
   ret i32 3
 good10:
-  %v43 = load i64, ptr %count.at
-  %v44 = add i64 %v43, 1
-  store i64 %v44, ptr %count.at
-  %v45 = load i32, ptr %left.at
-  %v46 = sub i32 %v45, 1
-  store i32 %v46, ptr %left.at
-  %v47 = icmp eq i32 %v46, 0
-  br i1 %v47, label %stop11, label %b3
+  %v44 = load i64, ptr %count.at
+  %v45 = add i64 %v44, 1
+  store i64 %v45, ptr %count.at
+  %v46 = load i32, ptr %left.at
+  %v47 = sub i32 %v46, 1
+  store i32 %v47, ptr %left.at
+  %v48 = icmp eq i32 %v47, 0
+  br i1 %v48, label %stop11, label %b3
 stop11:
   store i32 3, ptr %block.at
   ret i32 0
 b3:
-  %v48 = call i1 @ptxsim_wait(ptr %context, ptr %warp, i64 0)
-  br i1 %v48, label %good12, label %bad12
+  %v49 = call i1 @ptxsim_wait_for_products(ptr %context, ptr %warp, i64 0)
+  br i1 %v49, label %good12, label %bad12
 bad12:
   store i32 6, ptr %site.at
   ret i32 3
 good12:
-  %v49 = load i64, ptr %count.at
-  %v50 = add i64 %v49, 1
-  store i64 %v50, ptr %count.at
-  %v51 = load i32, ptr %left.at
-  %v52 = sub i32 %v51, 1
-  store i32 %v52, ptr %left.at
-  %v53 = icmp eq i32 %v52, 0
-  br i1 %v53, label %stop13, label %b4
+  %v50 = load i64, ptr %count.at
+  %v51 = add i64 %v50, 1
+  store i64 %v51, ptr %count.at
+  %v52 = load i32, ptr %left.at
+  %v53 = sub i32 %v52, 1
+  store i32 %v53, ptr %left.at
+  %v54 = icmp eq i32 %v53, 0
+  br i1 %v54, label %stop13, label %b4
 stop13:
   store i32 4, ptr %block.at
   ret i32 0
 b4:
-  %v54 = getelementptr i8, ptr %warp, i64 2944
-  %v55 = load <32 x i64>, ptr %v54, align 64
-  %v56 = getelementptr i8, ptr %warp, i64 3712
-  %v57 = load <32 x i32>, ptr %v56, align 64
-  %v58 = bitcast <32 x i32> %v57 to <32 x float>
-  %v59 = getelementptr i8, ptr %warp, i64 3840
-  %v60 = load <32 x i32>, ptr %v59, align 64
-  %v61 = bitcast <32 x i32> %v60 to <32 x float>
-  %v62 = getelementptr i8, ptr %warp, i64 3968
-  %v63 = load <32 x i32>, ptr %v62, align 64
-  %v64 = bitcast <32 x i32> %v63 to <32 x float>
-  %v65 = getelementptr i8, ptr %warp, i64 4096
-  %v66 = load <32 x i32>, ptr %v65, align 64
-  %v67 = bitcast <32 x i32> %v66 to <32 x float>
-  call void @ptxsim_store_global_4x4(ptr %context, ptr %warp, <32 x i64> %v55, i32 -1, i32 7, i32 0, <32 x i32> %v57, <32 x i32> %v60, <32 x i32> %v63, <32 x i32> %v66)
-  %v68 = load i64, ptr %count.at
-  %v69 = add i64 %v68, 2
-  store i64 %v69, ptr %count.at
-  %v70 = load i32, ptr %left.at
-  %v71 = sub i32 %v70, 1
-  store i32 %v71, ptr %left.at
+  %v55 = getelementptr i8, ptr %warp, i64 2944
+  %v56 = load <32 x i64>, ptr %v55, align 64
+  %v57 = getelementptr i8, ptr %warp, i64 3712
+  %v58 = load <32 x i32>, ptr %v57, align 64
+  %v59 = bitcast <32 x i32> %v58 to <32 x float>
+  %v60 = getelementptr i8, ptr %warp, i64 3840
+  %v61 = load <32 x i32>, ptr %v60, align 64
+  %v62 = bitcast <32 x i32> %v61 to <32 x float>
+  %v63 = getelementptr i8, ptr %warp, i64 3968
+  %v64 = load <32 x i32>, ptr %v63, align 64
+  %v65 = bitcast <32 x i32> %v64 to <32 x float>
+  %v66 = getelementptr i8, ptr %warp, i64 4096
+  %v67 = load <32 x i32>, ptr %v66, align 64
+  %v68 = bitcast <32 x i32> %v67 to <32 x float>
+  call void @ptxsim_store_global_4x4(ptr %context, ptr %warp, <32 x i64> %v56, i32 -1, i32 7, i32 0, <32 x i32> %v58, <32 x i32> %v61, <32 x i32> %v64, <32 x i32> %v67)
+  %v69 = load i64, ptr %count.at
+  %v70 = add i64 %v69, 2
+  store i64 %v70, ptr %count.at
+  %v71 = load i32, ptr %left.at
+  %v72 = sub i32 %v71, 1
+  store i32 %v72, ptr %left.at
   store i32 -1, ptr %taken.at
   store i32 4, ptr %block.at
   store i32 8, ptr %site.at
   ret i32 2
 b5:
-  %v72 = load i64, ptr %count.at
-  %v73 = add i64 %v72, 0
-  store i64 %v73, ptr %count.at
-  %v74 = load i32, ptr %left.at
-  %v75 = sub i32 %v74, 1
-  store i32 %v75, ptr %left.at
+  %v73 = load i64, ptr %count.at
+  %v74 = add i64 %v73, 0
+  store i64 %v74, ptr %count.at
+  %v75 = load i32, ptr %left.at
+  %v76 = sub i32 %v75, 1
+  store i32 %v76, ptr %left.at
   unreachable
 }
 attributes #0 = { nounwind "min-legal-vector-width"="512" "prefer-vector-width"="512" }

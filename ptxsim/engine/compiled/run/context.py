@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ptxsim.engine.analysis.forward_progress import impatience
-from ptxsim.engine.analysis.wgmma_hazards import keeps_rules
+from ptxsim.engine.analysis.product_hazards import keeps_rules
 from ptxsim.engine.compiled.codegen.operands import Options
 from ptxsim.engine.compiled.library import Library, specials_of
 from ptxsim.engine.compiled.runtime.abi import KINDS, READ_ONLY, Context, WarpLayout

@@ -7,7 +7,7 @@ same records, and engine.grid runs the CTA from the middle of its round on.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Protocol
 
@@ -22,17 +22,10 @@ from ptxsim.engine.grid import SPIN, Grid, Handed, cluster_at
 from ptxsim.engine.program.operation import families
 from ptxsim.machine.cta import Cluster, Warp
 from ptxsim.machine.lane_copies import ROOM, make_room
-from ptxsim.machine.records import (
-    BARRIERS,
-    FIRST_BARRIER,
-    CtaRecord,
-    MBarrierTable,
-    WarpRecord,
-    aligned,
-    mbarrier_table,
-)
+from ptxsim.machine.records import CtaRecord, MBarrierTable, WarpRecord, aligned, mbarrier_table
 from ptxsim.machine.special import value as special_value
 from ptxsim.machine.state import Machine
+from ptxsim.machine.warpgroup import WarpgroupRecord, warpgroups_of
 
 SLICE = 0.02  # seconds that native code should take before it comes back
 VARYING = ("ctaid", "clusterid", "smid")  # special registers that differ between CTAs
@@ -58,11 +51,6 @@ class WholeCtas:
         self.engine, self.native, self.machine = engine, engine.native, engine.machine
         self.slice = 2000  # warp instructions between returns, adapted to SLICE
         self._make_template()
-        self.warpgroups = None
-        if self.native.keeps_rules:
-            from ptxsim.engine.compiled.run.side_exit import Warpgroups
-
-            self.warpgroups = Warpgroups(self.native, len(self.template))
         self.room = ROOM if "cp_async" in families(engine.program) else 0  # copies a warp has room for
         self._make_memory()
 
@@ -95,6 +83,9 @@ class WholeCtas:
         self.mbarriers = mbarrier_table(self.shared) if "mbarrier" in families(self.engine.program) else None
         context = self.native.record
         context.warps, context.warp_count, context.stride = self.memory.ctypes.data, warps, stride
+        self.warpgroups: Sequence[WarpgroupRecord] = ()
+        if self.native.keeps_rules:
+            self.warpgroups = warpgroups_of([WarpRecord.of(row) for row in self.memory])
 
     def run_to_end(self, number: int, stop: Callable[[], bool]) -> bool:
         """Run one CTA; False if Python would be needed for it, or `stop()` wants no more."""
@@ -126,8 +117,9 @@ class WholeCtas:
             for name, at in self.varying.items():
                 value = special_value(name, SimpleNamespace(cta=cta), machine)  # type: ignore[arg-type]
                 self.memory[:, at : at + value.nbytes] = value.view(np.uint8)
-        if self.warpgroups is not None:
-            self.warpgroups.begin()
+        for group in self.warpgroups:
+            group.begin()
+        context.warpgroups, context.flying = self.warpgroups[0].address if self.warpgroups else 0, 0
 
     def run(self, grid: Grid, number: int) -> tuple[int, Handed | None]:
         """Run CTAs from `number` on. Returns the number of the next one, and a CTA to go on with, if there is one.
@@ -194,7 +186,6 @@ class WholeCtas:
         cta.shared = self.shared
         if self.mbarriers is not None:
             cta.keep_mbarriers(self.mbarriers)
-        gathered = []
         for warp in cta.warps:
             warp.registers = self.native.registers(warp.memory)
             if self.local is not None:
@@ -203,12 +194,11 @@ class WholeCtas:
                 warp.copies = self.copies[warp.index]
                 if warp.record.copies.open == self.room:
                     self.room *= 2  # for the next CTAs
-            for split in warp.splits:
-                barrier = split.wait - FIRST_BARRIER
-                if barrier >= BARRIERS and self.cta.barriers[barrier].phase == split.ticket:
-                    gathered.append((warp, barrier - BARRIERS, split.site))
-        if self.warpgroups is not None:
-            self.warpgroups.hand_over(cta, gathered)
+        if self.warpgroups:
+            from ptxsim.machine.wgmma import go_on
+
+            cta.warpgroups, self.native.record.warpgroups = self.warpgroups, 0
+            go_on(self.machine, cta)
         self._make_memory()
         return cluster
 

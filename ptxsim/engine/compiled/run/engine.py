@@ -47,19 +47,17 @@ class CompiledEngine:
         self.warp_bytes = self.native.layout.stride
         self._touched: dict[int, set[int]] = {}
         if self.native.keeps_rules:
-            self._assist_wgmma()
+            from ptxsim.engine.compiled.run.products import NativeProducts
 
-    def _assist_wgmma(self) -> None:
-        """Compute natively what Python keeps account of: the program cannot break the rules that Python watches."""
-        from ptxsim.engine.compiled.run.wgmma_assist import NativeProducts
-
-        # The context points into it, and the machine's may become another engine's.
-        self._products = NativeProducts(self.native)
-        self.machine.native_product = self._products
+            # The context points into it, and the machine's may become another engine's.
+            self._products = machine.native_product = NativeProducts(self.native)
 
     def refusal(self) -> str | None:
         """Why there is no native code for the warps that the launch begins with, or None; compiles it."""
-        return self.native.refusal()
+        reason = self.native.refusal()
+        if reason is not None:
+            self.machine.native_product = None  # another engine runs
+        return reason
 
     @property
     def current(self) -> Op | None:
@@ -121,8 +119,7 @@ class CompiledEngine:
     def _finish_turn(self, warp: Warp, port: Port) -> None:
         record = warp.record
         while record.left > 0:
-            in_flight = warp.in_flight and not self.native.keeps_rules
-            if not in_flight and not warp.waits:
+            if not warp.in_flight and not warp.waits:
                 if self._enter("turn", warp) != LEFT:
                     return
             else:  # Python has a word before each block
@@ -136,7 +133,7 @@ class CompiledEngine:
     def _one_block(self, warp: Warp, s: int) -> bool:
         """Execute a block of a split; True if the interpreter has to finish it."""
         record = warp.record
-        if warp.in_flight and not self.native.keeps_rules and self._touches(record.split[s].block, warp.in_flight):
+        if warp.in_flight and self._touches(record.split[s].block, warp.in_flight):
             self.native.record.site = NOWHERE
             return True
         left, record.left, record.stop_before = record.left, 1, 0

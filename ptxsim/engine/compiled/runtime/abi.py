@@ -14,7 +14,7 @@ import numpy as np
 from ptxsim.engine.program.operation import Program
 from ptxsim.jit.record import I64, U32, U64, Pointer, Record, record
 from ptxsim.lanes import LANES
-from ptxsim.machine.records import Barrier, CtaRecord, WarpRecord
+from ptxsim.machine.records import WarpRecord
 from ptxsim.types import ScalarType
 
 ALIGN = 64
@@ -53,14 +53,13 @@ class Context(Record):
     rounds: I64
     end_count: I64  # warp instructions after which native code returns
     end_rounds: I64
-    # Native wgmma (engine.compiled.runtime.wgmma_state): groups, null where Python holds them; tiles that are known; callback for
-    # others; scratch memory for panels; products in flight; what completes those that may wait no longer.
-    groups: I64
+    # Products of warpgroups (engine.compiled.runtime.warpgroups): their records, 0 where Python holds the CTA; tiles that are
+    # known; callback for others; scratch memory for panels; products in flight.
+    warpgroups: I64
     tiles: I64
-    tile: I64
+    find_tile: I64
     scratch: I64
     flying: I64
-    due: I64
     impatience: I64  # i64 for each block (engine.analysis.forward_progress): address
     lengths: I64  # operations of each block, i64: address
     lines: I64  # of each operation, i64: address
@@ -69,10 +68,6 @@ class Context(Record):
 
 
 CONTEXT, WARP = Context.offsets(), WarpRecord.offsets()
-PHASES = (
-    CtaRecord.offsets()["barriers"] + Barrier.offsets()["phase"],
-    Barrier.dtype.itemsize,
-)  # the first, and the distance
 HEADER_BYTES = -(-WarpRecord.dtype.itemsize // ALIGN) * ALIGN
 
 NOWHERE = 0xFFFF_FFFF  # in place of a site: nothing of the block has been executed

@@ -11,6 +11,7 @@ import numpy as np
 from ptxsim.engine.compiled.runtime import abi
 from ptxsim.engine.compiled.runtime.abi import UNKNOWN, Context
 from ptxsim.engine.compiled.runtime.events import event
+from ptxsim.engine.compiled.runtime.warpgroups import complete_due
 from ptxsim.engine.grid import TURN
 from ptxsim.engine.splits import NONE, choose, diverge, leave, move, released, wait_at
 from ptxsim.jit.body import body
@@ -41,11 +42,6 @@ def compile_code(address: I64, whole_warps: I32) -> None:
     raise NotImplementedError
 
 
-@indirect
-def complete_due(address: I64, context: Context) -> None:
-    raise NotImplementedError
-
-
 @body
 def rounds(context: Context) -> I32:
     """Rounds of turns until the CTA has ended, no warp moves, or it is time to look at the limits."""
@@ -58,7 +54,7 @@ def rounds(context: Context) -> I32:
             if warp.splits != 0:
                 context.steps += 1
                 if context.flying != 0:
-                    complete_due(context.due, context)
+                    complete_due(context)
                 warp.left = TURN
                 moved = turn(context, warp)
                 if moved == LEFT:

@@ -1,4 +1,4 @@
-"""Matrices in shared memory, as descriptors of wgmma give them, read into panels (engine.compiled.tensor.panels).
+"""Matrices in shared memory, as descriptors give them, read into panels (engine.compiled.tensor.panels).
 
 Every layout keeps 16 bytes together. Where these pieces lie, from the start of the tile and before the swizzle, is a table
 that layout.descriptor makes (`pieces`); here the pieces are fetched and spread.

@@ -1,21 +1,22 @@
-"""wgmma: products of a warpgroup, their fence and groups (state: engine.compiled.runtime.wgmma_state)."""
+"""Asynchronous products of a warpgroup, their fence and groups (engine.compiled.runtime.warpgroups)."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ptxsim.engine.analysis import wgmma_hazards
+from ptxsim.engine.analysis import product_hazards
 from ptxsim.engine.compiled.codegen.function import FunctionWriter, Typed
 from ptxsim.engine.compiled.codegen.registry import lowers
 from ptxsim.engine.compiled.ir.value import CannotEmit, Value
-from ptxsim.engine.compiled.runtime import abi, wgmma_state
+from ptxsim.engine.compiled.runtime import abi
 from ptxsim.engine.compiled.runtime.abi import CONTEXT
 from ptxsim.engine.compiled.tensor.arithmetic import constant_table
 from ptxsim.engine.compiled.tensor.panels import meaningless
-from ptxsim.engine.compiled.tensor.wgmma_product import ROWS, STEP, Form
+from ptxsim.engine.compiled.tensor.warpgroup_product import ROWS, Form
 from ptxsim.engine.program.operation import Op
 from ptxsim.lanes import LANES
 from ptxsim.machine.event import Event
+from ptxsim.machine.warpgroup import STARTED, WAITS
 
 
 def _begin(w: FunctionWriter, op: Op) -> list[Any]:
@@ -23,7 +24,7 @@ def _begin(w: FunctionWriter, op: Op) -> list[Any]:
     w.need_whole_warp(op)
     if not w.options.target or w.options.proxies:
         raise CannotEmit("what wgmma reads is recorded")
-    if not wgmma_hazards.keeps_rules(w.program):
+    if not product_hazards.keeps_rules(w.program):
         raise CannotEmit("a program that may break the rules of wgmma, or mix fragments")
     sources = w.sources(op)
     w.save_before_bail()
@@ -38,21 +39,20 @@ def _call(w: FunctionWriter, result: str, name: str, *arguments: Typed) -> str:
 def fence(w: FunctionWriter, op: Op) -> None:
     _begin(w, op)
     e = w.emitter
-    at = e.let(f"getelementptr i8, ptr %context, i64 {CONTEXT['groups']}")
-    groups = e.let(f"load ptr, ptr {at}")
-    w.bail_unless(e.let(f"icmp ne ptr {groups}, null"))
+    at = e.let(f"getelementptr i8, ptr %context, i64 {CONTEXT['warpgroups']}")
+    w.bail_unless(e.let(f"icmp ne i64 {e.let(f'load i64, ptr {at}')}, 0"))
 
 
 @lowers("wgmma_commit")
 def commit(w: FunctionWriter, op: Op) -> None:
     _begin(w, op)
-    w.bail_unless(_call(w, "i1", "commit", ("ptr", "%warp")))
+    w.bail_unless(_call(w, "i1", "commit_products", ("ptr", "%warp")))
 
 
 @lowers("wgmma_wait")
 def wait(w: FunctionWriter, op: Op) -> None:
     sources = _begin(w, op)
-    w.bail_unless(_call(w, "i1", "wait", ("ptr", "%warp"), ("i64", str(sources[0]))))
+    w.bail_unless(_call(w, "i1", "wait_for_products", ("ptr", "%warp"), ("i64", str(sources[0]))))
 
 
 @lowers("wgmma")
@@ -60,46 +60,43 @@ def product(w: FunctionWriter, op: Op) -> None:
     """A product starts when the last of the four warps arrives; the others wait."""
     given = dict(zip(op.definition.sources, _begin(w, op), strict=True))
     e = w.emitter
-    form = Form.of(op, w.options.target, w.options.numerics)
+    form = Form(op, w.options.target, w.options.numerics)
     registers = form.registers(w.program)
     if registers is None:
         raise CannotEmit("a product without a native form, or odd registers")
     d, a = registers
     w.flush({*d, *a})
-    metadata = _metadata(w, form, given["e"]) if form.sparse else "null"
+    if form.sparse:
+        _keep_metadata(w, form, given["e"])
     keep = _uniform(w, given["p"])
     descriptors = ["0" if form.from_registers else _uniform(w, given["a"]), _uniform(w, given["b"])]
-    pieces = ["null", "null"]
     for which in (0, 1):
         if which or not form.from_registers:
-            pieces[which] = _call(
-                w, "ptr", "tile", ("i32", str(op.site)), ("i32", str(which)), ("i64", descriptors[which])
-            )
-            w.bail_unless(e.let(f"icmp ne ptr {pieces[which]}, null"))
+            pieces = _call(w, "i64", "tile", ("i32", str(op.site)), ("i32", str(which)), ("i64", descriptors[which]))
+            w.bail_unless(e.let(f"icmp ne i64 {pieces}, 0"))
     run = w.product_helper(f"warpgroup_{form.product.form}", form.describe())
-    w.declare(run, "void", "ptr", "ptr")
+    w.declare(run, "void", *["ptr"] * 5)
     table = constant_table(w.module, form.table(w.places, d, a))
-    steps = form.product.form.n // STEP
-    status = _call(
-        w, "i32", "arrive", ("ptr", "%warp"), ("i32", str(op.site)), ("ptr", f"@{run}"), ("ptr", table),
-        ("i64", str(steps)), ("i64", descriptors[0]), ("i64", descriptors[1]), ("ptr", pieces[0]), ("ptr", pieces[1]),
-        ("i32", keep), ("ptr", metadata),
+    addresses = [("i64", f"ptrtoint (ptr {symbol} to i64)") for symbol in (f"@{run}", table)]
+    outcome = _call(
+        w, "i32", "arrive_at_product", ("ptr", "%warp"), ("i32", str(op.site)), ("i32", str(op.line)), ("i32", keep),
+        ("i64", descriptors[0]), ("i64", descriptors[1]), *addresses, ("i64", str(form.steps)),
     )  # fmt: skip
-    w.bail_unless(e.let(f"icmp ne i32 {status}, {wgmma_state.LEFT}"))
-    started = e.let(f"icmp eq i32 {status}, {wgmma_state.STARTED}")
+    started = e.let(f"icmp eq i32 {outcome}, {STARTED}")
+    w.bail_unless(e.let(f"or i1 {started}, {e.let(f'icmp eq i32 {outcome}, {WAITS}')}"))
     if w.options.events:
         w.event(Event.MMA, 0, 0, 0, e.let(f"select i1 {started}, i32 -1, i32 0"))
     w.wait_unless(started, abi.WARPGROUP)
 
 
-def _metadata(w: FunctionWriter, form: Form, given: Value) -> str:
-    """The metadata of a sparse product in memory. The slow path reports what means nothing."""
+def _keep_metadata(w: FunctionWriter, form: Form, given: Value) -> None:
+    """Remember the metadata of a sparse product. The slow path reports what means nothing."""
     assert form.metadata is not None
-    slot, words = w.stack_slot("wgmma.metadata", "[32 x i32]"), w.raw(given)
+    slot, words = w.stack_slot("product.metadata", "[32 x i32]"), w.raw(given)
     w.emitter.line(f"  store {words.type} {words.text}, ptr {slot}, align 4")
     for rows in ROWS:
         w.bail_unless(w.none_of(meaningless(w.emitter, form.metadata, rows, words)))
-    return slot
+    w.bail_unless(_call(w, "i1", "keep_metadata", ("ptr", "%warp"), ("ptr", slot)))
 
 
 def _uniform(w: FunctionWriter, value: Any) -> str:

@@ -1,50 +1,38 @@
-"""Native products of wgmma: one helper function for each form and target.
+"""Native products of warpgroups: one helper function for each form and target.
 
-engine.compiled.codegen.wgmma prints what an instruction does with them.
+engine.compiled.codegen.warpgroup prints what an instruction does with them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ptxsim.engine.analysis import wgmma_hazards
 from ptxsim.engine.compiled.ir.emitter import Emitter
 from ptxsim.engine.compiled.ir.module import Module
 from ptxsim.engine.compiled.ir.value import Value
-from ptxsim.engine.compiled.runtime import wgmma_state
 from ptxsim.engine.compiled.runtime.abi import CONTEXT, WARP, WarpLayout
 from ptxsim.engine.compiled.tensor import dot
 from ptxsim.engine.compiled.tensor.arithmetic import ENTRY, QUAD, Arithmetic
 from ptxsim.engine.compiled.tensor.panels import FragmentPanel, Metadata, Places, write_slow, write_sparse
 from ptxsim.engine.compiled.tensor.tiles import TileReader
 from ptxsim.engine.compiled.tensor.warp_product import arithmetic
-from ptxsim.engine.program.operand import Vector
-from ptxsim.engine.program.operation import Op, Program
-from ptxsim.instructions.wgmma import slots_of, tile_for
+from ptxsim.engine.program.operation import Program
 from ptxsim.lanes import LANES
-from ptxsim.machine.product import Product
-from ptxsim.machine.wgmma import Tile
+from ptxsim.machine.warpgroup import ProductRecord, WarpgroupRecord
+from ptxsim.machine.wgmma import MmaAsync
 
 STEP = 8  # rows of a tile, and columns of the accumulators, that are taken together
 ROWS = [[STEP * half + lane // QUAD for lane in range(LANES)] for half in (0, 1)]  # of a warp's vectors
 
 
-@dataclass(frozen=True)
-class Form:
-    """A wgmma.mma_async of a program, without what only the run knows."""
+class Form(MmaAsync):
+    """An asynchronous product of a program, without what only the run knows."""
 
-    op: Op
-    product: Product
-
-    @classmethod
-    def of(cls, op: Op, target: str, numerics: str) -> Form:
-        return cls(op, op.product(target, numerics))
-
-    @property
+    @cached_property
     def rule(self) -> Arithmetic:
         """How it is computed, if `registers` has found it native."""
         found = arithmetic(self.product)
@@ -56,26 +44,15 @@ class Form:
         return self.product.form.sparse
 
     @property
-    def from_registers(self) -> bool:
-        return isinstance(self.op.source("a"), Vector)
-
-    def tile(self, operand: str, descriptor: int = 0) -> Tile:
-        """The tile of A or B that a descriptor gives."""
-        transposed = wgmma_hazards.value_of(self.op.source("ta" if operand == "A" else "tb"))
-        return tile_for(self.product, operand, descriptor, transposed)
-
-    @property
-    def negated(self) -> tuple[bool, bool]:
-        a, b = (wgmma_hazards.value_of(self.op.source(name)) == -1 for name in ("sa", "sb"))
-        return a, b
+    def steps(self) -> int:
+        """In how many steps its columns are taken."""
+        return self.product.form.n // STEP
 
     @property
     def metadata(self) -> Metadata | None:
         if self.product.sparsity is None:
             return None
-        selector = wgmma_hazards.value_of(self.op.source("f"))
-        assert isinstance(selector, int)
-        whole = Metadata.of(self.product.sparsity, selector, False, lanes=128)
+        whole = Metadata.of(self.product.sparsity, self.immediate("f"), False, lanes=128)
         return Metadata(whole.lane[:16], whole.shift[:16], whole.group, whole.run, False)
 
     def places(self) -> Places:
@@ -85,9 +62,8 @@ class Form:
 
     def registers(self, program: Program) -> tuple[list[int], list[int]] | None:
         """Slots of the accumulators and of A; None where there is no native form for such ones or for the product."""
-        given = slots_of(self.op.destinations[0]), slots_of(self.op.source("a")) if self.from_registers else []
-        d, a = ([slot for slot in slots if slot is not None] for slots in given)
-        native = arithmetic(self.product) is not None and (d, a) == given
+        d, a = ([slot for slot in slots if slot is not None] for slots in (self.d, self.a))
+        native = arithmetic(self.product) is not None and (d, a) == (self.d, self.a)
         apart = len({*d, *a}) == len(d) + len({*a})
         return (d, a) if native and apart and all(program.slots[slot].bytes == 4 for slot in (*d, *a)) else None
 
@@ -118,30 +94,30 @@ class Form:
 
 
 def text(name: str, description: Sequence[Any], module: Module) -> str:
-    """The IR of void @name(ptr context, ptr record): one product of a warpgroup."""
+    """The IR of void @name(ptr context, ptr group, ptr record, ptr pieces of A, ptr pieces of B): one product."""
     _, fields, a, b, a_major, b_major, negated, places, a_words, metadata = description
     rule = Arithmetic.of(fields)
     e = Emitter(module, LANES)
-    record = wgmma_state.RECORD
+    record, warps = ProductRecord.offsets(), WarpgroupRecord.offsets()["warps"]
 
     def load(base: str, offset: int | str, t: str) -> str:
         at = e.let(f"getelementptr i8, ptr {base}, i64 {offset}")
         return e.let(f"load {t}, ptr {at}, align 4")
 
-    first = load("%record", record["warps"], "ptr")
+    first = load("%group", warps, "ptr")
     shared, fast = load(first, WARP["shared"], "ptr"), load("%context", CONTEXT["scratch"], "ptr")
     steps, table = load("%record", record["steps"], "i64"), load("%record", record["table"], "ptr")
     keep = load("%record", record["keep"], "i32")
     entries = e.let(f"mul i64 {steps}, 2")
     stored = rule.k // (2 if rule.sparse else 1)
     tile_b = TileReader(
-        e, shared, load("%record", record["b"], "i64"), load("%record", record["pieces_b"], "ptr"), b, b_major, rule.k, rule,
+        e, shared, load("%record", record["b"], "i64"), "%pieces_b", b, b_major, rule.k, rule,
         negated[1],
     )  # fmt: skip
     tile_a = None
     if a_major is not None:
         tile_a = TileReader(
-            e, shared, load("%record", record["a"], "i64"), load("%record", record["pieces_a"], "ptr"), a, a_major, stored,
+            e, shared, load("%record", record["a"], "i64"), "%pieces_a", a, a_major, stored,
             rule, negated[0],
         )  # fmt: skip
     slow = e.stack_slot(f"[{2 * rule.slow_bytes} x i8]")
@@ -155,7 +131,7 @@ def text(name: str, description: Sequence[Any], module: Module) -> str:
     e.line(f"  br i1 {e.let(f'icmp ult i64 %j.next, {steps}')}, label %columns, label %rows")
     e.label("rows")
     e.line("  %w = phi i64 [ 0, %columns ], [ %w.next, %rows ]")
-    warp = load("%record", e.let(f"add i64 {e.let('shl i64 %w, 3')}, {record['warps']}"), "ptr")
+    warp = load("%group", e.let(f"add i64 {e.let('shl i64 %w, 3')}, {warps}"), "ptr")
     panel = FragmentPanel(e, words, a, rule, negated[0])
     if tile_a is None:
         for word in range(a_words):
@@ -187,5 +163,5 @@ def text(name: str, description: Sequence[Any], module: Module) -> str:
     body = "\n".join([*e.stack_slots, *e.lines])
     return (
         dot.text(f"{name}_dot", rule, module)
-        + f"define void @{name}(ptr %context, ptr %record) #0 {{\nentry:\n{body}\n}}\n"
+        + f"define void @{name}(ptr %context, ptr %group, ptr %record, ptr %pieces_a, ptr %pieces_b) #0 {{\nentry:\n{body}\n}}\n"
     )

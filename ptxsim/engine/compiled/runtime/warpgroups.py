@@ -1,0 +1,140 @@
+"""The products of a CTA's warpgroups in native code: machine.warpgroup with the records of the context.
+
+A program gets here only if it keeps the rules (engine.analysis.product_hazards), and while no Python object holds the CTA:
+`warpgroups` of the context is 0 otherwise, and everything is left to the interpreter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import numpy as np
+
+from ptxsim.engine.compiled.runtime.abi import Context
+from ptxsim.jit.body import body
+from ptxsim.jit.export import indirect, view
+from ptxsim.jit.record import FLAG, I32, I64, U64, Pointer, Record, record
+from ptxsim.lanes import LANES
+from ptxsim.machine import warpgroup
+from ptxsim.machine.async_groups import LATEST
+from ptxsim.machine.records import CtaRecord, WarpRecord
+from ptxsim.machine.warpgroup import RING, WARPS, ProductRecord, WarpgroupRecord
+
+GROUP_BYTES = WarpgroupRecord.dtype.itemsize
+TILES = 1024  # that have been looked at and are remembered
+LEFT = -1  # in place of what machine.warpgroup.arrive returns: nothing has changed, Python has to go on
+Words = Annotated[Sequence[int], Pointer(np.dtype(np.uint32), LANES)]
+
+
+@record
+class KnownTile(Record):
+    """A tile of an instruction's operand, B for odd ones, and where its pieces are (engine.compiled.tensor.tiles)."""
+
+    descriptor: U64
+    pieces: I64  # an address; 0: unknown, or the interpreter reports what is wrong
+    site: I32
+
+
+@indirect
+def compute(
+    address: I64, context: Context, group: WarpgroupRecord, product: ProductRecord, pieces_a: I64, pieces_b: I64
+) -> None:
+    raise NotImplementedError
+
+
+@indirect
+def find_tile(address: I64, place: I32, site: I32, descriptor: U64) -> I64:
+    raise NotImplementedError
+
+
+@body
+def tile(context: Context, site: I32, is_b: I32, descriptor: U64) -> I64:
+    """The address of the pieces of a tile, or 0 where the slow path has to report something."""
+    number = int(descriptor)
+    mixed = number ^ number >> 9 ^ number >> 16 ^ number >> 32 ^ site * 37
+    place = mixed * 2 % TILES + is_b
+    known: KnownTile = view(context.tiles, KnownTile, TILES)[place]
+    if known.pieces == 0 or known.descriptor != descriptor or known.site != site:
+        known.pieces = find_tile(context.find_tile, place, site, descriptor)
+        known.descriptor = descriptor
+        known.site = site
+    return known.pieces
+
+
+@body
+def keep_metadata(context: Context, warp: WarpRecord, words: Words) -> FLAG:
+    """Remember the metadata that a warp gives the next product; false where Python has to go on."""
+    if context.warpgroups == 0:
+        return False
+    group = view(context.warpgroups + warp.index // WARPS * GROUP_BYTES, WarpgroupRecord, 1)[0]
+    product = group.ring[group.issued % RING]
+    for lane in range(LANES):
+        product.metadata[warp.index % WARPS * LANES + lane] = words[lane]
+    return True
+
+
+@body
+def arrive_at_product(
+    context: Context, warp: WarpRecord, site: I32, line: I32, keep: I32, a: U64, b: U64, run: I64, table: I64, steps: I64
+) -> I32:  # fmt: skip
+    """machine.warpgroup.arrive, or LEFT. The native code of a product is `run`, which works on `table` in `steps`."""
+    if context.warpgroups == 0:
+        return LEFT
+    cta = view(context.cta, CtaRecord, 1)[0]
+    group = view(context.warpgroups + warp.index // WARPS * GROUP_BYTES, WarpgroupRecord, 1)[0]
+    outcome = warpgroup.arrive(cta, group, warp, site, line, keep, a, b)
+    if outcome == warpgroup.STARTED:
+        product = group.ring[(group.issued - 1) % RING]
+        product.due = context.steps + LATEST
+        product.run = run
+        product.table = table
+        product.steps = steps
+        context.flying += 1
+        complete(context, group, warpgroup.forgotten(group))
+    return outcome
+
+
+@body
+def commit_products(context: Context, warp: WarpRecord) -> FLAG:
+    """machine.warpgroup.commit; false, with nothing done, where Python has to go on."""
+    if context.warpgroups == 0:
+        return False
+    warpgroup.commit(view(context.warpgroups + warp.index // WARPS * GROUP_BYTES, WarpgroupRecord, 1)[0], warp)
+    return True
+
+
+@body
+def wait_for_products(context: Context, warp: WarpRecord, pending: I64) -> FLAG:
+    """All of a warp's groups but the last `pending` complete; false, with nothing done, where Python has to go on."""
+    if context.warpgroups == 0:
+        return False
+    group = view(context.warpgroups + warp.index // WARPS * GROUP_BYTES, WarpgroupRecord, 1)[0]
+    count = warpgroup.wait(group, warp, pending)
+    if count == warpgroup.NOT_COMMITTED:
+        return False
+    complete(context, group, count)
+    return True
+
+
+def complete_due(context: Context) -> None:
+    """Compute the products of all warpgroups that are due."""
+    for number in range(context.warp_count // WARPS):
+        group = view(context.warpgroups + number * GROUP_BYTES, WarpgroupRecord, 1)[0]
+        complete(context, group, warpgroup.due(group, context.steps))
+
+
+def complete(context: Context, group: WarpgroupRecord, count: int) -> None:
+    """Compute the products before number `count` that are not."""
+    while group.completed < count:
+        product = group.ring[group.completed % RING]
+        group.completed += 1
+        context.flying -= 1
+        from_registers = product.a == 0
+        a = 0 if from_registers else tile(context, product.site, 0, product.a)
+        b = tile(context, product.site, 1, product.b)
+        if b != 0 and (from_registers or a != 0):  # else something like Ctrl-C is on its way out of a callback
+            compute(product.run, context, group, product, a, b)
+
+
+EXPORTS = (tile, keep_metadata, arrive_at_product, commit_products, wait_for_products)
