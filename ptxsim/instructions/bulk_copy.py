@@ -15,11 +15,12 @@ import numpy as np
 from ptxsim.isa.facts import Access, AccessKind, Facts, Mechanism, Proxy, Role, Synchronisation, Word, Words
 from ptxsim.isa.operand import Addr, Either, Imm, Reg, Value
 from ptxsim.isa.registry import Kinds, Options, instruction
-from ptxsim.lanes import LANES, LaneValue
+from ptxsim.lanes import LANES, LaneValue, mask_word
 from ptxsim.machine.async_groups import owner_of, snapshot
-from ptxsim.machine.bulk import BulkCopy, BulkGroups, Linear, Region, SharedTile, combine
+from ptxsim.machine.bulk import BulkCopies, BulkCopy, Linear, Region, SharedTile, combine
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, Event, Space
 from ptxsim.machine.fault import Fault
+from ptxsim.machine.groups import commit_group
 from ptxsim.machine.mbarrier import MBarrier, each, find, per_lane
 from ptxsim.machine.memory import check_alignment
 from ptxsim.machine.port import Port
@@ -188,7 +189,7 @@ def _from_shared(m: Port, a: LaneValue, b: LaneValue, n: LaneValue, selected: An
     size = sizes(m, n)
     check_alignment(a, m.mask, 16, "bulk copy write")
     check_alignment(b, m.mask, 16, "bulk copy read")
-    groups = BulkGroups.of(m.warp)
+    started = BulkCopies.of(m.warp)
     for lane in map(int, np.flatnonzero(m.mask)):
         length = int(size[lane])
         source, target = region(m, "shared::cta", b, lane, length), region(m, "global", a, lane, length, write=True)
@@ -196,7 +197,7 @@ def _from_shared(m: Port, a: LaneValue, b: LaneValue, n: LaneValue, selected: An
         if selected is not None:
             chosen = np.tile(np.arange(16), length // 16)
             combined = _selecting(int(per_lane(selected)[lane]) >> chosen & 1 == 1)
-        groups.issue(BulkCopy(snapshot(m), lane, source, target, combined))
+        started.issue(BulkCopy(snapshot(m), lane, source, target, combined))
 
 
 def _selecting(chosen: np.ndarray) -> Any:
@@ -292,8 +293,8 @@ _reduction_forms()
 
 
 @instruction("cp.async.bulk.commit_group", name="cp.async.bulk.commit_group", requires="8.0 sm_90", facts=COMMITS)
-def commit_group(m: Port) -> None:
-    BulkGroups.of(m.warp).commit(m.mask)
+def commit(m: Port) -> None:
+    commit_group(m.warp.record.bulk.groups, m.warp.record.live, mask_word(m.mask))
 
 
 @instruction(
@@ -301,12 +302,12 @@ def commit_group(m: Port) -> None:
     operands={"n": Imm()},
 )  # fmt: skip
 def wait_group(m: Port, n: LaneValue, *, read: bool) -> None:
-    groups = BulkGroups.of(m.warp)
-    loose = groups.uncommitted(m.mask)
+    copies, record = BulkCopies.of(m.warp), m.warp.record.bulk
+    loose = copies.uncommitted(record.groups, m.mask)
     if loose:
         m.report(
             "missing-commit", "cp.async.bulk.wait_group waits for nothing: copies were issued but never committed to a group",
             loose[0].lane, "add cp.async.bulk.commit_group between the copies and the wait",
         )  # fmt: skip
-        groups.commit(m.mask)  # one mistake, one finding
-    groups.wait(m.mask, max(n, 0), read)
+        commit(m)  # one mistake, one finding
+    copies.wait(record, m.mask, max(n, 0), read)

@@ -17,7 +17,7 @@ from ptxsim.isa.operand import Addr, Value, Vec
 from ptxsim.isa.registry import Kinds, Options, declare, instruction
 from ptxsim.lanes import LANES, LaneValue
 from ptxsim.machine.async_groups import owner_of, snapshot
-from ptxsim.machine.bulk import BulkCopy, BulkGroups, SharedTile, combine
+from ptxsim.machine.bulk import BulkCopies, BulkCopy, SharedTile, combine
 from ptxsim.machine.event import FLAG_TENSORMAP, Event
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.mbarrier import each, per_lane
@@ -210,13 +210,13 @@ def check_store(t: TensorDescription, lane: int) -> None:
 
 
 def _to_global(m: Port, t: list[LaneValue], b: LaneValue, dim: Word, mode: Word, reduce: Any = None) -> None:
-    groups = BulkGroups.of(m.warp)
+    copies = BulkCopies.of(m.warp)
     for lane in map(int, np.flatnonzero(m.mask)):
         tensor, target = global_tile(m, lane, t, dim, "im2col" if mode == "im2col_no_offs" else mode)
         source = shared_tile(m, lane, "shared::cta", b, target, tensor, write=False)
         check_store(tensor, lane)
         combined = reduction(reduce, tensor, lane) if reduce else None
-        groups.issue(BulkCopy(snapshot(m), lane, source, replace(target, tf32=False), combined))
+        copies.issue(BulkCopy(snapshot(m), lane, source, replace(target, tf32=False), combined))
 
 
 def store(m: Port, t: list[LaneValue], b: LaneValue, *, dim: Word, mode: Word) -> None:

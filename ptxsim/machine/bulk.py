@@ -16,7 +16,9 @@ from ptxsim.lanes import LANES
 from ptxsim.layout.swizzle import swizzle, swizzle_width
 from ptxsim.machine.async_groups import later
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_READ, Event, Space
+from ptxsim.machine.groups import Groups, committed, is_older
 from ptxsim.machine.memory import ARENA, RANK_SHIFT
+from ptxsim.machine.records import BulkGroups
 
 if TYPE_CHECKING:
     from ptxsim.machine.cta import Cta, Warp
@@ -235,7 +237,7 @@ class BulkCopy:
     target: Region
     reduce: Reduction | None = None
     done: Callable[[], None] | None = None  # after the write: complete_tx on an mbarrier
-    group: int | None = None
+    group: int = 0  # of its lane (machine.groups), where it completes by groups
     data: np.ndarray | None = None
     written: bool = False
     released: bool = False
@@ -281,39 +283,32 @@ class BulkCopy:
             emit_rows(self.port, Event.ASYNC_WAIT, self.source, FLAG_READ)
 
 
-class BulkGroups:
-    """The bulk operations of one warp that complete by groups, and the groups its lanes have committed."""
-
-    def __init__(self) -> None:
-        self.committed = np.zeros(LANES, np.int64)
-        self.copies: list[BulkCopy] = []
+class BulkCopies(list[BulkCopy]):
+    """The bulk operations of a warp that complete by groups, in the order of issue, until waits have covered them."""
 
     @classmethod
-    def of(cls, warp: Warp) -> BulkGroups:
+    def of(cls, warp: Warp) -> BulkCopies:
         return warp.units.of(cls)
 
     def issue(self, copy: BulkCopy) -> None:
+        """An operation begins, in the group that its lane commits next."""
+        record = copy.port.warp.record.bulk
+        copy.group = committed(record.groups, copy.lane)
         copy.start()
-        self.copies.append(copy)
+        self.append(copy)
+        record.copies = len(self)
 
-    def commit(self, lanes: np.ndarray) -> None:
-        """What these lanes have issued since their last commit is a group."""
-        for copy in self.copies:
-            if copy.group is None and lanes[copy.lane]:
-                copy.group = int(self.committed[copy.lane])
-        self.committed[lanes] += 1
-
-    def uncommitted(self, lanes: np.ndarray) -> list[BulkCopy]:
+    def uncommitted(self, groups: Groups, lanes: np.ndarray) -> list[BulkCopy]:
         """Copies in no group, of lanes none of whose groups is in flight."""
-        grouped = {copy.lane for copy in self.copies if copy.group is not None}
-        return [c for c in self.copies if c.group is None and lanes[c.lane] and c.lane not in grouped]
+        loose = [copy for copy in self if not is_older(groups, copy.lane, copy.group, 0)]
+        grouped = {copy.lane for copy in self if copy not in loose}
+        return [copy for copy in loose if lanes[copy.lane] and copy.lane not in grouped]
 
-    def wait(self, lanes: np.ndarray, newest: int, reading: bool) -> None:
+    def wait(self, record: BulkGroups, lanes: np.ndarray, newest: int, reading: bool) -> None:
         """All but the `newest` latest groups of these lanes complete, or (`reading`) are done with their sources."""
         kept = []
-        for copy in self.copies:
-            covered = lanes[copy.lane] and copy.group is not None and copy.group < self.committed[copy.lane] - newest
-            if not covered:
+        for copy in self:
+            if not lanes[copy.lane] or not is_older(record.groups, copy.lane, copy.group, newest):
                 kept.append(copy)
                 continue
             if reading:
@@ -323,4 +318,5 @@ class BulkGroups:
             elif copy.pending is not None:
                 copy.pending.run()
             copy.release_source()
-        self.copies = kept
+        self[:] = kept
+        record.copies = len(kept)

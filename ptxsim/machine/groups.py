@@ -39,3 +39,8 @@ def commit_group(groups: Groups, live: U32, lanes: U32) -> None:
 def committed(groups: Groups, lane: int) -> int:
     """How many groups a lane has committed."""
     return groups.together + groups.own[lane]
+
+
+def is_older(groups: Groups, lane: int, group: int, newest: int) -> bool:
+    """Whether a lane has committed a group of its own, and it is not one of the lane's `newest` latest."""
+    return group < committed(groups, lane) - newest

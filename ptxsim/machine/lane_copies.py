@@ -16,7 +16,7 @@ from ptxsim.jit.export import clear_bytes, move_bytes, view
 from ptxsim.jit.record import FLAG, I32, I64, U32, Pointer
 from ptxsim.lanes import LANES
 from ptxsim.machine.event import Addresses, Event, Space, Stream, event
-from ptxsim.machine.groups import commit_group, committed
+from ptxsim.machine.groups import commit_group, is_older
 from ptxsim.machine.memory import ARENA, RANK_SHIFT, GlobalMemory
 from ptxsim.machine.records import LaneCopies, LaneCopy, WarpRecord, aligned
 
@@ -137,7 +137,7 @@ def older(copies: LaneCopies, copy: LaneCopy, newest: int) -> int:
         return EVERY if copy.together < groups.together - newest else 0
     found = 0
     for lane in range(LANES):
-        if copy.together + copy.own[lane] < committed(groups, lane) - newest:
+        if is_older(groups, lane, copy.together + copy.own[lane], newest):
             found |= 1 << lane
     return found
 

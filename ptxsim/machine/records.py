@@ -73,6 +73,14 @@ class LaneCopies(Record):
 
 
 @record
+class BulkGroups(Record):
+    """The groups of a warp's bulk copies, which Python objects know (machine.bulk)."""
+
+    groups: Groups
+    copies: I64  # that waits have yet to cover
+
+
+@record
 class WarpRecord(Record):
     """A warp. The first fields say what native code runs, and how it left."""
 
@@ -102,6 +110,7 @@ class WarpRecord(Record):
     came_in: Annotated[MutableSequence[int], I32, BARRIERS]  # ... in this phase
     stack: Annotated[MutableSequence[int], U64, LANES]  # base of the current local frame, by lane
     copies: LaneCopies
+    bulk: BulkGroups
     # The mbarrier that each lane waits for (address of its record), and its phase.
     watched: Annotated[MutableSequence[int], I64, LANES]
     watched_in: Annotated[MutableSequence[int], I32, LANES]

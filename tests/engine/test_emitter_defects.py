@@ -57,6 +57,8 @@ KERNELS = {
     "cp_async": "cp_async/groups",
     "cp_async_commit": "cp_async/groups",
     "cp_async_wait": "cp_async/groups",
+    "bulk_commit": "bulk/round_trip",
+    "bulk_wait": "bulk/round_trip",
     "wgmma": "wgmma/a_in_registers",
     "wgmma_fence": "wgmma/a_in_registers",
     "wgmma_commit": "wgmma/a_in_registers",

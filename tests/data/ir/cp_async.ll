@@ -41,7 +41,7 @@ nowhere:
   unreachable
 b0:
   %v1 = call <32 x i64> @ptxsim_load_param_8x1(ptr %context, ptr %warp, <32 x i64> splat (i64 421114027184128), i32 -1, i32 0, i32 0)
-  %v2 = getelementptr i8, ptr %warp, i64 2944
+  %v2 = getelementptr i8, ptr %warp, i64 3072
   %v3 = load <32 x i32>, ptr %v2, align 64
   %v4 = icmp uge <32 x i32> splat (i32 4), splat (i32 32)
   %v5 = call <32 x i32> @llvm.umin.v32i32(<32 x i32> splat (i32 4), <32 x i32> splat (i32 31))
@@ -51,14 +51,14 @@ b0:
   %v9 = icmp ult <32 x i32> %v3, splat (i32 16)
   %v10 = xor <32 x i1> %v9, splat (i1 true)
   %v11 = zext <32 x i32> %v8 to <32 x i64>
-  %v12 = getelementptr i8, ptr %warp, i64 3200
+  %v12 = getelementptr i8, ptr %warp, i64 3328
   store <32 x i64> %v1, ptr %v12, align 64
-  %v13 = getelementptr i8, ptr %warp, i64 3456
+  %v13 = getelementptr i8, ptr %warp, i64 3584
   store <32 x i32> %v3, ptr %v13, align 64
-  %v14 = getelementptr i8, ptr %warp, i64 3712
+  %v14 = getelementptr i8, ptr %warp, i64 3840
   store <32 x i32> %v8, ptr %v14, align 64
   %v15 = bitcast <32 x i1> %v9 to i32
-  %v16 = getelementptr i8, ptr %warp, i64 3840
+  %v16 = getelementptr i8, ptr %warp, i64 3968
   store i32 %v15, ptr %v16, align 8
   %v17 = getelementptr i8, ptr %context, i64 784
   %v18 = load i64, ptr %v17
@@ -104,14 +104,14 @@ stop3:
   store i32 1, ptr %block.at
   ret i32 0
 b1:
-  %v44 = getelementptr i8, ptr %warp, i64 3712
+  %v44 = getelementptr i8, ptr %warp, i64 3840
   %v45 = load <32 x i32>, ptr %v44, align 64
   %v46 = zext <32 x i32> %v45 to <32 x i64>
-  %v47 = getelementptr i8, ptr %warp, i64 3200
+  %v47 = getelementptr i8, ptr %warp, i64 3328
   %v48 = load <32 x i64>, ptr %v47, align 64
-  %v49 = getelementptr i8, ptr %warp, i64 3456
+  %v49 = getelementptr i8, ptr %warp, i64 3584
   %v50 = load <32 x i32>, ptr %v49, align 64
-  %v51 = getelementptr i8, ptr %warp, i64 3840
+  %v51 = getelementptr i8, ptr %warp, i64 3968
   %v52 = load i32, ptr %v51, align 8
   %v53 = bitcast i32 %v52 to <32 x i1>
   %v54 = bitcast <32 x i1> %v53 to i32

@@ -25,22 +25,22 @@ nowhere:
   unreachable
 b0:
   %v1 = call <32 x i64> @ptxsim_load_param_8x1(ptr %context, ptr %warp, <32 x i64> splat (i64 421114027184128), i32 -1, i32 0, i32 0)
-  %v2 = getelementptr i8, ptr %warp, i64 2944
+  %v2 = getelementptr i8, ptr %warp, i64 3072
   %v3 = load <32 x i32>, ptr %v2, align 64
   %v4 = zext <32 x i32> %v3 to <32 x i64>
   %v5 = zext <32 x i32> splat (i32 4) to <32 x i64>
   %v6 = mul <32 x i64> %v4, %v5
   %v7 = add <32 x i64> %v1, %v6
-  %v8 = getelementptr i8, ptr %warp, i64 3968
+  %v8 = getelementptr i8, ptr %warp, i64 4096
   store <32 x i32> %v3, ptr %v8, align 64
-  %v9 = getelementptr i8, ptr %warp, i64 3712
+  %v9 = getelementptr i8, ptr %warp, i64 3840
   store <32 x i64> %v7, ptr %v9, align 64
   %v10 = call <32 x i32> @ptxsim_load_global_4x1(ptr %context, ptr %warp, <32 x i64> %v7, i32 -1, i32 4, i32 0)
   %v11 = icmp ult <32 x i32> %v3, splat (i32 20)
   %v12 = xor <32 x i1> %v11, splat (i1 true)
   %v13 = add <32 x i32> %v10, splat (i32 7)
   %v14 = select <32 x i1> %v11, <32 x i32> %v13, <32 x i32> %v10
-  %v15 = getelementptr i8, ptr %warp, i64 4096
+  %v15 = getelementptr i8, ptr %warp, i64 4224
   store <32 x i32> %v14, ptr %v15, align 64
   call void @ptxsim_store_global_4x1(ptr %context, ptr %warp, <32 x i64> %v7, i32 -1, i32 7, i32 0, <32 x i32> %v14)
   %v16 = load i64, ptr %count.at

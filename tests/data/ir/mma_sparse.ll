@@ -33,7 +33,7 @@ nowhere:
   unreachable
 b0:
   %v1 = call <32 x i64> @ptxsim_load_param_8x1(ptr %context, ptr %warp, <32 x i64> splat (i64 421114027184128), i32 -1, i32 0, i32 0)
-  %v2 = getelementptr i8, ptr %warp, i64 2944
+  %v2 = getelementptr i8, ptr %warp, i64 3072
   store <32 x i64> %v1, ptr %v2, align 64
   %v3 = call {<32 x i32>, <32 x i32>, <32 x i32>, <32 x i32>} @ptxsim_load_global_4x4(ptr %context, ptr %warp, <32 x i64> %v1, i32 -1, i32 1, i32 0)
   %v4 = extractvalue {<32 x i32>, <32 x i32>, <32 x i32>, <32 x i32>} %v3, 0
@@ -41,13 +41,13 @@ b0:
   %v6 = extractvalue {<32 x i32>, <32 x i32>, <32 x i32>, <32 x i32>} %v3, 2
   %v7 = extractvalue {<32 x i32>, <32 x i32>, <32 x i32>, <32 x i32>} %v3, 3
   %v8 = add <32 x i64> %v1, splat (i64 16)
-  %v9 = getelementptr i8, ptr %warp, i64 3200
+  %v9 = getelementptr i8, ptr %warp, i64 3328
   store <32 x i32> %v4, ptr %v9, align 64
-  %v10 = getelementptr i8, ptr %warp, i64 3328
+  %v10 = getelementptr i8, ptr %warp, i64 3456
   store <32 x i32> %v5, ptr %v10, align 64
-  %v11 = getelementptr i8, ptr %warp, i64 3456
+  %v11 = getelementptr i8, ptr %warp, i64 3584
   store <32 x i32> %v6, ptr %v11, align 64
-  %v12 = getelementptr i8, ptr %warp, i64 3584
+  %v12 = getelementptr i8, ptr %warp, i64 3712
   store <32 x i32> %v7, ptr %v12, align 64
   %v13 = call {<32 x i32>, <32 x i32>, <32 x i32>, <32 x i32>} @ptxsim_load_global_4x4(ptr %context, ptr %warp, <32 x i64> %v8, i32 -1, i32 2, i32 0)
   %v14 = extractvalue {<32 x i32>, <32 x i32>, <32 x i32>, <32 x i32>} %v13, 0
@@ -55,13 +55,13 @@ b0:
   %v16 = extractvalue {<32 x i32>, <32 x i32>, <32 x i32>, <32 x i32>} %v13, 2
   %v17 = extractvalue {<32 x i32>, <32 x i32>, <32 x i32>, <32 x i32>} %v13, 3
   %v18 = add <32 x i64> %v1, splat (i64 32)
-  %v19 = getelementptr i8, ptr %warp, i64 3712
+  %v19 = getelementptr i8, ptr %warp, i64 3840
   store <32 x i32> %v14, ptr %v19, align 64
-  %v20 = getelementptr i8, ptr %warp, i64 3840
+  %v20 = getelementptr i8, ptr %warp, i64 3968
   store <32 x i32> %v15, ptr %v20, align 64
-  %v21 = getelementptr i8, ptr %warp, i64 3968
+  %v21 = getelementptr i8, ptr %warp, i64 4096
   store <32 x i32> %v16, ptr %v21, align 64
-  %v22 = getelementptr i8, ptr %warp, i64 4096
+  %v22 = getelementptr i8, ptr %warp, i64 4224
   store <32 x i32> %v17, ptr %v22, align 64
   %v23 = call {<32 x i32>, <32 x i32>, <32 x i32>, <32 x i32>} @ptxsim_load_global_4x4(ptr %context, ptr %warp, <32 x i64> %v18, i32 -1, i32 3, i32 0)
   %v24 = extractvalue {<32 x i32>, <32 x i32>, <32 x i32>, <32 x i32>} %v23, 0
@@ -73,18 +73,18 @@ b0:
   %v30 = bitcast <32 x i32> %v26 to <32 x float>
   %v31 = bitcast <32 x i32> %v27 to <32 x float>
   %v32 = add <32 x i64> %v1, splat (i64 48)
-  %v33 = getelementptr i8, ptr %warp, i64 4224
+  %v33 = getelementptr i8, ptr %warp, i64 4352
   store <32 x i32> %v24, ptr %v33, align 64
-  %v34 = getelementptr i8, ptr %warp, i64 4352
+  %v34 = getelementptr i8, ptr %warp, i64 4480
   store <32 x i32> %v25, ptr %v34, align 64
-  %v35 = getelementptr i8, ptr %warp, i64 4480
+  %v35 = getelementptr i8, ptr %warp, i64 4608
   store <32 x i32> %v26, ptr %v35, align 64
-  %v36 = getelementptr i8, ptr %warp, i64 4608
+  %v36 = getelementptr i8, ptr %warp, i64 4736
   store <32 x i32> %v27, ptr %v36, align 64
   %v37 = call <32 x i32> @ptxsim_load_global_4x1(ptr %context, ptr %warp, <32 x i64> %v32, i32 -1, i32 4, i32 0)
   %v39 = getelementptr i8, ptr %v38, i64 0
   store <32 x i32> %v37, ptr %v39, align 64
-  %v40 = getelementptr i8, ptr %warp, i64 4736
+  %v40 = getelementptr i8, ptr %warp, i64 4864
   store <32 x i32> %v37, ptr %v40, align 64
   %v42 = getelementptr i8, ptr %v41, i64 0
   store <32 x i32> %v4, ptr %v42, align 64
@@ -128,13 +128,13 @@ good1:
   %v67 = bitcast <32 x float> %v61 to <32 x i32>
   %v68 = bitcast <32 x float> %v63 to <32 x i32>
   %v69 = bitcast <32 x float> %v65 to <32 x i32>
-  %v70 = getelementptr i8, ptr %warp, i64 4224
+  %v70 = getelementptr i8, ptr %warp, i64 4352
   store <32 x i32> %v66, ptr %v70, align 64
-  %v71 = getelementptr i8, ptr %warp, i64 4352
+  %v71 = getelementptr i8, ptr %warp, i64 4480
   store <32 x i32> %v67, ptr %v71, align 64
-  %v72 = getelementptr i8, ptr %warp, i64 4480
+  %v72 = getelementptr i8, ptr %warp, i64 4608
   store <32 x i32> %v68, ptr %v72, align 64
-  %v73 = getelementptr i8, ptr %warp, i64 4608
+  %v73 = getelementptr i8, ptr %warp, i64 4736
   store <32 x i32> %v69, ptr %v73, align 64
   %v74 = load i64, ptr %count.at
   %v75 = add i64 %v74, 6
@@ -148,19 +148,19 @@ stop2:
   store i32 1, ptr %block.at
   ret i32 0
 b1:
-  %v79 = getelementptr i8, ptr %warp, i64 2944
+  %v79 = getelementptr i8, ptr %warp, i64 3072
   %v80 = load <32 x i64>, ptr %v79, align 64
   %v81 = add <32 x i64> %v80, splat (i64 32)
-  %v82 = getelementptr i8, ptr %warp, i64 4224
+  %v82 = getelementptr i8, ptr %warp, i64 4352
   %v83 = load <32 x i32>, ptr %v82, align 64
   %v84 = bitcast <32 x i32> %v83 to <32 x float>
-  %v85 = getelementptr i8, ptr %warp, i64 4352
+  %v85 = getelementptr i8, ptr %warp, i64 4480
   %v86 = load <32 x i32>, ptr %v85, align 64
   %v87 = bitcast <32 x i32> %v86 to <32 x float>
-  %v88 = getelementptr i8, ptr %warp, i64 4480
+  %v88 = getelementptr i8, ptr %warp, i64 4608
   %v89 = load <32 x i32>, ptr %v88, align 64
   %v90 = bitcast <32 x i32> %v89 to <32 x float>
-  %v91 = getelementptr i8, ptr %warp, i64 4608
+  %v91 = getelementptr i8, ptr %warp, i64 4736
   %v92 = load <32 x i32>, ptr %v91, align 64
   %v93 = bitcast <32 x i32> %v92 to <32 x float>
   call void @ptxsim_store_global_4x4(ptr %context, ptr %warp, <32 x i64> %v81, i32 -1, i32 6, i32 0, <32 x i32> %v83, <32 x i32> %v86, <32 x i32> %v89, <32 x i32> %v92)

@@ -1,4 +1,4 @@
-@table0 = private constant [14 x i32] [i32 0, i32 0, i32 384, i32 3712, i32 3840, i32 3712, i32 3840, i32 3072, i32 0, i32 384, i32 3968, i32 4096, i32 3968, i32 4096], align 64
+@table0 = private constant [14 x i32] [i32 0, i32 0, i32 384, i32 3840, i32 3968, i32 3840, i32 3968, i32 3072, i32 0, i32 384, i32 4096, i32 4224, i32 4096, i32 4224], align 64
 declare <32 x i64> @ptxsim_load_param_8x1(ptr, ptr, <32 x i64>, i32, i32, i32)
 declare <32 x i64> @ptxsim_load_global_8x1(ptr, ptr, <32 x i64>, i32, i32, i32)
 declare i64 @ptxsim_tile(ptr, i32, i32, i64)
@@ -35,14 +35,14 @@ nowhere:
   unreachable
 b0:
   %v1 = call <32 x i64> @ptxsim_load_param_8x1(ptr %context, ptr %warp, <32 x i64> splat (i64 421114027184128), i32 -1, i32 0, i32 0)
-  %v2 = getelementptr i8, ptr %warp, i64 2944
+  %v2 = getelementptr i8, ptr %warp, i64 3072
   store <32 x i64> %v1, ptr %v2, align 64
   %v3 = call <32 x i64> @ptxsim_load_global_8x1(ptr %context, ptr %warp, <32 x i64> %v1, i32 -1, i32 1, i32 0)
   %v4 = add <32 x i64> %v1, splat (i64 8)
-  %v5 = getelementptr i8, ptr %warp, i64 3200
+  %v5 = getelementptr i8, ptr %warp, i64 3328
   store <32 x i64> %v3, ptr %v5, align 64
   %v6 = call <32 x i64> @ptxsim_load_global_8x1(ptr %context, ptr %warp, <32 x i64> %v4, i32 -1, i32 2, i32 0)
-  %v7 = getelementptr i8, ptr %warp, i64 3456
+  %v7 = getelementptr i8, ptr %warp, i64 3584
   store <32 x i64> %v6, ptr %v7, align 64
   %v8 = getelementptr i8, ptr %context, i64 712
   %v9 = load i64, ptr %v8
@@ -64,9 +64,9 @@ stop2:
   store i32 1, ptr %block.at
   ret i32 0
 b1:
-  %v16 = getelementptr i8, ptr %warp, i64 3200
+  %v16 = getelementptr i8, ptr %warp, i64 3328
   %v17 = load <32 x i64>, ptr %v16, align 64
-  %v18 = getelementptr i8, ptr %warp, i64 3456
+  %v18 = getelementptr i8, ptr %warp, i64 3584
   %v19 = load <32 x i64>, ptr %v18, align 64
   %v20 = shufflevector <32 x i64> %v17, <32 x i64> poison, <32 x i32> <i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0>
   %v21 = icmp eq <32 x i64> %v17, %v20
@@ -166,18 +166,18 @@ stop13:
   store i32 4, ptr %block.at
   ret i32 0
 b4:
-  %v55 = getelementptr i8, ptr %warp, i64 2944
+  %v55 = getelementptr i8, ptr %warp, i64 3072
   %v56 = load <32 x i64>, ptr %v55, align 64
-  %v57 = getelementptr i8, ptr %warp, i64 3712
+  %v57 = getelementptr i8, ptr %warp, i64 3840
   %v58 = load <32 x i32>, ptr %v57, align 64
   %v59 = bitcast <32 x i32> %v58 to <32 x float>
-  %v60 = getelementptr i8, ptr %warp, i64 3840
+  %v60 = getelementptr i8, ptr %warp, i64 3968
   %v61 = load <32 x i32>, ptr %v60, align 64
   %v62 = bitcast <32 x i32> %v61 to <32 x float>
-  %v63 = getelementptr i8, ptr %warp, i64 3968
+  %v63 = getelementptr i8, ptr %warp, i64 4096
   %v64 = load <32 x i32>, ptr %v63, align 64
   %v65 = bitcast <32 x i32> %v64 to <32 x float>
-  %v66 = getelementptr i8, ptr %warp, i64 4096
+  %v66 = getelementptr i8, ptr %warp, i64 4224
   %v67 = load <32 x i32>, ptr %v66, align 64
   %v68 = bitcast <32 x i32> %v67 to <32 x float>
   call void @ptxsim_store_global_4x4(ptr %context, ptr %warp, <32 x i64> %v56, i32 -1, i32 7, i32 0, <32 x i32> %v58, <32 x i32> %v61, <32 x i32> %v64, <32 x i32> %v67)

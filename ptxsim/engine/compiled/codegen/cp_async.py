@@ -1,4 +1,4 @@
-"""cp.async and its groups, on the records of each warp's copies (machine.lane_copies)."""
+"""cp.async and its groups, on the records of each warp's copies (machine.lane_copies); groups of bulk copies."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from ptxsim.engine.compiled.ir.value import CannotEmit, Value
 from ptxsim.engine.compiled.runtime.abi import CONTEXT, WARP
 from ptxsim.engine.program.operation import Op
 from ptxsim.machine.event import Event, Space
-from ptxsim.machine.records import LaneCopies
+from ptxsim.machine.records import BulkGroups, LaneCopies
 from ptxsim.types import TYPES
 
-COPIES = LaneCopies.offsets()
+COPIES, BULK = LaneCopies.offsets(), BulkGroups.offsets()
+GROUPS = {"cp_async_commit": WARP["copies"] + COPIES["groups"], "bulk_commit": WARP["bulk"] + BULK["groups"]}
 
 
 @lowers("cp_async")
@@ -41,11 +42,11 @@ def copy(w: FunctionWriter, op: Op) -> None:
         w.event_at(Event.ASYNC_ISSUE, Space.SHARED, size, lanes, to)
 
 
-@lowers("cp_async_commit")
+@lowers("cp_async_commit", "bulk_commit")
 def commit(w: FunctionWriter, op: Op) -> None:
     lanes = _lanes(w, op)
     live = w.emitter.let(f"load i32, ptr {_at(w, '%warp', WARP['live'])}")
-    groups = _at(w, "%warp", WARP["copies"] + COPIES["groups"])
+    groups = _at(w, "%warp", GROUPS[op.family])
     _call(w, "void", "commit_group", ("ptr", groups), ("i32", live), ("i32", lanes))
 
 
@@ -61,6 +62,14 @@ def wait(w: FunctionWriter, op: Op) -> None:
         name = "wait_for_copies"
         last = ("i64", e.let(f"load i64, ptr {_at(w, '%warp', WARP['copies'] + COPIES['issued'])}"))
     _call(w, "void", name, ("ptr", "%context"), ("ptr", "%warp"), ("i32", lanes), last)
+
+
+@lowers("bulk_wait")
+def bulk_wait(w: FunctionWriter, op: Op) -> None:
+    """Nothing happens where no bulk copy of the warp is on its way; the slow path knows the others."""
+    w.save_before_bail()
+    copies = w.emitter.let(f"load i64, ptr {_at(w, '%warp', WARP['bulk'] + BULK['copies'])}")
+    w.bail_unless(w.emitter.let(f"icmp eq i64 {copies}, 0"))
 
 
 def _lanes(w: FunctionWriter, op: Op) -> str:
