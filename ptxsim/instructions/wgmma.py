@@ -15,7 +15,7 @@ from ptxsim.isa.operand import Either, Imm, Kind, Pred, Reg, Value, Vec
 from ptxsim.isa.registry import Kinds, instruction
 from ptxsim.lanes import LaneValue
 from ptxsim.layout.fragments import fragment_layout
-from ptxsim.machine import wgmma as unit
+from ptxsim.machine import async_product as unit
 from ptxsim.machine.fault import KEEP
 from ptxsim.machine.port import Port
 from ptxsim.machine.product import Product, product_of, register_type
@@ -78,7 +78,7 @@ FENCES, COMMITS, WAITS = (
 def wgmma_mma_async(
     m: Port, a: LaneValue, b: LaneValue, p: LaneValue, sa: LaneValue, sb: LaneValue, ta: LaneValue, tb: LaneValue
 ) -> LaneValue:
-    """The immediates are the instruction's (machine.wgmma.MmaAsync)."""
+    """The immediates are the instruction's (machine.async_product.MmaAsync)."""
     return _issue(m, a, b, p, None)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ptxsim import lanes, numerics
-from ptxsim.layout.fragments import Fragment, dimensions, fragment_layout
+from ptxsim.layout.fragments import Fragment, dimensions, fragment_layout, register_operands
 from ptxsim.layout.sparsity import Sparsity, sparsity
 from ptxsim.numerics.forms import Form
 from ptxsim.types import TYPES
@@ -32,7 +32,7 @@ def register_type(element: str) -> str:
 class Product:
     """One matrix product on one target: its arithmetic, the fragments of its operands, how a sparse A is stored.
 
-    The B of wgmma has no fragment: it comes from shared memory.
+    The B of an asynchronous product has no fragment: it comes from shared memory.
     """
 
     rule: numerics.Rule
@@ -55,7 +55,7 @@ def product_of(
     layouts: tuple[str | None, str | None] = (None, None), kind: str = "", scale: str = "", satfinite: bool = False,
     rounding: str = "rn", popc_op: str = "and", numerics_mode: str = "target",
 ) -> Product:  # fmt: skip
-    """The product of a form: family mma, wmma or wgmma, element types of D, A, B and C, layouts of A and B.
+    """The product of a form: its family (numerics.forms), element types of D, A, B and C, layouts of A and B.
 
     Raises PtxError (not-modeled) where the arithmetic of the form is not known on the target.
     """
@@ -66,7 +66,7 @@ def product_of(
     return Product(
         numerics.find(form, target),
         fragment_layout(storage, shape, "A", a, layouts[0]),
-        None if family == "wgmma" else fragment_layout(storage, shape, "B", b, layouts[1]),
+        fragment_layout(storage, shape, "B", b, layouts[1]) if "B" in register_operands(family) else None,
         fragment_layout(storage, shape, "C", c),
         fragment_layout(storage, shape, "D", d),
         sparsity(storage, shape, a) if sparse else None,

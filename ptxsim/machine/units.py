@@ -1,4 +1,4 @@
-"""State of the units beside the lanes (asynchronous copies, wgmma, mbarriers, ...), one object of its own class for each."""
+"""State of the units beside the lanes (bulk copies, cluster barriers, known fragments, ...), one object of its own class for each."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from ptxsim.engine.compiled.run.context import NativeContext
 from ptxsim.engine.compiled.run.cta_runner import WholeCtas
 from ptxsim.engine.compiled.runtime.warpgroups import TILES
 from ptxsim.engine.compiled.tensor.tiles import pieces
-from ptxsim.machine.wgmma import Tile
+from ptxsim.machine.tile import Tile
 from tests.helpers import facts, launch, names, same_on_both
 
 SHARED = 65536

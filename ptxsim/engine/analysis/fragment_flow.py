@@ -17,7 +17,6 @@ from ptxsim.engine.program.operation import Op, Program, fact
 from ptxsim.machine.provenance import ACCUMULATORS, HALVES, NARROW, ROWS
 from ptxsim.types import TYPES
 
-PRODUCTS = frozenset({"mma", "wgmma"})
 WMMA = frozenset({"wmma_load", "wmma", "wmma_store"})
 COPIES = frozenset({"mov", "selp", "shuffle"})
 Tag = tuple[str, str, str, "str | None"]  # shape, operand, type and layout of a wmma fragment
@@ -26,8 +25,8 @@ OPAQUE = frozenset(["wmma"])  # what wmma's registers may be used as, and what i
 
 @fact
 def types_match(program: Program) -> bool:
-    """Whether mma, wgmma and stmatrix can only meet registers that ldmatrix, mma and wgmma left for such a use, and wmma
-    only its own."""
+    """Whether products and stmatrix can only meet registers that ldmatrix and products left for such a use, and wmma only
+    its own."""
     held: dict[int, set[frozenset[str]]] = {}
     copies: list[tuple[int, int]] = []
     wanted: list[tuple[int, frozenset[str]]] = []
@@ -79,7 +78,7 @@ def wmma_matches(program: Program) -> bool:
 
 
 def can_mix(program: Program, opaque: bool) -> bool:
-    """Whether a use of registers as another fragment than they hold is possible: of any, or only of mma's and wgmma's."""
+    """Whether a use of registers as another fragment than they hold is possible: of any, or only of those that are not wmma's."""
     return not types_match(program) or (opaque and not wmma_matches(program))
 
 
@@ -95,10 +94,15 @@ def _carry(held: dict[int, set[Any]], copies: list[tuple[int, int]]) -> None:
                 changed = True
 
 
+def _is_product(op: Op) -> bool:
+    """Whether an operation multiplies fragments whose elements the manual shows."""
+    return op.facts.product is not None and op.family not in WMMA
+
+
 def _leaves(op: Op) -> frozenset[str] | None:
     """As what the destination's registers may be used; None where nothing is known of them."""
     name, words = op.family, op.words
-    if name in PRODUCTS:
+    if _is_product(op):
         return ACCUMULATORS[words["dtype"].name]
     if name == "ldmatrix":
         moved = words.get("format") or (words["type"].name if words.get("type") else "b8")
@@ -109,7 +113,7 @@ def _leaves(op: Op) -> frozenset[str] | None:
 def _takes(op: Op) -> Iterator[tuple[int, frozenset[str]]]:
     """(register slot, the types its content must allow) of the fragments an operation uses."""
     name, words = op.family, op.words
-    if name in PRODUCTS:
+    if _is_product(op):
         types = [words["atype"].name, words["btype"].name, words["ctype"].name if "ctype" in words else None]
         for operand, type in zip(op.sources, types):
             if isinstance(operand, Vector):

@@ -1,6 +1,6 @@
-"""Static hazard analysis for wgmma: proves on all control-flow paths that fences and in-flight registers are respected.
+"""Static hazard analysis for asynchronous products: proves on all paths that fences and in-flight registers are respected.
 
-The interpreter compares registers with what they were at the last wgmma.fence, and looks at every operation for registers
+The interpreter compares registers with what they were at the last fence of the warpgroup, and looks at every operation for registers
 that the tensor core owns. Native code of a program that is proved free of hazards skips these checks.
 """
 
@@ -13,7 +13,7 @@ from ptxsim.engine.analysis.def_use import slots_of
 from ptxsim.engine.analysis.fragment_flow import types_match
 from ptxsim.engine.control import touched
 from ptxsim.engine.program.operand import Constant, Literal, Operand, Vector
-from ptxsim.engine.program.operation import Op, Program, fact, families
+from ptxsim.engine.program.operation import Op, Program, fact
 from ptxsim.isa.facts import Mechanism, Role
 
 EVERYTHING = None  # no fence has been met yet: every register may have been written since
@@ -47,7 +47,7 @@ class State:
 @fact
 def keeps_rules(program: Program) -> bool:
     """Whether a program has asynchronous products, and on no path anything can happen that the interpreter watches them for."""
-    return "wgmma" in families(program) and types_match(program) and _is_hazard_free(program)
+    return any(map(_is_product, program.ops)) and types_match(program) and _is_hazard_free(program)
 
 
 def _is_hazard_free(program: Program) -> bool:

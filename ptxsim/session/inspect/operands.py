@@ -29,7 +29,7 @@ _FOCUS = re.compile(r"(cta|warp|time)\(?(\d+(?:,\d+){0,2})\)?")
 
 @dataclass(slots=True)
 class Shown:
-    """An operand at one execution by one warp (wgmma: by its warpgroup): a source as it was, a result as it came out.
+    """An operand at one execution by one warp (an asynchronous product: by its warpgroup): a source as it was, a result as it came out.
 
     `matrix` if the instruction sees it as a matrix: a fragment, or the tile in shared memory that a descriptor names as
     it lay when the instruction was issued. Else `registers`: name -> lane values (32,), of which `active` lanes executed.
@@ -120,7 +120,7 @@ class _Watched:
         self.executed: Counter[tuple[int, int]] = Counter()
         self.seen: dict[int, list[Any]] = {}
         self.active: dict[int, np.ndarray] = {}
-        self.shared: np.ndarray | None = None  # shared memory when a wgmma that reads a tile was issued
+        self.shared: np.ndarray | None = None  # shared memory when a product that reads a tile was issued
         self._begun: dict[
             int, tuple[list[Any], np.ndarray]
         ] = {}  # executions that are not over, with sources and lanes
@@ -215,14 +215,14 @@ class _Watched:
 
     @property
     def _is_tile(self) -> bool:
-        """Whether the operand is a wgmma descriptor."""
+        """Whether the operand is a matrix descriptor."""
         if self.operand not in ("a", "b") or self.op.completes_by is not Mechanism.WGMMA_GROUP:
             return False
         return len(self.slots) == 1 and isinstance(self.op.bound.operands[self.operand], ast.Name)
 
     def _tile(self) -> np.ndarray:
         """The matrix, (rows, k), that a descriptor names."""
-        from ptxsim.machine.wgmma import MmaAsync
+        from ptxsim.machine.async_product import MmaAsync
 
         op = MmaAsync(self.op, self.target, self.numerics)
         tile = op.tile(self.operand.upper(), int(self.seen[self.warp][0][0]))

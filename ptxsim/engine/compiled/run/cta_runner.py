@@ -195,7 +195,7 @@ class WholeCtas:
                 if warp.record.copies.open == self.room:
                     self.room *= 2  # for the next CTAs
         if self.warpgroups:
-            from ptxsim.machine.wgmma import go_on
+            from ptxsim.machine.async_product import go_on
 
             cta.warpgroups, self.native.record.warpgroups = self.warpgroups, 0
             go_on(self.machine, cta)

@@ -15,9 +15,9 @@ from ptxsim.engine.compiled.tensor.tiles import Offsets, pieces
 from ptxsim.engine.compiled.tensor.warpgroup_product import Form
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.records import aligned
+from ptxsim.machine.tile import check_tile
 from ptxsim.machine.units import Units
 from ptxsim.machine.warpgroup import WARPS, ProductRecord, WarpgroupRecord
-from ptxsim.machine.wgmma import check_tile
 
 if TYPE_CHECKING:
     from ptxsim.engine.compiled.run.context import NativeContext

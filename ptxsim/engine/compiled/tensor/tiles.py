@@ -19,7 +19,7 @@ from ptxsim.engine.compiled.tensor.panels import exponents, numbers
 from ptxsim.lanes import LANES
 from ptxsim.layout.descriptor import FIELDS, SWIZZLE_CODES, Descriptor, linear_offsets
 from ptxsim.layout.swizzle import SWIZZLE_BITS
-from ptxsim.machine.wgmma import Tile
+from ptxsim.machine.tile import Tile
 from ptxsim.types import TYPES
 
 PIECE, ROWS = 16, 8  # bytes that stay together; rows of one step

@@ -22,8 +22,8 @@ from ptxsim.engine.compiled.tensor.tiles import TileReader
 from ptxsim.engine.compiled.tensor.warp_product import arithmetic
 from ptxsim.engine.program.operation import Program
 from ptxsim.lanes import LANES
+from ptxsim.machine.async_product import MmaAsync
 from ptxsim.machine.warpgroup import ProductRecord, WarpgroupRecord
-from ptxsim.machine.wgmma import MmaAsync
 
 STEP = 8  # rows of a tile, and columns of the accumulators, that are taken together
 ROWS = [[STEP * half + lane // QUAD for lane in range(LANES)] for half in (0, 1)]  # of a warp's vectors

@@ -1,4 +1,4 @@
-"""wgmma in the interpreter: tiles in shared memory, what products compute, what is reported (the groups: machine.warpgroup).
+"""Asynchronous products in the interpreter: what they compute, what is reported. Their state: machine.warpgroup.
 
 From wgmma.mma_async to the wait that covers it the accumulators and the A fragment belong to the tensor core; operands
 in shared memory are read at some moment between, as late as allowed with seed 0. PTX ISA, "Asynchronous Warpgroup Level Matrix
@@ -8,18 +8,14 @@ Instructions".
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
-from ptxsim.layout.descriptor import Descriptor, linear_offsets
 from ptxsim.layout.fragments import container_bits
-from ptxsim.layout.swizzle import swizzle
 from ptxsim.machine import warpgroup
 from ptxsim.machine.async_groups import delay
-from ptxsim.machine.bulk import written_swizzle
 from ptxsim.machine.cta import Cta, Register, Warp
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_READ, Event, Space
 from ptxsim.machine.fault import AtBarrier, Fault
@@ -28,52 +24,8 @@ from ptxsim.machine.product import Product, multiply_matrices
 from ptxsim.machine.provenance import check_operand, remember_product
 from ptxsim.machine.records import BARRIERS
 from ptxsim.machine.state import Machine
+from ptxsim.machine.tile import CHUNK, Tile, check_tile
 from ptxsim.machine.warpgroup import RING, WARPS, ProductRecord
-
-CHUNK = 16  # bytes; every layout keeps that many together
-
-
-@dataclass(frozen=True)
-class Tile:
-    """A matrix in shared memory as a descriptor gives it: `rows` are m of A or n of B, `major` is "K" or "MN"."""
-
-    descriptor: int
-    major: str
-    rows: int
-    k: int
-    bits: int
-
-    def addresses(self) -> np.ndarray:
-        """Byte address of every element, int64 (rows, k)."""
-        return _addresses(self)
-
-    def read(self, memory: np.ndarray) -> np.ndarray:
-        """Element codes, unsigned (rows, k), from the bytes of shared memory."""
-        addresses = self.addresses()
-        if self.bits < 8:
-            packed: np.ndarray = memory[addresses] >> (np.arange(self.k) * self.bits % 8).astype(np.uint8)
-            return packed & (1 << self.bits) - 1
-        size = self.bits // 8
-        data: np.ndarray = memory[addresses[..., None] + np.arange(size)]
-        return data.view(f"<u{size}")[..., 0]
-
-    def chunks(self) -> np.ndarray:
-        """Addresses of the 16-byte pieces that are read, each once."""
-        return _chunks(self)
-
-
-# A loop over k meets few different descriptors, again and again.
-@lru_cache(maxsize=256)
-def _addresses(tile: Tile) -> np.ndarray:
-    fields = Descriptor.decode(tile.descriptor)
-    row, k = np.arange(tile.rows)[:, None], np.arange(tile.k)[None, :]
-    offsets = linear_offsets(tile.major, fields.swizzle, fields.leading, fields.stride, tile.bits, row, k)
-    return np.asarray(swizzle(fields.start + offsets, fields.swizzle, fields.base_offset))
-
-
-@lru_cache(maxsize=256)
-def _chunks(tile: Tile) -> np.ndarray:
-    return np.unique(_addresses(tile) // CHUNK) * CHUNK
 
 
 class MmaAsync:
@@ -345,39 +297,3 @@ def _check_fence(m: Port, op: MmaAsync, keep: bool) -> None:
         help="put wgmma.fence.sync.aligned between the last access to the registers and wgmma.mma_async",
     )  # fmt: skip
     fence(m)
-
-
-def check_tile(m: Port, tile: Tile) -> None:
-    """Report what is suspicious in a descriptor; raise Fault `out-of-bounds` where it leaves shared memory."""
-    fields = Descriptor.decode(tile.descriptor)
-    for name, text in fields.problems():
-        # The GPU reads on as the address arithmetic says, which is rarely meant.
-        m.report(name, text, help="see `ptxsim desc` for the fields and what they read", level="warning")
-    addresses = tile.addresses()
-    low, high = int(addresses.min()), int(addresses.max()) + max(1, tile.bits // 8)
-    start, end = m.machine.shared_start, m.cta.shared_bytes
-    if low < start or high > end:
-        at = addresses >= end if high > end else addresses < start
-        row, k = np.argwhere(at)[0] if at.any() else (0, 0)
-        raise Fault(
-            "out-of-bounds",
-            f"the descriptor {tile.descriptor:#018x} reads {low:#x}..{high:#x}; element (row {row}, k {k}) is the first "
-            f"outside of the CTA's shared memory, {start:#x}..{end:#x}",
-            help="strides are stored in units of 16 bytes; see `ptxsim desc`",
-        )
-    written = written_swizzle(m.cta, low)
-    if written not in (None, fields.swizzle):
-        m.report(
-            "swizzle-mismatch",
-            f"the tensor copy that brought the tile at {low:#x} wrote it with swizzle {written}, the descriptor reads it "
-            f"with {fields.swizzle}",
-            help="give the tensor map and the descriptor the same swizzle",
-        )
-    for name, (first, size) in m.machine.shared_variables.items():
-        if first <= fields.start < first + size < high:
-            m.report(
-                "descriptor-past-tile",
-                f"the descriptor {tile.descriptor:#018x} starts in {name} ({first:#x}..{first + size:#x}) and reads up "
-                f"to {high:#x}",
-                help="strides are stored in units of 16 bytes; see `ptxsim desc`",
-            )
