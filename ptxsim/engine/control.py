@@ -13,13 +13,14 @@ from ptxsim.engine.program.linkage import ONE_FILE
 from ptxsim.engine.program.operation import FunctionCode, Op, Program
 from ptxsim.isa.facts import Mechanism, Role, Synchronisation
 from ptxsim.lanes import lanes_of, mask_word
+from ptxsim.machine.cluster_barrier import CLUSTER_BARRIER
 from ptxsim.machine.cta import Warp
 from ptxsim.machine.event import Event
 from ptxsim.machine.fault import Converge, Fault, Wait, distinct, first_lane
 from ptxsim.machine.mbarrier import end_wait
 from ptxsim.machine.mbarrier_state import is_over
 from ptxsim.machine.port import Port
-from ptxsim.machine.records import AT_MBARRIERS, BARRIERS, FIRST_BARRIER, IN_PYTHON, RUNS, Split, WarpRecord
+from ptxsim.machine.records import AT_MBARRIERS, BARRIERS, CLUSTER, FIRST_BARRIER, IN_PYTHON, RUNS, Split, WarpRecord
 from ptxsim.machine.state import Machine
 
 WGMMA_WAIT = Synchronisation(Mechanism.WGMMA_GROUP, Role.WAIT)
@@ -194,9 +195,10 @@ def settle(warp: Warp, program: Program, machine: Machine) -> None:
                 passed = end_wait(machine, warp, split)
                 write(program.ops[split.site].destinations[0], passed, warp, mask, bool(mask.all()))
         elif split.wait != RUNS and splits.released(warp.cta.record, record, s):
-            if machine.stream is not None and number < BARRIERS:
+            if machine.stream is not None and (number < BARRIERS or number == CLUSTER):
+                named, lanes = (CLUSTER_BARRIER, split.lanes) if number == CLUSTER else (number, split.mask)
                 machine.stream.emit(
-                    split.site, record.cta, record.index, Event.LEAVE, mask=split.mask, addresses=[number, split.ticket]
+                    split.site, record.cta, record.index, Event.LEAVE, mask=lanes, addresses=[named, split.ticket]
                 )
         s += 1
 

@@ -134,6 +134,7 @@ class Interpreter:
             split.op += 1
         if isinstance(outcome, AtBarrier):
             splits.wait_at(split, outcome.number, outcome.phase, op.site)
+            split.lanes = mask_word(mask)
             return
         if isinstance(outcome, AtMBarriers):
             wait_for(warp.record, split, outcome.lanes, op.site, self.machine.steps)

@@ -1,23 +1,50 @@
-"""barrier.cluster. PTX ISA, "Parallel Synchronization and Communication Instructions: barrier.cluster".
-
-Service operations: they run in Python on the machine's barriers in both engines.
-"""
+"""barrier.cluster. PTX ISA, "Parallel Synchronization and Communication Instructions: barrier.cluster"."""
 
 from __future__ import annotations
 
 from ptxsim.isa.facts import Facts, Mechanism, Role, Scope, Synchronisation, Word
 from ptxsim.isa.registry import Options, instruction
-from ptxsim.lanes import LaneValue, mask_word
-from ptxsim.machine.cluster_barrier import CLUSTER_BARRIER, ClusterBarrier
+from ptxsim.lanes import LaneValue, mask_word, word_mask
+from ptxsim.machine import cluster_barrier as state
 from ptxsim.machine.event import Event
-from ptxsim.machine.fault import Wait
+from ptxsim.machine.fault import AtBarrier, Fault, first_lane
 from ptxsim.machine.port import Port
+from ptxsim.machine.records import CLUSTER
 
 COMMON: Options = {"requires": "7.8 sm_90"}
 ARRIVES, WAITS = (
     Facts(family="cluster_barrier", scope=Scope.CLUSTER, synchronises=Synchronisation(Mechanism.CLUSTER_BARRIER, role))
     for role in (Role.ARRIVE, Role.WAIT)
 )
+
+
+class ClusterBarrier:
+    """What lanes of a warp do at the barrier of their cluster."""
+
+    def __init__(self, port: Port):
+        self.port, self.cta, self.warp, self.lanes = port, port.cta.record, port.warp.record, mask_word(port.mask)
+
+    def arrive(self, relaxed: bool) -> None:
+        """Be counted, and go on. The event's third number is 1 if the arrival orders nothing."""
+        again = state.come_again(self.cta, self.warp, self.lanes)
+        if again:
+            raise Fault(
+                "barrier-count", "a thread arrives twice at the cluster barrier without a wait between",
+                first_lane(word_mask(again)), "each barrier.cluster.arrive needs its barrier.cluster.wait",
+            )  # fmt: skip
+        phase = state.come_to_cluster(self.cta, self.warp, self.lanes)
+        self.port.emit(Event.ARRIVE, addresses=[state.CLUSTER_BARRIER, phase, relaxed])
+
+    def wait(self) -> AtBarrier:
+        """Wait until every thread of the cluster has arrived or exited."""
+        phase = state.arrived_in(self.cta, self.warp, self.lanes)
+        if phase == state.NONE:
+            raise Fault(
+                "barrier-count", "barrier.cluster.wait without barrier.cluster.arrive before it",
+                first_lane(word_mask(self.lanes & ~state.come(self.cta, self.warp))),
+                "arrive first: a wait is for the phase the thread has arrived in",
+            )  # fmt: skip
+        return AtBarrier(CLUSTER, phase)
 
 
 @instruction(
@@ -28,10 +55,7 @@ ARRIVES, WAITS = (
     **COMMON,
 )
 def arrive(m: Port, *, order: Word) -> None:
-    """Be counted, and go on. The event's third number is 1 if the arrival orders nothing (.relaxed)."""
-    barrier = ClusterBarrier.of(m.cta.cluster)
-    barrier.arrive(m.warp, m.mask)
-    m.emit(Event.ARRIVE, addresses=[CLUSTER_BARRIER, barrier.arrived_in(m.warp, m.mask), order == "relaxed"])
+    m.unit(ClusterBarrier).arrive(order == "relaxed")
 
 
 @instruction(
@@ -42,13 +66,4 @@ def arrive(m: Port, *, order: Word) -> None:
     **COMMON,
 )
 def wait(m: Port) -> LaneValue:
-    """Wait until every thread of the cluster has arrived or exited."""
-    barrier = ClusterBarrier.of(m.cta.cluster)
-    phase = barrier.arrived_in(m.warp, m.mask)
-    warp, site, word, stream = m.warp, m.site, mask_word(m.mask), m.machine.stream
-
-    def leave() -> None:
-        if stream is not None:
-            stream.emit(site, warp.cta.linear, warp.index, Event.LEAVE, mask=word, addresses=[CLUSTER_BARRIER, phase])
-
-    return Wait("the cluster barrier", lambda: barrier.over(phase), barrier.describe, leave)
+    return m.unit(ClusterBarrier).wait()

@@ -14,6 +14,7 @@ import numpy as np
 from ptxsim.jit.body import body
 from ptxsim.jit.record import I32, U32
 from ptxsim.lanes import LANES, mask_word
+from ptxsim.machine.cluster_barrier import exit_from_cluster
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.records import BARRIERS, CtaRecord, WarpRecord
 
@@ -117,6 +118,7 @@ def lanes_exit(cta: CtaRecord, warp: WarpRecord, mask: U32) -> None:
         if barrier.arrived != 0:
             barrier.here -= (come_to(warp, number, barrier.phase) & mask).bit_count()
             end_phase(cta, number)
+    exit_from_cluster(cta, warp, mask)
 
 
 def end_phase(cta: CtaRecord, number: int) -> None:

@@ -1,82 +1,84 @@
 """The barrier of a cluster. PTX ISA, "Parallel Synchronization and Communication Instructions: barrier.cluster".
 
-Every thread of the cluster that has not exited arrives once, then waits; a phase is over when all of them have arrived.
+Every thread of the cluster that has not exited arrives once, then waits; a phase is over when all of them have arrived. The
+record of the first CTA counts the threads; every CTA has the phase in its own. What happens to them are bodies, for both engines.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
-import numpy as np
-
-from ptxsim.machine.fault import Fault, first_lane
-
-if TYPE_CHECKING:
-    from ptxsim.machine.cta import Cluster, Warp
+from ptxsim.jit.body import body
+from ptxsim.jit.export import view
+from ptxsim.jit.record import I32, U32
+from ptxsim.machine.records import BARRIERS, CLUSTER, CtaRecord, WarpRecord
 
 CLUSTER_BARRIER = 16  # its number in events, after the sixteen of a CTA
+NONE = -1  # in place of a phase
 
 
-class ClusterBarrier:
-    """`phase` counts the phases that are over; `arrivals` is, by warp, the phase each lane has arrived in (-1: none)."""
-
-    def __init__(self, cluster: Cluster):
-        self.cluster = cluster
-        self.phase = 0
-        self.arrivals = {warp: np.full(len(warp.live), -1) for cta in cluster.ctas for warp in cta.warps}
-
-    @classmethod
-    def of(cls, cluster: Cluster) -> ClusterBarrier:
-        """The barrier of a cluster, made when first asked for."""
-        held = cluster.units.of(_Held)
-        if held.barrier is None:
-            held.barrier = cls(cluster)
-        return held.barrier
-
-    def arrive(self, warp: Warp, mask: np.ndarray) -> None:
-        """Lanes come. Raises Fault barrier-count for a lane that has come already."""
-        self.settle()
-        again = mask & (self.arrivals[warp] == self.phase)
-        if again.any():
-            raise Fault(
-                "barrier-count", "a thread arrives twice at the cluster barrier without a wait between",
-                first_lane(again), "each barrier.cluster.arrive needs its barrier.cluster.wait",
-            )  # fmt: skip
-        self.arrivals[warp][mask] = self.phase
-
-    def arrived_in(self, warp: Warp, mask: np.ndarray) -> int:
-        """The phase the lanes have to wait for. Raises Fault barrier-count for lanes that have not arrived."""
-        phases = self.arrivals[warp]
-        if (mask & (phases < 0)).any():
-            raise Fault(
-                "barrier-count", "barrier.cluster.wait without barrier.cluster.arrive before it",
-                first_lane(mask & (phases < 0)), "arrive first: a wait is for the phase the thread has arrived in",
-            )  # fmt: skip
-        return int(phases[mask].max())
-
-    def over(self, phase: int) -> bool:
-        """Whether a phase has ended; threads that exit end it too."""
-        self.settle()
-        return self.phase > phase
-
-    def settle(self) -> None:
-        """End the phase if no thread is missing."""
-        if not any(self._missing(warp) for warp in self.arrivals) and any(
-            (phases == self.phase).any() for phases in self.arrivals.values()
-        ):
-            self.phase += 1
-
-    def _missing(self, warp: Warp) -> bool:
-        return bool((warp.live & (self.arrivals[warp] < self.phase)).any())
-
-    def describe(self) -> str:
-        """Who is missing, for a deadlock report."""
-        missing = [f"CTA {warp.cta.linear} warp {warp.index}" for warp in self.arrivals if self._missing(warp)]
-        more = f" and {len(missing) - 8} more" if len(missing) > 8 else ""
-        return f"cluster barrier, phase {self.phase}: missing are {', '.join(missing[:8]) or 'none'}{more}"
+def come(cta: CtaRecord, warp: WarpRecord) -> int:
+    """The lanes of a warp that have come in this phase."""
+    return warp.came[BARRIERS] if warp.came_in[BARRIERS] == cta.barriers[CLUSTER].phase else 0
 
 
-class _Held:
-    """The barrier of a cluster, once it is used."""
+@body
+def come_again(cta: CtaRecord, warp: WarpRecord, mask: U32) -> U32:
+    """Those of some lanes that have come in this phase already, and must not again."""
+    return come(cta, warp) & mask
 
-    barrier: ClusterBarrier | None = None
+
+@body
+def come_to_cluster(cta: CtaRecord, warp: WarpRecord, mask: U32) -> I32:
+    """Lanes come that have not yet; the phase."""
+    phase = cta.barriers[CLUSTER].phase
+    warp.came[BARRIERS] = come(cta, warp) | mask
+    warp.came_in[BARRIERS] = phase
+    barrier = view(cta.leader, CtaRecord, 1)[0].barriers[CLUSTER]
+    barrier.arrived += mask.bit_count()
+    barrier.here += mask.bit_count()
+    end_phase_of_cluster(cta)
+    return phase
+
+
+@body
+def arrived_in(cta: CtaRecord, warp: WarpRecord, mask: U32) -> I32:
+    """The phase that lanes wait for, the latest that one of them has come in; NONE if there is one that has never come."""
+    phase, here = cta.barriers[CLUSTER].phase, come(cta, warp)
+    if phase == 0 and mask & ~here != 0:
+        return NONE
+    return phase if here & mask != 0 else phase - 1
+
+
+def exit_from_cluster(cta: CtaRecord, warp: WarpRecord, mask: int) -> None:
+    """Lanes leave the kernel; nobody waits for them any longer."""
+    if cta.leader != 0:
+        barrier = view(cta.leader, CtaRecord, 1)[0].barriers[CLUSTER]
+        barrier.expected -= mask.bit_count()
+        barrier.here -= (come(cta, warp) & mask).bit_count()
+        end_phase_of_cluster(cta)
+
+
+def end_phase_of_cluster(cta: CtaRecord) -> None:
+    """End the phase if some have come, and nobody is missing."""
+    barrier = view(cta.leader, CtaRecord, 1)[0].barriers[CLUSTER]
+    if barrier.arrived != 0 and barrier.here == barrier.expected:
+        barrier.arrived = 0
+        barrier.here = 0
+        phase = barrier.phase + 1
+        address = cta.leader
+        while address != 0:
+            one = view(address, CtaRecord, 1)[0]
+            one.barriers[CLUSTER].phase = phase
+            address = one.next
+
+
+def describe(warps: Iterable[tuple[CtaRecord, WarpRecord]]) -> str:
+    """Who of the cluster is missing, for a deadlock report."""
+    missing, phase = [], 0
+    for cta, warp in warps:
+        phase = cta.barriers[CLUSTER].phase
+        if warp.live & ~come(cta, warp):
+            missing.append(f"CTA {warp.cta} warp {warp.index}")
+    more = f" and {len(missing) - 8} more" if len(missing) > 8 else ""
+    return f"cluster barrier, phase {phase}: missing are {', '.join(missing[:8]) or 'none'}{more}"

@@ -12,11 +12,13 @@ import numpy as np
 
 from ptxsim.lanes import LANES, lanes_of
 from ptxsim.machine.barrier import NamedBarriers
+from ptxsim.machine.cluster_barrier import describe
 from ptxsim.machine.fault import Converge, Wait
 from ptxsim.machine.mbarrier_state import describe_wait, open_lanes, watched
 from ptxsim.machine.records import (
     AT_MBARRIERS,
     BARRIERS,
+    CLUSTER,
     FIRST_BARRIER,
     IN_PYTHON,
     RUNS,
@@ -25,6 +27,7 @@ from ptxsim.machine.records import (
     Split,
     WarpRecord,
     aligned,
+    cta_record,
     mbarrier_table,
 )
 from ptxsim.machine.units import Units
@@ -105,6 +108,8 @@ class Warp:
             first = next((f"the mbarrier at {each.called:#x}" for each in watched(record, split)), "nothing")
             return Wait(first, lambda: not open_lanes(record, split.lanes), lambda: describe_wait(record, split))
         number, phase, cta = split.wait - FIRST_BARRIER, split.ticket, self.cta
+        if number == CLUSTER:
+            return Wait("the cluster barrier", lambda: cta.barriers.phase(number) != phase, cta.cluster.describe)
         what = f"barrier {number}" if number < BARRIERS else "the other warps of the warpgroup"
         return Wait(what, lambda: cta.barriers.phase(number) != phase, lambda: cta.describe(number))
 
@@ -149,6 +154,7 @@ class Cta:
     block_shape: tuple[int, int, int]
     shared_bytes: int
     cluster: Cluster
+    record: CtaRecord
 
     def __init__(
         self, index: tuple[int, int, int], linear: int, block: tuple[int, int, int], shared_bytes: int, cluster: Cluster,
@@ -160,7 +166,8 @@ class Cta:
         self.shared_bytes = shared_bytes
         self.threads = block[0] * block[1] * block[2]
         count = -(-self.threads // LANES)
-        self.record, self.memory = begun or (CtaRecord(self.threads, self.threads), aligned(count, warp_bytes))
+        before = [cta.record for cta in cluster.ctas]
+        self.record, self.memory = begun or (cta_record(self.threads, before), aligned(count, warp_bytes))
         self.barriers = NamedBarriers(self.record)
         self.warps = [Warp(self, w, row) for w, row in enumerate(self.memory)]
         if begun is None:
@@ -209,3 +216,7 @@ class Cluster:
     shape: tuple[int, int, int]
     ctas: list[Cta] = field(default_factory=list)
     units: Units = field(default_factory=Units)
+
+    def describe(self) -> str:
+        """Who is missing at its barrier, for a deadlock report."""
+        return describe([(cta.record, warp.record) for cta in self.ctas for warp in cta.warps])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import MutableSequence
+from collections.abc import MutableSequence, Sequence
 from typing import Annotated
 
 import numpy as np
@@ -14,6 +14,8 @@ from ptxsim.machine.groups import OWN, Groups
 BARRIERS = 16  # the named barriers of a CTA
 MOST_MBARRIERS = 1 << 15  # in 256 KiB of shared memory
 MOST_GROUPS = 8  # warpgroups of a CTA: each has a barrier of its own after the named ones, at which its warps meet
+
+CLUSTER = BARRIERS + MOST_GROUPS  # a CTA's view of the barrier of its cluster comes after those
 
 # What a split waits for: nothing, something that a Python object knows, mbarriers (those that its lanes watch), or a barrier of
 # the CTA (its number + FIRST_BARRIER).
@@ -32,7 +34,7 @@ class Split(Record):
     wait: I32
     ticket: I32  # the phase of the barrier, or which of the warp's waits in Python
     site: I32  # of the operation that waits at a barrier or at mbarriers
-    lanes: U32  # that wait at mbarriers
+    lanes: U32  # that wait at mbarriers or at the cluster's barrier
     due: I64  # the warp turn of the machine at which that wait times out
     steps: I64  # the warp's turn at which it ran last, while there were several splits
 
@@ -106,8 +108,10 @@ class WarpRecord(Record):
     spent: I64  # of the patience at joins (engine.analysis.forward_progress), until all lanes are together
     lost: I64  # of it, for good
     split: Annotated[MutableSequence[Split], Split, LANES]
-    came: Annotated[MutableSequence[int], U32, BARRIERS]  # lanes that have come to each barrier ...
-    came_in: Annotated[MutableSequence[int], I32, BARRIERS]  # ... in this phase
+    came: Annotated[
+        MutableSequence[int], U32, BARRIERS + 1
+    ]  # lanes that have come to each barrier, last to the cluster's ...
+    came_in: Annotated[MutableSequence[int], I32, BARRIERS + 1]  # ... in this phase
     stack: Annotated[MutableSequence[int], U64, LANES]  # base of the current local frame, by lane
     copies: LaneCopies
     bulk: BulkGroups
@@ -132,8 +136,21 @@ class CtaRecord(Record):
 
     threads: I32
     live: I32  # threads that have not exited
-    barriers: Annotated[MutableSequence[Barrier], Barrier, BARRIERS + MOST_GROUPS]
+    barriers: Annotated[MutableSequence[Barrier], Barrier, CLUSTER + 1]
+    leader: I64  # the first CTA of the cluster, which counts for its barrier: address
+    next: I64  # the next CTA of the cluster: address, 0 after the last
     mbarriers: I64  # address of an MBarrierTable, 0 while there is none
+
+
+def cta_record(threads: int, before: Sequence[CtaRecord] = ()) -> CtaRecord:
+    """The record of a CTA that begins; `before` are those of the CTAs before it in its cluster."""
+    made = CtaRecord(threads, threads)
+    leader = before[0] if before else made
+    made.leader = leader.address
+    leader.barriers[CLUSTER].expected += threads
+    if before:
+        before[-1].next = made.address
+    return made
 
 
 @record

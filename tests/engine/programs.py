@@ -221,12 +221,12 @@ class Recorder(Observer):
             self.seen.append((*fields, record["addresses"][lanes].tolist()))
 
 
-def same_events(text: str) -> list:
+def same_events(text: str, **options) -> list:
     """The events of a kernel of this module, after asserting that they are the same on both engines and in their order."""
 
     def outcome(engine: str) -> list:
         recorder = Recorder()
-        execute(prepare(text, [words(128), 128], 2, 64, engine=engine, banks=True), observers=[recorder])
+        execute(prepare(text, [words(128), 128], 2, 64, engine=engine, banks=True, **options), observers=[recorder])
         return recorder.seen
 
     return same_on_both(outcome)

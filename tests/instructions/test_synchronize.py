@@ -15,6 +15,7 @@ from ptxsim.machine.fault import AtBarrier, Fault
 from ptxsim.machine.mbarrier import MBarrier
 from ptxsim.machine.mbarrier_state import begin
 from ptxsim.machine.memory import SHARED_RESERVED
+from ptxsim.machine.records import CLUSTER
 from ptxsim.types import TYPES
 from tests.machine.bench import ALL, LANE, Bench, lanes
 
@@ -77,15 +78,24 @@ def test_inactive_lanes_have_no_say_in_barrier_operands():
 
 def test_cluster_barrier():
     bench = Bench(ctas=2)
+    cta, warp = bench.ctas[0], bench.ctas[0].warps[0]
     cluster_barrier.arrive(bench.port(cta=0), order=None)
-    wait = cluster_barrier.wait(bench.port(cta=0))
-    assert not wait.ready()
+    there = cluster_barrier.wait(bench.port(cta=0))
+    assert there == AtBarrier(CLUSTER, 0)
+    split = warp.record.split[0]
+    wait_at(split, there.number, there.phase, 0)
+    split.lanes = 0xFF
+    settle(warp, None, bench.machine)
+    assert warp.waits_for(split).what == "the cluster barrier"
+    assert warp.waits_for(split).describe() == "cluster barrier, phase 0: missing are CTA 1 warp 0"
     cluster_barrier.arrive(bench.port(cta=1), order="relaxed")
-    assert wait.ready()
-    assert wait.result() is None
+    assert cta.barriers.phase(CLUSTER) == 1
+    settle(warp, None, bench.machine)
+    assert warp.waits_for(split) is None
     rows = bench.events(Event.ARRIVE)["addresses"]
     assert rows[:, :3].tolist() == [[CLUSTER_BARRIER, 0, 0], [CLUSTER_BARRIER, 0, 1]]
-    assert bench.events(Event.LEAVE)["addresses"][0, 0] == CLUSTER_BARRIER
+    leave = bench.events(Event.LEAVE)
+    assert (leave["addresses"][0, 0], leave["mask"][0]) == (CLUSTER_BARRIER, 0xFF)
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,7 @@ OPTIMIZED = 1000  # operations up to which code is generated with more care: it 
 # Bodies that come together: their module, imported when a program needs them.
 FAMILIES = {
     "warpgroups": "ptxsim.engine.compiled.runtime.warpgroups",
+    "cluster barrier": "ptxsim.engine.compiled.runtime.cluster_lanes",
     "mbarriers": "ptxsim.engine.compiled.runtime.mbarrier_lanes",
     "lane copies": "ptxsim.machine.lane_copies",
 }

@@ -1,4 +1,5 @@
-"""Families whose effects are traced through the emit port: memory accesses, warp-wide operations, fences, mbarriers."""
+"""Families whose effects are traced through the emit port: memory accesses, warp-wide operations, fences, mbarriers,
+the cluster's barrier."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from ptxsim.engine.compiled.codegen.registry import lowers
 from ptxsim.engine.program.operation import Op
 
 
-@lowers("load", "store", "atomic", "fence", "createpolicy", "mbarrier")
+@lowers("load", "store", "atomic", "fence", "createpolicy", "mbarrier", "cluster_barrier")
 @lowers("shuffle", "vote", "match", "redux", "elect", "activemask", "warp_barrier")
 def traced(w: FunctionWriter, op: Op) -> None:
     """Print what the effect does to the emit port."""

@@ -68,7 +68,7 @@ class EmitMBarriers:
             self._row("places", places), self._row("wanted", self._wide(wanted)), ("i32", str(kind)),
         )  # fmt: skip
         w.bail_unless(e.let(f"icmp sge i64 {found}, 0"))
-        w.wait_unless(e.let(f"icmp ult i64 {found}, {WAITS}"), abi.MBARRIER)
+        w.wait_unless(e.let(f"icmp ult i64 {found}, {WAITS}"), abi.WAITS)
         passed = e.let(f"trunc i64 {found} to i32")
         self._tell(Event.MBARRIER_WAIT, places, passed)
         return Value(e, e.let(f"bitcast i32 {passed} to <32 x i1>"), "pred")

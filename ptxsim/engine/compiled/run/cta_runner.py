@@ -22,7 +22,7 @@ from ptxsim.engine.grid import SPIN, Grid, Handed, cluster_at
 from ptxsim.engine.program.operation import families
 from ptxsim.machine.cta import Cluster, Warp
 from ptxsim.machine.lane_copies import ROOM, make_room
-from ptxsim.machine.records import CtaRecord, MBarrierTable, WarpRecord, aligned, mbarrier_table
+from ptxsim.machine.records import MBarrierTable, WarpRecord, aligned, cta_record, mbarrier_table
 from ptxsim.machine.special import value as special_value
 from ptxsim.machine.state import Machine
 from ptxsim.machine.warpgroup import WarpgroupRecord, warpgroups_of
@@ -100,7 +100,7 @@ class WholeCtas:
     def _begin(self, number: int) -> None:
         """The state of CTA `number` before its first instruction."""
         machine, context = self.machine, self.native.record
-        self.cta = CtaRecord(self.threads, self.threads)
+        self.cta = cta_record(self.threads)
         if self.mbarriers is not None:
             self.cta.mbarriers = self.mbarriers.ctypes.data
             MBarrierTable.from_address(self.cta.mbarriers).used = 0

@@ -73,7 +73,7 @@ HEADER_BYTES = -(-WarpRecord.dtype.itemsize // ALIGN) * ALIGN
 NOWHERE = 0xFFFF_FFFF  # in place of a site: nothing of the block has been executed
 
 # What the kernel function returns.
-NEXT, DIVERGE, EXIT, BAIL, BARRIER, ARRIVE, WARPGROUP, MBARRIER = range(8)
+NEXT, DIVERGE, EXIT, BAIL, BARRIER, ARRIVE, WARPGROUP, WAITS = range(8)
 
 # Bits of an allocation's kind.
 KINDS = {"global": 1, "const": 2, "param": 4}

@@ -19,9 +19,19 @@ from ptxsim.jit.export import address_of, indirect, view
 from ptxsim.jit.record import I32, I64
 from ptxsim.lanes import LANES
 from ptxsim.machine.barrier import COUNTED, arrive, whole
+from ptxsim.machine.cluster_barrier import CLUSTER_BARRIER
 from ptxsim.machine.event import Event, Space
 from ptxsim.machine.mbarrier_state import end_wait, is_over
-from ptxsim.machine.records import AT_MBARRIERS, BARRIERS, FIRST_BARRIER, CtaRecord, MBarrierRecord, Split, WarpRecord
+from ptxsim.machine.records import (
+    AT_MBARRIERS,
+    BARRIERS,
+    CLUSTER,
+    FIRST_BARRIER,
+    CtaRecord,
+    MBarrierRecord,
+    Split,
+    WarpRecord,
+)
 
 # What `rounds` returns, or LEFT.
 ENDED, PAUSED, STUCK = range(3)
@@ -81,8 +91,11 @@ def turn(context: Context, warp: WarpRecord) -> I32:
             if split.wait == AT_MBARRIERS and is_over(warp, split, context.steps):
                 end_wait_at_mbarriers(context, warp, split)
             number, phase = split.wait - FIRST_BARRIER, split.ticket
-            if released(cta, warp, s) and number < BARRIERS:
-                at_barrier(context, warp, split.site, Event.LEAVE, split.mask, number, phase)
+            if released(cta, warp, s):
+                if number < BARRIERS:
+                    at_barrier(context, warp, split.site, Event.LEAVE, split.mask, number, phase)
+                elif number == CLUSTER:
+                    at_barrier(context, warp, split.site, Event.LEAVE, split.lanes, CLUSTER_BARRIER, phase)
         s = choose(warp, view(context.impatience, np.int64, UNKNOWN))
         if s == NONE:
             return MOVED if warp.left < all_turns else RESTED
@@ -123,7 +136,7 @@ def execute(context: Context, warp: WarpRecord) -> I32:
         group = BARRIERS + (warp.index >> 2)
         end_block(context, warp, split)
         wait_at(split, group, cta.barriers[group].phase, warp.own_site)
-    elif status == abi.MBARRIER:
+    elif status == abi.WAITS:
         end_block(context, warp, split)  # the split waits already
     elif status in (abi.BARRIER, abi.ARRIVE) and warp.mask == warp.live:
         number = warp.target
