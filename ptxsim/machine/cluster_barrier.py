@@ -73,7 +73,7 @@ def end_phase_of_cluster(cta: CtaRecord) -> None:
             address = one.next
 
 
-def describe(warps: Iterable[tuple[CtaRecord, WarpRecord]]) -> str:
+def describe_cluster(warps: Iterable[tuple[CtaRecord, WarpRecord]]) -> str:
     """Who of the cluster is missing, for a deadlock report."""
     missing, phase = [], 0
     for cta, warp in warps:

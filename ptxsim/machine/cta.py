@@ -12,7 +12,7 @@ import numpy as np
 
 from ptxsim.lanes import LANES, lanes_of
 from ptxsim.machine.barrier import NamedBarriers
-from ptxsim.machine.cluster_barrier import describe
+from ptxsim.machine.cluster_barrier import describe_cluster
 from ptxsim.machine.fault import Converge, Wait
 from ptxsim.machine.mbarrier_state import describe_wait, open_lanes, watched
 from ptxsim.machine.records import (
@@ -219,4 +219,4 @@ class Cluster:
 
     def describe(self) -> str:
         """Who is missing at its barrier, for a deadlock report."""
-        return describe([(cta.record, warp.record) for cta in self.ctas for warp in cta.warps])
+        return describe_cluster([(cta.record, warp.record) for cta in self.ctas for warp in cta.warps])

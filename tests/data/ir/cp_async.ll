@@ -170,7 +170,7 @@ stop7:
 b2:
   %v83 = getelementptr i8, ptr %warp, i64 8
   %v84 = load i32, ptr %v83
-  %v85 = getelementptr i8, ptr %warp, i64 2296
+  %v85 = getelementptr i8, ptr %warp, i64 2304
   call void @ptxsim_commit_group(ptr %v85, i32 %v84, i32 -1)
   %v86 = load i64, ptr %count.at
   %v87 = add i64 %v86, 1
@@ -204,7 +204,7 @@ stop10:
   store i32 4, ptr %block.at
   ret i32 0
 b4:
-  %v98 = getelementptr i8, ptr %warp, i64 2488
+  %v98 = getelementptr i8, ptr %warp, i64 2496
   %v99 = load i64, ptr %v98
   call void @ptxsim_wait_for_copies(ptr %context, ptr %warp, i32 -1, i64 %v99)
   %v100 = load i64, ptr %count.at
