@@ -71,7 +71,11 @@ DENSE_PRODUCT, SPARSE_PRODUCT = (
 )
 FENCES, COMMITS, WAITS = (
     Facts(family=family, scope=Scope.WARPGROUP, synchronises=Synchronisation(Mechanism.WGMMA_GROUP, role))
-    for family, role in (("wgmma_fence", Role.FENCE), ("wgmma_commit", Role.COMMIT), ("wgmma_wait", Role.WAIT))
+    for family, role in (
+        ("warpgroup_fence", Role.FENCE),
+        ("warpgroup_commit", Role.COMMIT),
+        ("warpgroup_wait", Role.WAIT),
+    )
 )
 
 

@@ -6,7 +6,7 @@ are never judged, nor what registers cannot have brought there (engine.analysis.
 wmma        the manual leaves its fragments opaque: what was loaded or computed may be used only as what it is, and by
             nothing else (there the register must be the same too: the same tile may well be loaded both ways)
 ldmatrix    the unit in which it moves elements, and the format it unpacked, say what its registers cannot be
-products    the D of mma and wgmma has a type; as another accumulator, or as a factor of most types, its bits mean nothing
+products    the D of a product has a type; as another accumulator, or as a factor of most types, its bits mean nothing
 
 Nothing is said of what a correct kernel may do: ldmatrix of 16-bit units for wider or narrower elements, transposed or
 not, the matrices of an .x4 in any order or for two operands, D as the A or B of the next product, k in any order.
@@ -54,7 +54,7 @@ ROWS = {
 
 
 class Source(NamedTuple):
-    """What a register is known to hold, and as which types it may be used by mma and wgmma."""
+    """What a register is known to hold, and as which types products may use it."""
 
     text: str
     types: frozenset[str]
@@ -126,7 +126,7 @@ def remember_rows(m: Port, registers: list[np.ndarray], type: str, transposed: b
 
 
 def remember_product(warp: Warp, words: np.ndarray, fragment: Fragment, line: int) -> None:
-    """An mma or wgmma left D, uint32 (words, 32), in the registers of a warp."""
+    """A product left D, uint32 (words, 32), in the registers of a warp."""
     name = f"an accumulator of {fragment.family} {fragment.shape_name} .{fragment.type}"
     help = f"convert .{fragment.type} elements to the type that is wanted; see `ptxsim layout` for where they are"
     _remember_registers(warp, words, Source(name, ACCUMULATORS[fragment.type], line, help))
@@ -138,7 +138,7 @@ def operands(m: Port) -> Sequence[Any]:
 
 
 def check_operand(m: Port, words: np.ndarray, fragment: Fragment, operand: Any) -> None:
-    """Report `fragment-mismatch` if an operand of mma or wgmma, uint32 (words, 32), is no fragment of that type.
+    """Report `fragment-mismatch` if an operand of a product, uint32 (words, 32), is no fragment of that type.
 
     `operand` is the operand as the engine resolved it, or None.
     """
@@ -150,7 +150,7 @@ def check_operand(m: Port, words: np.ndarray, fragment: Fragment, operand: Any) 
             "fragment-mismatch",
             f"{fragment.operand} holds {_text(shape, held, type, layout)} of wmma (line {line}) and is used as "
             f"{_text(*_use(fragment), None)} of {fragment.family}",
-            help="wmma's fragments are opaque; what mma and wgmma take comes from ldmatrix, loads or mma",
+            help="wmma's fragments are opaque; what other products take comes from ldmatrix, loads or mma",
             level="warning",
         )
         return

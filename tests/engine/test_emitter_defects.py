@@ -60,9 +60,9 @@ KERNELS = {
     "bulk_commit": "bulk/round_trip",
     "bulk_wait": "bulk/round_trip",
     "wgmma": "wgmma/a_in_registers",
-    "wgmma_fence": "wgmma/a_in_registers",
-    "wgmma_commit": "wgmma/a_in_registers",
-    "wgmma_wait": "wgmma/a_in_registers",
+    "warpgroup_fence": "wgmma/a_in_registers",
+    "warpgroup_commit": "wgmma/a_in_registers",
+    "warpgroup_wait": "wgmma/a_in_registers",
 }
 # What shows in the results when nothing is emitted for it.
 SHOWS = ["load", "store", "atomic", "shuffle", "vote", "mma", "wmma_load", "ldmatrix", "stmatrix", "cp_async"]

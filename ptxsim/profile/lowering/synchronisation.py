@@ -79,7 +79,7 @@ def bulk_copy(assembly: Assembly, op: Op) -> list[MachineOp]:
 
 _GROUPS = {
     "cp_async_commit": Kind.ASYNC_COMMIT, "cp_async_wait": Kind.ASYNC_WAIT, "bulk_commit": Kind.BULK_COMMIT,
-    "bulk_wait": Kind.BULK_WAIT, "wgmma_commit": Kind.WGMMA_COMMIT, "wgmma_wait": Kind.WGMMA_WAIT,
+    "bulk_wait": Kind.BULK_WAIT, "warpgroup_commit": Kind.WGMMA_COMMIT, "warpgroup_wait": Kind.WGMMA_WAIT,
 }  # fmt: skip
 
 

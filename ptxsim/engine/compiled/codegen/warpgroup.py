@@ -35,7 +35,7 @@ def _call(w: FunctionWriter, result: str, name: str, *arguments: Typed) -> str:
     return w.call(result, w.helper(name, ("warpgroups",)), ("ptr", "%context"), *arguments)
 
 
-@lowers("wgmma_fence")
+@lowers("warpgroup_fence")
 def fence(w: FunctionWriter, op: Op) -> None:
     _begin(w, op)
     e = w.emitter
@@ -43,13 +43,13 @@ def fence(w: FunctionWriter, op: Op) -> None:
     w.bail_unless(e.let(f"icmp ne i64 {e.let(f'load i64, ptr {at}')}, 0"))
 
 
-@lowers("wgmma_commit")
+@lowers("warpgroup_commit")
 def commit(w: FunctionWriter, op: Op) -> None:
     _begin(w, op)
     w.bail_unless(_call(w, "i1", "commit_products", ("ptr", "%warp")))
 
 
-@lowers("wgmma_wait")
+@lowers("warpgroup_wait")
 def wait(w: FunctionWriter, op: Op) -> None:
     sources = _begin(w, op)
     w.bail_unless(_call(w, "i1", "wait_for_products", ("ptr", "%warp"), ("i64", str(sources[0]))))
