@@ -18,7 +18,7 @@ from ptxsim.lanes import LANES
 from ptxsim.machine.event import Addresses, Event, Space, Stream, event
 from ptxsim.machine.groups import commit_group, is_older
 from ptxsim.machine.memory import ARENA, RANK_SHIFT, GlobalMemory
-from ptxsim.machine.records import LaneCopies, LaneCopy, WarpRecord, aligned
+from ptxsim.machine.records import LaneCopies, LaneCopy, WarpRecord
 
 Counts = Annotated[Sequence[int], Pointer(np.dtype(np.int32), LANES)]
 
@@ -32,11 +32,13 @@ EVERY = 0xFFFF_FFFF
 
 def make_room(copies: LaneCopies, room: int, memory: GlobalMemory) -> np.ndarray:
     """Room for so many copies, out of global memory; returns where they are, which the caller keeps."""
-    place = aligned(room * BYTES)
-    move_bytes(place.ctypes.data, copies.copies, copies.capacity * BYTES)
-    copies.copies, copies.room, copies.arena = place.ctypes.data, room, memory.bytes.ctypes.data
-    if copies.capacity == 0:
+    place = np.empty(room * BYTES, np.uint8)
+    start = place.ctypes.data
+    if copies.capacity != 0:
+        move_bytes(start, copies.copies, copies.capacity * BYTES)
+    else:
         copies.capacity = min(room, FEW)
+    copies.copies, copies.room, copies.arena = start, room, memory.bytes.ctypes.data
     return place
 
 

@@ -51,7 +51,7 @@ class WholeCtas:
         self.engine, self.native, self.machine = engine, engine.native, engine.machine
         self.slice = 2000  # warp instructions between returns, adapted to SLICE
         self._make_template()
-        self.room = ROOM if "cp_async" in families(engine.program) else 0  # copies a warp has room for
+        self.room = ROOM if "cp_async" in families(engine.program) else 0  # copies of cp.async that a warp has room for
         self._make_memory()
 
     def _make_template(self) -> None:
@@ -60,6 +60,7 @@ class WholeCtas:
         for warp in cta.warps:
             self.engine.prepare(warp)
         self.template, self.threads = cta.memory, cta.threads
+        self.copies = [warp.copies for warp in cta.warps]
         self.shared_bytes, self.fill = len(cta.shared), self.machine.shared_fill
         names = self.native.layout.specials
         self.varying = {n: at for n, at in names.items() if n[1:].partition(".")[0] in VARYING}
@@ -76,10 +77,6 @@ class WholeCtas:
             self.local = np.zeros((warps, 32, self.machine.local_bytes), np.uint8)
             for row, part in zip(self.template, self.local):
                 WarpRecord.of(row).local = part.ctypes.data
-        if self.room:
-            self.copies = [
-                make_room(WarpRecord.of(row).copies, self.room, self.machine.memory) for row in self.template
-            ]
         self.mbarriers = mbarrier_table(self.shared) if "mbarrier" in families(self.engine.program) else None
         context = self.native.record
         context.warps, context.warp_count, context.stride = self.memory.ctypes.data, warps, stride
@@ -190,15 +187,17 @@ class WholeCtas:
             warp.registers = self.native.registers(warp.memory)
             if self.local is not None:
                 warp.local = self.local[warp.index]
-            if self.room:
-                warp.copies = self.copies[warp.index]
-                if warp.record.copies.open == self.room:
-                    self.room *= 2  # for the next CTAs
+            warp.copies = self.copies[warp.index]
         if self.warpgroups:
             from ptxsim.machine.async_product import go_on
 
             cta.warpgroups, self.native.record.warpgroups = self.warpgroups, 0
             go_on(self.machine, cta)
+        if self.room:
+            if any(warp.record.copies.open == self.room for warp in cta.warps):
+                self.room *= 2
+            fresh = (WarpRecord.of(row).copies for row in self.template)
+            self.copies = [make_room(copies, self.room, self.machine.memory) for copies in fresh]
         self._make_memory()
         return cluster
 
