@@ -20,6 +20,7 @@ import numpy as np
 from ptxsim.types import TYPES, ScalarType
 
 LANES = 32
+EVERY = 0xFFFF_FFFF  # the word of the mask of all lanes
 # A numpy array of LANES elements or an emitting value, whatever the type of a lane; a number stands for the same in all
 # lanes. No static type covers both: numpy's operators are typed for arrays alone.
 LaneValue: TypeAlias = Any

@@ -15,7 +15,7 @@ from ptxsim.isa.facts import Access, AccessKind, Facts, Mechanism, Word, Words, 
 from ptxsim.isa.operand import Addr, Either, Imm, Reg, Value, Vec, resolve_count
 from ptxsim.isa.registry import Options, declare, instruction
 from ptxsim.lanes import LaneValue
-from ptxsim.machine.async_groups import later, snapshot
+from ptxsim.machine.asynchronous import later, snapshot
 from ptxsim.machine.event import FLAG_STRONG, Event, Space
 from ptxsim.machine.fault import Fault, first_lane
 from ptxsim.machine.mbarrier import each

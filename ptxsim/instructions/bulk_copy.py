@@ -16,7 +16,7 @@ from ptxsim.isa.facts import Access, AccessKind, Facts, Mechanism, Proxy, Role, 
 from ptxsim.isa.operand import Addr, Either, Imm, Reg, Value
 from ptxsim.isa.registry import Kinds, Options, instruction
 from ptxsim.lanes import LANES, LaneValue, mask_word
-from ptxsim.machine.async_groups import owner_of, snapshot
+from ptxsim.machine.asynchronous import owner_of, snapshot
 from ptxsim.machine.bulk import BulkCopies, BulkCopy, Linear, Region, SharedTile, combine
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, Event, Space
 from ptxsim.machine.fault import Fault

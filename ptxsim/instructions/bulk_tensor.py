@@ -16,7 +16,7 @@ from ptxsim.isa.facts import Access, AccessKind, Facts, Proxy, Word, Words
 from ptxsim.isa.operand import Addr, Value, Vec
 from ptxsim.isa.registry import Kinds, Options, declare, instruction
 from ptxsim.lanes import LANES, LaneValue
-from ptxsim.machine.async_groups import owner_of, snapshot
+from ptxsim.machine.asynchronous import owner_of, snapshot
 from ptxsim.machine.bulk import BulkCopies, BulkCopy, SharedTile, combine
 from ptxsim.machine.event import FLAG_TENSORMAP, Event
 from ptxsim.machine.fault import Fault

@@ -15,7 +15,7 @@ from ptxsim.isa.operand import Addr, Either, Imm, Pred, Reg, Value
 from ptxsim.isa.registry import Kinds, Options, instruction
 from ptxsim.jit.record import I32, U64, row
 from ptxsim.lanes import LANES, LaneValue, mask_word, word_mask
-from ptxsim.machine.async_groups import cluster_addresses, later, snapshot
+from ptxsim.machine.asynchronous import cluster_addresses, later, snapshot
 from ptxsim.machine.event import FLAG_MORE, Event, Space
 from ptxsim.machine.fault import Fault, distinct, first_lane
 from ptxsim.machine.groups import commit_group

@@ -15,7 +15,7 @@ from ptxsim.isa.facts import Scope as ThreadScope
 from ptxsim.isa.operand import Addr, Imm, Value
 from ptxsim.isa.registry import Options, instruction
 from ptxsim.lanes import LANES, LaneValue
-from ptxsim.machine.async_groups import cluster_addresses
+from ptxsim.machine.asynchronous import cluster_addresses
 from ptxsim.machine.event import FLAG_TENSORMAP, Event, Proxy, Scope, Space
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.mbarrier import per_lane

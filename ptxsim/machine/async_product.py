@@ -15,7 +15,7 @@ import numpy as np
 
 from ptxsim.layout.fragments import container_bits
 from ptxsim.machine import warpgroup
-from ptxsim.machine.async_groups import delay
+from ptxsim.machine.asynchronous import delay
 from ptxsim.machine.cta import Cta, Register, Warp
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_READ, Event, Space
 from ptxsim.machine.fault import AtBarrier, Fault

@@ -14,7 +14,7 @@ import numpy as np
 
 from ptxsim.lanes import LANES
 from ptxsim.layout.swizzle import swizzle, swizzle_width
-from ptxsim.machine.async_groups import later
+from ptxsim.machine.asynchronous import later
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_READ, Event, Space
 from ptxsim.machine.groups import Groups, committed, is_older
 from ptxsim.machine.memory import ARENA, RANK_SHIFT

@@ -14,7 +14,7 @@ import numpy as np
 from ptxsim.jit.body import Array, body
 from ptxsim.jit.export import clear_bytes, move_bytes, view
 from ptxsim.jit.record import FLAG, I32, I64, U32, Pointer
-from ptxsim.lanes import LANES
+from ptxsim.lanes import EVERY, LANES
 from ptxsim.machine.event import Addresses, Event, Space, Stream, event
 from ptxsim.machine.groups import commit_group, is_older
 from ptxsim.machine.memory import ARENA, RANK_SHIFT, GlobalMemory
@@ -27,7 +27,6 @@ BYTES = LaneCopy.dtype.itemsize
 WORDS = {count: np.dtype([("words", "<u4", (count,))]) for count in (1, 2, 4)}
 SPAN = 1 << 40  # bytes of a memory whose size nobody asks for
 OFFSET = (1 << RANK_SHIFT) - 1  # of a name of shared memory: the bits within its CTA
-EVERY = 0xFFFF_FFFF
 
 
 def make_room(copies: LaneCopies, room: int, memory: GlobalMemory) -> np.ndarray:

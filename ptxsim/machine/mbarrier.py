@@ -14,7 +14,7 @@ import numpy as np
 
 from ptxsim.lanes import LANES, LaneValue, lanes_of, mask_word
 from ptxsim.machine import mbarrier_state as state
-from ptxsim.machine.async_groups import cluster_addresses, owner_of
+from ptxsim.machine.asynchronous import cluster_addresses, owner_of
 from ptxsim.machine.event import Event, Space
 from ptxsim.machine.fault import AtMBarriers, Fault
 from ptxsim.machine.mbarrier_state import DONE, MAX_COUNT, describe

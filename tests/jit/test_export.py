@@ -8,13 +8,14 @@ import numpy as np
 
 from ptxsim.jit.body import body
 from ptxsim.jit.compiler import Jit, shared
-from ptxsim.jit.export import export, extern, indirect, view
-from ptxsim.jit.record import FLAG, I32, I64, U32, U64, Pointer
+from ptxsim.jit.export import clear_bytes, export, extern, indirect, move_bytes, view
+from ptxsim.jit.record import FLAG, I32, I64, OPAQUE, U32, U64, Pointer, row
 
 QUEUE = np.dtype([("head", "<i4"), ("items", "<u8"), ("count", "<i8"), ("mask", "<u4")])
 ITEM = np.dtype([("key", "<i4"), ("weight", "<i8")])
 Queue = Annotated[np.ndarray, Pointer(QUEUE)]
 Table = Annotated[np.ndarray, Pointer(np.dtype(np.int64))]
+Numbers = Annotated[np.ndarray, Pointer(np.dtype(np.uint64), 4)]
 PREFIX = "ptxsim_test_export_"
 
 
@@ -46,6 +47,20 @@ def is_empty(queue: Queue, other: U64) -> FLAG:
     return at_address(other, queue) == 0
 
 
+@extern
+def count(handle: Annotated[object, Pointer(OPAQUE)]) -> I32:
+    return int(handle["count"])
+
+
+@body
+def shift(queue: Queue, handle: Annotated[object, Pointer(OPAQUE)], at: I64, numbers: Numbers) -> None:
+    """Move bytes on by one, clear the first ones; a number for each item that a record not known here says it has."""
+    move_bytes(at + 1, at, 7)
+    clear_bytes(at, 2)
+    for i in range(count(queue) + count(handle)):
+        queue["head"] += int(numbers[i])
+
+
 TWICE = f"""
 define i64 @{PREFIX}twice(ptr %queue, i32 %number) {{
   %double = shl i32 %number, 1
@@ -72,7 +87,7 @@ def queue_of(items):
 def native() -> Jit:
     jit = shared()
     jit.load(jit.key(TWICE), lambda: TWICE)
-    export(jit, PREFIX, heaviest, is_empty)
+    export(jit, PREFIX, heaviest, is_empty, shift)
     return jit
 
 
@@ -97,3 +112,15 @@ def test_calls_by_address():
     for count in (0, 3):
         queue = queue_of(np.zeros(count, ITEM))
         assert function(queue.ctypes.data, jit.address(PREFIX + "count")) == (count == 0)
+
+
+def test_bytes_at_addresses_and_records_that_are_only_passed_on():
+    pointer = ctypes.c_void_p
+    function = ctypes.CFUNCTYPE(None, pointer, pointer, ctypes.c_int64, pointer)(native().address(PREFIX + "shift"))
+    numbers = row(np.array([1, 20, 300, 4000]), U64)
+    memory, other = (np.arange(16, dtype=np.uint8) for _ in range(2))
+    queue, plain, handle = queue_of(np.zeros(1, ITEM)), queue_of(np.zeros(1, ITEM)), queue_of(np.zeros(2, ITEM))
+    function(queue.ctypes.data, handle.ctypes.data, memory.ctypes.data + 4, ctypes.addressof(numbers))
+    shift(plain[0], handle[0], other.ctypes.data + 4, numbers)
+    assert memory.tolist() == other.tolist() == [0, 1, 2, 3, 0, 0, 5, 6, 7, 8, 9, 10, 12, 13, 14, 15]
+    assert queue["head"] == plain["head"] == 421

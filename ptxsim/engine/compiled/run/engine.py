@@ -16,11 +16,11 @@ from ptxsim.engine.compiled.library import Library, library
 from ptxsim.engine.compiled.run.context import NativeContext
 from ptxsim.engine.compiled.run.cta_runner import WholeCtas
 from ptxsim.engine.compiled.runtime.abi import NOWHERE
-from ptxsim.engine.compiled.runtime.scheduler import EVERY, LEFT
+from ptxsim.engine.compiled.runtime.scheduler import LEFT
 from ptxsim.engine.interpreter import Interpreter
 from ptxsim.engine.program.operation import Op, Program, fact, families
 from ptxsim.engine.splits import NONE
-from ptxsim.lanes import LANES
+from ptxsim.lanes import EVERY, LANES
 from ptxsim.machine.cta import Register, Warp
 from ptxsim.machine.lane_copies import ROOM, make_room
 from ptxsim.machine.port import Port

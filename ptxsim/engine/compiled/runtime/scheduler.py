@@ -17,7 +17,7 @@ from ptxsim.engine.splits import NONE, choose, diverge, leave, move, released, w
 from ptxsim.jit.body import body
 from ptxsim.jit.export import address_of, indirect, view
 from ptxsim.jit.record import I32, I64
-from ptxsim.lanes import LANES
+from ptxsim.lanes import EVERY, LANES
 from ptxsim.machine.barrier import COUNTED, arrive, whole
 from ptxsim.machine.cluster_barrier import CLUSTER_BARRIER
 from ptxsim.machine.event import Event, Space
@@ -38,8 +38,6 @@ ENDED, PAUSED, STUCK = range(3)
 # What `turn` returns, or LEFT: nothing could run, or something did.
 RESTED, MOVED = range(2)
 LEFT = abi.BAIL  # Python has to go on
-
-EVERY = 0xFFFF_FFFF  # the mask of a whole warp
 
 
 @indirect

@@ -17,7 +17,7 @@ from ptxsim.jit.export import indirect, view
 from ptxsim.jit.record import FLAG, I32, I64, U64, Pointer, Record, record
 from ptxsim.lanes import LANES
 from ptxsim.machine import warpgroup
-from ptxsim.machine.async_groups import LATEST
+from ptxsim.machine.asynchronous import LATEST
 from ptxsim.machine.records import CtaRecord, WarpRecord
 from ptxsim.machine.warpgroup import RING, WARPS, ProductRecord, WarpgroupRecord
 
