@@ -48,6 +48,8 @@ KERNELS = {
     "activemask": "activemask.b32 %r4;",
     "warp_barrier": "ldmatrix/four_matrices",
     "barrier": "atomics/histogram",
+    "mbarrier": "mbarrier/phases",
+    "cluster_barrier": "clusters/phases",
     "mma": "mma/f16",
     "wmma": "wmma/rows_by_columns",
     "wmma_load": "wmma/rows_by_columns",
