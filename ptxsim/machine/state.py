@@ -14,6 +14,7 @@ import numpy as np
 
 from ptxsim.diagnostic import Finding
 from ptxsim.machine.event import EventStream
+from ptxsim.machine.mbarrier_state import NEVER
 from ptxsim.machine.memory import SHARED_RESERVED, GlobalMemory
 from ptxsim.machine.tensor_map import TensorDescription
 from ptxsim.machine.warpgroup import ProductRecord, WarpgroupRecord
@@ -93,6 +94,11 @@ class Machine:
     def pending(self) -> bool:
         """Whether asynchronous work is under way."""
         return bool(self._pending)
+
+    @property
+    def next_due(self) -> int:
+        """The turn at which the next asynchronous work completes."""
+        return self._pending[0].due if self._pending else NEVER
 
     def complete_due(self) -> None:
         """Run what is due by now."""

@@ -115,6 +115,7 @@ class NativeContext:
         self.record.allocations = len(memory.allocations)
         self.record.arena = memory.bytes.ctypes.data - ARENA
         self.record.draws = machine.seed != 0
+        self.record.land = self.callback(self._land, None)
         self.record.compile = self.callback(self._want_code, None, ctypes.c_int32)
         if machine.stream is not None:
             stream = machine.stream
@@ -131,6 +132,17 @@ class NativeContext:
             stream.flush()
         finally:
             stream.count = 0
+
+    def _land(self) -> None:
+        """Called from native code: asynchronous work of Python completes."""
+        machine, stream, record = self.machine, self.machine.stream, self.record
+        machine.steps = record.steps
+        if stream is not None:
+            stream.count = record.recorded
+        machine.complete_due()
+        record.next_due = machine.next_due
+        if stream is not None:
+            record.recorded = stream.count
 
     def _want_code(self, full: int) -> None:
         """Called from native code, on the first divergence. Without code the interpreter executes the block."""
@@ -164,7 +176,7 @@ class NativeContext:
     def enter(self, function: str, warp: int = 0) -> int:
         """Call a function of the native scheduler; the counters go there and come back."""
         machine, stream, record = self.machine, self.machine.stream, self.record
-        record.count, record.steps = machine.warp_instructions, machine.steps
+        record.count, record.steps, record.next_due = machine.warp_instructions, machine.steps, machine.next_due
         if stream is not None:
             record.recorded = stream.count
         with self._guarded():

@@ -50,17 +50,22 @@ def compile_code(address: I64, whole_warps: I32) -> None:
     raise NotImplementedError
 
 
+@indirect
+def land(address: I64) -> None:
+    raise NotImplementedError
+
+
 @body
 def rounds(context: Context) -> I32:
-    """Rounds of turns until the CTA has ended, no warp moves, or it is time to look at the limits."""
+    """Rounds of turns, from warp `cursor` on, until the CTA has ended, no warp moves, or it is time to look at the limits."""
     cta = view(context.cta, CtaRecord, 1)[0]
     while True:
-        context.moved = 0
-        context.cursor = 0
         while context.cursor < context.warp_count:
             warp = view(context.warps + context.cursor * context.stride, WarpRecord, 1)[0]
             if warp.splits != 0:
                 context.steps += 1
+                if context.steps >= context.next_due:
+                    land(context.land)
                 if context.flying != 0:
                     complete_due(context)
                 warp.left = TURN
@@ -69,10 +74,13 @@ def rounds(context: Context) -> I32:
                     return LEFT
                 context.moved |= moved
             context.cursor += 1
+        moved = context.moved
+        context.moved = 0
+        context.cursor = 0
         context.rounds += 1
         if cta.live == 0:
             return ENDED
-        if context.moved == 0:
+        if moved == 0:
             return STUCK
         if context.count > context.end_count or context.rounds > context.end_rounds:
             return PAUSED
