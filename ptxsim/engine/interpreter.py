@@ -53,7 +53,7 @@ class Interpreter:
         self.program, self.machine = program, machine
         self.current: Op | None = None  # what executes now, for faults
         self.watch = watch
-        machine.ops = program.ops
+        machine.op_at = lambda site: program.ops[site]  # read when asked: a remembered program has no operations yet
         machine.can_mix = partial(can_mix, program)
         machine.product_slots = product_slots(program)
 

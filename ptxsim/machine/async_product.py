@@ -86,7 +86,7 @@ def instruction_at(machine: Machine, site: int) -> MmaAsync:
     """The instruction that a product's record names."""
     found: MmaAsync | None = machine.products.get(site)
     if found is None:
-        found = machine.products[site] = MmaAsync(machine.ops[site], str(machine.target), machine.numerics)
+        found = machine.products[site] = MmaAsync(machine.op_at(site), str(machine.target), machine.numerics)
     return found
 
 

@@ -6,7 +6,7 @@ import functools
 import heapq
 import itertools
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -71,7 +71,7 @@ class Machine:
         # Computes products of a warpgroup natively, or says that it cannot. It is there only if no way through the program
         # breaks their rules, so that nothing needs to watch for breaches.
         self.native_product: Callable[[WarpgroupRecord, ProductRecord], bool] | None = None
-        self.ops: Sequence[Any] = ()  # the program's operations, by site
+        self.op_at: Callable[[int], Any]  # the program's operation at a site
         self.products: dict[int, Any] = {}  # what is known of the asynchronous products among them
         self.tensor_maps: dict[bytes, TensorDescription] = {}  # decoded, by their 128 bytes
         self._pending: list[Pending] = []

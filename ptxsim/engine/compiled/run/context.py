@@ -106,8 +106,8 @@ class NativeContext:
             np.zeros((sites_of(self.program) + 1, 2), np.uint64),
             np.array(impatience(self.program), np.int64),
             np.array(lengths_of(self.program), np.int64),
-            np.array([op.line for op in self.program.ops], np.int64),
-            np.array(predicates_of(self.program, self.layout), np.int64),
+            np.array(lines_of(self.program), np.int64),
+            np.array([0 if s is None else self.layout.registers[s] for s in predicates_of(self.program)], np.int64),
         ]
         names = ("starts", "sizes", "kinds", "caches", "impatience", "lengths", "lines", "predicates")
         for name, table in zip(names, self._tables, strict=True):
@@ -215,12 +215,19 @@ def sites_of(program: Program) -> int:
     return len(program.ops)
 
 
-def predicates_of(program: Program, layout: WarpLayout) -> list[int]:
-    """Where the first destination of each operation is in a warp's memory if it is a predicate, else 0."""
+@fact
+def lines_of(program: Program) -> tuple[int, ...]:
+    """The line of each operation."""
+    return tuple(op.line for op in program.ops)
+
+
+@fact
+def predicates_of(program: Program) -> tuple[int | None, ...]:
+    """The slot of each operation's first destination, if it is a predicate."""
     firsts = (next(iter(op.destinations), None) for op in program.ops)
-    return [
-        layout.registers[first.slot]
+    return tuple(
+        first.slot
         if isinstance(first, RegisterOperand) and not first.sink and first.declared.kind == "predicate"
-        else 0
+        else None
         for first in firsts
-    ]
+    )
