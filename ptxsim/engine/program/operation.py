@@ -154,10 +154,11 @@ Found = TypeVar("Found")
 
 def fact(find: Callable[..., Found]) -> Callable[..., Found]:
     """A function of a decoded program (and of other hashable things) that is computed once; its result is not to be changed."""
+    name = f"{find.__module__}.{find.__qualname__}"  # text: remembered programs keep facts (session.cache)
 
     @functools.wraps(find)
     def known(program: Program, *others: object) -> Any:
-        key = (find.__qualname__, *others)
+        key = (name, *others)
         if key not in program.facts:
             program.facts[key] = find(program, *others)
         return program.facts[key]
