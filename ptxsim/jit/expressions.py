@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import builtins
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -174,7 +175,7 @@ class Expressions(Memory):
             return self.compare(op, left, held[0])
 
         for op, operand in zip(node.ops, node.comparators):
-            steps.append(lambda op=op, operand=operand: step(op, operand))  # type: ignore[misc]
+            steps.append(partial(step, op, operand))
         return steps[0]() if len(steps) == 1 else self.short(steps, stop=False)
 
     def _among(self, value: Value | Known, node: ast.expr, negated: bool) -> Value | Known:
@@ -193,9 +194,9 @@ class Expressions(Memory):
         return self.unary(ast.Not(), found) if negated else found
 
     def on_BoolOp(self, node: ast.BoolOp) -> Value | Known:
-        return self.short([lambda e=each: self.expression(e) for each in node.values], isinstance(node.op, ast.Or))  # type: ignore[misc]
+        return self.short([partial(self.expression, each) for each in node.values], isinstance(node.op, ast.Or))
 
-    def short(self, steps: list[Callable[[], Value | Known]], stop: bool, truth: bool = False) -> Value | Known:
+    def short(self, steps: Sequence[Callable[[], Value | Known]], stop: bool, truth: bool = False) -> Value | Known:
         """`or` (stop at True) and `and` (at False) of bools; with `truth`, of whatever is true or false."""
         end, word = self.block("end"), "true" if stop else "false"
         ways: list[tuple[str, Block]] = []
@@ -226,7 +227,7 @@ class Expressions(Memory):
     def condition(self, node: ast.expr) -> Value | Known:
         """Whether an expression is true, as `if` asks."""
         if isinstance(node, ast.BoolOp):
-            steps: list[Callable[[], Value | Known]] = [lambda e=each: self.condition(e) for each in node.values]  # type: ignore[misc]
+            steps = [partial(self.condition, each) for each in node.values]
             return self.short(steps, isinstance(node.op, ast.Or), truth=True)
         found = self.expression(node)
         return Known(bool(found.value)) if isinstance(found, Known) else Value(BOOL, (self.truth(found),))

@@ -97,7 +97,7 @@ class Warp:
 
     @property
     def splits(self) -> list[Split]:
-        return self.record.split[: self.record.splits]  # type: ignore[return-value]
+        return list(self.record.split[: self.record.splits])
 
     def waits_for(self, split: Split) -> Wait | Converge | None:
         """What a split waits for."""

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ptxsim.report.drawing import Cell, Drawing, Panel
-from ptxsim.report.style import WIDTH
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -256,11 +255,6 @@ def metadata_map(found: Sparsity, words: ArrayLike, selector: int = 0, title: st
         for (r, g), n in bad.items()
     ]
     return Drawing(title, [Panel(labels, _spans(found.k, 1), cells, "", "row: metadata")], notes)
-
-
-def fragment_text(fragment: Fragment, colour: bool = False, width: int = WIDTH) -> str:
-    """The fragment map as text; for ldmatrix and stmatrix the row pointers below it."""
-    return fragment_drawing(fragment).text(colour, width)
 
 
 def fragment_drawing(fragment: Fragment, pitch: int = 16) -> Drawing:

@@ -164,14 +164,6 @@ def of_source(source: Source) -> Known:
     return found
 
 
-def forget(store: ObjectStore | None = None) -> None:
-    """Know nothing any more, as a new process does; `store` is where it looks from now on, None the cache folder."""
-    global _chosen
-    with _LOCK:
-        _KNOWN.clear()
-        _chosen = store
-
-
 _KNOWN: dict[str, Known] = {}  # the one used last comes last
 _LOCK = threading.Lock()
 
@@ -192,15 +184,8 @@ def _plain(value: object) -> bool:
 # ---- files ----
 
 
-_chosen: ObjectStore | None = None
-
-
-def _store() -> ObjectStore:
-    return _chosen or _cache_folder()
-
-
 @cache
-def _cache_folder() -> ObjectStore:
+def _store() -> ObjectStore:
     from ptxsim.jit.store import ObjectStore
 
     return ObjectStore()

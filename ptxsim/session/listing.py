@@ -16,13 +16,8 @@ from ptxsim.types import parse_target
 WIDTH = 100
 
 
-def listing(pattern: str | None, target: str | None = None, missing: bool = False) -> Iterator[str]:
-    """One paragraph a form, in order of names; arguments as of `entries`."""
-    return map(paragraph, entries(pattern, target, missing))
-
-
 def entries(pattern: str | None, target: str | None = None, missing: bool = False) -> Iterator[dict[str, Any]]:
-    """Forms as plain values: name, notation, words of each slot with what they need, needs of the form, whether modeled, whether the
+    """Forms in order of names, as plain values: name, notation, words of each slot with what they need, needs of the form, whether modeled, whether the
     cycle model knows what it costs.
 
     `pattern` is a part of a name, a glob, or dotted words that a form has (`mma.m16n8k16.f16`); `missing` keeps what has

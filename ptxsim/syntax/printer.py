@@ -134,13 +134,8 @@ def _print_location(arguments: tuple[str, ...]) -> str:
 # ---- statements -----------------------------------------------------------------------------------------------------
 
 
-def print_statement(statement: Statement, indent: str = "") -> str:
-    """One statement, or a whole scope, as PTX without a line end."""
-    return "\n".join(_statement_lines(statement, indent))
-
-
-def _statement_lines(statement: Statement, indent: str) -> Iterator[str]:
-    """Lines of a statement. A stack instead of recursion: scopes may be nested deeply."""
+def statement_lines(statement: Statement, indent: str = "") -> Iterator[str]:
+    """Lines of a statement, or of a whole scope, as PTX. A stack instead of recursion: scopes may be nested deeply."""
     stack: list[tuple[str, Iterator[Statement]]] = [(indent, iter([statement]))]
     while stack:
         indent, statements = stack[-1]
@@ -199,7 +194,7 @@ def _function_lines(function: ast.Function) -> Iterator[str]:
     if function.body is None:
         yield ";"
         return
-    yield from _statement_lines(ast.Block(function.body), "")
+    yield from statement_lines(ast.Block(function.body))
 
 
 def _item_lines(item: ast.Item) -> Iterator[str]:

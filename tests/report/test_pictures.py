@@ -67,7 +67,7 @@ def span(label):
 
 
 def test_wide_accumulators_are_cut_and_say_so():
-    text = pictures.fragment_text(fragment_layout("wgmma", "m64n256k16", "D", "f32"))
+    text = pictures.fragment_drawing(fragment_layout("wgmma", "m64n256k16", "D", "f32")).text()
     assert "columns from 32 on continue alike, 4 elements for every 8 columns" in text
 
 
@@ -76,7 +76,7 @@ def test_row_pointers_count_and_explain():
     assert "32 wavefronts, 4 without conflicts: 8 rows, 128 B apart: all on the same 4 banks" in text
     assert "row 3: T11 0x0580" in text
     assert "lanes 8-31 give no address" in pictures.row_pointers("m8n8.x1", pitch=16).text()
-    assert "T16" in pictures.fragment_text(fragment_layout("ldmatrix", "m16n16.x2", "D", "b8", "trans"))
+    assert "T16" in pictures.fragment_drawing(fragment_layout("ldmatrix", "m16n16.x2", "D", "b8", "trans")).text()
 
 
 def test_atoms_show_the_xor():

@@ -5,11 +5,11 @@ import json
 from click.testing import CliRunner
 
 from ptxsim.cli.isa import command
-from ptxsim.session.listing import WIDTH, entries, listing
+from ptxsim.session.listing import WIDTH, entries, paragraph
 
 
 def test_every_line_fits():
-    assert all(len(line) <= WIDTH for text in listing(None) for line in text.splitlines())
+    assert all(len(line) <= WIDTH for entry in entries(None) for line in paragraph(entry).splitlines())
 
 
 def test_a_target_has_fewer_forms_and_words():

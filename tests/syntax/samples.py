@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from ptxsim.syntax import ast
+from ptxsim.syntax.printer import statement_lines
 from tests.helpers import DATA
 
 FILES = sorted((DATA / "ptx").glob("*.ptx"))
@@ -13,6 +15,10 @@ HEADER = ".version 8.0\n.target sm_90a\n.address_size 64\n"
 def kernel(body: str) -> str:
     """A module with one kernel; line 1 of `body` is line 6."""
     return f"{HEADER}.entry k(.param .u64 p)\n{{\n{body}\n}}\n"
+
+
+def print_statement(statement: ast.Statement) -> str:
+    return "\n".join(statement_lines(statement))
 
 
 def instructions(text: str) -> list[str]:

@@ -6,7 +6,7 @@ import pytest
 
 from ptxsim.syntax.inline_assembly import unquote
 from ptxsim.syntax.parser import parse_body
-from ptxsim.syntax.printer import print_statement
+from tests.syntax.samples import print_statement
 
 ASM = r"""asm volatile("{\n\t.reg .pred p;\n\t"   // c "d"
     "setp.eq.s32 p, %1, 0; // note }\n\t" /* "x" */

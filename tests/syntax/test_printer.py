@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from ptxsim.source import Source
 from ptxsim.syntax import ast
 from ptxsim.syntax.parser import parse, parse_body
-from ptxsim.syntax.printer import print_module, print_operand, print_statement
-from tests.syntax.samples import EVERYTHING, FILES, kernel
+from ptxsim.syntax.printer import print_module, print_operand
+from tests.syntax.samples import EVERYTHING, FILES, kernel, print_statement
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)

@@ -11,11 +11,10 @@ from ptxsim.isa.special_registers import SPECIAL_REGISTERS
 from ptxsim.source import Source
 from ptxsim.syntax import ast
 from ptxsim.syntax.parser import parse
-from ptxsim.syntax.printer import print_statement
 from ptxsim.syntax.registers import Registers
 from ptxsim.syntax.scope import FlatBody, flatten
 from ptxsim.syntax.special_names import is_special_register
-from tests.syntax.samples import EVERYTHING, FILES, HEADER, kernel
+from tests.syntax.samples import EVERYTHING, FILES, HEADER, kernel, print_statement
 
 
 def flat(body: str, head: str = "", **options) -> FlatBody:

@@ -47,7 +47,9 @@ class Resolver:
         found = self.slots.get(name)
         if found is None:
             found = self.slots[name] = len(self.program.slots)
-            self.program.slots.append(TYPES[self.names.register_type(name)])  # type: ignore[index]
+            type = self.names.register_type(name)
+            assert type is not None, f"{name} is not declared"
+            self.program.slots.append(TYPES[type])
             self.program.slot_names.append(name)
         return found
 

@@ -20,9 +20,9 @@ def predicate(fusion: Fusion, blocks: list[MachineBlock]) -> None:
         if number in taken:
             continue
         rest = full[place + 1 :]
-        while len(rest) >= 2 and _short_branch(fusion, blocks, number, *rest[:2]):
+        while len(rest) >= 2 and (branch := _short_branch(fusion, blocks, number, *rest[:2])) is not None:
             inside, after = rest[:2]
-            _absorb(fusion, blocks, number, inside)
+            _absorb(fusion, blocks, number, inside, branch)
             taken.add(inside)
             rest = rest[1:]
             if not _entered_from(fusion, after, {number, inside, *blocks[number].absorbed}):
@@ -40,13 +40,15 @@ def _last(fusion: Fusion, blocks: list[MachineBlock], number: int) -> Op | None:
     return source[-1] if source else None
 
 
-def _short_branch(fusion: Fusion, blocks: list[MachineBlock], number: int, inside: int, after: int) -> bool:
+def _short_branch(fusion: Fusion, blocks: list[MachineBlock], number: int, inside: int, after: int) -> Op | None:
+    """The branch that ends a block and skips `inside` alone, if predicates can stand for it."""
     last, inner = _last(fusion, blocks, number), blocks[inside]
     if last is None or last.control != "bra" or last.guard is None or not inside < last.targets[0] <= after:
-        return False
+        return None
     if len(fusion.graph.predecessors[inside]) != 1 or any(op.control for op in fusion.program.blocks[inside]):
-        return False
-    return len(inner.ops) <= SHORT_BRANCH and all(op.kind in (Kind.PLAIN, Kind.COPY, Kind.ACCESS) for op in inner.ops)
+        return None
+    fits = len(inner.ops) <= SHORT_BRANCH
+    return last if fits and all(op.kind in (Kind.PLAIN, Kind.COPY, Kind.ACCESS) for op in inner.ops) else None
 
 
 def _entered_from(fusion: Fusion, block: int, known: set[int]) -> bool:
@@ -63,11 +65,10 @@ def _entered_from(fusion: Fusion, block: int, known: set[int]) -> bool:
     return True
 
 
-def _absorb(fusion: Fusion, blocks: list[MachineBlock], number: int, inside: int) -> None:
+def _absorb(fusion: Fusion, blocks: list[MachineBlock], number: int, inside: int, branch: Op) -> None:
     block, inner = blocks[number], blocks[inside]
-    last = _last(fusion, blocks, number)
-    guard = fusion.guard(last)  # type: ignore[arg-type]
-    block.ops = [op for op in block.ops if op.site != last.site]  # type: ignore[union-attr]
+    guard = fusion.guard(branch)
+    block.ops = [op for op in block.ops if op.site != branch.site]
     for machine in inner.ops:
         machine.predicates = (*machine.predicates, *guard)
         machine.reads = tuple(dict.fromkeys([*machine.reads, *machine.writes]))

@@ -70,7 +70,9 @@ def forbidden(program: Program, pragmas: frozenset[int]) -> set[int]:
 
 def copies(flow: DefUse, number: int, block: MachineBlock, count: int, fresh: Callable[[int], int]) -> MachineBlock:
     """`count` iterations as one block: registers of an iteration are renamed, counting is done once."""
-    step, condition, branch = counting(flow, number)  # type: ignore[misc]
+    found = counting(flow, number)
+    assert found is not None, "factors() gives none where nothing counts"
+    step, condition, branch = found
     once = {step.site, condition.site, branch.site}
     steps = {op.site for op in flow.program.blocks[number] if is_step(flow, op)}
     current: dict[int, int] = {}

@@ -34,7 +34,7 @@ from ptxsim.profile.model.replay_state import (  # fmt: skip
 from ptxsim.profile.model.replay_units import work
 from ptxsim.profile.model.trace import ARRIVE, BULK, WAIT
 
-ARRIVES_ONLY, OF_CLUSTER = 1, 2  # amounts of a barrier: from OF_CLUSTER on, it is one of the cluster
+OF_CLUSTER = 2  # amounts of a barrier: from here on, it is one of the cluster
 AFTER_COPIES = 1  # amount of an mbarrier's arrival that comes when the thread's copies are done
 WGMMA_DRAIN = 30  # cycles from the end of a product in the tensor core until its registers are there
 ASLEEP = 14.0  # the least a wait on an mbarrier takes: one look

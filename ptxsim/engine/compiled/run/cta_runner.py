@@ -126,7 +126,7 @@ class WholeCtas:
         if self.varying:
             cta = SimpleNamespace(index=index, linear=number, cluster=SimpleNamespace(index=index))
             for name, at in self.varying.items():
-                value = special_value(name, SimpleNamespace(cta=cta), machine)  # type: ignore[arg-type]
+                value = special_value(name, SimpleNamespace(cta=cta), machine)  # type: ignore[arg-type]  # a CTA's place is all that these ask for
                 self.memory[:, at : at + value.nbytes] = value.view(np.uint8)
         for group in self.warpgroups:
             group.begin()

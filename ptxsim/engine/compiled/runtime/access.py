@@ -22,7 +22,6 @@ _KIND_OF_SPACE = {
     "generic": sum(KINDS.values()),
 }  # fmt: skip
 _SPACES = {name: str(int(Space[name.upper()])) for name in ("global", "const", "param", "shared", "local")}  # as IR
-_ALL = "splat (i1 true)"
 
 
 def field(e: Emitter, base: str, offset: int, t: str) -> str:

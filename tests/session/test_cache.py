@@ -8,7 +8,7 @@ import pytest
 
 from ptxsim.diagnostic import PtxError
 from ptxsim.jit.store import ObjectStore
-from ptxsim.session import cache as known
+from ptxsim.session import cache
 from ptxsim.session.module import Module
 
 TEXT = """
@@ -52,17 +52,18 @@ LONG = TEXT + "// a comment\n" * 1000
 @pytest.fixture
 def disk(tmp_path, monkeypatch):
     """Forgets all texts when called; returns how often a text has been parsed since."""
-    store, parsed, real = ObjectStore(tmp_path), [], known.parse
-    monkeypatch.setattr(known, "parse", lambda source: parsed.append(source) or real(source))
+    store, parsed, real = ObjectStore(tmp_path), [], cache.parse
+    monkeypatch.setattr(cache, "_store", lambda: store)
+    monkeypatch.setattr(cache, "parse", lambda source: parsed.append(source) or real(source))
 
     def forget() -> list:
-        known.forget(store)
+        cache._KNOWN.clear()
         parsed.clear()
         return parsed
 
     forget()
     yield forget
-    known.forget()
+    cache._KNOWN.clear()
 
 
 def launch(text: str, file: str = "file.ptx", **options):
@@ -149,7 +150,7 @@ class Evil:
 def test_files_make_plain_values_only(disk, capsys, value):
     text = LONG.replace("FAULT", "")
     for parts in (("outline", text), ("program", text, "k", "sm_80")):
-        known._store().put(known._key(*parts), pickle.dumps(value))
+        cache._store().put(cache._key(*parts), pickle.dumps(value))
     parsed = disk()
     assert launch(text)[0][0] == 3
     assert len(parsed) == 1
