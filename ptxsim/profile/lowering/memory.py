@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from ptxsim.engine.analysis.assembled_accesses import LOOPS, assembled_accesses
 from ptxsim.engine.program.operand import Register
 from ptxsim.engine.program.operation import Op
 from ptxsim.profile.lowering.assembly import Assembly, lowers
 from ptxsim.profile.lowering.fusion import accesses_of, cost_of
 from ptxsim.profile.lowering.machine_code import Kind, MachineOp
 
-SHARED_TYPES = ("u32", "s32", "b32")  # types whose shared reductions are one instruction; the others are a loop
 WMMA_ACCESSES = {"s8": 2, "u8": 2, "f64": 1}  # of a fragment, by type; 4 of the others
 
 
@@ -44,8 +44,8 @@ def store(assembly: Assembly, op: Op) -> list[MachineOp]:
 
 @lowers("atomic")
 def atomic(assembly: Assembly, op: Op) -> list[MachineOp]:
-    words, space = op.words, space_of(op)
-    if space == "shared" and words["type"].name not in SHARED_TYPES and words.get("op") not in ("cas", "exch"):
+    space = space_of(op)
+    if space == "shared" and assembled_accesses(assembly.program).get(op.site) in LOOPS:
         loop = [MachineOp("branch", (), (), op.site), MachineOp("shared", (), assembly.reads(op), op.site)]
         last = assembly.machine(op, "shared", Kind.ACCESS, space=space, stores=True, latency=97)
         return [*loop, MachineOp("alu", (), (), op.site), last, MachineOp("branch", (), (), op.site)]

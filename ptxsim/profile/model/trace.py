@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ptxsim.engine.analysis.assembled_atomics import Assembled, assembled_atomics
+from ptxsim.engine.analysis.assembled_accesses import LOOPS, Assembled, assembled_accesses
 from ptxsim.engine.program.operation import Program
 from ptxsim.jit.body import record
 from ptxsim.lanes import word_mask
 from ptxsim.layout import banks
+from ptxsim.layout.wavefronts import AccessKind
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, Event, Observer, Space
 from ptxsim.profile.model.figures import Figures
 
@@ -28,9 +29,11 @@ ENTRY = record(
     ("need", "<i4"),  # arrivals a WAIT waits for
 )
 KINDS = {
-    Event.LOAD: "ld", Event.STORE: "st", Event.ATOMIC: "atom", Event.CAS: "cas", Event.REDUCE: "red",
-    Event.LDMATRIX: "ldmatrix", Event.STMATRIX: "stmatrix",
+    Event.LOAD: AccessKind.LD, Event.STORE: AccessKind.ST, Event.ATOMIC: AccessKind.ATOM, Event.CAS: AccessKind.CAS,
+    Event.REDUCE: AccessKind.RED, Event.LDMATRIX: AccessKind.LDMATRIX, Event.STMATRIX: AccessKind.STMATRIX,
 }  # fmt: skip
+KIND_OF_EVENT = np.full(256, -1)
+KIND_OF_EVENT[list(KINDS)] = list(KINDS.values())
 MOST_BYTES = 400 * 2**20  # of traces; beyond, fewer SMs are kept
 CLUSTER_OBJECT = 1 << 40
 
@@ -70,7 +73,13 @@ class Tracer(Observer):
             self.block_size[number] = len(block)
             if block:
                 self.block_of[block[0].site] = number
-        self.assembled = assembled_atomics(program)
+        # By site: the kind an atomic is counted as, -1 for what its events say; atomics of which one lane accesses.
+        self.kind_of = np.full(len(program.ops) + 1, -1)
+        self.leads = np.zeros(len(program.ops) + 1, bool)
+        for site, how in assembled_accesses(program).items():
+            if how in (Assembled.COUNTED, *LOOPS):
+                self.kind_of[site] = AccessKind[how.upper()]
+            self.leads[site] = how is Assembled.REDUCED
         self.bulk_sites = np.array(
             [op.site for op in program.ops if op.family in ("bulk_copy", "tensor_copy")], np.int64
         )
@@ -103,13 +112,15 @@ class Tracer(Observer):
     def _accesses(self, records: np.ndarray, entries: np.ndarray) -> None:
         event, space = records["event"], records["space"]
         shared = (space == Space.SHARED) & (event <= Event.STMATRIX)
-        for kind in np.unique(event[shared]):
-            for width in np.unique(records["width"][shared & (event == kind)]):
-                rows = np.flatnonzero(shared & (event == kind) & (records["width"] == width))
-                found = banks.analyze(records["addresses"][rows], int(width), KINDS[Event(kind)], records["mask"][rows])
+        site, masks = records["site"], records["mask"].astype(np.int64)
+        kinds = np.where(self.kind_of[site] >= 0, self.kind_of[site], KIND_OF_EVENT[event])
+        masks = np.where(self.leads[site], masks & -masks, masks)
+        for kind in np.unique(kinds[shared]):
+            for width in np.unique(records["width"][shared & (kinds == kind)]):
+                rows = np.flatnonzero(shared & (kinds == kind) & (records["width"] == width))
+                found = banks.analyze(records["addresses"][rows], int(width), banks.KINDS[kind], masks[rows])
                 entries["cycles"][rows] = found.cycles
                 entries["code"][rows] = SHARED
-        self._assembled_atomics(records, entries, shared)
         outer = ((space == Space.GLOBAL) | (space == Space.LOCAL)) & (event <= Event.REDUCE)
         for kind in np.unique(event[outer]):
             atomic = kind in (Event.ATOMIC, Event.CAS, Event.REDUCE)
@@ -133,15 +144,6 @@ class Tracer(Observer):
         if len(rows):
             entries["code"][rows] = CONST
             entries["cycles"][rows] = distinct(records["addresses"][rows], records["mask"][rows])
-
-    def _assembled_atomics(self, records: np.ndarray, entries: np.ndarray, shared: np.ndarray) -> None:
-        for site, how in self.assembled.items():
-            rows = np.flatnonzero(shared & (records["site"] == site))
-            if how is Assembled.REDUCED:  # one lane accesses
-                entries["cycles"][rows] = 1
-            elif len(rows):
-                found = banks.analyze(records["addresses"][rows], 4, "count", records["mask"][rows])
-                entries["cycles"][rows] = found.cycles
 
     def _objects(self, records: np.ndarray, entries: np.ndarray) -> None:
         event = records["event"]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from ptxsim.checks.lowered import lowered_accesses
-from ptxsim.engine.analysis.assembled_atomics import Assembled, assembled_atomics
+from ptxsim.engine.analysis.assembled_accesses import Assembled, assembled_accesses
+from ptxsim.instructions.atomic import HALF, OPERATIONS, PACKED
 from ptxsim.profile.lowering.regions import merged
-from ptxsim.profile.model.trace import Tracer
 from tests.profile.kernels import kernel
 
-COUNTED, REDUCED = Assembled.COUNTED, Assembled.REDUCED
+COUNTED, REDUCED, SPIN = Assembled.COUNTED, Assembled.REDUCED, Assembled.SPIN
 BEGIN = """.shared .align 16 .b8 cells[4096];
 ld.param.u64 %d0, [place]; ld.param.u32 %r1, [n]; mov.u32 %r0, %tid.x; mov.u32 %r2, cells;
 mad.lo.u32 %r20, %r0, 4, %r2;
@@ -36,7 +36,9 @@ LOOP = "add.s32 %r5, %r5, 4; add.s32 %r3, %r3, 1; setp.lt.u32 %p0, %r3, {}; @%p0
         # operations
         ("red.shared.max.s32 [%r2], %r0;", REDUCED),
         ("red.shared.xor.b32 [%r2], %r0;", REDUCED),
-        ("red.shared.add.f32 [%r2], %f0;", None),
+        ("red.shared.add.f32 [%r2], %f0;", SPIN),
+        ("red.add.f32 [%d1], %f0;", SPIN),
+        ("red.global.add.f32 [%d1], %f0;", None),
         ("atom.shared.add.u32 %r9, [%r2], %r0; st.global.u32 [%d0], %r9;", REDUCED),
         ("atom.shared.min.s32 %r9, [%r2], %r0; st.global.u32 [%d0], %r9;", None),
         ("atom.shared.exch.b32 %r9, [%r2], %r0; st.global.u32 [%d0], %r9;", None),
@@ -69,14 +71,58 @@ LOOP = "add.s32 %r5, %r5, 4; add.s32 %r3, %r3, 1; setp.lt.u32 %p0, %r3, {}; @%p0
 def test_an_atomic_is_what_the_assembler_makes_of_it(body, how):
     program = kernel(BEGIN + body).program("sm_90a")
     (op,) = [op for op in program.ops if op.family == "atomic"]
-    assert assembled_atomics(program).get(op.site) is how
-    # The bank counter and the cycle model ask the same function.
-    counted = lowered_accesses(program).get(op.site)
-    assert counted == (how.value if how else "spin" if str(op.words["type"]) == "f32" else None)
-    assert Tracer(merged(program), 1, 1, 1).assembled.get(op.site) is how
+    assert assembled_accesses(program).get(op.site) is how
+    assert assembled_accesses(merged(program)).get(op.site) is how
 
 
 def test_results_that_are_looked_at_are_needed():
     program = kernel(BEGIN + "atom.shared.add.u32 %r9, [%r20], 1;").program("sm_90a")
-    assert list(assembled_atomics(program).values()) == [COUNTED]
-    assert assembled_atomics(program, True) == {}
+    assert list(assembled_accesses(program).values()) == [COUNTED]
+    assert assembled_accesses(program, True) == {}
+
+
+ATOMICS = [
+    *((operation, word.split("@")[0]) for operations, types in OPERATIONS for operation in operations.split() for word in types.split()),
+    *(("add.noftz", word.split("@")[0]) for word in f"{HALF} {PACKED}".split()),
+]  # fmt: skip
+REGISTERS = ".reg .b16 %h<3>; .reg .b128 %q<3>; .reg .b64 %e<3>;"
+VALUES = {"b16": "%h", "f16": "%h", "bf16": "%h", "f32": "%f", "b128": "%q"}
+LANES_AT = "mov.u32 %r0, %tid.x; mov.u32 %r1, cells; mad.lo.u32 %r2, %r0, {}, %r1; cvt.u64.u32 %d0, %r2; cvta.shared.u64 %d2, %d0;"
+
+
+@pytest.mark.parametrize("operation, type", ATOMICS)
+def test_bank_counts_and_the_cycle_model_agree_on_every_atomic_of_shared_memory(operation, type):
+    """In words of their own, on one word, and on every eighth; by addresses in shared memory and by generic ones."""
+    value = VALUES.get(type, "%r" if type.endswith(("32", "x2")) else "%e")
+    result, operands = f"{value}{3 if value == '%r' else 0}", f"{value}{4 if value == '%r' else 1}"
+    if operation == "cas":
+        operands += f", {operands}"
+    body = ".shared .align 16 .b8 cells[4096];\n"
+    for stride in (16, 0, 128):
+        body += LANES_AT.format(stride) + "\n"
+        for space, address in ((".shared", "[%r2]"), ("", "[%d2]")):
+            body += f"atom{space}.{operation}.{type} {result}, {address}, {operands};\n"
+            if operation not in ("exch", "cas"):
+                body += f"red{space}.{operation}.{type} {address}, {operands};\n"
+    run = kernel(body, REGISTERS).launch(
+        1, 32, [np.zeros(4, np.uint32), 0], banks=True, profile=True, engine="interpreter", checks="none"
+    )
+    assert run.banks.wavefronts == run.cycles.memory["shared_wavefronts"] > 0
+
+
+@pytest.mark.parametrize(
+    "atomic, wavefronts",
+    [
+        ("red.shared.add.f32 [cells], %f0;", 96),
+        ("cvta.shared.u64 %d1, cells; red.add.f32 [%d1], %f0;", 96),
+        ("mov.u32 %r0, %tid.x; shl.b32 %r0, %r0, 2; red.shared.add.f32 [%r0+1024], %f0;", 3),
+        ("atom.shared.cas.b16 %h0, [cells], %h1, %h1;", 65),
+        ("mov.u32 %r0, %tid.y; red.shared.add.u32 [%r0+1024], 1;", 1),
+        ("red.shared.max.s32 [cells], %r0;", 1),
+    ],
+)
+def test_atomics_cost_the_cycle_model_what_they_are_counted_as(atomic, wavefronts):
+    run = kernel(".shared .align 16 .b8 cells[4096];" + atomic, REGISTERS).launch(
+        1, 32, [np.zeros(4, np.uint32), 0], banks=True, profile=True, engine="interpreter", checks="none"
+    )
+    assert run.banks.wavefronts == run.cycles.memory["shared_wavefronts"] == wavefronts
