@@ -52,10 +52,13 @@ def copies(family: str, a: str, b: str, kind: AccessKind = AccessKind.WRITE) -> 
     return Facts(family=family, accesses=accesses, completes_by=by)
 
 
+WEAK = "weak@9.3:sm_90"
+
+
 def words(a: str, b: str = "shared", facts: Facts | None = None) -> Options:
     """What all forms of one direction share; a and b are the state spaces of target and source, c is an mbarrier."""
     kinds: Kinds = {**KINDS, "a": Addr(a), "b": Addr(b), "c": Addr("shared")}
-    return {"facts": facts or copies("bulk_copy", a, b), "writes": "", "operands": kinds, "weak": "weak@9.3:sm_90"}
+    return {"facts": facts or copies("bulk_copy", a, b), "writes": "", "operands": kinds}
 
 
 def region(m: Port, space: str, address: LaneValue, lane: int, size: int, write: bool = False) -> Region:
@@ -140,19 +143,19 @@ TO_SHARED: Options = {**words("shared", "global"), **_NAME}
 
 @instruction(
     "cp.async.bulk{.weak}.dst.global.mbarrier::complete_tx::bytes [a], [b], n, [c]",
-    requires="8.0 sm_90", dst="shared::cluster shared::cta@8.6", **TO_SHARED,
+    weak=WEAK, requires="8.0 sm_90", dst="shared::cluster shared::cta@8.6", **TO_SHARED,
 )  # fmt: skip
 @instruction(
     "cp.async.bulk{.weak}.dst.global.mbarrier::complete_tx::bytes.L2::cache_hint [a], [b], n, [c], policy",
-    requires="8.0 sm_90", dst="shared::cluster shared::cta@8.6", **TO_SHARED,
+    weak=WEAK, requires="8.0 sm_90", dst="shared::cluster shared::cta@8.6", **TO_SHARED,
 )  # fmt: skip
 @instruction(
     "cp.async.bulk{.weak}.dst.global.mbarrier::complete_tx::bytes.multicast::cluster [a], [b], n, [c], ctas",
-    requires="8.0 sm_90", dst="shared::cluster", **TO_SHARED,
+    weak=WEAK, requires="8.0 sm_90", dst="shared::cluster", **TO_SHARED,
 )  # fmt: skip
 @instruction(
     "cp.async.bulk{.weak}.dst.global.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint [a], [b], n, [c], ctas, policy",
-    requires="8.0 sm_90", dst="shared::cluster", **TO_SHARED,
+    weak=WEAK, requires="8.0 sm_90", dst="shared::cluster", **TO_SHARED,
 )  # fmt: skip
 def global_to_shared(
     m: Port, a: LaneValue, b: LaneValue, n: LaneValue, c: LaneValue, ctas: LaneValue, *, dst: Word
@@ -162,7 +165,7 @@ def global_to_shared(
 
 @instruction(
     "cp.async.bulk{.weak}.dst.shared::cta.mbarrier::complete_tx::bytes [a], [b], n, [c]",
-    requires="8.0 sm_90", dst="shared::cluster", **words("shared"), **_NAME,
+    weak=WEAK, requires="8.0 sm_90", dst="shared::cluster", **words("shared"), **_NAME,
 )  # fmt: skip
 def shared_to_cluster(m: Port, a: LaneValue, b: LaneValue, n: LaneValue, c: LaneValue, *, dst: Word) -> None:
     _to_shared(m, "shared::cta", dst, a, b, n, c)
@@ -207,20 +210,21 @@ def _selecting(chosen: np.ndarray) -> Any:
 @instruction(
     "cp.async.bulk{.weak}.global.shared::cta.bulk_group [a], [b], n",
     name="cp.async.bulk",
+    weak=WEAK,
     requires="8.0 sm_90",
     **FROM_SHARED,
 )
 @instruction(
     "cp.async.bulk{.weak}.global.shared::cta.bulk_group.L2::cache_hint [a], [b], n, policy",
-    name="cp.async.bulk", requires="8.0 sm_90", **FROM_SHARED,
+    name="cp.async.bulk", weak=WEAK, requires="8.0 sm_90", **FROM_SHARED,
 )  # fmt: skip
 @instruction(
     "cp.async.bulk{.weak}.global.shared::cta.bulk_group.cp_mask [a], [b], n, bytes",
-    name="cp.async.bulk", requires="8.6 sm_100", **FROM_SHARED,
+    name="cp.async.bulk", weak=WEAK, requires="8.6 sm_100", **FROM_SHARED,
 )  # fmt: skip
 @instruction(
     "cp.async.bulk{.weak}.global.shared::cta.bulk_group.L2::cache_hint.cp_mask [a], [b], n, policy, bytes",
-    name="cp.async.bulk", requires="8.6 sm_100", **FROM_SHARED,
+    name="cp.async.bulk", weak=WEAK, requires="8.6 sm_100", **FROM_SHARED,
 )  # fmt: skip
 def shared_to_global(m: Port, a: LaneValue, b: LaneValue, n: LaneValue, bytes: LaneValue) -> None:
     _from_shared(m, a, b, n, selected=bytes)

@@ -136,14 +136,14 @@ def _load_forms() -> None:
     name = "cp.async.bulk.tensor"
     hints = (("", ""), (".L2::cache_hint", ", policy"))
     words: Options = {"name": name, "facts": LOAD, "writes": "", "ordered": (("dst", "global"),)}
-    for group in ("", ".cta_group"):
+    for group, groups in (("", {}), (".cta_group", {"cta_group": "cta_group::1 cta_group::2"})):
         since = BLACKWELL if group else "8.0 sm_90"
         for casts in ("", ".multicast::cluster"):
             dst = "shared::cluster" if casts else "shared::cluster shared::cta@8.6"
             for hint, policy in hints:
                 end = f".mbarrier::complete_tx::bytes{casts}{group}{hint}"
                 tail = (", ctas" if casts else "") + policy
-                common: Options = dict(words, dst=dst, cta_group="cta_group::1 cta_group::2")
+                common: Options = dict(words, dst=dst, **groups)
                 _add(
                     load,
                     f"{name}.dim.dst.global{{.mode}}{end} [a], [t], [c]{tail}",
@@ -228,16 +228,16 @@ def reduce_tensor(m: Port, t: list[LaneValue], b: LaneValue, *, dim: Word, mode:
 
 
 def _store_forms() -> None:
-    for name, effect, op, facts in (
-        ("cp.async.bulk.tensor", store, "", STORE),
-        ("cp.reduce.async.bulk.tensor", reduce_tensor, ".op", REDUCTION),
+    for name, effect, op, ops, facts in (
+        ("cp.async.bulk.tensor", store, "", {}, STORE),
+        ("cp.reduce.async.bulk.tensor", reduce_tensor, ".op", {"op": "add min max inc dec and or xor"}, REDUCTION),
     ):
         words: Options = {
             "name": name,
             "facts": facts,
             "writes": "",
             "ordered": (("global", "shared::cta"),),
-            "op": "add min max inc dec and or xor",
+            **ops,
         }
         for hint, policy in (("", ""), (".L2::cache_hint", ", policy")):
             end = f".bulk_group{hint} [t], [b]{policy}"

@@ -131,14 +131,15 @@ def pair_to_halves(a: LaneValue, *, dtype: ScalarType, atype: ScalarType, relu: 
 # ---- with scales, and fixed point of two bits before the point and six after: bound, not modeled ----
 
 _FIXED = "9.1 sm_100a sm_103a sm_110a sm_120a sm_121a | 9.4 sm_107a"
+_DOWN = "rn rz@9.4:sm_107a"
 _SCALED: Options = {
     "operands": {"d": Reg("dtype"), "a": Value("atype"), "b": Value("f32"), "scale": Reg("b16", untyped=True)}
 }
 for _scaled, _scale in (("", ""), (".scaled::n2::ue8m0", ", scale")):
-    _words: Options = {"requires": _FIXED, "rounding": "rn rz@9.4:sm_107a", **_SCALED}
+    _words: Options = {"requires": _FIXED, **_SCALED}
     _narrowing = f"cvt.rounding.satfinite{{.relu}}{_scaled}.dtype.atype d, a"
-    declare(f"{_narrowing}, b{_scale}", dtype="s2f6x2", atype="f32", **_words)
-    declare(f"{_narrowing}{_scale}", dtype="s2f6x2", atype="bf16x2", **_words)
+    declare(f"{_narrowing}, b{_scale}", rounding=_DOWN, dtype="s2f6x2", atype="f32", **_words)
+    declare(f"{_narrowing}{_scale}", rounding=_DOWN, dtype="s2f6x2", atype="bf16x2", **_words)
     declare(
         f"cvt.rn{{.satfinite}}{{.relu}}{_scaled}.dtype.atype d, a{_scale}", dtype="bf16x2", atype="s2f6x2", **_words
     )

@@ -7,7 +7,7 @@ from typing import Any
 from ptxsim.instructions.mma import modeled_by
 from ptxsim.isa.facts import Access, AccessKind, Facts, Scope, Word, Words, access
 from ptxsim.isa.operand import Either, Reg, Vec
-from ptxsim.isa.registry import declare
+from ptxsim.isa.registry import Options, declare
 from ptxsim.lanes import LaneValue
 from ptxsim.layout.fragments import fragment_layout
 from ptxsim.layout.tables import ROW_FORMATS
@@ -38,19 +38,22 @@ def ldmatrix(
     return load_rows(m, space, a, tile, format)
 
 
-TABLE = [
-    ("ldmatrix.sync.aligned.shape.num{.trans}{.space}.type d, [a]", "6.5 sm_75", "m8n8", "x1 x2 x4"),
-    ("ldmatrix.sync.aligned.shape.num.trans{.space}.b8 d, [a]", NARROW, "m16n16", "x1 x2"),
-    ("ldmatrix.sync.aligned.shape.num{.space}.b8x16.format d, [a]", NARROW, "m8n16", "x1 x2 x4"),
-    ("ldmatrix.sync.aligned.shape.num.trans{.space}.b8x16.format d, [a]", NARROW, "m16n16", "x1 x2"),
+FORMATS: Options = {"format": " ".join(ROW_FORMATS)}
+TABLE: list[tuple[str, str, str, str, Options]] = [
+    ("ldmatrix.sync.aligned.shape.num{.trans}{.space}.type d, [a]", "6.5 sm_75", "m8n8", "x1 x2 x4", {"type": "b16"}),
+    ("ldmatrix.sync.aligned.shape.num.trans{.space}.b8 d, [a]", NARROW, "m16n16", "x1 x2", {}),
+    ("ldmatrix.sync.aligned.shape.num{.space}.b8x16.format d, [a]", NARROW, "m8n16", "x1 x2 x4", FORMATS),
+    ("ldmatrix.sync.aligned.shape.num.trans{.space}.b8x16.format d, [a]", NARROW, "m16n16", "x1 x2", FORMATS),
 ]
 
 
-def declare_row(declare: Any, element: Reg | Either, notation: str, since: str, shape: str, num: str) -> None:
+def declare_row(
+    declare: Any, element: Reg | Either, notation: str, since: str, shape: str, num: str, words: Options
+) -> None:
     """Declare a row of the table through `declare`, with this kind of result registers."""
     declare(
         notation, requires=since, facts=FACTS, operands={"d": Vec(registers, element)},
-        ordered=(("b8x16", "format"),), shape=shape, num=num, space=SPACES, type="b16", format=" ".join(ROW_FORMATS),
+        ordered=(("b8x16", "format"),), shape=shape, num=num, space=SPACES, **words,
         implies=None if "{.trans}" in notation else {"trans": "m16n16" in shape},
     )  # fmt: skip
 

@@ -80,18 +80,22 @@ MANY: Kinds = FROM | {"d": Vec("vec", Reg("type", wide=True, sink=True, integers
 LD = "ld{.order}{.mmio}{.scope}{.space}{.nc}{.cop}{.l1}"
 
 NO_RULES: tuple[Rule, ...] = ()
-for length, kinds, rules in (("", ONE, NO_RULES), (".vec", MANY, (vector_size,))):
+LENGTHS: Options = {"vec": "v2 v4 v8"}
+for length, kinds, rules, lengths in (("", ONE, NO_RULES, {}), (".vec", MANY, (vector_size,), LENGTHS)):
     instruction(
-        f"ld.volatile.local{length}.type d, [a]", vec="v2 v4 v8", type=TYPE, operands=kinds, rules=rules, requires="9.1",
+        f"ld.volatile.local{length}.type d, [a]", **lengths, type=TYPE, operands=kinds, rules=rules, requires="9.1",
         facts=FACTS, implies={"order": "volatile", "space": "local"} | ({} if length else {"vec": None}),
     )(load)  # fmt: skip
 instruction(
     "ld.mmio.acquire.sys{.space}.type d, [a]", type=TYPE, operands=ONE, requires="9.3 sm_70", facts=FACTS, space="global",
     implies={"vec": None, "order": "acquire"},
 )(load)  # fmt: skip
-for length, kinds, rules in (("", ONE, (global_only,)), (".vec", MANY, (global_only, vector_size))):
+for length, kinds, rules, lengths in (
+    ("", ONE, (global_only,), {}),
+    (".vec", MANY, (global_only, vector_size), LENGTHS),
+):
     instruction(
-        f"ld{{.space}}{{.nc}}.proxy::readonly{length}.type d, [a]", vec="v2 v4 v8", type=TYPE, operands=kinds, rules=rules,
+        f"ld{{.space}}{{.nc}}.proxy::readonly{length}.type d, [a]", **lengths, type=TYPE, operands=kinds, rules=rules,
         space="global", requires="9.4 sm_90", facts=FACTS, implies={"order": None} | ({} if length else {"vec": None}),
     )(load)  # fmt: skip
 for hint, policy, since in HINTS:

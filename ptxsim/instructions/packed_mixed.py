@@ -21,15 +21,15 @@ from ptxsim.types import TYPES, ScalarType
 F32X2 = TYPES["f32x2"]
 
 WIDEST, NARROW = "e4m3x4 e5m2x4", "e4m3x4 e5m2x4 e2m3x4 e3m2x4 e2m1x4 e2m1p4x4 ue8m0x4"
-FOUR: Options = {"dtype": WIDEST, "atype": NARROW, "btype": NARROW, "requires": "9.4 sm_100a sm_103a"}
+FOUR: Options = {"dtype": WIDEST, "atype": NARROW, "requires": "9.4 sm_100a sm_103a"}
 RESULT, FACTORS = Reg("dtype"), {"a": Value("atype"), "b": Value("btype")}
 for name in ("add", "sub"):
     declare(
         f"{name}{{.rn}}{{.satfinite}}.dtype.atype d, a, b", operands={**FACTORS, "d": RESULT, "b": Value("dtype")}, **FOUR
     )  # fmt: skip
-declare("mul{.rn}{.satfinite}.dtype.atype.btype d, a, b", operands={**FACTORS, "d": RESULT}, **FOUR)
+declare("mul{.rn}{.satfinite}.dtype.atype.btype d, a, b", operands={**FACTORS, "d": RESULT}, btype=NARROW, **FOUR)
 declare(
-    "fma{.rn}{.satfinite}.dtype.atype.btype d, a, b, c", operands={**FACTORS, "d": RESULT, "c": Value("dtype")}, **FOUR
+    "fma{.rn}{.satfinite}.dtype.atype.btype d, a, b, c", operands={**FACTORS, "d": RESULT, "c": Value("dtype")}, btype=NARROW, **FOUR
 )  # fmt: skip
 
 # ---- two floats of 16 bits with two of 32 ----------------------------------------------------------------------------

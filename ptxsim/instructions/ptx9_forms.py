@@ -11,6 +11,7 @@ from ptxsim.instructions.bulk_copy import (
     INTO_GLOBAL,
     INTO_SHARED,
     KINDS,
+    WEAK,
     global_to_shared,
     shared_to_cluster,
     shared_to_global,
@@ -27,7 +28,7 @@ NINE = "9.3 sm_90"
 LAYOUT: Options = {"layout": "layout::v0 layout::v1", "space": SHARED, "requires": NINE}
 OBJECT: Kinds = {"a": Addr("shared"), "d": Pred(), "p": Pred(sink=True), "report": Reg("b8")}
 declare(
-    "mbarrier.init.layout::v1{.space}.b64 [a], n", name="mbarrier.init", **LAYOUT,
+    "mbarrier.init.layout::v1{.space}.b64 [a], n", name="mbarrier.init", space=SHARED, requires=NINE,
     operands={**OBJECT, "n": Either((Reg("u32"), Imm(1)))},
 )  # fmt: skip
 declare("mbarrier.check_layout.layout{.space}.b64 d, [a]", name="mbarrier.check_layout", operands=OBJECT, **LAYOUT)
@@ -53,34 +54,39 @@ for name, wanted, hint in (
 # ---- bulk copies of 128-bit units, with a memory order or without: modeled, as the copies they are ---------------------
 
 CLUSTER = "cta cluster"  # scopes of what stays in a cluster
-COPY: Options = {"name": "cp.async.bulk", "order": "relaxed", "scope": SCOPE}
+STRONG: Options = {"order": "relaxed", "scope": SCOPE}
+NEAR_BY: Options = {"order": "relaxed", "scope": CLUSTER}
+NOTHING: Options = {}
+COPY: Options = {"name": "cp.async.bulk"}
 TO_SHARED: Options = {**words("shared", "global"), **COPY, "ordered": (("dst", "global", "shared::cta"),)}
 BYTES = "mbarrier::complete_tx::bytes"
 GROUP = "global.shared::cta.bulk_group"
-for order, wide in (("", "9.3 sm_90"), (".order.scope", "9.3 sm_90a sm_100f sm_110f")):
+for order, wide, strong, near in (
+    ("", "9.3 sm_90", NOTHING, NOTHING), (".order.scope", "9.3 sm_90a sm_100f sm_110f", STRONG, NEAR_BY),
+):  # fmt: skip
     for hint, policy in (("", ""), (".L2::cache_hint", ", policy")):
         to_shared, to_global = f"cp.async.bulk{order}.dst.global.{BYTES}", f"cp.async.bulk{order}.{GROUP}{hint}"
-        instruction(f"{to_shared}{hint}.b128 [a], [b], n, [c]{policy}", dst="shared::cta", requires=NINE, **TO_SHARED)(
-            global_to_shared
-        )
+        instruction(
+            f"{to_shared}{hint}.b128 [a], [b], n, [c]{policy}", dst="shared::cta", requires=NINE, **strong, **TO_SHARED
+        )(global_to_shared)
         for multicast, ctas in (("", ""), (".multicast::cluster", ", ctas")):
             instruction(
                 f"{to_shared}{multicast}{hint}.b128 [a], [b], n, [c]{ctas}{policy}", dst="shared::cluster", requires=wide,
-                **TO_SHARED,
+                **strong, **TO_SHARED,
             )(global_to_shared)  # fmt: skip
         for mask, bytes_, since in (("", "", NINE), (".cp_mask", ", bytes", "9.3 sm_100")):
             instruction(
-                f"{to_global}{mask}.b128 [a], [b], n{policy}{bytes_}", requires=since, **COPY, **FROM_SHARED
+                f"{to_global}{mask}.b128 [a], [b], n{policy}{bytes_}", requires=since, **strong, **COPY, **FROM_SHARED
             )(shared_to_global)  # fmt: skip
     instruction(
         f"cp.async.bulk{order}.dst.shared::cta.{BYTES}.b128 [a], [b], n, [c]", dst="shared::cluster",
-        ordered=(("dst", "shared::cta"),), requires=NINE, **words("shared"), **{**COPY, "scope": CLUSTER},
+        ordered=(("dst", "shared::cta"),), requires=NINE, **words("shared"), **COPY, **near,
     )(shared_to_cluster)  # fmt: skip
 
 # ---- copies that leave bytes at both ends alone, reductions with a memory order -----------------------------------------
 
 IGNORED = Either((Reg("u32"), Imm(0, 15)))
-EDGES: Options = {"name": "cp.async.bulk", "writes": "", "requires": "9.2 sm_90", "weak": "weak@9.3:sm_90"}
+EDGES: Options = {"name": "cp.async.bulk", "writes": "", "requires": "9.2 sm_90", "weak": WEAK}
 for hint, policy in (("", ""), (".L2::cache_hint", ", policy")):
     declare(
         f"cp.async.bulk{{.weak}}.shared::cta.global.{BYTES}.ignore_oob{hint} [a], [b], n, left, right, [c]{policy}",
@@ -108,19 +114,23 @@ for hint, policy in (("", ""), (".L2::cache_hint", ", policy")):
 # ---- the memory of several GPUs, asynchronously -----------------------------------------------------------------------
 
 SEVERAL: Options = {"name": "multimem.cp.async.bulk", **FROM_SHARED}
-declare(f"multimem.cp.async.bulk{{.weak}}.{GROUP} [a], [b], n", requires="9.1 sm_90", **SEVERAL)
+declare(f"multimem.cp.async.bulk{{.weak}}.{GROUP} [a], [b], n", weak=WEAK, requires="9.1 sm_90", **SEVERAL)
 declare(
-    f"multimem.cp.async.bulk{{.weak}}.{GROUP}.cp_mask [a], [b], n, bytes", requires="9.1 sm_100", **SEVERAL
+    f"multimem.cp.async.bulk{{.weak}}.{GROUP}.cp_mask [a], [b], n, bytes", weak=WEAK, requires="9.1 sm_100", **SEVERAL
 )  # fmt: skip
-for order in ("", ".order.scope"):
-    strong: Options = {**SEVERAL, "order": "relaxed", "scope": SCOPE}
-    declare(f"multimem.cp.async.bulk{order}.{GROUP}.b128 [a], [b], n", requires=NINE, **strong)
-    declare(f"multimem.cp.async.bulk{order}.{GROUP}.cp_mask.b128 [a], [b], n, bytes", requires="9.3 sm_100", **strong)
+for order, strong in (("", NOTHING), (".order.scope", STRONG)):
+    declare(f"multimem.cp.async.bulk{order}.{GROUP}.b128 [a], [b], n", requires=NINE, **strong, **SEVERAL)
+    declare(
+        f"multimem.cp.async.bulk{order}.{GROUP}.cp_mask.b128 [a], [b], n, bytes",
+        requires="9.3 sm_100",
+        **strong,
+        **SEVERAL,
+    )
     since = NINE if order else "9.1 sm_90"
     for op, types, end in REDUCTIONS:
         declare(
             f"multimem.cp.reduce.async.bulk{order}.{GROUP}{end} [a], [b], n", name="multimem.cp.reduce.async.bulk", op=op,
-            type=types, order="relaxed", scope=SCOPE, requires=since, **FROM_SHARED,
+            type=types, requires=since, **strong, **FROM_SHARED,
         )  # fmt: skip
 RELEASE: Options = {"scope": "gpu sys", "requires": "9.3 sm_100", "writes": ""}
 declare(

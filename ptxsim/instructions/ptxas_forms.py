@@ -63,8 +63,8 @@ for _row in (*wgmma.DENSE, *wgmma.SPARSE):
     wgmma.declare_row(ODD_WORD, *_row)
 
 # Predicates as results of loads and moves.
-for _notation, _since, _shape, _num in ldmatrix.TABLE:
-    ldmatrix.declare_row(declare, Either((Reg("b32"), Pred())), _notation, _since, _shape, _num)
+for _rows in ldmatrix.TABLE:
+    ldmatrix.declare_row(declare, Either((Reg("b32"), Pred())), *_rows)
 declare(
     "movmatrix.sync.aligned.m8n8.trans.b16 d, a", requires="7.8 sm_75",
     operands={name: Either((Reg("b32"), Pred())) for name in "da"},

@@ -50,9 +50,10 @@ MANY: Kinds = TO | {"b": Vec("vec", Value("type", wide=True, integers=True)), "p
 WIDE: Kinds = TO | {"b": Vec("vec", Reg("type", wide=True, sink=True, integers=True)), "policy": Value("u64")}
 ST = "st{.order}{.mmio}{.scope}{.space}{.cop}{.l1}"
 
-for length, kinds, rules in (("", ONE, ()), (".vec", MANY, (vector_size,))):
+LENGTHS: Options = {"vec": "v2 v4 v8"}
+for length, kinds, rules, lengths in (("", ONE, (), {}), (".vec", MANY, (vector_size,), LENGTHS)):
     instruction(
-        f"st.volatile.local{length}.type [a], b", vec="v2 v4 v8", type=TYPE, operands=kinds, rules=rules, requires="9.1",
+        f"st.volatile.local{length}.type [a], b", **lengths, type=TYPE, operands=kinds, rules=rules, requires="9.1",
         facts=FACTS, implies={"order": "volatile", "space": "local"} | ({} if length else {"vec": None}),
     )(store)  # fmt: skip
 instruction(

@@ -83,10 +83,10 @@ for shape, split in (("32x32b", ""), ("16x32bx2", ", split")):
 for shapes, warps in (
     ("128x256b 4x256b 128x128b", ""), ("64x128b", ".warpx2::02_13"), ("64x128b", ".warpx2::01_23"), ("32x128b", ".warpx4"),
 ):  # fmt: skip
-    for formats in ("", ".b8x16.source"):
+    for formats, narrow in (("", {}), (".b8x16.source", {"source": "b6x16_p32 b4x16_p64"})):
         declare(
             f"tcgen05.cp.cta_group.shape{warps}{formats} [a], descriptor", name="tcgen05.cp", shape=shapes,
-            source="b6x16_p32 b4x16_p64", operands={"a": TMEM, "descriptor": Value("u64")}, requires=FAMILY, **GROUP,
+            **narrow, operands={"a": TMEM, "descriptor": Value("u64")}, requires=FAMILY, **GROUP,
         )  # fmt: skip
 declare("tcgen05.shift.cta_group.down [a]", name="tcgen05.shift", operands={"a": TMEM}, requires=EXACT, **GROUP)
 

@@ -74,7 +74,7 @@ for _name, _ftz, _types, _since in _FORMS:
 
     @instruction(
         f"{_name}.operation{_ftz}.type d, a", cost=cost, operation="approx", type=_types, requires=_since, facts=FACTS,
-        implies={"name": _name},
+        implies={"name": _name} | ({} if _ftz else {"ftz": False}),
     )  # fmt: skip
     def function(a: LaneValue, *, name: Word, operation: Word, ftz: Word, type: ScalarType) -> LaneValue:
         return approximate(name, operation, ftz, type, a)

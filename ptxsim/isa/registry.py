@@ -160,6 +160,8 @@ def _make_form(
     implies: Mapping[str, object] | None,
 ) -> Form:  # fmt: skip
     opcode_name, slots, names = parse_notation(notation, choices, name, ordered)
+    if nowhere := choices.keys() - {slot.name for slot in slots}:
+        raise TypeError(f"{notation}: neither options nor slots of the notation: {', '.join(sorted(nowhere))}")
     if writes is None:
         first = names[0] if names and not names[0].bracketed else None
         destinations = {n for n in (first.name, first.second) if n} if first and first.name == "d" else set()
