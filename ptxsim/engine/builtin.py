@@ -73,7 +73,7 @@ def words(site: CallSite, index: int, warp: Warp, machine: Machine) -> np.ndarra
 
 
 def answer(site: CallSite, values: np.ndarray, warp: Warp, mask: np.ndarray, machine: Machine) -> None:
-    """The result, for those who ask for it."""
+    """The result, where the call takes it."""
     for passed in site.returns:
         place(passed, values.view(np.uint8).reshape(len(mask), -1), warp, mask, machine)
 

@@ -124,7 +124,7 @@ def reduce_system(m: Port, a: LaneValue, b: LaneValue, *, op: Word, type: Scalar
 
 
 def integer(modifiers: Words) -> Any:
-    """Bits are asked for and integers are meant."""
+    """The type that b is checked as: an integer where the statement says .b32."""
     return "u32" if modifiers["type"].name == "b32" else modifiers["type"]
 
 

@@ -1,7 +1,8 @@
 """cp.async.bulk and cp.reduce.async.bulk: one thread moves a run of bytes between global and shared memories.
 
-PTX ISA, "Data Movement and Conversion Instructions: cp.async.bulk". Service operations: their effects run in Python on
-both engines (lane values are numpy arrays).
+PTX ISA, "Data Movement and Conversion Instructions: cp.async.bulk". Copies take the slow path on the compiled
+engine, and what they begin lands later (machine.bulk). Commits of their groups are native, and so are
+waits while the warp has no copy in flight.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """cp.async.bulk.tensor: one thread moves a box of a tensor between global and shared memory.
 
-PTX ISA, "Data Movement and Conversion Instructions: Tensor copy". Service operations: their effects run in Python on both
-engines (lane values are numpy arrays).
+PTX ISA, "Data Movement and Conversion Instructions: Tensor copy". They take the slow path on the compiled engine,
+and what they begin lands later (machine.bulk).
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""barrier.cluster. PTX ISA, "Parallel Synchronization and Communication Instructions: barrier.cluster"."""
+"""barrier.cluster. PTX ISA, "Parallel Synchronization and Communication Instructions: barrier.cluster".
+
+The state is in the records of the CTAs (machine.cluster_barrier); native code uses them too (engine.compiled.codegen.cluster_barrier).
+"""
 
 from __future__ import annotations
 

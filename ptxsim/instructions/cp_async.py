@@ -1,7 +1,7 @@
 """cp.async: copies of 4, 8 or 16 bytes a lane from global to shared memory, and the groups they are waited for in.
 
-PTX ISA, "Data Movement and Conversion Instructions: cp.async". Service operations: their effects run in Python on both
-engines (lane values are numpy arrays).
+PTX ISA, "Data Movement and Conversion Instructions: cp.async". The effects here are the interpreter's; the copies in
+flight are records of machine.lane_copies, which native code uses too (engine.compiled.codegen.cp_async).
 """
 
 from __future__ import annotations

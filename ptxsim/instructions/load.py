@@ -26,7 +26,7 @@ from ptxsim.types import TYPES, ScalarType
 
 
 def non_coherent(modifiers: Words) -> str | None:
-    """.nc reads global memory that nobody writes: no memory order, no operator that bypasses the cache."""
+    """.nc reads global memory that no thread writes meanwhile: no memory order, no operator that bypasses the cache."""
     if not modifiers["nc"]:
         return None
     if modifiers["space"] != "global":

@@ -1,6 +1,7 @@
 """mbarrier: arrival and transaction barriers in shared memory. PTX ISA, "mbarrier".
 
-What happens to the objects: machine.mbarrier in the interpreter, engine.compiled.codegen.mbarrier in native code.
+The effects say what lanes do. The objects are records (machine.mbarrier_state) that both engines work on: the interpreter
+through machine.mbarrier, native code through engine.compiled.codegen.mbarrier.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """tensormap.replace and tensormap.cp_fenceproxy: tensor maps edited by the kernel itself.
 
-PTX ISA, "tensormap.replace", "tensormap.cp_fenceproxy". Service operations: their effects run in Python on both engines
-(lane values are numpy arrays).
+PTX ISA, "tensormap.replace", "tensormap.cp_fenceproxy". Both take the slow path on the compiled engine.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """wgmma: matrix products of a warpgroup. PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions".
 
-The effects run in Python on both engines: they are services, not expressions over lane values.
+The effects here are the interpreter's; the products in flight are records of machine.warpgroup, which native code uses too
+(engine.compiled.codegen.warpgroup) where no way through a program breaks the rules of fences and registers in flight.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ DENSE: Rows = [
 ]
 # The same for the sparse forms, and the largest selector.
 SPARSE: Rows = [
-    (2 * k, a, b, d, n, behind, words, "8.2", {16: 1, 8: 1}.get(k, 0)) for k, a, b, d, n, behind, words, _ in DENSE[:-1]
+    (2 * k, a, b, d, n, after, words, "8.2", {16: 1, 8: 1}.get(k, 0)) for k, a, b, d, n, after, words, _ in DENSE[:-1]
 ]
 
 
@@ -126,7 +127,7 @@ def _uniform(m: Port, value: LaneValue, what: str) -> int:
 
 
 def declare_row(
-    odd_word: Kind | None, k: int, a: str, b: str, d: str, ns: Any, behind: str, words: str, since: str,
+    odd_word: Kind | None, k: int, a: str, b: str, d: str, ns: Any, after: str, words: str, since: str,
     selector: int | None = None,
 ) -> None:  # fmt: skip
     """Declare a row of a table: A from registers and from memory. With `odd_word`, the kind of the metadata (and
@@ -151,7 +152,7 @@ def declare_row(
     for source, kind in (("registers", Vec(count("A", "atype"), element)), ("descriptor", Value("u64"))):
         tail = {"": "", "scale": ", sa, sb", "trans": ", sa, sb, tb" if source == "registers" else ", sa, sb, ta, tb"}
         instruction(
-            f"{name}{sp}.sync{{.aligned}}.shape{words}.dtype.atype.btype d, a, b{metadata}, p{tail[behind]}",
+            f"{name}{sp}.sync{{.aligned}}.shape{words}.dtype.atype.btype d, a, b{metadata}, p{tail[after]}",
             name=name, requires=f"{since} sm_90a", facts=SPARSE_PRODUCT if sparse else DENSE_PRODUCT, operands=kinds | {"a": kind},
             ordered=(("and", "popc"),), shape=" ".join(f"m64n{n}k{k}" for n in ns), dtype=d, atype=a, btype=b,
         )(effect)  # fmt: skip

@@ -51,7 +51,7 @@ def arrived_in(cta: CtaRecord, warp: WarpRecord, mask: U32) -> I32:
 
 
 def exit_from_cluster(cta: CtaRecord, warp: WarpRecord, mask: int) -> None:
-    """Lanes leave the kernel; nobody waits for them any longer."""
+    """Lanes leave the kernel: the barrier no longer waits for them."""
     if cta.leader != 0:
         barrier = view(cta.leader, CtaRecord, 1)[0].barriers[CLUSTER]
         barrier.expected -= mask.bit_count()
@@ -60,7 +60,7 @@ def exit_from_cluster(cta: CtaRecord, warp: WarpRecord, mask: int) -> None:
 
 
 def end_phase_of_cluster(cta: CtaRecord) -> None:
-    """End the phase if some have come, and nobody is missing."""
+    """End the phase if some threads have arrived and none is missing."""
     barrier = view(cta.leader, CtaRecord, 1)[0].barriers[CLUSTER]
     if barrier.arrived != 0 and barrier.here == barrier.expected:
         barrier.arrived = 0

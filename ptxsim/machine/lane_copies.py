@@ -25,7 +25,7 @@ Counts = Annotated[Sequence[int], Pointer(np.dtype(np.int32), LANES)]
 ROOM, FEW = 128, 16  # copies that a warp has room for at first, and how much of it is used until they are more
 BYTES = LaneCopy.dtype.itemsize
 WORDS = {count: np.dtype([("words", "<u4", (count,))]) for count in (1, 2, 4)}
-SPAN = 1 << 40  # bytes of a memory whose size nobody asks for
+SPAN = 1 << 40  # bytes of a memory whose size is not asked for
 OFFSET = (1 << RANK_SHIFT) - 1  # of a name of shared memory: the bits within its CTA
 
 

@@ -166,7 +166,7 @@ class MBarrierRecord(Record):
     bytes: I32  # announced and not yet transferred; below zero if data came first
     phase: I32
     announced: I64  # bytes announced in this phase
-    last_cta: I32  # who arrived last: CTA, warp, line (0: nobody)
+    last_cta: I32  # who arrived last: CTA, warp, line (0: none)
     last_warp: I32
     last_line: I32
     polled: I32  # whether any of the following is not zero

@@ -79,7 +79,7 @@ class Machine:
 
     @functools.cached_property
     def random(self) -> np.random.Generator:
-        """What a seed other than 0 varies."""
+        """What a seed other than 0 draws from: orders of CTAs and warps, moments of completion. Seed 0 draws nothing."""
         return np.random.default_rng(self.seed)
 
     # ---- asynchronous work ----

@@ -197,7 +197,7 @@ def _global_row(op: Op, tally: GlobalTally, origins: Origins) -> GlobalRow:
 
 
 def access_notes(banks: BankTable, names: set[str]) -> list[Finding]:
-    """`bank-conflict` and `uncoalesced` as findings, for those who ask for them by name."""
+    """`bank-conflict` and `uncoalesced` as findings, where they are asked for by name."""
     notes = []
     for row in banks.rows if "bank-conflict" in names else ():
         if row.excess:

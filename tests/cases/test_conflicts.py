@@ -46,7 +46,7 @@ def applied(text: str, line: int, fix: str) -> str:
     elif fix.startswith("one word a lane"):
         lines.insert(line - 1, "mad.lo.u32 %at, %lane, 4, %tile;\n")
     else:
-        raise AssertionError(f"nobody here knows how to apply {fix!r}")
+        raise AssertionError(f"no way is known to apply {fix!r}")
     # The directive speaks of the count before.
     return "".join(text for text in lines if "expect banks.worst" not in text)
 

@@ -18,17 +18,17 @@ TAIL = "\n    ret;\n}\n"
 ADD = "ld.global.f32 %f1, [%rd4]; add.f32 %f2, %f1, 0f3F800000; st.global.f32 [%rd5], %f2;"
 
 
-def told(body, x, y=np.float32, engine=None, checks="memory"):
+def reported(body, x, y=np.float32, engine=None, checks="memory"):
     arrays = [np.zeros(256, x), np.zeros(256, y)]
     run = launch(HEAD + body + TAIL, arrays, engine=engine, checks=checks)
     assert all(f.name == "operand-mismatch" and f.level == "warning" for f in run.findings), run.findings
     return [f.message.split()[0] for f in run.findings]
 
 
-def test_doubles_taken_for_singles_are_told(engine):
-    assert told(ADD, np.float64, engine=engine) == ["X"]
-    assert told(ADD, np.float64, np.float64, engine, "all") == ["X", "Y"]
-    assert told("atom.global.add.f32 %f1, [%rd4], 0f3F800000;", np.float64, engine=engine) == ["X"]
+def test_doubles_taken_for_singles_are_reported(engine):
+    assert reported(ADD, np.float64, engine=engine) == ["X"]
+    assert reported(ADD, np.float64, np.float64, engine, "all") == ["X", "Y"]
+    assert reported("atom.global.add.f32 %f1, [%rd4], 0f3F800000;", np.float64, engine=engine) == ["X"]
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_doubles_taken_for_singles_are_told(engine):
     ],
 )
 def test_other_arrays_and_other_ways_to_read_are_fine(body, x):
-    assert told(body, x) == []
+    assert reported(body, x) == []
 
 
 def test_the_data_is_what_one_run_leaves():

@@ -17,10 +17,10 @@ HEAD = """.version 8.0
 TAIL = "\n    ret;\n}\n"
 LOOP = "LOOP: {} add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 5; @%p1 bra LOOP; "
 
-# What a kernel does, and the registers it is told of.
+# What a kernel does, and the registers reported of it.
 BODIES = {
     "add.u32 %r2, %r1, %r3; st.global.u32 [%rd1], %r2;": {"%r3"},
-    # A sum that nobody has set to zero: zero it is here, and garbage on a GPU.
+    # A sum that was never set to zero: zero it is here, and garbage on a GPU.
     LOOP.format("add.u32 %r2, %r2, %r1;") + "st.global.u32 [%rd1], %r2;": {"%r2"},
     "mov.u32 %r2, 0; " + LOOP.format("add.u32 %r2, %r2, %r1;") + "st.global.u32 [%rd1], %r2;": set(),
     LOOP.format("fma.rn.f32 %f1, %f1, %f1, 0f3F800000;") + "st.global.f32 [%rd1], %f1;": {"%f1"},
@@ -31,13 +31,13 @@ BODIES = {
     # One way sets it; the other is never taken, or it is.
     "setp.ne.u32 %p2, %r1, 0; @%p2 bra OVER; mov.u32 %r2, 3; OVER: st.global.u32 [%rd1], %r2;": set(),
     "setp.eq.u32 %p2, %r1, 0; @%p2 bra OVER; mov.u32 %r2, 3; OVER: st.global.u32 [%rd1], %r2;": {"%r2"},
-    # A bound that nobody has set: the loop ends at once, or never.
+    # A bound that was never set: the loop ends at once, or never.
     "LOOP: add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, %r2; mov.u32 %r2, 3; @%p1 bra LOOP; st.global.u32 [%rd1], %r1;": {"%r2"},
     "LOOP: @%p2 bra OUT; add.u32 %r1, %r1, 1; setp.eq.u32 %p2, %r1, 4; bra LOOP; OUT: st.global.u32 [%rd1], %r1;": {"%p2"},
 }  # fmt: skip
 
 
-def told(body, engine, **options):
+def reported(body, engine, **options):
     out = np.zeros(4, np.uint32)
     run = launch(HEAD + body + TAIL, [out], engine=engine, **options)
     assert all((f.name, f.level) == ("uninitialized-read", "error") for f in run.findings)
@@ -45,15 +45,15 @@ def told(body, engine, **options):
 
 
 @pytest.mark.parametrize("body", BODIES)
-def test_registers_that_nobody_has_written_are_told_where_they_show(body, engine):
-    assert told(body, engine)[0] == BODIES[body]
+def test_registers_that_nobody_has_written_are_reported_where_they_show(body, engine):
+    assert reported(body, engine)[0] == BODIES[body]
 
 
 def test_results_are_those_of_registers_that_hold_zero():
     body = LOOP.format("add.u32 %r2, %r2, %r1;") + "red.global.add.u32 [%rd1], %r2;"
-    registers, out = told(body, "compiled", banks=False)
+    registers, out = reported(body, "compiled", banks=False)
     assert registers == {"%r2"} and out[0] == 320
-    assert told(body, "compiled", checks="none")[0] == set()
+    assert reported(body, "compiled", checks="none")[0] == set()
 
 
 PRODUCT = SAMPLES / "wgmma_m64n64k16.ptx"

@@ -45,9 +45,9 @@ COPIES = {
         f"AGAIN: {LOAD} and.b32 %r4, %n, 1; {wait(1, '%r4')} {ADD} bar.sync 0; add.u32 %n, %n, 1;"
         f"setp.lt.u32 %more, %n, 5; @%more bra AGAIN; {LAST}"
     ),
-    "a load nobody waits for": LOAD,
+    "a load without a wait": LOAD,
     "a store": STORE.format(commit="@%one cp.async.bulk.commit_group;", wait="@%one cp.async.bulk.wait_group 0;"),
-    "a store nobody waits for": STORE.format(commit="@%one cp.async.bulk.commit_group;", wait=""),
+    "a store without a wait": STORE.format(commit="@%one cp.async.bulk.commit_group;", wait=""),
     "a store without a group": STORE.format(commit="", wait="@%one cp.async.bulk.wait_group 0;"),
     "a wait that times out": LOAD + wait(1) + ADD + "@%one mbarrier.try_wait.parity.shared.b64 %q, [%s+8], 0;" + LAST,
     "one warp polls": LOAD + "P: mbarrier.test_wait.parity.shared.b64 %q, [%s], 0; add.u32 %x, %x, 1; @!%q bra P;" + LAST,

@@ -32,7 +32,7 @@ WMMA = (
 )
 
 
-def told(text: str) -> list[str]:
+def reported(text: str) -> list[str]:
     """Names of the findings, which are the same on both engines."""
     data = np.random.default_rng(0).integers(0x3000, 0x3C00, 512, dtype=np.uint32) * np.uint32(0x10001)
 
@@ -47,7 +47,7 @@ def told(text: str) -> list[str]:
 @pytest.mark.parametrize("way", WAYS)
 def test_an_accumulator_as_a_factor(way):
     text, wrong = WAYS[way]
-    assert told(HEAD + MMA + text + "\n" + MMA + TAIL) == ["fragment-mismatch"] * wrong
+    assert reported(HEAD + MMA + text + "\n" + MMA + TAIL) == ["fragment-mismatch"] * wrong
 
 
 @pytest.mark.parametrize("way", ["registers", "shared memory"])
@@ -60,5 +60,5 @@ def test_a_fragment_of_wmma_as_another(way):
     if way == "shared memory":
         at = "mov.u32 t1, tile; mul.lo.u32 t2, t0, 32; add.u32 t1, t1, t2; add.u32 t1, t1, 1024;\n"
         pairs = at + "".join(f"st.shared.b32 [t1+{4 * i}], x{i}; ld.shared.b32 w{i}, [t1+{4 * i}];\n" for i in range(8))
-    names = told(text + "mov.b32 t3, 0; mov.b32 t4, 0; mov.b32 t5, 0; mov.b32 t6, 0;\n" + pairs + WMMA + TAIL)
+    names = reported(text + "mov.b32 t3, 0; mov.b32 t4, 0; mov.b32 t5, 0; mov.b32 t6, 0;\n" + pairs + WMMA + TAIL)
     assert names == ["fragment-mismatch"] * (way == "registers")

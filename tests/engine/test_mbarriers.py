@@ -71,7 +71,7 @@ LEFT = {
     "begun twice": "@%one mbarrier.init.shared.b64 [%s], 5;",
     "a parity of two": "mov.u32 %r2, 2; mbarrier.try_wait.parity.shared.b64 %q, [%s], %r2;",
     "in global memory": "mbarrier.arrive.b64 %t, [%g];",
-    "nobody comes": wait(1, 0),
+    "no thread arrives": wait(1, 0),
     "time-outs": "mbarrier.try_wait.parity.shared.b64 %q, [%s], 0; " + ARRIVE + wait(1, 0),
     "more bytes than fit": "mov.u32 %r2, 1048575; mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%s], %r2;",
 }  # fmt: skip

@@ -50,13 +50,13 @@ def test_refused_code_for_parts_of_warps(native, monkeypatch, seed, banks):
     assert all("parts of this" in str(warning.message) for warning in caught)
 
 
-def test_refused_code_for_parts_is_told_once(native, monkeypatch):
+def test_refused_code_for_parts_is_reported_once(native, monkeypatch):
     text = body("setp.lt.u32 %p2, %r0, 5; @%p2 bra L; add.u32 %r4, %r4, 1; L: add.u32 %r5, %r5, 2; bar.sync 0;")
     expected = outcome(text, "interpreter")
     spoil(monkeypatch, full=False)
-    with pytest.warns(RuntimeWarning, match="parts of this") as told:
+    with pytest.warns(RuntimeWarning, match="parts of this") as reported:
         found = outcome(text, "compiled")
-    assert len(told) == 1
+    assert len(reported) == 1
     assert plain(found) == plain(expected)
 
 
@@ -122,13 +122,13 @@ def test_a_tester_that_passes_and_ends_meanwhile_has_not_died(native, monkeypatc
 
 
 @posix
-def test_a_crash_is_told_and_remembered(tmp_path):
+def test_a_crash_is_reported_and_remembered(tmp_path):
     launch = LAUNCH.replace("ENGINE", repr("compiled"))
-    told = in_process(CRASH + launch, tmp_path, -signal.SIGSEGV)
-    assert "native code of kernel sum crashed" in told
-    assert "--engine interpreter" in told
-    told = in_process(LAUNCH.replace("ENGINE", repr("interpreter")), tmp_path)
-    assert "has crashed; delete" in told
+    reported = in_process(CRASH + launch, tmp_path, -signal.SIGSEGV)
+    assert "native code of kernel sum crashed" in reported
+    assert "--engine interpreter" in reported
+    reported = in_process(LAUNCH.replace("ENGINE", repr("interpreter")), tmp_path)
+    assert "has crashed; delete" in reported
     (mark,) = (tmp_path / "objects").glob("*.crashed")
     for path in (tmp_path / "objects").iterdir():
         path.unlink()

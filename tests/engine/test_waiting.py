@@ -137,7 +137,7 @@ DECIDE = {
     "ld.global.u32 %r2, [%d0]; setp.eq.u32 %p2, %r2, 1; @%p2 bra on; mov.u32 %r3, 0; on:": [PLAIN],
     "ld.global.u32 %r2, [%d0]; mul.wide.u32 %d2, %r2, 4; add.u64 %d2, %d2, %d0; ld.global.u32 %r3, [%d2];": [PLAIN],
     "call.uni (%r3), look, (%d0);": [STRONG],
-    # What nobody else can write, and what decides nothing.
+    # What no other thread can write, and what decides nothing.
     "ld.global.nc.u32 %r3, [%d0];": [],
     "ld.param.u32 %r3, [n];": [],
     "ldu.global.u32 %r3, [%d0];": [],

@@ -94,12 +94,12 @@ PRODUCTS = [
 @pytest.mark.parametrize("sparse", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["dense", "sparse"])
 @pytest.mark.parametrize("source", ["registers", pytest.param("shared", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
-    "k, d, a, b, behind", [PRODUCTS[0], *(pytest.param(*p, marks=pytest.mark.slow) for p in PRODUCTS[1:])], ids=str
+    "k, d, a, b, after", [PRODUCTS[0], *(pytest.param(*p, marks=pytest.mark.slow) for p in PRODUCTS[1:])], ids=str
 )
-def test_products_equal_the_interpreters(k, d, a, b, behind, source, sparse, slow_path):
+def test_products_equal_the_interpreters(k, d, a, b, after, source, sparse, slow_path):
     rng = np.random.default_rng([k, source == "shared", sparse])
-    if source == "registers" and behind.count(",") > 2:
-        behind = behind.rpartition(",")[0]
+    if source == "registers" and after.count(",") > 2:
+        after = after.rpartition(",")[0]
     opcode = f"wgmma.mma_async{'.sp' * sparse}.sync.aligned.m64n{{n}}k{k * (1 + sparse)}.{d}.{a}.{b}"
     for n, swizzle in zip((8, 48), rng.permutation(["none", "32B", "64B", "128B"])):
         steps = (16 * int(rng.integers(1, 40)) for _ in range(4))
@@ -108,7 +108,7 @@ def test_products_equal_the_interpreters(k, d, a, b, behind, source, sparse, slo
         ]
         product = (
             f"{opcode.format(n=n)} {registers('d', n, d)}, {'{a0, a1, a2, a3}' if source == 'registers' else 'da'}, db"
-            f"{', m, 0' * sparse}, p{behind};\n"
+            f"{', m, 0' * sparse}, p{after};\n"
         )
         text = (
             head(n, d, *tiles, names="d") + "wgmma.fence.sync.aligned;\n" + 2 * product

@@ -10,7 +10,7 @@ import ptxsim
 from .test_matrix_forms import COLUMNS, ROWS
 
 ANSWERS = [line.split("\t") for line in ROWS]
-ALLOWED = {"sparse-metadata"}  # what random metadata are told of
+ALLOWED = {"sparse-metadata"}  # what is reported of random metadata
 # Words and operands that the assembler takes and the manual does not have; a word of old versions.
 ODD = re.compile(
     r"popc\.s32\.[us]4|kind::(?!f8f6f4|mx)|m8n8k4\S*\.(bf16|tf32)|kind::mx(?!.*block_scale)|m16n16k8\S*f64"

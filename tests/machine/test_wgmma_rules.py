@@ -1,4 +1,4 @@
-"""The rules of wgmma as a user meets them: what is told of fences, groups, registers in flight and descriptors."""
+"""The rules of wgmma as a user meets them: what is found of fences, groups, registers in flight and descriptors."""
 
 import pytest
 
@@ -14,7 +14,7 @@ KERNEL = """.version 8.0
     .reg .b64 %out, %x, %da, %db;
     .reg .f32 %d<4>, %e<4>;
     .shared .align 1024 .b8 tiles[4096];
-    .shared .align 1024 .b8 behind[4096];
+    .shared .align 1024 .b8 rest[4096];
     ld.param.u64 %out, [out];
     mov.u32 %t, %tid.x;
     mul.wide.u32 %x, %t, 4;
@@ -69,13 +69,13 @@ CASES = {
     "other accumulators while some are in flight": (TWO_GROUPS + WAIT + STORE_D + STORE_E, []),
     "a group and then another": (FENCE + mma() + COMMIT + WAIT + mma() + COMMIT + WAIT + STORE_D, []),
     "no fence": (mma() + COMMIT + WAIT + STORE_D, ["missing-wgmma-fence"]),
-    "accumulators written behind the fence": (
+    "accumulators written after the fence": (
         FENCE + "mov.f32 %d1, 0f3f800000;\n" + mma() + COMMIT + WAIT + STORE_D, ["missing-wgmma-fence"],
     ),
     "accumulators that are not read need no fence": (
         FENCE + "mov.f32 %d1, 0f3f800000;\n" + mma(scale_d=0) + COMMIT + WAIT + STORE_D, [],
     ),
-    "an A register written behind the fence": (
+    "an A register written after the fence": (
         FENCE + "mov.b32 %a2, 0x3c004000;\n" + mma(a=REGISTERS) + COMMIT + WAIT + STORE_D, ["missing-wgmma-fence"],
     ),
     "no commit": (FENCE + mma() + WAIT + STORE_D, ["missing-commit"]),

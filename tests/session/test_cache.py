@@ -91,15 +91,15 @@ def test_modules_of_one_text_keep_their_own_variables():
     assert other.symbol("table").tolist() == [3, 1, 4, 1]
 
 
-def test_mistakes_are_told_every_time():
+def test_mistakes_are_reported_every_time():
     for name in ("one.ptx", "two.ptx"):
-        with pytest.raises(PtxError) as told:
+        with pytest.raises(PtxError) as reported:
             Module.from_text(TEXT.replace("FAULT", "st.global.u32 [%d0] %r2"), name)
-        assert told.value.findings[0].file == name
+        assert reported.value.findings[0].file == name
         module = Module.from_text(TEXT.replace("FAULT", "add.q32 %r1, %r1, 1;"), name)
-        with pytest.raises(PtxError) as told:
+        with pytest.raises(PtxError) as reported:
             module.kernel("k").launch(1, 64, [np.zeros(64, np.uint32), 5])
-        assert told.value.findings[0].file == name
+        assert reported.value.findings[0].file == name
 
 
 @pytest.mark.parametrize("fault", ["", "ld.global.u32 %r2, [%d0+3];", "@%p bra L; add.u32 %r2, %r2, 1; L:"])

@@ -63,7 +63,7 @@ def test_a_register_is_shown_by_lane():
     assert operand_text(same).endswith("%f0: 2 in all lanes")
 
 
-def test_what_never_ran_is_told():
+def test_what_never_ran_is_reported():
     text = operand_text(shown("24:%f0")[0])
     assert "not executed by CTA 0 warp 0" in text and "@cta1.warp0.time1" in text  # who did
 

@@ -1,4 +1,4 @@
-"""Wrong results that another swizzle in a descriptor would mend."""
+"""Wrong results that another swizzle in a descriptor would put right."""
 
 import pytest
 

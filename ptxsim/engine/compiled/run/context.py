@@ -191,7 +191,7 @@ class NativeContext:
 
     @contextmanager
     def _guarded(self) -> Iterator[None]:
-        """A crash meanwhile is this kernel's."""
+        """Native code runs within: a crash of the process is reported as one of this kernel."""
         self.library.crash.enter(self.program.name, self._mark)
         try:
             yield

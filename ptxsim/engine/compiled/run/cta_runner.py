@@ -265,7 +265,7 @@ class WholeCtas:
         return cluster
 
     def _finish_round(self, grid: Grid, cluster: Cluster, cursor: int) -> bool:
-        """The rest of the turn of warp `cursor`, at an instruction that native code left, and the turns behind it."""
+        """The rest of the turn of warp `cursor`, from the instruction on where native code returned, and the turns of the warps after it."""
         warps = cluster.ctas[0].warps
         warp = warps[cursor]
         grid.guarded(warp, lambda: self.engine.resume(warp))

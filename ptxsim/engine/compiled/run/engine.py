@@ -2,7 +2,8 @@
 
 Registers live in native memory; `warp.registers` is a list-like view of it. What takes the slow path - operations without a
 native lowering, faults, lanes that must wait - the interpreter executes on the same records and registers, so it is the same in
-both engines by construction. Each such execution is counted in `machine.slow_path`.
+both engines by construction. `machine.slow_path` counts what took the slow path, but not native operations after it in its block,
+which the interpreter executes too.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ UNUSUAL, IN_FLIGHT = "a fault or a case that native code leaves", "registers of 
 
 
 class CompiledEngine:
-    """Executes warps of one program on one machine. `keep` writes back registers that nobody reads again, for those who
-    want to see them; `jobs` threads run CTAs where that cannot show (None: as many as
-    there are cores, where it pays); `native` is the library of another CPU than this one's (for tests)."""
+    """Executes warps of one program on one machine. `keep` writes back registers that no instruction reads
+    again, so that they can be looked at after the run; `jobs` threads run CTAs where that cannot show (None: as many as there are
+    cores, where it pays); `native` is the library of another CPU than this one's (for tests)."""
 
     name = "compiled"
 
@@ -133,7 +134,7 @@ class CompiledEngine:
             if not warp.in_flight and not warp.waits:
                 if self._enter("turn", warp) != LEFT:
                     return
-            else:  # Python has a word before each block
+            else:  # Python looks at waits and at registers in flight before each block
                 record.chosen = self.interpreter.choose(warp)
                 if record.chosen == NONE:
                     return

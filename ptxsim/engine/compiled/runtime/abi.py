@@ -18,7 +18,7 @@ from ptxsim.machine.records import WarpRecord
 from ptxsim.types import ScalarType
 
 ALIGN = 64
-UNKNOWN = 1 << 30  # elements of a table whose size nobody asks for
+UNKNOWN = 1 << 30  # elements of a table whose size is not asked for
 Numbers = Annotated[MutableSequence[int], Pointer(np.dtype(np.int64), LANES)]  # of the lanes of a warp
 
 

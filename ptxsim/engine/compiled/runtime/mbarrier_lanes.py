@@ -1,6 +1,6 @@
 """mbarriers in native code: what the lanes of a warp do, one after the other, to objects of their own CTA.
 
-Every function does all of an operation, or nothing where Python has a word to say: the slow path does it then. `places` are
+Every function does all of an operation, or nothing where it cannot: the slow path does it then. `places` are
 addresses in shared memory; what happens to the objects is machine.mbarrier_state.
 """
 

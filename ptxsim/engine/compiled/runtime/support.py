@@ -20,8 +20,8 @@ declare void @{p}bail(ptr, i32) noreturn
 ; Go on if the executing lanes name one set of members and every member that lives is here; else leave it to the interpreter.
 define void @{p}converge(ptr %context, ptr %warp, <32 x i32> %members, i32 %here, i32 %site) #0 {{
 entry:
-  %nobody = icmp eq i32 %here, 0
-  br i1 %nobody, label %out, label %look
+  %none = icmp eq i32 %here, 0
+  br i1 %none, label %out, label %look
 look:
   %first = call i32 @llvm.cttz.i32(i32 %here, i1 false)
   %word = extractelement <32 x i32> %members, i32 %first

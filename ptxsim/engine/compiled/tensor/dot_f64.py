@@ -71,7 +71,7 @@ class _Careful:
         return e.let(f"sext i32 {e.let(f'load i32, ptr {at}, align 4')} to i64")
 
     def _largest(self) -> Value:
-        """The largest exponent of what is there: %largest knows infinities that meet nothing too."""
+        """The largest exponent of the products that are kept; %largest also counts infinities whose factor is left out."""
         e = self.e
         e.line("  br label %look")
         e.label("look")
