@@ -116,7 +116,7 @@ def test_the_worst_execution_is_kept():
 
 
 def test_a_fix_says_what_it_does_to_other_accesses():
-    """A column and a diagonal: longer rows help the one and cost the other a little; an XOR of words helps both."""
+    """A column and a diagonal: longer rows help the one and cost the other a little; a swizzle helps it less and costs nothing."""
     text = "mad.lo.u32 x, l, 128, a;\nmad.lo.u32 y, l, 132, a;\nld.shared.b32 r, [x];\nld.shared.b32 s, [y];"
     column, diagonal = counted(WORDS + text, l=LANE, a=0x400).rows
     assert column.fixes == [

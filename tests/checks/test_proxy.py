@@ -55,7 +55,7 @@ def test_a_fence_before_the_copy_has_landed_publishes_nothing(engine):
     assert "missing-proxy-fence" in found(f"{FENCE} {WAITS[0]}", engine)
 
 
-def test_a_second_fence_behind_one_copy_is_needless(engine):
+def test_a_second_fence_after_one_copy_is_needless(engine):
     assert found(f"{WAITS[0]} {FENCE} {FENCE}", engine) == ["needless-fence"]
 
 

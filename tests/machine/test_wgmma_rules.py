@@ -123,7 +123,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_what_is_told(name, engine):
+def test_what_is_found(name, engine):
     body, expected = CASES[name]
     out = ptxsim.zeros((128,), "f32")
     run = launch(KERNEL.format(body=body), [out], block=128, engine=engine, checks="all")
