@@ -29,7 +29,7 @@ class Cycles:
 
     `error` is the relative error to expect (mean over measured kernels). `issue`: share of the issue slots used.
     `pipes`: share of the time each pipe was busy. `stalls`: warp cycles by reason, over the whole SM. `unknown_costs`: the
-    instructions that were taken for one ALU operation because nothing is known of their cost.
+    instructions whose cost is not known: taken for one ALU operation, matrix products for what was measured that comes nearest.
     """
 
     cycles: int

@@ -56,7 +56,8 @@ def facts(cycles: Cycles) -> list[str]:
     memory = cycles.memory
     looked = memory["l1_sectors"]
     hits = f"{memory['l1_hit_sectors'] / looked:.0%} of {looked:.0f} sectors hit L1" if looked else "no global loads"
-    unknown = [f"unknown     one ALU operation each: {', '.join(cycles.unknown_costs)}"] if cycles.unknown_costs else []
+    said = "taken for one ALU operation each, matrix products for the nearest measured one"
+    unknown = [f"unknown     {said}: {', '.join(cycles.unknown_costs)}"] if cycles.unknown_costs else []
     return [
         f"occupancy   {resident} of {held.warps} warps on an SM ({held.share:.0%}), limited by {held.limiter}; "
         f"{held.registers} registers a thread; {_waves(cycles)}",

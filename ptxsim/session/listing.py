@@ -44,7 +44,7 @@ def entries(pattern: str | None, target: str | None = None, missing: bool = Fals
                 choices = {slot.name: slots[slot.name] for slot in form.slots if not slot.literal}
                 yield {
                     "name": form.name, "notation": form.notation, "words": choices, "needs": form.requires.text,
-                    "modeled": modeled, "costed": has_cost(form.definition),
+                    "modeled": modeled, "costed": has_cost(form, machine),
                 }  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ptxsim.engine.program.operand import Address, Special
 from ptxsim.engine.program.operation import Op, Program
-from ptxsim.isa.registry import Definition
+from ptxsim.isa.registry import Form
 from ptxsim.profile.lowering import memory, scalar, synchronisation, tensor, unroll  # noqa: F401  (they register lowerings)
 from ptxsim.profile.lowering.assembly import LOWERINGS, Assembly, names_shared
 from ptxsim.profile.lowering.fusion import names_variable
@@ -17,6 +17,7 @@ from ptxsim.profile.lowering.predication import predicate
 from ptxsim.profile.lowering.pressure import FIXED, Pressure, registers
 from ptxsim.profile.lowering.schedule import Budget, schedule
 from ptxsim.profile.model.figures import UNITS
+from ptxsim.types import Target, parse_target
 
 FULL_OCCUPANCY = 32  # registers a thread may have for 64 warps on an SM
 STEP = 8  # registers a thread is given at a time
@@ -193,6 +194,9 @@ def lower(program: Program, target: str = "sm_90a", pragmas: frozenset[int] = fr
     return Lowering(program, target, pragmas).lower()
 
 
-def has_cost(definition: Definition) -> bool:
-    """Whether the cost of an instruction is known to the cycle model, for some of its types at least."""
+def has_cost(form: Form, target: Target | None = None) -> bool:
+    """Whether the cost of an instruction is known to the cycle model, for some of its types at least. target: sm_90a if None."""
+    definition = form.definition
+    if definition.facts.family in ("mma", "wmma"):
+        return tensor.is_form_measured(form, target or parse_target("sm_90a"))
     return definition.control or definition.facts.cost is not None or definition.facts.family in LOWERINGS

@@ -87,9 +87,7 @@ class MachineProgram:
     slots: int
     registers: int
     variants: dict[int, list[int]] = field(default_factory=dict)  # block -> its unrolled copies, largest first
-    unknown: frozenset[int] = (
-        frozenset()
-    )  # sites of PTX instructions that are taken for one ALU operation, their cost not known
+    unknown: frozenset[int] = frozenset()  # sites of PTX instructions whose cost is not known
 
     @property
     def code_bytes(self) -> int:

@@ -1,14 +1,34 @@
-"""Matrix products: cycles of one sub-core's tensor core per warp instruction, by shape and types; measured."""
+"""Matrix products: cycles of one sub-core's tensor core per warp instruction, by shape and types.
+
+Measured on sm_90, for the shapes and types in MEASURED. Others, and other targets, are charged what comes nearest, and the
+profile says so.
+"""
 
 from __future__ import annotations
 
 from ptxsim.engine.program.operand import Vector
 from ptxsim.engine.program.operation import Op
+from ptxsim.isa.registry import Form as Notation
 from ptxsim.numerics.forms import Form
 from ptxsim.profile.lowering.assembly import Assembly, lowers
 from ptxsim.profile.lowering.machine_code import Kind, MachineOp
-from ptxsim.types import TYPES
+from ptxsim.types import TYPES, Target, parse_target
 
+MEASURED_TARGET = 90
+# Shapes by family and type of A. Where two types of one width were measured they cost the same, and so do the three shapes of wmma.
+_BYTES, _WIDE = "m8n8k16 m16n8k16 m16n8k32", "m16n16k16 m32n8k16 m8n32k16"
+_NIBBLES, _SPARSE_HALVES, _SPARSE_BYTES = "m8n8k32 m16n8k32 m16n8k64", "m16n8k16 m16n8k32", "m16n8k32 m16n8k64"
+MEASURED = {
+    "mma": {
+        "f16": "m8n8k4 m16n8k8 m16n8k16", "bf16": "m16n8k8 m16n8k16", "tf32": "m16n8k4 m16n8k8",
+        "f64": "m8n8k4 m16n8k4 m16n8k8 m16n8k16", "s8": _BYTES, "u8": _BYTES, "s4": _NIBBLES, "u4": _NIBBLES,
+        "b1": "m8n8k128 m16n8k128 m16n8k256", "e4m3": "m16n8k32", "e5m2": "m16n8k32",
+    },
+    "mma.sp": {
+        "f16": _SPARSE_HALVES, "bf16": _SPARSE_HALVES, "tf32": "m16n8k8 m16n8k16", "s8": _SPARSE_BYTES, "u8": _SPARSE_BYTES,
+    },
+    "wmma": {"f16": _WIDE, "bf16": _WIDE, "tf32": "m16n16k8", "s8": _WIDE, "u8": _WIDE, "f64": "m8n8k4"},
+}  # fmt: skip
 # (cycles, latency) of an mma.sync by bytes of a row of A (K times its width).
 _BY_ROW_BYTES = {16: (4.1, 17.0), 32: (6.2, 24.4), 64: (8.3, 24.5)}
 # What sm_90 emulates: (machine instructions, latency of all) by rows and K.
@@ -16,8 +36,8 @@ _FOUR_BITS = {
     (8, 32): (27, 174.0),
     (16, 32): (44, 231.0),
     (16, 64): (80, 463.0),
-    (16, 128): (160, 926.0),
-}  # the last not measured: twice K = 64
+    (16, 128): (160, 926.0),  # twice K = 64
+}
 _DOUBLE = {(8, 4): (16, 26), (16, 4): (16.5, 34), (16, 8): (33, 50), (16, 16): (66, 82)}
 
 
@@ -25,6 +45,10 @@ _DOUBLE = {(8, 4): (16, 26), (16, 4): (16.5, 34), (16, 8): (33, 50), (16, 16): (
 def warp_product(assembly: Assembly, op: Op) -> list[MachineOp]:
     """mma and wmma.mma."""
     form = op.product(assembly.target, "target").form
+    if parse_target(assembly.target).number != MEASURED_TARGET or not is_measured(
+        form.family, form.sparse, form.shape, form.a
+    ):
+        assembly.unknown.add(op.site)
     count, cycles, latency = mma(form) if op.family == "mma" else wmma(form)
     made = [MachineOp("tensor", (), assembly.reads(op), op.site, cost=cycles) for _ in range(count)]
     made[-1].writes, made[-1].latency = assembly.writes(op), max(cycles, latency - (count - 1) * cycles)
@@ -42,6 +66,23 @@ def warpgroup_product(assembly: Assembly, op: Op) -> list[MachineOp]:
     # Descriptors of all products pass through the same uniform registers: they are set up after the product before.
     setup = [MachineOp("uniform", (), (), op.site, stores=True) for _ in range(2)]
     return [*setup, MachineOp("gmma", (), reads, op.site, Kind.WGMMA, cost=cost, stores=True)]
+
+
+def is_measured(family: str, sparse: bool, shape: str, factor: str) -> bool:
+    """Whether the cost of an mma or wmma.mma was measured; factor: the type of A."""
+    return shape in MEASURED[f"{family}.sp" if sparse else family].get(factor, "").split()
+
+
+def is_form_measured(form: Notation, target: Target) -> bool:
+    """Whether some product of a form was measured, on this target. A form without types of A multiplies .f16."""
+    if target.number != MEASURED_TARGET or not form.requires.on(target):
+        return False
+    words = {slot.name: [word for word, since in slot.words.items() if since.on(target)] for slot in form.slots}
+    return any(
+        is_measured(form.definition.facts.family, "sparsity" in words, shape, factor)
+        for shape in words["shape"]
+        for factor in words.get("atype", ["f16"])
+    )
 
 
 def mma(form: Form) -> tuple[int, float, float]:
