@@ -47,7 +47,7 @@ def test_python_tests_are_left_out_unless_they_are_named(folder):
     folder.runpytest(*PLUGIN, "--ptx", "kernels/good.ptx", "test_a.py").assert_outcomes(passed=2)
 
 
-def test_a_folder_that_is_not_there_is_told(folder):
+def test_a_folder_that_is_not_there_is_reported(folder):
     result = folder.runpytest(*PLUGIN, "--ptx", "nowhere")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
 

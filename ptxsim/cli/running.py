@@ -38,13 +38,13 @@ def read(file: str) -> Source:
 def execute(request: Request, *, banks: bool = False, profile: int = 0) -> FileRun:
     """Run the file; findings that are not wanted are left out, results are written to files. Raises PtxError and OSError."""
     select, ignore = parse_names(request.select), parse_names(request.ignore)
-    from ptxsim.report.progress import Progress, compilation_told
+    from ptxsim.report.progress import Progress, report_compilation
 
     with Progress() as progress:
         source = read(request.file)
         options = _options(request, banks, profile, progress)
         try:
-            with compilation_told() if options.profile else nullcontext():
+            with report_compilation() if options.profile else nullcontext():
                 result = run_file(source, request.entry, options)
         except PtxError as error:
             if request.format == "full":

@@ -45,7 +45,7 @@ class Progress:
 
 
 @contextmanager
-def compilation_told(stream: TextIO | None = None, after: float = _FIRST) -> Iterator[None]:
+def report_compilation(stream: TextIO | None = None, after: float = _FIRST) -> Iterator[None]:
     """Says on standard error what takes so long, more than `after` seconds, where the timing model has to be compiled."""
     from numba.core import event
 

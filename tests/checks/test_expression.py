@@ -56,7 +56,7 @@ def test_a_register_changed_in_a_loop_stands_for_itself():
         ("shl.b32 t, i, 2;\nadd.u32 x, x, t;", "x"),
     ],
 )
-def test_what_a_loop_adds_to_a_register_is_told(step, address):
+def test_what_a_loop_adds_to_a_register_is_reported(step, address):
     text = f"mov.u32 l, %laneid;\nshl.b32 y, l, 2;\nadd.u32 x, a, y;\nmov.u32 i, 0;\nL:\nld.shared.b32 r, [x];\n{step}\nadd.u32 i, i, 1;\nsetp.lt.u32 p, i, 3;\n@p bra L;"
     assert origin(text, a=0x400).address == address
 

@@ -45,11 +45,9 @@ GLOBAL = """// ptxsim: launch grid=3 block=32
 }
 """
 ZERO = "@%first st.shared.u32 [s], 0; bar.sync 0; "
-# What is stored to one word of shared memory, which holds zero at first, and the race that is.
+# What is stored to one word of shared memory, which holds zero at first, and the race that is; plain ones: tests/cases/races.
 IN_SHARED = {
-    "st.shared.u32 [s], %warp;": "race-shared",  # zero over zero, then one
     "st.shared.u32 [s], 0;": None,
-    "st.shared.u32 [s], 7;": None,  # the same value twice
     "st.shared.u32 [s], %warp; bar.sync 0; st.shared.u32 [s], 9;": "race-shared",
     "st.shared.u32 [s], 0; bar.sync 0; @%first st.shared.u32 [s], 9;": None,
     "@%first st.shared.u32 [s], 0; bar.sync 0; @!%first st.shared.u32 [s], 9;": None,
@@ -65,8 +63,6 @@ IN_SHARED = {
     ZERO + "ld.shared.u32 %v, [s]; @%first st.shared.u32 [s], 9;": "race-shared",
     ZERO + "ld.shared.u32 %v, [s]; bar.sync 0; @!%first st.shared.u32 [s], 9;": None,
     "@%one st.shared.u32 [s], 0; @%other st.shared.u32 [s], 0;": None,
-    "@!%first bra done; @%one st.shared.u32 [s], 0; @%other st.shared.u32 [s], 9; done:": "race-warp",
-    "@!%first bra done; @%one st.shared.u32 [s], 0; bar.warp.sync -1; @%other st.shared.u32 [s], 9; done:": None,
 }
 IN_GLOBAL = {
     "st.global.u32 [%p], %c;": "race-global",

@@ -103,7 +103,7 @@ INSIDE = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", INSIDE)
-def test_lanes_meet_behind_a_loop_that_ends_by_itself(engine, name):
+def test_lanes_meet_after_a_loop_that_ends_by_itself(engine, name):
     _, result = run(LONG.format(inside=INSIDE[name]), engine, banks=True)
     stores = [row for row in result.banks.global_rows if row.kind == "st"]
     assert [(row.requests, row.sectors) for row in stores] == [(1, 4)]

@@ -196,7 +196,7 @@ def test_programs_do_the_same_natively(name, block, slow_path, handed):
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_breaches_are_told_all_the_same(name):
+def test_breaches_are_reported_all_the_same(name):
     body, findings = BROKEN[name]
     text = head(16, "f32", descriptor(0x400), descriptor(0x2400)) + body + tail(16)
     assert check_alike(text, numbers(np.random.default_rng(1), False), checks="memory") == findings

@@ -85,7 +85,7 @@ def test_spaces_that_do_not_match():
     assert fault.value.name == "wrong-space"
 
 
-def test_shared_addresses_behind_a_variable_name_it():
+def test_shared_addresses_after_a_variable_name_it():
     port = Bench().port()
     port.machine.shared_variables = {"second": (SHARED_RESERVED + 64, 16), "first": (SHARED_RESERVED, 64)}
     end = port.cta.shared_bytes
@@ -111,7 +111,7 @@ def test_shared_addresses_behind_a_variable_name_it():
         (FIRST - 4, "4 bytes before buffer"),
     ],
 )
-def test_an_address_in_no_buffer_is_told_what_it_may_be(space, address, words):
+def test_an_address_in_no_buffer_is_reported_what_it_may_be(space, address, words):
     with pytest.raises(Fault, match=words) as fault:
         Bench().port().load(space, lanes(address, np.uint64), U32)
     assert fault.value.name == "out-of-bounds" and fault.value.help

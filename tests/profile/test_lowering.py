@@ -107,7 +107,7 @@ def test_what_is_constant_is_folded():
     assert units(lowered(IDS + body + STORE)) == ["alu", "global"]
 
 
-def test_descriptors_of_a_product_are_set_up_behind_the_product_before():
+def test_descriptors_of_a_product_are_set_up_after_the_product_before():
     registers = ", ".join(f"%f{i}" for i in range(4))
     product = f"wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {{{registers}}}, %d1, %d2, 1, 1, 1, 0, 0;"
     body = f"wgmma.fence.sync.aligned; {product} {product} wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;"

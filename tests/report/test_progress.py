@@ -8,9 +8,9 @@ from numba.core import event
 from ptxsim.report import progress
 
 
-def test_a_long_compilation_is_told_once_and_a_short_one_is_not():
+def test_a_long_compilation_is_reported_once_and_a_short_one_is_not():
     stream = io.StringIO()
-    with progress.compilation_told(stream, after=0.05):
+    with progress.report_compilation(stream, after=0.05):
         with event.trigger_event("numba:compile"):
             pass
         time.sleep(0.1)

@@ -84,7 +84,7 @@ def unrolled(count, first=10, why=ROWS[0].why, name="tile"):
     ]  # fmt: skip
 
 
-def test_unrolled_loops_are_told_once():
+def test_unrolled_loops_are_reported_once():
     text = banks.table(file_run(unrolled(16)))
     assert "and 15 more like it, to line 40" in text and text.count("ld.shared.f32") == 1
     assert "help: 16 lines from 10 to 40 cause 100 % of the 496 wavefronts too many" in text
@@ -144,7 +144,7 @@ def test_a_descriptor_field_by_field():
 
 
 @pytest.mark.parametrize("major", ["K", "MN"])
-def test_a_misplaced_pattern_is_told(major):
+def test_a_misplaced_pattern_is_reported(major):
     descriptor = Descriptor(start=0x480, stride=256, swizzle="32B")
     assert "wrong" in layouts.descriptor_table(descriptor, major) and "swizzle-start" in layouts.problems(descriptor)
 

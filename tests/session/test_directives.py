@@ -82,7 +82,7 @@ def test_a_bad_directive_is_a_finding_with_place_and_help(line, column, help):
     assert help is None or help in finding.help
 
 
-def test_all_bad_directives_are_told_at_once():
+def test_all_bad_directives_are_reported_at_once():
     with pytest.raises(PtxError) as caught:
         parse_directives(Source("// ptxsim: lunch\n// ptxsim: seed x\n// ptxsim: seed 1"))
     assert [finding.line for finding in caught.value.findings] == [1, 2]

@@ -107,7 +107,7 @@ def test_a_permuted_a_constant_and_an_empty_result_are_recognised():
     assert "every element of D is 3" in check("D == A", A=a, D=a * 0 + 3)[0].notes[-1]
 
 
-def test_the_distance_is_told_in_steps_of_the_type():
+def test_the_distance_is_reported_in_steps_of_the_type():
     got = np.array([1.0, 2.0], np.float32)
     (finding,) = check("D == E", D=np.nextafter(got, 3).astype(np.float32), E=got)
     assert "(1 ULP)" in finding.message
@@ -131,7 +131,7 @@ def test_a_tolerance_wider_than_the_signal_is_a_warning():
     assert finding.level == "warning" and "zeros" in finding.message
 
 
-def test_shapes_that_do_not_fit_are_told():
+def test_shapes_that_do_not_fit_are_reported():
     (finding,) = check("D == A", D=np.zeros((4, 4), np.float32), A=np.zeros((4, 2), np.float32))
     assert "4x4" in finding.message and "4x2" in finding.message
     with pytest.raises(PtxError, match="4x4 and 4x2"):
@@ -211,7 +211,7 @@ def test_an_explanation_names_the_owner_if_it_is_known():
     ["D == A +- 1e-3", "D == A ± 1e-3", "D == A tol=1e-3", "D ~= A", "D == A within 1e-3", "allclose(D, A, rtol=1e-3)",
      "D == A rtol=small"],
 )  # fmt: skip
-def test_a_tolerance_written_otherwise_is_told_how(text):
+def test_a_tolerance_written_otherwise_is_reported_how(text):
     with pytest.raises(PtxError) as caught:
         parse_comparison(text)
     assert "rtol=1e-3 atol=0" in caught.value.findings[0].help
@@ -230,7 +230,7 @@ def test_a_tolerance_written_otherwise_is_told_how(text):
         ("D == (A + 1)(2)", "(A + 1)(2)", "is no function"),
     ],
 )
-def test_what_cannot_be_read_is_told_at_its_place(text, place, message):
+def test_what_cannot_be_read_is_reported_at_its_place(text, place, message):
     with pytest.raises(PtxError, match=re.escape(message)) as caught:
         parse_comparison(text)
     (finding,) = caught.value.findings

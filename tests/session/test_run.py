@@ -132,7 +132,7 @@ def test_a_run_prints_in_a_line():
         ({"target": 90}, "no target is called 90"),
     ],
 )
-def test_a_launch_that_cannot_be_understood_is_told(given, words):
+def test_a_launch_that_cannot_be_understood_is_reported(given, words):
     kernel = ptxsim.Module.from_text(KERNEL.format("sm_90", "")).kernel()
     with pytest.raises(ptxsim.PtxError, match=words):
         kernel.launch(**{"grid": 1, "block": 1, **given})

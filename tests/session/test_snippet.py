@@ -112,7 +112,7 @@ def test_registers_answer_to_both_spellings():
     assert (s.registers["0"] == 7).all() and (s.registers["%0"] == 7).all()
 
 
-def test_members_behind_the_guard_are_waited_for_until_they_exit(engine):
+def test_members_the_guard_keeps_out_are_waited_for_until_they_exit(engine):
     s = ptxsim.snippet(
         "@p shfl.sync.idx.b32 r, a, 0, 31, 0xff;",
         registers={"p": np.arange(32) < 5, "a": np.arange(32) + 7},
@@ -121,7 +121,7 @@ def test_members_behind_the_guard_are_waited_for_until_they_exit(engine):
     assert s.registers["r"].tolist() == [7] * 5 + [0] * 27
 
 
-def test_registers_that_nobody_sets_are_told_but_for_accumulators():
+def test_registers_that_nobody_sets_are_reported_but_for_accumulators():
     s = ptxsim.snippet("add.u32 %0, %1, %2; mad.lo.u32 %3, %0, %0, %3;", registers={"1": 5})
     (finding,) = s.findings
     assert (finding.name, finding.level) == ("uninitialized-read", "warning")
@@ -159,12 +159,12 @@ def test_an_address_has_the_width_of_its_other_uses():
         ),
     ],
 )
-def test_what_a_snippet_cannot_be_given_is_told(given, words):
+def test_what_a_snippet_cannot_be_given_is_reported(given, words):
     with pytest.raises(ptxsim.PtxError, match=words):
         ptxsim.snippet(**{"text": "add.u32 a, b, c;", **given})
 
 
-def test_a_misspelt_register_is_told_both_ways():
+def test_a_misspelt_register_is_reported_both_ways():
     s = ptxsim.snippet("add.u32 a, b, c;", {"bb": 1, "c": ml_dtypes.bfloat16(2)})
     assert s.findings[0].notes == ("given, and not in the text: bb",)
     with pytest.raises(KeyError, match="no register is called 'aa'; did you mean a"):

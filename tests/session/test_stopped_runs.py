@@ -28,7 +28,7 @@ KERNEL = """// ptxsim: launch grid=1 block=32
 """
 
 
-def test_expectations_that_fail_behind_a_stop_say_only_that(engine):
+def test_expectations_that_fail_after_a_stop_say_only_that(engine):
     result = run_text(KERNEL.replace("STORE", "st.shared.u32 [s+4096], %t;"), engine=engine)
     assert not result.passed
     failed = [f for f in result.findings if f.name == "expectation-failed"]
