@@ -32,6 +32,21 @@ def test_modifiers_and_contraction_are_free():
     assert units(lowered(IDS + body)) == ["alu", "fma", "global"]
 
 
+@pytest.mark.parametrize(
+    "product, total, made",
+    [
+        ("mul.f32", "add.f32", ["fma"]),
+        ("mul.f32", "add.sat.f32", ["fma"]),
+        ("mul.sat.f32", "add.f32", ["fma", "fma"]),
+        ("mul.ftz.f32", "add.f32", ["fma", "fma"]),
+        ("mul.rn.f32", "add.f32", ["fma", "fma"]),
+    ],
+)
+def test_a_sum_takes_the_product_that_it_takes_when_it_is_executed(product, total, made):
+    body = f"cvt.rn.f32.s32 %f0, %r0; {product} %f2, %f0, %f0; {total} %f3, %f2, %f0; st.global.f32 [%d0], %f3;"
+    assert units(lowered(IDS + body)) == ["alu", *made, "global"]
+
+
 def test_an_address_is_one_multiply_add():
     body = "mul.wide.s32 %d1, %r0, 4; cvta.to.global.u64 %d2, %d0; add.s64 %d3, %d2, %d1; ld.global.u32 %r9, [%d3]; st.global.u32 [%d3], %r9;"
     assert units(lowered(IDS + body)) == ["imad.wide", "global", "global"]
