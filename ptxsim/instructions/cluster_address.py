@@ -26,9 +26,9 @@ OFFSET = (1 << RANK_SHIFT) - 1
     operands={"b": Value("u32")},
 )  # fmt: skip
 def map_address(a: LaneValue, b: LaneValue, *, space: Word, type: ScalarType) -> LaneValue:
-    """The address of the same variable in the CTA of rank b: shared::cluster, or generic without a space."""
+    """The address of the same variable in the CTA of rank b: shared::cluster, or generic without a space, in 32 bits its low ones."""
     address = (a & OFFSET) | lanes.cast(b + 1, type) << RANK_SHIFT
-    return address if space else address + SHARED_WINDOW
+    return address if space else address + (SHARED_WINDOW & (1 << type.bits) - 1)
 
 
 @instruction(

@@ -8,6 +8,8 @@ import pytest
 from ptxsim.engine.compiled.codegen import kernel  # noqa: F401 - fills LOWERINGS
 from ptxsim.engine.compiled.codegen.registry import LOWERINGS
 from ptxsim.engine.compiled.ir.emitter import Emitter
+from ptxsim.instructions import offer_families
+from ptxsim.isa import registry
 from ptxsim.session.ptxfile.file import FileRun, Options, run_file
 from tests.engine.programs import body, compare, run
 from tests.helpers import CASES
@@ -96,6 +98,23 @@ def test_an_exception_in_a_lowering_comes_out(monkeypatch, family):
 
 def test_every_lowering_is_tried_here():
     assert KERNELS.keys() == LOWERINGS.keys()
+
+
+@pytest.mark.parametrize(
+    ("effect", "error"),
+    [
+        (lambda a: 3, "a result that is a int"),
+        (lambda a: a + "3", "an operand that is a str"),
+        (lambda a: a if a else 0, "whether it is true"),
+        (lambda a: (a, a), "a result that is a tuple"),
+    ],
+)
+def test_a_defect_of_an_effect_comes_out(monkeypatch, effect, error):
+    offer_families()
+    for form in registry.forms("popc"):
+        monkeypatch.setattr(form.definition, "effect", effect)
+    with pytest.raises(TypeError, match=error):
+        run(body("popc.b32 %r4, %r5;"), "compiled")
 
 
 @pytest.mark.parametrize("method", WRONG)

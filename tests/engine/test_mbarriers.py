@@ -40,6 +40,7 @@ NATIVE = {
     "three phases": "".join(ARRIVE + wait(n, n % 2) for n in range(3)),
     "tokens": ARRIVE + "W: mbarrier.try_wait.shared.b64 %q, [%s], %t; @!%q bra W;",
     "a state before": ARRIVE + wait(1, 0) + "mbarrier.test_wait.shared.b64 %w, [%s], %t; mbarrier.pending_count.b64 %x, %t;",
+    "a constant as a state": "mbarrier.pending_count.b64 %x, 77309411333;",
     "drop": "mbarrier.arrive_drop.shared.b64 %t, [%s]; @%one mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%s], 0;",
     "no completion": "@%odd mbarrier.arrive.noComplete.shared.b64 %t, [%s], 1;",
     "bytes": (

@@ -41,6 +41,8 @@ def test_mapa_reaches_the_cta_of_that_rank(rank):
     generic = to_generic(own.astype(np.uint64), space="shared")
     far_generic = map_address(generic, lanes(rank), space=None, type=TYPES["u64"])
     assert port.load(None, far_generic, TYPES["u8"])[0][0] == 77
+    low = map_address(generic.astype(np.uint32), lanes(rank), space=None, type=U32)
+    np.testing.assert_array_equal(low, far_generic.astype(np.uint32))
     for address in (far, far_generic):
         assert (cta_rank(port, address) == rank).all()
     assert (cta_rank(port, own) == 1).all()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, cast
 
+import numpy as np
+
 from ptxsim import lanes
 from ptxsim.engine.compiled.ir.emitter import Emitter
 from ptxsim.engine.compiled.ir.module import Module
@@ -240,11 +242,13 @@ class OperandWriter:
             self.values[slot] = parts
             self.dirty.add(slot)
             return
+        if isinstance(value, np.ndarray):  # the same whatever runs
+            value = e.constant(value, None)
         if not isinstance(value, Value):
-            raise CannotEmit(f"a result that is a {type(value).__name__}")
+            raise TypeError(f"a result that is a {type(value).__name__}")
         if declared.kind == "predicate":
             if value.kind != "pred":
-                raise CannotEmit(f"a predicate from {value.kind}")
+                raise TypeError(f"a predicate from {value.kind}")
         else:
             bits = 8 * declared.bytes
             raw = self.raw(value)

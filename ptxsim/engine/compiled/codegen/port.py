@@ -90,7 +90,7 @@ class EmitPort:
         data = []
         for value in values:
             if not isinstance(value, Value):
-                raise CannotEmit("a store of something that is no lane value")
+                raise TypeError(f"a store of a {type(value).__name__}")
             raw = self.writer.raw(value)
             data.append((e.vector(word), (raw if width(raw.kind) == 8 * t.bytes else e.convert(raw, word)).text))
         name = self._helper("store", space_name(space), t.bytes, len(values))

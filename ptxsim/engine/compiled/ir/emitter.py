@@ -13,7 +13,6 @@ import numpy as np
 
 from ptxsim.engine.compiled.ir.module import Module
 from ptxsim.engine.compiled.ir.value import (
-    CannotEmit,
     Value,
     element_type,
     is_float,
@@ -119,15 +118,15 @@ class Emitter:
             if isinstance(x, int | np.integer) and is_integer(like.kind):
                 low = -(1 << width(like.kind) - 1) if like.kind[0] == "s" else 0
                 if not (low <= x < 1 << width(like.kind) - (like.kind[0] == "s")) and x != -1:
-                    raise CannotEmit(f"a number that does not fit {like.kind}")
+                    raise OverflowError(f"{x} does not fit {like.kind}")
             return self.splat(x, like.kind)
-        raise CannotEmit(f"an operand that is a {type(x).__name__}")
+        raise TypeError(f"an operand that is a {type(x).__name__}")
 
     def pair(self, a: Any, b: Any) -> tuple[Value, Value]:
         like = a if isinstance(a, Value) else b
         a, b = self.lift(a, like), self.lift(b, like)
         if a.kind != b.kind:
-            raise CannotEmit(f"operands of kinds {a.kind} and {b.kind}")
+            raise TypeError(f"operands of kinds {a.kind} and {b.kind}")
         return a, b
 
     # ---- operators ----
@@ -140,7 +139,7 @@ class Emitter:
         if is_float(kind):
             operator = _FLOAT_OPERATORS[operator]
         elif kind == "pred" or operator == "div":
-            raise CannotEmit(f"{operator} of {kind}")
+            raise TypeError(f"{operator} of {kind}")
         return self.pure(f"{operator} {a.type} {a.text}, {b.text}", kind)
 
     def negative(self, x: Value) -> Value:
@@ -155,7 +154,7 @@ class Emitter:
             b = (1 << width(a.kind)) - 1
         a, b = self.pair(a, b)
         if is_float(a.kind):
-            raise CannotEmit(f"{operator} of {a.kind}")
+            raise TypeError(f"{operator} of {a.kind}")
         return self.pure(f"{operator} {a.type} {a.text}, {b.text}", a.kind)
 
     def compare(self, relation: str, a: Any, b: Any) -> Value:
@@ -211,7 +210,7 @@ class Emitter:
     def bits(self, x: Value, t: ScalarType | str) -> Value:
         kind = kind_of(type_of(t))
         if width(kind) != width(x.kind) or (kind == "pred") != (x.kind == "pred"):
-            raise CannotEmit(f"the bits of {x.kind} as {kind}")
+            raise TypeError(f"the bits of {x.kind} as {kind}")
         if element_type(kind) == element_type(x.kind):
             return Value(self, x.text, kind)
         name = self.pure(f"bitcast {x.type} {x.text} to {self.vector(kind)}", kind)
@@ -255,7 +254,7 @@ class Emitter:
             a, b = self.splat(a, kind), self.splat(b, kind)
         a, b = self.pair(a, b)
         if condition.kind != "pred":
-            raise CannotEmit(f"where on {condition.kind}")
+            raise TypeError(f"where on {condition.kind}")
         return self.pure(f"select {condition.type} {condition.text}, {a.type} {a.text}, {b.type} {b.text}", a.kind)
 
     def shift_left(self, x: Any, n: Any) -> Value:
@@ -267,7 +266,7 @@ class Emitter:
     def _shift(self, operator: str, x: Any, n: Any) -> Value:
         x = self.lift(x, n)
         if not is_integer(x.kind):
-            raise CannotEmit(f"shift of {x.kind}")
+            raise TypeError(f"shift of {x.kind}")
         size = width(x.kind)
         if not isinstance(n, Value):
             if n >= size:
@@ -286,7 +285,7 @@ class Emitter:
     def _extremum(self, name: str, a: Any, b: Any) -> Value:
         a, b = self.pair(a, b)
         if not is_integer(a.kind):
-            raise CannotEmit(f"{name} of {a.kind}")
+            raise TypeError(f"{name} of {a.kind}")
         sign = "s" if a.kind[0] == "s" else "u"
         return self.pure(self.intrinsic(f"{sign}{name}", a.kind, a.text, b.text), a.kind)
 
@@ -340,7 +339,7 @@ class Emitter:
         like = next(v for v in (a, b, c) if isinstance(v, Value))
         a, b, c = (self.lift(v, like) for v in (a, b, c))
         if a.kind not in ("f32", "f64") or {a.kind, b.kind, c.kind} != {a.kind}:
-            raise CannotEmit(f"fma of {a.kind}, {b.kind}, {c.kind}")
+            raise TypeError(f"fma of {a.kind}, {b.kind}, {c.kind}")
         return self.pure(self.intrinsic("fma", a.kind, a.text, b.text, c.text), a.kind)
 
     def square_root(self, x: Value) -> Value:
@@ -378,7 +377,7 @@ class Emitter:
         if array.ndim == 0:
             return self.splat(array.item(), kind)
         if self.lanes != len(array):
-            raise CannotEmit(f"a constant of {len(array)} lanes")
+            raise TypeError(f"a constant of {len(array)} lanes")
         t = element_type(kind)
         return Value(self, "<" + ", ".join(f"{t} {literal(v.item(), kind)}" for v in array) + ">", kind)
 

@@ -105,7 +105,7 @@ class Value:
         return f"<{self.emitter.lanes} x {element_type(self.kind)}>"
 
     def __bool__(self) -> bool:
-        raise CannotEmit("Python asks a lane value whether it is true")
+        raise TypeError("Python asks a lane value whether it is true")
 
     def __add__(self, other: Any) -> Value:
         return self.emitter.arithmetic("add", self, other)
