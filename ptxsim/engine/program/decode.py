@@ -373,7 +373,9 @@ def single_operands(group: ast.Group | None) -> list[ast.Operand]:
     return [one for each in elements for one in (each.elements if isinstance(each, ast.Vector) else (each,))]
 
 
-# Families that no thread is suspended at and that never take the slow path but for a fault.
+# Families whose operations end no block though they use the machine: native code has a lowering for them, which takes the slow
+# path for a fault, for members that are not all there, and where an update depends on what a generic address turns out to be.
+# There the interpreter executes the rest of the block too, which costs time and changes nothing.
 STRAIGHT = frozenset({"load", "store", "atomic", "shuffle", "vote"})
 
 
