@@ -150,11 +150,14 @@ class Program:
 
 
 Found = TypeVar("Found")
+_FACTS: set[str] = set()
 
 
 def fact(find: Callable[..., Found]) -> Callable[..., Found]:
     """A function of a decoded program (and of other hashable things) that is computed once; its result is not to be changed."""
-    name = f"{find.__module__}.{find.__qualname__}"  # text: remembered programs keep facts (session.cache)
+    name = find.__qualname__  # text: remembered programs keep facts (session.cache)
+    assert name not in _FACTS, f"two facts are called {name}"
+    _FACTS.add(name)
 
     @functools.wraps(find)
     def known(program: Program, *others: object) -> Any:
