@@ -28,7 +28,7 @@ ALLOWED = {
     ("session/execution.py", "counts[op.line, op.opcode, why]"): "the report of slow paths counts by it",
     ("session/fidelity.py", "kinds[name]"): "the report of trust has a row by name",
     ("session/fidelity.py", "kinds.get(name, 'exact')"): "the same",
-    ("engine/program/operation.py", "find.__qualname__"): "the same",
+    ("engine/program/operation.py", "find.__qualname__"): "facts of a program are kept by the name of what finds them",
 }
 # Where Python functions that are no effects have names.
 NAMED = {

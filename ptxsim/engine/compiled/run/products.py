@@ -51,7 +51,7 @@ class NativeProducts:
         machine, tile = self.native.machine, self.form(site).tile("AB"[place % 2], descriptor)
         cta = SimpleNamespace(shared_bytes=machine.shared_bytes, units=Units())
         try:
-            check_tile(SimpleNamespace(machine=machine, cta=cta, report=_refuse), tile)  # type: ignore[arg-type]
+            check_tile(SimpleNamespace(machine=machine, cta=cta, report=_refuse), tile)  # type: ignore[arg-type]  # all that the check asks of a port
         except Fault:
             return 0
         found = self._pieces[place] = pieces(tile)
