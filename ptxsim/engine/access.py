@@ -63,7 +63,9 @@ def read_register(operand: Register, warp: Warp) -> cta.Register:
     raw: cta.Register = warp.registers[operand.slot]
     t = operand.type
     if isinstance(raw, list):
-        return raw
+        if t.bits == 128:
+            return raw
+        raw = raw[0]
     dtype = lanes.dtype(t)
     if raw.dtype.itemsize != dtype.itemsize:
         raw = raw.astype(f"u{dtype.itemsize}")
@@ -101,8 +103,8 @@ def write(operand: Operand | None, value: Any, warp: Warp, mask: np.ndarray, ful
         return
     slot, declared = operand.slot, operand.declared
     if declared.bits == 128:
-        old = warp.registers[slot]
-        warp.registers[slot] = [np.where(mask, new, was) for new, was in zip(value, old)]
+        words = value if isinstance(value, list) else _words(value)
+        warp.registers[slot] = [np.where(mask, new, was) for new, was in zip(words, warp.registers[slot])]
         return
     if declared.kind != "predicate":
         size = declared.bytes
@@ -111,3 +113,11 @@ def write(operand: Operand | None, value: Any, warp: Warp, mask: np.ndarray, ful
             value = value.astype(f"i{size}") if value.dtype.kind == "i" else value.view(f"u{value.dtype.itemsize}")
         value = value.astype(f"u{size}") if value.dtype.itemsize != size else value.view(f"u{size}")
     warp.registers[slot] = value if full else np.where(mask, value, warp.registers[slot])
+
+
+def _words(value: np.ndarray) -> list[np.ndarray]:
+    """A value extended to 128 bits: signed ones by their sign, all others by zeros."""
+    if value.dtype.kind == "i":
+        wide = value.astype(np.int64)
+        return [wide.view(_U64), (wide >> 63).view(_U64)]
+    return [value.view(f"u{value.dtype.itemsize}").astype(_U64), np.zeros(lanes.LANES, _U64)]

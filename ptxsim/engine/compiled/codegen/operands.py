@@ -158,7 +158,9 @@ class OperandWriter:
     def _register(self, operand: Register) -> Any:
         e, raw, t = self.emitter, self._slot(operand.slot), operand.type
         if isinstance(raw, list):
-            return raw
+            if t.bits == 128:
+                return raw
+            raw = raw[0]
         kind = kind_of(t)
         if kind == "pred":
             return ~raw if operand.negated else raw
@@ -221,6 +223,14 @@ class OperandWriter:
             return e.bits(value, lanes.type_of(f"u{width(value.kind)}"))
         return Value(e, value.text, f"u{width(value.kind)}")
 
+    def _words(self, value: Value) -> list[Value]:
+        """A value extended to 128 bits: signed ones by their sign, all others by zeros."""
+        e = self.emitter
+        if value.kind[0] != "s":
+            return [e.convert(self.raw(value), "u64"), e.splat(0, "u64")]
+        wide = e.convert(value, "s64")
+        return [self.raw(wide), self.raw(wide >> 63)]
+
     def write(self, operand: Operand | None, value: Any, mask: Value | None) -> None:
         """Put a result into a destination; wider registers are extended, lanes outside of `mask` keep what they had."""
         e = self.emitter
@@ -233,17 +243,17 @@ class OperandWriter:
         assert isinstance(operand, Register)
         if operand.sink:
             return
+        if isinstance(value, np.ndarray):  # the same whatever runs
+            value = e.constant(value, None)
         slot, declared = operand.slot, operand.declared
         if declared.bits == 128:
-            parts = [self.raw(v) for v in value]
+            parts = [self.raw(v) for v in value] if isinstance(value, list) else self._words(value)
             if mask is not None:
                 parts = [e.where(mask, new, old) for new, old in zip(parts, self._slot(slot), strict=True)]
             self._changed.append((slot, self.values.get(slot)))
             self.values[slot] = parts
             self.dirty.add(slot)
             return
-        if isinstance(value, np.ndarray):  # the same whatever runs
-            value = e.constant(value, None)
         if not isinstance(value, Value):
             raise TypeError(f"a result that is a {type(value).__name__}")
         if declared.kind == "predicate":
