@@ -89,7 +89,7 @@ def test_the_same_is_done_and_said(name):
     assert same_events(text)
 
 
-@pytest.mark.parametrize("name", [*NATIVE, *PYTHON])
+@pytest.mark.parametrize("name", sorted([*NATIVE, *PYTHON]))
 def test_what_is_native(name):
     _, found = run(kernel((NATIVE | LEFT)[name], COUNTS.get(name, 64)), "compiled", checks="none")
     assert bool(found.slow_path) == (name in PYTHON), found.slow_path
