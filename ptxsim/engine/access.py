@@ -7,16 +7,7 @@ from typing import Any
 import numpy as np
 
 from ptxsim import lanes
-from ptxsim.engine.program.operand import (
-    Address,
-    Constant,
-    Literal,
-    Operand,
-    Register,
-    Special,
-    StackAddress,
-    Vector,
-)
+from ptxsim.engine.program.operand import Address, Constant, Literal, Operand, Register, Special, StackAddress, Vector
 from ptxsim.machine import cta
 from ptxsim.machine.cta import Warp
 from ptxsim.machine.special import value as special_value

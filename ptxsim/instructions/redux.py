@@ -48,12 +48,7 @@ def over_members(m: Port, a: LaneValue, membermask: LaneValue, function: Operati
     facts=FACTS,
 )
 @instruction(
-    "redux.sync.op.type d, a, membermask",
-    op="and or xor",
-    type="b32",
-    operands=BITS,
-    requires="7.0 sm_80",
-    facts=FACTS,
+    "redux.sync.op.type d, a, membermask", op="and or xor", type="b32", operands=BITS, requires="7.0 sm_80", facts=FACTS
 )
 def redux(m: Port, a: LaneValue, membermask: LaneValue, *, op: Word) -> LaneValue:
     """All member lanes' values as one, in every member lane."""

@@ -51,14 +51,7 @@ def _found(source: Numbers, waiting: int, reading: int) -> int:
 
 
 def _moved(
-    to: Numbers,
-    source: Numbers,
-    waiting: int,
-    reading: int,
-    first: int,
-    size: int,
-    width: int,
-    banks: int,
+    to: Numbers, source: Numbers, waiting: int, reading: int, first: int, size: int, width: int, banks: int
 ) -> int:
     """Wavefronts of the lanes `first + i` whose bit i is set."""
     wavefronts = 0

@@ -174,10 +174,7 @@ class GlobalMemory:
                 return f"byte {address - old.address} of {old.name} ({old.size} bytes), which has been freed"
         if not self.allocations:
             return "there is no allocation"
-        nearest = min(
-            self.allocations,
-            key=lambda a: max(a.address - address, address - (a.address + a.size) + 1, 0),
-        )
+        nearest = min(self.allocations, key=lambda a: max(a.address - address, address - (a.address + a.size) + 1, 0))
         distance = address - (nearest.address + nearest.size)
         if distance == 0:
             return f"right after the end of {nearest.name} ({nearest.size} bytes)"

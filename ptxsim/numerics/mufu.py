@@ -117,9 +117,7 @@ def _to_f16(y: LaneValue) -> LaneValue:
     subnormal = unit.right(magnitude & unit.FRACTION | unit.HIDDEN, 126 - (magnitude >> 23))
     result = where(magnitude >= 0x38800000, normal, subnormal)
     return choose(
-        result | y >> 16 & 0x8000,
-        (magnitude > INFINITY, 0x7FFF),
-        (magnitude >= 0x47800000, 0x7C00 | y >> 16 & 0x8000),
+        result | y >> 16 & 0x8000, (magnitude > INFINITY, 0x7FFF), (magnitude >= 0x47800000, 0x7C00 | y >> 16 & 0x8000)
     )
 
 

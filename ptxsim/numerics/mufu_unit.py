@@ -122,11 +122,7 @@ def sqrt(x: LaneValue) -> LaneValue:
     t = interpolate("sqrt", fraction >> 17 | odd << 6, r, r, 15, odd, 1, 0xFFFF)
     result = pack(sign & 0, (d >> 1) + 127, t >> 17)
     return choose(
-        result,
-        (magnitude > INFINITY, NAN),
-        (exponent == 0, sign),
-        (sign != 0, NAN),
-        (magnitude == INFINITY, INFINITY),
+        result, (magnitude > INFINITY, NAN), (exponent == 0, sign), (sign != 0, NAN), (magnitude == INFINITY, INFINITY)
     )
 
 

@@ -21,11 +21,7 @@ def profile_text(result: FileRun, paint: Paint = plain, width: int = WIDTH) -> s
     if result.run is None or result.run.cycles is None:
         return ""
     cycles = result.run.cycles
-    parts = [
-        paint("strong", headline(cycles)),
-        "\n".join(facts(cycles)),
-        stall_table(cycles, paint, width),
-    ]
+    parts = [paint("strong", headline(cycles)), "\n".join(facts(cycles)), stall_table(cycles, paint, width)]
     if cycles.suggestions:
         parts.append("\n".join(_hint(hint, width) for hint in cycles.suggestions))
     return "\n\n".join(part for part in parts if part)

@@ -118,11 +118,7 @@ class InstructionBuilder(ConstantBuilder):
         opcode = children.pop(0)
         # `column` points at the opcode, so that `length` characters from there are the opcode.
         return ast.Instruction(
-            intern("".join(opcode.split())),
-            tuple(children),
-            guard,
-            line=opcode.line,
-            column=opcode.column,
+            intern("".join(opcode.split())), tuple(children), guard, line=opcode.line, column=opcode.column
         )
 
     def guard(self, children: list[Token]) -> ast.Guard:

@@ -4,16 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
-from ptxsim.engine.program.operand import (
-    Address,
-    Constant,
-    Literal,
-    Operand,
-    Register,
-    Special,
-    StackAddress,
-    Vector,
-)
+from ptxsim.engine.program.operand import Address, Constant, Literal, Operand, Register, Special, StackAddress, Vector
 from ptxsim.engine.program.operation import Program, fact
 
 

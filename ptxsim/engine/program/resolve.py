@@ -7,16 +7,7 @@ from collections.abc import Mapping
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.engine.program.function_names import FunctionNames
 from ptxsim.engine.program.linkage import ONE_FILE, SymbolPlace
-from ptxsim.engine.program.operand import (
-    Address,
-    Constant,
-    Literal,
-    Operand,
-    Register,
-    Special,
-    StackAddress,
-    Vector,
-)
+from ptxsim.engine.program.operand import Address, Constant, Literal, Operand, Register, Special, StackAddress, Vector
 from ptxsim.engine.program.operation import Program
 from ptxsim.isa.bind import Bound
 from ptxsim.isa.check_operand import check

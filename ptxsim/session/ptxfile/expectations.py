@@ -91,10 +91,7 @@ def _split_tolerances(text: str) -> tuple[str, dict[str, float]]:
 
 
 def check_comparison(
-    comparison: Comparison,
-    names: Mapping[str, Any],
-    span: Span | None = None,
-    writer: Writer | None = None,
+    comparison: Comparison, names: Mapping[str, Any], span: Span | None = None, writer: Writer | None = None
 ) -> list[Finding]:
     """Findings `expectation-failed`: none if the comparison holds. A tolerance that would let zeros pass is a warning.
 

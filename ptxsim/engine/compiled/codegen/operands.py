@@ -12,16 +12,7 @@ from ptxsim.engine.compiled.ir.emitter import Emitter
 from ptxsim.engine.compiled.ir.module import Module
 from ptxsim.engine.compiled.ir.value import CannotEmit, Value, element_type, is_float, kind_of, width
 from ptxsim.engine.compiled.runtime.abi import WARP, WarpLayout
-from ptxsim.engine.program.operand import (
-    Address,
-    Constant,
-    Literal,
-    Operand,
-    Register,
-    Special,
-    StackAddress,
-    Vector,
-)
+from ptxsim.engine.program.operand import Address, Constant, Literal, Operand, Register, Special, StackAddress, Vector
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.types import ScalarType
 

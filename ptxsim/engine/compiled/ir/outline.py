@@ -104,10 +104,7 @@ def atomic(module: Module, t: ScalarType, update: Update, operands: int, count: 
     for o, i in values:
         lines += [f"  %r{o}.{i} = alloca {outer}, align 64", f"  store {outer} %o{o}.{i}, ptr %r{o}.{i}, align 64"]
     for i in range(count):
-        lines += [
-            f"  %old{i} = alloca {outer}, align 64",
-            f"  store {outer} zeroinitializer, ptr %old{i}, align 64",
-        ]
+        lines += [f"  %old{i} = alloca {outer}, align 64", f"  store {outer} zeroinitializer, ptr %old{i}, align 64"]
     lines += [
         "  br label %next", "next:", "  %rest = phi i32 [ %mask, %entry ], [ %later, %lane ]", "  %none = icmp eq i32 %rest, 0",
         "  br i1 %none, label %done, label %lane", "lane:", "  %number = call i32 @llvm.cttz.i32(i32 %rest, i1 false)",
