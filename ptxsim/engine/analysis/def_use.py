@@ -1,4 +1,4 @@
-"""Which registers an operation reads and writes, and across a program: definitions with their uses, dead code, uniformity."""
+"""Which registers an operation reads and writes, and across a program: definitions with their uses, dead code."""
 
 from __future__ import annotations
 
@@ -6,15 +6,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from ptxsim.engine.program.operand import Address, Operand, Register, Special, Vector
+from ptxsim.engine.program.operand import Address, Operand, Register, Vector
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.types import ScalarType
-
-# Special registers that have one value in all lanes of a warp; the others differ, or depend on time.
-UNIFORM_SPECIALS = (
-    "%ctaid", "%nctaid", "%ntid", "%nwarpid", "%smid", "%nsmid", "%gridid", "%cluster", "%nclusterid", "%is_explicit", "%total",
-    "%dynamic",
-)  # fmt: skip
 
 
 def slots_of(operands: Iterable[Operand | None]) -> list[int]:
@@ -55,8 +49,7 @@ class DefUse:
     """Definitions and uses by operation site, block number and register slot.
 
     Every value of a register but its last one in a block has a slot of its own, after those of the program: reuse of a name
-    is no dependence. `live`: operations whose result or effect is needed. `uniform`: slots that hold one value per warp,
-    whatever the data.
+    is no dependence. `live`: operations whose result or effect is needed.
     """
 
     program: Program
@@ -66,7 +59,6 @@ class DefUse:
     definers: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
     block_of: dict[int, int] = field(default_factory=dict)
     live: set[int] = field(default_factory=set)
-    uniform: set[int] = field(default_factory=set)
     types: list[ScalarType] = field(default_factory=list)
 
     def value(self, op: Op, index: int) -> int:
@@ -88,7 +80,6 @@ def def_use(program: Program) -> DefUse:
             for slot in set(found.writes[op.site]):
                 found.definers[slot].append(op.site)
     _find_live(found)
-    _find_uniform(found)
     return found
 
 
@@ -132,28 +123,3 @@ def _find_live(found: DefUse) -> None:
                 if definer not in found.live:
                     found.live.add(definer)
                     queue.append(definer)
-
-
-def _find_uniform(found: DefUse) -> None:
-    """Slots that depend on constants, parameters and CTA indices alone."""
-    ops = [op for op in found.program.ops if op.site in found.block_of]
-    rest = [slot for op in ops if _varies(op) for slot in found.writes[op.site]]
-    varying = set(rest)
-    while rest:
-        for reader in found.readers[rest.pop()]:
-            new = [slot for slot in found.writes[reader] if slot not in varying]
-            varying.update(new)
-            rest += new
-    found.uniform = {slot for slot in found.definers if slot not in varying}
-
-
-def _varies(op: Op) -> bool:
-    """Whether lanes of a warp may get different results from the same sources."""
-    return (
-        op.call is not None
-        or op.facts.reads_lanes
-        or op.facts.product is not None
-        or op.family == "elect"
-        or any(access.reads and access.space not in ("param", "const") for access in op.accesses)
-        or any(isinstance(s, Special) and not s.name.startswith(UNIFORM_SPECIALS) for s in op.sources)
-    )

@@ -15,13 +15,15 @@ from ptxsim.isa.facts import Mechanism
 LANE_SPECIALS = ("%tid", "%laneid", "%lanemask")
 COLLECTIVE = frozenset({"vote", "redux", "activemask"})  # give all member lanes the same result, whatever their sources
 PRIVATE = ("local", None)  # memory in which an address names something else for each lane, or may
+LOADED = (*PRIVATE, "global", "shared")
 
 
-def divergent_slots(flow: DefUse) -> set[int]:
-    """Slots whose value may differ between the lanes of a warp."""
+def divergent_slots(flow: DefUse, loads: bool = False) -> set[int]:
+    """Slots whose value may differ between the lanes of a warp. With `loads` also all that comes from memory: what the uniform
+    datapath cannot compute, since it does not load."""
     ops = flow.program.ops
     graph = control_flow(flow.program)
-    rest = [slot for op in ops if op.site in flow.block_of and _differs(op) for slot in flow.writes[op.site]]
+    rest = [slot for op in ops if op.site in flow.block_of and _differs(op, loads) for slot in flow.writes[op.site]]
     rest += [slot for slot in flow.readers if not flow.definers.get(slot)]  # given by a caller, lane by lane
     found = set(rest)
 
@@ -43,13 +45,15 @@ def divergent_slots(flow: DefUse) -> set[int]:
     return found
 
 
-def _differs(op: Op) -> bool:
+def _differs(op: Op, loads: bool) -> bool:
     """Whether lanes may get different results from the same sources."""
     return (
         op.call is not None
         or op.facts.reads_lanes
         or op.facts.product is not None
         or (op.synchronises is not None and op.synchronises.mechanism is Mechanism.WARP and op.family not in COLLECTIVE)
-        or any(access.reads and (access.writes or access.space in PRIVATE) for access in op.accesses)
+        or any(
+            access.reads and (access.writes or access.space in (LOADED if loads else PRIVATE)) for access in op.accesses
+        )
         or any(isinstance(s, Special) and s.name.startswith(LANE_SPECIALS) for s in op.sources)
     )

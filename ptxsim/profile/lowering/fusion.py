@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from ptxsim.engine.analysis.control_flow import control_flow
 from ptxsim.engine.analysis.def_use import def_use, writes
+from ptxsim.engine.analysis.divergence import divergent_slots
 from ptxsim.engine.program.operand import Constant
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.isa.facts import Access
@@ -14,7 +15,7 @@ from ptxsim.types import ScalarType
 
 LOGIC = ("and", "or", "xor", "not")
 MODIFIERS = ("neg", "abs")
-FOLDED = (
+FOLDED = [
     "add",
     "sub",
     "mul",
@@ -31,7 +32,7 @@ FOLDED = (
     "selp",
     "cvt",
     "mov",
-)
+]
 CONTRACTED = ("add", "sub", "mul", "fma", "min", "max", "setp", "neg", "abs")  # take a sign or magnitude along
 
 
@@ -58,22 +59,10 @@ def bits_of(op: Op) -> int:
     return t.bits if isinstance(t, ScalarType) else 32
 
 
-def leaves_rounding(op: Op) -> bool:
-    """Whether a floating operation may be computed inside another one, with one rounding."""
-    words = op.words
-    return not words.get("rounding") and not words.get("sat")
-
-
 def names_variable(op: Op) -> bool:
     """Whether a mov of a constant takes the address of a variable: a name in the text, not a number."""
     operands = op.bound.statement.operands
     return len(operands) == 2 and isinstance(operands[1], ast.Name | ast.Offset) and isinstance(op.sources[0], Constant)
-
-
-def _factor_of(op: Op) -> Callable[[Op], bool]:
-    """Whether a multiplication has the type of a sum that takes it, and flushes as it does."""
-    kind, ftz = type_of(op), bool(op.words.get("ftz"))
-    return lambda p: p.family == "mul" and type_of(p) == kind and leaves_rounding(p) and bool(p.words.get("ftz")) == ftz
 
 
 def _sum_of(kind: str) -> Callable[[Op], bool]:
@@ -88,6 +77,7 @@ class Fusion:
         self.program = program
         self.flow = def_use(program)
         self.graph = control_flow(program)
+        self.divergent = divergent_slots(self.flow, loads=True)  # before fusion changes what is read
         self.eaten: set[int] = set()  # operations that became part of another
         self.extra: dict[int, list[int]] = {}  # reads an operation takes over from what it ate
         self.fused: dict[int, str] = {}  # unit of an operation that a fusion has changed
@@ -147,7 +137,7 @@ class Fusion:
 
     def is_uniform(self, op: Op) -> bool:
         writes = self.writes(op)
-        return bool(writes) and all(w in self.flow.uniform for w in writes)
+        return bool(writes) and not self.divergent.intersection(writes)
 
     def is_invariant(self, op: Op) -> bool:
         """A constant, parameter or special register: made where it is first used."""
@@ -202,8 +192,6 @@ class Fusion:
                 self._logic(op)
             elif name in ("min", "max") and kind in ("s32", "u32"):
                 self._eat_first(op, _sum_of(kind), "alu")
-            elif name in ("add", "sub") and kind in ("f32", "f64") and leaves_rounding(op):
-                self._eat_first(op, _factor_of(op), None)
             if kind in ("f32", "f64", "f16", "f16x2", "bf16x2") and name in CONTRACTED:
                 for producer in self.producers(op):
                     if producer.family in MODIFIERS and type_of(producer) == kind and self.only_for(producer, op):

@@ -61,7 +61,7 @@ class Lowering(Assembly):
             blocks[0].ops[:0] = prologue
         predicate(self, blocks)
         variants = self._unroll(blocks)
-        pressure = Pressure(self.flow, self.graph, blocks, self.like)
+        pressure = Pressure(self, blocks, self.like)
         # The assembler keeps to what lets an SM be full of warps, or to the step of allocation that the kernel needs.
         given = max(FULL_OCCUPANCY, -(-(pressure.most() + FIXED) // STEP) * STEP)
         limit = given - RESERVED
@@ -69,7 +69,7 @@ class Lowering(Assembly):
         for number, block in enumerate(blocks):
             live_out = frozenset(pressure.live_out(origin.get(number, number)))
             block.ops = schedule(block.ops, Budget(limit, pressure.words, live_out))
-        most = Pressure(self.flow, self.graph, blocks, self.like).most()
+        most = Pressure(self, blocks, self.like).most()
         needed = registers(most) if most > limit else min(given, registers(most))
         return MachineProgram(blocks, self.slots, needed, variants, frozenset(self.unknown))
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ptxsim.engine.analysis.control_flow import ControlFlow
-from ptxsim.engine.analysis.def_use import DefUse
+from ptxsim.profile.lowering.fusion import Fusion
 from ptxsim.profile.lowering.machine_code import Kind, MachineBlock
 
 FIXED = 6  # stack pointer, addresses in the making, alignment of pairs
@@ -15,9 +14,10 @@ LEAST, MOST = 16, 255
 class Pressure:
     """Live registers of a program by block."""
 
-    def __init__(self, flow: DefUse, graph: ControlFlow, blocks: list[MachineBlock], like: Mapping[int, int]):
+    def __init__(self, facts: Fusion, blocks: list[MachineBlock], like: Mapping[int, int]):
         """`like`: registers of unrolled copies -> those they stand for."""
-        self.flow, self.graph, self.blocks, self.like = flow, graph, blocks[: len(graph.successors)], like
+        self.types, self.divergent, self.graph = facts.flow.types, facts.divergent, facts.graph
+        self.blocks, self.like = blocks[: len(self.graph.successors)], like
         self.live_in: list[set[int]] = [set() for _ in self.blocks]
         changed = True
         while changed:
@@ -29,10 +29,11 @@ class Pressure:
 
     def words(self, slot: int) -> int:
         """32-bit registers a value takes; predicates and what is the same for the warp take none."""
-        types, slot = self.flow.types, self.like.get(slot, slot)
-        if slot >= len(types):
+        slot = self.like.get(slot, slot)
+        if slot >= len(self.types):
             return 1
-        return 0 if types[slot].kind == "predicate" or slot in self.flow.uniform else max(1, types[slot].bits // 32)
+        is_kept = self.types[slot].kind != "predicate" and slot in self.divergent
+        return max(1, self.types[slot].bits // 32) if is_kept else 0
 
     def live_out(self, number: int) -> set[int]:
         """Values that are read after a block."""

@@ -87,58 +87,10 @@ def bypasses_l1(op: Op) -> bool:
     )
 
 
-# Figures, and what parameters() makes of them.
-PARAMETERS = [
-    "cross_pipe",
-    "shared_issue",
-    "global_issue",
-    "global_warp",
-    "branch_latency",
-    "guard_latency",
-    "pipe_queue",
-    "l1_latency",
-    "l2_latency",
-    "l2_sector_latency",
-    "l2_line_latency",
-    "dram_latency",
-    "l2_bandwidth",
-    "copy_bandwidth",
-    "dram_share",
-    "cold",
-    "l1_sets",
-    "l2_line",
-    "store_line_now",
-    "store_sector_now",
-    "atomic_latency",
-    "atomic_cost",
-    "atomic_queue",
-    "barrier_arrival",
-    "mbarrier_arrival",
-    "mbarrier_latency",
-    "cp_async_shared",
-    "cp_async_wait",
-    "bulk_latency",
-    "bulk_tensor_latency",
-    "bulk_bandwidth",
-    "bulk_store_latency",
-    "bulk_store_bandwidth",
-    "product_overhead",
-    "cluster_barrier",
-    "launch",
-    "first_launch",
-    "drain",
-    "first_constant",
-    "code_line",
-    "code_line_far",
-    "code_cache",
-    "fall_through",
-]
-
-
 def parameters(
     figures: Figures, sms: int, l1_bytes: int, cold: bool, atomics: float, readers: float = 1.0
 ) -> np.ndarray:
-    """The figures the replay needs, by name, as an array of one row. `sms`: how many share L2 and DRAM;
+    """The figures, and what the replay needs beside them, by name, as an array of one row. `sms`: how many share L2 and DRAM;
     `atomics`: operations per cycle that all of them get done; `readers`: SMs that read a line, on average."""
     part = sms / figures.sms
     # What several SMs read leaves L2 once for those that ask at the same time.
@@ -147,7 +99,7 @@ def parameters(
     def share(alone: float, together: float) -> float:
         return max(alone, together * part)
 
-    values = {name: float(getattr(figures, name)) for name in PARAMETERS if hasattr(figures, name)}
+    values = {name: float(value) for name, value in vars(figures).items() if isinstance(value, (int, float))}
     values |= {
         "l1_sets": max(1, l1_bytes // figures.l1_line // 4),
         "l2_bandwidth": min(figures.l2_bandwidth_sm, read / part),
@@ -159,4 +111,4 @@ def parameters(
         "cold": float(cold),
         "atomic_cost": max(figures.atomic_alone, sms / atomics),
     }
-    return np.array([tuple(values[name] for name in PARAMETERS)], record(*((name, "f8") for name in PARAMETERS)))
+    return np.array([tuple(values.values())], record(*((name, "f8") for name in values)))
