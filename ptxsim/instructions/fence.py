@@ -8,7 +8,7 @@ from __future__ import annotations
 from ptxsim.instructions.access_rules import SCOPE
 from ptxsim.isa.facts import Facts, Mechanism, Role, Synchronisation, Word
 from ptxsim.isa.operand import Imm
-from ptxsim.isa.registry import declare, instruction
+from ptxsim.isa.registry import Options, declare, instruction
 from ptxsim.lanes import LaneValue
 from ptxsim.machine.event import Event, Proxy, Scope
 from ptxsim.machine.port import Port
@@ -24,84 +24,44 @@ PROXIES = {
 }  # fmt: skip
 
 
-@instruction("membar.scope", scope="cta gl sys", implies={"proxy": "generic"}, facts=FACTS)
-@instruction(
-    "membar.proxy.alias",
-    name="membar.proxy",
-    implies={"proxy": "alias", "scope": "sys"},
-    requires="7.5 sm_70",
-    facts=FACTS,
-)
-@instruction(
-    "fence{.order}.scope",
-    order="sc acq_rel",
-    scope=SCOPE,
-    implies={"proxy": "generic"},
-    requires="6.0 sm_70",
-    facts=FACTS,
-)
-@instruction(
-    "fence.order.scope", order="acquire release", scope=SCOPE, implies={"proxy": "generic"}, facts=FACTS,
-    requires="8.6 sm_90 | 6.0 sm_70-sm_72",
-)  # fmt: skip
-@instruction(
-    "fence.acquire.sync_restrict::shared::cluster.cluster",
-    implies={"proxy": "generic", "scope": "cluster"},
-    requires="8.6 sm_90",
-    facts=FACTS,
-)
-@instruction(
-    "fence.release.sync_restrict::shared::cta.cluster",
-    implies={"proxy": "generic", "scope": "cluster"},
-    requires="8.6 sm_90",
-    facts=FACTS,
-)
-@instruction(
-    "fence.mbarrier_init.release.cluster",
-    implies={"proxy": "mbarrier_init", "scope": "cluster"},
-    requires="8.0 sm_90",
-    facts=FACTS,
-)
-@instruction(
-    "fence.proxy.alias",
-    name="fence.proxy",
-    implies={"proxy": "alias", "scope": "sys"},
-    requires="7.5 sm_70",
-    facts=FACTS,
-)
-@instruction(
-    "fence.proxy.async",
-    name="fence.proxy",
-    implies={"proxy": "async", "scope": "sys"},
-    requires="8.0 sm_90",
-    facts=FACTS,
-)
-@instruction(
-    "fence.proxy.async.proxy", name="fence.proxy", proxy="global shared::cta shared::cluster", implies={"scope": "sys"},
-    requires="8.0 sm_90", facts=FACTS,
-)  # fmt: skip
-@instruction(
-    "fence.proxy.tensormap::generic.release.scope", name="fence.proxy", scope=SCOPE, implies={"proxy": "tensormap"},
-    requires="8.3 sm_90", facts=FACTS,
-)  # fmt: skip
-@instruction(
-    "fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster", name="fence.proxy",
-    implies={"proxy": "async", "scope": "cluster"}, requires="8.6 sm_90", facts=FACTS,
-)  # fmt: skip
-@instruction(
-    "fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster", name="fence.proxy",
-    implies={"proxy": "async", "scope": "cluster"}, requires="8.6 sm_90", facts=FACTS,
-)  # fmt: skip
-@instruction(
-    "fence.proxy.async::generic.release.sync_restrict::shared::cluster::read.cluster", name="fence.proxy",
-    implies={"proxy": "async", "scope": "cluster"}, requires="9.4 sm_90", facts=FACTS,
-)  # fmt: skip
-@instruction(
-    "fence.proxy.alias.order.sys", name="fence.proxy", order="acquire release", implies={"proxy": "alias", "scope": "sys"},
-    requires="9.4 sm_90", facts=FACTS,
-)  # fmt: skip
+# By name: notations, since when, and the proxy and the scope where there is no word for them.
+CLUSTER_RELEASE = ".release.sync_restrict::shared::cta.cluster"
+CLUSTER_ACQUIRE = ".acquire.sync_restrict::shared::cluster.cluster"
+SPACES = "global shared::cta shared::cluster"
+FORMS: dict[str, tuple[tuple[str, str, str | None, str | None, Options], ...]] = {
+    "fence.proxy": (
+        (".alias.order.sys", "9.4 sm_90", "alias", "sys", {"order": "acquire release"}),
+        (".async::generic.release.sync_restrict::shared::cluster::read.cluster", "9.4 sm_90", "async", "cluster", {}),
+        (f".async::generic{CLUSTER_RELEASE}", "8.6 sm_90", "async", "cluster", {}),
+        (f".async::generic{CLUSTER_ACQUIRE}", "8.6 sm_90", "async", "cluster", {}),
+        (".tensormap::generic.release.scope", "8.3 sm_90", "tensormap", None, {"scope": SCOPE}),
+        (".async.proxy", "8.0 sm_90", None, "sys", {"proxy": SPACES}),
+        (".async", "8.0 sm_90", "async", "sys", {}),
+        (".alias", "7.5 sm_70", "alias", "sys", {}),
+    ),
+    "fence": (
+        (".mbarrier_init.release.cluster", "8.0 sm_90", "mbarrier_init", "cluster", {}),
+        (CLUSTER_RELEASE, "8.6 sm_90", "generic", "cluster", {}),
+        (CLUSTER_ACQUIRE, "8.6 sm_90", "generic", "cluster", {}),
+        (".order.scope", "8.6 sm_90 | 6.0 sm_70-sm_72", "generic", None, {"order": "acquire release", "scope": SCOPE}),
+        ("{.order}.scope", "6.0 sm_70", "generic", None, {"order": "sc acq_rel", "scope": SCOPE}),
+    ),
+    "membar.proxy": ((".alias", "7.5 sm_70", "alias", "sys", {}),),
+    "membar": ((".scope", "", "generic", None, {"scope": "cta gl sys"}),),
+}
+
+
 def fence(m: Port, *, scope: Word, proxy: Word) -> None:
     m.emit(Event.FENCE, addresses=[SCOPES[scope], PROXIES[proxy]])
+
+
+for _name, _rows in FORMS.items():
+    for _rest, _since, _proxy, _scope, _choices in _rows:
+        _known = {"proxy": _proxy, "scope": _scope}
+        instruction(
+            _name + _rest, name=_name, requires=_since, facts=FACTS, **_choices,
+            implies={slot: word for slot, word in _known.items() if word},
+        )(fence)  # fmt: skip
 
 
 @instruction(

@@ -5,13 +5,14 @@ PTX ISA, "Integer Arithmetic Instructions": add, sub, div, rem, abs, neg, min, m
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 from ptxsim import lanes
 from ptxsim.instructions.costs import by_type, by_width
 from ptxsim.isa.facts import Word, Words
-from ptxsim.isa.registry import instruction
-from ptxsim.lanes import LaneValue
+from ptxsim.isa.registry import Options, instruction
+from ptxsim.lanes import LaneValue, Operation
 from ptxsim.types import TYPES, ScalarType
 
 INTEGERS = "u16 u32 u64 s16 s32 s64"
@@ -25,6 +26,11 @@ def saturate(wide: Any, t: ScalarType) -> LaneValue:
     """A 64-bit signed lane value clamped to the range of the integer type t of at most 32 bits."""
     low, high = (-(1 << (t.bits - 1)), (1 << (t.bits - 1)) - 1) if t.is_signed else (0, (1 << t.bits) - 1)
     return lanes.cast(lanes.minimum(lanes.maximum(wide, low), high), t)
+
+
+def saturated(operation: Operation, t: ScalarType) -> Operation:
+    """An operation in 64 bits, its result clamped to the range of t."""
+    return lambda x, y: saturate(operation(lanes.cast(x, "s64"), lanes.cast(y, "s64")), t)
 
 
 def sum_cost(words: Words) -> str | None:
@@ -44,21 +50,13 @@ def element(t: ScalarType) -> ScalarType:
 @instruction("add.type d, a, b", cost=sum_cost, type=f"{INTEGERS} {PAIRS} {BYTES}")
 @instruction("add.sat.type d, a, b", cost=sum_cost, type=f"{SATURATED} {BYTES}", implies={"sat": True})
 def add(a: LaneValue, b: LaneValue, *, type: ScalarType, sat: Word) -> LaneValue:
-    if sat:
-        return lanes.per_element(
-            lambda x, y: saturate(lanes.cast(x, "s64") + lanes.cast(y, "s64"), element(type)), type, a, b
-        )
-    return lanes.per_element(lambda x, y: x + y, type, a, b)
+    return lanes.per_element(saturated(operator.add, element(type)) if sat else operator.add, type, a, b)
 
 
 @instruction("sub.type d, a, b", cost=by_width("iadd", "add.64"), type=f"{INTEGERS} {BYTES}")
 @instruction("sub.sat.type d, a, b", cost=by_width("iadd", "add.64"), type=f"s32 {BYTES}", implies={"sat": True})
 def sub(a: LaneValue, b: LaneValue, *, type: ScalarType, sat: Word) -> LaneValue:
-    if sat:
-        return lanes.per_element(
-            lambda x, y: saturate(lanes.cast(x, "s64") - lanes.cast(y, "s64"), element(type)), type, a, b
-        )
-    return lanes.per_element(lambda x, y: x - y, type, a, b)
+    return lanes.per_element(saturated(operator.sub, element(type)) if sat else operator.sub, type, a, b)
 
 
 @instruction("div.type d, a, b", cost=quotient_cost, type=INTEGERS)
@@ -85,26 +83,18 @@ def negate(a: LaneValue, *, type: ScalarType) -> LaneValue:
 RECTIFIED = "s32 s16x2 s8x4@9.2:sm_120f|9.4:sm_107f"
 
 
-@instruction("min.type d, a, b", cost=by_width("alu", "minmax.64"), type=f"{INTEGERS} {PAIRS} {BYTES}")
-@instruction(
-    "min.relu.type d, a, b",
-    cost=by_width("alu", "minmax.64"),
-    type=RECTIFIED,
-    requires="8.0 sm_90",
-    implies={"relu": True},
-)
+EXTREMA: Options = {"cost": by_width("alu", "minmax.64")}
+RELU: Options = {**EXTREMA, "type": RECTIFIED, "requires": "8.0 sm_90", "implies": {"relu": True}}
+
+
+@instruction("min.type d, a, b", type=f"{INTEGERS} {PAIRS} {BYTES}", **EXTREMA)
+@instruction("min.relu.type d, a, b", **RELU)
 def minimum(a: LaneValue, b: LaneValue, *, type: ScalarType, relu: Word) -> LaneValue:
     return lanes.per_element(lambda x, y: rectify(lanes.minimum(x, y), relu), type, a, b)
 
 
-@instruction("max.type d, a, b", cost=by_width("alu", "minmax.64"), type=f"{INTEGERS} {PAIRS} {BYTES}")
-@instruction(
-    "max.relu.type d, a, b",
-    cost=by_width("alu", "minmax.64"),
-    type=RECTIFIED,
-    requires="8.0 sm_90",
-    implies={"relu": True},
-)
+@instruction("max.type d, a, b", type=f"{INTEGERS} {PAIRS} {BYTES}", **EXTREMA)
+@instruction("max.relu.type d, a, b", **RELU)
 def maximum(a: LaneValue, b: LaneValue, *, type: ScalarType, relu: Word) -> LaneValue:
     return lanes.per_element(lambda x, y: rectify(lanes.maximum(x, y), relu), type, a, b)
 

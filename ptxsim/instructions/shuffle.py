@@ -5,7 +5,7 @@ from __future__ import annotations
 from ptxsim import lanes
 from ptxsim.isa.facts import Facts, Mechanism, Role, Scope, Synchronisation, Word
 from ptxsim.isa.operand import Pred, Reg, Value
-from ptxsim.isa.registry import Kinds, instruction
+from ptxsim.isa.registry import Kinds, Options, instruction
 from ptxsim.lanes import LaneValue
 from ptxsim.machine.port import Port
 
@@ -13,25 +13,13 @@ FACTS = Facts(
     family="shuffle", scope=Scope.WARP, synchronises=Synchronisation(Mechanism.WARP, Role.SYNC), reads_lanes=True
 )
 OPERANDS: Kinds = {
-    "d": Reg("b32"),
-    "p": Pred(sink=True),
-    "a": Value("b32"),
-    "b": Value("b32"),
-    "c": Value("b32"),
-    "membermask": Value("u32"),
-}
+    "d": Reg("b32"), "p": Pred(sink=True), **dict.fromkeys("abc", Value("b32")), "membermask": Value("u32"),
+}  # fmt: skip
+COMMON: Options = {"mode": "up down bfly idx", "operands": OPERANDS, "facts": FACTS}
 
 
-@instruction(
-    "shfl.sync.mode.b32 d{|p}, a, b, c, membermask",
-    mode="up down bfly idx",
-    operands=OPERANDS,
-    requires="6.0",
-    facts=FACTS,
-)
-@instruction(
-    "shfl.mode.b32 d{|p}, a, b, c", mode="up down bfly idx", operands=OPERANDS, requires="1.0-6.3", facts=FACTS
-)
+@instruction("shfl.sync.mode.b32 d{|p}, a, b, c, membermask", requires="6.0", **COMMON)
+@instruction("shfl.mode.b32 d{|p}, a, b, c", requires="1.0-6.3", **COMMON)
 def shuffle(m: Port, a: LaneValue, b: LaneValue, c: LaneValue, membermask: LaneValue, *, mode: Word) -> LaneValue:
     """d is a of another lane of the segment, or the lane's own where that would lie outside; p says which."""
     if membermask is not None:
