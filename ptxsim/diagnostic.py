@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
-from ptxsim.source import Source, Span
+from ptxsim.source import Place, Source
 
 Level = Literal["error", "warning", "note", "doubtful"]
 DOUBTFUL: Final = "doubtful"  # level of a finding until it is known whether it shows in the results
@@ -20,6 +20,10 @@ class Label:
     text: str
     column: int = 1
     length: int = 1
+
+    @classmethod
+    def at(cls, place: Place, text: str) -> Label:
+        return cls(place.line, text, place.column, place.length)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,9 +134,9 @@ class Finding:
     def code(self) -> str:
         return KINDS[self.name].code
 
-    def at(self, span: Span) -> Finding:
+    def at(self, place: Place) -> Finding:
         """The same finding at another place."""
-        return replace(self, line=span.line, column=span.column, length=span.length)
+        return replace(self, line=place.line, column=place.column, length=place.length)
 
     def of(self, source: Source) -> Finding:
         """The same finding, tied to the text it speaks of."""

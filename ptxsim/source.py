@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +15,17 @@ class Span:
     line: int
     column: int = 1
     length: int = 1
+
+
+class Place(Protocol):
+    """What has a place: a Span, a node of the syntax tree, an operation."""
+
+    @property
+    def line(self) -> int: ...
+    @property
+    def column(self) -> int: ...
+    @property
+    def length(self) -> int: ...
 
 
 @dataclass(frozen=True)

@@ -56,11 +56,7 @@ class Accesses(Observer):
         for name, sites in self.sites.items():
             ops = [program.ops[site] for site in sorted(sites)]
             if ops and all(_type(op) == "f32" for op in ops):
-                found.append(
-                    Finding(
-                        "operand-mismatch", f"{name} is an array of float64, and every access takes it for f32",
-                        ops[0].line, ops[0].column, len(ops[0].opcode), "warning",
-                        help=f"give {name} as float32: array.astype(np.float32), or a value of type :f32",
-                    )
-                )  # fmt: skip
+                why = f"{name} is an array of float64, and every access takes it for f32"
+                help = f"give {name} as float32: array.astype(np.float32), or a value of type :f32"
+                found.append(Finding("operand-mismatch", why, level="warning", help=help).at(ops[0]))
         return found

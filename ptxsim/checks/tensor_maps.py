@@ -14,6 +14,11 @@ from ptxsim.machine.event import FLAG_TENSORMAP, Event, Observer, Proxy, Space
 
 LINE = 7  # tensor maps are 128 bytes
 MOST_LINES = 1 << 20  # written lines remembered
+# What has not been done, and what does it.
+FENCES = {
+    "release": ("has not been published", "fence.proxy.tensormap::generic.release.gpu; or tensormap.cp_fenceproxy"),
+    "acquire": ("has not been acquired", "fence.proxy.tensormap::generic.acquire.gpu [map], 128;"),
+}
 
 
 class TensorMapChecker(Observer):
@@ -76,23 +81,10 @@ class TensorMapChecker(Observer):
         found = []
         for (site, where, missing), times in self.problems.items():
             op, before = program.ops[site], program.ops[where]
-            if missing == "release":
-                what, help_text = (
-                    "has not been published",
-                    "fence.proxy.tensormap::generic.release.gpu; or tensormap.cp_fenceproxy",
-                )
-            else:
-                what, help_text = "has not been acquired", "fence.proxy.tensormap::generic.acquire.gpu [map], 128;"
-            found.append(
-                Finding(
-                    "tensormap-fence",
-                    f"{op.name} uses a tensor map that was changed and {what} since",
-                    op.line,
-                    op.column,
-                    len(op.opcode),
-                    count=times,
-                    labels=(Label(before.line, "changed here", before.column, len(before.opcode)),),
-                    help=f"between the two: {help_text}",
-                )
-            )
+            what, fence = FENCES[missing]
+            finding = Finding(
+                "tensormap-fence", f"{op.name} uses a tensor map that was changed and {what} since", count=times,
+                labels=(Label.at(before, "changed here"),), help=f"between the two: {fence}",
+            )  # fmt: skip
+            found.append(finding.at(op))
         return found

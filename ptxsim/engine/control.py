@@ -296,7 +296,7 @@ def check_in_flight(op: Op, warp: Warp, port: Port, program: Program) -> None:
     line = warp.in_flight[slot]
     waits = any(o.site > op.site and o.synchronises == WGMMA_WAIT for o in program.ops)
     early = waits or slot in touched(op, sources=False)
-    port.line, port.column, port.length = op.line, op.column, len(op.opcode)
+    port.line, port.column, port.length = op.line, op.column, op.length
     port.report(
         "register-in-flight" if early else "missing-wait",
         f"{op.opcode} touches a register that wgmma.mma_async of line {line} still owns",

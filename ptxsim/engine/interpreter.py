@@ -156,7 +156,7 @@ class Interpreter:
         values = [read(source, warp, self.machine) for source in op.sources]
         if op.definition.uses_machine:
             port.mask, port.site = mask, op.site
-            port.line, port.column, port.length = op.line, op.column, len(op.opcode)
+            port.line, port.column, port.length = op.line, op.column, op.length
             port.op = op
             result = effect(port, *values, **op.wants)
             if isinstance(result, Outcome):
@@ -188,7 +188,6 @@ def _deliver(op: Op, warp: Warp, mask: np.ndarray, result: Callable[[], object])
 
 def fault_finding(fault: Fault, op: Op, warp: Warp) -> Finding:
     """The finding of a fault: where in the text, which CTA, warp and lane."""
-    return Finding(
-        fault.name, fault.message, op.line, op.column, len(op.opcode), help=fault.help,
-        cta=warp.cta.index, warp=warp.index, lane=fault.lane,
-    )  # fmt: skip
+    return Finding(fault.name, fault.message, help=fault.help, cta=warp.cta.index, warp=warp.index, lane=fault.lane).at(
+        op
+    )

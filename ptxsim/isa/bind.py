@@ -113,7 +113,7 @@ class Binder:
                     problem = self._name_as_value(candidate, candidate.form.kinds[name], part.name, names)
                     if problem is not None:
                         what, why, help = problem
-                        return Finding(what, why, part.line, part.column, len(part.name), help=help)
+                        return Finding(what, why, help=help).at(part)
         return None
 
     def _name_as_value(

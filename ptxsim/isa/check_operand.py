@@ -155,10 +155,8 @@ def _check_passed(kind: Args, operand: ast.Operand, names: Names) -> str | Findi
 
 
 def undeclared(operand: ast.Name) -> Finding:
-    return Finding(
-        "undeclared-name", f"{operand.name} is not declared", operand.line, operand.column, len(operand.name),
-        help=f"declare it, e.g. `.reg .b32 {operand.name};` for a register",
-    )  # fmt: skip
+    help = f"declare it, e.g. `.reg .b32 {operand.name};` for a register"
+    return Finding("undeclared-name", f"{operand.name} is not declared", help=help).at(operand)
 
 
 def _check_register(kind: Reg, operand: ast.Operand, wanted: ScalarType, names: Names) -> str | Finding | None:

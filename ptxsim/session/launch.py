@@ -151,9 +151,8 @@ class Launch:
             except Stopped as stopped:
                 machine.stop(stopped.finding)
             except NotModeled as missing:
-                op = missing.op
-                message, help = f"{op.opcode} is not modeled yet", "`ptxsim isa --missing` lists what is open"
-                machine.stop(Finding("not-modeled", message, op.line, op.column, len(op.opcode), help=help))
+                message, help = f"{missing.op.opcode} is not modeled yet", "`ptxsim isa --missing` lists what is open"
+                machine.stop(Finding("not-modeled", message, help=help).at(missing.op))
             grid.stop_all()
         if machine.stream is not None:
             machine.stream.finish()

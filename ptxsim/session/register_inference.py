@@ -12,7 +12,6 @@ from ptxsim.isa.bind import Binder
 from ptxsim.isa.check_operand import check_operands
 from ptxsim.isa.operand import Addr, Either, Imm, Kind, Pred, Reg, Value, Vec, resolve_type
 from ptxsim.isa.registry import Form
-from ptxsim.source import Span
 from ptxsim.syntax import ast
 from ptxsim.types import TYPES
 
@@ -63,7 +62,7 @@ def infer(
             wanted[statement.guard.name].add("pred")
         candidates = binder.match(statement.opcode)
         if isinstance(candidates, Finding):
-            findings.append(candidates.at(_span(statement)))
+            findings.append(candidates.at(statement))
             continue
         problem = None
         for candidate in candidates:
@@ -94,10 +93,6 @@ def _with_literals(form: Form, statement: ast.Instruction, constants: Mapping[st
         if isinstance(form.kinds[operand.name], Imm) and isinstance(value, ast.Name) and value.name in constants:
             operands[i] = ast.Integer(constants[value.name], line=value.line, column=value.column)
     return statement if operands == list(statement.operands) else replace(statement, operands=tuple(operands))
-
-
-def _span(statement: ast.Instruction) -> Span:
-    return Span(statement.line, statement.column, statement.length)
 
 
 def _unify(types: set[str]) -> str:

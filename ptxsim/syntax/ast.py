@@ -20,6 +20,11 @@ class Node(Struct, frozen=True, eq=False, kw_only=True):
     line: int = 0
     column: int = 0
 
+    @property
+    def length(self) -> int:
+        """Characters from there that a message points at."""
+        return 1
+
     def _key(self) -> tuple[object, ...]:
         return (type(self), *[getattr(self, name) for name in type(self).__match_args__])
 
@@ -40,6 +45,10 @@ class Name(Node, frozen=True):
     """A register, variable, label, function or special register: %r1, smem, %tid.x ("%tid.x" is one name)."""
 
     name: str
+
+    @property
+    def length(self) -> int:
+        return len(self.name)
 
 
 class Integer(Node, frozen=True):
@@ -127,6 +136,10 @@ class Guard(Node, frozen=True):
 
     name: str
     negated: bool = False
+
+    @property
+    def length(self) -> int:
+        return len(self.name)
 
 
 class Instruction(Node, frozen=True):

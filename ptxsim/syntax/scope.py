@@ -273,13 +273,7 @@ class _Flattener:
         """Tables and prototypes come before the statements that name them."""
         for operand in operands:
             if type(operand) is Name and operand.name in self.ahead:
-                name, later = operand.name, self.ahead[operand.name]
-                self.findings.append(
-                    Finding(
-                        "undeclared-name", f"`{name}` is declared after its use", operand.line, operand.column, len(name),
-                        help="declare it first", labels=(Label(later.line, "declared here", later.column, len(name)),),
-                    )
-                )  # fmt: skip
+                self.findings.append(_declared_later(operand, self.ahead[operand.name], "declare it first"))
 
     def _operand(self, scope: _Scope, operand: Operand, is_branch: bool = False) -> Operand:
         """The operand with flat names; the same object where nothing changes."""
@@ -353,17 +347,19 @@ class _Flattener:
         findings = []
         for name in self.undeclared.values():
             later = self.later.get(name.name)
-            message = f"`{name.name}` is declared after its use" if later else f"nothing declares `{name.name}`"
-            help = (
-                "declare it first; a function without its body will do"
-                if later
-                else suggest(name.name, declared, self.registers)
-            )
-            labels = (Label(later.line, "declared here", later.column, len(name.name)),) if later else ()
-            findings.append(
-                Finding("undeclared-name", message, name.line, name.column, len(name.name), help=help, labels=labels)
-            )
+            if later:
+                help = "declare it first; a function without its body will do"
+                findings.append(_declared_later(name, later, help))
+            else:
+                help = suggest(name.name, declared, self.registers)
+                findings.append(Finding("undeclared-name", f"nothing declares `{name.name}`", help=help).at(name))
         return findings
+
+
+def _declared_later(name: Name, later: Node, help: str) -> Finding:
+    """A name is used before its declaration."""
+    label = Label(later.line, "declared here", later.column, name.length)
+    return Finding("undeclared-name", f"`{name.name}` is declared after its use", help=help, labels=(label,)).at(name)
 
 
 def _as_address(operand: Operand, written: Operand) -> Operand:

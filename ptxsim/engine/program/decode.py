@@ -20,6 +20,7 @@ from ptxsim.isa.variable_layout import lay_out, size_of
 from ptxsim.machine.cta import DYNAMIC_STACK
 from ptxsim.machine.memory import FIRST
 from ptxsim.machine.state import max_static_shared_bytes
+from ptxsim.source import Place
 from ptxsim.syntax import ast
 from ptxsim.syntax.vectors import registers_of
 from ptxsim.types import TYPES, ScalarType, Target
@@ -64,22 +65,19 @@ class Decoder:
         """Global and constant variables declared in function bodies."""
         return [v for f in self.functions for v in self.bodies.flat(f).variables if v.space in ("global", "const")]
 
+    def refuse(self, name: str, message: str, place: Place, help: str | None = None) -> None:
+        """Something is wrong at a place."""
+        self.findings.append(Finding(name, message, help=help).at(place))
+
     def decode(self) -> Program:
         self.program.function_addresses = function_addresses(self.bodies.module, self.alone)
         for function in self.functions:
             _FunctionDecoder(self, function).decode()
         most = max_static_shared_bytes(self.binder.target)
         if self.linkage.static_shared_bytes > most:
-            self.findings.append(
-                Finding(
-                    "illegal-form",
-                    f"{self.kernel.name} declares {self.linkage.static_shared_bytes} bytes of shared memory, "
-                    f"{most} is the most",
-                    self.kernel.line,
-                    self.kernel.column,
-                    help="declare `.extern .shared .b8 tile[];` and give the bytes at launch (shared_mem=)",
-                )
-            )
+            declared = f"{self.kernel.name} declares {self.linkage.static_shared_bytes} bytes of shared memory"
+            help = "declare `.extern .shared .b8 tile[];` and give the bytes at launch (shared_mem=)"
+            self.refuse("illegal-form", f"{declared}, {most} is the most", self.kernel, help)
         if self.findings:
             raise PtxError(self.findings)
         for op, labels, blocks in self.pending_targets:
@@ -144,8 +142,7 @@ class _FunctionDecoder:
         for table in self.body.targets.values():
             for name in table.names if table.kind == "calltargets" else ():
                 if self.names.variable_space(name) != "func":
-                    why = f"{table.name} lists functions, {name} is none"
-                    self.decoder.findings.append(Finding("operand-mismatch", why, table.line, table.column))
+                    self.decoder.refuse("operand-mismatch", f"{table.name} lists functions, {name} is none", table)
 
     def _end(self) -> None:
         """A body may end without ret: falling off the end returns."""
@@ -174,16 +171,9 @@ class _FunctionDecoder:
             declared = self.names.register_type(statement.guard.name)
             if declared != "pred":
                 what = "is not declared" if declared is None else f"is declared {declared}, not pred"
-                self.decoder.findings.append(
-                    Finding(
-                        "undeclared-name" if declared is None else "operand-mismatch",
-                        f"the guard {statement.guard.name} {what}",
-                        statement.guard.line,
-                        statement.guard.column,
-                        len(statement.guard.name),
-                        help=f"declare it: `.reg .pred {statement.guard.name};`",
-                    )  # fmt: skip
-                )
+                name = "undeclared-name" if declared is None else "operand-mismatch"
+                help = f"declare it: `.reg .pred {statement.guard.name};`"
+                self.decoder.refuse(name, f"the guard {statement.guard.name} {what}", statement.guard, help)
                 return
             guard = (self.registers.slot(statement.guard.name), statement.guard.negated)
         self._append(self._op(bound, guard))
@@ -243,17 +233,8 @@ class _FunctionDecoder:
     def _target(self, op: Op, labels: tuple[str, ...]) -> None:
         unknown = [name for name in labels if self.names.variable_space(name) != "label"]
         if unknown:
-            statement = op.bound.statement
-            self.decoder.findings.append(
-                Finding(
-                    "undeclared-name",
-                    f"there is no label {unknown[0]} in this function",
-                    statement.line,
-                    statement.column,
-                    statement.length,
-                    help=f"write `{unknown[0]}:` where it should go",
-                )  # fmt: skip
-            )
+            help = f"write `{unknown[0]}:` where it should go"
+            self.decoder.refuse("undeclared-name", f"there is no label {unknown[0]} in this function", op, help)
             return
         self.decoder.pending_targets.append((op, labels, self.labels))
 
@@ -286,10 +267,7 @@ class _FunctionDecoder:
         ]
         for signature in [prototype] if prototype else [known[n] for n in listed or [callee.name] if n in known]:
             if isinstance(signature, ast.Function) and signature.is_entry:
-                why = f"{signature.name} is a kernel; calls are of functions"
-                self.decoder.findings.append(
-                    Finding("operand-mismatch", why, callee.line, callee.column, len(callee.name))
-                )
+                self.decoder.refuse("operand-mismatch", f"{signature.name} is a kernel; calls are of functions", callee)
             self._check_passed(callee, "argument", arguments, signature.parameters)
             self._check_passed(callee, "result", returns, signature.returns)
         return call
@@ -301,14 +279,12 @@ class _FunctionDecoder:
         given = group.elements if group else ()
         if len(given) != len(formals):
             why = f"{callee.name} has {len(formals)} {what}s, the call names {len(given)}"
-            self.decoder.findings.append(Finding("operand-mismatch", why, callee.line, callee.column, len(callee.name)))
+            self.decoder.refuse("operand-mismatch", why, callee)
             return
         for number, (operand, formal) in enumerate(zip(given, formals, strict=True), 1):
             if formal.type in NEVER_PASSED:
                 why = f"{what} {number} of {callee.name} is a .{formal.type}, which no call passes"
-                self.decoder.findings.append(
-                    Finding("operand-mismatch", why, callee.line, callee.column, help="pass it as .b32")
-                )
+                self.decoder.refuse("operand-mismatch", why, callee, "pass it as .b32")
             passed, is_vector = self._passed_type(operand), isinstance(operand, ast.Vector)
             if passed is not None and not (fits_parameter(*passed, formal) and is_vector == (formal.vector > 1)):
                 t, size = passed
@@ -316,7 +292,7 @@ class _FunctionDecoder:
                     f"{what} {number} of {callee.name} is a {spelled(formal.type, formal.vector)}, "
                     f"here is a {spelled(t.name, size // t.bytes if is_vector else 1)}"
                 )
-                self.decoder.findings.append(Finding("operand-mismatch", why, operand.line, operand.column))
+                self.decoder.refuse("operand-mismatch", why, operand)
 
     def _passed_type(self, operand: ast.Operand) -> tuple[ScalarType, int] | None:
         """Type and bytes of a register, a vector register or a variable that a call passes."""

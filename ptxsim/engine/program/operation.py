@@ -95,6 +95,10 @@ class Op:
         return self.bound.statement.column
 
     @property
+    def length(self) -> int:
+        return self.bound.statement.length
+
+    @property
     def opcode(self) -> str:
         return self.bound.statement.opcode
 
