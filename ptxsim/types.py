@@ -52,9 +52,11 @@ def _float(name: str, bits: int, exponent: int, mantissa: int, bias: int, finite
     return ScalarType(name, "float", bits, exponent=exponent, mantissa=mantissa, bias=bias, finite=finite)
 
 
-def _packed(name: str, element: str, bits: int, lanes: int) -> ScalarType:
-    return ScalarType(name, "packed", bits, element=element, lanes=lanes)
-
+# Bits and lanes of packed types, and the types of their elements; those of six bits lie in bytes.
+_PACKED = (
+    (64, 2, "f32"), (32, 2, "f16 bf16 u16 s16"), (32, 4, "u8 s8 e4m3 e5m2 e3m2 e2m3 ue8m0"),
+    (16, 2, "e4m3 e5m2 e3m2 e2m3 ue8m0"), (16, 4, "e2m1"), (8, 2, "e2m1"),
+)  # fmt: skip
 
 # PTX ISA, "Fundamental Types", "Alternate Floating-Point Data Formats", "Packed Data Types".
 TYPES: dict[str, ScalarType] = {
@@ -76,30 +78,14 @@ TYPES: dict[str, ScalarType] = {
         _float("e2m1", 4, 2, 1, 1, finite=True),
         _float("ue8m0", 8, 8, 0, 127, finite=True),
         _float("ue4m3", 8, 4, 3, 7, finite=True),
-        _packed("f16x2", "f16", 32, 2),
-        _packed("bf16x2", "bf16", 32, 2),
-        _packed("f32x2", "f32", 64, 2),
-        _packed("u16x2", "u16", 32, 2),
-        _packed("s16x2", "s16", 32, 2),
-        _packed("u8x4", "u8", 32, 4),
-        _packed("s8x4", "s8", 32, 4),
-        _packed("e4m3x2", "e4m3", 16, 2),
-        _packed("e5m2x2", "e5m2", 16, 2),
-        _packed("e3m2x2", "e3m2", 16, 2),
-        _packed("e2m3x2", "e2m3", 16, 2),
-        _packed("e2m1x2", "e2m1", 8, 2),
-        _packed("ue8m0x2", "ue8m0", 16, 2),
-        _packed("s2f6x2", "s8", 16, 2),
-        _packed("e4m3x4", "e4m3", 32, 4),
-        _packed("e5m2x4", "e5m2", 32, 4),
-        _packed("e3m2x4", "e3m2", 32, 4),
-        _packed("e2m3x4", "e2m3", 32, 4),
-        _packed("e2m1x4", "e2m1", 16, 4),
-        _packed("e2m1p4x4", "e2m1", 32, 4),  # each in the low half of a byte
-        _packed("ue8m0x4", "ue8m0", 32, 4),
-        ScalarType("texref", "opaque", 64),
-        ScalarType("samplerref", "opaque", 64),
-        ScalarType("surfref", "opaque", 64),
+        *(
+            ScalarType(f"{element}x{lanes}", "packed", bits, element, lanes)
+            for bits, lanes, elements in _PACKED
+            for element in elements.split()
+        ),
+        ScalarType("s2f6x2", "packed", 16, "s8", 2),
+        ScalarType("e2m1p4x4", "packed", 32, "e2m1", 4),  # each in the low half of a byte
+        *(ScalarType(name, "opaque", 64) for name in ("texref", "samplerref", "surfref")),
     ]
 }
 

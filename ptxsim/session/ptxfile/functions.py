@@ -9,6 +9,9 @@ from ptxsim.arrays import DTYPES, MAX_ELEMENTS, dtype_of
 from ptxsim.session.ptxfile.values import Value, narrow, widen
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {}
+# Those that are numpy's: of numbers one by one, and of arrays.
+_OF_NUMBERS = "abs exp exp2 log log2 sqrt sin cos tan tanh floor ceil trunc round sign"
+_OF_ARRAYS = "sum max min mean prod cumsum any all where maximum minimum flip roll"
 
 
 def functions() -> dict[str, Callable[..., Any]]:
@@ -41,44 +44,7 @@ def functions() -> dict[str, Callable[..., Any]]:
         return np.reshape(x, shape[0] if len(shape) == 1 else shape)
 
     _FUNCTIONS.update(
-        {
-            name: getattr(np, name)
-            for name in [
-                "abs",
-                "exp",
-                "exp2",
-                "log",
-                "log2",
-                "sqrt",
-                "sin",
-                "cos",
-                "tan",
-                "tanh",
-                "floor",
-                "ceil",
-                "trunc",
-                "round",
-                "sign",
-            ]
-        },
-        **{
-            name: getattr(np, name)
-            for name in [
-                "sum",
-                "max",
-                "min",
-                "mean",
-                "prod",
-                "cumsum",
-                "any",
-                "all",
-                "where",
-                "maximum",
-                "minimum",
-                "flip",
-                "roll",
-            ]
-        },
+        {name: getattr(np, name) for name in f"{_OF_NUMBERS} {_OF_ARRAYS}".split()},
         **{name: by_type(name) for name in (*DTYPES, "float16", "float32", "float64", "bfloat16")},
         relu=lambda x: np.maximum(x, 0),
         sigmoid=lambda x: 1 / (1 + np.exp(-np.asarray(x, dtype=np.float64))),

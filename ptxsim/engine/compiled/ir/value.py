@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -91,6 +92,23 @@ class Operators(Protocol):
     def compare(self, relation: str, a: Any, b: Any) -> Value: ...
 
 
+Method = Callable[["Value", Any], "Value"]
+
+
+def _both(kind: str, name: str) -> tuple[Method, Method]:
+    """The methods of an operator with the value on its left, and on its right."""
+
+    def left(self: Value, other: Any) -> Value:
+        found: Value = getattr(self.emitter, kind)(name, self, other)
+        return found
+
+    def right(self: Value, other: Any) -> Value:
+        found: Value = getattr(self.emitter, kind)(name, other, self)
+        return found
+
+    return left, right
+
+
 class Value:
     """One SSA value: `text` is its name or a constant, `kind` its type in every lane."""
 
@@ -107,47 +125,16 @@ class Value:
     def __bool__(self) -> bool:
         raise TypeError("Python asks a lane value whether it is true")
 
-    def __add__(self, other: Any) -> Value:
-        return self.emitter.arithmetic("add", self, other)
-
-    def __radd__(self, other: Any) -> Value:
-        return self.emitter.arithmetic("add", other, self)
-
-    def __sub__(self, other: Any) -> Value:
-        return self.emitter.arithmetic("sub", self, other)
-
-    def __rsub__(self, other: Any) -> Value:
-        return self.emitter.arithmetic("sub", other, self)
-
-    def __mul__(self, other: Any) -> Value:
-        return self.emitter.arithmetic("mul", self, other)
-
-    def __rmul__(self, other: Any) -> Value:
-        return self.emitter.arithmetic("mul", other, self)
-
-    def __truediv__(self, other: Any) -> Value:
-        return self.emitter.arithmetic("div", self, other)
-
-    def __rtruediv__(self, other: Any) -> Value:
-        return self.emitter.arithmetic("div", other, self)
+    __add__, __radd__ = _both("arithmetic", "add")
+    __sub__, __rsub__ = _both("arithmetic", "sub")
+    __mul__, __rmul__ = _both("arithmetic", "mul")
+    __truediv__, __rtruediv__ = _both("arithmetic", "div")
+    __and__ = __rand__ = _both("bitwise", "and")[0]
+    __or__ = __ror__ = _both("bitwise", "or")[0]
+    __xor__ = __rxor__ = _both("bitwise", "xor")[0]
 
     def __neg__(self) -> Value:
         return self.emitter.negative(self)
-
-    def __and__(self, other: Any) -> Value:
-        return self.emitter.bitwise("and", self, other)
-
-    __rand__ = __and__
-
-    def __or__(self, other: Any) -> Value:
-        return self.emitter.bitwise("or", self, other)
-
-    __ror__ = __or__
-
-    def __xor__(self, other: Any) -> Value:
-        return self.emitter.bitwise("xor", self, other)
-
-    __rxor__ = __xor__
 
     def __invert__(self) -> Value:
         return self.emitter.bitwise("xor", self, True if self.kind == "pred" else -1)
@@ -158,22 +145,7 @@ class Value:
     def __rshift__(self, count: Any) -> Value:
         return self.emitter.shift_right(self, count)
 
-    def __eq__(self, other: Any) -> Value:  # type: ignore[override]  # lane by lane, as numpy's
-        return self.emitter.compare("eq", self, other)
-
-    def __ne__(self, other: Any) -> Value:  # type: ignore[override]  # lane by lane, as numpy's
-        return self.emitter.compare("ne", self, other)
-
-    def __lt__(self, other: Any) -> Value:
-        return self.emitter.compare("lt", self, other)
-
-    def __le__(self, other: Any) -> Value:
-        return self.emitter.compare("le", self, other)
-
-    def __gt__(self, other: Any) -> Value:
-        return self.emitter.compare("gt", self, other)
-
-    def __ge__(self, other: Any) -> Value:
-        return self.emitter.compare("ge", self, other)
-
+    __eq__, __ne__, __lt__, __le__, __gt__, __ge__ = (  # type: ignore[assignment]  # lane by lane, as numpy's
+        _both("compare", relation)[0] for relation in ("eq", "ne", "lt", "le", "gt", "ge")
+    )
     __hash__ = object.__hash__  # not by `text`: a name means one value in one function only
