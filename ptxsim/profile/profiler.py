@@ -73,26 +73,22 @@ class Profile:
         return self._result(held, sm, active * scale, m)
 
     def _result(self, held: Occupancy, sm: int, active: float, m: Machine) -> Cycles:
-        from ptxsim.profile.model import replay_state
+        from ptxsim.profile.model.replay_state import Count, Total
 
         figures, stalls = self.figures, m.stalls
-        cycles, issued = max(1, round(active)), int(m.counts[replay_state.ISSUED])
+        cycles, issued = max(1, round(active)), int(m.counts[Count.ISSUED])
         by_reason = {name: float(stalls[:, i].sum()) for i, name in enumerate(STALLS) if i and stalls[:, i].sum()}
         pipes = {
             pipe.name.lower(): float(m.busy[pipe]) / cycles / (1 if pipe == Pipe.LSU else 4)
             for pipe in Pipe
             if pipe not in (Pipe.NONE, Pipe.CBU) and m.busy[pipe]
         }
-        memory = {name: float(m.totals[k]) for name, k in (
-            ("shared_wavefronts", replay_state.SHARED_WAVES), ("l1_sectors", replay_state.L1_SECTORS), ("l1_hit_sectors", replay_state.L1_HITS),
-            ("l2_read_sectors", replay_state.L2_READ), ("dram_sectors", replay_state.DRAM_SECTORS), ("l2_write_sectors", replay_state.L2_WRITTEN),
-            ("atomics", replay_state.ATOMIC_COUNT), ("bulk_bytes", replay_state.BULK_BYTES), ("unmatched_waits", replay_state.UNMATCHED),
-        )}  # fmt: skip
+        memory = {total.name.lower(): float(m.totals[total]) for total in Total}
         result = Cycles(
             cycles, figures.error, figures.clock_mhz, figures.name, held, sm, len(range(sm, self.ctas, figures.sms)),
             self.ctas / (figures.sms * held.ctas), issued, issued / (4 * cycles), pipes,
             dict(sorted(by_reason.items(), key=lambda kv: -kv[1])), self._lines(stalls), memory, [],
-            Timeline(m.spans[: m.counts[replay_state.SPANS]], m.work[: m.counts[replay_state.WORK]], sm, self.program.blocks),
+            Timeline(m.spans[: m.counts[Count.SPANS]], m.work[: m.counts[Count.WORK]], sm, self.program.blocks),
             self.target.number, self, self._unknown(),
         )  # fmt: skip
         result.suggestions = suggestions(result)

@@ -11,33 +11,11 @@ from typing import Any
 import numpy as np
 
 from ptxsim.jit.body import Array, body
-from ptxsim.profile.model.encode import BRANCH as R_BRANCH
-from ptxsim.profile.model.encode import WAIT
+from ptxsim.profile.lowering.machine_code import Kind
+from ptxsim.profile.model.encode import BRANCH, WAIT
 from ptxsim.profile.model.replay_flow import advance, launch
 from ptxsim.profile.model.replay_memory import access, shuffle
-from ptxsim.profile.model.replay_state import (  # fmt: skip
-    ACCESS,
-    BARRIER,
-    BRANCH,
-    BULK,
-    CHECK,
-    COPIES,
-    COPYING,
-    CP,
-    INF,
-    ISSUED,
-    LOOP,
-    MB_ARRIVE,
-    MB_WAIT,
-    PLAIN,
-    SHUFFLE,
-    SLOTS,
-    SUBS,
-    UNMATCHED,
-    USED_SLOTS,
-    WGMMA,
-    Machine,
-)
+from ptxsim.profile.model.replay_state import INF, SLOTS, SUBS, Async, Count, Machine, Total, Unit
 from ptxsim.profile.model.replay_sync import bulk, groups, meet, product
 from ptxsim.profile.model.replay_units import charge, choose, occupy, work
 
@@ -52,28 +30,28 @@ def execute(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> tuple[flo
     kind = m.ops[i].kind
     done = occupy(m, p, s, i, now)
     follow, why = now + 1, WAIT
-    if kind == PLAIN:
+    if kind == Kind.PLAIN:
         pass
-    elif kind == ACCESS or kind == CP:
+    elif kind == Kind.ACCESS or kind == Kind.ASYNC_COPY:
         done = access(m, p, s, w, i, now)
-        if kind == CP:
+        if kind == Kind.ASYNC_COPY:
             copied = max(done, now + p.l1_latency + p.cp_async_shared)
-            m.groups[COPIES, w].last = max(m.groups[COPIES, w].last, copied)
-            work(m, COPYING, 0, now, copied)
-    elif kind == SHUFFLE:
+            m.groups[Async.COPIES, w].last = max(m.groups[Async.COPIES, w].last, copied)
+            work(m, Unit.COPYING, 0, now, copied)
+    elif kind == Kind.SHUFFLE:
         done = shuffle(m, p, s, i, now)
-    elif kind == BARRIER or kind == MB_ARRIVE or kind == MB_WAIT:
+    elif kind == Kind.BARRIER or kind == Kind.MBARRIER_ARRIVE or kind == Kind.MBARRIER_WAIT:
         done, follow, why = meet(m, p, w, i, now)
-    elif kind == BULK:
+    elif kind == Kind.BULK:
         bulk(m, p, w, i, now)
-    elif kind == WGMMA:
+    elif kind == Kind.WGMMA:
         product(m, s, w, i, now)
-    elif kind == CHECK:
-        follow, why = now + p.fall_through, R_BRANCH
-    elif kind == BRANCH or kind == LOOP:
+    elif kind == Kind.CHECK:
+        follow, why = now + p.fall_through, BRANCH
+    elif kind == Kind.BRANCH or kind == Kind.LOOP_BRANCH:
         next = m.warps[w].next
-        taken = kind == LOOP or (next < m.warps[w].end and m.entries[next].site != m.warps[w].block + 1)
-        follow, why = now + (p.branch_latency if taken else p.fall_through), R_BRANCH
+        taken = kind == Kind.LOOP_BRANCH or (next < m.warps[w].end and m.entries[next].site != m.warps[w].block + 1)
+        follow, why = now + (p.branch_latency if taken else p.fall_through), BRANCH
     else:
         follow, why = groups(m, p, w, i, now)
     for k in range(m.ops[i].writes, m.ops[i].guards):
@@ -87,13 +65,13 @@ def execute(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> tuple[flo
 def release_all(m: Machine, p: Any, now: float) -> bool:
     """No warp can run: waits whose arrivals the traces do not hold (other SMs) end here. False if none waits."""
     found = False
-    for k in range(m.counts[USED_SLOTS]):
+    for k in range(m.counts[Count.USED_SLOTS]):
         if m.warps[k].active and m.warps[k].blocked >= 0:
             found = True
             m.warps[k].blocked = -1
             m.warps[k].ready = max(m.warps[k].ready, now + p.mbarrier_latency)
             m.subs[k % SUBS].dirty = True
-    m.totals[UNMATCHED] += found
+    m.totals[Total.UNMATCHED_WAITS] += found
     return found
 
 
@@ -138,7 +116,7 @@ def run(m: Machine, parameters: Array, residency: int) -> float:
         s, w, now = best, m.subs[best].warp, m.subs[best].time
         i = m.warps[w].op
         charge(m, p, s, w, i, now)
-        m.counts[ISSUED] += 1
+        m.counts[Count.ISSUED] += 1
         m.subs[s].issue, m.subs[s].last, m.subs[s].dirty = now + 1, w, True
         m.warps[w].issued = now
         follow, why = execute(m, p, s, w, i, now)

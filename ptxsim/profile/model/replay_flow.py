@@ -4,21 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ptxsim.profile.lowering.machine_code import Kind, Pipe
 from ptxsim.profile.model.encode import NO_INSTRUCTION, WAIT
-from ptxsim.profile.model.replay_state import (
-    ALU,
-    BULKS,
-    COPIES,
-    COPY,
-    FETCH,
-    FMA,
-    HEAVY,
-    PRODUCTS,
-    SPANS,
-    SUBS,
-    USED_SLOTS,
-    Machine,
-)
+from ptxsim.profile.model.replay_state import SUBS, Async, Count, Machine, Unit
 from ptxsim.profile.model.replay_units import work
 from ptxsim.profile.model.trace import BLOCK
 
@@ -37,9 +25,9 @@ def end_of_block(m: Machine, q: int, b: int, count: int, end: int) -> int:
 def next_block(m: Machine, w: int, at: float) -> bool:
     """Put a warp at the begin of its next block; False at its end."""
     q, b = m.warps[w].next, m.warps[w].block
-    if b >= 0 and m.counts[SPANS] < len(m.spans):
-        k = m.counts[SPANS]
-        m.counts[SPANS] += 1
+    if b >= 0 and m.counts[Count.SPANS] < len(m.spans):
+        k = m.counts[Count.SPANS]
+        m.counts[Count.SPANS] += 1
         m.spans[k, 0], m.spans[k, 1], m.spans[k, 2] = w, m.warps[w].cta, b
         m.spans[k, 3], m.spans[k, 4] = m.warps[w].since, at
     if q >= m.warps[w].end:
@@ -60,10 +48,10 @@ def next_block(m: Machine, w: int, at: float) -> bool:
 
 def crossing(p: Any, made: int, used: int) -> float:
     """Extra latency between the ALU and the FMA pipe."""
-    if made == used or (made != ALU and used != ALU):
+    if made == used or (made != Pipe.ALU and used != Pipe.ALU):
         return 0.0
-    other = used if made == ALU else made
-    return p.cross_pipe if other == FMA or other == HEAVY else 0.0
+    other = used if made == Pipe.ALU else made
+    return p.cross_pipe if other == Pipe.FMA or other == Pipe.FMA_HEAVY else 0.0
 
 
 def operands(m: Machine, p: Any, w: int, i: int, at: float) -> tuple[float, int]:
@@ -83,7 +71,7 @@ def operands(m: Machine, p: Any, w: int, i: int, at: float) -> tuple[float, int]
     for k in range(m.ops[i].guards, m.ops[i].stop):
         r = m.registers[k]
         there = m.values[w, r].ready
-        if m.values[w, r].pipe == ALU and there > 0:
+        if m.values[w, r].pipe == Pipe.ALU and there > 0:
             there += p.guard_latency - 4
         if there > moment:
             moment, why = there, m.values[w, r].why
@@ -110,10 +98,10 @@ def fetch(m: Machine, p: Any, i: int, at: float) -> float:
     line = m.ops[i].address >> 7
     if not m.fetched[line].present:
         m.fetched[line].present = True
-        begin = max(at, m.free[FETCH])
-        m.free[FETCH] = begin + (p.code_line if m.ops[i].address < p.code_cache else p.code_line_far)
-        m.fetched[line].ready = m.free[FETCH]
-        work(m, FETCH, 0, begin, m.free[FETCH])
+        begin = max(at, m.free[Unit.FETCH])
+        m.free[Unit.FETCH] = begin + (p.code_line if m.ops[i].address < p.code_cache else p.code_line_far)
+        m.fetched[line].ready = m.free[Unit.FETCH]
+        work(m, Unit.FETCH, 0, begin, m.free[Unit.FETCH])
     return float(m.fetched[line].ready)
 
 
@@ -124,7 +112,7 @@ def advance(m: Machine, p: Any, w: int, at: float) -> bool:
             if not next_block(m, w, at):
                 return False
         i = m.warps[w].op
-        if m.ops[i].kind == COPY:
+        if m.ops[i].kind == Kind.COPY:
             copy(m, w, i)
             m.warps[w].op += 1
             continue
@@ -144,7 +132,7 @@ def launch(m: Machine, p: Any, c: int, start: float) -> float:
         w = k % SUBS
         while m.warps[w].active:
             w += SUBS
-        m.counts[USED_SLOTS] = max(m.counts[USED_SLOTS], w + 1)
+        m.counts[Count.USED_SLOTS] = max(m.counts[Count.USED_SLOTS], w + 1)
         j = m.ctas[c].first_warp + k
         m.warps[w].active, m.warps[w].blocked, m.warps[w].cta, m.warps[w].block = True, -1, c, -1
         m.warps[w].entry = m.warps[w].next = m.starts[j].begin
@@ -154,7 +142,7 @@ def launch(m: Machine, p: Any, c: int, start: float) -> float:
         for r in range(m.values.shape[1]):
             m.values[w, r].ready = 0.0
         m.warps[w].access = m.warps[w].store = 0.0
-        for what in (COPIES, BULKS, PRODUCTS):
+        for what in (Async.COPIES, Async.BULKS, Async.PRODUCTS):
             m.groups[what, w].last, m.groups[what, w].count = 0.0, 0
         if not advance(m, p, w, m.warps[w].ready):
             m.warps[w].active = False

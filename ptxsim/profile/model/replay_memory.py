@@ -4,23 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ptxsim.profile.model.replay_state import (  # fmt: skip
-    ATOMIC_COUNT,
-    ATOMICS,
-    CP,
-    DATA,
-    DRAM,
-    DRAM_SECTORS,
-    L1_HITS,
-    L1_SECTORS,
-    L2,
-    L2_READ,
-    L2_WRITTEN,
-    LSU,
-    SHARED_WAVES,
-    WAYS,
-    Machine,
-)
+from ptxsim.profile.lowering.machine_code import Kind, Pipe
+from ptxsim.profile.model.replay_state import WAYS, Machine, Total, Unit
 from ptxsim.profile.model.replay_units import work
 from ptxsim.profile.model.trace import ATOMIC, BLOCK, CONST, LOAD, SHARED, STORE
 
@@ -61,23 +46,23 @@ def load_line(
     sets = int(p.l1_sets)
     index = -1 if bypass else find_line(m, line, sets, now)
     missing = sectors & ~m.cache[index].sectors if index >= 0 else sectors
-    m.totals[L1_SECTORS] += bits(sectors)
+    m.totals[Total.L1_SECTORS] += bits(sectors)
     if missing == 0:
-        m.totals[L1_HITS] += bits(sectors)
+        m.totals[Total.L1_HIT_SECTORS] += bits(sectors)
         return float(m.cache[index].arrival)
     count = bits(missing)
-    from_l2 = max(begin, m.free[L2])
-    m.free[L2] = from_l2 + max(p.l2_line, 32.0 * count / bandwidth)
-    work(m, L2, 0, from_l2, m.free[L2])
-    m.totals[L2_READ] += count
+    from_l2 = max(begin, m.free[Unit.L2])
+    m.free[Unit.L2] = from_l2 + max(p.l2_line, 32.0 * count / bandwidth)
+    work(m, Unit.L2, 0, from_l2, m.free[Unit.L2])
+    m.totals[Total.L2_READ_SECTORS] += count
     arrive = from_l2 - 2 + p.l2_latency + p.l2_sector_latency * (count - 1) + p.l2_line_latency * place
     if p.cold > 0 and not m.seen[line % len(m.seen)]:
         m.seen[line % len(m.seen)] = True
-        from_dram = max(from_l2, m.free[DRAM])
-        m.free[DRAM] = from_dram + 128.0 / p.dram_share
-        work(m, DRAM, 0, from_dram, m.free[DRAM])
+        from_dram = max(from_l2, m.free[Unit.DRAM])
+        m.free[Unit.DRAM] = from_dram + 128.0 / p.dram_share
+        work(m, Unit.DRAM, 0, from_dram, m.free[Unit.DRAM])
         arrive = max(arrive, from_dram + p.dram_latency)
-        m.totals[DRAM_SECTORS] += 4
+        m.totals[Total.DRAM_SECTORS] += 4
     if not bypass:
         if index < 0:
             index = allocate(m, line, sets, now)
@@ -93,21 +78,21 @@ def access_global(m: Machine, p: Any, w: int, i: int, q: int, begin: float, cycl
     for k in range(m.entries[q].count):
         line, sectors = m.lines[first + k] >> 4, m.lines[first + k] & 15
         if what == LOAD:
-            bandwidth = p.copy_bandwidth if m.ops[i].kind == CP else p.l2_bandwidth
+            bandwidth = p.copy_bandwidth if m.ops[i].kind == Kind.ASYNC_COPY else p.l2_bandwidth
             worst = max(worst, load_line(m, p, line, sectors, begin, now, k, m.ops[i].bypass, bandwidth))
         elif what == STORE:
-            from_l2 = max(begin, m.free[L2])
-            m.free[L2] = from_l2 + p.store_line_now + p.store_sector_now * bits(sectors)
-            work(m, L2, 0, from_l2, m.free[L2])
-            m.totals[L2_WRITTEN] += bits(sectors)
+            from_l2 = max(begin, m.free[Unit.L2])
+            m.free[Unit.L2] = from_l2 + p.store_line_now + p.store_sector_now * bits(sectors)
+            work(m, Unit.L2, 0, from_l2, m.free[Unit.L2])
+            m.totals[Total.L2_WRITE_SECTORS] += bits(sectors)
             m.warps[w].store = max(m.warps[w].store, from_l2)
     if what == ATOMIC:
         # Lanes that do not merge follow each other at the L2, with those of the other SMs.
-        from_l2 = max(begin, m.free[ATOMICS])
-        m.free[ATOMICS] = from_l2 + float(m.entries[q].cycles) * p.atomic_cost
-        work(m, ATOMICS, 0, from_l2, m.free[ATOMICS])
-        worst = max(worst, m.free[ATOMICS] + p.atomic_latency)
-        m.totals[ATOMIC_COUNT] += float(m.entries[q].cycles)
+        from_l2 = max(begin, m.free[Unit.ATOMICS])
+        m.free[Unit.ATOMICS] = from_l2 + float(m.entries[q].cycles) * p.atomic_cost
+        work(m, Unit.ATOMICS, 0, from_l2, m.free[Unit.ATOMICS])
+        worst = max(worst, m.free[Unit.ATOMICS] + p.atomic_latency)
+        m.totals[Total.ATOMICS] += float(m.entries[q].cycles)
     return float(worst)
 
 
@@ -135,19 +120,25 @@ def access(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> float:
         else:
             if what == ATOMIC:
                 cycles = max(1.0, float(m.entries[q].count))
-            elif kind == CP and m.ops[i].bypass:
+            elif kind == Kind.ASYNC_COPY and m.ops[i].bypass:
                 cycles = 1.0  # only addresses pass: what comes from L2 goes to shared memory beside this path
-            begin = max(now + 2.0, max(m.free[DATA], m.pipes[s, LSU]))
+            begin = max(now + 2.0, max(m.free[Unit.DATA], m.pipes[s, Pipe.LSU]))
             if what == ATOMIC:
-                begin = max(begin, m.free[ATOMICS] - p.atomic_queue * p.atomic_cost)
-            m.free[DATA] = begin + cycles
-            m.pipes[s, LSU] = begin + max(p.shared_issue if what == SHARED else p.global_issue, 2 * cycles)
+                begin = max(begin, m.free[Unit.ATOMICS] - p.atomic_queue * p.atomic_cost)
+            m.free[Unit.DATA] = begin + cycles
+            m.pipes[s, Pipe.LSU] = begin + max(p.shared_issue if what == SHARED else p.global_issue, 2 * cycles)
             m.warps[w].access = now + (p.shared_issue if what == SHARED else p.global_warp)
-            work(m, DATA, 0, begin, m.free[DATA])
-            m.busy[LSU] += cycles
+            work(m, Unit.DATA, 0, begin, m.free[Unit.DATA])
+            m.busy[Pipe.LSU] += cycles
             if what == SHARED:
-                m.totals[SHARED_WAVES] += cycles
-                extra = 3.0 if m.entries[q].width == 16 and kind != CP else 1.0 if m.entries[q].width == 8 else 0.0
+                m.totals[Total.SHARED_WAVEFRONTS] += cycles
+                extra = (
+                    3.0
+                    if m.entries[q].width == 16 and kind != Kind.ASYNC_COPY
+                    else 1.0
+                    if m.entries[q].width == 8
+                    else 0.0
+                )
                 done = max(done, begin - 2 + m.ops[i].latency + 2 * (cycles - 1) + extra)
             else:
                 done = max(done, access_global(m, p, w, i, q, begin, cycles, now))
@@ -158,10 +149,10 @@ def access(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> float:
 
 def shuffle(m: Machine, p: Any, s: int, i: int, now: float) -> float:
     """An instruction that goes through the shared-memory pipe without an access; returns when its result is there."""
-    begin = max(now, max(m.free[DATA], m.pipes[s, LSU]))
+    begin = max(now, max(m.free[Unit.DATA], m.pipes[s, Pipe.LSU]))
     cost = m.ops[i].cost
-    m.free[DATA] = begin + cost / 2
-    m.pipes[s, LSU] = begin + max(p.shared_issue, cost)
-    work(m, DATA, 0, begin, m.free[DATA])
-    m.busy[LSU] += cost / 2
+    m.free[Unit.DATA] = begin + cost / 2
+    m.pipes[s, Pipe.LSU] = begin + max(p.shared_issue, cost)
+    work(m, Unit.DATA, 0, begin, m.free[Unit.DATA])
+    m.busy[Pipe.LSU] += cost / 2
     return float(begin + m.ops[i].latency)

@@ -5,12 +5,13 @@ All of it is arrays, most of rows with named fields, in one tuple. Moments are c
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
 
 from ptxsim.jit.body import record
-from ptxsim.profile.lowering.machine_code import Kind, Pipe
+from ptxsim.profile.lowering.machine_code import Pipe
 from ptxsim.profile.model.encode import Code
 
 INF = 1e18
@@ -19,14 +20,13 @@ SLOTS = 64  # warps
 GROUPS = 64  # asynchronous groups remembered per warp
 WAYS = 4  # of L1
 MOST_SPANS = 200_000  # of a timeline
-(NONE, ALU, FMA, HEAVY, FP64, XU, TENSOR, LSU, UNIFORM, ADU, CBU) = (int(p) for p in Pipe)
 LITE = len(Pipe)  # the other half of the FMA pipe
-(PLAIN, COPY, ACCESS, BARRIER, MB_ARRIVE, MB_WAIT, CP, CP_COMMIT, CP_WAIT, BULK, BULK_COMMIT, BULK_WAIT, WGMMA, WG_COMMIT,
- WG_WAIT, BRANCH, EXIT, FENCE, SHUFFLE, CHECK, LOOP) = (int(k) for k in Kind)  # fmt: skip
-COPIES, BULKS, PRODUCTS = range(3)  # what comes in asynchronous groups: cp.async, bulk copies, products of a warpgroup
+# What comes in asynchronous groups: cp.async, bulk copies, products of a warpgroup.
+Async = IntEnum("Async", "COPIES BULKS PRODUCTS", start=0)
 # Units that the sub-cores share, and the engines of a timeline: those, then the pipes of the sub-cores.
-DATA, TMA, L2, DRAM, ATOMICS, BARRIERS, MBARRIERS, FETCH, COPYING, SHARED_UNITS = range(10)
-ENGINES = (
+Unit = IntEnum("Unit", "DATA TMA L2 DRAM ATOMICS BARRIERS MBARRIERS FETCH COPYING", start=0)
+SHARED_UNITS = len(Unit)
+ENGINES = [
     "shared memory and L1",
     "TMA",
     "L2 port",
@@ -36,12 +36,13 @@ ENGINES = (
     "mbarriers",
     "code fetch",
     "cp.async under way",
-)
-SPANS, WORK, ISSUED, USED_SLOTS = range(4)
-# Of totals: cycles of the shared-memory path, sectors, atomic operations, bytes, waits whose arrivals no trace holds.
-(SHARED_WAVES, L1_SECTORS, L1_HITS, L2_READ, DRAM_SECTORS, L2_WRITTEN, ATOMIC_COUNT, BULK_BYTES, UNMATCHED, TOTALS) = (
-    range(10)
-)
+]
+Count = IntEnum("Count", "SPANS WORK ISSUED USED_SLOTS", start=0)
+# Cycles of the shared-memory path, sectors, atomic operations, bytes, waits whose arrivals no trace holds.
+Total = IntEnum(
+    "Total", "SHARED_WAVEFRONTS L1_SECTORS L1_HIT_SECTORS L2_READ_SECTORS DRAM_SECTORS L2_WRITE_SECTORS ATOMICS BULK_BYTES "
+    "UNMATCHED_WAITS", start=0,
+)  # fmt: skip
 
 CTA = record(
         ("first_warp", "i4"), ("warps", "i4"),  # among the starts
@@ -87,11 +88,11 @@ class Machine(NamedTuple):
     starts: np.ndarray  # of all warps
     warps: np.ndarray  # by slot
     values: np.ndarray  # (slot, register)
-    groups: np.ndarray  # (COPIES.., slot)
-    group_ends: np.ndarray  # (COPIES.., slot, number)
+    groups: np.ndarray  # (Async, slot)
+    group_ends: np.ndarray  # (Async, slot, number)
     subs: np.ndarray
     pipes: np.ndarray  # (sub-core, Pipe): free from then on
-    free: np.ndarray  # DATA, TMA, ...: free from then on
+    free: np.ndarray  # Unit: free from then on
     cache: np.ndarray
     seen: np.ndarray  # lines that came from DRAM
     fetched: np.ndarray
@@ -120,7 +121,7 @@ def new_machine(
         *code, entries, lines, np.zeros(len(entries), np.bool_), ctas, starts, warps, np.zeros((SLOTS, slots), VALUE),
         np.zeros((3, SLOTS), GROUP), np.zeros((3, SLOTS, GROUPS)), subs, np.zeros((SUBS, 16)), np.zeros(SHARED_UNITS), cache,
         np.zeros(1 << 20 if p["cold"][0] else 1, np.bool_), np.zeros(len(code.ops) * 16 // 128 + 2, FETCHED),
-        np.zeros(64, np.bool_), np.zeros(objects + 1, OBJECT), np.zeros((sites + 1, 16)), np.zeros(16), np.zeros(TOTALS),
+        np.zeros(64, np.bool_), np.zeros(objects + 1, OBJECT), np.zeros((sites + 1, 16)), np.zeros(16), np.zeros(len(Total)),
         np.zeros((MOST_SPANS, 5)), np.zeros((MOST_SPANS, 4)), np.zeros(4, np.int64),
         np.full((SHARED_UNITS + 16, SUBS), -1, np.int64),
     )  # fmt: skip

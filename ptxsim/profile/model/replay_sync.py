@@ -4,33 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ptxsim.profile.model.encode import BARRIER as R_BARRIER
-from ptxsim.profile.model.encode import GMMA, LONG, MEMBAR
+from ptxsim.profile.lowering.machine_code import Kind, Pipe
+from ptxsim.profile.model.encode import BARRIER, GMMA, LONG, MEMBAR
 from ptxsim.profile.model.encode import WAIT as R_WAIT
 from ptxsim.profile.model.replay_memory import first_entry
-from ptxsim.profile.model.replay_state import (  # fmt: skip
-    BARRIER,
-    BARRIERS,
-    BULK_BYTES,
-    BULK_COMMIT,
-    BULK_WAIT,
-    BULKS,
-    COPIES,
-    CP_COMMIT,
-    CP_WAIT,
-    FENCE,
-    GROUPS,
-    MBARRIERS,
-    PRODUCTS,
-    SHARED_UNITS,
-    SUBS,
-    TENSOR,
-    TMA,
-    USED_SLOTS,
-    WG_COMMIT,
-    WG_WAIT,
-    Machine,
-)
+from ptxsim.profile.model.replay_state import GROUPS, SHARED_UNITS, SUBS, Async, Count, Machine, Total, Unit
 from ptxsim.profile.model.replay_units import work
 from ptxsim.profile.model.trace import ARRIVE, BULK, WAIT
 
@@ -44,7 +22,7 @@ def arrive(m: Machine, o: int, moment: float, release: float) -> None:
     """An arrival at object o; warps that now have all they wait for go on at `release`."""
     m.objects[o].arrived += 1
     m.objects[o].last = max(m.objects[o].last, moment)
-    for k in range(m.counts[USED_SLOTS]):
+    for k in range(m.counts[Count.USED_SLOTS]):
         if m.warps[k].active and m.warps[k].blocked == o and m.warps[k].need <= m.objects[o].arrived:
             m.warps[k].blocked = -1
             m.warps[k].ready = max(m.warps[k].ready, release)
@@ -81,17 +59,17 @@ def meet(m: Machine, p: Any, w: int, i: int, now: float) -> tuple[float, float, 
             m.warps[w].blocked, m.warps[w].need = o, need
         follow = max(now + ASLEEP, m.objects[o].last + p.mbarrier_latency)
         return follow, follow, LONG
-    if m.ops[i].kind != BARRIER:
-        moment = queue(m, MBARRIERS, now, p.mbarrier_arrival)
+    if m.ops[i].kind != Kind.BARRIER:
+        moment = queue(m, Unit.MBARRIERS, now, p.mbarrier_arrival)
         if m.ops[i].amount == AFTER_COPIES:
-            moment = max(moment, m.groups[COPIES, w].last)
+            moment = max(moment, m.groups[Async.COPIES, w].last)
         arrive(m, o, moment, max(m.objects[o].last, moment) + p.mbarrier_latency)
         return done, follow, why
-    moment = max(m.objects[o].last, queue(m, BARRIERS, now, p.barrier_arrival))
+    moment = max(m.objects[o].last, queue(m, Unit.BARRIERS, now, p.barrier_arrival))
     release = moment + (p.cluster_barrier if m.ops[i].amount >= OF_CLUSTER else latency)
     arrive(m, o, moment, release)
     if m.ops[i].amount == 0:  # and waits
-        why = R_BARRIER
+        why = BARRIER
         if m.objects[o].arrived >= need:
             follow = release
         else:
@@ -111,22 +89,22 @@ def bulk(m: Machine, p: Any, w: int, i: int, now: float) -> None:
                 o = m.entries[q].object
     if size == 0:
         return
-    m.totals[BULK_BYTES] += size
+    m.totals[Total.BULK_BYTES] += size
     if o >= 0:
-        finish = queue(m, TMA, now, size / min(p.bulk_bandwidth, p.l2_bandwidth))
+        finish = queue(m, Unit.TMA, now, size / min(p.bulk_bandwidth, p.l2_bandwidth))
         finish += p.bulk_tensor_latency if m.ops[i].amount == 1 else p.bulk_latency
         arrive(m, o, finish, finish + p.mbarrier_latency)
     else:
-        finish = queue(m, TMA, now, size / p.bulk_store_bandwidth)
-        m.groups[BULKS, w].last = max(m.groups[BULKS, w].last, finish + p.bulk_store_latency)
+        finish = queue(m, Unit.TMA, now, size / p.bulk_store_bandwidth)
+        m.groups[Async.BULKS, w].last = max(m.groups[Async.BULKS, w].last, finish + p.bulk_store_latency)
 
 
 def product(m: Machine, s: int, w: int, i: int, now: float) -> None:
     """Products of a warpgroup follow each other in the tensor core."""
-    begin = max(now, m.pipes[s, TENSOR])
-    m.pipes[s, TENSOR] = begin + m.ops[i].cost
-    work(m, SHARED_UNITS + TENSOR, s, begin, m.pipes[s, TENSOR])
-    m.groups[PRODUCTS, w].last = m.pipes[s, TENSOR] + WGMMA_DRAIN
+    begin = max(now, m.pipes[s, Pipe.TENSOR])
+    m.pipes[s, Pipe.TENSOR] = begin + m.ops[i].cost
+    work(m, SHARED_UNITS + Pipe.TENSOR, s, begin, m.pipes[s, Pipe.TENSOR])
+    m.groups[Async.PRODUCTS, w].last = m.pipes[s, Pipe.TENSOR] + WGMMA_DRAIN
 
 
 def commit(m: Machine, what: int, w: int) -> None:
@@ -146,21 +124,21 @@ def pending(m: Machine, what: int, w: int, kept: int) -> float:
 def groups(m: Machine, p: Any, w: int, i: int, now: float) -> tuple[float, int]:
     """Commits, waits for groups, fences: (when the warp goes on, why it waited)."""
     kind, amount = m.ops[i].kind, m.ops[i].amount
-    if kind == CP_COMMIT:
-        commit(m, COPIES, w)
-    elif kind == BULK_COMMIT:
-        commit(m, BULKS, w)
-    elif kind == WG_COMMIT:
-        commit(m, PRODUCTS, w)
-    elif kind == CP_WAIT:
-        latest = pending(m, COPIES, w, amount)
+    if kind == Kind.ASYNC_COMMIT:
+        commit(m, Async.COPIES, w)
+    elif kind == Kind.BULK_COMMIT:
+        commit(m, Async.BULKS, w)
+    elif kind == Kind.WGMMA_COMMIT:
+        commit(m, Async.PRODUCTS, w)
+    elif kind == Kind.ASYNC_WAIT:
+        latest = pending(m, Async.COPIES, w, amount)
         if amount == 0:
-            latest = max(latest, m.groups[COPIES, w].last)
+            latest = max(latest, m.groups[Async.COPIES, w].last)
         return max(now + p.cp_async_wait, latest), LONG
-    elif kind == BULK_WAIT:
-        return max(now + 4, pending(m, BULKS, w, amount)), LONG
-    elif kind == WG_WAIT:
-        return max(now + p.product_overhead / 2, pending(m, PRODUCTS, w, amount) + p.product_overhead), GMMA
-    elif kind == FENCE:
+    elif kind == Kind.BULK_WAIT:
+        return max(now + 4, pending(m, Async.BULKS, w, amount)), LONG
+    elif kind == Kind.WGMMA_WAIT:
+        return max(now + p.product_overhead / 2, pending(m, Async.PRODUCTS, w, amount) + p.product_overhead), GMMA
+    elif kind == Kind.FENCE:
         return max(now + m.ops[i].latency, m.warps[w].store), MEMBAR
     return now + 1, R_WAIT

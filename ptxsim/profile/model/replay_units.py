@@ -4,24 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ptxsim.profile.lowering.machine_code import Kind, Pipe
 from ptxsim.profile.model.encode import LG, LONG, MATH, MIO, NOT_SELECTED
-from ptxsim.profile.model.replay_state import (  # fmt: skip
-    ADU,
-    CBU,
-    FMA,
-    HEAVY,
-    INF,
-    LITE,
-    LSU,
-    NONE,
-    PLAIN,
-    SHARED_UNITS,
-    SUBS,
-    TENSOR,
-    USED_SLOTS,
-    WORK,
-    Machine,
-)
+from ptxsim.profile.model.replay_state import INF, LITE, SHARED_UNITS, SUBS, Count, Machine
 
 SAME_SPAN = 4  # cycles of rest that do not end a span of work in a timeline
 
@@ -31,20 +16,20 @@ def work(m: Machine, engine: int, s: int, begin: float, end: float) -> None:
     last = m.open[engine, s]
     if last >= 0 and begin <= m.work[last, 3] + SAME_SPAN:
         m.work[last, 3] = max(m.work[last, 3], end)
-    elif m.counts[WORK] < len(m.work):
-        last = m.counts[WORK]
-        m.counts[WORK] += 1
+    elif m.counts[Count.WORK] < len(m.work):
+        last = m.counts[Count.WORK]
+        m.counts[Count.WORK] += 1
         m.open[engine, s] = last
         m.work[last, 0], m.work[last, 1], m.work[last, 2], m.work[last, 3] = engine, s, begin, end
 
 
 def free_from(m: Machine, p: Any, s: int, pipe: int) -> float:
     """When a pipe takes its next instruction."""
-    if pipe == FMA:
-        return float(min(m.pipes[s, HEAVY], m.pipes[s, LITE]))
-    if pipe == LSU:
-        return float(m.pipes[s, LSU] - p.pipe_queue)
-    if pipe == NONE or pipe == CBU:
+    if pipe == Pipe.FMA:
+        return float(min(m.pipes[s, Pipe.FMA_HEAVY], m.pipes[s, LITE]))
+    if pipe == Pipe.LSU:
+        return float(m.pipes[s, Pipe.LSU] - p.pipe_queue)
+    if pipe == Pipe.NONE or pipe == Pipe.CBU:
         return 0.0
     return float(m.pipes[s, pipe])
 
@@ -52,12 +37,12 @@ def free_from(m: Machine, p: Any, s: int, pipe: int) -> float:
 def choose(m: Machine, p: Any, s: int) -> None:
     """Which warp of a sub-core issues next, and when."""
     found, time, last = -1, INF, m.subs[s].last
-    for w in range(s, m.counts[USED_SLOTS], SUBS):
+    for w in range(s, m.counts[Count.USED_SLOTS], SUBS):
         if not m.warps[w].active or m.warps[w].blocked >= 0:
             continue
         pipe = m.ops[m.warps[w].op].pipe
         t = max(m.warps[w].ready, free_from(m, p, s, pipe))
-        if pipe == LSU:
+        if pipe == Pipe.LSU:
             t = max(t, m.warps[w].access)
         # The warp that issued last goes on if it can; otherwise the one that has waited longest.
         if t < time or (t == time and found != last and (w == last or m.warps[w].ready < m.warps[found].ready)):
@@ -79,7 +64,7 @@ def charge(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> None:
     if rest > 0:
         free = free_from(m, p, s, pipe)
         piped = max(0.0, min(rest, free - max(m.warps[w].ready, m.warps[w].issued + 1)))
-        reason = MATH if pipe != LSU else LG if m.ops[i].reason == LONG else MIO
+        reason = MATH if pipe != Pipe.LSU else LG if m.ops[i].reason == LONG else MIO
         m.stalls[site, reason] += piped
         m.stalls[site, NOT_SELECTED] += rest - piped
 
@@ -87,24 +72,24 @@ def charge(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> None:
 def occupy(m: Machine, p: Any, s: int, i: int, now: float) -> float:
     """The instruction takes its pipe; returns when its result is there, as far as the pipe is concerned."""
     pipe, cost, done = m.ops[i].pipe, m.ops[i].cost, now + m.ops[i].latency
-    if pipe == NONE or pipe == CBU:
+    if pipe == Pipe.NONE or pipe == Pipe.CBU:
         return float(done)
-    if pipe == LSU or pipe == TENSOR:  # all but plain ones find their place later
-        if m.ops[i].kind == PLAIN:
+    if pipe == Pipe.LSU or pipe == Pipe.TENSOR:  # all but plain ones find their place later
+        if m.ops[i].kind == Kind.PLAIN:
             begin = max(m.pipes[s, pipe], now)
             m.pipes[s, pipe] = begin + cost
             work(m, SHARED_UNITS + pipe, s, begin, begin + cost)
-        if pipe == TENSOR:
-            m.busy[TENSOR] += cost
+        if pipe == Pipe.TENSOR:
+            m.busy[Pipe.TENSOR] += cost
         return float(done)
     half = pipe
-    if pipe == FMA:
-        half = HEAVY if m.pipes[s, HEAVY] <= m.pipes[s, LITE] else LITE
+    if pipe == Pipe.FMA:
+        half = Pipe.FMA_HEAVY if m.pipes[s, Pipe.FMA_HEAVY] <= m.pipes[s, LITE] else LITE
     begin = max(m.pipes[s, half], now)
     m.pipes[s, half] = begin + cost
     work(m, SHARED_UNITS + pipe, s, begin, begin + cost)
-    m.busy[pipe] += cost / 2 if pipe == FMA else cost
-    if pipe == ADU and m.ops[i].is_constant and not m.constants[m.ops[i].amount & 63]:
+    m.busy[pipe] += cost / 2 if pipe == Pipe.FMA else cost
+    if pipe == Pipe.ADU and m.ops[i].is_constant and not m.constants[m.ops[i].amount & 63]:
         m.constants[m.ops[i].amount & 63] = True
         done += p.first_constant
     return float(done)
