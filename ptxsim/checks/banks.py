@@ -73,12 +73,9 @@ class BankCounter(Observer):
     proxies = False
 
     def __init__(
-        self,
-        program: Program,
-        keep: bool = False,
-        grid: tuple[int, int, int] = (1, 1, 1),
+        self, program: Program, keep: bool = False, grid: tuple[int, int, int] = (1, 1, 1),
         cluster: tuple[int, int, int] = (1, 1, 1),
-    ) -> None:
+    ) -> None:  # fmt: skip
         """`keep`: all registers are looked at at the end. grid, cluster: their shapes."""
         self._homes = Homes(grid, cluster)
         self.origins = Origins(program)

@@ -122,15 +122,9 @@ def mma(m: Port, a: LaneValue, b: LaneValue, c: LaneValue) -> LaneValue:
 
 
 def declare_row(
-    declare: Declare,
-    kinds: Mapping[str, Kind],
-    shapes: str,
-    factors: str,
-    accumulators: str,
-    since: str,
-    words: str,
+    declare: Declare, kinds: Mapping[str, Kind], shapes: str, factors: str, accumulators: str, since: str, words: str,
     **choices: Any,
-) -> None:
+) -> None:  # fmt: skip
     """Declare a row of a table through `declare`, with these kinds of operands."""
     choices = {slot: known for slot, known in CHOICES.items() if f".{slot}" in words} | choices
     declare(

@@ -108,21 +108,11 @@ _OFFERED: dict[str, list[str]] = {}  # modules that will declare more, by the fi
 
 
 def instruction(
-    notation: str,
-    *,
-    name: str | None = None,
-    requires: str = "",
-    facts: Facts | None = None,
-    cost: str | Callable[[Words], str | None] | None = None,
-    control: bool = False,
-    carry: str = "",
-    operands: Mapping[str, Kind] | None = None,
-    writes: str | None = None,
-    rules: tuple[Rule, ...] = (),
-    ordered: tuple[tuple[str, ...], ...] = (),
-    implies: Mapping[str, object] | None = None,
-    **choices: str,
-) -> Callable[[Effect], Effect]:
+    notation: str, *, name: str | None = None, requires: str = "", facts: Facts | None = None,
+    cost: str | Callable[[Words], str | None] | None = None, control: bool = False, carry: str = "",
+    operands: Mapping[str, Kind] | None = None, writes: str | None = None, rules: tuple[Rule, ...] = (),
+    ordered: tuple[tuple[str, ...], ...] = (), implies: Mapping[str, object] | None = None, **choices: str,
+) -> Callable[[Effect], Effect]:  # fmt: skip
     """Declare one notation of the instruction that the decorated effect (or None) defines.
 
     Operands not in `operands` are of the slot `type`: destinations are registers, sources registers or immediates.

@@ -70,14 +70,9 @@ class GlobalMemory:
         return np.zeros(self.next - ARENA, np.uint8) if self.space is None else reserve(self.space)
 
     def allocate(
-        self,
-        name: str,
-        size: int,
-        kind: str = "global",
-        read_only: bool = False,
-        align: int = 512,
+        self, name: str, size: int, kind: str = "global", read_only: bool = False, align: int = 512,
         at: int | None = None,
-    ) -> Allocation:
+    ) -> Allocation:  # fmt: skip
         """`size` bytes of zeros at a multiple of `align`, at least 512, or at an address. Raises MemoryError."""
         assert self.space is not None or "bytes" not in self.__dict__, "the memory is in use"
         address = self._room(size, max(align, 512)) if at is None else at

@@ -348,14 +348,9 @@ class Port:
         )  # fmt: skip
 
     def emit(
-        self,
-        event: Event,
-        space: int = 0,
-        width: int = 0,
-        flags: int = 0,
-        mask: Lanes | None = None,
+        self, event: Event, space: int = 0, width: int = 0, flags: int = 0, mask: Lanes | None = None,
         addresses: Lanes | Sequence[int] | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         stream = self.machine.stream
         if stream is not None:
             word = lanes.mask_word(self.mask if mask is None else mask)

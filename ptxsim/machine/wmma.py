@@ -123,14 +123,9 @@ def store_fragment(
 
 
 def _access(
-    m: Port,
-    space: str | None,
-    address: np.ndarray,
-    stride: np.ndarray | None,
-    fragment: Fragment,
-    layout: str,
+    m: Port, space: str | None, address: np.ndarray, stride: np.ndarray | None, fragment: Fragment, layout: str,
     store: bool,
-) -> tuple[Plan, np.ndarray, np.ndarray]:
+) -> tuple[Plan, np.ndarray, np.ndarray]:  # fmt: skip
     """Check an access and record it; gives its plan, the bytes it goes to, and the offset of every unit there."""
     shared = space is not None and space.startswith("shared")
     found = plan(fragment, layout, shared and not store)

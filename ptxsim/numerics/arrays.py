@@ -42,16 +42,10 @@ _ARRAY_NAMES = {
 
 @with_ieee
 def matmul(
-    a: np.ndarray,
-    b: np.ndarray,
-    c: np.ndarray | None = None,
-    form: str = "wgmma.m64n256k16.f32.f16.f16",
-    target: str = "sm_90a",
-    *,
-    scale_a: np.ndarray | None = None,
-    scale_b: np.ndarray | None = None,
+    a: np.ndarray, b: np.ndarray, c: np.ndarray | None = None, form: str = "wgmma.m64n256k16.f32.f16.f16",
+    target: str = "sm_90a", *, scale_a: np.ndarray | None = None, scale_b: np.ndarray | None = None,
     numerics: str = "target",
-) -> np.ndarray:
+) -> np.ndarray:  # fmt: skip
     """D = A @ B + C bit for bit as the instruction `form` computes it on `target`, k by k in steps of its shape.
 
     a (..., M, K), b (..., K, N), c (..., M, N) or None for zeros; any M, N and K, where K is cut into steps of the

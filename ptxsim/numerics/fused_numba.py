@@ -66,15 +66,9 @@ def _blocks(length: int, narrow: bool, many: bool) -> Function:
 
     @inner
     def blocks(
-        x: np.ndarray,
-        x_exponent: np.ndarray,
-        y: np.ndarray,
-        y_exponent: np.ndarray,
-        result: np.ndarray,
-        fraction: Scalar,
-        zero_exponent: Scalar,
-        kept: Scalar,
-    ) -> None:
+        x: np.ndarray, x_exponent: np.ndarray, y: np.ndarray, y_exponent: np.ndarray, result: np.ndarray,
+        fraction: Scalar, zero_exponent: Scalar, kept: Scalar,
+    ) -> None:  # fmt: skip
         largest = np.empty(STRIPE, i16)
         scale_exponent = np.empty(STRIPE, i32)
         sums = np.empty((parts, STRIPE), i32)
@@ -145,15 +139,9 @@ def _product(length: int, narrow: bool) -> Kernel:
     blocks = _blocks(length, narrow, many=False)
 
     def product(
-        x: np.ndarray,
-        columns: np.ndarray,
-        c: np.ndarray,
-        smallest_x: Scalar,
-        smallest_y: Scalar,
-        fraction: Scalar,
-        zero_exponent: Scalar,
-        kept: Scalar,
-    ) -> np.ndarray:
+        x: np.ndarray, columns: np.ndarray, c: np.ndarray, smallest_x: Scalar, smallest_y: Scalar, fraction: Scalar,
+        zero_exponent: Scalar, kept: Scalar,
+    ) -> np.ndarray:  # fmt: skip
         y = pack(columns)
         result = np.empty((c.shape[0], y.shape[0] * STRIPE), f32)
         for m in range(c.shape[0]):
@@ -173,21 +161,10 @@ def _products(length: int, narrow: bool) -> Kernel:
     blocks = _blocks(length, narrow, many=True)
 
     def products(
-        a: np.ndarray,
-        b: np.ndarray,
-        c: np.ndarray,
-        rows: int,
-        columns: int,
-        a_bits: Scalar,
-        b_bits: Scalar,
-        a_widening: tuple[Scalar, ...],
-        b_widening: tuple[Scalar, ...],
-        smallest_x: Scalar,
-        smallest_y: Scalar,
-        fraction: Scalar,
-        zero_exponent: Scalar,
-        kept: Scalar,
-    ) -> np.ndarray:
+        a: np.ndarray, b: np.ndarray, c: np.ndarray, rows: int, columns: int, a_bits: Scalar, b_bits: Scalar,
+        a_widening: tuple[Scalar, ...], b_widening: tuple[Scalar, ...], smallest_x: Scalar, smallest_y: Scalar,
+        fraction: Scalar, zero_exponent: Scalar, kept: Scalar,
+    ) -> np.ndarray:  # fmt: skip
         k = a.shape[1] * (32 // a_bits) // rows
         x, x_exponent = np.empty((rows, k, STRIPE), f32), np.empty((rows, k, STRIPE), i16)
         y, y_exponent = np.empty((columns, k, STRIPE), f32), np.empty((columns, k, STRIPE), i16)

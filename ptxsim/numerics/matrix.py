@@ -23,21 +23,10 @@ INVALID_F64 = 0xFFF8000000000000  # what inf * 0 and inf - inf give in DMMA
 
 @with_ieee
 def product(
-    rule: Rule | Form | str,
-    a: np.ndarray,
-    b: np.ndarray,
-    c: np.ndarray,
-    *,
-    scale_a: np.ndarray | None = None,
-    scale_b: np.ndarray | None = None,
-    negate_a: bool = False,
-    negate_b: bool = False,
-    satfinite: bool = False,
-    rounding: str | None = None,
-    popc_op: str | None = None,
-    numerics: str = "target",
-    compiled: bool | None = None,
-) -> np.ndarray:
+    rule: Rule | Form | str, a: np.ndarray, b: np.ndarray, c: np.ndarray, *, scale_a: np.ndarray | None = None,
+    scale_b: np.ndarray | None = None, negate_a: bool = False, negate_b: bool = False, satfinite: bool = False,
+    rounding: str | None = None, popc_op: str | None = None, numerics: str = "target", compiled: bool | None = None,
+) -> np.ndarray:  # fmt: skip
     """D = A*B + C of one instruction, or of many along leading axes.
 
     Unsigned codes: a (..., M, K), b (..., K, N), c (..., M, N); b1 elements are 0 or 1. K may be any number of

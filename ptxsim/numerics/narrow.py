@@ -28,13 +28,9 @@ def nan_code(t: ScalarType) -> int:
 
 
 def encode(
-    x: LaneValue,
-    t: ScalarType,
-    mode: str,
-    satfinite: Modifier = None,
-    relu: Modifier = None,
+    x: LaneValue, t: ScalarType, mode: str, satfinite: Modifier = None, relu: Modifier = None,
     random: tuple[LaneValue, int] | None = None,
-) -> LaneValue:
+) -> LaneValue:  # fmt: skip
     """f32 lane values to codes of a format with at most 10 mantissa bits, in u32, rounded as rn, rz or rs.
 
     `random`, of rs alone, are a u32 lane value and how many bits it has: these are added to the highest bits that are dropped.

@@ -60,15 +60,9 @@ def turn(words: np.ndarray, first: Scalar, start: Scalar, rows: np.ndarray, turn
 
 @inner
 def load(
-    words: np.ndarray,
-    first: Scalar,
-    bits: Scalar,
-    widening: tuple[Scalar, ...],
-    smallest: Scalar,
-    inner: Scalar,
-    values: np.ndarray,
-    exponents: np.ndarray,
-) -> None:
+    words: np.ndarray, first: Scalar, bits: Scalar, widening: tuple[Scalar, ...], smallest: Scalar, inner: Scalar,
+    values: np.ndarray, exponents: np.ndarray,
+) -> None:  # fmt: skip
     """Items `first` to `first` + STRIPE - 1 as numbers and their exponents, the items being the lanes.
 
     words (items, W): matrices (K, inner) of codes of `bits` bits, in words of 32, the matrix of an item row by row.

@@ -31,16 +31,9 @@ class Profile:
     """The cycle model of one launch: gives the observer, and the Cycles when the run is over."""
 
     def __init__(
-        self,
-        program: Program,
-        target: Target,
-        grid: tuple[int, int, int],
-        block: tuple[int, int, int],
-        cluster: tuple[int, int, int],
-        shared_bytes: int,
-        sms: int = 1,
-        pragmas: frozenset[int] = frozenset(),
-    ):
+        self, program: Program, target: Target, grid: tuple[int, int, int], block: tuple[int, int, int],
+        cluster: tuple[int, int, int], shared_bytes: int, sms: int = 1, pragmas: frozenset[int] = frozenset(),
+    ):  # fmt: skip
         self.program, self.figures = merged(program), figures_of(target.number)
         self.target = target
         self.threads = int(np.prod(block))

@@ -78,13 +78,9 @@ def _short(row: BankRow | GlobalRow) -> str:
 
 
 def _lines(
-    heads: tuple[str, ...],
-    cells: Sequence[tuple[object, ...]],
-    totals: tuple[object, ...],
-    marked: list[bool],
-    paint: Paint,
-    width: int,
-) -> list[str]:
+    heads: tuple[str, ...], cells: Sequence[tuple[object, ...]], totals: tuple[object, ...], marked: list[bool],
+    paint: Paint, width: int,
+) -> list[str]:  # fmt: skip
     rows = [tuple(map(str, row)) for row in (heads, *cells, totals)]
     sizes = [max(len(row[column]) for row in rows) for column in range(7)]
     # What is left for the reason is at least 24 columns wide.

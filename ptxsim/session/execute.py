@@ -17,23 +17,11 @@ from ptxsim.types import TYPES, parse_target
 
 @with_ieee
 def execute(
-    form: str,
-    a: np.ndarray,
-    b: np.ndarray,
-    c: np.ndarray | None = None,
-    *,
-    target: str = "sm_90",
-    metadata: np.ndarray | None = None,
-    selector: int = 0,
-    scale_a: np.ndarray | None = None,
-    scale_b: np.ndarray | None = None,
-    scale_d: int = 1,
-    negate_a: bool = False,
-    negate_b: bool = False,
-    trans_a: bool = False,
-    trans_b: bool = False,
-    numerics: str = "target",
-) -> np.ndarray:
+    form: str, a: np.ndarray, b: np.ndarray, c: np.ndarray | None = None, *, target: str = "sm_90",
+    metadata: np.ndarray | None = None, selector: int = 0, scale_a: np.ndarray | None = None,
+    scale_b: np.ndarray | None = None, scale_d: int = 1, negate_a: bool = False, negate_b: bool = False,
+    trans_a: bool = False, trans_b: bool = False, numerics: str = "target",
+) -> np.ndarray:  # fmt: skip
     """D = A @ B + C as the instruction `form` computes it on `target`, bit for bit.
 
     a (..., M, K), b (..., K, N), c (..., M, N) or None for zeros, of the shape the form names and of its element types

@@ -22,12 +22,9 @@ class Resolver:
     """Resolves the operands of one function; makes register slots when they are first asked for."""
 
     def __init__(
-        self,
-        program: Program,
-        names: FunctionNames,
-        symbols: Mapping[str, SymbolPlace],
+        self, program: Program, names: FunctionNames, symbols: Mapping[str, SymbolPlace],
         frame_offsets: Mapping[str, int],
-    ):
+    ):  # fmt: skip
         self.program, self.names, self.symbols, self.frame_offsets = program, names, symbols, frame_offsets
         self.slots: dict[str, int] = {}
         self._registers: dict[tuple[str, str], Register] = {}  # by name and type: operands are alike in many statements

@@ -133,13 +133,9 @@ def _side(tree: ast.expr, names: Mapping[str, Any]) -> Value:
 
 
 def explain_difference(
-    got: np.ndarray,
-    expected: Any,
-    rtol: float = 0.0,
-    atol: float = 0.0,
-    name: str = "result",
+    got: np.ndarray, expected: Any, rtol: float = 0.0, atol: float = 0.0, name: str = "result",
     writer: Writer | None = None,
-) -> Finding | None:
+) -> Finding | None:  # fmt: skip
     """What is wrong with an array that should equal another (or a number), or None. NaN equals NaN."""
     import numpy as np
 
