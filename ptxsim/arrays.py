@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.spelling import did_you_mean
+from ptxsim.types import DTYPES as DTYPES
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,19 +24,6 @@ if TYPE_CHECKING:
 
 Shape = int | Sequence[int]
 Seed = int | Sequence[int]
-
-# PTX type -> dtype name; names that numpy does not know are those of ml_dtypes. Untyped bits are unsigned integers.
-DTYPES: dict[str, str] = {
-    "pred": "bool", "b1": "bool",
-    "b4": "uint4", "b8": "uint8", "b16": "uint16", "b32": "uint32", "b64": "uint64",
-    "u4": "uint4", "u8": "uint8", "u16": "uint16", "u32": "uint32", "u64": "uint64",
-    "s4": "int4", "s8": "int8", "s16": "int16", "s32": "int32", "s64": "int64",
-    "f16": "float16", "bf16": "bfloat16", "tf32": "float32", "f32": "float32", "f64": "float64",
-    "e4m3": "float8_e4m3fn", "e5m2": "float8_e5m2", "ue8m0": "float8_e8m0fnu", "ue4m3": "float8_e4m3fn",
-    "e3m2": "float6_e3m2fn", "e2m3": "float6_e2m3fn", "e2m1": "float4_e2m1fn",
-    "f16x2": "uint32", "bf16x2": "uint32", "e4m3x2": "uint16", "e5m2x2": "uint16", "e4m3x4": "uint32",
-    "e5m2x4": "uint32", "u16x2": "uint32", "s16x2": "uint32", "u8x4": "uint32", "s8x4": "uint32", "f32x2": "uint64",
-}  # fmt: skip
 
 MAX_ELEMENTS = 1 << 30
 SMALL = 4  # `ints` draws from -4..4 (0..8 for unsigned types): 64 products of these still add up exactly in f16

@@ -12,32 +12,10 @@ from ptxsim.numerics.forms import parse_form
 from ptxsim.numerics.host import with_ieee
 from ptxsim.numerics.matrix import compilable, product
 from ptxsim.numerics.parameters import Rule, find
-from ptxsim.types import TYPES
+from ptxsim.types import DTYPES, TYPES
 
 # From this many multiplications on a product goes to the compiled kernel.
 BULK = 1 << 14
-
-# numpy's and ml_dtypes' names of the element types whose arrays need no conversion.
-_ARRAY_NAMES = {
-    "f16": "float16",
-    "bf16": "bfloat16",
-    "tf32": "float32",
-    "f32": "float32",
-    "f64": "float64",
-    "e4m3": "float8_e4m3fn",
-    "e5m2": "float8_e5m2",
-    "e3m2": "float6_e3m2fn",
-    "e2m3": "float6_e2m3fn",
-    "e2m1": "float4_e2m1fn",
-    "ue8m0": "float8_e8m0fnu",
-    "ue4m3": "float8_e4m3fn",
-    "s8": "int8",
-    "u8": "uint8",
-    "s4": "int4",
-    "u4": "uint4",
-    "b1": "bool",
-    "s32": "int32",
-}
 
 
 @with_ieee
@@ -89,7 +67,7 @@ def matmul(
             result = product(rule, a[..., k : k + parsed.k], b[..., k : k + parsed.k, :], result)
     else:
         result = product(rule, a, b, c, scale_a=scale_a, scale_b=scale_b)
-    return result if as_codes else result.view(_ARRAY_NAMES[parsed.d])
+    return result if as_codes else result.view(DTYPES[parsed.d])
 
 
 def _whole_blocks(rule: Rule, k: int) -> bool:
@@ -105,18 +83,14 @@ def codes(array: np.ndarray, name: str, operand: str = "operand") -> np.ndarray:
         return np.ascontiguousarray(array).view(kind)
     raise _mismatch(
         f"{operand} has elements {array.dtype}, the form takes {name}",
-        f"convert it: array.astype({_ARRAY_NAMES.get(name, kind.name)!r}), or pass {kind} codes",
+        f"convert it: array.astype({DTYPES.get(name, kind.name)!r}), or pass {kind} codes",
     )
 
 
 @cache
 def _fits(dtype: np.dtype, name: str) -> bool:
     """Whether elements of this numpy type are elements of the PTX type, or its codes."""
-    return (
-        dtype.name == _ARRAY_NAMES.get(name)
-        or dtype == code_dtype(name)
-        or (TYPES[name].bits == 4 and dtype == np.int8)
-    )
+    return dtype.name == DTYPES.get(name) or dtype == code_dtype(name) or (TYPES[name].bits == 4 and dtype == np.int8)
 
 
 def _mismatch(message: str, help: str) -> PtxError:

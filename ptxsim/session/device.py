@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from ptxsim.arrays import DTYPES, dtype_of
+from ptxsim.arrays import dtype_of
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.machine.memory import ARENA, FIRST, GlobalMemory
 from ptxsim.session.cache import Known
@@ -16,6 +16,7 @@ from ptxsim.session.module import Kernel, Module, known_target
 from ptxsim.session.module_memory import ModuleMemory
 from ptxsim.session.run import Run
 from ptxsim.source import Source
+from ptxsim.types import DTYPES
 
 MEMORY = 64 << 30  # bytes of addresses; what is not touched takes up none of the host's memory
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ptxsim.arrays import DTYPES, bad, dtype_of
+from ptxsim.arrays import bad, dtype_of
 from ptxsim.diagnostic import PtxError
 from ptxsim.engine.analysis.def_use import slots_of
 from ptxsim.engine.program.operation import Op, Program
@@ -22,6 +22,7 @@ from ptxsim.machine.warpgroup import WARPS
 from ptxsim.session.launch import Launch
 from ptxsim.spelling import did_you_mean
 from ptxsim.syntax import ast
+from ptxsim.types import DTYPES
 
 _PLACE = re.compile(r"(\d+):([^:@\s]+)(?::\.?(\w+))?(?:@(\S*))?")
 _FOCUS = re.compile(r"(cta|warp|time)\(?(\d+(?:,\d+){0,2})\)?")
