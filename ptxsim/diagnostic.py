@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
-from typing import Final, Literal
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Final, Literal
 
 from ptxsim.source import Place, Source
 
@@ -141,6 +141,12 @@ class Finding:
     def of(self, source: Source) -> Finding:
         """The same finding, tied to the text it speaks of."""
         return replace(self, file=source.name, source=source)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Its fields as plain values; the source text is left out."""
+        record = {"code": self.code, **asdict(replace(self, source=None))}
+        del record["source"]
+        return record
 
 
 class PtxError(Exception):

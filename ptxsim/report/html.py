@@ -6,12 +6,14 @@ import re
 from html import escape
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.report.records import run_record, to_json
 from ptxsim.report.summary import fidelity, plural, tally
 from ptxsim.report.text import render
 from ptxsim.session.ptxfile.file import FileRun
+from ptxsim.session.run import BankRow, GlobalRow
 
 # Opcodes whose operands are fragments; their maps are drawn at the end of the page.
 _MATRIX = re.compile(r"\b(?:mma|wmma\.mma|wgmma\.mma_async|ldmatrix|stmatrix)\.[\w.:]+")
@@ -97,21 +99,29 @@ def _banks(result: FileRun) -> str:
         return ""
     banks = result.run.banks
     heads = ["line", "instruction", "runs", "wavefronts", "ideal", "worst", "why and what would help"]
-    rows = []
-    for row in banks.rows:
-        why = "<br>".join(escape(text) for text in [row.why, *row.fixes] if text)
-        numbers = [row.runs, row.wavefronts, row.ideal, f"{row.worst}-way"]
-        rows.append(
-            f'<tr><td class="number"><a href="#line-{row.line}">{row.line}</a></td><td>{escape(row.instruction)}</td>'
-            + "".join(f'<td class="number">{number}</td>' for number in numbers)
-            + f"<td>{why}</td></tr>"
-        )
+    rows = [
+        _row(row, [row.runs, row.wavefronts, row.ideal, f"{row.worst}-way"], [row.why, *row.fixes])
+        for row in banks.rows
+    ]
     rows.append(
         f'<tr><td></td><td>total</td><td></td><td class="number">{banks.wavefronts}</td>'
         f'<td class="number">{banks.ideal}</td><td></td><td></td></tr>'
     )
+    return f"{_table(heads, rows)}\n{_bank_maps(result)}"
+
+
+def _row(row: BankRow | GlobalRow, numbers: list[Any], why: list[str]) -> str:
+    """A row of accesses: line, instruction, numbers, sentences."""
+    return (
+        f'<tr><td class="number"><a href="#line-{row.line}">{row.line}</a></td><td>{escape(row.instruction)}</td>'
+        + "".join(f'<td class="number">{number}</td>' for number in numbers)
+        + f"<td>{'<br>'.join(escape(text) for text in why if text)}</td></tr>"
+    )
+
+
+def _table(heads: list[str], rows: list[str]) -> str:
     head = "".join(f'<th class="{"" if name in TEXTS else "number"}">{name}</th>' for name in heads)
-    return f"<table><tr>{head}</tr>\n" + "\n".join(rows) + "\n</table>\n" + _bank_maps(result)
+    return f"<table><tr>{head}</tr>\n" + "\n".join(rows) + "\n</table>"
 
 
 def _cycles(result: FileRun) -> str:
@@ -141,13 +151,9 @@ def _global(result: FileRun) -> str:
         return ""
     heads = ["line", "instruction", "requests", "sectors", "ideal", "lines", "why"]
     rows = [
-        f'<tr><td class="number"><a href="#line-{row.line}">{row.line}</a></td><td>{escape(row.instruction)}</td>'
-        + "".join(f'<td class="number">{number}</td>' for number in (row.requests, row.sectors, row.ideal, row.lines))
-        + f"<td>{escape(row.why)}</td></tr>"
-        for row in result.run.banks.global_rows
+        _row(row, [row.requests, row.sectors, row.ideal, row.lines], [row.why]) for row in result.run.banks.global_rows
     ]
-    head = "".join(f'<th class="{"" if name in TEXTS else "number"}">{name}</th>' for name in heads)
-    return f"<table><tr>{head}</tr>\n" + "\n".join(rows) + "\n</table>"
+    return _table(heads, rows)
 
 
 def _source(result: FileRun) -> str:

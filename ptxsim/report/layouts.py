@@ -65,12 +65,9 @@ def fragment_record(fragment: Fragment, lane: int | None = None) -> dict[str, An
 
 
 _TITLES = {
-    "start": "start address",
-    "leading": "leading byte offset",
-    "stride": "stride byte offset",
-    "base_offset": "base offset",
-    "swizzle": "swizzle",
-}
+    "start": "start address", "leading": "leading byte offset", "stride": "stride byte offset",
+    "base_offset": "base offset", "swizzle": "swizzle",
+}  # fmt: skip
 
 
 def descriptor_table(descriptor: Descriptor, major: str = "K", width: int = WIDTH) -> str:

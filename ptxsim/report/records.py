@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from ptxsim.diagnostic import Finding
@@ -17,43 +16,14 @@ _CONFLICTS = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{op}.sum"
 _REQUESTS = "l1tex__t_requests_pipe_lsu_mem_global_op_{op}.sum"
 _SECTORS = "l1tex__t_sectors_pipe_lsu_mem_global_op_{op}.sum"
 _OPERATIONS = {
-    "ld": "ld",
-    "ldmatrix": "ld",
-    "st": "st",
-    "stmatrix": "st",
-    "atom": "atom",
-    "red": "atom",
-    "cas": "atom",
-    "count": "atom",
-    **dict.fromkeys(("spin", "half", "swap"), "atom"),
-    "wgmma": "gmma",
-}
+    "ld": "ld", "ldmatrix": "ld", "st": "st", "stmatrix": "st", "atom": "atom", "red": "atom", "cas": "atom",
+    "count": "atom", **dict.fromkeys(("spin", "half", "swap"), "atom"), "wgmma": "gmma",
+}  # fmt: skip
 _SUM_ONLY = ("copy", "bypass")  # cp.async: the profiler has no operation of its own for it
 
 TOP_LEVEL = (
     "version", "file", "entry", "target", "engine", "seed", "findings", "banks", "cycles", "warp_instructions", "outputs", "fidelity", "slow_path",
 )  # fmt: skip
-
-
-def finding_record(finding: Finding) -> dict[str, Any]:
-    """A finding's fields; the source text is left out."""
-    return {
-        "name": finding.name,
-        "code": finding.code,
-        "level": finding.level,
-        "message": finding.message,
-        "file": finding.file,
-        "line": finding.line,
-        "column": finding.column,
-        "length": finding.length,
-        "cta": list(finding.cta) if finding.cta is not None else None,
-        "warp": finding.warp,
-        "lane": finding.lane,
-        "count": finding.count,
-        "help": finding.help,
-        "notes": list(finding.notes),
-        "labels": [asdict(label) for label in finding.labels],
-    }
 
 
 def run_record(result: FileRun, version: str) -> dict[str, Any]:
@@ -62,14 +32,14 @@ def run_record(result: FileRun, version: str) -> dict[str, Any]:
     if result.run is not None:
         record |= result.run.to_dict()
         record["banks"] = record["banks"] | {"metrics": profiler_metrics(result.run)}
-    record["findings"] = [finding_record(finding) for finding in result.findings]
-    record["expected"] = [finding_record(finding) for finding in result.expected]
+    record["findings"] = [finding.to_dict() for finding in result.findings]
+    record["expected"] = [finding.to_dict() for finding in result.expected]
     return record
 
 
 def check_record(files: list[str], findings: list[Finding], version: str) -> dict[str, Any]:
     """The document of `check`."""
-    return {"version": version, "files": files, "findings": [finding_record(finding) for finding in findings]}
+    return {"version": version, "files": files, "findings": [finding.to_dict() for finding in findings]}
 
 
 def profiler_metrics(run: Run) -> dict[str, int]:

@@ -9,15 +9,9 @@ from collections.abc import Callable
 WIDTH = 100
 
 _CODES = {
-    "error": "1;31",
-    "warning": "1;33",
-    "note": "1;36",
-    "help": "1;32",
-    "strong": "1",
-    "faint": "2",
-    "gutter": "34",
+    "error": "1;31", "warning": "1;33", "note": "1;36", "help": "1;32", "strong": "1", "faint": "2", "gutter": "34",
     "pass": "32",
-}
+}  # fmt: skip
 
 # Given a style's name and a text, the text as it is printed.
 Paint = Callable[[str, str], str]

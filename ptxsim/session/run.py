@@ -198,7 +198,7 @@ class Run:
             "target": self.target,
             "engine": self.engine,
             "seed": self.seed,
-            "findings": [finding_dict(f) for f in self.findings],
+            "findings": [f.to_dict() for f in self.findings],
             "banks": self.banks.to_dict() if self.bank_source is not None else None,
             "cycles": None if self.cycles is None else self.cycles.cycles,
             **({} if self.cycles is None else {"profile": self.cycles.to_dict()}),
@@ -207,26 +207,6 @@ class Run:
             "fidelity": self.fidelity,
             "slow_path": [asdict(row) for row in self.slow_path],
         }
-
-
-def finding_dict(finding: Finding) -> dict[str, Any]:
-    """A finding with the contract's fields."""
-    return {
-        "name": finding.name,
-        "code": finding.code,
-        "level": finding.level,
-        "message": finding.message,
-        "file": finding.file,
-        "line": finding.line,
-        "column": finding.column,
-        "cta": list(finding.cta) if finding.cta else None,
-        "warp": finding.warp,
-        "lane": finding.lane,
-        "help": finding.help,
-        "notes": list(finding.notes),
-        "labels": [{"line": label.line, "text": label.text} for label in finding.labels],
-        "count": finding.count,
-    }
 
 
 def output_dict(array: np.ndarray) -> dict[str, Any]:
