@@ -37,24 +37,13 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _WHERE = {
-    "Module": "session.module",
-    "Kernel": "session.module",
-    "Run": "session.run",
-    "KernelError": "session.run",
-    "PtxError": "diagnostic",
-    "Finding": "diagnostic",
-    "execute": "session.execute",
-    "snippet": "session.snippet",
-    "fragment": "session.form_names",
-    "wmma_stride": "session.form_names",
-    "Descriptor": "layout.descriptor",
-    "SharedLayout": "layout.shared_layout",
-    "shared_wavefronts": "layout.banks",
-    "TensorMap": "machine.tensor_map",
-    "Device": "session.device",
-    "DeviceArray": "session.arguments",
+    "Module": "session.module", "Kernel": "session.module", "Run": "session.run", "KernelError": "session.run",
+    "PtxError": "diagnostic", "Finding": "diagnostic", "execute": "session.execute", "snippet": "session.snippet",
+    "fragment": "session.form_names", "wmma_stride": "session.form_names", "Descriptor": "layout.descriptor",
+    "SharedLayout": "layout.shared_layout", "shared_wavefronts": "layout.banks", "TensorMap": "machine.tensor_map",
+    "Device": "session.device", "DeviceArray": "session.arguments",
     **dict.fromkeys(("zeros", "ones", "eye", "ramp", "ints", "normal", "uniform"), "arrays"),
-}
+}  # fmt: skip
 
 __all__ = ["__version__", "numerics", *_WHERE]
 

@@ -24,12 +24,9 @@ SYNC, ARRIVES = (
     for role in (Role.SYNC, Role.ARRIVE)
 )
 OPERANDS: Kinds = {
-    "a": Either((Imm(0, 15), Reg("u32"))),
-    "b": Either((Imm(0, multiple=32), Reg("u32"))),
-    "d": Reg("u32"),
-    "p": Pred(),
-    "q": Pred(negatable=True, immediate=True),
-}
+    "a": Either((Imm(0, 15), Reg("u32"))), "b": Either((Imm(0, multiple=32), Reg("u32"))), "d": Reg("u32"),
+    "p": Pred(), "q": Pred(negatable=True, immediate=True),
+}  # fmt: skip
 ARRIVE: Kinds = {**OPERANDS, "b": Either((Imm(32, multiple=32), Reg("u32")))}
 
 

@@ -18,11 +18,8 @@ SECONDARY = "L2::evict_first L2::evict_unchanged"
 PRIORITY = {"L2::evict_normal": 0x16, "L2::evict_first": 0x12, "L2::evict_last": 0x14, "L2::evict_unchanged": 0x10}
 CHOICES: Options = {"primary": PRIMARY, "secondary": SECONDARY, "requires": "7.4 sm_80"}
 POLICY: Kinds = {
-    "d": Reg("u64"),
-    "fraction": Value("f32", literals=(0, 1)),
-    "size": Value("u32"),
-    "total": Value("u32"),
-}
+    "d": Reg("u64"), "fraction": Value("f32", literals=(0, 1)), "size": Value("u32"), "total": Value("u32"),
+}  # fmt: skip
 
 
 @instruction(

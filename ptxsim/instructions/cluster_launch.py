@@ -18,12 +18,9 @@ declare(
     space="shared::cta", requires="8.6 sm_100f sm_110f sm_120f",
 )  # fmt: skip
 declare(
-    f"{QUERY}.is_canceled.pred.b128 p, a",
-    name=f"{QUERY}.is_canceled",
-    operands=ANSWER,
-    writes="p",
+    f"{QUERY}.is_canceled.pred.b128 p, a", name=f"{QUERY}.is_canceled", operands=ANSWER, writes="p",
     requires="8.6 sm_100",
-)
+)  # fmt: skip
 declare(
     f"{QUERY}.get_first_ctaid.v4.b32.b128 d, a", name=f"{QUERY}.get_first_ctaid", requires="8.6 sm_100",
     operands={**ANSWER, "d": Vec(4, Reg("b32", sink=True))},

@@ -181,13 +181,9 @@ def set_word(
 _SET_KINDS: Kinds = {"d": Reg("dtype"), "a": Value("stype"), "b": Value("stype")}
 for _operators, _ftz, _sources, _results, _since in _SET_ROWS:
     _options: Options = {
-        "cmp": _operators,
-        "stype": _sources,
-        "dtype": _results,
-        "requires": _since,
-        "rules": (no_flush_of_bf16,),
+        "cmp": _operators, "stype": _sources, "dtype": _results, "requires": _since, "rules": (no_flush_of_bf16,),
         "cost": set_cost,
-    }
+    }  # fmt: skip
     _condition = _CONDITION_OF_BRAIN if _since == _BRAIN else _CONDITION
     instruction(f"set.cmp{_ftz}.dtype.stype d, a, b", operands=_SET_KINDS, **_options)(set_word)
     instruction(

@@ -92,13 +92,9 @@ def _arrive_forms(effect: Any, name: str) -> Any:
 
 def _arrive_expect_forms(effect: Any, name: str) -> Any:
     words: Options = {
-        "name": name,
-        "facts": ARRIVES,
-        "sem": RELEASE,
-        "scope": SCOPE,
-        "requires": "8.0 sm_90",
+        "name": name, "facts": ARRIVES, "sem": RELEASE, "scope": SCOPE, "requires": "8.0 sm_90",
         "rules": (order_with_scope,),
-    }
+    }  # fmt: skip
     for destination, space, slot in (
         (Reg("u64", sink=True), SHARED, "{.space}"),
         (Nowhere(), "shared::cluster", ".space"),

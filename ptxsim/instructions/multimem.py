@@ -30,12 +30,9 @@ REDUCE = {**ORDER, "name": "multimem.red", "order": "relaxed release"}
 def form(words: Options, rest: str, arguments: str, requires: str = "8.1 sm_90", **options: Any) -> None:
     rules = (order_and_scope, vector_size) if "vec" in options else (order_and_scope,)
     declare(
-        f"{words['name']}{{.order}}{{.scope}}{{.global}}{rest} {arguments}",
-        requires=requires,
-        rules=rules,
-        **options,
-        **words,
-    )
+        f"{words['name']}{{.order}}{{.scope}}{{.global}}{rest} {arguments}", requires=requires, rules=rules,
+        **options, **words,
+    )  # fmt: skip
 
 
 for op, types in (*INTEGERS, ("add min max", PACKED)):

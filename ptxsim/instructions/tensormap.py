@@ -36,12 +36,9 @@ def _copied(_words: Words) -> tuple[Access, ...]:
 
 REPLACES = Facts(family="tensormap", cost="nothing", accesses=_replaced)
 PUBLISHES = Facts(
-    family="tensormap",
-    cost="nothing",
-    scope=ThreadScope.WARP,
-    accesses=_copied,
+    family="tensormap", cost="nothing", scope=ThreadScope.WARP, accesses=_copied,
     synchronises=Synchronisation(Mechanism.FENCE, Role.FENCE),
-)
+)  # fmt: skip
 WORD = Value(lambda modifiers: "u32")  # bits are asked for and integers are meant
 
 
@@ -65,12 +62,8 @@ def replace(m: Port, a: LaneValue, ordinal: LaneValue, value: LaneValue, *, spac
 
 def _forms() -> None:
     words: Options = {
-        "name": "tensormap.replace",
-        "facts": REPLACES,
-        "writes": "",
-        "space": "global shared::cta",
-        "mode": "tile",
-    }
+        "name": "tensormap.replace", "facts": REPLACES, "writes": "", "space": "global shared::cta", "mode": "tile",
+    }  # fmt: skip
     opcode = "tensormap.replace.mode.field{.space}.b1024"
 
     def add(field: str, operands: str, type: str, since: str = SINCE, **kinds: Any) -> None:

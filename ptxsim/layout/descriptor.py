@@ -56,13 +56,9 @@ class Descriptor:
         """The fields of any 64-bit value; nothing is invalid here, see `problems`."""
         field = {name: value >> low & (1 << bits) - 1 for name, low, bits in FIELDS}
         return cls(
-            field["start"] << 4,
-            field["leading"] << 4,
-            field["stride"] << 4,
-            _SWIZZLE_NAMES[field["swizzle"]],
-            field["base_offset"],
-            value & RESERVED,
-        )
+            field["start"] << 4, field["leading"] << 4, field["stride"] << 4, _SWIZZLE_NAMES[field["swizzle"]],
+            field["base_offset"], value & RESERVED,
+        )  # fmt: skip
 
     def _faults(self) -> list[str]:
         faults = []

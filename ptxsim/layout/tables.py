@@ -101,12 +101,9 @@ SHAPES: dict[str, dict[str, tuple[str, ...]]] = {
 
 # Accumulator types by the kind of the factors and whether they are f64.
 ACCUMULATOR_TYPES: dict[tuple[str, bool], tuple[str, ...]] = {
-    ("float", False): ("f16", "f32"),
-    ("float", True): ("f64",),
-    ("signed", False): ("s32",),
-    ("unsigned", False): ("s32",),
-    ("bits", False): ("s32",),
-}
+    ("float", False): ("f16", "f32"), ("float", True): ("f64",), ("signed", False): ("s32",),
+    ("unsigned", False): ("s32",), ("bits", False): ("s32",),
+}  # fmt: skip
 
 # Floats narrower than a byte sit in bytes for .kind::f8f6f4 and are packed for .kind::mxf4, which has twice its K.
 CONTAINER_BITS: dict[tuple[str, str, str], int] = {

@@ -38,12 +38,8 @@ Lanes = np.ndarray  # a lane value
 Unit = TypeVar("Unit")
 Resolved = tuple[Space, np.ndarray, Lanes, Lanes]  # a memory: its space, bytes, offsets and the lanes that access it
 _SPACES = {
-    "global": Space.GLOBAL,
-    "shared": Space.SHARED,
-    "local": Space.LOCAL,
-    "const": Space.CONST,
-    "param": Space.PARAM,
-}
+    "global": Space.GLOBAL, "shared": Space.SHARED, "local": Space.LOCAL, "const": Space.CONST, "param": Space.PARAM,
+}  # fmt: skip
 
 
 class Operation(Protocol):

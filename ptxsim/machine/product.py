@@ -64,14 +64,11 @@ def product_of(
     form = Form(family, sparse, m, n, k, d, a, b, c, kind, scale, satfinite, rounding, popc_op)
     storage = f"{family}.sp" if sparse else family
     return Product(
-        numerics.find(form, target),
-        fragment_layout(storage, shape, "A", a, layouts[0]),
+        numerics.find(form, target), fragment_layout(storage, shape, "A", a, layouts[0]),
         fragment_layout(storage, shape, "B", b, layouts[1]) if "B" in register_operands(family) else None,
-        fragment_layout(storage, shape, "C", c),
-        fragment_layout(storage, shape, "D", d),
-        sparsity(storage, shape, a) if sparse else None,
-        numerics_mode,
-    )
+        fragment_layout(storage, shape, "C", c), fragment_layout(storage, shape, "D", d),
+        sparsity(storage, shape, a) if sparse else None, numerics_mode,
+    )  # fmt: skip
 
 
 def multiply(

@@ -6,12 +6,8 @@ import importlib
 from typing import Any
 
 _WHERE = {
-    "Rule": "parameters",
-    "find": "parameters",
-    "matmul": "arrays",
-    "product": "matrix",
-    "sparse_product": "matrix",
-}
+    "Rule": "parameters", "find": "parameters", "matmul": "arrays", "product": "matrix", "sparse_product": "matrix",
+}  # fmt: skip
 
 __all__ = ["Rule", "find", "matmul", "product", "sparse_product"]
 

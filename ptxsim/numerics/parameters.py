@@ -143,17 +143,10 @@ def find(form: Form | str, target: str = "sm_90a") -> Rule:
             narrow = form.d == form.c == "f16"  # f32 C with f16 D accumulates in f32 and converts at the end
             step = form.k // (2 if form.sparse else 1) // (2 if row.algorithm == "halves" else 1)
             return Rule(
-                form,
-                target,
-                row.algorithm,
-                min(row.length, step),
-                row.fraction,
-                row.zero[1] if narrow else row.zero[0],
-                "f16" if narrow else row.float32,
-                form.c if narrow or not row.widens else "f32",
-                row.evidence,
-                row.source,
-            )
+                form, target, row.algorithm, min(row.length, step), row.fraction,
+                row.zero[1] if narrow else row.zero[0], "f16" if narrow else row.float32,
+                form.c if narrow or not row.widens else "f32", row.evidence, row.source,
+            )  # fmt: skip
     raise PtxError(
         Finding("not-modeled", f"the arithmetic of {form} on {target} is not known", help="see parameters.TABLE")
     )

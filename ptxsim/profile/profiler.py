@@ -136,13 +136,10 @@ def replay_sm(profile: Profile, trace: Trace, sm: int, residency: int, cold: boo
     # So few SMs that L2 serves each of them as fast as it takes: it is the same who else reads.
     few = figures.l2_bandwidth_all * figures.sms >= max(figures.l2_bandwidth_sm, figures.bulk_bandwidth) * busy_sms
     p = parameters(
-        figures,
-        busy_sms,
-        l1_bytes,
-        cold,
+        figures, busy_sms, l1_bytes, cold,
         atomic_rate(figures, trace.entries[trace.entries["code"] == ATOMIC], trace.lines),
         1.0 if few else readers(trace, figures.sms),
-    )
+    )  # fmt: skip
     cta_rows, starts = np.zeros(len(present), CTA), np.zeros(len(begins), START)
     cta_rows["first_warp"], cta_rows["warps"], cta_rows["start"] = first, counts, present * figures.dispatch
     starts["begin"], starts["end"] = begins, np.append(begins[1:], len(entries))

@@ -140,16 +140,9 @@ class ModuleBuilder(InstructionBuilder):
                 case ast.Block(statements):
                     body = statements
         return ast.Function(
-            text_of(name),
-            is_entry,
-            parameters,
-            returns,
-            linkage,
-            tuple(directives),
-            body,
-            line=name.line,
+            text_of(name), is_entry, parameters, returns, linkage, tuple(directives), body, line=name.line,
             column=name.column,
-        )
+        )  # fmt: skip
 
     def results(self, children: list[Any]) -> tuple[str, Any]:
         return "results", tuple(children)

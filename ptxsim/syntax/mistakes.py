@@ -75,16 +75,11 @@ def locate(problem: UnexpectedInput, text: TextSlice, start: str) -> Unexpected:
             openers.pop()
     found = _WORD.match(text.text, position)
     return Unexpected(
-        text.text,
-        position,
-        line=text.text.count("\n", 0, position) + 1,
-        column=position - text.text.rfind("\n", 0, position),
-        found=found[0] if found else "",
-        expected=frozenset(parser.accepts()),
-        previous=tokens[-1] if tokens else None,
-        opener=openers[-1] if openers else None,
-        in_instruction=start == "instruction",
-    )
+        text.text, position, line=text.text.count("\n", 0, position) + 1,
+        column=position - text.text.rfind("\n", 0, position), found=found[0] if found else "",
+        expected=frozenset(parser.accepts()), previous=tokens[-1] if tokens else None,
+        opener=openers[-1] if openers else None, in_instruction=start == "instruction",
+    )  # fmt: skip
 
 
 def explain(problem: Unexpected | Mistake) -> Finding:

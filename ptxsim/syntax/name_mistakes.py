@@ -16,14 +16,10 @@ _FAMILY_MEMBER = re.compile(r"(.*?)(0|[1-9][0-9]*)\Z", re.DOTALL)
 def declared_twice(name: str, second: Node, first: Node, where: str) -> Finding:
     """The finding at a second declaration of a name; `where` says in what it is the second."""
     return Finding(
-        "syntax-error",
-        f"`{name}` is declared twice {where}",
-        second.line,
-        second.column,
-        len(name),
+        "syntax-error", f"`{name}` is declared twice {where}", second.line, second.column, len(name),
         help="leave one of the two out, or rename one",
         labels=(Label(first.line, "first declared here", first.column, len(name)),),
-    )
+    )  # fmt: skip
 
 
 def find_redefinitions(module: ast.Module) -> list[Finding]:

@@ -384,10 +384,6 @@ def flatten(function: ast.Function, module: ast.Module, *, strict: bool = True) 
     if findings:
         raise PtxError(sorted(findings, key=lambda finding: (finding.line, finding.column)))
     return FlatBody(
-        tuple(flattener.statements),
-        flattener.registers,
-        tuple(flattener.variables),
-        flattener.targets,
-        flattener.prototypes,
-        tuple(flattener.undeclared.values()),
-    )
+        tuple(flattener.statements), flattener.registers, tuple(flattener.variables), flattener.targets,
+        flattener.prototypes, tuple(flattener.undeclared.values()),
+    )  # fmt: skip

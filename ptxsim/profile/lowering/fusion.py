@@ -16,23 +16,8 @@ from ptxsim.types import ScalarType
 LOGIC = ("and", "or", "xor", "not")
 MODIFIERS = ("neg", "abs")
 FOLDED = [
-    "add",
-    "sub",
-    "mul",
-    "mad",
-    "and",
-    "or",
-    "xor",
-    "not",
-    "shl",
-    "shr",
-    "min",
-    "max",
-    "setp",
-    "selp",
-    "cvt",
-    "mov",
-]
+    "add", "sub", "mul", "mad", "and", "or", "xor", "not", "shl", "shr", "min", "max", "setp", "selp", "cvt", "mov",
+]  # fmt: skip
 CONTRACTED = ("add", "sub", "mul", "fma", "min", "max", "setp", "neg", "abs")  # take a sign or magnitude along
 
 

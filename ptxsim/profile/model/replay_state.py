@@ -27,16 +27,9 @@ Async = IntEnum("Async", "COPIES BULKS PRODUCTS", start=0)
 Unit = IntEnum("Unit", "DATA TMA L2 DRAM ATOMICS BARRIERS MBARRIERS FETCH COPYING", start=0)
 SHARED_UNITS = len(Unit)
 ENGINES = [
-    "shared memory and L1",
-    "TMA",
-    "L2 port",
-    "DRAM share",
-    "atomics",
-    "barriers",
-    "mbarriers",
-    "code fetch",
+    "shared memory and L1", "TMA", "L2 port", "DRAM share", "atomics", "barriers", "mbarriers", "code fetch",
     "cp.async under way",
-]
+]  # fmt: skip
 Count = IntEnum("Count", "SPANS WORK ISSUED USED_SLOTS", start=0)
 # Cycles of the shared-memory path, sectors, atomic operations, bytes, waits whose arrivals no trace holds.
 Total = IntEnum(

@@ -176,12 +176,9 @@ def _read_expectation(directives: Directives, line: str, start: int, number: int
 
 
 _READERS = {
-    "launch": _read_launch,
-    "target": _read_target,
-    "seed": _read_seed,
-    "arg": _read_arguments,
+    "launch": _read_launch, "target": _read_target, "seed": _read_seed, "arg": _read_arguments,
     "expect": _read_expectation,
-}
+}  # fmt: skip
 
 
 def parse_dim3(text: str) -> Dim3:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ptxsim.arrays import DTYPES, MAX_ELEMENTS, dtype_of
+from ptxsim.arrays import MAX_ELEMENTS, dtype_of
 from ptxsim.session.ptxfile.values import Value, narrow, widen
+from ptxsim.types import DTYPES
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {}
 # Those that are numpy's: of numbers one by one, and of arrays.
@@ -46,15 +47,9 @@ def functions() -> dict[str, Callable[..., Any]]:
     _FUNCTIONS.update(
         {name: getattr(np, name) for name in f"{_OF_NUMBERS} {_OF_ARRAYS}".split()},
         **{name: by_type(name) for name in (*DTYPES, "float16", "float32", "float64", "bfloat16")},
-        relu=lambda x: np.maximum(x, 0),
-        sigmoid=lambda x: 1 / (1 + np.exp(-np.asarray(x, dtype=np.float64))),
-        softmax=softmax,
-        reshape=reshape,
-        transpose=np.transpose,
-        arange=limited(np.arange),
-        zeros=limited(lambda *shape: np.zeros(shape)),
-        ones=limited(lambda *shape: np.ones(shape)),
-        eye=limited(np.eye),
-        astype=cast,
-    )
+        relu=lambda x: np.maximum(x, 0), sigmoid=lambda x: 1 / (1 + np.exp(-np.asarray(x, dtype=np.float64))),
+        softmax=softmax, reshape=reshape, transpose=np.transpose, arange=limited(np.arange),
+        zeros=limited(lambda *shape: np.zeros(shape)), ones=limited(lambda *shape: np.ones(shape)),
+        eye=limited(np.eye), astype=cast,
+    )  # fmt: skip
     return _FUNCTIONS

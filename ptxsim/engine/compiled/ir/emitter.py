@@ -93,12 +93,16 @@ class Emitter:
     def vector(self, kind: str) -> str:
         return f"<{self.lanes} x {element_type(kind)}>"
 
-    def intrinsic(self, name: str, kind: str, *arguments: str, result: str | None = None) -> str:
-        """A call of llvm.<name> on whole vectors of one type."""
-        t, back = self.vector(kind), result or self.vector(kind)
-        full = f"@llvm.{name}.{mangled(t)}"
-        self.module.declarations.setdefault(full, f"declare {back} {full}({', '.join([t] * len(arguments))})")
-        return f"call {back} {full}({', '.join(f'{t} {a}' for a in arguments)})"
+    def call(self, name: str, result: str, *arguments: tuple[str, str]) -> str:
+        """A call of llvm.<name> with arguments of these types."""
+        types = ", ".join(t for t, _ in arguments)
+        self.module.declarations.setdefault(f"@llvm.{name}", f"declare {result} @llvm.{name}({types})")
+        return f"call {result} @llvm.{name}({', '.join(f'{t} {text}' for t, text in arguments)})"
+
+    def intrinsic(self, name: str, kind: str, *arguments: str) -> str:
+        """A call of llvm.<name> on whole vectors of one type, which its result has too."""
+        t = self.vector(kind)
+        return self.call(f"{name}.{mangled(t)}", t, *((t, text) for text in arguments))
 
     # ---- constants ----
 
@@ -269,13 +273,9 @@ class Emitter:
             raise TypeError(f"shift of {x.kind}")
         size = width(x.kind)
         if not isinstance(n, Value):
-            if n >= size:
-                return (
-                    self.pure(f"ashr {x.type} {x.text}, splat (i{size} {size - 1})", x.kind)
-                    if operator == "ashr"
-                    else self.splat(0, x.kind)
-                )
-            return self.pure(f"{operator} {x.type} {x.text}, splat (i{size} {int(n)})", x.kind)
+            if n >= size and operator != "ashr":
+                return self.splat(0, x.kind)
+            return self.pure(f"{operator} {x.type} {x.text}, splat (i{size} {min(int(n), size - 1)})", x.kind)
         count = Value(self, n.text, f"u{width(n.kind)}")
         beyond = count >= size if size < 1 << width(count.kind) else self.splat(False, "pred")
         safe = self.convert(self.minimum(count, size - 1) if size < 1 << width(count.kind) else count, f"u{size}")
@@ -324,10 +324,7 @@ class Emitter:
         return self.where(zero, -1 if a.kind[0] == "s" else (1 << width(a.kind)) - 1, quotient)
 
     def count_leading_zeros(self, x: Value) -> Value:
-        self.module.declarations.setdefault(
-            f"@llvm.ctlz.{mangled(x.type)}", f"declare {x.type} @llvm.ctlz.{mangled(x.type)}({x.type}, i1)"
-        )
-        return self.pure(f"call {x.type} @llvm.ctlz.{mangled(x.type)}({x.type} {x.text}, i1 false)", x.kind)
+        return self.pure(self.call(f"ctlz.{mangled(x.type)}", x.type, (x.type, x.text), ("i1", "false")), x.kind)
 
     def population_count(self, x: Value) -> Value:
         return self.pure(self.intrinsic("ctpop", x.kind, x.text), x.kind)
@@ -367,9 +364,7 @@ class Emitter:
     def _saturating(self, x: Value, kind: str) -> Value:
         name = "fptosi.sat" if kind[0] == "s" else "fptoui.sat"
         back = self.vector(kind)
-        full = f"@llvm.{name}.{mangled(back)}.{mangled(x.type)}"
-        self.module.declarations.setdefault(full, f"declare {back} {full}({x.type})")
-        return self.pure(f"call {back} {full}({x.type} {x.text})", kind)
+        return self.pure(self.call(f"{name}.{mangled(back)}.{mangled(x.type)}", back, (x.type, x.text)), kind)
 
     def constant(self, values: Any, like: object) -> Value:
         array = np.asarray(values)
@@ -401,6 +396,5 @@ class Emitter:
     def gather(self, pointers: str, kind: str) -> str:
         """A call that loads every lane through its own pointer."""
         v, p, m = self.vector(kind), f"<{self.lanes} x ptr>", self.vector("pred")
-        full = f"@llvm.masked.gather.{mangled(v)}.v{self.lanes}p0"
-        self.module.declarations.setdefault(full, f"declare {v} {full}({p}, {m}, {v})")
-        return f"call {v} {full}({p} align {max(1, width(kind) // 8)} {pointers}, {m} splat (i1 true), {v} poison)"
+        at = p, f"align {max(1, width(kind) // 8)} {pointers}"
+        return self.call(f"masked.gather.{mangled(v)}.v{self.lanes}p0", v, at, (m, "splat (i1 true)"), (v, "poison"))
