@@ -1,14 +1,11 @@
 """cp.async.bulk and cp.reduce.async.bulk: one thread moves a run of bytes between global and shared memories.
 
-PTX ISA, "Data Movement and Conversion Instructions: cp.async.bulk". Copies take the slow path on the compiled
-engine, and what they begin lands later (machine.bulk). Commits of their groups are native, and so are
-waits while the warp has no copy in flight.
+PTX ISA, "Data Movement and Conversion Instructions: cp.async.bulk". What they begin lands later (machine.bulk).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -16,15 +13,16 @@ import numpy as np
 from ptxsim.isa.facts import Access, AccessKind, Facts, Mechanism, Proxy, Role, Synchronisation, Word, Words
 from ptxsim.isa.operand import Addr, Either, Imm, Reg, Value
 from ptxsim.isa.registry import Kinds, Options, instruction
-from ptxsim.lanes import LANES, LaneValue, mask_word
-from ptxsim.machine.asynchronous import owner_of, snapshot
-from ptxsim.machine.bulk import BulkCopies, BulkCopy, Linear, Region, SharedTile, combine
-from ptxsim.machine.event import FLAG_ASYNC_PROXY, Event, Space
-from ptxsim.machine.fault import Fault
+from ptxsim.lanes import LANES, LaneValue, mask_word, word_mask
+from ptxsim.machine.asynchronous import snapshot
+from ptxsim.machine.bulk import shared_side, side_at
+from ptxsim.machine.bulk_state import BulkCopy, Side, loose_lanes
+from ptxsim.machine.fault import Fault, first_lane
 from ptxsim.machine.groups import commit_group
 from ptxsim.machine.mbarrier import MBarrier, each, find, per_lane
 from ptxsim.machine.memory import check_alignment
 from ptxsim.machine.port import Port
+from ptxsim.machine.reduction import MASKED, number_of
 from ptxsim.types import ScalarType
 
 PREFETCH = Facts(family="bulk_prefetch")
@@ -62,17 +60,6 @@ def words(a: str, b: str = "shared", facts: Facts | None = None) -> Options:
     return {"facts": facts or copies("bulk_copy", a, b), "writes": "", "operands": kinds}
 
 
-def region(m: Port, space: str, address: LaneValue, lane: int, size: int, write: bool = False) -> Region:
-    """The run of bytes that one lane names."""
-    one = snapshot(m, np.arange(LANES) == lane)
-    if size == 0:
-        return SharedTile(m.cta, 0, 0) if space.startswith("shared") else Linear(m.machine.memory.bytes, 0, 0)
-    for kind, memory, offsets, _ in one.resolve(space, address, size, write=write):
-        start = int(offsets[lane])
-        return SharedTile(owner_of(m, memory), start, size) if kind == Space.SHARED else Linear(memory, start, size)
-    raise AssertionError("a lane names one memory")
-
-
 def sizes(m: Port, n: LaneValue) -> np.ndarray:
     """Sizes in bytes per lane. Raises for one that is no multiple of 16."""
     size = per_lane(n).astype(np.int64)
@@ -86,27 +73,7 @@ def sizes(m: Port, n: LaneValue) -> np.ndarray:
     return size
 
 
-def signal(m: Port, lane: int, barrier: MBarrier, size: int) -> Callable[[], None]:
-    """What happens when the bytes are there: complete_tx on the mbarrier."""
-    port = snapshot(m, np.arange(LANES) == lane)
-
-    def complete() -> None:
-        port.emit(
-            Event.MBARRIER_ARRIVE,
-            Space.SHARED,
-            8,
-            FLAG_ASYNC_PROXY,
-            port.mask,
-            np.full(LANES, barrier.record.called, np.uint64),
-        )
-        barrier.complete_bytes(size)
-
-    return complete
-
-
-def multicast(
-    m: Port, lane: int, target: SharedTile, barrier: MBarrier, ctas: int
-) -> Iterator[tuple[SharedTile, MBarrier]]:
+def multicast(m: Port, lane: int, target: Side, barrier: MBarrier, ctas: int) -> Iterator[tuple[Side, MBarrier]]:
     """The same place and the same mbarrier in every CTA of a mask of ranks."""
     members = m.cta.cluster.ctas
     for rank in range(16):
@@ -118,22 +85,17 @@ def multicast(
                 "set only bits of CTAs that are there",
             )  # fmt: skip
         cta = members[rank]
-        yield replace(target, cta=cta), find(cta, barrier.record.offset, barrier.record.called)
+        yield shared_side(cta, target.start), find(cta, barrier.record.offset, barrier.record.called)
 
 
-def load_to_shared(
-    m: Port,
-    lane: int,
-    source: Region,
-    target: SharedTile,
-    barrier: MBarrier,
-    ctas: LaneValue = None,
-    reduce: Any = None,
-) -> None:
+def load_to_shared(m: Port, copy: BulkCopy, barrier: MBarrier, ctas: LaneValue = None) -> None:
     """Start copies that complete on mbarriers: one, or one for each CTA of a multicast."""
-    places = [(target, barrier)] if ctas is None else list(multicast(m, lane, target, barrier, int(ctas[lane])))
-    for tile, its_barrier in places:
-        BulkCopy(snapshot(m), lane, source, tile, reduce, signal(m, lane, its_barrier, target.size)).start()
+    places = [(copy.target, barrier)]
+    if ctas is not None:
+        places = list(multicast(m, copy.lane, copy.target, barrier, int(per_lane(ctas)[copy.lane])))
+    for copy.target, its_barrier in places:
+        copy.barrier = its_barrier.record.address
+        m.machine.bulk.begin(m, copy)
 
 
 # ---- copies ----------------------------------------------------------------------------------------------------------
@@ -173,39 +135,36 @@ def shared_to_cluster(m: Port, a: LaneValue, b: LaneValue, n: LaneValue, c: Lane
 
 
 def _to_shared(
-    m: Port, source_space: Any, space: Word, a: LaneValue, b: LaneValue, n: LaneValue, c: LaneValue,
-    ctas: LaneValue = None, reduce: Any = None,
+    m: Port, source_space: str, space: Word, a: LaneValue, b: LaneValue, n: LaneValue, c: LaneValue,
+    ctas: LaneValue = None, reduction: int = 0,
 ) -> None:  # fmt: skip
     size = sizes(m, n)
     check_alignment(a, m.mask, 16, "bulk copy write")
     check_alignment(b, m.mask, 16, "bulk copy read")
     for lane, barrier in each(m, space, c):
-        length = int(size[lane])
-        source, target = region(m, source_space, b, lane, length), region(m, space, a, lane, length, write=True)
-        assert isinstance(target, SharedTile)
-        load_to_shared(m, lane, source, target, barrier, None if ctas is None else per_lane(ctas), reduce)
+        load_to_shared(m, _run(m, lane, int(size[lane]), (source_space, b), (space, a), reduction), barrier, ctas)
+
+
+def _run(
+    m: Port, lane: int, size: int, source: tuple[str, LaneValue], target: tuple[str, LaneValue], reduction: int
+) -> BulkCopy:
+    """The copy of a run of bytes by one lane, between addresses in state spaces."""
+    one, copy = snapshot(m, np.arange(LANES) == lane), BulkCopy(lane=lane, size=size, reduction=reduction)
+    copy.source, copy.target = side_at(one, *source, lane, size), side_at(one, *target, lane, size, write=True)
+    return copy
 
 
 FROM_SHARED: Options = {**words("global"), "ordered": (("global", "shared::cta"),)}
 
 
-def _from_shared(m: Port, a: LaneValue, b: LaneValue, n: LaneValue, selected: Any = None, reduce: Any = None) -> None:
+def _from_shared(m: Port, a: LaneValue, b: LaneValue, n: LaneValue, reduction: int = 0, selected: Any = None) -> None:
     size = sizes(m, n)
     check_alignment(a, m.mask, 16, "bulk copy write")
     check_alignment(b, m.mask, 16, "bulk copy read")
-    started = BulkCopies.of(m.warp)
     for lane in map(int, np.flatnonzero(m.mask)):
-        length = int(size[lane])
-        source, target = region(m, "shared::cta", b, lane, length), region(m, "global", a, lane, length, write=True)
-        combined = reduce
         if selected is not None:
-            chosen = np.tile(np.arange(16), length // 16)
-            combined = _selecting(int(per_lane(selected)[lane]) >> chosen & 1 == 1)
-        started.issue(BulkCopy(snapshot(m), lane, source, target, combined))
-
-
-def _selecting(chosen: np.ndarray) -> Any:
-    return lambda old, new: np.where(chosen, new, old)
+            reduction = MASKED + int(per_lane(selected)[lane])
+        m.machine.bulk.begin(m, _run(m, lane, int(size[lane]), ("shared::cta", b), ("global", a), reduction))
 
 
 @instruction(
@@ -259,22 +218,16 @@ INTO_GLOBAL = {
     "inc": "u32", "dec": "u32", "and": "b32 b64", "or": "b32 b64", "xor": "b32 b64",
 }  # fmt: skip
 REDUCE_TO_SHARED, REDUCE_TO_GLOBAL = (copies("bulk_copy", a, "shared", AccessKind.ATOMIC) for a in ("shared", "global"))
-_NUMPY = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64"}
-
-
-def numpy_name(t: ScalarType) -> str:
-    """The numpy type that a reduction of a PTX type computes in."""
-    return _NUMPY.get(t.name) or f"{'int' if t.is_signed else 'uint'}{t.bits}"
 
 
 def reduce_to_cluster(
     m: Port, a: LaneValue, b: LaneValue, n: LaneValue, c: LaneValue, *, dst: Word, op: Word, type: ScalarType
 ) -> None:
-    _to_shared(m, "shared::cta", dst, a, b, n, c, reduce=combine(op, numpy_name(type)))
+    _to_shared(m, "shared::cta", dst, a, b, n, c, reduction=number_of(str(op), type.name))
 
 
 def reduce_to_global(m: Port, a: LaneValue, b: LaneValue, n: LaneValue, *, op: Word, type: ScalarType) -> None:
-    _from_shared(m, a, b, n, reduce=combine(op, numpy_name(type)))
+    _from_shared(m, a, b, n, reduction=number_of(str(op), type.name))
 
 
 def _reduction_forms() -> None:
@@ -307,12 +260,12 @@ def commit(m: Port) -> None:
     operands={"n": Imm()},
 )  # fmt: skip
 def wait_group(m: Port, n: LaneValue, *, read: bool) -> None:
-    copies, record = BulkCopies.of(m.warp), m.warp.record.bulk
-    loose = copies.uncommitted(record.groups, m.mask)
+    bulk, lanes = m.machine.bulk, mask_word(m.mask)
+    loose = loose_lanes(bulk.record, m.warp.record, lanes)
     if loose:
         m.report(
             "missing-commit", "cp.async.bulk.wait_group waits for nothing: copies were issued but never committed to a group",
-            loose[0].lane, "add cp.async.bulk.commit_group between the copies and the wait",
+            first_lane(word_mask(loose)), "add cp.async.bulk.commit_group between the copies and the wait",
         )  # fmt: skip
         commit(m)  # one mistake, one finding
-    copies.wait(record, m.mask, max(n, 0), read)
+    bulk.wait(m.warp, lanes, max(n, 0), read)

@@ -1,7 +1,6 @@
 """cp.async.bulk.tensor: one thread moves a box of a tensor between global and shared memory.
 
-PTX ISA, "Data Movement and Conversion Instructions: Tensor copy". They take the slow path on the compiled engine,
-and what they begin lands later (machine.bulk).
+PTX ISA, "Data Movement and Conversion Instructions: Tensor copy". What they begin lands later (machine.bulk).
 """
 
 from __future__ import annotations
@@ -16,18 +15,28 @@ from ptxsim.isa.facts import Access, AccessKind, Facts, Proxy, Word, Words
 from ptxsim.isa.operand import Addr, Value, Vec
 from ptxsim.isa.registry import Kinds, Options, declare, instruction
 from ptxsim.lanes import LANES, LaneValue
-from ptxsim.machine.asynchronous import owner_of, snapshot
-from ptxsim.machine.bulk import BulkCopies, BulkCopy, SharedTile, combine
+from ptxsim.machine.asynchronous import snapshot
+from ptxsim.machine.bulk import side_at
+from ptxsim.machine.bulk_state import BulkCopy, Side, extent_of
 from ptxsim.machine.event import FLAG_TENSORMAP, Event
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.mbarrier import each, per_lane
 from ptxsim.machine.memory import check_alignment, gather
 from ptxsim.machine.port import Port
-from ptxsim.machine.tensor_map import SIZE, TensorDescription, decode
-from ptxsim.machine.tensor_tile import GlobalTile, box_tile, gathered_tile, im2col_tile
+from ptxsim.machine.reduction import OPERATIONS, number_of
+from ptxsim.machine.tensor_map import ELEMENT_TYPES, SIZE
+from ptxsim.machine.tensor_tile import (
+    IM2COL,
+    TensorRecord,
+    count_rows,
+    end_inside,
+    first_inside,
+    mode_of,
+    row_bytes,
+)
 
 DIMENSIONS = "1d 2d 3d 4d 5d"
-IM2COL = "3d 4d 5d"
+IMAGES = "3d 4d 5d"
 BLACKWELL = "8.6 sm_100a | 8.8 sm_100f | 9.0 sm_110f"
 
 
@@ -62,61 +71,58 @@ KINDS: Kinds = {
 # ---- what a lane names -----------------------------------------------------------------------------------------------
 
 
-def description(m: Port, lane: int, address: np.ndarray) -> TensorDescription:
-    """The tensor map at a lane's address. Raises Fault `illegal-instruction` for bytes that are none."""
-    one = snapshot(m, np.arange(LANES) == lane)
-    check_alignment(address, one.mask, 64, "tensor map")
-    for kind, memory, offsets, mask in one.resolve(None, address, SIZE):
-        one.emit(Event.ASYNC_READ, kind, SIZE, FLAG_TENSORMAP, mask, address)
+def description(m: Port, lane: int, address: np.ndarray) -> TensorRecord:
+    """The tensor map at the address of a lane, the only one that the port executes. Raises Fault `illegal-instruction`."""
+    check_alignment(address, m.mask, 64, "tensor map")
+    for kind, memory, offsets, mask in m.resolve(None, address, SIZE):
+        m.emit(Event.ASYNC_READ, kind, SIZE, FLAG_TENSORMAP, mask, address)
         data = gather(memory, offsets, mask, SIZE)[lane].tobytes()
-    maps = m.machine.tensor_maps
-    found = maps.get(data)
-    if found is None:
-        try:
-            found = maps[data] = decode(data)
-        except ValueError as error:
-            raise Fault(
-                "illegal-instruction", f"the 128 bytes at {int(address[lane]):#x} are no tensor map: {error}", lane,
-                "pass a ptxsim.TensorMap, or set every field with tensormap.replace",
-            ) from None  # fmt: skip
-    return found
-
-
-def global_tile(
-    m: Port, lane: int, tensor: list[LaneValue], dim: str, mode: str | None, offsets: LaneValue = None
-) -> tuple[TensorDescription, GlobalTile]:
-    """The box that a lane's tensor operand `[map, {coordinates}]` names."""
-    address, coordinates = tensor
-    t = description(m, lane, address)
-    at = tuple(int(per_lane(c)[lane]) for c in coordinates)
-    if t.rank != int(dim[0]):
-        raise Fault("illegal-instruction", f".{dim} copy with a tensor map of {t.rank} dimensions", lane)
-    im2col = mode is not None and mode.startswith("im2col")
-    if im2col != (t.lower_corner is not None):
+    try:
+        return m.machine.bulk.tensor(data)
+    except ValueError as error:
         raise Fault(
-            "illegal-instruction", f"an {'im2col' if im2col else 'tiled'} copy with the other kind of tensor map", lane,
+            "illegal-instruction", f"the 128 bytes at {int(address[lane]):#x} are no tensor map: {error}", lane,
+            "pass a ptxsim.TensorMap, or set every field with tensormap.replace",
+        ) from None  # fmt: skip
+
+
+def tile(
+    m: Port, lane: int, tensor: list[LaneValue], dim: Word, mode: Word, offsets: LaneValue = None
+) -> tuple[BulkCopy, TensorRecord]:
+    """What a lane's tensor operand `[map, {coordinates}]` names: a copy that lacks its sides. Raises Fault."""
+    address, coordinates = tensor
+    one = snapshot(m, np.arange(LANES) == lane)
+    t = description(one, lane, address)
+    if t.rank != int(str(dim)[0]):
+        raise Fault("illegal-instruction", f".{dim} copy with a tensor map of {t.rank} dimensions", lane)
+    if (mode_of(mode) == IM2COL) != t.im2col:
+        raise Fault(
+            "illegal-instruction", f"an {'im2col' if not t.im2col else 'tiled'} copy with the other kind of tensor map", lane,
             "encode the map for the mode of the instruction",
         )  # fmt: skip
-    memory = m.machine.memory
-    if mode in ("tile::gather4", "tile::scatter4"):
-        return t, gathered_tile(memory, t, at[0], at[1:], lane)
-    if im2col:
-        taps = tuple(int(per_lane(o)[lane]) & 0xFFFF for o in offsets) if offsets else (0,) * (t.rank - 2)
-        return t, im2col_tile(memory, t, at, taps, lane)
-    return t, box_tile(memory, t, at, lane)
+    copy = BulkCopy(lane=lane, tensor=t.address, mode=mode_of(mode), size=count_rows(t, mode_of(mode)) * row_bytes(t))
+    for i, value in enumerate(coordinates):
+        copy.at[i] = int(per_lane(value)[lane])
+    for i, value in enumerate(offsets or ()):
+        copy.taps[i] = int(per_lane(value)[lane]) & 0xFFFF
+    rows, space = m.machine.bulk.rows(copy), m.machine.memory
+    size = end_inside(t, copy.at[0]) - first_inside(t, copy.at[0])
+    if size > 0 and (space.find(rows.astype(np.uint64), size) < 0).any():
+        at = int(rows[int(np.argmin(space.find(rows.astype(np.uint64), size)))])
+        dims = " x ".join(map(str, t.dims[: t.rank]))
+        raise Fault(
+            "out-of-bounds",
+            f"tensor copy of {size} bytes at {at:#x}: {space.describe(at)}; the tensor map says the tensor begins at "
+            f"{t.start:#x} and has dimensions {dims}", lane, "check the map's address, dimensions and strides",
+        )  # fmt: skip
+    return copy, t
 
 
-def shared_tile(
-    m: Port, lane: int, space: str, address: np.ndarray, tile: GlobalTile, t: TensorDescription, write: bool
-) -> SharedTile:
+def shared_tile(m: Port, copy: BulkCopy, t: TensorRecord, space: str, address: np.ndarray, write: bool) -> Side:
     """The place of a tile in shared memory; its bytes are permuted as the map says."""
-    one = snapshot(m, np.arange(LANES) == lane)
+    one = snapshot(m, np.arange(LANES) == copy.lane)
     check_alignment(address, one.mask, 128, "tile in shared memory")
-    place = SharedTile(m.cta, 0, tile.size, t.swizzle, tile.row_bytes)
-    for _, memory, offsets, _ in one.resolve(space, address, place.extent, write=write):
-        place.cta, place.start = owner_of(m, memory), int(offsets[lane])
-        return place
-    raise AssertionError("a lane names one memory")
+    return side_at(one, space, address, copy.lane, extent_of(t, copy.size), write)
 
 
 # ---- loads -----------------------------------------------------------------------------------------------------------
@@ -127,9 +133,9 @@ def load(
     dst: Word, mode: Word,
 ) -> None:  # fmt: skip
     for lane, barrier in each(m, dst, c):
-        tensor, source = global_tile(m, lane, t, dim, mode, offsets)
-        target = shared_tile(m, lane, dst, a, source, tensor, write=True)
-        load_to_shared(m, lane, source, target, barrier, ctas)
+        copy, tensor = tile(m, lane, t, dim, mode, offsets)
+        copy.target = shared_tile(m, copy, tensor, str(dst), a, write=True)
+        load_to_shared(m, copy, barrier, ctas)
 
 
 def _load_forms() -> None:
@@ -156,7 +162,7 @@ def _load_forms() -> None:
                     load,
                     f"{name}.dim.dst.global.mode{end} [a], [t], [c], offsets{tail}",
                     since,
-                    dim=IM2COL,
+                    dim=IMAGES,
                     mode="im2col",
                     **common,
                 )
@@ -170,7 +176,7 @@ def _load_forms() -> None:
                         dim="2d", mode="tile::gather4", kinds={"t": _coordinates(5)}, **dict(common, dst="shared::cta"),
                     )  # fmt: skip
                 _add(
-                    None, f"{name}.dim.dst.global.mode{end} [a], [t], [c], offsets{tail}", BLACKWELL, dim=IM2COL,
+                    None, f"{name}.dim.dst.global.mode{end} [a], [t], [c], offsets{tail}", BLACKWELL, dim=IMAGES,
                     mode="im2col::w im2col::w::128", kinds={"offsets": Vec(2, Value("u16"))}, **common,
                 )  # fmt: skip
 
@@ -182,41 +188,30 @@ def _add(effect: Any, notation: str, since: str, kinds: Any = None, **words: Any
 # ---- stores and reductions -------------------------------------------------------------------------------------------
 
 
-# Which element types each reduction takes; measured on sm_90, the others fault.
-REDUCTIONS = {
-    "add": "u32 s32 u64 f16 bf16 f32 f32.ftz f64 tf32 tf32.ftz",
-    **dict.fromkeys(("min", "max"), "u32 s32 u64 s64 f16 bf16"),
-    **dict.fromkeys(("inc", "dec"), "u32"),
-    **dict.fromkeys(("and", "or", "xor"), "u32 s32 u64"),
-}
+def reduction(op: str, t: TensorRecord, lane: int) -> int:
+    """The number of the reduction of a tensor's elements. Raises Fault where their type has none."""
+    name = ELEMENT_TYPES[t.type].name
+    if name not in OPERATIONS[op].split():
+        raise Fault("illegal-instruction", f"cp.reduce .{op} on a tensor of {name}", lane, f"it takes {OPERATIONS[op]}")
+    return number_of(op, name)
 
 
-def reduction(op: str, t: TensorDescription, lane: int) -> LaneValue:
-    """How old and incoming bytes of a tensor combine. Raises Fault where the element type has no such reduction."""
-    if t.type.name not in REDUCTIONS[op].split():
-        raise Fault(
-            "illegal-instruction", f"cp.reduce .{op} on a tensor of {t.type.name}", lane, f"it takes {REDUCTIONS[op]}"
-        )
-    return combine(op, t.type.numpy, flush=t.type.name.endswith(".ftz"))
-
-
-def check_store(t: TensorDescription, lane: int) -> None:
-    """Raise for an im2col map that cannot be stored through; measured on sm_90."""
-    if min((*(t.lower_corner or ()), *(-c for c in t.upper_corner)), default=0) < 0:
+def check_store(t: TensorRecord, lane: int) -> None:
+    """Raise for an im2col map that cannot be stored through."""
+    if not t.storable:
         raise Fault(
             "illegal-instruction", "an im2col store with a pixels' bounding box that leaves the tensor", lane,
             "store with a map whose lower corners are not negative and upper corners not positive",
         )  # fmt: skip
 
 
-def _to_global(m: Port, t: list[LaneValue], b: LaneValue, dim: Word, mode: Word, reduce: Any = None) -> None:
-    copies = BulkCopies.of(m.warp)
+def _to_global(m: Port, t: list[LaneValue], b: LaneValue, dim: Word, mode: Word, op: str = "") -> None:
     for lane in map(int, np.flatnonzero(m.mask)):
-        tensor, target = global_tile(m, lane, t, dim, "im2col" if mode == "im2col_no_offs" else mode)
-        source = shared_tile(m, lane, "shared::cta", b, target, tensor, write=False)
+        copy, tensor = tile(m, lane, t, dim, mode)
+        copy.source = shared_tile(m, copy, tensor, "shared::cta", b, write=False)
         check_store(tensor, lane)
-        combined = reduction(reduce, tensor, lane) if reduce else None
-        copies.issue(BulkCopy(snapshot(m), lane, source, replace(target, tf32=False), combined))
+        copy.reduction = reduction(op, tensor, lane) if op else 0
+        m.machine.bulk.begin(m, copy)
 
 
 def store(m: Port, t: list[LaneValue], b: LaneValue, *, dim: Word, mode: Word) -> None:
@@ -224,7 +219,7 @@ def store(m: Port, t: list[LaneValue], b: LaneValue, *, dim: Word, mode: Word) -
 
 
 def reduce_tensor(m: Port, t: list[LaneValue], b: LaneValue, *, dim: Word, mode: Word, op: Word) -> None:
-    _to_global(m, t, b, dim, mode, op)
+    _to_global(m, t, b, dim, mode, str(op))
 
 
 def _store_forms() -> None:
@@ -243,7 +238,7 @@ def _store_forms() -> None:
             end = f".bulk_group{hint} [t], [b]{policy}"
             opcode = f"{name}.dim.global.shared::cta{op}"
             _add(effect, f"{opcode}{{.mode}}{end}", "8.0 sm_90", dim=DIMENSIONS, mode="tile", **words)
-            _add(effect, f"{opcode}.mode{end}", "8.0 sm_90", dim=IM2COL, mode="im2col_no_offs", **words)
+            _add(effect, f"{opcode}.mode{end}", "8.0 sm_90", dim=IMAGES, mode="im2col_no_offs", **words)
             if not op:
                 _add(
                     effect,
@@ -262,7 +257,7 @@ def _store_forms() -> None:
 def prefetch(m: Port, t: list[LaneValue], offsets: LaneValue, *, dim: Word, mode: Word) -> None:
     """Caches are not modeled; the tensor map is checked."""
     for lane in map(int, np.flatnonzero(m.mask)):
-        global_tile(m, lane, t, dim, mode, offsets)
+        tile(m, lane, t, dim, mode, offsets)
 
 
 def _prefetch_forms() -> None:
@@ -271,7 +266,7 @@ def _prefetch_forms() -> None:
     for hint, policy in (("", ""), (".L2::cache_hint", ", policy")):
         opcode = f"{name}.dim.L2.global"
         _add(prefetch, f"{opcode}{{.mode}}{hint} [t]{policy}", "8.0 sm_90", dim=DIMENSIONS, mode="tile", **words)
-        _add(prefetch, f"{opcode}.mode{hint} [t], offsets{policy}", "8.0 sm_90", dim=IM2COL, mode="im2col", **words)
+        _add(prefetch, f"{opcode}.mode{hint} [t], offsets{policy}", "8.0 sm_90", dim=IMAGES, mode="im2col", **words)
         _add(
             prefetch,
             f"{opcode}.mode{hint} [t]{policy}",
@@ -282,7 +277,7 @@ def _prefetch_forms() -> None:
             **words,
         )
         declare(
-            f"{opcode}.mode{hint} [t], offsets{policy}", requires=BLACKWELL, dim=IM2COL, mode="im2col::w im2col::w::128",
+            f"{opcode}.mode{hint} [t], offsets{policy}", requires=BLACKWELL, dim=IMAGES, mode="im2col::w im2col::w::128",
             operands={**KINDS, "offsets": Vec(2, Value("u16"))}, **words,
         )  # fmt: skip
 

@@ -28,15 +28,18 @@ def record(*fields: tuple[Any, ...]) -> np.dtype[Any]:
 
 
 class Body(Generic[P, R]):
-    """A function of the language of bodies. A call runs it in Python; `compiled` and `checked` are called like it."""
+    """A function of the language of bodies. A call runs it in Python; `compiled` and `checked` are called like it.
 
-    def __init__(self, function: Callable[P, R], enough: int):
+    With `chooses` a call is one step of `form`.
+    """
+
+    def __init__(self, function: Callable[P, R], enough: int, chooses: bool):
         functools.update_wrapper(self, function)
-        self.function = function
+        self.function, self.chooses = function, chooses
         self.enough, self.asked = enough, 0
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        return self.function(*args, **kwargs)
+        return (self.form(1) if self.chooses else self.function)(*args, **kwargs)
 
     @cached_property
     def compiled(self) -> Compiled[P, R]:
@@ -66,7 +69,7 @@ class Body(Generic[P, R]):
 @overload
 def body(function: Callable[P, R]) -> Body[P, R]: ...
 @overload
-def body(*, enough: int) -> Callable[[Callable[P, R]], Body[P, R]]: ...
-def body(function: Any = None, *, enough: int = 1000) -> Any:
-    """Make a function a body: what it may do is in the package's documentation. enough: see `Body.form`."""
-    return Body(function, enough) if function is not None else lambda f: Body(f, enough)
+def body(*, enough: int, chooses: bool = ...) -> Callable[[Callable[P, R]], Body[P, R]]: ...
+def body(function: Any = None, *, enough: int = 1000, chooses: bool = False) -> Any:
+    """Make a function a body: what it may do is in the package's documentation. enough: see `Body.form`; chooses: see Body."""
+    return Body(function, enough, chooses) if function is not None else lambda f: Body(f, enough, chooses)

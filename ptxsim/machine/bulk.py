@@ -1,322 +1,217 @@
-"""Bulk copies of the async proxy: what they read and write, and the groups in which threads wait for them.
+"""The bulk and tensor copies of a machine: their memory, what Python does for them, and how the interpreter begins one.
 
-A region is a piece of memory in the order of the copy: `read` gives its bytes, `write` puts them, `rows` are the addresses
-that observers hear of. PTX ISA, "Data Movement and Conversion Instructions: Bulk copy".
+What happens to copies in flight: machine.bulk_state.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+import ctypes
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ptxsim.lanes import LANES
-from ptxsim.layout.swizzle import swizzle, swizzle_width
-from ptxsim.machine.asynchronous import later
-from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_READ, Event, Space
-from ptxsim.machine.groups import Groups, committed, is_older
-from ptxsim.machine.memory import ARENA, RANK_SHIFT
-from ptxsim.machine.records import BulkGroups
+from ptxsim.diagnostic import Finding
+from ptxsim.layout.swizzle import SWIZZLE_BITS
+from ptxsim.machine import bulk_state as state
+from ptxsim.machine import tensor_tile
+from ptxsim.machine.asynchronous import delay, owner_of
+from ptxsim.machine.bulk_state import HELD, ROOM, TARGET, BulkCopies, BulkCopy, Side, place_rows, transfer
+from ptxsim.machine.event import Space
+from ptxsim.machine.fault import Fault
+from ptxsim.machine.mbarrier import MBarrier
+from ptxsim.machine.mbarrier_state import NEVER
+from ptxsim.machine.memory import ARENA, RANK_SHIFT, reserve
+from ptxsim.machine.records import MBarrierRecord, WarpRecord
+from ptxsim.machine.reduction import combine
+from ptxsim.machine.tensor_map import SIZE, decode
+from ptxsim.machine.tensor_tile import MOST_BYTES, OUTSIDE, TensorRecord, tensor_record
 
 if TYPE_CHECKING:
+    from ptxsim.lanes import LaneValue
     from ptxsim.machine.cta import Cta, Warp
     from ptxsim.machine.port import Port
-    from ptxsim.machine.state import Pending
-
-CHUNK = 16  # bytes that a swizzle keeps together
-ROW = 128  # bytes of a row in the events of contiguous regions
+    from ptxsim.machine.state import Machine
 
 
-class Region(Protocol):
-    """One side of a bulk copy."""
+class Bulk:
+    """The copies in flight of one machine. `error` is what has been raised in a callback."""
 
-    space: Space
+    def __init__(self, machine: Machine):
+        self.machine, self.record = machine, BulkCopies()
+        self.error: BaseException | None = None
+        self._tensors: dict[bytes, TensorRecord] = {}
+        self._list = np.empty(ROOM * state.BYTES, np.uint8)
+        self._buffers = reserve((1 + HELD) * MOST_BYTES)
+        self._rows = np.empty(MOST_BYTES, np.int64)
+        self._callbacks: list[Any] = []
+        record = self.record
+        record.room, record.copies, record.next_due = ROOM, self._list.ctypes.data, NEVER
+        record.buffers, record.rows = self._buffers.ctypes.data, self._rows.ctypes.data
+        record.arena = machine.memory.bytes.ctypes.data - ARENA
+        record.events, record.notes = machine.stream is not None, machine.checks != "none"
+        record.combine, record.refuse = self._callback(self._combine, None, 2), self._callback(self._refuse, None, 1)
+        record.find_tensor = self._callback(self._find_tensor, ctypes.c_int64, 1)
 
-    @property
-    def size(self) -> int: ...
+    def _callback(self, function: Callable[..., Any], result: Any, count: int) -> int:
+        """The address at which bodies call a function of `count` integers."""
 
-    def read(self) -> np.ndarray: ...
+        def guarded(*arguments: int) -> Any:
+            try:
+                return function(*arguments)
+            except BaseException as error:
+                self.error = self.error or error
+                return 0
 
-    def write(self, data: np.ndarray) -> None: ...
+        made = ctypes.CFUNCTYPE(result, *[ctypes.c_int64] * count)(guarded)
+        self._callbacks.append(made)
+        return ctypes.cast(made, ctypes.c_void_p).value or 0
 
-    def rows(self) -> tuple[np.ndarray, int]:
-        """Addresses of the pieces touched, and their size in bytes."""
-        ...
+    def take_error(self) -> BaseException | None:
+        """What a callback has raised since this was last asked."""
+        error, self.error = self.error, None
+        return error
 
+    def _done(self) -> None:
+        error = self.take_error()
+        if error is not None:
+            raise error
 
-@dataclass(slots=True, eq=False)
-class Linear:
-    """`size` consecutive bytes of global memory."""
+    # ---- from issue to completion ----
 
-    memory: np.ndarray
-    start: int
-    size: int
-    space: Space = Space.GLOBAL
+    def begin(self, m: Port, copy: BulkCopy) -> None:
+        """An operation of one lane of a warp begins."""
+        record, machine = self.record, self.machine
+        if record.used == record.room:
+            self.widen()
+        copy.warp, copy.site = m.warp.record.address, m.site
+        ctypes.memmove(record.copies + record.used * state.BYTES, copy.address, state.BYTES)
+        state.begin_copy(machine.stream, record, machine.steps + delay(machine))
 
-    def read(self) -> np.ndarray:
-        return self.memory[self.start : self.start + self.size].copy()
+    def widen(self) -> None:
+        """Make room for twice as many copies."""
+        old, record = self._list, self.record
+        self._list = np.concatenate([old, np.empty_like(old)])
+        record.copies, record.room = self._list.ctypes.data, 2 * record.room
 
-    def write(self, data: np.ndarray) -> None:
-        self.memory[self.start : self.start + self.size] = data
+    def land_due(self, now: int) -> None:
+        """Complete what is due at a turn."""
+        state.land_due(self.machine.stream, self.record, now)
+        self._done()
 
-    def rows(self) -> tuple[np.ndarray, int]:
-        return _cut(ARENA + self.start, self.size)
+    def end(self, warps: Iterable[Warp]) -> None:
+        """The cluster of these warps has ended: what they have in flight completes."""
+        for warp in warps:
+            if self.record.used:
+                state.land_all(self.machine.stream, self.record, warp.record)
+        self._done()
 
+    def wait(self, warp: Warp, lanes: int, newest: int, reading: bool) -> None:
+        """All but the `newest` latest groups of these lanes complete, or (`reading`) are done with their sources."""
+        state.wait_for_bulk(self.machine.stream, self.record, warp.record, lanes, newest, reading)
+        self._done()
 
-@dataclass(slots=True, eq=False)
-class SharedTile:
-    """`size` bytes of a CTA's shared memory from `start` on, permuted by a swizzle of the address bits.
+    # ---- tensors ----
 
-    Rows of `row` bytes that are narrower than the swizzle stand at its width (measured on sm_90).
-    """
-
-    cta: Cta
-    start: int
-    size: int
-    mode: str = "none"
-    row: int = 0
-    space: Space = Space.SHARED
-
-    @property
-    def extent(self) -> int:
-        """Bytes from the first row to the end of the last."""
-        return self.size // self.row * swizzle_width(self.mode) if self.row and self.mode != "none" else self.size
-
-    def _index(self) -> np.ndarray:
-        linear = CHUNK * np.arange(-(-self.size // CHUNK))
-        if self.row:
-            linear = linear // self.row * swizzle_width(self.mode) + linear % self.row
-        places = np.asarray(swizzle(self.start + linear, self.mode))
-        return (places[:, None] + np.arange(CHUNK)).ravel()[: self.size]
-
-    def read(self) -> np.ndarray:
-        if self.mode == "none":
-            return self.cta.shared[self.start : self.start + self.size].copy()
-        found: np.ndarray = self.cta.shared[self._index()]
+    def tensor(self, data: bytes) -> TensorRecord:
+        """The tensor map that 128 bytes are. Raises ValueError if they are none."""
+        found = self._tensors.get(data)
+        if found is None:
+            found = self._tensors[data] = tensor_record(decode(data))
         return found
 
-    def write(self, data: np.ndarray) -> None:
-        if self.mode == "none":
-            self.cta.shared[self.start : self.start + self.size] = data
-        else:
-            self.cta.shared[self._index()] = data
+    def _find_tensor(self, address: int) -> int:
+        try:
+            return self.tensor(ctypes.string_at(address, SIZE)).address
+        except ValueError:
+            return 0
 
-    def rows(self) -> tuple[np.ndarray, int]:
-        return _cut(self.start + (self.cta.rank << RANK_SHIFT), self.extent)
+    def rows(self, copy: BulkCopy) -> np.ndarray:
+        """Device addresses of the first bytes in the tensor of a tile's rows, without those outside. Raises Fault."""
+        tensor = TensorRecord.from_address(copy.tensor)
+        count = place_rows(self.record.address, copy.address)
+        if count < 0:
+            raise _misplaced(count, tensor, copy)
+        found = self._rows[:count]
+        return np.asarray(found[found != OUTSIDE] + tensor_tile.first_inside(tensor, copy.at[0]))
 
+    def swizzle_at(self, cta: Cta, address: int) -> int | None:
+        """The swizzle (address bits that it flips) of the tensor copy that brought the tile around an address, if nothing was written there since."""
+        record, place = self.record, cta.shared.ctypes.data + address
+        for number in range(record.noted - 1, max(record.noted - 1 - state.NOTES, -1), -1):
+            note = record.note[number % state.NOTES]
+            if note.start <= place < note.start + note.extent:
+                return note.swizzle if state.digest(note.start, note.extent) == note.digest else None
+        return None
 
-def _cut(start: int, size: int) -> tuple[np.ndarray, int]:
-    width = ROW if start % ROW == 0 and size % ROW == 0 else CHUNK
-    return start + width * np.arange(-(-size // width), dtype=np.uint64), width
+    # ---- called from bodies ----
 
+    def _combine(self, address: int, incoming: int) -> None:
+        copy = BulkCopy.from_address(address)
+        old = np.empty(copy.size, np.uint8)
+        transfer(self.record.address, address, TARGET, old.ctypes.data, False)
+        new = np.ctypeslib.as_array((ctypes.c_uint8 * copy.size).from_address(incoming))
+        new[:] = combine(copy.reduction, old, new)
 
-# ---- reductions ------------------------------------------------------------------------------------------------------
-
-
-def combine(operation: str, numpy_type: str, flush: bool = False) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-    """A function of old bytes and incoming bytes that gives the reduced bytes. PTX ISA, "cp.reduce.async.bulk".
-
-    Measured on sm_90: -0 is below +0; NaNs are canonical, but f64 keeps their payloads; `flush` takes f32 denormals as
-    zeros, before and after.
-    """
-    dtype = _dtype(numpy_type)
-    update = _OPERATIONS[operation]
-
-    def apply(old: np.ndarray, new: np.ndarray) -> np.ndarray:
-        old, new = old.view(dtype), new.view(dtype)
-        with np.errstate(all="ignore"):
-            result = update(_flushed(old), _flushed(new)) if flush else update(old, new)
-            result = _flushed(result.astype(dtype)) if flush else result.astype(dtype)
-        if dtype.kind not in "iu" and dtype.itemsize < 8:
-            words = result.view(f"u{dtype.itemsize}")
-            words[result != result] = (1 << (8 * dtype.itemsize - 1)) - 1
-        return result.view(np.uint8)
-
-    return apply
-
-
-def _dtype(name: str) -> np.dtype:
-    if name == "bfloat16":
-        import ml_dtypes
-
-        kind: np.dtype = np.dtype(ml_dtypes.bfloat16)
-        return kind
-    return np.dtype(name)
-
-
-def _flushed(x: np.ndarray) -> np.ndarray:
-    words = x.view(np.uint32)
-    return np.where(words & 0x7F800000, words, words & 0x80000000).view(np.float32)
+    def _refuse(self, address: int) -> None:
+        machine, copy = self.machine, BulkCopy.from_address(address)
+        warp, op = WarpRecord.from_address(copy.warp), machine.op_at(copy.site)
+        gx, gy, _ = machine.grid
+        cta = (warp.cta % gx, warp.cta // gx % gy, warp.cta // (gx * gy))
+        try:
+            MBarrier(MBarrierRecord.from_address(copy.barrier)).complete_bytes(copy.size)
+        except Fault as fault:
+            if machine.checks != "none":
+                machine.add_finding(
+                    Finding(
+                        fault.name, fault.message, op.line, op.column, len(op.opcode), help=fault.help, cta=cta, warp=warp.index,
+                        lane=copy.lane,
+                    )
+                )  # fmt: skip
 
 
-def _add(old: np.ndarray, new: np.ndarray) -> np.ndarray:
-    if old.dtype.kind in "iu" or old.dtype.itemsize == 4:
-        return np.asarray(old + new)
-    if old.dtype.itemsize == 8:
-        total = old + new
-        total = np.where(np.isnan(total), np.uint64(0xFFF8 << 48).view(np.float64), total)
-        return np.where(new != new, _quiet(new), np.where(old != old, _quiet(old), total))
-    return np.add(
-        old.astype(np.float32), new.astype(np.float32)
-    )  # rounds once: f32 holds twice the digits and two more
+def _misplaced(problem: int, tensor: TensorRecord, copy: BulkCopy) -> Fault:
+    """What `list_rows` has found wrong."""
+    if problem == tensor_tile.MISALIGNED:
+        offset = copy.at[0] * tensor.bytes
+        return Fault(
+            "misaligned-address",
+            f"tensor copy at innermost coordinate {copy.at[0]}: {offset} bytes are no multiple of 16", copy.lane,
+            f"let tiles begin at multiples of {16 // tensor.bytes} elements",
+        )  # fmt: skip
+    if problem == tensor_tile.TOO_LARGE:
+        rows, width = tensor_tile.count_rows(tensor, copy.mode), tensor_tile.row_bytes(tensor)
+        message = f"tensor copy of {rows} rows of {width} bytes, more than shared memory has"
+        return Fault("out-of-bounds", message, copy.lane, "encode the map with a smaller box")
+    images = range(tensor.rank - 2)
+    start, low, high = (tuple(v) for v in zip(*((copy.at[1 + i], tensor.low[i], tensor.high[i] - 1) for i in images)))
+    return Fault(
+        "illegal-instruction", f"im2col copy from pixel {start}, the pixels' bounding box is {low} to {high}", copy.lane,
+        "start inside of the box that lower_corner and upper_corner describe",
+    )  # fmt: skip
 
 
-def _quiet(x: np.ndarray) -> np.ndarray:
-    words: np.ndarray = x.view(np.uint64) | np.uint64(1 << 51)
-    return words.view(np.float64)
+# ---- which memory a lane names -----------------------------------------------------------------------------------------
 
 
-def _smaller(old: np.ndarray, new: np.ndarray) -> np.ndarray:
-    return np.where(old == new, np.where(np.signbit(old), old, new), np.fmin(old, new))
+def shared_side(cta: Cta, start: int) -> Side:
+    """Shared memory of a CTA from an offset on."""
+    return Side(cta.shared.ctypes.data, start, start + (cta.rank << RANK_SHIFT))
 
 
-def _larger(old: np.ndarray, new: np.ndarray) -> np.ndarray:
-    return np.where(old == new, np.where(np.signbit(old), new, old), np.fmax(old, new))
+def side_at(m: Port, space: str, address: LaneValue, lane: int, size: int, write: bool = False) -> Side:
+    """What lies at the address of a lane, the only one that the port executes; `size` bytes are accessed. Raises Fault."""
+    if size == 0:
+        return shared_side(m.cta, 0) if space.startswith("shared") else Side(0, ARENA, ARENA)
+    for kind, memory, offsets, _ in m.resolve(space, address, size, write=write):
+        start = int(offsets[lane])
+        return (
+            shared_side(owner_of(m, memory), start) if kind == Space.SHARED else Side(0, ARENA + start, ARENA + start)
+        )
+    raise AssertionError("a lane names one memory")
 
 
-Reduction = Callable[[np.ndarray, np.ndarray], np.ndarray]
-_OPERATIONS: dict[str, Reduction] = {
-    "add": _add,
-    "min": _smaller,
-    "max": _larger,
-    "inc": lambda old, new: np.where(old >= new, 0, old + 1),
-    "dec": lambda old, new: np.where((old == 0) | (old > new), new, old - 1),
-    "and": np.bitwise_and,
-    "or": np.bitwise_or,
-    "xor": np.bitwise_xor,
-}
-
-
-# ---- which swizzle a tile was written with ---------------------------------------------------------------------------
-
-
-class WrittenTiles(dict[int, tuple[str, np.ndarray]]):
-    """Tiles of a CTA's shared memory that tensor copies brought: swizzle and bytes, by offset."""
-
-
-def remember(tile: SharedTile) -> None:
-    """Copies into shared memory: tensor copies are kept by place and swizzle, others make what was there unknown."""
-    known = tile.cta.units.of(WrittenTiles)
-    end = tile.start + tile.extent
-    for start in [s for s, (_, data) in known.items() if s < end and tile.start < s + len(data)]:
-        del known[start]
-    if tile.row:
-        known[tile.start] = (tile.mode, tile.cta.shared[tile.start : end].copy())
-
-
-def written_swizzle(cta: Cta, address: int) -> str | None:
+def written_swizzle(m: Port, address: int) -> str | None:
     """The swizzle of the tensor copy that brought the tile around an address, if the tile has not been written to since."""
-    for start, (mode, data) in cta.units.of(WrittenTiles).items():
-        if start <= address < start + len(data):
-            return mode if (cta.shared[start : start + len(data)] == data).all() else None
-    return None
-
-
-# ---- operations ------------------------------------------------------------------------------------------------------
-
-
-def emit_rows(port: Port, event: Event, region: Region, flags: int = 0) -> None:
-    """Emit the rows of a region, up to 32 a record; the record's mask counts its rows."""
-    if port.machine.stream is None:
-        return
-    addresses, width = region.rows()
-    for i in range(0, len(addresses), LANES):
-        part = addresses[i : i + LANES]
-        port.emit(event, region.space, width, flags | FLAG_ASYNC_PROXY, np.arange(LANES) < len(part), part)
-
-
-@dataclass(slots=True, eq=False)
-class BulkCopy:
-    """One bulk operation of one thread: reads `source`, then writes (or reduces into) `target`."""
-
-    port: Port
-    lane: int
-    source: Region
-    target: Region
-    reduce: Reduction | None = None
-    done: Callable[[], None] | None = None  # after the write: complete_tx on an mbarrier
-    group: int = 0  # of its lane (machine.groups), where it completes by groups
-    data: np.ndarray | None = None
-    written: bool = False
-    released: bool = False
-    pending: Pending | None = None
-
-    def start(self) -> None:
-        """Hand the memory over and let the copy complete at its time."""
-        if self.source.space == Space.SHARED:
-            emit_rows(self.port, Event.ASYNC_READ, self.source)
-            emit_rows(self.port, Event.ASYNC_ISSUE, self.source, FLAG_READ)
-        if self.target.space == Space.SHARED:
-            emit_rows(self.port, Event.ASYNC_ISSUE, self.target)
-        self.pending = later(self.port, self.finish)
-
-    def finish_reading(self) -> np.ndarray:
-        """The source is free again; gives what was read."""
-        if self.data is None:
-            self.data = self.source.read()
-            if self.source.space == Space.GLOBAL:
-                emit_rows(self.port, Event.ASYNC_READ, self.source)
-        return self.data
-
-    def finish(self) -> None:
-        """The data is at its target."""
-        if self.written:
-            return
-        self.written = True
-        data = self.finish_reading()
-        self.target.write(data if self.reduce is None else self.reduce(self.target.read(), data))
-        if isinstance(self.target, SharedTile):
-            remember(self.target)
-        emit_rows(self.port, Event.ASYNC_WRITE, self.target)
-        if self.done is not None:
-            self.release_source()
-            if self.target.space == Space.SHARED:
-                emit_rows(self.port, Event.ASYNC_WAIT, self.target)
-            self.done()
-
-    def release_source(self) -> None:
-        """A wait has shown that the source has been read."""
-        if self.source.space == Space.SHARED and not self.released:
-            self.released = True
-            emit_rows(self.port, Event.ASYNC_WAIT, self.source, FLAG_READ)
-
-
-class BulkCopies(list[BulkCopy]):
-    """The bulk operations of a warp that complete by groups, in the order of issue, until waits have covered them."""
-
-    @classmethod
-    def of(cls, warp: Warp) -> BulkCopies:
-        return warp.units.of(cls)
-
-    def issue(self, copy: BulkCopy) -> None:
-        """An operation begins, in the group that its lane commits next."""
-        record = copy.port.warp.record.bulk
-        copy.group = committed(record.groups, copy.lane)
-        copy.start()
-        self.append(copy)
-        record.copies = len(self)
-
-    def uncommitted(self, groups: Groups, lanes: np.ndarray) -> list[BulkCopy]:
-        """Copies in no group, of lanes none of whose groups is in flight."""
-        loose = [copy for copy in self if not is_older(groups, copy.lane, copy.group, 0)]
-        grouped = {copy.lane for copy in self if copy not in loose}
-        return [copy for copy in loose if lanes[copy.lane] and copy.lane not in grouped]
-
-    def wait(self, record: BulkGroups, lanes: np.ndarray, newest: int, reading: bool) -> None:
-        """All but the `newest` latest groups of these lanes complete, or (`reading`) are done with their sources."""
-        kept = []
-        for copy in self:
-            if not lanes[copy.lane] or not is_older(record.groups, copy.lane, copy.group, newest):
-                kept.append(copy)
-                continue
-            if reading:
-                copy.finish_reading()
-                if not copy.written:
-                    kept.append(copy)
-            elif copy.pending is not None:
-                copy.pending.run()
-            copy.release_source()
-        self[:] = kept
-        record.copies = len(kept)
+    bits = m.machine.bulk.swizzle_at(m.cta, address) if m.machine.has_bulk else None
+    return next((name for name, flipped in SWIZZLE_BITS.items() if flipped == bits), None)

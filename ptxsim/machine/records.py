@@ -76,7 +76,7 @@ class LaneCopies(Record):
 
 @record
 class BulkGroups(Record):
-    """The groups of a warp's bulk copies, which Python objects know (machine.bulk)."""
+    """The groups of a warp's bulk copies (machine.bulk_state)."""
 
     groups: Groups
     copies: I64  # that waits have yet to cover

@@ -8,7 +8,7 @@ import itertools
 from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,9 +16,11 @@ from ptxsim.diagnostic import Finding
 from ptxsim.machine.event import EventStream
 from ptxsim.machine.mbarrier_state import NEVER
 from ptxsim.machine.memory import SHARED_RESERVED, GlobalMemory
-from ptxsim.machine.tensor_map import TensorDescription
 from ptxsim.machine.warpgroup import ProductRecord, WarpgroupRecord
 from ptxsim.types import Target
+
+if TYPE_CHECKING:
+    from ptxsim.machine.bulk import Bulk
 
 Shape = tuple[int, int, int]
 
@@ -43,6 +45,11 @@ class Pending:
 
 class Machine:
     """Everything the port reaches that is not a warp or a CTA. `steps` counts warp turns."""
+
+    target: Target
+    grid: Shape
+    shared_start: int  # first usable byte of shared memory
+    dynamic_shared: int
 
     def __init__(
         self, target: Target, grid: Shape, block: Shape, cluster: Shape, memory: GlobalMemory, *,
@@ -73,7 +80,6 @@ class Machine:
         self.native_product: Callable[[WarpgroupRecord, ProductRecord], bool] | None = None
         self.op_at: Callable[[int], Any]  # the program's operation at a site
         self.products: dict[int, Any] = {}  # what is known of the asynchronous products among them
-        self.tensor_maps: dict[bytes, TensorDescription] = {}  # decoded, by their 128 bytes
         self._pending: list[Pending] = []
         self._order = itertools.count()
 
@@ -90,32 +96,52 @@ class Machine:
         heapq.heappush(self._pending, pending)
         return pending
 
+    @functools.cached_property
+    def bulk(self) -> Bulk:
+        """Bulk and tensor copies in flight."""
+        from ptxsim.machine.bulk import Bulk  # most programs have none
+
+        return Bulk(self)
+
+    @property
+    def has_bulk(self) -> bool:
+        """Whether there has been a bulk or tensor copy."""
+        return "bulk" in self.__dict__
+
+    @property
+    def _bulk_due(self) -> int:
+        return self.bulk.record.next_due if self.has_bulk else NEVER
+
     @property
     def pending(self) -> bool:
         """Whether asynchronous work is under way."""
-        return bool(self._pending)
+        return bool(self._pending) or self._bulk_due != NEVER
 
     @property
     def next_due(self) -> int:
-        """The turn at which the next asynchronous work completes."""
+        """The turn at which the next asynchronous work of Python completes."""
         return self._pending[0].due if self._pending else NEVER
 
     def complete_due(self) -> None:
-        """Run what is due by now."""
+        """Complete what is due by now, copies first."""
+        if self._bulk_due <= self.steps:
+            self.bulk.land_due(self.steps)
         while self._pending and (self._pending[0].due <= self.steps or self._pending[0].done):
             heapq.heappop(self._pending).run()
 
     def complete_next(self, until: int | None = None) -> bool:
-        """Run the earliest pending work although it is not due; False if there is none that is due by the turn `until`."""
-        while self._pending:
-            if until is not None and self._pending[0].due > until and not self._pending[0].done:
-                return False
-            pending = heapq.heappop(self._pending)
-            if not pending.done:
-                self.steps = max(self.steps, pending.due)
-                pending.run()
-                return True
-        return False
+        """Complete the earliest work although it is not due; False if there is none that is due by the turn `until`."""
+        while self._pending and self._pending[0].done:
+            heapq.heappop(self._pending)
+        due = min(self._bulk_due, self.next_due)
+        if due == NEVER or (until is not None and due > until):
+            return False
+        self.steps = max(self.steps, due)
+        if due == self._bulk_due:
+            self.bulk.land_due(due)
+        else:
+            heapq.heappop(self._pending).run()
+        return True
 
     # ---- findings ----
 

@@ -1,167 +1,166 @@
-"""The global side of a tensor copy: which bytes of the tensor a box at given coordinates covers.
+"""The rows of a tensor that a tensor copy moves. PTX ISA, "Tensors": tiled mode and im2col mode. Bodies, for both engines.
 
-PTX ISA, "Tensors": tiled mode and im2col mode. Elements outside of the tensor read as the fill value and are not written.
+Elements outside of the tensor read as the fill value and are not written. Everything is innermost dimension first.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import MutableSequence, Sequence
+from typing import Annotated
 
 import numpy as np
 
-from ptxsim.machine.event import Space
-from ptxsim.machine.fault import Fault
-from ptxsim.machine.memory import ARENA, GlobalMemory
+from ptxsim.jit.export import view
+from ptxsim.jit.record import I32, I64, Record, record
+from ptxsim.layout.swizzle import SWIZZLE_BITS
 from ptxsim.machine.tensor_map import TensorDescription
 
-NAN_FILL = b"\xf7\x7f"  # repeated where elements lie outside of the tensor in "nan" mode; measured on sm_90
+RANKS, SPATIAL = 5, 3  # most dimensions of a tensor, and of its images
+TILE, GATHER, IM2COL = range(3)  # modes of copies
+MOST_BYTES = 1 << 18  # of a copy: more than a CTA's shared memory
+# What `list_rows` returns in place of a number of rows.
+MISALIGNED, OUTSIDE_OF_BOX, TOO_LARGE = -1, -2, -3
+OUTSIDE = -1  # in place of the address of a row: it is not in the tensor
+FAR = 1 << 60  # an address that is in no allocation
+
+LONGS = np.dtype(np.int64)
+Five = Annotated[MutableSequence[int], I64, RANKS]
+Three = Annotated[MutableSequence[int], I32, SPATIAL]
 
 
-@dataclass(slots=True, eq=False)
-class GlobalTile:
-    """Rows of a box in the tensor: `starts` are offsets in the arena of each row's first element (meaningless where
-    not `inside`); within a row the elements `low` to `high` - 1 lie in the tensor."""
+@record
+class TensorRecord(Record):
+    """A tensor map as copies use it."""
 
-    memory: np.ndarray
-    starts: np.ndarray
-    inside: np.ndarray
-    row_bytes: int
-    low: int  # bytes
-    high: int
-    fill: bytes = b"\0"
-    tf32: bool = False  # f32 values are rounded as they are read
-    space: Space = Space.GLOBAL
-
-    @property
-    def size(self) -> int:
-        return len(self.starts) * self.row_bytes
-
-    def _index(self) -> tuple[np.ndarray, np.ndarray]:
-        return np.flatnonzero(self.inside), np.arange(self.low, self.high)
-
-    def read(self) -> np.ndarray:
-        data = np.tile(np.frombuffer(self.fill, np.uint8), self.size // len(self.fill)).reshape(-1, self.row_bytes)
-        rows, columns = self._index()
-        if len(rows) and len(columns):
-            found = self.memory[self.starts[rows][:, None] + columns]
-            if self.tf32:
-                found = _round_to_tf32(found)
-            data[rows[:, None], columns] = found
-        return data.ravel()
-
-    def write(self, data: np.ndarray) -> None:
-        rows, columns = self._index()
-        if len(rows) and len(columns):
-            self.memory[self.starts[rows][:, None] + columns] = data.reshape(-1, self.row_bytes)[rows[:, None], columns]
-
-    def rows(self) -> tuple[np.ndarray, int]:
-        rows, columns = self._index()
-        if not len(columns):
-            return np.zeros(0, np.uint64), 0
-        return (ARENA + self.starts[rows] + self.low).astype(np.uint64), self.high - self.low
+    start: I64  # device address
+    rank: I32
+    bytes: I32  # of an element
+    type: I32  # its code (tensor_map.ELEMENT_TYPES)
+    swizzle: I32  # address bits that it flips
+    nan: I32  # whether elements outside of the tensor read as NaN
+    tf32: I32  # whether f32 values are rounded as they are read
+    im2col: I32
+    storable: I32
+    dims: Five
+    strides: Five  # bytes
+    most: Five  # positions beyond these have an address that is in no allocation
+    count: Five  # positions of a tile; the first is the elements of a row
+    step: Five  # from one position to the next
+    low: Three  # pixels' bounding box
+    high: Three  # and its end
+    pixels: I32
 
 
-def box_tile(memory: GlobalMemory, t: TensorDescription, coordinates: tuple[int, ...], lane: int) -> GlobalTile:
-    """The box of a tiled copy whose first element is at `coordinates` (innermost first)."""
-    positions = []
-    for i, (start, extent, step) in enumerate(zip(coordinates, t.box, t.element_strides)):
-        step = step if i or t.interleave != "none" else 1  # the innermost dimension has no traversal stride
-        positions.append(start + np.arange(0, extent, step, dtype=np.int64))
-    return _tile(memory, t, positions[0], _outer(positions[1:]), lane)
+def tensor_record(t: TensorDescription) -> TensorRecord:
+    """The record of a map."""
+    found = TensorRecord(t.address, t.rank, t.type.bytes, t.type.code, SWIZZLE_BITS[t.swizzle])
+    found.nan, found.tf32 = t.fill == "nan", t.type.name.startswith("tf32")
+    found.im2col, found.pixels = t.lower_corner is not None, t.pixels
+    for i, (dim, stride) in enumerate(zip(t.dims, t.strides)):
+        step = t.element_strides[i]
+        # The innermost dimension has no traversal stride, but with an interleaved layout.
+        found.step[i] = 1 if i == 0 and (t.interleave == "none" or found.im2col) else step
+        found.dims[i], found.strides[i], found.most[i] = dim, stride, FAR // max(stride, 1)
+        found.count[i] = -(-t.box[i] // found.step[i])
+    if t.lower_corner is not None:
+        found.count[0] = t.channels
+        for i, (low, high) in enumerate(zip(t.lower_corner, t.upper_corner)):
+            found.low[i], found.high[i] = low, t.dims[1 + i] + high
+    # Measured on sm_90: the copy faults where the pixels' bounding box leaves the tensor.
+    found.storable = min((*(t.lower_corner or ()), *(-c for c in t.upper_corner)), default=0) >= 0
+    return found
 
 
-def gathered_tile(
-    memory: GlobalMemory, t: TensorDescription, column: int, rows: tuple[int, ...], lane: int
-) -> GlobalTile:
-    """Four rows of a two-dimensional tensor, each from `column` on."""
-    inner = column + np.arange(t.box[0], dtype=np.int64)
-    return _tile(memory, t, inner, np.array(rows, np.int64)[:, None], lane)
+def mode_of(mode: object) -> int:
+    """A copy's mode as the copies' records have it."""
+    if mode in ("tile::gather4", "tile::scatter4"):
+        return GATHER
+    return IM2COL if str(mode).startswith("im2col") else TILE
 
 
-def im2col_tile(
-    memory: GlobalMemory, t: TensorDescription, coordinates: tuple[int, ...], offsets: tuple[int, ...], lane: int
-) -> GlobalTile:
-    """Pixels of an im2col copy: they walk through the pixels' bounding box, innermost spatial dimension first, then from
-    image to image; `offsets` move each pixel to the filter tap that is loaded."""
-    spatial = t.rank - 2
-    low = np.array(t.lower_corner, np.int64)
-    high = np.array([t.dims[1 + i] for i in range(spatial)], np.int64) + np.array(t.upper_corner, np.int64)
-    steps = np.array(t.element_strides[1 : 1 + spatial], np.int64)
-    start = np.array(coordinates[1 : 1 + spatial], np.int64)
-    if ((start < low) | (start >= high)).any():  # measured on sm_90: the copy faults
-        raise Fault(
-            "illegal-instruction",
-            f"im2col copy from pixel {tuple(map(int, start))}, the pixels' bounding box is {tuple(map(int, low))} to {tuple(map(int, high - 1))}",
-            lane,
-            "start inside of the box that lower_corner and upper_corner describe",
-        )
-    pixel, image, walk = start.copy(), coordinates[-1], []
-    for _ in range(t.pixels):
-        walk.append((*(pixel + np.array(offsets)), image))
-        for i in range(spatial):
-            pixel[i] += steps[i]
-            if pixel[i] < high[i]:
-                break
-            pixel[i] = low[i]
-        else:
-            image += t.element_strides[-1]
-    inner = coordinates[0] + np.arange(t.channels, dtype=np.int64)
-    return _tile(memory, t, inner, np.array(walk, np.int64), lane)
+def row_bytes(tensor: TensorRecord) -> int:
+    """Bytes of a tile's row."""
+    return tensor.count[0] * tensor.bytes
 
 
-def _outer(positions: list[np.ndarray]) -> np.ndarray:
-    """All combinations of the outer coordinates, the first one fastest: (rows, dimensions)."""
-    if not positions:
-        return np.zeros((1, 0), np.int64)
-    grids = np.meshgrid(*reversed(positions), indexing="ij")
-    return np.stack([g.ravel() for g in reversed(grids)], axis=1)
+def count_rows(tensor: TensorRecord, mode: int) -> int:
+    """How many rows a tile has."""
+    if mode == GATHER:
+        return 4
+    if mode == IM2COL:
+        return tensor.pixels
+    rows = 1
+    for i in range(1, tensor.rank):
+        rows *= tensor.count[i]
+    return rows
 
 
-def _tile(memory: GlobalMemory, t: TensorDescription, inner: np.ndarray, outer: np.ndarray, lane: int) -> GlobalTile:
-    size = t.type.bytes
-    if int(inner[0]) * size % 16:  # measured on sm_90: the copy faults
-        raise Fault(
-            "misaligned-address",
-            f"tensor copy at innermost coordinate {int(inner[0])}: {int(inner[0]) * size} bytes are no multiple of 16",
-            lane,
-            f"let tiles begin at multiples of {16 // size} elements",
-        )
-    dims, strides = np.array(t.dims[1:], np.int64), np.array(t.strides[1:], np.int64)
-    inside = np.asarray(((outer >= 0) & (outer < dims)).all(axis=1))
-    within = np.flatnonzero((inner >= 0) & (inner < t.dims[0]))
-    low, high = (int(within[0]), int(within[-1]) + 1) if len(within) else (0, 0)
-    address = t.address + outer @ strides + int(inner[0]) * size
-    if high and inside.any():
-        _check_bounds(memory, address[inside] + low * size, (high - low) * size, t, lane)
-    fill = NAN_FILL if t.fill == "nan" else b"\0"
-    return GlobalTile(
-        memory.bytes,
-        address - ARENA,
-        inside,
-        len(inner) * size,
-        low * size,
-        high * size,
-        fill,
-        t.type.name.startswith("tf32"),
-    )
+def first_inside(tensor: TensorRecord, at: int) -> int:
+    """The first byte of a row that begins at a position of the innermost dimension and is in the tensor."""
+    return 0 if at >= 0 else min(tensor.count[0], (tensor.step[0] - 1 - at) // tensor.step[0]) * tensor.bytes
 
 
-def _round_to_tf32(data: np.ndarray) -> np.ndarray:
-    """f32 bytes rounded to the ten fraction bits of tf32, to nearest even."""
-    words = np.ascontiguousarray(data).view("<u4")
-    rounded = (words + np.uint32(0xFFF) + (words >> np.uint32(13) & np.uint32(1))) & np.uint32(0xFFFFE000)
-    nan = (words & np.uint32(0x7FFFFFFF)) > np.uint32(0x7F800000)
-    return np.where(nan, np.uint32(0x7FFFE000), rounded).view(np.uint8)
+def end_inside(tensor: TensorRecord, at: int) -> int:
+    """The end of those bytes; not above `first_inside` where there are none."""
+    left = tensor.dims[0] - at
+    return 0 if left <= 0 else min(tensor.count[0], (left + tensor.step[0] - 1) // tensor.step[0]) * tensor.bytes
 
 
-def _check_bounds(memory: GlobalMemory, starts: np.ndarray, size: int, t: TensorDescription, lane: int) -> None:
-    found = memory.find(starts.astype(np.uint64), size)
-    if (found < 0).any():
-        at = int(starts[int(np.argmin(found))])
-        raise Fault(
-            "out-of-bounds",
-            f"tensor copy of {size} bytes at {at:#x}: {memory.describe(at)}; the tensor map says the tensor begins at "
-            f"{t.address:#x} and has dimensions {' x '.join(map(str, t.dims))}",
-            lane,
-            "check the map's address, dimensions and strides",
-        )
+def list_rows(tensor: TensorRecord, mode: int, at: Sequence[int], taps: Sequence[int], place: int) -> int:
+    """Write the addresses of a tile's rows to `place`, i64: of their first elements, or OUTSIDE. Returns how many they are.
+
+    `at` are the coordinates of the tile; gathered rows have the last four. `taps` move the pixels of im2col.
+    """
+    rows = count_rows(tensor, mode)
+    if at[0] * tensor.bytes % 16 != 0:  # measured on sm_90: the copy faults, as it does outside of the box
+        return MISALIGNED
+    if rows * row_bytes(tensor) > MOST_BYTES:
+        return TOO_LARGE
+    found = view(place, LONGS, rows)
+    position = [0] * RANKS
+    last = tensor.rank - 1
+    if mode == IM2COL:
+        for i in range(1, last):
+            position[i] = at[i]
+            if at[i] < tensor.low[i - 1] or at[i] >= tensor.high[i - 1]:
+                return OUTSIDE_OF_BOX
+        position[last] = at[last]
+    step = [0] * RANKS  # how far each dimension of a tile has come
+    moved = [0] * RANKS
+    for row in range(rows):
+        for i in range(1, tensor.rank):
+            if mode == GATHER:
+                moved[i] = at[1 + row]
+            elif mode == TILE:
+                moved[i] = at[i] + step[i] * tensor.step[i]
+            else:
+                moved[i] = position[i] + (taps[i - 1] if i < last else 0)
+        found[row] = row_at(tensor, at[0], moved)
+        i = 1
+        if mode == TILE:
+            while i <= last:
+                step[i] += 1
+                if step[i] < tensor.count[i]:
+                    break
+                step[i] = 0
+                i += 1
+        elif mode == IM2COL:
+            while i < last:
+                position[i] += tensor.step[i]
+                if position[i] < tensor.high[i - 1]:
+                    break
+                position[i] = tensor.low[i - 1]
+                i += 1
+            if i == last:
+                position[last] += tensor.step[last]
+    return rows
+
+
+def row_at(tensor: TensorRecord, first: int, position: list[int]) -> int:
+    """The address of the row at a position, or OUTSIDE."""
+    address = tensor.start + first * tensor.bytes
+    for i in range(1, tensor.rank):
+        if position[i] < 0 or position[i] >= tensor.dims[i]:
+            return OUTSIDE
+        address += FAR if position[i] > tensor.most[i] else position[i] * tensor.strides[i]
+    return address

@@ -77,7 +77,7 @@ def check_tile(m: Port, tile: Tile) -> None:
             f"outside of the CTA's shared memory, {start:#x}..{end:#x}",
             help="strides are stored in units of 16 bytes; see `ptxsim desc`",
         )
-    written = written_swizzle(m.cta, low)
+    written = written_swizzle(m, low)
     if written not in (None, fields.swizzle):
         m.report(
             "swizzle-mismatch",

@@ -14,11 +14,13 @@ import numpy as np
 import pytest
 
 from ptxsim.instructions.bulk_tensor import check_store, reduction
-from ptxsim.machine.bulk import Linear, SharedTile, combine
+from ptxsim.machine.bulk import Bulk
+from ptxsim.machine.bulk_state import SOURCE, TARGET, BulkCopy, Side, transfer
 from ptxsim.machine.fault import Fault
-from ptxsim.machine.memory import ARENA, GlobalMemory
+from ptxsim.machine.memory import GlobalMemory
+from ptxsim.machine.reduction import number_of
 from ptxsim.machine.tensor_map import ELEMENT_TYPES, FILLS, SWIZZLES, TensorDescription, decode
-from ptxsim.machine.tensor_tile import box_tile, im2col_tile
+from ptxsim.machine.tensor_tile import IM2COL, MOST_BYTES, TILE, count_rows, row_bytes, tensor_record
 from tests.helpers import DATA
 
 GLOBAL, SHARED, TENSOR = 1 << 17, 1 << 15, 4096
@@ -26,9 +28,8 @@ CASES = json.loads(gzip.decompress((DATA / "tensor_copies.json.gz").read_bytes()
 LOAD, STORE, BULK = 0, 1, 20
 TENSOR_REDUCTIONS = {2: "add", 3: "min", 4: "max", 5: "inc", 6: "dec", 7: "and", 8: "or", 9: "xor"}
 BULK_REDUCTIONS = [
-    ("add", "float32"), ("add", "float64"), ("add", "float16"), ("add", "bfloat16"), ("min", "float16"), ("max", "float16"),
-    ("min", "bfloat16"), ("max", "bfloat16"), ("inc", "uint32"), ("dec", "uint32"), ("min", "int64"), ("add", "uint64"),
-    ("max", "uint64"), ("min", "int32"),
+    ("add", "f32"), ("add", "f64"), ("add", "f16"), ("add", "bf16"), ("min", "f16"), ("max", "f16"), ("min", "bf16"),
+    ("max", "bf16"), ("inc", "u32"), ("dec", "u32"), ("min", "s64"), ("add", "u64"), ("max", "u64"), ("min", "s32"),
 ]  # fmt: skip
 
 
@@ -79,28 +80,34 @@ def copied(case: dict) -> bytes:
     allocation = memory.allocate("tensor", GLOBAL)
     bytes_ = memory.view(allocation)
     bytes_[:] = DATA[:GLOBAL]
-    incoming = DATA[GLOBAL:]
-    kind = case["kind"]
+    bulk = Bulk(SimpleNamespace(memory=memory, stream=None, checks="none"))
+    kind, data = case["kind"], np.empty(MOST_BYTES, np.uint8)
+    shared = np.full(SHARED, 0xEE, np.uint8) if kind == LOAD else DATA[GLOBAL : GLOBAL + SHARED].copy()
+    copy, here = BulkCopy(size=4096), Side(shared.ctypes.data)
     if kind >= BULK:
-        target = Linear(memory.bytes, allocation.address - ARENA, 4096)
-        target.write(combine(*BULK_REDUCTIONS[kind - BULK])(target.read(), incoming[:4096]))
-        return bytes_[: 1 << 16].tobytes()
-    t = describe(case, allocation.address + TENSOR)
-    at = tuple(case["at"])
-    if "lower" in case:
-        tile = im2col_tile(memory, t, at, tuple(case["taps"]) or (0,) * (t.rank - 2), 0)
+        copy.reduction = number_of(*BULK_REDUCTIONS[kind - BULK])
+        copy.source, copy.target = here, Side(0, allocation.address)
     else:
-        tile = box_tile(memory, t, at, 0)
-    cta = SimpleNamespace(rank=0, shared=np.full(SHARED, 0xEE, np.uint8) if kind == LOAD else incoming[:SHARED].copy())
-    shared = SharedTile(cta, case["offset"], tile.size, t.swizzle, tile.row_bytes)
-    if kind == LOAD:
-        shared.write(tile.read())
-        return cta.shared.tobytes()
-    check_store(t, 0)
-    tile.tf32 = False
-    data = shared.read()
-    tile.write(data if kind == STORE else reduction(TENSOR_REDUCTIONS[kind], t, 0)(tile.read(), data))
-    return bytes_[: 1 << 16].tobytes()
+        t = tensor_record(describe(case, allocation.address + TENSOR))
+        here.start = case["offset"]
+        copy.tensor, copy.mode = t.address, IM2COL if "lower" in case else TILE
+        copy.size = count_rows(t, copy.mode) * row_bytes(t)
+        for i, value in enumerate(case["at"]):
+            copy.at[i] = value
+        for i, value in enumerate(case.get("taps", ())):
+            copy.taps[i] = value
+        bulk.rows(copy)
+        if kind == LOAD:
+            copy.target = here
+        else:
+            check_store(t, 0)
+            copy.source = here
+            copy.reduction = 0 if kind == STORE else reduction(TENSOR_REDUCTIONS[kind], t, 0)
+    transfer(bulk.record.address, copy.address, SOURCE, data.ctypes.data, False)
+    if copy.reduction:
+        bulk._combine(copy.address, data.ctypes.data)
+    transfer(bulk.record.address, copy.address, TARGET, data.ctypes.data, True)
+    return shared.tobytes() if kind == LOAD else bytes_[: 1 << 16].tobytes()
 
 
 @pytest.mark.parametrize("start", range(0, len(CASES), 60))

@@ -36,6 +36,7 @@ FAMILIES = {
     "cluster barrier": "ptxsim.engine.compiled.runtime.cluster_lanes",
     "mbarriers": "ptxsim.engine.compiled.runtime.mbarrier_lanes",
     "lane copies": "ptxsim.machine.lane_copies",
+    "bulk copies": "ptxsim.engine.compiled.runtime.bulk_lanes",
 }
 _ATTRIBUTES = f"attributes #0 = {ATTRIBUTES}\n"
 

@@ -64,14 +64,6 @@ def wait(w: FunctionWriter, op: Op) -> None:
     _call(w, "void", name, ("ptr", "%context"), ("ptr", "%warp"), ("i32", lanes), last)
 
 
-@lowers("bulk_wait")
-def bulk_wait(w: FunctionWriter, op: Op) -> None:
-    """Nothing happens where no bulk copy of the warp is on its way; the slow path knows the others."""
-    w.save_before_bail()
-    copies = w.emitter.let(f"load i64, ptr {_at(w, '%warp', WARP['bulk'] + BULK['copies'])}")
-    w.bail_unless(w.emitter.let(f"icmp eq i64 {copies}, 0"))
-
-
 def _lanes(w: FunctionWriter, op: Op) -> str:
     """The lanes that execute an operation which may take the slow path at run time, as an i32."""
     guard = w.guard(op)

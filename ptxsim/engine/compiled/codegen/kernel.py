@@ -11,7 +11,16 @@ from ptxsim.engine.analysis.forward_progress import impatience
 from ptxsim.engine.analysis.liveness import live_before, live_out, seen_by_others
 
 # Each of these registers the lowerings of its families, or a unit.
-from ptxsim.engine.compiled.codegen import barrier, cluster_barrier, cp_async, effects, mbarrier, warp_matrix, warpgroup  # noqa: F401
+from ptxsim.engine.compiled.codegen import (  # noqa: F401
+    barrier,
+    bulk,
+    cluster_barrier,
+    cp_async,
+    effects,
+    mbarrier,
+    warp_matrix,
+    warpgroup,
+)
 from ptxsim.engine.compiled.codegen.function import FunctionWriter
 from ptxsim.engine.compiled.codegen.operands import Options
 from ptxsim.engine.compiled.codegen.registry import LOWERINGS

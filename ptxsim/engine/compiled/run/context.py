@@ -18,13 +18,15 @@ from ptxsim.engine.compiled.codegen.operands import Options
 from ptxsim.engine.compiled.library import Library, specials_of
 from ptxsim.engine.compiled.runtime.abi import KINDS, READ_ONLY, Context, WarpLayout
 from ptxsim.engine.program.operand import Register as RegisterOperand
-from ptxsim.engine.program.operation import Program, fact
+from ptxsim.engine.program.operation import Program, fact, families
 from ptxsim.jit.compiler import Refused
 from ptxsim.lanes import LANES, word_mask
 from ptxsim.machine.cta import Register
 from ptxsim.machine.memory import ARENA
 from ptxsim.machine.records import aligned
 from ptxsim.machine.state import Machine
+
+BULK = {"bulk_copy", "tensor_copy"}  # families whose copies are in machine.bulk
 
 
 class Registers:
@@ -115,6 +117,8 @@ class NativeContext:
         self.record.allocations = len(memory.allocations)
         self.record.arena = memory.bytes.ctypes.data - ARENA
         self.record.draws = machine.seed != 0
+        if not BULK.isdisjoint(families(self.program)):
+            self.record.bulk = machine.bulk.record.address
         self.record.land = self.callback(self._land, None)
         self.record.compile = self.callback(self._want_code, None, ctypes.c_int32)
         if machine.stream is not None:
@@ -184,8 +188,8 @@ class NativeContext:
         machine.warp_instructions, machine.steps = record.count, record.steps
         if stream is not None:
             stream.count = record.recorded
-        if self._error is not None:
-            error, self._error = self._error, None
+        error, self._error = self._error or (machine.bulk.take_error() if record.bulk else None), None
+        if error is not None:
             raise error
         return status
 

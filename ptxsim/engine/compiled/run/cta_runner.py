@@ -1,8 +1,7 @@
 """Whole CTAs in native code: the warps of a CTA take their turns there, until it ends or Python is needed.
 
-No CTA or warp exists as a Python object meanwhile. When a bulk copy comes up, the objects are made on the same records, the
-interpreter executes it, and native code goes on; what it has begun completes in a callback. When something else comes up that only
-Python can do, engine.grid runs the CTA from the middle of its round on.
+No CTA or warp exists as a Python object meanwhile. When something comes up that only Python can do, the objects are made on the
+same records, and engine.grid runs the CTA from the middle of its round on.
 """
 
 from __future__ import annotations
@@ -18,26 +17,18 @@ from ptxsim.engine import grid as grids
 from ptxsim.engine.compiled.run import threads
 from ptxsim.engine.compiled.run.context import NativeContext
 from ptxsim.engine.compiled.runtime import scheduler
-from ptxsim.engine.compiled.runtime.abi import NOWHERE, WARP
+from ptxsim.engine.compiled.runtime.abi import WARP
 from ptxsim.engine.grid import SPIN, Grid, Handed, cluster_at
-from ptxsim.engine.program.operation import Op, families
-from ptxsim.isa.facts import Mechanism
-from ptxsim.machine.asynchronous import LATEST
+from ptxsim.engine.program.operation import families
 from ptxsim.machine.cta import Cluster, Warp
 from ptxsim.machine.lane_copies import ROOM, make_room
-from ptxsim.machine.mbarrier_state import NEVER
-from ptxsim.machine.records import AT_MBARRIERS, MBarrierTable, WarpRecord, aligned, cta_record, mbarrier_table
+from ptxsim.machine.records import MBarrierTable, WarpRecord, aligned, cta_record, mbarrier_table
 from ptxsim.machine.special import value as special_value
 from ptxsim.machine.state import Machine
-from ptxsim.machine.warpgroup import RING, WarpgroupRecord, warpgroups_of
+from ptxsim.machine.warpgroup import WarpgroupRecord, warpgroups_of
 
 SLICE = 0.02  # seconds that native code should take before it comes back
 VARYING = ("ctaid", "clusterid", "smid")  # special registers that differ between CTAs
-
-
-def is_bulk(op: Op) -> bool:
-    """Whether an operation is a bulk copy, or commits or waits for some. Nothing waits in Python because of it."""
-    return op.completes_by is Mechanism.MBARRIER or Mechanism.BULK_GROUP in op.mechanisms
 
 
 class Engine(grids.Engine, Protocol):
@@ -48,9 +39,6 @@ class Engine(grids.Engine, Protocol):
 
     def resume(self, warp: Warp) -> None:
         """Finish the turn of a warp that native code has left in the middle."""
-
-    def visit(self, warp: Warp, may: Callable[[int], bool]) -> bool:
-        """The same as long as `may(site)` lets the interpreter execute what native code leaves; False where it does not."""
 
     def on_another_machine(self, machine: Machine) -> WholeCtas:
         """What runs whole CTAs of the same program, for a thread."""
@@ -79,7 +67,6 @@ class WholeCtas:
 
     def _make_memory(self) -> None:
         """Fresh memory: the last CTA's has been handed over, or there was none."""
-        self.cluster: Cluster | None = None  # the CTA as a Python object, once Python has done something for it
         warps, stride = self.template.shape
         self.memory = aligned(warps, stride)
         self.shared = aligned(self.shared_bytes)
@@ -115,7 +102,6 @@ class WholeCtas:
             self.cta.mbarriers = self.mbarriers.ctypes.data
             MBarrierTable.from_address(self.cta.mbarriers).used = 0
         context.cta, context.rounds, context.cursor, context.moved = self.cta.address, 0, 0, 0
-        self.cluster = None
         self.memory[:] = self.template
         self.shared.fill(self.fill)
         if self.local is not None:
@@ -137,7 +123,7 @@ class WholeCtas:
 
         Raises engine.grid.Stopped where a limit is reached.
         """
-        engine, machine = self.engine, self.machine
+        engine = self.engine
         workers = threads.Threads(self.native, engine.jobs, engine.on_another_machine, grid, number)
         while number < grid.total:
             if workers.wanted(number) and workers.run(number):
@@ -146,10 +132,6 @@ class WholeCtas:
             number += 1
             while True:
                 status = self._enter(grid)
-                if status == scheduler.LEFT and self._visit(grid, number - 1):
-                    continue
-                if status == scheduler.STUCK and self._let_time_pass():
-                    status = scheduler.PAUSED
                 if status in (scheduler.LEFT, scheduler.STUCK):
                     break
                 grid.look_at_limits(self._where)
@@ -161,8 +143,6 @@ class WholeCtas:
                     self.native.record.rounds = 0
             if status == scheduler.ENDED:
                 grid.done += 1
-                if self.cluster is not None and machine.pending:
-                    self._make_memory()  # what lands later may have this CTA's
                 continue
             rounds, cursor = self.native.record.rounds, self.native.record.cursor
             cluster = self._hand_over(number - 1)
@@ -192,48 +172,11 @@ class WholeCtas:
             self.slice = int(min(max(made * SLICE / max(took, 1e-6), 1000), 5_000_000))
         return status
 
-    # ---- what Python does in between ----
+    # ---- going on in Python ----
 
-    def _visit(self, grid: Grid, number: int) -> bool:
-        """Python executes what native code has left, which then goes on with the next warp; False if it cannot."""
-        context = self.native.record
-        if not self._may_visit(context.site):
-            return False
-        warp = self._objects(number).ctas[0].warps[context.cursor]
-        if not grid.guarded(warp, lambda: self.engine.visit(warp, self._may_visit)):
-            return False
-        context.cursor += 1
-        context.moved = 1
-        return True
-
-    def _may_visit(self, site: int) -> bool:
-        """Whether Python executes an operation in between: a bulk copy or what belongs to it.
-
-        A product and then a copy in one turn are due together: Python keeps account of both, in their order.
-        """
-        if site == NOWHERE or not is_bulk(self.native.program.ops[site]):
-            return False
-        latest = self.machine.steps + LATEST
-        return all(g.completed == g.issued or g.ring[(g.issued - 1) % RING].due < latest for g in self.warpgroups)
-
-    def _let_time_pass(self) -> bool:
-        """No warp can go on: as engine.grid does, but with products that are in native code. False if nothing is under way."""
-        machine, records = self.machine, [WarpRecord.of(row) for row in self.memory]
-        dues = [g.ring[g.completed % RING].due for g in self.warpgroups if g.completed < g.issued]
-        splits = (split for record in records for split in record.split[: record.splits])
-        due = min([*dues, *(split.due for split in splits if split.wait == AT_MBARRIERS)], default=NEVER)
-        if machine.complete_next(due):
-            return True
-        if due == NEVER:
-            return False
-        machine.steps = max(machine.steps, due)
-        return True
-
-    def _objects(self, number: int) -> Cluster:
-        """CTA `number` as a Python object on the records as they are."""
-        if self.cluster is not None:
-            return self.cluster
-        cluster = self.cluster = cluster_at(self.machine, number, begun=(self.cta, self.memory))
+    def _hand_over(self, number: int) -> Cluster:
+        """CTA `number` as a Python object on the records as they are; its memory is its own from now on."""
+        cluster = cluster_at(self.machine, number, begun=(self.cta, self.memory))
         cta = cluster.ctas[0]
         cta.shared = self.shared
         if self.mbarriers is not None:
@@ -243,14 +186,6 @@ class WholeCtas:
             if self.local is not None:
                 warp.local = self.local[warp.index]
             warp.copies = self.copies[warp.index]
-        return cluster
-
-    # ---- going on in Python ----
-
-    def _hand_over(self, number: int) -> Cluster:
-        """CTA `number` as a Python object; its memory is its own from now on."""
-        cluster = self._objects(number)
-        cta = cluster.ctas[0]
         if self.warpgroups:
             from ptxsim.machine.async_product import go_on
 

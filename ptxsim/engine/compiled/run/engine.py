@@ -8,7 +8,7 @@ which the interpreter executes too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -116,17 +116,6 @@ class CompiledEngine:
         port = Port(self.machine, warp)
         self._slow_path(warp, port)
         self._finish_turn(warp, port)
-
-    def visit(self, warp: Warp, may: Callable[[int], bool]) -> bool:
-        """The same as long as `may(site)` lets the interpreter execute what native code leaves; False where it does not."""
-        port = Port(self.machine, warp)
-        while True:
-            self._slow_path(warp, port)
-            assert not warp.waits and not warp.in_flight
-            if warp.record.left <= 0 or self._enter("turn", warp) != LEFT:
-                return True
-            if not may(self.native.record.site):
-                return False
 
     def _finish_turn(self, warp: Warp, port: Port) -> None:
         record = warp.record

@@ -16,7 +16,6 @@ from ptxsim.engine.compiled.tensor.warpgroup_product import Form
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.records import aligned
 from ptxsim.machine.tile import check_tile
-from ptxsim.machine.units import Units
 from ptxsim.machine.warpgroup import WARPS, ProductRecord, WarpgroupRecord
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ class NativeProducts:
     def _find_tile(self, place: int, site: int, descriptor: int) -> int:
         """Called from native code: the address of a tile's pieces, 0 where the slow path reports a fault."""
         machine, tile = self.native.machine, self.form(site).tile("AB"[place % 2], descriptor)
-        cta = SimpleNamespace(shared_bytes=machine.shared_bytes, units=Units())
+        cta = SimpleNamespace(shared_bytes=machine.shared_bytes, shared=np.empty(0, np.uint8))
         try:
             check_tile(SimpleNamespace(machine=machine, cta=cta, report=_refuse), tile)  # type: ignore[arg-type]  # all that the check asks of a port
         except Fault:

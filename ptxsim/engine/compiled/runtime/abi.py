@@ -50,7 +50,8 @@ class Context(Record):
     stride: I64  # bytes from one warp to the next
     cursor: I64  # the warp whose turn it is
     moved: I64  # whether any warp has moved in this round
-    next_due: I64  # the turn at which asynchronous work of Python completes
+    next_due: I64  # the turn at which asynchronous work of Python completes, but for bulk copies
+    bulk: I64  # those (machine.bulk_state.BulkCopies): address
     land: I64  # that turn has come: callback
     rounds: I64
     end_count: I64  # warp instructions after which native code returns

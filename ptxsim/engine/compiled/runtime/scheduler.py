@@ -11,7 +11,7 @@ import numpy as np
 from ptxsim.engine.compiled.runtime import abi
 from ptxsim.engine.compiled.runtime.abi import UNKNOWN, Context
 from ptxsim.engine.compiled.runtime.events import event
-from ptxsim.engine.compiled.runtime.warpgroups import complete_due
+from ptxsim.engine.compiled.runtime.warpgroups import complete_due, next_product
 from ptxsim.engine.grid import TURN
 from ptxsim.engine.splits import NONE, choose, diverge, leave, move, released, wait_at
 from ptxsim.jit.body import body
@@ -19,9 +19,10 @@ from ptxsim.jit.export import address_of, indirect, view
 from ptxsim.jit.record import I32, I64
 from ptxsim.lanes import EVERY, LANES
 from ptxsim.machine.barrier import COUNTED, arrive, whole
+from ptxsim.machine.bulk_state import BulkCopies, land_all, land_due
 from ptxsim.machine.cluster_barrier import CLUSTER_BARRIER
 from ptxsim.machine.event import Event, Space
-from ptxsim.machine.mbarrier_state import end_wait, is_over
+from ptxsim.machine.mbarrier_state import NEVER, end_wait, is_over
 from ptxsim.machine.records import (
     AT_MBARRIERS,
     BARRIERS,
@@ -64,10 +65,7 @@ def rounds(context: Context) -> I32:
             warp = view(context.warps + context.cursor * context.stride, WarpRecord, 1)[0]
             if warp.splits != 0:
                 context.steps += 1
-                if context.steps >= context.next_due:
-                    land(context.land)
-                if context.flying != 0:
-                    complete_due(context)
+                complete_work(context)
                 warp.left = TURN
                 moved = turn(context, warp)
                 if moved == LEFT:
@@ -79,11 +77,43 @@ def rounds(context: Context) -> I32:
         context.cursor = 0
         context.rounds += 1
         if cta.live == 0:
+            if context.bulk != 0:
+                for number in range(context.warp_count):
+                    warp = view(context.warps + number * context.stride, WarpRecord, 1)[0]
+                    land_all(context, view(context.bulk, BulkCopies, 1)[0], warp)
             return ENDED
-        if moved == 0:
+        if moved == 0 and not let_time_pass(context):
             return STUCK
         if context.count > context.end_count or context.rounds > context.end_rounds:
             return PAUSED
+
+
+def complete_work(context: Context) -> None:
+    """Asynchronous work that is due completes."""
+    if context.bulk != 0:
+        land_due(context, view(context.bulk, BulkCopies, 1)[0], context.steps)
+    if context.steps >= context.next_due:
+        land(context.land)
+    if context.flying != 0:
+        complete_due(context)
+
+
+def let_time_pass(context: Context) -> bool:
+    """No warp can go on: it becomes the turn at which the earliest work completes or a wait times out; false if there is neither."""
+    due = min(context.next_due, next_product(context))
+    if context.bulk != 0:
+        due = min(due, view(context.bulk, BulkCopies, 1)[0].next_due)
+    for number in range(context.warp_count):
+        warp = view(context.warps + number * context.stride, WarpRecord, 1)[0]
+        for s in range(warp.splits):
+            if warp.split[s].wait == AT_MBARRIERS:
+                due = min(due, warp.split[s].due)
+    if due == NEVER:
+        return False
+    if due > context.steps:
+        context.steps = due
+        complete_work(context)
+    return True
 
 
 @body

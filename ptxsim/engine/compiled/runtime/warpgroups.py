@@ -18,6 +18,7 @@ from ptxsim.jit.record import FLAG, I32, I64, U64, Pointer, Record, record
 from ptxsim.lanes import LANES
 from ptxsim.machine import warpgroup
 from ptxsim.machine.asynchronous import LATEST
+from ptxsim.machine.mbarrier_state import NEVER
 from ptxsim.machine.records import CtaRecord, WarpRecord
 from ptxsim.machine.warpgroup import RING, WARPS, ProductRecord, WarpgroupRecord
 
@@ -122,6 +123,17 @@ def complete_due(context: Context) -> None:
     for number in range(context.warp_count // WARPS):
         group = view(context.warpgroups + number * GROUP_BYTES, WarpgroupRecord, 1)[0]
         complete(context, group, warpgroup.due(group, context.steps))
+
+
+def next_product(context: Context) -> int:
+    """The turn at which the next product is due, or NEVER."""
+    found = NEVER
+    if context.flying != 0:
+        for number in range(context.warp_count // WARPS):
+            group = view(context.warpgroups + number * GROUP_BYTES, WarpgroupRecord, 1)[0]
+            if group.completed < group.issued:
+                found = min(found, group.ring[group.completed % RING].due)
+    return found
 
 
 def complete(context: Context, group: WarpgroupRecord, count: int) -> None:

@@ -1,0 +1,116 @@
+"""Bulk and tensor copies and their groups (engine.compiled.runtime.bulk_lanes)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ptxsim.engine.compiled.codegen.function import FunctionWriter, Typed
+from ptxsim.engine.compiled.codegen.port import EmitPort
+from ptxsim.engine.compiled.codegen.registry import lowers
+from ptxsim.engine.compiled.ir.value import CannotEmit, Value
+from ptxsim.engine.compiled.runtime.abi import CONTEXT
+from ptxsim.engine.compiled.runtime.bulk_lanes import LOAD, LOOK, STORE
+from ptxsim.engine.program.operation import Op
+from ptxsim.isa.facts import Mechanism
+from ptxsim.lanes import LANES
+from ptxsim.machine.reduction import ALLOWED, OPERATIONS, first_number, number_of
+from ptxsim.machine.tensor_tile import RANKS, SPATIAL, mode_of
+
+
+class Begin:
+    """Prints the beginning of the copies of one instruction."""
+
+    def __init__(self, w: FunctionWriter, op: Op):
+        self.w, self.e, self.op = w, w.emitter, op
+        self.given = dict(zip(op.definition.sources, w.sources(op), strict=True))
+        guard = w.guard(op)
+        self.lanes = w.mask if guard is None else w.word(guard)
+        w.save_before_bail()
+        if self.given.get("ctas") is not None or self.given.get("bytes") is not None:
+            raise CannotEmit("a multicast, or a mask of bytes")
+        draws = self.e.let(f"getelementptr i8, ptr %context, i64 {CONTEXT['draws']}")
+        w.bail_unless(self.e.let(f"icmp eq i64 {self.e.let(f'load i64, ptr {draws}')}, 0"))
+
+    @property
+    def what(self) -> int:
+        by = self.op.completes_by
+        return LOOK if by is None else LOAD if by is Mechanism.MBARRIER else STORE
+
+    def places(self, name: str | None, size: int = 16) -> Typed:
+        """Where shared memory that an operand names is in this process; zeros where there is none."""
+        if name is None or self.given.get(name) is None:
+            return self.row("no places", self.e.splat(0, "u64"))
+        space = str(self.op.words["dst"]) if self.what == LOAD else "shared::cta"
+        return self.row(f"{name} places", EmitPort(self.w, self.lanes).places(space, self.given[name], size))
+
+    def row(self, name: str, value: Any) -> Typed:
+        """Where numbers of the lanes are kept for the call."""
+        slot = self.w.stack_slot(f"bulk {name}", "<32 x i64>")
+        self.e.line(f"  store <32 x i64> {self.wide(value).text}, ptr {slot}, align 64")
+        return "ptr", slot
+
+    def wide(self, value: Any) -> Value:
+        return (
+            self.e.convert(value, "u64")
+            if isinstance(value, Value)
+            else self.e.splat(int(value) & (1 << 64) - 1, "u64")
+        )
+
+    def call(self, name: str, *arguments: Typed) -> None:
+        """Call what begins the copies, or take the slow path."""
+        w = self.w
+        fixed = (
+            ("ptr", "%context"),
+            ("ptr", "%warp"),
+            ("i32", str(self.op.site)),
+            ("i32", self.lanes),
+            ("i32", str(self.what)),
+        )
+        w.bail_unless(w.call("i1", w.helper(name, ("bulk copies",)), *fixed, *arguments))
+
+
+@lowers("bulk_copy", "bulk_prefetch")
+def run(w: FunctionWriter, op: Op) -> None:
+    """A copy of a run of bytes."""
+    begin, words = Begin(w, op), op.words
+    spaces = [access.space for access in op.accesses]
+    if spaces == ["shared", "shared"]:
+        raise CannotEmit("a copy between shared memories")
+    shared, other = ("a", "b") if begin.what == LOAD else ("b", "a")
+    reduction = number_of(str(words["op"]), words["type"].name) if words.get("op") else 0
+    begin.call(
+        "issue_run", begin.places(None if begin.what == LOOK else shared), begin.row("others", begin.given[other]),
+        begin.row("sizes", begin.given["n"]), begin.places("c", 8), ("i64", str(reduction)),
+    )  # fmt: skip
+
+
+@lowers("tensor_copy", "tensor_prefetch")
+def tensor(w: FunctionWriter, op: Op) -> None:
+    """A copy of a tile."""
+    begin, words, e = Begin(w, op), op.words, w.emitter
+    address, coordinates = begin.given["t"]
+    slot = w.stack_slot("bulk at", f"[{RANKS + SPATIAL} x <32 x i64>]")
+    numbers = [*coordinates, *[0] * (RANKS - len(coordinates)), *(begin.given.get("offsets") or [])]
+    for i, value in enumerate([*numbers, *[0] * (RANKS + SPATIAL - len(numbers))]):
+        at = e.let(f"getelementptr i8, ptr {slot}, i64 {8 * LANES * i}")
+        e.line(f"  store <32 x i64> {begin.wide(value).text}, ptr {at}, align 64")
+    op_name = str(words["op"]) if words.get("op") else None
+    allowed = 0 if op_name is None else ALLOWED[list(OPERATIONS).index(op_name)]
+    begin.call(
+        "issue_tensor", ("i32", str(mode_of(words.get("mode")))), ("i32", str(words["dim"])[0]),
+        begin.places({LOAD: "a", STORE: "b", LOOK: None}[begin.what]), begin.row("maps", address), ("ptr", slot),
+        begin.places("c", 8), ("i32", str(allowed)), ("i64", str(first_number(op_name) if op_name else 0)),
+    )  # fmt: skip
+
+
+@lowers("bulk_wait")
+def wait(w: FunctionWriter, op: Op) -> None:
+    """All but the newest groups complete. The slow path says where copies are in no group."""
+    guard, (newest,) = w.guard(op), w.sources(op)
+    w.save_before_bail()
+    lanes = w.mask if guard is None else w.word(guard)
+    done = w.call(
+        "i1", w.helper("wait_for_bulk", ("bulk copies",)), ("ptr", "%context"), ("ptr", "%warp"), ("i32", lanes),
+        ("i64", str(max(newest, 0))), ("i1", str(int(bool(op.words["read"])))),
+    )  # fmt: skip
+    w.bail_unless(done)
