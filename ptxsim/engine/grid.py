@@ -183,8 +183,8 @@ class Grid:
             if ended:
                 for cluster in ended:
                     resident.remove(cluster)
-                    if self.machine.has_bulk:
-                        self.machine.bulk.end(_warps([cluster]))
+                    if self.machine.copies is not None:
+                        self.machine.copies.end(_warps([cluster]))
                     self._finish(cluster)
                     self.done += len(cluster.ctas)
                 return True

@@ -15,7 +15,7 @@ from ptxsim.isa.operand import Addr, Either, Imm, Reg, Value
 from ptxsim.isa.registry import Kinds, Options, instruction
 from ptxsim.lanes import LANES, LaneValue, mask_word, word_mask
 from ptxsim.machine.asynchronous import snapshot
-from ptxsim.machine.bulk import shared_side, side_at
+from ptxsim.machine.bulk import Bulk, shared_side, side_at
 from ptxsim.machine.bulk_state import BulkCopy, Side, loose_lanes
 from ptxsim.machine.fault import Fault, first_lane
 from ptxsim.machine.groups import commit_group
@@ -95,7 +95,7 @@ def load_to_shared(m: Port, copy: BulkCopy, barrier: MBarrier, ctas: LaneValue =
         places = list(multicast(m, copy.lane, copy.target, barrier, int(per_lane(ctas)[copy.lane])))
     for copy.target, its_barrier in places:
         copy.barrier = its_barrier.record.address
-        m.machine.bulk.begin(m, copy)
+        Bulk.of(m.machine).begin(m, copy)
 
 
 # ---- copies ----------------------------------------------------------------------------------------------------------
@@ -164,7 +164,7 @@ def _from_shared(m: Port, a: LaneValue, b: LaneValue, n: LaneValue, reduction: i
     for lane in map(int, np.flatnonzero(m.mask)):
         if selected is not None:
             reduction = MASKED + int(per_lane(selected)[lane])
-        m.machine.bulk.begin(m, _run(m, lane, int(size[lane]), ("shared::cta", b), ("global", a), reduction))
+        Bulk.of(m.machine).begin(m, _run(m, lane, int(size[lane]), ("shared::cta", b), ("global", a), reduction))
 
 
 @instruction(
@@ -260,7 +260,7 @@ def commit(m: Port) -> None:
     operands={"n": Imm()},
 )  # fmt: skip
 def wait_group(m: Port, n: LaneValue, *, read: bool) -> None:
-    bulk, lanes = m.machine.bulk, mask_word(m.mask)
+    bulk, lanes = Bulk.of(m.machine), mask_word(m.mask)
     loose = loose_lanes(bulk.record, m.warp.record, lanes)
     if loose:
         m.report(

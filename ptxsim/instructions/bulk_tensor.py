@@ -16,7 +16,7 @@ from ptxsim.isa.operand import Addr, Value, Vec
 from ptxsim.isa.registry import Kinds, Options, declare, instruction
 from ptxsim.lanes import LANES, LaneValue
 from ptxsim.machine.asynchronous import snapshot
-from ptxsim.machine.bulk import side_at
+from ptxsim.machine.bulk import Bulk, side_at
 from ptxsim.machine.bulk_state import BulkCopy, Side, extent_of
 from ptxsim.machine.event import FLAG_TENSORMAP, Event
 from ptxsim.machine.fault import Fault
@@ -78,7 +78,7 @@ def description(m: Port, lane: int, address: np.ndarray) -> TensorRecord:
         m.emit(Event.ASYNC_READ, kind, SIZE, FLAG_TENSORMAP, mask, address)
         data = gather(memory, offsets, mask, SIZE)[lane].tobytes()
     try:
-        return m.machine.bulk.tensor(data)
+        return Bulk.of(m.machine).tensor(data)
     except ValueError as error:
         raise Fault(
             "illegal-instruction", f"the 128 bytes at {int(address[lane]):#x} are no tensor map: {error}", lane,
@@ -105,7 +105,7 @@ def tile(
         copy.at[i] = int(per_lane(value)[lane])
     for i, value in enumerate(offsets or ()):
         copy.taps[i] = int(per_lane(value)[lane]) & 0xFFFF
-    rows, space = m.machine.bulk.rows(copy), m.machine.memory
+    rows, space = Bulk.of(m.machine).rows(copy), m.machine.memory
     size = end_inside(t, copy.at[0]) - first_inside(t, copy.at[0])
     if size > 0 and (space.find(rows.astype(np.uint64), size) < 0).any():
         at = int(rows[int(np.argmin(space.find(rows.astype(np.uint64), size)))])
@@ -211,7 +211,7 @@ def _to_global(m: Port, t: list[LaneValue], b: LaneValue, dim: Word, mode: Word,
         copy.source = shared_tile(m, copy, tensor, "shared::cta", b, write=False)
         check_store(tensor, lane)
         copy.reduction = reduction(op, tensor, lane) if op else 0
-        m.machine.bulk.begin(m, copy)
+        Bulk.of(m.machine).begin(m, copy)
 
 
 def store(m: Port, t: list[LaneValue], b: LaneValue, *, dim: Word, mode: Word) -> None:

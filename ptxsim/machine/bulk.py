@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -52,6 +52,18 @@ class Bulk:
         record.events, record.notes = machine.stream is not None, machine.checks != "none"
         record.combine, record.refuse = self._callback(self._combine, None, 2), self._callback(self._refuse, None, 1)
         record.find_tensor = self._callback(self._find_tensor, ctypes.c_int64, 1)
+
+    @classmethod
+    def of(cls, machine: Machine) -> Bulk:
+        """Those of a machine, made when first asked for."""
+        if machine.copies is None:
+            machine.copies = cls(machine)
+        return cast("Bulk", machine.copies)
+
+    @property
+    def next_due(self) -> int:
+        """The turn at which the next copy completes, or NEVER."""
+        return self.record.next_due
 
     def _callback(self, function: Callable[..., Any], result: Any, count: int) -> int:
         """The address at which bodies call a function of `count` integers."""
@@ -213,5 +225,5 @@ def side_at(m: Port, space: str, address: LaneValue, lane: int, size: int, write
 
 def written_swizzle(m: Port, address: int) -> str | None:
     """The swizzle of the tensor copy that brought the tile around an address, if the tile has not been written to since."""
-    bits = m.machine.bulk.swizzle_at(m.cta, address) if m.machine.has_bulk else None
+    bits = None if m.machine.copies is None else Bulk.of(m.machine).swizzle_at(m.cta, address)
     return next((name for name, flipped in SWIZZLE_BITS.items() if flipped == bits), None)

@@ -6,9 +6,9 @@ import functools
 import heapq
 import itertools
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from ptxsim.machine.warpgroup import ProductRecord, WarpgroupRecord
 from ptxsim.types import Target
 
 if TYPE_CHECKING:
-    from ptxsim.machine.bulk import Bulk
+    from ptxsim.machine.cta import Warp
 
 Shape = tuple[int, int, int]
 
@@ -41,6 +41,20 @@ class Pending:
     @property
     def done(self) -> bool:
         return self.callback is None
+
+
+class Copies(Protocol):
+    """Bulk copies in flight (machine.bulk)."""
+
+    @property
+    def next_due(self) -> int:
+        """The turn at which the next of them completes, or NEVER."""
+
+    def land_due(self, now: int) -> None:
+        """Complete what is due at a turn."""
+
+    def end(self, warps: Iterable[Warp]) -> None:
+        """The cluster of these warps has ended: what they have in flight completes."""
 
 
 class Machine:
@@ -80,6 +94,7 @@ class Machine:
         self.native_product: Callable[[WarpgroupRecord, ProductRecord], bool] | None = None
         self.op_at: Callable[[int], Any]  # the program's operation at a site
         self.products: dict[int, Any] = {}  # what is known of the asynchronous products among them
+        self.copies: Copies | None = None  # once there are some
         self._pending: list[Pending] = []
         self._order = itertools.count()
 
@@ -96,26 +111,14 @@ class Machine:
         heapq.heappush(self._pending, pending)
         return pending
 
-    @functools.cached_property
-    def bulk(self) -> Bulk:
-        """Bulk and tensor copies in flight."""
-        from ptxsim.machine.bulk import Bulk  # most programs have none
-
-        return Bulk(self)
-
-    @property
-    def has_bulk(self) -> bool:
-        """Whether there has been a bulk or tensor copy."""
-        return "bulk" in self.__dict__
-
-    @property
-    def _bulk_due(self) -> int:
-        return self.bulk.record.next_due if self.has_bulk else NEVER
-
     @property
     def pending(self) -> bool:
         """Whether asynchronous work is under way."""
-        return bool(self._pending) or self._bulk_due != NEVER
+        return bool(self._pending) or self._copies_due != NEVER
+
+    @property
+    def _copies_due(self) -> int:
+        return NEVER if self.copies is None else self.copies.next_due
 
     @property
     def next_due(self) -> int:
@@ -124,8 +127,8 @@ class Machine:
 
     def complete_due(self) -> None:
         """Complete what is due by now, copies first."""
-        if self._bulk_due <= self.steps:
-            self.bulk.land_due(self.steps)
+        if self.copies is not None and self.copies.next_due <= self.steps:
+            self.copies.land_due(self.steps)
         while self._pending and (self._pending[0].due <= self.steps or self._pending[0].done):
             heapq.heappop(self._pending).run()
 
@@ -133,12 +136,12 @@ class Machine:
         """Complete the earliest work although it is not due; False if there is none that is due by the turn `until`."""
         while self._pending and self._pending[0].done:
             heapq.heappop(self._pending)
-        due = min(self._bulk_due, self.next_due)
+        due = min(self._copies_due, self.next_due)
         if due == NEVER or (until is not None and due > until):
             return False
         self.steps = max(self.steps, due)
-        if due == self._bulk_due:
-            self.bulk.land_due(due)
+        if self.copies is not None and due == self.copies.next_due:
+            self.copies.land_due(due)
         else:
             heapq.heappop(self._pending).run()
         return True

@@ -61,15 +61,32 @@ KERNELS = {
     "cp_async": "cp_async/groups",
     "cp_async_commit": "cp_async/groups",
     "cp_async_wait": "cp_async/groups",
+    "bulk_copy": "bulk/round_trip",
+    "bulk_prefetch": "cp.async.bulk.prefetch.L2.global [%d0], 16;",
     "bulk_commit": "bulk/round_trip",
     "bulk_wait": "bulk/round_trip",
+    "tensor_copy": "tensor_copy/tile_in_and_out",
+    "tensor_prefetch": "cp.async.bulk.prefetch.tensor.1d.L2.global.tile [%d0, {%r4}];",
     "wgmma": "wgmma/a_in_registers",
     "warpgroup_fence": "wgmma/a_in_registers",
     "warpgroup_commit": "wgmma/a_in_registers",
     "warpgroup_wait": "wgmma/a_in_registers",
 }
 # What shows in the results when nothing is emitted for it.
-SHOWS = ["load", "store", "atomic", "shuffle", "vote", "mma", "wmma_load", "ldmatrix", "stmatrix", "cp_async"]
+SHOWS = [
+    "load",
+    "store",
+    "atomic",
+    "shuffle",
+    "vote",
+    "mma",
+    "wmma_load",
+    "ldmatrix",
+    "stmatrix",
+    "cp_async",
+    "bulk_copy",
+    "tensor_copy",
+]
 
 pytestmark = pytest.mark.usefixtures("native")
 

@@ -44,7 +44,7 @@ b0:
   %v6 = call <32 x i64> @ptxsim_load_global_8x1(ptr %context, ptr %warp, <32 x i64> %v4, i32 -1, i32 2, i32 0)
   %v7 = getelementptr i8, ptr %warp, i64 3584
   store <32 x i64> %v6, ptr %v7, align 64
-  %v8 = getelementptr i8, ptr %context, i64 728
+  %v8 = getelementptr i8, ptr %context, i64 736
   %v9 = load i64, ptr %v8
   %v10 = icmp ne i64 %v9, 0
   br i1 %v10, label %good1, label %bad1

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from ptxsim.machine.cta import Register
 from ptxsim.machine.memory import ARENA
 from ptxsim.machine.records import aligned
 from ptxsim.machine.state import Machine
+
+if TYPE_CHECKING:
+    from ptxsim.machine.bulk import Bulk
 
 BULK = {"bulk_copy", "tensor_copy"}  # families whose copies are in machine.bulk
 
@@ -75,6 +78,7 @@ class NativeContext:
         self._kernels: dict[bool, int] = {}
         self.refused: dict[bool, str] = {}
         self._error: BaseException | None = None
+        self._bulk: Bulk | None = None
         self._callbacks: list[Any] = []  # and their types, which have to live as long
         self._fill()
 
@@ -118,7 +122,10 @@ class NativeContext:
         self.record.arena = memory.bytes.ctypes.data - ARENA
         self.record.draws = machine.seed != 0
         if not BULK.isdisjoint(families(self.program)):
-            self.record.bulk = machine.bulk.record.address
+            from ptxsim.machine.bulk import Bulk  # most programs have no copies
+
+            self._bulk = Bulk.of(machine)
+            self.record.bulk = self._bulk.record.address
         self.record.land = self.callback(self._land, None)
         self.record.compile = self.callback(self._want_code, None, ctypes.c_int32)
         if machine.stream is not None:
@@ -188,7 +195,7 @@ class NativeContext:
         machine.warp_instructions, machine.steps = record.count, record.steps
         if stream is not None:
             stream.count = record.recorded
-        error, self._error = self._error or (machine.bulk.take_error() if record.bulk else None), None
+        error, self._error = self._error or (self._bulk.take_error() if self._bulk else None), None
         if error is not None:
             raise error
         return status

@@ -94,7 +94,7 @@ class Threads:
 
         def work(thread: int) -> tuple[int, int]:
             own = copy.copy(machine)
-            own.__dict__.pop("bulk", None)  # copies in flight are each machine's own
+            own.copies = None  # each machine has its own
             own.warp_instructions = own.steps = 0
             try:
                 runner = self.runner(own)
