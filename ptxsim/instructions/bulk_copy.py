@@ -16,7 +16,8 @@ from ptxsim.isa.registry import Kinds, Options, instruction
 from ptxsim.lanes import LANES, LaneValue, mask_word, word_mask
 from ptxsim.machine.asynchronous import snapshot
 from ptxsim.machine.bulk import Bulk, shared_side, side_at
-from ptxsim.machine.bulk_state import BulkCopy, Side, loose_lanes
+from ptxsim.machine.bulk_records import BulkCopy, Side
+from ptxsim.machine.bulk_state import loose_lanes
 from ptxsim.machine.fault import Fault, first_lane
 from ptxsim.machine.groups import commit_group
 from ptxsim.machine.mbarrier import MBarrier, each, find, per_lane

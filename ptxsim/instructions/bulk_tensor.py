@@ -17,7 +17,8 @@ from ptxsim.isa.registry import Kinds, Options, declare, instruction
 from ptxsim.lanes import LANES, LaneValue
 from ptxsim.machine.asynchronous import snapshot
 from ptxsim.machine.bulk import Bulk, side_at
-from ptxsim.machine.bulk_state import BulkCopy, Side, extent_of
+from ptxsim.machine.bulk_records import BulkCopy, Side
+from ptxsim.machine.bulk_state import extent_of
 from ptxsim.machine.event import FLAG_TENSORMAP, Event
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.mbarrier import each, per_lane

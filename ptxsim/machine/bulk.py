@@ -16,7 +16,8 @@ from ptxsim.layout.swizzle import SWIZZLE_BITS
 from ptxsim.machine import bulk_state as state
 from ptxsim.machine import tensor_tile
 from ptxsim.machine.asynchronous import delay, owner_of
-from ptxsim.machine.bulk_state import HELD, ROOM, TARGET, BulkCopies, BulkCopy, Side, place_rows, transfer
+from ptxsim.machine.bulk_bytes import place_rows, transfer
+from ptxsim.machine.bulk_records import HELD, NOTES, ROOM, TARGET, BulkCopies, BulkCopy, Side
 from ptxsim.machine.event import Space
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.mbarrier import MBarrier
@@ -150,8 +151,8 @@ class Bulk:
     def swizzle_at(self, cta: Cta, address: int) -> int | None:
         """The swizzle (address bits that it flips) of the tensor copy that brought the tile around an address, if nothing was written there since."""
         record, place = self.record, cta.shared.ctypes.data + address
-        for number in range(record.noted - 1, max(record.noted - 1 - state.NOTES, -1), -1):
-            note = record.note[number % state.NOTES]
+        for number in range(record.noted - 1, max(record.noted - 1 - NOTES, -1), -1):
+            note = record.note[number % NOTES]
             if note.start <= place < note.start + note.extent:
                 return note.swizzle if state.digest(note.start, note.extent) == note.digest else None
         return None

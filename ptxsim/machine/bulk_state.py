@@ -1,4 +1,4 @@
-"""Bulk and tensor copies in flight, as records, and what happens to them: bodies, for both engines.
+"""Bulk and tensor copies in flight, and what happens to them: bodies on their records, for both engines.
 
 A copy reads its source and writes its target when it is due, or when a wait covers it. Those into shared memory complete on an
 mbarrier; the others belong to the group that their thread commits next. PTX ISA, "Data Movement and Conversion Instructions: Bulk
@@ -8,118 +8,23 @@ copy, Tensor copy".
 from __future__ import annotations
 
 import ctypes
-from collections.abc import MutableSequence
-from typing import Annotated
 
 import numpy as np
 
 from ptxsim.jit.body import body
-from ptxsim.jit.export import address_of, clear_bytes, indirect, move_bytes, view
-from ptxsim.jit.record import FLAG, I32, I64, U32, Record, record
+from ptxsim.jit.export import address_of, indirect, move_bytes, view
+from ptxsim.jit.record import FLAG, I64, U32
 from ptxsim.lanes import LANES
+from ptxsim.machine.bulk_bytes import CHUNK, LONGS, place_rows, side_of, transfer
+from ptxsim.machine.bulk_records import HELD, KNOWN, MAP_WORDS, NOTES, SOURCE, TARGET, BulkCopies, BulkCopy, Side
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_READ, Event, Space, Stream, event
 from ptxsim.machine.groups import committed, is_older
 from ptxsim.machine.mbarrier_state import DONE, NEVER, complete_bytes
 from ptxsim.machine.records import MBarrierRecord, WarpRecord
-from ptxsim.machine.tensor_map import SIZE
-from ptxsim.machine.tensor_tile import (
-    MOST_BYTES,
-    OUTSIDE,
-    RANKS,
-    SPATIAL,
-    TensorRecord,
-    end_inside,
-    first_inside,
-    list_rows,
-    row_bytes,
-)
+from ptxsim.machine.tensor_tile import MOST_BYTES, OUTSIDE, TensorRecord, end_inside, first_inside, row_bytes
 
-ROOM = 64  # copies in flight that there is room for at first
-CHUNK = 16  # bytes that a swizzle keeps together
 ROW = 128  # bytes of a row in the events of runs
-HELD = 62  # sources that can be held after they have been read: as many as an i64 has bits
-KNOWN, MAP_WORDS = 16, SIZE // 8  # tensor maps that are remembered, and the words of each
-NOTES = 64  # tiles that are remembered after they have landed
-NAN_FILL = 0x7FF7  # repeated where elements lie outside of the tensor; measured on sm_90
-SOURCE, TARGET = range(2)
-SPAN = 1 << 40  # elements of a memory whose size is not asked for
 BITS = (1 << 60) - 1
-WORDS, HALVES, LONGS = np.dtype(np.uint32), np.dtype(np.uint16), np.dtype(np.int64)
-CHUNKS = np.dtype([("words", "<u8", (2,))])
-
-
-@record
-class Side(Record):
-    """One side of a copy: shared memory of a CTA, or global memory."""
-
-    shared: I64  # address of the shared memory, 0: global memory
-    start: I64  # the offset there, or a device address (not of tensors)
-    named: I64  # the start as events name it
-
-
-@record
-class BulkCopy(Record):
-    """A copy of one thread."""
-
-    due: I64  # the turn at which it completes without a wait, NEVER once it has
-    warp: I64  # address of the record of the warp
-    site: I32  # of the instruction
-    lane: I32
-    written: I32  # the data is at its target
-    released: I32  # a wait has covered the reading of the source
-    over: I32  # to be forgotten
-    mode: I32  # of a tensor copy
-    reduction: I64  # how target and source combine (machine.reduction), 0: not
-    size: I64  # bytes
-    tensor: I64  # address of its TensorRecord; 0: both sides are runs of bytes
-    source: Side
-    target: Side
-    barrier: I64  # address of the mbarrier that it completes on, 0: it has a group
-    group: I64
-    held: I64  # 1 + the number of the buffer that holds what has been read, 0: none
-    at: Annotated[MutableSequence[int], I32, RANKS]
-    taps: Annotated[MutableSequence[int], I32, SPATIAL]
-
-
-@record
-class Note(Record):
-    """A tile in shared memory as a tensor copy has left it."""
-
-    start: I64  # address
-    extent: I64
-    swizzle: I64
-    digest: I64
-
-
-@record
-class KnownTensor(Record):
-    """A tensor map that has been looked at."""
-
-    place: I64  # address of its bytes in this process
-    words: Annotated[MutableSequence[int], I64, MAP_WORDS]
-    tensor: I64  # address of its record
-
-
-@record
-class BulkCopies(Record):
-    """The copies in flight of a machine, in the order of issue, and what they need."""
-
-    used: I64
-    room: I64
-    copies: I64  # address
-    next_due: I64  # of all of them
-    arena: I64  # what to add to a device address
-    buffers: I64  # address: the first is for a moment, others hold sources
-    holding: I64  # a bit for each of those
-    rows: I64  # address of room for the rows of a tile
-    combine: I64  # callback for reductions: address of the copy, of the incoming bytes, which it replaces
-    refuse: I64  # callback: a copy has landed on an mbarrier that cannot take so many bytes
-    find_tensor: I64  # callback: the record of the tensor map at an address of this process, 0: none
-    events: I32  # whether there is a stream
-    notes: I32  # whether tiles are remembered
-    known: Annotated[MutableSequence[KnownTensor], KnownTensor, KNOWN]
-    noted: I64
-    note: Annotated[MutableSequence[Note], Note, NOTES]
 
 
 @indirect
@@ -316,95 +221,6 @@ def arrive_with_bytes(stream: Stream, copies: BulkCopies, copy: BulkCopy) -> Non
         event(stream, warp, copy.site, Event.MBARRIER_ARRIVE, Space.SHARED, 8, FLAG_ASYNC_PROXY, 1 << copy.lane, called)
     if complete_bytes(barrier, copy.size) != DONE:
         call_refuse(copies.refuse, address_of(copy))
-
-
-@body(enough=8, chooses=True)
-def place_rows(copies_at: I64, copy_address: I64) -> I64:
-    """Write the addresses of a tile's rows to their room; what `list_rows` returns."""
-    copy = view(copy_address, BulkCopy, 1)[0]
-    return list_rows(
-        view(copy.tensor, TensorRecord, 1)[0], copy.mode, copy.at, copy.taps, view(copies_at, BulkCopies, 1)[0].rows
-    )
-
-
-def side_of(copy: BulkCopy, which: int) -> int:
-    """The address of one side."""
-    return address_of(copy.source) if which == SOURCE else address_of(copy.target)
-
-
-@body(enough=8, chooses=True)
-def transfer(copies_at: I64, copy_address: I64, which: I32, data: I64, writes: FLAG) -> None:
-    """Bytes of one side of a copy, in the order of the copy, to an address, or from there."""
-    copies, copy = view(copies_at, BulkCopies, 1)[0], view(copy_address, BulkCopy, 1)[0]
-    side = view(side_of(copy, which), Side, 1)[0]
-    if copy.tensor == 0:
-        exchange(side.start + (side.shared if side.shared != 0 else copies.arena), data, copy.size, writes)
-        return
-    tensor = view(copy.tensor, TensorRecord, 1)[0]
-    if side.shared != 0:
-        permute(tensor, side, data, copy.size, writes)
-        return
-    rows = view(copies.rows, LONGS, place_rows(copies_at, copy_address))
-    width = row_bytes(tensor)
-    low, high = first_inside(tensor, copy.at[0]), end_inside(tensor, copy.at[0])
-    for i in range(len(rows)):
-        row = data + i * width
-        inside = rows[i] != OUTSIDE and low < high
-        if not writes and (not inside or high - low != width):
-            fill(tensor, row, width)
-        if inside:
-            exchange(copies.arena + int(rows[i]) + low, row + low, high - low, writes)
-    if tensor.tf32 != 0 and not writes and which == SOURCE:
-        for i in range(len(rows)):
-            if rows[i] != OUTSIDE:
-                round_to_tf32(data + i * width, low, high)
-
-
-def exchange(place: int, data: int, size: int, writes: bool) -> None:
-    """Bytes at a place to an address, or from there."""
-    if writes:
-        move_bytes(place, data, size)
-    else:
-        move_bytes(data, place, size)
-
-
-def permute(tensor: TensorRecord, side: Side, data: int, size: int, writes: bool) -> None:
-    """The same for a tile in shared memory. Rows narrower than the swizzle stand at its width (measured on sm_90)."""
-    if tensor.swizzle == 0:
-        exchange(side.shared + side.start, data, size, writes)
-        return
-    mask, pitch, width = (1 << tensor.swizzle) - 1, CHUNK << tensor.swizzle, row_bytes(tensor)
-    tile, memory = view(data, CHUNKS, SPAN), view(side.shared, CHUNKS, SPAN)
-    number = 0
-    for row in range(size // width):
-        for column in range(width // CHUNK):
-            at = side.start + row * pitch + column * CHUNK
-            at ^= (at >> 7 & mask) << 4
-            if writes:
-                memory[at >> 4] = tile[number]
-            else:
-                tile[number] = memory[at >> 4]
-            number += 1
-
-
-def fill(tensor: TensorRecord, row: int, size: int) -> None:
-    """What elements outside of the tensor read as."""
-    clear_bytes(row, size)
-    if tensor.nan != 0:
-        halves = view(row, HALVES, size // 2)
-        for i in range(size // 2):
-            halves[i] = NAN_FILL
-
-
-def round_to_tf32(row: int, low: int, high: int) -> None:
-    """f32 rounded to the ten fraction bits of tf32, to nearest even."""
-    words = view(row, WORDS, high // 4)
-    for i in range(low // 4, high // 4):
-        word = int(words[i])
-        if word & 0x7FFFFFFF > 0x7F800000:
-            words[i] = 0x7FFFE000
-        else:
-            words[i] = (word + 0xFFF + (word >> 13 & 1)) & 0xFFFFE000
 
 
 # ---- what observers and checks hear of -----------------------------------------------------------------------------------

@@ -52,5 +52,7 @@ def test_findings():
 def test_copies_and_waits_are_native():
     for name, body in KERNELS.items():
         left = run(KERNEL.format(body=body), "compiled", checks="none")[1].slow_path
-        assert ("commit" in name and "on their own" not in name) == any("wait_group" in one.instruction for one in left), name
+        assert ("commit" in name and "on their own" not in name) == any(
+            "wait_group" in one.instruction for one in left
+        ), name
         assert not any("bulk_group" in one.instruction for one in left), name

@@ -15,7 +15,8 @@ import pytest
 
 from ptxsim.instructions.bulk_tensor import check_store, reduction
 from ptxsim.machine.bulk import Bulk
-from ptxsim.machine.bulk_state import SOURCE, TARGET, BulkCopy, Side, transfer
+from ptxsim.machine.bulk_bytes import transfer
+from ptxsim.machine.bulk_records import SOURCE, TARGET, BulkCopy, Side
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.memory import GlobalMemory
 from ptxsim.machine.reduction import number_of

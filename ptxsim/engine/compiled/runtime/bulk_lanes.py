@@ -21,17 +21,9 @@ from ptxsim.jit.record import FLAG, I32, I64, U32, Pointer
 from ptxsim.lanes import LANES
 from ptxsim.machine import bulk_state
 from ptxsim.machine.asynchronous import LATEST
-from ptxsim.machine.bulk_state import (
-    BulkCopies,
-    BulkCopy,
-    Side,
-    begin_copy,
-    copy_at,
-    extent_of,
-    loose_lanes,
-    place_rows,
-    tensor_at,
-)
+from ptxsim.machine.bulk_bytes import place_rows
+from ptxsim.machine.bulk_records import BulkCopies, BulkCopy, Side
+from ptxsim.machine.bulk_state import begin_copy, copy_at, extent_of, loose_lanes, tensor_at
 from ptxsim.machine.event import FLAG_TENSORMAP, Event
 from ptxsim.machine.mbarrier_state import NOWHERE
 from ptxsim.machine.records import CtaRecord, MBarrierTable, WarpRecord

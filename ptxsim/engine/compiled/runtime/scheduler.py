@@ -19,7 +19,8 @@ from ptxsim.jit.export import address_of, indirect, view
 from ptxsim.jit.record import I32, I64
 from ptxsim.lanes import EVERY, LANES
 from ptxsim.machine.barrier import COUNTED, arrive, whole
-from ptxsim.machine.bulk_state import BulkCopies, land_all, land_due
+from ptxsim.machine.bulk_records import BulkCopies
+from ptxsim.machine.bulk_state import land_all, land_due
 from ptxsim.machine.cluster_barrier import CLUSTER_BARRIER
 from ptxsim.machine.event import Event, Space
 from ptxsim.machine.mbarrier_state import NEVER, end_wait, is_over

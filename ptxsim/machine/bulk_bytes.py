@@ -1,0 +1,106 @@
+"""What bulk and tensor copies move: bytes of one side, in the order of the copy. Bodies, for both engines."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ptxsim.jit.body import body
+from ptxsim.jit.export import address_of, clear_bytes, move_bytes, view
+from ptxsim.jit.record import FLAG, I32, I64
+from ptxsim.machine.bulk_records import SOURCE, BulkCopies, BulkCopy, Side
+from ptxsim.machine.tensor_tile import OUTSIDE, TensorRecord, end_inside, first_inside, list_rows, row_bytes
+
+CHUNK = 16  # bytes that a swizzle keeps together
+NAN_FILL = 0x7FF7  # repeated where elements lie outside of the tensor; measured on sm_90
+SPAN = 1 << 40  # elements of a memory whose size is not asked for
+WORDS, HALVES, LONGS = np.dtype(np.uint32), np.dtype(np.uint16), np.dtype(np.int64)
+CHUNKS = np.dtype([("words", "<u8", (2,))])
+
+
+@body(enough=8, chooses=True)
+def place_rows(copies_at: I64, copy_address: I64) -> I64:
+    """Write the addresses of a tile's rows to their room; what `list_rows` returns."""
+    copy = view(copy_address, BulkCopy, 1)[0]
+    return list_rows(
+        view(copy.tensor, TensorRecord, 1)[0], copy.mode, copy.at, copy.taps, view(copies_at, BulkCopies, 1)[0].rows
+    )
+
+
+def side_of(copy: BulkCopy, which: int) -> int:
+    """The address of one side."""
+    return address_of(copy.source) if which == SOURCE else address_of(copy.target)
+
+
+@body(enough=8, chooses=True)
+def transfer(copies_at: I64, copy_address: I64, which: I32, data: I64, writes: FLAG) -> None:
+    """Bytes of one side of a copy, in the order of the copy, to an address, or from there."""
+    copies, copy = view(copies_at, BulkCopies, 1)[0], view(copy_address, BulkCopy, 1)[0]
+    side = view(side_of(copy, which), Side, 1)[0]
+    if copy.tensor == 0:
+        exchange(side.start + (side.shared if side.shared != 0 else copies.arena), data, copy.size, writes)
+        return
+    tensor = view(copy.tensor, TensorRecord, 1)[0]
+    if side.shared != 0:
+        permute(tensor, side, data, copy.size, writes)
+        return
+    rows = view(copies.rows, LONGS, place_rows(copies_at, copy_address))
+    width = row_bytes(tensor)
+    low, high = first_inside(tensor, copy.at[0]), end_inside(tensor, copy.at[0])
+    for i in range(len(rows)):
+        row = data + i * width
+        inside = rows[i] != OUTSIDE and low < high
+        if not writes and (not inside or high - low != width):
+            fill(tensor, row, width)
+        if inside:
+            exchange(copies.arena + int(rows[i]) + low, row + low, high - low, writes)
+    if tensor.tf32 != 0 and not writes and which == SOURCE:
+        for i in range(len(rows)):
+            if rows[i] != OUTSIDE:
+                round_to_tf32(data + i * width, low, high)
+
+
+def exchange(place: int, data: int, size: int, writes: bool) -> None:
+    """Bytes at a place to an address, or from there."""
+    if writes:
+        move_bytes(place, data, size)
+    else:
+        move_bytes(data, place, size)
+
+
+def permute(tensor: TensorRecord, side: Side, data: int, size: int, writes: bool) -> None:
+    """The same for a tile in shared memory. Rows narrower than the swizzle stand at its width (measured on sm_90)."""
+    if tensor.swizzle == 0:
+        exchange(side.shared + side.start, data, size, writes)
+        return
+    mask, pitch, width = (1 << tensor.swizzle) - 1, CHUNK << tensor.swizzle, row_bytes(tensor)
+    tile, memory = view(data, CHUNKS, SPAN), view(side.shared, CHUNKS, SPAN)
+    number = 0
+    for row in range(size // width):
+        for column in range(width // CHUNK):
+            at = side.start + row * pitch + column * CHUNK
+            at ^= (at >> 7 & mask) << 4
+            if writes:
+                memory[at >> 4] = tile[number]
+            else:
+                tile[number] = memory[at >> 4]
+            number += 1
+
+
+def fill(tensor: TensorRecord, row: int, size: int) -> None:
+    """What elements outside of the tensor read as."""
+    clear_bytes(row, size)
+    if tensor.nan != 0:
+        halves = view(row, HALVES, size // 2)
+        for i in range(size // 2):
+            halves[i] = NAN_FILL
+
+
+def round_to_tf32(row: int, low: int, high: int) -> None:
+    """f32 rounded to the ten fraction bits of tf32, to nearest even."""
+    words = view(row, WORDS, high // 4)
+    for i in range(low // 4, high // 4):
+        word = int(words[i])
+        if word & 0x7FFFFFFF > 0x7F800000:
+            words[i] = 0x7FFFE000
+        else:
+            words[i] = (word + 0xFFF + (word >> 13 & 1)) & 0xFFFFE000
