@@ -43,6 +43,7 @@ class Emitter:
     def __init__(self, module: Module, lanes: int = 32, prefix: str = "v"):
         self.module, self.lanes, self.prefix = module, lanes, prefix
         self.lines: list[str] = []
+        self.here = "entry"  # the block that is being printed
         self.stack_slots: list[str] = []  # to be printed at the function's entry
         self._count = 0
         self._known: dict[tuple[str, str], Value] = {}
@@ -88,6 +89,7 @@ class Emitter:
     def label(self, name: str) -> None:
         """Begin a block; what was computed before may not dominate it."""
         self.lines.append(f"{name}:")
+        self.here = name
         self._known.clear()
 
     def vector(self, kind: str) -> str:

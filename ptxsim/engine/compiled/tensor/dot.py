@@ -19,8 +19,10 @@ from ptxsim.engine.compiled.tensor.arithmetic import (
     ENTRY,
     QUAD,
     Arithmetic,
+    Loop,
     constant_table,
     repeated,
+    spread,
 )
 from ptxsim.lanes import LANES
 from ptxsim.numerics.fused import HIGHEST, LOWEST, ZERO
@@ -42,16 +44,12 @@ class _Dot:
     def __init__(self, name: str, arithmetic: Arithmetic, module: Module):
         self.name, self.rule, self.module = name, arithmetic, module
         self.e = Emitter(module, LANES)
-        self.here = "pair"
         self._labels = 0
 
     def text(self) -> str:
         e = self.e
-        e.line("  %none = icmp eq i64 %count, 0")
-        e.line("  br i1 %none, label %out, label %pair")
-        e.label("pair")
-        e.line("  %i = phi i64 [ 0, %entry ], [ %next, %stored ]")
-        entry = e.let(f"getelementptr [{ENTRY} x i32], ptr %table, i64 %i")
+        pair = Loop(e, "%count")
+        entry = e.let(f"getelementptr [{ENTRY} x i32], ptr %table, i64 {pair.number}")
         slow, fast0, fast1, c0, c1, d0, d1 = (
             e.let(f"getelementptr i8, ptr %{base}, i64 {self._offset(entry, number)}")
             for number, base in enumerate(("slow", "fast", "fast", "c", "c", "d", "d"))
@@ -59,12 +57,7 @@ class _Dot:
         c = self._read(c0, c1)
         run = {"integer": self._integer, "halves": self._halves, "fused": self._chain}[self.rule.algorithm]
         self._write(run(slow, (fast0, fast1), c), d0, d1)
-        e.line("  br label %stored")
-        e.label("stored")
-        e.line("  %next = add i64 %i, 1")
-        e.line("  %more = icmp ult i64 %next, %count")
-        e.line("  br i1 %more, label %pair, label %out")
-        e.label("out")
+        pair.end()
         e.line("  ret void")
         function = (
             f"define internal void @{self.name}(ptr noalias %table, i64 %count, ptr noalias %slow, ptr noalias %fast, ptr %c, "
@@ -82,10 +75,7 @@ class _Dot:
     def _read(self, first: str, second: str) -> list[Value]:
         """C as f32 (or s32) vectors. Two f16 share a word."""
         e = self.e
-        scalar = e.let("insertelement <32 x i32> poison, i32 %keep, i64 0")
-        keep = Value(
-            e, e.let(f"shufflevector <32 x i32> {scalar}, <32 x i32> poison, <32 x i32> zeroinitializer"), "u32"
-        )
+        keep = spread(e, "%keep", "u32")
         word = self._load(first, "u32") & keep
         if self.rule.c == "f16":
             return [self._wide(word & 0xFFFF), self._wide(word >> 16)]
@@ -136,29 +126,14 @@ class _Dot:
         once = next(even, len(ks))
         if once == len(ks):
             return self._joined(ks, slow, fast, kind, term, join, [])
-        before, label = self.here, self._label("terms")
-        e.line(f"  br label %{label}")
-        e.label(label)
-        head = len(e.lines)
-        totals, number = [Value(e, e.name(), nothing.kind) for _ in fast], e.name()
+        loop = Loop(e, len(ks) // once, nothing, nothing)
         step = (ks[once] - ks[0]) * (4 if kind == "f32" else 2)
         here, *there = (
-            e.let(f"getelementptr i8, ptr {base}, i64 {e.let(f'mul i64 {number}, {step * width}')}")
+            e.let(f"getelementptr i8, ptr {base}, i64 {e.let(f'mul i64 {loop.number}, {step * width}')}")
             for base, width in ((slow, LANES), (fast[0], QUAD), (fast[1], QUAD))
         )
-        found = self._joined(ks[:once], here, there, kind, term, join, totals)
-        following = e.let(f"add i64 {number}, 1")
-        e.lines[head:head] = [
-            f"  {at} = phi {t} [ {first}, %{before} ], [ {later}, %{label} ]"
-            for at, t, first, later in (
-                (number, "i64", "0", following),
-                *((old.text, old.type, nothing.text, new.text) for old, new in zip(totals, found, strict=True)),
-            )
-        ]
-        more = e.let(f"icmp ult i64 {following}, {len(ks) // once}")
-        self.here = self._label("joined")
-        e.line(f"  br i1 {more}, label %{label}, label %{self.here}")
-        e.label(self.here)
+        found = self._joined(ks[:once], here, there, kind, term, join, loop.values)
+        loop.end(*found)
         return found
 
     def _joined(
@@ -169,10 +144,6 @@ class _Dot:
             new = [term(x, self._fast(at, k, kind), i) for i, at in enumerate(fast)]
             totals = [join(a, b) for a, b in zip(totals, new, strict=True)] if totals else new
         return totals
-
-    def _label(self, name: str) -> str:
-        self._labels += 1
-        return f"{name}{self._labels}"
 
     # ---- algorithms ----
 
@@ -270,11 +241,12 @@ class _Dot:
     ) -> list[Value]:  # fmt: skip
         """Results, with those that f32 has no room for computed in f64."""
         e = self.e
-        n = self._label("")
+        self._labels += 1
+        n = self._labels
         word = e.let(f"bitcast <32 x i1> {(unusual[0] | unusual[1]).text} to i32")
         usual = e.let(f"icmp eq i32 {word}, 0")
         e.line(f"  br i1 {usual}, label %good{n}, label %look{n}")
-        before = self.here
+        before = e.here
         e.label(f"look{n}")
         # Nothing but zeros is nothing to be careful about.
         quiet = [(top <= ZERO // 2) & (e.bits(x, "u32") == 0) for top, x in zip(largest, c, strict=True)]
@@ -294,7 +266,6 @@ class _Dot:
             found.append(e.where(unusual[i], Value(e, e.let(call), "f32"), results[i]))
         e.line(f"  br label %good{n}")
         e.label(f"good{n}")
-        self.here = f"good{n}"
         return [
             Value(
                 e,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ptxsim.engine.compiled.ir.emitter import Emitter
 from ptxsim.engine.compiled.ir.module import Module
 from ptxsim.engine.compiled.ir.value import Value
-from ptxsim.engine.compiled.tensor.arithmetic import ABSENT, QUAD, Arithmetic, repeated
+from ptxsim.engine.compiled.tensor.arithmetic import ABSENT, QUAD, Arithmetic, Loop, repeated
 from ptxsim.lanes import LANES
 from ptxsim.numerics.fused import ZERO
 
@@ -30,30 +30,16 @@ class _Careful:
         top = e.where(c == 0.0, top, e.maximum(top, self._exponent(wide)))
         scale = self._power(rule.fraction - top)
         own = e.round_to_integral(wide * scale, "rz")
-        before = "ready" if rule.sparse else "entry"
-        e.line("  br label %term")
-        e.label("term")
-        e.line(f"  %j = phi i64 [ 0, %{before} ], [ %j.next, %term ]")
-        e.line(f"  %plain = phi <32 x double> [ {wide.text}, %{before} ], [ %plain.next, %term ]")
-        e.line(f"  %total = phi <32 x double> [ {own.text}, %{before} ], [ %total.next, %term ]")
-        e.line(f"  %zeros = phi <32 x i1> [ splat (i1 true), %{before} ], [ %zeros.next, %term ]")
-        k = self._k("%j")
+        loop = Loop(e, "%count", wide, own, e.splat(True, "pred"))
+        plain, total, zeros = loop.values
+        k = self._k(loop.number)
         x, y = self._slow(k, "f32"), self._fast(k, "f32")
         product = e.convert(x, "f64") * e.convert(y, "f64")
         if rule.sparse:
             product = e.where(self._slow(k, "s16") == ABSENT, -0.0, product)  # adding -0 changes nothing
-        for name, value in (
-            ("plain", Value(e, "%plain", "f64") + product),
-            ("total", Value(e, "%total", "f64") + e.round_to_integral(product * scale, "rz")),
-            ("zeros", Value(e, "%zeros", "pred") & (product == 0.0)),
-        ):
-            e.line(f"  %{name}.next = {_renamed(value)}")
-        e.line("  %j.next = add i64 %j, 1")
-        more = e.let("icmp ult i64 %j.next, %count")
-        e.line(f"  br i1 {more}, label %term, label %sum")
-        e.label("sum")
-        plain, total = Value(e, "%plain.next", "f64"), Value(e, "%total.next", "f64")
-        zeros = Value(e, "%zeros.next", "pred")
+        plain, total = plain + product, total + e.round_to_integral(product * scale, "rz")
+        zeros = zeros & (product == 0.0)
+        loop.end(plain, total, zeros)
         finite = (e.bits(plain, "u64") & 0x7FF << 52) != 0x7FF << 52
         # Zeros alone have the sign that their sum has; a lone C is itself; what was cut to nothing is +0.
         simple = (zeros & (c == 0.0)) | ~finite
@@ -73,19 +59,12 @@ class _Careful:
     def _largest(self) -> Value:
         """The largest exponent of the products that are kept; %largest also counts infinities whose factor is left out."""
         e = self.e
-        e.line("  br label %look")
-        e.label("look")
-        e.line("  %l = phi i64 [ 0, %entry ], [ %l.next, %look ]")
-        e.line(f"  %known = phi <32 x i16> [ splat (i16 {2 * ZERO}), %entry ], [ %known.next, %look ]")
-        k = self._k("%l")
+        loop = Loop(e, "%count", e.splat(2 * ZERO, "s16"))
+        k = self._k(loop.number)
         x = self._slow(k, "s16")
-        sum_ = e.where(x == ABSENT, 2 * ZERO, x + self._fast(k, "s16"))
-        e.line(f"  %known.next = {_renamed(e.maximum(Value(e, '%known', 's16'), sum_))}")
-        e.line("  %l.next = add i64 %l, 1")
-        more = e.let("icmp ult i64 %l.next, %count")
-        e.line(f"  br i1 {more}, label %look, label %ready")
-        e.label("ready")
-        return Value(e, "%known.next", "s16")
+        known = e.maximum(loop.values[0], e.where(x == ABSENT, 2 * ZERO, x + self._fast(k, "s16")))
+        loop.end(known)
+        return known
 
     def _slow(self, k: str, kind: str) -> Value:
         e = self.e
@@ -120,8 +99,3 @@ class _Careful:
         result = e.where((magnitude == 0) | (magnitude == 0x7FF << 52), x, result)
         number = e.bits(e.convert(result, "f32"), "u32")
         return e.bits(e.where(magnitude > 0x7FF << 52, 0x7FFFFFFF, number), "f32")
-
-
-def _renamed(value: Value) -> str:
-    """An expression that gives a value another name."""
-    return f"freeze {value.type} {value.text}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
@@ -12,7 +12,7 @@ import numpy as np
 
 from ptxsim.engine.compiled.ir.emitter import Emitter
 from ptxsim.engine.compiled.ir.value import Value, element_type
-from ptxsim.engine.compiled.tensor.arithmetic import ABSENT, QUAD, Arithmetic
+from ptxsim.engine.compiled.tensor.arithmetic import ABSENT, Arithmetic, Loop, constant_table, spread
 from ptxsim.lanes import LANES
 from ptxsim.layout.sparsity import Sparsity
 from ptxsim.numerics import narrow
@@ -56,17 +56,6 @@ def exponents(e: Emitter, number: Value, name: str) -> Value:
     return e.convert(e.where(field == 255, SPECIAL, exponent), "s16")
 
 
-def chosen(e: Emitter, value: Value, lanes: Iterable[Any]) -> str:
-    """The text of a vector of these lanes of a value, with its type."""
-    numbers = [int(lane) for lane in lanes]
-    t = element_type(value.kind)
-    order = ", ".join(f"i32 {number}" for number in numbers)
-    name = e.pure(
-        f"shufflevector {value.type} {value.text}, {value.type} poison, <{len(numbers)} x i32> <{order}>", "any"
-    )
-    return f"<{len(numbers)} x {t}> {name.text}"
-
-
 @dataclass(frozen=True)
 class Places:
     """Where a fragment keeps an operand: for every place on its axis and every k the word and lane, and the bit it starts
@@ -89,63 +78,72 @@ class Places:
 class FragmentPanel:
     """Writes a panel from the words of a fragment, uint32 (words, 32 lanes) in memory at `source`."""
 
-    def __init__(self, e: Emitter, source: str, name: str, rule: Arithmetic, negate: bool = False):
-        self.e, self.source, self.name, self.rule, self.negate = e, source, name, rule, negate
-        self._elements: dict[tuple[int, int], Pair] = {}
+    def __init__(self, e: Emitter, source: str, name: str, places: Places, rule: Arithmetic, negate: bool = False):
+        self.e, self.places, self.rule, self.bits = e, places, rule, TYPES[name].bits
+        count = (int(places.word.max()) + 1) * 32 // self.bits  # elements of a lane
+        # Every element's numbers (and exponents) in all lanes; a vector is read from any lane on.
+        self.elements = {kind: e.stack_slot(f"[{(count + 1) * LANES} x {element_type(kind)}]") for kind in kinds(rule)}
+        loop = Loop(e, count)
+        bit = e.let(f"mul i64 {loop.number}, {self.bits}")
+        at = e.let(f"getelementptr <32 x i32>, ptr {source}, i64 {e.let(f'lshr i64 {bit}, 5')}")
+        codes = Value(e, e.let(f"load <32 x i32>, ptr {at}, align 4"), "u32")
+        if self.bits < 32:
+            shift = spread(e, e.let(f"trunc i64 {e.let(f'and i64 {bit}, 31')} to i32"), "u32")
+            codes = e.pure(f"lshr {codes.type} {codes.text}, {shift.text}", "u32") & (1 << self.bits) - 1
+        number = numbers(e, codes, name, negate)
+        for kind, slot in self.elements.items():
+            value = number
+            if kind == "s16":
+                value = exponents(e, number, "f16" if rule.algorithm == "halves" else name)
+            store(e, f"{value.type} {value.text}", slot, loop.number)
+        loop.end()
 
-    def element(self, word: int, shift: int) -> Pair:
-        """All lanes' numbers at one bit position of one word, and their exponents."""
-        key = (int(word), int(shift))
-        if key not in self._elements:
-            e, bits = self.e, TYPES[self.name].bits
-            at = e.let(f"getelementptr i8, ptr {self.source}, i64 {128 * key[0]}")
-            codes = Value(e, e.let(f"load <32 x i32>, ptr {at}, align 4"), "u32")
-            if bits < 32:
-                codes = (codes >> key[1] if key[1] else codes) & (1 << bits) - 1
-            number = numbers(e, codes, self.name, self.negate)
-            name = "f16" if self.rule.algorithm == "halves" else self.name
-            self._elements[key] = number, exponents(e, number, name) if self.rule.floats else None
-        return self._elements[key]
-
-    def write_fast(self, places: Places, panel: str) -> None:
-        """Records of all maps, one after the other."""
-        rule = self.rule
+    def write(self, panel: str) -> None:
+        """The records of all maps, one after the other: for every k the elements that the map's lanes have there."""
+        e, places = self.e, self.places
         for number, lanes in enumerate(places.maps):
-            for k in range(places.word.shape[1]):
-                for exponent, value in enumerate(self._at(places, lanes, k)):
-                    if value is not None:
-                        vector = chosen(self.e, value, places.lane[list(lanes), k])
-                        put(self.e, rule, vector, panel, number * rule.fast_bytes, k, False, bool(exponent))
-
-    def slow(self, places: Places, lanes: Sequence[int]) -> list[Pair]:
-        """For every k the vectors of a map, numbers and exponents."""
-        found = []
-        for k in range(places.word.shape[1]):
-            wanted = places.lane[list(lanes), k]
-            value, exponent = self._at(places, lanes, k)
-            found.append(
-                (self.e.permute(value, wanted), None if exponent is None else self.e.permute(exponent, wanted))
-            )
-        return found
-
-    def _at(self, places: Places, lanes: Sequence[int], k: int) -> Pair:
-        return self.element(places.word[lanes[0], k], places.shift[lanes[0], k])
+            rows, width = list(lanes), len(lanes)
+            first = places.lane[rows[0]]
+            order = ", ".join(f"i32 {lane}" for lane in places.lane[rows, 0] - first[0])
+            element = (places.word[rows[0]] * 32 + places.shift[rows[0]]) // self.bits
+            table = constant_table(e.module, (element * LANES + first).tolist())
+            to = record(e, self.rule, panel, number, width)
+            loop = Loop(e, len(first))
+            start = e.let(f"load i32, ptr {e.let(f'getelementptr i32, ptr {table}, i64 {loop.number}')}, align 4")
+            for kind, source in self.elements.items():
+                t = element_type(kind)
+                at = e.let(f"getelementptr {t}, ptr {source}, i32 {start}")
+                found = e.let(f"load <32 x {t}>, ptr {at}, align 2")
+                found = e.let(f"shufflevector <32 x {t}> {found}, <32 x {t}> poison, <{width} x i32> <{order}>")
+                store(e, f"<{width} x {t}> {found}", to[kind], loop.number)
+            loop.end()
 
 
-def write_slow(e: Emitter, rule: Arithmetic, vectors: list[Pair], panel: str, number: int) -> None:
-    """The record of a dense map: `vectors` are what it holds for every k."""
+def write_slow(e: Emitter, rule: Arithmetic, vectors: list[Pair], panel: str, number: int | str) -> None:
+    """A record of a slow panel: `vectors` are what it holds for every k."""
+    to = record(e, rule, panel, number, LANES)
     for k, pair in enumerate(vectors):
-        for exponent, value in enumerate(pair):
-            if value is not None:
-                put(e, rule, f"{value.type} {value.text}", panel, number * rule.slow_bytes, k, True, bool(exponent))
+        for value, at in zip(pair, to.values()):
+            assert value is not None
+            store(e, f"{value.type} {value.text}", at, k)
 
 
-def put(e: Emitter, rule: Arithmetic, vector: str, panel: str, start: int, k: int, slow: bool, exponent: bool) -> None:
-    """Store what a record holds for one k. `vector` is a typed operand, `start` where the record begins."""
-    width = LANES if slow else QUAD
-    offset = rule.k * width * 4 + k * width * 2 if exponent else k * width * 4
-    at = e.let(f"getelementptr i8, ptr {panel}, i64 {start + offset}")
-    e.line(f"  store {vector}, ptr {at}, align 2")
+def kinds(rule: Arithmetic) -> tuple[str, ...]:
+    """What a record holds, one after the other: numbers, and exponents where the arithmetic has them."""
+    return ("f32", "s16") if rule.floats else ("f32",)
+
+
+def record(e: Emitter, rule: Arithmetic, panel: str, number: int | str, width: int) -> dict[str, str]:
+    """Where a record's numbers begin, and its exponents; `width` for every k."""
+    start = e.let(f"mul i64 {number}, {rule.record_bytes(width)}")
+    places = (start, e.let(f"add i64 {start}, {rule.k * width * 4}"))
+    return {k: e.let(f"getelementptr i8, ptr {panel}, i64 {place}") for k, place in zip(kinds(rule), places)}
+
+
+def store(e: Emitter, vector: str, start: str, number: int | str) -> None:
+    """Store a vector, an operand with its type, as one of a row of such vectors."""
+    t = vector[: vector.index(">") + 1]
+    e.line(f"  store {vector}, ptr {e.let(f'getelementptr {t}, ptr {start}, i64 {number}')}, align 2")
 
 
 @dataclass(frozen=True)
@@ -181,27 +179,35 @@ class Metadata:
 
 
 def write_sparse(
-    e: Emitter, rule: Arithmetic, vectors: list[Pair], panel: str, number: int, metadata: Metadata, rows: list[int], words: Value
+    e: Emitter, rule: Arithmetic, kept: str, panel: str, number: int, metadata: Metadata, rows: list[int], words: Value
 ) -> None:  # fmt: skip
-    """The record of a sparse map: the dense k, with ABSENT where nothing is kept. `rows` are those of the 32 lanes, `words`
-    the metadata."""
+    """The record of a sparse map: the dense k, with ABSENT where nothing is kept. `kept` is a panel of what is, `rows` are
+    those of the 32 lanes, `words` the metadata."""
     group, run = metadata.group, metadata.run
+    nibbles = e.stack_slot(f"[{rule.k // group} x <32 x i32>]")
     for g in range(rule.k // group):
-        nibble = _nibble(e, metadata, rows, g, words)
-        kept = vectors[g * (group // 2) : (g + 1) * (group // 2)]
-        indices = [nibble & 3, nibble >> 2] if group > 2 else [(nibble & 3) >> 1]
+        store(e, f"<32 x i32> {_nibble(e, metadata, rows, g, words).text}", nibbles, g)
+    source, to = (record(e, r, p, number, LANES) for r, p in ((rule.kept_half, kept), (rule, panel)))
+    loop = Loop(e, rule.k // group)
+    nibble = _loaded(e, "u32", nibbles, loop.number, 0, 1)
+    indices = [nibble & 3, nibble >> 2] if group > 2 else [(nibble & 3) >> 1]
+    for kind, absent in zip(to, (0.0, ABSENT)):
+        vectors = [_loaded(e, kind, source[kind], loop.number, i, group // 2) for i in range(group // 2)]
         for j in range(group):
-            value = exponent = None
-            for i, (x, xe) in enumerate(kept):
+            value: Any = absent
+            for i, x in enumerate(vectors):
                 if i % run == j % run:
-                    here = indices[i // run] == j // run
-                    value = e.where(here, x, 0.0 if value is None else value)
-                    if xe is not None:
-                        exponent = e.where(here, xe, ABSENT if exponent is None else exponent)
-            for which, vector in ((False, value), (True, exponent)):
-                if vector is not None:
-                    text = f"{vector.type} {vector.text}"
-                    put(e, rule, text, panel, number * rule.slow_bytes, g * group + j, True, which)
+                    value = e.where(indices[i // run] == j // run, x, value)
+            k = e.let(f"add i64 {e.let(f'mul i64 {loop.number}, {group}')}, {j}")
+            store(e, f"{value.type} {value.text}", to[kind], k)
+    loop.end()
+
+
+def _loaded(e: Emitter, kind: str, start: str, turn: str, number: int, each: int) -> Value:
+    """Vector `number` of the `each` ones of a turn."""
+    place = e.let(f"add i64 {e.let(f'mul i64 {turn}, {each}')}, {number}")
+    t = e.vector(kind)
+    return Value(e, e.let(f"load {t}, ptr {e.let(f'getelementptr {t}, ptr {start}, i64 {place}')}, align 2"), kind)
 
 
 def meaningless(e: Emitter, metadata: Metadata, rows: list[int], words: Value) -> Value:

@@ -23,7 +23,6 @@ from ptxsim.engine.compiled.tensor.panels import (
     Metadata,
     Places,
     meaningless,
-    write_slow,
     write_sparse,
 )
 from ptxsim.lanes import LANES
@@ -140,14 +139,16 @@ def _different(vectors: np.ndarray[Any, Any]) -> tuple[Maps, list[int]]:
 
 
 def _places(fragment: Fragment, columns: bool, maps: Maps) -> Places | None:
-    """Where the fragment keeps a factor, its own axis first; None if the lanes of a vector lie in different words."""
+    """Where the fragment keeps a factor, its own axis first; None if the lanes of a vector lie in different words, or in
+    an order that depends on k."""
     index, shift = (x.reshape(fragment.shape) for x in fragment.gather_index)
     if columns:
         index, shift = index.T, shift.T
     places = Places(index // LANES, index % LANES, shift, maps)
     for lanes in maps:
         rows = list(lanes)
-        if (places.word[rows] != places.word[rows[0]]).any() or (places.shift[rows] != places.shift[rows[0]]).any():
+        order = places.lane[rows] - places.lane[rows[0]]
+        if any((x[rows] != x[rows[0]]).any() for x in (places.word, places.shift)) or (order != order[:, :1]).any():
             return None
     return places
 
@@ -163,18 +164,17 @@ def text(name: str, description: Sequence[Any], module: Module) -> str:
     types = {"a": a, "b": b}
     slow = e.stack_slot(f"[{len(slow_places.maps) * rule.slow_bytes} x i8]")
     fast = e.stack_slot(f"[{len(fast_places.maps) * rule.fast_bytes} x i8]")
-    panel = FragmentPanel(e, f"%{slow_letter}", types[slow_letter], rule)
+    kept, rule_of_kept = slow, rule
     if metadata is not None:
-        metadata = Metadata.described(metadata)
+        metadata, rule_of_kept = Metadata.described(metadata), rule.kept_half
         words = Value(e, e.let("load <32 x i32>, ptr %metadata, align 4"), "u32")
         _give_up(e, [meaningless(e, metadata, list(lanes), words) for lanes in slow_places.maps])
-    for number, lanes in enumerate(slow_places.maps):
-        vectors = panel.slow(slow_places, lanes)
-        if metadata is None:
-            write_slow(e, rule, vectors, slow, number)
-        else:
-            write_sparse(e, rule, vectors, slow, number, metadata, list(lanes), words)
-    FragmentPanel(e, f"%{fast_letter}", types[fast_letter], rule).write_fast(fast_places, fast)
+        kept = e.stack_slot(f"[{len(slow_places.maps) * rule_of_kept.slow_bytes} x i8]")
+    FragmentPanel(e, f"%{slow_letter}", types[slow_letter], slow_places, rule_of_kept).write(kept)
+    if metadata is not None:
+        for number, lanes in enumerate(slow_places.maps):
+            write_sparse(e, rule, kept, slow, number, metadata, list(lanes), words)
+    FragmentPanel(e, f"%{fast_letter}", types[fast_letter], fast_places, rule).write(fast)
     entries = constant_table(module, table)
     e.line(
         f"  call void @{name}_dot(ptr {entries}, i64 {len(table) // ENTRY}, ptr {slow}, ptr {fast}, ptr %c, ptr %d, i32 -1)"

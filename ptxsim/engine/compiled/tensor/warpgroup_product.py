@@ -16,7 +16,7 @@ from ptxsim.engine.compiled.ir.module import Module
 from ptxsim.engine.compiled.ir.value import Value
 from ptxsim.engine.compiled.runtime.abi import CONTEXT, WARP, WarpLayout
 from ptxsim.engine.compiled.tensor import dot
-from ptxsim.engine.compiled.tensor.arithmetic import ENTRY, QUAD, Arithmetic
+from ptxsim.engine.compiled.tensor.arithmetic import ENTRY, QUAD, Arithmetic, Loop
 from ptxsim.engine.compiled.tensor.panels import FragmentPanel, Metadata, Places, write_slow, write_sparse
 from ptxsim.engine.compiled.tensor.tiles import TileReader
 from ptxsim.engine.compiled.tensor.warp_product import arithmetic
@@ -109,7 +109,7 @@ def text(name: str, description: Sequence[Any], module: Module) -> str:
     steps, table = load("%record", record["steps"], "i64"), load("%record", record["table"], "ptr")
     keep = load("%record", record["keep"], "i32")
     entries = e.let(f"mul i64 {steps}, 2")
-    stored = rule.k // (2 if rule.sparse else 1)
+    rule_of_kept = rule.kept_half if rule.sparse else rule
     tile_b = TileReader(
         e, shared, load("%record", record["b"], "i64"), "%pieces_b", b, b_major, rule.k, rule,
         negated[1],
@@ -117,48 +117,40 @@ def text(name: str, description: Sequence[Any], module: Module) -> str:
     tile_a = None
     if a_major is not None:
         tile_a = TileReader(
-            e, shared, load("%record", record["a"], "i64"), "%pieces_a", a, a_major, stored,
+            e, shared, load("%record", record["a"], "i64"), "%pieces_a", a, a_major, rule_of_kept.k,
             rule, negated[0],
         )  # fmt: skip
     slow = e.stack_slot(f"[{2 * rule.slow_bytes} x i8]")
+    kept = e.stack_slot(f"[{2 * rule_of_kept.slow_bytes} x i8]") if rule.sparse else slow
     words = e.stack_slot(f"[{a_words * LANES} x i32]")
-    e.line("  br label %columns")
-    e.label("columns")
-    e.line("  %j = phi i64 [ 0, %entry ], [ %j.next, %columns ]")
-    at = e.let(f"mul i64 %j, {2 * rule.fast_bytes}")
-    tile_b.write_fast("%j", e.let(f"getelementptr i8, ptr {fast}, i64 {at}"))
-    e.line("  %j.next = add i64 %j, 1")
-    e.line(f"  br i1 {e.let(f'icmp ult i64 %j.next, {steps}')}, label %columns, label %rows")
-    e.label("rows")
-    e.line("  %w = phi i64 [ 0, %columns ], [ %w.next, %rows ]")
-    warp = load("%group", e.let(f"add i64 {e.let('shl i64 %w, 3')}, {warps}"), "ptr")
-    panel = FragmentPanel(e, words, a, rule, negated[0])
+    columns = Loop(e, steps)
+    at = e.let(f"mul i64 {columns.number}, {2 * rule.fast_bytes}")
+    tile_b.write_fast(columns.number, e.let(f"getelementptr i8, ptr {fast}, i64 {at}"))
+    columns.end()
+    loop = Loop(e, 4)
+    warp = load("%group", e.let(f"add i64 {e.let(f'shl i64 {loop.number}, 3')}, {warps}"), "ptr")
     if tile_a is None:
         for word in range(a_words):
             at = e.let(f"mul i64 {entries}, {4 * ENTRY}")
             place = load(e.let(f"getelementptr i8, ptr {table}, i64 {at}"), 4 * word, "i32")
             found = load(warp, e.let(f"sext i32 {place} to i64"), "<32 x i32>")
             e.line(f"  store <32 x i32> {found}, ptr {e.let(f'getelementptr i8, ptr {words}, i64 {128 * word}')}")
-        places = Places.of(places)
+        FragmentPanel(e, words, a, Places.of(places), rule_of_kept, negated[0]).write(kept)
+    else:
+        halves = Loop(e, len(ROWS))
+        step = e.let(f"add i64 {e.let(f'mul i64 {loop.number}, {len(ROWS)}')}, {halves.number}")
+        write_slow(e, rule_of_kept, tile_a.slow(step), kept, halves.number)
+        halves.end()
     if metadata is not None:
         metadata = Metadata.described(metadata)
-        at = e.let(f"add i64 {e.let('mul i64 %w, 128')}, {record['metadata']}")
+        at = e.let(f"add i64 {e.let(f'mul i64 {loop.number}, 128')}, {record['metadata']}")
         codes = Value(e, load("%record", at, "<32 x i32>"), "u32")
-    for half, rows in enumerate(ROWS):
-        if tile_a is None:
-            vectors = panel.slow(places, rows)
-        else:
-            vectors = tile_a.slow(e.let(f"add i64 {e.let('mul i64 %w, 2')}, {half}"))
-        if metadata is None:
-            write_slow(e, rule, vectors, slow, half)
-        else:
-            write_sparse(e, rule, vectors, slow, half, metadata, rows, codes)
+        for half, rows in enumerate(ROWS):
+            write_sparse(e, rule, kept, slow, half, metadata, rows, codes)
     e.line(
         f"  call void @{name}_dot(ptr {table}, i64 {entries}, ptr {slow}, ptr {fast}, ptr {warp}, ptr {warp}, i32 {keep})"
     )
-    e.line("  %w.next = add i64 %w, 1")
-    e.line(f"  br i1 {e.let('icmp ult i64 %w.next, 4')}, label %rows, label %out")
-    e.label("out")
+    loop.end()
     e.line("  ret void")
     body = "\n".join([*e.stack_slots, *e.lines])
     return (
