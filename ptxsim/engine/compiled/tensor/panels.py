@@ -19,8 +19,6 @@ from ptxsim.numerics import narrow
 from ptxsim.numerics.fused import SPECIAL, ZERO
 from ptxsim.types import TYPES
 
-Pair = tuple[Value, Value | None]  # numbers and exponents
-
 TYPES_OF_FACTORS = ("f16", "bf16", "tf32", "e4m3", "e5m2", "s8", "u8", "s4", "u4")
 
 
@@ -117,15 +115,6 @@ class FragmentPanel:
                 found = e.let(f"shufflevector <32 x {t}> {found}, <32 x {t}> poison, <{width} x i32> <{order}>")
                 store(e, f"<{width} x {t}> {found}", to[kind], loop.number)
             loop.end()
-
-
-def write_slow(e: Emitter, rule: Arithmetic, vectors: list[Pair], panel: str, number: int | str) -> None:
-    """A record of a slow panel: `vectors` are what it holds for every k."""
-    to = record(e, rule, panel, number, LANES)
-    for k, pair in enumerate(vectors):
-        for value, at in zip(pair, to.values()):
-            assert value is not None
-            store(e, f"{value.type} {value.text}", at, k)
 
 
 def kinds(rule: Arithmetic) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ that layout.descriptor makes (`pieces`); here the pieces are fetched and spread.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -14,8 +14,8 @@ import numpy as np
 
 from ptxsim.engine.compiled.ir.emitter import Emitter
 from ptxsim.engine.compiled.ir.value import Value, element_type
-from ptxsim.engine.compiled.tensor.arithmetic import QUAD, Arithmetic
-from ptxsim.engine.compiled.tensor.panels import exponents, numbers
+from ptxsim.engine.compiled.tensor.arithmetic import Arithmetic, Loop
+from ptxsim.engine.compiled.tensor.panels import exponents, kinds, numbers, record, store
 from ptxsim.lanes import LANES
 from ptxsim.layout.descriptor import FIELDS, SWIZZLE_CODES, Descriptor, linear_offsets
 from ptxsim.layout.swizzle import SWIZZLE_BITS
@@ -24,7 +24,6 @@ from ptxsim.types import TYPES
 
 PIECE, ROWS = 16, 8  # bytes that stay together; rows of one step
 Offsets = np.ndarray[Any, np.dtype[np.int32]]
-Texts = list[str]  # a vector of numbers, and one of exponents where the arithmetic has them
 
 
 def pieces(tile: Tile) -> Offsets:
@@ -46,13 +45,12 @@ def _offsets(major: str, rows: int, k: int, bits: int, swizzle: str, leading: in
 
 class TileReader:
     """Reads eight rows of a tile at a time, in code that runs with the tile's address, its table of pieces and its rows'
-    number. `major` is "K" or "MN", `k` counts stored elements."""
+    number. `major` is "K" or "MN", `rule` counts stored elements."""
 
     def __init__(
-        self, e: Emitter, shared: str, descriptor: str, pieces: str, name: str, major: str, k: int, rule: Arithmetic,
-        negate: bool,
+        self, e: Emitter, shared: str, descriptor: str, pieces: str, name: str, major: str, rule: Arithmetic, negate: bool
     ):  # fmt: skip
-        self.e, self.shared, self.pieces, self.name, self.major, self.k = e, shared, pieces, name, major, k
+        self.e, self.shared, self.pieces, self.name, self.major = e, shared, pieces, name, major
         self.rule, self.negate = rule, negate
         self.start = e.let(f"shl i64 {self._field(descriptor, 'start')}, 4")
         self.base = self._field(descriptor, "base_offset")
@@ -62,133 +60,59 @@ class TileReader:
             here = e.let(f"icmp eq i64 {code}, {number}")
             mask = e.let(f"select i1 {here}, i64 {(1 << SWIZZLE_BITS[mode]) - 1}, i64 {mask}")
         self.mask = mask
+        # Eight rows' numbers (and exponents), as their pieces lie: row after row, or for each k the rows (MN-major).
+        self.elements = {kind: e.stack_slot(f"[{ROWS * rule.k} x {element_type(kind)}]") for kind in kinds(rule)}
 
     def _field(self, descriptor: str, name: str) -> str:
         e = self.e
         _, low, bits = next(f for f in FIELDS if f[0] == name)
         return e.let(f"and i64 {e.let(f'lshr i64 {descriptor}, {low}')}, {(1 << bits) - 1}")
 
-    @property
-    def pieces_per_step(self) -> int:
-        """How many entries of the table eight rows have."""
-        return self.k if self.major == "MN" else ROWS * self.k * TYPES[self.name].bits // 8 // PIECE
+    def write(self, step: str, panel: str, number: str, orders: Sequence[Sequence[int]]) -> None:
+        """Records of a panel, from `number` on; `orders` say which of the eight rows of a step their lanes have."""
+        e, k = self.e, self.rule.k
+        self._read(step)
+        to = [
+            record(e, self.rule, panel, e.let(f"add i64 {number}, {i}"), len(order)) for i, order in enumerate(orders)
+        ]
+        loop = Loop(e, k)
+        for kind, source in self.elements.items():
+            t = element_type(kind)
+            if self.major == "MN":
+                at = e.let(f"getelementptr <{ROWS} x {t}>, ptr {source}, i64 {loop.number}")
+                column = e.let(f"load <{ROWS} x {t}>, ptr {at}, align 2")
+            else:
+                column = "poison"
+                at = e.let(f"getelementptr {t}, ptr {source}, i64 {loop.number}")
+                for row in range(ROWS):
+                    one = e.let(f"load {t}, ptr {e.let(f'getelementptr {t}, ptr {at}, i64 {row * k}')}, align 2")
+                    column = e.let(f"insertelement <{ROWS} x {t}> {column}, {t} {one}, i64 {row}")
+            for places, order in zip(to, orders, strict=True):
+                chosen = f"<{len(order)} x i32> <{', '.join(f'i32 {row}' for row in order)}>"
+                found = e.let(f"shufflevector <{ROWS} x {t}> {column}, <{ROWS} x {t}> poison, {chosen}")
+                store(e, f"<{len(order)} x {t}> {found}", places[kind], loop.number)
+        loop.end()
 
-    def _piece(self, step: str, number: int) -> str:
-        """16 bytes, as <16 x i8>: piece `number` of step `step` (i64)."""
-        e = self.e
-        first = e.let(f"mul i64 {step}, {4 * self.pieces_per_step}")
-        at = e.let(f"getelementptr i8, ptr {self.pieces}, i64 {e.let(f'add i64 {first}, {4 * number}')}")
+    def _read(self, step: str) -> None:
+        """The elements of all pieces of eight rows."""
+        e, bits = self.e, TYPES[self.name].bits
+        count = ROWS * self.rule.k * bits // 8 // PIECE
+        loop = Loop(e, count)
+        first = e.let(f"mul i64 {step}, {count}")
+        at = e.let(f"getelementptr i32, ptr {self.pieces}, i64 {e.let(f'add i64 {first}, {loop.number}')}")
         offset = e.let(f"load i32, ptr {at}, align 4")
         address = e.let(f"add i64 {self.start}, {e.let(f'sext i32 {offset} to i64')}")
         row = e.let(f"sub i64 {e.let(f'lshr i64 {address}, 7')}, {self.base}")
         flip = e.let(f"shl i64 {e.let(f'and i64 {row}, {self.mask}')}, 4")
         place = e.let(f"getelementptr i8, ptr {self.shared}, i64 {e.let(f'xor i64 {address}, {flip}')}")
-        return e.let(f"load <16 x i8>, ptr {place}, align 1")
-
-    def _spread(self, piece: str, count: int) -> Texts:
-        """Packed elements as texts of vectors of `count` lanes: numbers, and exponents where the arithmetic has them."""
-        e, bits = self.e, TYPES[self.name].bits
-        e.lanes = count
-        size = count * bits // 8
-        codes = piece
-        if bits != 8:
-            codes = e.let(f"bitcast <{size} x i8> {piece} to <{count} x i{bits}>")
+        e.lanes = 8 * PIECE // bits
+        codes = e.let(f"load <{e.lanes} x i{bits}>, ptr {place}, align 1")
         if bits < 32:
-            codes = e.let(f"zext <{count} x i{bits}> {codes} to <{count} x i32>")
-        number = numbers(e, Value(e, codes, "u32"), self.name, self.negate)
-        return [number.text, exponents(e, number, self.name).text] if self.rule.floats else [number.text]
-
-    def rows(self, step: str) -> list[Texts]:
-        """Eight rows of a K-major tile: vectors of k elements."""
-        e, per = self.e, self.pieces_per_step // ROWS
-        found = []
-        for row in range(ROWS):
-            parts = [self._piece(step, row * per + i) for i in range(per)]
-            size = PIECE
-            while len(parts) > 1:
-                parts = [joined(e, a, b, size, "i8") for a, b in zip(parts[0::2], parts[1::2], strict=True)]
-                size *= 2
-            found.append(self._spread(parts[0], self.k))
+            codes = e.let(f"zext <{e.lanes} x i{bits}> {codes} to <{e.lanes} x i32>")
+        values = {"f32": numbers(e, Value(e, codes, "u32"), self.name, self.negate)}
+        if self.rule.floats:
+            values["s16"] = exponents(e, values["f32"], self.name)
+        for kind, value in values.items():
+            store(e, f"{value.type} {value.text}", self.elements[kind], loop.number)
+        loop.end()
         e.lanes = LANES
-        return found
-
-    def columns(self, step: str) -> list[Texts]:
-        """The same eight rows of an MN-major tile: for every k vectors of eight elements."""
-        found = [self._spread(self._piece(step, k), ROWS) for k in range(self.k)]
-        self.e.lanes = LANES
-        return found
-
-    # ---- into panels ----
-
-    def write_fast(self, step: str, panel: str) -> None:
-        """Two fast records: of the even rows of a step, and of the odd ones."""
-        e, rule = self.e, self.rule
-        for kind, number in self._kinds():
-            t, size = element_type(kind), 4 if kind == "f32" else 2
-            start = 0 if kind == "f32" else rule.k * QUAD * 4
-            if self.major == "K":
-                rows = [row[number] for row in self._rows_of(step)]
-                for odd in (0, 1):
-                    vector = interleaved(e, rows[odd::2], self.k, t)
-                    at = e.let(f"getelementptr i8, ptr {panel}, i64 {odd * rule.fast_bytes + start}")
-                    e.line(f"  store <{QUAD * self.k} x {t}> {vector}, ptr {at}, align 2")
-            else:
-                for k, column in enumerate(self._rows_of(step)):
-                    for odd in (0, 1):
-                        four = picked(e, column[number], ROWS, t, range(odd, ROWS, 2))
-                        at = e.let(
-                            f"getelementptr i8, ptr {panel}, i64 {odd * rule.fast_bytes + start + k * QUAD * size}"
-                        )
-                        e.line(f"  store <{QUAD} x {t}> {four}, ptr {at}, align 2")
-        self._known = None
-
-    _known: list[Texts] | None = None
-
-    def _rows_of(self, step: str) -> list[Texts]:
-        if self._known is None:
-            self._known = self.rows(step) if self.major == "K" else self.columns(step)
-        return self._known
-
-    def _kinds(self) -> list[tuple[str, int]]:
-        return [("f32", 0), ("s16", 1)] if self.rule.floats else [("f32", 0)]
-
-    def slow(self, step: str) -> list[tuple[Value, Value | None]]:
-        """For every k vectors of 32 lanes, each of the eight rows four times: numbers and exponents."""
-        e = self.e
-        found: list[list[Value]] = [[] for _ in range(self.k)]
-        rows = self.rows(step) if self.major == "K" else self.columns(step)
-        for kind, number in self._kinds():
-            t = element_type(kind)
-            together = interleaved(e, [row[number] for row in rows], self.k, t) if self.major == "K" else None
-            for k in range(self.k):
-                lanes = [lane // QUAD for lane in range(LANES)]
-                if together is None:
-                    text = picked(e, rows[k][number], ROWS, t, lanes)
-                else:
-                    text = picked(e, together, ROWS * self.k, t, [ROWS * k + lane for lane in lanes])
-                found[k].append(Value(e, text, kind))
-        return [(pair[0], pair[1] if self.rule.floats else None) for pair in found]
-
-
-def joined(e: Emitter, a: str, b: str, size: int, t: str) -> str:
-    """Two vectors of a size, one after the other."""
-    return _shuffled(e, a, b, size, t, range(2 * size))
-
-
-def picked(e: Emitter, vector: str, size: int, t: str, lanes: Iterable[int]) -> str:
-    return _shuffled(e, vector, "poison", size, t, lanes)
-
-
-def interleaved(e: Emitter, vectors: list[str], size: int, t: str) -> str:
-    """Element 0 of every vector, then element 1 of every one, ... Their number is a power of two."""
-    if len(vectors) == 1:
-        return vectors[0]
-    half = len(vectors) // 2
-    a, b = interleaved(e, vectors[0::2], size, t), interleaved(e, vectors[1::2], size, t)
-    size *= half
-    return _shuffled(e, a, b, size, t, [i // 2 + i % 2 * size for i in range(2 * size)])
-
-
-def _shuffled(e: Emitter, a: str, b: str, size: int, t: str, lanes: Iterable[int]) -> str:
-    order = [f"i32 {lane}" for lane in lanes]
-    return e.let(f"shufflevector <{size} x {t}> {a}, <{size} x {t}> {b}, <{len(order)} x i32> <{', '.join(order)}>")

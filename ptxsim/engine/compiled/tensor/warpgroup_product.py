@@ -17,7 +17,7 @@ from ptxsim.engine.compiled.ir.value import Value
 from ptxsim.engine.compiled.runtime.abi import CONTEXT, WARP, WarpLayout
 from ptxsim.engine.compiled.tensor import dot
 from ptxsim.engine.compiled.tensor.arithmetic import ENTRY, QUAD, Arithmetic, Loop
-from ptxsim.engine.compiled.tensor.panels import FragmentPanel, Metadata, Places, write_slow, write_sparse
+from ptxsim.engine.compiled.tensor.panels import FragmentPanel, Metadata, Places, write_sparse
 from ptxsim.engine.compiled.tensor.tiles import TileReader
 from ptxsim.engine.compiled.tensor.warp_product import arithmetic
 from ptxsim.engine.program.operation import Program
@@ -27,6 +27,7 @@ from ptxsim.machine.warpgroup import ProductRecord, WarpgroupRecord
 
 STEP = 8  # rows of a tile, and columns of the accumulators, that are taken together
 ROWS = [[STEP * half + lane // QUAD for lane in range(LANES)] for half in (0, 1)]  # of a warp's vectors
+COLUMNS = [[*range(odd, STEP, 2)] for odd in (0, 1)]  # of the records of B that a step has
 
 
 class Form(MmaAsync):
@@ -110,22 +111,16 @@ def text(name: str, description: Sequence[Any], module: Module) -> str:
     keep = load("%record", record["keep"], "i32")
     entries = e.let(f"mul i64 {steps}, 2")
     rule_of_kept = rule.kept_half if rule.sparse else rule
-    tile_b = TileReader(
-        e, shared, load("%record", record["b"], "i64"), "%pieces_b", b, b_major, rule.k, rule,
-        negated[1],
-    )  # fmt: skip
+    at_a, at_b = (load("%record", record[letter], "i64") for letter in "ab")
+    tile_b = TileReader(e, shared, at_b, "%pieces_b", b, b_major, rule, negated[1])
     tile_a = None
     if a_major is not None:
-        tile_a = TileReader(
-            e, shared, load("%record", record["a"], "i64"), "%pieces_a", a, a_major, rule_of_kept.k,
-            rule, negated[0],
-        )  # fmt: skip
+        tile_a = TileReader(e, shared, at_a, "%pieces_a", a, a_major, rule_of_kept, negated[0])
     slow = e.stack_slot(f"[{2 * rule.slow_bytes} x i8]")
     kept = e.stack_slot(f"[{2 * rule_of_kept.slow_bytes} x i8]") if rule.sparse else slow
     words = e.stack_slot(f"[{a_words * LANES} x i32]")
     columns = Loop(e, steps)
-    at = e.let(f"mul i64 {columns.number}, {2 * rule.fast_bytes}")
-    tile_b.write_fast(columns.number, e.let(f"getelementptr i8, ptr {fast}, i64 {at}"))
+    tile_b.write(columns.number, fast, e.let(f"mul i64 {columns.number}, {len(COLUMNS)}"), COLUMNS)
     columns.end()
     loop = Loop(e, 4)
     warp = load("%group", e.let(f"add i64 {e.let(f'shl i64 {loop.number}, 3')}, {warps}"), "ptr")
@@ -139,7 +134,7 @@ def text(name: str, description: Sequence[Any], module: Module) -> str:
     else:
         halves = Loop(e, len(ROWS))
         step = e.let(f"add i64 {e.let(f'mul i64 {loop.number}, {len(ROWS)}')}, {halves.number}")
-        write_slow(e, rule_of_kept, tile_a.slow(step), kept, halves.number)
+        tile_a.write(step, kept, halves.number, ROWS[:1])
         halves.end()
     if metadata is not None:
         metadata = Metadata.described(metadata)
