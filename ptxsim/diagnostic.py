@@ -76,7 +76,7 @@ _ROWS: list[tuple[str, Level, str, str]] = [
     ("PTX409", "error", "cluster-exit", "a CTA of a cluster ends while others use its shared memory"),
     ("PTX420", "error", "race-warp", "two lanes of a warp touch the same bytes without order"),
     ("PTX421", "error", "race-shared", "two warps touch the same shared bytes without order"),
-    ("PTX422", "error", "race-global", "two CTAs touch the same global bytes without order"),
+    ("PTX422", "error", "race-global", "two warps or CTAs touch the same global bytes without order"),
     ("PTX430", "error", "missing-proxy-fence", "the async proxy reads what no proxy fence has published"),
     ("PTX431", "note", "needless-fence", "a fence orders nothing"),
     ("PTX432", "error", "missing-wgmma-fence", "wgmma uses registers that no wgmma.fence has ordered"),

@@ -51,6 +51,20 @@ class Homes:
         """The linear index of the CTA of that rank in the cluster of `cta`."""
         return int(self._at(self.places(np.array([cta]))[1][0], rank))
 
+    def number(self, cta: int) -> int:
+        """The number of a CTA's cluster, in the order of the grid."""
+        (gx, gy, _), (cx, cy, cz) = self.grid, self.cluster
+        x, y, z = cta % gx // cx, cta // gx % gy // cy, cta // (gx * gy) // cz
+        return x + gx // cx * (y + gy // cy * z)
+
+    def cta(self, number: int) -> int:
+        """The linear index of a CTA, by the number of its cluster times their size plus its rank."""
+        (gx, gy, _), (cx, cy, cz) = self.grid, self.cluster
+        cluster, rank = divmod(number, cx * cy * cz)
+        nx, ny = gx // cx, gy // cy
+        base = cluster % nx * cx + gx * (cluster // nx % ny * cy + gy * (cluster // (nx * ny) * cz))
+        return int(self._at(base, rank))
+
     def _at(self, base: Any, rank: Any) -> Any:
         """Linear indices of the CTAs of these ranks, numbers or arrays; `base`: those of rank 0."""
         cx, cy, _ = self.cluster

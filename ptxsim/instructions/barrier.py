@@ -128,5 +128,5 @@ def synchronize_warp(m: Port, membermask: LaneValue) -> Converge | None:
     waiting = m.converge(membermask)
     if waiting is not None:
         return waiting
-    m.emit(Event.SYNC_WARP)
+    m.emit(Event.SYNC_WARP, addresses=membermask)
     return None

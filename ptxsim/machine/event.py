@@ -40,7 +40,7 @@ class Event(IntEnum):
     MMA = 20
     MBARRIER_ARRIVE = 21
     MBARRIER_WAIT = 22  # a wait that succeeded
-    SYNC_WARP = 23  # bar.warp.sync or another synchronising warp instruction, mask = members
+    SYNC_WARP = 23  # bar.warp.sync; addresses: the member mask of each lane
     EXIT = 24
 
 

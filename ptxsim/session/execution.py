@@ -21,13 +21,12 @@ from ptxsim.session.run import BankTable, Run, SlowPath
 if TYPE_CHECKING:
     from ptxsim.checks.banks import BankCounter
     from ptxsim.checks.cluster import ClusterChecker
-    from ptxsim.checks.global_races import GlobalChecker
+    from ptxsim.checks.order.checker import OrderChecker
     from ptxsim.checks.proxy import ProxyChecker
-    from ptxsim.checks.races import SharedChecker
     from ptxsim.checks.tensor_maps import TensorMapChecker
     from ptxsim.profile.profiler import Profile
 
-    Checker = SharedChecker | ProxyChecker | TensorMapChecker | GlobalChecker | ClusterChecker
+    Checker = OrderChecker | ProxyChecker | TensorMapChecker | ClusterChecker
 
 
 @with_ieee
@@ -127,18 +126,17 @@ def _checkers(launch: Launch, shared_is_set: bool) -> list[Checker]:
         return []
     from ptxsim.checks.cluster import ClusterChecker
     from ptxsim.checks.cluster_shared import Homes
-    from ptxsim.checks.global_races import GlobalChecker
+    from ptxsim.checks.order.checker import OrderChecker
+    from ptxsim.checks.order.sites import site_bits
     from ptxsim.checks.proxy import ProxyChecker
-    from ptxsim.checks.races import SharedChecker
     from ptxsim.checks.tensor_maps import TensorMapChecker
 
     threads = launch.block[0] * launch.block[1] * launch.block[2]
     warps = -(-threads // 32)
     homes = Homes(launch.grid, launch.cluster)
     return [
-        SharedChecker(launch.program, warps, launch.shared_end, initialized=shared_is_set, homes=homes),
+        OrderChecker(site_bits(launch.program), threads, launch.shared_end, homes, initialized=shared_is_set),
         ProxyChecker(launch.program, warps, launch.shared_end, homes),
         TensorMapChecker(launch.program),
-        *([GlobalChecker()] if launch.grid != (1, 1, 1) else []),
         *([ClusterChecker(threads, homes)] if launch.cluster != (1, 1, 1) else []),
     ]

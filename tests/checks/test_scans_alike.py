@@ -4,9 +4,12 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ptxsim.checks import proxy_scan, shadow
+from ptxsim.checks import proxy_scan
+from ptxsim.checks.cluster_shared import Homes
+from ptxsim.checks.order.checker import OrderChecker
+from ptxsim.checks.order.scan import scan
 from ptxsim.machine.event import RECORD, Event, Proxy, Space
-from tests.jit.alike import alike
+from tests.jit.alike import alike, same
 
 WARPS, BYTES, SITES = 3, 256, 12
 WARP_WIDE = np.arange(SITES) % 4 == 0
@@ -29,12 +32,27 @@ def records(seed: int, count: int, events: list[Event]) -> np.ndarray:
     return found
 
 
-@given(st.integers(0, 2**32), st.integers(0, 60))
+# What sites of every kind order: see checks.order.sites.
+BITS = (0, 1 | 32, 1 | 2 | 32, 1 | 4 | 16, 2 | 4, 8, 64, 128, 256, 0, 1 | 2 | 4 | 32 | 512 | 1024, 2048)
+SHAPES = (((2, 1, 1), (1, 1, 1)), ((4, 1, 1), (2, 1, 1)))
+
+
+@given(st.integers(0, 2**32), st.integers(0, 60), st.sampled_from(SHAPES))
 @settings(deadline=None, max_examples=25)
-def test_races(seed, count):
-    given = records(seed, count, [event for event in Event if event != Event.FENCE])
-    room = np.zeros((shadow.KINDS * count, 7), np.int64)
-    alike(shadow.scan, given, shadow.Shadow.of(WARPS, BYTES), WARP_WIDE, room)
+def test_races(seed, count, shape):
+    given = records(seed, count, list(Event))
+    grid, cluster = shape
+    given["cta"] = np.random.default_rng(seed).integers(0, grid[0], count)
+    given["addresses"][given["event"] <= Event.ASYNC_WAIT] |= np.uint64((cluster[0] - 1) << 24 if seed % 2 else 0)
+    forms = []
+    for form in (scan, scan.compiled, scan.checked):
+        checker = OrderChecker(BITS, WARPS * 32 - 5, BYTES, Homes(*shape))
+        with np.errstate(all="raise"):
+            checker.go_over(given, form)
+        forms.append(checker)
+    for other in forms[1:]:
+        assert other.problems == forms[0].problems
+        assert all(map(same, other.order, forms[0].order))
 
 
 @given(st.integers(0, 2**32), st.integers(0, 60))

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-NAMES = ("shadow", "proxy", "tally", "costs", "global_costs")
+NAMES = ("order", "proxy", "tally", "costs", "global_costs")
 STEPS, FEW, CALLS = 2000, 100, 2000
 
 
@@ -41,15 +41,22 @@ def records(count: int) -> np.ndarray:
 
 def work(name: str, count: int) -> tuple[Any, ...]:
     """A body and its arguments."""
-    from ptxsim.checks import proxy_scan, shadow
+    from ptxsim.checks import proxy_scan
+    from ptxsim.checks.cluster_shared import Homes
+    from ptxsim.checks.order.checker import OrderChecker
+    from ptxsim.checks.order.scan import FIELDS, scan
+    from ptxsim.checks.order.state import COUNT
     from ptxsim.checks.tally import Tallies, tally
     from ptxsim.layout.wavefronts import AccessKind, costs, global_costs
 
     given = records(count)
     address, masks, room = given["addresses"].astype(np.int64), given["mask"].copy(), np.zeros((count, 4), np.int64)
     wide, found = np.zeros(20, bool), np.zeros((32 * count, 7), np.int64)
+    ready = OrderChecker((0,) * 20, 256, 8192, Homes((1, 1, 1), (1, 1, 1)))
+    ready.consume(given)  # makes room
+    ready.order.n[COUNT] = 0
     return {
-        "shadow": (shadow.scan, given, shadow.Shadow.of(8, 8192), wide, found),
+        "order": (scan, given, 0, ready.order, np.zeros((32 * count + 1, FIELDS), np.int64)),
         "proxy": (proxy_scan.scan, given, proxy_scan.ProxyShadow.of(0, 8, 8192), wide, np.zeros(20, np.int8), found),
         "tally": (tally, given, Tallies.of(20, {})),
         "costs": (costs, int(AccessKind.LD), address, masks, 4, room),

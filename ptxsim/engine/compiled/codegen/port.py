@@ -16,6 +16,7 @@ from ptxsim.engine.compiled.codegen.function import FunctionWriter, Typed
 from ptxsim.engine.compiled.ir import outline
 from ptxsim.engine.compiled.ir.outline import Update
 from ptxsim.engine.compiled.ir.value import CannotEmit, Value, element_type, kind_of, width
+from ptxsim.lanes import LANES
 from ptxsim.machine.event import Event
 from ptxsim.types import ScalarType
 
@@ -186,7 +187,18 @@ class EmitPort:
         options = self.writer.options
         if not options.events or (event is Event.FENCE and not options.proxies):
             return
-        if mask is not None or addresses is not None:
-            raise CannotEmit("an event with addresses")
-        self.writer.event(event, space, width, flags, self.guard)
+        if mask is not None or flags:
+            raise CannotEmit("an event of other lanes")
+        if addresses is None:
+            self.writer.event(event, space, width, flags, self.guard)
+        else:
+            self.writer.event_at(event, space, width, self.guard, self._numbers(addresses))
         self._done = True
+
+    def _numbers(self, addresses: Any) -> Value:
+        """What an event carries: a lane value, or up to 32 numbers."""
+        e = self._emitter
+        if isinstance(addresses, Value):
+            return e.convert(addresses, "u64")
+        numbers = [int(number) for number in addresses] + [0] * (LANES - len(addresses))
+        return Value(e, "<" + ", ".join(f"i64 {number}" for number in numbers) + ">", "u64")

@@ -1,0 +1,24 @@
+"""Races: accesses of one place that nothing orders, found by happens-before after the PTX memory model.
+
+A run is one order of events; the verdict is about all of them. What a thread knows of the others is a clock: for every thread the
+time up to which its accesses come before what the thread does next. Barriers, releases and acquires hand clocks on; every
+granule of memory remembers who wrote and who read it, and when; two accesses that conflict race if the later one's thread does
+not know the earlier one. PTX ISA, "Memory Consistency Model".
+
+Time is the number of the record. Lanes are threads; lanes of a warp that know the same share one row of clocks. Threads of a
+cluster know each other by such rows, what they know of other clusters are snapshots of rows there.
+
+| what | where |
+| --- | --- |
+| what an instruction's site orders | `sites` |
+| the arrays | `state` |
+| rows of clocks: sharing, joining, snapshots | `clocks` |
+| barriers, fences, releases and acquires | `edges` |
+| granules of memory, and who may touch them | `cells` |
+| accesses to memory | `accesses` |
+| the scan over records | `scan` |
+| room for it, and its findings | `checker`, `findings` |
+
+Not checked: accesses of the async proxy to global memory. A wait on an mbarrier acquires what arrived early for its next phase,
+too, and sees what all asynchronous copies have written by then.
+"""

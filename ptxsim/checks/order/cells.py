@@ -1,0 +1,186 @@
+"""Granules of memory: who has accessed them, and whether who accesses them now knows that. For bodies.
+
+A granule of shared memory names threads of its cluster, one of global memory those of the grid. Reads of a granule and strong
+writes to it stand side by side, one for each warp; in global memory, and from other CTAs, for few of them.
+"""
+
+from __future__ import annotations
+
+from ptxsim.checks.order.clocks import first_row, row_of
+from ptxsim.checks.order.sites import FRAGMENTS, SCOPE, STRONG
+from ptxsim.checks.order.state import CTAS, FAR_WAYS, NEAR_WAYS, NONE, NOW, UNITS, WARPS, WAYS, Order
+from ptxsim.jit.body import Array
+from ptxsim.lanes import EVERY, LANES
+from ptxsim.machine.event import Scope
+
+RACE, RACE_IN_WARP, UNINITIALIZED, RACE_IN_GLOBAL = 1, 2, 3, 4
+NOBODY = -1  # wrote what all may read
+ANY = -1  # a lane of the warp, it is not known which: it knows what one of them knows
+ALL = -2  # the lanes of the warp together
+READS, WRITES, STAYS, COPIES = (
+    1,
+    2,
+    4,
+    8,
+)  # STAYS: the store leaves the memory as it was; COPIES: it begins to, and writes later
+
+
+def knows_far(o: Order, row: int, cluster: int, unit: int, time: int) -> bool:
+    k = int(o.column[cluster])
+    if k == NONE:
+        return False
+    found = int(o.far[row, k])
+    return found != 0 and bool(o.kept[found, unit] >= time)
+
+
+def knows_writer(o: Order, slot: int, warp: int, lane: int, row: int, base: int, writer: int, time: int) -> bool:
+    """Whether a lane (or ANY, ALL of a warp) knows a write; `base`: the first thread of the cluster, as the granule names it."""
+    if writer == NOBODY:
+        return True
+    units = int(o.n[UNITS])
+    unit = writer - base
+    if unit < 0 or unit >= units:
+        cluster = writer // units
+        return knows_far(o, row, cluster, writer - cluster * units, time)
+    if lane == ANY:
+        if unit >> 5 == warp:
+            return True
+        return any_knows(o, slot, warp, unit, time)
+    return (lane >= 0 and unit == warp * LANES + lane) or bool(o.clock[row, unit] >= time)
+
+
+def any_knows(o: Order, slot: int, warp: int, unit: int, time: int) -> bool:
+    for lane in range(LANES):
+        if int(o.live[slot, warp]) >> lane & 1 and o.clock[row_of(o, slot, warp * LANES + lane), unit] >= time:
+            return True
+    return False
+
+
+def knows_access(o: Order, slot: int, warp: int, lane: int, row: int, base: int, access: Array) -> bool:
+    """The same for an access that stands beside others; `base`: the first warp of the cluster."""
+    other, lanes, time = int(access["warp"]) - base, int(access["lanes"]), int(access["time"])
+    warps = int(o.n[CTAS] * o.n[WARPS])
+    if other < 0 or other >= warps:
+        cluster = (other + base) // warps
+        first = (other + base - cluster * warps) * LANES
+        for each in range(LANES):
+            known = knows_far(o, row, cluster, first + each, time)
+            if lanes == 0 and known:
+                return True
+            if lanes >> each & 1 and not known:
+                return False
+        return lanes != 0
+    if lane == ANY and other == warp:
+        return True
+    first, me = other * LANES, warp * LANES + lane if lane >= 0 else NONE
+    for each in range(LANES):
+        known = first + each == me or bool(o.clock[row, first + each] >= time)
+        if lane == ANY and not known:
+            known = any_knows(o, slot, warp, first + each, time)
+        if lanes == 0 and known:
+            return True
+        if lanes >> each & 1 and not known:
+            return False
+    return lanes != 0
+
+
+def are_strong(o: Order, site: int, other: int, mine: int, theirs: int) -> bool:
+    """Whether two accesses are strong, each in the scope of the other; `mine`, `theirs`: warps of the grid."""
+    one, two = int(o.sites[site]), int(o.sites[other])
+    if not one & two & STRONG:
+        return False
+    warps = int(o.n[WARPS])
+    if mine // warps == theirs // warps:
+        return True
+    needed = Scope.CLUSTER if mine // warps // o.n[CTAS] == theirs // warps // o.n[CTAS] else Scope.GPU
+    return (one >> SCOPE & 3) >= needed and (two >> SCOPE & 3) >= needed
+
+
+def place_of(o: Order, slot: int, warp: int, lane: int, row: int, base: int, accesses: Array, rank: int) -> int:
+    """Where an access of a warp stands among those of a granule: where the warp's last was, one that it knows, or the oldest.
+
+    rank: of the CTA whose memory it is; NONE for global memory.
+    """
+    first, end = 0, FAR_WAYS
+    if rank != NONE:
+        if warp // o.n[WARPS] == rank:
+            return warp - rank * int(o.n[WARPS])
+        first, end = int(o.n[WARPS]), int(o.n[WARPS]) + NEAR_WAYS
+    oldest = first
+    for place in range(first, end):
+        if accesses[place]["time"] == 0 or accesses[place]["warp"] == base + warp:
+            return place
+        if accesses[place]["time"] < accesses[oldest]["time"]:
+            oldest = place
+    for place in range(first, end):
+        if knows_access(o, slot, warp, lane, row, base, accesses[place]):
+            return place
+    # Two warps that know nothing of each other are kept, if possible of two CTAs.
+    mine = (base + warp) // o.n[WARPS]
+    for place in range(first, end):
+        if accesses[place]["warp"] // o.n[WARPS] == mine:
+            return place
+    return oldest
+
+
+def note(
+    o: Order, slot: int, warp: int, lane: int, row: int, base: int, accesses: Array, rank: int, site: int, since: int
+) -> None:
+    """Put an access beside the others of a granule."""
+    access = accesses[place_of(o, slot, warp, lane, row, base, accesses, rank)]
+    mine = EVERY if lane == ALL else 0 if lane == ANY else 1 << lane
+    lanes = mine
+    if access["warp"] == base + warp and access["time"] > since and access["lanes"] != 0 and mine != 0:
+        old = int(access["lanes"]) & ~mine
+        if access["time"] == o.n[NOW]:
+            lanes |= old
+        elif old:  # what other lanes did before counts as done now, as far as this one does not know it
+            time, first = int(access["time"]), warp * LANES
+            for each in range(LANES):
+                if old >> each & 1 and o.clock[row, first + each] < time:
+                    lanes |= 1 << each
+    access["warp"], access["time"], access["lanes"], access["site"] = base + warp, o.n[NOW], lanes, site
+
+
+def clash(
+    o: Order,
+    slot: int,
+    warp: int,
+    lane: int,
+    row: int,
+    base: int,
+    accesses: Array,
+    site: int,
+    since: int,
+    is_global: bool,
+) -> int:
+    """Which of the accesses of a granule after `since` the warp does not know and may not meet; those of other warps first."""
+    found, ways = NONE, FAR_WAYS if is_global else int(o.n[WAYS])
+    grid = int(o.cluster[slot]) * int(o.n[CTAS] * o.n[WARPS])
+    for place in range(ways):
+        access = accesses[place]
+        if access["time"] <= since or access["time"] == o.n[NOW]:
+            continue
+        if found != NONE and access["warp"] == base + warp:
+            continue
+        theirs = int(access["warp"]) + (0 if is_global else grid)
+        if are_strong(o, site, int(access["site"]), grid + warp, theirs):
+            continue
+        if access["warp"] == base + warp and o.sites[site] & o.sites[access["site"]] & FRAGMENTS:
+            continue
+        if not knows_access(o, slot, warp, lane, row, base, access):
+            if found == NONE or access["warp"] != base + warp:
+                found = place
+    return found
+
+
+def row_for(o: Order, slot: int, warp: int, lane: int) -> int:
+    """The row that an access of a lane, or of lanes together, is judged by."""
+    if o.uniform[slot, warp] != NONE:
+        return first_row(o, slot, warp) + int(o.uniform[slot, warp])
+    if lane >= 0:
+        return row_of(o, slot, warp * LANES + lane)
+    for each in range(LANES):
+        if int(o.live[slot, warp]) >> each & 1:
+            return row_of(o, slot, warp * LANES + each)
+    return first_row(o, slot, warp)

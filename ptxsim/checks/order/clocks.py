@@ -1,0 +1,176 @@
+"""Rows of clocks: which lanes share one, and what is handed from row to row. For bodies."""
+
+from __future__ import annotations
+
+from ptxsim.checks.order.state import CTAS, FAR, KEPT, NONE, NOW, OWN_ROWS, ROWS, WARPS, Order
+from ptxsim.jit.body import Array
+from ptxsim.lanes import LANES
+
+
+def first_row(o: Order, slot: int, warp: int) -> int:
+    """The first of the rows of a warp (numbered within its cluster)."""
+    return slot * int(o.n[ROWS]) + warp * OWN_ROWS
+
+
+def fence_row(o: Order, slot: int, warp: int) -> int:
+    """The first of the rows of its fences."""
+    return slot * int(o.n[ROWS]) + (int(o.n[CTAS] * o.n[WARPS]) + warp) * OWN_ROWS
+
+
+def waiting_row(o: Order, slot: int, unit: int) -> int:
+    """The row of what a lane has read without acquiring it."""
+    return slot * int(o.n[ROWS]) + 2 * int(o.n[CTAS] * o.n[WARPS]) * OWN_ROWS + unit
+
+
+def barrier_row(o: Order, slot: int, number: int) -> int:
+    warps = int(o.n[CTAS] * o.n[WARPS])
+    return slot * int(o.n[ROWS]) + warps * (2 * OWN_ROWS + LANES) + number
+
+
+def row_of(o: Order, slot: int, unit: int) -> int:
+    """The row of a lane."""
+    return first_row(o, slot, unit >> 5) + int(o.row_of[slot, unit])
+
+
+# ---- all columns ----
+
+
+def clear(o: Order, row: int) -> None:
+    mine = o.clock[row]
+    for unit in range(len(mine)):
+        mine[unit] = 0
+    for k in range(o.n[FAR]):
+        o.far[row, k] = 0
+    o.floor[row] = 0
+
+
+def copy(o: Order, row: int, source: int) -> None:
+    mine, theirs = o.clock[row], o.clock[source]
+    for unit in range(len(mine)):
+        mine[unit] = theirs[unit]
+    for k in range(o.n[FAR]):
+        o.far[row, k] = o.far[source, k]
+    o.floor[row] = o.floor[source]
+
+
+def join(o: Order, row: int, source: int) -> None:
+    """A row knows what another knows, too."""
+    raise_to(o.clock[row], o.clock[source])
+    for k in range(o.n[FAR]):
+        o.far[row, k] = later(o, int(o.far[row, k]), int(o.far[source, k]))
+    o.floor[row] = max(o.floor[row], o.floor[source])
+
+
+def raise_to(mine: Array, theirs: Array) -> None:
+    for unit in range(len(mine)):
+        mine[unit] = max(mine[unit], theirs[unit])
+
+
+def later(o: Order, one: int, other: int) -> int:
+    """The snapshot that says all that two of one cluster say."""
+    if one == other or other == 0:
+        return one
+    if one == 0:
+        return other
+    mine, theirs = o.kept[one], o.kept[other]
+    more, less = False, False
+    for unit in range(len(mine)):
+        more = more or mine[unit] > theirs[unit]
+        less = less or mine[unit] < theirs[unit]
+    if not less:
+        return one
+    if not more or o.n[KEPT] == len(o.kept):
+        return other
+    both = take(o)
+    o.kept[both] = o.kept[one]
+    raise_to(o.kept[both], theirs)
+    return both
+
+
+def take(o: Order) -> int:
+    """A row to keep; the last one again where there is no room for more."""
+    found = min(int(o.n[KEPT]), len(o.kept) - 1)
+    o.n[KEPT] = found + 1
+    return found
+
+
+# ---- lanes that share rows ----
+
+
+def own_row(o: Order, slot: int, warp: int, lanes: int) -> int:
+    """A row for these lanes alone, with what their first lane knows; they have it from now on."""
+    base, first = first_row(o, slot, warp), warp * LANES
+    used, mine = 0, NONE
+    live = int(o.live[slot, warp]) & ~lanes
+    for lane in range(LANES):
+        if live >> lane & 1:
+            used |= 1 << o.row_of[slot, first + lane]
+    for lane in range(LANES):
+        row = int(o.row_of[slot, first + lane])
+        if lanes >> lane & 1:
+            if mine == NONE:
+                mine = row
+            if not used >> row & 1:
+                mine = row
+                break
+    if used >> mine & 1:
+        free = 0
+        while used >> free & 1:
+            free += 1
+        copy(o, base + free, base + mine)
+        mine = free
+    return mine
+
+
+def share(o: Order, slot: int, warp: int, lanes: int, row: int) -> None:
+    """These lanes have a row from now on."""
+    first, live = warp * LANES, int(o.live[slot, warp])
+    for lane in range(LANES):
+        if lanes >> lane & 1:
+            o.row_of[slot, first + lane] = row
+    o.uniform[slot, warp] = row
+    if live & ~lanes:
+        for lane in range(LANES):
+            if live >> lane & 1 and o.row_of[slot, first + lane] != row:
+                o.uniform[slot, warp] = NONE
+
+
+def sharing(o: Order, slot: int, warp: int, lanes: int) -> int:
+    """Those of some lanes that have the row of the first of them."""
+    if o.uniform[slot, warp] != NONE:
+        return lanes
+    first, found, row = warp * LANES, 0, NONE
+    for lane in range(LANES):
+        if lanes >> lane & 1:
+            mine = int(o.row_of[slot, first + lane])
+            if row == NONE:
+                row = mine
+            if mine == row:
+                found |= 1 << lane
+    return found
+
+
+def meet(o: Order, slot: int, warp: int, lanes: int) -> int:
+    """These lanes know from now on what one of them knows or has done; returns their row."""
+    base, rest = first_row(o, slot, warp), lanes
+    mine = own_row(o, slot, warp, lanes)
+    while rest:
+        part = sharing(o, slot, warp, rest)
+        row = int(o.row_of[slot, warp * LANES + lowest(part)])
+        if row != mine:
+            join(o, base + mine, base + row)
+        rest &= ~part
+    share(o, slot, warp, lanes, mine)
+    stamp(o, base + mine, warp, lanes)
+    return base + mine
+
+
+def stamp(o: Order, row: int, warp: int, lanes: int) -> None:
+    """A row knows all that these lanes have done."""
+    for lane in range(LANES):
+        if lanes >> lane & 1:
+            o.clock[row, warp * LANES + lane] = o.n[NOW]
+
+
+def lowest(lanes: int) -> int:
+    return ((lanes & -lanes) - 1).bit_count()

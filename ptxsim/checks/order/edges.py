@@ -1,0 +1,316 @@
+"""What hands clocks on: barriers, fences, releases and acquires at addresses. For bodies."""
+
+from __future__ import annotations
+
+from ptxsim.checks.order.clocks import (
+    barrier_row,
+    clear,
+    copy,
+    fence_row,
+    first_row,
+    join,
+    later,
+    lowest,
+    meet,
+    own_row,
+    raise_to,
+    row_of,
+    share,
+    sharing,
+    stamp,
+    take,
+    waiting_row,
+)
+from ptxsim.checks.order.state import BARRIERS, CTAS, FAR, GRID, NONE, NOW, WARPS, Order, hashed
+from ptxsim.jit.body import Array
+from ptxsim.lanes import LANES
+from ptxsim.machine.event import Scope
+
+# ---- barriers ----
+
+
+def barrier_number(o: Order, rank: int, number: int, phase: int) -> int:
+    """Of a barrier of a CTA, or of the cluster, among those of a slot."""
+    group = o.n[CTAS] * BARRIERS if number >= BARRIERS else rank * BARRIERS + number
+    return int(2 * group + (phase & 1))
+
+
+def arrive(o: Order, slot: int, warp: int, lanes: int, number: int, phase: int, is_relaxed: bool, waits: bool) -> None:
+    row = barrier_row(o, slot, number)
+    if o.phase[slot, number] != phase:
+        o.phase[slot, number] = phase
+        o.come[slot, number] = 0
+        clear(o, row)
+    o.come[slot, number] += lanes.bit_count() if waits else -(1 << 20)
+    rest = lanes
+    while rest:
+        part = sharing(o, slot, warp, rest)
+        if is_relaxed:
+            release_fences(o, slot, warp, part, row)
+        else:
+            join(o, row, row_of(o, slot, warp * LANES + lowest(part)))
+            stamp(o, row, warp, part)
+        rest &= ~part
+
+
+def release_fences(o: Order, slot: int, warp: int, lanes: int, row: int) -> None:
+    """Lanes hand on what came before their last fence."""
+    for lane in range(LANES):
+        unit = warp * LANES + lane
+        if lanes >> lane & 1 and o.fence_row[slot, unit] != NONE and o.fence_scope[slot, unit] >= Scope.CLUSTER:
+            join(o, row, fence_row(o, slot, warp) + o.fence_row[slot, unit])
+            o.clock[row, unit] = max(o.clock[row, unit], o.fence_time[slot, unit])
+
+
+def leave(o: Order, slot: int, warp: int, lanes: int, number: int, is_whole: bool) -> None:
+    """is_whole: all live threads of the CTA have met here and done nothing since they came."""
+    row = barrier_row(o, slot, number)
+    if is_whole:
+        o.come[slot, number] = 0
+        first = warp // o.n[WARPS] * o.n[WARPS] * LANES
+        for unit in range(first, first + o.n[WARPS] * LANES):
+            o.clock[row, unit] = o.n[NOW]
+        if o.n[CTAS] == 1:
+            o.floor[row] = o.n[NOW]
+    if lanes & o.live[slot, warp] == o.live[slot, warp] and o.uniform[slot, warp] == NONE:
+        meet(o, slot, warp, lanes)
+    acquire_row(o, slot, warp, lanes, row)
+
+
+def acquire_row(o: Order, slot: int, warp: int, lanes: int, source: int) -> None:
+    """Lanes know from now on what a row knows."""
+    rest = lanes
+    while rest:
+        part = sharing(o, slot, warp, rest)
+        mine = own_row(o, slot, warp, part)
+        share(o, slot, warp, part, mine)
+        join(o, first_row(o, slot, warp) + mine, source)
+        rest &= ~part
+
+
+def sync_warp(o: Order, slot: int, warp: int, lanes: int, members: Array) -> None:
+    """bar.warp.sync: the lanes of each member mask meet."""
+    rest = lanes
+    while rest:
+        word = int(members[lowest(rest)])
+        part = 0
+        for lane in range(LANES):
+            if rest >> lane & 1 and int(members[lane]) == word:
+                part |= 1 << lane
+        meet(o, slot, warp, part)
+        rest &= ~part
+
+
+# ---- fences ----
+
+
+def fence(o: Order, slot: int, warp: int, lanes: int, scope: int, acquires: bool, releases: bool) -> None:
+    """What lanes have read is theirs; what they write from now on hands on what they know."""
+    if acquires:
+        for lane in range(LANES):
+            unit = warp * LANES + lane
+            if lanes >> lane & 1 and o.need[slot, unit] != NONE and o.need[slot, unit] <= scope:
+                acquire_row(o, slot, warp, 1 << lane, waiting_row(o, slot, unit))
+                o.need[slot, unit] = NONE
+    if releases:
+        rest, base = lanes, fence_row(o, slot, warp)
+        while rest:
+            part = sharing(o, slot, warp, rest)
+            free = free_fence(o, slot, warp, part)
+            copy(o, base + free, row_of(o, slot, warp * LANES + lowest(part)))
+            for lane in range(LANES):
+                if part >> lane & 1:
+                    unit = warp * LANES + lane
+                    o.fence_row[slot, unit], o.fence_time[slot, unit] = free, o.n[NOW]
+                    o.fence_scope[slot, unit] = scope
+            rest &= ~part
+
+
+def free_fence(o: Order, slot: int, warp: int, lanes: int) -> int:
+    """A row for a fence that no other lane needs."""
+    used, free = 0, 0
+    for lane in range(LANES):
+        row = int(o.fence_row[slot, warp * LANES + lane])
+        if not lanes >> lane & 1 and row != NONE:
+            used |= 1 << row
+    while used >> free & 1:
+        free += 1
+    return free
+
+
+# ---- releases and acquires at addresses ----
+
+
+def owner_of(o: Order, slot: int, rank: int, scope: int) -> int:
+    """Whom an entry of a scope is for: a CTA, a cluster, or everybody."""
+    if scope >= Scope.GPU:
+        return NONE
+    cluster = int(o.cluster[slot])
+    if scope == Scope.CLUSTER and o.n[CTAS] > 1:
+        return int(o.n[GRID]) + cluster
+    return cluster * int(o.n[CTAS]) + rank
+
+
+def entry_at(o: Order, key: int, owner: int, is_new: bool) -> int:
+    """The place of an entry, which is made if `is_new`; NONE if there is none."""
+    size = len(o.entries)
+    place = hashed(key, owner) % size
+    while o.entries[place]["key"] != 0:
+        if o.entries[place]["key"] == key and o.entries[place]["owner"] == owner:
+            return place
+        place = (place + 1) % size
+    if not is_new:
+        return NONE
+    entry = o.entries[place]
+    entry["key"], entry["owner"], entry["time"], entry["home"], entry["snap"] = key, owner, NONE, NONE, 0
+    entry["row"] = take(o)
+    return place
+
+
+def column_of(o: Order, cluster: int) -> int:
+    """The column of a cluster among those that others know of; NONE if there is no room."""
+    if o.column[cluster] == NONE and o.n[FAR] < len(o.known):
+        o.column[cluster] = o.n[FAR]
+        o.known[o.n[FAR]] = cluster
+        for row in range(len(o.far)):
+            o.far[row, o.n[FAR]] = 0
+        for row in range(len(o.kept_far)):
+            o.kept_far[row, o.n[FAR]] = 0
+        o.n[FAR] += 1
+    return int(o.column[cluster])
+
+
+def snapshot(o: Order, place: int) -> int:
+    """A row to keep that says what the row of an entry says now."""
+    entry = o.entries[place]
+    if entry["snap"] == 0:
+        found = take(o)
+        o.kept[found] = o.kept[entry["row"]]
+        entry["snap"] = found
+    return int(entry["snap"])
+
+
+def forget(o: Order, place: int) -> None:
+    """Nothing is released here any more."""
+    entry = o.entries[place]
+    row = int(entry["row"])
+    mine = o.kept[row]
+    for unit in range(len(mine)):
+        mine[unit] = 0
+    for k in range(o.n[FAR]):
+        o.kept_far[row, k] = 0
+    entry["home"], entry["snap"] = NONE, 0
+
+
+def release_into(o: Order, place: int, slot: int, source: int, unit: int, time: int) -> None:
+    """An entry hands on what a row knows, and what a thread has done up to a time."""
+    entry, cluster = o.entries[place], int(o.cluster[slot])
+    row = int(entry["row"])
+    mine = o.kept[row]
+    if entry["home"] != cluster:
+        if entry["home"] != NONE:
+            k = column_of(o, int(entry["home"]))
+            if k != NONE:
+                o.kept_far[row, k] = later(o, int(o.kept_far[row, k]), snapshot(o, place))
+            for u in range(len(mine)):
+                mine[u] = 0
+        k = int(o.column[cluster])
+        if k != NONE and o.kept_far[row, k] != 0:
+            raise_to(mine, o.kept[o.kept_far[row, k]])
+            o.kept_far[row, k] = 0
+        entry["home"] = cluster
+    raise_to(mine, o.clock[source])
+    mine[unit] = max(mine[unit], time)
+    for k in range(o.n[FAR]):
+        if o.known[k] != cluster:
+            o.kept_far[row, k] = later(o, int(o.kept_far[row, k]), int(o.far[source, k]))
+    entry["snap"] = 0
+    entry["cta"] = cluster * o.n[CTAS] + unit // LANES // o.n[WARPS]
+
+
+def take_from(o: Order, place: int, slot: int, row: int, scope: int) -> None:
+    """A row learns what an entry hands on, as far as the reader's scope goes."""
+    entry, cluster = o.entries[place], int(o.cluster[slot])
+    kept = int(entry["row"])
+    if entry["home"] == cluster:
+        raise_to(o.clock[row], o.kept[kept])
+    elif scope >= Scope.GPU and entry["home"] != NONE:
+        k = column_of(o, int(entry["home"]))
+        if k != NONE:
+            o.far[row, k] = later(o, int(o.far[row, k]), snapshot(o, place))
+    for k in range(o.n[FAR]):
+        found = int(o.kept_far[kept, k])
+        if found != 0:
+            if o.known[k] == cluster:
+                raise_to(o.clock[row], o.kept[found])
+            elif scope >= Scope.GPU:
+                o.far[row, k] = later(o, int(o.far[row, k]), found)
+
+
+def acquire_at(o: Order, slot: int, warp: int, lanes: int, key: int, since: int, scope: int, acquires: bool) -> None:
+    """Lanes have read at an address what was last written there at `since`; where they acquire it not, a fence may later."""
+    cta = int(o.cluster[slot] * o.n[CTAS]) + warp // int(o.n[WARPS])
+    for wide in range(Scope.GPU + 1):
+        owner = owner_of(o, slot, warp // int(o.n[WARPS]), wide)
+        place = entry_at(o, key, owner, False)
+        if place == NONE or o.entries[place]["time"] < since or o.entries[place]["home"] == NONE:
+            continue
+        if wide == Scope.CLUSTER and o.n[CTAS] == 1:
+            continue
+        if scope == Scope.CTA and o.entries[place]["cta"] != cta:
+            continue
+        if acquires:
+            rest = lanes
+            while rest:
+                part = sharing(o, slot, warp, rest)
+                mine = own_row(o, slot, warp, part)
+                share(o, slot, warp, part, mine)
+                take_from(o, place, slot, first_row(o, slot, warp) + mine, scope)
+                rest &= ~part
+        else:
+            for lane in range(LANES):
+                if lanes >> lane & 1:
+                    unit = warp * LANES + lane
+                    row = waiting_row(o, slot, unit)
+                    if o.need[slot, unit] == NONE:
+                        clear(o, row)
+                        o.need[slot, unit] = Scope.CTA
+                    take_from(o, place, slot, row, scope)
+                    needed = reach(o, place, slot, cta)
+                    o.need[slot, unit] = max(o.need[slot, unit], needed)
+
+
+def reach(o: Order, place: int, slot: int, cta: int) -> int:
+    """The scope that a fence needs to acquire from an entry."""
+    if o.entries[place]["home"] != o.cluster[slot]:
+        return Scope.GPU
+    return Scope.CTA if o.entries[place]["cta"] == cta else Scope.CLUSTER
+
+
+def release_at(
+    o: Order, slot: int, warp: int, lanes: int, key: int, since: int, scope: int, releases: bool, goes_on: bool
+) -> None:
+    """Lanes have written at an address, where the write before was at `since`. goes_on: what has been released stays so."""
+    rank = warp // int(o.n[WARPS])
+    if goes_on:
+        for wide in range(scope + 1 if scope < Scope.GPU else Scope.GPU + 1):
+            place = entry_at(o, key, owner_of(o, slot, rank, wide), False)
+            if place != NONE and o.entries[place]["time"] >= since:
+                o.entries[place]["time"] = o.n[NOW]
+    for lane in range(LANES):
+        if lanes >> lane & 1:
+            unit = warp * LANES + lane
+            if releases:
+                release_one(o, slot, rank, unit, key, scope, row_of(o, slot, unit), int(o.n[NOW]))
+            elif o.fence_row[slot, unit] != NONE:
+                reached = min(scope, int(o.fence_scope[slot, unit]))
+                row = fence_row(o, slot, warp) + int(o.fence_row[slot, unit])
+                release_one(o, slot, rank, unit, key, reached, row, int(o.fence_time[slot, unit]))
+
+
+def release_one(o: Order, slot: int, rank: int, unit: int, key: int, scope: int, row: int, time: int) -> None:
+    place = entry_at(o, key, owner_of(o, slot, rank, scope), True)
+    if o.entries[place]["time"] != o.n[NOW]:
+        forget(o, place)
+        o.entries[place]["time"] = o.n[NOW]
+    release_into(o, place, slot, row, unit, time)

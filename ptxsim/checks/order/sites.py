@@ -1,0 +1,68 @@
+"""What the instruction at a site means for order: bits, from the facts of its definition."""
+
+from __future__ import annotations
+
+from ptxsim.engine.program.operation import Op, Program, fact
+from ptxsim.isa.facts import AccessKind, Mechanism, Role, Scope
+from ptxsim.machine import event
+
+STRONG, ACQUIRES, RELEASES, ARRIVES = 1, 2, 4, 8  # ARRIVES: at a barrier without waiting there
+SCOPE = 4  # where the two bits of the scope begin
+TOGETHER = 64  # the lanes of the warp access memory for each other
+WARPGROUP = 128  # a product of a warpgroup
+CP_ASYNC = 256
+UPDATES_SHARED, UPDATES_GLOBAL = 512, 1024  # writes strongly, and may do so there
+FRAGMENTS = 4096  # of wmma: a lane has the same elements in every access of the warp to a matrix
+LATER = 2048  # writes later, and completes on an mbarrier then
+
+_SCOPES = {
+    "cta": event.Scope.CTA, "cluster": event.Scope.CLUSTER, "gpu": event.Scope.GPU, "gl": event.Scope.GPU,
+    "sys": event.Scope.SYS,
+}  # fmt: skip
+
+
+@fact
+def site_bits(program: Program) -> tuple[int, ...]:
+    """The bits of every operation."""
+    return tuple(map(_bits, program.ops))
+
+
+def _bits(op: Op) -> int:
+    facts = op.facts
+    bits = WARPGROUP if facts.scope is Scope.WARPGROUP else TOGETHER if facts.scope is Scope.WARP and op.accesses else 0
+    if facts.completes_by is Mechanism.CP_ASYNC_GROUP:
+        bits |= CP_ASYNC
+    if op.family in ("wmma_load", "wmma_store"):
+        bits |= FRAGMENTS
+    if facts.completes_by is Mechanism.MBARRIER:
+        bits |= LATER
+    for access in op.accesses:
+        if access.order != "weak":
+            default = "sys" if access.order == "volatile" else "gpu"
+            bits |= STRONG | _scope(access.scope or default)
+            bits |= ACQUIRES * (access.order in ("acquire", "acq_rel")) | RELEASES * (
+                access.order in ("release", "acq_rel")
+            )
+            if access.kind is not AccessKind.READ:
+                bits |= UPDATES_GLOBAL * (access.space != "shared") | UPDATES_SHARED * (access.space != "global")
+    if facts.synchronises is not None:
+        bits |= _synchronisation(op, facts.synchronises.mechanism, facts.synchronises.role)
+    return bits
+
+
+def _synchronisation(op: Op, mechanism: Mechanism, role: Role) -> int:
+    words = op.words
+    if mechanism is Mechanism.BARRIER:
+        return ARRIVES * (role is Role.ARRIVE)
+    if mechanism is Mechanism.FENCE:
+        order = words.get("order")
+        return ACQUIRES * (order != "release") | RELEASES * (order != "acquire")
+    if mechanism is Mechanism.MBARRIER and role in (Role.ARRIVE, Role.WAIT):
+        # Without the words it is .cta, which all take for mbarriers of other CTAs too: the cluster.
+        order = 0 if words.get("sem") == "relaxed" else RELEASES if role is Role.ARRIVE else ACQUIRES
+        return STRONG | order | _scope(words.get("scope") or "cluster")
+    return 0
+
+
+def _scope(name: str) -> int:
+    return int(_SCOPES[str(name)]) << SCOPE
