@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from ptxsim.engine.compiled.ir.emitter import Emitter
 from ptxsim.engine.compiled.ir.module import Module
+from ptxsim.engine.compiled.ir.pieces import Loop, spread
 from ptxsim.engine.compiled.ir.value import Value, element_type
 from ptxsim.engine.compiled.runtime.abi import CONTEXT, KINDS, READ_ONLY, WARP
 from ptxsim.machine.event import FLAG_UNCHANGED, Event, Space
@@ -46,6 +47,7 @@ class AccessHelper:
         self.total = size * count
         self.chunk = min(self.total, 8)
         self.chunks = self.total // self.chunk
+        self.whole = f"<{32 * self.chunks} x i{8 * self.chunk}>"
         self.e = Emitter(module)
         self.address = Value(self.e, "%address", "u64")
 
@@ -58,6 +60,7 @@ class AccessHelper:
             values = [Value(e, f"%value{i}", f"u{8 * self.size}") for i in range(self.count)]
         if self.write:
             self.data = self._join(values)
+            self.content = self._interleave() if self.chunks > 1 else self.data[0].text
         {"shared": self._shared, "local": self._local, "generic": self._generic}.get(self.space, self._arena)()
         result = (
             "void"
@@ -75,7 +78,7 @@ class AccessHelper:
     def _bad(self, offset: Value, limit: str, span: str) -> str:
         """i32 of the active lanes whose offset is above `limit` (a scalar of offset's type) or misaligned; all if span is too small."""
         e = self.e
-        bound = self._spread(limit, offset.kind)
+        bound = spread(self.e, limit, offset.kind)
         bad = offset > bound
         if self.total > 1:
             low = Value(e, e.pure("trunc <32 x i64> %address to <32 x i32>", "u32").text, "u32")
@@ -83,11 +86,6 @@ class AccessHelper:
         word = e.let(f"bitcast <32 x i1> {bad.text} to i32")
         small = e.let(f"icmp ult i64 {span}, {self.total}")
         return e.let(f"select i1 {small}, i32 %mask, i32 {e.let(f'and i32 {word}, %mask')}")
-
-    def _spread(self, scalar: str, kind: str) -> Value:
-        e, t = self.e, element_type(kind)
-        first = e.let(f"insertelement <32 x {t}> poison, {t} {scalar}, i64 0")
-        return Value(e, e.let(f"shufflevector <32 x {t}> {first}, <32 x {t}> poison, <32 x i32> zeroinitializer"), kind)
 
     def _branch(self, bad: str, good: str, otherwise: str) -> None:
         ok = self.e.let(f"icmp eq i32 {bad}, 0")
@@ -109,7 +107,7 @@ class AccessHelper:
         span = field(e, "%warp", WARP["shared_span"], "i64")
         start = e.let(f"trunc i64 {field(e, '%warp', WARP['shared_start'], 'i64')} to i32")
         low = e.pure("trunc <32 x i64> %address to <32 x i32>", "u32")
-        relative = low - self._spread(start, "u32")
+        relative = low - spread(self.e, start, "u32")
         limit = e.let(f"trunc i64 {e.let(f'sub i64 {span}, {self.total}')} to i32")
         bad = self._bad(relative, limit, span)
         self._branch(bad, f"{label}.ok", f"{label}.bad")
@@ -128,7 +126,7 @@ class AccessHelper:
         e.label(f"{label}.ok")
         offset = self.address - window if window else self.address
         numbers = Value(e, "<" + ", ".join(f"i32 {i}" for i in LANE_NUMBERS) + ">", "u32")
-        rows = self._spread(e.let(f"trunc i64 {width} to i32"), "u32") * numbers
+        rows = spread(self.e, e.let(f"trunc i64 {width} to i32"), "u32") * numbers
         self._move(field(e, "%warp", WARP["local"], "ptr"), rows + e.convert(offset, "u32"), _SPACES["local"], label)
 
     def _cached(self, miss: str) -> None:
@@ -139,8 +137,8 @@ class AccessHelper:
         entry = e.let(f"getelementptr [2 x i64], ptr {caches}, i64 {index}")
         base = e.let(f"load i64, ptr {entry}")
         span = field(e, entry, 8, "i64")
-        relative = self.address - self._spread(base, "u64")
-        bad = relative > self._spread(span, "u64")
+        relative = self.address - spread(self.e, base, "u64")
+        bad = relative > spread(self.e, span, "u64")
         if self.total > 1:
             bad = bad | ((self.address & self.total - 1) != 0)
         word = e.let(f"bitcast <32 x i1> {bad.text} to i32")
@@ -152,7 +150,7 @@ class AccessHelper:
         e.label("hit")
         arena = field(e, "%context", CONTEXT["arena"], "i64")
         host = e.let(f"inttoptr i64 {e.let(f'add i64 {arena}, {base}')} to ptr")
-        relative = self.address - self._spread(base, "u64")
+        relative = self.address - spread(self.e, base, "u64")
         space = _SPACES.get(self.space) or self._kind_space(entry)
         self._move(host, e.convert(relative, "u32"), space, "hit")
 
@@ -191,7 +189,7 @@ class AccessHelper:
         else:
             space = _SPACES.get(self.space, "0")
         arena = e.let(f"inttoptr i64 {field(e, '%context', CONTEXT['arena'], 'i64')} to ptr")
-        self._move(arena, self.address, space, label, wide=True)
+        self._move(arena, self.address, space, label)
 
     def _generic(self) -> None:
         e = self.e
@@ -210,83 +208,70 @@ class AccessHelper:
 
     # ---- moving the bytes ----
 
-    def _move(self, base: str, offset: Value, space: str, label: str, wide: bool = False) -> None:
+    def _move(self, base: str, offset: Value, space: str, label: str) -> None:
         """Load or store at base + offset and return."""
         e = self.e
         if self.events:
             self._event(space, base, offset)
         if self.place:
-            start = self._spread(e.let(f"ptrtoint ptr {base} to i64"), "u64")
-            e.line(f"  ret <32 x i64> {(start + e.convert(offset, 'u64')).text}")
+            memory = spread(e, e.let(f"ptrtoint ptr {base} to i64"), "u64")
+            e.line(f"  ret <32 x i64> {(memory + e.convert(offset, 'u64')).text}")
             return
-        chunk, t = 8 * self.chunk, f"<32 x i{8 * self.chunk}>"
         first = e.let(f"extractelement {offset.type} {offset.text}, i64 0")
         steps = Value(
             e, "<" + ", ".join(f"{element_type(offset.kind)} {i * self.total}" for i in LANE_NUMBERS) + ">", offset.kind
         )
-        contiguous = offset == self._spread(first, offset.kind) + steps
+        contiguous = offset == spread(e, first, offset.kind) + steps
         word = e.let(f"bitcast <32 x i1> {contiguous.text} to i32")
         every = e.let(f"icmp eq i32 {e.let(f'and i32 {word}, %mask')}, -1")
-        e.line(f"  br i1 {every}, label %{label}.row, label %{label}.apart")
-        e.label(f"{label}.row")
         at = e.let(f"getelementptr i8, ptr {base}, {element_type(offset.kind)} {first}")
-        whole = f"<{32 * self.chunks} x i{chunk}>"
-        if self.write:
-            content = self.data[0].text
-            if self.chunks > 1:
-                content = self._interleave(t)
-            e.line(f"  store {whole} {content}, ptr {at}, align {self.chunk}")
-            e.line("  ret void")
-        else:
-            content = e.let(f"load {whole}, ptr {at}, align {self.chunk}")
-            parts = [content]
-            if self.chunks > 1:
-                parts = [
-                    e.let(
-                        f"shufflevector {whole} {content}, {whole} poison, <32 x i32> <"
-                        + ", ".join(f"i32 {lane * self.chunks + i}" for lane in LANE_NUMBERS) + ">"
-                    )
-                    for i in range(self.chunks)
-                ]  # fmt: skip
-            self._return([Value(e, p, f"u{chunk}") for p in parts])
+        start = e.here
+        e.line(f"  br i1 {every}, label %{label}.row, label %{label}.apart")
         e.label(f"{label}.apart")
-        mask = e.let("bitcast i32 %mask to <32 x i1>")
+        copy = self._copy(base, offset)
         if self.write:
-            for i, data in enumerate(self.data):
-                pointers = self._pointers(base, offset, i)
-                full = f"@llvm.masked.scatter.v32i{chunk}.v32p0"
-                self._declare(f"declare void {full}({t}, <32 x ptr>, <32 x i1>)")
-                e.line(
-                    f"  call void {full}({t} {data.text}, <32 x ptr> align {self.chunk} {pointers}, <32 x i1> {mask})"
-                )
+            e.line("  ret void")
+            e.label(f"{label}.row")
+            e.line(f"  store {self.whole} {self.content}, ptr {at}, align {self.chunk}")
             e.line("  ret void")
             return
-        self._return(self._gather(base, offset))
+        e.line(f"  br label %{label}.row")
+        before = e.here
+        e.label(f"{label}.row")
+        self._return(self._chunks(e.let(f"phi ptr [ {at}, %{start} ], [ {copy}, %{before} ]")))
 
-    def _gather(self, base: str, offset: Value) -> list[Value]:
-        """The chunks that the active lanes find at base + offset."""
-        e, chunk = self.e, 8 * self.chunk
-        mask = e.pure("bitcast i32 %mask to <32 x i1>", "pred").text
-        parts = []
-        gathered = max(chunk, 32)  # narrower words are cut out of the 32 bits they lie in
-        g = f"<32 x i{gathered}>"
-        full = f"@llvm.masked.gather.v32i{gathered}.v32p0"
-        self._declare(f"declare {g} {full}(<32 x ptr>, <32 x i1>, {g})")
-        place = offset if gathered == chunk else offset & (0xFFFFFFFC if offset.kind == "u32" else 0xFFFFFFFFFFFFFFFC)
-        for i in range(self.chunks):
-            pointers = self._pointers(base, place, i)
-            found = e.let(
-                f"call {g} {full}(<32 x ptr> align {gathered // 8} {pointers}, <32 x i1> {mask}, {g} zeroinitializer)"
-            )
-            value = Value(e, found, f"u{gathered}")
-            if gathered != chunk:
-                value = e.convert(e.shift_right(value, e.convert(offset & 3, "u32") * 8), f"u{chunk}")
-            parts.append(value)
-        return parts
+    def _copy(self, base: str, offset: Value, back: bool | None = None) -> str:
+        """The lanes' bytes at base + offset, one lane after the other: a copy, zeros where no lane runs; a write goes
+        there unless `back`."""
+        e, out = self.e, self.write if back is None else not back
+        places, spare = e.stack_slot(offset.type), e.stack_slot(f"[{self.total} x i8]")
+        copy = e.stack_slot(self.whole)
+        e.line(f"  store {offset.type} {offset.text}, ptr {places}, align 64")
+        if out:
+            e.line(f"  store {self.whole} {self.content}, ptr {copy}, align 64")
+        else:
+            e.line(f"  store i{8 * self.total} 0, ptr {spare}, align 64")
+        loop, t = Loop(e, len(LANE_NUMBERS)), element_type(offset.kind)
+        place = e.let(f"load {t}, ptr {e.let(f'getelementptr {t}, ptr {places}, i64 {loop.number}')}")
+        place = e.let(f"getelementptr i8, ptr {base}, {t} {place}")
+        bit = e.let(f"lshr i32 %mask, {e.let(f'trunc i64 {loop.number} to i32')}")
+        place = e.let(f"select i1 {e.let(f'trunc i32 {bit} to i1')}, ptr {place}, ptr {spare}")
+        own = e.let(f"getelementptr [{self.total} x i8], ptr {copy}, i64 {loop.number}")
+        source, to = (own, place) if out else (place, own)
+        word = e.let(f"load <{self.chunks} x i{8 * self.chunk}>, ptr {source}, align {self.chunk}")
+        e.line(f"  store <{self.chunks} x i{8 * self.chunk}> {word}, ptr {to}, align {self.chunk}")
+        loop.end()
+        return copy
 
-    def _pointers(self, base: str, offset: Value, chunk: int) -> str:
-        at = self.e.let(f"getelementptr i8, ptr {base}, i64 {chunk * self.chunk}") if chunk else base
-        return self.e.let(f"getelementptr i8, ptr {at}, {offset.type} {offset.text}")
+    def _chunks(self, at: str) -> list[Value]:
+        """The chunks of all lanes, from where they lie one lane after the other."""
+        e, kind = self.e, f"u{8 * self.chunk}"
+        content = e.let(f"load {self.whole}, ptr {at}, align {self.chunk}")
+        if self.chunks == 1:
+            return [Value(e, content, kind)]
+        orders = (", ".join(f"i32 {lane * self.chunks + i}" for lane in LANE_NUMBERS) for i in range(self.chunks))
+        shuffle = f"shufflevector {self.whole} {content}, {self.whole} poison, <32 x i32>"
+        return [Value(e, e.let(f"{shuffle} <{order}>"), kind) for order in orders]
 
     def _return(self, chunks: list[Value]) -> None:
         """Cut chunks into elements and return them."""
@@ -314,11 +299,11 @@ class AccessHelper:
             chunks.append(word)
         return chunks
 
-    def _interleave(self, t: str) -> str:
+    def _interleave(self) -> str:
         """The chunks of lane 0, then those of lane 1, and so on, as one vector."""
         e, n = self.e, self.chunks
         level, width = [d.text for d in self.data], 32
-        element = t.split(" x ")[1][:-1]
+        element = f"i{8 * self.chunk}"
         while len(level) > 1:  # concatenate pairs
             joined = []
             for a, b in zip(level[::2], level[1::2]):
@@ -341,7 +326,7 @@ class AccessHelper:
             event, flags = e.let("lshr i32 %flags, 16"), e.let("and i32 %flags, 65535")
         if self.write:
             differs = e.splat(False, "pred")
-            for before, after in zip(self._gather(base, offset), self.data, strict=True):
+            for before, after in zip(self._chunks(self._copy(base, offset, back=True)), self.data, strict=True):
                 differs = differs | (before != after)
             word = e.let(f"and i32 {e.let(f'bitcast <32 x i1> {differs.text} to i32')}, %mask")
             same = e.let(f"icmp eq i32 {word}, 0")

@@ -13,17 +13,10 @@ from operator import add
 
 from ptxsim.engine.compiled.ir.emitter import Emitter
 from ptxsim.engine.compiled.ir.module import Module
+from ptxsim.engine.compiled.ir.pieces import Loop, spread
 from ptxsim.engine.compiled.ir.value import Value
 from ptxsim.engine.compiled.tensor import dot_f64
-from ptxsim.engine.compiled.tensor.arithmetic import (
-    ENTRY,
-    QUAD,
-    Arithmetic,
-    Loop,
-    constant_table,
-    repeated,
-    spread,
-)
+from ptxsim.engine.compiled.tensor.arithmetic import ENTRY, QUAD, Arithmetic, constant_table, repeated
 from ptxsim.lanes import LANES
 from ptxsim.numerics.fused import HIGHEST, LOWEST, ZERO
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from ptxsim.engine.compiled.ir.emitter import Emitter
 from ptxsim.engine.compiled.ir.module import Module
+from ptxsim.engine.compiled.ir.pieces import Loop
 from ptxsim.engine.compiled.ir.value import Value
-from ptxsim.engine.compiled.tensor.arithmetic import ABSENT, QUAD, Arithmetic, Loop, repeated
+from ptxsim.engine.compiled.tensor.arithmetic import ABSENT, QUAD, Arithmetic, repeated
 from ptxsim.lanes import LANES
 from ptxsim.numerics.fused import ZERO
 

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from ptxsim.engine.compiled.ir.emitter import Emitter
+from ptxsim.engine.compiled.ir.pieces import Loop, spread
 from ptxsim.engine.compiled.ir.value import Value, element_type
-from ptxsim.engine.compiled.tensor.arithmetic import ABSENT, Arithmetic, Loop, constant_table, spread
+from ptxsim.engine.compiled.tensor.arithmetic import ABSENT, Arithmetic, constant_table
 from ptxsim.lanes import LANES
 from ptxsim.layout.sparsity import Sparsity
 from ptxsim.numerics import narrow

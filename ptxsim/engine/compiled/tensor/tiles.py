@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from ptxsim.engine.compiled.ir.emitter import Emitter
+from ptxsim.engine.compiled.ir.pieces import Loop
 from ptxsim.engine.compiled.ir.value import Value, element_type
-from ptxsim.engine.compiled.tensor.arithmetic import Arithmetic, Loop
+from ptxsim.engine.compiled.tensor.arithmetic import Arithmetic
 from ptxsim.engine.compiled.tensor.panels import exponents, kinds, numbers, record, store
 from ptxsim.lanes import LANES
 from ptxsim.layout.descriptor import FIELDS, SWIZZLE_CODES, Descriptor, linear_offsets

@@ -13,10 +13,11 @@ import numpy as np
 
 from ptxsim.engine.compiled.ir.emitter import Emitter
 from ptxsim.engine.compiled.ir.module import Module
+from ptxsim.engine.compiled.ir.pieces import Loop
 from ptxsim.engine.compiled.ir.value import Value
 from ptxsim.engine.compiled.runtime.abi import CONTEXT, WARP, WarpLayout
 from ptxsim.engine.compiled.tensor import dot
-from ptxsim.engine.compiled.tensor.arithmetic import ENTRY, QUAD, Arithmetic, Loop
+from ptxsim.engine.compiled.tensor.arithmetic import ENTRY, QUAD, Arithmetic
 from ptxsim.engine.compiled.tensor.panels import FragmentPanel, Metadata, Places, write_sparse
 from ptxsim.engine.compiled.tensor.tiles import TileReader
 from ptxsim.engine.compiled.tensor.warp_product import arithmetic
