@@ -263,7 +263,7 @@ def round_to_integral(x: LaneValue, mode: str) -> LaneValue:
 def float_to_int(x: LaneValue, t: ScalarType | str) -> LaneValue:
     """A float with an integral value to an integer type, saturating; NaN gives 0."""
     t = type_of(t)
-    low, high = (-(1 << (t.bits - 1)), (1 << (t.bits - 1)) - 1) if t.is_signed else (0, (1 << t.bits) - 1)
+    low, high = t.limits
     wide = x.astype(np.float64)
     over, under = wide >= float(high) + (0 if t.bits > 52 else 1), wide < float(low)
     inside = np.where(over | under | np.isnan(wide), 0.0, wide)

@@ -41,6 +41,11 @@ class ScalarType:
         return self.kind == "signed"
 
     @property
+    def limits(self) -> tuple[int, int]:
+        """The least and the greatest number of an integer type."""
+        return (-(1 << self.bits - 1), (1 << self.bits - 1) - 1) if self.is_signed else (0, (1 << self.bits) - 1)
+
+    @property
     def is_integer(self) -> bool:
         return self.kind in ("signed", "unsigned")
 

@@ -51,17 +51,12 @@ CONVERT: Options = {"operands": _KINDS, "cost": cost}
 BRAIN: Options = {"operands": {"d": Reg("dtype"), "a": Value("atype")}, "cost": cost}
 
 
-def limits(t: ScalarType) -> tuple[int, int]:
-    """The smallest and the largest number of an integer type."""
-    return (-(1 << t.bits - 1), (1 << t.bits - 1) - 1) if t.is_signed else (0, (1 << t.bits) - 1)
-
-
 # ---- integers ----
 
 
 def saturation_needed(modifiers: Words) -> Any:
-    low, high = limits(modifiers["dtype"])
-    source_low, source_high = limits(modifiers["atype"])
+    low, high = modifiers["dtype"].limits
+    source_low, source_high = modifiers["atype"].limits
     if low <= source_low and source_high <= high:
         return f".sat does nothing from .{modifiers['atype']} to .{modifiers['dtype']}, and the assembler refuses it"
     return None
@@ -73,8 +68,8 @@ def saturation_needed(modifiers: Words) -> Any:
 )  # fmt: skip
 def integer_to_integer(a: LaneValue, *, dtype: ScalarType, atype: ScalarType, sat: Word) -> LaneValue:
     if sat:
-        low, high = limits(dtype)
-        source_low, source_high = limits(atype)
+        low, high = dtype.limits
+        source_low, source_high = atype.limits
         if low > source_low:
             a = lanes.maximum(a, low)
         if high < source_high:
@@ -123,7 +118,7 @@ def float_to_integer(a: LaneValue, *, dtype: ScalarType, atype: ScalarType, roun
     if max(atype.bits, dtype.bits) < 64:
         return result
     # With 64 bits on either side the GPU makes the top bit of a NaN, else zero.
-    return lanes.where(a != a, limits(dtype)[0] if dtype.is_signed else 1 << dtype.bits - 1, result)
+    return lanes.where(a != a, dtype.limits[0] if dtype.is_signed else 1 << dtype.bits - 1, result)
 
 
 # ---- floats ----

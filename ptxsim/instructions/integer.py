@@ -24,7 +24,7 @@ SATURATED = "s32 u32@9.2:sm_120f|9.4:sm_107f u16x2@9.2:sm_120f|9.4:sm_107f s16x2
 
 def saturate(wide: Any, t: ScalarType) -> LaneValue:
     """A 64-bit signed lane value clamped to the range of the integer type t of at most 32 bits."""
-    low, high = (-(1 << (t.bits - 1)), (1 << (t.bits - 1)) - 1) if t.is_signed else (0, (1 << t.bits) - 1)
+    low, high = t.limits
     return lanes.cast(lanes.minimum(lanes.maximum(wide, low), high), t)
 
 

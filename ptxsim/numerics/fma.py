@@ -1,4 +1,4 @@
-"""Fused multiply-add on numpy arrays: one rounding, any rounding mode; numpy has none of its own.
+"""Fused multiply-add of float64 on numpy arrays: one rounding, any rounding mode; numpy has none of its own.
 
 Error-free transformations do it where no intermediate can leave the range of float64 (Boldo and Melquiond, "Emulation
 of FMA and correctly rounded sums: proved algorithms using rounding to odd", 2008); integers do the rest.
@@ -8,16 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from ptxsim.numerics.scalar import add_to_odd, nudge, two_sum
+
 SPLITTER = float(2**27 + 1)
 # Both factors' and the addend's magnitudes within these, every error term is a normal number or zero.
 SMALLEST, LARGEST = 2.0**-400, 2.0**400
-
-
-def two_sum(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """x + y as a rounded sum and its exact error."""
-    total = x + y
-    back = total - x
-    return total, (x - (total - back)) + (y - back)
 
 
 def two_product(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -28,24 +23,6 @@ def two_product(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return product, ((x_high * y_high - product) + x_high * y_low + x_low * y_high) + x_low * y_low
 
 
-def add_to_odd(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """x + y rounded to odd: an inexact sum gets an odd last bit, so that rounding it again is harmless."""
-    total, error = two_sum(x, y)
-    bits = np.atleast_1d(total).view(np.int64)
-    away = (error > 0) == (total > 0)
-    change = (error != 0) & (bits & 1 == 0)
-    return (bits + np.where(change, np.where(away, 1, -1), 0)).view(np.float64).reshape(np.shape(total))
-
-
-def fma_f32(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """float32 a * b + c, rounded to the nearest even float32. Where a result is NaN its bits are the host's."""
-    with np.errstate(all="ignore"):
-        a, b, c = (np.asarray(x, np.float32).astype(np.float64) for x in (a, b, c))
-        product = a * b  # 48 bits: exact
-        plain = product + c
-        return np.where(np.isfinite(plain) & (plain != 0), add_to_odd(product, c), plain).astype(np.float32)
-
-
 def fma_f64(a: np.ndarray, b: np.ndarray, c: np.ndarray, rounding: str = "rn") -> np.ndarray:
     """float64 a * b + c, rounded once: "rn" to nearest even, "rz" to zero, "rm" down, "rp" up. NaN bits: the host's."""
     with np.errstate(all="ignore"):
@@ -54,7 +31,7 @@ def fma_f64(a: np.ndarray, b: np.ndarray, c: np.ndarray, rounding: str = "rn") -
         sum_high, sum_low = two_sum(c, low)
         high, rest = two_sum(product, sum_high)
         result, error = two_sum(high, add_to_odd(sum_low, rest))
-        result = _directed(result, error, rounding)
+        result = np.asarray(result if rounding == "rn" else nudge(result, error, rounding))
         safe = np.ones(a.shape, bool)
         for x in (a, b, c):
             magnitude = np.abs(x)
@@ -65,18 +42,6 @@ def fma_f64(a: np.ndarray, b: np.ndarray, c: np.ndarray, rounding: str = "rn") -
             for i in zip(*np.nonzero(~safe)):
                 result[i] = _fma_integers(float(a[i]), float(b[i]), float(c[i]), rounding)
     return result
-
-
-def _directed(nearest: np.ndarray, error: np.ndarray, rounding: str) -> np.ndarray:
-    """The directed rounding of nearest + error, given what rounding to nearest made."""
-    if rounding == "rn":
-        return nearest
-    down, up = (error < 0, error > 0)
-    if rounding == "rm":
-        return np.where(down, np.nextafter(nearest, -np.inf), nearest)
-    if rounding == "rp":
-        return np.where(up, np.nextafter(nearest, np.inf), nearest)
-    return np.where(np.where(nearest > 0, down, up), np.nextafter(nearest, 0.0), nearest)
 
 
 def _fma_integers(a: float, b: float, c: float, rounding: str) -> float:

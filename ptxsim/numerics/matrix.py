@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from ptxsim.lanes import fma
 from ptxsim.numerics import fused
 from ptxsim.numerics.exact import exact_product
-from ptxsim.numerics.fma import fma_f32, fma_f64
+from ptxsim.numerics.fma import fma_f64
 from ptxsim.numerics.formats import decode, decode_integers, encode, floats, sign_bit
 from ptxsim.numerics.forms import Form
 from ptxsim.numerics.host import with_ieee
@@ -107,18 +108,19 @@ def _worth_compiling(a: np.ndarray, b: np.ndarray, asked: bool | None, cost: int
 
 def _fma_chain(form: Form, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
     """f16 m8n8k4 where no tensor core runs it: four products a step in f32 arithmetic."""
+    a, b = a.astype(np.float32), b.astype(np.float32)
     terms = [(a[..., k, None], b[..., k, None, :]) for k in range(a.shape[-1])]
     with np.errstate(all="ignore"):
         for start in range(0, len(terms), 4):
             step = terms[start : start + 4]
             if form.d == "f16":
-                p = fma_f32(*step[1], (step[0][0] * step[0][1]).astype(np.float32))
-                q = fma_f32(*step[3], (step[2][0] * step[2][1]).astype(np.float32))
+                p = fma(*step[1], step[0][0] * step[0][1])
+                q = fma(*step[3], step[2][0] * step[2][1])
                 c = ((c + p) + q).astype(np.float16).astype(np.float32)
             else:
                 total = np.zeros(c.shape, np.float32)
                 for left, right in step:
-                    total = fma_f32(left, right, total)
+                    total = fma(left, right, total)
                 c = c + total
     return c
 

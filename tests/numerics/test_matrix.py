@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ptxsim.diagnostic import PtxError
+from ptxsim.lanes import fma
 from ptxsim.numerics import find, product, sparse_product
-from ptxsim.numerics.fma import fma_f32, fma_f64
+from ptxsim.numerics.fma import fma_f64
 from tests.numerics import reference
 from tests.numerics.samples import random_codes
 
@@ -64,7 +65,7 @@ def nearest_f32(exact: Fraction) -> float:
 @given(st.lists(st.tuples(*[st.floats(width=32)] * 3), min_size=1, max_size=20))
 def test_fma_f32_rounds_once(rows):
     a, b, c = np.array(rows, np.float32).T
-    for x, y, z, got in zip(a, b, c, fma_f32(a, b, c)):
+    for x, y, z, got in zip(a, b, c, fma(a, b, c)):
         exact = None
         if np.isfinite([x, y, z]).all():
             exact = Fraction(float(x)) * Fraction(float(y)) + Fraction(float(z))
