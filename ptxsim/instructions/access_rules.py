@@ -6,11 +6,17 @@ the assembler takes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
+from ptxsim.isa.facts import Facts
 from ptxsim.isa.operand import resolve_count
+from ptxsim.isa.registry import Kinds, Options, Rule, instruction
 from ptxsim.machine.event import FLAG_STRONG
 from ptxsim.types import ScalarType
+
+Effect = Callable[..., Any]
+Rules = tuple[Rule, ...]
 
 SCOPE = "cta cluster@7.8:sm_90 gpu sys"
 SHARED = "shared shared::cta@7.8 shared::cluster@7.8:sm_90"
@@ -101,3 +107,43 @@ def vector_bits(modifiers: Mapping[str, object]) -> int:
 
 
 ACCESS_RULES = (order_and_scope, order_and_space, mmio, caching)
+LENGTHS: Options = {"vec": "v2 v4 v8"}
+
+
+def declare_uncached(
+    effect: Effect, name: str, operands: str, one: Kinds, many: Kinds, order: str, facts: Facts
+) -> None:
+    """The volatile accesses to local memory, and those to memory-mapped devices; `one` element and `many`."""
+    options: Options = {"type": TYPE, "facts": facts}
+    known = {"order": "volatile", "space": "local"}
+    for length, kinds, rules, lengths, implied in (
+        ("", one, (), {}, known | {"vec": None}), (".vec", many, (vector_size,), LENGTHS, known),
+    ):  # fmt: skip
+        instruction(
+            f"{name}.volatile.local{length}.type {operands}", operands=kinds, rules=rules, requires="9.1", implies=implied,
+            **lengths, **options,
+        )(effect)  # fmt: skip
+    instruction(
+        f"{name}.mmio.{order}.sys{{.space}}.type {operands}", operands=one, requires="9.3 sm_70", space="global",
+        implies={"vec": None, "order": order}, **options,
+    )(effect)  # fmt: skip
+
+
+def declare_accesses(
+    effect: Effect, opcode: str, last: str, operands: str, one: Kinds, many: Kinds, wide: Kinds, rules: Rules, words: Options
+) -> None:  # fmt: skip
+    """Accesses of one element, of vectors, and of the 256 bits of sm_100, with a cache hint and without; `last`: the last words
+    before the vector's length."""
+    for hint, policy, since in HINTS:
+        instruction(
+            f"{opcode}{hint}{last}.type {operands}{policy}", type=TYPE, operands=one, requires=since, rules=rules,
+            implies={"vec": None}, **words,
+        )(effect)  # fmt: skip
+        instruction(
+            f"{opcode}{hint}{last}.vec.type {operands}{policy}", type=TYPE, operands=many, requires=since,
+            rules=(*rules, vector_size), **LENGTHS, **words,
+        )(effect)  # fmt: skip
+        instruction(
+            f"{opcode}{{.l2}}{hint}{last}.vec.type {operands}{policy}", vec="v4 v8", type="b32 u32 s32 f32 b64 u64 s64 f64",
+            l2=L2_EVICTION, operands=wide, requires="8.8 sm_100", rules=(*rules, wide_vector), **words,
+        )(effect)  # fmt: skip

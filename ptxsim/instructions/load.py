@@ -4,22 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ptxsim.instructions.access_rules import (
-    ACCESS_RULES,
-    HINTS,
-    L1_EVICTION,
-    L2_EVICTION,
-    PREFETCH,
-    SCOPE,
-    SHARED,
-    TYPE,
-    strength,
-    vector_size,
-    wide_vector,
-)  # fmt: skip
+from ptxsim.instructions import access_rules as common
 from ptxsim.isa.facts import Access, AccessKind, Facts, Word, Words, access
 from ptxsim.isa.operand import Addr, Reg, Value, Vec, resolve_count
-from ptxsim.isa.registry import Kinds, Options, Rule, instruction
+from ptxsim.isa.registry import Kinds, Options, instruction
 from ptxsim.lanes import LaneValue
 from ptxsim.machine.port import Port
 from ptxsim.types import TYPES, ScalarType
@@ -44,7 +32,7 @@ def global_only(modifiers: Words) -> str | None:
 
 def load(m: Port, a: LaneValue, *, order: Word, space: Word, vec: Word, type: ScalarType) -> LaneValue:
     """One element per lane, or a list of them."""
-    values = read(m, a, space, type, resolve_count("vec", {"vec": vec}), strength(order))
+    values = read(m, a, space, type, resolve_count("vec", {"vec": vec}), common.strength(order))
     return values if vec else values[0]
 
 
@@ -68,57 +56,34 @@ FACTS = Facts(family="load", accesses=accesses)
 WORDS: Options = {
     "order": "weak volatile relaxed@6.0:sm_70 acquire@6.0:sm_70",
     "mmio": "mmio@8.2:sm_70",
-    "scope": SCOPE,
-    "space": f"global local const param param::entry@8.3 param::func@8.3 {SHARED}",
+    "scope": common.SCOPE,
+    "space": f"global local const param param::entry@8.3 param::func@8.3 {common.SHARED}",
     "cop": "ca cg cs lu cv",
-    "l1": L1_EVICTION,
-    "prefetch": PREFETCH,
+    "l1": common.L1_EVICTION,
+    "prefetch": common.PREFETCH,
 }
 FROM: Kinds = {"a": Addr(access="read")}
 ONE: Kinds = FROM | {"d": Vec(1, Reg("type", wide=True), bare=True), "policy": Value("u64")}
 MANY: Kinds = FROM | {"d": Vec("vec", Reg("type", wide=True, sink=True, integers=True)), "policy": Value("u64")}
-LD = "ld{.order}{.mmio}{.scope}{.space}{.nc}{.cop}{.l1}"
 
-NO_RULES: tuple[Rule, ...] = ()
-LENGTHS: Options = {"vec": "v2 v4 v8"}
-for length, kinds, rules, lengths in (("", ONE, NO_RULES, {}), (".vec", MANY, (vector_size,), LENGTHS)):
-    instruction(
-        f"ld.volatile.local{length}.type d, [a]", **lengths, type=TYPE, operands=kinds, rules=rules, requires="9.1",
-        facts=FACTS, implies={"order": "volatile", "space": "local"} | ({} if length else {"vec": None}),
-    )(load)  # fmt: skip
-instruction(
-    "ld.mmio.acquire.sys{.space}.type d, [a]", type=TYPE, operands=ONE, requires="9.3 sm_70", facts=FACTS, space="global",
-    implies={"vec": None, "order": "acquire"},
-)(load)  # fmt: skip
+common.declare_uncached(load, "ld", "d, [a]", ONE, MANY, "acquire", FACTS)
 for length, kinds, rules, lengths in (
     ("", ONE, (global_only,), {}),
-    (".vec", MANY, (global_only, vector_size), LENGTHS),
+    (".vec", MANY, (global_only, common.vector_size), common.LENGTHS),
 ):
     instruction(
-        f"ld{{.space}}{{.nc}}.proxy::readonly{length}.type d, [a]", **lengths, type=TYPE, operands=kinds, rules=rules,
+        f"ld{{.space}}{{.nc}}.proxy::readonly{length}.type d, [a]", **lengths, type=common.TYPE, operands=kinds, rules=rules,
         space="global", requires="9.4 sm_90", facts=FACTS, implies={"order": None} | ({} if length else {"vec": None}),
     )(load)  # fmt: skip
-for hint, policy, since in HINTS:
-    rest = f"{hint}{{.prefetch}}"
-    limits = (*ACCESS_RULES, non_coherent)
-    instruction(
-        f"{LD}{rest}.type d, [a]{policy}",
-        type=TYPE, operands=ONE, requires=since, rules=limits, implies={"vec": None}, facts=FACTS, **WORDS,
-    )(load)  # fmt: skip
-    instruction(
-        f"{LD}{rest}.vec.type d, [a]{policy}",
-        vec="v2 v4 v8", type=TYPE, operands=MANY, requires=since, rules=(*limits, vector_size), facts=FACTS, **WORDS,
-    )(load)  # fmt: skip
-    instruction(
-        f"{LD}{{.l2}}{rest}.vec.type d, [a]{policy}",
-        vec="v4 v8", type="b32 u32 s32 f32 b64 u64 s64 f64", l2=L2_EVICTION, operands=MANY,
-        requires="8.8 sm_100", rules=(*limits, wide_vector), facts=FACTS, **WORDS,
-    )(load)  # fmt: skip
+common.declare_accesses(
+    load, "ld{.order}{.mmio}{.scope}{.space}{.nc}{.cop}{.l1}", "{.prefetch}", "d, [a]", ONE, MANY, MANY,
+    (*common.ACCESS_RULES, non_coherent), WORDS | {"facts": FACTS},
+)  # fmt: skip
 
 instruction(
-    "ldu{.space}.type d, [a]", space="global", type=TYPE, operands=ONE, implies={"vec": None, "nc": True}, facts=FACTS
+    "ldu{.space}.type d, [a]", space="global", type=common.TYPE, operands=ONE, implies={"vec": None, "nc": True}, facts=FACTS
 )(load_uniform)  # fmt: skip
 instruction(
     "ldu{.space}.vec.type d, [a]",
-    space="global", vec="v2 v4", type=TYPE, operands=MANY, rules=(vector_size,), facts=FACTS, implies={"nc": True},
+    space="global", vec="v2 v4", type=common.TYPE, operands=MANY, rules=(common.vector_size,), facts=FACTS, implies={"nc": True},
 )(load_uniform)  # fmt: skip

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ptxsim.instructions.mma import FP8
 from ptxsim.isa.facts import Access, AccessKind, Facts, Mechanism, Proxy, Role, Scope, Synchronisation, Words
 from ptxsim.isa.operand import Either, Imm, Kind, Pred, Reg, Value, Vec
@@ -25,6 +23,7 @@ from ptxsim.types import TYPES
 
 Rows = list[tuple[Any, ...]]
 EVERY_8 = tuple(range(8, 257, 8))
+SAME = "all lanes of the warpgroup give wgmma the same descriptors and scale-d"
 EVERY_16 = (8, 16, 24, 32, *range(48, 257, 16))
 
 # K, types of A, types of B, types of D, values of N, operands after scale-d, words before the types; then since when.
@@ -98,11 +97,11 @@ def wgmma_mma_async_sparse(
 def _issue(m: Port, a: LaneValue, b: LaneValue, p: LaneValue, metadata: LaneValue) -> LaneValue:
     descriptors = 0 if isinstance(a, list) else _descriptor(m, "A", a), _descriptor(m, "B", b)
     # The tensor core replaces the accumulators later.
-    return unit.start(m, *descriptors, bool(_uniform(m, p, "scale-d")), metadata) or KEEP
+    return unit.start(m, *descriptors, bool(m.uniform(p, "scale-d", SAME)), metadata) or KEEP
 
 
 def _descriptor(m: Port, operand: str, value: LaneValue) -> int:
-    descriptor = _uniform(m, value, f"descriptor of {operand}")
+    descriptor = m.uniform(value, f"descriptor of {operand}", SAME)
     replaced = m.machine.replace_descriptor
     return descriptor if replaced is None else replaced(operand, descriptor)
 
@@ -110,20 +109,6 @@ def _descriptor(m: Port, operand: str, value: LaneValue) -> int:
 def _factor_type(element: str) -> str:
     """The type of A's registers: floats of whatever size lie in those of packed halves, integers in any."""
     return "f16x2" if TYPES[element].is_float else "b32"
-
-
-def _uniform(m: Port, value: LaneValue, what: str) -> int:
-    """The value all lanes must agree on."""
-    if not isinstance(value, np.ndarray):
-        return int(value)
-    first = int(np.argmax(m.mask))
-    different = m.mask & (value != value[first])
-    if different.any():
-        m.report(
-            "operands-not-uniform", f"the {what} differs between lanes {first} and {int(np.argmax(different))}",
-            int(np.argmax(different)), "all lanes of the warpgroup give wgmma the same descriptors and scale-d",
-        )  # fmt: skip
-    return int(value[first])
 
 
 def declare_row(

@@ -294,6 +294,18 @@ class Port:
 
     # ---- convergence, reports, events ----
 
+    def uniform(self, value: Lanes | int, what: str, help: str) -> int:
+        """The first lane's value of an operand that all executing lanes must agree on; reports where they do not."""
+        if not isinstance(value, np.ndarray):
+            return int(value)
+        first = first_lane(self.mask)
+        different = self.mask & (value != value[first])
+        if different.any():
+            lane = first_lane(different)
+            values = f"{int(value[first])} in lane {first}, {int(value[lane])} in lane {lane}"
+            self.report("operands-not-uniform", f"the {what} differs between lanes: {values}", lane, help)
+        return int(value[first])
+
     def converge(self, members: np.ndarray) -> Converge | None:
         """None if every member lane executes now; else what to return from the effect to try again later.
 

@@ -22,6 +22,7 @@ from ptxsim.machine.fault import Fault
 from ptxsim.machine.port import Port
 
 _LANE = np.arange(LANES)
+SAME = "all lanes of a warp give wmma the same address and stride"
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,8 +131,8 @@ def _access(
     shared = space is not None and space.startswith("shared")
     found = plan(fragment, layout, shared and not store)
     default = wmma_stride(fragment.shape_name, fragment.operand, layout)
-    base = _uniform(m, address, "address")
-    step = default if stride is None else _uniform(m, stride, "stride")
+    base = m.uniform(address, "address", SAME)
+    step = default if stride is None else m.uniform(stride, "stride", SAME)
     _check(m, found, fragment, layout, base, step, default)
     active = m.mask
     event = Event.LDMATRIX if found.matrices else Event.STORE if store else Event.LOAD
@@ -149,21 +150,6 @@ def _access(
     assert place is not None
     memory, delta = place
     return found, memory, found.element_addresses(base, step, fragment.element_bits) + delta
-
-
-def _uniform(m: Port, value: np.ndarray, what: str) -> int:
-    """A lane value that the warp must agree on; reports where it does not and takes the first lane's."""
-    first = int(np.argmax(m.mask))
-    different = m.mask & (value != value[first])
-    if different.any():
-        lane = int(np.argmax(different))
-        m.report(
-            "operands-not-uniform",
-            f"the {what} differs between lanes: {int(value[first])} in lane {first}, {int(value[lane])} in lane {lane}",
-            lane,
-            "all lanes of a warp give wmma the same address and stride",
-        )
-    return int(value[first])
 
 
 def _check(m: Port, found: Plan, fragment: Fragment, layout: str, base: int, stride: int, default: int) -> None:
