@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import inspect
-import textwrap
+import linecache
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NoReturn
 
 import numpy as np
@@ -44,16 +45,22 @@ out:
 """
 
 
+@cache
+def functions_of(file: str) -> dict[int, ast.FunctionDef]:
+    """The functions of a file by their first lines, decorators counted: what `__code__.co_firstlineno` says."""
+    tree = ast.parse("".join(linecache.getlines(file)))
+    found = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+    return {min(each.lineno for each in (node, *node.decorator_list)): node for node in found}
+
+
 class Translator(Expressions):
     """Writes one function for arguments of given kinds."""
 
     def __init__(self, unit: Unit, function: Callable[..., Any], kinds: tuple[Kind, ...]):
         closure = inspect.getclosurevars(function)
         super().__init__(unit, {**function.__globals__, **closure.nonlocals})
-        lines, self.first = inspect.getsourcelines(function)
         self.file = function.__code__.co_filename
-        (tree,) = ast.parse(textwrap.dedent("".join(lines))).body
-        assert isinstance(tree, ast.FunctionDef)
+        tree = functions_of(self.file)[function.__code__.co_firstlineno]
         arguments = tree.args
         if arguments.vararg or arguments.kwarg or arguments.kwonlyargs:
             self.refuse("arguments by name, and lists of them")
@@ -66,7 +73,7 @@ class Translator(Expressions):
         self.lists: set[str] = set()  # names of arrays on the stack
 
     def place(self) -> str:
-        return f"{self.file}:{self.first + self.line - 1}"
+        return f"{self.file}:{self.line}"
 
     def refuse(self, what: str) -> NoReturn:
         raise Untranslatable(f"{self.place()}: {what}")
