@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,14 +37,13 @@ def read(file: str) -> Source:
 def execute(request: Request, *, banks: bool = False, profile: int = 0) -> FileRun:
     """Run the file; findings that are not wanted are left out, results are written to files. Raises PtxError and OSError."""
     select, ignore = parse_names(request.select), parse_names(request.ignore)
-    from ptxsim.report.progress import Progress, report_compilation
+    from ptxsim.report.progress import Progress
 
     with Progress() as progress:
         source = read(request.file)
         options = _options(request, banks, profile, progress)
         try:
-            with report_compilation() if options.profile else nullcontext():
-                result = run_file(source, request.entry, options)
+            result = run_file(source, request.entry, options)
         except PtxError as error:
             if request.format == "full":
                 raise

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, TextIO
 
 _FIRST = 1.0  # seconds before anything is shown
@@ -42,37 +40,3 @@ class Progress:
         self.stream.write("\r" + line.ljust(self._width))
         self.stream.flush()
         self._width = max(self._width, len(line))
-
-
-@contextmanager
-def report_compilation(stream: TextIO | None = None, after: float = _FIRST) -> Iterator[None]:
-    """Says on standard error what takes so long, more than `after` seconds, where the timing model has to be compiled."""
-    from numba.core import event
-
-    stream = stream or sys.stderr
-
-    def show() -> None:
-        stream.write("compiling the timing model, once per machine...\n")
-        stream.flush()
-
-    class Listener(event.Listener):
-        """One timer over all that is compiled at a stretch: the pieces of a function are compiled within it."""
-
-        depth = 0
-        timer: threading.Timer | None = None
-
-        def on_start(self, event: Any) -> None:
-            if self.depth == 0:
-                self.timer = threading.Timer(after, show)
-                self.timer.daemon = True
-                self.timer.start()
-            self.depth += 1
-
-        def on_end(self, event: Any) -> None:
-            self.depth -= 1
-            if self.depth == 0 and self.timer is not None:
-                self.timer.cancel()
-
-    listener = Listener()
-    with event.install_listener("numba:compile", listener):
-        yield

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 
 from ptxsim.engine.program.operation import Program, fact
@@ -122,6 +122,19 @@ def _dominators(order: range, before: list[list[int]], roots: set[int]) -> list[
             if new != found[number]:
                 found[number], changed = new, True
     return found
+
+
+def flow_back(successors: list[list[int]], before: Callable[[int, set[int]], set[int]]) -> list[set[int]]:
+    """What is wanted after each block: what is before its followers. `before` makes what is before a block of what is after it."""
+    entering: list[set[int]] = [set() for _ in successors]
+    changed = True
+    while changed:
+        changed = False
+        for number in range(len(successors) - 1, -1, -1):
+            new = before(number, set().union(*(entering[s] for s in successors[number])))
+            if new != entering[number]:
+                entering[number], changed = new, True
+    return [set().union(*(entering[s] for s in followers)) for followers in successors]
 
 
 @fact

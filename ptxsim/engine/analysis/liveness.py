@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptxsim.engine.analysis.control_flow import control_flow
+from ptxsim.engine.analysis.control_flow import control_flow, flow_back
 from ptxsim.engine.analysis.def_use import reads, slots_of
 from ptxsim.engine.program.operation import Op, Program, fact
 from ptxsim.isa.facts import Mechanism
@@ -36,33 +36,17 @@ def live_out(program: Program) -> list[set[int]] | None:
     if any(op.control == "call" for op in program.ops):
         return None
     always = seen_by_others(program)
-    blocks = program.blocks
-    followers = control_flow(program).successors
     use, define = [], []
-    for block in blocks:
+    for block in program.blocks:
         used: set[int] = set()
         killed: set[int] = set()
         for op in block:
             used.update(slot for slot in uses(op) if slot not in killed)
             killed.update(kills(op))
-        use.append(used)
+        use.append(used | (always - killed))
         define.append(killed)
-    before = [set(u) for u in use]
-    after: list[set[int]] = [set(always) for _ in blocks]
-    changed = True
-    while changed:
-        changed = False
-        for number in range(len(blocks) - 1, -1, -1):
-            out = set(always)
-            for follower in followers[number]:
-                out |= before[follower]
-            if out != after[number]:
-                after[number] = out
-                new = use[number] | (out - define[number])
-                if new != before[number]:
-                    before[number] = new
-                    changed = True
-    return after
+    after = flow_back(control_flow(program).successors, lambda number, out: use[number] | (out - define[number]))
+    return [out | always for out in after]
 
 
 def live_before(block: list[Op], out: set[int], always: set[int]) -> list[set[int]]:

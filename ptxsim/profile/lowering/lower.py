@@ -67,7 +67,7 @@ class Lowering(Assembly):
         limit = given - RESERVED
         origin = {copy: number for number, found in variants.items() for copy in found}
         for number, block in enumerate(blocks):
-            live_out = frozenset(pressure.live_out(origin.get(number, number)))
+            live_out = frozenset(pressure.after[origin.get(number, number)])
             block.ops = schedule(block.ops, Budget(limit, pressure.words, live_out))
         most = Pressure(self, blocks, self.like).most()
         needed = registers(most) if most > limit else min(given, registers(most))

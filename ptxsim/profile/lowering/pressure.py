@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ptxsim.engine.analysis.control_flow import flow_back
 from ptxsim.profile.lowering.fusion import Fusion
-from ptxsim.profile.lowering.machine_code import Kind, MachineBlock
+from ptxsim.profile.lowering.machine_code import Kind, MachineBlock, MachineOp
 
 FIXED = 6  # stack pointer, addresses in the making, alignment of pairs
 LEAST, MOST = 16, 255
@@ -18,14 +19,7 @@ class Pressure:
         """`like`: registers of unrolled copies -> those they stand for."""
         self.types, self.divergent, self.graph = facts.flow.types, facts.divergent, facts.graph
         self.blocks, self.like = blocks[: len(self.graph.successors)], like
-        self.live_in: list[set[int]] = [set() for _ in self.blocks]
-        changed = True
-        while changed:
-            changed = False
-            for number in range(len(self.blocks) - 1, -1, -1):
-                live = self._before(number)
-                if live != self.live_in[number]:
-                    self.live_in[number], changed = live, True
+        self.after = flow_back(self.graph.successors, self._before)
 
     def words(self, slot: int) -> int:
         """32-bit registers a value takes; predicates and what is the same for the warp take none."""
@@ -35,26 +29,26 @@ class Pressure:
         is_kept = self.types[slot].kind != "predicate" and slot in self.divergent
         return max(1, self.types[slot].bits // 32) if is_kept else 0
 
-    def live_out(self, number: int) -> set[int]:
-        """Values that are read after a block."""
-        return set().union(*(self.live_in[s] for s in self.graph.successors[number]))
-
-    def _before(self, number: int) -> set[int]:
-        live = self.live_out(number)
+    def _before(self, number: int, live: set[int]) -> set[int]:
         for op in reversed(self.blocks[number].ops):
-            live = (live - set(op.writes)) | set(op.reads) | set(op.predicates)
+            live = _before(op, live)
         return live
 
     def most(self) -> int:
         """Registers in use at the fullest point, in the order the blocks have now."""
         most = 0
         for number, block in enumerate(self.blocks):
-            live = self.live_out(number)
+            live = self.after[number]
             for op in reversed(block.ops):
                 if op.kind != Kind.COPY:
                     most = max(most, sum(self.words(s) for s in live | set(op.writes)))
-                live = (live - set(op.writes)) | set(op.reads) | set(op.predicates)
+                live = _before(op, live)
         return most
+
+
+def _before(op: MachineOp, live: set[int]) -> set[int]:
+    """What is live before an operation, of what is after it."""
+    return (live - set(op.writes)) | set(op.reads) | set(op.predicates)
 
 
 def registers(most: int) -> int:
