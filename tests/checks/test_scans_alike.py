@@ -33,7 +33,7 @@ def records(seed: int, count: int, events: list[Event]) -> np.ndarray:
 
 
 # What sites of every kind order: see checks.order.sites.
-BITS = (0, 1 | 32, 1 | 2 | 32, 1 | 4 | 16, 2 | 4, 8, 64, 128, 256, 0, 1 | 2 | 4 | 32 | 512 | 1024, 2048)
+BITS = (0, 1 | 32, 1 | 2 | 32, 1 | 4 | 16, 2 | 4, 8, 64, 128, 256, 2 | 4 | 8192, 1 | 2 | 4 | 32 | 512 | 1024, 2048)
 SHAPES = (((2, 1, 1), (1, 1, 1)), ((4, 1, 1), (2, 1, 1)))
 
 

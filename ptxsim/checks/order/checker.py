@@ -11,7 +11,7 @@ from ptxsim.checks.cluster_shared import Homes
 from ptxsim.checks.order import state
 from ptxsim.checks.order.findings import Problem, findings_of
 from ptxsim.checks.order.scan import FIELDS, KINDS, scan
-from ptxsim.checks.order.sites import UPDATES_GLOBAL, UPDATES_SHARED
+from ptxsim.checks.order.sites import COVERS, UPDATES_GLOBAL, UPDATES_SHARED
 from ptxsim.checks.order.state import MARGIN, MOST_FAR, NONE, OWN_ROWS, PAGE_BITS, Order
 from ptxsim.diagnostic import Finding
 from ptxsim.engine.program.operation import Program
@@ -39,7 +39,9 @@ class OrderChecker(Observer):
         strong = any(b & UPDATES_SHARED for b in bits), any(b & UPDATES_GLOBAL for b in bits)
         (gx, gy, gz), (cx, cy, cz) = homes.grid, homes.cluster
         self.ctas, self.warps = cx * cy * cz, -(-threads // LANES)
-        self.order = state.begin(bits, self.ctas, self.warps, gx * gy * gz, shared_bytes, strong=strong)
+        self.order = state.begin(
+            bits, self.ctas, self.warps, gx * gy * gz, shared_bytes, strong=strong, covers=any(b & COVERS for b in bits)
+        )
         self.slots: dict[int, int] = {}  # by cluster
         self.problems: dict[Problem, tuple[int, tuple[int, ...]]] = {}
 
@@ -120,6 +122,8 @@ class OrderChecker(Observer):
         o.uniform[slot] = o.row_of[slot] = 0
         first = slice(slot * rows, slot * rows + all_warps * OWN_ROWS, OWN_ROWS)
         o.clock[first], o.floor[first], o.far[first] = now, now, 0
+        if o.n[state.COVERED]:
+            o.clock[first, o.n[state.COVERED] : -1] = 0
         o.fence_row[slot] = o.need[slot] = o.phase[slot] = NONE
 
     def _keep_more(self) -> None:

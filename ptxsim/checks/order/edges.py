@@ -21,7 +21,7 @@ from ptxsim.checks.order.clocks import (
     take,
     waiting_row,
 )
-from ptxsim.checks.order.state import BARRIERS, CTAS, FAR, GRID, NONE, NOW, WARPS, Order, hashed
+from ptxsim.checks.order.state import BARRIERS, COVERED, CTAS, FAR, GRID, NONE, NOW, WARPS, Order, hashed
 from ptxsim.jit.body import Array
 from ptxsim.lanes import LANES
 from ptxsim.machine.event import Scope
@@ -126,6 +126,47 @@ def fence(o: Order, slot: int, warp: int, lanes: int, scope: int, acquires: bool
             rest &= ~part
 
 
+def cover(o: Order, slot: int, warp: int, lanes: int) -> None:
+    """A fence.sc of lanes: what they know comes before the fences of that kind that follow.
+
+    All of these stand in one order. Where a thread meets others that have such a fence (a barrier), and then writes a flag that
+    somebody reads before a fence of his own, the fences are in order, and with them what came before the first. So the second
+    half of a clock says what is covered by a fence that the thread knows of.
+    """
+    covered, rest = int(o.n[COVERED]), lanes
+    while rest:
+        part = sharing(o, slot, warp, rest)
+        mine = own_row(o, slot, warp, part)
+        share(o, slot, warp, part, mine)
+        row = o.clock[first_row(o, slot, warp) + mine]
+        for unit in range(covered):
+            row[covered + unit] = max(row[covered + unit], row[unit])
+        for lane in range(LANES):
+            if part >> lane & 1:
+                row[covered + warp * LANES + lane] = o.n[NOW]
+        rest &= ~part
+
+
+def release_covered(o: Order, slot: int, rank: int, unit: int, key: int, scope: int) -> None:
+    """A relaxed write hands on what is covered by fences that its thread knows of."""
+    row, covered, some = o.clock[row_of(o, slot, unit)], int(o.n[COVERED]), 0
+    for u in range(covered):
+        some |= int(row[covered + u])
+    if some == 0:
+        return
+    cluster = int(o.cluster[slot])
+    place = entry_at(o, key, owner_of(o, slot, rank, scope), True)
+    if o.entries[place]["time"] != o.n[NOW]:
+        forget(o, place)
+        o.entries[place]["time"] = o.n[NOW]
+    move_home(o, place, cluster)
+    mine = o.kept[o.entries[place]["row"]]
+    for u in range(covered):
+        mine[u] = max(mine[u], row[covered + u])
+    o.entries[place]["snap"] = 0
+    o.entries[place]["cta"] = cluster * o.n[CTAS] + rank
+
+
 def free_fence(o: Order, slot: int, warp: int, lanes: int) -> int:
     """A row for a fence that no other lane needs."""
     used, free = 0, 0
@@ -202,23 +243,31 @@ def forget(o: Order, place: int) -> None:
     entry["home"], entry["snap"] = NONE, 0
 
 
+def move_home(o: Order, place: int, cluster: int) -> None:
+    """The row of an entry is about threads of a cluster from now on; what it said about another one's is a snapshot."""
+    entry = o.entries[place]
+    row, mine = int(entry["row"]), o.kept[entry["row"]]
+    if entry["home"] == cluster:
+        return
+    if entry["home"] != NONE:
+        k = column_of(o, int(entry["home"]))
+        if k != NONE:
+            o.kept_far[row, k] = later(o, int(o.kept_far[row, k]), snapshot(o, place))
+        for u in range(len(mine)):
+            mine[u] = 0
+    k = int(o.column[cluster])
+    if k != NONE and o.kept_far[row, k] != 0:
+        raise_to(mine, o.kept[o.kept_far[row, k]])
+        o.kept_far[row, k] = 0
+    entry["home"] = cluster
+
+
 def release_into(o: Order, place: int, slot: int, source: int, unit: int, time: int) -> None:
     """An entry hands on what a row knows, and what a thread has done up to a time."""
     entry, cluster = o.entries[place], int(o.cluster[slot])
     row = int(entry["row"])
     mine = o.kept[row]
-    if entry["home"] != cluster:
-        if entry["home"] != NONE:
-            k = column_of(o, int(entry["home"]))
-            if k != NONE:
-                o.kept_far[row, k] = later(o, int(o.kept_far[row, k]), snapshot(o, place))
-            for u in range(len(mine)):
-                mine[u] = 0
-        k = int(o.column[cluster])
-        if k != NONE and o.kept_far[row, k] != 0:
-            raise_to(mine, o.kept[o.kept_far[row, k]])
-            o.kept_far[row, k] = 0
-        entry["home"] = cluster
+    move_home(o, place, cluster)
     raise_to(mine, o.clock[source])
     mine[unit] = max(mine[unit], time)
     for k in range(o.n[FAR]):
@@ -302,7 +351,10 @@ def release_at(
             unit = warp * LANES + lane
             if releases:
                 release_one(o, slot, rank, unit, key, scope, row_of(o, slot, unit), int(o.n[NOW]))
-            elif o.fence_row[slot, unit] != NONE:
+                continue
+            if o.n[COVERED]:
+                release_covered(o, slot, rank, unit, key, scope)
+            if o.fence_row[slot, unit] != NONE:
                 reached = min(scope, int(o.fence_scope[slot, unit]))
                 row = fence_row(o, slot, warp) + int(o.fence_row[slot, unit])
                 release_one(o, slot, rank, unit, key, reached, row, int(o.fence_time[slot, unit]))

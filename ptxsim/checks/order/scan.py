@@ -13,6 +13,7 @@ from ptxsim.checks.order.edges import (
     acquire_at,
     arrive,
     barrier_number,
+    cover,
     entry_at,
     fence,
     forget,
@@ -24,6 +25,7 @@ from ptxsim.checks.order.edges import (
 from ptxsim.checks.order.sites import (
     ACQUIRES,
     ARRIVES,
+    COVERS,
     RELEASES,
     SCOPE,
 )
@@ -83,6 +85,8 @@ def scan(records: Array, first: int, o: Order, found: Array) -> int:
             proxy, scope = int(addresses[1]), int(addresses[0])
             if proxy == Proxy.GENERIC:
                 fence(o, slot, warp, mask, scope, bits & ACQUIRES != 0, bits & RELEASES != 0)
+                if bits & COVERS:
+                    cover(o, slot, warp, mask)
             elif proxy == Proxy.MBARRIER_INIT or proxy == Proxy.TENSORMAP:
                 fence(o, slot, warp, mask, scope, False, True)
         elif event == Event.EXIT:

@@ -12,6 +12,7 @@ TOGETHER = 64  # the lanes of the warp access memory for each other
 WARPGROUP = 128  # a product of a warpgroup
 CP_ASYNC = 256
 UPDATES_SHARED, UPDATES_GLOBAL = 512, 1024  # writes strongly, and may do so there
+COVERS = 8192  # a fence that stands in one order with all others of its kind
 FRAGMENTS = 4096  # of wmma: a lane has the same elements in every access of the warp to a matrix
 LATER = 2048  # writes later, and completes on an mbarrier then
 
@@ -56,7 +57,10 @@ def _synchronisation(op: Op, mechanism: Mechanism, role: Role) -> int:
         return ARRIVES * (role is Role.ARRIVE)
     if mechanism is Mechanism.FENCE:
         order = words.get("order")
-        return ACQUIRES * (order != "release") | RELEASES * (order != "acquire")
+        # A membar, which has no word for it, is a fence.sc.
+        is_sc = words.get("proxy") == "generic" and words.get("order", "sc") == "sc"
+        in_one_order = is_sc and _SCOPES[str(words["scope"])] >= event.Scope.GPU
+        return ACQUIRES * (order != "release") | RELEASES * (order != "acquire") | COVERS * in_one_order
     if mechanism is Mechanism.MBARRIER and role in (Role.ARRIVE, Role.WAIT):
         # Without the words it is .cta, which all take for mbarriers of other CTAs too: the cluster.
         order = 0 if words.get("sem") == "relaxed" else RELEASES if role is Role.ARRIVE else ACQUIRES

@@ -10,10 +10,13 @@ from ptxsim.jit.body import Array, record
 from ptxsim.lanes import LANES
 
 # Of `n`.
-(NOW, CTAS, WARPS, UNITS, SHIFT, CELLS, CLUSTERS, GRID, WAYS, FAR, KEPT, PAGES, ROWS, COUNT, NUMBERS) = range(15)
+(NOW, CTAS, WARPS, UNITS, SHIFT, CELLS, CLUSTERS, GRID, WAYS, FAR, KEPT, PAGES, ROWS, COUNT, COVERED, NUMBERS) = range(
+    16
+)
 # NOW: the record; CTAS, WARPS: of a cluster, of a CTA; UNITS: columns of a clock; SHIFT, CELLS: of a granule's bytes, granules of
 # a CTA's shared memory; CLUSTERS: of the grid; GRID: CTAs; WAYS: places for accesses per granule; FAR: clusters that others know
-# of; KEPT, PAGES: in use; ROWS: of clocks per slot; COUNT: problems found.
+# of; KEPT, PAGES: in use; ROWS: of clocks per slot; COUNT: problems found; COVERED: the first
+# column of a clock's second half, 0 where there is none (see edges.cover).
 
 BARRIERS = 16
 OWN_ROWS = LANES + 1  # of a warp, of which its lanes share some
@@ -77,17 +80,20 @@ def barrier_rows(ctas: int) -> int:
 
 
 def begin(
-    sites: tuple[int, ...], ctas: int, warps: int, grid: int, shared_bytes: int, *, strong: tuple[bool, bool], room: int = 1
+    sites: tuple[int, ...], ctas: int, warps: int, grid: int, shared_bytes: int, *, strong: tuple[bool, bool], covers: bool, room: int = 1
 ) -> Order:  # fmt: skip
-    """Before a launch. ctas: of a cluster; warps: of a CTA; strong: whether there are strong writes to shared and global memory."""
+    """Before a launch. ctas: of a cluster; warps: of a CTA; strong: whether there are strong writes to shared and global memory;
+    covers: whether there are fences that stand in one order."""
     all_warps = ctas * warps
-    units, threads = all_warps * LANES + 1, all_warps * LANES
+    threads = all_warps * LANES
+    units = (2 if covers else 1) * threads + 1
     ways = warps + (NEAR_WAYS if ctas > 1 else 0)
     rows = all_warps * (2 * OWN_ROWS + LANES) + barrier_rows(ctas)
     clusters, cells = grid // ctas, -(-shared_bytes // 4)
     columns = 128 if clusters > 1 else 1
     n = np.zeros(NUMBERS, np.int64)
     n[[CTAS, WARPS, UNITS, SHIFT, CELLS]] = ctas, warps, units, 2, cells
+    n[COVERED] = threads * covers
     n[[CLUSTERS, GRID, WAYS, ROWS, KEPT]] = clusters, grid, ways, rows, 1
     slots, granules = room, room * ctas * cells
     many = 1 << PAGE_BITS
