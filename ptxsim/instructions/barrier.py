@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ptxsim import lanes
-from ptxsim.isa.facts import Facts, Mechanism, Role, Scope, Synchronisation, Word
+from ptxsim.isa.facts import Facts, Mechanism, Role, Scope, Synchronisation, Word, warp_facts
 from ptxsim.isa.operand import Either, Imm, Pred, Reg, Value
 from ptxsim.isa.registry import Kinds, Options, instruction
 from ptxsim.lanes import LaneValue, mask_word
@@ -120,7 +120,7 @@ for name, since, aligned, implied in (
 
 
 @instruction(
-    "bar.warp.sync membermask", name="bar.warp.sync", requires="6.0", facts=Facts(family="warp_barrier", scope=Scope.WARP, synchronises=Synchronisation(Mechanism.WARP, Role.SYNC)),
+    "bar.warp.sync membermask", name="bar.warp.sync", requires="6.0", facts=warp_facts("warp_barrier"),
     operands={"membermask": Value("u32")}, writes="",
 )  # fmt: skip
 def synchronize_warp(m: Port, membermask: LaneValue) -> Converge | None:

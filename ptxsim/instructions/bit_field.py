@@ -112,13 +112,9 @@ def insert(a: LaneValue, b: LaneValue, c: LaneValue, d: LaneValue, *, type: Scal
 
 
 @instruction(
-    "szext.mode.type d, a, b",
-    cost="alu",
-    mode="clamp wrap",
-    type="u32 s32",
-    requires="7.6 sm_70",
+    "szext.mode.type d, a, b", cost="alu", mode="clamp wrap", type="u32 s32", requires="7.6 sm_70",
     operands={"b": Value("u32")},
-)
+)  # fmt: skip
 def extend_from(a: LaneValue, b: LaneValue, *, mode: Word, type: ScalarType) -> LaneValue:
     length = b & 31 if mode == "wrap" else b
     return extend(a, length, type)

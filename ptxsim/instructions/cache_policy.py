@@ -43,11 +43,9 @@ def range_(a: LaneValue, size: LaneValue, total: LaneValue, *, primary: Word) ->
 
 
 @instruction(
-    "createpolicy.cvt.L2.b64 d, a",
-    name="createpolicy.cvt",
-    operands={"d": Reg("u64"), "a": Value("u64")},
+    "createpolicy.cvt.L2.b64 d, a", name="createpolicy.cvt", operands={"d": Reg("u64"), "a": Value("u64")},
     requires="7.4 sm_80",
-)
+)  # fmt: skip
 def convert(a: LaneValue) -> LaneValue:
     return a
 

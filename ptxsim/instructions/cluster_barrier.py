@@ -6,7 +6,7 @@ The state is in the records of the CTAs (machine.cluster_barrier); native code u
 from __future__ import annotations
 
 from ptxsim.isa.facts import Facts, Mechanism, Role, Scope, Synchronisation, Word
-from ptxsim.isa.registry import Options, instruction
+from ptxsim.isa.registry import instruction
 from ptxsim.lanes import LaneValue, mask_word, word_mask
 from ptxsim.machine import cluster_barrier as state
 from ptxsim.machine.event import Event
@@ -14,7 +14,6 @@ from ptxsim.machine.fault import AtBarrier, Fault, first_lane
 from ptxsim.machine.port import Port
 from ptxsim.machine.records import CLUSTER
 
-COMMON: Options = {"requires": "7.8 sm_90"}
 ARRIVES, WAITS = (
     Facts(family="cluster_barrier", scope=Scope.CLUSTER, synchronises=Synchronisation(Mechanism.CLUSTER_BARRIER, role))
     for role in (Role.ARRIVE, Role.WAIT)
@@ -51,22 +50,16 @@ class ClusterBarrier:
 
 
 @instruction(
-    "barrier.cluster.arrive{.order}{.aligned}",
-    name="barrier.cluster.arrive",
-    order="release@8.0:sm_90 relaxed@8.0:sm_90",
-    facts=ARRIVES,
-    **COMMON,
-)
+    "barrier.cluster.arrive{.order}{.aligned}", name="barrier.cluster.arrive", order="release@8.0:sm_90 relaxed@8.0:sm_90",
+    facts=ARRIVES, requires="7.8 sm_90",
+)  # fmt: skip
 def arrive(m: Port, *, order: Word) -> None:
     m.unit(ClusterBarrier).arrive(order == "relaxed")
 
 
 @instruction(
-    "barrier.cluster.wait{.acquire}{.aligned}",
-    name="barrier.cluster.wait",
-    acquire="acquire@8.0:sm_90",
-    facts=WAITS,
-    **COMMON,
-)
+    "barrier.cluster.wait{.acquire}{.aligned}", name="barrier.cluster.wait", acquire="acquire@8.0:sm_90",
+    facts=WAITS, requires="7.8 sm_90",
+)  # fmt: skip
 def wait(m: Port) -> LaneValue:
     return m.unit(ClusterBarrier).wait()

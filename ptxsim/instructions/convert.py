@@ -49,6 +49,7 @@ def cost(words: Words) -> str:
 CONVERT: Options = {"operands": _KINDS, "cost": cost}
 # Beside bf16 no register is wider than its type.
 BRAIN: Options = {"operands": {"d": Reg("dtype"), "a": Value("atype")}, "cost": cost}
+ROUNDED, BRAIN_ROUNDED = ({**words, "rounding": FLOAT_ROUNDING} for words in (CONVERT, BRAIN))
 
 
 # ---- integers ----
@@ -87,14 +88,11 @@ def halves(a: LaneValue, t: ScalarType) -> LaneValue:
     return double(a >> 32) * 2.0**32, double(lanes.cast(a & 0xFFFFFFFF, "u32"))
 
 
-@instruction("cvt.rounding{.sat}.dtype.atype d, a", rounding=FLOAT_ROUNDING, dtype="f16 f64", atype=INTEGERS, **CONVERT)
+@instruction("cvt.rounding{.sat}.dtype.atype d, a", dtype="f16 f64", atype=INTEGERS, **ROUNDED)
+@instruction("cvt.rounding{.ftz}{.sat}.dtype.atype d, a", dtype="f32", atype=INTEGERS, **ROUNDED)
 @instruction(
-    "cvt.rounding{.ftz}{.sat}.dtype.atype d, a", rounding=FLOAT_ROUNDING, dtype="f32", atype=INTEGERS, **CONVERT
+    "cvt.rounding.dtype.atype d, a", dtype="bf16", atype="u16 s16 u32 s32 u64 s64", requires=BF16, **BRAIN_ROUNDED
 )
-@instruction(
-    "cvt.rounding.dtype.atype d, a", rounding=FLOAT_ROUNDING, dtype="bf16", atype="u16 s16 u32 s32 u64 s64", requires=BF16,
-    **BRAIN,
-)  # fmt: skip
 def integer_to_float(a: LaneValue, *, dtype: ScalarType, atype: ScalarType, rounding: Word, sat: Word) -> LaneValue:
     high, low = halves(a, atype)
     result = scalar.add_double(high, low, rounding) if dtype.bits == 64 else scalar.add(high, low, dtype, rounding)
@@ -152,12 +150,10 @@ def float_to_integral(a: LaneValue, *, dtype: ScalarType, rounding: Word, ftz: W
 @instruction("cvt.ftz{.sat}.dtype.atype d, a", dtype="f64", atype="f32", implies={"ftz": True}, **BRAIN)
 @instruction("cvt{.sat}.dtype.atype d, a", dtype="f64", atype="f16", **CONVERT)
 @instruction(
-    "cvt{.rounding}{.ftz}.dtype.atype d, a", rounding=FLOAT_ROUNDING, ftz="ftz@7.8:sm_90", dtype="f32", atype="bf16",
-    requires="7.1 sm_80", **BRAIN,
+    "cvt{.rounding}{.ftz}.dtype.atype d, a", ftz="ftz@7.8:sm_90", dtype="f32", atype="bf16", requires="7.1 sm_80",
+    **BRAIN_ROUNDED,
 )  # fmt: skip
-@instruction(
-    "cvt{.rounding}.dtype.atype d, a", rounding=FLOAT_ROUNDING, dtype="f64", atype="bf16", requires=BF16, **BRAIN
-)
+@instruction("cvt{.rounding}.dtype.atype d, a", dtype="f64", atype="bf16", requires=BF16, **BRAIN_ROUNDED)
 def widen(a: LaneValue, *, dtype: ScalarType, atype: ScalarType, ftz: Word, sat: Word) -> LaneValue:
     if ftz and atype.name != "f16":  # what is subnormal as f16 is a normal f32
         a = finish(a, atype, ftz=True)
@@ -179,37 +175,20 @@ _SINGLE_TO_HALF: Options = {"atype": "f32"} | CONVERT
     "cvt.rounding{.relu}{.satfinite}.dtype.atype d, a", rounding="rn rz", relu="relu@7.0:sm_80", satfinite="satfinite@8.1",
     dtype="f16", **_SINGLE_TO_HALF,
 )  # fmt: skip
-@instruction(
-    "cvt.rounding{.ftz}.dtype.atype d, a",
-    rounding=FLOAT_ROUNDING,
-    dtype="bf16",
-    requires="7.0 sm_80",
-    atype="f32",
-    **BRAIN,
-)
+@instruction("cvt.rounding{.ftz}.dtype.atype d, a", dtype="bf16", requires="7.0 sm_80", atype="f32", **BRAIN_ROUNDED)
 @instruction(
     "cvt.rounding{.relu}{.satfinite}.dtype.atype d, a", rounding="rn rz", satfinite="satfinite@8.1", dtype="bf16",
     requires="7.0 sm_80", atype="f32", **BRAIN,
 )  # fmt: skip
-@instruction("cvt.rounding{.sat}.dtype.atype d, a", rounding=FLOAT_ROUNDING, dtype="f32", atype="f64", **CONVERT)
-@instruction(  # flushing is done by another instruction, which takes no wider register
-    "cvt.rounding.ftz{.sat}.dtype.atype d, a",
-    rounding=FLOAT_ROUNDING,
-    dtype="f32",
-    atype="f64",
-    implies={"ftz": True},
-    **BRAIN,
-)
-@instruction("cvt.rounding{.sat}.dtype.atype d, a", rounding=FLOAT_ROUNDING, dtype="f16", atype="f64", **CONVERT)
+@instruction("cvt.rounding{.sat}.dtype.atype d, a", dtype="f32", atype="f64", **ROUNDED)
+# Flushing is done by another instruction, which takes no wider register.
 @instruction(
-    "cvt.rounding.dtype.atype d, a", rounding=FLOAT_ROUNDING, dtype="bf16", atype="f64", requires=BF16, **BRAIN
+    "cvt.rounding.ftz{.sat}.dtype.atype d, a", dtype="f32", atype="f64", implies={"ftz": True}, **BRAIN_ROUNDED
 )
-@instruction(
-    "cvt{.rounding}.dtype.atype d, a", rounding=FLOAT_ROUNDING, dtype="bf16", atype="f16", requires=BF16, **BRAIN
-)
-@instruction(
-    "cvt{.rounding}.dtype.atype d, a", rounding=FLOAT_ROUNDING, dtype="f16", atype="bf16", requires=BF16, **BRAIN
-)
+@instruction("cvt.rounding{.sat}.dtype.atype d, a", dtype="f16", atype="f64", **ROUNDED)
+@instruction("cvt.rounding.dtype.atype d, a", dtype="bf16", atype="f64", requires=BF16, **BRAIN_ROUNDED)
+@instruction("cvt{.rounding}.dtype.atype d, a", dtype="bf16", atype="f16", requires=BF16, **BRAIN_ROUNDED)
+@instruction("cvt{.rounding}.dtype.atype d, a", dtype="f16", atype="bf16", requires=BF16, **BRAIN_ROUNDED)
 def narrow(
     a: LaneValue, *, dtype: ScalarType, atype: ScalarType, rounding: Word, ftz: Word, sat: Word, relu: Word,
     satfinite: Word,

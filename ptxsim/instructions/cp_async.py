@@ -64,11 +64,9 @@ def _forms(effect: Any) -> Any:
             )
             hinted = max(since, "7.4 sm_80")
             instruction(
-                f"{opcode}.L2::cache_hint{{.prefetch}} [a], [b], size{operands}, policy",
-                requires=hinted,
-                operands=kinds,
+                f"{opcode}.L2::cache_hint{{.prefetch}} [a], [b], size{operands}, policy", requires=hinted, operands=kinds,
                 **_words,
-            )(effect)
+            )(effect)  # fmt: skip
     return effect
 
 

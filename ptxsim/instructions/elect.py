@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ptxsim import lanes
-from ptxsim.isa.facts import Facts, Mechanism, Role, Scope, Synchronisation
+from ptxsim.isa.facts import Facts, Scope, warp_facts
 from ptxsim.isa.operand import Pred, Reg, Value
 from ptxsim.isa.registry import instruction
 from ptxsim.lanes import LaneValue
@@ -17,7 +17,7 @@ def active_mask(m: Port) -> LaneValue:
 
 @instruction(
     "elect.sync d|p, membermask", cost="alu", operands={"d": Reg("u32", sink=True), "p": Pred(), "membermask": Value("u32")},
-    requires="8.0 sm_90", facts=Facts(family="elect", scope=Scope.WARP, synchronises=Synchronisation(Mechanism.WARP, Role.SYNC)),
+    requires="8.0 sm_90", facts=warp_facts("elect"),
 )  # fmt: skip
 def elect(m: Port, membermask: LaneValue) -> LaneValue:
     """The lowest member lane, and whether the lane is that one."""

@@ -59,12 +59,9 @@ def multiply_add_low(a: LaneValue, b: LaneValue, c: LaneValue) -> LaneValue:
 
 
 @instruction(
-    "mad.hi.type d, a, b, c",
-    cost=by_width("imad.hi", "mul.hi.64"),
-    name="mad.hi",
-    type=INTEGERS,
+    "mad.hi.type d, a, b, c", cost=by_width("imad.hi", "mul.hi.64"), name="mad.hi", type=INTEGERS,
     implies={"half": "hi"},
-)
+)  # fmt: skip
 def multiply_add_high(a: LaneValue, b: LaneValue, c: LaneValue) -> LaneValue:
     return lanes.multiply_high(a, b) + c
 

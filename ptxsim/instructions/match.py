@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from ptxsim import lanes
-from ptxsim.isa.facts import Facts, Mechanism, Role, Scope, Synchronisation, Words
+from ptxsim.isa.facts import Words, warp_facts
 from ptxsim.isa.operand import Pred, Reg, Value
 from ptxsim.isa.registry import Kinds, Options, instruction
 from ptxsim.lanes import LaneValue
 from ptxsim.machine.port import Port
 
-FACTS = Facts(
-    family="match", scope=Scope.WARP, synchronises=Synchronisation(Mechanism.WARP, Role.SYNC), reads_lanes=True
-)
+FACTS = warp_facts("match", reads_lanes=True)
 
 
 def _unsigned(words: Words) -> str:
@@ -25,11 +23,9 @@ COMMON: Options = {"type": "b32 b64", "operands": OPERANDS, "requires": "6.0 sm_
 
 
 @instruction(
-    "match.any.sync.type d, a, membermask",
-    cost="match.any",
-    name="match",
+    "match.any.sync.type d, a, membermask", cost="match.any", name="match",
     **(COMMON | {"operands": OPERANDS | {"d": Reg("u32")}}),
-)
+)  # fmt: skip
 def match_any(m: Port, a: LaneValue, membermask: LaneValue) -> LaneValue:
     """The mask of the member lanes whose value is the lane's own."""
     waiting = m.converge(membermask)

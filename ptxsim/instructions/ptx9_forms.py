@@ -121,11 +121,9 @@ declare(
 for order, strong in (("", NOTHING), (".order.scope", STRONG)):
     declare(f"multimem.cp.async.bulk{order}.{GROUP}.b128 [a], [b], n", requires=NINE, **strong, **SEVERAL)
     declare(
-        f"multimem.cp.async.bulk{order}.{GROUP}.cp_mask.b128 [a], [b], n, bytes",
-        requires="9.3 sm_100",
-        **strong,
+        f"multimem.cp.async.bulk{order}.{GROUP}.cp_mask.b128 [a], [b], n, bytes", requires="9.3 sm_100", **strong,
         **SEVERAL,
-    )
+    )  # fmt: skip
     since = NINE if order else "9.1 sm_90"
     for op, types, end in REDUCTIONS:
         declare(

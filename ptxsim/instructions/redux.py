@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from ptxsim import lanes
-from ptxsim.isa.facts import Facts, Mechanism, Role, Scope, Synchronisation, Word
+from ptxsim.isa.facts import Word, warp_facts
 from ptxsim.isa.operand import Reg, Value
-from ptxsim.isa.registry import Kinds, instruction
+from ptxsim.isa.registry import Kinds, Options, instruction
 from ptxsim.lanes import LaneValue, Operation
 from ptxsim.machine.port import Port
 from ptxsim.numerics import scalar
 from ptxsim.types import TYPES
 
-FACTS = Facts(family="redux", scope=Scope.WARP, synchronises=Synchronisation(Mechanism.WARP, Role.SYNC))
+FACTS = warp_facts("redux")
 OPERANDS: Kinds = {"d": Reg("type", unpacked=True), "a": Value("type", unpacked=True), "membermask": Value("u32")}
 BITS: Kinds = {**OPERANDS, "d": Reg("u32"), "a": Value("u32")}
+WORDS: Options = {"requires": "7.0 sm_80", "facts": FACTS}
 F32 = TYPES["f32"]
 
 
@@ -39,17 +40,8 @@ def over_members(m: Port, a: LaneValue, membermask: LaneValue, function: Operati
     return total
 
 
-@instruction(
-    "redux.sync.op.type d, a, membermask",
-    op="add min max",
-    type="u32 s32",
-    operands=OPERANDS,
-    requires="7.0 sm_80",
-    facts=FACTS,
-)
-@instruction(
-    "redux.sync.op.type d, a, membermask", op="and or xor", type="b32", operands=BITS, requires="7.0 sm_80", facts=FACTS
-)
+@instruction("redux.sync.op.type d, a, membermask", op="add min max", type="u32 s32", operands=OPERANDS, **WORDS)
+@instruction("redux.sync.op.type d, a, membermask", op="and or xor", type="b32", operands=BITS, **WORDS)
 def redux(m: Port, a: LaneValue, membermask: LaneValue, *, op: Word) -> LaneValue:
     """All member lanes' values as one, in every member lane."""
     waiting = m.converge(membermask)

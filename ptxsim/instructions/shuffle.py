@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from ptxsim import lanes
-from ptxsim.isa.facts import Facts, Mechanism, Role, Scope, Synchronisation, Word
+from ptxsim.isa.facts import Word, warp_facts
 from ptxsim.isa.operand import Pred, Reg, Value
 from ptxsim.isa.registry import Kinds, Options, instruction
 from ptxsim.lanes import LaneValue
 from ptxsim.machine.port import Port
 
-FACTS = Facts(
-    family="shuffle", scope=Scope.WARP, synchronises=Synchronisation(Mechanism.WARP, Role.SYNC), reads_lanes=True
-)
+FACTS = warp_facts("shuffle", reads_lanes=True)
 OPERANDS: Kinds = {
     "d": Reg("b32"), "p": Pred(sink=True), **dict.fromkeys("abc", Value("b32")), "membermask": Value("u32"),
 }  # fmt: skip

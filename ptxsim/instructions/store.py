@@ -40,13 +40,6 @@ WIDE: Kinds = TO | {"b": Vec("vec", Reg("type", wide=True, sink=True, integers=T
 
 common.declare_uncached(store, "st", "[a], b", ONE, MANY, "release", FACTS)
 common.declare_accesses(
-    store,
-    "st{.order}{.mmio}{.scope}{.space}{.cop}{.l1}",
-    "",
-    "[a], b",
-    ONE,
-    MANY,
-    WIDE,
-    common.ACCESS_RULES,
+    store, "st{.order}{.mmio}{.scope}{.space}{.cop}{.l1}", "", "[a], b", ONE, MANY, WIDE, common.ACCESS_RULES,
     WORDS | {"facts": FACTS},
-)
+)  # fmt: skip

@@ -6,7 +6,7 @@ trap and brkpt take the slow path; the rest has no effect on what a kernel compu
 from __future__ import annotations
 
 from ptxsim.isa.operand import Either, Imm, Reg
-from ptxsim.isa.registry import Kinds, instruction
+from ptxsim.isa.registry import Options, instruction
 from ptxsim.lanes import LaneValue
 from ptxsim.machine.fault import Fault, first_lane
 from ptxsim.machine.port import Port
@@ -41,23 +41,13 @@ def sleep(t: ScalarType) -> None:
     return None
 
 
-REGISTERS: Kinds = {"count": Imm(24, 256, multiple=8)}
+REGISTERS: Options = {
+    "cost": "nothing", "operands": {"count": Imm(24, 256, multiple=8)}, "requires": "8.0 sm_90a sm_100f sm_110f sm_120f",
+}  # fmt: skip
 
 
-@instruction(
-    "setmaxnreg.inc.sync.aligned.u32 count",
-    cost="nothing",
-    name="setmaxnreg.inc",
-    operands=REGISTERS,
-    requires="8.0 sm_90a sm_100f sm_110f sm_120f",
-)
-@instruction(
-    "setmaxnreg.dec.sync.aligned.u32 count",
-    cost="nothing",
-    name="setmaxnreg.dec",
-    operands=REGISTERS,
-    requires="8.0 sm_90a sm_100f sm_110f sm_120f",
-)
+@instruction("setmaxnreg.inc.sync.aligned.u32 count", name="setmaxnreg.inc", **REGISTERS)
+@instruction("setmaxnreg.dec.sync.aligned.u32 count", name="setmaxnreg.dec", **REGISTERS)
 def set_registers(count: LaneValue) -> None:
     """Registers of the machine have no number: giving some back or asking for more changes nothing."""
     return None

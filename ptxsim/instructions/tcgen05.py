@@ -24,11 +24,9 @@ declare(
     operands={"a": Value("u32"), "columns": COLUMNS}, **GROUP,
 )  # fmt: skip
 declare(
-    "tcgen05.relinquish_alloc_permit.cta_group.sync.aligned",
-    name="tcgen05.relinquish_alloc_permit",
-    requires=FAMILY,
+    "tcgen05.relinquish_alloc_permit.cta_group.sync.aligned", name="tcgen05.relinquish_alloc_permit", requires=FAMILY,
     **GROUP,
-)
+)  # fmt: skip
 for name in ("tcgen05.wait::ld", "tcgen05.wait::st"):
     declare(f"{name}.sync.aligned", name=name, requires=FAMILY)
 for name in ("tcgen05.fence::before_thread_sync", "tcgen05.fence::after_thread_sync"):

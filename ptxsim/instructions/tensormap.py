@@ -68,12 +68,8 @@ def _forms() -> None:
 
     def add(field: str, operands: str, type: str, since: str = SINCE, **kinds: Any) -> None:
         instruction(
-            f"{opcode}.{type} [a]{operands}",
-            requires=since,
-            field=field,
-            operands=kinds | {"a": Addr(whole=True)},
-            **words,
-        )(replace)
+            f"{opcode}.{type} [a]{operands}", requires=since, field=field, operands=kinds | {"a": Addr(whole=True)}, **words
+        )(replace)  # fmt: skip
 
     add("global_address", ", value", "b64", value=Value("b64"))
     add("rank", ", value", "b32", value=Value("b32"))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ptxsim.isa.facts import Facts, Mechanism, Role, Scope, Synchronisation, Word
+from ptxsim.isa.facts import Word, warp_facts
 from ptxsim.isa.operand import Pred, Reg, Value
 from ptxsim.isa.registry import Kinds, Options, instruction
 from ptxsim.lanes import LaneValue
 from ptxsim.machine.port import Port
 
-FACTS = Facts(family="vote", scope=Scope.WARP, synchronises=Synchronisation(Mechanism.WARP, Role.SYNC))
+FACTS = warp_facts("vote")
 PREDICATE: Kinds = {"d": Pred(), "a": Pred(negatable=True, immediate=True), "membermask": Value("u32")}
 BALLOT: Kinds = {**PREDICATE, "d": Reg("b32")}
 BALLOTS: Options = {"cost": "vote", "operands": BALLOT, "implies": {"mode": "ballot"}, "facts": FACTS}

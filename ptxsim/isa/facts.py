@@ -128,3 +128,9 @@ class Facts:
     cost: str | Callable[[Words], str | None] | None = None
     fidelity: Callable[[Words, bool], str | None] | None = None
     reads_lanes: bool = False
+
+
+def warp_facts(family: str, *, reads_lanes: bool = False) -> Facts:
+    """Of an instruction at which the member lanes of a warp wait for each other."""
+    meeting = Synchronisation(Mechanism.WARP, Role.SYNC)
+    return Facts(family=family, scope=Scope.WARP, synchronises=meeting, reads_lanes=reads_lanes)

@@ -50,7 +50,7 @@ def functions_of(file: str) -> dict[int, ast.FunctionDef]:
     """The functions of a file by their first lines, decorators counted: what `__code__.co_firstlineno` says."""
     tree = ast.parse("".join(linecache.getlines(file)))
     found = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
-    return {min(each.lineno for each in (node, *node.decorator_list)): node for node in found}
+    return {min([node.lineno, *(each.lineno for each in node.decorator_list)]): node for node in found}
 
 
 class Translator(Expressions):

@@ -244,16 +244,9 @@ def tell(stream: Stream, copies: BulkCopies, copy: BulkCopy, which: int, kind: i
                 count += 1
             if count == LANES or (count != 0 and i == len(rows) - 1):
                 event(
-                    stream,
-                    warp,
-                    copy.site,
-                    kind,
-                    space,
-                    high - low,
-                    flags | FLAG_ASYNC_PROXY,
-                    (1 << count) - 1,
+                    stream, warp, copy.site, kind, space, high - low, flags | FLAG_ASYNC_PROXY, (1 << count) - 1,
                     addresses,
-                )
+                )  # fmt: skip
                 count = 0
         return
     size = copy.size if side.shared == 0 else extent(copy)

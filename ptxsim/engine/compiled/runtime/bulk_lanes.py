@@ -123,16 +123,9 @@ def issue_tensor(
     for lane in range(LANES):
         if lanes >> lane & 1 != 0 and context.records != 0:
             event(
-                context,
-                warp,
-                site,
-                Event.ASYNC_READ,
-                space_of(context, maps[lane]),
-                SIZE,
-                FLAG_TENSORMAP,
-                1 << lane,
+                context, warp, site, Event.ASYNC_READ, space_of(context, maps[lane]), SIZE, FLAG_TENSORMAP, 1 << lane,
                 maps,
-            )
+            )  # fmt: skip
     if what != LOOK:
         begin(context, copies, count)
     return True
