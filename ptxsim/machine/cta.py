@@ -15,6 +15,7 @@ from ptxsim.machine.barrier import NamedBarriers
 from ptxsim.machine.cluster_barrier import describe_cluster
 from ptxsim.machine.fault import Converge, Wait
 from ptxsim.machine.mbarrier_state import describe_wait, open_lanes, watched
+from ptxsim.machine.memory import RANK_SHIFT, reserve
 from ptxsim.machine.records import (
     AT_MBARRIERS,
     BARRIERS,
@@ -162,7 +163,8 @@ class Cta:
     ):  # fmt: skip
         self.index, self.linear, self.block_shape = index, linear, block
         self.cluster = cluster
-        self.shared = np.full(-(-shared_bytes // 16) * 16, shared_fill, np.uint8)
+        self.shared = cluster.room(-(-shared_bytes // 16) * 16)
+        self.shared.fill(shared_fill)
         self.shared_bytes = shared_bytes
         self.threads = block[0] * block[1] * block[2]
         count = -(-self.threads // LANES)
@@ -173,6 +175,7 @@ class Cta:
         if begun is None:
             for warp in self.warps:
                 warp.begin(min(LANES, self.threads - warp.index * LANES))
+                warp.record.owner = self.record.address
         self.units = Units()
         self._mbarriers: np.ndarray | None = None
 
@@ -216,6 +219,22 @@ class Cluster:
     shape: tuple[int, int, int]
     ctas: list[Cta] = field(default_factory=list)
     units: Units = field(default_factory=Units)
+    memory: np.ndarray | None = None  # shared memory of several CTAs, at distances of 1 << RANK_SHIFT
+
+    @property
+    def size(self) -> int:
+        """How many CTAs it has."""
+        x, y, z = self.shape
+        return x * y * z
+
+    def room(self, size: int) -> np.ndarray:
+        """Shared memory of its next CTA."""
+        if self.size == 1:
+            return aligned(size)
+        if self.memory is None:
+            self.memory = reserve(self.size << RANK_SHIFT)
+        start = len(self.ctas) << RANK_SHIFT
+        return self.memory[start : start + size]
 
     def describe(self) -> str:
         """Who is missing at its barrier, for a deadlock report."""

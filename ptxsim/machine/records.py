@@ -94,9 +94,15 @@ class WarpRecord(Record):
     target: I32
     op: I32
     own_site: I32
-    shared: I64
+    shared: I64  # address of the CTA's shared memory; what of it may be accessed
     shared_start: I64
     shared_span: I64
+    named: I64  # what names of shared memory add to an offset: the CTA's rank in its cluster << RANK_SHIFT
+    cluster: (
+        I64  # where the shared memory of the first CTA is; those of the others follow at distances of 1 << RANK_SHIFT
+    )
+    ctas: I64  # of the cluster
+    owner: I64  # the CTA: address of its record
     local: I64
     local_bytes: I64
     cta: I32
@@ -140,11 +146,13 @@ class CtaRecord(Record):
     leader: I64  # the first CTA of the cluster, which counts for its barrier: address
     next: I64  # the next CTA of the cluster: address, 0 after the last
     mbarriers: I64  # address of an MBarrierTable, 0 while there is none
+    warpgroups: I64  # address of its WarpgroupRecords in native code, 0 where Python holds the CTA
 
 
-def cta_record(threads: int, before: Sequence[CtaRecord] = ()) -> CtaRecord:
-    """The record of a CTA that begins; `before` are those of the CTAs before it in its cluster."""
-    made = CtaRecord(threads, threads)
+def cta_record(threads: int, before: Sequence[CtaRecord] = (), made: CtaRecord | None = None) -> CtaRecord:
+    """The record of a CTA that begins, or `made` as it; `before` are those of the CTAs before it in its cluster."""
+    made = CtaRecord() if made is None else made
+    made.threads = made.live = threads
     leader = before[0] if before else made
     made.leader = leader.address
     leader.barriers[CLUSTER].expected += threads

@@ -96,8 +96,9 @@ class Library:
             case "warpgroup":
                 text = warpgroup_product.text(name, description, module)
             case _:
-                what, space, size, count = description
-                helper = AccessHelper(module, self.prefix, name, what, space, size, count, name.endswith("_events"))
+                what, space, size, count, cluster = description
+                events = name.endswith("_events")
+                helper = AccessHelper(module, self.prefix, name, what, space, size, count, events, cluster)
                 text = helper.text()
         return module.text() + text + _ATTRIBUTES
 

@@ -65,8 +65,9 @@ class EmitPort:
 
     def _helper(self, what: str, space: str, size: int, count: int) -> str:
         records = self.writer.options.events and not self._silent
-        name = f"{what}_{space}_{size}x{count}" + ("_events" if records else "")
-        return self.writer.helper(name, (what, space, size, count))
+        cluster = self.writer.options.cluster and space in ("shared", "generic")
+        name = f"{what}_{space}_{size}x{count}" + ("_cluster" if cluster else "") + ("_events" if records else "")
+        return self.writer.helper(name, (what, space, size, count, cluster))
 
     def _arguments(self, address: Value, flags: int) -> list[Typed]:
         return [

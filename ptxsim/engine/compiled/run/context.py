@@ -180,7 +180,8 @@ class NativeContext:
     def _compile(self, full: bool) -> None:
         machine = self.machine
         events, proxies = machine.stream is not None, machine.stream is not None and machine.stream.proxies
-        options = Options(full, events, self.keep, str(machine.target), machine.numerics, proxies)
+        cluster = machine.cluster != (1, 1, 1)
+        options = Options(full, events, self.keep, str(machine.target), machine.numerics, proxies, cluster)
         self._kernels[full], self.slow_path[full] = self.library.kernel(self.program, self.layout, options)
         setattr(self.record, "full" if full else "masked", self._kernels[full])
 

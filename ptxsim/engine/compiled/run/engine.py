@@ -24,6 +24,7 @@ from ptxsim.engine.splits import NONE
 from ptxsim.lanes import EVERY, LANES
 from ptxsim.machine.cta import Register, Warp
 from ptxsim.machine.lane_copies import ROOM, make_room
+from ptxsim.machine.memory import RANK_SHIFT
 from ptxsim.machine.port import Port
 from ptxsim.machine.special import value as special_value
 from ptxsim.machine.state import Machine
@@ -71,11 +72,10 @@ class CompiledEngine:
         """Give a new warp its registers."""
         memory, record, cta = warp.memory, warp.record, warp.cta
         warp.registers = self.native.registers(memory)
-        # Events name shared memory by its CTA in the cluster, which native code does not.
-        alone = self.machine.stream is None or len(cta.cluster.ctas) == 1
-        record.shared = cta.shared.ctypes.data
+        record.shared, record.named = cta.shared.ctypes.data, cta.rank << RANK_SHIFT
+        record.cluster, record.ctas = record.shared - record.named, cta.cluster.size
         record.shared_start = self.machine.shared_start
-        record.shared_span = max(0, cta.shared_bytes - self.machine.shared_start) if alone else 0
+        record.shared_span = max(0, cta.shared_bytes - self.machine.shared_start)
         if "cp_async" in families(self.program):
             warp.copies = make_room(record.copies, ROOM, self.machine.memory)
         if self.program.local_bytes:

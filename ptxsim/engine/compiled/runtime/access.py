@@ -14,7 +14,7 @@ from ptxsim.engine.compiled.ir.pieces import Loop, spread
 from ptxsim.engine.compiled.ir.value import Value, element_type
 from ptxsim.engine.compiled.runtime.abi import CONTEXT, KINDS, READ_ONLY, WARP
 from ptxsim.machine.event import FLAG_UNCHANGED, Event, Space
-from ptxsim.machine.memory import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_SIZE
+from ptxsim.machine.memory import LOCAL_WINDOW, RANK_SHIFT, SHARED_WINDOW, WINDOW_SIZE
 
 LANE_NUMBERS = range(32)
 SIGNATURE = "ptr %context, ptr %warp, <32 x i64> %address, i32 %mask, i32 %site, i32 %flags"
@@ -38,9 +38,9 @@ class AccessHelper:
     """Writes one helper. `size` is the bytes of an element; a lane's access is `size * count` bytes."""
 
     def __init__(
-        self, module: Module, prefix: str, name: str, what: str, space: str, size: int, count: int, events: bool
-    ):
-        self.module, self.prefix, self.name, self.events = module, prefix, name, events
+        self, module: Module, prefix: str, name: str, what: str, space: str, size: int, count: int, events: bool, cluster: bool,
+    ):  # fmt: skip
+        self.module, self.prefix, self.name, self.events, self.cluster = module, prefix, name, events, cluster
         self.space, self.size, self.count = space, size, count
         # `place` checks a write and returns where the lanes' memory is; its flags carry the event's number from bit 16 up.
         self.write, self.place = what == "store", what == "place"
@@ -111,10 +111,32 @@ class AccessHelper:
         limit = e.let(f"trunc i64 {e.let(f'sub i64 {span}, {self.total}')} to i32")
         bad = self._bad(relative, limit, span)
         self._branch(bad, f"{label}.ok", f"{label}.bad")
-        self._bail(f"{label}.bad")
+        if self.cluster:
+            self._remote(f"{label}.bad", limit, span)
+        else:
+            self._bail(f"{label}.bad")
         e.label(f"{label}.ok")
         low = e.pure("trunc <32 x i64> %address to <32 x i32>", "u32")
         self._move(field(e, "%warp", WARP["shared"], "ptr"), low, _SPACES["shared"], label)
+
+    def _remote(self, label: str, limit: str, span: str) -> None:
+        """Offsets in the shared memory of any CTA of the cluster, whose number + 1 stands above them; 0 is the executing one."""
+        e = self.e
+        e.label(label)
+        low = e.pure("trunc <32 x i64> %address to <32 x i32>", "u32")
+        which = low >> RANK_SHIFT
+        own = e.let(f"trunc i64 {field(e, '%warp', WARP['named'], 'i64')} to i32")
+        start = e.let(f"trunc i64 {field(e, '%warp', WARP['shared_start'], 'i64')} to i32")
+        ctas = e.let(f"trunc i64 {field(e, '%warp', WARP['ctas'], 'i64')} to i32")
+        offset = low & (1 << RANK_SHIFT) - 1
+        place = offset + e.where(which == 0, spread(e, own, "u32"), low - offset - (1 << RANK_SHIFT))
+        word = self._bad(offset - spread(e, start, "u32"), limit, span)
+        strange = e.let(f"bitcast <32 x i1> {(which > spread(e, ctas, 'u32')).text} to i32")
+        word = e.let(f"or i32 {word}, {e.let(f'and i32 {strange}, %mask')}")
+        self._branch(word, f"{label}.in", f"{label}.out")
+        self._bail(f"{label}.out")
+        e.label(f"{label}.in")
+        self._move(field(e, "%warp", WARP["cluster"], "ptr"), place, _SPACES["shared"], label, named=True)
 
     def _local(self, window: int = 0, label: str = "local") -> None:
         e = self.e
@@ -208,11 +230,11 @@ class AccessHelper:
 
     # ---- moving the bytes ----
 
-    def _move(self, base: str, offset: Value, space: str, label: str) -> None:
-        """Load or store at base + offset and return."""
+    def _move(self, base: str, offset: Value, space: str, label: str, named: bool = False) -> None:
+        """Load or store at base + offset and return. `named`: the offset is the name of shared memory."""
         e = self.e
         if self.events:
-            self._event(space, base, offset)
+            self._event(space, base, offset, named)
         if self.place:
             memory = spread(e, e.let(f"ptrtoint ptr {base} to i64"), "u64")
             e.line(f"  ret <32 x i64> {(memory + e.convert(offset, 'u64')).text}")
@@ -318,7 +340,7 @@ class AccessHelper:
         whole = f"<{width} x {element}>"
         return e.let(f"shufflevector {whole} {level[0]}, {whole} poison, <{width} x i32> <{order}>")
 
-    def _event(self, space: str, base: str, offset: Value) -> None:
+    def _event(self, space: str, base: str, offset: Value, named: bool) -> None:
         """Record the access, with addresses as machine.port.Port names them."""
         e = self.e
         event, flags = str(int(Event.STORE if self.write else Event.LOAD)), "%flags"
@@ -333,6 +355,8 @@ class AccessHelper:
             flags = e.let(f"select i1 {same}, i32 {e.let(f'or i32 %flags, {FLAG_UNCHANGED}')}, i32 %flags")
         room = e.stack_slot("<32 x i64>")
         addresses = e.convert(offset, "u64") if space == _SPACES["shared"] else self.address
+        if self.cluster and space == _SPACES["shared"] and not named:
+            addresses = addresses + spread(e, field(e, "%warp", WARP["named"], "i64"), "u64")
         e.line(f"  store <32 x i64> {addresses.text}, ptr {room}, align 64")
         self._declare(f"declare void @{self.prefix}event(ptr, ptr, i32, i32, i32, i32, i32, i32, ptr)")
         number = space if isinstance(space, str) else int(space)
