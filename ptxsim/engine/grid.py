@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
+
+import numpy as np
 
 from ptxsim.diagnostic import Finding
 from ptxsim.engine import control
@@ -14,7 +18,7 @@ from ptxsim.engine.program.operation import Op, Program
 from ptxsim.machine.cta import Cluster, Cta, Register, Warp
 from ptxsim.machine.fault import Fault, Wait
 from ptxsim.machine.mbarrier_state import NEVER
-from ptxsim.machine.records import AT_MBARRIERS
+from ptxsim.machine.records import AT_MBARRIERS, CtaRecord
 from ptxsim.machine.state import Machine
 
 TURN = 64  # blocks a warp executes before the next one gets its turn
@@ -37,24 +41,32 @@ class Limits:
     progress: Callable[[int, int], None] | None = None
 
 
-def cluster_at(machine: Machine, number: int, **state: Any) -> Cluster:
-    """The cluster of a number in launch order. Clusters count x first, then y, then z; so do the CTAs in one.
+def cluster_index(machine: Machine, number: int) -> tuple[int, int, int]:
+    """Where the cluster of a number in launch order is. Clusters count x first, then y, then z."""
+    nx, ny = (size // per for size, per in zip(machine.grid[:2], machine.cluster))
+    return number % nx, number // nx % ny, number // (nx * ny)
 
-    `state`: what else machine.cta.Cta takes.
-    """
+
+def ctas_of(machine: Machine, index: tuple[int, int, int]) -> Iterator[tuple[tuple[int, int, int], int]]:
+    """Where the CTAs of a cluster are, and their numbers in the grid."""
     gx, gy, _ = machine.grid
-    cx, cy, cz = machine.cluster
-    nx, ny = gx // cx, gy // cy
-    index = (number % nx, number // nx % ny, number // (nx * ny))
-    x0, y0, z0 = index[0] * cx, index[1] * cy, index[2] * cz
-    cluster = Cluster(index, machine.cluster)
-    for z in range(z0, z0 + cz):
-        for y in range(y0, y0 + cy):
-            for x in range(x0, x0 + cx):
-                linear = x + gx * (y + gy * z)
-                cluster.ctas.append(
-                    Cta((x, y, z), linear, machine.block, machine.shared_bytes, cluster, machine.shared_fill, **state)
-                )
+    for place in itertools.product(*(range(i * n, i * n + n) for i, n in zip(index[::-1], machine.cluster[::-1]))):
+        z, y, x = place
+        yield (x, y, z), x + gx * (y + gy * z)
+
+
+def cluster_at(
+    machine: Machine, number: int, warp_bytes: int = 0, begun: Sequence[tuple[CtaRecord, np.ndarray]] = ()
+) -> Cluster:
+    """The cluster of a number in launch order. `begun`: what its CTAs are made of if they run already (machine.cta.Cta)."""
+    cluster = Cluster(cluster_index(machine, number), machine.cluster)
+    for rank, (place, linear) in enumerate(ctas_of(machine, cluster.index)):
+        cluster.ctas.append(
+            Cta(
+                place, linear, machine.block, machine.shared_bytes, cluster, machine.shared_fill, warp_bytes,
+                begun[rank] if begun else None,
+            )
+        )  # fmt: skip
     return cluster
 
 
@@ -85,18 +97,18 @@ class Engine(Protocol):
         """Execute up to `turns` blocks of a warp; True if anything was executed."""
 
     def cta_runner(self) -> CtaRunner | None:
-        """What runs whole CTAs by itself, or None if the engine has no such thing."""
+        """What runs whole clusters by itself, or None if the engine has no such thing."""
 
 
 class CtaRunner(Protocol):
-    """Runs CTAs one after the other, without Python objects for them."""
+    """Runs clusters one after the other, without Python objects for them."""
 
     def run(self, grid: Grid, number: int) -> tuple[int, Handed | None]:
-        """Run CTAs from `number` on. Returns the number of the next one, and a CTA to resume here. Raises Stopped."""
+        """Run clusters from `number` on. Returns the number of the next one, and one to resume here. Raises Stopped."""
 
 
 Hook = Callable[[Warp, Engine], None]  # called with a warp before or after it runs
-# A CTA that a runner hands over: its cluster, the rounds it has had, and the rest of the round it is in (returns whether
+# What a runner hands over: a cluster, the rounds it has had, and the rest of the round it is in (returns whether
 # any warp moved), or None between rounds.
 Handed = tuple[Cluster, int, Callable[[], bool] | None]
 
@@ -111,15 +123,15 @@ class Grid:
         self.program, self.machine, self.engine, self.limits = program, machine, engine, limits
         self.start, self.stop = start, stop
         self.resident: list[Cluster] = []
-        self.total = machine.grid[0] * machine.grid[1] * machine.grid[2]
+        self.total = math.prod(machine.grid)
+        self.clusters = self.total // math.prod(machine.cluster)
         self.done = 0
         self.shown = time.monotonic()
 
     def run(self) -> None:
         """Run to the end. Raises Stopped where the GPU would stop, or NotModeled."""
         machine, resident = self.machine, self.resident
-        cx, cy, cz = machine.cluster
-        number, clusters = 0, self.total // (cx * cy * cz)
+        number, clusters = 0, self.clusters
         # The GPU promises no order of CTAs; a seed other than 0 tries another one.
         order = range(clusters) if machine.seed == 0 else machine.random.permutation(clusters).tolist()
         runner = self._cta_runner()
@@ -143,9 +155,8 @@ class Grid:
             pass
 
     def _cta_runner(self) -> CtaRunner | None:
-        """What runs whole CTAs, if the engine has it and no hook, seed or cluster needs every turn."""
-        machine = self.machine
-        is_plain = self.start is None and self.stop is None and machine.seed == 0 and machine.cluster == (1, 1, 1)
+        """What runs whole clusters, if the engine has it and no hook or seed needs every turn."""
+        is_plain = self.start is None and self.stop is None and self.machine.seed == 0
         return self.engine.cta_runner() if is_plain else None
 
     def _admit(self, number: int) -> Cluster:

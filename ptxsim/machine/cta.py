@@ -146,7 +146,7 @@ class Warp:
 class Cta:
     """One CTA: shared memory as bytes, barriers, warps.
 
-    `warp_bytes`: how much memory an engine wants for a warp. `begun`: the record and the warps' memory, (warps, bytes), of a CTA
+    `warp_bytes`: how much memory an engine wants for a warp, 0: no more than its record. `begun`: the record and the warps' memory, (warps, bytes), of a CTA
     that runs already.
     """
 
@@ -159,7 +159,7 @@ class Cta:
 
     def __init__(
         self, index: tuple[int, int, int], linear: int, block: tuple[int, int, int], shared_bytes: int, cluster: Cluster,
-        shared_fill: int = 0, warp_bytes: int = WarpRecord.dtype.itemsize, begun: tuple[CtaRecord, np.ndarray] | None = None,
+        shared_fill: int = 0, warp_bytes: int = 0, begun: tuple[CtaRecord, np.ndarray] | None = None,
     ):  # fmt: skip
         self.index, self.linear, self.block_shape = index, linear, block
         self.cluster = cluster
@@ -169,7 +169,10 @@ class Cta:
         self.threads = block[0] * block[1] * block[2]
         count = -(-self.threads // LANES)
         before = [cta.record for cta in cluster.ctas]
-        self.record, self.memory = begun or (cta_record(self.threads, before), aligned(count, warp_bytes))
+        self.record, self.memory = begun or (
+            cta_record(self.threads, before),
+            aligned(count, warp_bytes or WarpRecord.dtype.itemsize),
+        )
         self.barriers = NamedBarriers(self.record)
         self.warps = [Warp(self, w, row) for w, row in enumerate(self.memory)]
         if begun is None:

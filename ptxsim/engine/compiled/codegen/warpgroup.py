@@ -9,7 +9,6 @@ from ptxsim.engine.compiled.codegen.function import FunctionWriter, Typed
 from ptxsim.engine.compiled.codegen.registry import lowers
 from ptxsim.engine.compiled.ir.value import CannotEmit, Value
 from ptxsim.engine.compiled.runtime import abi
-from ptxsim.engine.compiled.runtime.abi import CONTEXT
 from ptxsim.engine.compiled.tensor.arithmetic import constant_table
 from ptxsim.engine.compiled.tensor.panels import meaningless
 from ptxsim.engine.compiled.tensor.warpgroup_product import ROWS, Form
@@ -37,10 +36,8 @@ def _call(w: FunctionWriter, result: str, name: str, *arguments: Typed) -> str:
 
 @lowers("warpgroup_fence")
 def fence(w: FunctionWriter, op: Op) -> None:
+    """Nothing: the program keeps the rules, and memory has all that it wrote."""
     _begin(w, op)
-    e = w.emitter
-    at = e.let(f"getelementptr i8, ptr %context, i64 {CONTEXT['warpgroups']}")
-    w.bail_unless(e.let(f"icmp ne i64 {e.let(f'load i64, ptr {at}')}, 0"))
 
 
 @lowers("warpgroup_commit")

@@ -1,11 +1,12 @@
-"""Whole CTAs in native code: the warps of a CTA take their turns there, until it ends or Python is needed.
+"""Whole clusters in native code: their warps take their turns there, until they have ended or Python is needed.
 
 No CTA or warp exists as a Python object meanwhile. When something comes up that only Python can do, the objects are made on the
-same records, and engine.grid runs the CTA from the middle of its round on.
+same records, and engine.grid runs the cluster from the middle of its round on.
 """
 
 from __future__ import annotations
 
+import ctypes
 import time
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
@@ -18,11 +19,11 @@ from ptxsim.engine.compiled.run import threads
 from ptxsim.engine.compiled.run.context import NativeContext
 from ptxsim.engine.compiled.runtime import scheduler
 from ptxsim.engine.compiled.runtime.abi import WARP
-from ptxsim.engine.grid import SPIN, Grid, Handed, cluster_at
+from ptxsim.engine.grid import SPIN, Grid, Handed, cluster_at, cluster_index, ctas_of
 from ptxsim.engine.program.operation import families
 from ptxsim.machine.cta import Cluster, Warp
 from ptxsim.machine.lane_copies import ROOM, make_room
-from ptxsim.machine.records import MBarrierTable, WarpRecord, aligned, cta_record, mbarrier_table
+from ptxsim.machine.records import CtaRecord, MBarrierTable, WarpRecord, aligned, cta_record, mbarrier_table
 from ptxsim.machine.special import value as special_value
 from ptxsim.machine.state import Machine
 from ptxsim.machine.warpgroup import WarpgroupRecord, warpgroups_of
@@ -45,47 +46,55 @@ class Engine(grids.Engine, Protocol):
 
 
 class WholeCtas:
-    """Runs CTAs one after the other. Memory of warps and of shared memory is used again for the next CTA."""
+    """Runs clusters one after the other, of one CTA mostly. Memory of warps and of shared memory is used again for the next."""
 
     def __init__(self, engine: Engine):
         self.engine, self.native, self.machine = engine, engine.native, engine.machine
         self.slice = 2000  # warp instructions between returns, adapted to SLICE
-        self._make_template()
+        first = cluster_at(self.machine, 0, self.engine.warp_bytes)
+        self.threads, self.warps = first.ctas[0].threads, [warp for cta in first.ctas for warp in cta.warps]
+        for warp in self.warps:
+            self.engine.prepare(warp)
+        self.copies = [warp.copies for warp in self.warps]
+        self.template = np.concatenate([cta.memory for cta in first.ctas])
+        names = self.native.layout.specials
+        self.varying = {n: at for n, at in names.items() if n[1:].partition(".")[0] in VARYING}
         self.room = ROOM if "cp_async" in families(engine.program) else 0  # copies of cp.async that a warp has room for
         self._make_memory()
 
-    def _make_template(self) -> None:
-        """The memory of the warps of a fresh CTA, as prepare leaves it."""
-        cta = cluster_at(self.machine, 0, warp_bytes=self.engine.warp_bytes).ctas[0]
-        for warp in cta.warps:
-            self.engine.prepare(warp)
-        self.template, self.threads = cta.memory, cta.threads
-        self.copies = [warp.copies for warp in cta.warps]
-        self.shared_bytes, self.fill = len(cta.shared), self.machine.shared_fill
-        names = self.native.layout.specials
-        self.varying = {n: at for n, at in names.items() if n[1:].partition(".")[0] in VARYING}
-
     def _make_memory(self) -> None:
-        """Fresh memory: the last CTA's has been handed over, or there was none."""
-        warps, stride = self.template.shape
-        self.memory = aligned(warps, stride)
-        self.shared = aligned(self.shared_bytes)
+        """Fresh memory: the last cluster's has been handed over, or there was none. The template gets to know it."""
+        cluster = cluster_at(self.machine, 0)
+        count, size = len(cluster.ctas), len(self.warps) // len(cluster.ctas)
+        self.memory = aligned(*self.template.shape)
+        self.shared = [cta.shared for cta in cluster.ctas]
+        self.ctas: ctypes.Array[CtaRecord] = (CtaRecord * count)()
         self.local = None
-        for row in self.template:
-            WarpRecord.of(row).shared = self.shared.ctypes.data
         if self.native.program.local_bytes:
-            self.local = np.zeros((warps, 32, self.machine.local_bytes), np.uint8)
-            for row, part in zip(self.template, self.local):
-                WarpRecord.of(row).local = part.ctypes.data
-        self.mbarriers = mbarrier_table(self.shared) if "mbarrier" in families(self.engine.program) else None
+            self.local = np.zeros((len(self.warps), 32, self.machine.local_bytes), np.uint8)
+        self.mbarriers: list[np.ndarray] = []
+        self.warpgroups: list[Sequence[WarpgroupRecord]] = []
+        for rank, (made, shared) in enumerate(zip(self.ctas, self.shared)):
+            cta_record(self.threads, self.ctas[:rank], made)
+            if "mbarrier" in families(self.engine.program):
+                self.mbarriers.append(mbarrier_table(shared))
+                made.mbarriers = self.mbarriers[-1].ctypes.data
+            if self.native.keeps_rules:
+                rows = self.memory[rank * size : (rank + 1) * size]
+                self.warpgroups.append(warpgroups_of([WarpRecord.of(row) for row in rows]))
+                made.warpgroups = self.warpgroups[-1][0].address
+        for number, row in enumerate(self.template):
+            record, rank = WarpRecord.of(row), number // size
+            record.shared, record.owner = self.shared[rank].ctypes.data, self.ctas[rank].address
+            record.cluster = self.shared[0].ctypes.data
+            if self.local is not None:
+                record.local = self.local[number].ctypes.data
+        self.fresh = bytes(self.ctas)
         context = self.native.record
-        context.warps, context.warp_count, context.stride = self.memory.ctypes.data, warps, stride
-        self.warpgroups: Sequence[WarpgroupRecord] = ()
-        if self.native.keeps_rules:
-            self.warpgroups = warpgroups_of([WarpRecord.of(row) for row in self.memory])
+        context.warps, (context.warp_count, context.stride) = self.memory.ctypes.data, self.template.shape
 
     def run_to_end(self, number: int, stop: Callable[[], bool]) -> bool:
-        """Run one CTA; False if Python would be needed for it, or `stop()` wants no more."""
+        """Run one cluster; False if Python would be needed for it, or `stop()` wants no more."""
         self._begin(number)
         while True:
             status = self._enter_for(self.slice)
@@ -95,39 +104,40 @@ class WholeCtas:
                 return False
 
     def _begin(self, number: int) -> None:
-        """The state of CTA `number` before its first instruction."""
+        """The state of cluster `number` before its first instruction."""
         machine, context = self.machine, self.native.record
-        self.cta = cta_record(self.threads)
-        if self.mbarriers is not None:
-            self.cta.mbarriers = self.mbarriers.ctypes.data
-            MBarrierTable.from_address(self.cta.mbarriers).used = 0
-        context.cta, context.rounds, context.cursor, context.moved = self.cta.address, 0, 0, 0
+        ctypes.memmove(self.ctas[0].address, self.fresh, len(self.fresh))
+        for cta in self.ctas:
+            if cta.mbarriers:
+                MBarrierTable.from_address(cta.mbarriers).used = 0
+        context.rounds, context.cursor, context.moved, context.flying = 0, 0, 0, 0
         self.memory[:] = self.template
-        self.shared.fill(self.fill)
+        for shared in self.shared:
+            shared.fill(machine.shared_fill)
         if self.local is not None:
             self.local.fill(0)
-        gx, gy, _ = machine.grid
-        index = (number % gx, number // gx % gy, number // (gx * gy))
-        self.memory[:, WARP["cta"] : WARP["cta"] + 4].view("<u4")[:] = number
-        if self.varying:
-            cta = SimpleNamespace(index=index, linear=number, cluster=SimpleNamespace(index=index))
-            for name, at in self.varying.items():
-                value = special_value(name, SimpleNamespace(cta=cta), machine)  # type: ignore[arg-type]  # a CTA's place is all that these ask for
-                self.memory[:, at : at + value.nbytes] = value.view(np.uint8)
-        for group in self.warpgroups:
-            group.begin()
-        context.warpgroups, context.flying = self.warpgroups[0].address if self.warpgroups else 0, 0
+        cluster = SimpleNamespace(index=cluster_index(machine, number))
+        for rows, (index, linear) in zip(np.split(self.memory, len(self.ctas)), ctas_of(machine, cluster.index)):
+            rows[:, WARP["cta"] : WARP["cta"] + 4].view("<u4")[:] = linear
+            if self.varying:
+                place = SimpleNamespace(index=index, linear=linear, cluster=cluster)
+                for name, at in self.varying.items():
+                    value = special_value(name, SimpleNamespace(cta=place), machine)  # type: ignore[arg-type]  # a CTA's place is all that these ask for
+                    rows[:, at : at + value.nbytes] = value.view(np.uint8)
+        for groups in self.warpgroups:
+            for group in groups:
+                group.begin()
 
     def run(self, grid: Grid, number: int) -> tuple[int, Handed | None]:
-        """Run CTAs from `number` on. Returns the number of the next one, and a CTA to go on with, if there is one.
+        """Run clusters from `number` on. Returns the number of the next one, and one to go on with, if there is one.
 
         Raises engine.grid.Stopped where a limit is reached.
         """
         engine = self.engine
         workers = threads.Threads(self.native, engine.jobs, engine.on_another_machine, grid, number)
-        while number < grid.total:
+        while number < grid.clusters:
             if workers.wanted(number) and workers.run(number):
-                return grid.total, None
+                return grid.clusters, None
             self._begin(number)
             number += 1
             while True:
@@ -138,11 +148,11 @@ class WholeCtas:
                 if status == scheduler.ENDED:
                     break
                 if self.native.record.rounds > SPIN:
-                    if number < grid.total:
+                    if number < grid.clusters:
                         return number, (self._hand_over(number - 1), SPIN + 1, None)
                     self.native.record.rounds = 0
             if status == scheduler.ENDED:
-                grid.done += 1
+                grid.done += len(self.ctas)
                 continue
             rounds, cursor = self.native.record.rounds, self.native.record.cursor
             cluster = self._hand_over(number - 1)
@@ -152,7 +162,7 @@ class WholeCtas:
         return number, None
 
     def _where(self) -> list[int]:
-        """The blocks that the warps of the CTA are in."""
+        """The blocks that the warps are in."""
         records = map(WarpRecord.of, self.memory)
         return [split.block for record in records for split in record.split[: record.splits]]
 
@@ -175,24 +185,26 @@ class WholeCtas:
     # ---- going on in Python ----
 
     def _hand_over(self, number: int) -> Cluster:
-        """CTA `number` as a Python object on the records as they are; its memory is its own from now on."""
-        cluster = cluster_at(self.machine, number, begun=(self.cta, self.memory))
-        cta = cluster.ctas[0]
-        cta.shared = self.shared
-        if self.mbarriers is not None:
-            cta.keep_mbarriers(self.mbarriers)
-        for warp in cta.warps:
+        """Cluster `number` as a Python object on the records as they are; its memory is its own from now on."""
+        rows = np.split(self.memory, len(self.ctas))
+        cluster = cluster_at(self.machine, number, begun=list(zip(self.ctas, rows)))
+        for rank, cta in enumerate(cluster.ctas):
+            cta.shared, cta.record.warpgroups = self.shared[rank], 0
+            if self.mbarriers:
+                cta.keep_mbarriers(self.mbarriers[rank])
+            if self.warpgroups:
+                from ptxsim.machine.async_product import go_on
+
+                cta.warpgroups = self.warpgroups[rank]
+                go_on(self.machine, cta)
+        warps = [warp for cta in cluster.ctas for warp in cta.warps]
+        for place, warp in enumerate(warps):
             warp.registers = self.native.registers(warp.memory)
             if self.local is not None:
-                warp.local = self.local[warp.index]
-            warp.copies = self.copies[warp.index]
-        if self.warpgroups:
-            from ptxsim.machine.async_product import go_on
-
-            cta.warpgroups, self.native.record.warpgroups = self.warpgroups, 0
-            go_on(self.machine, cta)
+                warp.local = self.local[place]
+            warp.copies = self.copies[place]
         if self.room:
-            if any(warp.record.copies.open == self.room for warp in cta.warps):
+            if any(warp.record.copies.open == self.room for warp in warps):
                 self.room *= 2
             fresh = (WarpRecord.of(row).copies for row in self.template)
             self.copies = [make_room(copies, self.room, self.machine.memory) for copies in fresh]
@@ -201,7 +213,7 @@ class WholeCtas:
 
     def _finish_round(self, grid: Grid, cluster: Cluster, cursor: int) -> bool:
         """The rest of the turn of warp `cursor`, from the instruction on where native code returned, and the turns of the warps after it."""
-        warps = cluster.ctas[0].warps
+        warps = [warp for cta in cluster.ctas for warp in cta.warps]
         warp = warps[cursor]
         grid.guarded(warp, lambda: self.engine.resume(warp))
         for other in warps[cursor + 1 :]:

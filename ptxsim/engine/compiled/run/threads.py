@@ -67,7 +67,7 @@ class Threads:
         machine, limits = native.machine, grid.limits
         self.machine, self.runner, self.grid, self.first = machine, runner, grid, first
         self.began = time.perf_counter()
-        self.asked, self.jobs = jobs is not None, min(jobs or cores(), grid.total, MOST_THREADS)
+        self.asked, self.jobs = jobs is not None, min(jobs or cores(), grid.clusters, MOST_THREADS)
         plain = machine.stream is None and limits.max_steps is None and machine.memory.allocated <= MOST_MEMORY
         self.open = self.jobs > 1 and plain and first == 0 and orderless(native.program)
 
@@ -80,7 +80,7 @@ class Threads:
         took = time.perf_counter() - self.began
         if took < LOOK or number == self.first:
             return False
-        rest = took / (number - self.first) * (self.grid.total - number)
+        rest = took / (number - self.first) * (self.grid.clusters - number)
         return rest > WORTH + self.machine.memory.allocated / COPIED
 
     def run(self, first: int) -> bool:
@@ -98,11 +98,11 @@ class Threads:
             own.warp_instructions = own.steps = 0
             try:
                 runner = self.runner(own)
-                for number in range(first + thread, grid.total, self.jobs):
+                for number in range(first + thread, grid.clusters, self.jobs):
                     if failed or not runner.run_to_end(number, lambda: bool(failed)):
                         failed.append(None)
                         break
-                    finished[thread] += 1
+                    finished[thread] += grid.total // grid.clusters
             except BaseException as error:
                 failed.append(error)
             return own.warp_instructions, own.steps

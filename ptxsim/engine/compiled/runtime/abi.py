@@ -56,9 +56,8 @@ class Context(Record):
     rounds: I64
     end_count: I64  # warp instructions after which native code returns
     end_rounds: I64
-    # Products of warpgroups (engine.compiled.runtime.warpgroups): their records, 0 where Python holds the CTA; tiles that are
-    # known; callback for others; scratch memory for panels; products in flight.
-    warpgroups: I64
+    # Products of warpgroups (engine.compiled.runtime.warpgroups): tiles that are known; callback for others; scratch memory for
+    # panels; products in flight.
     tiles: I64
     find_tile: I64
     scratch: I64

@@ -59,14 +59,14 @@ def land(address: I64) -> None:
 
 @body
 def rounds(context: Context) -> I32:
-    """Rounds of turns, from warp `cursor` on, until the CTA has ended, no warp moves, or it is time to look at the limits."""
-    cta = view(context.cta, CtaRecord, 1)[0]
+    """Rounds of turns, from warp `cursor` on, until the cluster has ended, no warp moves, or it is time to look at the limits."""
     while True:
         while context.cursor < context.warp_count:
             warp = view(context.warps + context.cursor * context.stride, WarpRecord, 1)[0]
             if warp.splits != 0:
                 context.steps += 1
                 complete_work(context)
+                context.cta = warp.owner
                 warp.left = TURN
                 moved = turn(context, warp)
                 if moved == LEFT:
@@ -77,16 +77,24 @@ def rounds(context: Context) -> I32:
         context.moved = 0
         context.cursor = 0
         context.rounds += 1
-        if cta.live == 0:
-            if context.bulk != 0:
-                for number in range(context.warp_count):
-                    warp = view(context.warps + number * context.stride, WarpRecord, 1)[0]
-                    land_all(context, view(context.bulk, BulkCopies, 1)[0], warp)
+        if has_ended(context):
             return ENDED
         if moved == 0 and not let_time_pass(context):
             return STUCK
         if context.count > context.end_count or context.rounds > context.end_rounds:
             return PAUSED
+
+
+def has_ended(context: Context) -> bool:
+    """Whether all warps have; what they have in flight completes then."""
+    for number in range(context.warp_count):
+        if view(context.warps + number * context.stride, WarpRecord, 1)[0].splits != 0:
+            return False
+    if context.bulk != 0:
+        for number in range(context.warp_count):
+            warp = view(context.warps + number * context.stride, WarpRecord, 1)[0]
+            land_all(context, view(context.bulk, BulkCopies, 1)[0], warp)
+    return True
 
 
 def complete_work(context: Context) -> None:

@@ -1,7 +1,7 @@
 """The products of a CTA's warpgroups in native code: machine.warpgroup with the records of the context.
 
 A program gets here only if it keeps the rules (engine.analysis.product_hazards), and while no Python object holds the CTA:
-`warpgroups` of the context is 0 otherwise, and everything is left to the interpreter.
+`warpgroups` of its record is 0 otherwise, and everything is left to the interpreter.
 """
 
 from __future__ import annotations
@@ -49,6 +49,18 @@ def find_tile(address: I64, place: I32, site: I32, descriptor: U64) -> I64:
     raise NotImplementedError
 
 
+def group_of(warp: WarpRecord) -> int:
+    """The address of the warpgroup of a warp, 0 where Python holds the CTA."""
+    first = view(warp.owner, CtaRecord, 1)[0].warpgroups
+    return first + warp.index // WARPS * GROUP_BYTES if first != 0 else 0
+
+
+def group_ending_at(context: Context, number: int) -> int:
+    """The address of the warpgroup whose last warp is that of a number in the context, or 0."""
+    warp = view(context.warps + number * context.stride, WarpRecord, 1)[0]
+    return group_of(warp) if warp.index % WARPS == WARPS - 1 else 0
+
+
 @body
 def tile(context: Context, site: I32, is_b: I32, descriptor: U64) -> I64:
     """The address of the pieces of a tile, or 0 where the slow path has to report something."""
@@ -66,9 +78,10 @@ def tile(context: Context, site: I32, is_b: I32, descriptor: U64) -> I64:
 @body
 def keep_metadata(context: Context, warp: WarpRecord, words: Words) -> FLAG:
     """Remember the metadata that a warp gives the next product; false where Python has to go on."""
-    if context.warpgroups == 0:
+    place = group_of(warp)
+    if place == 0:
         return False
-    group = view(context.warpgroups + warp.index // WARPS * GROUP_BYTES, WarpgroupRecord, 1)[0]
+    group = view(place, WarpgroupRecord, 1)[0]
     product = group.ring[group.issued % RING]
     for lane in range(LANES):
         product.metadata[warp.index % WARPS * LANES + lane] = words[lane]
@@ -80,11 +93,11 @@ def arrive_at_product(
     context: Context, warp: WarpRecord, site: I32, line: I32, keep: I32, a: U64, b: U64, run: I64, table: I64, steps: I64
 ) -> I32:  # fmt: skip
     """machine.warpgroup.arrive, or LEFT. The native code of a product is `run`, which works on `table` in `steps`."""
-    if context.warpgroups == 0:
+    place = group_of(warp)
+    if place == 0:
         return LEFT
-    cta = view(context.cta, CtaRecord, 1)[0]
-    group = view(context.warpgroups + warp.index // WARPS * GROUP_BYTES, WarpgroupRecord, 1)[0]
-    outcome = warpgroup.arrive(cta, group, warp, site, line, keep, a, b)
+    group = view(place, WarpgroupRecord, 1)[0]
+    outcome = warpgroup.arrive(view(warp.owner, CtaRecord, 1)[0], group, warp, site, line, keep, a, b)
     if outcome == warpgroup.STARTED:
         product = group.ring[(group.issued - 1) % RING]
         product.due = context.steps + LATEST
@@ -99,18 +112,20 @@ def arrive_at_product(
 @body
 def commit_products(context: Context, warp: WarpRecord) -> FLAG:
     """machine.warpgroup.commit; false, with nothing done, where Python has to go on."""
-    if context.warpgroups == 0:
+    place = group_of(warp)
+    if place == 0:
         return False
-    warpgroup.commit(view(context.warpgroups + warp.index // WARPS * GROUP_BYTES, WarpgroupRecord, 1)[0], warp)
+    warpgroup.commit(view(place, WarpgroupRecord, 1)[0], warp)
     return True
 
 
 @body
 def wait_for_products(context: Context, warp: WarpRecord, pending: I64) -> FLAG:
     """All of a warp's groups but the last `pending` complete; false, with nothing done, where Python has to go on."""
-    if context.warpgroups == 0:
+    place = group_of(warp)
+    if place == 0:
         return False
-    group = view(context.warpgroups + warp.index // WARPS * GROUP_BYTES, WarpgroupRecord, 1)[0]
+    group = view(place, WarpgroupRecord, 1)[0]
     count = warpgroup.wait(group, warp, pending)
     if count == warpgroup.NOT_COMMITTED:
         return False
@@ -120,19 +135,23 @@ def wait_for_products(context: Context, warp: WarpRecord, pending: I64) -> FLAG:
 
 def complete_due(context: Context) -> None:
     """Compute the products of all warpgroups that are due."""
-    for number in range(context.warp_count // WARPS):
-        group = view(context.warpgroups + number * GROUP_BYTES, WarpgroupRecord, 1)[0]
-        complete(context, group, warpgroup.due(group, context.steps))
+    for number in range(context.warp_count):
+        place = group_ending_at(context, number)
+        if place != 0:
+            group = view(place, WarpgroupRecord, 1)[0]
+            complete(context, group, warpgroup.due(group, context.steps))
 
 
 def next_product(context: Context) -> int:
     """The turn at which the next product is due, or NEVER."""
     found = NEVER
     if context.flying != 0:
-        for number in range(context.warp_count // WARPS):
-            group = view(context.warpgroups + number * GROUP_BYTES, WarpgroupRecord, 1)[0]
-            if group.completed < group.issued:
-                found = min(found, group.ring[group.completed % RING].due)
+        for number in range(context.warp_count):
+            place = group_ending_at(context, number)
+            if place != 0:
+                group = view(place, WarpgroupRecord, 1)[0]
+                if group.completed < group.issued:
+                    found = min(found, group.ring[group.completed % RING].due)
     return found
 
 
