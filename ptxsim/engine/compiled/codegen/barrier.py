@@ -1,4 +1,4 @@
-"""bar and barrier: synchronisation and arrival, with constant operands."""
+"""bar and barrier: synchronisation and arrival."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from ptxsim.engine.compiled.codegen.function import FunctionWriter
 from ptxsim.engine.compiled.codegen.registry import lowers
 from ptxsim.engine.compiled.ir.value import CannotEmit
 from ptxsim.engine.compiled.runtime import abi
-from ptxsim.engine.program.operand import Constant, Literal
+from ptxsim.engine.program.operand import Constant, Literal, Operand
 from ptxsim.engine.program.operation import Op
 from ptxsim.isa.facts import Mechanism, Role, Synchronisation
+from ptxsim.lanes import LANES
 from ptxsim.machine.records import BARRIERS
 
 # What a use of a barrier leaves native code with.
@@ -23,18 +24,22 @@ def barrier(w: FunctionWriter, op: Op) -> None:
     """A barrier ends the block: the scheduler counts the warp in, or the interpreter takes over."""
     if op.destinations or op.guard is not None:
         raise CannotEmit("a barrier with a guard or a reduction")
-    number, count = (0 if source is None else _constant(source) for source in op.sources)
-    if number >= BARRIERS:
+    w.save_before_bail()
+    number, count = (0 if source is None else _same(w, source) for source in op.sources)
+    if isinstance(number, str):
+        w.bail_unless(w.emitter.let(f"icmp ult i32 {number}, {BARRIERS}"))
+    elif number >= BARRIERS:
         raise CannotEmit("a barrier that does not exist")
-    w.flush(w.live[w.index])
     assert op.synchronises is not None
     status, site = STATUS[op.synchronises], op.site
     w.leave(status, target=number, taken=count, block=w.number, op=w.index + 1, site=site, own_site=site)
     w.ended = True
 
 
-def _constant(source: object) -> int:
-    value = source.value if isinstance(source, Literal | Constant) else None
-    if not isinstance(value, int):
-        raise CannotEmit("a barrier whose number or count is computed")
-    return value
+def _same(w: FunctionWriter, source: Operand) -> int | str:
+    """The number that all lanes give, or an i32; the slow path where they do not agree."""
+    if isinstance(source, Literal | Constant):
+        return int(source.value)
+    word = w.emitter.convert(w.read(source), "u32")
+    w.bail_unless(w.all_of(word == w.emitter.permute(word, [0] * LANES)))
+    return w.emitter.let(f"extractelement {word.type} {word.text}, i64 0")
