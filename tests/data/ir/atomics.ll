@@ -145,7 +145,7 @@ entry:
   %own.site.at = getelementptr i8, ptr %warp, i64 28
   %mask.at = getelementptr i8, ptr %warp, i64 4
   %mask = load i32, ptr %mask.at
-  %stop.before.at = getelementptr i8, ptr %warp, i64 88
+  %stop.before.at = getelementptr i8, ptr %warp, i64 120
   %stop.before = load i32, ptr %stop.before.at
   %lanes = bitcast i32 %mask to <32 x i1>
   %block = load i32, ptr %block.at
@@ -157,16 +157,16 @@ nowhere:
   unreachable
 b0:
   %v1 = call <32 x i64> @ptxsim_load_param_8x1(ptr %context, ptr %warp, <32 x i64> splat (i64 421114027184128), i32 -1, i32 0, i32 0)
-  %v2 = getelementptr i8, ptr %warp, i64 3072
+  %v2 = getelementptr i8, ptr %warp, i64 3136
   %v3 = load <32 x i32>, ptr %v2, align 64
-  %v4 = getelementptr i8, ptr %warp, i64 3328
+  %v4 = getelementptr i8, ptr %warp, i64 3392
   store <32 x i64> %v1, ptr %v4, align 64
-  %v5 = getelementptr i8, ptr %warp, i64 3584
+  %v5 = getelementptr i8, ptr %warp, i64 3648
   store <32 x i32> %v3, ptr %v5, align 64
   %v6 = call <32 x i64> @ptxsim_place_shared_4x1(ptr %context, ptr %warp, <32 x i64> splat (i64 1024), i32 -1, i32 2, i32 131073)
   %v7 = call {<32 x i32>} @atomic0(<32 x i64> %v6, i32 -1, <32 x i32> splat (i32 15))
   %v8 = extractvalue {<32 x i32>} %v7, 0
-  %v9 = getelementptr i8, ptr %warp, i64 3712
+  %v9 = getelementptr i8, ptr %warp, i64 3776
   store <32 x i32> %v8, ptr %v9, align 64
   %v10 = call <32 x i64> @ptxsim_place_global_4x1(ptr %context, ptr %warp, <32 x i64> %v1, i32 -1, i32 3, i32 196609)
   %v11 = call {<32 x i32>} @atomic1(<32 x i64> %v10, i32 -1, <32 x i32> %v8, <32 x i32> %v3)
@@ -200,7 +200,7 @@ b0:
   %v39 = select <32 x i1> %v38, <32 x i32> splat (i32 2147483647), <32 x i32> %v37
   %v40 = bitcast <32 x i32> %v39 to <32 x float>
   %v41 = add <32 x i64> %v1, splat (i64 8)
-  %v42 = getelementptr i8, ptr %warp, i64 3968
+  %v42 = getelementptr i8, ptr %warp, i64 4032
   store <32 x i32> %v39, ptr %v42, align 64
   %v43 = call <32 x i64> @ptxsim_place_global_4x1(ptr %context, ptr %warp, <32 x i64> %v41, i32 -1, i32 5, i32 262145)
   %v44 = call {<32 x i32>} @atomic2(<32 x i64> %v43, i32 -1, <32 x i32> %v39)

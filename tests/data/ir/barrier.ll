@@ -15,7 +15,7 @@ entry:
   %own.site.at = getelementptr i8, ptr %warp, i64 28
   %mask.at = getelementptr i8, ptr %warp, i64 4
   %mask = load i32, ptr %mask.at
-  %stop.before.at = getelementptr i8, ptr %warp, i64 88
+  %stop.before.at = getelementptr i8, ptr %warp, i64 120
   %stop.before = load i32, ptr %stop.before.at
   %lanes = bitcast i32 %mask to <32 x i1>
   %block = load i32, ptr %block.at
@@ -29,7 +29,7 @@ nowhere:
   unreachable
 b0:
   %v1 = call <32 x i64> @ptxsim_load_param_8x1(ptr %context, ptr %warp, <32 x i64> splat (i64 421114027184128), i32 -1, i32 0, i32 0)
-  %v2 = getelementptr i8, ptr %warp, i64 3072
+  %v2 = getelementptr i8, ptr %warp, i64 3136
   %v3 = load <32 x i32>, ptr %v2, align 64
   %v4 = icmp uge <32 x i32> splat (i32 2), splat (i32 32)
   %v5 = call <32 x i32> @llvm.umin.v32i32(<32 x i32> splat (i32 2), <32 x i32> splat (i32 31))
@@ -37,11 +37,11 @@ b0:
   %v7 = select <32 x i1> %v4, <32 x i32> splat (i32 0), <32 x i32> %v6
   %v8 = add <32 x i32> splat (i32 1024), %v7
   %v9 = zext <32 x i32> %v8 to <32 x i64>
-  %v10 = getelementptr i8, ptr %warp, i64 3328
+  %v10 = getelementptr i8, ptr %warp, i64 3392
   store <32 x i64> %v1, ptr %v10, align 64
-  %v11 = getelementptr i8, ptr %warp, i64 3584
+  %v11 = getelementptr i8, ptr %warp, i64 3648
   store <32 x i32> %v8, ptr %v11, align 64
-  %v12 = getelementptr i8, ptr %warp, i64 3712
+  %v12 = getelementptr i8, ptr %warp, i64 3776
   store <32 x i32> %v3, ptr %v12, align 64
   call void @ptxsim_store_shared_4x1(ptr %context, ptr %warp, <32 x i64> %v9, i32 -1, i32 5, i32 0, <32 x i32> %v3)
   store i32 0, ptr %target.at
@@ -53,9 +53,9 @@ b0:
   ret i32 4
 b1:
   %v13 = call <32 x i32> @ptxsim_load_shared_4x1(ptr %context, ptr %warp, <32 x i64> splat (i64 1024), i32 -1, i32 7, i32 0)
-  %v14 = getelementptr i8, ptr %warp, i64 3328
+  %v14 = getelementptr i8, ptr %warp, i64 3392
   %v15 = load <32 x i64>, ptr %v14, align 64
-  %v16 = getelementptr i8, ptr %warp, i64 3840
+  %v16 = getelementptr i8, ptr %warp, i64 3904
   store <32 x i32> %v13, ptr %v16, align 64
   call void @ptxsim_store_global_4x1(ptr %context, ptr %warp, <32 x i64> %v15, i32 -1, i32 8, i32 0, <32 x i32> %v13)
   store i32 1, ptr %target.at

@@ -24,7 +24,7 @@ entry:
   %own.site.at = getelementptr i8, ptr %warp, i64 28
   %mask.at = getelementptr i8, ptr %warp, i64 4
   %mask = load i32, ptr %mask.at
-  %stop.before.at = getelementptr i8, ptr %warp, i64 88
+  %stop.before.at = getelementptr i8, ptr %warp, i64 120
   %stop.before = load i32, ptr %stop.before.at
   %lanes = bitcast i32 %mask to <32 x i1>
   %block = load i32, ptr %block.at
@@ -41,7 +41,7 @@ nowhere:
   unreachable
 b0:
   %v1 = call <32 x i64> @ptxsim_load_param_8x1(ptr %context, ptr %warp, <32 x i64> splat (i64 421114027184128), i32 -1, i32 0, i32 0)
-  %v2 = getelementptr i8, ptr %warp, i64 3072
+  %v2 = getelementptr i8, ptr %warp, i64 3136
   %v3 = load <32 x i32>, ptr %v2, align 64
   %v4 = icmp uge <32 x i32> splat (i32 4), splat (i32 32)
   %v5 = call <32 x i32> @llvm.umin.v32i32(<32 x i32> splat (i32 4), <32 x i32> splat (i32 31))
@@ -51,16 +51,16 @@ b0:
   %v9 = icmp ult <32 x i32> %v3, splat (i32 16)
   %v10 = xor <32 x i1> %v9, splat (i1 true)
   %v11 = zext <32 x i32> %v8 to <32 x i64>
-  %v12 = getelementptr i8, ptr %warp, i64 3328
+  %v12 = getelementptr i8, ptr %warp, i64 3392
   store <32 x i64> %v1, ptr %v12, align 64
-  %v13 = getelementptr i8, ptr %warp, i64 3584
+  %v13 = getelementptr i8, ptr %warp, i64 3648
   store <32 x i32> %v3, ptr %v13, align 64
-  %v14 = getelementptr i8, ptr %warp, i64 3840
+  %v14 = getelementptr i8, ptr %warp, i64 3904
   store <32 x i32> %v8, ptr %v14, align 64
   %v15 = bitcast <32 x i1> %v9 to i32
-  %v16 = getelementptr i8, ptr %warp, i64 3968
+  %v16 = getelementptr i8, ptr %warp, i64 4032
   store i32 %v15, ptr %v16, align 8
-  %v17 = getelementptr i8, ptr %context, i64 808
+  %v17 = getelementptr i8, ptr %context, i64 800
   %v18 = load i64, ptr %v17
   %v19 = icmp eq i64 %v18, 0
   br i1 %v19, label %good1, label %bad1
@@ -104,18 +104,18 @@ stop3:
   store i32 1, ptr %block.at
   ret i32 0
 b1:
-  %v44 = getelementptr i8, ptr %warp, i64 3840
+  %v44 = getelementptr i8, ptr %warp, i64 3904
   %v45 = load <32 x i32>, ptr %v44, align 64
   %v46 = zext <32 x i32> %v45 to <32 x i64>
-  %v47 = getelementptr i8, ptr %warp, i64 3328
+  %v47 = getelementptr i8, ptr %warp, i64 3392
   %v48 = load <32 x i64>, ptr %v47, align 64
-  %v49 = getelementptr i8, ptr %warp, i64 3584
+  %v49 = getelementptr i8, ptr %warp, i64 3648
   %v50 = load <32 x i32>, ptr %v49, align 64
-  %v51 = getelementptr i8, ptr %warp, i64 3968
+  %v51 = getelementptr i8, ptr %warp, i64 4032
   %v52 = load i32, ptr %v51, align 8
   %v53 = bitcast i32 %v52 to <32 x i1>
   %v54 = bitcast <32 x i1> %v53 to i32
-  %v55 = getelementptr i8, ptr %context, i64 808
+  %v55 = getelementptr i8, ptr %context, i64 800
   %v56 = load i64, ptr %v55
   %v57 = icmp eq i64 %v56, 0
   br i1 %v57, label %good4, label %bad4
@@ -170,7 +170,7 @@ stop7:
 b2:
   %v83 = getelementptr i8, ptr %warp, i64 8
   %v84 = load i32, ptr %v83
-  %v85 = getelementptr i8, ptr %warp, i64 2304
+  %v85 = getelementptr i8, ptr %warp, i64 2336
   call void @ptxsim_commit_group(ptr %v85, i32 %v84, i32 -1)
   %v86 = load i64, ptr %count.at
   %v87 = add i64 %v86, 1
@@ -204,7 +204,7 @@ stop10:
   store i32 4, ptr %block.at
   ret i32 0
 b4:
-  %v98 = getelementptr i8, ptr %warp, i64 2496
+  %v98 = getelementptr i8, ptr %warp, i64 2528
   %v99 = load i64, ptr %v98
   call void @ptxsim_wait_for_copies(ptr %context, ptr %warp, i32 -1, i64 %v99)
   %v100 = load i64, ptr %count.at

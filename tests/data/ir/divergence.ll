@@ -13,7 +13,7 @@ entry:
   %own.site.at = getelementptr i8, ptr %warp, i64 28
   %mask.at = getelementptr i8, ptr %warp, i64 4
   %mask = load i32, ptr %mask.at
-  %stop.before.at = getelementptr i8, ptr %warp, i64 88
+  %stop.before.at = getelementptr i8, ptr %warp, i64 120
   %stop.before = load i32, ptr %stop.before.at
   %lanes = bitcast i32 %mask to <32 x i1>
   %block = load i32, ptr %block.at
@@ -28,13 +28,13 @@ nowhere:
   unreachable
 b0:
   %v1 = call <32 x i64> @ptxsim_load_param_8x1(ptr %context, ptr %warp, <32 x i64> splat (i64 421114027184128), i32 -1, i32 0, i32 0)
-  %v2 = getelementptr i8, ptr %warp, i64 3072
+  %v2 = getelementptr i8, ptr %warp, i64 3136
   %v3 = load <32 x i32>, ptr %v2, align 64
   %v4 = icmp ugt <32 x i32> %v3, splat (i32 9)
   %v5 = xor <32 x i1> %v4, splat (i1 true)
-  %v6 = getelementptr i8, ptr %warp, i64 3328
+  %v6 = getelementptr i8, ptr %warp, i64 3392
   store <32 x i64> %v1, ptr %v6, align 64
-  %v7 = getelementptr i8, ptr %warp, i64 3840
+  %v7 = getelementptr i8, ptr %warp, i64 3904
   store <32 x i32> %v3, ptr %v7, align 64
   %v8 = load i64, ptr %count.at
   %v9 = add i64 %v8, 4
@@ -66,13 +66,13 @@ split1:
   store i32 2, ptr %target.at
   ret i32 1
 b1:
-  %v17 = getelementptr i8, ptr %warp, i64 3840
+  %v17 = getelementptr i8, ptr %warp, i64 3904
   %v18 = load <32 x i32>, ptr %v17, align 64
   %v19 = icmp uge <32 x i32> splat (i32 3), splat (i32 32)
   %v20 = call <32 x i32> @llvm.umin.v32i32(<32 x i32> splat (i32 3), <32 x i32> splat (i32 31))
   %v21 = shl <32 x i32> %v18, %v20
   %v22 = select <32 x i1> %v19, <32 x i32> splat (i32 0), <32 x i32> %v21
-  %v23 = getelementptr i8, ptr %warp, i64 3968
+  %v23 = getelementptr i8, ptr %warp, i64 4032
   store <32 x i32> %v22, ptr %v23, align 64
   %v24 = load i64, ptr %count.at
   %v25 = add i64 %v24, 2
@@ -86,10 +86,10 @@ stop4:
   store i32 3, ptr %block.at
   ret i32 0
 b2:
-  %v29 = getelementptr i8, ptr %warp, i64 3840
+  %v29 = getelementptr i8, ptr %warp, i64 3904
   %v30 = load <32 x i32>, ptr %v29, align 64
   %v31 = xor <32 x i32> %v30, splat (i32 4294967295)
-  %v32 = getelementptr i8, ptr %warp, i64 3968
+  %v32 = getelementptr i8, ptr %warp, i64 4032
   store <32 x i32> %v31, ptr %v32, align 64
   %v33 = load i64, ptr %count.at
   %v34 = add i64 %v33, 1
@@ -103,17 +103,17 @@ stop5:
   store i32 3, ptr %block.at
   ret i32 0
 b3:
-  %v38 = getelementptr i8, ptr %warp, i64 3840
+  %v38 = getelementptr i8, ptr %warp, i64 3904
   %v39 = load <32 x i32>, ptr %v38, align 64
   %v40 = zext <32 x i32> %v39 to <32 x i64>
   %v41 = zext <32 x i32> splat (i32 4) to <32 x i64>
   %v42 = mul <32 x i64> %v40, %v41
-  %v43 = getelementptr i8, ptr %warp, i64 3328
+  %v43 = getelementptr i8, ptr %warp, i64 3392
   %v44 = load <32 x i64>, ptr %v43, align 64
   %v45 = add <32 x i64> %v44, %v42
-  %v46 = getelementptr i8, ptr %warp, i64 3968
+  %v46 = getelementptr i8, ptr %warp, i64 4032
   %v47 = load <32 x i32>, ptr %v46, align 64
-  %v48 = getelementptr i8, ptr %warp, i64 3328
+  %v48 = getelementptr i8, ptr %warp, i64 3392
   store <32 x i64> %v45, ptr %v48, align 64
   call void @ptxsim_store_global_4x1(ptr %context, ptr %warp, <32 x i64> %v45, i32 -1, i32 9, i32 0, <32 x i32> %v47)
   %v49 = load i64, ptr %count.at

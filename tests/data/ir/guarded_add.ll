@@ -13,7 +13,7 @@ entry:
   %own.site.at = getelementptr i8, ptr %warp, i64 28
   %mask.at = getelementptr i8, ptr %warp, i64 4
   %mask = load i32, ptr %mask.at
-  %stop.before.at = getelementptr i8, ptr %warp, i64 88
+  %stop.before.at = getelementptr i8, ptr %warp, i64 120
   %stop.before = load i32, ptr %stop.before.at
   %lanes = bitcast i32 %mask to <32 x i1>
   %block = load i32, ptr %block.at
@@ -25,22 +25,22 @@ nowhere:
   unreachable
 b0:
   %v1 = call <32 x i64> @ptxsim_load_param_8x1(ptr %context, ptr %warp, <32 x i64> splat (i64 421114027184128), i32 -1, i32 0, i32 0)
-  %v2 = getelementptr i8, ptr %warp, i64 3072
+  %v2 = getelementptr i8, ptr %warp, i64 3136
   %v3 = load <32 x i32>, ptr %v2, align 64
   %v4 = zext <32 x i32> %v3 to <32 x i64>
   %v5 = zext <32 x i32> splat (i32 4) to <32 x i64>
   %v6 = mul <32 x i64> %v4, %v5
   %v7 = add <32 x i64> %v1, %v6
-  %v8 = getelementptr i8, ptr %warp, i64 4096
+  %v8 = getelementptr i8, ptr %warp, i64 4160
   store <32 x i32> %v3, ptr %v8, align 64
-  %v9 = getelementptr i8, ptr %warp, i64 3840
+  %v9 = getelementptr i8, ptr %warp, i64 3904
   store <32 x i64> %v7, ptr %v9, align 64
   %v10 = call <32 x i32> @ptxsim_load_global_4x1(ptr %context, ptr %warp, <32 x i64> %v7, i32 -1, i32 4, i32 0)
   %v11 = icmp ult <32 x i32> %v3, splat (i32 20)
   %v12 = xor <32 x i1> %v11, splat (i1 true)
   %v13 = add <32 x i32> %v10, splat (i32 7)
   %v14 = select <32 x i1> %v11, <32 x i32> %v13, <32 x i32> %v10
-  %v15 = getelementptr i8, ptr %warp, i64 4224
+  %v15 = getelementptr i8, ptr %warp, i64 4288
   store <32 x i32> %v14, ptr %v15, align 64
   call void @ptxsim_store_global_4x1(ptr %context, ptr %warp, <32 x i64> %v7, i32 -1, i32 7, i32 0, <32 x i32> %v14)
   %v16 = load i64, ptr %count.at

@@ -14,7 +14,7 @@ entry:
   %own.site.at = getelementptr i8, ptr %warp, i64 28
   %mask.at = getelementptr i8, ptr %warp, i64 4
   %mask = load i32, ptr %mask.at
-  %stop.before.at = getelementptr i8, ptr %warp, i64 88
+  %stop.before.at = getelementptr i8, ptr %warp, i64 120
   %stop.before = load i32, ptr %stop.before.at
   %lanes = bitcast i32 %mask to <32 x i1>
   %block = load i32, ptr %block.at
@@ -28,7 +28,7 @@ nowhere:
   unreachable
 b0:
   %v1 = call <32 x i64> @ptxsim_load_param_8x1(ptr %context, ptr %warp, <32 x i64> splat (i64 421114027184128), i32 -1, i32 0, i32 0)
-  %v2 = getelementptr i8, ptr %warp, i64 3072
+  %v2 = getelementptr i8, ptr %warp, i64 3136
   %v3 = load <32 x i32>, ptr %v2, align 64
   %v4 = icmp uge <32 x i32> %v3, splat (i32 4)
   %v5 = xor <32 x i1> %v4, splat (i1 true)
@@ -322,15 +322,15 @@ b0:
   %v292 = select <32 x i1> %v286, <32 x i32> %v291, <32 x i32> %v290
   %v293 = select <32 x i1> %v289, <32 x i32> %v292, <32 x i32> %v285
   %v294 = or <32 x i1> %v286, %v289
-  %v295 = getelementptr i8, ptr %warp, i64 3328
+  %v295 = getelementptr i8, ptr %warp, i64 3392
   store <32 x i64> %v1, ptr %v295, align 64
-  %v296 = getelementptr i8, ptr %warp, i64 3584
+  %v296 = getelementptr i8, ptr %warp, i64 3648
   store <32 x i32> %v3, ptr %v296, align 64
-  %v297 = getelementptr i8, ptr %warp, i64 3712
+  %v297 = getelementptr i8, ptr %warp, i64 3776
   store <32 x i32> %v12, ptr %v297, align 64
-  %v298 = getelementptr i8, ptr %warp, i64 3840
+  %v298 = getelementptr i8, ptr %warp, i64 3904
   store <32 x i32> %v27, ptr %v298, align 64
-  %v299 = getelementptr i8, ptr %warp, i64 4096
+  %v299 = getelementptr i8, ptr %warp, i64 4160
   store <32 x i32> %v293, ptr %v299, align 64
   %v300 = load i64, ptr %count.at
   %v301 = add i64 %v300, 7
@@ -344,7 +344,7 @@ stop1:
   store i32 1, ptr %block.at
   ret i32 0
 b1:
-  %v305 = getelementptr i8, ptr %warp, i64 4096
+  %v305 = getelementptr i8, ptr %warp, i64 4160
   %v306 = load <32 x i32>, ptr %v305, align 64
   %v307 = and <32 x i32> splat (i32 4294967295), splat (i32 0)
   %v308 = shufflevector <32 x i32> %v306, <32 x i32> poison, <32 x i32> <i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0>
@@ -603,7 +603,7 @@ b1:
   %v561 = icmp eq <32 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 16, i32 17, i32 18, i32 19, i32 20, i32 21, i32 22, i32 23, i32 24, i32 25, i32 26, i32 27, i32 28, i32 29, i32 30, i32 31>, splat (i32 31)
   %v562 = and <32 x i32> %v560, splat (i32 4294967295)
   %v563 = select <32 x i1> %v561, <32 x i32> %v562, <32 x i32> %v555
-  %v564 = getelementptr i8, ptr %warp, i64 4224
+  %v564 = getelementptr i8, ptr %warp, i64 4288
   store <32 x i32> %v563, ptr %v564, align 64
   %v565 = load i64, ptr %count.at
   %v566 = add i64 %v565, 1
@@ -617,15 +617,15 @@ stop2:
   store i32 2, ptr %block.at
   ret i32 0
 b2:
-  %v570 = getelementptr i8, ptr %warp, i64 3328
+  %v570 = getelementptr i8, ptr %warp, i64 3392
   %v571 = load <32 x i64>, ptr %v570, align 64
-  %v572 = getelementptr i8, ptr %warp, i64 3712
+  %v572 = getelementptr i8, ptr %warp, i64 3776
   %v573 = load <32 x i32>, ptr %v572, align 64
-  %v574 = getelementptr i8, ptr %warp, i64 3840
+  %v574 = getelementptr i8, ptr %warp, i64 3904
   %v575 = load <32 x i32>, ptr %v574, align 64
-  %v576 = getelementptr i8, ptr %warp, i64 4096
+  %v576 = getelementptr i8, ptr %warp, i64 4160
   %v577 = load <32 x i32>, ptr %v576, align 64
-  %v578 = getelementptr i8, ptr %warp, i64 4224
+  %v578 = getelementptr i8, ptr %warp, i64 4288
   %v579 = load <32 x i32>, ptr %v578, align 64
   call void @ptxsim_store_global_4x4(ptr %context, ptr %warp, <32 x i64> %v571, i32 -1, i32 8, i32 0, <32 x i32> %v573, <32 x i32> %v575, <32 x i32> %v577, <32 x i32> %v579)
   %v580 = load i64, ptr %count.at

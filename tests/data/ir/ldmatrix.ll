@@ -14,7 +14,7 @@ entry:
   %own.site.at = getelementptr i8, ptr %warp, i64 28
   %mask.at = getelementptr i8, ptr %warp, i64 4
   %mask = load i32, ptr %mask.at
-  %stop.before.at = getelementptr i8, ptr %warp, i64 88
+  %stop.before.at = getelementptr i8, ptr %warp, i64 120
   %stop.before = load i32, ptr %stop.before.at
   %lanes = bitcast i32 %mask to <32 x i1>
   %block = load i32, ptr %block.at
@@ -28,7 +28,7 @@ entry:
 nowhere:
   unreachable
 b0:
-  %v1 = getelementptr i8, ptr %warp, i64 3072
+  %v1 = getelementptr i8, ptr %warp, i64 3136
   %v2 = load <32 x i32>, ptr %v1, align 64
   %v3 = icmp uge <32 x i32> splat (i32 4), splat (i32 32)
   %v4 = call <32 x i32> @llvm.umin.v32i32(<32 x i32> splat (i32 4), <32 x i32> splat (i32 31))
@@ -38,7 +38,7 @@ b0:
   %v8 = zext <32 x i32> %v7 to <32 x i64>
   %v9 = and <32 x i64> %v8, splat (i64 15)
   %v10 = icmp ne <32 x i64> %v9, splat (i64 0)
-  %v11 = getelementptr i8, ptr %warp, i64 3328
+  %v11 = getelementptr i8, ptr %warp, i64 3392
   store <32 x i32> %v7, ptr %v11, align 64
   %v12 = and <32 x i1> %v10, <i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 false, i1 false, i1 false, i1 false, i1 false, i1 false, i1 false, i1 false, i1 false, i1 false, i1 false, i1 false, i1 false, i1 false, i1 false, i1 false>
   %v13 = bitcast <32 x i1> %v12 to i32
@@ -54,7 +54,7 @@ good1:
   %v18 = add <32 x i64> %v17, <i64 0, i64 4, i64 8, i64 12, i64 0, i64 4, i64 8, i64 12, i64 0, i64 4, i64 8, i64 12, i64 0, i64 4, i64 8, i64 12, i64 0, i64 4, i64 8, i64 12, i64 0, i64 4, i64 8, i64 12, i64 0, i64 4, i64 8, i64 12, i64 0, i64 4, i64 8, i64 12>
   %v19 = call <32 x i32> @ptxsim_load_shared_4x1(ptr %context, ptr %warp, <32 x i64> %v16, i32 -1, i32 4, i32 0)
   %v20 = call <32 x i32> @ptxsim_load_shared_4x1(ptr %context, ptr %warp, <32 x i64> %v18, i32 -1, i32 4, i32 0)
-  %v21 = getelementptr i8, ptr %warp, i64 3584
+  %v21 = getelementptr i8, ptr %warp, i64 3648
   store <32 x i32> %v19, ptr %v21, align 64
   %v22 = load i64, ptr %count.at
   %v23 = add i64 %v22, 5
@@ -68,7 +68,7 @@ stop2:
   store i32 1, ptr %block.at
   ret i32 0
 b1:
-  %v27 = getelementptr i8, ptr %warp, i64 3328
+  %v27 = getelementptr i8, ptr %warp, i64 3392
   %v28 = load <32 x i32>, ptr %v27, align 64
   %v29 = zext <32 x i32> %v28 to <32 x i64>
   %v30 = and <32 x i64> %v29, splat (i64 15)
@@ -91,7 +91,7 @@ good3:
   %v42 = zext <32 x i16> %v41 to <32 x i32>
   %v43 = shl <32 x i32> %v42, splat (i32 16)
   %v44 = or <32 x i32> %v40, %v43
-  %v45 = getelementptr i8, ptr %warp, i64 3712
+  %v45 = getelementptr i8, ptr %warp, i64 3776
   store <32 x i32> %v44, ptr %v45, align 64
   %v46 = load i64, ptr %count.at
   %v47 = add i64 %v46, 1
@@ -105,12 +105,12 @@ stop4:
   store i32 2, ptr %block.at
   ret i32 0
 b2:
-  %v51 = getelementptr i8, ptr %warp, i64 3328
+  %v51 = getelementptr i8, ptr %warp, i64 3392
   %v52 = load <32 x i32>, ptr %v51, align 64
   %v53 = zext <32 x i32> %v52 to <32 x i64>
-  %v54 = getelementptr i8, ptr %warp, i64 3584
+  %v54 = getelementptr i8, ptr %warp, i64 3648
   %v55 = load <32 x i32>, ptr %v54, align 64
-  %v56 = getelementptr i8, ptr %warp, i64 3712
+  %v56 = getelementptr i8, ptr %warp, i64 3776
   %v57 = load <32 x i32>, ptr %v56, align 64
   %v58 = and <32 x i64> %v53, splat (i64 15)
   %v59 = icmp ne <32 x i64> %v58, splat (i64 0)

@@ -15,7 +15,7 @@ entry:
   %own.site.at = getelementptr i8, ptr %warp, i64 28
   %mask.at = getelementptr i8, ptr %warp, i64 4
   %mask = load i32, ptr %mask.at
-  %stop.before.at = getelementptr i8, ptr %warp, i64 88
+  %stop.before.at = getelementptr i8, ptr %warp, i64 120
   %stop.before = load i32, ptr %stop.before.at
   %lanes = bitcast i32 %mask to <32 x i1>
   %block = load i32, ptr %block.at
@@ -29,16 +29,16 @@ nowhere:
   unreachable
 b0:
   %v1 = call <32 x i64> @ptxsim_load_param_8x1(ptr %context, ptr %warp, <32 x i64> splat (i64 421114027184128), i32 -1, i32 0, i32 0)
-  %v2 = getelementptr i8, ptr %warp, i64 3072
+  %v2 = getelementptr i8, ptr %warp, i64 3136
   store <32 x i64> %v1, ptr %v2, align 64
   %v3 = call <32 x i32> @ptxsim_load_param_4x1(ptr %context, ptr %warp, <32 x i64> splat (i64 421114027184136), i32 -1, i32 1, i32 0)
-  %v4 = getelementptr i8, ptr %warp, i64 3328
+  %v4 = getelementptr i8, ptr %warp, i64 3392
   store <32 x i32> %v3, ptr %v4, align 64
   %v5 = call <32 x i32> @ptxsim_load_global_4x1(ptr %context, ptr %warp, <32 x i64> %v1, i32 -1, i32 2, i32 0)
   %v6 = bitcast <32 x i32> %v5 to <32 x float>
-  %v7 = getelementptr i8, ptr %warp, i64 3456
+  %v7 = getelementptr i8, ptr %warp, i64 3520
   store <32 x i32> %v5, ptr %v7, align 64
-  %v8 = getelementptr i8, ptr %warp, i64 3584
+  %v8 = getelementptr i8, ptr %warp, i64 3648
   store <32 x i32> splat (i32 0), ptr %v8, align 64
   %v9 = load i64, ptr %count.at
   %v10 = add i64 %v9, 4
@@ -52,7 +52,7 @@ stop1:
   store i32 1, ptr %block.at
   ret i32 0
 b1:
-  %v14 = getelementptr i8, ptr %warp, i64 3456
+  %v14 = getelementptr i8, ptr %warp, i64 3520
   %v15 = load <32 x i32>, ptr %v14, align 64
   %v16 = bitcast <32 x i32> %v15 to <32 x float>
   %v17 = bitcast <32 x i32> splat (i32 1056964608) to <32 x float>
@@ -62,16 +62,16 @@ b1:
   %v21 = fcmp une <32 x float> %v19, %v19
   %v22 = select <32 x i1> %v21, <32 x i32> splat (i32 2147483647), <32 x i32> %v20
   %v23 = bitcast <32 x i32> %v22 to <32 x float>
-  %v24 = getelementptr i8, ptr %warp, i64 3584
+  %v24 = getelementptr i8, ptr %warp, i64 3648
   %v25 = load <32 x i32>, ptr %v24, align 64
   %v26 = add <32 x i32> %v25, splat (i32 1)
-  %v27 = getelementptr i8, ptr %warp, i64 3328
+  %v27 = getelementptr i8, ptr %warp, i64 3392
   %v28 = load <32 x i32>, ptr %v27, align 64
   %v29 = icmp ult <32 x i32> %v26, %v28
   %v30 = xor <32 x i1> %v29, splat (i1 true)
-  %v31 = getelementptr i8, ptr %warp, i64 3456
+  %v31 = getelementptr i8, ptr %warp, i64 3520
   store <32 x i32> %v22, ptr %v31, align 64
-  %v32 = getelementptr i8, ptr %warp, i64 3584
+  %v32 = getelementptr i8, ptr %warp, i64 3648
   store <32 x i32> %v26, ptr %v32, align 64
   %v33 = load i64, ptr %count.at
   %v34 = add i64 %v33, 4
@@ -103,9 +103,9 @@ split2:
   store i32 1, ptr %target.at
   ret i32 1
 b2:
-  %v42 = getelementptr i8, ptr %warp, i64 3072
+  %v42 = getelementptr i8, ptr %warp, i64 3136
   %v43 = load <32 x i64>, ptr %v42, align 64
-  %v44 = getelementptr i8, ptr %warp, i64 3456
+  %v44 = getelementptr i8, ptr %warp, i64 3520
   %v45 = load <32 x i32>, ptr %v44, align 64
   %v46 = bitcast <32 x i32> %v45 to <32 x float>
   call void @ptxsim_store_global_4x1(ptr %context, ptr %warp, <32 x i64> %v43, i32 -1, i32 8, i32 0, <32 x i32> %v45)

@@ -15,7 +15,7 @@ entry:
   %own.site.at = getelementptr i8, ptr %warp, i64 28
   %mask.at = getelementptr i8, ptr %warp, i64 4
   %mask = load i32, ptr %mask.at
-  %stop.before.at = getelementptr i8, ptr %warp, i64 88
+  %stop.before.at = getelementptr i8, ptr %warp, i64 120
   %stop.before = load i32, ptr %stop.before.at
   %lanes = bitcast i32 %mask to <32 x i1>
   %block = load i32, ptr %block.at
@@ -29,28 +29,28 @@ nowhere:
   unreachable
 b0:
   %v1 = call <32 x i64> @ptxsim_load_param_8x1(ptr %context, ptr %warp, <32 x i64> splat (i64 421114027184128), i32 %mask, i32 0, i32 0)
-  %v2 = getelementptr i8, ptr %warp, i64 3072
+  %v2 = getelementptr i8, ptr %warp, i64 3136
   %v3 = load <32 x i64>, ptr %v2, align 64
   %v4 = select <32 x i1> %lanes, <32 x i64> %v1, <32 x i64> %v3
-  %v5 = getelementptr i8, ptr %warp, i64 3072
+  %v5 = getelementptr i8, ptr %warp, i64 3136
   store <32 x i64> %v4, ptr %v5, align 64
   %v6 = call <32 x i32> @ptxsim_load_param_4x1(ptr %context, ptr %warp, <32 x i64> splat (i64 421114027184136), i32 %mask, i32 1, i32 0)
-  %v7 = getelementptr i8, ptr %warp, i64 3328
+  %v7 = getelementptr i8, ptr %warp, i64 3392
   %v8 = load <32 x i32>, ptr %v7, align 64
   %v9 = select <32 x i1> %lanes, <32 x i32> %v6, <32 x i32> %v8
-  %v10 = getelementptr i8, ptr %warp, i64 3328
+  %v10 = getelementptr i8, ptr %warp, i64 3392
   store <32 x i32> %v9, ptr %v10, align 64
   %v11 = call <32 x i32> @ptxsim_load_global_4x1(ptr %context, ptr %warp, <32 x i64> %v4, i32 %mask, i32 2, i32 0)
   %v12 = bitcast <32 x i32> %v11 to <32 x float>
-  %v13 = getelementptr i8, ptr %warp, i64 3456
+  %v13 = getelementptr i8, ptr %warp, i64 3520
   %v14 = load <32 x i32>, ptr %v13, align 64
   %v15 = select <32 x i1> %lanes, <32 x i32> %v11, <32 x i32> %v14
-  %v16 = getelementptr i8, ptr %warp, i64 3584
+  %v16 = getelementptr i8, ptr %warp, i64 3648
   %v17 = load <32 x i32>, ptr %v16, align 64
   %v18 = select <32 x i1> %lanes, <32 x i32> splat (i32 0), <32 x i32> %v17
-  %v19 = getelementptr i8, ptr %warp, i64 3456
+  %v19 = getelementptr i8, ptr %warp, i64 3520
   store <32 x i32> %v15, ptr %v19, align 64
-  %v20 = getelementptr i8, ptr %warp, i64 3584
+  %v20 = getelementptr i8, ptr %warp, i64 3648
   store <32 x i32> %v18, ptr %v20, align 64
   %v21 = load i64, ptr %count.at
   %v22 = add i64 %v21, 4
@@ -66,7 +66,7 @@ stop1:
   store i32 1, ptr %block.at
   ret i32 0
 b1:
-  %v28 = getelementptr i8, ptr %warp, i64 3456
+  %v28 = getelementptr i8, ptr %warp, i64 3520
   %v29 = load <32 x i32>, ptr %v28, align 64
   %v30 = bitcast <32 x i32> %v29 to <32 x float>
   %v31 = bitcast <32 x i32> splat (i32 1056964608) to <32 x float>
@@ -77,22 +77,22 @@ b1:
   %v36 = select <32 x i1> %v35, <32 x i32> splat (i32 2147483647), <32 x i32> %v34
   %v37 = bitcast <32 x i32> %v36 to <32 x float>
   %v38 = select <32 x i1> %lanes, <32 x i32> %v36, <32 x i32> %v29
-  %v39 = getelementptr i8, ptr %warp, i64 3584
+  %v39 = getelementptr i8, ptr %warp, i64 3648
   %v40 = load <32 x i32>, ptr %v39, align 64
   %v41 = add <32 x i32> %v40, splat (i32 1)
   %v42 = select <32 x i1> %lanes, <32 x i32> %v41, <32 x i32> %v40
-  %v43 = getelementptr i8, ptr %warp, i64 3328
+  %v43 = getelementptr i8, ptr %warp, i64 3392
   %v44 = load <32 x i32>, ptr %v43, align 64
   %v45 = icmp ult <32 x i32> %v42, %v44
   %v46 = xor <32 x i1> %v45, splat (i1 true)
-  %v47 = getelementptr i8, ptr %warp, i64 3712
+  %v47 = getelementptr i8, ptr %warp, i64 3776
   %v48 = load i32, ptr %v47, align 8
   %v49 = bitcast i32 %v48 to <32 x i1>
   %v50 = select <32 x i1> %lanes, <32 x i1> %v45, <32 x i1> %v49
   %v51 = and <32 x i1> %v50, %lanes
-  %v52 = getelementptr i8, ptr %warp, i64 3456
+  %v52 = getelementptr i8, ptr %warp, i64 3520
   store <32 x i32> %v38, ptr %v52, align 64
-  %v53 = getelementptr i8, ptr %warp, i64 3584
+  %v53 = getelementptr i8, ptr %warp, i64 3648
   store <32 x i32> %v42, ptr %v53, align 64
   %v54 = load i64, ptr %count.at
   %v55 = add i64 %v54, 4
@@ -128,9 +128,9 @@ split2:
   store i32 1, ptr %target.at
   ret i32 1
 b2:
-  %v67 = getelementptr i8, ptr %warp, i64 3072
+  %v67 = getelementptr i8, ptr %warp, i64 3136
   %v68 = load <32 x i64>, ptr %v67, align 64
-  %v69 = getelementptr i8, ptr %warp, i64 3456
+  %v69 = getelementptr i8, ptr %warp, i64 3520
   %v70 = load <32 x i32>, ptr %v69, align 64
   %v71 = bitcast <32 x i32> %v70 to <32 x float>
   call void @ptxsim_store_global_4x1(ptr %context, ptr %warp, <32 x i64> %v68, i32 %mask, i32 8, i32 0, <32 x i32> %v70)

@@ -19,7 +19,7 @@ entry:
   %own.site.at = getelementptr i8, ptr %warp, i64 28
   %mask.at = getelementptr i8, ptr %warp, i64 4
   %mask = load i32, ptr %mask.at
-  %stop.before.at = getelementptr i8, ptr %warp, i64 88
+  %stop.before.at = getelementptr i8, ptr %warp, i64 120
   %stop.before = load i32, ptr %stop.before.at
   %lanes = bitcast i32 %mask to <32 x i1>
   %block = load i32, ptr %block.at
@@ -32,7 +32,7 @@ nowhere:
   unreachable
 b0:
   %v1 = call <32 x i64> @ptxsim_load_param_8x1(ptr %context, ptr %warp, <32 x i64> splat (i64 421114027184128), i32 -1, i32 0, i32 0)
-  %v2 = getelementptr i8, ptr %warp, i64 3072
+  %v2 = getelementptr i8, ptr %warp, i64 3136
   store <32 x i64> %v1, ptr %v2, align 64
   %v3 = call {<32 x i32>, <32 x i32>, <32 x i32>, <32 x i32>} @ptxsim_load_global_4x4(ptr %context, ptr %warp, <32 x i64> %v1, i32 -1, i32 1, i32 0)
   %v4 = extractvalue {<32 x i32>, <32 x i32>, <32 x i32>, <32 x i32>} %v3, 0
@@ -40,21 +40,21 @@ b0:
   %v6 = extractvalue {<32 x i32>, <32 x i32>, <32 x i32>, <32 x i32>} %v3, 2
   %v7 = extractvalue {<32 x i32>, <32 x i32>, <32 x i32>, <32 x i32>} %v3, 3
   %v8 = add <32 x i64> %v1, splat (i64 16)
-  %v9 = getelementptr i8, ptr %warp, i64 3328
+  %v9 = getelementptr i8, ptr %warp, i64 3392
   store <32 x i32> %v4, ptr %v9, align 64
-  %v10 = getelementptr i8, ptr %warp, i64 3456
+  %v10 = getelementptr i8, ptr %warp, i64 3520
   store <32 x i32> %v5, ptr %v10, align 64
-  %v11 = getelementptr i8, ptr %warp, i64 3584
+  %v11 = getelementptr i8, ptr %warp, i64 3648
   store <32 x i32> %v6, ptr %v11, align 64
-  %v12 = getelementptr i8, ptr %warp, i64 3712
+  %v12 = getelementptr i8, ptr %warp, i64 3776
   store <32 x i32> %v7, ptr %v12, align 64
   %v13 = call {<32 x i32>, <32 x i32>} @ptxsim_load_global_4x2(ptr %context, ptr %warp, <32 x i64> %v8, i32 -1, i32 2, i32 0)
   %v14 = extractvalue {<32 x i32>, <32 x i32>} %v13, 0
   %v15 = extractvalue {<32 x i32>, <32 x i32>} %v13, 1
   %v16 = add <32 x i64> %v1, splat (i64 32)
-  %v17 = getelementptr i8, ptr %warp, i64 3840
+  %v17 = getelementptr i8, ptr %warp, i64 3904
   store <32 x i32> %v14, ptr %v17, align 64
-  %v18 = getelementptr i8, ptr %warp, i64 3968
+  %v18 = getelementptr i8, ptr %warp, i64 4032
   store <32 x i32> %v15, ptr %v18, align 64
   %v19 = call {<32 x i32>, <32 x i32>, <32 x i32>, <32 x i32>} @ptxsim_load_global_4x4(ptr %context, ptr %warp, <32 x i64> %v16, i32 -1, i32 3, i32 0)
   %v20 = extractvalue {<32 x i32>, <32 x i32>, <32 x i32>, <32 x i32>} %v19, 0
@@ -98,13 +98,13 @@ b0:
   %v52 = bitcast <32 x float> %v46 to <32 x i32>
   %v53 = bitcast <32 x float> %v48 to <32 x i32>
   %v54 = bitcast <32 x float> %v50 to <32 x i32>
-  %v55 = getelementptr i8, ptr %warp, i64 4096
+  %v55 = getelementptr i8, ptr %warp, i64 4160
   store <32 x i32> %v51, ptr %v55, align 64
-  %v56 = getelementptr i8, ptr %warp, i64 4224
+  %v56 = getelementptr i8, ptr %warp, i64 4288
   store <32 x i32> %v52, ptr %v56, align 64
-  %v57 = getelementptr i8, ptr %warp, i64 4352
+  %v57 = getelementptr i8, ptr %warp, i64 4416
   store <32 x i32> %v53, ptr %v57, align 64
-  %v58 = getelementptr i8, ptr %warp, i64 4480
+  %v58 = getelementptr i8, ptr %warp, i64 4544
   store <32 x i32> %v54, ptr %v58, align 64
   %v59 = load i64, ptr %count.at
   %v60 = add i64 %v59, 5
@@ -118,19 +118,19 @@ stop1:
   store i32 1, ptr %block.at
   ret i32 0
 b1:
-  %v64 = getelementptr i8, ptr %warp, i64 3072
+  %v64 = getelementptr i8, ptr %warp, i64 3136
   %v65 = load <32 x i64>, ptr %v64, align 64
   %v66 = add <32 x i64> %v65, splat (i64 32)
-  %v67 = getelementptr i8, ptr %warp, i64 4096
+  %v67 = getelementptr i8, ptr %warp, i64 4160
   %v68 = load <32 x i32>, ptr %v67, align 64
   %v69 = bitcast <32 x i32> %v68 to <32 x float>
-  %v70 = getelementptr i8, ptr %warp, i64 4224
+  %v70 = getelementptr i8, ptr %warp, i64 4288
   %v71 = load <32 x i32>, ptr %v70, align 64
   %v72 = bitcast <32 x i32> %v71 to <32 x float>
-  %v73 = getelementptr i8, ptr %warp, i64 4352
+  %v73 = getelementptr i8, ptr %warp, i64 4416
   %v74 = load <32 x i32>, ptr %v73, align 64
   %v75 = bitcast <32 x i32> %v74 to <32 x float>
-  %v76 = getelementptr i8, ptr %warp, i64 4480
+  %v76 = getelementptr i8, ptr %warp, i64 4544
   %v77 = load <32 x i32>, ptr %v76, align 64
   %v78 = bitcast <32 x i32> %v77 to <32 x float>
   call void @ptxsim_store_global_4x4(ptr %context, ptr %warp, <32 x i64> %v66, i32 -1, i32 5, i32 0, <32 x i32> %v68, <32 x i32> %v71, <32 x i32> %v74, <32 x i32> %v77)

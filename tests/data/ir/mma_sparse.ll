@@ -20,7 +20,7 @@ entry:
   %own.site.at = getelementptr i8, ptr %warp, i64 28
   %mask.at = getelementptr i8, ptr %warp, i64 4
   %mask = load i32, ptr %mask.at
-  %stop.before.at = getelementptr i8, ptr %warp, i64 88
+  %stop.before.at = getelementptr i8, ptr %warp, i64 120
   %stop.before = load i32, ptr %stop.before.at
   %lanes = bitcast i32 %mask to <32 x i1>
   %block = load i32, ptr %block.at
@@ -33,7 +33,7 @@ nowhere:
   unreachable
 b0:
   %v1 = call <32 x i64> @ptxsim_load_param_8x1(ptr %context, ptr %warp, <32 x i64> splat (i64 421114027184128), i32 -1, i32 0, i32 0)
-  %v2 = getelementptr i8, ptr %warp, i64 3072
+  %v2 = getelementptr i8, ptr %warp, i64 3136
   store <32 x i64> %v1, ptr %v2, align 64
   %v3 = call {<32 x i32>, <32 x i32>, <32 x i32>, <32 x i32>} @ptxsim_load_global_4x4(ptr %context, ptr %warp, <32 x i64> %v1, i32 -1, i32 1, i32 0)
   %v4 = extractvalue {<32 x i32>, <32 x i32>, <32 x i32>, <32 x i32>} %v3, 0
@@ -41,13 +41,13 @@ b0:
   %v6 = extractvalue {<32 x i32>, <32 x i32>, <32 x i32>, <32 x i32>} %v3, 2
   %v7 = extractvalue {<32 x i32>, <32 x i32>, <32 x i32>, <32 x i32>} %v3, 3
   %v8 = add <32 x i64> %v1, splat (i64 16)
-  %v9 = getelementptr i8, ptr %warp, i64 3328
+  %v9 = getelementptr i8, ptr %warp, i64 3392
   store <32 x i32> %v4, ptr %v9, align 64
-  %v10 = getelementptr i8, ptr %warp, i64 3456
+  %v10 = getelementptr i8, ptr %warp, i64 3520
   store <32 x i32> %v5, ptr %v10, align 64
-  %v11 = getelementptr i8, ptr %warp, i64 3584
+  %v11 = getelementptr i8, ptr %warp, i64 3648
   store <32 x i32> %v6, ptr %v11, align 64
-  %v12 = getelementptr i8, ptr %warp, i64 3712
+  %v12 = getelementptr i8, ptr %warp, i64 3776
   store <32 x i32> %v7, ptr %v12, align 64
   %v13 = call {<32 x i32>, <32 x i32>, <32 x i32>, <32 x i32>} @ptxsim_load_global_4x4(ptr %context, ptr %warp, <32 x i64> %v8, i32 -1, i32 2, i32 0)
   %v14 = extractvalue {<32 x i32>, <32 x i32>, <32 x i32>, <32 x i32>} %v13, 0
@@ -55,13 +55,13 @@ b0:
   %v16 = extractvalue {<32 x i32>, <32 x i32>, <32 x i32>, <32 x i32>} %v13, 2
   %v17 = extractvalue {<32 x i32>, <32 x i32>, <32 x i32>, <32 x i32>} %v13, 3
   %v18 = add <32 x i64> %v1, splat (i64 32)
-  %v19 = getelementptr i8, ptr %warp, i64 3840
+  %v19 = getelementptr i8, ptr %warp, i64 3904
   store <32 x i32> %v14, ptr %v19, align 64
-  %v20 = getelementptr i8, ptr %warp, i64 3968
+  %v20 = getelementptr i8, ptr %warp, i64 4032
   store <32 x i32> %v15, ptr %v20, align 64
-  %v21 = getelementptr i8, ptr %warp, i64 4096
+  %v21 = getelementptr i8, ptr %warp, i64 4160
   store <32 x i32> %v16, ptr %v21, align 64
-  %v22 = getelementptr i8, ptr %warp, i64 4224
+  %v22 = getelementptr i8, ptr %warp, i64 4288
   store <32 x i32> %v17, ptr %v22, align 64
   %v23 = call {<32 x i32>, <32 x i32>, <32 x i32>, <32 x i32>} @ptxsim_load_global_4x4(ptr %context, ptr %warp, <32 x i64> %v18, i32 -1, i32 3, i32 0)
   %v24 = extractvalue {<32 x i32>, <32 x i32>, <32 x i32>, <32 x i32>} %v23, 0
@@ -73,18 +73,18 @@ b0:
   %v30 = bitcast <32 x i32> %v26 to <32 x float>
   %v31 = bitcast <32 x i32> %v27 to <32 x float>
   %v32 = add <32 x i64> %v1, splat (i64 48)
-  %v33 = getelementptr i8, ptr %warp, i64 4352
+  %v33 = getelementptr i8, ptr %warp, i64 4416
   store <32 x i32> %v24, ptr %v33, align 64
-  %v34 = getelementptr i8, ptr %warp, i64 4480
+  %v34 = getelementptr i8, ptr %warp, i64 4544
   store <32 x i32> %v25, ptr %v34, align 64
-  %v35 = getelementptr i8, ptr %warp, i64 4608
+  %v35 = getelementptr i8, ptr %warp, i64 4672
   store <32 x i32> %v26, ptr %v35, align 64
-  %v36 = getelementptr i8, ptr %warp, i64 4736
+  %v36 = getelementptr i8, ptr %warp, i64 4800
   store <32 x i32> %v27, ptr %v36, align 64
   %v37 = call <32 x i32> @ptxsim_load_global_4x1(ptr %context, ptr %warp, <32 x i64> %v32, i32 -1, i32 4, i32 0)
   %v39 = getelementptr i8, ptr %v38, i64 0
   store <32 x i32> %v37, ptr %v39, align 64
-  %v40 = getelementptr i8, ptr %warp, i64 4864
+  %v40 = getelementptr i8, ptr %warp, i64 4928
   store <32 x i32> %v37, ptr %v40, align 64
   %v42 = getelementptr i8, ptr %v41, i64 0
   store <32 x i32> %v4, ptr %v42, align 64
@@ -128,13 +128,13 @@ good1:
   %v67 = bitcast <32 x float> %v61 to <32 x i32>
   %v68 = bitcast <32 x float> %v63 to <32 x i32>
   %v69 = bitcast <32 x float> %v65 to <32 x i32>
-  %v70 = getelementptr i8, ptr %warp, i64 4352
+  %v70 = getelementptr i8, ptr %warp, i64 4416
   store <32 x i32> %v66, ptr %v70, align 64
-  %v71 = getelementptr i8, ptr %warp, i64 4480
+  %v71 = getelementptr i8, ptr %warp, i64 4544
   store <32 x i32> %v67, ptr %v71, align 64
-  %v72 = getelementptr i8, ptr %warp, i64 4608
+  %v72 = getelementptr i8, ptr %warp, i64 4672
   store <32 x i32> %v68, ptr %v72, align 64
-  %v73 = getelementptr i8, ptr %warp, i64 4736
+  %v73 = getelementptr i8, ptr %warp, i64 4800
   store <32 x i32> %v69, ptr %v73, align 64
   %v74 = load i64, ptr %count.at
   %v75 = add i64 %v74, 6
@@ -148,19 +148,19 @@ stop2:
   store i32 1, ptr %block.at
   ret i32 0
 b1:
-  %v79 = getelementptr i8, ptr %warp, i64 3072
+  %v79 = getelementptr i8, ptr %warp, i64 3136
   %v80 = load <32 x i64>, ptr %v79, align 64
   %v81 = add <32 x i64> %v80, splat (i64 32)
-  %v82 = getelementptr i8, ptr %warp, i64 4352
+  %v82 = getelementptr i8, ptr %warp, i64 4416
   %v83 = load <32 x i32>, ptr %v82, align 64
   %v84 = bitcast <32 x i32> %v83 to <32 x float>
-  %v85 = getelementptr i8, ptr %warp, i64 4480
+  %v85 = getelementptr i8, ptr %warp, i64 4544
   %v86 = load <32 x i32>, ptr %v85, align 64
   %v87 = bitcast <32 x i32> %v86 to <32 x float>
-  %v88 = getelementptr i8, ptr %warp, i64 4608
+  %v88 = getelementptr i8, ptr %warp, i64 4672
   %v89 = load <32 x i32>, ptr %v88, align 64
   %v90 = bitcast <32 x i32> %v89 to <32 x float>
-  %v91 = getelementptr i8, ptr %warp, i64 4736
+  %v91 = getelementptr i8, ptr %warp, i64 4800
   %v92 = load <32 x i32>, ptr %v91, align 64
   %v93 = bitcast <32 x i32> %v92 to <32 x float>
   call void @ptxsim_store_global_4x4(ptr %context, ptr %warp, <32 x i64> %v81, i32 -1, i32 6, i32 0, <32 x i32> %v83, <32 x i32> %v86, <32 x i32> %v89, <32 x i32> %v92)

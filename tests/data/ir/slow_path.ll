@@ -12,7 +12,7 @@ entry:
   %own.site.at = getelementptr i8, ptr %warp, i64 28
   %mask.at = getelementptr i8, ptr %warp, i64 4
   %mask = load i32, ptr %mask.at
-  %stop.before.at = getelementptr i8, ptr %warp, i64 88
+  %stop.before.at = getelementptr i8, ptr %warp, i64 120
   %stop.before = load i32, ptr %stop.before.at
   %lanes = bitcast i32 %mask to <32 x i1>
   %block = load i32, ptr %block.at
@@ -25,25 +25,25 @@ nowhere:
   unreachable
 b0:
   %v1 = call <32 x i64> @ptxsim_load_param_8x1(ptr %context, ptr %warp, <32 x i64> splat (i64 421114027184128), i32 -1, i32 0, i32 0)
-  %v2 = getelementptr i8, ptr %warp, i64 3072
+  %v2 = getelementptr i8, ptr %warp, i64 3136
   %v3 = load <32 x i32>, ptr %v2, align 64
   %v4 = add <32 x i32> %v3, splat (i32 1)
-  %v5 = getelementptr i8, ptr %warp, i64 3328
+  %v5 = getelementptr i8, ptr %warp, i64 3392
   store <32 x i64> %v1, ptr %v5, align 64
-  %v6 = getelementptr i8, ptr %warp, i64 3584
+  %v6 = getelementptr i8, ptr %warp, i64 3648
   store <32 x i32> %v4, ptr %v6, align 64
   store i32 3, ptr %site.at
   ret i32 3
 b1:
-  %v7 = getelementptr i8, ptr %warp, i64 3584
+  %v7 = getelementptr i8, ptr %warp, i64 3648
   %v8 = load <32 x i32>, ptr %v7, align 64
-  %v9 = getelementptr i8, ptr %warp, i64 3840
+  %v9 = getelementptr i8, ptr %warp, i64 3904
   %v10 = load i32, ptr %v9, align 8
   %v11 = bitcast i32 %v10 to <32 x i1>
   %v12 = select <32 x i1> %v11, <32 x i32> %v8, <32 x i32> splat (i32 0)
-  %v13 = getelementptr i8, ptr %warp, i64 3328
+  %v13 = getelementptr i8, ptr %warp, i64 3392
   %v14 = load <32 x i64>, ptr %v13, align 64
-  %v15 = getelementptr i8, ptr %warp, i64 3712
+  %v15 = getelementptr i8, ptr %warp, i64 3776
   store <32 x i32> %v12, ptr %v15, align 64
   call void @ptxsim_store_global_4x1(ptr %context, ptr %warp, <32 x i64> %v14, i32 -1, i32 5, i32 0, <32 x i32> %v12)
   %v16 = load i64, ptr %count.at

@@ -1,4 +1,4 @@
-@table0 = private constant [14 x i32] [i32 0, i32 0, i32 384, i32 3840, i32 3968, i32 3840, i32 3968, i32 3072, i32 0, i32 384, i32 4096, i32 4224, i32 4096, i32 4224], align 64
+@table0 = private constant [14 x i32] [i32 0, i32 0, i32 384, i32 3904, i32 4032, i32 3904, i32 4032, i32 3072, i32 0, i32 384, i32 4160, i32 4288, i32 4160, i32 4288], align 64
 declare <32 x i64> @ptxsim_load_param_8x1(ptr, ptr, <32 x i64>, i32, i32, i32)
 declare <32 x i64> @ptxsim_load_global_8x1(ptr, ptr, <32 x i64>, i32, i32, i32)
 declare i64 @ptxsim_tile(ptr, i32, i32, i64)
@@ -19,7 +19,7 @@ entry:
   %own.site.at = getelementptr i8, ptr %warp, i64 28
   %mask.at = getelementptr i8, ptr %warp, i64 4
   %mask = load i32, ptr %mask.at
-  %stop.before.at = getelementptr i8, ptr %warp, i64 88
+  %stop.before.at = getelementptr i8, ptr %warp, i64 120
   %stop.before = load i32, ptr %stop.before.at
   %lanes = bitcast i32 %mask to <32 x i1>
   %block = load i32, ptr %block.at
@@ -35,169 +35,161 @@ nowhere:
   unreachable
 b0:
   %v1 = call <32 x i64> @ptxsim_load_param_8x1(ptr %context, ptr %warp, <32 x i64> splat (i64 421114027184128), i32 -1, i32 0, i32 0)
-  %v2 = getelementptr i8, ptr %warp, i64 3072
+  %v2 = getelementptr i8, ptr %warp, i64 3136
   store <32 x i64> %v1, ptr %v2, align 64
   %v3 = call <32 x i64> @ptxsim_load_global_8x1(ptr %context, ptr %warp, <32 x i64> %v1, i32 -1, i32 1, i32 0)
   %v4 = add <32 x i64> %v1, splat (i64 8)
-  %v5 = getelementptr i8, ptr %warp, i64 3328
+  %v5 = getelementptr i8, ptr %warp, i64 3392
   store <32 x i64> %v3, ptr %v5, align 64
   %v6 = call <32 x i64> @ptxsim_load_global_8x1(ptr %context, ptr %warp, <32 x i64> %v4, i32 -1, i32 2, i32 0)
-  %v7 = getelementptr i8, ptr %warp, i64 3584
+  %v7 = getelementptr i8, ptr %warp, i64 3648
   store <32 x i64> %v6, ptr %v7, align 64
-  %v8 = getelementptr i8, ptr %context, i64 736
-  %v9 = load i64, ptr %v8
-  %v10 = icmp ne i64 %v9, 0
-  br i1 %v10, label %good1, label %bad1
-bad1:
-  store i32 3, ptr %site.at
-  ret i32 3
-good1:
-  %v11 = load i64, ptr %count.at
-  %v12 = add i64 %v11, 4
-  store i64 %v12, ptr %count.at
-  %v13 = load i32, ptr %left.at
-  %v14 = sub i32 %v13, 1
-  store i32 %v14, ptr %left.at
-  %v15 = icmp eq i32 %v14, 0
-  br i1 %v15, label %stop2, label %b1
-stop2:
+  %v8 = load i64, ptr %count.at
+  %v9 = add i64 %v8, 4
+  store i64 %v9, ptr %count.at
+  %v10 = load i32, ptr %left.at
+  %v11 = sub i32 %v10, 1
+  store i32 %v11, ptr %left.at
+  %v12 = icmp eq i32 %v11, 0
+  br i1 %v12, label %stop1, label %b1
+stop1:
   store i32 1, ptr %block.at
   ret i32 0
 b1:
-  %v16 = getelementptr i8, ptr %warp, i64 3328
-  %v17 = load <32 x i64>, ptr %v16, align 64
-  %v18 = getelementptr i8, ptr %warp, i64 3584
-  %v19 = load <32 x i64>, ptr %v18, align 64
-  %v20 = shufflevector <32 x i64> %v17, <32 x i64> poison, <32 x i32> <i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0>
-  %v21 = icmp eq <32 x i64> %v17, %v20
-  %v22 = bitcast <32 x i1> %v21 to i32
-  %v23 = icmp eq i32 %v22, -1
-  br i1 %v23, label %good3, label %bad3
+  %v13 = getelementptr i8, ptr %warp, i64 3392
+  %v14 = load <32 x i64>, ptr %v13, align 64
+  %v15 = getelementptr i8, ptr %warp, i64 3648
+  %v16 = load <32 x i64>, ptr %v15, align 64
+  %v17 = shufflevector <32 x i64> %v14, <32 x i64> poison, <32 x i32> <i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0>
+  %v18 = icmp eq <32 x i64> %v14, %v17
+  %v19 = bitcast <32 x i1> %v18 to i32
+  %v20 = icmp eq i32 %v19, -1
+  br i1 %v20, label %good2, label %bad2
+bad2:
+  store i32 4, ptr %site.at
+  ret i32 3
+good2:
+  %v21 = extractelement <32 x i64> %v14, i64 0
+  %v22 = shufflevector <32 x i64> %v16, <32 x i64> poison, <32 x i32> <i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0>
+  %v23 = icmp eq <32 x i64> %v16, %v22
+  %v24 = bitcast <32 x i1> %v23 to i32
+  %v25 = icmp eq i32 %v24, -1
+  br i1 %v25, label %good3, label %bad3
 bad3:
   store i32 4, ptr %site.at
   ret i32 3
 good3:
-  %v24 = extractelement <32 x i64> %v17, i64 0
-  %v25 = shufflevector <32 x i64> %v19, <32 x i64> poison, <32 x i32> <i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, i32 0>
-  %v26 = icmp eq <32 x i64> %v19, %v25
-  %v27 = bitcast <32 x i1> %v26 to i32
-  %v28 = icmp eq i32 %v27, -1
+  %v26 = extractelement <32 x i64> %v16, i64 0
+  %v27 = call i64 @ptxsim_tile(ptr %context, i32 4, i32 0, i64 %v21)
+  %v28 = icmp ne i64 %v27, 0
   br i1 %v28, label %good4, label %bad4
 bad4:
   store i32 4, ptr %site.at
   ret i32 3
 good4:
-  %v29 = extractelement <32 x i64> %v19, i64 0
-  %v30 = call i64 @ptxsim_tile(ptr %context, i32 4, i32 0, i64 %v24)
-  %v31 = icmp ne i64 %v30, 0
-  br i1 %v31, label %good5, label %bad5
+  %v29 = call i64 @ptxsim_tile(ptr %context, i32 4, i32 1, i64 %v26)
+  %v30 = icmp ne i64 %v29, 0
+  br i1 %v30, label %good5, label %bad5
 bad5:
   store i32 4, ptr %site.at
   ret i32 3
 good5:
-  %v32 = call i64 @ptxsim_tile(ptr %context, i32 4, i32 1, i64 %v29)
-  %v33 = icmp ne i64 %v32, 0
-  br i1 %v33, label %good6, label %bad6
+  %v31 = call i32 @ptxsim_arrive_at_product(ptr %context, ptr %warp, i32 4, i32 13, i32 0, i64 %v21, i64 %v26, i64 ptrtoint (ptr @ptxsim_warpgroup_c69cbad3e1462a5b to i64), i64 ptrtoint (ptr @table0 to i64), i64 1)
+  %v32 = icmp eq i32 %v31, 1
+  %v33 = icmp eq i32 %v31, 0
+  %v34 = or i1 %v32, %v33
+  br i1 %v34, label %good6, label %bad6
 bad6:
   store i32 4, ptr %site.at
   ret i32 3
 good6:
-  %v34 = call i32 @ptxsim_arrive_at_product(ptr %context, ptr %warp, i32 4, i32 13, i32 0, i64 %v24, i64 %v29, i64 ptrtoint (ptr @ptxsim_warpgroup_c69cbad3e1462a5b to i64), i64 ptrtoint (ptr @table0 to i64), i64 1)
-  %v35 = icmp eq i32 %v34, 1
-  %v36 = icmp eq i32 %v34, 0
-  %v37 = or i1 %v35, %v36
-  br i1 %v37, label %good7, label %bad7
-bad7:
-  store i32 4, ptr %site.at
-  ret i32 3
-good7:
-  br i1 %v35, label %good8, label %wait8
-wait8:
+  br i1 %v32, label %good7, label %wait7
+wait7:
   store i32 1, ptr %block.at
   store i32 1, ptr %op.at
   store i32 4, ptr %own.site.at
   ret i32 6
-good8:
-  %v38 = load i64, ptr %count.at
-  %v39 = add i64 %v38, 1
-  store i64 %v39, ptr %count.at
-  %v40 = load i32, ptr %left.at
-  %v41 = sub i32 %v40, 1
-  store i32 %v41, ptr %left.at
-  %v42 = icmp eq i32 %v41, 0
-  br i1 %v42, label %stop9, label %b2
-stop9:
+good7:
+  %v35 = load i64, ptr %count.at
+  %v36 = add i64 %v35, 1
+  store i64 %v36, ptr %count.at
+  %v37 = load i32, ptr %left.at
+  %v38 = sub i32 %v37, 1
+  store i32 %v38, ptr %left.at
+  %v39 = icmp eq i32 %v38, 0
+  br i1 %v39, label %stop8, label %b2
+stop8:
   store i32 2, ptr %block.at
   ret i32 0
 b2:
-  %v43 = call i1 @ptxsim_commit_products(ptr %context, ptr %warp)
-  br i1 %v43, label %good10, label %bad10
-bad10:
+  %v40 = call i1 @ptxsim_commit_products(ptr %context, ptr %warp)
+  br i1 %v40, label %good9, label %bad9
+bad9:
   store i32 5, ptr %site.at
   ret i32 3
-good10:
-  %v44 = load i64, ptr %count.at
-  %v45 = add i64 %v44, 1
-  store i64 %v45, ptr %count.at
-  %v46 = load i32, ptr %left.at
-  %v47 = sub i32 %v46, 1
-  store i32 %v47, ptr %left.at
-  %v48 = icmp eq i32 %v47, 0
-  br i1 %v48, label %stop11, label %b3
-stop11:
+good9:
+  %v41 = load i64, ptr %count.at
+  %v42 = add i64 %v41, 1
+  store i64 %v42, ptr %count.at
+  %v43 = load i32, ptr %left.at
+  %v44 = sub i32 %v43, 1
+  store i32 %v44, ptr %left.at
+  %v45 = icmp eq i32 %v44, 0
+  br i1 %v45, label %stop10, label %b3
+stop10:
   store i32 3, ptr %block.at
   ret i32 0
 b3:
-  %v49 = call i1 @ptxsim_wait_for_products(ptr %context, ptr %warp, i64 0)
-  br i1 %v49, label %good12, label %bad12
-bad12:
+  %v46 = call i1 @ptxsim_wait_for_products(ptr %context, ptr %warp, i64 0)
+  br i1 %v46, label %good11, label %bad11
+bad11:
   store i32 6, ptr %site.at
   ret i32 3
-good12:
-  %v50 = load i64, ptr %count.at
-  %v51 = add i64 %v50, 1
-  store i64 %v51, ptr %count.at
-  %v52 = load i32, ptr %left.at
-  %v53 = sub i32 %v52, 1
-  store i32 %v53, ptr %left.at
-  %v54 = icmp eq i32 %v53, 0
-  br i1 %v54, label %stop13, label %b4
-stop13:
+good11:
+  %v47 = load i64, ptr %count.at
+  %v48 = add i64 %v47, 1
+  store i64 %v48, ptr %count.at
+  %v49 = load i32, ptr %left.at
+  %v50 = sub i32 %v49, 1
+  store i32 %v50, ptr %left.at
+  %v51 = icmp eq i32 %v50, 0
+  br i1 %v51, label %stop12, label %b4
+stop12:
   store i32 4, ptr %block.at
   ret i32 0
 b4:
-  %v55 = getelementptr i8, ptr %warp, i64 3072
-  %v56 = load <32 x i64>, ptr %v55, align 64
-  %v57 = getelementptr i8, ptr %warp, i64 3840
+  %v52 = getelementptr i8, ptr %warp, i64 3136
+  %v53 = load <32 x i64>, ptr %v52, align 64
+  %v54 = getelementptr i8, ptr %warp, i64 3904
+  %v55 = load <32 x i32>, ptr %v54, align 64
+  %v56 = bitcast <32 x i32> %v55 to <32 x float>
+  %v57 = getelementptr i8, ptr %warp, i64 4032
   %v58 = load <32 x i32>, ptr %v57, align 64
   %v59 = bitcast <32 x i32> %v58 to <32 x float>
-  %v60 = getelementptr i8, ptr %warp, i64 3968
+  %v60 = getelementptr i8, ptr %warp, i64 4160
   %v61 = load <32 x i32>, ptr %v60, align 64
   %v62 = bitcast <32 x i32> %v61 to <32 x float>
-  %v63 = getelementptr i8, ptr %warp, i64 4096
+  %v63 = getelementptr i8, ptr %warp, i64 4288
   %v64 = load <32 x i32>, ptr %v63, align 64
   %v65 = bitcast <32 x i32> %v64 to <32 x float>
-  %v66 = getelementptr i8, ptr %warp, i64 4224
-  %v67 = load <32 x i32>, ptr %v66, align 64
-  %v68 = bitcast <32 x i32> %v67 to <32 x float>
-  call void @ptxsim_store_global_4x4(ptr %context, ptr %warp, <32 x i64> %v56, i32 -1, i32 7, i32 0, <32 x i32> %v58, <32 x i32> %v61, <32 x i32> %v64, <32 x i32> %v67)
-  %v69 = load i64, ptr %count.at
-  %v70 = add i64 %v69, 2
-  store i64 %v70, ptr %count.at
-  %v71 = load i32, ptr %left.at
-  %v72 = sub i32 %v71, 1
-  store i32 %v72, ptr %left.at
+  call void @ptxsim_store_global_4x4(ptr %context, ptr %warp, <32 x i64> %v53, i32 -1, i32 7, i32 0, <32 x i32> %v55, <32 x i32> %v58, <32 x i32> %v61, <32 x i32> %v64)
+  %v66 = load i64, ptr %count.at
+  %v67 = add i64 %v66, 2
+  store i64 %v67, ptr %count.at
+  %v68 = load i32, ptr %left.at
+  %v69 = sub i32 %v68, 1
+  store i32 %v69, ptr %left.at
   store i32 -1, ptr %taken.at
   store i32 4, ptr %block.at
   store i32 8, ptr %site.at
   ret i32 2
 b5:
-  %v73 = load i64, ptr %count.at
-  %v74 = add i64 %v73, 0
-  store i64 %v74, ptr %count.at
-  %v75 = load i32, ptr %left.at
-  %v76 = sub i32 %v75, 1
-  store i32 %v76, ptr %left.at
+  %v70 = load i64, ptr %count.at
+  %v71 = add i64 %v70, 0
+  store i64 %v71, ptr %count.at
+  %v72 = load i32, ptr %left.at
+  %v73 = sub i32 %v72, 1
+  store i32 %v73, ptr %left.at
   unreachable
 }
 attributes #0 = { nounwind "min-legal-vector-width"="512" "prefer-vector-width"="512" }

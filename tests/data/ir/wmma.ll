@@ -19,7 +19,7 @@ entry:
   %own.site.at = getelementptr i8, ptr %warp, i64 28
   %mask.at = getelementptr i8, ptr %warp, i64 4
   %mask = load i32, ptr %mask.at
-  %stop.before.at = getelementptr i8, ptr %warp, i64 88
+  %stop.before.at = getelementptr i8, ptr %warp, i64 120
   %stop.before = load i32, ptr %stop.before.at
   %lanes = bitcast i32 %mask to <32 x i1>
   %block = load i32, ptr %block.at
@@ -51,7 +51,7 @@ b0:
   %v14 = and <32 x i64> %v3, splat (i64 31)
   %v15 = icmp eq <32 x i64> %v14, splat (i64 0)
   %v16 = and <32 x i1> %v13, %v15
-  %v17 = getelementptr i8, ptr %warp, i64 3072
+  %v17 = getelementptr i8, ptr %warp, i64 3136
   store <32 x i64> %v1, ptr %v17, align 64
   %v18 = bitcast <32 x i1> %v16 to i32
   %v19 = icmp eq i32 %v18, -1
@@ -72,21 +72,21 @@ good1:
   %v29 = call <32 x i32> @ptxsim_load_shared_4x1(ptr %context, ptr %warp, <32 x i64> %v25, i32 -1, i32 1, i32 0)
   %v30 = call <32 x i32> @ptxsim_load_shared_4x1(ptr %context, ptr %warp, <32 x i64> %v26, i32 -1, i32 1, i32 0)
   %v31 = call <32 x i32> @ptxsim_load_shared_4x1(ptr %context, ptr %warp, <32 x i64> %v27, i32 -1, i32 1, i32 0)
-  %v32 = getelementptr i8, ptr %warp, i64 3328
+  %v32 = getelementptr i8, ptr %warp, i64 3392
   store <32 x i32> %v28, ptr %v32, align 64
-  %v33 = getelementptr i8, ptr %warp, i64 3456
+  %v33 = getelementptr i8, ptr %warp, i64 3520
   store <32 x i32> %v29, ptr %v33, align 64
-  %v34 = getelementptr i8, ptr %warp, i64 3584
+  %v34 = getelementptr i8, ptr %warp, i64 3648
   store <32 x i32> %v30, ptr %v34, align 64
-  %v35 = getelementptr i8, ptr %warp, i64 3712
+  %v35 = getelementptr i8, ptr %warp, i64 3776
   store <32 x i32> %v31, ptr %v35, align 64
-  %v36 = getelementptr i8, ptr %warp, i64 3840
+  %v36 = getelementptr i8, ptr %warp, i64 3904
   store <32 x i32> %v28, ptr %v36, align 64
-  %v37 = getelementptr i8, ptr %warp, i64 3968
+  %v37 = getelementptr i8, ptr %warp, i64 4032
   store <32 x i32> %v29, ptr %v37, align 64
-  %v38 = getelementptr i8, ptr %warp, i64 4096
+  %v38 = getelementptr i8, ptr %warp, i64 4160
   store <32 x i32> %v30, ptr %v38, align 64
-  %v39 = getelementptr i8, ptr %warp, i64 4224
+  %v39 = getelementptr i8, ptr %warp, i64 4288
   store <32 x i32> %v31, ptr %v39, align 64
   %v40 = load i64, ptr %count.at
   %v41 = add i64 %v40, 2
@@ -100,7 +100,7 @@ stop2:
   store i32 1, ptr %block.at
   ret i32 0
 b1:
-  %v45 = getelementptr i8, ptr %warp, i64 3072
+  %v45 = getelementptr i8, ptr %warp, i64 3136
   %v46 = load <32 x i64>, ptr %v45, align 64
   %v47 = zext <32 x i32> splat (i32 32) to <32 x i64>
   %v48 = mul <32 x i64> %v47, splat (i64 2)
@@ -136,21 +136,21 @@ good3:
   %v73 = call <32 x i32> @ptxsim_load_global_4x1(ptr %context, ptr %warp, <32 x i64> %v67, i32 -1, i32 2, i32 0)
   %v74 = call <32 x i32> @ptxsim_load_global_4x1(ptr %context, ptr %warp, <32 x i64> %v70, i32 -1, i32 2, i32 0)
   %v75 = call <32 x i32> @ptxsim_load_global_4x1(ptr %context, ptr %warp, <32 x i64> %v71, i32 -1, i32 2, i32 0)
-  %v76 = getelementptr i8, ptr %warp, i64 4352
+  %v76 = getelementptr i8, ptr %warp, i64 4416
   store <32 x i32> %v72, ptr %v76, align 64
-  %v77 = getelementptr i8, ptr %warp, i64 4480
+  %v77 = getelementptr i8, ptr %warp, i64 4544
   store <32 x i32> %v73, ptr %v77, align 64
-  %v78 = getelementptr i8, ptr %warp, i64 4608
+  %v78 = getelementptr i8, ptr %warp, i64 4672
   store <32 x i32> %v74, ptr %v78, align 64
-  %v79 = getelementptr i8, ptr %warp, i64 4736
+  %v79 = getelementptr i8, ptr %warp, i64 4800
   store <32 x i32> %v75, ptr %v79, align 64
-  %v80 = getelementptr i8, ptr %warp, i64 4864
+  %v80 = getelementptr i8, ptr %warp, i64 4928
   store <32 x i32> %v72, ptr %v80, align 64
-  %v81 = getelementptr i8, ptr %warp, i64 4992
+  %v81 = getelementptr i8, ptr %warp, i64 5056
   store <32 x i32> %v73, ptr %v81, align 64
-  %v82 = getelementptr i8, ptr %warp, i64 5120
+  %v82 = getelementptr i8, ptr %warp, i64 5184
   store <32 x i32> %v74, ptr %v82, align 64
-  %v83 = getelementptr i8, ptr %warp, i64 5248
+  %v83 = getelementptr i8, ptr %warp, i64 5312
   store <32 x i32> %v75, ptr %v83, align 64
   %v84 = load i64, ptr %count.at
   %v85 = add i64 %v84, 1
@@ -164,7 +164,7 @@ stop4:
   store i32 2, ptr %block.at
   ret i32 0
 b2:
-  %v89 = getelementptr i8, ptr %warp, i64 3072
+  %v89 = getelementptr i8, ptr %warp, i64 3136
   %v90 = load <32 x i64>, ptr %v89, align 64
   %v91 = zext <32 x i32> splat (i32 16) to <32 x i64>
   %v92 = mul <32 x i64> %v91, splat (i64 2)
@@ -200,13 +200,13 @@ good5:
   %v117 = call <32 x i32> @ptxsim_load_global_4x1(ptr %context, ptr %warp, <32 x i64> %v113, i32 -1, i32 3, i32 0)
   %v118 = call <32 x i32> @ptxsim_load_global_4x1(ptr %context, ptr %warp, <32 x i64> %v114, i32 -1, i32 3, i32 0)
   %v119 = call <32 x i32> @ptxsim_load_global_4x1(ptr %context, ptr %warp, <32 x i64> %v115, i32 -1, i32 3, i32 0)
-  %v120 = getelementptr i8, ptr %warp, i64 5376
+  %v120 = getelementptr i8, ptr %warp, i64 5440
   store <32 x i32> %v116, ptr %v120, align 64
-  %v121 = getelementptr i8, ptr %warp, i64 5504
+  %v121 = getelementptr i8, ptr %warp, i64 5568
   store <32 x i32> %v117, ptr %v121, align 64
-  %v122 = getelementptr i8, ptr %warp, i64 5632
+  %v122 = getelementptr i8, ptr %warp, i64 5696
   store <32 x i32> %v118, ptr %v122, align 64
-  %v123 = getelementptr i8, ptr %warp, i64 5760
+  %v123 = getelementptr i8, ptr %warp, i64 5824
   store <32 x i32> %v119, ptr %v123, align 64
   %v124 = load i64, ptr %count.at
   %v125 = add i64 %v124, 1
@@ -220,45 +220,45 @@ stop6:
   store i32 3, ptr %block.at
   ret i32 0
 b3:
-  %v129 = getelementptr i8, ptr %warp, i64 3328
+  %v129 = getelementptr i8, ptr %warp, i64 3392
   %v130 = load <32 x i32>, ptr %v129, align 64
-  %v131 = getelementptr i8, ptr %warp, i64 3456
+  %v131 = getelementptr i8, ptr %warp, i64 3520
   %v132 = load <32 x i32>, ptr %v131, align 64
-  %v133 = getelementptr i8, ptr %warp, i64 3584
+  %v133 = getelementptr i8, ptr %warp, i64 3648
   %v134 = load <32 x i32>, ptr %v133, align 64
-  %v135 = getelementptr i8, ptr %warp, i64 3712
+  %v135 = getelementptr i8, ptr %warp, i64 3776
   %v136 = load <32 x i32>, ptr %v135, align 64
-  %v137 = getelementptr i8, ptr %warp, i64 3840
+  %v137 = getelementptr i8, ptr %warp, i64 3904
   %v138 = load <32 x i32>, ptr %v137, align 64
-  %v139 = getelementptr i8, ptr %warp, i64 3968
+  %v139 = getelementptr i8, ptr %warp, i64 4032
   %v140 = load <32 x i32>, ptr %v139, align 64
-  %v141 = getelementptr i8, ptr %warp, i64 4096
+  %v141 = getelementptr i8, ptr %warp, i64 4160
   %v142 = load <32 x i32>, ptr %v141, align 64
-  %v143 = getelementptr i8, ptr %warp, i64 4224
+  %v143 = getelementptr i8, ptr %warp, i64 4288
   %v144 = load <32 x i32>, ptr %v143, align 64
-  %v145 = getelementptr i8, ptr %warp, i64 4352
+  %v145 = getelementptr i8, ptr %warp, i64 4416
   %v146 = load <32 x i32>, ptr %v145, align 64
-  %v147 = getelementptr i8, ptr %warp, i64 4480
+  %v147 = getelementptr i8, ptr %warp, i64 4544
   %v148 = load <32 x i32>, ptr %v147, align 64
-  %v149 = getelementptr i8, ptr %warp, i64 4608
+  %v149 = getelementptr i8, ptr %warp, i64 4672
   %v150 = load <32 x i32>, ptr %v149, align 64
-  %v151 = getelementptr i8, ptr %warp, i64 4736
+  %v151 = getelementptr i8, ptr %warp, i64 4800
   %v152 = load <32 x i32>, ptr %v151, align 64
-  %v153 = getelementptr i8, ptr %warp, i64 4864
+  %v153 = getelementptr i8, ptr %warp, i64 4928
   %v154 = load <32 x i32>, ptr %v153, align 64
-  %v155 = getelementptr i8, ptr %warp, i64 4992
+  %v155 = getelementptr i8, ptr %warp, i64 5056
   %v156 = load <32 x i32>, ptr %v155, align 64
-  %v157 = getelementptr i8, ptr %warp, i64 5120
+  %v157 = getelementptr i8, ptr %warp, i64 5184
   %v158 = load <32 x i32>, ptr %v157, align 64
-  %v159 = getelementptr i8, ptr %warp, i64 5248
+  %v159 = getelementptr i8, ptr %warp, i64 5312
   %v160 = load <32 x i32>, ptr %v159, align 64
-  %v161 = getelementptr i8, ptr %warp, i64 5376
+  %v161 = getelementptr i8, ptr %warp, i64 5440
   %v162 = load <32 x i32>, ptr %v161, align 64
-  %v163 = getelementptr i8, ptr %warp, i64 5504
+  %v163 = getelementptr i8, ptr %warp, i64 5568
   %v164 = load <32 x i32>, ptr %v163, align 64
-  %v165 = getelementptr i8, ptr %warp, i64 5632
+  %v165 = getelementptr i8, ptr %warp, i64 5696
   %v166 = load <32 x i32>, ptr %v165, align 64
-  %v167 = getelementptr i8, ptr %warp, i64 5760
+  %v167 = getelementptr i8, ptr %warp, i64 5824
   %v168 = load <32 x i32>, ptr %v167, align 64
   %v170 = getelementptr i8, ptr %v169, i64 0
   store <32 x i32> %v130, ptr %v170, align 64
@@ -309,13 +309,13 @@ b3:
   %v199 = load <32 x i32>, ptr %v198, align 64
   %v200 = getelementptr i8, ptr %v192, i64 384
   %v201 = load <32 x i32>, ptr %v200, align 64
-  %v202 = getelementptr i8, ptr %warp, i64 5376
+  %v202 = getelementptr i8, ptr %warp, i64 5440
   store <32 x i32> %v195, ptr %v202, align 64
-  %v203 = getelementptr i8, ptr %warp, i64 5504
+  %v203 = getelementptr i8, ptr %warp, i64 5568
   store <32 x i32> %v197, ptr %v203, align 64
-  %v204 = getelementptr i8, ptr %warp, i64 5632
+  %v204 = getelementptr i8, ptr %warp, i64 5696
   store <32 x i32> %v199, ptr %v204, align 64
-  %v205 = getelementptr i8, ptr %warp, i64 5760
+  %v205 = getelementptr i8, ptr %warp, i64 5824
   store <32 x i32> %v201, ptr %v205, align 64
   %v206 = load i64, ptr %count.at
   %v207 = add i64 %v206, 1
@@ -329,15 +329,15 @@ stop7:
   store i32 4, ptr %block.at
   ret i32 0
 b4:
-  %v211 = getelementptr i8, ptr %warp, i64 3072
+  %v211 = getelementptr i8, ptr %warp, i64 3136
   %v212 = load <32 x i64>, ptr %v211, align 64
-  %v213 = getelementptr i8, ptr %warp, i64 5376
+  %v213 = getelementptr i8, ptr %warp, i64 5440
   %v214 = load <32 x i32>, ptr %v213, align 64
-  %v215 = getelementptr i8, ptr %warp, i64 5504
+  %v215 = getelementptr i8, ptr %warp, i64 5568
   %v216 = load <32 x i32>, ptr %v215, align 64
-  %v217 = getelementptr i8, ptr %warp, i64 5632
+  %v217 = getelementptr i8, ptr %warp, i64 5696
   %v218 = load <32 x i32>, ptr %v217, align 64
-  %v219 = getelementptr i8, ptr %warp, i64 5760
+  %v219 = getelementptr i8, ptr %warp, i64 5824
   %v220 = load <32 x i32>, ptr %v219, align 64
   %v221 = zext <32 x i32> splat (i32 16) to <32 x i64>
   %v222 = mul <32 x i64> %v221, splat (i64 2)
