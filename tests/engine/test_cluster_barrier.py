@@ -2,7 +2,9 @@
 
 import pytest
 
+from ptxsim.session.ptxfile.file import Options, run_file
 from tests.engine.programs import body, compare, run, same_events
+from tests.helpers import CASES
 
 ARRIVE, WAIT = "barrier.cluster.arrive;", "barrier.cluster.wait;"
 NATIVE = {
@@ -35,3 +37,10 @@ def test_the_same_is_done_and_said(name, cluster):
 @pytest.mark.parametrize("name", NATIVE)
 def test_what_is_native(name, cluster):
     assert run(body(NATIVE[name]), "compiled", checks="none", cluster=cluster)[1].slow_path == []
+
+
+@pytest.mark.parametrize("path", sorted((CASES / "clusters").glob("*.ptx")), ids=lambda path: path.stem)
+def test_the_memory_of_other_ctas_is_reached_natively(path):
+    """Loads, stores, atomics, arrivals and copies; st.async and red.async are the interpreter's."""
+    run = run_file(path, options=Options(engine="compiled", checks="none")).runs[0]
+    assert {row.instruction.split(".")[1] for row in run.slow_path} <= {"async", "shared::cluster"}, run.slow_path

@@ -9,7 +9,7 @@ from ptxsim.engine.compiled.codegen.port import EmitPort
 from ptxsim.engine.compiled.codegen.registry import lowers
 from ptxsim.engine.compiled.ir.value import CannotEmit, Value
 from ptxsim.engine.compiled.runtime.abi import CONTEXT
-from ptxsim.engine.compiled.runtime.bulk_lanes import LOAD, LOOK, STORE
+from ptxsim.engine.compiled.runtime.bulk_lanes import ALONE, LOAD, LOOK, SHARE, STORE
 from ptxsim.engine.program.operation import Op
 from ptxsim.isa.facts import Mechanism
 from ptxsim.lanes import LANES
@@ -26,22 +26,29 @@ class Begin:
         guard = w.guard(op)
         self.lanes = w.mask if guard is None else w.word(guard)
         w.save_before_bail()
-        if self.given.get("ctas") is not None or self.given.get("bytes") is not None:
-            raise CannotEmit("a multicast, or a mask of bytes")
+        if self.given.get("bytes") is not None:
+            raise CannotEmit("a mask of bytes")
         draws = self.e.let(f"getelementptr i8, ptr %context, i64 {CONTEXT['draws']}")
         w.bail_unless(self.e.let(f"icmp eq i64 {self.e.let(f'load i64, ptr {draws}')}, 0"))
 
     @property
     def what(self) -> int:
-        by = self.op.completes_by
+        by, spaces = self.op.completes_by, [access.space for access in self.op.accesses]
+        if spaces == ["shared", "shared"]:
+            return SHARE
         return LOOK if by is None else LOAD if by is Mechanism.MBARRIER else STORE
 
-    def places(self, name: str | None, size: int = 16) -> Typed:
+    def places(self, name: str | None, size: int = 16, space: str = "") -> Typed:
         """Where shared memory that an operand names is in this process; zeros where there is none."""
         if name is None or self.given.get(name) is None:
             return self.row("no places", self.e.splat(0, "u64"))
-        space = str(self.op.words["dst"]) if self.what == LOAD else "shared::cta"
+        space = space or (str(self.op.words["dst"]) if self.what in (LOAD, SHARE) else "shared::cta")
         return self.row(f"{name} places", EmitPort(self.w, self.lanes).places(space, self.given[name], size))
+
+    def ctas(self) -> Typed:
+        """The masks of a multicast."""
+        given = self.given.get("ctas")
+        return self.row("ctas", ALONE if given is None else given)
 
     def row(self, name: str, value: Any) -> Typed:
         """Where numbers of the lanes are kept for the call."""
@@ -73,14 +80,12 @@ class Begin:
 def run(w: FunctionWriter, op: Op) -> None:
     """A copy of a run of bytes."""
     begin, words = Begin(w, op), op.words
-    spaces = [access.space for access in op.accesses]
-    if spaces == ["shared", "shared"]:
-        raise CannotEmit("a copy between shared memories")
-    shared, other = ("a", "b") if begin.what == LOAD else ("b", "a")
+    shared, other = ("b", "a") if begin.what in (STORE, LOOK) else ("a", "b")
     reduction = number_of(str(words["op"]), words["type"].name) if words.get("op") else 0
     begin.call(
-        "issue_run", begin.places(None if begin.what == LOOK else shared), begin.row("others", begin.given[other]),
-        begin.row("sizes", begin.given["n"]), begin.places("c", 8), ("i64", str(reduction)),
+        "issue_run", begin.places(None if begin.what == LOOK else shared),
+        begin.places(other, space="shared::cta") if begin.what == SHARE else begin.row("others", begin.given[other]),
+        begin.row("sizes", begin.given["n"]), begin.places("c", 8), begin.ctas(), ("i64", str(reduction)),
     )  # fmt: skip
 
 
@@ -99,7 +104,7 @@ def tensor(w: FunctionWriter, op: Op) -> None:
     begin.call(
         "issue_tensor", ("i32", str(mode_of(words.get("mode")))), ("i32", str(words["dim"])[0]),
         begin.places({LOAD: "a", STORE: "b", LOOK: None}[begin.what]), begin.row("maps", address), ("ptr", slot),
-        begin.places("c", 8), ("i32", str(allowed)), ("i64", str(first_number(op_name) if op_name else 0)),
+        begin.places("c", 8), begin.ctas(), ("i32", str(allowed)), ("i64", str(first_number(op_name) if op_name else 0)),
     )  # fmt: skip
 
 

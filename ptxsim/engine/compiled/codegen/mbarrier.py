@@ -105,9 +105,9 @@ class EmitMBarriers:
     def _tell(self, event: Event, places: Value, lanes: str | None = None) -> None:
         if self.w.options.events:
             e = self.e
-            at = e.let(f"getelementptr i8, ptr %warp, i64 {WARP['shared']}")
-            offsets = places - self.w.spread(e.let(f"load i64, ptr {at}"), "u64")
-            self.w.event_at(event, Space.SHARED, 8, self.port.guard if lanes is None else lanes, offsets)
+            at = e.let(f"getelementptr i8, ptr %warp, i64 {WARP['cluster']}")
+            named = places - self.w.spread(e.let(f"load i64, ptr {at}"), "u64")
+            self.w.event_at(event, Space.SHARED, 8, self.port.guard if lanes is None else lanes, named)
 
 
 UNITS[MBarriers] = EmitMBarriers

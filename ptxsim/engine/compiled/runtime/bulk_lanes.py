@@ -1,4 +1,4 @@
-"""Bulk and tensor copies in native code: what the lanes of a warp begin, one after the other, in memory of their own CTA.
+"""Bulk and tensor copies in native code: what the lanes of a warp begin, one after the other.
 
 Every function does all of an operation, or nothing where it cannot: the slow path does it then. Shared memory is given by addresses
 of this process; what happens to copies in flight is machine.bulk_state.
@@ -14,19 +14,20 @@ import numpy as np
 from ptxsim.engine.compiled.runtime.abi import KINDS, READ_ONLY, UNKNOWN, Context, Numbers
 from ptxsim.engine.compiled.runtime.addresses import NONE, allocation_of, space_of
 from ptxsim.engine.compiled.runtime.events import event
-from ptxsim.engine.compiled.runtime.mbarrier_lanes import live_at
+from ptxsim.engine.compiled.runtime.mbarrier_lanes import live_at, table_at
 from ptxsim.jit.body import body
-from ptxsim.jit.export import address_of, view
+from ptxsim.jit.export import address_of, move_bytes, view
 from ptxsim.jit.record import FLAG, I32, I64, U32, Pointer
 from ptxsim.lanes import LANES
 from ptxsim.machine import bulk_state
 from ptxsim.machine.asynchronous import LATEST
 from ptxsim.machine.bulk_bytes import place_rows
 from ptxsim.machine.bulk_records import BulkCopies, BulkCopy, Side
-from ptxsim.machine.bulk_state import begin_copy, copy_at, extent_of, loose_lanes, tensor_at
+from ptxsim.machine.bulk_state import BYTES, begin_copy, copy_at, extent_of, loose_lanes, tensor_at
 from ptxsim.machine.event import FLAG_TENSORMAP, Event
 from ptxsim.machine.mbarrier_state import NOWHERE
-from ptxsim.machine.records import CtaRecord, MBarrierTable, WarpRecord
+from ptxsim.machine.memory import RANK_SHIFT
+from ptxsim.machine.records import MBarrierRecord, MBarrierTable, WarpRecord
 from ptxsim.machine.tensor_map import SIZE
 from ptxsim.machine.tensor_tile import (
     IM2COL,
@@ -40,7 +41,8 @@ from ptxsim.machine.tensor_tile import (
     row_bytes,
 )
 
-LOAD, STORE, LOOK = range(3)  # what a copy does: into shared memory, out of it, nothing
+LOAD, STORE, SHARE, LOOK = range(4)  # a copy into shared memory, out of it, from one CTA's to another's; none
+ALONE = -1  # in place of a mask of CTAs
 Coordinates = Annotated[Sequence[int], Pointer(np.dtype(np.int64), LANES * (RANKS + SPATIAL))]
 _LONGS = np.dtype(np.int64)
 
@@ -48,30 +50,31 @@ _LONGS = np.dtype(np.int64)
 @body
 def issue_run(
     context: Context, warp: WarpRecord, site: I32, lanes: U32, what: I32, shared: Numbers, others: Numbers, sizes: Numbers,
-    barriers: Numbers, reduction: I64,
+    barriers: Numbers, ctas: Numbers, reduction: I64,
 ) -> FLAG:  # fmt: skip
-    """Copies of runs of bytes between shared and global memory begin."""
+    """Copies of runs of bytes begin. `ctas`: the mask of a multicast, or ALONE."""
     copies = view(context.bulk, BulkCopies, 1)[0]
     count = 0
     for lane in range(LANES):
         if lanes >> lane & 1 != 0:
             size, other = sizes[lane], others[lane]
-            if size <= 0 or size % 16 != 0 or other % 16 != 0 or not in_allocation(context, other, size, what == STORE):
+            if size <= 0 or size % 16 != 0 or other % 16 != 0:
+                return False
+            if what != SHARE and not in_allocation(context, other, size, what == STORE):
                 return False
             if what != LOOK:
                 if copies.used + count == copies.room:
                     return False
                 copy = view(copy_at(copies, copies.used + count), BulkCopy, 1)[0]
                 name(copy, warp, site, lane)
-                if not has_sides(context, warp, copy, what, shared[lane], size, barriers[lane]):
-                    return False
                 copy.size = size
                 copy.tensor = 0
                 copy.reduction = reduction
-                side = view(address_of(copy.source) if what == LOAD else address_of(copy.target), Side, 1)[0]
-                side.start = other
-                side.named = other
-                count += 1
+                if not has_places(warp, copy, what, shared[lane], size, barriers[lane], other):
+                    return False
+                count = multiplied(copies, copy, count, warp, ctas[lane], size)
+                if count == NOWHERE:
+                    return False
     begin(context, copies, count)
     return True
 
@@ -79,7 +82,7 @@ def issue_run(
 @body
 def issue_tensor(
     context: Context, warp: WarpRecord, site: I32, lanes: U32, what: I32, mode: I32, rank: I32, shared: Numbers, maps: Numbers,
-    at: Coordinates, barriers: Numbers, allowed: U32, reduction: I64,
+    at: Coordinates, barriers: Numbers, ctas: Numbers, allowed: U32, reduction: I64,
 ) -> FLAG:  # fmt: skip
     """Copies of tiles begin. `at` has the coordinates and the offsets of im2col; `allowed`: the types that a reduction takes."""
     copies = view(context.bulk, BulkCopies, 1)[0]
@@ -115,11 +118,13 @@ def issue_tensor(
                 return False
             if what != LOOK:
                 size = extent_of(tensor, copy.size)
-                if shared[lane] - warp.shared & 127 != 0:
+                if shared[lane] - warp.cluster & 127 != 0:
                     return False
-                if not has_sides(context, warp, copy, what, shared[lane], size, barriers[lane]):
+                if not has_places(warp, copy, what, shared[lane], size, barriers[lane], 0):
                     return False
-            count += 1
+                count = multiplied(copies, copy, count, warp, ctas[lane], size)
+                if count == NOWHERE:
+                    return False
     for lane in range(LANES):
         if lanes >> lane & 1 != 0 and context.records != 0:
             event(
@@ -151,27 +156,61 @@ def name(copy: BulkCopy, warp: WarpRecord, site: int, lane: int) -> None:
     copy.barrier = 0
 
 
-def has_sides(
-    context: Context, warp: WarpRecord, copy: BulkCopy, what: int, place: int, size: int, barrier: int
-) -> bool:
-    """Name the shared side of a copy and its mbarrier; false if they are not there."""
-    offset = place - warp.shared
-    if offset < warp.shared_start or offset + size > warp.shared_start + warp.shared_span or offset % 16 != 0:
+def has_places(warp: WarpRecord, copy: BulkCopy, what: int, place: int, size: int, barrier: int, other: int) -> bool:
+    """Name both sides of a copy, and its mbarrier; false if what it names in shared memory is not there."""
+    if what == STORE:
+        copy.target.start = other
+        copy.target.named = other
+        return names_shared(warp, copy.source, place, size)
+    copy.source.start = other
+    copy.source.named = other
+    if what == SHARE and not names_shared(warp, copy.source, other, size):
         return False
-    side = view(address_of(copy.target) if what == LOAD else address_of(copy.source), Side, 1)[0]
-    side.shared = warp.shared
-    side.start = offset
-    side.named = offset
-    if what == LOAD:
-        cta = view(context.cta, CtaRecord, 1)[0]
-        if cta.mbarriers == 0:
-            return False
-        table = view(cta.mbarriers, MBarrierTable, 1)[0]
-        found = live_at(table, barrier)
-        if found == NOWHERE:
-            return False
-        copy.barrier = address_of(table.all[found])
+    return has_target(warp, copy, place, size, barrier)
+
+
+def has_target(warp: WarpRecord, copy: BulkCopy, place: int, size: int, barrier: int) -> bool:
+    """The same for the shared memory that a copy writes, of any CTA, and its mbarrier there."""
+    table = table_at(warp, barrier)
+    if table == 0 or not names_shared(warp, copy.target, place, size):
+        return False
+    objects = view(table, MBarrierTable, 1)[0]
+    found = live_at(objects, barrier)
+    if found == NOWHERE:
+        return False
+    copy.barrier = address_of(objects.all[found])
     return True
+
+
+def multiplied(copies: BulkCopies, copy: BulkCopy, count: int, warp: WarpRecord, ctas: int, size: int) -> int:
+    """How many copies are about to begin with this one, to the same place in every CTA of a mask; NOWHERE if they cannot."""
+    if ctas == ALONE:
+        return count + 1
+    if ctas >> warp.ctas != 0:
+        return NOWHERE
+    start, barrier = copy.target.start, view(copy.barrier, MBarrierRecord, 1)[0].offset
+    for rank in range(warp.ctas):
+        if ctas >> rank & 1 != 0:
+            if copies.used + count == copies.room:
+                return NOWHERE
+            place = copy_at(copies, copies.used + count)
+            if place != address_of(copy):
+                move_bytes(place, address_of(copy), BYTES)
+            cta = warp.cluster + (rank << RANK_SHIFT)
+            if not has_target(warp, view(place, BulkCopy, 1)[0], cta + start, size, cta + barrier):
+                return NOWHERE
+            count += 1
+    return count
+
+
+def names_shared(warp: WarpRecord, side: Side, place: int, size: int) -> bool:
+    """Let a side be at a place in the shared memory of some CTA; false if it is not all there."""
+    name = place - warp.cluster
+    side.start = name & (1 << RANK_SHIFT) - 1
+    side.shared = place - side.start
+    side.named = name
+    start, end = warp.shared_start, warp.shared_start + warp.shared_span
+    return side.start >= start and side.start + size <= end and side.start % 16 == 0
 
 
 def in_allocation(context: Context, address: int, size: int, writes: bool) -> bool:

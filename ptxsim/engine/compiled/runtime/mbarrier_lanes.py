@@ -1,4 +1,4 @@
-"""mbarriers in native code: what the lanes of a warp do, one after the other, to objects of their own CTA.
+"""mbarriers in native code: what the lanes of a warp do, one after the other.
 
 Every function does all of an operation, or nothing where it cannot: the slow path does it then. `places` are
 addresses in shared memory; what happens to the objects is machine.mbarrier_state.
@@ -31,12 +31,22 @@ from ptxsim.machine.mbarrier_state import (
     watch_parity,
     watch_token,
 )
+from ptxsim.machine.memory import RANK_SHIFT
 from ptxsim.machine.records import CtaRecord, MBarrierTable, WarpRecord
 
 EXPECTS, ARRIVES, COMPLETES = 1, 2, 4  # what `mbarrier_count` does, to be added up
 PARITY, BLOCKS = 1, 2  # of a wait, to be added up
 # What `mbarrier_wait` returns besides a word of lanes.
 WAITS, LEFT = 1 << 32, -1
+
+
+def table_at(warp: WarpRecord, place: int) -> int:
+    """The address of the table of the CTA whose shared memory an address is in; 0 if it has none."""
+    address = view(warp.owner, CtaRecord, 1)[0].leader
+    for _ in range((place - warp.cluster) >> RANK_SHIFT):
+        address = view(address, CtaRecord, 1)[0].next
+    found: int = view(address, CtaRecord, 1)[0].mbarriers
+    return found
 
 
 def live_at(table: MBarrierTable, place: int) -> int:
@@ -106,10 +116,15 @@ def mbarrier_count(
     context: Context, warp: WarpRecord, site: I32, mask: U32, places: Numbers, counts: Numbers, what: I32, kind: I32, tokens: Numbers
 ) -> FLAG:  # fmt: skip
     """Bytes are announced, arrivals come, bytes have been transferred, all on one object; `tokens` gets the states before."""
-    cta = view(context.cta, CtaRecord, 1)[0]
-    if cta.mbarriers == 0:
+    if mask == 0:
+        return True
+    first = 0
+    while mask >> first & 1 == 0:
+        first += 1
+    address = table_at(warp, places[first])
+    if address == 0:
         return False
-    table = view(cta.mbarriers, MBarrierTable, 1)[0]
+    table = view(address, MBarrierTable, 1)[0]
     found = NOWHERE
     line = view(context.lines, np.int64, UNKNOWN)[site]
     for lane in range(LANES):

@@ -220,11 +220,11 @@ def end_wait_at_mbarriers(context: Context, warp: WarpRecord, split: Split) -> N
         predicate = view(address_of(warp) + place, np.uint32, 1)
         predicate[0] = (predicate[0] & ~split.lanes) | passed
     if context.records != 0 and passed != 0:
-        offsets = [0] * LANES
+        names = [0] * LANES
         for lane in range(LANES):
             if passed >> lane & 1 != 0:
-                offsets[lane] = view(warp.watched[lane], MBarrierRecord, 1)[0].offset
-        event(context, warp, split.site, Event.MBARRIER_WAIT, Space.SHARED, 8, 0, passed, offsets)
+                names[lane] = view(warp.watched[lane], MBarrierRecord, 1)[0].word - warp.cluster
+        event(context, warp, split.site, Event.MBARRIER_WAIT, Space.SHARED, 8, 0, passed, names)
 
 
 def at_barrier(context: Context, warp: WarpRecord, site: int, kind: int, mask: int, number: int, phase: int) -> None:
