@@ -74,11 +74,15 @@ class Library:
         self.jit.helpers[name] = address
         self.jit.publish(name, address)
 
+    def bodies(self, family: str) -> None:
+        """Make sure that the bodies of a family exist."""
+        export(self.jit, self.prefix, *importlib.import_module(FAMILIES[family]).EXPORTS)
+
     def provide(self, helpers: Mapping[str, Sequence[Any]]) -> None:
         """Make sure that the helpers of these names and descriptions exist."""
         for name, description in helpers.items():
             if description[0] in FAMILIES:
-                export(self.jit, self.prefix, *importlib.import_module(FAMILIES[description[0]]).EXPORTS)
+                self.bodies(description[0])
             elif name not in self.jit.helpers:
                 key = self.jit.key("helper", name)
                 self.jit.load(key, partial(self._helper_text, name, tuple(description)), level=2)

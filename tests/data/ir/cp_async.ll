@@ -60,7 +60,7 @@ b0:
   %v15 = bitcast <32 x i1> %v9 to i32
   %v16 = getelementptr i8, ptr %warp, i64 4032
   store i32 %v15, ptr %v16, align 8
-  %v17 = getelementptr i8, ptr %context, i64 800
+  %v17 = getelementptr i8, ptr %context, i64 816
   %v18 = load i64, ptr %v17
   %v19 = icmp eq i64 %v18, 0
   br i1 %v19, label %good1, label %bad1
@@ -115,7 +115,7 @@ b1:
   %v52 = load i32, ptr %v51, align 8
   %v53 = bitcast i32 %v52 to <32 x i1>
   %v54 = bitcast <32 x i1> %v53 to i32
-  %v55 = getelementptr i8, ptr %context, i64 800
+  %v55 = getelementptr i8, ptr %context, i64 816
   %v56 = load i64, ptr %v55
   %v57 = icmp eq i64 %v56, 0
   br i1 %v57, label %good4, label %bad4

@@ -126,6 +126,9 @@ class NativeContext:
 
             self._bulk = Bulk.of(machine)
             self.record.bulk = self._bulk.record.address
+            self.library.bodies("bulk copies")
+            for name in ("land_due", "land_all"):
+                setattr(self.record, name, self.library.jit.address(self.library.prefix + name))
         self.record.land = self.callback(self._land, None)
         self.record.compile = self.callback(self._want_code, None, ctypes.c_int32)
         if machine.stream is not None:

@@ -51,7 +51,9 @@ class Context(Record):
     cursor: I64  # the warp whose turn it is
     moved: I64  # whether any warp has moved in this round
     next_due: I64  # the turn at which asynchronous work of Python completes, but for bulk copies
-    bulk: I64  # those (machine.bulk_state.BulkCopies): address
+    bulk: I64  # those (machine.bulk_records.BulkCopies): address
+    land_due: I64  # bodies of machine.bulk_state, where there are such copies: addresses
+    land_all: I64
     land: I64  # that turn has come: callback
     rounds: I64
     end_count: I64  # warp instructions after which native code returns

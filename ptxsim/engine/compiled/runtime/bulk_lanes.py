@@ -23,7 +23,7 @@ from ptxsim.machine import bulk_state
 from ptxsim.machine.asynchronous import LATEST
 from ptxsim.machine.bulk_bytes import place_rows
 from ptxsim.machine.bulk_records import BulkCopies, BulkCopy, Side
-from ptxsim.machine.bulk_state import BYTES, begin_copy, copy_at, extent_of, loose_lanes, tensor_at
+from ptxsim.machine.bulk_state import BYTES, begin_copy, copy_at, extent_of, land_all, land_due, loose_lanes, tensor_at
 from ptxsim.machine.event import FLAG_TENSORMAP, Event
 from ptxsim.machine.mbarrier_state import NOWHERE
 from ptxsim.machine.memory import RANK_SHIFT
@@ -210,6 +210,8 @@ def names_shared(warp: WarpRecord, side: Side, place: int, size: int) -> bool:
     side.shared = place - side.start
     side.named = name
     start, end = warp.shared_start, warp.shared_start + warp.shared_span
+    if name < 0 or name >> RANK_SHIFT >= warp.ctas:
+        return False
     return side.start >= start and side.start + size <= end and side.start % 16 == 0
 
 
@@ -246,4 +248,4 @@ def begin(context: Context, copies: BulkCopies, count: int) -> None:
         begin_copy(context, copies, context.steps + LATEST)
 
 
-EXPORTS = issue_run, issue_tensor, wait_for_bulk
+EXPORTS = issue_run, issue_tensor, wait_for_bulk, land_due, land_all

@@ -41,7 +41,9 @@ WAITS, LEFT = 1 << 32, -1
 
 
 def table_at(warp: WarpRecord, place: int) -> int:
-    """The address of the table of the CTA whose shared memory an address is in; 0 if it has none."""
+    """The address of the table of the CTA whose shared memory an address is in; 0 if it has none, or there is no such CTA."""
+    if place < warp.cluster or (place - warp.cluster) >> RANK_SHIFT >= warp.ctas:
+        return 0
     address = view(warp.owner, CtaRecord, 1)[0].leader
     for _ in range((place - warp.cluster) >> RANK_SHIFT):
         address = view(address, CtaRecord, 1)[0].next

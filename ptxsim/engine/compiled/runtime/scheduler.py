@@ -20,7 +20,6 @@ from ptxsim.jit.record import I32, I64
 from ptxsim.lanes import EVERY, LANES
 from ptxsim.machine.barrier import COUNTED, arrive, whole
 from ptxsim.machine.bulk_records import BulkCopies
-from ptxsim.machine.bulk_state import land_all, land_due
 from ptxsim.machine.cluster_barrier import CLUSTER_BARRIER
 from ptxsim.machine.event import Event, Space
 from ptxsim.machine.mbarrier_state import NEVER, end_wait, is_over
@@ -54,6 +53,16 @@ def compile_code(address: I64, whole_warps: I32) -> None:
 
 @indirect
 def land(address: I64) -> None:
+    raise NotImplementedError
+
+
+@indirect
+def land_due(address: I64, context: Context, copies: BulkCopies, now: I64) -> None:
+    raise NotImplementedError
+
+
+@indirect
+def land_all(address: I64, context: Context, copies: BulkCopies, warp: WarpRecord) -> None:
     raise NotImplementedError
 
 
@@ -93,14 +102,16 @@ def has_ended(context: Context) -> bool:
     if context.bulk != 0:
         for number in range(context.warp_count):
             warp = view(context.warps + number * context.stride, WarpRecord, 1)[0]
-            land_all(context, view(context.bulk, BulkCopies, 1)[0], warp)
+            land_all(context.land_all, context, view(context.bulk, BulkCopies, 1)[0], warp)
     return True
 
 
 def complete_work(context: Context) -> None:
     """Asynchronous work that is due completes."""
     if context.bulk != 0:
-        land_due(context, view(context.bulk, BulkCopies, 1)[0], context.steps)
+        copies = view(context.bulk, BulkCopies, 1)[0]
+        if context.steps >= copies.next_due:
+            land_due(context.land_due, context, copies, context.steps)
     if context.steps >= context.next_due:
         land(context.land)
     if context.flying != 0:
