@@ -46,12 +46,13 @@ def mma(types="f16.f16", shape="m16n8k16", a=A, kind=""):
 
 
 WMMA_A = "wmma.load.a.sync.aligned.row.m16n16k16.shared.f16 {%r10,%r11,%r12,%r13,%r14,%r15,%r16,%r17}, [%r2];\n"
-STORE_D = "wmma.store.d.sync.aligned.row.m16n16k16.shared.f32 [%r2], {%f0,%f1,%f2,%f3,%f0,%f1,%f2,%f3};\n"
+SYNC = "bar.warp.sync 0xffffffff;\n"  # lanes read what other lanes overwrite
+STORE_D = SYNC + "wmma.store.d.sync.aligned.row.m16n16k16.shared.f32 [%r2], {%f0,%f1,%f2,%f3,%f0,%f1,%f2,%f3};\n"
 UNPACK4, FP4 = load(".m8n16.x4", ".b8x16.b4x16_p64"), mma("e2m1.e2m1", "m16n8k32", kind=".kind::f8f6f4")
 UNPACK6 = load(".m8n16.x4", ".b8x16.b6x16_p32")
 SHIFT = "".join(f"shl.b32 %r{i}, %r{i}, 2;\n" for i in range(10, 14))
 BYTES = "ldmatrix.sync.aligned.m16n16.x2.trans.shared.b8 {%r10,%r11,%r12,%r13}, [%r3];\n"
-STORED = "stmatrix.sync.aligned.m8n8.x4{}.shared.b16 [%r3], {};\n"
+STORED = SYNC + "stmatrix.sync.aligned.m8n8.x4{}.shared.b16 [%r3], {};\n"
 
 # Name: target, body, level of the finding or None.
 CASES = {
