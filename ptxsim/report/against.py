@@ -37,29 +37,27 @@ def load(path: Path) -> dict[str, Any]:
 def compare(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[list[str], bool]:
     """Lines that say what changed, and whether anything got worse: a larger count or a finding that was not there."""
     lines: list[str] = []
-    is_worse = False
-    for title, path in _COUNTS:
-        before, after = _pick(old, path), _pick(new, path)
+    changed = document(old, new)
+    for title, (before, after) in changed["counts"].items():
         if before is None or after is None:
             continue
         change = after - before
-        is_worse |= change > 0
         percent = f" ({100 * change / before:+.1f} %)" if before and change else ""
         lines.append(f"{title}: {before} -> {after}{percent}" if change else f"{title}: {after}, unchanged")
-    lines += against_profile.text(against_profile.changes(old, new))
-    # Lines move between versions of a file, so findings are distinguished by name and message alone.
-    known, found = ({(f.get("name"), f.get("message")) for f in document["findings"]} for document in (old, new))
-    lines += [f"new: {name}: {message}" for name, message in sorted(found - known)]
-    lines += [f"gone: {name}: {message}" for name, message in sorted(known - found)]
-    return lines, is_worse or bool(found - known)
+    lines += against_profile.text(changed["profile"])
+    lines += [f"{word}: {each['name']}: {each['message']}" for word in ("new", "gone") for each in changed[word]]
+    return lines, changed["worse"]
 
 
 def document(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
     """The same as plain values, for JSON: counts before and after, profiles, new and gone findings, whether it is worse."""
+    # Lines move between versions of a file, so findings are distinguished by name and message alone.
     known, found = ({(f.get("name"), f.get("message")) for f in record["findings"]} for record in (old, new))
+    counts = {title: [_pick(old, path), _pick(new, path)] for title, path in _COUNTS}
+    grown = any(None not in pair and pair[1] > pair[0] for pair in counts.values())
     return {
-        "worse": compare(old, new)[1],
-        "counts": {title: [_pick(old, path), _pick(new, path)] for title, path in _COUNTS},
+        "worse": grown or bool(found - known),
+        "counts": counts,
         "profile": against_profile.changes(old, new),
         "new": [{"name": name, "message": message} for name, message in sorted(found - known)],
         "gone": [{"name": name, "message": message} for name, message in sorted(known - found)],
