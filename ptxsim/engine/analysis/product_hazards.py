@@ -54,7 +54,7 @@ def _is_hazard_free(program: Program) -> bool:
     """Whether no path accesses a register in flight or uses an unfenced one."""
     if any(op.control == "call" for op in program.ops):
         return False
-    slots = {op.site: set(slots_of([*op.sources, *op.destinations])) for op in program.ops if _is_product(op)}
+    slots = {op.site: {*factors(op), *slots_of(op.destinations)} for op in program.ops if _is_product(op)}
     before: dict[int, State] = {0: State()} if program.blocks else {}
     waiting = list(before)
     while waiting:
@@ -110,8 +110,13 @@ def _step(op: Op, state: State, slots: dict[int, set[int]]) -> bool:
 def used(op: Op) -> set[int]:
     """Registers whose values a product takes from the threads."""
     accumulates = value_of(op.source("p")) != 0
-    factors = slots_of([op.source("a")]) if isinstance(op.source("a"), Vector) else []
-    return {*factors, *(slots_of(op.destinations) if accumulates else ())}
+    return {*factors(op), *(slots_of(op.destinations) if accumulates else ())}
+
+
+def factors(op: Op) -> list[int]:
+    """The registers of A, where it does not come from shared memory. Descriptors and metadata are taken when the product starts."""
+    a = op.source("a")
+    return list(slots_of([a])) if isinstance(a, Vector) else []
 
 
 def value_of(operand: Operand | None) -> int | None:
