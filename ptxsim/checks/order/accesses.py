@@ -40,6 +40,7 @@ from ptxsim.checks.order.state import (
     CELLS,
     COUNT,
     CTAS,
+    EDGES,
     NONE,
     NOW,
     PAGE_BITS,
@@ -131,89 +132,134 @@ def touch(
     bits, now = int(o.sites[site]), int(o.n[NOW])
     cluster = int(o.cluster[slot]) if is_global else 0
     base, base_warp = cluster * int(o.n[UNITS]), cluster * int(o.n[CTAS] * o.n[WARPS])
-    is_strong, has_updates = bits & STRONG != 0, updates.shape[1] != 0
-    is_update = is_strong and how & WRITES != 0
+    proxy, shift, rank = base + int(o.n[UNITS]) - 1, int(o.n[SHIFT]), warp // int(o.n[WARPS])
     start = 0 if is_global else int(o.start[slot])
-    said = 0
+    is_uniform, row = o.uniform[slot, warp] != NONE, row_for(o, slot, warp, NONE)
+    floor = start if is_global else int(o.floor[row])
+    stays, changes = how & STAYS != 0, how & WRITES != 0 and how & STAYS == 0
+    is_update = bits & STRONG != 0 and how & WRITES != 0
+    notes_read = not changes and not bits & WARPGROUP  # any warp of the four may say that a product is over: proxy_scan
+    said, last, is_again = 0, -1, False
     for each in range(LANES):
         if not mask >> each & 1:
             continue
-        lane = each if together == 0 else together
         address = int(addresses[each])
-        row = row_for(o, slot, warp, lane)
-        floor = -1 if is_global else int(o.floor[row])
         first = far_cell(o, address) if is_global else cell_of(o, slot, address)
-        home = NONE if is_global else address >> RANK_SHIFT
-        end = first + granules(o, address, width) if is_global else end_of(o, slot, address, width)
-        if first >= end:
+        end = first + ((address + width - 1) >> shift) - (address >> shift) + 1
+        home, way = NONE, NONE
+        if not is_global:
+            home = address >> RANK_SHIFT
+            end = min(end, end_of(o, slot, address, width))
+            if home == rank:
+                way = warp - rank * int(o.n[WARPS])
+            if first >= end:
+                continue
+        lane, me = together, NOBODY
+        if together == 0:
+            lane, me = each, base + warp * LANES + each
+        if not is_uniform:
+            row = row_for(o, slot, warp, lane)
+            floor = start if is_global else int(o.floor[row])
+        elif is_again and address == last:  # a lane that reads what the one before it has read
+            o.before[each] = o.before[each - 1]
+            for cell in range(first, end):
+                again(reads[cell], base_warp + warp, now, each)
             continue
+        last, is_again = address, together == 0 and notes_read and each + 1 < LANES and mask >> each + 1 & 1 != 0
         o.before[each] = cells[first]["last"]
         for cell in range(first, end):
             one = cells[cell]
             written, writer = int(one["written"]), int(one["writer"])
-            what, other, who = 0, 0, 0
-            stays = how & STAYS != 0
-            if written <= start and not is_global:
-                stays = False
-                if how & READS:
-                    what, other = UNINITIALIZED, site
-            elif written > floor or writer == base + int(o.n[UNITS]) - 1:
-                if written > start and written != now and not stays:
-                    mine = base_warp + warp
-                    theirs = writer // LANES if not is_global else warp_of(o, writer)
-                    grid = int(o.cluster[slot]) * int(o.n[CTAS] * o.n[WARPS])
-                    if not knows_writer(o, slot, warp, lane, row, base, writer, written):
-                        strong = is_strong and writer != base + int(o.n[UNITS]) - 1 and are_strong(
-                            o, site, int(one["site"]), grid + warp, theirs if is_global else grid + theirs
-                        )  # fmt: skip
-                        if not strong and not (theirs == mine and bits & int(o.sites[one["site"]]) & FRAGMENTS):
-                            other, who = int(one["site"]), theirs
-                            what = RACE_IN_WARP if theirs == mine else RACE_IN_GLOBAL if is_global else RACE
-            if what != UNINITIALIZED and what != RACE and what != RACE_IN_GLOBAL:
-                if has_updates and one["update"] > max(floor, start) and not stays:
-                    place = clash(
-                        o, slot, warp, lane, row, base_warp, updates[cell], site, max(start, written), is_global
-                    )
-                    if place != NONE:
-                        other, who = int(updates[cell, place]["site"]), int(updates[cell, place]["warp"])
-                        what = RACE_IN_WARP if who == base_warp + warp else RACE_IN_GLOBAL if is_global else RACE
-                if how & WRITES and not stays and one["read"] > max(floor, start) and what in (0, RACE_IN_WARP):
-                    place = clash(
-                        o, slot, warp, lane, row, base_warp, reads[cell], site, max(start, written), is_global
-                    )
-                    if place != NONE:
-                        other, who = int(reads[cell, place]["site"]), int(reads[cell, place]["warp"])
-                        what = RACE_IN_WARP if who == base_warp + warp else RACE_IN_GLOBAL if is_global else RACE
-            if what and not said >> what & 1:
-                said |= 1 << what
-                at = address if cell == first else (cell - first << int(o.n[SHIFT])) + address
-                tell(
+            is_known = written <= floor and writer != proxy
+            is_again = is_again and is_known
+            calm = (is_known or (writer == me and written > start)) and one["update"] <= floor
+            if (changes and one["read"] > floor) or (written <= start and not is_global):
+                calm = False
+            if not calm:
+                what, other, who = judge(
                     o,
-                    found,
-                    what,
-                    site,
-                    other,
-                    at if is_global else at & OFFSET,
                     slot,
                     warp,
-                    max(each, 0),
-                    who,
+                    lane,
+                    row,
+                    base,
+                    base_warp,
+                    one,
+                    reads[cell],
+                    updates[cell],
+                    site,
+                    how,
+                    start,
+                    floor,
                     is_global,
                 )
+                if what and not said >> what & 1:
+                    said |= 1 << what
+                    at = address if cell == first else (cell - first << shift) + address
+                    tell(
+                        o, found, what, site, other, at if is_global else at & OFFSET, slot, warp, each, who, is_global
+                    )
             if how & COPIES:  # who reads it before it is there has not waited: checks.proxy_scan
                 one["writer"], one["written"], one["site"], one["last"] = NOBODY, now, site, now
             elif is_update and written > start:
                 one["last"], one["update"] = now, now
                 note(o, slot, warp, lane, row, base_warp, updates[cell], home, site, max(start, written))
-            elif how & WRITES and not stays:
+            elif changes or (stays and written <= start and not is_global):
                 unit = warp * LANES + each
                 one["writer"], one["written"], one["site"], one["last"] = base + unit, now, site, now
             else:
-                if how & WRITES:
+                if stays:
                     one["last"] = now
                 one["read"] = now
-                if not bits & WARPGROUP:  # any warp of the four may say that the product is over: checks.proxy_scan
-                    note(o, slot, warp, lane, row, base_warp, reads[cell], home, site, max(start, written))
+                if notes_read:
+                    if way != NONE and lane >= 0 and reads[cell, way]["time"] <= floor:
+                        access = reads[cell, way]
+                        access["warp"], access["time"], access["lanes"], access["site"] = warp, now, 1 << lane, site
+                    else:
+                        note(o, slot, warp, lane, row, base_warp, reads[cell], home, site, max(start, written))
+
+
+def again(accesses: Array, warp: int, now: int, lane: int) -> None:
+    """One more lane of a warp takes part in an access that stands among those of a granule."""
+    for place in range(accesses.shape[0]):
+        if accesses[place]["time"] == now and accesses[place]["warp"] == warp:
+            accesses[place]["lanes"] = int(accesses[place]["lanes"]) | 1 << lane
+            return
+
+
+def judge(
+    o: Order, slot: int, warp: int, lane: int, row: int, base: int, base_warp: int, one: Array, reads: Array, updates: Array,
+    site: int, how: int, start: int, floor: int, is_global: bool,
+) -> tuple[int, int, int]:  # fmt: skip
+    """What is wrong with an access to a granule, at which other site, and the warp there."""
+    written, writer, bits = int(one["written"]), int(one["writer"]), int(o.sites[site])
+    proxy, mine = base + int(o.n[UNITS]) - 1, base_warp + warp
+    grid = 0 if is_global else int(o.cluster[slot]) * int(o.n[CTAS] * o.n[WARPS])
+    race = RACE_IN_GLOBAL if is_global else RACE
+    what, other, who = 0, 0, 0
+    if written <= start and not is_global:
+        if how & READS:
+            return UNINITIALIZED, site, 0
+    elif how & STAYS:
+        return 0, 0, 0
+    elif (written > floor or writer == proxy) and written > start and written != o.n[NOW]:
+        if not knows_writer(o, slot, warp, lane, row, base, writer, written):
+            theirs = warp_of(o, writer) if is_global else writer // LANES
+            is_strong = writer != proxy and are_strong(o, site, int(one["site"]), grid + mine, grid + theirs)
+            if not is_strong and not (theirs == mine and bits & int(o.sites[one["site"]]) & FRAGMENTS):
+                what, other, who = RACE_IN_WARP if theirs == mine else race, int(one["site"]), theirs
+    since = max(start, written)
+    if what in (0, RACE_IN_WARP) and one["update"] > floor:
+        place = clash(o, slot, warp, lane, row, base_warp, updates, site, since, is_global)
+        if place != NONE:
+            who, other = int(updates[place]["warp"]), int(updates[place]["site"])
+            what = RACE_IN_WARP if who == mine else race
+    if what in (0, RACE_IN_WARP) and how & WRITES and one["read"] > floor:
+        place = clash(o, slot, warp, lane, row, base_warp, reads, site, since, is_global)
+        if place != NONE:
+            who, other = int(reads[place]["warp"]), int(reads[place]["site"])
+            what = RACE_IN_WARP if who == mine else race
+    return what, other, who
 
 
 def land(o: Order, slot: int, warp: int, addresses: Array, mask: int, width: int, site: int, by_lane: bool) -> None:
@@ -273,6 +319,8 @@ def synchronise(
     """What lanes have read strongly they acquire, what they write they release, as the instruction says."""
     bits, rest = int(o.sites[site]), mask
     scope = bits >> SCOPE & 3
+    if o.n[EDGES] == 0 and not bits & (ACQUIRES | RELEASES):
+        return  # nothing to hand on
     while rest:
         part = same_address(addresses, rest)
         rest &= ~part

@@ -6,7 +6,7 @@ writes to it stand side by side, one for each warp; in global memory, and from o
 
 from __future__ import annotations
 
-from ptxsim.checks.order.clocks import first_row, row_of
+from ptxsim.checks.order.clocks import first_row, lowest, row_of
 from ptxsim.checks.order.sites import FRAGMENTS, SCOPE, STRONG
 from ptxsim.checks.order.state import CTAS, FAR_WAYS, NEAR_WAYS, NONE, NOW, UNITS, WARPS, WAYS, Order
 from ptxsim.jit.body import Array
@@ -96,38 +96,39 @@ def are_strong(o: Order, site: int, other: int, mine: int, theirs: int) -> bool:
     return (one >> SCOPE & 3) >= needed and (two >> SCOPE & 3) >= needed
 
 
-def place_of(o: Order, slot: int, warp: int, lane: int, row: int, base: int, accesses: Array, rank: int) -> int:
-    """Where an access of a warp stands among those of a granule: where the warp's last was, one that it knows, or the oldest.
+def place_of(o: Order, slot: int, warp: int, row: int, base: int, accesses: Array, rank: int, since: int) -> int:
+    """Where an access of a warp stands among those of a granule; NONE if there are two already that it knows nothing of.
 
-    rank: of the CTA whose memory it is; NONE for global memory.
+    rank: of the CTA whose memory it is; NONE for global memory. Accesses up to `since` no longer count.
     """
     first, end = 0, FAR_WAYS
     if rank != NONE:
         if warp // o.n[WARPS] == rank:
             return warp - rank * int(o.n[WARPS])
         first, end = int(o.n[WARPS]), int(o.n[WARPS]) + NEAR_WAYS
-    oldest = first
     for place in range(first, end):
-        if accesses[place]["time"] == 0 or accesses[place]["warp"] == base + warp:
+        if accesses[place]["time"] <= since or accesses[place]["warp"] == base + warp:
             return place
-        if accesses[place]["time"] < accesses[oldest]["time"]:
-            oldest = place
+    units = int(o.n[CTAS] * o.n[WARPS]) * LANES
     for place in range(first, end):
-        if knows_access(o, slot, warp, lane, row, base, accesses[place]):
+        unit = (int(accesses[place]["warp"]) - base) * LANES
+        if 0 <= unit < units and o.clock[row, unit + lowest(int(accesses[place]["lanes"]))] >= accesses[place]["time"]:
             return place
-    # Two warps that know nothing of each other are kept, if possible of two CTAs.
-    mine = (base + warp) // o.n[WARPS]
-    for place in range(first, end):
-        if accesses[place]["warp"] // o.n[WARPS] == mine:
-            return place
-    return oldest
+    # Whoever writes without an order knows nothing of one of two CTAs; of three warps of one it may know the two that are here.
+    mine, other = (base + warp) // int(o.n[WARPS]), int(accesses[first]["warp"]) // int(o.n[WARPS])
+    if end - first > 1 and other == int(accesses[first + 1]["warp"]) // int(o.n[WARPS]) != mine:
+        return first
+    return NONE
 
 
 def note(
     o: Order, slot: int, warp: int, lane: int, row: int, base: int, accesses: Array, rank: int, site: int, since: int
 ) -> None:
     """Put an access beside the others of a granule."""
-    access = accesses[place_of(o, slot, warp, lane, row, base, accesses, rank)]
+    place = place_of(o, slot, warp, row, base, accesses, rank, since)
+    if place == NONE:
+        return
+    access = accesses[place]
     mine = EVERY if lane == ALL else 0 if lane == ANY else 1 << lane
     lanes = mine
     if access["warp"] == base + warp and access["time"] > since and access["lanes"] != 0 and mine != 0:

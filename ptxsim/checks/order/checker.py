@@ -22,6 +22,9 @@ from ptxsim.machine.event import Event, Observer, Space
 ACCESSES = frozenset(event for event in Event if event <= Event.ASYNC_WAIT)
 
 
+AHEAD = 16  # CTAs that get a slot before their records come up
+
+
 class OrderChecker(Observer):
     """Finds bytes that threads touch without order, and reads of shared memory that nothing has written.
 
@@ -43,6 +46,7 @@ class OrderChecker(Observer):
             bits, self.ctas, self.warps, gx * gy * gz, shared_bytes, strong=strong, covers=any(b & COVERS for b in bits)
         )
         self.slots: dict[int, int] = {}  # by cluster
+        self.free = list(range(len(self.order.cluster) - 1, -1, -1))
         self.problems: dict[Problem, tuple[int, tuple[int, ...]]] = {}
 
     def consume(self, records: np.ndarray) -> None:
@@ -57,7 +61,7 @@ class OrderChecker(Observer):
             at = body(records, at, self.order, found)
             if at == len(records):
                 break
-            self._make_room(records[at])
+            self._make_room(records[at:])
         problems, self.order.n[state.COUNT] = found[: self.order.n[state.COUNT]], 0
         for row in problems.tolist():
             key = row[0], row[1], row[2]
@@ -70,11 +74,13 @@ class OrderChecker(Observer):
 
     # ---- room ----
 
-    def _make_room(self, record: np.void) -> None:
-        """For a record that the scan has stopped at."""
-        o = self.order
+    def _make_room(self, records: np.ndarray) -> None:
+        """For the first of some records, which the scan has stopped at."""
+        o, record = self.order, records[0]
         if o.place[record["cta"]] == NONE:
-            self._admit(int(record["cta"]))
+            ahead = records["cta"][o.place[records["cta"]] == NONE]
+            for cta in list(dict.fromkeys(ahead.tolist()))[:AHEAD]:
+                self._admit(cta)
         elif o.n[state.KEPT] + MARGIN > len(o.kept):
             self._keep_more()
         elif o.n[state.FAR] + MARGIN > len(o.known) and 1 < len(o.known) < MOST_FAR:
@@ -84,19 +90,18 @@ class OrderChecker(Observer):
 
     def _admit(self, cta: int) -> None:
         """A CTA runs: a slot for its cluster."""
-        rank, base = (int(each[0]) for each in self.homes.places(np.array([cta])))
+        rank = self.homes.rank(cta) if self.ctas > 1 else 0
         cluster = self.homes.number(cta)
         if cluster not in self.slots:
             self.slots[cluster] = self._slot()
-            self._begin(self.slots[cluster], cluster, base)
+            self._begin(self.slots[cluster], cluster)
         self.order.place[cta] = self.slots[cluster] * self.ctas + rank
 
     def _slot(self) -> int:
         """A slot that no cluster has, or one that has ended; twice as many if all are in use."""
         o = self.order
-        free = set(range(len(o.cluster))) - set(self.slots.values())
-        if free:
-            return min(free)
+        if self.free:
+            return self.free.pop()
         for cluster, slot in self.slots.items():
             if not o.threads[slot].any():
                 del self.slots[cluster]
@@ -109,9 +114,10 @@ class OrderChecker(Observer):
                 "fence_scope", "need", "phase", "come", "cells", "reads", "updates",
             )}
         )  # fmt: skip
+        self.free = list(range(2 * slots - 1, slots, -1))
         return slots
 
-    def _begin(self, slot: int, cluster: int, first_cta: int) -> None:
+    def _begin(self, slot: int, cluster: int) -> None:
         """A cluster begins in a slot."""
         o, all_warps = self.order, self.ctas * self.warps
         now, rows = int(o.n[state.NOW]), int(o.n[state.ROWS])

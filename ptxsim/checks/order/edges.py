@@ -21,7 +21,7 @@ from ptxsim.checks.order.clocks import (
     take,
     waiting_row,
 )
-from ptxsim.checks.order.state import BARRIERS, COVERED, CTAS, FAR, GRID, NONE, NOW, WARPS, Order, hashed
+from ptxsim.checks.order.state import BARRIERS, COVERED, CTAS, EDGES, FAR, GRID, NONE, NOW, WARPS, Order, hashed
 from ptxsim.jit.body import Array
 from ptxsim.lanes import LANES
 from ptxsim.machine.event import Scope
@@ -112,6 +112,7 @@ def fence(o: Order, slot: int, warp: int, lanes: int, scope: int, acquires: bool
             if lanes >> lane & 1 and o.need[slot, unit] != NONE and o.need[slot, unit] <= scope:
                 acquire_row(o, slot, warp, 1 << lane, waiting_row(o, slot, unit))
                 o.need[slot, unit] = NONE
+    o.n[EDGES] += 1
     if releases:
         rest, base = lanes, fence_row(o, slot, warp)
         while rest:
@@ -202,6 +203,7 @@ def entry_at(o: Order, key: int, owner: int, is_new: bool) -> int:
         place = (place + 1) % size
     if not is_new:
         return NONE
+    o.n[EDGES] += 1
     entry = o.entries[place]
     entry["key"], entry["owner"], entry["time"], entry["home"], entry["snap"] = key, owner, NONE, NONE, 0
     entry["row"] = take(o)

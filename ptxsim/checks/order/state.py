@@ -10,13 +10,13 @@ from ptxsim.jit.body import Array, record
 from ptxsim.lanes import LANES
 
 # Of `n`.
-(NOW, CTAS, WARPS, UNITS, SHIFT, CELLS, CLUSTERS, GRID, WAYS, FAR, KEPT, PAGES, ROWS, COUNT, COVERED, NUMBERS) = range(
-    16
-)
+(NOW, CTAS, WARPS, UNITS, SHIFT, CELLS, CLUSTERS, GRID, WAYS, FAR, KEPT, PAGES, ROWS, COUNT, COVERED, EDGES, NUMBERS) = (
+    range(17)
+)  # fmt: skip
 # NOW: the record; CTAS, WARPS: of a cluster, of a CTA; UNITS: columns of a clock; SHIFT, CELLS: of a granule's bytes, granules of
 # a CTA's shared memory; CLUSTERS: of the grid; GRID: CTAs; WAYS: places for accesses per granule; FAR: clusters that others know
-# of; KEPT, PAGES: in use; ROWS: of clocks per slot; COUNT: problems found; COVERED: the first
-# column of a clock's second half, 0 where there is none (see edges.cover).
+# of; KEPT, PAGES: in use; ROWS: of clocks per slot; COUNT: problems found; COVERED: the first column of a clock's second half, 0
+# where there is none (see edges.cover); EDGES: fences so far, and addresses at which something has been released.
 
 BARRIERS = 16
 OWN_ROWS = LANES + 1  # of a warp, of which its lanes share some
@@ -24,6 +24,7 @@ NONE, OVER = -1, -2  # OVER: in place of a slot, of CTAs that have ended
 PAGE_BITS = 12  # granules of a page of global memory
 NEAR_WAYS, FAR_WAYS = 2, 2  # places for accesses from other CTAs of a cluster; per granule of global memory
 MARGIN = 80  # free places with which a record can be worked off
+SLOTS, PAGES_AT_FIRST, ROOM = 40, 64, 1 << 28  # ROOM: bytes of the clocks of all slots, at first
 MOST_FAR = 2048  # clusters that others may know of
 
 # A granule: who wrote last (a column of the clock, in global memory after those of all clusters before), when, and where; when it
@@ -80,7 +81,7 @@ def barrier_rows(ctas: int) -> int:
 
 
 def begin(
-    sites: tuple[int, ...], ctas: int, warps: int, grid: int, shared_bytes: int, *, strong: tuple[bool, bool], covers: bool, room: int = 1
+    sites: tuple[int, ...], ctas: int, warps: int, grid: int, shared_bytes: int, *, strong: tuple[bool, bool], covers: bool
 ) -> Order:  # fmt: skip
     """Before a launch. ctas: of a cluster; warps: of a CTA; strong: whether there are strong writes to shared and global memory;
     covers: whether there are fences that stand in one order."""
@@ -95,8 +96,9 @@ def begin(
     n[[CTAS, WARPS, UNITS, SHIFT, CELLS]] = ctas, warps, units, 2, cells
     n[COVERED] = threads * covers
     n[[CLUSTERS, GRID, WAYS, ROWS, KEPT]] = clusters, grid, ways, rows, 1
-    slots, granules = room, room * ctas * cells
-    many = 1 << PAGE_BITS
+    # Memory that is not used costs nothing: room for what runs side by side, and for some pages.
+    slots = max(1, min(SLOTS, clusters, ROOM // (rows * units * 4)))
+    granules, many = slots * ctas * cells, PAGES_AT_FIRST << PAGE_BITS
     return Order(
         n, np.array(sites, np.int32), np.full(grid, NONE, np.int32), np.full(slots, NONE, np.int32), np.zeros(slots, np.int32),
         np.zeros((slots, ctas), np.int32), np.zeros((slots, all_warps), np.int64), np.zeros((slots, all_warps), np.int32),
