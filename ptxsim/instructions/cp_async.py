@@ -28,7 +28,7 @@ from ptxsim.machine.lane_copies import (
     wait_for_copies,
     wait_for_groups,
 )
-from ptxsim.machine.mbarrier import each, who
+from ptxsim.machine.mbarrier import each, places, who
 from ptxsim.machine.memory import check_alignment
 from ptxsim.machine.port import Port
 
@@ -137,14 +137,15 @@ def wait_all(m: Port) -> None:
 def mbarrier_arrive(m: Port, a: LaneValue, *, space: Word, noinc: bool) -> None:
     """The arrival happens when all copies the lane has issued so far have landed."""
     port, issued = snapshot(m), m.warp.record.copies.issued
-    arrivals = list(each(m, space, a))
+    arrivals, named = list(each(m, space, a)), list(places(m, space, a))
     if not noinc:
         for _, barrier in arrivals:
             barrier.add_pending(1)
 
     def arrive() -> None:
         wait_for_copies(port.machine.stream, port.warp.record, mask_word(port.mask), issued)
-        port.emit(Event.MBARRIER_ARRIVE, Space.SHARED, 8, 0, port.mask, a)
+        for _, memory, offsets, lanes in named:
+            port.emit(Event.MBARRIER_ARRIVE, Space.SHARED, 8, 0, lanes, cluster_addresses(port, memory, offsets))
         for lane, barrier in arrivals:
             try:
                 barrier.arrive(1, who(port))

@@ -94,6 +94,7 @@ FLAG_STRONG = 1  # volatile, relaxed, acquire or release: not a data race
 FLAG_ASYNC_PROXY = 2
 FLAG_WMMA = 4  # one of the accesses a wmma load or store is made of
 FLAG_UNCHANGED = 64  # a store of what the memory holds already, in every lane: harmless in a race
+FLAG_MIXED = 128  # lanes of a store put different values into one place
 FLAG_READ = 8  # of ASYNC_ISSUE and ASYNC_WAIT: the operation reads the memory; without it, it writes
 FLAG_MORE = 32  # of LOAD: more lanes of the instruction whose record is the one before, which read fewer bytes
 FLAG_TENSORMAP = 16  # the bytes are a tensor map: a copy reads it, or tensormap.replace edits it

@@ -13,7 +13,7 @@ import numpy as np
 from ptxsim.layout.fragments import Fragment, address_lanes
 from ptxsim.layout.tables import ROW_FORMATS
 from ptxsim.machine import provenance
-from ptxsim.machine.event import Event
+from ptxsim.machine.event import FLAG_UNCHANGED, Event
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.memory import check_alignment, gather, scatter
 from ptxsim.machine.port import Port
@@ -47,14 +47,14 @@ def store_rows(m: Port, space: str | None, address: np.ndarray, registers: list[
     codes = tile.to_matrix(np.stack(registers)).astype(f"<u{tile.element_bits // 8}")
     data = np.zeros((len(m.mask), ROW), np.uint8)
     data[address_lanes(tile.shape_name)] = codes.view(np.uint8)
-    for memory, offsets, lanes in _rows(m, space, address, tile, Event.STMATRIX):
+    for memory, offsets, lanes in _rows(m, space, address, tile, Event.STMATRIX, data):
         scatter(memory, offsets, lanes, data)
 
 
 def _rows(
-    m: Port, space: str | None, address: np.ndarray, tile: Fragment, event: Event
+    m: Port, space: str | None, address: np.ndarray, tile: Fragment, event: Event, data: np.ndarray | None = None
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Yield (bytes, offsets, lanes) of the shared memories the rows lie in."""
+    """Yield (bytes, offsets, lanes) of the shared memories the rows lie in. data: what is going to be stored there."""
     active = m.mask
     supplies = np.zeros_like(active)
     supplies[address_lanes(tile.shape_name).ravel()] = True
@@ -70,7 +70,8 @@ def _rows(
                     "wrong-space", f"{name} row at {int(address[lane]):#x}, which is not shared memory", lane,
                     f"{name} reaches shared memory only; copy the tile there first",
                 )  # fmt: skip
-            m.emit(event, kind, ROW, 0, lanes, address)
+            stays = data is not None and np.array_equal(gather(memory, offsets, lanes, ROW)[lanes], data[lanes])
+            m.emit(event, kind, ROW, FLAG_UNCHANGED if stays else 0, lanes, m.named(kind, memory, offsets, address))
             yield memory, offsets, lanes
     except Fault as fault:
         holder = fault.lane

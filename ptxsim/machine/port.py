@@ -14,7 +14,7 @@ import numpy as np
 
 from ptxsim import lanes
 from ptxsim.diagnostic import Finding, Level
-from ptxsim.machine.event import FLAG_UNCHANGED, Event, Space
+from ptxsim.machine.event import FLAG_MIXED, FLAG_UNCHANGED, Event, Space
 from ptxsim.machine.fault import Converge, Fault, distinct, first_lane
 from ptxsim.machine.memory import (
     ARENA,
@@ -96,11 +96,16 @@ class Port:
         check_alignment(address, self.mask, size, "store")
         data = pack(values, t)
         for kind, memory, offsets, mask in self.resolve(space, address, size, write=True):
-            if self.machine.stream is not None:
-                same = np.array_equal(gather(memory, offsets, mask, size)[mask], data[mask])
-                noted = flags | FLAG_UNCHANGED if same else flags
-                self.emit(Event.STORE, kind, size, noted, mask, self.named(kind, memory, offsets, address))
+            if self.machine.stream is None:
+                scatter(memory, offsets, mask, data)
+                continue
+            noted = flags
+            if np.array_equal(gather(memory, offsets, mask, size)[mask], data[mask]):
+                noted |= FLAG_UNCHANGED
             scatter(memory, offsets, mask, data)
+            if not np.array_equal(gather(memory, offsets, mask, size)[mask], data[mask]):
+                noted |= FLAG_MIXED
+            self.emit(Event.STORE, kind, size, noted, mask, self.named(kind, memory, offsets, address))
 
     def atomic(
         self, space: str | None, address: Lanes, t: ScalarType, update: Callable[..., Lanes], operands: list[Any],

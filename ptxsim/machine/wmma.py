@@ -144,7 +144,7 @@ def _access(
             for kind, memory, offsets, mask in m.resolve(space, row, found.width, write=store):
                 lane = int(np.argmax(mask))
                 place = memory, int(offsets[lane]) - int(row[lane])
-                m.emit(event, kind, found.width, FLAG_WMMA, mask, row)
+                m.emit(event, kind, found.width, FLAG_WMMA, mask, m.named(kind, memory, offsets, row))
     finally:
         m.mask = active
     assert place is not None

@@ -134,7 +134,9 @@ class FunctionWriter(OperandWriter):
 
     # ---- events ----
 
-    def event(self, event: Event, space: int, size: int, flags: int, mask: str, addresses: str | None = None) -> None:
+    def event(
+        self, event: Event, space: int, size: int, flags: int | str, mask: str, addresses: str | None = None
+    ) -> None:
         """Record an event; `addresses` is where those of the lanes are, if it has any."""
         numbers = (self.op.site, int(event), int(space), size, flags, mask)
         arguments = [("ptr", "%context"), ("ptr", "%warp"), *(("i32", str(number)) for number in numbers)]
@@ -143,11 +145,13 @@ class FunctionWriter(OperandWriter):
         else:
             self.call("void", f"{self.prefix}event", *arguments, ("ptr", addresses))
 
-    def event_at(self, event: Event, space: int, size: int, mask: str, addresses: Value) -> None:
+    def event_at(
+        self, event: Event, space: int, size: int, mask: str, addresses: Value, flags: int | str = 0
+    ) -> None:  # fmt: skip
         """Record an event with the addresses of its lanes."""
         slot = self.stack_slot("event.addresses", "<32 x i64>")
         self.emitter.line(f"  store <32 x i64> {addresses.text}, ptr {slot}, align 64")
-        self.event(event, space, size, 0, mask, slot)
+        self.event(event, space, size, flags, mask, slot)
 
 
 def described(prefix: str, name: str, description: tuple[Any, ...]) -> str:

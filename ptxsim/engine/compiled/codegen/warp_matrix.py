@@ -20,7 +20,7 @@ from ptxsim.engine.compiled.tensor import warp_product
 from ptxsim.engine.program.operation import Op
 from ptxsim.layout.fragments import Fragment, address_lanes, fragment_layout
 from ptxsim.layout.wmma_stride import fragment_bytes, wmma_stride
-from ptxsim.machine.event import Event, Space
+from ptxsim.machine.event import FLAG_UNCHANGED, Event, Space
 from ptxsim.machine.memory import SHARED_WINDOW, WINDOW_SIZE
 from ptxsim.machine.product import register_type
 from ptxsim.machine.wmma import plan
@@ -199,14 +199,18 @@ def stmatrix(w: FunctionWriter, op: Op) -> None:
     e, (address, registers) = w.emitter, w.sources(op)
     pieces = _row_pieces(w, op, address, tile)
     t = TYPES["u16" if op.words["trans"] else "u32"]
-    for place in (place for places in pieces for place in places):
-        EmitPort(w, silent=True).load(op.words["space"], place, t)
-    _record_rows(w, Event.STMATRIX, address, tile)
-    for value, places in zip(registers, pieces, strict=True):
-        word = w.raw(value)
-        for i, place in enumerate(places):
-            part = e.convert(word >> 16 * i if i else word, t.name)
-            EmitPort(w, silent=True).store(op.words["space"], place, [part], t)
+    words = [w.raw(value) for value in registers]
+    parts = [
+        (place, e.convert(word >> 16 * i if i else word, t.name))
+        for word, places in zip(words, pieces, strict=True)
+        for i, place in enumerate(places)
+    ]
+    stays = e.splat(True, "pred")
+    for place, part in parts:
+        stays = stays & (EmitPort(w, silent=True).load(op.words["space"], place, t)[0] == part)
+    _record_rows(w, Event.STMATRIX, address, tile, e.let(f"select i1 {w.all_of(stays)}, i32 {FLAG_UNCHANGED}, i32 0"))
+    for place, part in parts:
+        EmitPort(w, silent=True).store(op.words["space"], place, [part], t)
 
 
 def _tile(w: FunctionWriter, op: Op) -> Fragment:
@@ -237,8 +241,8 @@ def _row_pieces(w: FunctionWriter, op: Op, address: Value, tile: Fragment) -> li
     ]
 
 
-def _record_rows(w: FunctionWriter, event: Event, address: Value, tile: Fragment) -> None:
-    """Record the rows' addresses."""
+def _record_rows(w: FunctionWriter, event: Event, address: Value, tile: Fragment, flags: str = "0") -> None:
+    """Record the rows' addresses, as offsets."""
     if w.options.events:
         mask = sum(1 << int(lane) for lane in address_lanes(tile.shape_name).ravel())
-        w.event_at(event, Space.SHARED, 16, str(mask), address)
+        w.event_at(event, Space.SHARED, 16, str(mask), address & 0xFFFFFFFF, flags)
