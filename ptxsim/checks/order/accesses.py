@@ -6,6 +6,7 @@ from ptxsim.checks.order.cells import (
     ALL,
     ANY,
     COPIES,
+    MIXED,
     NOBODY,
     RACE,
     RACE_IN_GLOBAL,
@@ -51,7 +52,7 @@ from ptxsim.checks.order.state import (
 )
 from ptxsim.jit.body import Array
 from ptxsim.lanes import LANES
-from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_READ, FLAG_UNCHANGED, Event
+from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_MIXED, FLAG_READ, FLAG_UNCHANGED, Event
 from ptxsim.machine.memory import RANK_SHIFT
 
 OFFSET = (1 << RANK_SHIFT) - 1
@@ -88,6 +89,10 @@ def access(o: Order, slot: int, rank: int, warp: int, record: Array, event: int,
         return True
     if together == 0 and bits & TOGETHER:
         together = ALL
+    if event == Event.STORE and flags & FLAG_MIXED:
+        lane = lowest(mask)
+        at = int(addresses[lane]) if is_global else int(addresses[lane]) & OFFSET
+        tell(o, found, MIXED, site, site, at, slot, warp, lane, warp, is_global)
     if is_global:
         if not have_pages(o, addresses, mask, width):
             return False

@@ -13,7 +13,7 @@ from ptxsim.jit.body import Array
 from ptxsim.lanes import EVERY, LANES
 from ptxsim.machine.event import Scope
 
-RACE, RACE_IN_WARP, UNINITIALIZED, RACE_IN_GLOBAL = 1, 2, 3, 4
+RACE, RACE_IN_WARP, UNINITIALIZED, RACE_IN_GLOBAL, MIXED = 1, 2, 3, 4, 5
 NOBODY = -1  # wrote what all may read
 ANY = -1  # a lane of the warp, it is not known which: it knows what one of them knows
 ALL = -2  # the lanes of the warp together

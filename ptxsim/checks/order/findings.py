@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ptxsim.checks.order.cells import RACE, RACE_IN_GLOBAL, RACE_IN_WARP, UNINITIALIZED
+from ptxsim.checks.order.cells import MIXED, RACE, RACE_IN_GLOBAL, RACE_IN_WARP, UNINITIALIZED
 from ptxsim.diagnostic import DOUBTFUL, Finding, Label
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.isa.facts import Proxy, Scope
@@ -26,7 +26,7 @@ def findings_of(program: Program, problems: Problems, warps: int, cta_of: Callab
     late = {
         reader
         for key in problems
-        if key[0] != UNINITIALIZED
+        if key[0] not in (UNINITIALIZED, MIXED)
         for store, reader in (key[1:], key[:0:-1])
         if _writes(program.ops[store])
     }
@@ -36,6 +36,8 @@ def findings_of(program: Program, problems: Problems, warps: int, cta_of: Callab
         if what == UNINITIALIZED:
             if site not in late:
                 found.append(_read_too_early(program, site, count, row))
+        elif what == MIXED:
+            found.append(_mixed(program, site, count, row))
         elif what != RACE_IN_WARP or frozenset((site, other)) not in between_warps:
             key = what, max(site, other), min(site, other)  # whichever came first
             times, first = pairs.get(key, (0, row))
@@ -75,6 +77,15 @@ def _race(
         _NAMES[what], f"{op.opcode} touches {where}, which {who} {verb} without order between the two",
         **place, labels=(Label(before.line, f"{verb} here", before.column, len(before.opcode)),),
         help="put bar.warp.sync between them" if what == RACE_IN_WARP else "put a barrier between them (bar.sync)",
+    )  # fmt: skip
+
+
+def _mixed(program: Program, site: int, count: int, row: tuple[int, ...]) -> Finding:
+    op = program.ops[site]
+    return Finding(
+        "race-warp", f"lanes of one {op.opcode} put different values into one place: which one stays is not defined",
+        op.line, op.column, len(op.opcode), level="warning", count=count, warp=row[5],
+        help="let one lane store, or add the values up first (redux.sync, atom)",
     )  # fmt: skip
 
 

@@ -47,7 +47,7 @@ from ptxsim.jit.body import Array, body
 from ptxsim.lanes import LANES
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, Event, Proxy, Scope, Space
 
-KINDS = 4  # problems of a record at most
+KINDS = 5  # problems of a record at most
 FIELDS = 9
 
 

@@ -31,7 +31,7 @@ def copy(w: FunctionWriter, op: Op) -> None:
     EmitPort(w, reading, silent=True).load("global", source, TYPES["u32"], size // 4)
     reads = Value(e, e.let(f"bitcast i32 {reading} to <32 x i1>"), "pred")
     counts = e.where(reads, e.splat(size, "u32"), e.splat(0, "u32"))
-    shared = e.let(f"load i64, ptr {_at(w, '%warp', WARP['shared'])}")
+    shared, to = e.let(f"load i64, ptr {_at(w, '%warp', WARP['shared'])}"), w.shared_name(to)
     begun = _call(
         w, "i1", "issue_copy", ("ptr", "%warp"), ("i32", str(op.site)), ("i32", str(size)), ("i32", lanes), ("i64", shared),
         _row(w, "counts", counts), _row(w, "to", to), _row(w, "source", source),

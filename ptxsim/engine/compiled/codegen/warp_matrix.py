@@ -242,7 +242,7 @@ def _row_pieces(w: FunctionWriter, op: Op, address: Value, tile: Fragment) -> li
 
 
 def _record_rows(w: FunctionWriter, event: Event, address: Value, tile: Fragment, flags: str = "0") -> None:
-    """Record the rows' addresses, as offsets."""
+    """Record the rows' addresses."""
     if w.options.events:
         mask = sum(1 << int(lane) for lane in address_lanes(tile.shape_name).ravel())
-        w.event_at(event, Space.SHARED, 16, str(mask), address & 0xFFFFFFFF, flags)
+        w.event_at(event, Space.SHARED, 16, str(mask), w.shared_name(address), flags)

@@ -13,7 +13,7 @@ from ptxsim.engine.compiled.ir.module import Module
 from ptxsim.engine.compiled.ir.pieces import Loop, spread
 from ptxsim.engine.compiled.ir.value import Value, element_type
 from ptxsim.engine.compiled.runtime.abi import CONTEXT, KINDS, READ_ONLY, WARP
-from ptxsim.machine.event import FLAG_UNCHANGED, Event, Space
+from ptxsim.machine.event import FLAG_MIXED, FLAG_UNCHANGED, Event, Space
 from ptxsim.machine.memory import LOCAL_WINDOW, RANK_SHIFT, SHARED_WINDOW, WINDOW_SIZE
 
 LANE_NUMBERS = range(32)
@@ -233,8 +233,11 @@ class AccessHelper:
     def _move(self, base: str, offset: Value, space: str, label: str, named: bool = False) -> None:
         """Load or store at base + offset and return. `named`: the offset is the name of shared memory."""
         e = self.e
-        if self.events:
-            self._event(space, base, offset, named)
+        flags = "%flags"
+        if self.events and self.write:
+            flags = self._compared(base, offset, FLAG_UNCHANGED, flags, "eq")
+        elif self.events:
+            self._event(space, offset, flags, named)
         if self.place:
             memory = spread(e, e.let(f"ptrtoint ptr {base} to i64"), "u64")
             e.line(f"  ret <32 x i64> {(memory + e.convert(offset, 'u64')).text}")
@@ -252,9 +255,13 @@ class AccessHelper:
         e.label(f"{label}.apart")
         copy = self._copy(base, offset)
         if self.write:
+            if self.events:
+                self._event(space, offset, self._compared(base, offset, FLAG_MIXED, flags, "ne"), named)
             e.line("  ret void")
             e.label(f"{label}.row")
             e.line(f"  store {self.whole} {self.content}, ptr {at}, align {self.chunk}")
+            if self.events:
+                self._event(space, offset, flags, named)
             e.line("  ret void")
             return
         e.line(f"  br label %{label}.row")
@@ -340,19 +347,22 @@ class AccessHelper:
         whole = f"<{width} x {element}>"
         return e.let(f"shufflevector {whole} {level[0]}, {whole} poison, <{width} x i32> <{order}>")
 
-    def _event(self, space: str, base: str, offset: Value, named: bool) -> None:
+    def _compared(self, base: str, offset: Value, flag: int, flags: str, when: str) -> str:
+        """Flags, with one more where memory holds what all lanes store ("eq"), or not what some lane does ("ne")."""
+        e = self.e
+        differs = e.splat(False, "pred")
+        for there, own in zip(self._chunks(self._copy(base, offset, back=True)), self.data, strict=True):
+            differs = differs | (there != own)
+        word = e.let(f"and i32 {e.let(f'bitcast <32 x i1> {differs.text} to i32')}, %mask")
+        holds, more = e.let(f"icmp {when} i32 {word}, 0"), e.let(f"or i32 {flags}, {flag}")
+        return e.let(f"select i1 {holds}, i32 {more}, i32 {flags}")
+
+    def _event(self, space: str, offset: Value, flags: str, named: bool) -> None:
         """Record the access, with addresses as machine.port.Port names them."""
         e = self.e
-        event, flags = str(int(Event.STORE if self.write else Event.LOAD)), "%flags"
+        event = str(int(Event.STORE if self.write else Event.LOAD))
         if self.place:
             event, flags = e.let("lshr i32 %flags, 16"), e.let("and i32 %flags, 65535")
-        if self.write:
-            differs = e.splat(False, "pred")
-            for before, after in zip(self._chunks(self._copy(base, offset, back=True)), self.data, strict=True):
-                differs = differs | (before != after)
-            word = e.let(f"and i32 {e.let(f'bitcast <32 x i1> {differs.text} to i32')}, %mask")
-            same = e.let(f"icmp eq i32 {word}, 0")
-            flags = e.let(f"select i1 {same}, i32 {e.let(f'or i32 %flags, {FLAG_UNCHANGED}')}, i32 %flags")
         room = e.stack_slot("<32 x i64>")
         addresses = e.convert(offset, "u64") if space == _SPACES["shared"] else self.address
         if self.cluster and space == _SPACES["shared"] and not named:
