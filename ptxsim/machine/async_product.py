@@ -19,6 +19,7 @@ from ptxsim.machine.asynchronous import delay
 from ptxsim.machine.cta import Cta, Register, Warp
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_READ, Event, Space
 from ptxsim.machine.fault import AtBarrier, Fault
+from ptxsim.machine.memory import RANK_SHIFT
 from ptxsim.machine.port import Operation, Port
 from ptxsim.machine.product import Product, multiply_matrices
 from ptxsim.machine.provenance import check_operand, remember_product
@@ -164,15 +165,12 @@ class Warpgroup:
             chunks = tile.chunks()
             for i in range(0, len(chunks), 32):
                 part = chunks[i : i + 32]
-                m.emit(event, Space.SHARED, CHUNK, flags | FLAG_ASYNC_PROXY, np.arange(32) < len(part), part)
-
-    def covered(self) -> int:
-        """How many products the wait of some warp has covered."""
-        return max(self.record.covered)
+                named = part + (self.cta.rank << RANK_SHIFT)
+                m.emit(event, Space.SHARED, CHUNK, flags | FLAG_ASYNC_PROXY, np.arange(32) < len(part), named)
 
     def emit_waits(self, m: Port, before: int) -> None:
         """Emit that the products from number `before` on that are covered now read no longer."""
-        for number in range(before, self.covered()):
+        for number in range(before, warpgroup.covered(self.record)):
             self.emit_reads(m, Event.ASYNC_WAIT, self.product(number), FLAG_READ)
 
 
@@ -211,7 +209,7 @@ def commit(m: Port) -> None:
 def wait(m: Port, pending: int) -> None:
     """wgmma.wait_group: all groups but the last `pending` complete, and their registers are free."""
     group, warp = Warpgroup.of(m), m.warp
-    place, before = warp.index % WARPS, group.covered()
+    place, before = warp.index % WARPS, warpgroup.covered(group.record)
     count = warpgroup.wait(group.record, warp.record, pending)
     if count == warpgroup.NOT_COMMITTED:
         m.report(
@@ -244,7 +242,7 @@ def start(m: Port, a: int, b: int, keep: bool, metadata: np.ndarray | None) -> A
     for tile in op.tiles(a, b):
         check_tile(m, tile)
     group, place = Warpgroup.of(m), m.warp.index % WARPS
-    before, phase = group.covered(), m.cta.record.barriers[BARRIERS + group.number].phase
+    before, phase = warpgroup.covered(group.record), m.cta.record.barriers[BARRIERS + group.number].phase
     product = group.product(group.record.issued)
     if metadata is not None:
         product.metadata[32 * place : 32 * (place + 1)] = metadata.view(np.uint32).tolist()

@@ -17,7 +17,7 @@ from ptxsim.machine import bulk_state as state
 from ptxsim.machine import tensor_tile
 from ptxsim.machine.asynchronous import delay, owner_of
 from ptxsim.machine.bulk_bytes import place_rows, transfer
-from ptxsim.machine.bulk_records import HELD, NOTES, ROOM, TARGET, BulkCopies, BulkCopy, Side
+from ptxsim.machine.bulk_records import HELD, ROOM, TARGET, BulkCopies, BulkCopy, Side
 from ptxsim.machine.event import Space
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.mbarrier import MBarrier
@@ -148,15 +148,6 @@ class Bulk:
         found = self._rows[:count]
         return np.asarray(found[found != OUTSIDE] + tensor_tile.first_inside(tensor, copy.at[0]))
 
-    def swizzle_at(self, cta: Cta, address: int) -> int | None:
-        """The swizzle (address bits that it flips) of the tensor copy that brought the tile around an address, if nothing was written there since."""
-        record, place = self.record, cta.shared.ctypes.data + address
-        for number in range(record.noted - 1, max(record.noted - 1 - NOTES, -1), -1):
-            note = record.note[number % NOTES]
-            if note.start <= place < note.start + note.extent:
-                return note.swizzle if state.digest(note.start, note.extent) == note.digest else None
-        return None
-
     # ---- called from bodies ----
 
     def _combine(self, address: int, incoming: int) -> None:
@@ -226,5 +217,7 @@ def side_at(m: Port, space: str, address: LaneValue, lane: int, size: int, write
 
 def written_swizzle(m: Port, address: int) -> str | None:
     """The swizzle of the tensor copy that brought the tile around an address, if the tile has not been written to since."""
-    bits = None if m.machine.copies is None else Bulk.of(m.machine).swizzle_at(m.cta, address)
+    if m.machine.copies is None:
+        return None
+    bits = state.swizzle_at(Bulk.of(m.machine).record, m.cta.shared.ctypes.data + address)
     return next((name for name, flipped in SWIZZLE_BITS.items() if flipped == bits), None)

@@ -25,6 +25,7 @@ from ptxsim.machine.tensor_tile import MOST_BYTES, OUTSIDE, TensorRecord, end_in
 
 ROW = 128  # bytes of a row in the events of runs
 BITS = (1 << 60) - 1
+UNKNOWN_SWIZZLE = -1
 
 
 @indirect
@@ -279,6 +280,19 @@ def keep_note(copies: BulkCopies, copy: BulkCopy) -> None:
     note.extent = extent(copy)
     note.swizzle = view(copy.tensor, TensorRecord, 1)[0].swizzle
     note.digest = digest(note.start, note.extent)
+
+
+@body
+def swizzle_at(copies: BulkCopies, place: I64) -> I64:
+    """The swizzle (address bits that it flips) of the tensor copy that brought the tile around an address; UNKNOWN_SWIZZLE if none
+    did, or if something was written there since."""
+    number = copies.noted - 1
+    while number >= max(copies.noted - NOTES, 0):
+        note = copies.note[number % NOTES]
+        if note.start <= place and place < note.start + note.extent:
+            return note.swizzle if digest(note.start, note.extent) == note.digest else UNKNOWN_SWIZZLE
+        number -= 1
+    return UNKNOWN_SWIZZLE
 
 
 @body(enough=8, chooses=True)

@@ -98,6 +98,14 @@ def arrive(
     return STARTED
 
 
+def covered(group: WarpgroupRecord) -> int:
+    """How many products the wait of some warp has covered."""
+    most = 0
+    for place in range(WARPS):
+        most = max(most, group.covered[place])
+    return most
+
+
 def forgotten(group: WarpgroupRecord) -> int:
     """How many products must be over, since the next one takes the record of the last of them."""
     return group.issued + 1 - RING

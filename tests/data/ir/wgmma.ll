@@ -1,11 +1,11 @@
 @table0 = private constant [14 x i32] [i32 0, i32 0, i32 384, i32 3904, i32 4032, i32 3904, i32 4032, i32 3072, i32 0, i32 384, i32 4160, i32 4288, i32 4160, i32 4288], align 64
 declare <32 x i64> @ptxsim_load_param_8x1(ptr, ptr, <32 x i64>, i32, i32, i32)
 declare <32 x i64> @ptxsim_load_global_8x1(ptr, ptr, <32 x i64>, i32, i32, i32)
-declare i64 @ptxsim_tile(ptr, i32, i32, i64)
+declare i64 @ptxsim_tile(ptr, ptr, i32, i32, i64)
 declare void @ptxsim_warpgroup_c69cbad3e1462a5b(ptr, ptr, ptr, ptr, ptr)
-declare i32 @ptxsim_arrive_at_product(ptr, ptr, i32, i32, i32, i64, i64, i64, i64, i64)
+declare i32 @ptxsim_arrive_at_product(ptr, ptr, i32, i32, i32, i64, i64, i64, i64, i64, i32)
 declare i1 @ptxsim_commit_products(ptr, ptr)
-declare i1 @ptxsim_wait_for_products(ptr, ptr, i64)
+declare i1 @ptxsim_wait_for_products(ptr, ptr, i32, i64, i32)
 declare void @ptxsim_store_global_4x4(ptr, ptr, <32 x i64>, i32, i32, i32, <32 x i32>, <32 x i32>, <32 x i32>, <32 x i32>)
 define i32 @wgmma(ptr %context, ptr %warp) #0 {
 entry:
@@ -80,21 +80,21 @@ bad3:
   ret i32 3
 good3:
   %v26 = extractelement <32 x i64> %v16, i64 0
-  %v27 = call i64 @ptxsim_tile(ptr %context, i32 4, i32 0, i64 %v21)
+  %v27 = call i64 @ptxsim_tile(ptr %context, ptr %warp, i32 4, i32 0, i64 %v21)
   %v28 = icmp ne i64 %v27, 0
   br i1 %v28, label %good4, label %bad4
 bad4:
   store i32 4, ptr %site.at
   ret i32 3
 good4:
-  %v29 = call i64 @ptxsim_tile(ptr %context, i32 4, i32 1, i64 %v26)
+  %v29 = call i64 @ptxsim_tile(ptr %context, ptr %warp, i32 4, i32 1, i64 %v26)
   %v30 = icmp ne i64 %v29, 0
   br i1 %v30, label %good5, label %bad5
 bad5:
   store i32 4, ptr %site.at
   ret i32 3
 good5:
-  %v31 = call i32 @ptxsim_arrive_at_product(ptr %context, ptr %warp, i32 4, i32 13, i32 0, i64 %v21, i64 %v26, i64 ptrtoint (ptr @ptxsim_warpgroup_c69cbad3e1462a5b to i64), i64 ptrtoint (ptr @table0 to i64), i64 1)
+  %v31 = call i32 @ptxsim_arrive_at_product(ptr %context, ptr %warp, i32 4, i32 13, i32 0, i64 %v21, i64 %v26, i64 ptrtoint (ptr @ptxsim_warpgroup_c69cbad3e1462a5b to i64), i64 ptrtoint (ptr @table0 to i64), i64 1, i32 0)
   %v32 = icmp eq i32 %v31, 1
   %v33 = icmp eq i32 %v31, 0
   %v34 = or i1 %v32, %v33
@@ -140,7 +140,7 @@ stop10:
   store i32 3, ptr %block.at
   ret i32 0
 b3:
-  %v46 = call i1 @ptxsim_wait_for_products(ptr %context, ptr %warp, i64 0)
+  %v46 = call i1 @ptxsim_wait_for_products(ptr %context, ptr %warp, i32 6, i64 0, i32 0)
   br i1 %v46, label %good11, label %bad11
 bad11:
   store i32 6, ptr %site.at

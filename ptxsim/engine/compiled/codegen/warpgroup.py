@@ -21,8 +21,8 @@ from ptxsim.machine.warpgroup import STARTED, WAITS
 def _begin(w: FunctionWriter, op: Op) -> list[Any]:
     """The sources of an operation that may take the slow path at run time."""
     w.need_whole_warp(op)
-    if not w.options.target or w.options.proxies:
-        raise CannotEmit("what wgmma reads is recorded")
+    if not w.options.target:
+        raise CannotEmit("a machine that is not known")
     if not product_hazards.keeps_rules(w.program):
         raise CannotEmit("a program that may break the rules of wgmma, or mix fragments")
     sources = w.sources(op)
@@ -32,6 +32,11 @@ def _begin(w: FunctionWriter, op: Op) -> list[Any]:
 
 def _call(w: FunctionWriter, result: str, name: str, *arguments: Typed) -> str:
     return w.call(result, w.helper(name, ("warpgroups",)), ("ptr", "%context"), *arguments)
+
+
+def _tells(w: FunctionWriter) -> Typed:
+    """Whether what products read is recorded."""
+    return "i32", str(int(w.options.proxies))
 
 
 @lowers("warpgroup_fence")
@@ -49,7 +54,11 @@ def commit(w: FunctionWriter, op: Op) -> None:
 @lowers("warpgroup_wait")
 def wait(w: FunctionWriter, op: Op) -> None:
     sources = _begin(w, op)
-    w.bail_unless(_call(w, "i1", "wait_for_products", ("ptr", "%warp"), ("i64", str(sources[0]))))
+    w.bail_unless(
+        _call(
+            w, "i1", "wait_for_products", ("ptr", "%warp"), ("i32", str(op.site)), ("i64", str(sources[0])), _tells(w)
+        )
+    )
 
 
 @lowers("wgmma")
@@ -69,7 +78,15 @@ def product(w: FunctionWriter, op: Op) -> None:
     descriptors = ["0" if form.from_registers else _uniform(w, given["a"]), _uniform(w, given["b"])]
     for which in (0, 1):
         if which or not form.from_registers:
-            pieces = _call(w, "i64", "tile", ("i32", str(op.site)), ("i32", str(which)), ("i64", descriptors[which]))
+            pieces = _call(
+                w,
+                "i64",
+                "tile",
+                ("ptr", "%warp"),
+                ("i32", str(op.site)),
+                ("i32", str(which)),
+                ("i64", descriptors[which]),
+            )
             w.bail_unless(e.let(f"icmp ne i64 {pieces}, 0"))
     run = w.product_helper(f"warpgroup_{form.product.form}", form.describe())
     w.declare(run, "void", *["ptr"] * 5)
@@ -77,7 +94,7 @@ def product(w: FunctionWriter, op: Op) -> None:
     addresses = [("i64", f"ptrtoint (ptr {symbol} to i64)") for symbol in (f"@{run}", table)]
     outcome = _call(
         w, "i32", "arrive_at_product", ("ptr", "%warp"), ("i32", str(op.site)), ("i32", str(op.line)), ("i32", keep),
-        ("i64", descriptors[0]), ("i64", descriptors[1]), *addresses, ("i64", str(form.steps)),
+        ("i64", descriptors[0]), ("i64", descriptors[1]), *addresses, ("i64", str(form.steps)), _tells(w),
     )  # fmt: skip
     started = e.let(f"icmp eq i32 {outcome}, {STARTED}")
     w.bail_unless(e.let(f"or i1 {started}, {e.let(f'icmp eq i32 {outcome}, {WAITS}')}"))

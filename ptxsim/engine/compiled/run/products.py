@@ -13,6 +13,8 @@ from ptxsim.engine.compiled.codegen.function import described
 from ptxsim.engine.compiled.runtime.warpgroups import TILES, KnownTile
 from ptxsim.engine.compiled.tensor.tiles import Offsets, pieces
 from ptxsim.engine.compiled.tensor.warpgroup_product import Form
+from ptxsim.layout.descriptor import Descriptor
+from ptxsim.layout.swizzle import SWIZZLE_BITS
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.records import aligned
 from ptxsim.machine.tile import check_tile
@@ -32,7 +34,9 @@ class NativeProducts:
         self._forms: dict[int, Form] = {}
         self._functions: dict[int, tuple[Callable[..., None], Offsets] | None] = {}
         self._scratch, self._tiles = aligned(SCRATCH), (KnownTile * TILES)()
-        self._pieces: list[Offsets | None] = [None] * TILES  # of each, which have to live as long
+        # Of each, which have to live as long.
+        self._pieces: list[Offsets | None] = [None] * TILES
+        self._chunks: list[np.ndarray | None] = [None] * TILES
         record = native.record
         record.scratch, record.tiles = self._scratch.ctypes.data, ctypes.addressof(self._tiles)
         record.find_tile = native.callback(
@@ -53,6 +57,11 @@ class NativeProducts:
             check_tile(SimpleNamespace(machine=machine, cta=cta, report=_refuse), tile)  # type: ignore[arg-type]  # all that the check asks of a port
         except Fault:
             return 0
+        known = self._tiles[place]
+        if machine.stream is not None:
+            chunks = self._chunks[place] = tile.chunks()
+            known.chunks, known.count, known.low = chunks.ctypes.data, len(chunks), int(tile.addresses().min())
+            known.swizzle = SWIZZLE_BITS[Descriptor.decode(descriptor).swizzle]
         found = self._pieces[place] = pieces(tile)
         return found.ctypes.data
 

@@ -12,17 +12,23 @@ from typing import Annotated
 import numpy as np
 
 from ptxsim.engine.compiled.runtime.abi import Context
+from ptxsim.engine.compiled.runtime.events import event
 from ptxsim.jit.body import body
 from ptxsim.jit.export import indirect, view
 from ptxsim.jit.record import FLAG, I32, I64, U64, Pointer, Record, record
 from ptxsim.lanes import LANES
 from ptxsim.machine import warpgroup
 from ptxsim.machine.asynchronous import LATEST
+from ptxsim.machine.bulk_bytes import LONGS
+from ptxsim.machine.bulk_records import BulkCopies
+from ptxsim.machine.bulk_state import UNKNOWN_SWIZZLE, swizzle_at
+from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_READ, Event, Space
 from ptxsim.machine.mbarrier_state import NEVER
 from ptxsim.machine.records import CtaRecord, WarpRecord
 from ptxsim.machine.warpgroup import RING, WARPS, ProductRecord, WarpgroupRecord
 
 GROUP_BYTES = WarpgroupRecord.dtype.itemsize
+CHUNK = 16  # bytes
 TILES = 1024  # that have been looked at and are remembered
 LEFT = -1  # in place of what machine.warpgroup.arrive returns: nothing has changed, Python has to go on
 Words = Annotated[Sequence[int], Pointer(np.dtype(np.uint32), LANES)]
@@ -35,6 +41,11 @@ class KnownTile(Record):
     descriptor: U64
     pieces: I64  # an address; 0: unknown, or the interpreter reports what is wrong
     site: I32
+    # Where observers want to know: the names of the 16-byte chunks that are read (address and count), the lowest, the swizzle.
+    chunks: I64
+    count: I64
+    low: I64
+    swizzle: I64
 
 
 @indirect
@@ -62,8 +73,18 @@ def group_ending_at(context: Context, number: int) -> int:
 
 
 @body
-def tile(context: Context, site: I32, is_b: I32, descriptor: U64) -> I64:
+def tile(context: Context, warp: WarpRecord, site: I32, is_b: I32, descriptor: U64) -> I64:
     """The address of the pieces of a tile, or 0 where the slow path has to report something."""
+    known: KnownTile = view(context.tiles, KnownTile, TILES)[look(context, site, is_b, descriptor)]
+    if context.bulk != 0 and known.pieces != 0:
+        written = swizzle_at(view(context.bulk, BulkCopies, 1)[0], warp.shared + known.low)
+        if written not in (UNKNOWN_SWIZZLE, known.swizzle):
+            return 0
+    return known.pieces
+
+
+def look(context: Context, site: int, is_b: int, descriptor: int) -> int:
+    """The place of a tile among those that are known."""
     number = int(descriptor)
     mixed = number ^ number >> 9 ^ number >> 16 ^ number >> 32 ^ site * 37
     place = mixed * 2 % TILES + is_b
@@ -72,7 +93,7 @@ def tile(context: Context, site: I32, is_b: I32, descriptor: U64) -> I64:
         known.pieces = find_tile(context.find_tile, place, site, descriptor)
         known.descriptor = descriptor
         known.site = site
-    return known.pieces
+    return place
 
 
 @body
@@ -90,13 +111,15 @@ def keep_metadata(context: Context, warp: WarpRecord, words: Words) -> FLAG:
 
 @body
 def arrive_at_product(
-    context: Context, warp: WarpRecord, site: I32, line: I32, keep: I32, a: U64, b: U64, run: I64, table: I64, steps: I64
+    context: Context, warp: WarpRecord, site: I32, line: I32, keep: I32, a: U64, b: U64, run: I64, table: I64, steps: I64, tells: I32
 ) -> I32:  # fmt: skip
-    """machine.warpgroup.arrive, or LEFT. The native code of a product is `run`, which works on `table` in `steps`."""
+    """machine.warpgroup.arrive, or LEFT. The native code of a product is `run`, which works on `table` in `steps`; `tells`: what
+    it reads is recorded."""
     place = group_of(warp)
     if place == 0:
         return LEFT
     group = view(place, WarpgroupRecord, 1)[0]
+    before = warpgroup.covered(group)
     outcome = warpgroup.arrive(view(warp.owner, CtaRecord, 1)[0], group, warp, site, line, keep, a, b)
     if outcome == warpgroup.STARTED:
         product = group.ring[(group.issued - 1) % RING]
@@ -106,6 +129,10 @@ def arrive_at_product(
         product.steps = steps
         context.flying += 1
         complete(context, group, warpgroup.forgotten(group))
+        if tells != 0:
+            tell_waits(context, warp, site, group, before)
+            tell_reads(context, warp, site, product, Event.ASYNC_READ, 0)
+            tell_reads(context, warp, site, product, Event.ASYNC_ISSUE, FLAG_READ)
     return outcome
 
 
@@ -120,17 +147,44 @@ def commit_products(context: Context, warp: WarpRecord) -> FLAG:
 
 
 @body
-def wait_for_products(context: Context, warp: WarpRecord, pending: I64) -> FLAG:
+def wait_for_products(context: Context, warp: WarpRecord, site: I32, pending: I64, tells: I32) -> FLAG:
     """All of a warp's groups but the last `pending` complete; false, with nothing done, where Python has to go on."""
     place = group_of(warp)
     if place == 0:
         return False
     group = view(place, WarpgroupRecord, 1)[0]
+    before = warpgroup.covered(group)
     count = warpgroup.wait(group, warp, pending)
     if count == warpgroup.NOT_COMMITTED:
         return False
     complete(context, group, count)
+    if tells != 0:
+        tell_waits(context, warp, site, group, before)
     return True
+
+
+def tell_waits(context: Context, warp: WarpRecord, site: int, group: WarpgroupRecord, before: int) -> None:
+    """Record that the products from number `before` on that are covered now read no longer."""
+    for number in range(before, warpgroup.covered(group)):
+        tell_reads(context, warp, site, group.ring[number % RING], Event.ASYNC_WAIT, FLAG_READ)
+
+
+def tell_reads(context: Context, warp: WarpRecord, site: int, product: ProductRecord, kind: int, flags: int) -> None:
+    """Record the chunks of shared memory that a product reads."""
+    numbers = [0] * LANES
+    for which in range(2):
+        descriptor = product.b if which == 1 else product.a
+        if descriptor != 0:
+            known: KnownTile = view(context.tiles, KnownTile, TILES)[look(context, product.site, which, descriptor)]
+            chunks, count = view(known.chunks, LONGS, known.count), 0
+            for i in range(known.count):
+                numbers[count] = chunks[i] + warp.named
+                count += 1
+                if count == LANES or i == known.count - 1:
+                    event(
+                        context, warp, site, kind, Space.SHARED, CHUNK, flags | FLAG_ASYNC_PROXY, (1 << count) - 1, numbers
+                    )  # fmt: skip
+                    count = 0
 
 
 def complete_due(context: Context) -> None:
@@ -162,8 +216,9 @@ def complete(context: Context, group: WarpgroupRecord, count: int) -> None:
         group.completed += 1
         context.flying -= 1
         from_registers = product.a == 0
-        a = 0 if from_registers else tile(context, product.site, 0, product.a)
-        b = tile(context, product.site, 1, product.b)
+        tiles = view(context.tiles, KnownTile, TILES)
+        a = 0 if from_registers else tiles[look(context, product.site, 0, product.a)].pieces
+        b = tiles[look(context, product.site, 1, product.b)].pieces
         if b != 0 and (from_registers or a != 0):  # else something like Ctrl-C is on its way out of a callback
             compute(product.run, context, group, product, a, b)
 
