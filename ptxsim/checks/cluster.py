@@ -42,33 +42,43 @@ class ClusterChecker(Observer):
         self.problems: dict[int, int] = {}
 
     def consume(self, records: np.ndarray) -> None:
-        access = np.isin(records["event"], [int(e) for e in _ACCESSES])
-        ranks, _ = self.homes.places(records["cta"].astype(np.int64))
-        far = access & (records["space"] == Space.SHARED)
-        far &= (records["addresses"] >> np.uint64(RANK_SHIFT) != ranks.astype(np.uint64)[:, None]).any(axis=1)
-        for i in np.flatnonzero(far | ~access):
+        event = records["event"]
+        access = np.isin(event, [int(e) for e in _ACCESSES])
+        elsewhere = np.isin(event, (Event.ARRIVE, Event.LEAVE)) & (records["addresses"][:, 0] != CLUSTER_BARRIER)
+        done, shared = 0, access & (records["space"] == Space.SHARED)
+        for i in np.flatnonzero(~access & ~elsewhere).tolist():
+            self._access(records[done:i][shared[done:i]])
+            done = i + 1
             record = records[i]
-            cta, warp = int(record["cta"]), int(record["warp"])
-            match record["event"]:
-                case Event.ARRIVE | Event.LEAVE:
-                    if record["addresses"][0] == CLUSTER_BARRIER:
-                        self._barrier(cta, warp, int(record["addresses"][1]), record["event"] == Event.ARRIVE)
-                case Event.MBARRIER_WAIT:
-                    self.uses.pop(cta, None)
-                case Event.EXIT:
-                    self._exit(cta, int(record["mask"]).bit_count())
-                case _:
-                    self._access(record, cta, warp, int(ranks[i]))
+            cta, warp, kind = int(record["cta"]), int(record["warp"]), int(record["event"])
+            if kind == Event.MBARRIER_WAIT:
+                self.uses.pop(cta, None)
+            elif kind == Event.EXIT:
+                self._exit(cta, int(record["mask"]).bit_count())
+            else:
+                self._barrier(cta, warp, int(record["addresses"][1]), kind == Event.ARRIVE)
+        self._access(records[done:][shared[done:]])
 
-    def _access(self, record: np.void, cta: int, warp: int, rank: int) -> None:
-        owners = np.unique(record["addresses"][word_mask(int(record["mask"]))] >> np.uint64(RANK_SHIFT))
-        for owner_rank in owners.tolist():
-            if owner_rank == rank:
+    def _access(self, records: np.ndarray) -> None:
+        """Accesses to shared memory between which no warp waits, arrives or exits."""
+        if not len(records):
+            return
+        ctas = records["cta"].astype(np.int64)
+        ranks, first = self.homes.places(ctas)
+        owners = (records["addresses"] >> np.uint64(RANK_SHIFT)).astype(np.int64)
+        lanes = word_mask(records["mask"])
+        for rank in range(self.homes.size):
+            used = np.flatnonzero((lanes & (owners == rank)).any(axis=1) & (ranks != rank))
+            if not len(used):
                 continue
-            owner = self.homes.member(cta, owner_rank)
-            if self.exited.get(owner, 0) == self.threads:
-                self._report(int(record["site"]))
-            self.uses.setdefault(owner, {})[cta, warp] = Use(int(record["site"]), (cta, warp))
+            warps, sites = records["warp"][used].tolist(), records["site"][used].tolist()
+            last = dict(zip(zip(ctas[used].tolist(), warps), zip(self.homes.at(first[used], rank).tolist(), sites)))
+            for key, (owner, site) in last.items():
+                self.uses.setdefault(owner, {})[key] = Use(site, key)
+            if self.exited:
+                for owner, site in zip(self.homes.at(first[used], rank).tolist(), sites):
+                    if self.exited.get(owner, 0) == self.threads:
+                        self._report(site)
 
     def _barrier(self, cta: int, warp: int, phase: int, arrives: bool) -> None:
         if arrives:

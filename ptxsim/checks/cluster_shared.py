@@ -36,12 +36,18 @@ class Homes:
         rank = (records["addresses"][np.arange(len(records)), first] >> np.uint64(RANK_SHIFT)).astype(np.int64)
         own, base = self.places(records["cta"].astype(np.int64))
         remote = access & (rank != own)
-        owner = self._at(base, rank)
+        owner = self.at(base, rank)
         records["addresses"][access] &= np.uint64((1 << RANK_SHIFT) - 1)
         records["cta"][remote] = owner[remote]
         records["event"][remote] = int(Event.ASYNC_WRITE)
         kept: np.ndarray = records[~(remote & np.isin(events, _READS))]
         return kept
+
+    @property
+    def size(self) -> int:
+        """CTAs of a cluster."""
+        x, y, z = self.cluster
+        return x * y * z
 
     def rank(self, cta: int) -> int:
         """The rank of one CTA, by its linear index."""
@@ -49,7 +55,7 @@ class Homes:
 
     def member(self, cta: int, rank: int) -> int:
         """The linear index of the CTA of that rank in the cluster of `cta`."""
-        return int(self._at(self.places(np.array([cta]))[1][0], rank))
+        return int(self.at(self.places(np.array([cta]))[1][0], rank))
 
     def number(self, cta: int) -> int:
         """The number of a CTA's cluster, in the order of the grid."""
@@ -63,9 +69,9 @@ class Homes:
         cluster, rank = divmod(number, cx * cy * cz)
         nx, ny = gx // cx, gy // cy
         base = cluster % nx * cx + gx * (cluster // nx % ny * cy + gy * (cluster // (nx * ny) * cz))
-        return int(self._at(base, rank))
+        return int(self.at(base, rank))
 
-    def _at(self, base: Any, rank: Any) -> Any:
+    def at(self, base: Any, rank: Any) -> Any:
         """Linear indices of the CTAs of these ranks, numbers or arrays; `base`: those of rank 0."""
         cx, cy, _ = self.cluster
         return base + rank % cx + self.grid[0] * (rank // cx % cy + self.grid[1] * (rank // (cx * cy)))

@@ -41,24 +41,34 @@ class TensorMapChecker(Observer):
         uses = (records["event"] == Event.ASYNC_READ) & (records["flags"] & FLAG_TENSORMAP != 0)
         uses &= records["space"] == Space.GLOBAL
         fences = (records["event"] == Event.FENCE) & (records["addresses"][:, 1] >= Proxy.TENSORMAP)
-        for i in np.flatnonzero(stores | uses | fences):
+        done = 0
+        for i in [*np.flatnonzero(uses | fences).tolist(), len(records)]:
+            self._write(records[done:i][stores[done:i]])
+            done = i + 1
+            if i == len(records):
+                break
             record = records[i]
             self.time += 1
-            if stores[i]:
-                self._write(record)
-            elif uses[i]:
+            if uses[i]:
                 self._use(record)
             elif record["addresses"][1] == Proxy.TENSORMAP:
                 self.released[int(record["cta"])] = self.time
             elif record["addresses"][1] == Proxy.TENSORMAP_ACQUIRE:
                 self.acquired[int(record["cta"]), int(record["addresses"][2]) >> LINE] = self.time
 
-    def _write(self, record: np.void) -> None:
+    def _write(self, stores: np.ndarray) -> None:
+        """Remember who wrote each line last."""
+        if not len(stores):
+            return
         if len(self.written) > MOST_LINES:
             self.written.clear()
-        lines = record["addresses"][word_mask(int(record["mask"]))] >> np.uint64(LINE)
-        for line in dict.fromkeys(lines.tolist()):
-            self.written[line] = (self.time, int(record["cta"]), int(record["site"]))
+        self.time += 1
+        lanes = word_mask(stores["mask"])
+        lines = (stores["addresses"] >> np.uint64(LINE))[lanes]
+        which = np.nonzero(lanes)[0]
+        changes = np.flatnonzero(np.diff(lines, prepend=~lines[:1]))  # neighbours mostly write the same line
+        places = [(self.time, *place) for place in zip(stores["cta"].tolist(), stores["site"].tolist())]
+        self.written.update(zip(lines[changes].tolist(), map(places.__getitem__, which[changes].tolist())))
 
     def _use(self, record: np.void) -> None:
         cta, site = int(record["cta"]), int(record["site"])

@@ -116,12 +116,20 @@ class Observer:
         """The launch is over."""
 
 
+def _listed(events: Iterable[Event]) -> np.ndarray:
+    """Whether an event is one of these, by its number."""
+    found = np.zeros(256, bool)
+    found[[int(event) for event in events]] = True
+    return found
+
+
 class EventStream:
     """A ring of records that hands full batches to observers."""
 
     def __init__(self, observers: Iterable[Observer], capacity: int = 2048):
         self.observers = list(observers)
         self.proxies = any(getattr(observer, "proxies", True) for observer in self.observers)
+        self._wanted = {id(observer): _listed(observer.events or ()) for observer in self.observers}
         self.records = np.zeros(capacity, RECORD)
         self.count = 0
 
@@ -148,7 +156,7 @@ class EventStream:
             if observer.events is None:
                 observer.consume(batch)
             else:
-                wanted = np.isin(batch["event"], [int(e) for e in observer.events])
+                wanted = self._wanted[id(observer)][batch["event"]]
                 if wanted.any():
                     observer.consume(batch[wanted])
         self.count = 0
