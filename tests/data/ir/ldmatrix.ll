@@ -127,38 +127,45 @@ good5:
   %v65 = shufflevector <32 x i64> %v53, <32 x i64> poison, <32 x i32> <i32 8, i32 8, i32 8, i32 8, i32 9, i32 9, i32 9, i32 9, i32 10, i32 10, i32 10, i32 10, i32 11, i32 11, i32 11, i32 11, i32 12, i32 12, i32 12, i32 12, i32 13, i32 13, i32 13, i32 13, i32 14, i32 14, i32 14, i32 14, i32 15, i32 15, i32 15, i32 15>
   %v66 = add <32 x i64> %v65, <i64 0, i64 4, i64 8, i64 12, i64 0, i64 4, i64 8, i64 12, i64 0, i64 4, i64 8, i64 12, i64 0, i64 4, i64 8, i64 12, i64 0, i64 4, i64 8, i64 12, i64 0, i64 4, i64 8, i64 12, i64 0, i64 4, i64 8, i64 12, i64 0, i64 4, i64 8, i64 12>
   %v67 = call <32 x i32> @ptxsim_load_shared_4x1(ptr %context, ptr %warp, <32 x i64> %v64, i32 -1, i32 6, i32 0)
-  %v68 = call <32 x i32> @ptxsim_load_shared_4x1(ptr %context, ptr %warp, <32 x i64> %v66, i32 -1, i32 6, i32 0)
+  %v68 = icmp eq <32 x i32> %v67, %v55
+  %v69 = and <32 x i1> splat (i1 true), %v68
+  %v70 = call <32 x i32> @ptxsim_load_shared_4x1(ptr %context, ptr %warp, <32 x i64> %v66, i32 -1, i32 6, i32 0)
+  %v71 = icmp eq <32 x i32> %v70, %v57
+  %v72 = and <32 x i1> %v69, %v71
+  %v73 = bitcast <32 x i1> %v72 to i32
+  %v74 = icmp eq i32 %v73, -1
+  %v75 = select i1 %v74, i32 64, i32 0
   call void @ptxsim_store_shared_4x1(ptr %context, ptr %warp, <32 x i64> %v64, i32 -1, i32 6, i32 0, <32 x i32> %v55)
   call void @ptxsim_store_shared_4x1(ptr %context, ptr %warp, <32 x i64> %v66, i32 -1, i32 6, i32 0, <32 x i32> %v57)
-  %v69 = load i64, ptr %count.at
-  %v70 = add i64 %v69, 1
-  store i64 %v70, ptr %count.at
-  %v71 = load i32, ptr %left.at
-  %v72 = sub i32 %v71, 1
-  store i32 %v72, ptr %left.at
-  %v73 = icmp eq i32 %v72, 0
-  br i1 %v73, label %stop6, label %b3
+  %v76 = load i64, ptr %count.at
+  %v77 = add i64 %v76, 1
+  store i64 %v77, ptr %count.at
+  %v78 = load i32, ptr %left.at
+  %v79 = sub i32 %v78, 1
+  store i32 %v79, ptr %left.at
+  %v80 = icmp eq i32 %v79, 0
+  br i1 %v80, label %stop6, label %b3
 stop6:
   store i32 3, ptr %block.at
   ret i32 0
 b3:
-  %v74 = load i64, ptr %count.at
-  %v75 = add i64 %v74, 1
-  store i64 %v75, ptr %count.at
-  %v76 = load i32, ptr %left.at
-  %v77 = sub i32 %v76, 1
-  store i32 %v77, ptr %left.at
+  %v81 = load i64, ptr %count.at
+  %v82 = add i64 %v81, 1
+  store i64 %v82, ptr %count.at
+  %v83 = load i32, ptr %left.at
+  %v84 = sub i32 %v83, 1
+  store i32 %v84, ptr %left.at
   store i32 -1, ptr %taken.at
   store i32 3, ptr %block.at
   store i32 7, ptr %site.at
   ret i32 2
 b4:
-  %v78 = load i64, ptr %count.at
-  %v79 = add i64 %v78, 0
-  store i64 %v79, ptr %count.at
-  %v80 = load i32, ptr %left.at
-  %v81 = sub i32 %v80, 1
-  store i32 %v81, ptr %left.at
+  %v85 = load i64, ptr %count.at
+  %v86 = add i64 %v85, 0
+  store i64 %v86, ptr %count.at
+  %v87 = load i32, ptr %left.at
+  %v88 = sub i32 %v87, 1
+  store i32 %v88, ptr %left.at
   unreachable
 }
 attributes #0 = { nounwind "min-legal-vector-width"="512" "prefer-vector-width"="512" }
