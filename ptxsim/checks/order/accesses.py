@@ -6,8 +6,10 @@ from ptxsim.checks.order.cells import (
     ALL,
     ANY,
     COPIES,
+    FETCHES,
     MIXED,
     NOBODY,
+    OVER,
     RACE,
     RACE_IN_GLOBAL,
     RACE_IN_WARP,
@@ -73,14 +75,14 @@ def access(o: Order, slot: int, rank: int, warp: int, record: Array, event: int,
         how = READS | WRITES
     elif is_global:
         return True
-    elif event == Event.ASYNC_READ:
-        how, together = READS, ANY
+    elif event == Event.ASYNC_READ:  # a product goes on reading until a wait: that is when it is remembered
+        how, together = READS | FETCHES if bits & WARPGROUP else READS, ANY
     elif event == Event.ASYNC_ISSUE and not flags & FLAG_READ:
         how, together = WRITES | COPIES, ANY if by_proxy else 0
     elif event == Event.ASYNC_WAIT and not by_proxy:
         how = WRITES
-    elif event == Event.ASYNC_WAIT and flags & FLAG_READ and not bits & WARPGROUP:
-        how, together = READS, ANY
+    elif event == Event.ASYNC_WAIT and flags & FLAG_READ:
+        how, together = READS | OVER, ANY
     if event == Event.ASYNC_WRITE or (bits & LATER and how & WRITES and not how & COPIES):
         if not is_global:
             land(o, slot, warp, addresses, mask, width, site, bits & CP_ASYNC != 0)
@@ -143,7 +145,7 @@ def touch(
     floor = start if is_global else int(o.floor[row])
     stays, changes = how & STAYS != 0, how & WRITES != 0 and how & STAYS == 0
     is_update = bits & STRONG != 0 and how & WRITES != 0
-    notes_read = not changes and not bits & WARPGROUP  # any warp of the four may say that a product is over: proxy_scan
+    notes_read = not changes and not how & FETCHES
     said, last, is_again = 0, -1, False
     for each in range(LANES):
         if not mask >> each & 1:
@@ -180,7 +182,7 @@ def touch(
             calm = (is_known or (writer == me and written > start)) and one["update"] <= floor
             if (changes and one["read"] > floor) or (written <= start and not is_global):
                 calm = False
-            if not calm:
+            if not calm and not how & OVER:
                 what, other, who = judge(
                     o,
                     slot,
@@ -253,7 +255,8 @@ def judge(
             is_strong = writer != proxy and are_strong(o, site, int(one["site"]), grid + mine, grid + theirs)
             if not is_strong and not (theirs == mine and bits & int(o.sites[one["site"]]) & FRAGMENTS):
                 what, other, who = RACE_IN_WARP if theirs == mine else race, int(one["site"]), theirs
-    since = max(start, written)
+    # A lane of this instruction has written over what all of them are judged by.
+    since = max(start, written) if written != o.n[NOW] else start
     if what in (0, RACE_IN_WARP) and one["update"] > floor:
         place = clash(o, slot, warp, lane, row, base_warp, updates, site, since, is_global)
         if place != NONE:

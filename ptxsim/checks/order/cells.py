@@ -7,7 +7,7 @@ writes to it stand side by side, one for each warp; in global memory, and from o
 from __future__ import annotations
 
 from ptxsim.checks.order.clocks import first_row, lowest, row_of
-from ptxsim.checks.order.sites import FRAGMENTS, SCOPE, STRONG
+from ptxsim.checks.order.sites import FRAGMENTS, SCOPE, STRONG, WARPGROUP
 from ptxsim.checks.order.state import CTAS, FAR_WAYS, NEAR_WAYS, NONE, NOW, UNITS, WARPS, WAYS, Order
 from ptxsim.jit.body import Array
 from ptxsim.lanes import EVERY, LANES
@@ -17,12 +17,9 @@ RACE, RACE_IN_WARP, UNINITIALIZED, RACE_IN_GLOBAL, MIXED = 1, 2, 3, 4, 5
 NOBODY = -1  # wrote what all may read
 ANY = -1  # a lane of the warp, it is not known which: it knows what one of them knows
 ALL = -2  # the lanes of the warp together
-READS, WRITES, STAYS, COPIES = (
-    1,
-    2,
-    4,
-    8,
-)  # STAYS: the store leaves the memory as it was; COPIES: it begins to, and writes later
+# STAYS: the store leaves the memory as it was; COPIES: it begins to copy, and writes later; FETCHES: it goes on reading.
+# OVER: what has been read for some time, and judged when that began, is not read any more.
+READS, WRITES, STAYS, COPIES, FETCHES, OVER = 1, 2, 4, 8, 16, 32
 
 
 def knows_far(o: Order, row: int, cluster: int, unit: int, time: int) -> bool:
@@ -72,8 +69,10 @@ def knows_access(o: Order, slot: int, warp: int, lane: int, row: int, base: int,
         return lanes != 0
     if lane == ANY and other == warp:
         return True
-    first, me = other * LANES, warp * LANES + lane if lane >= 0 else NONE
-    for each in range(LANES):
+    first, count, me = other * LANES, LANES, warp * LANES + lane if lane >= 0 else NONE
+    if lanes == 0 and o.sites[access["site"]] & WARPGROUP:  # any of its four warps may say that the product is over
+        first, count = (other - other % int(o.n[WARPS]) % 4) * LANES, 4 * LANES
+    for each in range(count):
         known = first + each == me or bool(o.clock[row, first + each] >= time)
         if lane == ANY and not known:
             known = any_knows(o, slot, warp, first + each, time)

@@ -79,8 +79,9 @@ class OrderChecker(Observer):
         o, record = self.order, records[0]
         if o.place[record["cta"]] == NONE:
             ahead = records["cta"][o.place[records["cta"]] == NONE]
-            for cta in list(dict.fromkeys(ahead.tolist()))[:AHEAD]:
-                self._admit(cta)
+            for number, cta in enumerate(list(dict.fromkeys(ahead.tolist()))[:AHEAD]):
+                if number == 0 or self.free:
+                    self._admit(cta)
         elif o.n[state.KEPT] + MARGIN > len(o.kept):
             self._keep_more()
         elif o.n[state.FAR] + MARGIN > len(o.known) and 1 < len(o.known) < MOST_FAR:
@@ -216,5 +217,9 @@ class OrderChecker(Observer):
 def _twice(array: np.ndarray) -> np.ndarray:
     """An array of twice as many rows, zero after its own."""
     found = np.zeros((2 * len(array), *array.shape[1:]), array.dtype)
-    found[: len(array)] = array
+    if array.ndim == 2 and array.dtype == np.int32:  # most rows of clocks have never been touched, and take no memory
+        used = array.any(axis=1)
+        found[: len(array)][used] = array[used]
+    else:
+        found[: len(array)] = array
     return found

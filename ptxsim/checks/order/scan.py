@@ -51,7 +51,7 @@ KINDS = 5  # problems of a record at most
 FIELDS = 9
 
 
-@body(enough=500)
+@body(enough=200)
 def scan(records: Array, first: int, o: Order, found: Array) -> int:
     """Go over records from `first` on; returns the number of the first that there is no room for, or of the end.
 
