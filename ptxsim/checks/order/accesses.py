@@ -123,11 +123,14 @@ def access(o: Order, slot: int, rank: int, warp: int, record: Array, event: int,
 
 def have_pages(o: Order, addresses: Array, mask: int, width: int) -> bool:
     """Whether there are pages for what lanes access in global memory."""
+    shift, known = int(o.n[SHIFT]) + PAGE_BITS, NONE
     for lane in range(LANES):
         if mask >> lane & 1:
             address = int(addresses[lane])
-            if far_cell(o, address) == NONE or far_cell(o, address + width - 1) == NONE:
-                return False
+            if address >> shift != known or address + width - 1 >> shift != known:
+                if far_cell(o, address) == NONE or far_cell(o, address + width - 1) == NONE:
+                    return False
+                known = address >> shift
     return True
 
 
@@ -142,18 +145,24 @@ def touch(
     proxy, shift, rank = base + int(o.n[UNITS]) - 1, int(o.n[SHIFT]), warp // int(o.n[WARPS])
     start = 0 if is_global else int(o.start[slot])
     is_uniform, row = o.uniform[slot, warp] != NONE, row_for(o, slot, warp, NONE)
-    floor = start if is_global else int(o.floor[row])
+    own_floor = int(o.floor[row])  # of threads of this cluster
+    floor = start if is_global else own_floor
     stays, changes = how & STAYS != 0, how & WRITES != 0 and how & STAYS == 0
     is_update = bits & STRONG != 0 and how & WRITES != 0
     notes_read = not changes and not how & FETCHES
-    said, last, is_again = 0, -1, False
+    said, last, is_again, page, place = 0, -1, False, NONE, 0
     for each in range(LANES):
         if not mask >> each & 1:
             continue
         address = int(addresses[each])
-        first = far_cell(o, address) if is_global else cell_of(o, slot, address)
-        end = first + ((address + width - 1) >> shift) - (address >> shift) + 1
-        home, way = NONE, NONE
+        first, home, way = address >> shift, NONE, NONE
+        if is_global:
+            if first >> PAGE_BITS != page:
+                page, place = first >> PAGE_BITS, far_cell(o, address) - (first & (1 << PAGE_BITS) - 1)
+            first = place + (first & (1 << PAGE_BITS) - 1)
+        else:
+            first = cell_of(o, slot, address)
+        end = min(first + ((address + width - 1) >> shift) - (address >> shift) + 1, len(cells))
         if not is_global:
             home = address >> RANK_SHIFT
             end = min(end, end_of(o, slot, address, width))
@@ -166,7 +175,8 @@ def touch(
             lane, me = each, base + warp * LANES + each
         if not is_uniform:
             row = row_for(o, slot, warp, lane)
-            floor = start if is_global else int(o.floor[row])
+            own_floor = int(o.floor[row])
+            floor = start if is_global else own_floor
         elif is_again and address == last:  # a lane that reads what the one before it has read
             o.before[each] = o.before[each - 1]
             for cell in range(first, end):
@@ -177,7 +187,7 @@ def touch(
         for cell in range(first, end):
             one = cells[cell]
             written, writer = int(one["written"]), int(one["writer"])
-            is_known = written <= floor and writer != proxy
+            is_known = writer != proxy and (written <= floor or (base <= writer < proxy and written <= own_floor))
             is_again = is_again and is_known
             calm = (is_known or (writer == me and written > start)) and one["update"] <= floor
             if (changes and one["read"] > floor) or (written <= start and not is_global):
@@ -219,9 +229,12 @@ def touch(
                     one["last"] = now
                 one["read"] = now
                 if notes_read:
-                    if way != NONE and lane >= 0 and reads[cell, way]["time"] <= floor:
-                        access = reads[cell, way]
-                        access["warp"], access["time"], access["lanes"], access["site"] = warp, now, 1 << lane, site
+                    access = reads[cell, max(way, 0)]
+                    is_mine = access["lanes"] == 1 << max(lane, 0) and access["warp"] == base_warp + warp
+                    if lane >= 0 and (is_mine or way != NONE) and (is_mine or access["time"] <= floor):
+                        access["warp"], access["time"], access["lanes"], access["site"] = (
+                            base_warp + warp, now, 1 << lane, site
+                        )  # fmt: skip
                     else:
                         note(o, slot, warp, lane, row, base_warp, reads[cell], home, site, max(start, written))
 

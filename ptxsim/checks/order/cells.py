@@ -136,8 +136,10 @@ def note(
             lanes |= old
         elif old:  # what other lanes did before counts as done now, as far as this one does not know it
             time, first = int(access["time"]), warp * LANES
-            for each in range(LANES):
-                if old >> each & 1 and o.clock[row, first + each] < time:
+            while old:
+                each = lowest(old)
+                old &= old - 1
+                if o.clock[row, first + each] < time:
                     lanes |= 1 << each
     access["warp"], access["time"], access["lanes"], access["site"] = base + warp, o.n[NOW], lanes, site
 
