@@ -14,6 +14,7 @@ import numpy as np
 from ptxsim.diagnostic import Finding
 from ptxsim.engine import control
 from ptxsim.engine.interpreter import fault_finding
+from ptxsim.engine.livelock import Livelock, state_of
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.machine.cta import Cluster, Cta, Register, Warp
 from ptxsim.machine.fault import Fault, Wait
@@ -22,6 +23,7 @@ from ptxsim.machine.records import AT_MBARRIERS, CtaRecord
 from ptxsim.machine.state import Machine
 
 TURN = 64  # blocks a warp executes before the next one gets its turn
+LOOK = 100  # rounds between looks for a livelock
 SPIN = 2000  # rounds without any warp ending or waiting before more CTAs are brought in
 
 
@@ -127,6 +129,7 @@ class Grid:
         self.clusters = self.total // math.prod(machine.cluster)
         self.done = 0
         self.shown = time.monotonic()
+        self.livelock = Livelock(machine)
 
     def run(self) -> None:
         """Run to the end. Raises Stopped where the GPU would stop, or NotModeled."""
@@ -200,12 +203,18 @@ class Grid:
                     self.done += len(cluster.ctas)
                 return True
             if not moved and not self._let_time_pass(resident):
-                if len(resident) * len(resident[0].ctas) + self.done < self.total:
+                if not self._all_are(resident):
                     return False
                 raise Stopped(self._deadlock(resident))
             rounds += 1
+            if rounds % LOOK == 0 and self._all_are(resident) and self.livelock.repeats(lambda: self._state(resident)):
+                raise Stopped(self.endless(split.block for warp in _warps(resident) for split in warp.splits))
             if rounds > SPIN:
                 return False
+
+    def _all_are(self, resident: list[Cluster]) -> bool:
+        """Whether no CTA is left that could come in."""
+        return len(resident) * len(resident[0].ctas) + self.done == self.total
 
     def _round(self, resident: list[Cluster]) -> bool:
         """One turn for every warp; whether any moved."""
@@ -265,6 +274,36 @@ class Grid:
         if limits.progress is not None and time.monotonic() - self.shown > 0.1:
             self.shown = time.monotonic()
             limits.progress(self.done, self.total)
+
+    def _state(self, resident: list[Cluster]) -> Iterator[bytes | np.ndarray]:
+        """What decides how clusters go on (engine.livelock)."""
+        slots = range(len(self.program.slots))
+        for cluster in resident:
+            for cta in cluster.ctas:
+                yield cta.shared
+                for warp in cta.warps:
+                    registers = (self.engine.read_register(warp, slot) for slot in slots)
+                    words = [
+                        word
+                        for register in registers
+                        for word in (register if isinstance(register, list) else [register])
+                    ]
+                    yield from state_of(warp.record, words)
+                    if warp.local is not None:
+                        yield warp.local
+
+    def endless(self, blocks: Iterable[int]) -> Finding:
+        """Say in which loops warps go round for ever."""
+        loops = list(dict.fromkeys(filter(None, (_back_edge(self.program, block) for block in blocks))))
+        op, first = loops[0] if loops else (None, 0)
+        where = ", ".join(f"lines {line} to {op.line}" for op, line in loops)
+        message = "warps go round for ever, and nothing changes any more" + (
+            f": in the loop of {where}" if where else ""
+        )
+        help = "look for what should end the loop: who would have to write what it reads, and is that thread still running?"
+        if op is None:
+            return Finding("deadlock", message, help=help)
+        return Finding("deadlock", message, op.line, op.column, len(op.opcode), help=help)
 
     def _deadlock(self, resident: list[Cluster]) -> Finding:
         """Say who waits for what."""

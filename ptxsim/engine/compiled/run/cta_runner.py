@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import SimpleNamespace
 from typing import Protocol
 
@@ -18,8 +18,9 @@ from ptxsim.engine import grid as grids
 from ptxsim.engine.compiled.run import threads
 from ptxsim.engine.compiled.run.context import NativeContext
 from ptxsim.engine.compiled.runtime import scheduler
-from ptxsim.engine.compiled.runtime.abi import WARP
-from ptxsim.engine.grid import SPIN, Grid, Handed, cluster_at, cluster_index, ctas_of
+from ptxsim.engine.compiled.runtime.abi import HEADER_BYTES, WARP
+from ptxsim.engine.grid import LOOK, SPIN, Grid, Handed, Stopped, cluster_at, cluster_index, ctas_of
+from ptxsim.engine.livelock import state_of
 from ptxsim.engine.program.operation import families
 from ptxsim.machine.cta import Cluster, Warp
 from ptxsim.machine.lane_copies import ROOM, make_room
@@ -151,6 +152,12 @@ class WholeCtas:
                     if number < grid.clusters:
                         return number, (self._hand_over(number - 1), SPIN + 1, None)
                     self.native.record.rounds = 0
+                elif (
+                    number == grid.clusters
+                    and self.native.record.rounds % LOOK == 0
+                    and grid.livelock.repeats(self._state)
+                ):
+                    raise Stopped(grid.endless(self._where()))
             if status == scheduler.ENDED:
                 grid.done += len(self.ctas)
                 continue
@@ -160,6 +167,14 @@ class WholeCtas:
                 return number, (cluster, rounds - 1, lambda: False)
             return number, (cluster, rounds, lambda c=cluster, i=cursor: self._finish_round(grid, c, i))
         return number, None
+
+    def _state(self) -> Iterator[bytes | np.ndarray]:
+        """What decides how the warps go on (engine.livelock)."""
+        yield from self.shared
+        for row in self.memory:
+            yield from state_of(WarpRecord.of(row), [row[HEADER_BYTES:]])
+        if self.local is not None:
+            yield self.local
 
     def _where(self) -> list[int]:
         """The blocks that the warps are in."""
@@ -175,7 +190,9 @@ class WholeCtas:
         """Let native code run for about so many warp instructions."""
         machine = self.machine
         before, began = machine.warp_instructions, time.perf_counter()
-        self.native.record.end_count, self.native.record.end_rounds = before + instructions, SPIN
+        rounds = self.native.record.rounds
+        self.native.record.end_count = before + instructions
+        self.native.record.end_rounds = min(SPIN, rounds - rounds % LOOK + LOOK - 1)
         status = self.native.enter("rounds")
         took, made = time.perf_counter() - began, machine.warp_instructions - before
         if status == scheduler.PAUSED and made:
