@@ -1,4 +1,4 @@
-"""Accesses to the shared memory of a cluster, sorted by whose memory it is."""
+"""Which CTAs make up the clusters of a grid."""
 
 from __future__ import annotations
 
@@ -6,42 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from ptxsim.lanes import word_mask
-from ptxsim.machine.event import Event, Space
-from ptxsim.machine.memory import RANK_SHIFT
-
-_SYNCHRONISING = [int(Event.MBARRIER_ARRIVE), int(Event.MBARRIER_WAIT)]
-_READS = [int(Event.LOAD), int(Event.LDMATRIX), int(Event.ASYNC_READ), *_SYNCHRONISING]
-
 
 class Homes:
-    """Rewrites records so that every access to shared memory stands with the CTA that owns it, at the offset there.
-
-    What another CTA writes arrives as a write from outside (ASYNC_WRITE); what it reads, and its operations on mbarriers, say
-    nothing about the order of the owner's warps and are left out.
-    """
+    """Ranks of CTAs in their clusters, and the other way round. CTAs are linear indices in the grid."""
 
     def __init__(self, grid: tuple[int, int, int], cluster: tuple[int, int, int]):
         self.grid, self.cluster = grid, cluster
-
-    def __call__(self, records: np.ndarray) -> np.ndarray:
-        if self.cluster == (1, 1, 1):
-            return records
-        records = records.copy()
-        events = records["event"].copy()
-        access = (records["space"] == Space.SHARED) & (
-            (events <= int(Event.ASYNC_WAIT)) | np.isin(events, _SYNCHRONISING)
-        )
-        first = np.argmax(word_mask(records["mask"]), axis=1)
-        rank = (records["addresses"][np.arange(len(records)), first] >> np.uint64(RANK_SHIFT)).astype(np.int64)
-        own, base = self.places(records["cta"].astype(np.int64))
-        remote = access & (rank != own)
-        owner = self.at(base, rank)
-        records["addresses"][access] &= np.uint64((1 << RANK_SHIFT) - 1)
-        records["cta"][remote] = owner[remote]
-        records["event"][remote] = int(Event.ASYNC_WRITE)
-        kept: np.ndarray = records[~(remote & np.isin(events, _READS))]
-        return kept
 
     @property
     def size(self) -> int:
@@ -52,10 +22,6 @@ class Homes:
     def rank(self, cta: int) -> int:
         """The rank of one CTA, by its linear index."""
         return int(self.places(np.array([cta]))[0][0])
-
-    def member(self, cta: int, rank: int) -> int:
-        """The linear index of the CTA of that rank in the cluster of `cta`."""
-        return int(self.at(self.places(np.array([cta]))[1][0], rank))
 
     def number(self, cta: int) -> int:
         """The number of a CTA's cluster, in the order of the grid."""

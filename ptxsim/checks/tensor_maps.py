@@ -42,12 +42,9 @@ class TensorMapChecker(Observer):
         uses &= records["space"] == Space.GLOBAL
         fences = (records["event"] == Event.FENCE) & (records["addresses"][:, 1] >= Proxy.TENSORMAP)
         done = 0
-        for i in [*np.flatnonzero(uses | fences).tolist(), len(records)]:
+        for i in np.flatnonzero(uses | fences).tolist():
             self._write(records[done:i][stores[done:i]])
-            done = i + 1
-            if i == len(records):
-                break
-            record = records[i]
+            done, record = i, records[i]
             self.time += 1
             if uses[i]:
                 self._use(record)
@@ -55,6 +52,7 @@ class TensorMapChecker(Observer):
                 self.released[int(record["cta"])] = self.time
             elif record["addresses"][1] == Proxy.TENSORMAP_ACQUIRE:
                 self.acquired[int(record["cta"]), int(record["addresses"][2]) >> LINE] = self.time
+        self._write(records[done:][stores[done:]])
 
     def _write(self, stores: np.ndarray) -> None:
         """Remember who wrote each line last."""
@@ -66,7 +64,8 @@ class TensorMapChecker(Observer):
         lanes = word_mask(stores["mask"])
         lines = (stores["addresses"] >> np.uint64(LINE))[lanes]
         which = np.nonzero(lanes)[0]
-        changes = np.flatnonzero(np.diff(lines, prepend=~lines[:1]))  # neighbours mostly write the same line
+        # Neighbours in an instruction mostly write the same line; of several instructions the last one counts.
+        changes = np.flatnonzero((np.diff(lines, prepend=~lines[:1]) != 0) | (np.diff(which, prepend=-1) != 0))
         places = [(self.time, *place) for place in zip(stores["cta"].tolist(), stores["site"].tolist())]
         self.written.update(zip(lines[changes].tolist(), map(places.__getitem__, which[changes].tolist())))
 

@@ -278,19 +278,18 @@ class Grid:
     def _state(self, resident: list[Cluster]) -> Iterator[bytes | np.ndarray]:
         """What decides how clusters go on (engine.livelock)."""
         slots = range(len(self.program.slots))
-        for cluster in resident:
-            for cta in cluster.ctas:
-                yield cta.shared
-                for warp in cta.warps:
-                    registers = (self.engine.read_register(warp, slot) for slot in slots)
-                    words = [
-                        word
-                        for register in registers
-                        for word in (register if isinstance(register, list) else [register])
-                    ]
-                    yield from state_of(warp.record, words)
-                    if warp.local is not None:
-                        yield warp.local
+        for cta in (cta for cluster in resident for cta in cluster.ctas):
+            yield cta.shared
+            for warp in cta.warps:
+                yield from state_of(warp.record, _words(self.engine.read_register(warp, slot) for slot in slots))
+                if warp.local is not None:
+                    yield warp.local
+                for split in warp.splits:
+                    frame = warp.calls.get(split.call)
+                    while frame is not None:
+                        yield str(frame.return_block).encode()
+                        yield from _words(frame.registers[0].values())  # as engine.control saves them
+                        frame = frame.caller
 
     def endless(self, blocks: Iterable[int]) -> Finding:
         """Say in which loops warps go round for ever."""
@@ -334,6 +333,13 @@ def _warps(clusters: Iterable[Cluster]) -> Iterator[Warp]:
     for cluster in clusters:
         for cta in cluster.ctas:
             yield from cta.warps
+
+
+def _words(registers: Iterable[Register | None]) -> Iterator[np.ndarray]:
+    """What registers hold."""
+    for register in registers:
+        if register is not None:
+            yield from register if isinstance(register, list) else (register,)
 
 
 def _back_edge(program: Program, block: int) -> tuple[Op, int] | None:

@@ -7,7 +7,7 @@ seeds it is asked to come back OFTEN. Programs that read a clock never do.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -51,7 +51,7 @@ def _sum(parts: Iterable[bytes | np.ndarray]) -> int:
     return found
 
 
-def state_of(warp: WarpRecord, registers: Sequence[np.ndarray]) -> Iterable[bytes | np.ndarray]:
+def state_of(warp: WarpRecord, registers: Iterable[np.ndarray]) -> Iterable[bytes | np.ndarray]:
     """What decides how a warp goes on, but for memory: where its splits are, their patience, its registers."""
     splits = [(split.block, split.op, split.mask, split.wait, split.depth) for split in warp.split[: warp.splits]]
     yield repr((splits, warp.spent, warp.lost)).encode()

@@ -26,15 +26,7 @@ from ptxsim.machine.memory import check_alignment, gather
 from ptxsim.machine.port import Port
 from ptxsim.machine.reduction import OPERATIONS, number_of
 from ptxsim.machine.tensor_map import ELEMENT_TYPES, SIZE
-from ptxsim.machine.tensor_tile import (
-    IM2COL,
-    TensorRecord,
-    count_rows,
-    end_inside,
-    first_inside,
-    mode_of,
-    row_bytes,
-)
+from ptxsim.machine.tensor_tile import IM2COL, TensorRecord, count_rows, end_inside, first_inside, mode_of, row_bytes
 
 DIMENSIONS = "1d 2d 3d 4d 5d"
 IMAGES = "3d 4d 5d"
@@ -228,13 +220,7 @@ def _store_forms() -> None:
         ("cp.async.bulk.tensor", store, "", {}, STORE),
         ("cp.reduce.async.bulk.tensor", reduce_tensor, ".op", {"op": "add min max inc dec and or xor"}, REDUCTION),
     ):
-        words: Options = {
-            "name": name,
-            "facts": facts,
-            "writes": "",
-            "ordered": (("global", "shared::cta"),),
-            **ops,
-        }
+        words: Options = {"name": name, "facts": facts, "writes": "", "ordered": (("global", "shared::cta"),), **ops}
         for hint, policy in (("", ""), (".L2::cache_hint", ", policy")):
             end = f".bulk_group{hint} [t], [b]{policy}"
             opcode = f"{name}.dim.global.shared::cta{op}"

@@ -9,14 +9,7 @@ import numpy as np
 
 from ptxsim.lanes import LANES
 from ptxsim.layout.atomic_loops import tries
-from ptxsim.layout.banks import (
-    ATOMIC_KINDS,
-    LOOP_KINDS,
-    MATRIX_KINDS,
-    Accesses,
-    analyze,
-    prepare,
-)  # fmt: skip
+from ptxsim.layout.banks import ATOMIC_KINDS, LOOP_KINDS, MATRIX_KINDS, Accesses, analyze, prepare  # fmt: skip
 from ptxsim.layout.wavefronts import BANKS
 
 if TYPE_CHECKING:

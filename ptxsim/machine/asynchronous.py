@@ -19,7 +19,7 @@ from ptxsim.machine.memory import RANK_SHIFT
 if TYPE_CHECKING:
     from ptxsim.machine.cta import Cta
     from ptxsim.machine.port import Port
-    from ptxsim.machine.state import Machine, Pending
+    from ptxsim.machine.state import Machine
 
 LATEST = 64  # warp turns after which a copy lands at the latest, without a wait
 
@@ -36,7 +36,7 @@ def delay(machine: Machine) -> int:
     return LATEST if machine.seed == 0 else int(machine.random.integers(0, LATEST))
 
 
-def later(port: Port, callback: Callable[[], None], after: int | None = None) -> Pending:
+def later(port: Port, callback: Callable[[], None]) -> None:
     """Schedule `callback`; a fault in it becomes a finding at the instruction the port stands at."""
 
     def complete() -> None:
@@ -45,8 +45,7 @@ def later(port: Port, callback: Callable[[], None], after: int | None = None) ->
         except Fault as fault:
             port.report(fault.name, fault.message, fault.lane, fault.help)
 
-    machine = port.machine
-    return machine.schedule(complete, after=delay(machine) if after is None else after)
+    port.machine.schedule(complete, delay(port.machine))
 
 
 def owner_of(m: Port, memory: np.ndarray) -> Cta:

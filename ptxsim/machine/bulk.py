@@ -6,12 +6,13 @@ What happens to copies in flight: machine.bulk_state.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from ptxsim.diagnostic import Finding
+from ptxsim.jit.callbacks import Callbacks
 from ptxsim.layout.swizzle import SWIZZLE_BITS
 from ptxsim.machine import bulk_state as state
 from ptxsim.machine import tensor_tile
@@ -36,23 +37,26 @@ if TYPE_CHECKING:
 
 
 class Bulk:
-    """The copies in flight of one machine. `error` is what has been raised in a callback."""
+    """The copies in flight of one machine."""
 
     def __init__(self, machine: Machine):
         self.machine, self.record = machine, BulkCopies()
-        self.error: BaseException | None = None
+        self.callbacks = Callbacks()
         self._tensors: dict[bytes, TensorRecord] = {}
         self._list = np.empty(ROOM * state.BYTES, np.uint8)
         self._buffers = reserve((1 + HELD) * MOST_BYTES)
         self._rows = np.empty(MOST_BYTES, np.int64)
-        self._callbacks: list[Any] = []
         record = self.record
         record.room, record.copies, record.next_due = ROOM, self._list.ctypes.data, NEVER
         record.buffers, record.rows = self._buffers.ctypes.data, self._rows.ctypes.data
         record.arena = machine.memory.bytes.ctypes.data - ARENA
         record.events, record.notes = machine.stream is not None, machine.checks != "none"
-        record.combine, record.refuse = self._callback(self._combine, None, 2), self._callback(self._refuse, None, 1)
-        record.find_tensor = self._callback(self._find_tensor, ctypes.c_int64, 1)
+        number, address = ctypes.c_int64, self.callbacks.address
+        record.combine, record.refuse = (
+            address(self._combine, None, number, number),
+            address(self._refuse, None, number),
+        )
+        record.find_tensor = address(self._find_tensor, number, number)
 
     @classmethod
     def of(cls, machine: Machine) -> Bulk:
@@ -65,30 +69,6 @@ class Bulk:
     def next_due(self) -> int:
         """The turn at which the next copy completes, or NEVER."""
         return self.record.next_due
-
-    def _callback(self, function: Callable[..., Any], result: Any, count: int) -> int:
-        """The address at which bodies call a function of `count` integers."""
-
-        def guarded(*arguments: int) -> Any:
-            try:
-                return function(*arguments)
-            except BaseException as error:
-                self.error = self.error or error
-                return 0
-
-        made = ctypes.CFUNCTYPE(result, *[ctypes.c_int64] * count)(guarded)
-        self._callbacks.append(made)
-        return ctypes.cast(made, ctypes.c_void_p).value or 0
-
-    def take_error(self) -> BaseException | None:
-        """What a callback has raised since this was last asked."""
-        error, self.error = self.error, None
-        return error
-
-    def _done(self) -> None:
-        error = self.take_error()
-        if error is not None:
-            raise error
 
     # ---- from issue to completion ----
 
@@ -110,19 +90,19 @@ class Bulk:
     def land_due(self, now: int) -> None:
         """Complete what is due at a turn."""
         state.land_due(self.machine.stream, self.record, now)
-        self._done()
+        self.callbacks.check()
 
     def end(self, warps: Iterable[Warp]) -> None:
         """The cluster of these warps has ended: what they have in flight completes."""
         for warp in warps:
             if self.record.used:
                 state.land_all(self.machine.stream, self.record, warp.record)
-        self._done()
+        self.callbacks.check()
 
     def wait(self, warp: Warp, lanes: int, newest: int, reading: bool) -> None:
         """All but the `newest` latest groups of these lanes complete, or (`reading`) are done with their sources."""
         state.wait_for_bulk(self.machine.stream, self.record, warp.record, lanes, newest, reading)
-        self._done()
+        self.callbacks.check()
 
     # ---- tensors ----
 

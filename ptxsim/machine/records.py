@@ -98,9 +98,7 @@ class WarpRecord(Record):
     shared_start: I64
     shared_span: I64
     named: I64  # what names of shared memory add to an offset: the CTA's rank in its cluster << RANK_SHIFT
-    cluster: (
-        I64  # where the shared memory of the first CTA is; those of the others follow at distances of 1 << RANK_SHIFT
-    )
+    cluster: I64  # address of the first CTA's shared memory; the others' follow at distances of 1 << RANK_SHIFT
     ctas: I64  # of the cluster
     owner: I64  # the CTA: address of its record
     local: I64

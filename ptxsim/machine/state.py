@@ -7,7 +7,6 @@ import heapq
 import itertools
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -23,24 +22,6 @@ if TYPE_CHECKING:
     from ptxsim.machine.cta import Warp
 
 Shape = tuple[int, int, int]
-
-
-@dataclass(order=True, slots=True)
-class Pending:
-    """Asynchronous work that completes later. `run()` completes it now, once."""
-
-    due: int
-    order: int
-    callback: Callable[[], None] | None = field(compare=False)
-
-    def run(self) -> None:
-        callback, self.callback = self.callback, None
-        if callback is not None:
-            callback()
-
-    @property
-    def done(self) -> bool:
-        return self.callback is None
 
 
 class Copies(Protocol):
@@ -95,7 +76,7 @@ class Machine:
         self.op_at: Callable[[int], Any]  # the program's operation at a site
         self.products: dict[int, Any] = {}  # what is known of the asynchronous products among them
         self.copies: Copies | None = None  # once there are some
-        self._pending: list[Pending] = []
+        self._pending: list[tuple[int, int, Callable[[], None]]] = []  # due, in the order of issue
         self._order = itertools.count()
 
     @functools.cached_property
@@ -105,11 +86,9 @@ class Machine:
 
     # ---- asynchronous work ----
 
-    def schedule(self, callback: Callable[[], None], after: int = 0) -> Pending:
-        """Run `callback` after that many warp turns, or earlier if nothing else can run or `.run()` is called."""
-        pending = Pending(self.steps + after, next(self._order), callback)
-        heapq.heappush(self._pending, pending)
-        return pending
+    def schedule(self, callback: Callable[[], None], after: int = 0) -> None:
+        """Call `callback` after that many warp turns, or earlier if nothing else can run."""
+        heapq.heappush(self._pending, (self.steps + after, next(self._order), callback))
 
     @property
     def pending(self) -> bool:
@@ -123,19 +102,17 @@ class Machine:
     @property
     def next_due(self) -> int:
         """The turn at which the next asynchronous work of Python completes."""
-        return self._pending[0].due if self._pending else NEVER
+        return self._pending[0][0] if self._pending else NEVER
 
     def complete_due(self) -> None:
         """Complete what is due by now, copies first."""
         if self.copies is not None and self.copies.next_due <= self.steps:
             self.copies.land_due(self.steps)
-        while self._pending and (self._pending[0].due <= self.steps or self._pending[0].done):
-            heapq.heappop(self._pending).run()
+        while self.next_due <= self.steps:
+            self._complete()
 
     def complete_next(self, until: int | None = None) -> bool:
         """Complete the earliest work although it is not due; False if there is none that is due by the turn `until`."""
-        while self._pending and self._pending[0].done:
-            heapq.heappop(self._pending)
         due = min(self._copies_due, self.next_due)
         if due == NEVER or (until is not None and due > until):
             return False
@@ -143,8 +120,12 @@ class Machine:
         if self.copies is not None and due == self.copies.next_due:
             self.copies.land_due(due)
         else:
-            heapq.heappop(self._pending).run()
+            self._complete()
         return True
+
+    def _complete(self) -> None:
+        """The next asynchronous work of Python completes."""
+        heapq.heappop(self._pending)[2]()
 
     # ---- findings ----
 

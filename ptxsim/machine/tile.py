@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -12,6 +13,7 @@ from ptxsim.layout.swizzle import swizzle
 from ptxsim.machine.bulk import written_swizzle
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.port import Port
+from ptxsim.machine.state import Machine
 
 CHUNK = 16  # bytes; every layout keeps that many together
 
@@ -60,14 +62,28 @@ def _chunks(tile: Tile) -> np.ndarray:
 
 
 def check_tile(m: Port, tile: Tile) -> None:
-    """Report what is suspicious in a descriptor; raise Fault `out-of-bounds` where it leaves shared memory."""
+    """Report what is suspicious in a descriptor, or in how its tile was written; raise Fault `out-of-bounds` where it leaves shared
+    memory."""
+    check_descriptor(m.machine, tile, m.report)
+    low, read = int(tile.addresses().min()), Descriptor.decode(tile.descriptor).swizzle
+    written = written_swizzle(m, low)
+    if written not in (None, read):
+        m.report(
+            "swizzle-mismatch",
+            f"the tensor copy that brought the tile at {low:#x} wrote it with swizzle {written}, the descriptor reads it "
+            f"with {read}", help="give the tensor map and the descriptor the same swizzle",
+        )  # fmt: skip
+
+
+def check_descriptor(machine: Machine, tile: Tile, report: Callable[..., None]) -> None:
+    """The part of it that is the same whenever the tile is read; `report` as machine.port.Port has it."""
     fields = Descriptor.decode(tile.descriptor)
     for name, text in fields.problems():
         # The GPU reads on as the address arithmetic says, which is rarely meant.
-        m.report(name, text, help="see `ptxsim desc` for the fields and what they read", level="warning")
+        report(name, text, help="see `ptxsim desc` for the fields and what they read", level="warning")
     addresses = tile.addresses()
     low, high = int(addresses.min()), int(addresses.max()) + max(1, tile.bits // 8)
-    start, end = m.machine.shared_start, m.cta.shared_bytes
+    start, end = machine.shared_start, machine.shared_bytes
     if low < start or high > end:
         at = addresses >= end if high > end else addresses < start
         row, k = np.argwhere(at)[0] if at.any() else (0, 0)
@@ -77,19 +93,10 @@ def check_tile(m: Port, tile: Tile) -> None:
             f"outside of the CTA's shared memory, {start:#x}..{end:#x}",
             help="strides are stored in units of 16 bytes; see `ptxsim desc`",
         )
-    written = written_swizzle(m, low)
-    if written not in (None, fields.swizzle):
-        m.report(
-            "swizzle-mismatch",
-            f"the tensor copy that brought the tile at {low:#x} wrote it with swizzle {written}, the descriptor reads it "
-            f"with {fields.swizzle}",
-            help="give the tensor map and the descriptor the same swizzle",
-        )
-    for name, (first, size) in m.machine.shared_variables.items():
+    for name, (first, size) in machine.shared_variables.items():
         if first <= fields.start < first + size < high:
-            m.report(
+            report(
                 "descriptor-past-tile",
                 f"the descriptor {tile.descriptor:#018x} starts in {name} ({first:#x}..{first + size:#x}) and reads up "
-                f"to {high:#x}",
-                help="strides are stored in units of 16 bytes; see `ptxsim desc`",
-            )
+                f"to {high:#x}", help="strides are stored in units of 16 bytes; see `ptxsim desc`",
+            )  # fmt: skip

@@ -106,11 +106,7 @@ def test_registers_and_families_that_clash(declarations, clash):
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "brx.idx %r, T; A: T: .branchtargets A;",
-        "call %d, P; P: .callprototype _;",
-        "call %d, P; P: .calltargets f;",
-    ],
+    ["brx.idx %r, T; A: T: .branchtargets A;", "call %d, P; P: .callprototype _;", "call %d, P; P: .calltargets f;"],
 )
 def test_tables_and_prototypes_come_before_their_use(text):
     with pytest.raises(PtxError) as error:

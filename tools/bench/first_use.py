@@ -20,11 +20,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-SAMPLES = {
-    "mma": "mma_gemm_swizzled.ptx",
-    "wgmma": "wgmma_m64n64k16.ptx",
-    "wmma": "wmma_gemm.ptx",
-}
+SAMPLES = {"mma": "mma_gemm_swizzled.ptx", "wgmma": "wgmma_m64n64k16.ptx", "wmma": "wmma_gemm.ptx"}
 
 
 def seconds(command: str, sample: str, folder: str) -> float:

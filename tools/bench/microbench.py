@@ -78,11 +78,7 @@ def kernel(template: str, chains: int, chain: str) -> str:
             ),
             text,
         )
-        return re.sub(
-            r"%(?!m_|laneid|lanemask|smid|clock|globaltimer)(\w+)",
-            lambda m: use(m[1]),
-            text,
-        )
+        return re.sub(r"%(?!m_|laneid|lanemask|smid|clock|globaltimer)(\w+)", lambda m: use(m[1]), text)
 
     body = [instance(j, number * chains + j) for number in range(max(1, COPIES // chains)) for j in range(chains)]
     declarations = "".join(f".reg .{t} %{n}; " for n, t in names.items())

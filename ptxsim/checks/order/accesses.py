@@ -24,34 +24,9 @@ from ptxsim.checks.order.cells import (
     row_for,
 )
 from ptxsim.checks.order.clocks import lowest
-from ptxsim.checks.order.edges import (
-    acquire_at,
-    release_at,
-)
-from ptxsim.checks.order.sites import (
-    ACQUIRES,
-    CP_ASYNC,
-    FRAGMENTS,
-    LATER,
-    RELEASES,
-    SCOPE,
-    STRONG,
-    TOGETHER,
-    WARPGROUP,
-)
-from ptxsim.checks.order.state import (
-    CELLS,
-    COUNT,
-    CTAS,
-    EDGES,
-    NONE,
-    NOW,
-    PAGE_BITS,
-    SHIFT,
-    UNITS,
-    WARPS,
-    Order,
-)
+from ptxsim.checks.order.edges import acquire_at, release_at
+from ptxsim.checks.order.sites import ACQUIRES, CP_ASYNC, FRAGMENTS, LATER, RELEASES, SCOPE, STRONG, TOGETHER, WARPGROUP
+from ptxsim.checks.order.state import CELLS, COUNT, CTAS, EDGES, NONE, NOW, PAGE_BITS, SHIFT, UNITS, WARPS, Order
 from ptxsim.jit.body import Array
 from ptxsim.lanes import LANES
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_MIXED, FLAG_READ, FLAG_UNCHANGED, Event

@@ -57,25 +57,22 @@ def knows_access(o: Order, slot: int, warp: int, lane: int, row: int, base: int,
     """The same for an access that stands beside others; `base`: the first warp of the cluster."""
     other, lanes, time = int(access["warp"]) - base, int(access["lanes"]), int(access["time"])
     warps = int(o.n[CTAS] * o.n[WARPS])
-    if other < 0 or other >= warps:
-        cluster = (other + base) // warps
-        first = (other + base - cluster * warps) * LANES
-        for each in range(LANES):
-            known = knows_far(o, row, cluster, first + each, time)
-            if lanes == 0 and known:
-                return True
-            if lanes >> each & 1 and not known:
-                return False
-        return lanes != 0
+    cluster = (other + base) // warps
+    is_far = other < 0 or other >= warps
     if lane == ANY and other == warp:
         return True
     first, count, me = other * LANES, LANES, warp * LANES + lane if lane >= 0 else NONE
-    if lanes == 0 and o.sites[access["site"]] & WARPGROUP:  # any of its four warps may say that the product is over
+    if is_far:
+        first = (other + base - cluster * warps) * LANES
+    elif lanes == 0 and o.sites[access["site"]] & WARPGROUP:  # any of its four warps may say that the product is over
         first, count = (other - other % int(o.n[WARPS]) % 4) * LANES, 4 * LANES
     for each in range(count):
-        known = first + each == me or bool(o.clock[row, first + each] >= time)
-        if lane == ANY and not known:
-            known = any_knows(o, slot, warp, first + each, time)
+        if is_far:
+            known = knows_far(o, row, cluster, first + each, time)
+        else:
+            known = first + each == me or bool(o.clock[row, first + each] >= time)
+            if lane == ANY and not known:
+                known = any_knows(o, slot, warp, first + each, time)
         if lanes == 0 and known:
             return True
         if lanes >> each & 1 and not known:

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 from ptxsim.checks.order.accesses import OFFSET, access, cell_of, end_of, same_address, shared_key, tell
-from ptxsim.checks.order.cells import (
-    RACE,
-    knows_writer,
-    row_for,
-)
+from ptxsim.checks.order.cells import RACE, knows_writer, row_for
 from ptxsim.checks.order.clocks import lowest
 from ptxsim.checks.order.edges import (
     acquire_at,
@@ -22,27 +18,8 @@ from ptxsim.checks.order.edges import (
     release_at,
     sync_warp,
 )
-from ptxsim.checks.order.sites import (
-    ACQUIRES,
-    ARRIVES,
-    COVERS,
-    RELEASES,
-    SCOPE,
-)
-from ptxsim.checks.order.state import (
-    BARRIERS,
-    CTAS,
-    FAR,
-    KEPT,
-    MARGIN,
-    MOST_FAR,
-    NONE,
-    NOW,
-    OVER,
-    UNITS,
-    WARPS,
-    Order,
-)
+from ptxsim.checks.order.sites import ACQUIRES, ARRIVES, COVERS, RELEASES, SCOPE
+from ptxsim.checks.order.state import BARRIERS, CTAS, FAR, KEPT, MARGIN, MOST_FAR, NONE, NOW, OVER, UNITS, WARPS, Order
 from ptxsim.jit.body import Array, body
 from ptxsim.lanes import LANES
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, Event, Proxy, Scope, Space

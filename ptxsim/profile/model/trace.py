@@ -35,7 +35,6 @@ KINDS = {
 KIND_OF_EVENT = np.full(256, -1)
 KIND_OF_EVENT[list(KINDS)] = list(KINDS.values())
 MOST_BYTES = 400 * 2**20  # of traces; beyond, fewer SMs are kept
-CLUSTER_OBJECT = 1 << 40
 
 
 @dataclass(slots=True)

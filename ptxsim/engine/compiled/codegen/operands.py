@@ -24,7 +24,7 @@ CLOCKS = {"clock": ("u32", 0), "clock_hi": ("u32", 32), "clock64": ("u64", 0), "
 @dataclass(frozen=True, slots=True)
 class Options:
     """Which code is wanted: `full` assumes that all 32 lanes run; `events` records accesses; `keep` writes back every
-    register, wanted or not; `proxies` records fences and what asynchronous products read, too, which is not done natively;
+    register, wanted or not; `proxies` records fences and what asynchronous products read, too;
     `cluster`: there are other CTAs whose shared memory may be accessed."""
 
     full: bool = True

@@ -389,14 +389,12 @@ class Emitter:
         name = "@" + self.module.table(array, t)
         wide = self.convert(Value(self, index.text, f"u{width(index.kind)}"), "u64")
         wide = self.minimum(wide, len(array) - 1)  # lanes that do not count may hold anything
-        pointers = self.pure(
-            f"getelementptr [{len(array)} x {t}], ptr {name}, {self.vector('u64')} zeroinitializer, {wide.type} {wide.text}",
-            "ptr",
-        )
+        first = f"getelementptr [{len(array)} x {t}], ptr {name}, {self.vector('u64')} zeroinitializer"
+        pointers = self.pure(f"{first}, {wide.type} {wide.text}", "ptr")
         return self.pure(self.gather(pointers.text, kind), kind)
 
     def gather(self, pointers: str, kind: str) -> str:
         """A call that loads every lane through its own pointer."""
-        v, p, m = self.vector(kind), f"<{self.lanes} x ptr>", self.vector("pred")
-        at = p, f"align {max(1, width(kind) // 8)} {pointers}"
-        return self.call(f"masked.gather.{mangled(v)}.v{self.lanes}p0", v, at, (m, "splat (i1 true)"), (v, "poison"))
+        v, at = self.vector(kind), (f"<{self.lanes} x ptr>", f"align {max(1, width(kind) // 8)} {pointers}")
+        every = self.vector("pred"), "splat (i1 true)"
+        return self.call(f"masked.gather.{mangled(v)}.v{self.lanes}p0", v, at, every, (v, "poison"))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from ptxsim.engine.compiled.library import Library, specials_of
 from ptxsim.engine.compiled.runtime.abi import KINDS, READ_ONLY, Context, WarpLayout
 from ptxsim.engine.program.operand import Register as RegisterOperand
 from ptxsim.engine.program.operation import Program, fact, families
+from ptxsim.jit.callbacks import Callbacks
 from ptxsim.jit.compiler import Refused
 from ptxsim.lanes import LANES, word_mask
 from ptxsim.machine.cta import Register
@@ -77,31 +78,13 @@ class NativeContext:
         self.slow_path: dict[bool, dict[int, str]] = {True: {}, False: {}}
         self._kernels: dict[bool, int] = {}
         self.refused: dict[bool, str] = {}
-        self._error: BaseException | None = None
+        self.callbacks = Callbacks()
         self._bulk: Bulk | None = None
-        self._callbacks: list[Any] = []  # and their types, which have to live as long
         self._fill()
 
     def registers(self, memory: np.ndarray) -> Registers:
         """A view of the registers in a warp's memory."""
         return Registers(memory, self.layout, self.program)
-
-    def callback(self, function: Callable[..., Any], *types: Any) -> int:
-        """The address at which native code calls a function: `types` are its result and its arguments.
-
-        What the function raises comes out when native code returns; until then its result counts as 0.
-        """
-
-        def guarded(*arguments: Any) -> Any:
-            try:
-                return function(*arguments)
-            except BaseException as error:
-                self._error = self._error or error
-                return 0
-
-        made = ctypes.CFUNCTYPE(*types)(guarded)
-        self._callbacks.append(made)
-        return ctypes.cast(made, ctypes.c_void_p).value or 0
 
     def _fill(self) -> None:
         memory, machine = self.machine.memory, self.machine
@@ -129,13 +112,13 @@ class NativeContext:
             self.library.bodies("bulk copies")
             for name in ("land_due", "land_all"):
                 setattr(self.record, name, self.library.jit.address(self.library.prefix + name))
-        self.record.land = self.callback(self._land, None)
-        self.record.compile = self.callback(self._want_code, None, ctypes.c_int32)
+        self.record.land = self.callbacks.address(self._land, None)
+        self.record.compile = self.callbacks.address(self._want_code, None, ctypes.c_int32)
         if machine.stream is not None:
             stream = machine.stream
             self.record.records = stream.records.ctypes.data
             self.record.capacity = len(stream.records)
-            self.record.flush = self.callback(self._flush_stream, None)
+            self.record.flush = self.callbacks.address(self._flush_stream, None)
 
     def _flush_stream(self) -> None:
         stream = self.machine.stream
@@ -199,9 +182,9 @@ class NativeContext:
         machine.warp_instructions, machine.steps = record.count, record.steps
         if stream is not None:
             stream.count = record.recorded
-        error, self._error = self._error or (self._bulk.take_error() if self._bulk else None), None
-        if error is not None:
-            raise error
+        self.callbacks.check()
+        if self._bulk is not None:
+            self._bulk.callbacks.check()
         return status
 
     @contextmanager

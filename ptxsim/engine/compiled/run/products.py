@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +16,7 @@ from ptxsim.layout.descriptor import Descriptor
 from ptxsim.layout.swizzle import SWIZZLE_BITS
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.records import aligned
-from ptxsim.machine.tile import check_tile
+from ptxsim.machine.tile import check_descriptor
 from ptxsim.machine.warpgroup import WARPS, ProductRecord, WarpgroupRecord
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ class NativeProducts:
         self._chunks: list[np.ndarray | None] = [None] * TILES
         record = native.record
         record.scratch, record.tiles = self._scratch.ctypes.data, ctypes.addressof(self._tiles)
-        record.find_tile = native.callback(
+        record.find_tile = native.callbacks.address(
             self._find_tile, ctypes.c_int64, ctypes.c_int32, ctypes.c_int32, ctypes.c_uint64
         )
 
@@ -52,16 +51,17 @@ class NativeProducts:
     def _find_tile(self, place: int, site: int, descriptor: int) -> int:
         """Called from native code: the address of a tile's pieces, 0 where the slow path reports a fault."""
         machine, tile = self.native.machine, self.form(site).tile("AB"[place % 2], descriptor)
-        cta = SimpleNamespace(shared_bytes=machine.shared_bytes, shared=np.empty(0, np.uint8))
         try:
-            check_tile(SimpleNamespace(machine=machine, cta=cta, report=_refuse), tile)  # type: ignore[arg-type]  # all that the check asks of a port
+            check_descriptor(machine, tile, _refuse)
         except Fault:
             return 0
         known = self._tiles[place]
+        if machine.checks != "none":
+            known.low = int(tile.addresses().min())
+            known.swizzle = SWIZZLE_BITS[Descriptor.decode(descriptor).swizzle]
         if machine.stream is not None:
             chunks = self._chunks[place] = tile.chunks()
-            known.chunks, known.count, known.low = chunks.ctypes.data, len(chunks), int(tile.addresses().min())
-            known.swizzle = SWIZZLE_BITS[Descriptor.decode(descriptor).swizzle]
+            known.chunks, known.count = chunks.ctypes.data, len(chunks)
         found = self._pieces[place] = pieces(tile)
         return found.ctypes.data
 

@@ -19,7 +19,7 @@ from ptxsim.jit.record import FLAG, I32, I64, U64, Pointer, Record, record
 from ptxsim.lanes import LANES
 from ptxsim.machine import warpgroup
 from ptxsim.machine.asynchronous import LATEST
-from ptxsim.machine.bulk_bytes import LONGS
+from ptxsim.machine.bulk_bytes import CHUNK, LONGS
 from ptxsim.machine.bulk_records import BulkCopies
 from ptxsim.machine.bulk_state import UNKNOWN_SWIZZLE, swizzle_at
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_READ, Event, Space
@@ -28,7 +28,6 @@ from ptxsim.machine.records import CtaRecord, WarpRecord
 from ptxsim.machine.warpgroup import RING, WARPS, ProductRecord, WarpgroupRecord
 
 GROUP_BYTES = WarpgroupRecord.dtype.itemsize
-CHUNK = 16  # bytes
 TILES = 1024  # that have been looked at and are remembered
 LEFT = -1  # in place of what machine.warpgroup.arrive returns: nothing has changed, Python has to go on
 Words = Annotated[Sequence[int], Pointer(np.dtype(np.uint32), LANES)]
@@ -41,7 +40,7 @@ class KnownTile(Record):
     descriptor: U64
     pieces: I64  # an address; 0: unknown, or the interpreter reports what is wrong
     site: I32
-    # Where observers want to know: the names of the 16-byte chunks that are read (address and count), the lowest, the swizzle.
+    # For observers: the 16-byte chunks that are read (address and count); for checks: the lowest address, the swizzle.
     chunks: I64
     count: I64
     low: I64
