@@ -51,7 +51,7 @@ __all__ = ["__version__", "numerics", *_WHERE]
 def __getattr__(name: str) -> Any:
     if name in _WHERE:
         return getattr(importlib.import_module(f"ptxsim.{_WHERE[name]}"), name)
-    if name in ("numerics", "layout", "session"):
+    if name in ("numerics", "layout", "session", "cuda", "triton"):
         return importlib.import_module(f"ptxsim.{name}")
     raise AttributeError(f"module 'ptxsim' has no attribute {name!r}")
 

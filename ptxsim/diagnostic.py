@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final, Literal
 
 from ptxsim.source import Place, Source
+from ptxsim.source_lines import SourceLine
 
 Level = Literal["error", "warning", "note", "doubtful"]
 DOUBTFUL: Final = "doubtful"  # level of a finding until it is known whether it shows in the results
@@ -63,8 +64,9 @@ _ROWS: list[tuple[str, Level, str, str]] = [
     ("PTX306", "error", "sparse-metadata", "sparsity metadata or selector is not valid"),
     ("PTX307", "error", "descriptor-invalid", "a wgmma descriptor has an invalid field"),
     ("PTX308", "error", "descriptor-past-tile", "a wgmma descriptor reads past the memory it should read"),
-    ("PTX309", "error", "swizzle-mismatch", "a tile was written with one swizzle and is read with another"),
+    ("PTX309", "error", "swizzle-mismatch", "a tile was written with one swizzle or stride and is read with another"),
     ("PTX310", "warning", "swizzle-start", "a swizzled tile does not start where its pattern starts"),
+    ("PTX311", "warning", "descriptor-overlap", "rows of an operand read the same bytes"),
     ("PTX401", "error", "divergent-aligned", "an .aligned instruction is executed by part of a warp"),
     ("PTX402", "error", "exited-lane", "a lane that must take part has exited"),
     ("PTX403", "error", "member-mask", "a member mask names lanes that are not there"),
@@ -74,6 +76,7 @@ _ROWS: list[tuple[str, Level, str, str]] = [
     ("PTX407", "error", "mbarrier-overflow", "an mbarrier count leaves its range"),
     ("PTX408", "error", "deadlock", "every running warp waits for something that cannot come"),
     ("PTX409", "error", "cluster-exit", "a CTA of a cluster ends while others use its shared memory"),
+    ("PTX410", "error", "mbarrier-visibility", "an mbarrier is used before its initialisation is visible"),
     ("PTX420", "error", "race-warp", "two lanes of a warp touch the same bytes without order"),
     ("PTX421", "error", "race-shared", "two warps touch the same shared bytes without order"),
     ("PTX422", "error", "race-global", "two warps or CTAs touch the same global bytes without order"),
@@ -91,6 +94,7 @@ _ROWS: list[tuple[str, Level, str, str]] = [
     ("PTX901", "error", "not-modeled", "ptxsim does not model this yet"),
     ("PTX902", "error", "expectation-failed", "an expectation of the file was not met"),
     ("PTX903", "error", "limit-reached", "the run was stopped by a limit"),
+    ("PTX904", "error", "schedule-dependent", "results differ from one schedule to another"),
 ]
 KINDS = {name: Kind(name, code, level, title) for code, level, name, title in _ROWS}
 
@@ -134,6 +138,29 @@ class Finding:
     def code(self) -> str:
         return KINDS[self.name].code
 
+    @property
+    def origin(self) -> SourceLine | None:
+        """The user's line of CUDA or Python, where the PTX has line information (nvcc -lineinfo)."""
+        return self.source.origin(self.line) if self.source and self.line else None
+
+    @property
+    def original(self) -> Source | None:
+        """The text of that file, if it is at hand."""
+        return self.source.original(self.origin.file) if self.source and self.origin else None
+
+    @property
+    def source_file(self) -> str | None:
+        return self.origin.file if self.origin else None
+
+    @property
+    def source_line(self) -> int | None:
+        return self.origin.line if self.origin else None
+
+    @property
+    def inlined_at(self) -> tuple[SourceLine, ...]:
+        """Where the function of that line was inlined, from the inside out."""
+        return tuple(self.origin.chain())[1:] if self.origin else ()
+
     def at(self, place: Place) -> Finding:
         """The same finding at another place."""
         return replace(self, line=place.line, column=place.column, length=place.length)
@@ -146,6 +173,9 @@ class Finding:
         """Its fields as plain values; the source text is left out."""
         record = {"code": self.code, **asdict(replace(self, source=None))}
         del record["source"]
+        if self.origin:
+            places = [str(line) for line in self.inlined_at]
+            record |= {"source_file": self.source_file, "source_line": self.source_line, "inlined_at": places}
         return record
 
 
@@ -162,7 +192,15 @@ class PtxError(Exception):
 
 
 def one_line(finding: Finding) -> str:
-    """`file:line:column: error[PTX202] name: message (help)`; without the place where there is none."""
+    """`file:line:column: error[PTX202] name: message (help)`; without the place where there is none.
+
+    The place is the one in the file that the PTX was made from, if that is known; the line of PTX then follows the message.
+    """
     place = f"{finding.file}:{finding.line}:{finding.column}: " if finding.line else ""
-    text = f"{place}{finding.level}[{finding.code}] {finding.name}: {finding.message}"
+    text = f"{finding.level}[{finding.code}] {finding.name}: {finding.message}"
+    if finding.origin is not None:
+        name = finding.original.name if finding.original else finding.origin.file
+        text += f" ({finding.file}:{finding.line})"
+        place = f"{name}:{finding.origin.line}:{finding.origin.column}: "
+    text = place + text
     return f"{text} (help: {finding.help})" if finding.help else text

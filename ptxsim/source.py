@@ -7,6 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
+from ptxsim.source_lines import LineTable, SourceLine, find_file, line_table
+
 
 @dataclass(frozen=True, slots=True)
 class Span:
@@ -30,17 +32,25 @@ class Place(Protocol):
 
 @dataclass(frozen=True)
 class Source:
-    """A source text and the name to show for it."""
+    """A source text and the name to show for it. `made_from`: the file that a compiler made it from. `has_lines`: whether what the
+    text says of the lines that it was made from is wanted."""
 
     text: str
     name: str = "<text>"
     path: Path | None = field(default=None, compare=False)
+    made_from: Source | None = field(default=None, compare=False)
+    has_lines: bool = field(default=True, compare=False)
+
+    @property
+    def written(self) -> Source:
+        """What its author wrote: the file that it was made from, or itself."""
+        return self.made_from or self
 
     @classmethod
     def from_file(cls, path: str | Path) -> Source:
-        """Read a file, without its byte order mark. Raises OSError; what is not UTF-8 becomes U+FFFD, which no grammar takes."""
+        """Read a file, without its byte order mark and the zero bytes that end it. Raises OSError; what is not UTF-8 becomes U+FFFD, which no grammar takes."""
         path = Path(path)
-        return cls(path.read_bytes().decode("utf-8-sig", errors="replace"), str(path), path)
+        return cls(path.read_bytes().rstrip(b"\0").decode("utf-8-sig", errors="replace"), str(path), path)
 
     @cached_property
     def lines(self) -> list[str]:
@@ -49,3 +59,26 @@ class Source:
     def line(self, number: int) -> str:
         """Text of a 1-based line; empty where there is none."""
         return self.lines[number - 1] if 1 <= number <= len(self.lines) else ""
+
+    @cached_property
+    def line_table(self) -> LineTable:
+        """Which lines of CUDA or Python the lines of this PTX text were made from."""
+        return line_table(self.text if self.has_lines else "")
+
+    @cached_property
+    def _originals(self) -> dict[str, Source | None]:
+        return {}
+
+    def original(self, name: str) -> Source | None:
+        """A source file that the line information names, if it is there to be shown."""
+        if self.made_from is not None and Path(name).name == Path(self.made_from.name).name:
+            return self.made_from
+        if name not in self._originals:
+            path = find_file(name, self.path)
+            self._originals[name] = Source.from_file(path) if path else None
+        return self._originals[name]
+
+    def origin(self, number: int) -> SourceLine | None:
+        """The line of the user's own that a 1-based line of this text was made from."""
+        found = self.line_table.find(number)
+        return found.of_the_user() if found else None

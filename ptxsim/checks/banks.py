@@ -69,8 +69,9 @@ class GlobalTally:
 class BankCounter(Observer):
     """Tallies by instruction site: `tallies` of shared memory, `outer` of global memory; there when the run is over."""
 
-    events = None  # the loop passes over what it does not count faster than the stream would pick it out
-    proxies = False
+    events = frozenset(event for event in Event if KIND_OF_EVENT[event] != NOTHING) | {Event.MMA}
+    spaces = frozenset({Space.SHARED, Space.GLOBAL})
+    selects = True  # the loop passes over what it does not count faster than the stream would pick it out
 
     def __init__(
         self, program: Program, keep: bool = False, grid: tuple[int, int, int] = (1, 1, 1),

@@ -2,109 +2,111 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from ptxsim.checks.cluster_shared import Homes
 from ptxsim.diagnostic import Finding
 from ptxsim.engine.program.operation import Program
-from ptxsim.lanes import word_mask
+from ptxsim.jit.body import Array, body, record
+from ptxsim.lanes import LANES
+from ptxsim.machine.cluster_barrier import CLUSTER_BARRIER
 from ptxsim.machine.event import Event, Observer, Space
 from ptxsim.machine.memory import RANK_SHIFT
 
-CLUSTER_BARRIER = 16  # the number of the cluster's barrier in events
-_ACCESSES = (Event.LOAD, Event.STORE, Event.ATOMIC, Event.CAS, Event.REDUCE)
+OPEN = -1  # instead of a phase: the warp has not arrived at the cluster's barrier since
+# The last access of a warp to another CTA's shared memory: its site + 1, 0 for none, and the phase of the cluster's barrier that
+# the warp arrived at afterwards.
+USE = record(("site", "i4"), ("phase", "i4"))
 
 
-@dataclass(slots=True)
-class Use:
-    """An access to another CTA's shared memory; `phase` is that of the cluster barrier its warp arrived at afterwards."""
+class Uses(NamedTuple):
+    """CTAs by the number of their cluster times their size plus their rank."""
 
-    site: int
-    warp: tuple[int, int]  # CTA, warp
-    phase: int | None = None
+    numbers: Array  # of CTAs, by their linear index
+    uses: Array  # by owner of the memory, by rank and warp of who uses it
+    live: Array  # threads of CTAs that have not exited
+    problems: Array  # by site: how often
+
+
+@body(enough=300)
+def scan_uses(records: Array, u: Uses, ctas: int, warps: int) -> None:
+    """Go over records. ctas: of a cluster; warps: of a CTA."""
+    for i in range(len(records)):
+        event = int(records[i]["event"])
+        is_access = event <= Event.REDUCE
+        if not is_access and event < Event.ARRIVE:
+            continue
+        mine, warp, addresses = int(u.numbers[records[i]["cta"]]), int(records[i]["warp"]), records[i]["addresses"]
+        rank, mask = mine % ctas, int(records[i]["mask"])
+        user = rank * warps + warp
+        if is_access:
+            if records[i]["space"] == Space.SHARED:
+                use(u, mine - rank, rank, user, mask, addresses, int(records[i]["site"]), ctas)
+        elif event == Event.MBARRIER_WAIT:
+            for each in range(ctas * warps):
+                u.uses[mine, each]["site"] = 0
+        elif event == Event.EXIT:
+            u.live[mine] -= mask.bit_count()
+            for each in range(ctas * warps if u.live[mine] == 0 else 0):
+                if u.uses[mine, each]["site"] != 0:
+                    u.problems[int(u.uses[mine, each]["site"]) - 1] += 1
+                    u.uses[mine, each]["site"] = 0
+        elif event == Event.ARRIVE and int(addresses[0]) == CLUSTER_BARRIER:
+            for owner in range(mine - rank, mine - rank + ctas):
+                if u.uses[owner, user]["phase"] == OPEN:
+                    u.uses[owner, user]["phase"] = int(addresses[1])
+        elif event == Event.LEAVE and int(addresses[0]) == CLUSTER_BARRIER:
+            for each in range(ctas * warps):
+                if OPEN < u.uses[mine, each]["phase"] <= int(addresses[1]):
+                    u.uses[mine, each]["site"] = 0
+
+
+def use(u: Uses, base: int, rank: int, user: int, mask: int, addresses: Array, site: int, ctas: int) -> None:
+    """A warp accesses shared memory, perhaps of other CTAs. base: the CTA of rank 0."""
+    owners = 0
+    for lane in range(LANES):
+        if mask >> lane & 1:
+            owners |= 1 << (int(addresses[lane]) >> RANK_SHIFT & 31)
+    owners &= ~(1 << rank)
+    for owner in range(ctas if owners else 0):
+        if owners >> owner & 1:
+            last = u.uses[base + owner, user]
+            last["site"], last["phase"] = site + 1, OPEN
+            if u.live[base + owner] == 0:
+                u.problems[site] += 1
 
 
 class ClusterChecker(Observer):
     """Finds accesses that nothing keeps the owner of the memory alive for.
 
     The owner must leave a cluster barrier that the accessing warp arrived at after the access, or wait on an mbarrier
-    after it. `threads` are those of a CTA.
+    after it. `threads` are those of a CTA, `sites` the operations of the program.
     """
 
-    events = frozenset({*_ACCESSES, Event.ARRIVE, Event.LEAVE, Event.MBARRIER_WAIT, Event.EXIT})
+    events = frozenset({
+        Event.LOAD, Event.STORE, Event.ATOMIC, Event.CAS, Event.REDUCE, Event.ARRIVE, Event.LEAVE, Event.MBARRIER_WAIT, Event.EXIT,
+    })  # fmt: skip
+    spaces = frozenset({Space.SHARED})
+    selects = True
 
-    def __init__(self, threads: int, homes: Homes):
-        self.threads, self.homes = threads, homes
-        self.uses: dict[int, dict[tuple[int, int], Use]] = {}  # by owner, by accessing warp: the last one
-        self.exited: dict[int, int] = {}
-        self.problems: dict[int, int] = {}
+    def __init__(self, threads: int, homes: Homes, sites: int):
+        self.ctas, self.warps = homes.size, -(-threads // LANES)
+        numbers = homes.numbers()
+        self.uses = Uses(
+            numbers, np.zeros((len(numbers), self.ctas * self.warps), USE), np.full(len(numbers), threads, np.int32),
+            np.zeros(sites, np.int64),
+        )  # fmt: skip
 
     def consume(self, records: np.ndarray) -> None:
-        event = records["event"]
-        access = np.isin(event, [int(e) for e in _ACCESSES])
-        elsewhere = np.isin(event, (Event.ARRIVE, Event.LEAVE)) & (records["addresses"][:, 0] != CLUSTER_BARRIER)
-        done, shared = 0, access & (records["space"] == Space.SHARED)
-        for i in np.flatnonzero(~access & ~elsewhere).tolist():
-            self._access(records[done:i][shared[done:i]])
-            done = i + 1
-            record = records[i]
-            cta, warp, kind = int(record["cta"]), int(record["warp"]), int(record["event"])
-            if kind == Event.MBARRIER_WAIT:
-                self.uses.pop(cta, None)
-            elif kind == Event.EXIT:
-                self._exit(cta, int(record["mask"]).bit_count())
-            else:
-                self._barrier(cta, warp, int(record["addresses"][1]), kind == Event.ARRIVE)
-        self._access(records[done:][shared[done:]])
-
-    def _access(self, records: np.ndarray) -> None:
-        """Accesses to shared memory between which no warp waits, arrives or exits."""
-        if not len(records):
-            return
-        ctas = records["cta"].astype(np.int64)
-        ranks, first = self.homes.places(ctas)
-        owners = (records["addresses"] >> np.uint64(RANK_SHIFT)).astype(np.int64)
-        lanes = word_mask(records["mask"])
-        for rank in range(self.homes.size):
-            used = np.flatnonzero((lanes & (owners == rank)).any(axis=1) & (ranks != rank))
-            if not len(used):
-                continue
-            warps, sites = records["warp"][used].tolist(), records["site"][used].tolist()
-            last = dict(zip(zip(ctas[used].tolist(), warps), zip(self.homes.at(first[used], rank).tolist(), sites)))
-            for key, (owner, site) in last.items():
-                self.uses.setdefault(owner, {})[key] = Use(site, key)
-            if self.exited:
-                for owner, site in zip(self.homes.at(first[used], rank).tolist(), sites):
-                    if self.exited.get(owner, 0) == self.threads:
-                        self._report(site)
-
-    def _barrier(self, cta: int, warp: int, phase: int, arrives: bool) -> None:
-        if arrives:
-            for by_warp in self.uses.values():
-                use = by_warp.get((cta, warp))
-                if use is not None and use.phase is None:
-                    use.phase = phase
-            return
-        mine = self.uses.get(cta)
-        if mine:
-            self.uses[cta] = {key: u for key, u in mine.items() if u.phase is None or u.phase > phase}
-
-    def _exit(self, cta: int, threads: int) -> None:
-        self.exited[cta] = self.exited.get(cta, 0) + threads
-        if self.exited[cta] == self.threads:
-            for use in self.uses.pop(cta, {}).values():
-                self._report(use.site)
-
-    def _report(self, site: int) -> None:
-        self.problems[site] = self.problems.get(site, 0) + 1
+        scan_uses.form(len(records))(records, self.uses, self.ctas, self.warps)
 
     def findings(self, program: Program) -> list[Finding]:
         """One finding for each accessing instruction."""
         found = []
-        for site, times in self.problems.items():
-            op = program.ops[site]
+        for site in np.flatnonzero(self.uses.problems).tolist():
+            op, times = program.ops[site], int(self.uses.problems[site])
             found.append(
                 Finding(
                     "cluster-exit",

@@ -23,8 +23,8 @@ class Homes:
         """The rank of one CTA, by its linear index."""
         return int(self.places(np.array([cta]))[0][0])
 
-    def number(self, cta: int) -> int:
-        """The number of a CTA's cluster, in the order of the grid."""
+    def number(self, cta: Any) -> Any:
+        """The numbers of CTAs' clusters, in the order of the grid."""
         (gx, gy, _), (cx, cy, cz) = self.grid, self.cluster
         x, y, z = cta % gx // cx, cta // gx % gy // cy, cta // (gx * gy) // cz
         return x + gx // cx * (y + gy // cy * z)
@@ -36,6 +36,12 @@ class Homes:
         nx, ny = gx // cx, gy // cy
         base = cluster % nx * cx + gx * (cluster // nx % ny * cy + gy * (cluster // (nx * ny) * cz))
         return int(self.at(base, rank))
+
+    def numbers(self) -> np.ndarray:
+        """Of every CTA of the grid, by its linear index: the number of its cluster times their size plus its rank."""
+        ctas = np.arange(np.prod(self.grid))
+        found: np.ndarray = (self.number(ctas) * self.size + self.places(ctas)[0]).astype(np.int32)
+        return found
 
     def at(self, base: Any, rank: Any) -> Any:
         """Linear indices of the CTAs of these ranks, numbers or arrays; `base`: those of rank 0."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from ptxsim.demangle import local_name
 from ptxsim.engine.program.operand import Register
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.syntax import ast
@@ -100,7 +101,7 @@ class Origins:
             return None
         for depth in range(DEPTH, -1, -1):
             found, lines = self._name(address.base.name, op, depth)
-            found = found.plus(Sum(address.offset))
+            found = _readable(found.plus(Sum(address.offset)))
             if len(str(found)) <= WIDTH or not depth:
                 break
         rows = {abs(c): text[1:-1] if text[0] == "(" else text for text, c in found.terms.items() if abs(c) > 1}
@@ -186,6 +187,11 @@ def _defined(op: Op, program: Program) -> list[str]:
 def _names(op: Op) -> set[str]:
     """The names among the sources of an instruction."""
     return {getattr(operand, "name", "") for operand in op.bound.statement.operands[1:]}
+
+
+def _readable(found: Sum) -> Sum:
+    """Variables by the names that their author gave them."""
+    return Sum(found.constant, {local_name(text): coefficient for text, coefficient in found.terms.items()})
 
 
 def _by_lane(text: str) -> bool:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from ptxsim.checks.causes import by_cause, note_of_others
 from ptxsim.checks.cluster_shared import Homes
-from ptxsim.checks.proxy_scan import OVERWRITTEN, UNFENCED, UNWAITED, ProxyShadow, scan
+from ptxsim.checks.proxy_scan import OVERWRITTEN, REDUCTION, UNFENCED, UNWAITED, WARPGROUP, ProxyShadow, scan
 from ptxsim.diagnostic import Finding, Label
-from ptxsim.engine.program.operation import Op, Program
-from ptxsim.isa.facts import Mechanism, Proxy, Scope
+from ptxsim.engine.program.operation import Op, Program, fact
+from ptxsim.isa.facts import AccessKind, Mechanism, Proxy, Scope
 from ptxsim.lanes import LANES
-from ptxsim.machine.event import Event, Observer
+from ptxsim.machine.event import Event, Observer, Space
 
 # Instructions whose accesses belong to lanes.
 _BY_LANES = frozenset({"load", "store", "atomic", "ldmatrix", "stmatrix", "async_store", "bulk_store"})
@@ -28,26 +30,26 @@ class ProxyChecker(Observer):
         {
             Event.LOAD, Event.STORE, Event.ATOMIC, Event.CAS, Event.REDUCE, Event.LDMATRIX, Event.STMATRIX,
             Event.ASYNC_READ, Event.ASYNC_WRITE, Event.ASYNC_ISSUE, Event.ASYNC_WAIT, Event.FENCE,
+            Event.LEAVE, Event.MBARRIER_WAIT, Event.SYNC_WARP,
         }
     )  # fmt: skip
+    spaces = frozenset({Space.SHARED, Space.GLOBAL})
+    selects = True
 
     def __init__(self, program: Program, warps: int, shared_bytes: int, homes: Homes | None = None, keep: int = 32):
         self.program, self.homes = program, homes
         self.warps, self.shared_bytes, self.keep = warps, shared_bytes, keep
-        self.asynchronous = any(map(_concerns_proxies, program.ops))
-        self.warp_wide = np.array([op.facts.scope is Scope.WARPGROUP for op in program.ops], bool)
+        self.kinds = np.array([_kind(op) for op in program.ops], np.int8)
         self.useful = np.zeros(len(program.ops), np.int8)
         self.shadows: dict[int, ProxyShadow] = {}
         self.problems: dict[tuple[int, int, int], tuple[int, np.ndarray]] = {}
         self.unwaited: dict[int, tuple[int, int]] = {}  # site of a bulk store: (times, CTA)
 
     def consume(self, records: np.ndarray) -> None:
-        if not self.asynchronous:
-            return
         found = np.empty((LANES * len(records), 6), np.int64)
         for cta in dict.fromkeys(records["cta"].tolist()):
             of_cta = records[records["cta"] == cta]
-            count = scan.form(len(of_cta))(of_cta, self._shadow(cta), self.warp_wide, self.useful, found)
+            count = scan.form(len(of_cta))(of_cta, self._shadow(cta), self.kinds, self.useful, found)
             if count:
                 self._remember(found[:count], cta)
 
@@ -82,8 +84,12 @@ class ProxyChecker(Observer):
     # ---- findings ----
 
     def findings(self, program: Program) -> list[Finding]:
-        """One finding for each pair of instructions."""
-        found = [self._finding(key, times, row) for key, (times, row) in self.problems.items()]
+        """One finding for each cause."""
+        found = []
+        for keys in by_cause(program, self.problems):
+            times = sum(self.problems[key][0] for key in keys)
+            finding = self._finding(keys[0], times, self.problems[keys[0]][1])
+            found.append(replace(finding, notes=(*finding.notes, *note_of_others(program, keys))))
         for site, (times, _) in self.unwaited.items():
             op = program.ops[site]
             found.append(
@@ -137,12 +143,25 @@ class ProxyChecker(Observer):
         )  # fmt: skip
 
 
+def _kind(op: Op) -> int:
+    if op.facts.scope is Scope.WARPGROUP:
+        return WARPGROUP
+    reduces = any(each.proxy is Proxy.ASYNC and each.kind is AccessKind.ATOMIC for each in op.accesses)
+    return REDUCTION if reduces else 0
+
+
 def _place(op: Op) -> dict[str, Any]:
     return {"line": op.line, "column": op.column, "length": len(op.opcode)}
 
 
+@fact
+def concerns_proxies(program: Program) -> bool:
+    """Whether there is anything for these rules: operations that copy asynchronously, go through the async proxy, or are fences
+    for it."""
+    return any(map(_concerns_proxies, program.ops))
+
+
 def _concerns_proxies(op: Op) -> bool:
-    """Whether an operation copies asynchronously, goes through the async proxy, or is a fence for it."""
     if op.family == "fence":
         return op.words.get("proxy", "") in ("async", "global", "shared::cta", "shared::cluster")
     copies = op.completes_by is Mechanism.CP_ASYNC_GROUP

@@ -11,11 +11,14 @@ from typing import NamedTuple
 import numpy as np
 
 from ptxsim.jit.body import Array, body
-from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_READ, Event, Proxy, Space
+from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_READ, FLAG_STRONG, LANE_SHIFT, Event, Proxy, Space
 from ptxsim.machine.memory import RANK_SHIFT
 
 # Problems the scan finds.
 UNFENCED, OVERWRITTEN, UNWAITED = range(3)
+# Kinds of sites.
+WARPGROUP, REDUCTION = 1, 2  # a product; a bulk or tensor copy that reads its destination, too
+_WAITS = (Event.LEAVE, Event.MBARRIER_WAIT, Event.SYNC_WARP)
 
 
 class ProxyShadow(NamedTuple):
@@ -30,6 +33,8 @@ class ProxyShadow(NamedTuple):
     writing: Array
     issue_site: Array
     fenced: Array
+    synced: Array  # by thread: when it last waited for others
+    covers: Array  # by thread: up to when its last fence covers what others have written
     clock: Array  # now, last generic access to shared memory, to global memory
 
     @classmethod
@@ -39,16 +44,18 @@ class ProxyShadow(NamedTuple):
         return cls(
             rank, np.full(words, -1, np.int32), np.zeros(words, np.int32), np.zeros(words, np.int32),
             np.zeros(words, np.int16), np.zeros(words, np.int32), np.zeros(words, np.int16), np.zeros(words, np.int32),
-            np.zeros(warps * 32, np.int32), np.array([1, 0, 0], np.int32),
+            np.zeros(warps * 32, np.int32), np.zeros(warps * 32, np.int32), np.zeros(warps * 32, np.int32), np.array([1, 0, 0], np.int32),
         )  # fmt: skip
 
 
 @body(enough=500)
-def scan(records: Array, shadow: ProxyShadow, warp_wide: Array, useful: Array, found: Array) -> int:
-    """Update the shadow by records of one CTA in order; `warp_wide` says which sites are products of warpgroups,
+def scan(records: Array, shadow: ProxyShadow, kinds: Array, useful: Array, found: Array) -> int:
+    """Update the shadow by records of one CTA in order; `kinds` says which sites are products of warpgroups and reductions,
     `useful` (by site) whether a proxy fence ever had something to order: 1 no, 2 yes. Problems go to `found`, rows of (what, site, other site,
     byte address, warp, lane), at most one for a lane of a record; returns how many."""
-    rank, writer, write_site, write_time, reading, read_site, writing, issue_site, fenced, clock = shadow
+    rank, writer, write_site, write_time, reading, read_site, writing, issue_site, fenced, synced, covers, clock = (
+        shadow
+    )
     count = 0
     for i in range(records.shape[0]):
         record = records[i]
@@ -66,10 +73,14 @@ def scan(records: Array, shadow: ProxyShadow, warp_wide: Array, useful: Array, f
                         useful[site] = 2
                     if proxy != Proxy.ASYNC_SHARED and clock[2] > fenced[thread]:
                         useful[site] = 2
-                    fenced[thread] = clock[0]
+                    fenced[thread], covers[thread] = clock[0], synced[thread]
             if useful[site] == 0:
                 useful[site] = 1
             continue
+        if event in _WAITS or flags & FLAG_STRONG:
+            for lane in range(32):
+                if (mask >> lane) & 1:
+                    synced[warp * 32 + lane] = clock[0]
         is_read = event in (Event.LOAD, Event.LDMATRIX)
         is_atomic = event in (Event.ATOMIC, Event.CAS, Event.REDUCE)
         is_write = event in (Event.STORE, Event.STMATRIX) or is_atomic
@@ -83,16 +94,25 @@ def scan(records: Array, shadow: ProxyShadow, warp_wide: Array, useful: Array, f
         if is_read or is_write or (event == Event.ASYNC_WRITE and not bulk):
             clock[1] = clock[0]
         reads_memory = (flags & FLAG_READ) != 0
-        readers_fence = 0
-        if event == Event.ASYNC_READ and warp_wide[site]:
+        reader, readers_fence, fetches = -1, 0, False
+        if event == Event.ASYNC_READ and kinds[site] == WARPGROUP:
+            fetches = True
             for lane in range(32):
-                readers_fence = max(readers_fence, fenced[warp * 32 + lane])
+                readers_fence = max(readers_fence, covers[warp * 32 + lane])
+        elif event == Event.ASYNC_ISSUE and bulk and kinds[site] != WARPGROUP:
+            fetches = reads_memory or kinds[site] == REDUCTION
+            reader = warp * 32 + (flags >> LANE_SHIFT)
+            readers_fence = covers[reader]
         for lane in range(32):
             if not (mask >> lane) & 1 or int(addresses[lane]) >> RANK_SHIFT != rank:
                 continue
             start = int(addresses[lane]) & ((1 << RANK_SHIFT) - 1)
             what, other = -1, 0
             for word in range(start >> 2, min((start + int(record["width"]) + 3) >> 2, writer.shape[0])):
+                if fetches:
+                    w = writer[word]
+                    if w >= 0 and fenced[w] < write_time[word] and readers_fence < write_time[word]:
+                        what, other = UNFENCED, write_site[word]
                 if (is_read or is_atomic) and writing[word] > 0 and what < 0:
                     what, other = UNWAITED, issue_site[word]
                 if is_write:
@@ -100,9 +120,6 @@ def scan(records: Array, shadow: ProxyShadow, warp_wide: Array, useful: Array, f
                         what, other = OVERWRITTEN, read_site[word]
                     writer[word], write_site[word], write_time[word] = warp * 32 + lane, site, clock[0]
                 elif event == Event.ASYNC_READ:
-                    w = writer[word]
-                    if w >= 0 and fenced[w] < write_time[word] and readers_fence < write_time[word] and what < 0:
-                        what, other = UNFENCED, write_site[word]
                     if writing[word] > 0 and what < 0:
                         what, other = UNWAITED, issue_site[word]
                 elif event == Event.ASYNC_WRITE:

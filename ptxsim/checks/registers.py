@@ -13,15 +13,12 @@ from ptxsim.engine.program.operation import Op, Program, fact
 from ptxsim.isa.facts import Mechanism
 
 
-def unwritten_reads(program: Program, given: Collection[int] | None = None) -> list[Finding]:
-    """A finding for the first read of every register that no path from the start has written.
+def unwritten_reads(program: Program, given: Collection[int]) -> list[Finding]:
+    """A warning for the first read of every register of a snippet that no path from the start has written.
 
-    given: the slots that a caller has set, for a snippet, where the others hold zero, and an accumulator that its
-    instruction replaces may well start so; None where none is set.
+    given: the slots that the caller has set. The others hold zero, and an accumulator that its instruction replaces may well start so.
     """
     never = [(slot, finding, replaced) for slot, finding, replaced, ever in _early_reads(program) if not ever]
-    if given is None:
-        return [finding for _, finding, _ in never]
     return [
         replace(
             finding, level="warning", message=f"{finding.message}, nor has the caller set it: it holds zero",
@@ -32,14 +29,16 @@ def unwritten_reads(program: Program, given: Collection[int] | None = None) -> l
 
 
 def doubtful_reads(program: Program) -> dict[int, Finding]:
-    """Slots that one path writes before it reads them and another does not, such as the sum of a loop that is never set to
-    zero. Whether such a path is ever taken, and whether the value shows, only a run can say."""
+    """Slots that are read where not every path has written them, such as the sum of a loop that is never set to zero. Whether
+    such a path is ever taken, and whether the value shows, only a run can say: compilers read registers that nothing has
+    written, and overwrite or drop what comes of it."""
     return {
         slot: replace(
             finding, message=f"{finding.message} by then, and its value shows",
             help="give it a value first, in front of the loop if there is one (mov)",
         )
-        for slot, finding, _, ever in _early_reads(program) if ever
+        if ever else finding
+        for slot, finding, _, ever in _early_reads(program)
     }  # fmt: skip
 
 

@@ -25,9 +25,9 @@ class TensorMapChecker(Observer):
     """Finds uses of a tensor map in global memory that was written without a release or is read without an acquire."""
 
     events = frozenset({Event.STORE, Event.ASYNC_READ, Event.FENCE})
+    spaces = frozenset({Space.GLOBAL})
 
-    def __init__(self, program: Program):
-        self.active = any(op.family == "tensor_copy" for op in program.ops)
+    def __init__(self) -> None:
         self.time = 0
         self.written: dict[int, tuple[int, int, int]] = {}  # line: time, CTA, site
         self.released: dict[int, int] = {}  # CTA: time
@@ -35,8 +35,6 @@ class TensorMapChecker(Observer):
         self.problems: dict[tuple[int, int, str], int] = {}
 
     def consume(self, records: np.ndarray) -> None:
-        if not self.active:
-            return
         stores = (records["event"] == Event.STORE) & (records["space"] == Space.GLOBAL)
         uses = (records["event"] == Event.ASYNC_READ) & (records["flags"] & FLAG_TENSORMAP != 0)
         uses &= records["space"] == Space.GLOBAL

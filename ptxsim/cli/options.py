@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -69,6 +70,21 @@ class Pair(OptionType):
         return name.strip(), text.strip()
 
 
+class ArgumentValue(OptionType):
+    """NAME=VALUE, POSITION=VALUE or VALUE."""
+
+    name = "[NAME=]VALUE"
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        if isinstance(value, tuple):
+            return value
+        named = re.match(r"\s*([A-Za-z_$%][\w$]*|[0-9]+)\s*=(?!=)\s*(.*)", value, re.DOTALL)
+        name, text = named.groups() if named else ("", value)
+        if not text.strip():
+            self.fail(f"{value!r} is not NAME=VALUE", parameter, context)
+        return name, text.strip()
+
+
 class TargetName(OptionType):
     """sm_90a and the like."""
 
@@ -89,10 +105,19 @@ _LAUNCH = [
     click.option("--cluster", type=Dim3(), help="CTAs in a cluster."),
     click.option("--shared-mem", type=Size(), metavar="BYTES", help="Dynamic shared memory."),
     click.option(
-        "--arg", "arguments", type=Pair("NAME=VALUE"), multiple=True, help="A=ints(64,16):f16, A=a.npy:bf16, n=64."
+        "--arg",
+        "arguments",
+        type=ArgumentValue(),
+        multiple=True,
+        help="A=ints(64,16):f16, A=a.npy:bf16, n=64; by position 0=64, or in order without a name.",
     ),
+    click.option("--expect", "expects", metavar="EXPR", multiple=True, help="As in a file: 'C == A @ B rtol=1e-3'."),
     click.option("--out", "outputs", type=Pair("NAME=FILE"), multiple=True, help="Write an argument after the run."),
     click.option("--target", type=TargetName(), help="The machine that runs it (default: the file's)."),
+    click.option("--compiler", type=click.Choice(["nvrtc", "nvcc"]), help="What compiles a .cu file."),
+    click.option("--compiler-flags", metavar="FLAGS", default="", help="More for it: '-DN=4 -Iinclude'."),
+    click.option("--lineinfo/--no-lineinfo", "lineinfo", default=True, help="Show lines of CUDA or Python (default)."),
+    click.option("--registers", type=Count(), help="Registers of a thread, as ptxas -v says, for the cycle model."),
     click.option("--engine", type=click.Choice(["compiled", "interpreter"]), help="How to run it."),
     click.option("--seed", type=Size(), help="Chooses data and the order of warps."),
     click.option("--schedules", type=Count(), default=1, help="Run and judge with N seeds, one after another."),
@@ -124,6 +149,9 @@ class Request:
 
     file: str
     entry: str | None
+    compiler: str | None
+    compiler_flags: str
+    lineinfo: bool
     options: Options
     outputs: tuple[tuple[str, str], ...]
     select: str | None
@@ -135,6 +163,17 @@ class Request:
     trace: str | None
 
 
+def _in_order(arguments: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Arguments with names; those without one get their position among them."""
+    position = 0
+    for name, text in arguments:
+        if name:
+            yield name, text
+        else:
+            yield str(position), text
+            position += 1
+
+
 def launches(function: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command FILE, ENTRY and the shared options; it receives them as one `request`, and its own by name."""
 
@@ -144,7 +183,7 @@ def launches(function: Callable[..., Any]) -> Callable[..., Any]:
         names = [field.name for field in fields(Request) if field.name != "options"]
         said = {name: given.pop(name) for name in names}
         own = {name: given.pop(name) for name in Options.__dataclass_fields__.keys() & given.keys()}
-        own["arguments"] = dict(own["arguments"])
+        own["arguments"] = dict(_in_order(own["arguments"]))
         return function(Request(**said, options=Options(**own)), **given)
 
     call.__doc__ = function.__doc__

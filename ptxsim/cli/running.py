@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -27,11 +28,17 @@ if TYPE_CHECKING:
     from ptxsim.profile.cycles import Cycles
 
 
-def read(file: str) -> Source:
-    """A file's text, or standard input for `-`. Raises OSError."""
+def read(
+    file: str, entry: str | None = None, target: str | None = None, compiler: str | None = None, flags: str = ""
+) -> Source:
+    """The PTX of a file in any form, or of standard input for `-`. Raises OSError, and PtxError where it has none."""
     if file == "-":
         return Source(sys.stdin.buffer.read().decode("utf-8-sig", errors="replace"), "<stdin>")
-    return Source.from_file(file)
+    if file.endswith(".ptx"):
+        return Source.from_file(file)
+    from ptxsim.cuda.files import read_file
+
+    return read_file(file, entry, target, compiler, shlex.split(flags))
 
 
 def execute(request: Request, *, banks: bool = False, profile: int = 0) -> FileRun:
@@ -40,7 +47,8 @@ def execute(request: Request, *, banks: bool = False, profile: int = 0) -> FileR
     from ptxsim.report.progress import Progress
 
     with Progress() as progress:
-        source = read(request.file)
+        source = read(request.file, request.entry, request.options.target, request.compiler, request.compiler_flags)
+        source = replace(source, has_lines=request.lineinfo)
         options = _options(request, banks, profile, progress)
         try:
             result = run_file(source, request.entry, options)

@@ -1,26 +1,23 @@
-"""Branches, calls, returns; splitting and merging of warps; what .aligned asks for."""
+"""Branches, calls, returns; splitting and merging of warps; registers that products in flight own."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ptxsim.engine import splits
-from ptxsim.engine.access import read, write
+from ptxsim.engine.access import read
 from ptxsim.engine.analysis.def_use import slots_of
 from ptxsim.engine.builtin import BUILTINS
 from ptxsim.engine.call_arguments import fetch, place
 from ptxsim.engine.program.linkage import ONE_FILE
 from ptxsim.engine.program.operation import FunctionCode, Op, Program
 from ptxsim.isa.facts import Mechanism, Role, Synchronisation
-from ptxsim.lanes import lanes_of, mask_word
-from ptxsim.machine.cluster_barrier import CLUSTER_BARRIER
+from ptxsim.lanes import mask_word
 from ptxsim.machine.cta import Warp
 from ptxsim.machine.event import Event
-from ptxsim.machine.fault import Converge, Fault, Wait, distinct, first_lane
-from ptxsim.machine.mbarrier import end_wait
-from ptxsim.machine.mbarrier_state import is_over
+from ptxsim.machine.fault import Fault, distinct, first_lane
 from ptxsim.machine.port import Port
-from ptxsim.machine.records import AT_MBARRIERS, BARRIERS, CLUSTER, FIRST_BARRIER, IN_PYTHON, RUNS, Split, WarpRecord
+from ptxsim.machine.records import WarpRecord
 from ptxsim.machine.state import Machine
 
 WGMMA_WAIT = Synchronisation(Mechanism.WGMMA_GROUP, Role.WAIT)
@@ -178,109 +175,7 @@ def give_back(op: Op, warp: Warp, s: int, mask: np.ndarray, program: Program, ma
         fall_through(record, splits.holding(record, rest))
 
 
-# ---- convergence ----
-
-
-def settle(warp: Warp, program: Program, machine: Machine) -> None:
-    """Let the splits go on whose wait is over."""
-    record, s = warp.record, 0
-    while s < record.splits:
-        split = record.split[s]
-        number = split.wait - FIRST_BARRIER
-        if split.wait == IN_PYTHON:
-            s = _settle_in_python(warp, s)
-        elif split.wait == AT_MBARRIERS:
-            if is_over(record, split, machine.steps):
-                mask = lanes_of(split.lanes)
-                passed = end_wait(machine, warp, split)
-                write(program.ops[split.site].destinations[0], passed, warp, mask, bool(mask.all()))
-        elif split.wait != RUNS and splits.released(warp.cta.record, record, s):
-            if machine.stream is not None and (number < BARRIERS or number == CLUSTER):
-                named, lanes = (CLUSTER_BARRIER, split.lanes) if number == CLUSTER else (number, split.mask)
-                machine.stream.emit(
-                    split.site, record.cta, record.index, Event.LEAVE, mask=lanes, addresses=[named, split.ticket]
-                )
-        s += 1
-
-
-def _settle_in_python(warp: Warp, s: int) -> int:
-    """The same for one that waits in Python. Returns where it is now."""
-    wait, live = warp.waits[warp.record.split[s].ticket], warp.live
-    if isinstance(wait, Converge):
-        s = gather(warp, s)
-        missing = wait.lanes & ~lanes_of(warp.record.split[s].mask) & live
-        over = not missing.any() or bool((wait.lanes & ~live).any())
-    else:
-        over = wait.ready()
-        if over and wait.result is not None:
-            wait.result()
-    if over:
-        split = warp.record.split[s]
-        del warp.waits[split.ticket]
-        split.wait = RUNS
-    return s
-
-
-def gather(warp: Warp, s: int) -> int:
-    """Join a split that waits for lanes with those that have come to the same place. Returns where it is now."""
-    record = warp.record
-    for other in reversed(range(record.splits)):
-        split, one = record.split[s], record.split[other]
-        if other == s or (one.block, one.op, one.call) != (split.block, split.op, split.call):
-            continue
-        if one.wait == RUNS or isinstance(warp.waits_for(one), Converge):
-            if one.wait == IN_PYTHON:
-                del warp.waits[one.ticket]
-            split.mask |= one.mask
-            splits.remove(record, other)
-            s -= other < s
-    return s
-
-
-def aligned(op: Op, warp: Warp, lanes: np.ndarray, mask: np.ndarray) -> Converge | None:
-    """An .aligned operation met by part of a warp: wait for the others, or say that they cannot come.
-
-    Barriers count the lanes that are left; everything else needs all 32.
-    """
-    others = lanes & ~mask
-    if others.any():
-        lane = first_lane(others)
-        raise Fault(
-            "divergent-aligned", f"{op.opcode} is executed under a guard that lane {lane} does not fulfil", lane,
-            "all lanes of the warp must execute an .aligned instruction together; branch around it instead",
-        )  # fmt: skip
-    if (warp.live & ~mask).any():
-        return Converge(warp.live)
-    if op.mechanisms.isdisjoint((Mechanism.BARRIER, Mechanism.CLUSTER_BARRIER)):
-        lane = first_lane(~warp.live)
-        raise Fault(
-            "exited-lane", f"{op.opcode} needs all 32 lanes, lane {lane} has exited or never existed", lane,
-            "let the lanes exit after it, and launch whole warps",
-        )  # fmt: skip
-    return None
-
-
-def stuck(warp: Warp, program: Program) -> tuple[Op, Fault] | None:
-    """For a warp of which no split can run: the .aligned or member-mask operation that waits for lanes elsewhere."""
-    for split in warp.splits:
-        wait = warp.waits_for(split)
-        if isinstance(wait, Converge):
-            op = program.blocks[split.block][split.op]
-            lane = first_lane(wait.lanes & ~lanes_of(split.mask))
-            name = "divergent-aligned" if op.aligned else "member-mask"
-            where = next((other for other in warp.splits if other.mask >> lane & 1), None)
-            at = f", which waits at line {line_of(warp, where, program)}" if where is not None else ""
-            return op, Fault(
-                name, f"{op.opcode} waits for lane {lane}{at}: the lanes of the warp have taken different ways", lane
-            )
-    return None
-
-
-def line_of(warp: Warp, split: Split, program: Program) -> int:
-    """Line of the operation a split waits at (the one before its next)."""
-    block = program.blocks[split.block]
-    index = split.op - (1 if isinstance(warp.waits_for(split), Wait) else 0)
-    return block[max(0, min(index, len(block) - 1))].line if block else 0
+# ---- registers of products in flight ----
 
 
 def check_in_flight(op: Op, warp: Warp, port: Port, program: Program) -> None:

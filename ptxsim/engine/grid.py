@@ -12,12 +12,13 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from ptxsim.diagnostic import Finding
-from ptxsim.engine import control
+from ptxsim.engine import convergence
 from ptxsim.engine.interpreter import fault_finding
 from ptxsim.engine.livelock import Livelock, state_of
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.machine.cta import Cluster, Cta, Register, Warp
 from ptxsim.machine.fault import Fault, Wait
+from ptxsim.machine.mbarrier_end import look_over
 from ptxsim.machine.mbarrier_state import NEVER
 from ptxsim.machine.records import AT_MBARRIERS, CtaRecord
 from ptxsim.machine.state import Machine
@@ -138,6 +139,9 @@ class Grid:
         # The GPU promises no order of CTAs; a seed other than 0 tries another one.
         order = range(clusters) if machine.seed == 0 else machine.random.permutation(clusters).tolist()
         runner = self._cta_runner()
+        if machine.grid_workspace:  # barriers of the grid: every CTA is there from the beginning
+            resident.extend(map(self._admit, order))
+            number = clusters
         while True:
             rounds, rest = 0, None
             if not resident and runner is not None:
@@ -199,6 +203,8 @@ class Grid:
                     resident.remove(cluster)
                     if self.machine.copies is not None:
                         self.machine.copies.end(_warps([cluster]))
+                    for cta in cluster.ctas:
+                        look_over(self.machine, cta.record)
                     self._finish(cluster)
                     self.done += len(cluster.ctas)
                 return True
@@ -310,13 +316,13 @@ class Grid:
         for cluster in resident:
             for cta in cluster.ctas:
                 for warp in cta.warps:
-                    found = control.stuck(warp, self.program)
+                    found = convergence.stuck(warp, self.program)
                     if found:
                         return fault_finding(found[1], found[0], warp)
                     for split in warp.splits:
                         wait = warp.waits_for(split)
                         if isinstance(wait, Wait):
-                            at = control.line_of(warp, split, self.program)
+                            at = convergence.line_of(warp, split, self.program)
                             notes.append(f"CTA {cta.index} warp {warp.index}, line {at}: {wait.describe()}")
                             if first is None:
                                 line, first = at, (wait.what, cta.index, warp.index)

@@ -9,12 +9,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from ptxsim.diagnostic import Finding
-from ptxsim.engine import control, splits
+from ptxsim.engine import control, convergence, splits
 from ptxsim.engine.access import read, write, zero
 from ptxsim.engine.analysis.forward_progress import impatience
 from ptxsim.engine.analysis.fragment_flow import can_mix
 from ptxsim.engine.analysis.liveness import product_slots
-from ptxsim.engine.program.operation import Op, Program
+from ptxsim.engine.program.operation import Op, Program, sites_of
 from ptxsim.lanes import lanes_of, mask_word
 from ptxsim.machine.cta import Register, Warp
 from ptxsim.machine.event import Event
@@ -53,6 +53,7 @@ class Interpreter:
         self.program, self.machine = program, machine
         self.current: Op | None = None  # what executes now, for faults
         self.watch = watch
+        machine.strayed = np.full(sites_of(program), machine.checks == "none", np.uint8)
         machine.op_at = lambda site: program.ops[site]  # read when asked: a remembered program has no operations yet
         machine.can_mix = partial(can_mix, program)
         machine.product_slots = product_slots(program)
@@ -83,8 +84,12 @@ class Interpreter:
         return True
 
     def choose(self, warp: Warp) -> int:
-        """The split of a warp to run next."""
-        control.settle(warp, self.program, self.machine)
+        """The split of a warp to run next. Raises Fault where lanes wait for others that have gone past them."""
+        convergence.settle(warp, self.program, self.machine)
+        found = convergence.passed(warp, self.program) if warp.waits else None
+        if found is not None:
+            self.current, fault = found
+            raise fault
         return splits.choose(warp.record, impatience(self.program))
 
     def execute(self, warp: Warp, s: int, port: Port, entered: bool = False) -> None:
@@ -116,10 +121,13 @@ class Interpreter:
                 continue
             split.op = number
             rest = lanes & ~mask
-            if isinstance(outcome, Converge) and rest.any():
-                # The lanes that the guard lets through wait here for the others, which continue.
+            if rest.any() and not isinstance(outcome, AtMBarriers):
+                # The lanes that the guard lets through wait here; the others continue.
+                if isinstance(outcome, Converge):
+                    convergence.refuse_guarded(op, split, outcome, rest, self.program)
+                    machine.warp_instructions += 1
                 waiting = splits.add(warp.record, s, mask_word(mask))
-                warp.wait(warp.record.split[waiting], outcome)
+                self._suspend(op, warp, warp.record.split[waiting], mask, outcome)
                 lanes = rest
                 continue
             self._suspend(op, warp, split, mask, outcome)
@@ -148,7 +156,7 @@ class Interpreter:
         if effect is None:
             raise NotModeled(op)
         if op.aligned and not mask.all():
-            waiting = control.aligned(op, warp, lanes, mask)
+            waiting = convergence.aligned(op, warp, lanes, mask)
             if waiting is not None:
                 return waiting
         if warp.in_flight:

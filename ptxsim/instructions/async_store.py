@@ -16,7 +16,7 @@ from ptxsim.isa.operand import Addr, Either, Imm, Reg, Value, Vec, resolve_count
 from ptxsim.isa.registry import Options, declare, instruction
 from ptxsim.lanes import LaneValue
 from ptxsim.machine.asynchronous import later, snapshot
-from ptxsim.machine.event import FLAG_STRONG, Event, Space
+from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_STRONG, LANE_SHIFT, Event, Space
 from ptxsim.machine.fault import Fault, first_lane
 from ptxsim.machine.mbarrier import each
 from ptxsim.machine.memory import check_alignment, scatter
@@ -59,7 +59,7 @@ declare(  # bound, not modeled
 
 def announce(port: Any, space: Word, mbar: LaneValue, size: int) -> None:
     """Tell every lane's mbarrier that its bytes have come."""
-    for _, barrier in each(port, space, mbar):
+    for _, barrier in each(port, space, mbar, Event.MBARRIER_ARRIVE, FLAG_ASYNC_PROXY):
         barrier.complete_bytes(size)
 
 
@@ -81,11 +81,18 @@ def store_async(
     data = pack(list(b) if vec else [b], type)
     places = list(m.resolve(space or "shared", a, size, write=True))
     port = snapshot(m)
+    for kind, memory, offsets, mask in places:
+        names = port.named(kind, memory, offsets, a)
+        for lane in np.flatnonzero(mask).tolist():
+            flags = FLAG_ASYNC_PROXY | lane << LANE_SHIFT
+            port.emit(Event.ASYNC_ISSUE, kind, size, flags, np.arange(mask.size) == lane, names)
 
     def land() -> None:
         for kind, memory, offsets, mask in places:
-            port.emit(Event.ASYNC_WRITE, kind, size, 0, mask, port.named(kind, memory, offsets, a))
+            names = port.named(kind, memory, offsets, a)
+            port.emit(Event.ASYNC_WRITE, kind, size, 0, mask, names)
             scatter(memory, offsets, mask, data)
+            port.emit(Event.ASYNC_WAIT, kind, size, FLAG_ASYNC_PROXY, mask, names)
         announce(port, space or "shared", mbar, size)
 
     later(port, land)

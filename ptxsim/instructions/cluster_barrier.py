@@ -43,7 +43,7 @@ class ClusterBarrier:
         if phase == state.NONE:
             raise Fault(
                 "barrier-count", "barrier.cluster.wait without barrier.cluster.arrive before it",
-                first_lane(word_mask(self.lanes & ~state.come(self.cta, self.warp))),
+                first_lane(word_mask(self.lanes & ~self.warp.arrived)),
                 "arrive first: a wait is for the phase the thread has arrived in",
             )  # fmt: skip
         return AtBarrier(CLUSTER, phase)

@@ -40,4 +40,4 @@ def shuffle(m: Port, a: LaneValue, b: LaneValue, c: LaneValue, membermask: LaneV
             lane + distance if mode == "down" else lane ^ distance if mode == "bfly" else first | (distance & ~segment)
         )
         inside = source <= last
-    return m.shuffle(a, lanes.where(inside, source, lane)), inside
+    return m.shuffle(a, lanes.where(inside, source, lane), membermask), inside

@@ -28,7 +28,8 @@ several names and augmented; arithmetic, comparison (chains, `in` constants), `a
 `a[i]["field"]`, `a[i].field`, rows (`a[i] = b[j]` copies), `len`, `.shape`; `min`, `max`, `abs`, `int`, `float`, `bool`,
 `np.uint64`, `.bit_count()`; scratch of constant size, `[0] * 32` or `np.zeros((4, 8), np.int32)`; constants of the module
 (numbers, enum members, tables as tuples or arrays); calls of other such functions, decorated or not, compiled for the kinds they
-are called with. Anything else is refused with file and line when it is compiled.
+are called with; what `ptxsim.jit.vectors` asks about all lanes at once. Anything else is refused with file and line when it is
+compiled.
 
 What to mind:
 * A variable has one kind, that of its first assignment: write `0.0` where it will hold a float.

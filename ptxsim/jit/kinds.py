@@ -139,9 +139,14 @@ def kind_of(value: Any) -> Kind:
 
 
 def signature_of(value: Any) -> Any:
-    """Equal for arguments of one kind only, and fast."""
+    """Equal for arguments of one kind only, and fast; a tuple with attributes of its own keeps it."""
     if type(value) is np.ndarray and value.flags.c_contiguous:
         return value.dtype, value.ndim
     if isinstance(value, np.ndarray):
         return kind_of(value)
-    return (type(value), *map(signature_of, value)) if isinstance(value, tuple) else type(value)
+    if not isinstance(value, tuple):
+        return type(value)
+    kept = getattr(value, "__dict__", {})
+    if "signature" not in kept:
+        kept["signature"] = (type(value), *map(signature_of, value))
+    return kept["signature"]

@@ -216,7 +216,10 @@ class Memory(Arithmetic):
     def copy(self, to: Value, source: Value) -> None:
         """Copy a record or a row."""
         if isinstance(to.kind, Array) and isinstance(source.kind, Array):
-            alike = to.kind.dtype == source.kind.dtype and len(to.kind.shape) == len(source.kind.shape)
+            bits = [(kind.dtype.kind.replace("u", "i"), kind.dtype.itemsize) for kind in (to.kind, source.kind)]
+            alike = (to.kind.dtype == source.kind.dtype or bits == [("i", 8)] * 2) and len(to.kind.shape) == len(
+                source.kind.shape
+            )
             if not alike or to.kind.strided or source.kind.strided:
                 self.refuse("a copy of what is not alike")
             size: str | int = to.kind.dtype.itemsize

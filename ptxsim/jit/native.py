@@ -87,15 +87,19 @@ def _codes(kind: Kind) -> str:
 
 
 def _flatten(kind: Kind, value: Any, numbers: list[Any]) -> None:
-    """The words of an argument."""
+    """The words of an argument; a tuple with attributes of its own keeps them."""
     if isinstance(kind, kinds.Array):
         # The first field of numpy's array object; `ctypes.data` takes ten times as long.
         numbers += (ctypes.c_size_t.from_address(id(value) + object.__basicsize__).value, *value.shape)
         if kind.strided:
             numbers.append(value.strides[0])
     elif isinstance(kind, Struct):
-        for inner, each in zip(kind.kinds, value):
-            _flatten(inner, each, numbers)
+        kept = getattr(value, "__dict__", {})
+        if "words" not in kept:
+            words = kept["words"] = []
+            for inner, each in zip(kind.kinds, value):
+                _flatten(inner, each, words)
+        numbers += kept["words"]
     else:
         numbers.append(value)
 

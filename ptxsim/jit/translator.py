@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import inspect
 import linecache
 from collections.abc import Callable
 from functools import cache
@@ -48,25 +47,40 @@ out:
 @cache
 def functions_of(file: str) -> dict[int, ast.FunctionDef]:
     """The functions of a file by their first lines, decorators counted: what `__code__.co_firstlineno` says."""
-    tree = ast.parse("".join(linecache.getlines(file)))
-    found = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+    found, open_ = [], list[ast.stmt](ast.parse("".join(linecache.getlines(file))).body)
+    while open_:  # statements alone: to visit every expression takes ten times as long
+        node = open_.pop()
+        open_ += [*getattr(node, "body", ()), *getattr(node, "orelse", ())]
+        if isinstance(node, ast.FunctionDef):
+            found.append(node)
     return {min([node.lineno, *(each.lineno for each in node.decorator_list)]): node for node in found}
+
+
+@cache
+def assigned_in(function: ast.FunctionDef) -> frozenset[str]:
+    """Names that a function gives values to."""
+    return frozenset(
+        node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    )
+
+
+def enclosed(function: Callable[..., Any]) -> dict[str, Any]:
+    """What a function reads of the functions around it."""
+    return {name: cell.cell_contents for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ())}
 
 
 class Translator(Expressions):
     """Writes one function for arguments of given kinds."""
 
     def __init__(self, unit: Unit, function: Callable[..., Any], kinds: tuple[Kind, ...]):
-        closure = inspect.getclosurevars(function)
-        super().__init__(unit, {**function.__globals__, **closure.nonlocals})
+        super().__init__(unit, {**function.__globals__, **enclosed(function)})
         self.file = function.__code__.co_filename
         tree = functions_of(self.file)[function.__code__.co_firstlineno]
         arguments = tree.args
         if arguments.vararg or arguments.kwarg or arguments.kwonlyargs:
             self.refuse("arguments by name, and lists of them")
         self.tree, self.names = tree, [each.arg for each in (*arguments.posonlyargs, *arguments.args)]
-        stores = (node for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
-        self.assigned = frozenset(node.id for node in stores)
+        self.assigned = assigned_in(tree)
         self.kinds = kinds
         self.result: Kind | None = None
         self.loops: list[tuple[Block, Block]] = []  # where continue and break lead

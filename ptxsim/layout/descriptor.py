@@ -76,6 +76,11 @@ class Descriptor:
 
     def problems(self) -> list[tuple[str, str]]:
         """Errors and doubtful fields, as (finding name, text)."""
+        start = self.start_problem()
+        return self.field_problems() + ([("swizzle-start", start)] if start else [])
+
+    def field_problems(self) -> list[tuple[str, str]]:
+        """What is wrong with fields wherever the tile lies, as (finding name, text)."""
         faults = self._faults()
         if faults:
             return [("descriptor-invalid", text) for text in faults]
@@ -83,22 +88,23 @@ class Descriptor:
         if self.reserved:
             bits = [str(bit) for bit in range(64) if self.reserved >> bit & 1]
             found.append(("descriptor-invalid", f"reserved bits are set ({', '.join(bits)}); the GPU ignores them"))
-        if self.swizzle == "none":
-            if self.base_offset:
-                found.append(("descriptor-invalid", f"base offset {self.base_offset} does nothing without a swizzle"))
-            return found
+        if self.swizzle == "none" and self.base_offset:
+            found.append(("descriptor-invalid", f"base offset {self.base_offset} does nothing without a swizzle"))
+        return found
+
+    def start_problem(self) -> str | None:
+        """Where in the swizzle's pattern the tile starts, if the base offset does not say so. What a tensor copy has written has
+        its pattern there too."""
+        if self.swizzle == "none" or self._faults():
+            return None
         mask = (1 << SWIZZLE_BITS[self.swizzle]) - 1
         row = (self.start >> 7) & mask
-        if (row - self.base_offset) & mask:
-            found.append(
-                (
-                    "swizzle-start",
-                    f"start {self.start:#x} lies in row {row} of its {self.swizzle} pattern, base offset "
-                    f"{self.base_offset} says {self.base_offset & mask}; patterns start at multiples of "
-                    f"{pattern_bytes(self.swizzle)}",
-                )
-            )
-        return found
+        if not (row - self.base_offset) & mask:
+            return None
+        return (
+            f"start {self.start:#x} lies in row {row} of its {self.swizzle} pattern, base offset "
+            f"{self.base_offset} says {self.base_offset & mask}; patterns start at multiples of {pattern_bytes(self.swizzle)}"
+        )
 
     def addresses(self, major: str, rows: int, k: int, element_bits: int) -> np.ndarray:
         """Byte address of every element (row, k) that an instruction reads, int64 (rows, k)."""

@@ -269,7 +269,7 @@ def start(m: Port, a: int, b: int, keep: bool, metadata: np.ndarray | None) -> A
         _own(m, warp, product)
     group.emit_reads(m, Event.ASYNC_READ, product)
     group.emit_reads(m, Event.ASYNC_ISSUE, product, FLAG_READ)
-    m.emit(Event.MMA)
+    m.emit(Event.MMA, addresses=(a, b))
     product.due = m.machine.steps + delay(m.machine)
     group.schedule(group.record.issued - 1)
     return None

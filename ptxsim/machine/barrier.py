@@ -1,7 +1,8 @@
 """The sixteen named barriers of a CTA. PTX ISA, "Parallel Synchronization and Communication Instructions: bar, barrier".
 
-A phase ends when the expected number of threads has come; a warp whose live lanes have all come counts as 32. Where all of
-the CTA is expected, it is enough that every lane that has not exited has come.
+A phase ends when the expected number of threads has come; a warp whose live lanes have all come counts as 32. Where no count is
+given, all of the CTA is expected, and it is enough that every lane that has not exited has come. Warps that have exited do
+not count for a barrier with a count, be it that of the CTA (seen on an H100: it waits for ever).
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class NamedBarriers:
         """Lanes of a warp come; `expected` threads end the phase, None all of the CTA. Raises Fault barrier-count."""
         cta, barrier = self.record, self.record.barriers[number]
         count = whole(cta.threads) if expected is None else expected
-        problem = arrive(cta, warp, number, mask_word(mask), count)
+        problem = arrive(cta, warp, number, mask_word(mask), expected or 0)
         if problem == NOT_WHOLE_WARPS:
             message = f"barrier {number} names {count} threads, which is no multiple of the warp size 32"
             raise Fault("barrier-count", message, help="a barrier counts whole warps")
@@ -72,23 +73,29 @@ class NamedBarriers:
 
     def describe(self, number: int, warps: Iterable[WarpRecord]) -> str:
         """Who has come and who is missing, for a deadlock report."""
-        barrier, come, missing = self.record.barriers[number], [], []
+        barrier, come, missing, gone = self.record.barriers[number], [], [], []
         for warp in warps:
             lanes = come_to(warp, number, barrier.phase)
             if lanes:
                 come.append(str(warp.index))
             if warp.live & ~lanes:
                 missing.append(str(warp.index))
+            if not warp.live:
+                gone.append(str(warp.index))
         text = f"barrier {number}: {barrier.arrived} of {barrier.expected} threads have come (warps {', '.join(come)})"
         if missing and barrier.expected == whole(self.record.threads):
             text += f", warps {', '.join(missing)} have not"
+        if gone and barrier.named:
+            text += f"; warps {', '.join(gone)} have exited, and do not count where a count is given"
         return text
 
 
 @body
-def arrive(cta: CtaRecord, warp: WarpRecord, number: I32, mask: U32, expected: I32) -> I32:
-    """Lanes of a warp come to a barrier that `expected` threads end; COUNTED, or what is wrong, with nothing changed."""
+def arrive(cta: CtaRecord, warp: WarpRecord, number: I32, mask: U32, given: I32) -> I32:
+    """Lanes of a warp come to a barrier that `given` threads end, or the CTA's where that is 0; COUNTED, or what is wrong, with
+    nothing changed."""
     barrier = cta.barriers[number]
+    expected = given if given != 0 else whole(cta.threads)
     if expected % LANES != 0:
         return NOT_WHOLE_WARPS
     if expected > whole(cta.threads):
@@ -102,6 +109,7 @@ def arrive(cta: CtaRecord, warp: WarpRecord, number: I32, mask: U32, expected: I
     warp.came[number] = before | mask
     warp.came_in[number] = barrier.phase
     barrier.expected = expected
+    barrier.named = 1 if given != 0 or (barrier.named != 0 and barrier.arrived != 0) else 0
     barrier.arrived += more
     barrier.here += (mask & ~before).bit_count()
     end_phase(cta, number)
@@ -110,13 +118,17 @@ def arrive(cta: CtaRecord, warp: WarpRecord, number: I32, mask: U32, expected: I
 
 @body
 def lanes_exit(cta: CtaRecord, warp: WarpRecord, mask: U32) -> None:
-    """Lanes leave the kernel; barriers of the whole CTA do not wait for them any longer."""
-    warp.live = warp.live & ~mask
+    """Lanes leave the kernel; their warp no longer waits for them at barriers, nor do barriers of the whole CTA."""
+    before = warp.live
+    warp.live = before & ~mask
     cta.live -= mask.bit_count()
     for number in range(BARRIERS):
         barrier = cta.barriers[number]
         if barrier.arrived != 0:
-            barrier.here -= (come_to(warp, number, barrier.phase) & mask).bit_count()
+            come = come_to(warp, number, barrier.phase)
+            barrier.here -= (come & mask).bit_count()
+            if come != 0 and before & ~come != 0 and warp.live & ~come == 0:
+                barrier.arrived += LANES - come.bit_count()
             end_phase(cta, number)
     exit_from_cluster(cta, warp, mask)
 
@@ -124,7 +136,7 @@ def lanes_exit(cta: CtaRecord, warp: WarpRecord, mask: U32) -> None:
 def end_phase(cta: CtaRecord, number: int) -> None:
     """End the phase of a barrier to which some have come if nothing is missing."""
     barrier = cta.barriers[number]
-    everyone = barrier.expected == whole(cta.threads) and barrier.here == cta.live
+    everyone = barrier.named == 0 and barrier.here == cta.live
     if everyone or barrier.arrived == barrier.expected:
         barrier.phase += 1
         barrier.arrived = 0
@@ -133,9 +145,10 @@ def end_phase(cta: CtaRecord, number: int) -> None:
 
 def counted(warp: WarpRecord, number: int, phase: int, mask: int) -> int:
     """For how many threads the arrival of lanes counts."""
-    if warp.live & ~(come_to(warp, number, phase) | mask) != 0:
+    before = come_to(warp, number, phase)
+    if warp.live & ~(before | mask) != 0:
         return mask.bit_count()
-    return mask.bit_count() + LANES - warp.live.bit_count()
+    return mask.bit_count() + LANES - (warp.live | before).bit_count()
 
 
 def come_to(warp: WarpRecord, number: int, phase: int) -> int:

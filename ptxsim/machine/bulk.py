@@ -23,7 +23,8 @@ from ptxsim.machine.event import Space
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.mbarrier import MBarrier
 from ptxsim.machine.mbarrier_state import NEVER
-from ptxsim.machine.memory import ARENA, RANK_SHIFT, reserve
+from ptxsim.machine.memory import ARENA, RANK_SHIFT
+from ptxsim.machine.pages import reserve
 from ptxsim.machine.records import MBarrierRecord, WarpRecord
 from ptxsim.machine.reduction import combine
 from ptxsim.machine.tensor_map import SIZE, decode

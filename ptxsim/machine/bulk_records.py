@@ -9,10 +9,10 @@ from ptxsim.jit.record import I32, I64, Record, record
 from ptxsim.machine.tensor_map import SIZE
 from ptxsim.machine.tensor_tile import RANKS, SPATIAL
 
-ROOM = 64  # copies in flight that there is room for at first
+ROOM = 1024  # copies in flight that there is room for at first; only Python makes more
 HELD = 62  # sources that can be held after they have been read: as many as an i64 has bits
 KNOWN, MAP_WORDS = 16, SIZE // 8  # tensor maps that are remembered, and the words of each
-NOTES = 64  # tiles that are remembered after they have landed
+NOTES = 1024  # tiles that are remembered after they have landed
 SOURCE, TARGET = range(2)
 
 

@@ -17,7 +17,7 @@ from ptxsim.jit.record import FLAG, I64, U32
 from ptxsim.lanes import LANES
 from ptxsim.machine.bulk_bytes import CHUNK, LONGS, place_rows, side_of, transfer
 from ptxsim.machine.bulk_records import HELD, KNOWN, MAP_WORDS, NOTES, SOURCE, TARGET, BulkCopies, BulkCopy, Side
-from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_READ, Event, Space, Stream, event
+from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_READ, LANE_SHIFT, Event, Space, Stream, event
 from ptxsim.machine.groups import committed, is_older
 from ptxsim.machine.mbarrier_state import DONE, NEVER, complete_bytes
 from ptxsim.machine.records import MBarrierRecord, WarpRecord
@@ -159,6 +159,8 @@ def wait_for_bulk(stream: Stream, copies: BulkCopies, warp: WarpRecord, lanes: U
             land(stream, copies, copy)
         release_source(stream, copies, copy)
         if copy.written != 0:
+            if copy.target.shared == 0 and not reading:
+                tell(stream, copies, copy, TARGET, Event.ASYNC_WAIT, 0)
             copy.over = 1
             warp.bulk.copies -= 1
     forget(copies)
@@ -233,6 +235,7 @@ def tell(stream: Stream, copies: BulkCopies, copy: BulkCopy, which: int, kind: i
         return
     side, warp = view(side_of(copy, which), Side, 1)[0], view(copy.warp, WarpRecord, 1)[0]
     space = Space.GLOBAL if side.shared == 0 else Space.SHARED
+    flags |= FLAG_ASYNC_PROXY | copy.lane << LANE_SHIFT
     addresses = np.zeros(LANES, np.uint64)
     count = 0
     if side.shared == 0 and copy.tensor != 0:
@@ -244,10 +247,7 @@ def tell(stream: Stream, copies: BulkCopies, copy: BulkCopy, which: int, kind: i
                 addresses[count] = rows[i] + low
                 count += 1
             if count == LANES or (count != 0 and i == len(rows) - 1):
-                event(
-                    stream, warp, copy.site, kind, space, high - low, flags | FLAG_ASYNC_PROXY, (1 << count) - 1,
-                    addresses,
-                )  # fmt: skip
+                event(stream, warp, copy.site, kind, space, high - low, flags, (1 << count) - 1, addresses)
                 count = 0
         return
     size = copy.size if side.shared == 0 else extent(copy)
@@ -256,7 +256,7 @@ def tell(stream: Stream, copies: BulkCopies, copy: BulkCopy, which: int, kind: i
         addresses[count] = side.named + i * width
         count += 1
         if count == LANES or (i + 1) * width >= size:
-            event(stream, warp, copy.site, kind, space, width, flags | FLAG_ASYNC_PROXY, (1 << count) - 1, addresses)
+            event(stream, warp, copy.site, kind, space, width, flags, (1 << count) - 1, addresses)
             count = 0
 
 

@@ -24,8 +24,8 @@ def come(cta: CtaRecord, warp: WarpRecord) -> int:
 
 @body
 def come_again(cta: CtaRecord, warp: WarpRecord, mask: U32) -> U32:
-    """Those of some lanes that have come in this phase already, and must not again."""
-    return come(cta, warp) & mask
+    """Those of some lanes that have come already and not waited since, and must not come again."""
+    return (come(cta, warp) | warp.arrived) & mask
 
 
 @body
@@ -34,6 +34,7 @@ def come_to_cluster(cta: CtaRecord, warp: WarpRecord, mask: U32) -> I32:
     phase = cta.barriers[CLUSTER].phase
     warp.came[BARRIERS] = come(cta, warp) | mask
     warp.came_in[BARRIERS] = phase
+    warp.arrived = warp.arrived | mask
     barrier = view(cta.leader, CtaRecord, 1)[0].barriers[CLUSTER]
     barrier.arrived += mask.bit_count()
     barrier.here += mask.bit_count()
@@ -43,11 +44,13 @@ def come_to_cluster(cta: CtaRecord, warp: WarpRecord, mask: U32) -> I32:
 
 @body
 def arrived_in(cta: CtaRecord, warp: WarpRecord, mask: U32) -> I32:
-    """The phase that lanes wait for, the latest that one of them has come in; NONE if there is one that has never come."""
-    phase, here = cta.barriers[CLUSTER].phase, come(cta, warp)
-    if phase == 0 and mask & ~here != 0:
+    """The phase that lanes wait for from now on, the latest that one of them has come in; NONE, with nothing changed, if there
+    is one that has not come since it last waited."""
+    if mask & ~warp.arrived != 0:
         return NONE
-    return phase if here & mask != 0 else phase - 1
+    warp.arrived = warp.arrived & ~mask
+    phase = cta.barriers[CLUSTER].phase
+    return phase if come(cta, warp) & mask != 0 else phase - 1
 
 
 def exit_from_cluster(cta: CtaRecord, warp: WarpRecord, mask: int) -> None:

@@ -15,7 +15,8 @@ from ptxsim.machine.barrier import NamedBarriers
 from ptxsim.machine.cluster_barrier import describe_cluster
 from ptxsim.machine.fault import Converge, Wait
 from ptxsim.machine.mbarrier_state import describe_wait, open_lanes, watched
-from ptxsim.machine.memory import RANK_SHIFT, reserve
+from ptxsim.machine.memory import RANK_SHIFT
+from ptxsim.machine.pages import reserve
 from ptxsim.machine.records import (
     AT_MBARRIERS,
     BARRIERS,

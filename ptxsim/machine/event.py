@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from enum import IntEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -37,9 +37,9 @@ class Event(IntEnum):
     LEAVE = 17  # that phase of the barrier is over for this warp; addresses as for ARRIVE
     FENCE = 18  # addresses[0]: Scope, addresses[1]: Proxy
     EXECUTE = 19  # a block of the program: site is its first instruction
-    MMA = 20
-    MBARRIER_ARRIVE = 21
-    MBARRIER_WAIT = 22  # a wait that succeeded
+    MMA = 20  # addresses: the descriptors of A and B, of a product of a warpgroup
+    MBARRIER_ARRIVE = 21  # addresses: of the mbarriers, and ODD_PHASE
+    MBARRIER_WAIT = 22  # a wait that succeeded; addresses alike, of the phase that it waited for
     SYNC_WARP = 23  # bar.warp.sync; addresses: the member mask of each lane
     EXIT = 24
 
@@ -86,7 +86,8 @@ RECORD = np.dtype(
         ("width", "<u2"),  # bytes per lane
         ("flags", "<u2"),  # VOLATILE, ATOMIC_SCOPE, ...
         ("mask", "<u4"),
-        ("addresses", "<u8", (32,)),
+        ("gap", "<u4", (3,)),  # so that vectors of addresses begin at multiples of 32 bytes
+        ("addresses", "<u8", (LANES,)),
     ]
 )
 
@@ -97,23 +98,50 @@ FLAG_UNCHANGED = 64  # a store of what the memory holds already, in every lane: 
 FLAG_MIXED = 128  # lanes of a store put different values into one place
 FLAG_READ = 8  # of ASYNC_ISSUE and ASYNC_WAIT: the operation reads the memory; without it, it writes
 FLAG_MORE = 32  # of LOAD: more lanes of the instruction whose record is the one before, which read fewer bytes
+ODD_PHASE = 62  # the bit of an mbarrier's address that says that the number of its phase is odd
+LANE_SHIFT = 8  # from this bit on: the lane whose bulk copy it is
+FLAG_ISSUED, FLAG_LANDED = 8, 16  # of MBARRIER_ARRIVE: copies of the lanes will arrive when they land; they have
 FLAG_TENSORMAP = 16  # the bytes are a tensor map: a copy reads it, or tensormap.replace edits it
 
 
-class Observer:
-    """Listens to events. `events` limits what is delivered; None is everything.
+class Wanted(NamedTuple):
+    """What is recorded: bits by the numbers of events, and by those of the spaces whose accesses are."""
 
-    `proxies`: needs fences and what asynchronous products read, which native code does not report.
+    events: int = 0
+    spaces: int = 0
+
+    def has(self, event: int, space: int | None = None) -> bool:
+        """Whether an event is recorded, of an access to `space` if that is known."""
+        where = space is None or event > Event.ASYNC_WAIT or bool(self.spaces >> space & 1)
+        return where and bool(self.events >> event & 1)
+
+    def __bool__(self) -> bool:
+        return self.events != 0
+
+
+class Observer:
+    """Listens to events.
+
+    `events`: those it wants, None is all; `spaces`: those whose accesses it wants. `selects`: it takes batches as they are, with
+    what others want, and picks out its own.
     """
 
     events: frozenset[Event] | None = None
-    proxies = True
+    spaces: frozenset[Space] = frozenset(Space)
+    selects = False
 
     def consume(self, records: np.ndarray) -> None:
         """Records of dtype RECORD in program order of the run; the array is reused after the call."""
 
     def finish(self) -> None:
         """The launch is over."""
+
+
+def _bits(numbers: Iterable[int]) -> int:
+    word = 0
+    for number in numbers:
+        word |= 1 << number
+    return word
 
 
 def _listed(events: Iterable[Event]) -> np.ndarray:
@@ -128,8 +156,15 @@ class EventStream:
 
     def __init__(self, observers: Iterable[Observer], capacity: int = 2048):
         self.observers = list(observers)
-        self.proxies = any(getattr(observer, "proxies", True) for observer in self.observers)
-        self._wanted = {id(observer): _listed(observer.events or ()) for observer in self.observers}
+        self.wanted = Wanted(
+            _bits(
+                event
+                for observer in self.observers
+                for event in (Event if observer.events is None else observer.events)
+            ),
+            _bits(space for observer in self.observers for space in observer.spaces),
+        )
+        self._listed = {id(observer): _listed(observer.events or ()) for observer in self.observers}
         self.records = np.zeros(capacity, RECORD)
         self.count = 0
 
@@ -137,7 +172,9 @@ class EventStream:
         self, site: int, cta: int, warp: int, event: int, space: int = 0, width: int = 0, flags: int = 0, mask: int = 0xFFFFFFFF,
         addresses: np.ndarray | Sequence[int] | None = None,
     ) -> None:  # fmt: skip
-        """Append one record; `addresses` is up to 32 byte addresses (or other numbers, see Event)."""
+        """Append one record, if it is wanted; `addresses` is up to 32 byte addresses (or other numbers, see Event)."""
+        if not self.wanted.has(event, space):
+            return
         record = self.records[self.count]
         record["site"], record["cta"], record["warp"] = site, cta, warp
         record["event"], record["space"], record["width"] = event, space, width
@@ -153,12 +190,12 @@ class EventStream:
             return
         batch = self.records[: self.count]
         for observer in self.observers:
-            if observer.events is None:
+            if observer.events is None or observer.selects:
                 observer.consume(batch)
             else:
-                wanted = self._wanted[id(observer)][batch["event"]]
-                if wanted.any():
-                    observer.consume(batch[wanted])
+                listed = self._listed[id(observer)][batch["event"]]
+                if listed.any():
+                    observer.consume(batch[listed])
         self.count = 0
 
     def finish(self) -> None:

@@ -37,7 +37,8 @@ def make_room(copies: LaneCopies, room: int, memory: GlobalMemory) -> np.ndarray
         move_bytes(start, copies.copies, copies.capacity * BYTES)
     else:
         copies.capacity = min(room, FEW)
-    copies.copies, copies.room, copies.arena = start, room, memory.bytes.ctypes.data
+    copies.copies, copies.room = start, room
+    copies.arena, copies.begins = memory.bytes.ctypes.data, ARENA
     return place
 
 
@@ -159,22 +160,23 @@ def land(stream: Stream, warp: WarpRecord, copy: LaneCopy, lanes: int) -> None:
     if lanes == 0:
         return
     copy.landed = copy.landed | lanes
-    start, shared = warp.copies.arena, copy.shared
+    start, begins, shared = warp.copies.arena, warp.copies.begins, copy.shared
     if copy.size == 16:
-        move(copy, lanes, start, view(shared, WORDS[4], SPAN, 1), view(start, WORDS[4], SPAN, 1))
+        move(copy, lanes, start, begins, view(shared, WORDS[4], SPAN, 1), view(start, WORDS[4], SPAN, 1))
     elif copy.size == 8:
-        move(copy, lanes, start, view(shared, WORDS[2], SPAN, 1), view(start, WORDS[2], SPAN, 1))
+        move(copy, lanes, start, begins, view(shared, WORDS[2], SPAN, 1), view(start, WORDS[2], SPAN, 1))
     else:
-        move(copy, lanes, start, view(shared, WORDS[1], SPAN, 1), view(start, WORDS[1], SPAN, 1))
+        move(copy, lanes, start, begins, view(shared, WORDS[1], SPAN, 1), view(start, WORDS[1], SPAN, 1))
     event(stream, warp, copy.site, Event.ASYNC_WRITE, Space.SHARED, copy.size, 0, lanes, copy.to)
 
 
-def move(copy: LaneCopy, lanes: int, start: int, to: Array, source: Array) -> None:
-    """Copy bytes of lanes: elements of the copy's size at any byte of shared memory and, from its `start` on, of global memory."""
+def move(copy: LaneCopy, lanes: int, start: int, begins: int, to: Array, source: Array) -> None:
+    """Copy bytes of lanes: elements of the copy's size at any byte of shared memory and, from `start` on, of global memory, whose first
+    device address is `begins`."""
     size, counts, targets, sources = copy.size, copy.count, copy.to, copy.source
     for lane in range(LANES):
         if lanes >> lane & 1:
-            at, from_ = int(targets[lane]) & OFFSET, int(sources[lane]) - ARENA
+            at, from_ = int(targets[lane]) & OFFSET, int(sources[lane]) - begins
             if counts[lane] == size:
                 to[at] = source[from_]
             else:

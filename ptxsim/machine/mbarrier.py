@@ -15,7 +15,7 @@ import numpy as np
 from ptxsim.lanes import LANES, LaneValue, lanes_of, mask_word
 from ptxsim.machine import mbarrier_state as state
 from ptxsim.machine.asynchronous import cluster_addresses, owner_of
-from ptxsim.machine.event import Event, Space
+from ptxsim.machine.event import ODD_PHASE, Event, Space
 from ptxsim.machine.fault import AtMBarriers, Fault
 from ptxsim.machine.mbarrier_state import DONE, MAX_COUNT, describe
 from ptxsim.machine.memory import RANK_SHIFT, check_alignment
@@ -132,11 +132,13 @@ def places(m: Port, space: str | None, address: LaneValue) -> Iterator[tuple[Cta
         yield owner_of(m, memory), memory, offsets, mask
 
 
-def each(m: Port, space: str | None, address: LaneValue, event: Event | None = None) -> Iterator[tuple[int, MBarrier]]:
+def each(
+    m: Port, space: str | None, address: LaneValue, event: Event | None = None, flags: int = 0
+) -> Iterator[tuple[int, MBarrier]]:
     """(lane, mbarrier) of every executing lane, lowest first within each CTA."""
     for cta, memory, offsets, mask in places(m, space, address):
         if event is not None:
-            m.emit(event, Space.SHARED, 8, 0, mask, cluster_addresses(m, memory, offsets))
+            m.emit(event, Space.SHARED, 8, flags, mask, cluster_addresses(m, memory, offsets))
         found = None
         for lane, offset in zip(np.flatnonzero(mask).tolist(), offsets[mask].tolist()):
             try:
@@ -193,17 +195,19 @@ class MBarriers:
         """n arrivals of a kind; gives tokens."""
         m, count = self.port, per_lane(n)
         tokens = np.zeros(LANES, np.uint64)
-        for lane, barrier in each(m, space, a, Event.MBARRIER_ARRIVE):
+        for lane, barrier in each(m, space, a):
             tokens[lane] = barrier.arrive(int(count[lane]), who(m), kind)
+        self._tell(space, a, tokens)
         return tokens
 
     def arrive_expecting(self, space: str | None, a: LaneValue, n: LaneValue, kind: int = 0) -> LaneValue:
         """n bytes are announced, then one arrival; gives tokens."""
         m, count = self.port, per_lane(n)
         tokens = np.zeros(LANES, np.uint64)
-        for lane, barrier in each(m, space, a, Event.MBARRIER_ARRIVE):
+        for lane, barrier in each(m, space, a):
             barrier.expect_bytes(int(count[lane]))
             tokens[lane] = barrier.arrive(1, who(m), kind)
+        self._tell(space, a, tokens)
         return tokens
 
     def expect(self, space: str | None, a: LaneValue, n: LaneValue) -> None:
@@ -214,9 +218,17 @@ class MBarriers:
 
     def complete(self, space: str | None, a: LaneValue, n: LaneValue) -> None:
         """n bytes have been transferred."""
-        count = per_lane(n)
-        for lane, barrier in each(self.port, space, a, Event.MBARRIER_ARRIVE):
+        count, tokens = per_lane(n), np.zeros(LANES, np.uint64)
+        for lane, barrier in each(self.port, space, a):
+            tokens[lane] = state.token_of(barrier.record)
             barrier.complete_bytes(int(count[lane]))
+        self._tell(space, a, tokens)
+
+    def _tell(self, space: str | None, a: LaneValue, tokens: np.ndarray) -> None:
+        """Tell observers about arrivals in the phases that tokens name."""
+        for _, memory, offsets, mask in places(self.port, space, a):
+            named = cluster_addresses(self.port, memory, offsets) | odd_phase(tokens >> np.uint64(state.TOKEN_PHASE))
+            self.port.emit(Event.MBARRIER_ARRIVE, Space.SHARED, 8, 0, mask, named)
 
     def test(self, space: str | None, a: LaneValue, wanted: LaneValue, parity: bool) -> LaneValue | AtMBarriers:
         """Whether phases are complete: those of a parity, or those that tokens were given in."""
@@ -255,6 +267,11 @@ class MBarriers:
         return lanes_of(passed)
 
 
+def odd_phase(phase: np.ndarray) -> np.ndarray:
+    """What the address of an mbarrier has in events, by the number of the phase."""
+    return (phase & np.uint64(1)) << np.uint64(ODD_PHASE)
+
+
 def end_wait(machine: Machine, warp: Warp, split: Split) -> np.ndarray:
     """Let a split go on whose wait is over; the predicate of each lane."""
     passed = state.end_wait(warp.record, split, machine.steps)
@@ -273,6 +290,6 @@ def emit_passed(machine: Machine, warp: Warp, site: int, lanes: int) -> None:
         shared = barrier.word - barrier.offset
         rank = next(i for i, cta in enumerate(ctas) if cta.shared.ctypes.data == shared)
         owners[rank] = owners.get(rank, 0) | 1 << lane
-        addresses[lane] = barrier.offset + (rank << RANK_SHIFT)
+        addresses[lane] = barrier.offset + (rank << RANK_SHIFT) | (warp.record.watched_in[lane] & 1) << ODD_PHASE
     for part in owners.values():
         machine.stream.emit(site, warp.cta.linear, warp.index, Event.MBARRIER_WAIT, Space.SHARED, 8, 0, part, addresses)

@@ -9,10 +9,10 @@ window in the generic address space. Events name shared memory by owner: rank <<
 from __future__ import annotations
 
 import copy
-import mmap
-import sys
+import os
 from bisect import insort
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -20,10 +20,12 @@ import numpy as np
 
 from ptxsim.machine.fault import Fault, first_lane
 from ptxsim.machine.heap import HEAP, HEAP_BYTES, Heap
+from ptxsim.machine.pages import discard, reserve
 
 # Where the arena begins: above 2^48, where no address of the process itself can be (GPU addresses have 49 bits). Cut to
-# 32 bits, the first addresses are none of shared memory.
-ARENA = 0x1_7F00_4000_0000
+# 32 bits, the first addresses are none of shared memory. A process that reserves addresses of its own for device memory, so
+# that its host side can reach some of it (ptxsim.cuda.runtime), says where they begin before this is imported.
+ARENA = int(os.environ.get("PTXSIM_ARENA", "0x17F0040000000"), 16)
 ARENA_HIGH = ARENA >> 32 << 32  # what the address of a parameter loses in 32 bits
 SHARED_WINDOW = 0x7E00_0000_0000
 LOCAL_WINDOW = 0x7D00_0000_0000
@@ -33,7 +35,6 @@ GUARD = 4096
 PARAMETERS = ARENA + GUARD
 FIRST = PARAMETERS + 0x8000 + GUARD  # where everything else begins; the language has at most 32764 bytes of parameters
 FREED = 1000  # allocations that are remembered after they have been freed
-NORESERVE = 0x4000 if sys.platform == "linux" else 0  # mmap.MAP_NORESERVE, which has a name from Python 3.13 on
 
 # sm_90 keeps the first KiB of a CTA's shared memory for itself (measured: see design page hardware.md).
 SHARED_RESERVED = 0x400
@@ -50,24 +51,31 @@ class Allocation:
     read_only: bool = False
 
 
+def own_name(allocation: Allocation) -> str:
+    """The name that an allocation was given."""
+    return allocation.name
+
+
 class GlobalMemory:
     """The arena: allocations in order of address, and their bytes, read and written by device address.
 
     `bytes` begins at ARENA and never moves, so views of it stay valid. `space` is how many bytes of addresses there are;
     without it, as many as have been allocated when `bytes` is first used, and nothing can be allocated after that.
+    `backing` gives so many bytes of zeros; `reserve` does, unless the caller has a place of its own.
     """
 
-    def __init__(self, space: int | None = None) -> None:
-        self.space = space
+    def __init__(self, space: int | None = None, backing: Callable[[int], np.ndarray] | None = None) -> None:
+        self.space, self.backing = space, backing or reserve
         self.allocations: list[Allocation] = []
         self.heap: Heap | None = None  # of device code, where there is one
         self.freed: deque[Allocation] = deque(maxlen=FREED)
         self.next = FIRST
+        self.called: Callable[[Allocation], str] = own_name  # what messages call an allocation; a launch knows more
         self._table: tuple[np.ndarray, np.ndarray] | None = None
 
     @cached_property
     def bytes(self) -> np.ndarray:
-        return np.zeros(self.next - ARENA, np.uint8) if self.space is None else reserve(self.space)
+        return np.zeros(self.next - ARENA, np.uint8) if self.space is None else self.backing(self.space)
 
     def allocate(
         self, name: str, size: int, kind: str = "global", read_only: bool = False, align: int = 512,
@@ -105,7 +113,7 @@ class GlobalMemory:
         self.freed.append(allocation)
         self._table = None
         if self.space is not None:
-            discard(self.bytes, allocation.address - ARENA, allocation.size)
+            discard(self.bytes, allocation.address - ARENA, allocation.size, GUARD)
 
     @property
     def allocated(self) -> int:
@@ -116,6 +124,7 @@ class GlobalMemory:
         """The same allocations with bytes of their own."""
         other = copy.copy(self)
         other.__dict__.pop("bytes", None)
+        other.backing = reserve
         other.allocations, other.heap = list(self.allocations), copy.deepcopy(self.heap)
         other.freed = self.freed.copy()
         other.take(self)
@@ -162,43 +171,31 @@ class GlobalMemory:
         """The allocation an address lies in."""
         return next((a for a in self.allocations if a.address <= address < a.address + a.size), None)
 
+    def is_foreign(self, address: int) -> bool:
+        """Whether no allocation could ever have an address."""
+        return address < ARENA or (self.space is not None and address >= ARENA + self.space)
+
     def describe(self, address: int) -> str:
         """Where an address lies: the nearest allocation in words, or one that has been freed."""
         for old in reversed(self.freed) if self.holder(address) is None else ():
             if old.address <= address < old.address + old.size:
-                return f"byte {address - old.address} of {old.name} ({old.size} bytes), which has been freed"
+                return f"byte {address - old.address} of {self.called(old)} ({old.size} bytes), which has been freed"
         if not self.allocations:
             return "there is no allocation"
         nearest = min(self.allocations, key=lambda a: max(a.address - address, address - (a.address + a.size) + 1, 0))
-        distance = address - (nearest.address + nearest.size)
+        distance, name = address - (nearest.address + nearest.size), self.called(nearest)
         if distance == 0:
-            return f"right after the end of {nearest.name} ({nearest.size} bytes)"
+            return f"right after the end of {name} ({nearest.size} bytes)"
         if distance > 0:
-            return f"{distance} bytes after the end of {nearest.name} ({nearest.size} bytes)"
+            return f"{distance} bytes after the end of {name} ({nearest.size} bytes)"
         if address < nearest.address:
-            return f"{nearest.address - address} bytes before {nearest.name}"
-        return f"byte {address - nearest.address} of {nearest.name} ({nearest.size} bytes)"
+            return f"{nearest.address - address} bytes before {name}"
+        return f"byte {address - nearest.address} of {name} ({nearest.size} bytes)"
 
 
 def aligned(address: int, align: int) -> int:
     """The next multiple of `align`."""
     return -(-address // align) * align
-
-
-def discard(memory: np.ndarray, start: int, size: int) -> None:
-    """Make reserved bytes zeros that take up no memory. The pages they lie in hold nothing else, for the guard gaps."""
-    first = start // mmap.PAGESIZE * mmap.PAGESIZE
-    mapped = memory.base
-    if sys.platform == "linux" and isinstance(mapped, mmap.mmap) and GUARD >= mmap.PAGESIZE:
-        mapped.madvise(mmap.MADV_DONTNEED, first, aligned(start + size, mmap.PAGESIZE) - first)
-    else:
-        memory[start : start + size] = 0
-
-
-def reserve(size: int) -> np.ndarray:
-    """Zeros that take up memory only where they are touched. Raises OSError."""
-    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | NORESERVE
-    return np.frombuffer(mmap.mmap(-1, size, flags), np.uint8)
 
 
 def check_alignment(addresses: np.ndarray, mask: np.ndarray, size: int, what: str) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import numpy as np
 
 from ptxsim import lanes
-from ptxsim.diagnostic import Finding, Level
+from ptxsim.diagnostic import DOUBTFUL, Finding, Level
 from ptxsim.machine.event import FLAG_MIXED, FLAG_UNCHANGED, Event, Space
 from ptxsim.machine.fault import Converge, Fault, distinct, first_lane
 from ptxsim.machine.memory import (
@@ -210,7 +210,7 @@ class Port:
             )  # fmt: skip
         if holder := self.machine.memory.holder(at + SHARED_WINDOW):
             raise Fault(
-                "wrong-space", f"shared access to {at:#x}: cvta.to.shared made it of an address in {holder.name}", lane,
+                "wrong-space", f"shared access to {at:#x}: cvta.to.shared made it of an address in {self.machine.memory.called(holder)}", lane,
                 "convert only generic addresses of shared memory, or access it with .global",
             )  # fmt: skip
         ends = [(first + size, name) for name, (first, size) in self.machine.shared_variables.items()]
@@ -229,7 +229,7 @@ class Port:
         if local is None:
             local = self.warp.local = np.zeros((lanes.LANES, self.machine.local_bytes), np.uint8)
         width = local.shape[1]
-        bad = mask & (address + np.uint64(size) > np.uint64(width))
+        bad = mask & (address > np.uint64(width - size)) if width >= size else mask
         if bad.any():
             lane = first_lane(bad)
             raise Fault(
@@ -270,7 +270,7 @@ class Port:
         """What an address in no allocation may be, and help."""
         memory = self.machine.memory
         if holder := memory.holder(at + ARENA_HIGH):
-            return f"the lower half of an address in {holder.name}", "keep pointers in 64-bit registers"
+            return f"the lower half of an address in {memory.called(holder)}", "keep pointers in 64-bit registers"
         if at < self.machine.shared_start:
             return "a null pointer and an offset, or an offset alone", "add the pointer to the offset: add.u64"
         if at < self.cta.shared_bytes:
@@ -280,14 +280,38 @@ class Port:
             )
         if at < 1 << 32:
             return "a number that small is no address of a buffer", "add the pointer to the offset: add.u64"
+        if memory.is_foreign(at):
+            return (
+                "no address of device memory, but a pointer of the host's perhaps",
+                "copy what it points to into device memory, and pass the pointer that that has",
+            )
         return memory.describe(at), "check the index and the size of the buffer"
 
     # ---- the other lanes ----
 
-    def shuffle(self, value: Lanes, source: Lanes) -> Lanes:
-        """Lane i gets the value of lane source[i] mod 32 (an integer lane value)."""
-        found: Lanes = value[source.astype(np.int64) & 31]
-        return found
+    def shuffle(self, value: Lanes, source: Lanes, members: Lanes | None = None) -> Lanes:
+        """Lane i gets the value of lane source[i] mod 32 (an integer lane value).
+
+        members: a member mask, where what a lane reads is undefined if the source is no member or does not execute. The first such
+        read of an instruction is reported as doubtful: many reductions make values so that no lane uses.
+        """
+        index = source.astype(np.int64) & 31
+        found: Lanes = value[index]
+        if members is None:
+            return found
+        stray = self.mask & ((members & lanes.mask_word(self.mask)) >> index.astype(np.uint32) & 1 == 0)
+        if not stray.any():
+            return found
+        if not self.machine.strayed[self.site]:
+            self.machine.strayed[self.site] = 1
+            lane = first_lane(stray)
+            other, word = int(index[lane]), int(members[lane])
+            why = "does not execute it" if word >> other & 1 else f"is not in its member mask {word:#010x}"
+            self.report(
+                "member-mask", f"lane {lane} reads a register of lane {other}, which {why}; what it gets is used", lane,
+                "let all lanes execute it that are read and name them, or keep the sources inside with c (the width)", DOUBTFUL,
+            )  # fmt: skip
+        return np.where(stray, found ^ found.dtype.type(self.machine.garbage), found)
 
     def ballot(self, condition: Lanes) -> Lanes:
         """A u32 lane value, the same in all lanes: bit i is set if lane i executes and its condition holds."""

@@ -71,7 +71,8 @@ class LaneCopies(Record):
     end: I64
     open: I64  # how many of them waits have yet to cover
     issued: I64  # copies in all
-    arena: I64  # address of global memory, where device addresses begin at ARENA
+    arena: I64  # address of global memory, and the device address that it begins with (no constant: it differs between processes)
+    begins: I64
 
 
 @record
@@ -116,6 +117,7 @@ class WarpRecord(Record):
         MutableSequence[int], U32, BARRIERS + 1
     ]  # lanes that have come to each barrier, last to the cluster's ...
     came_in: Annotated[MutableSequence[int], I32, BARRIERS + 1]  # ... in this phase
+    arrived: U32  # lanes that have arrived at the cluster's barrier and have yet to wait there
     stack: Annotated[MutableSequence[int], U64, LANES]  # base of the current local frame, by lane
     copies: LaneCopies
     bulk: BulkGroups
@@ -132,6 +134,7 @@ class Barrier(Record):
     arrived: I32  # threads that have come; a warp whose live lanes have all come counts as 32
     expected: I32
     here: I32  # live lanes that have come
+    named: I32  # whether one of them has named a count
 
 
 @record
@@ -187,7 +190,8 @@ class MBarrierTable(Record):
 
     used: I32
     shared: I64  # the CTA's shared memory: address
-    before: MBarrierRecord  # what native code goes back to where an operation turns out to be wrong
+    # What native code goes back to, lane by lane, where an operation of the CTA turns out to be wrong.
+    before: Annotated[MutableSequence[MBarrierRecord], MBarrierRecord, LANES]
     all: Annotated[MutableSequence[MBarrierRecord], MBarrierRecord, MOST_MBARRIERS]
 
 

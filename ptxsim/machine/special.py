@@ -13,6 +13,7 @@ from ptxsim.machine.fault import Fault
 if TYPE_CHECKING:
     from ptxsim.machine.cta import Cta, Warp
     from ptxsim.machine.state import Machine
+    from ptxsim.types import Target
 
 _LANE = np.arange(LANES, dtype=np.uint32)
 _ONE = np.uint32(1)
@@ -77,9 +78,15 @@ _VECTORS: dict[str, Callable[[Cta, Machine], tuple[int, ...]]] = {
 }
 
 
-def _multiprocessors(machine: Machine) -> int:
-    known = [number for number in _MULTIPROCESSORS if number <= machine.target.number]
+def multiprocessors(target: Target) -> int:
+    """How many multiprocessors a target has."""
+    known = [number for number in _MULTIPROCESSORS if number <= target.number]
     return _MULTIPROCESSORS[max(known, default=min(_MULTIPROCESSORS))]
+
+
+def resident_warps(target: Target) -> int:
+    """How many warps one of its multiprocessors holds."""
+    return _WARPS.get(target.number, 64)
 
 
 def _cluster_size(warp: Warp) -> int:
@@ -89,9 +96,9 @@ def _cluster_size(warp: Warp) -> int:
 
 _SCALARS: dict[str, tuple[type, Callable[[Warp, Machine], int | bool]]] = {
     "warpid": (np.uint32, lambda warp, machine: warp.index),
-    "nwarpid": (np.uint32, lambda warp, machine: _WARPS.get(machine.target.number, 64)),
-    "smid": (np.uint32, lambda warp, machine: warp.cta.linear % _multiprocessors(machine)),
-    "nsmid": (np.uint32, lambda warp, machine: _multiprocessors(machine)),
+    "nwarpid": (np.uint32, lambda warp, machine: resident_warps(machine.target)),
+    "smid": (np.uint32, lambda warp, machine: warp.cta.linear % multiprocessors(machine.target)),
+    "nsmid": (np.uint32, lambda warp, machine: multiprocessors(machine.target)),
     "gridid": (np.uint64, lambda warp, machine: 1),
     "is_explicit_cluster": (np.bool_, lambda warp, machine: _cluster_size(warp) > 1),
     "cluster_ctarank": (np.uint32, lambda warp, machine: warp.cta.rank),
@@ -111,6 +118,9 @@ _SCALARS: dict[str, tuple[type, Callable[[Warp, Machine], int | bool]]] = {
     "reserved_smem_offset_cap": (np.uint32, lambda warp, machine: machine.shared_start),
     "current_graph_exec": (np.uint64, lambda warp, machine: 0),
     **{f"envreg{i}": (np.uint32, lambda warp, machine: 0) for i in range(32)},
+    # What the driver passes in them: halves of the address of the grid's workspace (as cooperative_groups reads them).
+    "envreg1": (np.uint32, lambda warp, machine: machine.grid_workspace >> 32),
+    "envreg2": (np.uint32, lambda warp, machine: machine.grid_workspace & 0xFFFFFFFF),
     **{f"pm{i}": (np.uint32, lambda warp, machine: 0) for i in range(8)},
     **{f"pm{i}_64": (np.uint64, lambda warp, machine: 0) for i in range(8)},
 }

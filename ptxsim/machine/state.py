@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ptxsim.machine.cta import Warp
 
 Shape = tuple[int, int, int]
+Variables = dict[str, tuple[int, int]]  # address and bytes of the static ones of shared memory, by name
 
 
 class Copies(Protocol):
@@ -63,7 +64,12 @@ class Machine:
         self.slow_path: Counter[tuple[int, str]] = Counter()  # executions without native code: site and why
         self.findings: dict[tuple[str, int], Finding] = {}
         self.stopped_at: int | None = None  # line where the launch ended early, 0 for no single line
-        self.shared_variables: dict[str, tuple[int, int]] = {}  # address and bytes of the static ones, by name
+        self.shared_variables: Variables = {}
+        self.strayed = np.zeros(
+            1, np.uint8
+        )  # by site: whether a shuffle's reads from lanes that are not there have been reported
+        self.garbage = 0  # what such a read flips of the register
+        self.grid_workspace = 0  # address of what barriers of the whole grid work on, in a cooperative launch
         # Gives the descriptor to read operand "A" or "B" of an asynchronous product with, in place of the kernel's.
         self.replace_descriptor: Callable[[str, int], int] | None = None
         # Whether registers can bring a fragment to a use as another one; the argument: as an opaque one of wmma.
@@ -161,3 +167,11 @@ def max_static_shared_bytes(target: Target) -> int:
 def shared_start(target: Target) -> int:
     """First usable byte of shared memory; from sm_80 on the system keeps the first KiB."""
     return SHARED_RESERVED if target.number >= 80 else 0
+
+
+def shared_name(variables: Variables, address: int) -> str:
+    """An address of shared memory by the variable that it lies in: `full+8 (0x408)`."""
+    for name, (first, size) in variables.items():
+        if first <= address < first + size:
+            return f"{name}+{address - first} ({address:#x})" if address > first else f"{name} ({address:#x})"
+    return f"{address:#x}"

@@ -13,9 +13,10 @@ from ptxsim.layout.swizzle import swizzle
 from ptxsim.machine.bulk import written_swizzle
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.port import Port
-from ptxsim.machine.state import Machine
+from ptxsim.machine.state import Machine, Variables
 
 CHUNK = 16  # bytes; every layout keeps that many together
+FIELDS = "see `ptxsim desc` for the fields and what they read"
 
 
 @dataclass(frozen=True)
@@ -65,22 +66,29 @@ def check_tile(m: Port, tile: Tile) -> None:
     """Report what is suspicious in a descriptor, or in how its tile was written; raise Fault `out-of-bounds` where it leaves shared
     memory."""
     check_descriptor(m.machine, tile, m.report)
-    low, read = int(tile.addresses().min()), Descriptor.decode(tile.descriptor).swizzle
+    low, fields = int(tile.addresses().min()), Descriptor.decode(tile.descriptor)
     written = written_swizzle(m, low)
-    if written not in (None, read):
+    if written not in (None, fields.swizzle):
         m.report(
             "swizzle-mismatch",
             f"the tensor copy that brought the tile at {low:#x} wrote it with swizzle {written}, the descriptor reads it "
-            f"with {read}", help="give the tensor map and the descriptor the same swizzle",
+            f"with {fields.swizzle}", help="give the tensor map and the descriptor the same swizzle",
         )  # fmt: skip
+    problem = doubtful_start(tile)
+    if problem and (written is None or fields.base_offset):
+        m.report("swizzle-start", problem, help=FIELDS, level="warning")
+
+
+def doubtful_start(tile: Tile) -> str | None:
+    """What is wrong with where a tile starts, unless a tensor copy has brought it: its swizzle is one of absolute addresses too."""
+    return Descriptor.decode(tile.descriptor).start_problem()
 
 
 def check_descriptor(machine: Machine, tile: Tile, report: Callable[..., None]) -> None:
     """The part of it that is the same whenever the tile is read; `report` as machine.port.Port has it."""
-    fields = Descriptor.decode(tile.descriptor)
-    for name, text in fields.problems():
+    for problem, text in Descriptor.decode(tile.descriptor).field_problems():
         # The GPU reads on as the address arithmetic says, which is rarely meant.
-        report(name, text, help="see `ptxsim desc` for the fields and what they read", level="warning")
+        report(problem, text, help=FIELDS, level="warning")
     addresses = tile.addresses()
     low, high = int(addresses.min()), int(addresses.max()) + max(1, tile.bits // 8)
     start, end = machine.shared_start, machine.shared_bytes
@@ -93,10 +101,18 @@ def check_descriptor(machine: Machine, tile: Tile, report: Callable[..., None]) 
             f"outside of the CTA's shared memory, {start:#x}..{end:#x}",
             help="strides are stored in units of 16 bytes; see `ptxsim desc`",
         )
-    for name, (first, size) in machine.shared_variables.items():
-        if first <= fields.start < first + size < high:
-            report(
-                "descriptor-past-tile",
-                f"the descriptor {tile.descriptor:#018x} starts in {name} ({first:#x}..{first + size:#x}) and reads up "
-                f"to {high:#x}", help="strides are stored in units of 16 bytes; see `ptxsim desc`",
-            )  # fmt: skip
+    name = past_variable(tile, machine.shared_variables)
+    if name is not None:
+        first, size = machine.shared_variables[name]
+        report(
+            "descriptor-past-tile",
+            f"the descriptor {tile.descriptor:#018x} starts in {name} ({first:#x}..{first + size:#x}) and reads up "
+            f"to {high:#x}", help="strides are stored in units of 16 bytes; see `ptxsim desc`",
+        )  # fmt: skip
+
+
+def past_variable(tile: Tile, variables: Variables) -> str | None:
+    """The variable in which a tile starts and does not end."""
+    addresses, start = tile.addresses(), Descriptor.decode(tile.descriptor).start
+    high = int(addresses.max()) + max(1, tile.bits // 8)
+    return next((name for name, (first, size) in variables.items() if first <= start < first + size < high), None)

@@ -45,15 +45,20 @@ class Plan:
     unit: int
 
     def addresses(self, base: int, stride: int, bits: int) -> np.ndarray:
-        """Byte address of every access, int64 (accesses, 32)."""
-        return np.asarray(base + (self.lines * self._stride(stride) + self.positions) * bits // 8)
+        """Byte address of every access, uint64 (accesses, 32)."""
+        return _bytes(base, self.lines * self._stride(stride) + self.positions, bits)
 
     def element_addresses(self, base: int, stride: int, bits: int) -> np.ndarray:
-        """Byte address of every unit of elements, int64 (units, 32)."""
-        return np.asarray(base + (self.element_lines * self._stride(stride) + self.element_positions) * bits // 8)
+        """Byte address of every unit of elements, uint64 (units, 32)."""
+        return _bytes(base, self.element_lines * self._stride(stride) + self.element_positions, bits)
 
     def _stride(self, stride: int) -> int:
         return stride // 2 * 2 if self.drops else stride
+
+
+def _bytes(base: int, elements: np.ndarray, bits: int) -> np.ndarray:
+    """Where elements after a base are, in the 64 bits of addresses."""
+    return np.uint64(base) + (elements * bits // 8).astype(np.uint64)
 
 
 @cache
@@ -140,16 +145,16 @@ def _access(
     try:
         if found.matrices:
             m.mask = active & (8 * found.matrices > _LANE)
-        for row in found.addresses(base, step, fragment.element_bits).astype(np.uint64):
+        for row in found.addresses(base, step, fragment.element_bits):
             for kind, memory, offsets, mask in m.resolve(space, row, found.width, write=store):
                 lane = int(np.argmax(mask))
-                place = memory, int(offsets[lane]) - int(row[lane])
+                place = memory, offsets[lane] - row[lane]
                 m.emit(event, kind, found.width, FLAG_WMMA, mask, m.named(kind, memory, offsets, row))
     finally:
         m.mask = active
     assert place is not None
     memory, delta = place
-    return found, memory, found.element_addresses(base, step, fragment.element_bits) + delta
+    return found, memory, (found.element_addresses(base, step, fragment.element_bits) + delta).astype(np.int64)
 
 
 def _check(m: Port, found: Plan, fragment: Fragment, layout: str, base: int, stride: int, default: int) -> None:
@@ -183,7 +188,12 @@ def _check(m: Port, found: Plan, fragment: Fragment, layout: str, base: int, str
         text = _line_text(layout, 1, base + step, size)
     else:
         return
-    m.report("wmma-alignment", f"{text}, the size of the fragment", help=_advice(base, size, bits, default, stride))
+    m.report(
+        "wmma-alignment",
+        f"{text}, the size of the fragment",
+        help=_advice(base, size, bits, default, stride),
+        level="note",
+    )
 
 
 def _line_text(layout: str, line: int, address: int, size: int) -> str:

@@ -33,7 +33,9 @@ class Profile:
     def __init__(
         self, program: Program, target: Target, grid: tuple[int, int, int], block: tuple[int, int, int],
         cluster: tuple[int, int, int], shared_bytes: int, sms: int = 1, pragmas: frozenset[int] = frozenset(),
+        registers: int | None = None,
     ):  # fmt: skip
+        """registers: of a thread, as the assembler says; else the estimate of the lowering."""
         self.program, self.figures = merged(program), figures_of(target.number)
         self.target = target
         self.threads = int(np.prod(block))
@@ -41,6 +43,7 @@ class Profile:
         self.cluster = int(np.prod(cluster))
         self.shared_bytes, self.sms, self.pragmas = shared_bytes, sms, pragmas
         self.tracer = Tracer(self.program, self.ctas, self.cluster, self.figures.sms)
+        self.registers = registers
         self._machine: MachineProgram | None = None
 
     @property
@@ -55,7 +58,7 @@ class Profile:
         figures, trace = self.figures, self.tracer.trace()
         held_lines = figures.l2_bytes / (figures.l1_line * trace.modulus)
         cold = len(trace.lines) > held_lines and len(np.unique(trace.lines >> 4)) > held_lines
-        held = occupancy(figures, self.threads, self.machine.registers, self.shared_bytes)
+        held = occupancy(figures, self.threads, self.registers or self.machine.registers, self.shared_bytes)
         work = np.zeros(figures.sms)
         np.add.at(work, np.arange(self.ctas) % figures.sms, self.tracer.work)
         kept = np.arange(0, figures.sms, trace.modulus)

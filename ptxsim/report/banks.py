@@ -7,6 +7,8 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ptxsim.demangle import demangle
+from ptxsim.report.origins import Written, written_at
 from ptxsim.report.style import WIDTH, Paint, plain
 from ptxsim.report.summary import plural
 from ptxsim.report.text import ranges, wrap
@@ -14,6 +16,7 @@ from ptxsim.report.text import ranges, wrap
 if TYPE_CHECKING:
     from ptxsim.session.ptxfile.file import FileRun
     from ptxsim.session.run import BankRow, BankTable, GlobalRow
+    from ptxsim.source import Source
 
 CLEAN = (
     "0 address conflicts here: every instruction takes the fewest wavefronts its lanes allow. If a profiler shows bank "
@@ -35,15 +38,17 @@ def table(result: FileRun, paint: Paint = plain, width: int = WIDTH) -> str:
         return ""
     run, banks = result.run, result.run.banks
     warps = -(-math.prod(run.block) // 32)
-    title = f"{run.entry}: {run.target}, {plural(math.prod(run.grid), 'CTA')}, {plural(warps, 'warp')} each"
-    parts = [f"{title}\n\n{shared_table(banks, paint, width)}"]
+    title = f"{demangle(run.entry)}: {run.target}, {plural(math.prod(run.grid), 'CTA')}, {plural(warps, 'warp')} each"
+    parts = [f"{title}\n\n{shared_table(banks, paint, width, result.source)}"]
     if banks.global_rows:
-        parts.append(global_table(banks, paint, width))
+        parts.append(global_table(banks, paint, width, result.source))
     return "\n\n".join(parts)
 
 
-def shared_table(banks: BankTable, paint: Paint = plain, width: int = WIDTH) -> str:
-    """Wavefronts per instruction, why there are more than needed, and what was tried."""
+def shared_table(
+    banks: BankTable, paint: Paint = plain, width: int = WIDTH, source: Source | None = None
+) -> str:  # fmt: skip
+    """Wavefronts per instruction, why there are more than needed, and what was tried. source: knows the lines of CUDA or Python."""
     if not banks.rows:
         return "no instruction touched shared memory"
     heads = ("line", "instruction", "runs", "wavefronts", "ideal", "excess", "worst", "why")
@@ -53,11 +58,14 @@ def shared_table(banks: BankTable, paint: Paint = plain, width: int = WIDTH) -> 
     ]
     excess = banks.wavefronts - banks.ideal
     totals = ("total", "", "", banks.wavefronts, banks.ideal, excess, "", "")
-    lines = _lines(heads, cells, totals, [row.worst > 1 for row in banks.rows], paint, width)
+    written = [written_at(source, row.line) for row in banks.rows]
+    lines = _lines(heads, cells, totals, [row.worst > 1 for row in banks.rows], written, paint, width)
     return "\n".join([*lines, "", *_advice(banks, width)])
 
 
-def global_table(banks: BankTable, paint: Paint = plain, width: int = WIDTH) -> str:
+def global_table(
+    banks: BankTable, paint: Paint = plain, width: int = WIDTH, source: Source | None = None
+) -> str:  # fmt: skip
     """Requests and 32-byte sectors per instruction that touched global memory."""
     heads = ("line", "instruction", "requests", "sectors", "ideal", "excess", "lines", "why")
     cells = [
@@ -68,8 +76,9 @@ def global_table(banks: BankTable, paint: Paint = plain, width: int = WIDTH) -> 
     lines = sum(row.lines for row in banks.global_rows)
     totals = ("total", "", banks.requests, banks.sectors, ideal, banks.sectors - ideal, lines, "")
     marked = [row.excess > 0 for row in banks.global_rows]
+    written = [written_at(source, row.line) for row in banks.global_rows]
     return "\n".join(["global memory (sectors of 32 bytes, lines of 128)", "",
-                      *_lines(heads, cells, totals, marked, paint, width)])  # fmt: skip
+                      *_lines(heads, cells, totals, marked, written, paint, width)])  # fmt: skip
 
 
 def _short(row: BankRow | GlobalRow) -> str:
@@ -79,8 +88,9 @@ def _short(row: BankRow | GlobalRow) -> str:
 
 def _lines(
     heads: tuple[str, ...], cells: Sequence[tuple[object, ...]], totals: tuple[object, ...], marked: list[bool],
-    paint: Paint, width: int,
+    written: Sequence[Written | None], paint: Paint, width: int,
 ) -> list[str]:  # fmt: skip
+    """Rows under the lines that they were made from."""
     rows = [tuple(map(str, row)) for row in (heads, *cells, totals)]
     sizes = [max(len(row[column]) for row in rows) for column in range(7)]
     # What is left for the reason is at least 24 columns wide.
@@ -88,13 +98,23 @@ def _lines(
     lines = [paint("strong", _line(rows[0], sizes, width))]
     at = 1
     while at < len(rows) - 1:
-        alike = next(n for n in range(at, len(rows)) if rows[n][1:] != rows[at][1:]) - at
+        place = written[at - 1]
+        if place is not None and (at == 1 or written[at - 2] != place):
+            lines.append(paint("strong", _cut(f" {place}", width)))
+        others = (
+            n for n in range(at, len(rows)) if rows[n][1:] != rows[at][1:] or (n > at and written[n - 1 : n] != [place])
+        )
+        alike = next(others) - at
         line = _line(rows[at], sizes, width)
         lines.append(paint("warning", line) if marked[at - 1] else line)
         if alike >= _ALIKE:
             lines.append(" " * (sizes[0] + 3) + f"and {alike - 1} more like it, to line {rows[at + alike - 1][0]}")
         at += alike if alike >= _ALIKE else 1
     return [*lines, _line(rows[-1], sizes, width)]
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 3]}..."
 
 
 def _line(cells: tuple[str, ...], sizes: list[int], width: int) -> str:

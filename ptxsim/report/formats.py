@@ -20,16 +20,19 @@ def to_github(findings: Sequence[Finding]) -> str:
     """Workflow commands: GitHub shows them beside the lines of a pull request."""
     lines = []
     for finding in findings:
-        properties = {
-            "file": finding.file,
-            "line": max(1, finding.line),
-            "col": finding.column,
-            "title": f"{finding.code} {finding.name}",
-        }
+        file, line, column = _place(finding)
+        properties = {"file": file, "line": max(1, line), "col": column, "title": f"{finding.code} {finding.name}"}
         listed = ",".join(f"{key}={_escape(str(value), ':,')}" for key, value in properties.items())
         message = finding.message + (f"\nhelp: {finding.help}" if finding.help else "")
         lines.append(f"::{_GITHUB_LEVEL[str(finding.level)]} {listed}::{_escape(message)}")
     return "\n".join(lines)
+
+
+def _place(finding: Finding) -> tuple[str, int, int]:
+    """Where people look: in the file that the PTX was made from, if it is at hand."""
+    if finding.origin is None or finding.original is None:
+        return finding.file, finding.line, finding.column
+    return finding.original.name, finding.origin.line, finding.origin.column
 
 
 def _escape(text: str, more: str = "") -> str:
@@ -65,19 +68,23 @@ def to_sarif(findings: Sequence[Finding], version: str) -> str:
 
 def _sarif_result(finding: Finding, rule: int) -> dict[str, Any]:
     message = finding.message + (f"\nhelp: {finding.help}" if finding.help else "")
+    file, line, column = _place(finding)
+    is_ptx = (file, line) == (finding.file, finding.line)
     result: dict[str, Any] = {
         "ruleId": finding.code,
         "ruleIndex": rule,
         "level": finding.level,
         "message": {"text": message},
-        "locations": [_sarif_place(finding.file, finding.line, finding.column, finding.length)],
+        "locations": [_sarif_place(file, line, column, finding.length if is_ptx else 1)],
     }
     if finding.count > 1:
         result["occurrenceCount"] = finding.count
-    if finding.labels:
+    related = [(label.line, label.column, label.length, label.text) for label in finding.labels]
+    if not is_ptx:
+        related.append((finding.line, finding.column, finding.length, "the PTX instruction"))
+    if related:
         result["relatedLocations"] = [
-            _sarif_place(finding.file, label.line, label.column, label.length) | {"message": {"text": label.text}}
-            for label in finding.labels
+            _sarif_place(finding.file, *place) | {"message": {"text": text}} for *place, text in related
         ]
     return result
 
@@ -92,6 +99,8 @@ def to_sanitizer(findings: Sequence[Finding], version: str, entry: str | None = 
     lines = [f"========= PTXSIM {version}"]
     for finding in findings:
         lines.append(f"========= {str(finding.level).capitalize()}: {finding.name}: {finding.message}")
+        if finding.origin is not None:
+            lines.append(f"=========     at {finding.origin}")
         lines.append(f"=========     at {finding.file}:{finding.line}{f' in {entry}' if entry else ''}")
         if place := where(finding):
             lines.append(f"=========     by {place}{f', {finding.count} times' if finding.count > 1 else ''}")

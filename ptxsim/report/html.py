@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from html import escape
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from ptxsim.demangle import demangle
 from ptxsim.diagnostic import Finding, PtxError
+from ptxsim.report.origins import written_at
 from ptxsim.report.records import run_record, to_json
 from ptxsim.report.summary import fidelity, plural, tally
 from ptxsim.report.text import render
 from ptxsim.session.ptxfile.file import FileRun
 from ptxsim.session.run import BankRow, GlobalRow
+from ptxsim.source import Source
 
 # Opcodes whose operands are fragments; their maps are drawn at the end of the page.
 _MATRIX = re.compile(r"\b(?:mma|wmma\.mma|wgmma\.mma_async|ldmatrix|stmatrix)\.[\w.:]+")
@@ -39,6 +43,7 @@ def page(result: FileRun, version: str) -> str:
         _section("Cycles", _cycles(result)),
         _section("Shared memory", _banks(result)),
         _section("Global memory", _global(result)),
+        _section("CUDA or Python", _originals(result)),
         _section("Source", _source(result)),
         _section("Results", _results(result)),
         _section("Fragments", _fragments(result)),
@@ -68,7 +73,7 @@ def _facts(result: FileRun) -> str:
         f"{name} {'x'.join(map(str, shape))}" for name, shape in (("grid", run.grid), ("block", run.block))
     )
     lines = [
-        f"{run.entry} on {run.target}, {shapes}, {run.engine} engine, seed {run.seed}",
+        f"{demangle(run.entry)} on {run.target}, {shapes}, {run.engine} engine, seed {run.seed}",
         f"{tally(result.findings)}; {plural(run.warp_instructions, 'warp instruction')}"
         + (f"; {plural(int(run.cycles), 'cycle')}" if run.cycles is not None else ""),
         fidelity(run.fidelity) if run.fidelity else "",
@@ -100,7 +105,7 @@ def _banks(result: FileRun) -> str:
     banks = result.run.banks
     heads = ["line", "instruction", "runs", "wavefronts", "ideal", "worst", "why and what would help"]
     rows = [
-        _row(row, [row.runs, row.wavefronts, row.ideal, f"{row.worst}-way"], [row.why, *row.fixes])
+        _row(row, [row.runs, row.wavefronts, row.ideal, f"{row.worst}-way"], [row.why, *row.fixes], result.source)
         for row in banks.rows
     ]
     rows.append(
@@ -110,10 +115,12 @@ def _banks(result: FileRun) -> str:
     return f"{_table(heads, rows)}\n{_bank_maps(result)}"
 
 
-def _row(row: BankRow | GlobalRow, numbers: list[Any], why: list[str]) -> str:
+def _row(row: BankRow | GlobalRow, numbers: list[Any], why: list[str], source: Source) -> str:
     """A row of accesses: line, instruction, numbers, sentences."""
+    written = written_at(source, row.line)
+    where = f'<br><span class="faint">{escape(str(written))}</span>' if written else ""
     return (
-        f'<tr><td class="number"><a href="#line-{row.line}">{row.line}</a></td><td>{escape(row.instruction)}</td>'
+        f'<tr><td class="number"><a href="#line-{row.line}">{row.line}</a></td><td>{escape(row.instruction)}{where}</td>'
         + "".join(f'<td class="number">{number}</td>' for number in numbers)
         + f"<td>{'<br>'.join(escape(text) for text in why if text)}</td></tr>"
     )
@@ -127,7 +134,9 @@ def _table(heads: list[str], rows: list[str]) -> str:
 def _cycles(result: FileRun) -> str:
     from ptxsim.report.html_profile import cycles_section
 
-    return cycles_section(result.run.cycles) if result.run is not None and result.run.cycles is not None else ""
+    if result.run is None or result.run.cycles is None:
+        return ""
+    return cycles_section(result.run.cycles, result.source)
 
 
 def _bank_maps(result: FileRun) -> str:
@@ -151,28 +160,62 @@ def _global(result: FileRun) -> str:
         return ""
     heads = ["line", "instruction", "requests", "sectors", "ideal", "lines", "why"]
     rows = [
-        _row(row, [row.requests, row.sectors, row.ideal, row.lines], [row.why]) for row in result.run.banks.global_rows
+        _row(row, [row.requests, row.sectors, row.ideal, row.lines], [row.why], result.source)
+        for row in result.run.banks.global_rows
     ]
     return _table(heads, rows)
 
 
 def _source(result: FileRun) -> str:
     """The text with, per line, what was found there and its shared-memory wavefronts beyond the ideal."""
-    wavefronts: dict[int, tuple[int, int]] = {}
-    for row in result.run.banks.rows if result.run is not None else []:
-        total, ideal = wavefronts.get(row.line, (0, 0))
-        wavefronts[row.line] = (total + row.wavefronts, ideal + row.ideal)
-    most = max((total for total, _ in wavefronts.values()), default=1)
+    rows = result.run.banks.rows if result.run is not None else []
     found = {finding.line: number for number, finding in reversed(list(enumerate(result.findings)))}
+    return _listing(result.source, "line-", _wavefronts((row.line, row) for row in rows), found)
+
+
+def _originals(result: FileRun) -> str:
+    """The same of the files that the PTX was made from, as far as they are at hand and something is to be said of them."""
+    source, files = result.source, dict[str, Source]()
+    costs: dict[str, list[tuple[int, BankRow]]] = {}
+    found: dict[str, dict[int, int]] = {}
+    for row in result.run.banks.rows if result.run is not None else []:
+        origin = source.origin(row.line)
+        if origin is not None and (original := source.original(origin.file)) is not None:
+            files[origin.file] = original
+            costs.setdefault(origin.file, []).append((origin.line, row))
+    for number, finding in enumerate(result.findings):
+        if finding.origin is not None and finding.original is not None:
+            files[finding.origin.file] = finding.original
+            found.setdefault(finding.origin.file, {}).setdefault(finding.origin.line, number)
+    parts = [
+        f"<h3>{escape(original.name)}</h3>\n"
+        + _listing(original, f"file-{place}-", _wavefronts(costs.get(name, [])), found.get(name, {}))
+        for place, (name, original) in enumerate(files.items())
+    ]
+    return "\n".join(parts)
+
+
+def _wavefronts(rows: Iterable[tuple[int, BankRow]]) -> dict[int, tuple[int, int]]:
+    """Wavefronts, and the fewest possible, by line."""
+    wavefronts: dict[int, tuple[int, int]] = {}
+    for line, row in rows:
+        total, ideal = wavefronts.get(line, (0, 0))
+        wavefronts[line] = (total + row.wavefronts, ideal + row.ideal)
+    return wavefronts
+
+
+def _listing(source: Source, prefix: str, wavefronts: dict[int, tuple[int, int]], found: dict[int, int]) -> str:
+    """A text with numbered lines; found: the number of the finding to show, by line."""
+    most = max((total for total, _ in wavefronts.values()), default=1)
     rows = []
-    for number, line in enumerate(result.source.lines, 1):
+    for number, line in enumerate(source.lines, 1):
         total, ideal = wavefronts.get(number, (0, 0))
         cost = f'{total} <span class="faint">of {ideal}</span>' if total else ""
         bar = f'<span class="bar" style="width:{80 * total // most}px"></span>' if total else ""
         link = f'<a href="#finding-{found[number]}">&#9679;</a>' if number in found else ""
         marked = ' class="marked"' if number in found else ""
         rows.append(
-            f'<tr id="line-{number}"{marked}><td>{link}</td><td class="number">{number}</td>'
+            f'<tr id="{prefix}{number}"{marked}><td>{link}</td><td class="number">{number}</td>'
             f'<td class="number">{cost}</td><td>{bar}</td><td>{escape(line)}</td></tr>'
         )
     head = (

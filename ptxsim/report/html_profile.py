@@ -5,13 +5,15 @@ from __future__ import annotations
 from html import escape
 
 from ptxsim.profile.cycles import Cycles
+from ptxsim.report.origins import written_at
 from ptxsim.report.profile import facts, headline
+from ptxsim.source import Source
 
 MOST_LINES = 20
 REASONS = 3  # of a line
 
 
-def cycles_section(cycles: Cycles) -> str:
+def cycles_section(cycles: Cycles, source: Source | None = None) -> str:
     """Headline, facts, suggestions, stalls by reason and by line, as HTML."""
     parts = [f"<p><strong>{escape(headline(cycles))}</strong></p>"]
     parts.append("<pre>" + escape("\n".join(facts(cycles))) + "</pre>")
@@ -24,11 +26,11 @@ def cycles_section(cycles: Cycles) -> str:
             for name, value in cycles.stalls.items()
         ]
         parts += ["<h3>Why warps wait</h3>", _table(["reason", "share", ""], rows[:MOST_LINES], numbers=(1,))]
-        parts += ["<h3>Where</h3>", _lines(cycles, total)]
+        parts += ["<h3>Where</h3>", _lines(cycles, total, source)]
     return "\n".join(parts)
 
 
-def _lines(cycles: Cycles, total: float) -> str:
+def _lines(cycles: Cycles, total: float, source: Source | None) -> str:
     rows = []
     for row in cycles.lines[:MOST_LINES]:
         if row.waited < 0.002 * total:
@@ -36,8 +38,16 @@ def _lines(cycles: Cycles, total: float) -> str:
         reasons = sorted(row.stalls.items(), key=lambda kv: -kv[1])[:REASONS]
         why = ", ".join(f"{name} {value / row.waited:.0%}" for name, value in reasons)
         link = f'<td class="number"><a href="#line-{row.line}">{row.line}</a></td>'
+        written = written_at(source, row.line)
+        where = f'<br><span class="faint">{escape(str(written))}</span>' if written else ""
         rows.append(
-            [link, escape(row.instruction), _number(row.issued), _number(f"{row.waited / total:.1%}"), escape(why)]
+            [
+                link,
+                escape(row.instruction) + where,
+                _number(row.issued),
+                _number(f"{row.waited / total:.1%}"),
+                escape(why),
+            ]
         )
     return _table(["line", "instruction", "issued", "share of the waiting", "waits for"], rows, numbers=(0, 2, 3))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ptxsim.report.origins import written_at
 from ptxsim.report.style import WIDTH, Paint, plain
 from ptxsim.report.summary import plural
 from ptxsim.report.text import wrap
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from ptxsim.profile.cycles import Cycles, LineStalls
     from ptxsim.profile.profiler import Profile
     from ptxsim.session.ptxfile.file import FileRun
+    from ptxsim.source import Source
 
 MOST_LINES = 12
 
@@ -21,7 +23,11 @@ def profile_text(result: FileRun, paint: Paint = plain, width: int = WIDTH) -> s
     if result.run is None or result.run.cycles is None:
         return ""
     cycles = result.run.cycles
-    parts = [paint("strong", headline(cycles)), "\n".join(facts(cycles)), stall_table(cycles, paint, width)]
+    parts = [
+        paint("strong", headline(cycles)),
+        "\n".join(facts(cycles)),
+        stall_table(cycles, paint, width, result.source),
+    ]
     if cycles.suggestions:
         parts.append("\n".join(_hint(hint, width) for hint in cycles.suggestions))
     return "\n\n".join(part for part in parts if part)
@@ -73,8 +79,8 @@ def _waves(cycles: Cycles) -> str:
     )
 
 
-def stall_table(cycles: Cycles, paint: Paint, width: int) -> str:
-    """Why warps wait: totals, then the lines where they wait longest."""
+def stall_table(cycles: Cycles, paint: Paint, width: int, source: Source | None = None) -> str:
+    """Why warps wait: totals, then the lines where they wait longest. source: knows the lines of CUDA or Python."""
     total = sum(cycles.stalls.values())
     if not total:
         return ""
@@ -88,6 +94,8 @@ def stall_table(cycles: Cycles, paint: Paint, width: int) -> str:
         lines.append(
             f" {row.line:>5}  {_short(row.instruction):<44}  {row.issued:>8}  {row.waited / total:>6.1%}  {_why(row)}"
         )
+        if (written := written_at(source, row.line)) is not None:
+            lines.append(f"        {written}"[:width])
     return "\n".join(lines)
 
 

@@ -69,11 +69,12 @@ def profiler_metrics(run: Run) -> dict[str, int]:
     return counts
 
 
-def to_json(record: Any) -> str:
-    """A record as indented JSON."""
+def to_json(record: Any, indent: int | None = 2) -> str:
+    """A record as JSON, indented or on one line."""
     import msgspec
 
-    return msgspec.json.format(msgspec.json.encode(record, enc_hook=_plain), indent=2).decode()
+    data = msgspec.json.encode(record, enc_hook=_plain)
+    return (data if indent is None else msgspec.json.format(data, indent=indent)).decode()
 
 
 def _plain(value: Any) -> Any:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from ptxsim.demangle import demangle
 from ptxsim.diagnostic import Finding
 from ptxsim.report.style import WIDTH, Paint, plain
 from ptxsim.report.text import wrap
@@ -21,7 +22,7 @@ def summary(result: FileRun, paint: Paint = plain, width: int = WIDTH) -> str:
     verdict = tally(result.findings)
     if run is None:
         return paint("error", f"{result.source.name}: {verdict}; nothing ran")
-    first = f"{run.entry} on {run.target}: {paint('pass' if result.passed else 'error', verdict)}"
+    first = f"{demangle(run.entry)} on {run.target}: {paint('pass' if result.passed else 'error', verdict)}"
     if result.checked:
         failed = sum(finding.name == "expectation-failed" and finding.level == "error" for finding in result.findings)
         first += f"; {result.checked - failed} of {result.checked} expectations met"
@@ -29,8 +30,6 @@ def summary(result: FileRun, paint: Paint = plain, width: int = WIDTH) -> str:
     if len(result.seeds) > 1:
         seeds = f"seeds {result.seeds[0]} to {result.seeds[-1]}"
         facts.insert(0, f"{len(result.seeds)} schedules tried ({seeds}; counts and results are those of the first)")
-        if all(finding.level != "error" for finding in result.findings):
-            facts += [f"{name} comes out otherwise with --seed {seed}" for name, seed in result.varying.items()]
     if run.cycles is not None:
         facts.append(plural(int(run.cycles), "cycle"))
     if run.banks_counted and run.banks.rows:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ptxsim.diagnostic import Finding, one_line
 from ptxsim.report.style import WIDTH, Paint, plain, printable
+from ptxsim.source import Source
 
 _WORD = re.compile(r"[\w.%$:]+")
 _INDENT = 4
@@ -18,14 +19,19 @@ def render(finding: Finding, paint: Paint = plain, width: int = WIDTH, also: Seq
     level = str(finding.level)
     head = f"{level}[{finding.code}]"
     lines = [f"{paint(level, head)} {paint('strong', finding.name)}: {paint('strong', printable(finding.message))}"]
-    marks = _marks(finding)
-    numbers = [mark.line for mark in marks]
-    gutter = max([len(str(number)) for number in numbers] + [3])
+    marks, outer = _marks(finding), _outer_marks(finding)
+    gutter = max([len(str(mark.line)) for mark in marks + outer] + [3])
+    if finding.origin is not None:
+        origin, original = finding.origin, finding.original
+        name = original.name if original else origin.file
+        lines.append(f"{' ' * gutter}{paint('gutter', '-->')} {name}:{origin.line}:{origin.column}")
+        if original is not None:
+            lines += _excerpt(original, finding, outer, gutter, paint, width)
+        lines += [f"{' ' * gutter}{paint('gutter', '...')} inlined at {line}" for line in finding.inlined_at]
     if finding.line:
         lines.append(f"{' ' * gutter}{paint('gutter', '-->')} {finding.file}:{finding.line}:{finding.column}")
-    if marks:
-        lines.append(paint("gutter", f"{' ' * gutter} |"))
-        lines += _excerpt(finding, marks, gutter, paint, width)
+    if marks and finding.source is not None:
+        lines += _excerpt(finding.source, finding, marks, gutter, paint, width)
     for note in finding.notes:
         lines += _remark("note", note, gutter, paint, width)
     if finding.help:
@@ -45,7 +51,10 @@ def render_all(findings: Iterable[Finding], paint: Paint = plain, width: int = W
     groups: dict[tuple[object, ...], list[Finding]] = {}
     for finding in findings:
         place = finding.line if finding.labels or finding.notes else None
-        groups.setdefault((finding.file, finding.name, finding.message, finding.help, place), []).append(finding)
+        key: tuple[object, ...] = finding.file, finding.name, finding.message, finding.help, place
+        if finding.origin is not None:  # a loop that is unrolled, a function that is inlined
+            key = finding.origin.file, finding.origin.line, finding.name
+        groups.setdefault(key, []).append(finding)
     return "\n\n".join(
         render(first, paint, width, [finding.line for finding in more]) for first, *more in groups.values()
     )
@@ -106,13 +115,24 @@ def _marks(finding: Finding) -> list[_Mark]:
     return sorted(marks, key=lambda mark: (mark.line, not mark.is_primary, mark.column))
 
 
-def _excerpt(finding: Finding, marks: list[_Mark], gutter: int, paint: Paint, width: int) -> list[str]:
-    assert finding.source is not None
-    lines: list[str] = []
+def _outer_marks(finding: Finding) -> list[_Mark]:
+    """The same places in the file that the PTX was made from, as far as they are in one file that is at hand."""
+    if finding.origin is None or finding.original is None or finding.source is None:
+        return []
+    marks = {finding.origin.line: _Mark(finding.origin.line, finding.origin.column, 1, "", True)}
+    for label in finding.labels:
+        origin = finding.source.origin(label.line)
+        if origin is not None and origin.file == finding.origin.file:
+            marks.setdefault(origin.line, _Mark(origin.line, origin.column, 1, label.text, False))
+    return [marks[line] for line in sorted(marks)]
+
+
+def _excerpt(source: Source, finding: Finding, marks: list[_Mark], gutter: int, paint: Paint, width: int) -> list[str]:
+    lines = [paint("gutter", f"{' ' * gutter} |")]
     shown = 0
     room = width - gutter - 3
     for mark in marks:
-        text = finding.source.line(mark.line)
+        text = source.line(mark.line)
         start, length = _place(text, mark)
         text, column = _window(printable(text), len(printable(text[:start])), room)
         if mark.line != shown:

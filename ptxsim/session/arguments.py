@@ -10,6 +10,7 @@ import numpy as np
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.isa.variable_layout import size_of
 from ptxsim.machine.memory import Allocation, GlobalMemory
+from ptxsim.session.foreign_arguments import as_plain, struct_bytes
 from ptxsim.syntax import ast
 from ptxsim.types import TYPES
 
@@ -45,13 +46,19 @@ class Arguments:
 
     def _allocate(self, parameter: ast.Variable, value: Any) -> Any:
         """A value with its arrays put into memory: an address, a number or bytes."""
+        value = as_plain(value)
         if isinstance(value, np.ndarray) and value.ndim == 0:
             value = value[()]
+        if isinstance(value, tuple | list | Mapping):
+            return self._structure(parameter, value)
+        if isinstance(value, np.void):
+            return value.tobytes()
         plain = value is None or isinstance(value, int | float | np.number | np.bool_ | bytes | bytearray | np.ndarray)
         if not plain and not isinstance(value, DeviceArray) and not hasattr(value, "device_bytes"):
             raise launch_problem(
                 f"parameter {parameter.name} is given a {type(value).__name__}",
-                "give a numpy array for a pointer, or a number, bytes, TensorMap or DeviceArray",
+                "give an array or tensor for a pointer, a number, TensorMap or DeviceArray; for a structure bytes, a ctypes structure, "
+                "a numpy void, a tuple or a dict",
                 parameter,
             )
         array = value.array if isinstance(value, DeviceArray) else value
@@ -77,6 +84,30 @@ class Arguments:
             return value.device_bytes(lambda array: self._buffer(f"{parameter.name}.array", array).address)
         return value
 
+    def _structure(self, parameter: ast.Variable, value: Any) -> bytes:
+        """A tuple, list or dict as the bytes of a parameter."""
+        count = 0
+
+        def place(array: np.ndarray) -> int:
+            nonlocal count
+            count += 1
+            return self._buffer(f"{parameter.name}.{count}", array).address
+
+        try:
+            found = struct_bytes(value, place)
+        except ValueError as error:
+            raise launch_problem(
+                f"parameter {parameter.name} is given {error}", "give arrays, numbers, or tuples of them", parameter
+            ) from None
+        size = size_of(parameter)
+        if len(found) != size:
+            raise launch_problem(
+                f"parameter {parameter.name} has {size} bytes, the structure that is given has {len(found)}",
+                "an int is taken for 4 bytes, a float for 4: give np.int64(n), np.float64(x), np.uint8(n) for others",
+                parameter,
+            )
+        return found
+
     def _order(self) -> str:
         return ", ".join(f".{p.type} {p.name}" + "".join(f"[{d}]" for d in p.shape) for p in self.kernel.parameters)
 
@@ -91,6 +122,15 @@ class Arguments:
         self._by_identity[id(array)] = known
         self.buffers[name] = (array, known)
         return known
+
+    def passed_in(self, allocation: Allocation) -> ast.Variable | None:
+        """The parameter that a pointer into an allocation is given for."""
+        for parameter, value in self.values:
+            if isinstance(value, bytes) and len(value) == 8:
+                value = int.from_bytes(value, "little")
+            if isinstance(value, int | np.integer) and 0 <= value - allocation.address < max(allocation.size, 1):
+                return parameter
+        return None
 
     def copy_in(self, offsets: Mapping[str, int], block: Allocation) -> None:
         """Write the buffers' contents and the parameter block; `offsets` are those of parameters in it."""
@@ -143,10 +183,12 @@ def parameter_bytes(parameter: ast.Variable, value: Any) -> bytes:
     if value is None:
         value = 0
     t = TYPES[parameter.type]
+    if parameter.shape and size == 8 and isinstance(value, int | np.integer):  # a pointer, as some compilers declare it
+        return int(value).to_bytes(8, "little")
     if parameter.shape:
         raise launch_problem(
             f"parameter {parameter.name} is {size} bytes passed by value",
-            "give `bytes` or a TensorMap for it",
+            "give bytes, a structure (ctypes, numpy void, tuple, dict) or a TensorMap for it",
             parameter,
         )
     if t.name in ("f32", "f64", "f16", "bf16"):

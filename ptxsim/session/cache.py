@@ -195,7 +195,7 @@ def _key(*parts: str) -> str:
     from ptxsim.jit.compiler import package_digest
 
     digest = hashlib.blake2b(digest_size=20)
-    for part in (package_digest(), *parts):
+    for part in (package_digest(), str(FIRST), *parts):
         digest.update(part.encode(errors="surrogatepass") + b"\0")
     return digest.hexdigest()
 

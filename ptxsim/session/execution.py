@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ptxsim.checks.registers import unwritten_reads
 from ptxsim.engine.grid import Hook
-from ptxsim.engine.program.operation import Program
+from ptxsim.engine.program.operation import Program, families
 from ptxsim.machine.event import Observer
 from ptxsim.machine.memory import GlobalMemory
 from ptxsim.machine.state import Machine, shared_start
@@ -16,7 +16,7 @@ from ptxsim.numerics.host import with_ieee
 from ptxsim.session.fidelity import fidelity
 from ptxsim.session.inspect.uninitialized import Repetitions
 from ptxsim.session.launch import Launch
-from ptxsim.session.run import BankTable, Run, SlowPath
+from ptxsim.session.run import BankRow, BankTable, GlobalRow, Run, SlowPath
 
 if TYPE_CHECKING:
     from ptxsim.checks.banks import BankCounter
@@ -24,9 +24,10 @@ if TYPE_CHECKING:
     from ptxsim.checks.order.checker import OrderChecker
     from ptxsim.checks.proxy import ProxyChecker
     from ptxsim.checks.tensor_maps import TensorMapChecker
+    from ptxsim.checks.tile_layout import TileLayoutChecker
     from ptxsim.profile.profiler import Profile
 
-    Checker = OrderChecker | ProxyChecker | TensorMapChecker | ClusterChecker
+    Checker = OrderChecker | ProxyChecker | TensorMapChecker | TileLayoutChecker | ClusterChecker
 
 
 @with_ieee
@@ -50,7 +51,7 @@ def execute(
     try:
         machine = launch.run_grid(listeners, start=start, stop=stop)
         findings = list(machine.findings.values())
-        if launch.checks != "none":
+        if launch.checks != "none" and launch.given is not None:
             findings += unwritten_reads(program, launch.given)
         for checker in checkers:
             findings += checker.findings(program)
@@ -87,7 +88,12 @@ def _bank_counter(launch: Launch, keep: bool) -> BankCounter:
 def _bank_table(launch: Launch, counter: BankCounter) -> BankTable:
     from ptxsim.session.bank_table import bank_table
 
-    return bank_table(counter, launch.program, launch.shared_variables)
+    found = bank_table(counter, launch.program, launch.shared_variables)
+    rows: list[BankRow | GlobalRow] = [*found.rows, *found.global_rows]
+    for row in rows:
+        if (origin := launch.code.source.origin(row.line)) is not None:
+            row.source_file, row.source_line = origin.file, origin.line
+    return found
 
 
 def _bank_source(
@@ -117,7 +123,7 @@ def _profile(launch: Launch) -> Profile | None:
     shared = launch.shared_end - shared_start(launch.target)
     return Profile(
         launch.program, launch.target, launch.grid, launch.block, launch.cluster, shared, launch.profiled_sms,
-        unroll_pragmas(launch.code.decoded.decoder()),
+        unroll_pragmas(launch.code.decoded.decoder()), launch.registers,
     )  # fmt: skip
 
 
@@ -128,15 +134,25 @@ def _checkers(launch: Launch, shared_is_set: bool) -> list[Checker]:
     from ptxsim.checks.cluster_shared import Homes
     from ptxsim.checks.order.checker import OrderChecker
     from ptxsim.checks.order.sites import site_bits
-    from ptxsim.checks.proxy import ProxyChecker
+    from ptxsim.checks.proxy import ProxyChecker, concerns_proxies
     from ptxsim.checks.tensor_maps import TensorMapChecker
+    from ptxsim.checks.tile_layout import TileLayoutChecker
 
     threads = launch.block[0] * launch.block[1] * launch.block[2]
     warps = -(-threads // 32)
-    homes = Homes(launch.grid, launch.cluster)
+    homes, program = Homes(launch.grid, launch.cluster), launch.program
+    tiles = TileLayoutChecker(program, str(launch.target), launch.numerics, launch.shared_end, launch.shared_variables)
     return [
-        OrderChecker(site_bits(launch.program), threads, launch.shared_end, homes, initialized=shared_is_set),
-        ProxyChecker(launch.program, warps, launch.shared_end, homes),
-        TensorMapChecker(launch.program),
-        *([ClusterChecker(threads, homes)] if launch.cluster != (1, 1, 1) else []),
+        OrderChecker(
+            site_bits(launch.program),
+            threads,
+            launch.shared_end,
+            homes,
+            initialized=shared_is_set,
+            variables=launch.shared_variables,
+        ),
+        *([ProxyChecker(program, warps, launch.shared_end, homes)] if concerns_proxies(program) else []),
+        *([TensorMapChecker()] if "tensor_copy" in families(program) else []),
+        *([tiles] if tiles.products else []),
+        *([ClusterChecker(threads, homes, len(program.ops))] if launch.cluster != (1, 1, 1) else []),
     ]

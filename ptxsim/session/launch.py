@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from ptxsim.demangle import local_name
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.engine.grid import Engine, Grid, Hook, Limits, Stopped
 from ptxsim.engine.interpreter import Interpreter, NotModeled, Watch
 from ptxsim.engine.program.linkage import initialize, place_variables
 from ptxsim.machine.event import EventStream, Observer
-from ptxsim.machine.memory import PARAMETERS, Allocation, GlobalMemory
+from ptxsim.machine.memory import PARAMETERS, Allocation, GlobalMemory, own_name
 from ptxsim.machine.state import Machine
 from ptxsim.numerics.host import with_ieee
 from ptxsim.session.arguments import Arguments
@@ -22,9 +24,12 @@ from ptxsim.session.cache import Decoded
 from ptxsim.session.launch_checks import LaunchChecks
 from ptxsim.session.module_memory import ModuleMemory
 from ptxsim.session.options import LaunchOptions
+from ptxsim.session.parameter_names import names_at_hand
 from ptxsim.source import Source
 from ptxsim.syntax import ast
 from ptxsim.types import Target
+
+GRID_WORKSPACE = 64  # bytes: its size, and the barrier of the grid (cooperative_groups, details::grid_workspace)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +68,15 @@ class Launch:
         self.dynamic_shared = rules.count("shared_mem", options.shared_mem or 0)
         self.seed = rules.count("seed", options.seed or 0)
         self.profiled_sms = rules.count("profile", options.profile or 0)
+        given = options.registers
+        self.registers = None if given is None else rules.count("registers", given, 1, "as `ptxas -v` prints them")
         self.jobs = None if options.jobs is None else rules.count("jobs", options.jobs, 1, "None takes all cores")
         steps = options.max_steps
         steps = None if steps is None else rules.count("max_steps", steps, 1, "None is no limit")
         self.limits = Limits(steps, options.progress)
         self.want_banks = options.banks
+        self.is_cooperative = bool(options.cooperative)
+        self.grid_workspace = 0
         self.engine_name = self._engine_name(options.engine, rules)
         rules.fit(self.grid, self.block, self.cluster)
         self.program, self.linkage = code.decoded.program, code.decoded.linkage
@@ -91,8 +100,13 @@ class Launch:
         self._temporary.append(block)
         if linkage.allocates:
             memory.need_heap()
+        if self.is_cooperative:
+            workspace = memory.allocate("the grid's barrier", GRID_WORKSPACE)
+            self._temporary.append(workspace)
+            self.grid_workspace = workspace.address
         self.arguments = Arguments(self.code.function, memory, self._temporary)
         self.arguments.bind(args)
+        memory.called = self._called
         if self.code.home is None:
             initialize(memory, variables, self._placed, linkage.symbols, self.program.function_addresses)
         for own, values in self._symbols():
@@ -105,8 +119,16 @@ class Launch:
             if name in self._placed:
                 yield self.memory.view(self._placed[name]), values
 
+    def _called(self, allocation: Allocation) -> str:
+        """What messages call an allocation: by the parameter that points to it, as its author named it."""
+        parameter = self.arguments.passed_in(allocation)
+        if parameter is None:
+            return allocation.name
+        return names_at_hand(self.code.source, self.code.function).get(parameter.name, parameter.name)
+
     def release(self) -> None:
-        """Free what the launch has put into memory that outlives it."""
+        """Free what the launch has put into memory that outlives it, which knows nothing more of it."""
+        self.memory.called = own_name
         if self.code.home is not None:
             while self._temporary:
                 self.memory.free(self._temporary.pop())
@@ -124,14 +146,15 @@ class Launch:
     def run_grid(
         self, observers: Sequence[Observer] = (), *, memory: GlobalMemory | None = None, start: Hook | None = None,
         stop: Hook | None = None, watch: Watch | None = None, limits: Limits | None = None, shared_fill: int = 0,
-        replace_descriptor: Callable[[str, int], int] | None = None,
+        replace_descriptor: Callable[[str, int], int] | None = None, garbage: int = 0,
     ) -> Machine:  # fmt: skip
         """One pass over the grid; the same seed gives the same bits. The machine that is returned has the findings.
 
         memory: what it works on, for a repetition a copy of what there was before the first pass. start, stop: called
         with every warp and the engine, before and after it runs. watch: sees every operation, in the interpreter.
         shared_fill: what every byte of shared memory holds at first. replace_descriptor: gives the descriptor to use for
-        operand "A" or "B" of products in place of the kernel's.
+        operand "A" or "B" of products in place of the kernel's. garbage: what shuffles flip of registers that they read from lanes
+        that are not there.
         """
         machine = Machine(
             self.target, self.grid, self.block, self.cluster, self.memory if memory is None else memory,
@@ -141,7 +164,8 @@ class Launch:
             print_to=_nowhere if self.is_silent else None,
         )  # fmt: skip
         self.is_silent = True  # what a kernel prints is wanted once
-        machine.replace_descriptor = replace_descriptor
+        machine.replace_descriptor, machine.garbage = replace_descriptor, garbage
+        machine.grid_workspace = self.grid_workspace
         machine.shared_variables = {name: place for name, place in self.shared_variables.items() if place[1]}
         engine = self._engine(machine, watch, keep_dead_registers=stop is not None)
         grid = Grid(self.program, machine, engine, limits or self.limits, start, stop)
@@ -160,9 +184,11 @@ class Launch:
 
     @property
     def shared_variables(self) -> dict[str, tuple[int, int]]:
-        """Address and bytes of the static variables in shared memory, by name."""
-        symbols = self.linkage.symbols.items()
-        return {name: (place.address, place.size) for name, place in symbols if place.space == "shared"}
+        """Address and bytes of the static variables in shared memory, by the name that their author knows."""
+        places = {name: place for name, place in self.linkage.symbols.items() if place.space == "shared"}
+        count = Counter(map(local_name, places))
+        readable = {name: local_name(name) if count[local_name(name)] == 1 else name for name in places}
+        return {readable[name]: (place.address, place.size) for name, place in places.items()}
 
     # ---- the engine ----
 

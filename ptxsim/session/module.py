@@ -64,10 +64,10 @@ class Module:
 
     @classmethod
     def from_text(cls, text: str, name: str = "<text>") -> Module:
-        """The module in a text."""
+        """The module in a text, without its byte order mark and the zero bytes that end it."""
         if text.endswith(".ptx") and "\n" not in text:
             raise _mistaken("from_text takes PTX, here is the name of a file", "write Module.from_file(path)")
-        return cls(Source(text.removeprefix("\ufeff"), name))
+        return cls(Source(text.removeprefix("\ufeff").rstrip("\0"), name))
 
     @property
     def entries(self) -> list[str]:
@@ -166,7 +166,8 @@ class Kernel:
         self, grid: Extent, block: Extent, args: Sequence[Any] = (), shared_mem: int = 0, *, cluster: Extent = 1,
         target: str | None = None, engine: str | None = None, numerics: str = "target", seed: int = 0,
         jobs: int | None = None, checks: str = "memory", on_error: str = "raise", banks: bool | None = None,
-        profile: bool | int = False, max_steps: int | None = None, progress: Progress | None = None,
+        profile: bool | int = False, registers: int | None = None, max_steps: int | None = None,
+        progress: Progress | None = None,
     ) -> Run:  # fmt: skip
         """Run the kernel.
 
@@ -175,12 +176,13 @@ class Kernel:
         launch is wrong, KernelError (has .run) for error-level findings unless on_error="report". banks: True counts bank
         conflicts while running, None when `run.banks` is asked for, False never. jobs: threads for CTAs whose order cannot
         be observed; None takes all cores where that pays. checks: "memory" watches addresses, alignment and barriers; "all"
-        adds races, proxy fences and asynchronous work in flight, as the command line does; "none" watches nothing.
+        adds races, proxy fences and asynchronous work in flight, as the command line does; "none" watches nothing. registers: of a
+        thread, as the assembler says, for the cycle model.
         """
         options = LaunchOptions(
             grid=grid, block=block, cluster=cluster, shared_mem=shared_mem, target=target, engine=engine,
-            numerics=numerics, seed=seed, jobs=jobs, checks=checks, banks=banks, profile=profile, max_steps=max_steps,
-            progress=progress,
+            numerics=numerics, seed=seed, jobs=jobs, checks=checks, banks=banks, profile=profile, registers=registers,
+            max_steps=max_steps, progress=progress,
         )  # fmt: skip
         return self.run(args, options, on_error)
 

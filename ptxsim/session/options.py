@@ -17,7 +17,8 @@ class LaunchOptions:
     grid, block, cluster: one to three numbers. shared_mem: bytes of dynamic shared memory. target: the machine that runs
     it (the file's). numerics: "target" or "exact". jobs: threads for CTAs (all cores where that pays). checks: "all",
     "memory" or "none". banks: True counts conflicts during the run, None when `run.banks` is first read, False never.
-    profile: SMs to replay in the cycle model (none). max_steps: warp instructions before the launch stops (no limit).
+    profile: SMs to replay in the cycle model (none). registers: of a thread, as the assembler says them (the model's estimate). max_steps: warp instructions before the launch stops (no limit).
+    cooperative: the launch has what grid-wide barriers need, as cudaLaunchCooperativeKernel gives it.
     """
 
     grid: Extent | None = None
@@ -32,7 +33,9 @@ class LaunchOptions:
     checks: str | None = None
     banks: bool | None = None
     profile: bool | int | None = None
+    registers: int | None = None
     max_steps: int | None = None
+    cooperative: bool | None = None
     progress: Progress | None = None
 
     def or_else(self, other: LaunchOptions) -> Self:

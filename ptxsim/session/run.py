@@ -34,6 +34,8 @@ class BankRow:
     mask: int = 0
     address: str = ""  # what the text computes it from
     fixed: tuple[str, list[int]] | None = None  # the best fix, and the worst execution's addresses with it
+    source_file: str | None = None  # the line of CUDA or Python, as in findings
+    source_line: int | None = None
 
     def __repr__(self) -> str:
         why = f": {self.why.partition('; ')[0]}" if self.why else ""
@@ -63,6 +65,8 @@ class GlobalRow:
     why: str = ""
     kind: str = "ld"
     address: str = ""
+    source_file: str | None = None
+    source_line: int | None = None
 
     @property
     def excess(self) -> int:

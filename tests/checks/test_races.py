@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.helpers import ROOT, run_text
+from ptxsim.session.ptxfile.file import run_file
+from tests.helpers import CASES, ROOT, run_text
 
 SHARED = """// ptxsim: launch grid=1 block=64
 .version 8.0
@@ -178,3 +179,8 @@ def test_what_the_async_proxy_reads_is_written_and_in_order(name, engine):
     assert (found.name, found.level) == (finding, "error")
     assert all(any(who in text.splitlines()[line - 1] for line in lines) for who in filter(None, (reader, writer)))
     assert len(lines) == 1 + bool(writer)
+
+
+def test_what_one_barrier_would_order_is_one_finding():
+    found = run_file(CASES / "races" / "one_barrier_missing.ptx").expected
+    assert [(f.line, f.notes) for f in found] == [(24, ("the same at line 25, and with line 23",))]

@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ptxsim.checks import proxy_scan
+from ptxsim.checks.cluster import ClusterChecker, scan_uses
 from ptxsim.checks.cluster_shared import Homes
 from ptxsim.checks.order.checker import OrderChecker
 from ptxsim.checks.order.scan import scan
@@ -12,7 +13,7 @@ from ptxsim.machine.event import RECORD, Event, Proxy, Space
 from tests.jit.alike import alike, same
 
 WARPS, BYTES, SITES = 3, 256, 12
-WARP_WIDE = np.arange(SITES) % 4 == 0
+KINDS = np.arange(SITES, dtype=np.int8) % 3
 
 
 def records(seed: int, count: int, events: list[Event]) -> np.ndarray:
@@ -60,4 +61,18 @@ def test_races(seed, count, shape):
 def test_proxies(seed, count):
     given = records(seed, count, list(Event))
     useful, room = np.zeros(SITES, np.int8), np.zeros((32 * count, 6), np.int64)
-    alike(proxy_scan.scan, given, proxy_scan.ProxyShadow.of(0, WARPS, BYTES), WARP_WIDE, useful, room)
+    alike(proxy_scan.scan, given, proxy_scan.ProxyShadow.of(0, WARPS, BYTES), KINDS, useful, room)
+
+
+@given(st.integers(0, 2**32), st.integers(0, 60))
+@settings(deadline=None, max_examples=25)
+def test_uses_of_the_memory_of_other_ctas(seed, count):
+    given = records(seed, count, list(Event))
+    random = np.random.default_rng(seed)
+    given["cta"], given["mask"] = random.integers(0, 4, count), random.choice([1, 2**32 - 1], count)
+    given["addresses"] |= random.integers(0, 2, given["addresses"].shape).astype(np.uint64) << np.uint64(24)
+    barrier = np.isin(given["event"], (Event.ARRIVE, Event.LEAVE))
+    given["addresses"][barrier] = random.integers(16, 18, (barrier.sum(), 32))
+    checker = ClusterChecker(32, Homes((4, 1, 1), (2, 1, 1)), SITES)
+    given["warp"] = 0
+    alike(scan_uses, given, checker.uses, 2, 1)

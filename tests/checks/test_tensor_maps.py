@@ -1,7 +1,5 @@
 """Who wrote a tensor map last, among instructions that store side by side."""
 
-from types import SimpleNamespace
-
 import numpy as np
 
 from ptxsim.checks.tensor_maps import TensorMapChecker
@@ -21,7 +19,7 @@ def records(*rows: tuple) -> np.ndarray:
 
 
 def problems(*rows: tuple) -> dict:
-    checker = TensorMapChecker(SimpleNamespace(ops=[SimpleNamespace(family="tensor_copy")]))
+    checker = TensorMapChecker()
     checker.consume(records(*rows))
     return checker.problems
 

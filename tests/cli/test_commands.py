@@ -48,7 +48,7 @@ def test_exit_codes(kernel, tmp_path):
         (["run", "x", "--format", "jsn"], "json"),
         (["run", "x", "--target", "sm_90b"], "sm_90"),
         (["run", "x", "--grid", "0"], "sizes of 1 or more"),
-        (["run", "x", "--arg", "n"], "NAME=VALUE"),
+        (["run", "x", "--arg", "n="], "NAME=VALUE"),
         (["run", "x", "--max-steps", "0"], "1 or more"),
         (["run", "x", "--schedules", "0"], "1 or more"),
         (["explain", "misalined-address"], "did you mean misaligned-address?"),

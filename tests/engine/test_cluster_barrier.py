@@ -12,11 +12,13 @@ NATIVE = {
     "aligned and relaxed": "barrier.cluster.arrive.relaxed.aligned; barrier.cluster.wait.acquire.aligned;",
     "many phases": f"mov.u32 %r10, 0; L: {ARRIVE} {WAIT} add.u32 %r10, %r10, 1; setp.lt.u32 %p2, %r10, 5; @%p2 bra L;",
     "halves apart": f"setp.lt.u32 %p2, %r0, 40; @%p2 bra LOW; {ARRIVE} {WAIT} bra BOTH; LOW: {ARRIVE} {WAIT} BOTH: add.u32 %r4, %r4, 1;",
-    "under a guard": f"setp.lt.u32 %p2, %r0, 40; @%p2 {ARRIVE} @!%p2 {ARRIVE} @%p2 {WAIT} @!%p2 {WAIT}",
+    "under a guard": f"setp.lt.u32 %p2, %r0, 32; @%p2 {ARRIVE} @!%p2 {ARRIVE} @%p2 {WAIT} @!%p2 {WAIT}",
+    "lanes arrive under a guard": f"setp.lt.u32 %p2, %r0, 40; @%p2 {ARRIVE} @!%p2 {ARRIVE} {WAIT}",
     "some exit": f"{ARRIVE} {WAIT} setp.lt.u32 %p2, %r0, 20; @%p2 ret; {ARRIVE} {WAIT}",
     "some exit after they have come": f"{ARRIVE} setp.lt.u32 %p2, %r0, 20; @%p2 ret; {WAIT}",
 }  # fmt: skip
 LEFT = {
+    "some lanes wait, the others go on": f"setp.lt.u32 %p2, %r0, 40; @%p2 {ARRIVE} @!%p2 {ARRIVE} @%p2 {WAIT} @!%p2 {WAIT}",
     "a second arrival": f"{ARRIVE} {ARRIVE} {WAIT}",
     "no arrival": WAIT,
     "one warp is missing": f"setp.lt.u32 %p2, %r0, 32; @%p2 bra OUT; {ARRIVE} {WAIT} OUT: bar.sync 0;",

@@ -44,3 +44,12 @@ def test_the_summary_says_what_is_most_frequent():
     assert slow_path(rows, 200) == (
         "slow path: 42 executions; most often mbarrier.init.b64 at line 9 (no native lowering)"
     )
+
+
+def test_calls_that_the_driver_answers_leave_the_rest_native():
+    declared = (
+        ".extern .func __assertfail (.param .b64 a, .param .b64 b, .param .b32 c, .param .b64 d, .param .b64 e);\n"
+    )
+    call = "setp.eq.u64 %p2, %d0, 0; @!%p2 bra L; call.uni __assertfail, (%d0, %d0, %r4, %d0, %d0); L: add.u32 %r4, %r4, 1;"
+    text = body(call)
+    assert run(text.replace(".visible", declared + ".visible", 1), "compiled")[1].slow_path == []

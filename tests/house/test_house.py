@@ -30,3 +30,8 @@ def test_no_two_modules_import_each_other():
         TopologicalSorter(graph).prepare()
     except CycleError as error:
         raise AssertionError(f"modules import each other: {' -> '.join(error.args[1])}") from None
+
+
+def test_every_folder_of_modules_is_installed():
+    """pyproject.toml lets setuptools find the packages."""
+    assert {path.parent for path in MODULES.values()} == {path.parent for path in PACKAGE.rglob("__init__.py")}

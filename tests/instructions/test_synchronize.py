@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ptxsim.engine.control import settle
+from ptxsim.engine.convergence import settle
 from ptxsim.engine.splits import wait_at
 from ptxsim.instructions import barrier, cluster_barrier
 from ptxsim.instructions.async_store import reduce_async, store_async, store_bulk, store_system

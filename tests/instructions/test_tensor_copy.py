@@ -192,6 +192,12 @@ def test_maps_the_driver_refuses(options):
     assert caught.value.findings[0].name == "bad-directive"
 
 
+def test_a_dimension_of_one_may_have_a_stride_of_zero():
+    assert ptxsim.TensorMap(0x1000, "f16", dims=(64, 64, 1), strides=(128, 0), box=(64, 8, 1)).device_bytes(int)
+    with pytest.raises(ptxsim.PtxError, match="stride of dimension 2 is 0"):
+        ptxsim.TensorMap(0x1000, "f16", dims=(64, 64, 2), strides=(128, 0), box=(64, 8, 1))
+
+
 def test_a_map_that_was_never_filled():
     result = run(
         "    mov.b64 %m, %G;\n" + LOAD,

@@ -100,6 +100,33 @@ def test_the_last_missing_warp_may_exit():
     assert barrier.done(phase)
 
 
+def test_a_count_is_not_met_by_an_exit():
+    barrier, (first, second) = warps(64)
+    phase = barrier.arrive(first, ALL, 64)
+    barrier.exit(second, ALL)
+    assert not barrier.done(phase)
+    assert "warps 1 have exited" in barrier.cta.describe(1)
+
+
+def test_a_count_is_met_by_a_warp_whose_other_lanes_exit():
+    barrier, (first, second) = warps(64)
+    phase = barrier.arrive(first, ALL, 64)
+    barrier.arrive(second, SOME, 64)
+    barrier.exit(second, ~SOME)
+    assert barrier.done(phase)
+
+
+def test_lanes_that_came_and_exited_are_counted_once():
+    barrier, (first, second, third) = warps(96)
+    phase = barrier.arrive(first, SOME, 96)
+    barrier.exit(first, SOME)
+    barrier.arrive(first, ~SOME, 96)
+    barrier.arrive(second, ALL, 96)
+    assert not barrier.done(phase)
+    barrier.arrive(third, ALL, 96)
+    assert barrier.done(phase)
+
+
 def test_lanes_that_exit_while_others_of_their_warp_wait():
     barrier, (first,) = warps(32)
     phase = barrier.arrive(first, SOME, None)

@@ -48,7 +48,7 @@ def test_phases_repeat():
         arrive(bench, 0, ALL)
         assert awaited(bench, 0) == number
         arrive(bench, 1, ALL)
-        assert awaited(bench, 0) == number
+        assert awaited(bench, 1) == number
         assert over(bench, number)
         assert not over(bench, number + 1)
 
@@ -77,6 +77,25 @@ def test_two_arrivals_without_a_wait():
     arrive(bench, 0, SOME)
     with pytest.raises(Fault) as fault:
         arrive(bench, 0, ALL)
+    assert (fault.value.name, fault.value.lane) == ("barrier-count", 0)
+
+
+def test_two_arrivals_without_a_wait_in_a_later_phase():
+    bench = Bench(ctas=2)
+    for cta in (0, 1):
+        arrive(bench, cta, ALL)
+    with pytest.raises(Fault) as fault:
+        arrive(bench, 0, ALL)
+    assert fault.value.name == "barrier-count"
+
+
+def test_a_second_wait_without_arrival():
+    bench = Bench(ctas=2)
+    for cta in (0, 1):
+        arrive(bench, cta, ALL)
+    awaited(bench, 0, SOME)
+    with pytest.raises(Fault) as fault:
+        awaited(bench, 0)
     assert (fault.value.name, fault.value.lane) == ("barrier-count", 0)
 
 
@@ -110,7 +129,11 @@ def test_bodies_do_the_same_compiled(seed):
                 )
                 for cta in bench.ctas
             ]
-            + [(warp.record.live, warp.record.came[BARRIERS]) for cta in bench.ctas for warp in cta.warps]
+            + [
+                (warp.record.live, warp.record.came[BARRIERS], warp.record.arrived)
+                for cta in bench.ctas
+                for warp in cta.warps
+            ]
             for bench in benches
         ]
         assert states[0] == states[1]
@@ -125,4 +148,5 @@ def test_bodies_do_the_same_compiled(seed):
             both("lanes_exit", cta, warp, mask & random.getrandbits(32) & random.getrandbits(32))
         elif new:
             both("come_to_cluster", cta, warp, new)
+        both("arrived_in", cta, warp, live & benches[0].ctas[cta].warps[warp].record.arrived & random.getrandbits(32))
         both("arrived_in", cta, warp, live)

@@ -7,6 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ptxsim.profile.model.trace import ARRIVE, ENTRY, LEAVE, LOAD, STORE, Trace, for_replay, lines_of, readers
+from ptxsim.session.ptxfile.file import Options, run_file
+from tests.helpers import CASES
 
 
 @given(st.lists(st.integers(0, 4000), min_size=32, max_size=32), st.integers(1, 2**32 - 1))
@@ -62,3 +64,8 @@ def test_readers_are_counted_by_line_and_sm():
     lines = np.array([8, 9, 8, 8, 8]) << 4 | 15
     assert readers(Trace(made, lines, np.zeros(133), 1), 132) == 1.5
     assert readers(Trace(made[3:], lines, np.zeros(133), 1), 132) == 1.0
+
+
+def test_a_tensor_map_that_is_copied_is_no_access_of_a_lane():
+    run = run_file(CASES / "tensor_copy" / "map_made_on_the_device.ptx", options=Options(profile=1, banks=True)).run
+    assert run.findings == [] and run.cycles.cycles > 0 and run.banks.worst == 1

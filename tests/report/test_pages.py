@@ -9,6 +9,8 @@ from ptxsim.source import Source
 
 # A page about a limit is run with one.
 STEPS = {"limit-reached": 5000}
+# One about schedules on several.
+SCHEDULES = {"schedule-dependent": 8}
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -21,7 +23,9 @@ def test_a_page_has_all_its_sections(name):
 
 
 def findings_of(text, name):
-    options = Options(max_steps=STEPS.get(name), notes=(name,))  # as --select NAME does
+    options = Options(
+        max_steps=STEPS.get(name), schedules=SCHEDULES.get(name, 1), notes=(name,)
+    )  # as --select NAME does
     try:
         return [finding.name for finding in run_file(Source(text, f"{name}.ptx"), options=options).findings]
     except PtxError as error:

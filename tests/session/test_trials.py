@@ -9,8 +9,7 @@ FIELDS = "0xC000001000010000"  # of both descriptors: swizzle 32B is 3 in the hi
 
 
 def hints(text, **options):
-    (finding,) = run_text(text, **options).findings
-    assert finding.name == "expectation-failed"
+    (finding,) = (found for found in run_text(text, **options).findings if found.name == "expectation-failed")
     return [note for note in finding.notes if note.startswith("tried")]
 
 

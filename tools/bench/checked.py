@@ -19,7 +19,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("launches", nargs="*")
     parser.add_argument("--folders", type=Path, nargs="+", default=[SHARED / "timing", SHARED / "timing2"])
-    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
     ratios = []
     print(f"{'':26}{'warp instr.':>12}{'none, s':>10}{'all, s':>10}{'ratio':>8}{'all, M/s':>10}")

@@ -32,7 +32,7 @@ CHOSEN = (
 
 
 def measure(folder: Path, launch: dict[str, Any], checks: str, rounds: int) -> tuple[Run, float]:
-    """A run, and the median of its processor time."""
+    """A run, and the median of its processor time; of none after the first, 0."""
     kernel = read(folder / "kernels" / f"{launch['kernel']}.ptx").kernel(launch["entry"])
     times = []
     for _ in range(rounds + 1):
@@ -43,7 +43,7 @@ def measure(folder: Path, launch: dict[str, Any], checks: str, rounds: int) -> t
             launch["grid"], launch["block"], arguments, launch["dsmem"], checks=checks, jobs=1, on_error="report"
         )  # fmt: skip
         times.append(time.process_time() - began)
-    return run, statistics.median(times[1:])
+    return run, statistics.median(times[1:] or [0.0])
 
 
 def main() -> None:

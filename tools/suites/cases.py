@@ -13,11 +13,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from suites.common import Options, Record, Tally, spread
+
+if TYPE_CHECKING:
+    from ptxsim import Module
 
 Memory: TypeAlias = dict[str, np.ndarray]
 
@@ -151,16 +154,21 @@ def launch(folder: str, case: Record, seed: int, way: Way) -> tuple[Memory, str 
 
     memory = caselib(folder).inputs(case)
     module = Module.from_file(Path(folder) / case["file"])
-    for symbol in case.get("init_symbols", []):
-        view = module.symbol(symbol["symbol"]).reshape(-1).view(np.uint8)
-        data = memory[symbol["symbol"]].reshape(-1).view(np.uint8)
-        view[: len(data)] = data
+    set_symbols(module, case, memory)
     run = module.kernel(case["entry"]).launch(
         case["grid"], case["block"], arguments(case, memory), case["dynamic_smem"], cluster=case["cluster"],
         target=RECORDED_ON, engine=way.engine, jobs=way.jobs, seed=seed, checks=way.checks, on_error="report",
     )  # fmt: skip
     errors = [f for f in run.findings if f.level == "error"]
     return memory, f"finding {errors[0].name} at line {errors[0].line}: {errors[0].message}" if errors else None
+
+
+def set_symbols(module: Module, case: Record, memory: Memory) -> None:
+    """Fill the variables of the module that the case fills before its launch."""
+    for symbol in case.get("init_symbols", []):
+        view = module.symbol(symbol["symbol"]).reshape(-1).view(np.uint8)
+        data = memory[symbol["symbol"]].reshape(-1).view(np.uint8)
+        view[: len(data)] = data
 
 
 def same_bits(a: np.ndarray, b: np.ndarray) -> bool:

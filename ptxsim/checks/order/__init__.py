@@ -14,8 +14,10 @@ cluster know each other by such rows, what they know of other clusters are snaps
 | the arrays | `state` |
 | rows of clocks: sharing, joining, snapshots | `clocks` |
 | barriers, fences, releases and acquires | `edges` |
+| room for CTAs and pages of memory | `slots` |
 | granules of memory, and who may touch them | `cells` |
-| accesses to memory | `accesses` |
+| accesses that the lines they touch show to be in order | `lines` |
+| all others, judged by granules | `accesses` |
 | the scan over records | `scan` |
 | room for it, and its findings | `checker`, `findings` |
 

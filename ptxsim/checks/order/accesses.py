@@ -24,12 +24,39 @@ from ptxsim.checks.order.cells import (
     row_for,
 )
 from ptxsim.checks.order.clocks import lowest
-from ptxsim.checks.order.edges import acquire_at, release_at
-from ptxsim.checks.order.sites import ACQUIRES, CP_ASYNC, FRAGMENTS, LATER, RELEASES, SCOPE, STRONG, TOGETHER, WARPGROUP
-from ptxsim.checks.order.state import CELLS, COUNT, CTAS, EDGES, NONE, NOW, PAGE_BITS, SHIFT, UNITS, WARPS, Order
+from ptxsim.checks.order.edges import acquire_at, release_at, see_copies
+from ptxsim.checks.order.far import spread
+from ptxsim.checks.order.lines import settle, touch_line
+from ptxsim.checks.order.sites import (
+    ACQUIRES,
+    CP_ASYNC,
+    FRAGMENTS,
+    LATER,
+    REDUCES,
+    RELEASES,
+    SCOPE,
+    STRONG,
+    TOGETHER,
+    WARPGROUP,
+)
+from ptxsim.checks.order.slots import far_line, place_granules
+from ptxsim.checks.order.state import (
+    AGREED,
+    CELLS,
+    COUNT,
+    CTAS,
+    EDGES,
+    LINE_BITS,
+    NONE,
+    NOW,
+    SHIFT,
+    UNITS,
+    WARPS,
+    Order,
+)
 from ptxsim.jit.body import Array
 from ptxsim.lanes import LANES
-from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_MIXED, FLAG_READ, FLAG_UNCHANGED, Event
+from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_MIXED, FLAG_READ, FLAG_UNCHANGED, LANE_SHIFT, Event
 from ptxsim.machine.memory import RANK_SHIFT
 
 OFFSET = (1 << RANK_SHIFT) - 1
@@ -49,18 +76,24 @@ def access(o: Order, slot: int, rank: int, warp: int, record: Array, event: int,
     elif event <= Event.REDUCE:
         how = READS | WRITES
     elif is_global:
-        return True
+        lane = flags >> LANE_SHIFT
+        if event == Event.ASYNC_WAIT and by_proxy and not flags & FLAG_READ:
+            see_copies(o, slot, warp, 1 << lane)
+        if event != Event.ASYNC_WRITE or not by_proxy or bits & REDUCES:
+            return True
+        how, together = WRITES | COPIES, 1 + lane
     elif event == Event.ASYNC_READ:  # a product goes on reading until a wait: that is when it is remembered
         how, together = READS | FETCHES if bits & WARPGROUP else READS, ANY
+        if by_proxy and not bits & WARPGROUP:
+            together = 1 + (flags >> LANE_SHIFT)
     elif event == Event.ASYNC_ISSUE and not flags & FLAG_READ:
-        how, together = WRITES | COPIES, ANY if by_proxy else 0
+        how, together = WRITES | COPIES, 1 + (flags >> LANE_SHIFT) if by_proxy else 0
     elif event == Event.ASYNC_WAIT and not by_proxy:
         how = WRITES
     elif event == Event.ASYNC_WAIT and flags & FLAG_READ:
         how, together = READS | OVER, ANY
-    if event == Event.ASYNC_WRITE or (bits & LATER and how & WRITES and not how & COPIES):
-        if not is_global:
-            land(o, slot, warp, addresses, mask, width, site, bits & CP_ASYNC != 0)
+    if not is_global and (event == Event.ASYNC_WRITE or (bits & LATER and how & WRITES and not how & COPIES)):
+        land(o, slot, warp, addresses, mask, width, site, bits & CP_ASYNC != 0)
         return True
     if how == 0:
         return True
@@ -74,46 +107,42 @@ def access(o: Order, slot: int, rank: int, warp: int, record: Array, event: int,
         if not have_pages(o, addresses, mask, width):
             return False
         touch(
-            o,
-            slot,
-            warp,
-            addresses,
-            mask,
-            width,
-            site,
-            how,
-            together,
-            True,
-            o.far_cells,
-            o.far_reads,
-            o.far_updates,
+            o, slot, warp, addresses, mask, width, site, how, together, True, o.far_cells, o.far_reads, o.far_updates, o.far_lines,
             found,
-        )
+        )  # fmt: skip
     else:
-        touch(o, slot, warp, addresses, mask, width, site, how, together, False, o.cells, o.reads, o.updates, found)
+        settle(o, slot, addresses, mask, width)
+        touch(
+            o, slot, warp, addresses, mask, width, site, how, together, False, o.cells, o.reads, o.updates, o.lines, found
+        )  # fmt: skip
     if bits & STRONG:
         synchronise(o, slot, warp, addresses, mask, site, how, is_global)
     return True
 
 
 def have_pages(o: Order, addresses: Array, mask: int, width: int) -> bool:
-    """Whether there are pages for what lanes access in global memory."""
-    shift, known = int(o.n[SHIFT]) + PAGE_BITS, NONE
+    """Whether there are granules for what lanes access in global memory, which say from now on what their lines held."""
+    known = NONE
     for lane in range(LANES):
         if mask >> lane & 1:
             address = int(addresses[lane])
-            if address >> shift != known or address + width - 1 >> shift != known:
-                if far_cell(o, address) == NONE or far_cell(o, address + width - 1) == NONE:
-                    return False
-                known = address >> shift
+            for line in range(address >> LINE_BITS, (address + width - 1 >> LINE_BITS) + 1):
+                if line != known:
+                    at = far_line(o, line)
+                    if at == NONE or place_granules(o, at) == NONE:
+                        return False
+                    if o.far_lines[at]["held"] != 0:
+                        spread(o, at, line)
+                    known = line
     return True
 
 
 def touch(
     o: Order, slot: int, warp: int, addresses: Array, mask: int, width: int, site: int, how: int, together: int,
-    is_global: bool, cells: Array, reads: Array, updates: Array, found: Array,
+    is_global: bool, cells: Array, reads: Array, updates: Array, lines: Array, found: Array,
 ) -> None:  # fmt: skip
-    """Judge and remember an access of lanes, each `width` bytes; together: ANY, ALL, or 0 where each stands for itself."""
+    """Judge and remember an access of lanes, each `width` bytes; together: ANY, ALL, 1 + a lane that does
+    it all, or 0 where each stands for itself."""
     bits, now = int(o.sites[site]), int(o.n[NOW])
     cluster = int(o.cluster[slot]) if is_global else 0
     base, base_warp = cluster * int(o.n[UNITS]), cluster * int(o.n[CTAS] * o.n[WARPS])
@@ -123,18 +152,22 @@ def touch(
     own_floor = int(o.floor[row])  # of threads of this cluster
     floor = start if is_global else own_floor
     stays, changes = how & STAYS != 0, how & WRITES != 0 and how & STAYS == 0
-    is_update = bits & STRONG != 0 and how & WRITES != 0
+    is_update, is_agreed = bits & STRONG != 0 and how & WRITES != 0, bits & STRONG != 0 and o.n[AGREED] != 0
     notes_read = not changes and not how & FETCHES
-    said, last, is_again, page, place = 0, -1, False, NONE, 0
+    said, last, is_again, known, place, to_line, far = 0, -1, False, NONE, 0, LINE_BITS - shift, 0
+    by_many = together == ANY or together > 0
     for each in range(LANES):
         if not mask >> each & 1:
             continue
         address = int(addresses[each])
         first, home, way = address >> shift, NONE, NONE
         if is_global:
-            if first >> PAGE_BITS != page:
-                page, place = first >> PAGE_BITS, far_cell(o, address) - (first & (1 << PAGE_BITS) - 1)
-            first = place + (first & (1 << PAGE_BITS) - 1)
+            if address >> LINE_BITS != known:
+                known = address >> LINE_BITS
+                at = far_line(o, known)
+                place = place_granules(o, at)
+                far = at - (place >> to_line)
+            first = place + (first & (1 << to_line) - 1)
         else:
             first = cell_of(o, slot, address)
         end = min(first + ((address + width - 1) >> shift) - (address >> shift) + 1, len(cells))
@@ -148,6 +181,8 @@ def touch(
         lane, me = together, NOBODY
         if together == 0:
             lane, me = each, base + warp * LANES + each
+        elif together > 0:
+            lane, me = together - 1, base + warp * LANES + together - 1
         if not is_uniform:
             row = row_for(o, slot, warp, lane)
             own_floor = int(o.floor[row])
@@ -160,58 +195,83 @@ def touch(
         last, is_again = address, together == 0 and notes_read and each + 1 < LANES and mask >> each + 1 & 1 != 0
         o.before[each] = cells[first]["last"]
         for cell in range(first, end):
-            one = cells[cell]
+            one, line = cells[cell], lines[(cell >> to_line) + far]
             written, writer = int(one["written"]), int(one["writer"])
             is_known = writer != proxy and (written <= floor or (base <= writer < proxy and written <= own_floor))
+            if not is_known and base <= writer <= proxy and together != ANY:
+                is_known = o.clock[row, writer - base] >= written
             is_again = is_again and is_known
-            calm = (is_known or (writer == me and written > start)) and one["update"] <= floor
-            if (changes and one["read"] > floor) or (written <= start and not is_global):
+            calm = is_known or (writer == me and written > start)
+            if (one["update"] > floor and not is_agreed) or (written <= start and not is_global):
                 calm = False
+            elif how & COPIES and is_global and writer == proxy and int(one["site"]) == site:
+                calm = True  # a whole warp has executed a copy: each lane brings the same bytes
+            elif changes and calm and line["read"] > floor:
+                # Only this warp has accessed the line since: was it this lane?
+                calm = line["warp"] == base_warp + warp and way != NONE and together == 0
+                if calm and reads[cell, way]["lanes"] != 1 << each:
+                    calm = reads[cell, way]["time"] <= max(written, floor)
             if not calm and not how & OVER:
                 what, other, who = judge(
-                    o,
-                    slot,
-                    warp,
-                    lane,
-                    row,
-                    base,
-                    base_warp,
-                    one,
-                    reads[cell],
-                    updates[cell],
-                    site,
-                    how,
-                    start,
-                    floor,
-                    is_global,
-                )
+                    o, slot, warp, lane, row, base, base_warp, one, reads[cell], updates[cell], site, how, start, floor, is_global
+                )  # fmt: skip
                 if what and not said >> what & 1:
                     said |= 1 << what
                     at = address if cell == first else (cell - first << shift) + address
                     tell(
                         o, found, what, site, other, at if is_global else at & OFFSET, slot, warp, each, who, is_global
                     )
-            if how & COPIES:  # who reads it before it is there has not waited: checks.proxy_scan
+            if by_many:
+                line["warp"] = NONE
+            else:
+                touch_line(line, base_warp + warp, floor)
+            if how & COPIES and is_global:
+                one["writer"], one["written"], one["site"], one["last"], line["written"] = proxy, now, site, now, now
+            elif how & COPIES:  # who reads it before it is there has not waited: checks.proxy_scan
                 one["writer"], one["written"], one["site"], one["last"] = NOBODY, now, site, now
+                if together > 0:
+                    line["landed"] = now
+                else:
+                    line["written"] = now
             elif is_update and written > start:
-                one["last"], one["update"] = now, now
-                note(o, slot, warp, lane, row, base_warp, updates[cell], home, site, max(start, written))
+                one["last"], one["update"], line["written"] = now, now, now
+                note_lane(
+                    o, slot, warp, lane, row, base_warp, updates[cell], way, home, floor, site, max(start, written)
+                )
             elif changes or (stays and written <= start and not is_global):
                 unit = warp * LANES + each
                 one["writer"], one["written"], one["site"], one["last"] = base + unit, now, site, now
+                line["written"] = now
+                if is_global:
+                    forget_own(reads[cell], base_warp + warp, each)
             else:
                 if stays:
                     one["last"] = now
-                one["read"] = now
+                line["read"] = now
                 if notes_read:
-                    access = reads[cell, max(way, 0)]
-                    is_mine = access["lanes"] == 1 << max(lane, 0) and access["warp"] == base_warp + warp
-                    if lane >= 0 and (is_mine or way != NONE) and (is_mine or access["time"] <= floor):
-                        access["warp"], access["time"], access["lanes"], access["site"] = (
-                            base_warp + warp, now, 1 << lane, site
-                        )  # fmt: skip
-                    else:
-                        note(o, slot, warp, lane, row, base_warp, reads[cell], home, site, max(start, written))
+                    note_lane(
+                        o, slot, warp, lane, row, base_warp, reads[cell], way, home, floor, site, max(start, written)
+                    )
+
+
+def note_lane(
+    o: Order, slot: int, warp: int, lane: int, row: int, base: int, accesses: Array, way: int, home: int, floor: int, site: int,
+    since: int,
+) -> None:  # fmt: skip
+    """Put an access beside the others of a granule, `way` its place there if it has one; mostly a lane's, of which the one before
+    was the same lane's, or is known to all."""
+    access = accesses[max(way, 0)]
+    is_mine = access["lanes"] == 1 << max(lane, 0) and access["warp"] == base + warp
+    if lane >= 0 and (is_mine or way != NONE) and (is_mine or access["time"] <= floor):
+        access["warp"], access["time"], access["lanes"], access["site"] = base + warp, o.n[NOW], 1 << lane, site
+    else:
+        note(o, slot, warp, lane, row, base, accesses, home, site, since)
+
+
+def forget_own(reads: Array, warp: int, lane: int) -> None:
+    """What a lane alone has read it has written: who meets the read meets the write. (far.write_run does the same.)"""
+    if reads[0]["lanes"] == 1 << lane and reads[0]["warp"] == warp and reads[1]["time"] == 0:
+        reads[0]["time"] = 0
 
 
 def again(accesses: Array, warp: int, now: int, lane: int) -> None:
@@ -242,15 +302,18 @@ def judge(
             theirs = warp_of(o, writer) if is_global else writer // LANES
             is_strong = writer != proxy and are_strong(o, site, int(one["site"]), grid + mine, grid + theirs)
             if not is_strong and not (theirs == mine and bits & int(o.sites[one["site"]]) & FRAGMENTS):
-                what, other, who = RACE_IN_WARP if theirs == mine else race, int(one["site"]), theirs
+                by_copy = is_global and writer % int(o.n[UNITS]) == int(o.n[UNITS]) - 1
+                what, other, who = RACE_IN_WARP if theirs == mine and not by_copy else race, int(one["site"]), theirs
     # A lane of this instruction has written over what all of them are judged by.
     since = max(start, written) if written != o.n[NOW] else start
-    if what in (0, RACE_IN_WARP) and one["update"] > floor:
+    if not is_global:
+        since = max(since, floor)  # what came before is known
+    if what in (0, RACE_IN_WARP) and one["update"] > floor and not (bits & STRONG and o.n[AGREED]):
         place = clash(o, slot, warp, lane, row, base_warp, updates, site, since, is_global)
         if place != NONE:
             who, other = int(updates[place]["warp"]), int(updates[place]["site"])
             what = RACE_IN_WARP if who == mine else race
-    if what in (0, RACE_IN_WARP) and how & WRITES and one["read"] > floor:
+    if what in (0, RACE_IN_WARP) and how & WRITES:
         place = clash(o, slot, warp, lane, row, base_warp, reads, site, since, is_global)
         if place != NONE:
             who, other = int(reads[place]["warp"]), int(reads[place]["site"])
@@ -268,6 +331,12 @@ def land(o: Order, slot: int, warp: int, addresses: Array, mask: int, width: int
                 one = o.cells[cell]
                 writer = warp * LANES + lane if by_lane else int(o.n[UNITS]) - 1
                 one["writer"], one["site"], one["written"], one["last"] = writer, site, o.n[NOW], o.n[NOW]
+                line = o.lines[cell >> LINE_BITS - int(o.n[SHIFT])]
+                if by_lane:
+                    touch_line(line, warp, 0)
+                    line["written"] = o.n[NOW]
+                else:
+                    line["landed"] = o.n[NOW]
 
 
 def granules(o: Order, address: int, width: int) -> int:
@@ -290,23 +359,11 @@ def cell_of(o: Order, slot: int, address: int) -> int:
     return owner * int(o.n[CELLS]) + ((address & OFFSET) >> int(o.n[SHIFT]))
 
 
-def far_cell(o: Order, address: int) -> int:
-    """The granule of a byte of global memory; NONE if there is no page for it."""
-    cell = address >> int(o.n[SHIFT])
-    page, size = cell >> PAGE_BITS, len(o.page_key)
-    place = page % size
-    while o.page_key[place] != page:
-        if o.page_key[place] == NONE:
-            return NONE
-        place = (place + 1) % size
-    return int(o.page_at[place] << PAGE_BITS) + (cell & (1 << PAGE_BITS) - 1)
-
-
 def warp_of(o: Order, writer: int) -> int:
     """The warp of the grid of a thread as granules of global memory name it."""
     units, warps = int(o.n[UNITS]), int(o.n[CTAS] * o.n[WARPS])
-    cluster = writer // units
-    return cluster * warps + (writer - cluster * units) // LANES
+    cluster, unit = writer // units, writer % units
+    return cluster * warps + (unit // LANES if unit < units - 1 else 0)  # of the cluster's copies, its first warp
 
 
 def synchronise(

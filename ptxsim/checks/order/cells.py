@@ -13,7 +13,7 @@ from ptxsim.jit.body import Array
 from ptxsim.lanes import EVERY, LANES
 from ptxsim.machine.event import Scope
 
-RACE, RACE_IN_WARP, UNINITIALIZED, RACE_IN_GLOBAL, MIXED = 1, 2, 3, 4, 5
+RACE, RACE_IN_WARP, UNINITIALIZED, RACE_IN_GLOBAL, MIXED, UNSEEN = 1, 2, 3, 4, 5, 6
 NOBODY = -1  # wrote what all may read
 ANY = -1  # a lane of the warp, it is not known which: it knows what one of them knows
 ALL = -2  # the lanes of the warp together
@@ -61,23 +61,36 @@ def knows_access(o: Order, slot: int, warp: int, lane: int, row: int, base: int,
     is_far = other < 0 or other >= warps
     if lane == ANY and other == warp:
         return True
-    first, count, me = other * LANES, LANES, warp * LANES + lane if lane >= 0 else NONE
+    if not is_far and time <= int(o.floor[row]):
+        return True
+    first, count = other * LANES, LANES
     if is_far:
         first = (other + base - cluster * warps) * LANES
     elif lanes == 0 and o.sites[access["site"]] & WARPGROUP:  # any of its four warps may say that the product is over
         first, count = (other - other % int(o.n[WARPS]) % 4) * LANES, 4 * LANES
-    for each in range(count):
-        if is_far:
-            known = knows_far(o, row, cluster, first + each, time)
-        else:
-            known = first + each == me or bool(o.clock[row, first + each] >= time)
-            if lane == ANY and not known:
-                known = any_knows(o, slot, warp, first + each, time)
-        if lanes == 0 and known:
+    if lanes == 0:
+        if not is_far and lane >= 0 and first <= warp * LANES + lane < first + count:
             return True
-        if lanes >> each & 1 and not known:
+        each = 0
+        while each < count and not knows_unit(o, slot, warp, lane, row, is_far, cluster, first + each, time):
+            each += 1
+        return each < count
+    if other == warp and lane >= 0:
+        lanes &= ~(1 << lane)
+    while lanes:
+        if not knows_unit(o, slot, warp, lane, row, is_far, cluster, first + lowest(lanes), time):
             return False
-    return lanes != 0
+        lanes &= lanes - 1
+    return True
+
+
+def knows_unit(
+    o: Order, slot: int, warp: int, lane: int, row: int, is_far: bool, cluster: int, unit: int, time: int
+) -> bool:
+    """Whether a lane, or ANY of a warp, knows what a thread of a cluster has done by a time."""
+    if is_far:
+        return knows_far(o, row, cluster, unit, time)
+    return bool(o.clock[row, unit] >= time) or (lane == ANY and any_knows(o, slot, warp, unit, time))
 
 
 def are_strong(o: Order, site: int, other: int, mine: int, theirs: int) -> bool:
@@ -85,6 +98,8 @@ def are_strong(o: Order, site: int, other: int, mine: int, theirs: int) -> bool:
     one, two = int(o.sites[site]), int(o.sites[other])
     if not one & two & STRONG:
         return False
+    if (one >> SCOPE & 3) >= Scope.GPU and (two >> SCOPE & 3) >= Scope.GPU:
+        return True
     warps = int(o.n[WARPS])
     if mine // warps == theirs // warps:
         return True

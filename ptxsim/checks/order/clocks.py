@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ptxsim.checks.order.state import CTAS, FAR, KEPT, NONE, NOW, OWN_ROWS, ROWS, WARPS, Order
-from ptxsim.jit.body import Array
+from ptxsim.checks.order.state import CTAS, FAR, KEPT, NONE, NOW, OWN_ROWS, ROWS, UNITS, WARPS, Order
+from ptxsim.jit.vectors import fill, lowest_of, raise_to
 from ptxsim.lanes import LANES
 
 
@@ -36,21 +36,19 @@ def row_of(o: Order, slot: int, unit: int) -> int:
 
 
 def clear(o: Order, row: int) -> None:
-    mine = o.clock[row]
-    for unit in range(len(mine)):
-        mine[unit] = 0
+    fill(o.clock[row], 0, int(o.n[UNITS]), 0)
     for k in range(o.n[FAR]):
         o.far[row, k] = 0
     o.floor[row] = 0
+    o.own[row] = 0
 
 
 def copy(o: Order, row: int, source: int) -> None:
-    mine, theirs = o.clock[row], o.clock[source]
-    for unit in range(len(mine)):
-        mine[unit] = theirs[unit]
+    o.clock[row] = o.clock[source]
     for k in range(o.n[FAR]):
         o.far[row, k] = o.far[source, k]
     o.floor[row] = o.floor[source]
+    o.own[row] = o.own[source]
 
 
 def join(o: Order, row: int, source: int) -> None:
@@ -61,9 +59,9 @@ def join(o: Order, row: int, source: int) -> None:
     o.floor[row] = max(o.floor[row], o.floor[source])
 
 
-def raise_to(mine: Array, theirs: Array) -> None:
-    for unit in range(len(mine)):
-        mine[unit] = max(mine[unit], theirs[unit])
+def see_all(o: Order, row: int) -> None:
+    """A row has come to know more: what all threads of the cluster had done by when it knows."""
+    o.floor[row] = max(o.floor[row], lowest_of(o.clock[row], int(o.n[CTAS] * o.n[WARPS]) * LANES))
 
 
 def later(o: Order, one: int, other: int) -> int:
@@ -162,6 +160,8 @@ def meet(o: Order, slot: int, warp: int, lanes: int) -> int:
         rest &= ~part
     share(o, slot, warp, lanes, mine)
     stamp(o, base + mine, warp, lanes)
+    if lanes & int(o.live[slot, warp]) == o.live[slot, warp]:
+        o.own[base + mine] = o.n[NOW]
     return base + mine
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ptxsim.checks.order.cells import row_for
 from ptxsim.checks.order.clocks import (
     barrier_row,
     clear,
@@ -13,16 +14,18 @@ from ptxsim.checks.order.clocks import (
     lowest,
     meet,
     own_row,
-    raise_to,
     row_of,
+    see_all,
     share,
     sharing,
     stamp,
     take,
     waiting_row,
 )
-from ptxsim.checks.order.state import BARRIERS, COVERED, CTAS, EDGES, FAR, GRID, NONE, NOW, WARPS, Order, hashed
+from ptxsim.checks.order.slots import drop
+from ptxsim.checks.order.state import BARRIERS, COVERED, CTAS, EDGES, FAR, GRID, NONE, NOW, UNITS, WARPS, Order, hashed
 from ptxsim.jit.body import Array
+from ptxsim.jit.vectors import fill, raise_to
 from ptxsim.lanes import LANES
 from ptxsim.machine.event import Scope
 
@@ -54,9 +57,12 @@ def arrive(o: Order, slot: int, warp: int, lanes: int, number: int, phase: int, 
 
 
 def release_fences(o: Order, slot: int, warp: int, lanes: int, row: int) -> None:
-    """Lanes hand on what came before their last fence."""
+    """Lanes hand on what came before their last fence, and mbarriers that they know to be initialised."""
+    proxy = int(o.n[UNITS]) - 1
     for lane in range(LANES):
         unit = warp * LANES + lane
+        if lanes >> lane & 1:
+            o.clock[row, proxy] = max(o.clock[row, proxy], o.clock[row_of(o, slot, unit), proxy])
         if lanes >> lane & 1 and o.fence_row[slot, unit] != NONE and o.fence_scope[slot, unit] >= Scope.CLUSTER:
             join(o, row, fence_row(o, slot, warp) + o.fence_row[slot, unit])
             o.clock[row, unit] = max(o.clock[row, unit], o.fence_time[slot, unit])
@@ -68,13 +74,17 @@ def leave(o: Order, slot: int, warp: int, lanes: int, number: int, is_whole: boo
     if is_whole:
         o.come[slot, number] = 0
         first = warp // o.n[WARPS] * o.n[WARPS] * LANES
-        for unit in range(first, first + o.n[WARPS] * LANES):
-            o.clock[row, unit] = o.n[NOW]
+        fill(o.clock[row], int(first), int(first + o.n[WARPS] * LANES), int(o.n[NOW]))
         if o.n[CTAS] == 1:
             o.floor[row] = o.n[NOW]
+            drop(o, slot)
     if lanes & o.live[slot, warp] == o.live[slot, warp] and o.uniform[slot, warp] == NONE:
         meet(o, slot, warp, lanes)
     acquire_row(o, slot, warp, lanes, row)
+    if lanes & o.live[slot, warp] == o.live[slot, warp]:
+        if not is_whole:
+            see_all(o, first_row(o, slot, warp) + int(o.uniform[slot, warp]))
+        o.own[first_row(o, slot, warp) + int(o.uniform[slot, warp])] = o.n[NOW]
 
 
 def acquire_row(o: Order, slot: int, warp: int, lanes: int, source: int) -> None:
@@ -215,10 +225,6 @@ def column_of(o: Order, cluster: int) -> int:
     if o.column[cluster] == NONE and o.n[FAR] < len(o.known):
         o.column[cluster] = o.n[FAR]
         o.known[o.n[FAR]] = cluster
-        for row in range(len(o.far)):
-            o.far[row, o.n[FAR]] = 0
-        for row in range(len(o.kept_far)):
-            o.kept_far[row, o.n[FAR]] = 0
         o.n[FAR] += 1
     return int(o.column[cluster])
 
@@ -242,7 +248,16 @@ def forget(o: Order, place: int) -> None:
         mine[unit] = 0
     for k in range(o.n[FAR]):
         o.kept_far[row, k] = 0
-    entry["home"], entry["snap"] = NONE, 0
+    entry["home"], entry["snap"], entry["mixed"] = NONE, 0, 0
+
+
+def go_on(o: Order, place: int, before: int) -> None:
+    """What is released at an entry, and nothing else, is released at another one."""
+    entry, source = o.entries[place], o.entries[before]
+    o.kept[entry["row"]] = o.kept[source["row"]]
+    for k in range(o.n[FAR]):
+        o.kept_far[entry["row"], k] = o.kept_far[source["row"], k]
+    entry["home"], entry["cta"], entry["snap"], entry["mixed"] = source["home"], source["cta"], 0, source["mixed"]
 
 
 def move_home(o: Order, place: int, cluster: int) -> None:
@@ -252,6 +267,7 @@ def move_home(o: Order, place: int, cluster: int) -> None:
     if entry["home"] == cluster:
         return
     if entry["home"] != NONE:
+        entry["mixed"] = 1
         k = column_of(o, int(entry["home"]))
         if k != NONE:
             o.kept_far[row, k] = later(o, int(o.kept_far[row, k]), snapshot(o, place))
@@ -294,7 +310,9 @@ def take_from(o: Order, place: int, slot: int, row: int, scope: int) -> None:
         if found != 0:
             if o.known[k] == cluster:
                 raise_to(o.clock[row], o.kept[found])
-            elif scope >= Scope.GPU:
+            elif (
+                scope >= Scope.GPU or not entry["mixed"]
+            ):  # what the releasing thread knows itself it hands on in any scope
                 o.far[row, k] = later(o, int(o.far[row, k]), found)
 
 
@@ -368,3 +386,12 @@ def release_one(o: Order, slot: int, rank: int, unit: int, key: int, scope: int,
         forget(o, place)
         o.entries[place]["time"] = o.n[NOW]
     release_into(o, place, slot, row, unit, time)
+
+
+def see_copies(o: Order, slot: int, warp: int, lanes: int) -> None:
+    """What asynchronous copies have written by now is known to lanes that have waited for an mbarrier, or for copies of theirs."""
+    rest = lanes
+    while rest:
+        lane = lowest(rest)
+        o.clock[row_for(o, slot, warp, lane), int(o.n[UNITS]) - 1] = o.n[NOW]
+        rest &= rest - 1

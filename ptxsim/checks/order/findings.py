@@ -3,52 +3,64 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
-from ptxsim.checks.order.cells import MIXED, RACE, RACE_IN_GLOBAL, RACE_IN_WARP, UNINITIALIZED
+from ptxsim.checks.causes import by_cause, note_of_others
+from ptxsim.checks.order.cells import MIXED, RACE, RACE_IN_GLOBAL, RACE_IN_WARP, UNINITIALIZED, UNSEEN
 from ptxsim.diagnostic import DOUBTFUL, Finding, Label
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.isa.facts import Proxy, Scope
 
 Problem = tuple[int, int, int]  # what, site, other site
+Use = tuple[int, int, tuple[int, ...]]  # site, how often, and the first
+Named = Callable[[int], str]  # an address of shared memory by its variable
 Problems = dict[Problem, tuple[int, tuple[int, ...]]]  # how often, and the first: see scan
 
 _NAMES = {RACE: "race-shared", RACE_IN_WARP: "race-warp", RACE_IN_GLOBAL: "race-global"}
 
 
-def findings_of(program: Program, problems: Problems, warps: int, cta_of: Callable[[int], int]) -> list[Finding]:
-    """One finding for each pair of instructions; races within a warp are left out where warps race.
+def findings_of(
+    program: Program, problems: Problems, warps: int, cta_of: Callable[[int], int], named: Named
+) -> list[Finding]:
+    """One finding for each cause; races within a warp are left out where warps race.
 
-    warps: of a CTA; cta_of: the linear index of a CTA by its number in the order of clusters.
+    warps: of a CTA; named: says an address of shared memory; cta_of: the linear index of a CTA by its number in the order of clusters.
     """
     between_warps = {frozenset(key[1:]) for key in problems if key[0] in (RACE, RACE_IN_GLOBAL)}
     # What is read before it is written is no second problem where the store that comes too late is known.
     late = {
         reader
         for key in problems
-        if key[0] not in (UNINITIALIZED, MIXED)
+        if key[0] not in (UNINITIALIZED, MIXED, UNSEEN)
         for store, reader in (key[1:], key[:0:-1])
         if _writes(program.ops[store])
     }
     pairs: dict[tuple[int, int, int], tuple[int, tuple[int, ...]]] = {}
+    unseen: dict[int, list[Use]] = {}  # uses of mbarriers by the site that initialises them
     found = []
     for (what, site, other), (count, row) in problems.items():
         if what == UNINITIALIZED:
             if site not in late:
-                found.append(_read_too_early(program, site, count, row))
+                found.append(_read_too_early(program, site, count, row, named))
         elif what == MIXED:
             found.append(_mixed(program, site, count, row))
+        elif what == UNSEEN:
+            unseen.setdefault(other, []).append((site, count, row))
         elif what != RACE_IN_WARP or frozenset((site, other)) not in between_warps:
             key = what, max(site, other), min(site, other)  # whichever came first
             times, first = pairs.get(key, (0, row))
             pairs[key] = times + count, first
-    return found + [
-        _race(program, what, site, other, *pairs[what, site, other], warps, cta_of) for what, site, other in pairs
-    ]
+    found += [_unseen(program, init, sorted(uses), named) for init, uses in unseen.items()]
+    for keys in by_cause(program, pairs):
+        times, first = sum(pairs[key][0] for key in keys), pairs[keys[0]][1]
+        finding = _race(program, *keys[0], times, first, warps, cta_of, named)
+        found.append(replace(finding, notes=(*finding.notes, *note_of_others(program, keys))))
+    return found
 
 
 def _race(
-    program: Program, what: int, site: int, other: int, count: int, row: tuple[int, ...], warps: int, cta_of: Callable[[int], int]
+    program: Program, what: int, site: int, other: int, count: int, row: tuple[int, ...], warps: int, cta_of: Callable[[int], int], named: Named
 ) -> Finding:  # fmt: skip
     op, before = program.ops[site], program.ops[other]
     address, cta, warp, lane, them, is_global = row[3:]
@@ -61,7 +73,7 @@ def _race(
             place["lane"] = lane
     verb = "writes" if _writes(before) else "reads"
     if what == RACE_IN_WARP:
-        who = "another lane of the warp"
+        who, remedy = "another lane of the warp", "put bar.warp.sync between them"
     elif is_global and other_cta != cta:
         one, two = (cta, other_cta) if row[1] == site else (other_cta, cta)
         return Finding(
@@ -71,12 +83,21 @@ def _race(
             help="give each CTA its own part, use atomics, or synchronise through a flag with release and acquire of scope gpu",
         )  # fmt: skip
     else:
-        who = f"warp {them % warps if row[1] == site else warp}"
-    where = f"global address {address:#x}" if is_global else f"shared byte {address:#x}"
+        who, remedy = f"warp {them % warps if row[1] == site else warp}", "put a barrier between them (bar.sync)"
+    if what != RACE_IN_WARP and other_cta != cta:
+        who += f" of CTA {other_cta if row[1] == site else cta}"
+        remedy = (
+            "put a barrier of the cluster between them (barrier.cluster.arrive.release, barrier.cluster.wait.acquire)"
+        )
+    elif is_global and (_is_fetch(op) or _is_fetch(before)):
+        remedy = (
+            "wait for the copy (cp.async.bulk.commit_group, cp.async.bulk.wait_group 0), then put a barrier between"
+        )
+    where = f"global address {address:#x}" if is_global else f"shared memory at {named(address)}"
     return Finding(
         _NAMES[what], f"{op.opcode} touches {where}, which {who} {verb} without order between the two",
         **place, labels=(Label(before.line, f"{verb} here", before.column, len(before.opcode)),),
-        help="put bar.warp.sync between them" if what == RACE_IN_WARP else "put a barrier between them (bar.sync)",
+        help=remedy,
     )  # fmt: skip
 
 
@@ -89,8 +110,22 @@ def _mixed(program: Program, site: int, count: int, row: tuple[int, ...]) -> Fin
     )  # fmt: skip
 
 
-def _read_too_early(program: Program, site: int, count: int, row: tuple[int, ...]) -> Finding:
-    op, address = program.ops[site], row[3]
+def _unseen(program: Program, other: int, uses: list[Use], named: Named) -> Finding:
+    (site, _, row), init = uses[0], program.ops[other]
+    op, lines = program.ops[site], sorted({program.ops[later].line for later, _, _ in uses[1:]})
+    return Finding(
+        "mbarrier-visibility",
+        f"{op.opcode} uses the mbarrier {named(row[3])}, whose initialisation may not be visible to this thread",
+        op.line, op.column, len(op.opcode), count=sum(count for _, count, _ in uses), warp=row[5], lane=row[6],
+        labels=(Label(init.line, "initialised here", init.column, len(init.opcode)),),
+        notes=(f"used so at line {', '.join(map(str, lines))}, too",) if lines else (),
+        help="after mbarrier.init put bar.sync (in a cluster: fence.mbarrier_init.release.cluster, then "
+        "barrier.cluster.arrive and wait), and use it after that",
+    )  # fmt: skip
+
+
+def _read_too_early(program: Program, site: int, count: int, row: tuple[int, ...], named: Named) -> Finding:
+    op = program.ops[site]
     place: dict[str, Any] = {
         "line": op.line,
         "column": op.column,
@@ -104,7 +139,7 @@ def _read_too_early(program: Program, site: int, count: int, row: tuple[int, ...
     if op.facts.scope is Scope.WARPGROUP:
         help = "write the whole tile first, or fix the descriptor: `ptxsim desc` says what one reads"
     return Finding(
-        "uninitialized-read", f"{op.opcode} reads shared byte {address:#x}, which had not been written by then",
+        "uninitialized-read", f"{op.opcode} reads shared memory at {named(row[3])}, which had not been written by then",
         **place, level=DOUBTFUL, help=help,
     )  # fmt: skip
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ptxsim.checks.order.accesses import OFFSET, access, cell_of, end_of, same_address, shared_key, tell
-from ptxsim.checks.order.cells import RACE, knows_writer, row_for
+from ptxsim.checks.order.cells import UNSEEN, knows_writer, row_for
 from ptxsim.checks.order.clocks import lowest
 from ptxsim.checks.order.edges import (
     acquire_at,
@@ -13,19 +13,41 @@ from ptxsim.checks.order.edges import (
     entry_at,
     fence,
     forget,
+    go_on,
     leave,
     owner_of,
     release_at,
+    see_copies,
     sync_warp,
 )
-from ptxsim.checks.order.sites import ACQUIRES, ARRIVES, COVERS, RELEASES, SCOPE
-from ptxsim.checks.order.state import BARRIERS, CTAS, FAR, KEPT, MARGIN, MOST_FAR, NONE, NOW, OVER, UNITS, WARPS, Order
+from ptxsim.checks.order.lines import is_in_order
+from ptxsim.checks.order.sites import ACQUIRES, ARRIVES, COVERS, INITIALIZES, RELEASES, SCOPE
+from ptxsim.checks.order.slots import admit, end
+from ptxsim.checks.order.state import (
+    BARRIERS,
+    CELLS,
+    CTAS,
+    FAR,
+    KEPT,
+    LINE_BITS,
+    LINES,
+    MARGIN,
+    MOST_FAR,
+    NONE,
+    NOW,
+    OVER,
+    SHIFT,
+    UNITS,
+    WARPS,
+    Order,
+)  # fmt: skip
 from ptxsim.jit.body import Array, body
 from ptxsim.lanes import LANES
-from ptxsim.machine.event import FLAG_ASYNC_PROXY, Event, Proxy, Scope, Space
+from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_LANDED, ODD_PHASE, Event, Proxy, Scope, Space
 
 KINDS = 5  # problems of a record at most
 FIELDS = 9
+ODD_BIT = 61  # of the key of an mbarrier's entries
 
 
 @body(enough=200)
@@ -39,11 +61,15 @@ def scan(records: Array, first: int, o: Order, found: Array) -> int:
         place = int(o.place[record["cta"]])
         if place == OVER:
             continue
+        if place == NONE:
+            place = admit(o, int(record["cta"]))
         if place == NONE or o.n[KEPT] + MARGIN > len(o.kept):
             return i
         if o.n[FAR] + MARGIN > len(o.known) and len(o.known) > 1 and len(o.known) < MOST_FAR:
             return i
-        slot, rank = place // int(o.n[CTAS]), place % int(o.n[CTAS])
+        slot, rank = place, 0
+        if o.n[CTAS] > 1:
+            slot, rank = place // int(o.n[CTAS]), place % int(o.n[CTAS])
         warp = rank * int(o.n[WARPS]) + int(record["warp"])
         event, mask, site = int(record["event"]), int(record["mask"]), int(record["site"])
         addresses, bits = record["addresses"], int(o.sites[record["site"]])
@@ -64,17 +90,23 @@ def scan(records: Array, first: int, o: Order, found: Array) -> int:
                 fence(o, slot, warp, mask, scope, bits & ACQUIRES != 0, bits & RELEASES != 0)
                 if bits & COVERS:
                     cover(o, slot, warp, mask)
-            elif proxy == Proxy.MBARRIER_INIT or proxy == Proxy.TENSORMAP:
+            elif proxy == Proxy.MBARRIER_INIT:
+                publish_mbarriers(o, slot, rank, warp, mask)
+            elif proxy == Proxy.TENSORMAP:
                 fence(o, slot, warp, mask, scope, False, True)
         elif event == Event.EXIT:
-            leave_grid(o, slot, rank, warp, mask)
+            if int(o.live[slot, warp]) & mask:
+                leave_grid(o, slot, rank, warp, mask)
+                end(o, slot)
         elif event == Event.MBARRIER_ARRIVE or event == Event.MBARRIER_WAIT:
-            if not int(record["flags"]) & FLAG_ASYNC_PROXY:
-                use_mbarriers(o, slot, warp, mask, addresses, site, event == Event.MBARRIER_WAIT, found)
+            waits = event == Event.MBARRIER_WAIT
+            use_mbarriers(o, slot, warp, mask, addresses, site, waits, int(record["flags"]), found)
         elif event <= Event.ASYNC_WAIT:
             space = int(record["space"])
             if space == Space.SHARED or space == Space.GLOBAL:
-                if not access(o, slot, rank, warp, record, event, space == Space.GLOBAL, found):
+                if not is_in_order(o, slot, warp, record, event, bits, space == Space.GLOBAL) and not access(
+                    o, slot, rank, warp, record, event, space == Space.GLOBAL, found
+                ):
                     o.n[NOW] -= 1
                     return i
     return len(records)
@@ -82,9 +114,9 @@ def scan(records: Array, first: int, o: Order, found: Array) -> int:
 
 def leave_grid(o: Order, slot: int, rank: int, warp: int, mask: int) -> None:
     """Lanes exit."""
-    o.live[slot, warp] = int(o.live[slot, warp]) & ~mask
-    o.threads[slot, rank] -= mask.bit_count()
-    live, row = int(o.live[slot, warp]), NONE
+    live, row = int(o.live[slot, warp]) & ~mask, NONE
+    o.threads[slot, rank] -= (int(o.live[slot, warp]) & mask).bit_count()
+    o.live[slot, warp] = live
     if o.uniform[slot, warp] == NONE and live != 0:
         for lane in range(LANES):
             if live >> lane & 1:
@@ -98,43 +130,106 @@ def leave_grid(o: Order, slot: int, rank: int, warp: int, mask: int) -> None:
 # ---- mbarriers ----
 
 
+def publish_mbarriers(o: Order, slot: int, rank: int, warp: int, lanes: int) -> None:
+    """fence.mbarrier_init: what lanes have initialised in their CTA is handed on by relaxed arrivals, too, and nothing else is.
+
+    So it counts as written by the async proxy: its column is all that such an arrival hands on without a fence.
+    """
+    to_line, lines, proxy = LINE_BITS - int(o.n[SHIFT]), int(o.n[LINES]), int(o.n[UNITS]) - 1
+    place, found = slot * int(o.n[CTAS]) + rank, False
+    for number in range(lines):
+        line = o.lines[place * lines + number]
+        if line["written"] > o.start[slot]:
+            first = place * int(o.n[CELLS]) + (number << to_line)
+            for cell in range(first, min(first + (1 << to_line), (place + 1) * int(o.n[CELLS]))):
+                one = o.cells[cell]
+                unit = int(one["writer"])
+                if unit >> 5 == warp and lanes >> (unit & 31) & 1 and o.sites[one["site"]] & INITIALIZES:
+                    if one["written"] > o.start[slot]:
+                        one["writer"], one["written"], line["landed"], found = proxy, o.n[NOW], o.n[NOW], True
+    if found:
+        see_copies(o, slot, warp, lanes)
+
+
 def use_mbarriers(
-    o: Order, slot: int, warp: int, mask: int, addresses: Array, site: int, waits: bool, found: Array
+    o: Order, slot: int, warp: int, mask: int, addresses: Array, site: int, waits: bool, flags: int, found: Array
 ) -> None:  # fmt: skip
-    """Lanes arrive at mbarriers, or have waited for them."""
-    bits, rest = int(o.sites[site]), mask
-    scope = bits >> SCOPE & 3
+    """Lanes arrive at mbarriers, or have waited for them; flags: of the record."""
+    rest = mask
     while rest:
         part = same_address(addresses, rest)
         rest &= ~part
-        address = int(addresses[lowest(part)])
-        offset, cell = address & OFFSET, cell_of(o, slot, address)
+        named = int(addresses[lowest(part)])
+        address, is_odd = named & ((1 << ODD_PHASE) - 1), named >> ODD_PHASE & 1
+        cell = cell_of(o, slot, address)
         if cell >= end_of(o, slot, address, 1):
             continue
         made, key = o.cells[cell], shared_key(o, slot, address)
-        lane = lowest(part)
-        row = row_for(o, slot, warp, lane)
-        if not knows_writer(o, slot, warp, lane, row, 0, int(made["writer"]), int(made["written"])):
-            if made["written"] > o.start[slot]:
-                tell(o, found, RACE, site, int(made["site"]), offset, slot, warp, lane, int(made["writer"]) >> 5, False)
+        written, writer = int(made["written"]), int(made["writer"])
+        if (waits or not flags & FLAG_LANDED) and written > o.start[slot]:
+            lane = unaware(o, slot, warp, part, writer, written)
+            if lane != NONE:
+                tell(o, found, UNSEEN, site, int(made["site"]), address & OFFSET, slot, warp, lane, writer >> 5, False)
         if waits:
-            if bits & ACQUIRES:
-                acquire_at(o, slot, warp, part, key, int(made["written"]), scope, True)
-                see_copies(o, slot, warp, part)
-        elif bits & RELEASES:
-            for wide in range(Scope.GPU):
-                place = entry_at(o, key, owner_of(o, slot, warp // int(o.n[WARPS]), wide), False)
-                if place != NONE:
-                    if o.entries[place]["time"] < made["written"]:
-                        forget(o, place)
-                    o.entries[place]["time"] = o.n[NOW]
-            release_at(o, slot, warp, part, key, 0, scope, True, False)
+            wait_for_phase(o, slot, warp, part, phase_key(key, is_odd), site, written)
+        elif not flags & FLAG_ASYNC_PROXY:
+            arrive_in_phase(o, slot, warp, part, key, is_odd, site, written, flags & FLAG_LANDED != 0)
 
 
-def see_copies(o: Order, slot: int, warp: int, lanes: int) -> None:
-    """What asynchronous copies have written by now is known to lanes that have waited for an mbarrier."""
+def unaware(o: Order, slot: int, warp: int, lanes: int, writer: int, time: int) -> int:
+    """One of some lanes that does not know of a write; NONE if all do."""
     rest = lanes
     while rest:
         lane = lowest(rest)
-        o.clock[row_for(o, slot, warp, lane), int(o.n[UNITS]) - 1] = o.n[NOW]
         rest &= rest - 1
+        if not knows_writer(o, slot, warp, lane, row_for(o, slot, warp, lane), 0, writer, time):
+            return lane
+        if o.uniform[slot, warp] != NONE and writer >> 5 != warp:
+            return NONE
+    return NONE
+
+
+def phase_key(key: int, is_odd: int) -> int:
+    """What is released in a phase is kept beside what is released in the next one, which may begin before all have waited."""
+    return key | is_odd << ODD_BIT
+
+
+def wait_for_phase(o: Order, slot: int, warp: int, lanes: int, key: int, site: int, since: int) -> None:
+    bits = int(o.sites[site])
+    acquire_at(o, slot, warp, lanes, key, since, bits >> SCOPE & 3, bits & ACQUIRES != 0)
+    if bits & ACQUIRES:
+        see_copies(o, slot, warp, lanes)
+
+
+def arrive_in_phase(
+    o: Order, slot: int, warp: int, lanes: int, key: int, is_odd: int, site: int, since: int, has_landed: bool
+) -> None:  # fmt: skip
+    """since: when the mbarrier was initialised; has_landed: copies that the lanes have issued arrive for them."""
+    bits, rank = int(o.sites[site]), warp // int(o.n[WARPS])
+    scope, mine, other = bits >> SCOPE & 3, phase_key(key, is_odd), phase_key(key, 1 - is_odd)
+    for wide in range(Scope.GPU):
+        owner = owner_of(o, slot, rank, wide)
+        place, before = entry_at(o, mine, owner, False), entry_at(o, other, owner, False)
+        if before != NONE and o.entries[before]["time"] >= since:
+            if place == NONE or o.entries[place]["time"] < o.entries[before]["time"]:
+                place = entry_at(o, mine, owner, True)
+                go_on(o, place, before)
+        if place != NONE:
+            if o.entries[place]["time"] < since:
+                forget(o, place)
+            o.entries[place]["time"] = o.n[NOW]
+    if has_landed:
+        release_landed(o, slot, rank, lanes, warp, mine, scope)
+    else:
+        release_at(o, slot, warp, lanes, mine, 0, scope, bits & RELEASES != 0, False)
+
+
+def release_landed(o: Order, slot: int, rank: int, lanes: int, warp: int, key: int, scope: int) -> None:
+    """Besides what lanes knew when they issued them, their copies are done."""
+    place = entry_at(o, key, owner_of(o, slot, rank, scope), False)
+    if place == NONE:
+        return
+    for lane in range(LANES):
+        if lanes >> lane & 1:
+            o.kept[o.entries[place]["row"], warp * LANES + lane] = o.n[NOW]
+    o.entries[place]["snap"] = 0

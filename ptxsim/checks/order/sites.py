@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ptxsim.engine.program.operation import Op, Program, fact
-from ptxsim.isa.facts import AccessKind, Mechanism, Role, Scope
+from ptxsim.isa.facts import AccessKind, Mechanism, Proxy, Role, Scope
 from ptxsim.machine import event
 
 STRONG, ACQUIRES, RELEASES, ARRIVES = 1, 2, 4, 8  # ARRIVES: at a barrier without waiting there
@@ -12,6 +12,8 @@ TOGETHER = 64  # the lanes of the warp access memory for each other
 WARPGROUP = 128  # a product of a warpgroup
 CP_ASYNC = 256
 UPDATES_SHARED, UPDATES_GLOBAL = 512, 1024  # writes strongly, and may do so there
+REDUCES = 16384  # a copy that adds to its destination, in any order
+INITIALIZES = 32768  # an mbarrier
 COVERS = 8192  # a fence that stands in one order with all others of its kind
 FRAGMENTS = 4096  # of wmma: a lane has the same elements in every access of the warp to a matrix
 LATER = 2048  # writes later, and completes on an mbarrier then
@@ -38,6 +40,8 @@ def _bits(op: Op) -> int:
     if facts.completes_by is Mechanism.MBARRIER:
         bits |= LATER
     for access in op.accesses:
+        if access.proxy is Proxy.ASYNC and access.kind is AccessKind.ATOMIC:
+            bits |= REDUCES
         if access.order != "weak":
             default = "sys" if access.order == "volatile" else "gpu"
             bits |= STRONG | _scope(access.scope or default)
@@ -61,6 +65,8 @@ def _synchronisation(op: Op, mechanism: Mechanism, role: Role) -> int:
         is_sc = words.get("proxy") == "generic" and words.get("order", "sc") == "sc"
         in_one_order = is_sc and _SCOPES[str(words["scope"])] >= event.Scope.GPU
         return ACQUIRES * (order != "release") | RELEASES * (order != "acquire") | COVERS * in_one_order
+    if mechanism is Mechanism.MBARRIER and role is Role.INIT:
+        return INITIALIZES
     if mechanism is Mechanism.MBARRIER and role in (Role.ARRIVE, Role.WAIT):
         # Without the words it is .cta, which all take for mbarriers of other CTAs too: the cluster.
         order = 0 if words.get("sem") == "relaxed" else RELEASES if role is Role.ARRIVE else ACQUIRES

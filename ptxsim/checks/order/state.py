@@ -6,45 +6,72 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ptxsim.checks.order.sites import SCOPE, STRONG
 from ptxsim.jit.body import Array, record
 from ptxsim.lanes import LANES
+from ptxsim.machine.event import RECORD, Scope
+from ptxsim.machine.pages import reserve
 
 # Of `n`.
-(NOW, CTAS, WARPS, UNITS, SHIFT, CELLS, CLUSTERS, GRID, WAYS, FAR, KEPT, PAGES, ROWS, COUNT, COVERED, EDGES, NUMBERS) = (
-    range(17)
-)  # fmt: skip
+(
+    NOW, CTAS, WARPS, UNITS, SHIFT, CELLS, CLUSTERS, GRID, WAYS, FAR, KEPT, PAGES, ROWS, COUNT, COVERED, EDGES, THREADS, FREE,
+    INITIALIZED, LINES, LOGGED, LOG_SLOT, PLAIN, GRANULES, AGREED, NUMBERS,
+) = range(26)  # fmt: skip
 # NOW: the record; CTAS, WARPS: of a cluster, of a CTA; UNITS: columns of a clock; SHIFT, CELLS: of a granule's bytes, granules of
 # a CTA's shared memory; CLUSTERS: of the grid; GRID: CTAs; WAYS: places for accesses per granule; FAR: clusters that others know
 # of; KEPT, PAGES: in use; ROWS: of clocks per slot; COUNT: problems found; COVERED: the first column of a clock's second half, 0
-# where there is none (see edges.cover); EDGES: fences so far, and addresses at which something has been released.
+# where there is none (see edges.cover); EDGES: fences so far, and addresses at which something has been released. THREADS: of a CTA; FREE: slots; INITIALIZED: whether
+# shared memory was filled before the launch. LINES: of a CTA's shared memory; LOGGED, LOG_SLOT: reads in the log, and whose.
+# PLAIN: every access is judged granule by granule, for tests. GRANULES: pages of global memory that have some.
+# AGREED: any two strong accesses of the program are, each in the scope of the other.
 
 BARRIERS = 16
 OWN_ROWS = LANES + 1  # of a warp, of which its lanes share some
 NONE, OVER = -1, -2  # OVER: in place of a slot, of CTAs that have ended
-PAGE_BITS = 12  # granules of a page of global memory
+LINE_BITS, PAGE_LINES = 7, 7  # bytes of a line, lines of a page of global memory
+PAGE_BITS = LINE_BITS + PAGE_LINES
+HOLDS_READS, HOLDS_WRITE = 1, 2  # of a line of global memory that says what has been done to it, and not its granules
+LOG = 2048  # reads of shared memory in the log
 NEAR_WAYS, FAR_WAYS = 2, 2  # places for accesses from other CTAs of a cluster; per granule of global memory
 MARGIN = 80  # free places with which a record can be worked off
-SLOTS, PAGES_AT_FIRST, ROOM = 40, 64, 1 << 28  # ROOM: bytes of the clocks of all slots, at first
+SLOTS, ROOM = 40, 1 << 28  # ROOM: bytes of the clocks of all slots, at first
+PAGES_AT_FIRST, GRANULES_AT_FIRST = 512, 512  # pages of global memory, and those with granules
 MOST_FAR = 2048  # clusters that others may know of
 
 # A granule: who wrote last (a column of the clock, in global memory after those of all clusters before), when, and where; when it
-# was last written in any way, read, and written strongly.
-CELL = record(("writer", "i4"), ("written", "i4"), ("site", "i4"), ("last", "i4"), ("read", "i4"), ("update", "i4"))
+# was last written in any way, and strongly.
+CELL = record(("writer", "i4"), ("written", "i4"), ("site", "i4"), ("last", "i4"), ("update", "i4"))
+# A line of 128 bytes: when any of its granules was last written, read, and written by a copy of the async proxy; the only warp that
+# has accessed it since all knew of all, or NONE. full: the cluster, plus one, in whose time all have been written; in global
+# memory how often it has been read, and the clusters that stand for its readers (see far.see_reader).
+LINE = record(
+    ("written", "i4"), ("read", "i4"), ("landed", "i4"), ("warp", "i4"), ("full", "i4"), ("low", "i4"), ("high", "i4"),
+    ("held", "i4")
+)  # fmt: skip
+# An access that a line of global memory holds: a warp of the grid, when, where, and the lanes next to each other that access `width`
+# bytes each, in steps from the address that lane 0 has or would have.
+WAY = record(
+    ("warp", "i4"), ("time", "i4"), ("site", "i4"), ("lanes", "u4"), ("start", "i8"), ("step", "i4"), ("width", "i4")
+)
 # Lanes of a warp that have accessed a granule, none: one of the lanes.
 ACCESS = record(("warp", "i4"), ("time", "i4"), ("lanes", "u4"), ("site", "i4"))
 # What has been released at an address: for whom, when a chain of writes that hand it on was last continued, by threads of which
-# cluster (home) and by which CTA; its row, and a snapshot of that.
+# cluster (home) and by which CTA; its row, and a snapshot of that; mixed: threads of several clusters have released there.
 ENTRY = record(
-    ("key", "i8"), ("owner", "i4"), ("time", "i4"), ("home", "i4"), ("cta", "i4"), ("row", "i4"), ("snap", "i4")
+    ("key", "i8"), ("owner", "i4"), ("time", "i4"), ("home", "i4"), ("cta", "i4"), ("row", "i4"), ("snap", "i4"),
+    ("mixed", "i4"),
 )  # fmt: skip
 
 
-class Order(NamedTuple):
+class Arrays(NamedTuple):
     """All of it. A slot is a cluster that runs, a unit one of its threads; the last column of a clock is the async proxy."""
 
     n: Array
     sites: Array
+    home: Array  # by CTA: the number of its cluster * CTAS + rank
+    member: Array  # the other way round
     place: Array  # by CTA: slot * CTAS + rank, NONE before it runs, OVER later
+    free: Array  # slots, the one to take next last
     cluster: Array  # by slot
     start: Array
     threads: Array  # by slot and rank: live ones
@@ -53,6 +80,7 @@ class Order(NamedTuple):
     row_of: Array  # by slot and unit
     clock: Array  # rows of slots: of warps, of their fences, of what waits for a fence, of barriers
     floor: Array  # by row: what all threads of the cluster had done by then is known
+    own: Array  # what its warp had done by then is known
     far: Array  # by row: snapshots of other clusters, 0 for none
     fence_row: Array  # by slot and unit: that of its last fence, or NONE
     fence_time: Array
@@ -63,11 +91,18 @@ class Order(NamedTuple):
     cells: Array  # by slot, rank and granule
     reads: Array
     updates: Array
+    lines: Array  # by slot, rank and line
+    log: Array  # reads of shared memory that have not been noted yet (see lines), when, and what their warps knew of themselves
+    log_time: Array
+    log_own: Array
     page_key: Array  # of global memory, by hash
     page_at: Array
     far_cells: Array
     far_reads: Array
     far_updates: Array
+    far_lines: Array
+    far_ways: Array  # by line: what it holds
+    page_granules: Array  # by page: where its granules are, NONE if it has none
     entries: Array
     kept: Array  # rows of entries, and snapshots
     kept_far: Array
@@ -76,42 +111,69 @@ class Order(NamedTuple):
     before: Array  # of the lanes of a record: when the granule was last written before
 
 
+class Order(Arrays):
+    """The same, which keeps how it is passed to native code (jit.native)."""
+
+    def __reduce__(self) -> tuple[type[Order], tuple[Array, ...]]:
+        return Order, tuple(self)  # copies are passed differently
+
+
 def barrier_rows(ctas: int) -> int:
     return 2 * BARRIERS * ctas + 2
 
 
 def begin(
-    sites: tuple[int, ...], ctas: int, warps: int, grid: int, shared_bytes: int, *, strong: tuple[bool, bool], covers: bool
+    sites: tuple[int, ...], home: np.ndarray, ctas: int, block: int, shared_bytes: int, *, strong: tuple[bool, bool],
+    covers: bool, initialized: bool,
 ) -> Order:  # fmt: skip
-    """Before a launch. ctas: of a cluster; warps: of a CTA; strong: whether there are strong writes to shared and global memory;
+    """Before a launch. home: of each CTA, see Order; ctas: of a cluster; block: threads of a CTA; strong: whether there are strong writes to shared and global memory;
     covers: whether there are fences that stand in one order."""
+    grid, warps = len(home), -(-block // LANES)
     all_warps = ctas * warps
     threads = all_warps * LANES
     units = (2 if covers else 1) * threads + 1
     ways = warps + (NEAR_WAYS if ctas > 1 else 0)
     rows = all_warps * (2 * OWN_ROWS + LANES) + barrier_rows(ctas)
-    clusters, cells = grid // ctas, -(-shared_bytes // 4)
+    clusters, lines = grid // ctas, -(-shared_bytes >> LINE_BITS)
+    cells = lines << LINE_BITS - 2
     columns = 128 if clusters > 1 else 1
     n = np.zeros(NUMBERS, np.int64)
     n[[CTAS, WARPS, UNITS, SHIFT, CELLS]] = ctas, warps, units, 2, cells
     n[COVERED] = threads * covers
+    n[AGREED] = all(bits >> SCOPE & 3 >= Scope.GPU for bits in sites if bits & STRONG)
+    n[[THREADS, INITIALIZED, LINES]] = block, initialized, lines
     n[[CLUSTERS, GRID, WAYS, ROWS, KEPT]] = clusters, grid, ways, rows, 1
     # Memory that is not used costs nothing: room for what runs side by side, and for some pages.
     slots = max(1, min(SLOTS, clusters, ROOM // (rows * units * 4)))
-    granules, many = slots * ctas * cells, PAGES_AT_FIRST << PAGE_BITS
+    n[FREE] = slots
+    granules, many = slots * ctas * cells, GRANULES_AT_FIRST << PAGE_BITS - 2
+    far_lines = PAGES_AT_FIRST << PAGE_LINES
     return Order(
-        n, np.array(sites, np.int32), np.full(grid, NONE, np.int32), np.full(slots, NONE, np.int32), np.zeros(slots, np.int32),
-        np.zeros((slots, ctas), np.int32), np.zeros((slots, all_warps), np.int64), np.zeros((slots, all_warps), np.int32),
-        np.zeros((slots, threads), np.int32), np.zeros((slots * rows, units), np.int32), np.zeros(slots * rows, np.int32),
-        np.zeros((slots * rows, columns), np.int32), np.zeros((slots, threads), np.int32), np.zeros((slots, threads), np.int32),
-        np.zeros((slots, threads), np.int32), np.zeros((slots, threads), np.int32),
-        np.zeros((slots, barrier_rows(ctas)), np.int64), np.zeros((slots, barrier_rows(ctas)), np.int32),
-        np.zeros(granules, CELL), np.zeros((granules, ways), ACCESS), np.zeros((granules, ways if strong[0] else 0), ACCESS),
-        np.full(64, NONE, np.int64), np.zeros(64, np.int32), np.zeros(many, CELL), np.zeros((many, FAR_WAYS), ACCESS),
-        np.zeros((many, FAR_WAYS if strong[1] else 0), ACCESS), np.zeros(4 * MARGIN, ENTRY), np.zeros((4 * MARGIN, units), np.int32),
-        np.zeros((4 * MARGIN, columns), np.int32), np.full(clusters, NONE, np.int32), np.zeros(columns, np.int32),
-        np.zeros(LANES, np.int32),
+        n, np.array(sites, np.int32), home, np.argsort(home).astype(np.int32), np.full(grid, NONE, np.int32),
+        np.arange(slots - 1, -1, -1, dtype=np.int32), np.full(slots, NONE, np.int32), zeros(slots, np.int32),
+        zeros((slots, ctas), np.int32), zeros((slots, all_warps), np.int64), zeros((slots, all_warps), np.int32),
+        zeros((slots, threads), np.int32), zeros((slots * rows, units), np.int32), zeros(slots * rows, np.int32),
+        zeros(slots * rows, np.int32), zeros((slots * rows, columns), np.int32), zeros((slots, threads), np.int32), zeros((slots, threads), np.int32),
+        zeros((slots, threads), np.int32), zeros((slots, threads), np.int32),
+        zeros((slots, barrier_rows(ctas)), np.int64), zeros((slots, barrier_rows(ctas)), np.int32),
+        zeros(granules, CELL), zeros((granules, ways), ACCESS), zeros((granules, ways if strong[0] else 0), ACCESS),
+        zeros(slots * ctas * lines, LINE), zeros(LOG, RECORD), zeros(LOG, np.int32), zeros(LOG, np.int32),
+        np.full(2 * PAGES_AT_FIRST, NONE, np.int64), zeros(2 * PAGES_AT_FIRST, np.int32), zeros(many, CELL), zeros((many, FAR_WAYS), ACCESS),
+        zeros((many, FAR_WAYS if strong[1] else 0), ACCESS), zeros(far_lines, LINE), zeros((far_lines, 2), WAY),
+        np.full(PAGES_AT_FIRST, NONE, np.int32), zeros(4 * MARGIN, ENTRY), zeros((4 * MARGIN, units), np.int32),
+        zeros((4 * MARGIN, columns), np.int32), np.full(clusters, NONE, np.int32), zeros(columns, np.int32),
+        zeros(LANES, np.int32),
     )  # fmt: skip
+
+
+def zeros(shape: tuple[int, ...] | int, dtype: np.typing.DTypeLike) -> np.ndarray:
+    """An array that costs memory, and the time to clear it, only where it is touched."""
+    sizes = (shape,) if isinstance(shape, int) else shape
+    count = int(np.prod(sizes))
+    if count * np.dtype(dtype).itemsize < 1 << 16:
+        return np.zeros(shape, dtype)
+    room = reserve(count * np.dtype(dtype).itemsize)
+    return room.view(dtype).reshape(shape)
 
 
 def hashed(key: int, owner: int) -> int:

@@ -9,11 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ptxsim.engine.analysis.control_flow import control_flow
-from ptxsim.engine.analysis.def_use import slots_of
+from ptxsim.engine.analysis.def_use import reads, slots_of, writes
 from ptxsim.engine.analysis.fragment_flow import types_match
-from ptxsim.engine.control import touched
 from ptxsim.engine.program.operand import Constant, Literal, Operand, Vector
-from ptxsim.engine.program.operation import Op, Program, fact
+from ptxsim.engine.program.operation import Op, Program, calls_functions, fact
 from ptxsim.isa.facts import Mechanism, Role
 
 EVERYTHING = None  # no fence has been met yet: every register may have been written since
@@ -52,7 +51,7 @@ def keeps_rules(program: Program) -> bool:
 
 def _is_hazard_free(program: Program) -> bool:
     """Whether no path accesses a register in flight or uses an unfenced one."""
-    if any(op.control == "call" for op in program.ops):
+    if calls_functions(program):
         return False
     slots = {op.site: {*factors(op), *slots_of(op.destinations)} for op in program.ops if _is_product(op)}
     before: dict[int, State] = {0: State()} if program.blocks else {}
@@ -81,10 +80,10 @@ def _step(op: Op, state: State, slots: dict[int, set[int]]) -> bool:
     """Follow one operation; False for a breach."""
     if Mechanism.WGMMA_GROUP not in op.mechanisms:
         flying = set().union(*(slots[site] for site in state.ages))
-        if flying and not flying.isdisjoint(touched(op)):
+        if flying and not flying.isdisjoint((*reads(op), *writes(op))):
             return False
         if state.written is not None:
-            state.written.update(slots_of(op.destinations))
+            state.written.update(writes(op))
         return True
     if op.guard is not None:
         return False

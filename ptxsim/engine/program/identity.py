@@ -6,6 +6,7 @@ import hashlib
 
 from ptxsim.engine.program.operand import Address, Constant, Literal, Operand, Register, Special, StackAddress, Vector
 from ptxsim.engine.program.operation import Program, fact
+from ptxsim.machine.memory import ARENA
 
 
 @fact
@@ -16,7 +17,7 @@ def identity(program: Program) -> str:
 
 def program_text(program: Program) -> str:
     """Equal texts mean equal code, given the same package and options."""
-    parts = [",".join(t.name for t in program.slots)]
+    parts = [f"{ARENA:#x} " + ",".join(t.name for t in program.slots)]
     for block in program.blocks:
         parts.append(";")
         for op in block:

@@ -174,6 +174,19 @@ def fact(find: Callable[..., Found]) -> Callable[..., Found]:
 
 
 @fact
+def sites_of(program: Program) -> int:
+    """How many operations a program has."""
+    return len(program.ops)
+
+
+@fact
 def families(program: Program) -> frozenset[str]:
     """The families of a program's operations. (Launches of remembered programs ask this, and need no operation for it.)"""
     return frozenset(op.family for op in program.ops)
+
+
+@fact
+def calls_functions(program: Program) -> bool:
+    """Whether a program may call functions of its own, not only those that the driver links in (engine.builtin)."""
+    sites = [op.call for op in program.ops if op.call is not None]
+    return any(site.name is None or site.name in program.functions for site in sites)

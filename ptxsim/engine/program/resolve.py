@@ -120,7 +120,7 @@ class Resolver:
     def _symbol(self, base: ast.Name, offset: int, t: ScalarType) -> StackAddress | Constant:
         name = base.name
         if name in self.frame_offsets:
-            return StackAddress(self.frame_offsets[name] + offset, t)
+            return StackAddress((self.frame_offsets[name] + offset) & (2**64 - 1), t)
         if name in self.symbols:
             return Constant((self.symbols[name].address + offset) & ((1 << t.bits) - 1), t)
         if name in self.program.function_addresses:

@@ -15,6 +15,7 @@ from ptxsim.profile.lowering.fusion import names_variable
 from ptxsim.profile.lowering.machine_code import Kind, MachineBlock, MachineOp, MachineProgram, Pipe
 from ptxsim.profile.lowering.predication import predicate
 from ptxsim.profile.lowering.pressure import FIXED, Pressure, registers
+from ptxsim.profile.lowering.regions import merged
 from ptxsim.profile.lowering.schedule import Budget, schedule
 from ptxsim.profile.model.figures import UNITS
 from ptxsim.types import Target, parse_target
@@ -192,6 +193,11 @@ class Lowering(Assembly):
 def lower(program: Program, target: str = "sm_90a", pragmas: frozenset[int] = frozenset()) -> MachineProgram:
     """Machine code of a program, as far as time is concerned. `pragmas`: lines of `.pragma "nounroll"`."""
     return Lowering(program, target, pragmas).lower()
+
+
+def registers_of(program: Program, target: str) -> int:
+    """Registers that a thread of a program takes, as far as the lowering can tell."""
+    return lower(merged(program), target).registers
 
 
 def has_cost(form: Form, target: Target | None = None) -> bool:

@@ -12,7 +12,7 @@ from ptxsim.jit.body import record
 from ptxsim.lanes import word_mask
 from ptxsim.layout import banks
 from ptxsim.layout.wavefronts import AccessKind
-from ptxsim.machine.event import FLAG_ASYNC_PROXY, Event, Observer, Space
+from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_ISSUED, Event, Observer, Space
 from ptxsim.profile.model.figures import Figures
 
 BLOCK, SHARED, LOAD, STORE, ATOMIC, CONST, ARRIVE, WAIT, BULK, LEAVE = range(10)
@@ -110,7 +110,8 @@ class Tracer(Observer):
 
     def _accesses(self, records: np.ndarray, entries: np.ndarray) -> None:
         event, space = records["event"], records["space"]
-        shared = (space == Space.SHARED) & (event <= Event.STMATRIX)
+        by_lane = records["width"] <= max(banks.WIDTHS)  # others move a tensor map, whose cost is the instruction's own
+        shared = by_lane & (space == Space.SHARED) & (event <= Event.STMATRIX)
         site, masks = records["site"], records["mask"].astype(np.int64)
         kinds = np.where(self.kind_of[site] >= 0, self.kind_of[site], KIND_OF_EVENT[event])
         masks = np.where(self.leads[site], masks & -masks, masks)
@@ -120,7 +121,7 @@ class Tracer(Observer):
                 found = banks.analyze(records["addresses"][rows], int(width), banks.KINDS[kind], masks[rows])
                 entries["cycles"][rows] = found.cycles
                 entries["code"][rows] = SHARED
-        outer = ((space == Space.GLOBAL) | (space == Space.LOCAL)) & (event <= Event.REDUCE)
+        outer = by_lane & ((space == Space.GLOBAL) | (space == Space.LOCAL)) & (event <= Event.REDUCE)
         for kind in np.unique(event[outer]):
             atomic = kind in (Event.ATOMIC, Event.CAS, Event.REDUCE)
             for width in np.unique(records["width"][outer & (event == kind)]):
@@ -156,6 +157,7 @@ class Tracer(Observer):
             barrier, -1 - (owner * 32 + np.minimum(number, 16)), (cluster << 32) | (first & 0xFFFFFFFF)
         )
         entries["code"][(event == Event.ARRIVE) | (event == Event.MBARRIER_ARRIVE)] = ARRIVE
+        entries["code"][(event == Event.MBARRIER_ARRIVE) & ((records["flags"] & FLAG_ISSUED) != 0)] = -1
         entries["code"][event == Event.LEAVE] = LEAVE
         entries["code"][event == Event.MBARRIER_WAIT] = WAIT
         late = (event == Event.MBARRIER_ARRIVE) & ((records["flags"] & FLAG_ASYNC_PROXY) != 0)

@@ -13,7 +13,8 @@ from ptxsim.checks.element_types import Accesses, takes_f32_alone
 from ptxsim.checks.registers import doubtful_accumulators, doubtful_reads
 from ptxsim.diagnostic import DOUBTFUL, Finding
 from ptxsim.engine.grid import Engine, Hook, Limits
-from ptxsim.lanes import LANES
+from ptxsim.engine.program.operation import families
+from ptxsim.lanes import EVERY, LANES
 from ptxsim.machine.cta import Warp
 from ptxsim.machine.memory import Allocation, GlobalMemory
 from ptxsim.machine.state import Machine
@@ -37,7 +38,12 @@ class Repetitions:
     @property
     def are_wanted(self) -> bool:
         """Whether the program or the arguments ask for one, as far as is known before the first pass."""
-        return bool(self._doubles or self._doubtful or self._accumulators)
+        return bool(self._doubles or self._doubtful or self._accumulators or self._may_stray)
+
+    @property
+    def _may_stray(self) -> bool:
+        """Whether there are shuffles, which may read from lanes that are not there."""
+        return self.launch.checks != "none" and "shuffle" in families(self.launch.program)
 
     @cached_property
     def _doubles(self) -> dict[str, Allocation]:
@@ -59,6 +65,7 @@ class Repetitions:
 
     def settled(self, findings: list[Finding], before: GlobalMemory, first: Machine) -> list[Finding]:
         """The findings of the `first` pass with what repetitions add, and doubtful ones as errors or warnings."""
+        findings = self._strays(findings, before, first)
         if self._doubtful:
             findings = findings + self._showing(self._doubtful, before, first)
         # Where registers are used before a product has written them, what they held before shows for that reason.
@@ -75,6 +82,16 @@ class Repetitions:
             level: Literal["error", "warning"] = "warning" if other.memory.equals(first.memory) else "error"
             findings = [replace(f, level=level) if f.level == DOUBTFUL else f for f in findings]
         return findings
+
+    def _strays(self, findings: list[Finding], before: GlobalMemory, first: Machine) -> list[Finding]:
+        """Doubtful findings of shuffles as errors where what they read shows, else without them."""
+        if not any(map(_is_stray, findings)):
+            return findings
+        limits = Limits(LONGER * first.warp_instructions + 10_000)
+        other = self.launch.run_grid(memory=before.copy(), start=self.start, limits=limits, garbage=EVERY)
+        if first.stopped_at == other.stopped_at and other.memory.equals(first.memory):
+            return [finding for finding in findings if not _is_stray(finding)]
+        return [replace(finding, level="error") if _is_stray(finding) else finding for finding in findings]
 
     def _showing(self, doubtful: dict[int, Finding], before: GlobalMemory, first: Machine) -> list[Finding]:
         """The registers whose first value shows: a run in which they hold something else gives other results."""
@@ -94,6 +111,11 @@ class Repetitions:
         if len(showing) > 1:
             showing = [slot for slot in showing[:ONE_BY_ONE] if shows([slot])] or showing
         return [doubtful[slot] for slot in showing]
+
+
+def _is_stray(finding: Finding) -> bool:
+    """Whether a finding is of a shuffle that reads from a lane that is not there."""
+    return finding.level == DOUBTFUL and finding.name == "member-mask"
 
 
 def _ones(t: ScalarType) -> np.ndarray | list[np.ndarray]:

@@ -18,6 +18,7 @@ class Stores(Observer):
     """Remembers, for every element of some buffers, the last instruction and thread that stored to it."""
 
     events = _STORES
+    spaces = frozenset({Space.GLOBAL})
 
     def __init__(self, buffers: dict[str, tuple[int, int, int]]):
         """buffers: name -> (address, elements, bytes of an element)."""

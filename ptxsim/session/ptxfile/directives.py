@@ -35,14 +35,15 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedFinding:
-    """`expect NAME at LINE`: a finding that must appear; `line` is None for any line."""
+    """`expect NAME at LINE`: a finding that must appear; `line` is None for any line. In a .cu file it is one of that file."""
 
     name: str
     line: int | None
     span: Span
 
     def matches(self, finding: Finding) -> bool:
-        return finding.name == self.name and self.line in (None, finding.line)
+        compiled = finding.source is not None and finding.source.made_from is not None
+        return finding.name == self.name and self.line in (None, finding.source_line if compiled else finding.line)
 
 
 @dataclass(frozen=True, slots=True)

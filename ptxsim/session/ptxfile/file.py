@@ -8,14 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ptxsim.arrays import Initialiser, bad, parse_initialiser
+from ptxsim.demangle import demangle, is_named, is_part
 from ptxsim.diagnostic import Finding, Label, PtxError
 from ptxsim.session.launch_checks import shape
 from ptxsim.session.options import LaunchOptions
+from ptxsim.session.parameter_names import names_at_hand
 from ptxsim.session.ptxfile.directives import Dim3, Directives, ExpectedValue, parse_directives
 from ptxsim.session.ptxfile.expectations import Writer, not_judged
 from ptxsim.session.ptxfile.expressions import BANK_COUNTS, METRICS
-from ptxsim.session.ptxfile.verdict import judged, same, sort_out
-from ptxsim.source import Source
+from ptxsim.session.ptxfile.verdict import depends, judged, same, sort_out
+from ptxsim.source import Source, Span
 from ptxsim.spelling import did_you_mean
 
 if TYPE_CHECKING:
@@ -34,11 +36,13 @@ ACCESS_NOTES = {"bank-conflict", "uncoalesced"}
 class Options(LaunchOptions):
     """What a caller says over the file's directives.
 
-    arguments: NAME -> initialiser, as `--arg NAME=VALUE`. schedules: how many seeds to run. prints: LINE:OPERAND,
-    operands to show. notes: bank-conflict, uncoalesced, advice that is a finding only where it is asked for.
+    arguments: NAME or position -> initialiser, as `--arg NAME=VALUE`. expects: as directives have it, `C == A @ B`. schedules: how
+    many seeds to run. prints: LINE:OPERAND, operands to show. notes: bank-conflict, uncoalesced, advice that is a finding
+    only where it is asked for.
     """
 
     arguments: Mapping[str, str] = field(default_factory=dict)
+    expects: tuple[str, ...] = ()
     schedules: int = 1
     prints: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -52,7 +56,7 @@ class FileRun:
     failed expectations; `expected` are the findings that appeared as the file said. `values` maps argument names to
     what they hold after the run, `NAME_in` to what they held before. `checked` counts the expectations. `shown`
     are the operands that `prints` asked for. Findings and failed expectations come from all of `seeds`, results from the
-    first of them; `varying` names the arguments that came out otherwise with another one, and the first such seed.
+    first of them.
     """
 
     source: Source
@@ -63,7 +67,6 @@ class FileRun:
     checked: int = 0
     shown: list[Shown] = field(default_factory=list)
     seeds: range = range(1)
-    varying: dict[str, int] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"FileRun({self.source.name}, passed={self.passed}, {len(self.findings)} findings, run={self.run!r})"
@@ -81,20 +84,35 @@ def run_file(file: str | Path | Source, entry: str | None = None, options: Optio
     """
     options = options or Options()
     source = file if isinstance(file, Source) else Source.from_file(file)
-    directives = parse_directives(source)
+    written, directives = _directives(source, options)
     try:
         from ptxsim.session.module import Module
 
         module = Module(source)
         kernel = module.kernel(_entry_name(module, entry or directives.entry))
-        launch = _Launch(source, directives, options, module, kernel)
+        launch = _Launch(source, written, directives, options, module, kernel)
         return launch.run()
     except PtxError as error:
         findings = [finding if finding.source else finding.of(source) for finding in error.findings]
-        left, expected = sort_out(findings, directives, source)
+        left, expected = sort_out(findings, directives, written)
         # Where the text itself is wrong, what the run was expected to show is beside the point.
         left = [finding for finding in left if finding in findings] or left
         return FileRun(source, None, left, expected)
+
+
+def _directives(source: Source, options: Options) -> tuple[Source, Directives]:
+    """What a file, or the .launch file beside it, says; and which of the two it is. Expectations of the caller come after its own."""
+    written = source.written
+    directives = parse_directives(written)
+    beside = written.path.with_suffix(".launch") if written.path else None
+    if directives == Directives() and beside is not None and beside.is_file():
+        written = Source.from_file(beside)
+        directives = parse_directives(written)
+    for expected in options.expects:
+        more = parse_directives(Source(f"// ptxsim: expect {expected}", "--expect"))
+        directives.values += [replace(value, span=Span(0)) for value in more.values]
+        directives.findings += [replace(finding, span=Span(0)) for finding in more.findings]
+    return written, directives
 
 
 def _entry_name(module: Module, wanted: str | None) -> str:
@@ -104,17 +122,24 @@ def _entry_name(module: Module, wanted: str | None) -> str:
         return entries[0]
     if wanted in entries:
         return wanted
+    for meant in (is_named, is_part):
+        found = [entry for entry in entries if wanted is not None and meant(entry, wanted)]
+        if len(found) == 1:
+            return found[0]
     if not entries:
         raise bad("the file has no .entry, so there is nothing to run", "ptxsim check reads files without kernels")
     if wanted is None:
-        message = f"the file has {len(entries)} entries: {', '.join(entries)}"
+        message = f"the file has {len(entries)} entries: {', '.join(map(demangle, entries))}"
         raise bad(message, f"write ptxsim run FILE {entries[0]}, or // ptxsim: launch entry={entries[0]}")
-    raise bad(f"no entry is called {wanted!r}", did_you_mean(wanted, entries))
+    if found:
+        raise bad(f"{len(found)} entries match {wanted!r}: {', '.join(map(demangle, found))}", "write more of the name")
+    raise bad(f"no entry is called {wanted!r}", did_you_mean(wanted, [demangle(entry) for entry in entries]))
 
 
 @dataclass(slots=True)
 class _Launch:
     source: Source
+    written: Source  # where the directives stand
     directives: Directives
     options: Options
     module: Module
@@ -125,8 +150,10 @@ class _Launch:
         options, seeds = self._launch_options(), self._seeds()
         findings: dict[tuple[str, int], Finding] = {(f.name, f.line): f for f in self._advice()}
         unmet: dict[int, list[Finding]] = {}
-        varying: dict[str, int] = {}
+        differing: dict[str, Finding] = {}
         first: tuple[Run, dict[str, Any]] | None = None
+        # What is right, where a value may come out in several ways, is for expectations to say.
+        judged_here = set().union(*(value.comparison.names for value in self.directives.values))
         for seed in seeds:
             values, parameters = self._bind(seeds[0])
             self._check_names(values)
@@ -138,16 +165,18 @@ class _Launch:
                 if place not in unmet and (found := self._unmet(expectation, run, values)):
                     unmet[place] = [replace(one, notes=(*notes, *one.notes)) for one in found]
             first = first or (run, values)
-            for name in values:
+            for name in values.keys() - judged_here - differing.keys():
                 if not same(first[1][name], values[name]):
-                    varying.setdefault(name, seed)
+                    differing[name] = depends(name, first[1][name], values[name], (seeds[0], seed), self._writer(run))
         assert first is not None
         run, values = first
         found = [finding if finding.source else finding.of(self.source) for finding in findings.values()]
-        left, expected = sort_out(found, self.directives, self.source)
-        left += [finding.of(self.source) for place in sorted(unmet) for finding in unmet[place]]
+        if not unmet and all(finding.level != "error" for finding in found):  # else that is why
+            found += [differing[name].at(self._place_of(name)).of(self.written) for name in sorted(differing)]
+        left, expected = sort_out(found, self.directives, self.written)
+        left += [finding.of(self.written) for place in sorted(unmet) for finding in unmet[place]]
         checked = len(self.directives.values) + len(self.directives.findings)
-        return FileRun(self.source, run, left, expected, values, checked, self._look(run), seeds, varying)
+        return FileRun(self.source, run, left, expected, values, checked, self._look(run), seeds)
 
     def _unmet(self, expectation: ExpectedValue, run: Run, values: dict[str, Any]) -> list[Finding]:
         """What is wrong with a run by one expectation of the file."""
@@ -159,6 +188,11 @@ class _Launch:
         if any(finding.name == "expectation-failed" and finding.level == "error" for finding in found):
             found = [replace(finding, notes=(*finding.notes, *self._tried(expectation, run))) for finding in found]
         return found
+
+    def _place_of(self, name: str) -> Span:
+        """Where the file names an argument."""
+        given = (argument.span for argument in self.directives.arguments if argument.name == name)
+        return next(given, Span(self.kernel.function.line))
 
     def _tried(self, expectation: ExpectedValue, run: Run) -> list[str]:
         """What would correct the results, found by trying."""
@@ -225,15 +259,16 @@ class _Launch:
         return look(self._repeat(run)[0], [parse_place(text) for text in self.options.prints])
 
     def _names(self) -> list[str]:
-        """One name per parameter: those of the directives, or the kernel's own."""
-        own = [parameter.name for parameter in self.kernel.parameters]
+        """One name per parameter: those of the directives, or those of the CUDA text, or the kernel's own."""
+        known = names_at_hand(self.source, self.kernel.function)
+        own = [known.get(parameter.name, parameter.name) for parameter in self.kernel.parameters]
         given = [argument.name for argument in self.directives.arguments]
         if len(given) > len(own):
             extra = self.directives.arguments[len(own)]
             problem = Finding(
                 "bad-directive", f"{self.kernel.name} has {len(own)} parameters; {extra.name} is one too many"
             )
-            raise PtxError(problem.at(extra.span).of(self.source))
+            raise PtxError(problem.at(extra.span).of(self.written))
         return given + own[len(given) :]
 
     def _bind(self, seed: int) -> tuple[dict[str, Any], list[Any]]:
@@ -245,8 +280,10 @@ class _Launch:
         initialisers = {argument.name: argument.initialiser for argument in self.directives.arguments}
         own = {parameter.name: name for parameter, name in zip(self.kernel.parameters, names)}
         for name, text in self.options.arguments.items():
+            if name.isdigit() and int(name) < len(names):
+                name = names[int(name)]
             if name not in names and name not in own:
-                raise bad(f"{self.kernel.name} has no parameter {name!r}", did_you_mean(name, names))
+                raise bad(f"{demangle(self.kernel.name)} has no parameter {name}", did_you_mean(name, names))
             initialisers[name if name in names else own[name]] = parse_initialiser(text)
         if missing := [name for name in names if name not in initialisers]:
             raise self._missing(missing)
@@ -294,7 +331,7 @@ class _Launch:
                 problem = Finding(
                     "bad-directive", f"no argument is called {name!r}", help=did_you_mean(name, [*values, *METRICS])
                 )
-                raise PtxError(problem.at(expectation.span).of(self.source))
+                raise PtxError(problem.at(expectation.span).of(self.written))
 
     def _advice(self) -> list[Finding]:
         if self.directives.has_launch or self.options.block or self.options.grid:

@@ -30,6 +30,22 @@ def same(one: Any, other: Any) -> bool:
     return not hasattr(one, "dtype") or same_bytes(one, other)
 
 
+def depends(name: str, one: Any, other: Any, seeds: tuple[int, int], writer: Writer) -> Finding:
+    """That an argument comes out in two ways, with two seeds."""
+    import numpy as np
+
+    unlike = (one != other) & ~((one != one) & (other != other))
+    place = tuple(int(i) for i in np.argwhere(unlike)[0]) if unlike.any() else (0,) * one.ndim
+    index = ",".join(map(str, place))
+    stored = writer(name, place)
+    return Finding(
+        "schedule-dependent",
+        f"{name}[{index}] is {one[place]} with --seed {seeds[0]} and {other[place]} with --seed {seeds[1]}",
+        notes=(f"with --seed {seeds[1]} {name}[{index}] was {stored}",) if stored else (),
+        help=f"let the kernel order what decides it; or say with an `expect` of {name} what is right on every schedule",
+    )
+
+
 def sort_out(findings: list[Finding], directives: Directives, source: Source) -> tuple[list[Finding], list[Finding]]:
     """Unexpected findings, with one more for each expected one that is missing; and the expected ones."""
     expected = [finding for finding in findings if any(wanted.matches(finding) for wanted in directives.findings)]

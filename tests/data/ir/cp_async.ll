@@ -60,7 +60,7 @@ b0:
   %v15 = bitcast <32 x i1> %v9 to i32
   %v16 = getelementptr i8, ptr %warp, i64 4032
   store i32 %v15, ptr %v16, align 8
-  %v17 = getelementptr i8, ptr %context, i64 816
+  %v17 = getelementptr i8, ptr %context, i64 840
   %v18 = load i64, ptr %v17
   %v19 = icmp eq i64 %v18, 0
   br i1 %v19, label %good1, label %bad1
@@ -125,7 +125,7 @@ b1:
   %v62 = load i32, ptr %v61, align 8
   %v63 = bitcast i32 %v62 to <32 x i1>
   %v64 = bitcast <32 x i1> %v63 to i32
-  %v65 = getelementptr i8, ptr %context, i64 816
+  %v65 = getelementptr i8, ptr %context, i64 840
   %v66 = load i64, ptr %v65
   %v67 = icmp eq i64 %v66, 0
   br i1 %v67, label %good4, label %bad4
@@ -190,7 +190,7 @@ stop7:
 b2:
   %v103 = getelementptr i8, ptr %warp, i64 8
   %v104 = load i32, ptr %v103
-  %v105 = getelementptr i8, ptr %warp, i64 2336
+  %v105 = getelementptr i8, ptr %warp, i64 2344
   call void @ptxsim_commit_group(ptr %v105, i32 %v104, i32 -1)
   %v106 = load i64, ptr %count.at
   %v107 = add i64 %v106, 1
@@ -224,7 +224,7 @@ stop10:
   store i32 4, ptr %block.at
   ret i32 0
 b4:
-  %v118 = getelementptr i8, ptr %warp, i64 2528
+  %v118 = getelementptr i8, ptr %warp, i64 2536
   %v119 = load i64, ptr %v118
   call void @ptxsim_wait_for_copies(ptr %context, ptr %warp, i32 -1, i64 %v119)
   %v120 = load i64, ptr %count.at

@@ -52,13 +52,13 @@ b0:
   %v13 = zext <32 x i32> %v12 to <32 x i64>
   %v14 = call <32 x i8> @ptxsim_load_shared_1x1(ptr %context, ptr %warp, <32 x i64> %v13, i32 -1, i32 5, i32 0)
   %v15 = zext <32 x i8> %v14 to <32 x i16>
-  %v16 = getelementptr i8, ptr %warp, i64 2080
+  %v16 = getelementptr i8, ptr %warp, i64 2088
   %v17 = load <32 x i64>, ptr %v16, align 8
   %v18 = add <32 x i64> %v17, splat (i64 2)
   %v19 = getelementptr i8, ptr %warp, i64 4416
   store <32 x i16> %v15, ptr %v19, align 64
   call void @ptxsim_store_local_2x1(ptr %context, ptr %warp, <32 x i64> %v18, i32 -1, i32 6, i32 0, <32 x i16> %v15)
-  %v20 = getelementptr i8, ptr %warp, i64 2080
+  %v20 = getelementptr i8, ptr %warp, i64 2088
   %v21 = load <32 x i64>, ptr %v20, align 8
   %v22 = add <32 x i64> %v21, splat (i64 0)
   %v23 = call <32 x i32> @ptxsim_load_local_4x1(ptr %context, ptr %warp, <32 x i64> %v22, i32 -1, i32 7, i32 0)

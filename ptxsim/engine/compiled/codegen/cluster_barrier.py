@@ -17,7 +17,7 @@ class EmitClusterBarrier:
 
     def arrive(self, relaxed: bool) -> None:
         phase, e = self._call("cluster_arrive"), self.e
-        if self.w.options.events:
+        if self.w.options.wanted.has(Event.ARRIVE):
             numbers = e.splat(CLUSTER_BARRIER, "u64")
             text = numbers.text
             for place, number in enumerate((e.let(f"zext i32 {phase} to i64"), str(int(relaxed))), 1):
@@ -25,7 +25,11 @@ class EmitClusterBarrier:
             self.w.event_at(Event.ARRIVE, 0, 0, self.port.guard, type(numbers)(e, text, "u64"))
 
     def wait(self) -> None:
-        """The split waits always; the scheduler lets it go on where the phase is over."""
+        """The split waits always; the scheduler lets it go on where the phase is over. Lanes that do not execute it do not wait."""
+        if self.port.guard != self.w.mask:
+            none, everyone = (self.e.let(f"icmp eq i32 {self.port.guard}, {mask}") for mask in ("0", self.w.mask))
+            self.w.save_before_bail()
+            self.w.bail_unless(self.e.let(f"or i1 {none}, {everyone}"))
         self._call("cluster_wait", ("i32", str(self.w.op.site)))
         self.w.wait_unless(self.e.let(f"icmp eq i32 {self.port.guard}, 0"), abi.WAITS)
 

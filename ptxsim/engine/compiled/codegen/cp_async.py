@@ -37,9 +37,8 @@ def copy(w: FunctionWriter, op: Op) -> None:
         _row(w, "counts", counts), _row(w, "to", to), _row(w, "source", source),
     )  # fmt: skip
     w.bail_unless(begun)
-    if w.options.events:
-        w.event_at(Event.LOAD, Space.GLOBAL, size, reading, source)
-        w.event_at(Event.ASYNC_ISSUE, Space.SHARED, size, lanes, to)
+    w.event_at(Event.LOAD, Space.GLOBAL, size, reading, source)
+    w.event_at(Event.ASYNC_ISSUE, Space.SHARED, size, lanes, to)
 
 
 @lowers("cp_async_commit", "bulk_commit")

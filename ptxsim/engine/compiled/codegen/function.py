@@ -136,10 +136,14 @@ class FunctionWriter(OperandWriter):
     # ---- events ----
 
     def event(
-        self, event: Event, space: int, size: int, flags: int | str, mask: str, addresses: str | None = None
+        self, event: Event, space: int | str, size: int, flags: int | str, mask: str, addresses: str | None = None
     ) -> None:
-        """Record an event; `addresses` is where those of the lanes are, if it has any."""
-        numbers = (self.op.site, int(event), int(space), size, flags, mask)
+        """Record an event, if it is wanted; `addresses` is where those of the lanes are, if it has any, `space` a number or an
+        i32."""
+        if not self.options.wanted.has(event, None if isinstance(space, str) else space):
+            return
+        number = space if isinstance(space, str) else int(space)
+        numbers = (self.op.site, int(event), number, size, flags, mask)
         arguments = [("ptr", "%context"), ("ptr", "%warp"), *(("i32", str(number)) for number in numbers)]
         if addresses is None:
             self.call("void", f"{self.prefix}mark", *arguments)
@@ -154,9 +158,11 @@ class FunctionWriter(OperandWriter):
         return e.where(low >> RANK_SHIFT == 0, low + own, low - (1 << RANK_SHIFT))
 
     def event_at(
-        self, event: Event, space: int, size: int, mask: str, addresses: Value, flags: int | str = 0
+        self, event: Event, space: int | str, size: int, mask: str, addresses: Value, flags: int | str = 0
     ) -> None:  # fmt: skip
-        """Record an event with the addresses of its lanes."""
+        """Record an event with the addresses of its lanes, if it is wanted."""
+        if not self.options.wanted.has(event, None if isinstance(space, str) else space):
+            return
         slot = self.stack_slot("event.addresses", "<32 x i64>")
         self.emitter.line(f"  store <32 x i64> {addresses.text}, ptr {slot}, align 64")
         self.event(event, space, size, flags, mask, slot)

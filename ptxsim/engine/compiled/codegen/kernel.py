@@ -28,7 +28,7 @@ from ptxsim.engine.compiled.ir.outline import compute
 from ptxsim.engine.compiled.ir.value import CannotEmit
 from ptxsim.engine.compiled.runtime import abi
 from ptxsim.engine.compiled.runtime.abi import CONTEXT, WARP, WarpLayout
-from ptxsim.engine.program.operation import Op, Program
+from ptxsim.engine.program.operation import Op, Program, calls_functions
 from ptxsim.engine.splits import UNTIL_IT_LEAVES
 from ptxsim.jit.compiler import ATTRIBUTES
 from ptxsim.machine.event import Event
@@ -42,7 +42,6 @@ class KernelWriter(FunctionWriter):
     ):
         super().__init__(program, places, prefix, options, half_conversion)
         self.slow_path: dict[int, str] = {}
-        self.calls = any(op.control == "call" for op in program.ops)
         self.impatience = impatience(program)
 
     # ---- the whole ----
@@ -89,7 +88,7 @@ class KernelWriter(FunctionWriter):
         e.label(f"b{number}")
         self.number, self.block, self.ended = number, block, False
         self.begin_block()
-        if self.options.events and block:
+        if block:
             self.op = block[0]
             self.event(Event.EXECUTE, 0, 0, 0, self.mask)
         for index, op in enumerate(block):
@@ -160,7 +159,7 @@ class KernelWriter(FunctionWriter):
 
     def _control(self, op: Op, out: set[int]) -> None:
         e = self.emitter
-        leaves = op.control == "exit" or (op.control == "ret" and not self.calls)
+        leaves = op.control == "exit" or (op.control == "ret" and not calls_functions(self.program))
         if op.control != "bra" and not leaves:
             self._slow_path(op, "calls and indexed branches")
             return

@@ -11,8 +11,9 @@ from ptxsim.engine.compiled.ir.value import CannotEmit, Value
 from ptxsim.engine.compiled.runtime import abi
 from ptxsim.engine.compiled.runtime.abi import WARP
 from ptxsim.engine.compiled.runtime.mbarrier_lanes import ARRIVES, BLOCKS, COMPLETES, EXPECTS, PARITY, WAITS
-from ptxsim.machine.event import Event, Space
+from ptxsim.machine.event import ODD_PHASE, Event, Space
 from ptxsim.machine.mbarrier import MBarriers
+from ptxsim.machine.mbarrier_state import TOKEN_PHASE
 
 
 class EmitMBarriers:
@@ -58,7 +59,11 @@ class EmitMBarriers:
             self._row("counts", self._wide(n)), ("i32", str(what)), ("i32", str(kind)), ("ptr", tokens),
         )  # fmt: skip
         if what != EXPECTS:
-            self._tell(Event.MBARRIER_ARRIVE, places)
+            self._tell(
+                Event.MBARRIER_ARRIVE,
+                places,
+                Value(e, e.let(f"load <32 x i64>, ptr {tokens}, align 64"), "u64") >> TOKEN_PHASE,
+            )
         return Value(e, e.let(f"load <32 x i64>, ptr {tokens}, align 64"), "u64")
 
     def _wait(self, space: str | None, a: Value, wanted: Any, kind: int) -> Value:
@@ -70,7 +75,8 @@ class EmitMBarriers:
         w.bail_unless(e.let(f"icmp sge i64 {found}, 0"))
         w.wait_unless(e.let(f"icmp ult i64 {found}, {WAITS}"), abi.WAITS)
         passed = e.let(f"trunc i64 {found} to i32")
-        self._tell(Event.MBARRIER_WAIT, places, passed)
+        phase = self._wide(wanted)
+        self._tell(Event.MBARRIER_WAIT, places, phase if kind & PARITY else phase >> TOKEN_PHASE, passed)
         return Value(e, e.let(f"bitcast i32 {passed} to <32 x i1>"), "pred")
 
     # ---- operands, calls, events ----
@@ -102,11 +108,13 @@ class EmitMBarriers:
         """Call a helper, whose i1 says whether it has done anything."""
         self.w.bail_unless(self.w.call("i1", self.w.helper(name, ("mbarriers",)), ("ptr", "%context"), *arguments))
 
-    def _tell(self, event: Event, places: Value, lanes: str | None = None) -> None:
-        if self.w.options.events:
+    def _tell(self, event: Event, places: Value, phase: Value | None = None, lanes: str | None = None) -> None:
+        if self.w.options.wanted.has(event, Space.SHARED):
             e = self.e
             at = e.let(f"getelementptr i8, ptr %warp, i64 {WARP['cluster']}")
             named = places - self.w.spread(e.let(f"load i64, ptr {at}"), "u64")
+            if phase is not None:
+                named = named + ((phase & 1) << ODD_PHASE)
             self.w.event_at(event, Space.SHARED, 8, self.port.guard if lanes is None else lanes, named)
 
 

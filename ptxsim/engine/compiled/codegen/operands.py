@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 import numpy as np
@@ -14,6 +14,7 @@ from ptxsim.engine.compiled.ir.value import CannotEmit, Value, element_type, is_
 from ptxsim.engine.compiled.runtime.abi import WARP, WarpLayout
 from ptxsim.engine.program.operand import Address, Constant, Literal, Operand, Register, Special, StackAddress, Vector
 from ptxsim.engine.program.operation import Op, Program
+from ptxsim.machine.event import Wanted
 from ptxsim.types import ScalarType
 
 # Special registers that count: their type, and the bit of the count they begin at.
@@ -23,16 +24,14 @@ CLOCKS = {"clock": ("u32", 0), "clock_hi": ("u32", 32), "clock64": ("u64", 0), "
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Which code is wanted: `full` assumes that all 32 lanes run; `events` records accesses; `keep` writes back every
-    register, wanted or not; `proxies` records fences and what asynchronous products read, too;
-    `cluster`: there are other CTAs whose shared memory may be accessed."""
+    """Which code is wanted: `full` assumes that all 32 lanes run; `wanted` is what it records; `keep` writes back every
+    register, wanted or not; `cluster`: there are other CTAs whose shared memory may be accessed."""
 
     full: bool = True
-    events: bool = False
+    wanted: Wanted = field(default_factory=Wanted)
     keep: bool = False
     target: str = ""  # the machine, on which the arithmetic of matrix products depends
     numerics: str = "target"
-    proxies: bool = False
     cluster: bool = False
 
 

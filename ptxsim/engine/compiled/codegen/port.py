@@ -16,8 +16,9 @@ from ptxsim.engine.compiled.codegen.function import FunctionWriter, Typed
 from ptxsim.engine.compiled.ir import outline
 from ptxsim.engine.compiled.ir.outline import Update
 from ptxsim.engine.compiled.ir.value import CannotEmit, Value, element_type, kind_of, width
+from ptxsim.engine.compiled.runtime.abi import CONTEXT
 from ptxsim.lanes import LANES
-from ptxsim.machine.event import Event
+from ptxsim.machine.event import Event, Space
 from ptxsim.types import ScalarType
 
 _SPACES = {"global": "global", "local": "local", "const": "const", "param": "param", None: "generic"}
@@ -63,8 +64,9 @@ class EmitPort:
             raise CannotEmit("an address that is no u64")
         self.writer.save_before_bail()
 
-    def _helper(self, what: str, space: str, size: int, count: int) -> str:
-        records = self.writer.options.events and not self._silent
+    def _helper(self, what: str, space: str, size: int, count: int, event: Event) -> str:
+        number = None if space == "generic" else Space[space.upper()]
+        records = self.writer.options.wanted.has(event, number) and not self._silent
         cluster = self.writer.options.cluster and space in ("shared", "generic")
         name = f"{what}_{space}_{size}x{count}" + ("_cluster" if cluster else "") + ("_events" if records else "")
         return self.writer.helper(name, (what, space, size, count, cluster))
@@ -81,7 +83,7 @@ class EmitPort:
         word = f"u{8 * t.bytes}"
         vector = e.vector(word)
         result = vector if count == 1 else "{" + ", ".join([vector] * count) + "}"
-        name = self._helper("load", space_name(space), t.bytes, count)
+        name = self._helper("load", space_name(space), t.bytes, count, Event.LOAD)
         call = self.writer.call(result, name, *self._arguments(address, flags))
         values = [call] if count == 1 else [e.let(f"extractvalue {result} {call}, {i}") for i in range(count)]
         return [e.bits(Value(e, v, word), t) if kind != word else Value(e, v, word) for v in values]
@@ -95,7 +97,7 @@ class EmitPort:
                 raise TypeError(f"a store of a {type(value).__name__}")
             raw = self.writer.raw(value)
             data.append((e.vector(word), (raw if width(raw.kind) == 8 * t.bytes else e.convert(raw, word)).text))
-        name = self._helper("store", space_name(space), t.bytes, len(values))
+        name = self._helper("store", space_name(space), t.bytes, len(values), Event.STORE)
         self.writer.call("void", name, *self._arguments(address, flags), *data)
         self._done = True
 
@@ -103,7 +105,7 @@ class EmitPort:
         """Where the lanes' memory is in this process, checked as for a write."""
         self._access(address)
         silent = EmitPort(self.writer, self.guard, silent=True)
-        helper = silent._helper("place", space_name(space), size, 1)
+        helper = silent._helper("place", space_name(space), size, 1, Event.STORE)
         return Value(self._emitter, self.writer.call("<32 x i64>", helper, *self._arguments(address, 0)), "u64")
 
     def atomic(
@@ -122,7 +124,7 @@ class EmitPort:
         if any(v.kind != word for column in raw for v in column):
             raise CannotEmit("an atomic operand of another width")
         change = outline.atomic(self.writer.module, t, update, len(raw), count)
-        helper = self._helper("place", name, t.bytes, count)
+        helper = self._helper("place", name, t.bytes, count, event)
         places = self.writer.call("<32 x i64>", helper, *self._arguments(address, int(flags) | int(event) << 16))
         vector = e.vector(word)
         struct = "{" + ", ".join([vector] * count) + "}"
@@ -134,11 +136,36 @@ class EmitPort:
 
     # ---- the other lanes ----
 
-    def shuffle(self, value: Value, source: Any) -> Value:
+    def shuffle(self, value: Value, source: Any, members: Any = None) -> Value:
         e = self._emitter
         if value.kind == "pred":
             raise CannotEmit("a shuffle of predicates")
         source = e.lift(source, value)
+        found = self._permuted(value, source)
+        if members is None or (self.guard == "-1" and _is_everyone(members)):
+            return found
+        return self._strays(found, e.convert(source, "u32") & 31, members)
+
+    def _strays(self, found: Value, index: Value, members: Any) -> Value:
+        """What lanes have read; where the source is no member or does not execute, the slow path reports it, but not again."""
+        e, w = self._emitter, self.writer
+        here = w.spread(self.guard, "u32")
+        members = e.lift(members, here)
+        if isinstance(members, np.ndarray):
+            raise CannotEmit("a member mask of booleans")
+        stray = ((members & here) >> index & 1) == 0
+        if self.guard != "-1":
+            stray = stray & self.active()
+        at, flips = (e.let(f"getelementptr i8, ptr %context, i64 {CONTEXT[name]}") for name in ("strayed", "garbage"))
+        known = e.let(f"getelementptr i8, ptr {e.let(f'load ptr, ptr {at}')}, i64 {w.op.site}")
+        is_known = e.let(f"icmp ne i8 {e.let(f'load i8, ptr {known}')}, 0")
+        w.save_before_bail()
+        w.bail_unless(e.let(f"or i1 {is_known}, {w.none_of(stray)}"))
+        garbage = e.let(f"load i32, ptr {flips}")
+        return e.where(stray, found ^ w.spread(garbage, "u32"), found)
+
+    def _permuted(self, value: Value, source: Value) -> Value:
+        e = self._emitter
         if source.text[0] == "<":  # the same for every warp
             return e.permute(value, re.findall(r"i\d+ (\d+)", source.text))
         slot = self.writer.stack_slot(value.type, value.type)
@@ -170,10 +197,9 @@ class EmitPort:
         e = self._emitter
         if isinstance(members, np.ndarray):
             raise CannotEmit("a member mask of booleans")
-        members = e.lift(members, e.splat(0, "u32"))
-        everyone = members.text in ("splat (i32 4294967295)", "splat (i32 -1)")
-        if self.guard == "-1" and everyone:
+        if self.guard == "-1" and _is_everyone(members):
             return
+        members = e.lift(members, e.splat(0, "u32"))
         if self._done:
             raise CannotEmit("convergence after an access")
         self.writer.save_before_bail()
@@ -185,8 +211,7 @@ class EmitPort:
     def emit(
         self, event: Event, space: int = 0, width: int = 0, flags: int = 0, mask: Any = None, addresses: Any = None
     ) -> None:
-        options = self.writer.options
-        if not options.events or (event is Event.FENCE and not options.proxies):
+        if not self.writer.options.wanted.has(event, space):
             return
         if mask is not None or flags:
             raise CannotEmit("an event of other lanes")
@@ -203,3 +228,8 @@ class EmitPort:
             return e.convert(addresses, "u64")
         numbers = [int(number) for number in addresses] + [0] * (LANES - len(addresses))
         return Value(e, "<" + ", ".join(f"i64 {number}" for number in numbers) + ">", "u64")
+
+
+def _is_everyone(members: Any) -> bool:
+    """Whether a member mask names all lanes, whatever runs."""
+    return isinstance(members, Value) and members.text in ("splat (i32 4294967295)", "splat (i32 -1)")

@@ -20,10 +20,10 @@ from ptxsim.engine.compiled.tensor import warp_product
 from ptxsim.engine.program.operation import Op
 from ptxsim.layout.fragments import Fragment, address_lanes, fragment_layout
 from ptxsim.layout.wmma_stride import fragment_bytes, wmma_stride
-from ptxsim.machine.event import FLAG_UNCHANGED, Event, Space
-from ptxsim.machine.memory import SHARED_WINDOW, WINDOW_SIZE
+from ptxsim.machine.event import FLAG_UNCHANGED, FLAG_WMMA, Event, Space
+from ptxsim.machine.memory import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_SIZE
 from ptxsim.machine.product import register_type
-from ptxsim.machine.wmma import plan
+from ptxsim.machine.wmma import Plan, plan
 from ptxsim.types import TYPES
 
 
@@ -77,8 +77,7 @@ def _product(w: FunctionWriter, op: Op) -> None:
     good = w.call("i1", name, *(("ptr", place) for place in (*factors, result, metadata)))
     if p.sparsity is not None:
         w.bail_unless(good)
-    if w.options.events:
-        w.event(Event.MMA, 0, 0, 0, w.mask)
+    w.event(Event.MMA, 0, 0, 0, w.mask)
     kind = kind_of(TYPES[register_type(p.d.type)])
     found = []
     for i in range(p.d.words):
@@ -105,13 +104,14 @@ def _words(w: FunctionWriter, letter: str, registers: Sequence[Value]) -> str:
 def wmma_load(w: FunctionWriter, op: Op) -> None:
     fragment = _fragment(w, op)
     e, (address, stride) = w.emitter, w.sources(op)
-    places, unit = _places(w, op, address, stride, fragment, False)
+    places, unit = _places(w, op, address, stride, fragment)
     whole = max(4, fragment.element_bits // 8)
     kind = f"u{8 * whole}"
     parts = []
     for place in places:
-        found = EmitPort(w).load(op.words["space"], place, TYPES[f"u{8 * unit}"])[0]
+        found = EmitPort(w, silent=True).load(op.words["space"], place, TYPES[f"u{8 * unit}"])[0]
         parts.append(e.convert(found, kind))
+    _record_fragment(w, op, address, stride, fragment)
     per = whole // unit
     registers = []
     for start in range(0, len(parts), per):
@@ -127,52 +127,94 @@ def wmma_store(w: FunctionWriter, op: Op) -> None:
     """All places are read first: a fault must come before anything is written."""
     fragment = _fragment(w, op)
     e, (address, values, stride) = w.emitter, w.sources(op)
-    places, unit = _places(w, op, address, stride, fragment, True)
+    places, unit = _places(w, op, address, stride, fragment)
     t = TYPES[f"u{8 * unit}"]
     for place in places:
-        EmitPort(w).load(op.words["space"], place, t)
+        EmitPort(w, silent=True).load(op.words["space"], place, t)
+    _record_fragment(w, op, address, stride, fragment)
     per = max(4, fragment.element_bits // 8) // unit
     values = values[: len(values) // fragment.copies]
     for i, place in enumerate(places):
         raw = w.raw(values[i // per])
         part = e.convert(raw >> 8 * unit * (i % per) if i % per else raw, f"u{8 * unit}")
-        EmitPort(w).store(op.words["space"], place, [part], t)
+        EmitPort(w, silent=True).store(op.words["space"], place, [part], t)
 
 
 def _fragment(w: FunctionWriter, op: Op) -> Fragment:
     """What a wmma.load makes, or a wmma.store takes."""
     _need_matching_wmma(w, op)
-    if w.options.events:
-        raise CannotEmit("accesses of a fragment, recorded")
     words = op.words
     return fragment_layout("wmma", words["shape"], words.get("operand", "D"), words["type"].name)
 
 
-def _places(
-    w: FunctionWriter, op: Op, address: Value, stride: Any, fragment: Fragment, store: bool
-) -> tuple[list[Value], int]:
+def _plan(op: Op, fragment: Fragment) -> Plan:
+    """Which accesses an operation is made of."""
+    space = op.words["space"]
+    is_load = op.family == "wmma_load"
+    return plan(fragment, op.words["layout"], space is not None and space.startswith("shared") and is_load)
+
+
+def _stride(w: FunctionWriter, op: Op, stride: Any, fragment: Fragment) -> Value:
+    """Elements from line to line, as every lane gives it."""
+    e = w.emitter
+    if stride is None:
+        return e.splat(wmma_stride(fragment.shape_name, fragment.operand, op.words["layout"]), "u32")
+    return Value(e, e.lift(stride, e.splat(0, "u32")).text, "u32")
+
+
+def _places(w: FunctionWriter, op: Op, address: Value, stride: Any, fragment: Fragment) -> tuple[list[Value], int]:
     """The address of every unit of elements, and its bytes. The slow path reports bad addresses and strides."""
-    e, space, layout = w.emitter, op.words["space"], op.words["layout"]
-    found = plan(fragment, layout, space is not None and space.startswith("shared") and not store)
-    default = wmma_stride(fragment.shape_name, fragment.operand, layout)
+    e, found = w.emitter, _plan(op, fragment)
+    default = wmma_stride(fragment.shape_name, fragment.operand, op.words["layout"])
     size, bits = fragment_bytes(fragment.shape_name, fragment.operand, fragment.type), fragment.element_bits
     if bits < 8 or size % found.width:
         raise CannotEmit("elements below a byte")
-    stride = e.splat(default, "u32") if stride is None else e.lift(stride, e.splat(0, "u32"))
-    stride = Value(e, stride.text, "u32")
-    wide = e.convert(stride, "u64")
-    step = wide * (bits // 8)
+    stride = _stride(w, op, stride, fragment)
+    step = e.convert(stride, "u64") * (bits // 8)
     good = (
         (address == e.permute(address, [0] * 32)) & (stride == e.permute(stride, [0] * 32)) & (stride >= default)
         & ((address & size - 1) == 0) & ((step & size - 1) == 0)
     )  # fmt: skip
+    if op.words["space"] is None and w.options.wanted:
+        good = good & ((address - LOCAL_WINDOW) >= WINDOW_SIZE)
     w.save_before_bail()
     w.bail_unless(w.all_of(good))
-    places = []
-    for lines, positions in zip(found.element_lines, found.element_positions, strict=True):
-        row = e.constant((lines * (bits // 8)).astype("u8"), address)
-        places.append(address + row * wide + e.constant((positions * bits // 8).astype("u8"), address))
-    return places, found.unit
+    return _starts(w, address, stride, bits // 8, found.element_lines, found.element_positions), found.unit
+
+
+def _starts(
+    w: FunctionWriter, address: Value, stride: Value, size: int, lines: np.ndarray, positions: np.ndarray
+) -> list[Value]:
+    """Addresses of elements of `size` bytes, (accesses, 32), by their line and their position there."""
+    e = w.emitter
+    wide = e.convert(stride, "u64")
+    return [
+        address + e.constant((line * size).astype("u8"), address) * wide
+        + e.constant((position * size).astype("u8"), address)
+        for line, position in zip(lines, positions, strict=True)
+    ]  # fmt: skip
+
+
+def _record_fragment(w: FunctionWriter, op: Op, address: Value, stride: Any, fragment: Fragment) -> None:
+    """Record the accesses that the machine makes of a wmma load or store, none of which can fail any more."""
+    e, found, space = w.emitter, _plan(op, fragment), op.words["space"]
+    event = Event.LDMATRIX if found.matrices else Event.LOAD if op.family == "wmma_load" else Event.STORE
+    where: int | str = Space.SHARED if space and space.startswith("shared") else Space.GLOBAL
+    if not w.options.wanted.has(event, None if space is None else int(where)):
+        return
+    lines, positions = found.lines, found.positions
+    starts = _starts(w, address, _stride(w, op, stride, fragment), fragment.element_bits // 8, lines, positions)
+    if space is None:
+        shared = (address - SHARED_WINDOW) < WINDOW_SIZE
+        first = e.let(f"extractelement <32 x i64> {address.text}, i32 0")
+        outside = w.call("i32", f"{w.prefix}space_of", ("ptr", "%context"), ("i64", first))
+        where = e.let(f"select i1 {w.all_of(shared)}, i32 {int(Space.SHARED)}, i32 {outside}")
+        starts = [e.where(shared, w.shared_name(start), start) for start in starts]
+    elif where == Space.SHARED:
+        starts = [w.shared_name(start) for start in starts]
+    mask = str((1 << 8 * found.matrices) - 1 if found.matrices else -1)
+    for start in starts:
+        w.event_at(event, where, found.width, mask, start, FLAG_WMMA)
 
 
 # ---- rows of 8x8 matrices ----
@@ -243,6 +285,6 @@ def _row_pieces(w: FunctionWriter, op: Op, address: Value, tile: Fragment) -> li
 
 def _record_rows(w: FunctionWriter, event: Event, address: Value, tile: Fragment, flags: str = "0") -> None:
     """Record the rows' addresses."""
-    if w.options.events:
+    if w.options.wanted.has(event, Space.SHARED):
         mask = sum(1 << int(lane) for lane in address_lanes(tile.shape_name).ravel())
         w.event_at(event, Space.SHARED, 16, str(mask), w.shared_name(address), flags)

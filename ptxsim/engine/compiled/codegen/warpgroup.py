@@ -36,7 +36,7 @@ def _call(w: FunctionWriter, result: str, name: str, *arguments: Typed) -> str:
 
 def _tells(w: FunctionWriter) -> Typed:
     """Whether what products read is recorded."""
-    return "i32", str(int(w.options.proxies))
+    return "i32", str(int(w.options.wanted.has(Event.ASYNC_READ)))
 
 
 @lowers("warpgroup_fence")
@@ -98,8 +98,6 @@ def product(w: FunctionWriter, op: Op) -> None:
     )  # fmt: skip
     started = e.let(f"icmp eq i32 {outcome}, {STARTED}")
     w.bail_unless(e.let(f"or i1 {started}, {e.let(f'icmp eq i32 {outcome}, {WAITS}')}"))
-    if w.options.events:
-        w.event(Event.MMA, 0, 0, 0, e.let(f"select i1 {started}, i32 -1, i32 0"))
     w.wait_unless(started, abi.WARPGROUP)
 
 

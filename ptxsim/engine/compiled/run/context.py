@@ -18,11 +18,12 @@ from ptxsim.engine.compiled.codegen.operands import Options
 from ptxsim.engine.compiled.library import Library, specials_of
 from ptxsim.engine.compiled.runtime.abi import KINDS, READ_ONLY, Context, WarpLayout
 from ptxsim.engine.program.operand import Register as RegisterOperand
-from ptxsim.engine.program.operation import Program, fact, families
+from ptxsim.engine.program.operation import Program, fact, families, sites_of
 from ptxsim.jit.callbacks import Callbacks
 from ptxsim.jit.compiler import Refused
 from ptxsim.lanes import LANES, word_mask
 from ptxsim.machine.cta import Register
+from ptxsim.machine.event import Wanted
 from ptxsim.machine.memory import ARENA
 from ptxsim.machine.records import aligned
 from ptxsim.machine.state import Machine
@@ -101,6 +102,7 @@ class NativeContext:
         names = ("starts", "sizes", "kinds", "caches", "impatience", "lengths", "lines", "predicates")
         for name, table in zip(names, self._tables, strict=True):
             setattr(self.record, name, table.ctypes.data)
+        self.record.strayed, self.record.garbage = machine.strayed.ctypes.data, machine.garbage
         self.record.allocations = len(memory.allocations)
         self.record.arena = memory.bytes.ctypes.data - ARENA
         self.record.draws = machine.seed != 0
@@ -118,6 +120,7 @@ class NativeContext:
             stream = machine.stream
             self.record.records = stream.records.ctypes.data
             self.record.capacity = len(stream.records)
+            self.record.wanted = stream.wanted.events
             self.record.flush = self.callbacks.address(self._flush_stream, None)
 
     def _flush_stream(self) -> None:
@@ -165,9 +168,9 @@ class NativeContext:
 
     def _compile(self, full: bool) -> None:
         machine = self.machine
-        events, proxies = machine.stream is not None, machine.stream is not None and machine.stream.proxies
+        wanted = machine.stream.wanted if machine.stream is not None else Wanted()
         cluster = machine.cluster != (1, 1, 1)
-        options = Options(full, events, self.keep, str(machine.target), machine.numerics, proxies, cluster)
+        options = Options(full, wanted, self.keep, str(machine.target), machine.numerics, cluster)
         self._kernels[full], self.slow_path[full] = self.library.kernel(self.program, self.layout, options)
         setattr(self.record, "full" if full else "masked", self._kernels[full])
 
@@ -205,12 +208,6 @@ class NativeContext:
 def lengths_of(program: Program) -> tuple[int, ...]:
     """How many operations each block has."""
     return tuple(len(block) for block in program.blocks)
-
-
-@fact
-def sites_of(program: Program) -> int:
-    """How many operations a program has."""
-    return len(program.ops)
 
 
 @fact

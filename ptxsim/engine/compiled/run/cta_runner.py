@@ -24,6 +24,7 @@ from ptxsim.engine.livelock import state_of
 from ptxsim.engine.program.operation import families
 from ptxsim.machine.cta import Cluster, Warp
 from ptxsim.machine.lane_copies import ROOM, make_room
+from ptxsim.machine.mbarrier_end import look_over
 from ptxsim.machine.records import CtaRecord, MBarrierTable, WarpRecord, aligned, cta_record, mbarrier_table
 from ptxsim.machine.special import value as special_value
 from ptxsim.machine.state import Machine
@@ -61,11 +62,10 @@ class WholeCtas:
         names = self.native.layout.specials
         self.varying = {n: at for n, at in names.items() if n[1:].partition(".")[0] in VARYING}
         self.room = ROOM if "cp_async" in families(engine.program) else 0  # copies of cp.async that a warp has room for
-        self._make_memory()
+        self._make_memory(first)
 
-    def _make_memory(self) -> None:
-        """Fresh memory: the last cluster's has been handed over, or there was none. The template gets to know it."""
-        cluster = cluster_at(self.machine, 0)
+    def _make_memory(self, cluster: Cluster) -> None:
+        """Fresh memory, the shared one of a cluster that nobody else uses. The template gets to know it."""
         count, size = len(cluster.ctas), len(self.warps) // len(cluster.ctas)
         self.memory = aligned(*self.template.shape)
         self.shared = [cta.shared for cta in cluster.ctas]
@@ -159,6 +159,8 @@ class WholeCtas:
                 ):
                     raise Stopped(grid.endless(self._where()))
             if status == scheduler.ENDED:
+                for cta in self.ctas:
+                    look_over(self.machine, cta)
                 grid.done += len(self.ctas)
                 continue
             rounds, cursor = self.native.record.rounds, self.native.record.cursor
@@ -225,7 +227,7 @@ class WholeCtas:
                 self.room *= 2
             fresh = (WarpRecord.of(row).copies for row in self.template)
             self.copies = [make_room(copies, self.room, self.machine.memory) for copies in fresh]
-        self._make_memory()
+        self._make_memory(cluster_at(self.machine, 0))
         return cluster
 
     def _finish_round(self, grid: Grid, cluster: Cluster, cursor: int) -> bool:

@@ -16,7 +16,7 @@ from ptxsim.layout.descriptor import Descriptor
 from ptxsim.layout.swizzle import SWIZZLE_BITS
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.records import aligned
-from ptxsim.machine.tile import check_descriptor
+from ptxsim.machine.tile import check_descriptor, doubtful_start
 from ptxsim.machine.warpgroup import WARPS, ProductRecord, WarpgroupRecord
 
 if TYPE_CHECKING:
@@ -58,7 +58,11 @@ class NativeProducts:
         known = self._tiles[place]
         if machine.checks != "none":
             known.low = int(tile.addresses().min())
-            known.swizzle = SWIZZLE_BITS[Descriptor.decode(descriptor).swizzle]
+            fields = Descriptor.decode(descriptor)
+            known.swizzle = SWIZZLE_BITS[fields.swizzle]
+            known.doubtful = doubtful_start(tile) is not None
+            if known.doubtful and fields.base_offset:
+                return 0
         if machine.stream is not None:
             chunks = self._chunks[place] = tile.chunks()
             known.chunks, known.count = chunks.ctypes.data, len(chunks)

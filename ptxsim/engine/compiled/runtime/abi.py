@@ -40,6 +40,7 @@ class Context(Record):
     records: I64  # the event stream: address
     recorded: I64
     capacity: I64
+    wanted: I64  # which events are recorded (machine.event.Wanted)
     flush: I64  # callback
     full: I64  # the program's code for whole warps: address
     masked: I64  # and for parts of warps: address
@@ -68,6 +69,8 @@ class Context(Record):
     lengths: I64  # operations of each block, i64: address
     lines: I64  # of each operation, i64: address
     predicates: I64  # where a warp's memory has the predicate that each operation writes, or 0; i64: address
+    strayed: I64  # u8 for each operation (machine.state.Machine.strayed): address
+    garbage: I64
     draws: I64  # whether Python draws when copies of cp.async land and when waits give up
 
 

@@ -13,7 +13,7 @@ from ptxsim.machine.records import CLUSTER, CtaRecord, WarpRecord
 
 @body
 def cluster_arrive(context: Context, warp: WarpRecord, mask: U32) -> I32:
-    """Lanes come; the phase, or NONE where one has come already."""
+    """Lanes come; the phase, or NONE where one has come already and not waited."""
     cta = view(context.cta, CtaRecord, 1)[0]
     if come_again(cta, warp, mask) != 0:
         return NONE
@@ -22,9 +22,11 @@ def cluster_arrive(context: Context, warp: WarpRecord, mask: U32) -> I32:
 
 @body
 def cluster_wait(context: Context, warp: WarpRecord, site: I32, mask: U32) -> I32:
-    """Let the split that runs wait, as far as these are its lanes; the phase, or NONE where one has never come."""
+    """Let the split that runs wait, as far as these are its lanes; the phase, or NONE where one has not come. 0 for no lanes."""
+    if mask == 0:
+        return 0
     phase = arrived_in(view(context.cta, CtaRecord, 1)[0], warp, mask)
-    if phase != NONE and mask != 0:
+    if phase != NONE:
         split = warp.split[warp.chosen]
         wait_at(split, CLUSTER, phase, site)
         split.lanes = mask

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from ptxsim.engine.compiled.runtime.abi import UNKNOWN, Context, Numbers
+from ptxsim.engine.compiled.runtime.abi import UNKNOWN, Context
 from ptxsim.jit.body import body
 from ptxsim.jit.export import indirect, view
 from ptxsim.jit.record import I32, I64, U32
-from ptxsim.lanes import LANES
-from ptxsim.machine.event import RECORD
+from ptxsim.machine.event import RECORD, Addresses
 from ptxsim.machine.records import WarpRecord
 
 
@@ -19,16 +18,14 @@ def flush(address: I64) -> None:
 
 @body
 def event(
-    context: Context, warp: WarpRecord, site: I32, kind: I32, space: I32, width: I32, flags: I32, mask: U32, numbers: Numbers
+    context: Context, warp: WarpRecord, site: I32, kind: I32, space: I32, width: I32, flags: I32, mask: U32, numbers: Addresses
 ) -> None:  # fmt: skip
-    """Append a record with the numbers of its lanes, if there is a stream; lanes that do nothing say nothing.
+    """Append a record with the numbers of its lanes, if there is a stream that wants it; lanes that do nothing say nothing.
 
     It is what machine.event.event calls in native code.
     """
-    if mask != 0 and context.records != 0:
-        addresses = view(context.records, RECORD, UNKNOWN)[context.recorded]["addresses"]
-        for lane in range(LANES):
-            addresses[lane] = numbers[lane]
+    if mask != 0 and context.records != 0 and context.wanted >> kind & 1:
+        view(context.records, RECORD, UNKNOWN)[context.recorded]["addresses"] = numbers
         mark(context, warp, site, kind, space, width, flags, mask)
 
 
@@ -36,8 +33,8 @@ def event(
 def mark(
     context: Context, warp: WarpRecord, site: I32, kind: I32, space: I32, width: I32, flags: I32, mask: U32
 ) -> None:
-    """Append a record without addresses."""
-    if mask == 0:
+    """Append a record without addresses, if it is wanted."""
+    if mask == 0 or not context.wanted >> kind & 1:
         return
     record = view(context.records, RECORD, UNKNOWN)[context.recorded]
     record["site"] = site

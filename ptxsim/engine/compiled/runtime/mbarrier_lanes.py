@@ -32,7 +32,7 @@ from ptxsim.machine.mbarrier_state import (
     watch_token,
 )
 from ptxsim.machine.memory import RANK_SHIFT
-from ptxsim.machine.records import CtaRecord, MBarrierTable, WarpRecord
+from ptxsim.machine.records import CtaRecord, MBarrierRecord, MBarrierTable, WarpRecord
 
 EXPECTS, ARRIVES, COMPLETES = 1, 2, 4  # what `mbarrier_count` does, to be added up
 PARITY, BLOCKS = 1, 2  # of a wait, to be added up
@@ -117,41 +117,56 @@ def mbarrier_inval(context: Context, mask: U32, places: Numbers) -> FLAG:
 def mbarrier_count(
     context: Context, warp: WarpRecord, site: I32, mask: U32, places: Numbers, counts: Numbers, what: I32, kind: I32, tokens: Numbers
 ) -> FLAG:  # fmt: skip
-    """Bytes are announced, arrivals come, bytes have been transferred, all on one object; `tokens` gets the states before."""
-    if mask == 0:
-        return True
-    first = 0
-    while mask >> first & 1 == 0:
-        first += 1
-    address = table_at(warp, places[first])
-    if address == 0:
+    """Bytes are announced, arrivals come, bytes have been transferred; `tokens` gets the states before."""
+    own = view(warp.owner, CtaRecord, 1)[0].mbarriers
+    if own == 0:
         return False
-    table = view(address, MBarrierTable, 1)[0]
-    found = NOWHERE
+    before = view(own, MBarrierTable, 1)[0].before
     line = view(context.lines, np.int64, UNKNOWN)[site]
+    place, address, found = NOWHERE, 0, NOWHERE
     for lane in range(LANES):
         if mask >> lane & 1 != 0:
-            if found == NOWHERE:
-                found = live_at(table, places[lane])
-                if found == NOWHERE:
-                    return False
-                table.before = table.all[found]
-            barrier = table.all[found]
-            status = DONE if places[lane] == barrier.word else LEFT
-            count = counts[lane]
-            if status == DONE and what & EXPECTS != 0:
-                status = expect_bytes(barrier, count)
-                count = 1
-            tokens[lane] = token_of(barrier)
-            if status == DONE and what & ARRIVES != 0:
-                status = arrive(barrier, count, kind, warp.cta, warp.index, line)
-            if status == DONE and what & COMPLETES != 0:
-                status = complete_bytes(barrier, count)
+            if places[lane] != place:
+                place = places[lane]
+                address = table_at(warp, place)
+                found = live_at(view(address, MBarrierTable, 1)[0], place) if address != 0 else NOWHERE
+            status = LEFT
+            if found != NOWHERE:
+                barrier = view(address, MBarrierTable, 1)[0].all[found]
+                before[lane] = barrier
+                tokens[lane] = token_of(barrier)
+                status = count_one(barrier, what, counts[lane], kind, warp, line)
             if status != DONE:
-                table.all[found] = table.before
-                mirror(barrier)
+                go_back(warp, mask, places, lane if found == NOWHERE else lane + 1)
                 return False
+        else:
+            tokens[lane] = 0
     return True
+
+
+def count_one(barrier: MBarrierRecord, what: int, count: int, kind: int, warp: WarpRecord, line: int) -> int:
+    """What one lane does to an object."""
+    status = DONE
+    if what & EXPECTS != 0:
+        status = expect_bytes(barrier, count)
+        count = 1
+    if status == DONE and what & ARRIVES != 0:
+        status = arrive(barrier, count, kind, warp.cta, warp.index, line)
+    if status == DONE and what & COMPLETES != 0:
+        status = complete_bytes(barrier, count)
+    return status
+
+
+def go_back(warp: WarpRecord, mask: int, places: Numbers, end: int) -> None:
+    """The objects of the lanes before `end` are what they were."""
+    before = view(view(warp.owner, CtaRecord, 1)[0].mbarriers, MBarrierTable, 1)[0].before
+    for back in range(end):
+        lane = end - 1 - back
+        if mask >> lane & 1 != 0:
+            table = view(table_at(warp, places[lane]), MBarrierTable, 1)[0]
+            barrier = table.all[place_of(table, places[lane] - table.shared)]
+            table.all[place_of(table, places[lane] - table.shared)] = before[lane]
+            mirror(barrier)
 
 
 @body

@@ -18,10 +18,10 @@ from ptxsim.jit.body import body
 from ptxsim.jit.export import address_of, indirect, view
 from ptxsim.jit.record import I32, I64
 from ptxsim.lanes import EVERY, LANES
-from ptxsim.machine.barrier import COUNTED, arrive, whole
+from ptxsim.machine.barrier import COUNTED, arrive
 from ptxsim.machine.bulk_records import BulkCopies
 from ptxsim.machine.cluster_barrier import CLUSTER_BARRIER
-from ptxsim.machine.event import Event, Space
+from ptxsim.machine.event import ODD_PHASE, Event, Space
 from ptxsim.machine.mbarrier_state import NEVER, end_wait, is_over
 from ptxsim.machine.records import (
     AT_MBARRIERS,
@@ -197,7 +197,7 @@ def execute(context: Context, warp: WarpRecord) -> I32:
     elif status in (abi.BARRIER, abi.ARRIVE) and warp.mask == warp.live:
         number = warp.target
         phase = cta.barriers[number].phase
-        if arrive(cta, warp, number, warp.mask, whole(cta.threads) if warp.taken == 0 else warp.taken) != COUNTED:
+        if arrive(cta, warp, number, warp.mask, warp.taken) != COUNTED:
             return LEFT
         at_barrier(context, warp, warp.own_site, Event.ARRIVE, warp.mask, number, phase)
         end_block(context, warp, split)
@@ -234,7 +234,8 @@ def end_wait_at_mbarriers(context: Context, warp: WarpRecord, split: Split) -> N
         names = [0] * LANES
         for lane in range(LANES):
             if passed >> lane & 1 != 0:
-                names[lane] = view(warp.watched[lane], MBarrierRecord, 1)[0].word - warp.cluster
+                place = view(warp.watched[lane], MBarrierRecord, 1)[0].word - warp.cluster
+                names[lane] = place | (warp.watched_in[lane] & 1) << ODD_PHASE
         event(context, warp, split.site, Event.MBARRIER_WAIT, Space.SHARED, 8, 0, passed, names)
 
 

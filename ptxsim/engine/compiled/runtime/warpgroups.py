@@ -45,6 +45,7 @@ class KnownTile(Record):
     count: I64
     low: I64
     swizzle: I64
+    doubtful: I64  # whether its start is right only for what a tensor copy has brought
 
 
 @indirect
@@ -75,10 +76,11 @@ def group_ending_at(context: Context, number: int) -> int:
 def tile(context: Context, warp: WarpRecord, site: I32, is_b: I32, descriptor: U64) -> I64:
     """The address of the pieces of a tile, or 0 where the slow path has to report something."""
     known: KnownTile = view(context.tiles, KnownTile, TILES)[look(context, site, is_b, descriptor)]
+    written = UNKNOWN_SWIZZLE
     if context.bulk != 0 and known.pieces != 0:
         written = swizzle_at(view(context.bulk, BulkCopies, 1)[0], warp.shared + known.low)
-        if written not in (UNKNOWN_SWIZZLE, known.swizzle):
-            return 0
+    if written != known.swizzle and (written != UNKNOWN_SWIZZLE or known.doubtful != 0):
+        return 0
     return known.pieces
 
 
@@ -127,6 +129,10 @@ def arrive_at_product(
         product.table = table
         product.steps = steps
         context.flying += 1
+        numbers = [0] * LANES
+        numbers[0] = a
+        numbers[1] = b
+        event(context, warp, site, Event.MMA, 0, 0, 0, 0xFFFFFFFF, numbers)
         complete(context, group, warpgroup.forgotten(group))
         if tells != 0:
             tell_waits(context, warp, site, group, before)

@@ -1,0 +1,44 @@
+"""One cause, one finding: what goes wrong between the instructions of two stretches has one remedy.
+
+A stretch is code without a branch, a label that somebody jumps to, or a synchronisation in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ptxsim.engine.program.operation import Program, fact
+
+Key = tuple[int, int, int]  # what goes wrong, site, other site
+
+
+@fact
+def stretch_of(program: Program) -> tuple[int, ...]:
+    """The number of the stretch of every operation."""
+    targets = {target for op in program.ops for target in op.targets}
+    found, stretch = [0] * len(program.ops), 0
+    for number, block in enumerate(program.blocks):
+        stretch += number in targets
+        for op in block:
+            stretch += op.facts.synchronises is not None
+            found[op.site] = stretch
+            stretch += bool(op.control) or op.facts.synchronises is not None
+    return tuple(found)
+
+
+def by_cause(program: Program, keys: Iterable[Key]) -> list[list[Key]]:
+    """Problems that are alike, between the same two stretches; the first in the order of the sites stands for them."""
+    stretches, groups = stretch_of(program), dict[Key, list[Key]]()
+    for what, site, other in sorted(keys):
+        groups.setdefault((what, stretches[site], stretches[other]), []).append((what, site, other))
+    return list(groups.values())
+
+
+def note_of_others(program: Program, keys: list[Key]) -> tuple[str, ...]:
+    """What else has the cause of the first problem."""
+    first, found = keys[0], []
+    for which, text in ((1, "the same at"), (2, "and with")):
+        lines = sorted({program.ops[key[which]].line for key in keys} - {program.ops[first[which]].line})
+        if lines:
+            found.append(f"{text} line{'s' * (len(lines) > 1)} {', '.join(map(str, lines))}")
+    return (", ".join(found),) if found else ()

@@ -1,0 +1,302 @@
+"""Global memory by lines of 128 bytes. For bodies.
+
+Most lines are only ever read in the same way by one or two warps, or written once by one. Such a line holds these accesses itself,
+as runs: lanes next to each other whose addresses go up in equal steps. Its granules are noted when something else happens to it
+(`spread`), with what they would have said anyway.
+"""
+
+from __future__ import annotations
+
+from ptxsim.checks.order.cells import ALL, note
+from ptxsim.checks.order.clocks import first_row, lowest
+from ptxsim.checks.order.sites import TOGETHER
+from ptxsim.checks.order.slots import place_granules, place_page
+from ptxsim.checks.order.state import (
+    CLUSTERS,
+    CTAS,
+    HOLDS_READS,
+    HOLDS_WRITE,
+    LINE_BITS,
+    NONE,
+    NOW,
+    PAGE_LINES,
+    SHIFT,
+    UNITS,
+    WARPS,
+    Order,
+)
+from ptxsim.jit.body import Array
+from ptxsim.jit.vectors import are_in_steps
+from ptxsim.lanes import EVERY, LANES
+
+PATIENCE = 8  # reads of a line after which it is looked at whether its granules remember all that they can
+LINE = 1 << LINE_BITS
+
+
+def next_run(addresses: Array, rest: int) -> tuple[int, int]:
+    """Lanes next to each other from the first of some on, whose addresses go up in equal steps, and the step."""
+    lane = lowest(rest)
+    if not rest >> lane + 1 & 1:
+        return 1 << lane, 0
+    step = int(addresses[lane + 1]) - int(addresses[lane])
+    if step < 0 or step > LINE:
+        return 1 << lane, 0
+    ones = rest >> lane
+    if ones & ones + 1 == 0 and are_in_steps(addresses, rest, int(addresses[lane]) - lane * step, step):
+        return rest, step
+    end = lane + 2
+    while rest >> end & 1 and int(addresses[end & 31]) - int(addresses[end - 1]) == step:
+        end += 1
+    return ((1 << end) - 1) & ~((1 << lane) - 1), step
+
+
+def last_lane(run: int) -> int:
+    return lowest(run) + run.bit_count() - 1
+
+
+def read_global(o: Order, slot: int, warp: int, record: Array, bits: int) -> bool:
+    """A read of lines that nothing has written."""
+    rest, addresses = int(record["mask"]), record["addresses"]
+    while rest:
+        run, step = next_run(addresses, rest)
+        start = int(addresses[lowest(run)]) - lowest(run) * step
+        if not read_run(o, slot, warp, int(record["site"]), bits, run, start, step, int(record["width"])):
+            return False
+        rest &= ~run
+    return True
+
+
+def read_run(o: Order, slot: int, warp: int, site: int, bits: int, run: int, start: int, step: int, width: int) -> bool:
+    me, now, cluster = int(o.cluster[slot]) * int(o.n[CTAS] * o.n[WARPS]) + warp, int(o.n[NOW]), int(o.cluster[slot])
+    first, end = start + lowest(run) * step, start + last_lane(run) * step + width
+    page, place, is_dense = NONE, 0, 0 < step <= width
+    for line in range(first >> LINE_BITS, (end - 1 >> LINE_BITS) + 1):
+        if line >> PAGE_LINES != page:
+            page = line >> PAGE_LINES
+            place = place_page(o, page)
+            if place == NONE:
+                return False
+        at = (place << PAGE_LINES) + (line & (1 << PAGE_LINES) - 1)
+        one, mine = o.far_lines[at], o.far_ways[at, 0]
+        if one["written"] != 0:
+            return False
+        if one["held"] == 0 and one["read"] == 0:
+            hold(mine, me, now, site, run, start, step, width)
+            one["held"], one["read"] = HOLDS_READS, now
+            continue
+        if one["held"] != 0:
+            if is_same(o, mine, me, bits, run, start, step, width):
+                mine["time"], mine["site"], one["read"] = now, site, now
+                continue
+            is_full = is_dense and first <= line << LINE_BITS and end >= line + 1 << LINE_BITS
+            if is_full and covers(mine, line) and stands_beside(o, slot, at, me, site, bits, run, start, step, width):
+                one["read"] = now
+                continue
+            if not spread(o, at, line):
+                return False
+        if one["high"] == 0 or one["low"] <= cluster + 1 <= one["high"]:
+            note_reads(o, slot, warp, place_granules(o, at), at, line, site, bits, run, start, step, width)
+    return True
+
+
+def hold(way: Array, warp: int, now: int, site: int, run: int, start: int, step: int, width: int) -> None:
+    way["warp"], way["time"], way["site"], way["lanes"] = warp, now, site, run
+    way["start"], way["step"], way["width"] = start, step, width
+
+
+def is_same(o: Order, way: Array, warp: int, bits: int, run: int, start: int, step: int, width: int) -> bool:
+    """Whether a run that a line holds is of this warp, each of whose lanes does the same again."""
+    together = (int(o.sites[way["site"]]) ^ bits) & TOGETHER
+    same = way["warp"] == warp and way["lanes"] == run and way["start"] == start and together == 0
+    return same and way["step"] == step and way["width"] == width
+
+
+def covers(way: Array, line: int) -> bool:
+    """Whether a run touches every byte of a line."""
+    run, start, step, width = int(way["lanes"]), int(way["start"]), int(way["step"]), int(way["width"])
+    if step < 1 or step > width or start + lowest(run) * step > line << LINE_BITS:
+        return False
+    return start + last_lane(run) * step + width >= line + 1 << LINE_BITS
+
+
+def stands_beside(
+    o: Order, slot: int, at: int, me: int, site: int, bits: int, run: int, start: int, step: int, width: int
+) -> bool:  # fmt: skip
+    """Let a line that a warp has read whole hold a second read of all of it, if its granules would; as `note_read` does."""
+    other, warps, all_warps = o.far_ways[at, 1], int(o.n[WARPS]), int(o.n[CTAS] * o.n[WARPS])
+    theirs, others, base = int(o.far_ways[at, 0]["warp"]), int(other["warp"]), int(o.cluster[slot]) * all_warps
+    if theirs == me:
+        return False
+    if other["time"] == 0:
+        hold(other, me, int(o.n[NOW]), site, run, start, step, width)
+        return True
+    if is_same(o, other, me, bits, run, start, step, width):
+        other["time"], other["site"] = o.n[NOW], site
+        return True
+    return not (abs(theirs - others) < warps or base <= theirs < base + all_warps or base <= others < base + all_warps)
+
+
+def spread(o: Order, at: int, line: int) -> bool:
+    """Note what a line holds at its granules; false if there is no room for them."""
+    granules, one, units = place_granules(o, at), o.far_lines[at], int(o.n[UNITS])
+    if granules == NONE:
+        return False
+    shift, all_warps = int(o.n[SHIFT]), int(o.n[CTAS] * o.n[WARPS])
+    for way in range(2):
+        held = o.far_ways[at, way]
+        if held["time"] == 0:
+            continue
+        warp, time, site, run = int(held["warp"]), int(held["time"]), int(held["site"]), int(held["lanes"])
+        start, step, width = int(held["start"]) - (line << LINE_BITS), int(held["step"]), int(held["width"])
+        unit, together = warp // all_warps * units + warp % all_warps * LANES, int(o.sites[site]) & TOGETHER
+        for lane in range(first_of(run, start, step, width), end_of(run, start, step)):
+            address = start + lane * step
+            for cell in range(
+                granules + (max(address, 0) >> shift), granules + (min(address + width, LINE) - 1 >> shift) + 1
+            ):
+                if one["held"] == HOLDS_WRITE:
+                    made = o.far_cells[cell]
+                    made["writer"], made["written"], made["last"], made["site"] = unit + lane, time, time, site
+                else:
+                    read = o.far_reads[cell, way]
+                    lanes = EVERY if together else 1 << lane
+                    if read["time"] == time and read["warp"] == warp:
+                        lanes |= int(read["lanes"])
+                    read["warp"], read["time"], read["lanes"], read["site"] = warp, time, lanes, site
+    one["held"] = 0
+    return True
+
+
+def first_of(run: int, start: int, step: int, width: int) -> int:
+    """The first lane of a run that touches the 128 bytes from 0 on."""
+    if step == 0 or start + lowest(run) * step + width > 0:
+        return lowest(run)
+    return (step - width - start) // step
+
+
+def end_of(run: int, start: int, step: int) -> int:
+    """The lane after the last one."""
+    if step == 0 or start + last_lane(run) * step < LINE:
+        return last_lane(run) + 1
+    return (LINE - 1 - start) // step + 1
+
+
+def note_reads(
+    o: Order, slot: int, warp: int, granules: int, at: int, line: int, site: int, bits: int, run: int, start: int, step: int,
+    width: int,
+) -> None:  # fmt: skip
+    """Note a read of a line that nothing has written at its granules."""
+    see_reader(o, at, granules)
+    shift, row = int(o.n[SHIFT]), first_row(o, slot, warp) + int(o.uniform[slot, warp])
+    start -= line << LINE_BITS
+    lane, end = first_of(run, start, step, width), end_of(run, start, step)
+    while lane < end:
+        address, lanes = start + lane * step, run if step == 0 else 1 << lane
+        if bits & TOGETHER:
+            lanes = EVERY
+        for cell in range(
+            granules + (max(address, 0) >> shift), granules + (min(address + width, LINE) - 1 >> shift) + 1
+        ):
+            note_read(o, slot, warp, lanes, row, o.far_reads[cell], site, bits)
+        lane = end if step == 0 else lane + 1
+
+
+def note_read(o: Order, slot: int, warp: int, lanes: int, row: int, reads: Array, site: int, bits: int) -> None:
+    """Note a read of lanes among those of a granule."""
+    all_warps, warps = int(o.n[CTAS] * o.n[WARPS]), int(o.n[WARPS])
+    base, one, other = int(o.cluster[slot]) * all_warps, reads[0], reads[1]
+    me, theirs, others, now = base + warp, int(one["warp"]), int(other["warp"]), int(o.n[NOW])
+    if one["time"] == 0 or (theirs == me and int(one["lanes"]) | lanes == lanes):
+        one["warp"], one["time"], one["lanes"], one["site"] = me, now, lanes, site
+    elif theirs != me and (other["time"] == 0 or (others == me and int(other["lanes"]) | lanes == lanes)):
+        other["warp"], other["time"], other["lanes"], other["site"] = me, now, lanes, site
+    elif abs(theirs - others) < warps or base <= theirs < base + all_warps or base <= others < base + all_warps:
+        # Two of other CTAs would stay as they are.
+        if bits & TOGETHER:
+            note(o, slot, warp, ALL, row, base, reads, NONE, site, 0)
+            return
+        while lanes:
+            note(o, slot, warp, lowest(lanes), row, base, reads, NONE, site, 0)
+            lanes &= lanes - 1
+
+
+def see_reader(o: Order, at: int, granules: int) -> None:
+    """A line of global memory that nothing has written is read: do its granules have room for readers of other clusters?
+
+    Where all remember two CTAs, `low` to `high` are those CTAs' clusters, plus one.
+    """
+    one, warps, ctas = o.far_lines[at], int(o.n[WARPS]), int(o.n[CTAS])
+    one["read"], one["high"] = o.n[NOW], 0
+    one["full"] += 1
+    if one["full"] % PATIENCE:
+        return
+    low, high = int(o.n[CLUSTERS]), 0
+    for cell in range(granules, granules + (LINE >> int(o.n[SHIFT]))):
+        mine, other = o.far_reads[cell, 0], o.far_reads[cell, 1]
+        if mine["time"] == 0 or other["time"] == 0:
+            return
+        first, second = int(mine["warp"]) // warps, int(other["warp"]) // warps
+        if first == second:
+            return
+        low, high = min(low, first // ctas, second // ctas), max(high, first // ctas, second // ctas)
+    one["low"], one["high"] = low + 1, high + 1
+
+
+def write_global(o: Order, slot: int, warp: int, record: Array) -> bool:
+    """A write where nothing has been read but by the lanes themselves, and nothing written."""
+    rest, addresses = int(record["mask"]), record["addresses"]
+    while rest:
+        run, step = next_run(addresses, rest)
+        start = int(addresses[lowest(run)]) - lowest(run) * step
+        if not write_run(o, slot, warp, int(record["site"]), run, start, step, int(record["width"])):
+            return False
+        rest &= ~run
+    return True
+
+
+def write_run(o: Order, slot: int, warp: int, site: int, run: int, start: int, step: int, width: int) -> bool:
+    me, now, page, place = int(o.cluster[slot]) * int(o.n[CTAS] * o.n[WARPS]) + warp, int(o.n[NOW]), NONE, 0
+    first, last = start + lowest(run) * step, start + last_lane(run) * step + width - 1
+    for line in range(first >> LINE_BITS, (last >> LINE_BITS) + 1):
+        if line >> PAGE_LINES != page:
+            page = line >> PAGE_LINES
+            place = place_page(o, page)
+            if place == NONE:
+                return False
+        at = (place << PAGE_LINES) + (line & (1 << PAGE_LINES) - 1)
+        one, mine = o.far_lines[at], o.far_ways[at, 0]
+        is_new = one["held"] == 0 and one["written"] == 0 and one["read"] == 0
+        if not is_new and one["held"] == HOLDS_READS and o.far_ways[at, 1]["time"] == 0:
+            # What each lane alone has read it writes now: nobody will ask for the read any more.
+            is_new = (step >= width or run & run - 1 == 0) and is_same(o, mine, me, 0, run, start, step, width)
+        if is_new:
+            hold(mine, me, now, site, run, start, step, width)
+            one["held"], one["written"], one["read"] = HOLDS_WRITE, now, 0
+            continue
+        if (one["held"] != 0 and not spread(o, at, line)) or one["read"] != 0:
+            return False
+        if not write_granules(o, slot, warp, at, line, site, run, start, step, width):
+            return False
+    return True
+
+
+def write_granules(
+    o: Order, slot: int, warp: int, at: int, line: int, site: int, run: int, start: int, step: int, width: int
+) -> bool:
+    """A write to granules of a line of which nothing has been read, as long as they have not been written."""
+    granules, shift, now = place_granules(o, at), int(o.n[SHIFT]), int(o.n[NOW])
+    if granules == NONE:
+        return False
+    start -= line << LINE_BITS
+    unit = int(o.cluster[slot]) * int(o.n[UNITS]) + warp * LANES
+    o.far_lines[at]["written"] = now
+    for lane in range(first_of(run, start, step, width), end_of(run, start, step)):
+        address = start + lane * step
+        for cell in range(
+            granules + (max(address, 0) >> shift), granules + (min(address + width, LINE) - 1 >> shift) + 1
+        ):
+            one = o.far_cells[cell]
+            if (one["written"] != 0 and one["written"] != now) or one["update"] != 0:
+                return False
+            one["writer"], one["written"], one["last"], one["site"] = unit + lane, now, now, site
+    return True

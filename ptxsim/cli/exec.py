@@ -1,0 +1,94 @@
+"""`ptxsim exec`."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ptxsim.cli.exits import CLEAN, FINDINGS, INTERRUPTED, NOT_MODELED
+from ptxsim.cli.options import Count, Size, TargetName
+
+if TYPE_CHECKING:
+    from ptxsim.programs.start import Command
+
+
+@click.command("exec", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.option("--target", type=TargetName(), help="The machine: what Triton compiles for, what runs it.")
+@click.option("--checks", type=click.Choice(["all", "memory", "none"]), default="all", help="What to watch for.")
+@click.option("--only", metavar="REGEX", help="Look at kernels whose names fit; the others run unwatched.")
+@click.option("--skip", type=Size(), default=0, help="Of these, pass over the first N launches.")
+@click.option("--count", type=Count(), help="Look at N launches.")
+@click.option("--banks", is_flag=True, help="Count shared-memory wavefronts.")
+@click.option("--profile", is_flag=True, help="Predict cycles.")
+@click.option("--engine", type=click.Choice(["compiled", "interpreter"]), help="How to run it.")
+@click.option("--seed", type=Size(), help="Chooses the order of warps.")
+@click.option("--jobs", type=Count(), help="Threads for independent CTAs.")
+@click.option("--max-steps", type=Count(), help="Stop a launch after N warp instructions.")
+@click.option(
+    "--cuda-is-cpu/--no-cuda-is-cpu", default=True, help="Python: what asks torch for device 'cuda' gets the CPU."
+)
+@click.option(
+    "--format", "format", type=click.Choice(["full", "concise", "json"]), default="full", help="How to print."
+)
+@click.option("--report", metavar="OUT.html", help="Write one offline page about all launches.")
+@click.argument("program")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def command(program: str, arguments: Sequence[str], format: str, report: str | None, cuda_is_cpu: bool, **asked: Any) -> int:  # fmt: skip
+    """Run a program whose kernels go to ptxsim: Triton (PROGRAM.py, or -m MODULE), or an executable that was linked
+    with `nvcc -cudart shared`. Options of ptxsim stand before PROGRAM.
+
+    Findings are written to standard error as they come, a summary at the end. With --format json the runs are an array on
+    standard output, and what the program prints there goes to standard error.
+
+    \b
+    ptxsim exec train.py
+    ptxsim exec --only matmul --banks ./gemm --m=128
+    """
+    from ptxsim.programs import records, start
+    from ptxsim.programs.wanted import Telling, Wanted
+
+    telling: dict[str, Telling] = {"full": "full", "concise": "concise", "json": "nothing"}
+    wanted = Wanted(told=telling[format], **asked)
+    with tempfile.TemporaryDirectory(prefix="ptxsim-") as folder:
+        wanted = replace(wanted, results=folder)
+        found = start.command(program, arguments, wanted, cuda_is_cpu=cuda_is_cpu)
+        code = _execute(found, to_error=format == "json")
+        launches = records.read(Path(folder))
+    if report is not None:
+        from ptxsim.programs.page import write_page
+
+        write_page(Path(report), " ".join([program, *arguments]), launches)
+    if format == "json":
+        from ptxsim.report.records import to_json
+
+        click.echo(to_json([{key: value for key, value in record.items() if key != "text"} for record in launches]))
+    else:
+        click.echo(records.summary(launches), err=True)
+    names = {name for level, name in records.finding_names(launches) if level != "note"}
+    if "not-modeled" in names:
+        return NOT_MODELED
+    return FINDINGS if names else code or CLEAN
+
+
+def _execute(found: Command, to_error: bool) -> int:
+    """Run the program to its end; its exit code, as a shell would say it."""
+    sys.stdout.flush()
+    try:
+        done = subprocess.run(
+            found.arguments, env={**os.environ, **found.variables}, stdout=sys.stderr if to_error else None
+        )
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    if done.returncode >= 0:
+        return done.returncode
+    click.echo(f"ptxsim: the program was ended by {signal.Signals(-done.returncode).name}", err=True)
+    return 128 - done.returncode

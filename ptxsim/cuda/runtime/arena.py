@@ -1,0 +1,105 @@
+"""Device memory in a program's process: what is the host's, what is the device's, and what both reach at one address.
+
+The numbers of device pointers are addresses that the process has reserved and may not touch: a host that follows a pointer of
+cudaMalloc is stopped, as with a GPU. The bytes lie in a memory file that ptxsim maps elsewhere. Managed and pinned memory are the
+same bytes mapped a second time, at the device pointer's own address, so kernels and host see one memory through one pointer.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+
+import numpy as np
+
+from ptxsim.cuda.runtime.functions import CudaError
+from ptxsim.machine.memory import ARENA, FIRST, GlobalMemory, aligned
+from ptxsim.machine.pages import library, reserve
+
+SPACE = 64 << 30  # bytes of device memory; what is not touched takes up none of the host's
+INVALID_VALUE, OUT_OF_MEMORY = 1, 2
+_FIXED, _FIXED_NOREPLACE, _NORESERVE = 0x10, 0x100000, 0x4000  # of mmap(2)
+_NO_ACCESS = 0
+_PRIVATE = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NORESERVE
+
+
+class Arena:
+    """The memory of the device. Raises OSError where the process has no room for it."""
+
+    def __init__(self) -> None:
+        self.space = SPACE + (FIRST - ARENA)
+        if ARENA >> 47:
+            raise OSError("device memory has no place in this process: start the program with `ptxsim exec`")
+        self.memory = GlobalMemory(self.space, self._file)
+        self._map(ARENA, self.space, _NO_ACCESS, _PRIVATE | _FIXED_NOREPLACE)
+        self.base = self.memory.bytes.ctypes.data
+        self.kinds: dict[int, str] = {}  # of allocations: device, managed, host; by address
+
+    def _file(self, size: int) -> np.ndarray:
+        self._descriptor = os.memfd_create("ptxsim device memory")
+        os.ftruncate(self._descriptor, size)
+        return reserve(size, self._descriptor)
+
+    def _map(self, address: int, size: int, access: int, flags: int, file: int = -1, offset: int = 0) -> None:
+        found = library().mmap(address, size, access, flags, file, offset)
+        if found != address:
+            raise OSError(ctypes.get_errno(), f"no room for device memory at {address:#x}")
+
+    def allocate(self, size: int, kind: str = "device") -> int:
+        """The address of `size` bytes. Raises CudaError where there are not so many."""
+        try:
+            found = self.memory.allocate(
+                f"{kind} memory", max(size, 1), align=mmap.PAGESIZE if kind != "device" else 512
+            )
+        except MemoryError:
+            raise CudaError(OUT_OF_MEMORY) from None
+        self.kinds[found.address] = kind
+        if kind != "device":
+            self.share(found.address, found.size)
+        return found.address
+
+    def share(self, address: int, size: int, at: int | None = None) -> None:
+        """Let the host reach bytes of device memory, at the pages of their own address or of another one."""
+        first = address // mmap.PAGESIZE * mmap.PAGESIZE
+        length = aligned(address + size, mmap.PAGESIZE) - first
+        access, flags = mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_SHARED | _FIXED
+        self._map(first if at is None else at, length, access, flags, self._descriptor, first - ARENA)
+
+    def free(self, address: int, *kinds: str) -> None:
+        """Give back what `allocate` gave. Raises CudaError for anything else."""
+        if self.kinds.get(address) not in kinds:
+            raise CudaError(INVALID_VALUE)
+        holder = self.memory.holder(address)
+        assert holder is not None
+        if self.kinds.pop(address) != "device":
+            length = aligned(holder.size, mmap.PAGESIZE)
+            self._map(address, length, _NO_ACCESS, _PRIVATE | _FIXED)
+        self.memory.free(holder)
+
+    def is_device(self, address: int) -> bool:
+        """Whether a number is an address of device memory, or of memory shared with it."""
+        return ARENA <= address < ARENA + self.space
+
+    def kind_at(self, address: int) -> str | None:
+        """device, managed or host: the memory that an address lies in; None for memory that is the host's alone."""
+        holder = self.holder_of(address, 1)
+        return None if holder is None else self.kinds.get(holder, "device")
+
+    def holder_of(self, address: int, size: int) -> int | None:
+        """The address of the allocation that [address, address + size) lies in, or None."""
+        starts, sizes = self.memory.table()
+        i = int(np.searchsorted(starts, np.uint64(address), side="right")) - 1
+        if i < 0 or address + size > int(starts[i]) + int(sizes[i]):
+            return None
+        return int(starts[i])
+
+    def host(self, address: int | None, size: int) -> int:
+        """Where this process finds bytes that a pointer of host or device names. Raises CudaError for no such bytes."""
+        if address is None:
+            raise CudaError(INVALID_VALUE)
+        if not self.is_device(address):
+            return address
+        if self.holder_of(address, size) is None:
+            raise CudaError(INVALID_VALUE)
+        return self.base + address - ARENA

@@ -1,0 +1,198 @@
+"""Copies and fills of memory and of variables. CUDA Runtime API, "Memory Management".
+
+Everything is done when the call returns, so copies on any stream are in order with launches.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+from ptxsim.cuda.runtime.arena import INVALID_VALUE
+from ptxsim.cuda.runtime.functions import CudaError, Extent, PitchedPointer, function
+from ptxsim.cuda.runtime.state import NOT_SUPPORTED, Runtime
+from ptxsim.cuda.runtime.streams import check_stream
+
+HOST_TO_HOST, HOST_TO_DEVICE, DEVICE_TO_HOST, DEVICE_TO_DEVICE, DEFAULT = range(5)  # cudaMemcpyKind
+INVALID_DIRECTION = 21
+INVALID_PITCH = 12
+
+
+class Position(ctypes.Structure):
+    """cudaPos."""
+
+    _fields_ = [("x", ctypes.c_size_t), ("y", ctypes.c_size_t), ("z", ctypes.c_size_t)]
+
+
+class Copy3D(ctypes.Structure):
+    """cudaMemcpy3DParms."""
+
+    _fields_ = [
+        ("from_array", ctypes.c_void_p), ("from_position", Position), ("source", PitchedPointer),
+        ("to_array", ctypes.c_void_p), ("to_position", Position), ("target", PitchedPointer), ("extent", Extent),
+        ("kind", ctypes.c_int),
+    ]  # fmt: skip
+
+
+class PeerCopy3D(ctypes.Structure):
+    """cudaMemcpy3DPeerParms."""
+
+    _fields_ = [
+        ("from_array", ctypes.c_void_p), ("from_position", Position), ("source", PitchedPointer),
+        ("from_device", ctypes.c_int), ("to_array", ctypes.c_void_p), ("to_position", Position),
+        ("target", PitchedPointer), ("to_device", ctypes.c_int), ("extent", Extent),
+    ]  # fmt: skip
+
+
+def copy(runtime: Runtime, to: int | None, source: int | None, size: int, kind: int) -> None:
+    """Copy bytes between pointers of host or device. Raises CudaError."""
+    if not HOST_TO_HOST <= kind <= DEFAULT:
+        raise CudaError(INVALID_DIRECTION)
+    if not size:
+        return
+    arena = runtime.arena
+    for pointer, is_device in ((to, kind in (HOST_TO_DEVICE, DEVICE_TO_DEVICE)), (source, kind >= DEVICE_TO_HOST)):
+        if kind != DEFAULT and is_device and not arena.is_device(pointer or 0):
+            raise CudaError(INVALID_VALUE)
+    ctypes.memmove(arena.host(to, size), arena.host(source, size), size)
+
+
+@function("cudaMemcpy(void *to, const void *from, size_t size, int kind)")
+@function("cudaMemcpyAsync(void *to, const void *from, size_t size, int kind, void *stream)")
+def memcpy(
+    runtime: Runtime, to: int | None, source: int | None, size: int, kind: int, stream: int | None = None
+) -> None:
+    check_stream(runtime, stream)
+    copy(runtime, to, source, size, kind)
+
+
+@function("cudaMemcpyPeer(void *to, int to_device, const void *from, int from_device, size_t size)")
+@function("cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device, size_t size, void *stream)")
+def memcpy_peer(
+    runtime: Runtime, to: int | None, to_device: int, source: int | None, from_device: int, size: int,
+    stream: int | None = None,
+) -> None:  # fmt: skip
+    check_stream(runtime, stream)
+    runtime.check_device(to_device)
+    runtime.check_device(from_device)
+    copy(runtime, to, source, size, DEVICE_TO_DEVICE)
+
+
+@function(
+    "cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height, int kind)"
+)
+@function(
+    "cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height, int kind, void *stream)"
+)
+def memcpy_2d(
+    runtime: Runtime, to: int | None, to_pitch: int, source: int | None, from_pitch: int, width: int, height: int,
+    kind: int, stream: int | None = None,
+) -> None:  # fmt: skip
+    check_stream(runtime, stream)
+    if width > to_pitch or width > from_pitch:
+        raise CudaError(INVALID_PITCH)
+    for row in range(height):
+        copy(runtime, (to or 0) + row * to_pitch, (source or 0) + row * from_pitch, width, kind)
+
+
+def _copy_3d(runtime: Runtime, p: Copy3D | PeerCopy3D, kind: int) -> None:
+    if p.from_array or p.to_array:
+        raise CudaError(NOT_SUPPORTED)
+    width, height, depth = p.extent.width, p.extent.height, p.extent.depth
+    for z in range(depth):
+        for y in range(height):
+            ends: list[int] = []
+            for pointer, at in ((p.target, p.to_position), (p.source, p.from_position)):
+                row = (at.z + z) * pointer.ysize + at.y + y
+                ends.append((pointer.pointer or 0) + row * pointer.pitch + at.x)
+            copy(runtime, ends[0], ends[1], width, kind)
+
+
+@function("cudaMemcpy3D(const void *parameters)", "cudaMemcpy3DAsync(const void *parameters, void *stream)")
+def memcpy_3d(runtime: Runtime, parameters: int | None, stream: int | None = None) -> None:
+    check_stream(runtime, stream)
+    if parameters is None:
+        raise CudaError(INVALID_VALUE)
+    p = Copy3D.from_address(parameters)
+    _copy_3d(runtime, p, p.kind)
+
+
+@function("cudaMemcpy3DPeer(const void *parameters)", "cudaMemcpy3DPeerAsync(const void *parameters, void *stream)")
+def memcpy_3d_peer(runtime: Runtime, parameters: int | None, stream: int | None = None) -> None:
+    check_stream(runtime, stream)
+    if parameters is None:
+        raise CudaError(INVALID_VALUE)
+    _copy_3d(runtime, PeerCopy3D.from_address(parameters), DEVICE_TO_DEVICE)
+
+
+def _fill(runtime: Runtime, pointer: int | None, value: int, size: int) -> None:
+    if size:
+        if not runtime.arena.is_device(pointer or 0):
+            raise CudaError(INVALID_VALUE)
+        ctypes.memset(runtime.arena.host(pointer, size), value & 0xFF, size)
+
+
+@function("cudaMemset(void *pointer, int value, size_t size)")
+@function("cudaMemsetAsync(void *pointer, int value, size_t size, void *stream)")
+def memset(runtime: Runtime, pointer: int | None, value: int, size: int, stream: int | None = None) -> None:
+    check_stream(runtime, stream)
+    _fill(runtime, pointer, value, size)
+
+
+@function("cudaMemset2D(void *pointer, size_t pitch, int value, size_t width, size_t height)")
+@function("cudaMemset2DAsync(void *pointer, size_t pitch, int value, size_t width, size_t height, void *stream)")
+def memset_2d(
+    runtime: Runtime, pointer: int | None, pitch: int, value: int, width: int, height: int, stream: int | None = None
+) -> None:  # fmt: skip
+    check_stream(runtime, stream)
+    for row in range(height):
+        _fill(runtime, (pointer or 0) + row * pitch, value, width)
+
+
+@function("cudaMemset3D(cudaPitchedPtr pointer, int value, cudaExtent extent)")
+@function("cudaMemset3DAsync(cudaPitchedPtr pointer, int value, cudaExtent extent, void *stream)")
+def memset_3d(
+    runtime: Runtime, pointer: PitchedPointer, value: int, extent: Extent, stream: int | None = None
+) -> None:  # fmt: skip
+    check_stream(runtime, stream)
+    for z in range(extent.depth):
+        for y in range(extent.height):
+            _fill(runtime, (pointer.pointer or 0) + (z * pointer.ysize + y) * pointer.pitch, value, extent.width)
+
+
+# ---- variables ----
+
+
+def _place(runtime: Runtime, host: int | None) -> tuple[int, int]:
+    symbol = runtime.binaries.symbol(host)
+    return runtime.loaded(symbol.binary).variable(symbol.name)
+
+
+@function("cudaGetSymbolAddress(void **pointer, const void *symbol)")
+def symbol_address(runtime: Runtime, pointer: Any, symbol: int | None) -> None:
+    pointer[0] = _place(runtime, symbol)[0]
+
+
+@function("cudaGetSymbolSize(size_t *size, const void *symbol)")
+def symbol_size(runtime: Runtime, size: Any, symbol: int | None) -> None:
+    size[0] = _place(runtime, symbol)[1]
+
+
+@function("cudaMemcpyToSymbol(const void *symbol, const void *from, size_t size, size_t offset, int kind)")
+@function(
+    "cudaMemcpyToSymbolAsync(const void *symbol, const void *from, size_t size, size_t offset, int kind, void *stream)"
+)
+def to_symbol(
+    runtime: Runtime, symbol: int | None, source: int | None, size: int, offset: int, kind: int, stream: int | None = None
+) -> None:  # fmt: skip
+    check_stream(runtime, stream)
+    copy(runtime, _place(runtime, symbol)[0] + offset, source, size, kind)
+
+
+@function("cudaMemcpyFromSymbol(void *to, const void *symbol, size_t size, size_t offset, int kind)")
+@function("cudaMemcpyFromSymbolAsync(void *to, const void *symbol, size_t size, size_t offset, int kind, void *stream)")
+def from_symbol(
+    runtime: Runtime, to: int | None, symbol: int | None, size: int, offset: int, kind: int, stream: int | None = None
+) -> None:  # fmt: skip
+    check_stream(runtime, stream)
+    copy(runtime, to, _place(runtime, symbol)[0] + offset, size, kind)

@@ -1,0 +1,77 @@
+"""What the host may know of a kernel: its limits, its registers, how many of its blocks the device holds."""
+
+from __future__ import annotations
+
+from ptxsim.cuda.runtime.properties import values
+from ptxsim.cuda.runtime.state import Runtime
+from ptxsim.machine.state import max_shared_bytes, shared_start
+from ptxsim.profile.model.figures import figures_of
+from ptxsim.profile.model.occupancy import occupancy
+from ptxsim.session.module import Kernel
+
+STATIC_LIMIT = 48 << 10  # bytes of shared memory without cudaFuncSetAttribute
+
+
+def kernel_at(runtime: Runtime, host: int | None) -> Kernel:
+    """The kernel that the host knows by an address. Raises CudaError."""
+    binary, name = runtime.binaries.function(host)
+    return runtime.loaded(binary).kernel(name)
+
+
+def _numbers(kernel: Kernel, directive: str) -> list[int]:
+    """The numbers of a performance directive, if the kernel has it."""
+    found = (d for d in kernel.function.directives if d.name == directive)
+    return [int(a) for d in found for a in d.arguments if a.isdigit()]
+
+
+def most_threads(kernel: Kernel) -> int:
+    """Threads that a block may have, by its performance directives."""
+    most = 1
+    for number in _numbers(kernel, "reqntid") or _numbers(kernel, "maxntid") or [1024]:
+        most *= number
+    return most
+
+
+def cluster_required(kernel: Kernel) -> tuple[int, int, int] | None:
+    """The cluster that .reqnctapercluster demands."""
+    numbers = _numbers(kernel, "reqnctapercluster")
+    return None if not numbers else (*numbers, 1, 1)[:3]  # type: ignore[return-value]
+
+
+def static_shared(runtime: Runtime, kernel: Kernel) -> int:
+    """Bytes of its variables in shared memory."""
+    linkage = kernel.code(runtime.target.name).decoded.linkage
+    return linkage.dynamic_shared_start - shared_start(runtime.target)
+
+
+def dynamic_limit(runtime: Runtime, host: int | None, kernel: Kernel) -> int:
+    """Bytes of dynamic shared memory that a launch may ask for; cudaFuncSetAttribute changes it."""
+    return runtime.shared_limits.get(host or 0, max(STATIC_LIMIT - static_shared(runtime, kernel), 0))
+
+
+def registers(runtime: Runtime, host: int, kernel: Kernel) -> int:
+    """Registers of a thread, by the cycle model's lowering."""
+    from ptxsim.profile.lowering.lower import lower
+    from ptxsim.profile.lowering.regions import merged
+
+    if host not in runtime.registers:
+        program = kernel.code(runtime.target.name).decoded.program
+        runtime.registers[host] = lower(merged(program), runtime.target.name).registers
+    return runtime.registers[host]
+
+
+def blocks_per_sm(runtime: Runtime, host: int | None, threads: int, shared: int) -> int:
+    """Blocks that one SM holds at a time; shared: dynamic bytes of a block."""
+    kernel = kernel_at(runtime, host)
+    if not 0 < threads <= most_threads(kernel):
+        return 0
+    shared += static_shared(runtime, kernel)
+    if shared > max_shared_bytes(runtime.target):
+        return 0
+    return occupancy(figures_of(runtime.target.number), threads, registers(runtime, host or 0, kernel), shared).ctas
+
+
+def blocks_held(runtime: Runtime, host: int | None, block: tuple[int, int, int], shared: int) -> int:
+    """The same of the whole device."""
+    per_sm = blocks_per_sm(runtime, host, block[0] * block[1] * block[2], shared)
+    return per_sm * int(values(runtime.target)["multiProcessorCount"])

@@ -1,0 +1,158 @@
+"""Kernels are launched, and what came of it. CUDA Runtime API, "Execution Control"."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+from ptxsim.cuda.runtime.functions import CudaError, Dim3, function, say
+from ptxsim.cuda.runtime.kernels import (
+    blocks_held,
+    cluster_required,
+    dynamic_limit,
+    kernel_at,
+    most_threads,
+    static_shared,
+)
+from ptxsim.cuda.runtime.state import INVALID_VALUE, Runtime
+from ptxsim.cuda.runtime.streams import check_stream
+from ptxsim.demangle import demangle
+from ptxsim.diagnostic import PtxError
+from ptxsim.isa.variable_layout import size_of
+from ptxsim.machine.state import max_shared_bytes
+from ptxsim.session.launch_checks import LIMITS
+from ptxsim.session.module import Kernel
+from ptxsim.session.options import LaunchOptions
+from ptxsim.session.run import Run
+
+INVALID_CONFIGURATION, COOPERATIVE_TOO_LARGE, INVALID_CLUSTER_SIZE, LAUNCH_FAILURE = 9, 720, 912, 719
+COOPERATIVE, CLUSTER_DIMENSION = 2, 4  # cudaLaunchAttributeID
+
+# What a device reports where a finding stops it; it stays until the process ends, as on a device.
+STOPS = {
+    "out-of-bounds": 700, "misaligned-address": 716, "wrong-space": 717, "illegal-instruction": 715, "deadlock": 702,
+    "read-only-write": 700, "trap": LAUNCH_FAILURE, "stack-overflow": LAUNCH_FAILURE,
+}  # fmt: skip
+
+
+class LaunchAttribute(ctypes.Structure):
+    """cudaLaunchAttribute."""
+
+    _fields_ = [("id", ctypes.c_int), ("padding", ctypes.c_char * 4), ("value", ctypes.c_uint32 * 16)]
+
+
+class LaunchConfiguration(ctypes.Structure):
+    """cudaLaunchConfig_t."""
+
+    _fields_ = [
+        ("grid", Dim3), ("block", Dim3), ("shared", ctypes.c_size_t), ("stream", ctypes.c_void_p),
+        ("attributes", ctypes.POINTER(LaunchAttribute)), ("count", ctypes.c_uint),
+    ]  # fmt: skip
+
+    def get(self, number: int) -> list[int] | None:
+        """The words of an attribute, or None."""
+        found = (self.attributes[i] for i in range(self.count) if self.attributes[i].id == number)
+        return next((list(attribute.value) for attribute in found), None)
+
+    @property
+    def cluster(self) -> tuple[int, int, int]:
+        x, y, z = (self.get(CLUSTER_DIMENSION) or [1, 1, 1])[:3]
+        return x or 1, y or 1, z or 1
+
+
+def launch(
+    runtime: Runtime, host: int | None, grid: Dim3, block: Dim3, args: Any, shared: int, stream: int | None,
+    cluster: tuple[int, int, int] = (1, 1, 1), cooperative: bool = False,
+) -> int:  # fmt: skip
+    """Run a kernel to its end. Raises CudaError where it cannot start."""
+    check_stream(runtime, stream)
+    kernel = kernel_at(runtime, host)
+    shapes = {"grid": (grid.x, grid.y, grid.z), "block": (block.x, block.y, block.z), "cluster": cluster}
+    _check(runtime, kernel, host, shapes, shared)
+    if cooperative and blocks_held(runtime, host, shapes["block"], shared) < grid.x * grid.y * grid.z:
+        raise CudaError(COOPERATIVE_TOO_LARGE)
+    passed = [ctypes.string_at(args[i], size_of(p)) for i, p in enumerate(kernel.parameters)]
+    like = (host, *shapes.values(), shared)
+    options = LaunchOptions(
+        grid=shapes["grid"], block=shapes["block"], cluster=cluster, shared_mem=shared, cooperative=cooperative or None,
+        profile=1 if runtime.times and like not in runtime.predicted else None,
+    )  # fmt: skip
+    try:
+        run = runtime.collector.launch(kernel, passed, options)
+    except PtxError as error:
+        runtime.collector.refuse(error)
+        raise CudaError(INVALID_VALUE) from None
+    if run is not None:
+        if run.cycles is not None:
+            runtime.predicted[like] = run.cycles.time_us
+        runtime.sticky = _stopped(run)
+    runtime.microseconds += runtime.predicted.get(like, 0)
+    return runtime.sticky
+
+
+def _check(
+    runtime: Runtime, kernel: Kernel, host: int | None, shapes: dict[str, tuple[int, int, int]], shared: int
+) -> None:  # fmt: skip
+    """The errors of a launch that cannot start. Raises CudaError."""
+    for name, shape in shapes.items():
+        if any(not 1 <= n <= limit for n, limit in zip(shape, LIMITS[name])):
+            raise CudaError(INVALID_CLUSTER_SIZE if name == "cluster" else INVALID_CONFIGURATION)
+    threads = shapes["block"][0] * shapes["block"][1] * shapes["block"][2]
+    if threads > 1024:
+        raise CudaError(INVALID_CONFIGURATION)
+    if threads > most_threads(kernel):
+        raise CudaError(INVALID_VALUE)
+    required = cluster_required(kernel)
+    cluster = shapes["cluster"] if required is None else required
+    if any(g % c for g, c in zip(shapes["grid"], cluster)):
+        raise CudaError(INVALID_CLUSTER_SIZE)
+    most = dynamic_limit(runtime, host, kernel)
+    if shared > most or static_shared(runtime, kernel) + shared > max_shared_bytes(runtime.target):
+        say(
+            f"{demangle(kernel.name)} is launched with {shared} bytes of dynamic shared memory, it may have {most}: "
+            "cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) allows more"
+        )
+        raise CudaError(INVALID_VALUE)
+
+
+def _stopped(run: Run) -> int:
+    """The error of a launch that ended early, or 0."""
+    if run.stopped_at is None:
+        return 0
+    names = [finding.name for finding in run.findings if finding.level == "error"]
+    return next((STOPS[name] for name in names if name in STOPS), LAUNCH_FAILURE)
+
+
+@function("__cudaGetKernel(void **kernel, const void *host)", "cudaGetKernel(void **kernel, const void *host)")
+@function("cudaGetFuncBySymbol(void **kernel, const void *host)")
+def get_kernel(runtime: Runtime, kernel: Any, host: int | None) -> None:
+    runtime.binaries.function(host)
+    kernel[0] = host
+
+
+@function(
+    "cudaLaunchKernel(const void *kernel, dim3 grid, dim3 block, void **args, size_t shared, void *stream)",
+    "__cudaLaunchKernel(void *kernel, dim3 grid, dim3 block, void **args, size_t shared, void *stream)",
+)
+def launch_kernel(
+    runtime: Runtime, kernel: int | None, grid: Dim3, block: Dim3, args: Any, shared: int, stream: int | None
+) -> int:  # fmt: skip
+    return launch(runtime, kernel, grid, block, args, shared, stream)
+
+
+@function(
+    "cudaLaunchCooperativeKernel(const void *kernel, dim3 grid, dim3 block, void **args, size_t shared, void *stream)"
+)
+def launch_cooperative(
+    runtime: Runtime, kernel: int | None, grid: Dim3, block: Dim3, args: Any, shared: int, stream: int | None
+) -> int:  # fmt: skip
+    return launch(runtime, kernel, grid, block, args, shared, stream, cooperative=True)
+
+
+@function("cudaLaunchKernelExC(const void *configuration, const void *kernel, void **args)")
+def launch_extended(runtime: Runtime, configuration: int | None, kernel: int | None, args: Any) -> int:
+    if configuration is None:
+        raise CudaError(INVALID_VALUE)
+    c = LaunchConfiguration.from_address(configuration)
+    cooperative = bool((c.get(COOPERATIVE) or [0])[0])
+    return launch(runtime, kernel, c.grid, c.block, args, c.shared, c.stream, c.cluster, cooperative)

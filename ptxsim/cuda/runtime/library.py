@@ -1,0 +1,106 @@
+"""The stand-in libcudart.so: built once with the C compiler of the machine, then found in the cache."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from importlib import resources
+from pathlib import Path
+
+from ptxsim.cuda.runtime.program import DRIVER, inspect
+from ptxsim.cuda.runtime.stubs import stubs
+from ptxsim.jit.compiler import package_digest
+from ptxsim.jit.store import ObjectStore
+
+VERSIONS = (12, 13)  # of the runtime: programs ask for libcudart.so.12 or libcudart.so.13
+# Where device memory begins in the program's process. It has nothing here: its heap, libraries and stacks, and the shadow of
+# an address sanitizer, lie elsewhere.
+PLACE = 0x2000_4000_0000
+
+
+class NoLibrary(Exception):
+    """There is no library, for the reason that the text gives."""
+
+
+def folder() -> Path:
+    """The folder with the libraries; builds them on first use. Raises NoLibrary."""
+    source = resources.files("ptxsim.cuda.runtime")
+    digest = hashlib.blake2b(package_digest().encode(), digest_size=10)
+    for name in ("cudart.c", "names.txt"):
+        digest.update(source.joinpath(name).read_bytes())
+    cache = ObjectStore().folder
+    root = Path(tempfile.mkdtemp(prefix="ptxsim-")) if cache is None else cache.parent / "cudart"
+    found = root / digest.hexdigest()
+    if not found.is_dir():
+        _build(found)
+    return found
+
+
+def _build(place: Path) -> None:
+    if not sys.platform.startswith("linux"):
+        raise NoLibrary("CUDA executables run on Linux only")
+    compiler = shutil.which(os.environ.get("CC", "cc")) or shutil.which("gcc") or shutil.which("clang")
+    if compiler is None:
+        raise NoLibrary("CUDA executables need a C compiler once, to build the library they load: install gcc or clang")
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=place.parent) as work:
+        new = Path(work) / "new"
+        new.mkdir()
+        (Path(work) / "stubs.h").write_text(stubs())
+        for version in VERSIONS:
+            name = f"libcudart.so.{version}"
+            exported = Path(work) / "map"
+            exported.write_text(f"{name} {{ global: cu*; __cuda*; local: *; }};\n")
+            with resources.as_file(resources.files("ptxsim.cuda.runtime").joinpath("cudart.c")) as text:
+                command = [
+                    compiler, "-shared", "-fPIC", "-O1", f"-DVERSION={version}", f"-I{work}", str(text), "-ldl", "-pthread",
+                    f"-Wl,-soname,{name}", f"-Wl,--version-script={exported}", "-o", str(new / name),
+                ]  # fmt: skip
+                done = subprocess.run(command, capture_output=True, text=True)
+            if done.returncode:
+                raise NoLibrary(f"the library for CUDA executables cannot be built: {done.stderr.strip() or compiler}")
+        # Programs that are linked with the driver's library find the few functions there are of it in the same file.
+        (new / "driver").mkdir()
+        (new / "driver" / DRIVER).symlink_to(f"../libcudart.so.{VERSIONS[-1]}")
+        try:
+            new.rename(place)
+        except OSError:  # another process was quicker
+            if not place.is_dir():
+                raise
+
+
+def _libpython() -> str:
+    """Python as a library. Raises NoLibrary."""
+    names = {sysconfig.get_config_var(v) for v in ("INSTSONAME", "LDLIBRARY")} - {None}
+    for root in {sysconfig.get_config_var("LIBDIR"), os.path.join(sys.base_prefix, "lib")} - {None}:
+        for name in sorted(n for n in names if ".so" in n):
+            if (path := Path(root, name)).exists():
+                return str(path)
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    raise NoLibrary(f"CUDA executables need Python {version} as a shared library: install libpython{version}")
+
+
+def environment(program: str | Path | None = None) -> dict[str, str]:
+    """Variables with which a program loads ptxsim's libcudart in place of NVIDIA's. Raises NoLibrary.
+
+    program: the executable; without it, of one that needs nothing of the driver's library.
+    """
+    place = folder()
+    needed = inspect(program).needed if program is not None else []
+    paths = [str(place), *([str(place / "driver")] if DRIVER in needed else [])]
+    # Before what the program itself says about where its libraries lie.
+    libraries = [str(place / name) for name in needed if name in {f"libcudart.so.{v}" for v in VERSIONS}]
+    return {
+        "LD_LIBRARY_PATH": os.pathsep.join([*paths, *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]),
+        "LD_PRELOAD": os.pathsep.join([*libraries, *filter(None, [os.environ.get("LD_PRELOAD")])]),
+        "PTXSIM_ARENA": hex(PLACE),
+        "PTXSIM_LIBPYTHON": _libpython(),
+        "PTXSIM_PYTHONHOME": f"{sys.base_prefix}:{sys.base_exec_prefix}",
+        # An editable installation is found by a hook, which the program's Python does not have.
+        "PTXSIM_PYTHONPATH": os.pathsep.join([*map(os.path.abspath, sys.path), str(Path(__file__).parents[3])]),
+    }

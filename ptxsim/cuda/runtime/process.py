@@ -1,0 +1,47 @@
+"""What the library starts in the program's process: the functions go into its table."""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import sys
+from typing import Any
+
+from ptxsim.cuda.runtime.binaries import Binaries
+from ptxsim.cuda.runtime.state import Collector, Runtime
+from ptxsim.cuda.runtime.stubs import functions
+
+_LIVES: list[Any] = []  # what native code holds addresses of
+
+
+class Output:
+    """Standard output through C's, so that what kernels print and what the host prints come in their order."""
+
+    def __init__(self) -> None:
+        self._libc = ctypes.CDLL(None)
+        self._stream = ctypes.c_void_p.in_dll(self._libc, "stdout")
+
+    def write(self, text: str) -> int:
+        data = text.encode("utf-8", "surrogateescape")
+        self._libc.fwrite(data, 1, len(data), self._stream)
+        return len(text)
+
+    def flush(self) -> None:
+        self._libc.fflush(self._stream)
+
+
+def start(collector: Collector, table: int, registered: int, version: int, is_python: bool) -> None:
+    """Fill the library's table. version: the runtime's (12 or 13); is_python: the program is a Python program, whose standard
+    output stays as it is."""
+    if is_python:
+        atexit.register(collector.finish)
+    else:
+        sys.stdout = Output()
+    runtime = Runtime(version, Binaries(registered), collector)
+    for i, function in enumerate(functions()):
+        entry = function.c_type(runtime.entry(function))
+        address = ctypes.cast(entry, ctypes.c_void_p).value or 0
+        ctypes.c_void_p.from_address(table + 8 * i).value = address
+        runtime.addresses[function.name] = address
+        _LIVES.append(entry)
+    _LIVES.append(runtime)

@@ -1,0 +1,142 @@
+"""The state of the runtime in one process: the device, what the program has registered, the last error."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from importlib import resources
+from typing import Any, NoReturn, Protocol
+
+from ptxsim.cuda.runtime.arena import Arena
+from ptxsim.cuda.runtime.binaries import Binaries, Loaded, NoImage
+from ptxsim.cuda.runtime.functions import CudaError, Function, say
+from ptxsim.diagnostic import PtxError
+from ptxsim.session.module import Kernel
+from ptxsim.session.options import LaunchOptions
+from ptxsim.session.run import Run
+from ptxsim.types import Target
+
+INVALID_VALUE, OUT_OF_MEMORY, INVALID_DEVICE, NO_KERNEL_IMAGE, INVALID_PTX, NOT_SUPPORTED = 1, 2, 101, 209, 218, 801
+
+
+class Collector(Protocol):
+    """Where launches go, and what comes of them is told."""
+
+    @property
+    def target(self) -> Target | None:
+        """The machine that was asked for."""
+
+    def launch(self, kernel: Kernel, args: Sequence[bytes], options: LaunchOptions) -> Run | None:
+        """Run a kernel, or pass over it. Raises PtxError where it cannot start."""
+
+    def refuse(self, error: PtxError) -> None:
+        """A module or a launch is wrong."""
+
+    def finish(self) -> None:
+        """The program exits."""
+
+
+@dataclass
+class Runtime:
+    """One process's runtime. `version` is the runtime's major version; `sticky` the error that a launch has left behind."""
+
+    version: int
+    binaries: Binaries
+    collector: Collector
+    last: int = 0
+    sticky: int = 0
+    microseconds: float = 0.0  # predicted time of all launches
+    predicted: dict[Any, float] = field(default_factory=dict)  # microseconds of a launch, by kernel and shapes
+    times: bool = False  # whether the program has recorded an event that measures time
+    streams: dict[int, int] = field(default_factory=dict)  # flags, by handle
+    events: dict[int, float | None] = field(default_factory=dict)  # when they were recorded, by handle
+    untimed: set[int] = field(default_factory=set)  # events that measure no time
+    registers: dict[int, int] = field(default_factory=dict)  # of a thread, by the kernel's address
+    shared_limits: dict[int, int] = field(
+        default_factory=dict
+    )  # dynamic shared memory allowed, by the kernel's address
+    addresses: dict[str, int] = field(default_factory=dict)  # of functions, by name
+    missing: set[bytes] = field(default_factory=set)  # functions that were called and are not here
+    texts: dict[tuple[int, int], Any] = field(default_factory=dict)  # of errors, as C strings
+    kept: list[Any] = field(default_factory=list)  # what addresses were given of
+    lock: threading.RLock = field(default_factory=threading.RLock)
+
+    @functools.cached_property
+    def arena(self) -> Arena:
+        return Arena()
+
+    @functools.cached_property
+    def target(self) -> Target:
+        """The machine: the one that was asked for, or the newest that the program has PTX for."""
+        return self.collector.target or self.binaries.newest()
+
+    def loaded(self, handle: int) -> Loaded:
+        """The module of a registered binary. Raises CudaError."""
+        return self.binaries.load(handle, self.arena, self.target)
+
+    def handle(self) -> int:
+        """A number that no other stream, event or pool has."""
+        cell = ctypes.create_string_buffer(8)
+        self.kept.append(cell)
+        return ctypes.addressof(cell)
+
+    def check_device(self, number: int) -> None:
+        """Raise CudaError for any device but 0: there is one."""
+        if number != 0:
+            raise CudaError(INVALID_DEVICE)
+
+    def fail(self, code: int) -> int:
+        """Remember an error, and give it back."""
+        if code:
+            self.last = code
+        return code
+
+    def entry(self, function: Function) -> Callable[..., Any]:
+        """What the library's table holds for a function: never raises."""
+
+        def call(*args: Any) -> Any:
+            with self.lock:
+                try:
+                    if function.is_plain:
+                        return function.body(self, *args)
+                    return self.fail(self.sticky or function.body(self, *args) or 0)
+                except CudaError as error:
+                    return self.fail(error.code)
+                except PtxError as error:
+                    self.collector.refuse(error)
+                    return self.fail(NO_KERNEL_IMAGE if isinstance(error, NoImage) else INVALID_PTX)
+                except MemoryError:
+                    return self.fail(OUT_OF_MEMORY)
+                except ValueError as error:  # ctypes, of a null pointer where an answer is to be written
+                    if "NULL pointer" not in str(error):
+                        self._defect(function)
+                    return self.fail(INVALID_VALUE)
+                except OSError as error:
+                    say(f"{error.strerror or error}")
+                    sys.stdout.flush()
+                    os._exit(2)
+                except BaseException:
+                    self._defect(function)
+
+        return call
+
+    def _defect(self, function: Function) -> NoReturn:
+        """The program cannot go on: nothing that follows could be trusted."""
+        traceback.print_exc()
+        say(f"{function.name} failed inside ptxsim: this is a defect, please report it")
+        sys.stdout.flush()
+        os._exit(4)
+
+
+@functools.cache
+def errors() -> dict[int, tuple[bytes, bytes]]:
+    """Names and texts of errors by number. CUDA Runtime API, "Data types used by CUDA Runtime", cudaError."""
+    text = resources.files("ptxsim.cuda.runtime").joinpath("errors.tsv").read_text()
+    rows = (line.split("\t") for line in text.splitlines())
+    return {int(number): (name.encode(), message.encode()) for number, name, message in rows}

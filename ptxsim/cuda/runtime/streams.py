@@ -1,0 +1,155 @@
+"""Streams and events. CUDA Runtime API, "Stream Management", "Event Management".
+
+A launch is over when its call returns, so streams are always idle. Events count predicted time: the sum over the launches so far.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+from ptxsim.cuda.runtime.functions import CudaError, function
+from ptxsim.cuda.runtime.state import INVALID_VALUE, Runtime
+
+INVALID_HANDLE = 400
+_BUILT_IN = (None, 0, 1, 2)  # the default stream, cudaStreamLegacy, cudaStreamPerThread
+_DISABLE_TIMING = 2  # cudaEventDisableTiming
+
+
+def check_stream(runtime: Runtime, stream: int | None) -> None:
+    """Raise CudaError for what is no stream."""
+    if stream not in _BUILT_IN and stream not in runtime.streams:
+        raise CudaError(INVALID_HANDLE)
+
+
+@function("cudaStreamCreate(void **stream)", "cudaStreamCreateWithFlags(void **stream, unsigned flags)")
+@function("cudaStreamCreateWithPriority(void **stream, unsigned flags, int priority)")
+def create_stream(runtime: Runtime, stream: Any, flags: int = 0, priority: int = 0) -> None:
+    if flags not in (0, 1):
+        raise CudaError(INVALID_VALUE)
+    handle = stream[0] = runtime.handle()
+    runtime.streams[handle] = flags
+
+
+@function("cudaStreamDestroy(void *stream)")
+def destroy_stream(runtime: Runtime, stream: int | None) -> None:
+    if runtime.streams.pop(stream or 0, None) is None:
+        raise CudaError(INVALID_HANDLE)
+
+
+@function("cudaStreamSynchronize(void *stream)", "cudaStreamQuery(void *stream)")
+def synchronize_stream(runtime: Runtime, stream: int | None) -> None:
+    check_stream(runtime, stream)
+
+
+@function("cudaStreamWaitEvent(void *stream, void *event, unsigned flags)")
+def wait_event(runtime: Runtime, stream: int | None, event: int | None, flags: int) -> None:
+    check_stream(runtime, stream)
+    _check_event(runtime, event)
+
+
+@function("cudaStreamGetFlags(void *stream, unsigned *flags)")
+def stream_flags(runtime: Runtime, stream: int | None, flags: Any) -> None:
+    check_stream(runtime, stream)
+    flags[0] = runtime.streams.get(stream or 0, 0)
+
+
+@function("cudaStreamGetPriority(void *stream, int *priority)", "cudaStreamGetDevice(void *stream, int *device)")
+@function("cudaStreamIsCapturing(void *stream, int *status)")
+def stream_zero(runtime: Runtime, stream: int | None, value: Any) -> None:
+    """What is 0 for every stream: there is one device, one priority, and nothing is captured."""
+    check_stream(runtime, stream)
+    value[0] = 0
+
+
+@function(
+    "cudaStreamGetCaptureInfo(void *stream, int *status, void *others)",
+    "cudaStreamGetCaptureInfo_v2(void *stream, int *status, void *others)",
+    "cudaStreamGetCaptureInfo_v3(void *stream, int *status, void *others)",
+)
+def capture_info(runtime: Runtime, stream: int | None, status: Any, others: int | None) -> None:
+    stream_zero(runtime, stream, status)
+
+
+@function("cudaStreamGetId(void *stream, uint64_t *id)")
+def stream_id(runtime: Runtime, stream: int | None, id: Any) -> None:
+    check_stream(runtime, stream)
+    id[0] = stream or 0
+
+
+@function("cudaStreamSetAttribute(void *stream, int attribute, const void *value)")
+@function("cudaStreamCopyAttributes(void *stream, void *other)")
+def set_stream_attribute(runtime: Runtime, stream: int | None, *given: Any) -> None:
+    """Priorities and what stays in L2 make no difference here."""
+    check_stream(runtime, stream)
+
+
+@function("cudaDeviceGetStreamPriorityRange(int *least, int *greatest)")
+def priorities(runtime: Runtime, least: Any, greatest: Any) -> None:
+    for answer in (least, greatest):
+        if answer:
+            answer[0] = 0
+
+
+@function("cudaLaunchHostFunc(void *stream, void *function, void *data)")
+def launch_host(runtime: Runtime, stream: int | None, function: int | None, data: int | None) -> None:
+    check_stream(runtime, stream)
+    if function is None:
+        raise CudaError(INVALID_VALUE)
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(function)(data)
+
+
+@function("cudaStreamAddCallback(void *stream, void *function, void *data, unsigned flags)")
+def add_callback(runtime: Runtime, stream: int | None, function: int | None, data: int | None, flags: int) -> None:
+    check_stream(runtime, stream)
+    if function is None or flags:
+        raise CudaError(INVALID_VALUE)
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)(function)(stream, 0, data)
+
+
+# ---- events ----
+
+
+def _check_event(runtime: Runtime, event: int | None) -> int:
+    if event not in runtime.events:
+        raise CudaError(INVALID_HANDLE)
+    assert event is not None
+    return event
+
+
+@function("cudaEventCreate(void **event)", "cudaEventCreateWithFlags(void **event, unsigned flags)")
+def create_event(runtime: Runtime, event: Any, flags: int = 0) -> None:
+    if flags & ~7:
+        raise CudaError(INVALID_VALUE)
+    handle = event[0] = runtime.handle()
+    runtime.events[handle] = None
+    if flags & _DISABLE_TIMING:
+        runtime.untimed.add(handle)
+
+
+@function("cudaEventDestroy(void *event)")
+def destroy_event(runtime: Runtime, event: int | None) -> None:
+    del runtime.events[_check_event(runtime, event)]
+
+
+@function("cudaEventRecord(void *event, void *stream)")
+@function("cudaEventRecordWithFlags(void *event, void *stream, unsigned flags)")
+def record_event(runtime: Runtime, event: int | None, stream: int | None, flags: int = 0) -> None:
+    """From the first event that measures time on, the cycle model replays launches: of each kernel and shape the first one."""
+    check_stream(runtime, stream)
+    runtime.events[_check_event(runtime, event)] = runtime.microseconds
+    runtime.times |= event not in runtime.untimed
+
+
+@function("cudaEventSynchronize(void *event)", "cudaEventQuery(void *event)")
+def synchronize_event(runtime: Runtime, event: int | None) -> None:
+    _check_event(runtime, event)
+
+
+@function("cudaEventElapsedTime(float *milliseconds, void *start, void *end)")
+@function("cudaEventElapsedTime_v2(float *milliseconds, void *start, void *end)")
+def elapsed_time(runtime: Runtime, milliseconds: Any, start: int | None, end: int | None) -> None:
+    first, last = runtime.events[_check_event(runtime, start)], runtime.events[_check_event(runtime, end)]
+    if first is None or last is None or {start, end} & runtime.untimed:
+        raise CudaError(INVALID_HANDLE)
+    milliseconds[0] = (last - first) / 1000

@@ -1,0 +1,49 @@
+"""The C text of the library's functions, written from their prototypes, and all names that there are."""
+
+from __future__ import annotations
+
+import importlib
+from importlib import resources
+
+from ptxsim.cuda.runtime.functions import FUNCTIONS, Function
+
+_MODULES = ("device", "memory", "copies", "streams", "launches", "attributes", "driver")
+_PER_THREAD = ("_ptsz", "_ptds")  # the same functions for programs of --default-stream per-thread
+
+
+def functions() -> list[Function]:
+    """All functions, in the order of the table."""
+    for name in _MODULES:
+        importlib.import_module(f"ptxsim.cuda.runtime.{name}")
+    return list(FUNCTIONS.values())
+
+
+def in_core() -> set[str]:
+    """The functions that cudart.c has itself."""
+    return {
+        "__cudaRegisterFatBinary", "__cudaRegisterFatBinaryEnd", "__cudaUnregisterFatBinary", "__cudaRegisterFunction",
+        "__cudaRegisterVar", "__cudaRegisterManagedVar", "__cudaPushCallConfiguration", "__cudaPopCallConfiguration",
+        "__cudaInitModule",
+    }  # fmt: skip
+
+
+def documented() -> list[str]:
+    """Every name of the runtime's interface, whether it does something here or not."""
+    return resources.files("ptxsim.cuda.runtime").joinpath("names.txt").read_text().split()
+
+
+def stubs() -> str:
+    """`stubs.h`. What only has a name says so when it is called."""
+    found = functions()
+    index = {function.name: i for i, function in enumerate(found)}
+    lines = [
+        f"static void *ptxsim_table[{len(found)}];",
+        f"enum {{ FINISH = {index['ptxsim_finish']}, INIT_MODULE = {index['ptxsim_init_module']} }};",
+    ]
+    for i, function in enumerate(found):
+        suffixes = ("", *_PER_THREAD) if "cuda" in function.name else ("",)
+        lines += [function.stub(i, suffix) for suffix in suffixes]
+    for name in documented():
+        if name not in index and name not in in_core():
+            lines += [f'API int {name}{s}(void) {{ return ptxsim_missing("{name}"); }}' for s in ("", *_PER_THREAD)]
+    return "\n".join(lines) + "\n"

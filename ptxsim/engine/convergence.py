@@ -1,0 +1,208 @@
+"""Where lanes of a warp must be together: what lets waiting splits go on, what .aligned and member masks ask for, and lanes
+that can no longer come.
+
+A lane has gone past an instruction when it is about to work in a block that the lanes which wait there come to later, and
+from which no path leads back. It has branched around the instruction, whether it exits later or not. Lanes that exit by a way
+of their own, or by a jump to the end, have not: barriers and member masks do not wait for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from ptxsim.engine import splits
+from ptxsim.engine.access import write
+from ptxsim.engine.analysis.control_flow import control_flow
+from ptxsim.engine.program.operation import Op, Program, fact
+from ptxsim.isa.facts import Mechanism
+from ptxsim.lanes import lanes_of, mask_word
+from ptxsim.machine.cluster_barrier import CLUSTER_BARRIER
+from ptxsim.machine.cta import Warp
+from ptxsim.machine.event import Event
+from ptxsim.machine.fault import Converge, Fault, Wait, first_lane
+from ptxsim.machine.mbarrier import end_wait
+from ptxsim.machine.mbarrier_state import is_over
+from ptxsim.machine.records import AT_MBARRIERS, BARRIERS, CLUSTER, FIRST_BARRIER, IN_PYTHON, RUNS, Split
+from ptxsim.machine.state import Machine
+
+TOGETHER = "all lanes of the warp must execute an .aligned instruction together: put it where their ways join"
+NAMED = "name only lanes that execute the instruction, or put it where the ways of all that are named join"
+
+
+def settle(warp: Warp, program: Program, machine: Machine) -> None:
+    """Let the splits go on whose wait is over."""
+    record, s = warp.record, 0
+    while s < record.splits:
+        split = record.split[s]
+        number = split.wait - FIRST_BARRIER
+        if split.wait == IN_PYTHON:
+            s = _settle_in_python(warp, s)
+        elif split.wait == AT_MBARRIERS:
+            if is_over(record, split, machine.steps):
+                mask = lanes_of(split.lanes)
+                passed = end_wait(machine, warp, split)
+                write(program.ops[split.site].destinations[0], passed, warp, mask, bool(mask.all()))
+        elif split.wait != RUNS and splits.released(warp.cta.record, record, s):
+            if machine.stream is not None and (number < BARRIERS or number == CLUSTER):
+                named, lanes = (CLUSTER_BARRIER, split.lanes) if number == CLUSTER else (number, split.mask)
+                machine.stream.emit(
+                    split.site, record.cta, record.index, Event.LEAVE, mask=lanes, addresses=[named, split.ticket]
+                )
+        s += 1
+
+
+def _settle_in_python(warp: Warp, s: int) -> int:
+    """The same for one that waits in Python. Returns where it is now."""
+    wait, live = warp.waits[warp.record.split[s].ticket], warp.live
+    if isinstance(wait, Converge):
+        s = gather(warp, s)
+        missing = wait.lanes & ~lanes_of(warp.record.split[s].mask) & live
+        over = not missing.any() or bool((wait.lanes & ~live).any())
+    else:
+        over = wait.ready()
+        if over and wait.result is not None:
+            wait.result()
+    if over:
+        split = warp.record.split[s]
+        del warp.waits[split.ticket]
+        split.wait = RUNS
+    return s
+
+
+def gather(warp: Warp, s: int) -> int:
+    """Join a split that waits for lanes with those that have come to the same place. Returns where it is now."""
+    record = warp.record
+    for other in reversed(range(record.splits)):
+        split, one = record.split[s], record.split[other]
+        if other == s or (one.block, one.op, one.call) != (split.block, split.op, split.call):
+            continue
+        if one.wait == RUNS or isinstance(warp.waits_for(one), Converge):
+            if one.wait == IN_PYTHON:
+                del warp.waits[one.ticket]
+            split.mask |= one.mask
+            splits.remove(record, other)
+            s -= other < s
+    return s
+
+
+def aligned(op: Op, warp: Warp, lanes: np.ndarray, mask: np.ndarray) -> Converge | None:
+    """An .aligned operation met by part of a warp: wait for the others, or say that they cannot come.
+
+    Barriers count the lanes that are left; everything else needs all 32.
+    """
+    others = lanes & ~mask
+    if others.any():
+        lane = first_lane(others)
+        raise Fault(
+            "divergent-aligned", f"{op.opcode} is executed under a guard that lane {lane} does not fulfil", lane,
+            TOGETHER,
+        )  # fmt: skip
+    if (warp.live & ~mask).any():
+        return Converge(warp.live)
+    if op.mechanisms.isdisjoint((Mechanism.BARRIER, Mechanism.CLUSTER_BARRIER)):
+        lane = first_lane(~warp.live)
+        raise Fault(
+            "exited-lane", f"{op.opcode} needs all 32 lanes, lane {lane} has exited or never existed", lane,
+            "let the lanes exit after it, and launch whole warps",
+        )  # fmt: skip
+    return None
+
+
+def refuse_guarded(op: Op, split: Split, wait: Converge, rest: np.ndarray, program: Program) -> None:
+    """Raise Fault where a member mask names lanes that a guard keeps from the instruction of a split, which work on after it, and
+    which no loop brings back to it."""
+    kept, block = wait.lanes & rest, split.block
+    if kept.any() and _works(program.blocks[block][split.op + 1 :]) and not reached(program, block) >> block & 1:
+        lane = first_lane(kept)
+        raise Fault(
+            _name(op), f"{op.opcode} waits for lane {lane}, which does not fulfil its guard", lane,
+            TOGETHER if op.aligned else NAMED,
+        )  # fmt: skip
+
+
+def stuck(warp: Warp, program: Program) -> tuple[Op, Fault] | None:
+    """For a warp of which no split can run: the .aligned or member-mask operation that waits for lanes elsewhere."""
+    for split in warp.splits:
+        wait = warp.waits_for(split)
+        if isinstance(wait, Converge):
+            op = program.blocks[split.block][split.op]
+            lane = first_lane(wait.lanes & ~lanes_of(split.mask))
+            where = next((other for other in warp.splits if other.mask >> lane & 1), None)
+            at = f", which waits at line {line_of(warp, where, program)}" if where is not None else ""
+            return op, Fault(
+                _name(op),
+                f"{op.opcode} waits for lane {lane}{at}: the lanes of the warp have taken different ways",
+                lane,
+                TOGETHER if op.aligned else NAMED,
+            )
+    return None
+
+
+def passed(warp: Warp, program: Program) -> tuple[Op, Fault] | None:
+    """An operation at which lanes wait for others that have gone past it, with what to say."""
+    for split in warp.splits:
+        wait = warp.waits_for(split)
+        if not isinstance(wait, Converge):
+            continue
+        for other in warp.splits:
+            late = other.mask & mask_word(wait.lanes) & ~split.mask
+            if late and _is_past(warp, other, split, program):
+                op, lane = program.blocks[split.block][split.op], first_lane(lanes_of(late))
+                what = f"{op.opcode} waits for lane {lane}, which has gone past it, to line {line_of(warp, other, program)}"
+                return op, Fault(_name(op), what, lane, TOGETHER if op.aligned else NAMED)
+    return None
+
+
+def _is_past(warp: Warp, other: Split, split: Split, program: Program) -> bool:
+    """Whether a split is about to work after the place of another one, and does not come back there."""
+    here = dict(_places(warp, split))
+    for call, block in _places(warp, other):
+        if call not in here:
+            continue
+        at = here[call]
+        if block == at:
+            return call == other.call == split.call and other.op > split.op and not reached(program, at) >> at & 1
+        works = call != other.call or _works(program.blocks[block])
+        return works and bool(reached(program, at) >> block & 1) and not reached(program, block) >> at & 1
+    return False
+
+
+def _works(ops: Iterable[Op]) -> bool:
+    """Whether operations do more than lead elsewhere."""
+    return any(op.control in (None, "call") for op in ops)
+
+
+def _places(warp: Warp, split: Split) -> Iterator[tuple[int, int]]:
+    """The calls that a split is in, the innermost first, 0 for the kernel, each with the block there."""
+    frame = warp.calls.get(split.call)
+    yield split.call, split.block
+    while frame is not None:
+        block, caller = frame.return_block - 1, frame.caller
+        yield 0 if caller is None else caller.number, block
+        frame = caller
+
+
+@fact
+def reached(program: Program, start: int) -> int:
+    """The blocks that paths of one or more steps lead to from a block of the same function, as bits."""
+    successors, found = control_flow(program).successors, 0
+    rest = list(successors[start])
+    while rest:
+        block = rest.pop()
+        if not found >> block & 1:
+            found |= 1 << block
+            rest += successors[block]
+    return found
+
+
+def _name(op: Op) -> str:
+    return "divergent-aligned" if op.aligned else "member-mask"
+
+
+def line_of(warp: Warp, split: Split, program: Program) -> int:
+    """Line of the operation a split waits at (the one before its next)."""
+    block = program.blocks[split.block]
+    index = split.op - (1 if isinstance(warp.waits_for(split), Wait) else 0)
+    return block[max(0, min(index, len(block) - 1))].line if block else 0

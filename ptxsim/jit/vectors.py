@@ -1,0 +1,247 @@
+"""What bodies ask about the numbers of all lanes at once: vector instructions in compiled code."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ptxsim.jit.body import Array
+from ptxsim.jit.expressions import Expressions, Operation
+from ptxsim.jit.kinds import BOOL, INT, Known, Several, Value
+from ptxsim.jit.kinds import Array as ArrayKind
+from ptxsim.lanes import LANES
+
+_VECTOR = f"<{LANES} x i64>"
+_NUMBERS = "<" + ", ".join(f"i64 {lane}" for lane in range(LANES)) + ">"
+
+
+class _AreInSteps(Operation):
+    """`are_in_steps(numbers, lanes, start, step)`: whether each of some lanes has the number start + lane * step."""
+
+    def __call__(self, numbers: Array, lanes: int, start: int, step: int) -> bool:
+        wanted = [(start + lane * step) & 0xFFFFFFFFFFFFFFFF for lane in range(LANES)]
+        return all(int(numbers[lane]) == wanted[lane] for lane in range(LANES) if lanes >> lane & 1)
+
+    def emit(self, at: Expressions, arguments: list[Value | Known]) -> Value:
+        numbers, *rest = arguments
+        if isinstance(numbers, Known) or numbers.kind != ArrayKind(np.dtype(np.uint64), (LANES,)):
+            at.refuse(f"the numbers of {LANES} lanes are expected")
+        lanes, start, step = (at.convert(each, INT).parts[0] for each in rest)
+        found = at.let(f"load {_VECTOR}, ptr {numbers.parts[0]}, align 8")
+        steps = at.let(f"mul {_VECTOR} {_spread(at, step)}, {_NUMBERS}")
+        wanted = at.let(f"add {_VECTOR} {_spread(at, start)}, {steps}")
+        differ = at.let(f"icmp ne {_VECTOR} {found}, {wanted}")
+        word = at.let(
+            f"and i32 {at.let(f'bitcast <{LANES} x i1> {differ} to i32')}, {at.let(f'trunc i64 {lanes} to i32')}"
+        )
+        return Value(BOOL, (at.let(f"icmp eq i32 {word}, 0"),))
+
+
+def _spread(at: Expressions, number: str) -> str:
+    one = at.let(f"insertelement {_VECTOR} poison, i64 {number}, i64 0")
+    return at.let(f"shufflevector {_VECTOR} {one}, {_VECTOR} poison, <{LANES} x i32> zeroinitializer")
+
+
+class _BlocksOf(Operation):
+    """`blocks_of(numbers, lanes, size, shift)`: which blocks of 1 << shift numbers lanes touch that have `size` numbers each.
+
+    The first block, those from there on as the bits of 64, and the lanes of which all are among these.
+    """
+
+    def __call__(self, numbers: Array, lanes: int, size: int, shift: int) -> tuple[int, int, int]:
+        first = min(int(numbers[lane]) for lane in range(LANES) if lanes >> lane & 1) >> shift
+        found, inside = 0, 0
+        for lane in range(LANES):
+            if lanes >> lane & 1:
+                low, high = int(numbers[lane]) >> shift, int(numbers[lane]) + size - 1 >> shift
+                if high - first < 64:
+                    found |= 1 << low - first | 1 << high - first
+                    inside |= 1 << lane
+        return first, found - (found >> 63 << 64), inside
+
+    def emit(self, at: Expressions, arguments: list[Value | Known]) -> Value:
+        numbers, *rest = arguments
+        if isinstance(numbers, Known) or numbers.kind != ArrayKind(np.dtype(np.uint64), (LANES,)):
+            at.refuse(f"the numbers of {LANES} lanes are expected")
+        lanes, size, shift = (at.convert(each, INT).parts[0] for each in rest)
+        at.unit.declare("blocks", _BLOCKS)
+
+        def reduced(how: str, vector: str) -> str:
+            return at.let(f"call i64 @llvm.vector.reduce.{how}.v{LANES}i64({_VECTOR} {vector})")
+
+        mask = at.let(f"bitcast i32 {at.let(f'trunc i64 {lanes} to i32')} to <{LANES} x i1>")
+        given = at.let(f"load {_VECTOR}, ptr {numbers.parts[0]}, align 8")
+        by, one = _spread(at, shift), _spread(at, "1")
+        low = at.let(f"lshr {_VECTOR} {given}, {by}")
+        more = at.let(f"add {_VECTOR} {given}, {_spread(at, at.let(f'sub i64 {size}, 1'))}")
+        high = at.let(f"lshr {_VECTOR} {more}, {by}")
+        where = at.let(f"select <{LANES} x i1> {mask}, {_VECTOR} {low}, {_VECTOR} {_spread(at, str((1 << 63) - 1))}")
+        first = reduced("smin", where)
+        base = _spread(at, first)
+        low, high = at.let(f"sub {_VECTOR} {low}, {base}"), at.let(f"sub {_VECTOR} {high}, {base}")
+        near = at.let(f"icmp ult {_VECTOR} {high}, {_spread(at, '64')}")
+        inside = at.let(f"and <{LANES} x i1> {near}, {mask}")
+        ends = [at.let(f"and {_VECTOR} {each}, {_spread(at, '63')}") for each in (low, high)]
+        bits = [at.let(f"shl {_VECTOR} {one}, {each}") for each in ends]
+        both = at.let(f"or {_VECTOR} {bits[0]}, {bits[1]}")
+        found = reduced("or", at.let(f"select <{LANES} x i1> {inside}, {_VECTOR} {both}, {_VECTOR} zeroinitializer"))
+        word = at.let(f"zext i32 {at.let(f'bitcast <{LANES} x i1> {inside} to i32')} to i64")
+        return Value(Several((INT, INT, INT)), (first, found, word))
+
+
+_BLOCKS = f"""
+declare i64 @llvm.vector.reduce.smin.v{LANES}i64({_VECTOR})
+declare i64 @llvm.vector.reduce.or.v{LANES}i64({_VECTOR})
+"""
+are_in_steps, blocks_of = _AreInSteps(), _BlocksOf()
+
+# Rows of 32-bit numbers, 16 at a time as long as there are so many.
+_ROWS = """
+declare <16 x i32> @llvm.smax.v16i32(<16 x i32>, <16 x i32>)
+declare <16 x i32> @llvm.smin.v16i32(<16 x i32>, <16 x i32>)
+declare i32 @llvm.vector.reduce.smin.v16i32(<16 x i32>)
+declare i32 @llvm.smax.i32(i32, i32)
+declare i32 @llvm.smin.i32(i32, i32)
+define internal void @raise_row(ptr %row, ptr %other, i64 %size) {
+entry:
+  %whole = and i64 %size, -16
+  br label %many
+many:
+  %i = phi i64 [ 0, %entry ], [ %next, %vector ]
+  %more = icmp ult i64 %i, %whole
+  br i1 %more, label %vector, label %few
+vector:
+  %p = getelementptr i32, ptr %row, i64 %i
+  %q = getelementptr i32, ptr %other, i64 %i
+  %a = load <16 x i32>, ptr %p, align 4
+  %b = load <16 x i32>, ptr %q, align 4
+  %c = call <16 x i32> @llvm.smax.v16i32(<16 x i32> %a, <16 x i32> %b)
+  store <16 x i32> %c, ptr %p, align 4
+  %next = add i64 %i, 16
+  br label %many
+few:
+  %j = phi i64 [ %whole, %many ], [ %after, %one ]
+  %rest = icmp ult i64 %j, %size
+  br i1 %rest, label %one, label %out
+one:
+  %s = getelementptr i32, ptr %row, i64 %j
+  %t = getelementptr i32, ptr %other, i64 %j
+  %u = load i32, ptr %s, align 4
+  %v = load i32, ptr %t, align 4
+  %w = call i32 @llvm.smax.i32(i32 %u, i32 %v)
+  store i32 %w, ptr %s, align 4
+  %after = add i64 %j, 1
+  br label %few
+out:
+  ret void
+}
+define internal void @fill_row(ptr %row, i64 %size, i32 %number) {
+entry:
+  %first = insertelement <16 x i32> poison, i32 %number, i64 0
+  %all = shufflevector <16 x i32> %first, <16 x i32> poison, <16 x i32> zeroinitializer
+  %whole = and i64 %size, -16
+  br label %many
+many:
+  %i = phi i64 [ 0, %entry ], [ %next, %vector ]
+  %more = icmp ult i64 %i, %whole
+  br i1 %more, label %vector, label %few
+vector:
+  %p = getelementptr i32, ptr %row, i64 %i
+  store <16 x i32> %all, ptr %p, align 4
+  %next = add i64 %i, 16
+  br label %many
+few:
+  %j = phi i64 [ %whole, %many ], [ %after, %one ]
+  %rest = icmp ult i64 %j, %size
+  br i1 %rest, label %one, label %out
+one:
+  %s = getelementptr i32, ptr %row, i64 %j
+  store i32 %number, ptr %s, align 4
+  %after = add i64 %j, 1
+  br label %few
+out:
+  ret void
+}
+define internal i64 @lowest_of_row(ptr %row, i64 %size) {
+entry:
+  br label %many
+many:
+  %i = phi i64 [ 0, %entry ], [ %next, %vector ]
+  %low = phi <16 x i32> [ splat (i32 2147483647), %entry ], [ %lower, %vector ]
+  %next = add i64 %i, 16
+  %more = icmp ule i64 %next, %size
+  br i1 %more, label %vector, label %done
+vector:
+  %p = getelementptr i32, ptr %row, i64 %i
+  %a = load <16 x i32>, ptr %p, align 4
+  %lower = call <16 x i32> @llvm.smin.v16i32(<16 x i32> %low, <16 x i32> %a)
+  br label %many
+done:
+  %first = call i32 @llvm.vector.reduce.smin.v16i32(<16 x i32> %low)
+  br label %few
+few:
+  %j = phi i64 [ %i, %done ], [ %after, %one ]
+  %least = phi i32 [ %first, %done ], [ %less, %one ]
+  %rest = icmp ult i64 %j, %size
+  br i1 %rest, label %one, label %out
+one:
+  %q = getelementptr i32, ptr %row, i64 %j
+  %b = load i32, ptr %q, align 4
+  %less = call i32 @llvm.smin.i32(i32 %least, i32 %b)
+  %after = add i64 %j, 1
+  br label %few
+out:
+  %found = sext i32 %least to i64
+  ret i64 %found
+}
+"""
+
+
+def _row(at: Expressions, given: Value | Known) -> str:
+    """The address of a row of 32-bit numbers."""
+    wanted = (np.dtype(np.int32), 1, False)
+    if isinstance(given, Known) or not isinstance(given.kind, ArrayKind):
+        at.refuse("a row is expected")
+    if (given.kind.dtype, len(given.kind.shape), given.kind.strided) != wanted:
+        at.refuse("a row of 32-bit numbers side by side is expected")
+    at.unit.declare("rows", _ROWS)
+    return given.parts[0]
+
+
+class _RaiseTo(Operation):
+    """`raise_to(mine, theirs)`: each number of a row becomes the larger one of two rows."""
+
+    def __call__(self, mine: Array, theirs: Array) -> None:
+        np.maximum(mine, theirs, out=mine)
+
+    def emit(self, at: Expressions, arguments: list[Value | Known]) -> Value:
+        mine, theirs = (_row(at, each) for each in arguments)
+        size = at.sizes(at.value(arguments[0]))[0]
+        at.do(f"call void @raise_row(ptr {mine}, ptr {theirs}, i64 {size})")
+        return Value(Several(()), ())
+
+
+class _LowestOf(Operation):
+    """`lowest_of(row, size)`: the lowest one of the first numbers."""
+
+    def __call__(self, row: Array, size: int) -> int:
+        return int(row[:size].min())
+
+    def emit(self, at: Expressions, arguments: list[Value | Known]) -> Value:
+        row, size = _row(at, arguments[0]), at.convert(arguments[1], INT).parts[0]
+        return Value(INT, (at.let(f"call i64 @lowest_of_row(ptr {row}, i64 {size})"),))
+
+
+class _Fill(Operation):
+    """`fill(row, first, end, number)`: numbers of a row, from the first one to before the last."""
+
+    def __call__(self, row: Array, first: int, end: int, number: int) -> None:
+        row[first:end] = number
+
+    def emit(self, at: Expressions, arguments: list[Value | Known]) -> Value:
+        row, (first, end, number) = _row(at, arguments[0]), (at.convert(each, INT).parts[0] for each in arguments[1:])
+        start, size = at.let(f"getelementptr i32, ptr {row}, i64 {first}"), at.let(f"sub i64 {end}, {first}")
+        at.do(f"call void @fill_row(ptr {start}, i64 {size}, i32 {at.let(f'trunc i64 {number} to i32')})")
+        return Value(Several(()), ())
+
+
+raise_to, lowest_of, fill = _RaiseTo(), _LowestOf(), _Fill()

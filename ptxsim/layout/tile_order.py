@@ -1,0 +1,121 @@
+"""How a tile lies in shared memory, told from where its bytes came from.
+
+A tile that was copied from a matrix has its 16-byte units at even distances there: so many bytes from one line to the next, so many
+from one unit of a line to the next. A descriptor that reads it with another swizzle or stride than it was written with meets
+them in another order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ptxsim.layout.descriptor import Descriptor, linear_offsets
+from ptxsim.layout.swizzle import SWIZZLE_BITS, swizzle
+
+UNIT = 16  # bytes that every layout keeps together
+UNKNOWN = -1
+_LIMIT = 1 << 18  # bytes that a descriptor's offsets can say
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Of an operand as wgmma takes it: `rows` are m of A or n of B, `major` is "K" or "MN", elements of `bits`."""
+
+    major: str
+    rows: int
+    k: int
+    bits: int
+
+    def offsets(self, fields: Descriptor) -> np.ndarray:
+        """Byte offset of every unit from the start of a tile before the swizzle, int64 (lines, units of a line).
+
+        A line is a row of a K-major tile, all rows at one k of an MN-major one.
+        """
+        each = 8 * UNIT // self.bits
+        row, column = np.arange(self.rows)[:, None], np.arange(self.k)[None, :]
+        if self.major == "K":
+            column = column[:, ::each]
+        else:
+            row = row[::each]
+        found = linear_offsets(self.major, fields.swizzle, fields.leading, fields.stride, self.bits, row, column)
+        return found if self.major == "K" else found.T
+
+    def element(self, line: int, unit: int) -> str:
+        """The first element of a unit, in words."""
+        first = unit * 8 * UNIT // self.bits
+        row, k = (line, first) if self.major == "K" else (first, line)
+        return f"(row {row}, k {k})"
+
+
+def overlap(fields: Descriptor, shape: Shape) -> tuple[int, str, str] | None:
+    """An address that a descriptor reads as two elements of an operand, and these; None if it reads no byte twice."""
+    places = swizzle(fields.start + shape.offsets(fields), fields.swizzle, fields.base_offset)
+    order = np.argsort(places, axis=None, kind="stable")
+    same = np.flatnonzero(np.diff(places.ravel()[order]) == 0)
+    if not len(same):
+        return None
+    first, second = (np.unravel_index(order[same[0] + i], places.shape) for i in range(2))
+    return int(places[first]), shape.element(*map(int, first)), shape.element(*map(int, second))
+
+
+def written_as(sources: np.ndarray, fields: Descriptor, shape: Shape) -> Descriptor | None:
+    """The descriptor that would read a tile in the order in which it was written, where the given one does not.
+
+    sources: int64, by the number of a unit of shared memory, the address in global memory that its bytes came from, or UNKNOWN.
+    None: the given one does, or nothing can be said.
+    """
+    if _is_even(_came_from(sources, fields, shape)):
+        return None
+    for mode in sorted(SWIZZLE_BITS, key=lambda mode: mode != fields.swizzle):
+        for other in _fitting(sources, replace(fields, swizzle=mode), shape):
+            if other != fields and _is_even(_came_from(sources, other, shape)):
+                return other
+    return None
+
+
+def _came_from(sources: np.ndarray, fields: Descriptor, shape: Shape) -> np.ndarray:
+    """Of the units of a tile, in order. Outside of shared memory nothing is known."""
+    places = swizzle(fields.start + shape.offsets(fields), fields.swizzle, fields.base_offset) // UNIT
+    inside = places < len(sources)
+    return np.where(inside, sources[np.where(inside, places, 0)], UNKNOWN)
+
+
+def _is_even(found: np.ndarray) -> bool:
+    """Whether units come from even distances, and no two from one place."""
+    if (found == UNKNOWN).any():
+        return False
+    line, unit = np.indices(found.shape)
+    down, across = found[1, 0] - found[0, 0], found[0, 1] - found[0, 0] if found.shape[1] > 1 else 0
+    even = (found == found[0, 0] + line * down + unit * across).all()
+    return bool(even) and len(np.unique(found)) == found.size
+
+
+def _fitting(sources: np.ndarray, start: Descriptor, shape: Shape) -> Iterator[Descriptor]:
+    """A descriptor as it is; then with the offsets under which it meets units where their bytes are."""
+    yield start
+    found, said = _came_from(sources, start, shape), shape.offsets(start)
+    base = shape.offsets(replace(start, leading=0, stride=0))
+    by_leading = shape.offsets(replace(start, leading=1, stride=0)) - base
+    by_stride = shape.offsets(replace(start, leading=0, stride=1)) - base
+    if (found[:2, 0] == UNKNOWN).any() or found.shape[1] < 2:
+        return
+    down, across = found[1, 0] - found[0, 0], UNIT
+    if said[0, 1] == base[0, 1]:  # the second unit of a line lies there whatever the offsets are
+        across = found[0, 1] - found[0, 0]
+
+    def offsets(mine: np.ndarray, others: np.ndarray, given: int) -> list[int]:
+        """What an offset can be, by the first unit that depends on it alone."""
+        places = np.argwhere((mine == 1) & (others == 0))
+        if not len(places):
+            return [given]
+        line, unit = places[0]
+        there = np.flatnonzero(sources == found[0, 0] + line * down + unit * across) * UNIT
+        at = swizzle(there, start.swizzle, start.base_offset) - start.start - base[line, unit]
+        return [int(each) for each in at if 0 < each < _LIMIT]
+
+    for leading in offsets(by_leading, by_stride, start.leading):
+        for stride in offsets(by_stride, by_leading, start.stride):
+            yield replace(start, leading=leading, stride=stride)

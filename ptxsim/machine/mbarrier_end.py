@@ -1,0 +1,43 @@
+"""What the mbarriers of a CTA say when it ends: an arrival or a transfer too many shows in the phase that it began.
+
+PTX ISA, "mbarrier: Tracking asynchronous operations": a phase is over when its arrivals and its announced bytes have come, and
+what comes then belongs to the next one.
+"""
+
+from __future__ import annotations
+
+from ptxsim.diagnostic import Finding
+from ptxsim.machine.mbarrier_state import describe
+from ptxsim.machine.records import CtaRecord, MBarrierRecord, MBarrierTable
+from ptxsim.machine.state import Machine, shared_name
+
+
+def look_over(machine: Machine, cta: CtaRecord) -> None:
+    """Report phases that have begun and can never be over, now that the CTA's cluster has ended, where all is checked."""
+    if machine.checks != "all" or not cta.mbarriers:
+        return
+    table = MBarrierTable.from_address(cta.mbarriers)
+    for barrier in table.all[: table.used]:
+        if barrier.live and (barrier.bytes or barrier.pending != barrier.expected):
+            machine.add_finding(_left(machine, barrier))
+
+
+def _left(machine: Machine, barrier: MBarrierRecord) -> Finding:
+    came, name = barrier.expected - barrier.pending, shared_name(machine.shared_variables, barrier.offset)
+    if barrier.bytes:
+        message = f"{barrier.bytes} bytes never came that were announced for the mbarrier {name}"
+        if barrier.bytes < 0:
+            message = f"{-barrier.bytes} bytes more came for the mbarrier {name} than were announced"
+        help = "announce the bytes of all copies of a phase: expect_tx(rows x columns x bytes of an element)"
+    elif came > 0:
+        message = f"the mbarrier {name} ends with {came} of {barrier.expected} arrivals in a phase that is never over"
+        help = (
+            "initialise it with the arrivals of one phase; if the count is right, find who arrives too often or never"
+        )
+    else:
+        message = f"the mbarrier {name} ends with {-came} arrivals expected beyond its count of {barrier.expected}"
+        help = "use cp.async.mbarrier.arrive.noinc where the count has these arrivals in it"
+    return Finding(
+        "mbarrier-phase", message, barrier.last_line, level="error" if barrier.bytes else "warning",
+        help=help, notes=(describe(barrier),),
+    )  # fmt: skip

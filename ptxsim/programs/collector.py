@@ -1,0 +1,98 @@
+"""Where the launches of a program in this process go: each is run as asked for, told of, and recorded."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ptxsim.demangle import demangle
+from ptxsim.diagnostic import Finding, PtxError
+from ptxsim.programs.wanted import Wanted
+from ptxsim.session.module import Kernel
+from ptxsim.session.options import LaunchOptions
+from ptxsim.session.run import Run
+from ptxsim.types import Target, parse_target
+
+
+class Collector:
+    """Runs launches one after the other. `runs` has those that were looked at, if `keep` says so.
+
+    What a kernel does wrong at one place is told once; later launches count it.
+    """
+
+    def __init__(self, wanted: Wanted | None = None, keep: bool = False):
+        self.wanted = wanted or Wanted()
+        self.target: Target | None = parse_target(self.wanted.target) if self.wanted.target else None
+        self.runs: list[Run] = []
+        self.keep = keep
+        self.launches = 0
+        self.fitting = 0  # launches of kernels whose names are wanted
+        self._told: set[tuple[str, str, int]] = set()  # findings, by kernel and line
+
+    @classmethod
+    def from_environment(cls) -> Collector:
+        """As `ptxsim exec` has asked."""
+        return cls(Wanted.from_environment())
+
+    def launch(self, kernel: Kernel, args: Sequence[bytes], options: LaunchOptions) -> Run:
+        """Run a kernel; `options` say its shape, and what else its program needs. Raises PtxError where it cannot start."""
+        number, is_wanted = self.launches, self._next_is_wanted(kernel.name)
+        self.launches += 1
+        run = kernel.run(args, options.or_else(self.wanted.options if is_wanted else self.wanted.unwatched))
+        if is_wanted:
+            self._tell(kernel.name, run.findings)
+            self._record({"launch": number, "grid": run.grid, "block": run.block, **run.to_dict()}, run.findings)
+            if self.keep:
+                self.runs.append(run)
+        return run
+
+    def _next_is_wanted(self, name: str) -> bool:
+        wanted = self.wanted
+        if not wanted.names(demangle(name)):
+            return False
+        self.fitting += 1
+        place = self.fitting - 1 - wanted.skip
+        return place >= 0 and (wanted.count is None or place < wanted.count)
+
+    def refuse(self, error: PtxError) -> None:
+        """A module or a launch is wrong: nothing ran."""
+        self._tell("", error.findings)
+        self._record({"launch": self.launches, "findings": [f.to_dict() for f in error.findings]}, error.findings)
+
+    def finish(self) -> None:
+        """The program exits."""
+
+    def say(self, text: str) -> None:
+        """A remark of ptxsim's for the program's user."""
+        if self.wanted.told != "nothing":
+            sys.stderr.write(f"ptxsim: {text}\n")
+
+    def _tell(self, kernel: str, findings: Sequence[Finding]) -> None:
+        """Write what has not been told before. Notes are advice about instructions, which are not what was written."""
+        new = [f for f in findings if f.level != "note" and (kernel, f.name, f.line) not in self._told]
+        self._told |= {(kernel, f.name, f.line) for f in new}
+        if not new or self.wanted.told == "nothing":
+            return
+        from ptxsim.report.style import paint_for
+        from ptxsim.report.text import render_all, render_concise
+
+        sys.stdout.flush()
+        write = render_all if self.wanted.told == "full" else render_concise
+        if kernel:
+            sys.stderr.write(f"ptxsim: {demangle(kernel)}, launch {self.launches - 1}\n")
+        sys.stderr.write(f"{write(new, paint_for(sys.stderr))}\n")
+        sys.stderr.flush()
+
+    def _record(self, record: dict[str, Any], findings: Sequence[Finding]) -> None:
+        """Leave a record for `ptxsim exec`: one line of JSON, in a file of this process. `text` is its findings in full."""
+        if self.wanted.results is None:
+            return
+        from ptxsim.report.records import to_json
+        from ptxsim.report.text import render_all
+
+        line = to_json(record | {"text": render_all(f for f in findings if f.level != "note")}, indent=None)
+        with (Path(self.wanted.results) / f"{os.getpid()}.jsonl").open("a") as file:
+            file.write(line + "\n")

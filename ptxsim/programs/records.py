@@ -1,0 +1,65 @@
+"""What the processes of a program have left, together."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from ptxsim.demangle import demangle
+
+Record = dict[str, Any]
+
+
+def read(folder: Path) -> list[Record]:
+    """The records of all launches that were looked at, by process and then in order."""
+    lines = (line for path in sorted(folder.glob("*.jsonl")) for line in path.read_text().splitlines())
+    return [json.loads(line) for line in lines]
+
+
+def by_kernel(records: list[Record]) -> dict[str, list[Record]]:
+    """The records of each kernel."""
+    kernels: dict[str, list[Record]] = {}
+    for record in records:
+        kernels.setdefault(record.get("entry") or "(not launched)", []).append(record)
+    return kernels
+
+
+def finding_names(records: list[Record]) -> list[tuple[str, str]]:
+    """(Level, name) of every finding."""
+    return [(finding["level"], finding["name"]) for record in records for finding in record["findings"]]
+
+
+def summary(records: list[Record]) -> str:
+    """A line for each kernel, and one for all."""
+    lines = [_kernel(name, launches) for name, launches in by_kernel(records).items()]
+    levels = Counter(level for level, _ in finding_names(records))
+    found = ", ".join(_plural(levels[level], level) for level in ("error", "warning", "note") if levels[level])
+    total = sum(record.get("warp_instructions", 0) for record in records)
+    lines.append(
+        f"{_plural(len(records), 'launch')}, {found or 'no findings'}; {_plural(total, 'warp instruction')}"
+        if records
+        else "no launch came to ptxsim"
+    )
+    return "\n".join(lines)
+
+
+def _kernel(name: str, launches: list[Record]) -> str:
+    names = Counter(finding["name"] for record in launches for finding in record["findings"])
+    parts = [_plural(len(launches), "launch")]
+    parts += [f"{name} {count}" for name, count in names.most_common()]
+    cycles = [record["cycles"] for record in launches if record.get("cycles") is not None]
+    if cycles:
+        low, high = round(min(cycles)), round(max(cycles))
+        parts.append(_plural(low, "cycle") if low == high else f"{low:,} to {high:,} cycles".replace(",", " "))
+    banks = [record["banks"] for record in launches if record.get("banks")]
+    if banks:
+        wavefronts, ideal = (sum(table[key] for table in banks) for key in ("wavefronts", "ideal"))
+        parts.append(f"{_plural(wavefronts, 'shared-memory wavefront')} (ideal {ideal})")
+    return f"{demangle(name)}: {', '.join(parts)}"
+
+
+def _plural(count: int, thing: str) -> str:
+    ending = "" if count == 1 else "es" if thing.endswith("ch") else "s"
+    return f"{count:,} {thing}{ending}".replace(",", " ")

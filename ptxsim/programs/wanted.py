@@ -1,0 +1,71 @@
+"""What is asked of every launch of a program, and how its processes are told."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Literal, Self
+
+from ptxsim.session.options import LaunchOptions
+
+VARIABLE = "PTXSIM_EXEC"  # a Wanted as JSON
+Telling = Literal["full", "concise", "nothing"]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Options of every launch, which launches are looked at, and where it is told.
+
+    `only` is a regular expression for names of kernels; of those that fit, the first `skip` are passed over and `count` are looked
+    at. All others run as well, unwatched: what comes after needs their results. `results`: a folder where each process leaves
+    its records for `ptxsim exec`. `told`: how findings are written to standard error.
+    """
+
+    target: str | None = None
+    checks: str = "all"
+    engine: str | None = None
+    numerics: str | None = None
+    seed: int | None = None
+    jobs: int | None = None
+    max_steps: int | None = None
+    banks: bool = False
+    profile: bool = False
+    only: str | None = None
+    skip: int = 0
+    count: int | None = None
+    results: str | None = None
+    told: Telling = "full"
+
+    @classmethod
+    def from_environment(cls) -> Self:
+        """What `ptxsim exec` has said; without it all checks, and the target of PTXSIM_TARGET."""
+        if VARIABLE in os.environ:
+            return cls(**json.loads(os.environ[VARIABLE]))
+        return cls(target=os.environ.get("PTXSIM_TARGET") or None)
+
+    def environment(self) -> Mapping[str, str]:
+        """The variable that tells a process."""
+        return {VARIABLE: json.dumps(asdict(self))}
+
+    @property
+    def options(self) -> LaunchOptions:
+        """For a launch that is looked at."""
+        return LaunchOptions(
+            checks=self.checks, engine=self.engine, numerics=self.numerics, seed=self.seed, jobs=self.jobs,
+            max_steps=self.max_steps, banks=self.banks, profile=1 if self.profile else None,
+        )  # fmt: skip
+
+    @property
+    def unwatched(self) -> LaunchOptions:
+        """For any other."""
+        return LaunchOptions(
+            checks="none", engine=self.engine, numerics=self.numerics, seed=self.seed, jobs=self.jobs,
+            max_steps=self.max_steps, banks=False,
+        )  # fmt: skip
+
+    def names(self, kernel: str) -> bool:
+        """Whether kernels of that name (demangled) are looked at at all."""
+        return self.only is None or re.search(self.only, kernel) is not None

@@ -1,0 +1,58 @@
+"""Runs a Python program with "cuda" as the CPU from the moment it imports torch (`cuda_is_cpu`).
+
+python -m ptxsim.triton PROGRAM.py [ARGUMENT...]
+python -m ptxsim.triton -m MODULE [ARGUMENT...]
+"""
+
+from __future__ import annotations
+
+import os
+import runpy
+import sys
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from types import ModuleType
+
+
+class AfterTorch(MetaPathFinder):
+    """Finds torch as Python would, and lets "cuda" be the CPU when it has been loaded."""
+
+    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        if name != "torch":
+            return None
+        sys.meta_path.remove(self)
+        spec = PathFinder.find_spec(name, path, target)
+        if spec is not None and spec.loader is not None:
+            spec.loader = _Then(spec.loader)
+        return spec
+
+
+class _Then(Loader):
+    def __init__(self, loader: Loader):
+        self.loader = loader
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return self.loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        self.loader.exec_module(module)
+        from ptxsim.triton.cuda_is_cpu import apply
+
+        apply()
+
+
+def main(arguments: list[str]) -> None:
+    sys.meta_path.insert(0, AfterTorch())
+    if arguments[0] == "-m":
+        sys.argv = arguments[1:]
+        sys.path.insert(0, "")
+        runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
+    else:
+        sys.argv = arguments
+        sys.path.insert(0, os.path.dirname(os.path.abspath(arguments[0])))
+        runpy.run_path(arguments[0], run_name="__main__")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

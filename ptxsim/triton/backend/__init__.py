@@ -1,0 +1,1 @@
+"""What Triton finds by the entry point `triton.backends`: loaded by every `import triton`, so it loads nothing itself."""

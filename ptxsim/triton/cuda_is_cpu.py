@@ -1,0 +1,105 @@
+"""For programs that say "cuda" where they mean the GPU: `ptxsim exec`, unless it is told --no-cuda-is-cpu.
+
+What asks torch for a device "cuda" gets the CPU, whose tensors say that they are CUDA's; the questions that torch.cuda answers are
+answered for the simulated GPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from ptxsim.cuda.runtime.properties import values
+from ptxsim.programs.wanted import Wanted
+from ptxsim.types import Target, parse_target
+
+_IS_CUDA = torch.Tensor.is_cuda.__get__
+
+
+class CudaIsCpu(TorchFunctionMode):  # type: ignore[misc]  # torch may be missing where types are checked
+    """Devices in the arguments of torch's functions and methods."""
+
+    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if function == _IS_CUDA:  # a new object each time it is asked for
+            return True
+        if function is torch.Tensor.cuda:
+            return args[0]
+        kwargs = {name: _mapped(value) for name, value in (kwargs or {}).items()}
+        return function(*map(_mapped, args), **kwargs)
+
+
+def _mapped(value: Any) -> Any:
+    """The CPU in place of a CUDA device; anything else as it is."""
+    if isinstance(value, torch.device):
+        return torch.device("cpu") if value.type == "cuda" else value
+    if isinstance(value, str) and (value == "cuda" or value.startswith("cuda:")):
+        return "cpu"
+    return value
+
+
+class Stream:
+    """A stream: launches run one after the other, whatever stream they are on."""
+
+    cuda_stream = 0
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        pass
+
+    def synchronize(self) -> None:
+        """Launches have ended when they return."""
+
+    def wait_stream(self, other: Any) -> None:
+        """Launches run one after the other."""
+
+    wait_event = record_event = wait_stream
+
+
+def _event(enable_timing: bool = False, **kwargs: Any) -> Any:
+    import triton
+
+    return triton.runtime.driver.active.get_device_interface().Event(enable_timing)
+
+
+@contextmanager
+def _on_stream(stream: Any) -> Iterator[None]:
+    yield
+
+
+def answers(target: Target) -> dict[str, Callable[..., Any] | type]:
+    """What torch.cuda says of one GPU of that target."""
+    found = values(target)
+    capability, memory = divmod(target.number, 10), int(found["totalGlobalMem"])
+    name = str(found["name"])
+    properties = SimpleNamespace(
+        name=name, major=capability[0], minor=capability[1], total_memory=memory, warp_size=32,
+        multi_processor_count=int(found["multiProcessorCount"]), L2_cache_size=int(found["l2CacheSize"]),
+        max_threads_per_multi_processor=int(found["maxThreadsPerMultiProcessor"]),
+        regs_per_multiprocessor=int(found["regsPerMultiprocessor"]),
+        shared_memory_per_block=int(found["sharedMemPerBlock"]),
+        shared_memory_per_block_optin=int(found["sharedMemPerBlockOptin"]),
+        shared_memory_per_multiprocessor=int(found["sharedMemPerMultiprocessor"]),
+    )  # fmt: skip
+    return {
+        "is_available": lambda: True, "is_initialized": lambda: True, "init": lambda: None, "device_count": lambda: 1,
+        "current_device": lambda: 0, "set_device": lambda device: None, "get_device_name": lambda device=None: name,
+        "get_device_capability": lambda device=None: capability,
+        "get_device_properties": lambda device=None: properties, "is_bf16_supported": lambda *args: True,
+        "synchronize": lambda device=None: None, "empty_cache": lambda: None, "mem_get_info": lambda device=None: (memory, memory),
+        "max_memory_allocated": lambda device=None: 0, "memory_allocated": lambda device=None: 0,
+        "reset_peak_memory_stats": lambda device=None: None, "manual_seed": lambda seed: None,
+        "manual_seed_all": lambda seed: None, "Stream": Stream, "current_stream": lambda device=None: Stream(),
+        "default_stream": lambda device=None: Stream(), "stream": _on_stream, "device": _on_stream, "Event": _event,
+    }  # fmt: skip
+
+
+def apply() -> None:
+    """From now on "cuda" is the CPU in this process."""
+    target = Wanted.from_environment().target
+    for name, answer in answers(parse_target(target or "sm_90")).items():
+        setattr(torch.cuda, name, answer)
+    CudaIsCpu().__enter__()

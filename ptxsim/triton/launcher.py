@@ -1,0 +1,170 @@
+"""A launch: Triton's arguments as the bytes of the PTX's parameters."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from triton.runtime import _allocation
+
+from ptxsim.diagnostic import Finding, PtxError
+from ptxsim.isa.variable_layout import size_of
+from ptxsim.machine.tensor_map import TensorMap
+from ptxsim.programs.collector import Collector
+from ptxsim.session.module import Kernel
+from ptxsim.session.options import LaunchOptions
+from ptxsim.session.run import KernelError
+from ptxsim.triton.storages import Placed, Storages
+from ptxsim.triton.timing import Clock
+
+FLOATS = {"fp16": "<e", "fp32": "<f", "f32": "<f", "fp64": "<d"}
+# Element types of tensor maps as Triton's compiler numbers them (tensormap.replace) to those of the CUDA driver.
+TO_DRIVER = {8: 10, 9: 8, 10: 9}
+TF32 = 11
+
+
+class Launcher:
+    """Launches one compiled kernel."""
+
+    def __init__(self, collector: Collector, storages: Storages, clock: Clock, source: Any, metadata: Any):
+        self.collector, self.storages, self.clock = collector, storages, clock
+        self.metadata = metadata
+        self.types = dict(source.signature)
+        self.descriptors = list(getattr(metadata, "tensordesc_meta", None) or [])
+
+    def __call__(
+        self, x: int, y: int, z: int, stream: Any, kernel: Kernel, packed: Any, launch_metadata: Any, enter: Any, exit: Any,
+        *args: Any,
+    ) -> None:  # fmt: skip
+        """Run the kernel to its end. Raises KernelError where it cannot go on, PtxError where it cannot start."""
+        if enter is not None:
+            enter(launch_metadata)
+        if x * y * z:
+            self._run((x, y, z), stream, kernel, args)
+        if exit is not None:
+            exit(launch_metadata)
+
+    def _run(self, grid: tuple[int, int, int], stream: Any, kernel: Kernel, args: Sequence[Any]) -> None:
+        m = self.metadata
+        ctas = getattr(m, "num_ctas", 1)
+        options = LaunchOptions(
+            grid=(grid[0] * ctas, *grid[1:]), block=32 * m.num_warps, cluster=ctas, shared_mem=m.shared,
+            cooperative=getattr(m, "launch_cooperative_grid", False) or None, profile=self.clock.profile,
+        )  # fmt: skip
+        with self.storages.placed() as placed:
+            values = [*self._flat(placed, args), *self._scratch(placed, grid, ctas, stream)]
+            parameters = kernel.parameters
+            if len(values) < len(parameters):
+                raise _problem(
+                    f"{kernel.name} takes {len(parameters)} parameters, Triton's signature has {len(values)}"
+                )
+            passed = [_bytes(kind, value, size_of(p)) for p, (kind, value) in zip(parameters, values)]
+            try:
+                run = self.collector.launch(kernel, passed, options)
+            except PtxError as error:
+                self.collector.refuse(error)
+                raise
+        self.clock.add(run)
+        if run.stopped_at is not None:
+            raise KernelError(run)
+
+    def _flat(self, placed: Placed, args: Sequence[Any]) -> Iterator[tuple[str, Any]]:
+        """(Type, value) of every parameter but the scratch memory."""
+        descriptors = iter(self.descriptors)
+        for (name, kind), value in zip(self.types.items(), args):
+            yield from self._one(placed, str(name), kind, value, descriptors)
+
+    def _one(
+        self, placed: Placed, name: str, kind: Any, value: Any, descriptors: Iterator[dict[str, Any]]
+    ) -> Iterator[tuple[str, Any]]:
+        if isinstance(kind, tuple | list):
+            for number, (inner, member) in enumerate(zip(kind, value)):
+                yield from self._one(placed, f"{name}[{number}]", inner, member, descriptors)
+        elif kind == "constexpr":
+            return
+        elif kind.startswith("tensordesc"):
+            yield from _descriptor(placed, name, value, next(descriptors, None))
+        elif kind.startswith("*"):
+            yield "*", placed.address(value, name)
+        else:
+            yield kind, value
+
+    def _scratch(self, placed: Placed, grid: tuple[int, int, int], ctas: int, stream: Any) -> Iterator[tuple[str, int]]:
+        """Scratch memory, and that of a profiler inside the kernel: bytes for each CTA, from Triton's allocators."""
+        m, count = self.metadata, grid[0] * grid[1] * grid[2] * ctas
+        size = getattr(m, "global_scratch_size", 0)
+        memory = None
+        if size:
+            memory = _allocation._allocator.get()(count * size, m.global_scratch_align, stream)
+        yield "*", placed.address(memory, "global scratch")
+        size, memory = getattr(m, "profile_scratch_size", 0), None
+        if size:
+            own = getattr(_allocation, "has_profile_allocator", lambda: False)()
+            if own:
+                memory = _allocation._profile_allocator.get()(count * size, m.profile_scratch_align, stream)
+            else:
+                memory = profile_scratch(count * size)
+        yield "*", placed.address(memory, "profile scratch")
+
+
+def profile_scratch(size: int) -> torch.Tensor:
+    """What a profiler inside kernels writes to, where the program has no allocator for it."""
+    return torch.zeros(size, dtype=torch.int8)
+
+
+def _descriptor(placed: Placed, name: str, value: Any, meta: dict[str, Any] | None) -> Iterator[tuple[str, Any]]:
+    """A tensor descriptor of the host: a tensor map where the target has them, else pointer, shape and strides; then both again."""
+    shape, strides = [int(n) for n in value.shape], [int(n) for n in value.strides]
+    is_nan, to_tf32 = value.padding == "nan", getattr(value, "round_f32_to_tf32", None)
+    address = placed.address(value.base, name)
+    if meta is None:
+        yield "*", address
+        yield from (("i64", n) for n in shape + strides)
+        yield "i1", is_nan
+        if to_tf32 is not None:
+            yield "i1", to_tf32
+    else:
+        yield "map", _tensor_map(address, shape, strides, value, meta, is_nan, bool(to_tf32))
+    yield from (("i32", n) for n in shape)
+    yield from (("i64", n) for n in strides)
+
+
+def _tensor_map(
+    address: int, shape: list[int], strides: list[int], value: Any, meta: dict[str, Any], is_nan: bool, to_tf32: bool
+) -> TensorMap:
+    """What Triton's own driver asks of cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col."""
+    number, block = int(meta["elem_type"]), [int(n) for n in meta["block_size"]]
+    number = TF32 if to_tf32 else TO_DRIVER.get(number, number)
+    dims = [*shape[:-1], shape[-1] * 2] if meta.get("fp4_padded") else shape
+    common: dict[str, Any] = {
+        "dtype": number, "dims": dims[::-1], "strides": [n * int(meta["elem_size"]) for n in strides[-2::-1]],
+        "swizzle": int(meta["swizzle"]), "oob_fill": "nan" if is_nan else "zero",
+    }  # fmt: skip
+    if not meta.get("is_im2col"):
+        return TensorMap(address, box=block[::-1], **common)
+    steps = value.element_strides or [1] * len(shape)
+    return TensorMap(
+        address, element_strides=list(steps)[::-1], lower_corner=list(value.pixel_box_lower_corner)[::-1],
+        upper_corner=list(value.pixel_box_upper_corner)[::-1], pixels=block[0], channels=block[1], **common,
+    )  # fmt: skip
+
+
+def _bytes(kind: str, value: Any, size: int) -> bytes:
+    """A parameter of `size` bytes."""
+    if kind == "map":
+        data: bytes = value.device_bytes(int)
+        return data
+    if kind in FLOATS:
+        return struct.pack(FLOATS[kind], float(value))
+    if kind == "bf16":
+        import ml_dtypes
+
+        return np.array(float(value), ml_dtypes.bfloat16).tobytes()
+    return (int(value) & (1 << 8 * size) - 1).to_bytes(size, "little")
+
+
+def _problem(message: str) -> PtxError:
+    return PtxError(Finding("bad-directive", message))

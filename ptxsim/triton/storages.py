@@ -1,0 +1,139 @@
+"""Tensors of the CPU in device memory: whole storages, as views of one storage reach the same bytes.
+
+A launch copies in what its arguments lie in, and copies back what has changed. An address that a program asks for itself
+(`Tensor.data_ptr()`, for tables of pointers) is one of device memory that the storage keeps as long as it lives; such storages
+go in and out with every launch.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch.multiprocessing.reductions import StorageWeakRef
+
+from ptxsim.diagnostic import Finding, PtxError
+from ptxsim.machine.memory import Allocation
+from ptxsim.session.device import Device
+
+LIBRARIES = ("torch", "triton", "ptxsim")  # their own calls of data_ptr are about memory of the host
+EVEN = 16  # what Triton's compiler takes the alignment of pointers by; torch aligns storages to 64 bytes
+
+
+@dataclass(slots=True)
+class Place:
+    """A storage in device memory: `address` is that of its first byte."""
+
+    host: np.ndarray
+    allocation: Allocation
+    address: int
+
+
+@dataclass(slots=True)
+class Placed:
+    """The storages of one launch."""
+
+    storages: Storages
+    places: dict[int, Place] = field(default_factory=dict)  # by address in the host's memory
+    alive: list[torch.UntypedStorage] = field(default_factory=list)  # scratch memory has no other owner
+
+    def address(self, value: Any, name: str) -> int:
+        """The device address of what Triton passes for a pointer. Raises PtxError for what is no tensor of the CPU."""
+        value = getattr(value, "base", value) if not isinstance(value, torch.Tensor) else value  # reinterpret()
+        if value is None:
+            return 0
+        if isinstance(value, int):
+            return value
+        if not isinstance(value, torch.Tensor) or value.device.type != "cpu":
+            what = f"a tensor of {value.device}" if isinstance(value, torch.Tensor) else f"a {type(value).__name__}"
+            raise PtxError(
+                Finding("bad-directive", f"{name} is {what}", help="ptxsim takes tensors of the CPU: tensor.cpu()")
+            )
+        storage = value.untyped_storage()
+        host = storage.data_ptr()
+        if host not in self.places and storage.nbytes():
+            self.places[host] = self.storages.place(host, storage.nbytes(), name)
+            self.alive.append(storage)
+        return self.places[host].address + _DATA_PTR(value) - host if storage.nbytes() else 0
+
+
+class Storages:
+    """Puts storages into the memory of a device."""
+
+    def __init__(self, device: Device):
+        self.device = device
+        self.kept: dict[int, tuple[Any, Place]] = {}  # whose addresses the program has, by address in the host's memory
+
+    def place(self, host: int, size: int, name: str) -> Place:
+        """A copy of a storage in device memory."""
+        slack = host % EVEN
+        allocation = self.device.memory.allocate(name, size + slack)
+        place = Place(_memory(host, size), allocation, allocation.address + slack)
+        self._on_device(place)[:] = place.host
+        return place
+
+    def _on_device(self, place: Place) -> np.ndarray:
+        return self.device.memory.view(place.allocation)[-len(place.host) :]
+
+    @contextmanager
+    def placed(self) -> Iterator[Placed]:
+        """The storages of one launch: what is placed is copied back at the end, where it has changed."""
+        for host in [host for host, (storage, _) in self.kept.items() if storage.expired()]:
+            self.device.memory.free(self.kept.pop(host)[1].allocation)
+        for _, place in self.kept.values():
+            self._on_device(place)[:] = place.host
+        placed = Placed(self, {host: place for host, (_, place) in self.kept.items()})
+        try:
+            yield placed
+        finally:
+            for host, place in placed.places.items():
+                result = self._on_device(place)
+                if not np.array_equal(place.host, result):  # what is only read may lie where nobody may write
+                    place.host[:] = result
+                if host not in self.kept:
+                    self.device.memory.free(place.allocation)
+
+    def keep(self, tensor: torch.Tensor) -> int:
+        """The address of a tensor in device memory, which its storage has from now on."""
+        storage = tensor.untyped_storage()
+        host, size = storage.data_ptr(), storage.nbytes()
+        if not size:
+            return 0
+        known = self.kept.get(host)
+        if known is None or known[0].expired() or len(known[1].host) != size:
+            if known is not None:
+                self.device.memory.free(known[1].allocation)
+            self.kept[host] = StorageWeakRef(storage), self.place(host, size, "a tensor")
+        return self.kept[host][1].address + int(_DATA_PTR(tensor) - host)
+
+    def install(self) -> Callable[[], None]:
+        """Let programs get device addresses of Tensor.data_ptr; what is returned takes it back."""
+        before = torch.Tensor.data_ptr
+
+        def data_ptr(tensor: torch.Tensor) -> int:
+            # Triton calls from code that it has generated, which is of no module.
+            caller = str(sys._getframe(1).f_globals.get("__name__", LIBRARIES[0]))
+            if caller.partition(".")[0] in LIBRARIES or tensor.device.type != "cpu":
+                return int(_DATA_PTR(tensor))
+            return self.keep(tensor)
+
+        torch.Tensor.data_ptr = data_ptr
+
+        def undo() -> None:
+            torch.Tensor.data_ptr = before
+
+        return undo
+
+
+_DATA_PTR: Callable[[Any], int] = torch._C.TensorBase.data_ptr
+
+
+def _memory(address: int, size: int) -> np.ndarray:
+    """Bytes of this process."""
+    return np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(address))

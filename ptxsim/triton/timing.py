@@ -1,0 +1,127 @@
+"""Time for programs that measure: predicted by the cycle model, and said to be."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from triton import testing
+
+from ptxsim.programs.collector import Collector
+from ptxsim.session.run import Run
+
+MODES = ("min", "max", "mean", "median", "all")
+
+
+class Clock:
+    """Predicted milliseconds of the launches since the beginning. Launches are predicted only while somebody measures."""
+
+    def __init__(self, collector: Collector):
+        self.collector = collector
+        self.now = 0.0
+        self.launches = 0  # whose time is in it
+        self.measuring = 0
+        self._has_said: set[str] = set()
+
+    @property
+    def profile(self) -> int | None:
+        """What a launch is to be asked for (LaunchOptions.profile)."""
+        return 1 if self.measuring else None
+
+    def add(self, run: Run) -> None:
+        """A launch is over."""
+        if run.cycles is not None:
+            self.now += run.cycles.time_us / 1000
+            self.launches += 1
+
+    def benchmark(
+        self, call: Callable[[], Any], warmup: Any = None, rep: Any = None, grad_to_none: Sequence[Any] | None = None,
+        quantiles: Sequence[float] | None = None, return_mode: str = "mean", **more: Any,
+    ) -> Any:  # fmt: skip
+        """As triton.testing.do_bench, by one call: the predicted milliseconds of its launches. Every run takes as long.
+
+        The time of a call without a launch is the processor's, which runs it here.
+        """
+        if return_mode not in MODES:
+            raise ValueError(f"return_mode {return_mode!r} is none of {', '.join(MODES)}")
+        for tensor in grad_to_none or ():
+            tensor.grad = None
+        before, launches, began = self.now, self.launches, time.perf_counter()
+        self.measuring += 1
+        try:
+            call()
+        finally:
+            self.measuring -= 1
+        found = self.now - before
+        if self.launches == launches:
+            self._say("a time is taken of code without a Triton kernel: it is the processor's, not a GPU's")
+            found = (time.perf_counter() - began) * 1000
+        else:
+            self._say(f"times are predicted by the cycle model, not measured (do_bench, autotuning; {self._target})")
+        if quantiles is not None:
+            return [found] * len(quantiles)
+        return [found] if return_mode == "all" else found
+
+    @property
+    def _target(self) -> str:
+        return str(self.collector.target or "sm_90")
+
+    def _say(self, text: str) -> None:
+        if text not in self._has_said:
+            self._has_said.add(text)
+            self.collector.say(text)
+
+    def install(self) -> Callable[[], None]:
+        """Let Triton's benchmarks be ours; what is returned takes it back."""
+        names = [name for name in ("do_bench", "do_bench_cudagraph") if hasattr(testing, name)]
+        before = {name: getattr(testing, name) for name in names}
+        for name in names:
+            setattr(testing, name, self.benchmark)
+
+        def undo() -> None:
+            for name, function in before.items():
+                setattr(testing, name, function)
+
+        return undo
+
+
+class Event:
+    """An event of a stream, as torch.cuda.Event."""
+
+    def __init__(self, clock: Clock, enable_timing: bool = False):
+        self.clock, self.at = clock, 0.0
+        # From now on somebody measures.
+        clock.measuring += enable_timing
+
+    def record(self, stream: Any = None) -> None:
+        self.at = self.clock.now
+
+    def elapsed_time(self, end: Event) -> float:
+        """Predicted milliseconds from this one to another."""
+        return end.at - self.at
+
+    def synchronize(self) -> None:
+        """Launches have ended when they return."""
+
+    def query(self) -> bool:
+        return True
+
+    def wait(self, stream: Any = None) -> None:
+        """Launches run one after the other."""
+
+
+class Interface:
+    """What Triton uses of torch.cuda."""
+
+    def __init__(self, clock: Clock):
+        self.clock = clock
+
+    def Event(self, enable_timing: bool = False) -> Event:
+        return Event(self.clock, enable_timing)
+
+    def synchronize(self, device: Any = None) -> None:
+        """Launches have ended when they return."""
+
+    def current_device(self) -> int:
+        return 0

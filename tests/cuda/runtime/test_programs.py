@@ -1,0 +1,179 @@
+"""A program built by nvcc with the shared CUDA runtime, run with ptxsim's in its place."""
+
+import fcntl
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ptxsim.cuda.runtime import environment, inspect
+from ptxsim.cuda.runtime import program as programs
+
+SOURCE = Path(__file__).with_name("features.cu")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform != "linux", reason="CUDA executables run on Linux only"),
+    pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc builds the program"),
+    pytest.mark.skipif(shutil.which("cc") is None, reason="a C compiler builds the library"),
+]
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory):
+    """The program with the shared runtime, and with the static one; built once for all processes of the test run."""
+    pytest.importorskip("zstandard")
+    root = tmp_path_factory.getbasetemp().parent
+    target = root / "features.o"
+    with open(root / "features.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not target.exists():
+            command = ["nvcc", "-arch=sm_90", "-lineinfo", "-c", "-o", str(target), str(SOURCE)]
+            subprocess.run(command, check=True, timeout=120)
+            for runtime in ("shared", "static"):
+                subprocess.run(
+                    ["nvcc", "-cudart", runtime, "-o", str(root / runtime), str(target)], check=True, timeout=120
+                )
+    return root
+
+
+def run(program, *arguments):
+    variables = os.environ | environment(program)
+    done = subprocess.run([program, *arguments], env=variables, capture_output=True, text=True, timeout=120)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_what_programs_ask_for(built):
+    code, out, err = run(built / "shared")
+    assert (code, out) == (3, "kernel 3 prints\nhost\ndone\n"), out + err
+    assert "cudaGraphCreate is not provided" in err
+    assert "cudaFuncAttributeMaxDynamicSharedMemorySize" in err
+    assert "the box is 128 bytes wide, swizzle 64B allows no more than 64" in err
+    assert "error[" not in err
+
+
+def test_an_illegal_access_stays_an_error(built):
+    code, out, err = run(built / "shared", "illegal")
+    assert (code, out) == (5, "an illegal memory access was encountered\n"), out + err
+    assert "features.cu" in err and "out-of-bounds" in err
+
+
+def test_the_host_cannot_follow_a_device_pointer(built):
+    assert run(built / "shared", "host")[0] == -11  # SIGSEGV
+
+
+def test_a_gemm_of_clusters_is_right_and_native(tmp_path):
+    """Tensor maps of the driver's, multicast, products of warpgroups, arrivals in several CTAs, an assertion."""
+    pytest.importorskip("zstandard")
+    program = tmp_path / "gemm"
+    command = [
+        "nvcc",
+        "-cudart",
+        "shared",
+        "-lineinfo",
+        "-std=c++17",
+        "-gencode",
+        "arch=compute_90a,code=compute_90a",
+        "-o",
+        program,
+    ]
+    subprocess.run([*command, SOURCE.with_name("cluster_gemm.cu")], check=True, timeout=120)
+    command = [sys.executable, "-m", "ptxsim", "exec", "--format", "json", program]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and "passed" in done.stderr, done.stdout + done.stderr
+    (record,) = json.loads(done.stdout)
+    assert (record["findings"], record["slow_path"]) == ([], [])
+
+
+PYTHON = """\
+import ctypes, threading
+library = ctypes.CDLL("./library.so")
+def run(found):
+    x = (ctypes.c_float * 300)(*range(300))
+    found.append((library.run(x, 300), x[299]))
+found = []
+threads = [threading.Thread(target=run, args=(found,)) for _ in range(3)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(found)
+"""
+
+
+def test_a_python_program_loads_a_library_of_cuda_code(tmp_path):
+    pytest.importorskip("zstandard")
+    command = [
+        "nvcc",
+        "-cudart",
+        "shared",
+        "-arch=sm_90",
+        "-shared",
+        "-Xcompiler",
+        "-fPIC",
+        "-o",
+        tmp_path / "library.so",
+    ]
+    subprocess.run([*command, SOURCE.with_name("library.cu")], check=True, timeout=120)
+    command, variables = [sys.executable, "-c", PYTHON], os.environ | environment()
+    done = subprocess.run(command, env=variables, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout) == (0, f"{[(0, 598.0)] * 3}\n"), done.stderr
+
+
+@pytest.mark.parametrize(
+    "stored, target, said",
+    [
+        ("arch=compute_90,code=sm_90", "sm_90a", "the program holds machine code for sm_90 and no PTX"),
+        (
+            "arch=compute_100,code=compute_100",
+            "sm_90a",
+            "the program's PTX is for sm_100, which does not run on sm_90a",
+        ),
+    ],
+)
+def test_a_program_without_ptx_for_the_machine_is_told(tmp_path, stored, target, said):
+    pytest.importorskip("zstandard")
+    program, source = tmp_path / "program", SOURCE.with_name("broken") / "size_in_elements.cu"
+    subprocess.run(["nvcc", "-cudart", "shared", "-gencode", stored, "-o", program, source], check=True, timeout=120)
+    command = [sys.executable, "-m", "ptxsim", "exec", "--target", target, program]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1 and said in done.stderr
+
+
+def test_a_static_runtime_is_told(built):
+    found = inspect(built / "static")
+    assert found.is_cuda and "libcudart.so.13" not in found.needed
+    what, help = found.problem
+    assert "statically" in what and "nvcc -cudart shared" in help
+    assert inspect(built / "shared").problem is None
+    assert inspect("/bin/sh").problem is None and not inspect("/bin/sh").is_cuda
+
+
+def test_imports_that_no_runtime_has_are_named(built, monkeypatch):
+    monkeypatch.setattr(programs, "documented", list)
+    what, _ = inspect(built / "shared").problem
+    assert "cudaMemcpy3D" in what
+
+
+def test_libraries_and_driver_functions_that_cannot_be_had_are_named():
+    shared = "libcudart.so.13"
+    what, _ = programs.Program([shared, "libcublas.so.13"], [], True).problem
+    assert "libcublas.so.13" in what and "machine code" in what
+    what, _ = programs.Program(
+        [shared, "libcuda.so.1"], ["cuLaunchKernel", "cuTensorMapEncodeTiled", "curl_init"], True
+    ).problem
+    assert what.endswith("has not: cuLaunchKernel")
+
+
+def test_files_that_are_no_programs(tmp_path):
+    for content in (b"", b"\x7fELF\x02\x01", b"\x7fELF\x02\x01" + b"\xff" * 100, b"#!/bin/sh\n"):
+        path = tmp_path / "file"
+        path.write_bytes(content)
+        assert inspect(path).problem is None
+
+
+def test_the_programs_python_finds_an_editable_installation(monkeypatch):
+    root = Path(environment.__code__.co_filename).parents[3]
+    monkeypatch.setattr(sys, "path", [p for p in sys.path if Path(p or ".").resolve() != root])
+    assert str(root) in environment()["PTXSIM_PYTHONPATH"].split(os.pathsep)

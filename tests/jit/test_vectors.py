@@ -1,0 +1,66 @@
+"""What bodies ask about all lanes at once is the same in Python and compiled."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ptxsim.jit.body import Array, body
+from ptxsim.jit.vectors import are_in_steps, blocks_of, fill, lowest_of, raise_to
+from tests.jit.alike import alike
+
+LINE = np.dtype([("lanes", "<u4"), ("numbers", "<u8", (32,))])
+
+
+@body
+def steady(lines: Array, start: int, step: int) -> int:
+    found = 0
+    for i in range(len(lines)):
+        if are_in_steps(lines[i]["numbers"], int(lines[i]["lanes"]), start, step):
+            found |= 1 << i
+    return found
+
+
+@given(st.integers(0, 2**62), st.integers(-64, 128), st.integers(0, 2**32 - 1), st.integers(0, 31))
+@settings(deadline=None)
+def test_numbers_in_steps(start, step, lanes, other):
+    lines = np.zeros(3, LINE)
+    lines["numbers"] = (start + np.arange(32) * step).astype(np.uint64)
+    lines["numbers"][1, other] ^= np.uint64(1)
+    lines["lanes"] = lanes, lanes, lanes | 1 << other
+    lines["numbers"][2, other] ^= np.uint64(1)
+    found, _ = alike(steady, lines, start, step)
+    assert found == 1 | 2 * (not lanes >> other & 1)
+
+
+@body
+def work_on_rows(rows: Array, size: int, number: int) -> int:
+    lowest = lowest_of(rows[0], size)
+    raise_to(rows[1], rows[0])
+    fill(rows[2], 2, size, number)
+    return lowest
+
+
+@given(st.integers(2, 70), st.integers(0, 2**32), st.integers(-(2**31), 2**31 - 1))
+@settings(deadline=None)
+def test_rows(size, seed, number):
+    rows = np.random.default_rng(seed).integers(-(2**31), 2**31, (3, size + 2)).astype(np.int32)
+    alike(work_on_rows, rows, size, number)
+
+
+@body
+def blocks(lines: Array, size: int) -> tuple[int, int, int]:
+    return blocks_of(lines[0]["numbers"], int(lines[0]["lanes"]), size, 7)
+
+
+@given(
+    st.integers(1, 2**32 - 1), st.integers(0, 2**32), st.integers(1, 32), st.sampled_from([500, 2**13, 2**20, 2**40])
+)
+@settings(deadline=None)
+def test_blocks(lanes, seed, size, most):
+    lines = np.zeros(1, LINE)
+    lines["numbers"], lines["lanes"] = np.random.default_rng(seed).integers(0, most, 32), lanes
+    (first, found, inside), _ = alike(blocks, lines, size)
+    low, high = lines["numbers"][0] >> np.uint64(7), lines["numbers"][0] + np.uint64(size - 1) >> np.uint64(7)
+    covered = [lane for lane in range(32) if inside >> lane & 1]
+    assert covered and inside & ~lanes == 0
+    assert {first + i for i in range(64) if found >> i & 1} == {int(e[lane]) for e in (low, high) for lane in covered}

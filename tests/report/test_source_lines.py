@@ -1,0 +1,156 @@
+"""Findings stand at the line of CUDA that the PTX was made from, with the line of PTX after it."""
+
+import json
+
+import pytest
+
+from ptxsim.demangle import demangle, is_named, is_part, local_name
+from ptxsim.diagnostic import Finding
+from ptxsim.report import banks
+from ptxsim.report.formats import to_github, to_sarif
+from ptxsim.report.html import page
+from ptxsim.report.profile import profile_text
+from ptxsim.report.text import render, render_concise
+from ptxsim.session.ptxfile.file import Options, run_file
+from ptxsim.source import Source
+from ptxsim.source_lines import SourceLine, line_table
+
+CUDA = """\
+__device__ int swapped(int* s, int t) { return s[63 - t]; }
+__global__ void rev(int* d) {
+  __shared__ int s[64];
+  int t = threadIdx.x;
+  s[t] = d[t];
+  d[t] = swapped(s, t);
+}
+"""
+PTX = """\
+// ptxsim: launch block=64
+// ptxsim: arg d = ints(64):u32
+.version 9.0
+.target sm_90
+.address_size 64
+.visible .entry _Z3revPi(.param .u64 d)
+{
+    .reg .b32 %r<5>;
+    .reg .b64 %rd<3>;
+    .loc 1 2 0
+    .shared .align 4 .b8 _ZZ3revPiE1s[256];
+    ld.param.u64 %rd1, [d];
+    .loc 1 5 3
+    mov.u32 %r1, %tid.x;
+    mul.wide.u32 %rd2, %r1, 4;
+    add.s64 %rd1, %rd1, %rd2;
+    ld.global.u32 %r2, [%rd1];
+    shl.b32 %r3, %r1, 2;
+    mov.u32 %r4, _ZZ3revPiE1s;
+    add.s32 %r3, %r4, %r3;
+    st.shared.u32 [%r3], %r2;
+    .loc 1 1 41, function_name $L__info_string0, inlined_at 1 6 3
+    xor.b32 %r3, %r3, 252;
+    ld.shared.u32 %r2, [%r3];
+    .loc 1 6 3
+    st.global.u32 [%rd1], %r2;
+    ret;
+}
+.file 1 "somewhere/rev.cu"
+"""
+
+
+@pytest.fixture
+def finding(tmp_path):
+    (tmp_path / "rev.cu").write_text(CUDA)
+    (tmp_path / "rev.ptx").write_text(PTX)
+    (found,) = run_file(tmp_path / "rev.ptx", options=Options(checks="all")).findings
+    return found
+
+
+def test_a_finding_knows_its_line_of_cuda(finding):
+    assert finding.name == "race-shared" and finding.line == 24
+    assert (finding.source_file, finding.source_line) == ("somewhere/rev.cu", 1)
+    assert finding.inlined_at == (SourceLine("somewhere/rev.cu", 6, 3),)
+    record = finding.to_dict()
+    assert (record["source_line"], record["inlined_at"]) == (1, ["somewhere/rev.cu:6"])
+
+
+def test_the_report_begins_with_the_line_of_cuda(finding, tmp_path):
+    lines = render(finding).split("\n")
+    assert lines[0].endswith("at s+128 (0x480), which warp 1 writes without order between the two")
+    assert lines[1].endswith(f"--> {tmp_path / 'rev.cu'}:1:41")
+    assert lines[3].strip() == "1 | __device__ int swapped(int* s, int t) { return s[63 - t]; }"
+    assert any(line.strip() == "5 |   s[t] = d[t];" for line in lines)
+    assert "    ... inlined at somewhere/rev.cu:6" in [line.replace("   ...", "    ...") for line in lines]
+    assert any(line.endswith(f"--> {tmp_path / 'rev.ptx'}:24:5") for line in lines)
+
+
+def test_other_formats_point_at_it_too(finding, tmp_path):
+    assert render_concise([finding]).startswith(f"{tmp_path / 'rev.cu'}:1:41: error[PTX421]")
+    assert f"file={tmp_path / 'rev.cu'},line=1,col=41" in to_github([finding])
+    result = json.loads(to_sarif([finding], "1"))["runs"][0]["results"][0]
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"].endswith("rev.cu")
+    assert result["relatedLocations"][-1]["physicalLocation"]["region"]["startLine"] == 24
+
+
+def test_without_the_file_the_line_is_named():
+    found = Finding("trap", "stopped", 24).of(Source(PTX, "k.ptx"))
+    assert "--> somewhere/rev.cu:1:41" in render(found)
+    assert "file=k.ptx,line=24" in to_github([found])
+
+
+def test_lines_of_headers_are_shown_where_they_are_called():
+    text = """.file 1 "/usr/include/cuda/barrier"\n.file 2 "k.cu"\n.entry k() {
+        .loc 2 9 1\n.loc 1 50 3, function_name $f, inlined_at 2 9 1\nret;\n}\n.entry l() {\nret;\n}"""
+    source = Source(text)
+    assert source.origin(6) == SourceLine("k.cu", 9, 1)
+    assert source.origin(9) is None
+    assert not line_table("// .loc in a comment\n.entry k() { ret; }")
+
+
+def test_no_file_is_read_that_is_none(tmp_path):
+    for name in ("/dev/zero", str(tmp_path), "a\0b", "/no/such"):
+        assert Source("").original(name) is None
+
+
+def test_readable_names():
+    assert demangle("_Z5scaleIfEvPT_S0_i") == "scale<float>(float*, float, int)"
+    assert demangle("kernel") == "kernel" and demangle("_Znonsense") == "_Znonsense"
+    assert local_name("_ZZ3revPiE1s") == "s"
+    assert is_named("_Z5scaleIfEvPT_S0_i", "scale") and is_named("_Z5scaleIfEvPT_S0_i", "scale<float>")
+    assert is_part("_Z5scaleIfEvPT_S0_i", "float *, float") and not is_part("_Z3revPi", "scale")
+
+
+def test_tables_show_the_line_of_cuda_above_its_rows(tmp_path):
+    (tmp_path / "rev.cu").write_text(CUDA)
+    path = tmp_path / "rev.ptx"
+    path.write_text(PTX)
+    result = run_file(Source.from_file(path), options=Options(profile=1))
+    shared, outer = banks.table(result, width=120).split("global memory")
+    lines = [line.strip() for line in shared.splitlines()]
+    above = lines.index("rev.cu:5  s[t] = d[t];")
+    assert lines[above + 1].startswith("21  st.shared.u32")
+    assert lines[above + 2].startswith("rev.cu:1  __device__ int swapped") and lines[above + 3].startswith(
+        "24  ld.shared"
+    )
+    assert "rev.cu:6  d[t] = swapped(s, t);" in outer
+    assert "rev.cu:5  s[t] = d[t];" in profile_text(result)
+    (row, _) = result.run.to_dict()["banks"]["rows"]
+    assert (row["source_file"], row["source_line"]) == ("somewhere/rev.cu", 5)
+    shown = page(result, "1")
+    assert "<h2>CUDA or Python</h2>" in shown and 'id="file-0-5"' in shown and "rev.cu:5  s[t] = d[t];" in shown
+
+
+def test_the_innermost_line_that_is_nearest_to_the_user():
+    def chosen(*files):
+        line = None
+        for number, file in enumerate(reversed(files)):
+            line = SourceLine(file, number, 1, line)
+        return line.of_the_user().file
+
+    toolkit, library = "/usr/local/cuda-13.0/bin/../targets/x86_64-linux/include/mma.h", "cutlass/include/cute/gemm.hpp"
+    assert chosen(toolkit, library, "gemm.cu") == "gemm.cu"
+    assert chosen(toolkit, library, "cutlass/include/cutlass/device_kernel.h") == library
+    assert (
+        chosen("/x/site-packages/triton/language/standard.py", "/x/site-packages/liger/norm.py")
+        == "/x/site-packages/liger/norm.py"
+    )
+    assert chosen("/usr/include/crt/device.h", toolkit) == toolkit

@@ -1,0 +1,175 @@
+"""What Triton and its programs ask of a driver besides launching."""
+
+import subprocess
+import sys
+
+import pytest
+
+import ptxsim.triton
+from ptxsim.diagnostic import PtxError
+from ptxsim.session.run import KernelError
+
+triton = pytest.importorskip("triton")
+torch = pytest.importorskip("torch")
+
+from triton import knobs  # noqa: E402
+
+from tests.helpers import SAMPLES  # noqa: E402
+from tests.triton.programs.kernels import add_kernel, matmul_kernel  # noqa: E402
+
+SCRIPT = """
+import torch, triton
+from tests.triton.programs.kernels import add_kernel
+device = triton.runtime.driver.active.get_active_torch_device()
+x = torch.rand(SIZE, device=device)
+out = torch.empty_like(x)
+add_kernel[(1,)](x, x, out, 300, BLOCK=512)
+assert (out == 2 * x).all()
+print("right")
+"""
+
+
+def add(x, y, out, n=None):
+    return add_kernel[(1,)](x, y, out, x.numel() if n is None else n, BLOCK=512)
+
+
+def test_views_of_one_storage_are_one_memory():
+    whole = torch.arange(300, dtype=torch.float32)
+    with ptxsim.triton.active():
+        add(whole[:100], whole[100:200], whole[200:])
+    assert (whole[200:] == whole[:100] + whole[100:200]).all()
+
+
+@pytest.mark.parametrize("kind", [torch.bfloat16, torch.float16, torch.int64, torch.float8_e4m3fn])
+def test_every_type_of_tensor_is_taken_as_it_lies(kind):
+    x = torch.arange(64).to(kind)
+    out = torch.zeros_like(x)
+    with ptxsim.triton.active():
+        if kind is torch.float8_e4m3fn:
+            add(triton.reinterpret(x, triton.language.int8), triton.reinterpret(torch.zeros_like(x), triton.language.int8), triton.reinterpret(out, triton.language.int8), 64)  # fmt: skip
+            assert (out.view(torch.int8) == x.view(torch.int8)).all()
+        else:
+            add(x, x, out)
+            assert (out == x + x).all()
+
+
+def test_addresses_that_the_program_asks_for_stay_valid():
+    x = torch.rand(100)
+    with ptxsim.triton.active():
+        first = x.data_ptr()
+        out = torch.empty(100)
+        add(x, x, out)
+        assert x.data_ptr() == first and x[4:].data_ptr() == first + 16 and first % 512 == 0
+        del x
+        y = torch.rand(100)
+        add(y, y, out)
+        assert (out == y + y).all()
+
+
+def test_the_autotuner_goes_by_predicted_time(capsys):
+    a = torch.randn(128, 64).half()
+    b, c = a.T.contiguous(), torch.empty(128, 128).half()
+    matmul_kernel.cache.clear()
+    with ptxsim.triton.active() as runs:
+        matmul_kernel[lambda meta: (triton.cdiv(128, meta["M"]) * triton.cdiv(128, meta["N"]),)](
+            a, b, c, 128, 128, 64, *a.stride(), *b.stride(), *c.stride()
+        )
+        assert [run.cycles is not None for run in runs] == [True, True, False]
+        found = triton.testing.do_bench(lambda: add(a.view(-1), a.view(-1), torch.empty(8192).half(), 500))
+        assert found == pytest.approx(runs[-1].cycles.time_us / 1000) and found > 0
+        assert triton.testing.do_bench(
+            lambda: add(a.view(-1), a.view(-1), c, 500), quantiles=[0.5, 0.2]
+        ) == pytest.approx([found] * 2)
+        assert triton.testing.do_bench(lambda: a + a) > 0
+
+
+def test_hooks_are_called():
+    seen = []
+    before = knobs.runtime.launch_enter_hook
+    knobs.runtime.launch_enter_hook = lambda data: seen.append(data.get()["name"])
+    try:
+        with ptxsim.triton.active():
+            add(torch.rand(10), torch.rand(10), torch.rand(10))
+    finally:
+        knobs.runtime.launch_enter_hook = before
+    assert seen == ["add_kernel"]
+
+
+def test_nothing_is_active_after_it():
+    testing, data_ptr = triton.testing.do_bench, torch.Tensor.data_ptr
+    with ptxsim.triton.active():
+        inner = triton.runtime.driver.active
+        assert triton.testing.do_bench != testing
+    assert triton.runtime.driver._active is not inner
+    assert (triton.testing.do_bench, torch.Tensor.data_ptr) == (testing, data_ptr)
+    assert knobs.runtime.add_stages_inspection_hook is None
+
+
+def test_a_kernel_that_is_stopped_raises():
+    with ptxsim.triton.active() as runs, pytest.raises(KernelError, match=r"kernels\.py:\d+:\d+: error\[PTX201\]"):
+        add(torch.rand(10), torch.rand(10), torch.rand(10), 512)
+    assert runs[0].has_errors
+
+
+def test_other_devices_and_targets_are_refused():
+    with ptxsim.triton.active(), pytest.raises(PtxError, match="x_ptr is a tensor of meta"):
+        add(torch.empty(10, device="meta"), torch.rand(10), torch.rand(10))
+    with pytest.raises(PtxError, match="sm_91"), ptxsim.triton.active("sm_91"):
+        pass
+
+
+def test_exec_runs_a_program_as_it_is(tmp_path):
+    (tmp_path / "sound.py").write_text(SCRIPT.replace("SIZE", "300"))
+    (tmp_path / "broken.py").write_text(SCRIPT.replace("SIZE", "200"))
+    done = execute(tmp_path, "sound.py")
+    assert (done.returncode, done.stdout) == (0, "right\n")
+    assert "add_kernel: 1 launch" in done.stderr and "1 launch, no findings" in done.stderr
+    done = execute(tmp_path, "broken.py")
+    assert done.returncode == 1 and "error[PTX201] out-of-bounds" in done.stderr
+    assert "add_kernel: 1 launch, out-of-bounds 1" in done.stderr
+
+
+def execute(folder, name):
+    command = [sys.executable, "-m", "ptxsim", "exec", str(folder / name)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300)
+
+
+def test_the_sample_is_right():
+    done = subprocess.run(
+        [sys.executable, "-m", "ptxsim", "exec", str(SAMPLES / "triton_add.py")], capture_output=True, text=True
+    )
+    assert done.returncode == 0 and "1 launch, no findings" in done.stderr
+
+
+CUDA = """
+import sys
+assert "torch" not in sys.modules
+import torch
+x = torch.rand(8, device="cuda")
+assert x.is_cuda and x.cuda() is x and x.to(torch.device("cuda:0")).is_cuda and torch.cuda.is_available()
+assert torch.cuda.get_device_capability() == (8, 0) and torch.cuda.get_device_properties("cuda").multi_processor_count == 108
+torch.manual_seed(0)
+torch.cuda.synchronize()
+with torch.cuda.stream(torch.cuda.Stream()):
+    print(x.numel(), __name__, sys.argv[1:])
+"""
+
+
+def test_cuda_is_the_cpu(tmp_path):
+    (tmp_path / "says_cuda.py").write_text(CUDA)
+    command = [sys.executable, "-m", "ptxsim", "exec", "--target", "sm_80", str(tmp_path / "says_cuda.py"), "-x"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "8 __main__ ['-x']\n"), done.stderr
+    done = subprocess.run([*command[:4], "--no-cuda-is-cpu", *command[4:]], capture_output=True, text=True)
+    assert done.returncode == 1
+
+
+def test_tritons_cublas_is_torchs_product():
+    from triton._C.libtriton import nvidia
+
+    before = nvidia.cublas.CublasLt
+    a, b, c = torch.randn(8, 16).half(), torch.randn(4, 16).half(), torch.empty(8, 4).half()
+    with ptxsim.triton.active():
+        nvidia.cublas.CublasLt(torch.empty(4)).matmul(a, b, c)
+    assert nvidia.cublas.CublasLt is before
+    torch.testing.assert_close(c, (a.float() @ b.float().T).half())
