@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ptxsim.cli.exits import CLEAN, FINDINGS, INTERRUPTED, NOT_MODELED
-from ptxsim.cli.options import Count, Size, TargetName
+from ptxsim.cli.options import Count, Pattern, Size, TargetName
 
 if TYPE_CHECKING:
     from ptxsim.programs.start import Command
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.command("exec", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.option("--target", type=TargetName(), help="The machine: what Triton compiles for, what runs it.")
 @click.option("--checks", type=click.Choice(["all", "memory", "none"]), default="all", help="What to watch for.")
-@click.option("--only", metavar="REGEX", help="Look at kernels whose names fit; the others run unwatched.")
+@click.option("--only", type=Pattern(), help="Look at kernels whose names fit; the others run unwatched.")
 @click.option("--skip", type=Size(), default=0, help="Of these, pass over the first N launches.")
 @click.option("--count", type=Count(), help="Look at N launches.")
 @click.option("--banks", is_flag=True, help="Count shared-memory wavefronts.")

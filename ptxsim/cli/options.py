@@ -19,6 +19,19 @@ class OptionType(click.ParamType):  # type: ignore[type-arg]  # generic in new v
     """What the text of an option stands for."""
 
 
+class Pattern(OptionType):
+    """A regular expression."""
+
+    name = "REGEX"
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        try:
+            re.compile(value)
+        except re.error as error:
+            self.fail(f"{value!r} is no regular expression: {error}", parameter, context)
+        return value
+
+
 class Dim3(OptionType):
     """X, X,Y or X,Y,Z."""
 

@@ -19,8 +19,8 @@ from ptxsim.machine.asynchronous import later, snapshot
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_STRONG, LANE_SHIFT, Event, Space
 from ptxsim.machine.fault import Fault, first_lane
 from ptxsim.machine.mbarrier import each
-from ptxsim.machine.memory import check_alignment, scatter
-from ptxsim.machine.port import Port, pack
+from ptxsim.machine.memory import check_alignment, pack, scatter
+from ptxsim.machine.port import Port
 from ptxsim.types import ScalarType
 
 TYPES = "b32 u32 s32 f32 b64 u64 s64 f64"

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+from ptxsim.jit.address_space import close_gaps
 from ptxsim.jit.store import ObjectStore
 
 # Vectors travel in the same registers whichever module a function comes from.
@@ -94,6 +95,7 @@ class Jit:
                 data = self._compile(text, level, passes)
                 self.store.put(key, data)
                 self.compiled += 1
+            close_gaps()
             self._engine.add_object_file(self.llvm.ObjectFileRef.from_data(data))
             self._engine.finalize_object()
 

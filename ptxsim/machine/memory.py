@@ -1,9 +1,9 @@
 """Memories with exact bounds and alignment: named global allocations, bytes of shared memory, windows of generic addresses.
 
 Global, constant and parameter memory are one arena of bytes; an allocation's address is ARENA + its offset, with guard gaps
-between allocations. The block of parameters comes first, at the same place in every launch. Shared addresses are 32-bit offsets, with a CTA of the cluster in the bits from 24 up: 0 is the executing
-CTA itself, n the CTA of rank n - 1 (so mapa writes them). Local addresses are offsets into the lane's stack; both have a
-window in the generic address space. Events name shared memory by owner: rank << RANK_SHIFT | offset.
+between allocations. The block of parameters comes first, at the same place in every launch. Shared addresses are 32-bit
+offsets, with a CTA of the cluster in the bits from 24 up: 0 is the executing CTA itself, n the CTA of rank n - 1 (so mapa
+writes them). Local addresses are offsets into the lane's stack; both have a window in the generic address space. Events name shared memory by owner: rank << RANK_SHIFT | offset.
 """
 
 from __future__ import annotations
@@ -15,12 +15,16 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
+from ptxsim import lanes
+from ptxsim.lanes import LANES
 from ptxsim.machine.fault import Fault, first_lane
 from ptxsim.machine.heap import HEAP, HEAP_BYTES, Heap
 from ptxsim.machine.pages import discard, reserve
+from ptxsim.types import TYPES, ScalarType
 
 # Where the arena begins: above 2^48, where no address of the process itself can be (GPU addresses have 49 bits). Cut to
 # 32 bits, the first addresses are none of shared memory. A process that reserves addresses of its own for device memory, so
@@ -224,3 +228,22 @@ def scatter(memory: np.ndarray, offsets: np.ndarray, mask: np.ndarray, data: np.
     """Write rows of bytes at byte offsets; among lanes on one address the highest lane wins, as on the GPU."""
     start = offsets[mask].astype(np.int64)
     memory[start[:, None] + np.arange(data.shape[1])] = data[mask]
+
+
+def join(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Two u64 lane values as one of 128 bits."""
+    joined = np.zeros(LANES, lanes.dtype(TYPES["b128"]))
+    joined["lo"], joined["hi"] = low, high
+    return joined
+
+
+def unpack(data: np.ndarray, t: ScalarType, count: int) -> list[np.ndarray]:
+    """uint8 (lanes, bytes * count) as `count` lane values of type t."""
+    elements = np.ascontiguousarray(data.reshape(data.shape[0], count, t.bytes).swapaxes(0, 1)).view(lanes.dtype(t))
+    return [elements[i, :, 0] for i in range(count)]
+
+
+def pack(values: list[Any], t: ScalarType) -> np.ndarray:
+    """Lane values as bytes next to each other: uint8 (lanes, bytes * count)."""
+    words = [np.ascontiguousarray(v).view(np.uint8).reshape(LANES, -1)[:, : t.bytes] for v in values]
+    return np.concatenate(words, axis=1)

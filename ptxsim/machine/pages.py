@@ -3,34 +3,18 @@
 from __future__ import annotations
 
 import ctypes
-import functools
 import mmap
-import sys
 import weakref
-from typing import Any
 
 import numpy as np
+
+from ptxsim.jit.address_space import FAILED, NORESERVE, library
 
 LARGE = 1 << 20  # bytes from which on memory is put far away from the process' code
 # Far: where Linux puts nothing of its own accord. Native code is linked within 2 GiB, so it must not lie on both sides of
 # device memory, or of what the checks remember.
 _FAR, _END, _STEP = 0x1100_0000_0000, 0x1E00_0000_0000, 1 << 21
-_NORESERVE = 0x4000  # mmap.MAP_NORESERVE, which has a name from Python 3.13 on
-_FAILED = ctypes.c_void_p(-1).value
 _next = _FAR
-
-
-@functools.cache
-def library() -> Any:
-    """The C library's mmap, munmap and madvise; None where they are not Linux's."""
-    if not sys.platform.startswith("linux"):
-        return None
-    found = ctypes.CDLL(None, use_errno=True)
-    found.mmap.restype = ctypes.c_void_p
-    found.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
-    found.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
-    found.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
-    return found
 
 
 def reserve(size: int, file: int = -1) -> np.ndarray:
@@ -39,9 +23,9 @@ def reserve(size: int, file: int = -1) -> np.ndarray:
         return np.frombuffer(mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS), np.uint8)
     flags = mmap.MAP_SHARED if file >= 0 else mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
     address = library().mmap(
-        _far(size) if size >= LARGE else None, size, mmap.PROT_READ | mmap.PROT_WRITE, flags | _NORESERVE, file, 0
+        _far(size) if size >= LARGE else None, size, mmap.PROT_READ | mmap.PROT_WRITE, flags | NORESERVE, file, 0
     )
-    if address == _FAILED:
+    if address == FAILED:
         raise OSError(ctypes.get_errno(), f"no room for {size} bytes of memory")
     pages = (ctypes.c_uint8 * size).from_address(address)
     weakref.finalize(pages, library().munmap, address, size)

@@ -25,9 +25,12 @@ from ptxsim.machine.memory import (
     WINDOW_SIZE,
     check_alignment,
     gather,
+    join,
+    pack,
     scatter,
+    unpack,
 )  # fmt: skip
-from ptxsim.types import TYPES, ScalarType
+from ptxsim.types import ScalarType
 
 if TYPE_CHECKING:
     from ptxsim.machine.cta import Warp
@@ -120,7 +123,7 @@ class Port:
         check_alignment(address, self.mask, size, "atomic access")
         old = np.zeros((lanes.LANES, size), np.uint8)
         if t.bits == 128:
-            operands = [_join(*operand) for operand in operands]
+            operands = [join(*operand) for operand in operands]
         columns = [operand if isinstance(operand, list) else [operand] for operand in operands]
         for kind, memory, offsets, mask in self.resolve(space, address, size, write=True):
             self.emit(event, kind, size, flags, mask, self.named(kind, memory, offsets, address))
@@ -392,22 +395,3 @@ class Port:
         if stream is not None:
             word = lanes.mask_word(self.mask if mask is None else mask)
             stream.emit(self.site, self.cta.linear, self.warp.index, event, space, width, flags, word, addresses)
-
-
-def _join(low: Lanes, high: Lanes) -> np.ndarray:
-    """Two u64 lane values as one of 128 bits."""
-    joined = np.zeros(lanes.LANES, lanes.dtype(TYPES["b128"]))
-    joined["lo"], joined["hi"] = low, high
-    return joined
-
-
-def unpack(data: np.ndarray, t: ScalarType, count: int) -> list[Lanes]:
-    """uint8 (lanes, bytes * count) as `count` lane values of type t."""
-    elements = np.ascontiguousarray(data.reshape(data.shape[0], count, t.bytes).swapaxes(0, 1)).view(lanes.dtype(t))
-    return [elements[i, :, 0] for i in range(count)]
-
-
-def pack(values: list[Any], t: ScalarType) -> np.ndarray:
-    """Lane values as bytes next to each other: uint8 (lanes, bytes * count)."""
-    words = [np.ascontiguousarray(v).view(np.uint8).reshape(lanes.LANES, -1)[:, : t.bytes] for v in values]
-    return np.concatenate(words, axis=1)

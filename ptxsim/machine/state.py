@@ -69,7 +69,7 @@ class Machine:
             1, np.uint8
         )  # by site: whether a shuffle's reads from lanes that are not there have been reported
         self.garbage = 0  # what such a read flips of the register
-        self.grid_workspace = 0  # address of what barriers of the whole grid work on, in a cooperative launch
+        self.grid_workspace: int = 0  # address of what barriers of the whole grid work on, in a cooperative launch
         # Gives the descriptor to read operand "A" or "B" of an asynchronous product with, in place of the kernel's.
         self.replace_descriptor: Callable[[str, int], int] | None = None
         # Whether registers can bring a fragment to a use as another one; the argument: as an opaque one of wmma.

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ptxsim.demangle import demangle
+from ptxsim.report.summary import plural
 
 Record = dict[str, Any]
 
@@ -35,10 +36,10 @@ def summary(records: list[Record]) -> str:
     """A line for each kernel, and one for all."""
     lines = [_kernel(name, launches) for name, launches in by_kernel(records).items()]
     levels = Counter(level for level, _ in finding_names(records))
-    found = ", ".join(_plural(levels[level], level) for level in ("error", "warning", "note") if levels[level])
+    found = ", ".join(plural(levels[level], level) for level in ("error", "warning", "note") if levels[level])
     total = sum(record.get("warp_instructions", 0) for record in records)
     lines.append(
-        f"{_plural(len(records), 'launch')}, {found or 'no findings'}; {_plural(total, 'warp instruction')}"
+        f"{plural(len(records), 'launch')}, {found or 'no findings'}; {plural(total, 'warp instruction')}"
         if records
         else "no launch came to ptxsim"
     )
@@ -47,19 +48,14 @@ def summary(records: list[Record]) -> str:
 
 def _kernel(name: str, launches: list[Record]) -> str:
     names = Counter(finding["name"] for record in launches for finding in record["findings"])
-    parts = [_plural(len(launches), "launch")]
+    parts = [plural(len(launches), "launch")]
     parts += [f"{name} {count}" for name, count in names.most_common()]
     cycles = [record["cycles"] for record in launches if record.get("cycles") is not None]
     if cycles:
         low, high = round(min(cycles)), round(max(cycles))
-        parts.append(_plural(low, "cycle") if low == high else f"{low:,} to {high:,} cycles".replace(",", " "))
+        parts.append(plural(low, "cycle") if low == high else f"{low:,} to {high:,} cycles".replace(",", " "))
     banks = [record["banks"] for record in launches if record.get("banks")]
     if banks:
         wavefronts, ideal = (sum(table[key] for table in banks) for key in ("wavefronts", "ideal"))
-        parts.append(f"{_plural(wavefronts, 'shared-memory wavefront')} (ideal {ideal})")
+        parts.append(f"{plural(wavefronts, 'shared-memory wavefront')} (ideal {ideal})")
     return f"{demangle(name)}: {', '.join(parts)}"
-
-
-def _plural(count: int, thing: str) -> str:
-    ending = "" if count == 1 else "es" if thing.endswith("ch") else "s"
-    return f"{count:,} {thing}{ending}".replace(",", " ")

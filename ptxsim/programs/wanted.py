@@ -6,7 +6,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Literal, Self
 
 from ptxsim.session.options import LaunchOptions
@@ -61,10 +61,7 @@ class Wanted:
     @property
     def unwatched(self) -> LaunchOptions:
         """For any other."""
-        return LaunchOptions(
-            checks="none", engine=self.engine, numerics=self.numerics, seed=self.seed, jobs=self.jobs,
-            max_steps=self.max_steps, banks=False,
-        )  # fmt: skip
+        return replace(self.options, checks="none", banks=False, profile=None)
 
     def names(self, kernel: str) -> bool:
         """Whether kernels of that name (demangled) are looked at at all."""

@@ -50,8 +50,9 @@ def tally(findings: Sequence[Finding]) -> str:
 
 
 def plural(count: int, thing: str) -> str:
-    """`1 cycle`, `12 345 cycles`."""
-    return f"{count:,} {thing}{'' if count == 1 else 's'}".replace(",", " ")
+    """`1 cycle`, `12 345 cycles`, `2 launches`."""
+    ending = "" if count == 1 else "es" if thing.endswith("ch") else "s"
+    return f"{count:,} {thing}{ending}".replace(",", " ")
 
 
 def fidelity(kinds: Mapping[str, str], width: int = WIDTH) -> str:

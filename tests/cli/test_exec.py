@@ -53,6 +53,8 @@ def test_a_program_without_kernels(tmp_path):
     done = run("--format", "json", str(tmp_path / "p.py"))
     assert json.loads(done.stdout) == [] and done.stderr == "[]\n"
     assert run("true").returncode == 0
+    done = run("--only", "gemm(", "true")
+    assert done.returncode == 2 and "'gemm(' is no regular expression" in done.stderr
     (tmp_path / "k.py").write_text("import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
     done = run(str(tmp_path / "k.py"))
     assert done.returncode == 137 and "the program was ended by SIGKILL" in done.stderr

@@ -156,6 +156,34 @@ def note(
     access["warp"], access["time"], access["lanes"], access["site"] = base + warp, o.n[NOW], lanes, site
 
 
+def note_lane(
+    o: Order, slot: int, warp: int, lane: int, row: int, base: int, accesses: Array, way: int, home: int, floor: int, site: int,
+    since: int,
+) -> None:  # fmt: skip
+    """Put an access beside the others of a granule, `way` its place there if it has one; mostly a lane's, of which the one before
+    was the same lane's, or is known to all."""
+    access = accesses[max(way, 0)]
+    is_mine = access["lanes"] == 1 << max(lane, 0) and access["warp"] == base + warp
+    if lane >= 0 and (is_mine or way != NONE) and (is_mine or access["time"] <= floor):
+        access["warp"], access["time"], access["lanes"], access["site"] = base + warp, o.n[NOW], 1 << lane, site
+    else:
+        note(o, slot, warp, lane, row, base, accesses, home, site, since)
+
+
+def forget_own(reads: Array, warp: int, lane: int) -> None:
+    """What a lane alone has read it has written: who meets the read meets the write. (far.write_run does the same.)"""
+    if reads[0]["lanes"] == 1 << lane and reads[0]["warp"] == warp and reads[1]["time"] == 0:
+        reads[0]["time"] = 0
+
+
+def again(accesses: Array, warp: int, now: int, lane: int) -> None:
+    """One more lane of a warp takes part in an access that stands among those of a granule."""
+    for place in range(accesses.shape[0]):
+        if accesses[place]["time"] == now and accesses[place]["warp"] == warp:
+            accesses[place]["lanes"] = int(accesses[place]["lanes"]) | 1 << lane
+            return
+
+
 def clash(
     o: Order,
     slot: int,

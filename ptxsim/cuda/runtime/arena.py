@@ -14,14 +14,15 @@ import os
 import numpy as np
 
 from ptxsim.cuda.runtime.functions import CudaError
+from ptxsim.jit.address_space import NORESERVE, library
 from ptxsim.machine.memory import ARENA, FIRST, GlobalMemory, aligned
-from ptxsim.machine.pages import library, reserve
+from ptxsim.machine.pages import reserve
 
 SPACE = 64 << 30  # bytes of device memory; what is not touched takes up none of the host's
 INVALID_VALUE, OUT_OF_MEMORY = 1, 2
-_FIXED, _FIXED_NOREPLACE, _NORESERVE = 0x10, 0x100000, 0x4000  # of mmap(2)
+_FIXED, _FIXED_NOREPLACE = 0x10, 0x100000  # of mmap(2)
 _NO_ACCESS = 0
-_PRIVATE = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NORESERVE
+_PRIVATE = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | NORESERVE
 
 
 class Arena:

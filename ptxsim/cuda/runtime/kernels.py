@@ -34,8 +34,13 @@ def most_threads(kernel: Kernel) -> int:
 
 def cluster_required(kernel: Kernel) -> tuple[int, int, int] | None:
     """The cluster that .reqnctapercluster demands."""
-    numbers = _numbers(kernel, "reqnctapercluster")
-    return None if not numbers else (*numbers, 1, 1)[:3]  # type: ignore[return-value]
+    match _numbers(kernel, "reqnctapercluster"):
+        case []:
+            return None
+        case [x, *more]:
+            y, z = (*more, 1, 1)[:2]
+            return x, y, z
+    return None
 
 
 def static_shared(runtime: Runtime, kernel: Kernel) -> int:
@@ -51,12 +56,11 @@ def dynamic_limit(runtime: Runtime, host: int | None, kernel: Kernel) -> int:
 
 def registers(runtime: Runtime, host: int, kernel: Kernel) -> int:
     """Registers of a thread, by the cycle model's lowering."""
-    from ptxsim.profile.lowering.lower import lower
-    from ptxsim.profile.lowering.regions import merged
+    from ptxsim.profile.lowering.lower import registers_of
 
     if host not in runtime.registers:
         program = kernel.code(runtime.target.name).decoded.program
-        runtime.registers[host] = lower(merged(program), runtime.target.name).registers
+        runtime.registers[host] = registers_of(program, runtime.target.name)
     return runtime.registers[host]
 
 

@@ -254,13 +254,7 @@ def device_descriptor_kernel(a_ptr, b_ptr, c_ptr, m, n, k, M: tl.constexpr, N: t
     a = tl.make_tensor_descriptor(a_ptr, shape=[m, k], strides=[k, 1], block_shape=[M, K])
     b = tl.make_tensor_descriptor(b_ptr, shape=[n, k], strides=[k, 1], block_shape=[N, K])
     c = tl.make_tensor_descriptor(c_ptr, shape=[m, n], strides=[n, 1], block_shape=[M, N])
-    across = tl.cdiv(n, N)
-    for tile in tl.range(tl.program_id(0), tl.cdiv(m, M) * across, tl.num_programs(0)):
-        row, column = tile // across * M, tile % across * N
-        sums = tl.zeros((M, N), tl.float32)
-        for step in range(tl.cdiv(k, K)):
-            sums = tl.dot(a.load([row, step * K]), b.load([column, step * K]).T, sums)
-        c.store([row, column], sums.to(tl.float16))
+    persistent_kernel(a, b, c, m, n, k, M, N, K)
 
 
 def device_descriptors():

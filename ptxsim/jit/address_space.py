@@ -1,0 +1,62 @@
+"""Where LLVM puts native code in this process: the sections of one object must lie within 2 GiB of each other.
+
+LLVM asks the kernel for room section by section, and the kernel fills the highest hole that is wide enough. Beside large
+libraries (those of CUDA's torch take 3 GiB) a small section would lie in a hole between two of them and the next one after them
+all, too far for a relative address: LLVM then ends the process. So the holes are closed before an object is loaded.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import mmap
+import sys
+from typing import Any
+
+NORESERVE = 0x4000  # mmap.MAP_NORESERVE, which has a name from Python 3.13 on
+FAILED = ctypes.c_void_p(-1).value
+WIDE = 4 << 30  # bytes: where so many fit, there is room for code for a long time
+_NO_ACCESS = 0
+
+
+@functools.cache
+def library() -> Any:
+    """The C library's mmap, munmap and madvise; None where they are not Linux's."""
+    if not sys.platform.startswith("linux"):
+        return None
+    found = ctypes.CDLL(None, use_errno=True)
+    found.mmap.restype = ctypes.c_void_p
+    found.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+    found.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+    found.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    return found
+
+
+def _map(size: int) -> int | None:
+    """Bytes that nobody may touch, where the kernel puts them; None where it has no room."""
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | NORESERVE
+    found = library().mmap(None, size, _NO_ACCESS, flags, -1, 0)
+    return None if found == FAILED else int(found)
+
+
+def close_gaps() -> None:
+    """Fill the holes above the wide room that the kernel maps from, so that what is mapped from now on lies side by side.
+
+    The holes stay mapped without access for the life of the process: address space, no memory. After a hole has been
+    closed, finding that none is left takes about 65 microseconds.
+    """
+    if library() is None:
+        return
+    place = _map(WIDE)
+    if place is None:
+        return
+    library().munmap(place, WIDE)
+    end = place + WIDE  # of the wide room
+    size = WIDE // 2
+    while size >= mmap.PAGESIZE:
+        found = _map(size)
+        while found is not None and found >= end:
+            found = _map(size)
+        if found is not None:
+            library().munmap(found, size)
+        size //= 2
