@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from ptxsim.jit.address_space import close_gaps
+from ptxsim.jit.address_space import side_by_side
 from ptxsim.jit.store import ObjectStore
 
 # Vectors travel in the same registers whichever module a function comes from.
@@ -21,6 +21,9 @@ ATTRIBUTES = '{ nounwind "min-legal-vector-width"="512" "prefer-vector-width"="5
 # Instead of LLVM's level 1: a third of its time, code as fast within a few per cent (tools/bench/one_body.py, replay.py).
 _TIDY = ("sroa", "simplify_cfg", "instruction_combine")
 PASSES = (*_TIDY, "loop_rotate", "loop_unroll", *_TIDY)
+
+
+NEAR = 1 << 30  # bytes within which all objects of one engine lie
 
 
 class Refused(Exception):
@@ -52,7 +55,8 @@ class Jit:
         self.store = store if store is not None else ObjectStore()
         self._target = llvm.Target.from_default_triple()
         self._machines: dict[int, Any] = {}
-        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), self._machine_for(1, fresh=True))
+        self._engines: list[Any] = []  # the last one takes new objects
+        self._lowest = self._highest = 0  # where objects of the last one lie
         self._lock = threading.Lock()
         self.helpers: dict[str, int] = {}
         self.compiled = 0  # modules that were not found in the store
@@ -72,6 +76,16 @@ class Jit:
                 return machine
             self._machines[level] = machine
         return self._machines[level]
+
+    def _engine_near(self, place: int) -> Any:
+        """The engine for an object that will lie at a place: it fills pages up that it has begun, wherever those are."""
+        self._lowest, self._highest = min(place, self._lowest), max(place, self._highest)
+        if not self._engines or self._highest - self._lowest > NEAR:
+            self._engines.append(
+                self.llvm.create_mcjit_compiler(self.llvm.parse_assembly(""), self._machine_for(1, fresh=True))
+            )
+            self._lowest = self._highest = place
+        return self._engines[-1]
 
     def key(self, *parts: str) -> str:
         """A name for what is compiled from these texts on this CPU."""
@@ -95,9 +109,10 @@ class Jit:
                 data = self._compile(text, level, passes)
                 self.store.put(key, data)
                 self.compiled += 1
-            close_gaps()
-            self._engine.add_object_file(self.llvm.ObjectFileRef.from_data(data))
-            self._engine.finalize_object()
+            with side_by_side() as place:
+                engine = self._engine_near(place)
+                engine.add_object_file(self.llvm.ObjectFileRef.from_data(data))
+                engine.finalize_object()
 
     def _compile(self, text: str, level: int, passes: bool) -> bytes:
         machine = self._machine_for(level)
@@ -115,9 +130,8 @@ class Jit:
             raise Refused(f"LLVM: {error}") from error
 
     def address(self, name: str) -> int:
-        found: int = self._engine.get_function_address(name)
-        assert found, name
-        return found
+        found = (int(engine.get_function_address(name)) for engine in reversed(self._engines))
+        return next(address for address in found if address)
 
     def publish(self, name: str, address: int) -> None:
         """Let modules compiled from now on call `name`."""
