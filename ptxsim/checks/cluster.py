@@ -35,14 +35,15 @@ def scan_uses(records: Array, u: Uses, ctas: int, warps: int) -> None:
     """Go over records. ctas: of a cluster; warps: of a CTA."""
     for i in range(len(records)):
         event = int(records[i]["event"])
-        is_access = event <= Event.REDUCE
+        arrives = event == Event.MBARRIER_ARRIVE
+        is_access = event <= Event.REDUCE or arrives
         if not is_access and event < Event.ARRIVE:
             continue
         mine, warp, addresses = int(u.numbers[records[i]["cta"]]), int(records[i]["warp"]), records[i]["addresses"]
         rank, mask = mine % ctas, int(records[i]["mask"])
         user = rank * warps + warp
         if is_access:
-            if records[i]["space"] == Space.SHARED:
+            if arrives or records[i]["space"] == Space.SHARED:
                 use(u, mine - rank, rank, user, mask, addresses, int(records[i]["site"]), ctas)
         elif event == Event.MBARRIER_WAIT:
             for each in range(ctas * warps):
@@ -86,7 +87,8 @@ class ClusterChecker(Observer):
     """
 
     events = frozenset({
-        Event.LOAD, Event.STORE, Event.ATOMIC, Event.CAS, Event.REDUCE, Event.ARRIVE, Event.LEAVE, Event.MBARRIER_WAIT, Event.EXIT,
+        Event.LOAD, Event.STORE, Event.ATOMIC, Event.CAS, Event.REDUCE, Event.MBARRIER_ARRIVE, Event.ARRIVE, Event.LEAVE,
+        Event.MBARRIER_WAIT, Event.EXIT,
     })  # fmt: skip
     spaces = frozenset({Space.SHARED})
     selects = True
