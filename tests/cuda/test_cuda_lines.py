@@ -18,6 +18,13 @@ from ptxsim.source import Source
 BROKEN = Path(__file__).parent / "broken"
 CASES = sorted(path.stem for path in BROKEN.glob("*.cu"))
 COMPILES = pytest.mark.skipif(compiler._find_nvcc() is None, reason="no nvcc is there")
+EITHER = pytest.mark.parametrize(
+    "by",
+    [
+        pytest.param("nvcc", marks=COMPILES),
+        pytest.param("nvrtc", marks=pytest.mark.skipif(not compiler._has_nvrtc(), reason="no NVRTC is there")),
+    ],
+)
 HELLO = """\
 // ptxsim: launch block=32
 // ptxsim: arg x = zeros(32):s32
@@ -67,20 +74,21 @@ def test_a_file_with_host_code_is_compiled_once(tmp_path, monkeypatch):
     assert len(ran) == 1
 
 
-@COMPILES
-def test_what_the_compiler_says_is_shown_at_its_line(tmp_path):
+@EITHER
+def test_what_the_compiler_says_is_shown_at_its_line(tmp_path, by):
     file = tmp_path / "wrong.cu"
     file.write_text("__global__ void k(int* x) {\n  x[0] = y;\n}\n")
     with pytest.raises(PtxError) as caught:
-        read_file(file, compiler="nvcc")
+        read_file(file, compiler=by)
     (finding,) = caught.value.findings
     assert (finding.line, finding.message) == (2, 'identifier "y" is undefined')
     assert "  2 |   x[0] = y;" in render(finding)
 
 
-@COMPILES
-def test_compile_gives_a_module():
-    module = ptxsim.cuda.compile(BROKEN / "one_too_far.cu", target="sm_80")
+@EITHER
+def test_compile_gives_a_module(by, tmp_path, monkeypatch):
+    monkeypatch.setenv("PTXSIM_CACHE_DIR", str(tmp_path))
+    module = ptxsim.cuda.compile(BROKEN / "one_too_far.cu", target="sm_80", compiler=by)
     assert module.target.name == "sm_80" and module.entries == ["_Z5twicePfi"]
 
 
