@@ -16,6 +16,7 @@ from ptxsim.engine import convergence
 from ptxsim.engine.interpreter import fault_finding
 from ptxsim.engine.livelock import Livelock, state_of
 from ptxsim.engine.program.operation import Op, Program
+from ptxsim.machine import tensor_memory
 from ptxsim.machine.cta import Cluster, Cta, Register, Warp
 from ptxsim.machine.fault import Fault, Wait
 from ptxsim.machine.mbarrier_end import look_over
@@ -205,6 +206,7 @@ class Grid:
                         self.machine.copies.end(_warps([cluster]))
                     for cta in cluster.ctas:
                         look_over(self.machine, cta.record)
+                        tensor_memory.look_over(self.machine, cta)
                     self._finish(cluster)
                     self.done += len(cluster.ctas)
                 return True

@@ -73,6 +73,8 @@ FAMILIES: dict[str, str] = {
     "mma_block_scale": "mma",
     "ptxas_forms": "mma ldmatrix movmatrix wgmma wmma",
     "tcgen05": "tcgen05",
+    "tcgen05_move": "tcgen05",
+    "tcgen05_mma": "tcgen05",
 }
 
 

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from ptxsim.diagnostic import Finding, PtxError
-from ptxsim.layout.swizzle import SWIZZLE_BITS, pattern_bytes, swizzle, swizzle_width
+from ptxsim.layout.swizzle import pattern_bytes, swizzle, swizzle_mask, swizzle_rows, swizzle_width
 
 # (field, lowest bit, bits). Addresses and offsets are stored in units of 16 bytes, 18 bits of address at most.
 FIELDS = (("start", 0, 14), ("leading", 16, 14), ("stride", 32, 14), ("base_offset", 49, 3), ("swizzle", 62, 2))
 SWIZZLE_CODES = {"none": 0, "128B": 1, "64B": 2, "32B": 3}
-_SWIZZLE_NAMES = {code: name for name, code in SWIZZLE_CODES.items()}
-RESERVED = 0xFFFFFFFFFFFFFFFF & ~sum(((1 << bits) - 1) << low for _, low, bits in FIELDS)
 _LIMIT = 1 << 18
+
+
+def unused_bits(fields: tuple[tuple[str, int, int], ...]) -> int:
+    """The bits of 64 that no field has."""
+    return 0xFFFFFFFFFFFFFFFF & ~sum(((1 << bits) - 1) << low for _, low, bits in fields)
+
+
+RESERVED = unused_bits(FIELDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +33,9 @@ class Descriptor:
     offset: it is written as 16 (raw 1) and ignored on reading. `base_offset` is the row (0..7) of the swizzle pattern
     that lies on a multiple of the pattern. `reserved` keeps the bits the manual gives no meaning.
     """
+
+    fields: ClassVar[tuple[tuple[str, int, int], ...]] = FIELDS
+    swizzles: ClassVar[Mapping[str, int]] = SWIZZLE_CODES
 
     start: int = 0
     leading: int = 16
@@ -39,7 +50,7 @@ class Descriptor:
         if faults:
             raise PtxError([Finding("descriptor-invalid", text) for text in faults])
         raw = self.raw()
-        return self.reserved | sum(raw[name] << low for name, low, _ in FIELDS)
+        return self.reserved | sum(raw[name] << low for name, low, _ in self.fields)
 
     def raw(self) -> dict[str, int]:
         """The fields as stored: 16-byte units and the swizzle's number."""
@@ -48,22 +59,23 @@ class Descriptor:
             "leading": self.leading >> 4,
             "stride": self.stride >> 4,
             "base_offset": self.base_offset,
-            "swizzle": SWIZZLE_CODES[self.swizzle],
+            "swizzle": self.swizzles[self.swizzle],
         }
 
     @classmethod
-    def decode(cls, value: int) -> Descriptor:
+    def decode(cls, value: int) -> Self:
         """The fields of any 64-bit value; nothing is invalid here, see `problems`."""
-        field = {name: value >> low & (1 << bits) - 1 for name, low, bits in FIELDS}
-        return cls(
-            field["start"] << 4, field["leading"] << 4, field["stride"] << 4, _SWIZZLE_NAMES[field["swizzle"]],
-            field["base_offset"], value & RESERVED,
-        )  # fmt: skip
+        field: dict[str, Any] = {name: value >> low & (1 << bits) - 1 for name, low, bits in cls.fields}
+        for name in ("start", "leading", "stride"):
+            field[name] <<= 4
+        names = {code: name for name, code in cls.swizzles.items()}
+        field["swizzle"] = names.get(field["swizzle"], f"number {field['swizzle']}")
+        return cls(**field, reserved=value & unused_bits(cls.fields))
 
     def _faults(self) -> list[str]:
         faults = []
-        if self.swizzle not in SWIZZLE_CODES:
-            faults.append(f"no swizzle {self.swizzle!r}; there are {', '.join(SWIZZLE_BITS)}")
+        if self.swizzle not in self.swizzles:
+            faults.append(f"no swizzle {self.swizzle!r}; there are {', '.join(self.swizzles)}")
         for name in ("start", "leading", "stride"):
             value = getattr(self, name)
             if value < 0 or value % 16:
@@ -97,7 +109,7 @@ class Descriptor:
         its pattern there too."""
         if self.swizzle == "none" or self._faults():
             return None
-        mask = (1 << SWIZZLE_BITS[self.swizzle]) - 1
+        mask = swizzle_mask(self.swizzle)
         row = (self.start >> 7) & mask
         if not (row - self.base_offset) & mask:
             return None
@@ -139,5 +151,6 @@ def linear_offsets(
     else:
         across = width * 8 // element_bits
         outer, inner = (stride, leading) if mode == "none" else (leading, stride)
-        offset = row % across * element_bits // 8 + row // across * outer + k // 8 * inner + k % 8 * width
+        deep = swizzle_rows(mode)
+        offset = row % across * element_bits // 8 + row // across * outer + k // deep * inner + k % deep * width
     return offset

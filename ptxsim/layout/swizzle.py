@@ -10,20 +10,31 @@ import numpy as np
 Address = TypeVar("Address", int, np.ndarray)
 
 SWIZZLE_BITS: dict[str, int] = {"none": 0, "32B": 1, "64B": 2, "128B": 3}
+WIDE_ATOMS = "128B_32B"  # 128-byte rows whose pieces of 32 bytes change places: from sm_100 on
+
+
+def swizzle_mask(mode: str) -> int:
+    """Of the address bits from bit 7 up, those that flip others."""
+    return 3 if mode == WIDE_ATOMS else (1 << SWIZZLE_BITS[mode]) - 1
 
 
 def swizzle_width(mode: str) -> int:
     """Bytes of a swizzled row: 32, 64 or 128; 16 without a swizzle."""
-    return 16 << SWIZZLE_BITS[mode]
+    return 128 if mode == WIDE_ATOMS else 16 << SWIZZLE_BITS[mode]
+
+
+def swizzle_rows(mode: str) -> int:
+    """Rows of the pattern, which an MN-major tile has along K."""
+    return 4 if mode == WIDE_ATOMS else 8
 
 
 def pattern_bytes(mode: str) -> int:
     """After how many bytes the pattern repeats (and so where it must start): 256, 512, 1024; 16 without a swizzle."""
-    return 8 * swizzle_width(mode) if SWIZZLE_BITS[mode] else 16
+    return swizzle_rows(mode) * swizzle_width(mode) if swizzle_mask(mode) else 16
 
 
 def swizzle(address: Address, mode: str, base_offset: int = 0) -> Address:
     """The address a swizzled access really goes to: bits 4.. are flipped by bits 7.., less the base offset."""
-    mask = (1 << SWIZZLE_BITS[mode]) - 1
-    swizzled: Address = address ^ (((address >> 7) - base_offset & mask) << 4)
+    unit = 5 if mode == WIDE_ATOMS else 4
+    swizzled: Address = address ^ (((address >> 7) - base_offset & swizzle_mask(mode)) << unit)
     return swizzled

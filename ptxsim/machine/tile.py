@@ -28,6 +28,12 @@ class Tile:
     rows: int
     k: int
     bits: int
+    format: type[Descriptor] = Descriptor
+
+    @property
+    def fields(self) -> Descriptor:
+        """The descriptor's."""
+        return self.format.decode(self.descriptor)
 
     def addresses(self) -> np.ndarray:
         """Byte address of every element, int64 (rows, k)."""
@@ -51,7 +57,7 @@ class Tile:
 # A loop over k meets few different descriptors, again and again.
 @lru_cache(maxsize=256)
 def _addresses(tile: Tile) -> np.ndarray:
-    fields = Descriptor.decode(tile.descriptor)
+    fields = tile.fields
     row, k = np.arange(tile.rows)[:, None], np.arange(tile.k)[None, :]
     offsets = linear_offsets(tile.major, fields.swizzle, fields.leading, fields.stride, tile.bits, row, k)
     return np.asarray(swizzle(fields.start + offsets, fields.swizzle, fields.base_offset))
@@ -66,7 +72,7 @@ def check_tile(m: Port, tile: Tile) -> None:
     """Report what is suspicious in a descriptor, or in how its tile was written; raise Fault `out-of-bounds` where it leaves shared
     memory."""
     check_descriptor(m.machine, tile, m.report)
-    low, fields = int(tile.addresses().min()), Descriptor.decode(tile.descriptor)
+    low, fields = int(tile.addresses().min()), tile.fields
     written = written_swizzle(m, low)
     if written not in (None, fields.swizzle):
         m.report(
@@ -81,12 +87,12 @@ def check_tile(m: Port, tile: Tile) -> None:
 
 def doubtful_start(tile: Tile) -> str | None:
     """What is wrong with where a tile starts, unless a tensor copy has brought it: its swizzle is one of absolute addresses too."""
-    return Descriptor.decode(tile.descriptor).start_problem()
+    return tile.fields.start_problem()
 
 
 def check_descriptor(machine: Machine, tile: Tile, report: Callable[..., None]) -> None:
     """The part of it that is the same whenever the tile is read; `report` as machine.port.Port has it."""
-    for problem, text in Descriptor.decode(tile.descriptor).field_problems():
+    for problem, text in tile.fields.field_problems():
         # The GPU reads on as the address arithmetic says, which is rarely meant.
         report(problem, text, help=FIELDS, level="warning")
     addresses = tile.addresses()
@@ -113,6 +119,6 @@ def check_descriptor(machine: Machine, tile: Tile, report: Callable[..., None]) 
 
 def past_variable(tile: Tile, variables: Variables) -> str | None:
     """The variable in which a tile starts and does not end."""
-    addresses, start = tile.addresses(), Descriptor.decode(tile.descriptor).start
+    addresses, start = tile.addresses(), tile.fields.start
     high = int(addresses.max()) + max(1, tile.bits // 8)
     return next((name for name, (first, size) in variables.items() if first <= start < first + size < high), None)

@@ -18,7 +18,7 @@ from ptxsim.engine.compiled.ir.value import Value, element_type
 from ptxsim.engine.compiled.tensor.arithmetic import Arithmetic
 from ptxsim.engine.compiled.tensor.panels import exponents, kinds, numbers, record, store
 from ptxsim.lanes import LANES
-from ptxsim.layout.descriptor import FIELDS, SWIZZLE_CODES, Descriptor, linear_offsets
+from ptxsim.layout.descriptor import FIELDS, SWIZZLE_CODES, linear_offsets
 from ptxsim.layout.swizzle import SWIZZLE_BITS
 from ptxsim.machine.tile import Tile
 from ptxsim.types import TYPES
@@ -30,7 +30,7 @@ Offsets = np.ndarray[Any, np.dtype[np.int32]]
 def pieces(tile: Tile) -> Offsets:
     """Offsets of the 16-byte pieces of a tile from its start, before the swizzle, int32: for every eight rows those of one
     row after the other (K-major), or one for every k (MN-major). Tiles that differ in their start alone share them."""
-    fields = Descriptor.decode(tile.descriptor)
+    fields = tile.fields
     return _offsets(tile.major, tile.rows, tile.k, tile.bits, fields.swizzle, fields.leading, fields.stride)
 
 

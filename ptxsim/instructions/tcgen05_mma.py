@@ -1,0 +1,110 @@
+"""Products on tensor memory. PTX ISA, "tcgen05.mma", "tcgen05.mma.sp", "tcgen05.mma.ws"."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ptxsim.instructions.tcgen05 import FAMILY, GROUP, ONE, TWO
+from ptxsim.instructions.tcgen05_move import EXACT
+from ptxsim.isa.facts import Access, AccessKind, Facts, Mechanism, Proxy, Words
+from ptxsim.isa.operand import Addr, Either, Imm, Pred, Value, Vec
+from ptxsim.isa.registry import Kinds, Options, declare, instruction
+from ptxsim.lanes import LaneValue
+from ptxsim.layout.instruction_descriptor import decode
+from ptxsim.machine.asynchronous import snapshot
+from ptxsim.machine.port import Port
+from ptxsim.machine.tensor_core import core_of, read_tiles
+from ptxsim.machine.tensor_product import TensorProduct, legal
+from ptxsim.machine.tile import check_tile
+
+TILE = Addr("tensor", untyped=True)
+
+
+def accesses(_words: Words) -> tuple[Access, ...]:
+    return (Access(AccessKind.READ, "shared", proxy=Proxy.ASYNC),)
+
+
+def trust(_words: Words, _recorded: bool) -> str:
+    return "modeled"
+
+
+FACTS = Facts(family="tensor_product", accesses=accesses, completes_by=Mechanism.MBARRIER, fidelity=trust)
+
+PLAIN = "kind::f16 kind::tf32 kind::f8f6f4 kind::i8@8.6:sm_100a:sm_110a"
+SCALED = (
+    ("kind::mxf8f6f4", "", "8.8 sm_100f sm_110f"),
+    ("kind::mxf8f6f4", ".scale_vec::1X", EXACT),
+    ("kind::mxf8f6f4", ".block32", "8.8 sm_100f sm_110f"),
+    ("kind::mxf4", "", "8.8 sm_100f sm_110f"),
+    ("kind::mxf4", ".scale_vec::2X", EXACT),
+    ("kind::mxf4", ".block32", "8.8 sm_100f sm_110f"),
+    ("kind::mxf4nvf4", ".scale_vec::2X", EXACT.replace("8.6", "8.7")),
+    ("kind::mxf4nvf4", ".scale_vec::4X", EXACT.replace("8.6", "8.7")),
+    ("kind::mxf4nvf4", ".block16", "8.8 sm_100f sm_110f"),
+    ("kind::mxf4nvf4", ".block32", "8.8 sm_100f sm_110f"),
+)
+USES = ("fill", "use", "lastuse", "discard")
+COLLECTOR_A = " ".join(f"collector::a::{use}" for use in USES)
+COLLECTOR_B = " ".join(f"collector::b{n}::{use}" for n in range(4) for use in USES)
+PRODUCT: Kinds = {
+    "a": Either((Value("u64"), TILE)), "b": Value("u64"), "idesc": Value("u32"),
+    "enable": Pred(negatable=True, immediate=True),
+    "d": TILE, "meta": TILE, "sa": TILE, "sb": TILE, "lanes": Vec(lambda modifiers: 8 if modifiers["cta_group"] == "cta_group::2" else 4, Value("b32")),
+    "scale": Imm(0, 15), "columns": Value("u64"),
+}  # fmt: skip
+IN_MEMORY: Kinds = {**PRODUCT, "a": TILE}
+
+
+def product(
+    m: Port, d: LaneValue, a: LaneValue, b: LaneValue, idesc: LaneValue, lanes: LaneValue, enable: LaneValue, scale: LaneValue, *, kind: str
+) -> None:  # fmt: skip
+    """Every executing lane starts one."""
+    assert m.op is not None
+    from_memory = not hasattr(m.op.source("a"), "type")
+    for lane in map(int, np.flatnonzero(m.mask)):
+        words = decode(int(idesc[lane]), kind.removeprefix("kind::"))
+        one = TensorProduct(
+            legal(words, 1), int(d[lane]), int(a[lane]), int(b[lane]), bool(np.broadcast_to(enable, 32)[lane]), from_memory,
+            scale=scale or 0, off=sum(int(word[lane]) << 32 * i for i, word in enumerate(lanes or ())),
+        )  # fmt: skip
+        for tile in one.tiles:
+            check_tile(m, tile)
+        port = snapshot(m, np.arange(32) == lane)
+        read_tiles(port, one.tiles)
+        core_of(m.cta).issue(port, partial(one.run, port))
+
+
+def declare_form(notation: str, is_modeled: bool, **options: Any) -> None:
+    """Declare a notation for one CTA, which is modeled or not, and for two, which is not."""
+    instruction(notation, facts=FACTS, writes="", **ONE, **options)(product if is_modeled else None)
+    declare(notation, **TWO, **options)
+
+
+for sparse, metadata in (("", ""), (".sp", "[meta], ")):
+    name = f"tcgen05.mma{sparse}"
+    for lanes in ("", "lanes, "):
+        for scale, kinds, since in (("", PLAIN, FAMILY), (", scale", "kind::f16 kind::tf32", "8.6 sm_100f")):
+            operands = f"[d], a, b, {metadata}idesc, {lanes}enable{scale}"
+            words: Options = {"name": name, "kind": kinds, "requires": since}
+            declare_form(
+                f"{name}.cta_group.kind{{.collector}} {operands}", not sparse, collector=COLLECTOR_A, operands=PRODUCT, **words
+            )  # fmt: skip
+            declare_form(
+                f"{name}.cta_group.kind.ashift{{.collector}} {operands}", False,
+                collector="collector::a::lastuse collector::a::discard", operands=IN_MEMORY, **words,
+            )  # fmt: skip
+    for kind, vector, since in SCALED:
+        if sparse and kind in ("kind::mxf4", "kind::mxf4nvf4"):
+            since = EXACT.replace("8.6", since[:3])
+        declare(
+            f"{name}.cta_group.{kind}.block_scale{vector}{{.collector}} [d], a, b, {metadata}idesc, [sa], [sb], enable",
+            name=name, collector=COLLECTOR_A, operands=PRODUCT, requires=since, **GROUP,
+        )  # fmt: skip
+    name = f"tcgen05.mma.ws{sparse}"
+    declare(
+        f"{name}.cta_group::1.kind{{.collector}} [d], a, b, {metadata}idesc, enable{{, columns}}", name=name, kind=PLAIN,
+        collector=COLLECTOR_B, operands=PRODUCT, requires=FAMILY,
+    )  # fmt: skip

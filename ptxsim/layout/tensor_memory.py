@@ -1,0 +1,64 @@
+"""Tensor memory: 128 lanes by 512 columns of 32 bits, and where it keeps what products and copies put there.
+
+PTX ISA, "Tensor Memory: Addressing", "Data Movement Shape", "Data Path Layout Organization"; judged by the layouts of CuTe and
+Triton (tests/layout). An address has the lane in bits 31 to 16 and the column in bits 15 to 0.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from ptxsim.layout.bits import BitLayout
+
+ROWS, COLUMNS = 128, 512  # ROWS are what the manual calls lanes
+QUARTER = 32  # rows that a warp of a warpgroup reaches
+
+
+class Cells(NamedTuple):
+    """Rows and columns, relative to an address; arrays of one shape."""
+
+    rows: np.ndarray
+    columns: np.ndarray
+
+
+# What each lane of a warp, and each register after the other, has: r are rows, c columns, h the second half of 16x32bx2.
+_SHAPES = {
+    "32x32b": ("lane r0 r1 r2 r3 r4 | elem c0..", "rc", 32, 1),
+    "16x64b": ("lane r3 c0 r0 r1 r2 | elem c1..", "rc", 16, 2),
+    "16x128b": ("lane c0 c1 r0 r1 r2 | elem r3 c2..", "rc", 16, 4),
+    "16x256b": ("lane c1 c2 r0 r1 r2 | elem c0 r3 c3..", "rc", 16, 8),
+    "16x32bx2": ("lane r0 r1 r2 r3 h0 | elem c0..", "rch", 16, 1),
+}
+
+
+@cache
+def moved(shape: str, number: int, split: int = 0, packed: bool = False) -> Cells:
+    """The cells of a load or a store, (registers, 32 lanes); `packed` (.pack::16b): (2, registers, 32), whose low halves make the low
+    and the high half of a register. `split`: columns to the second half of 16x32bx2."""
+    line, axes, rows, columns = _SHAPES[shape]
+    layout = BitLayout(line, axes, (rows, columns * number, 2)[: len(axes)])
+    row, column = (axis.T for axis in layout.coordinates[:2])
+    far = split * layout.coordinates[2].T if len(axes) == 3 else 0
+    if not packed:
+        return Cells(row, column + far)
+    half = np.arange(2)[:, None, None]
+    return Cells(np.broadcast_to(row, (2, *row.shape)), 2 * column + half + far)
+
+
+def row_of(m: np.ndarray, rows: int, spread: bool) -> np.ndarray:
+    """The row that a CTA keeps row m of `rows` of a matrix in; `spread`: 64 rows take 16 of every 32."""
+    return m % 16 + m // 16 * QUARTER if spread and rows == 64 else m
+
+
+@cache
+def accumulators(rows: int, n: int, spread: bool) -> Cells:
+    """The cells of D of one CTA, (rows, n). `spread`: of a product of one CTA that is not .ws; else 64 and 32 rows stand several times
+    one below the other, with a half or a quarter of the columns each."""
+    m, column = np.arange(rows)[:, None], np.arange(n)[None, :]
+    if spread or rows == ROWS:
+        return Cells(*np.broadcast_arrays(row_of(m, rows, spread), column))
+    part = n // (ROWS // rows)
+    return Cells(*np.broadcast_arrays(m + column // part * rows, column % part))

@@ -1,0 +1,167 @@
+"""The tensor memory of a CTA: who has which columns, what is in them. PTX ISA, "Tensor Memory".
+
+Every CTA has all of it: CTAs of one SM that share it are not modeled, only warps of one CTA wait for each other's columns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ptxsim.diagnostic import Finding
+from ptxsim.lanes import mask_word
+from ptxsim.layout.tensor_memory import COLUMNS, QUARTER, ROWS, Cells
+from ptxsim.machine.cta import Cta
+from ptxsim.machine.event import Event
+from ptxsim.machine.fault import Fault, Wait
+from ptxsim.machine.port import Port
+from ptxsim.machine.state import Machine
+from ptxsim.types import TYPES
+
+LEAST = 32  # columns of an allocation, which is a power of two
+SAME = "all lanes of the warp give the same tensor memory address"
+
+
+@dataclass(frozen=True, slots=True)
+class Allocation:
+    """Columns from `start` on, and the line that allocated them."""
+
+    start: int
+    columns: int
+    line: int
+
+
+class TensorMemory:
+    """The state of one CTA. `cells` are words (columns, rows)."""
+
+    def __init__(self) -> None:
+        self.cells = np.zeros((COLUMNS, ROWS), np.uint32)
+        self.held: dict[int, Allocation] = {}  # by the first column
+        self.free = np.ones(COLUMNS, bool)
+        self.permitted = True
+
+    def room(self, columns: int) -> int | None:
+        """The first column of so many free ones, at a multiple of their number; None if there are none."""
+        starts = range(0, COLUMNS, columns)
+        return next((start for start in starts if self.free[start : start + columns].all()), None)
+
+    def take(self, columns: int, line: int) -> int:
+        """Allocate; there is room."""
+        start = self.room(columns)
+        assert start is not None
+        self.held[start] = Allocation(start, columns, line)
+        self.free[start : start + columns] = False
+        return start
+
+    def describe(self) -> str:
+        """Who has what, for reports."""
+        each = (f"{a.columns} columns from {a.start} on (line {a.line})" for a in self.held.values())
+        return ", ".join(each) or "nothing is allocated"
+
+
+def memory_of(cta: Cta) -> TensorMemory:
+    return cta.units.of(TensorMemory)
+
+
+def allocate(m: Port, a: np.ndarray, columns: np.ndarray) -> Wait | None:
+    """tcgen05.alloc: the address of the columns goes to shared memory, once there is room."""
+    count = m.uniform(columns, "number of columns", "all lanes of the warp give the same number of columns")
+    memory, line = memory_of(m.cta), m.line
+    _check_number(count)
+    if not memory.permitted:
+        raise _fault("the CTA has given up its permit to allocate", "allocate before relinquish_alloc_permit")
+    everyone, mask = m.mask.copy(), np.arange(32) == np.argmax(m.mask)
+
+    def give() -> None:
+        m.mask = mask
+        m.store("shared::cta", a, [np.full(32, memory.take(count, line), np.uint32)], TYPES["u32"])
+        m.mask = everyone
+        m.emit(Event.SYNC_WARP, addresses=[mask_word(everyone)] * 32)  # other lanes may read the address at once
+
+    if memory.room(count) is None:
+        what = f"{count} columns of tensor memory"
+        return Wait(
+            what, lambda: memory.room(count) is not None, lambda: f"waits for {what}: {memory.describe()}", give
+        )
+    give()
+    return None
+
+
+def deallocate(m: Port, a: np.ndarray, columns: np.ndarray) -> None:
+    """tcgen05.dealloc: exactly what one allocation has given."""
+    start = m.uniform(a, "tensor memory address", SAME)
+    count = m.uniform(columns, "number of columns", "all lanes of the warp give the same number of columns")
+    memory = memory_of(m.cta)
+    _check_number(count)
+    found = memory.held.get(start)
+    if found is None or found.columns != count:
+        raise _fault(
+            f"{count} columns from {start:#x} on are no allocation of the CTA: {memory.describe()}",
+            "give back the address that tcgen05.alloc has stored, with the same number of columns",
+        )
+    del memory.held[start]
+    memory.free[start : start + count] = True
+
+
+def relinquish(m: Port) -> None:
+    """tcgen05.relinquish_alloc_permit: the CTA allocates no more."""
+    memory_of(m.cta).permitted = False
+
+
+def look_over(machine: Machine, cta: Cta) -> None:
+    """Report columns that a CTA holds when it ends, which no other CTA ever gets."""
+    for left in memory_of(cta).held.values():
+        machine.add_finding(
+            Finding(
+                "tensor-memory-allocation", f"the CTA ends with {left.columns} columns of tensor memory", left.line,
+                help="tcgen05.dealloc them in one warp, after the last access", cta=cta.index,
+            )
+        )  # fmt: skip
+
+
+def _check_number(count: int) -> None:
+    if not LEAST <= count <= COLUMNS or count & count - 1:
+        raise _fault(f"{count} columns; the number is a power of two from {LEAST} to {COLUMNS}", "round up")
+
+
+def _fault(message: str, help: str) -> Fault:
+    return Fault("tensor-memory-allocation", message, help=help)
+
+
+# ---- accesses ----------------------------------------------------------------------------------------------------------
+
+
+def place(memory: TensorMemory, address: int, cells: Cells, what: str) -> Cells:
+    """Cells relative to an address as those of the memory. Raises Fault `out-of-bounds` where they are not there, or nobody has them."""
+    row, column = address >> 16, address & 0xFFFF
+    rows, columns = cells.rows + row, cells.columns + column
+    low, high = int(columns.min()), int(columns.max()) + 1
+    if high > COLUMNS or int(rows.max()) >= ROWS:
+        raise Fault(
+            "out-of-bounds",
+            f"{what} at {address:#x} reaches columns {low} to {high - 1} and lanes {int(rows.min())} to {int(rows.max())}; tensor memory "
+            f"has {COLUMNS} columns and {ROWS} lanes", help="an address has the lane in bits 31 to 16, the column in bits 15 to 0",
+        )  # fmt: skip
+    loose = memory.free[low:high]
+    if loose.any() and (astray := np.isin(columns, low + np.flatnonzero(loose))).any():
+        raise Fault(
+            "out-of-bounds", f"{what} at {address:#x}: column {int(columns[astray][0])} is not allocated; {memory.describe()}",
+            help="allocate as many columns as are used, and use them before tcgen05.dealloc",
+        )  # fmt: skip
+    return Cells(rows, columns)
+
+
+def moved_cells(m: Port, a: np.ndarray, cells: Cells, what: str) -> tuple[TensorMemory, Cells]:
+    """The cells that a warp moves to or from its registers, all from the rows that it reaches."""
+    address, memory = m.uniform(a, "tensor memory address", SAME), memory_of(m.cta)
+    first = m.warp.index % 4 * QUARTER
+    low = (address >> 16) + int(cells.rows.min())
+    high = (address >> 16) + int(cells.rows.max())
+    if low < first or high >= first + QUARTER:
+        raise Fault(
+            "tensor-memory-lanes",
+            f"{what} at {address:#x} accesses lanes {low} to {high}; warp {m.warp.index} reaches lanes {first} to {first + QUARTER - 1}",
+            help=f"add the warp's first lane to the address: (warp % 4) * {QUARTER} << 16",
+        )
+    return memory, place(memory, address, cells, what)
