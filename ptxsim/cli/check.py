@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from ptxsim import __version__
 from ptxsim.cli.options import TargetName
 from ptxsim.report.formats import FORMATS
-
-if TYPE_CHECKING:
-    from ptxsim.diagnostic import Finding
-    from ptxsim.source import Source
 
 
 @click.command("check")
@@ -29,6 +23,7 @@ def command(files: tuple[str, ...], target: str | None, select: str | None, igno
     from ptxsim.report.selection import chosen, parse_names
     from ptxsim.report.style import paint_for
     from ptxsim.report.summary import tally
+    from ptxsim.session.ptxfile.check import check_file
 
     names, ignored = parse_names(select), parse_names(ignore)
     findings = []
@@ -42,21 +37,3 @@ def command(files: tuple[str, ...], target: str | None, select: str | None, igno
     if format == "full":
         click.echo(("\n" if findings else "") + f"{len(files)} file{'' if len(files) == 1 else 's'}: {tally(findings)}")
     return exit_code(findings)
-
-
-def check_file(source: Source, target: str | None) -> list[Finding]:
-    """Findings of one text: directives first, then what the parser and the binder say, less what the file expects."""
-    from ptxsim.diagnostic import PtxError
-    from ptxsim.session import check
-    from ptxsim.session.ptxfile.directives import parse_directives
-
-    try:
-        directives = parse_directives(source)
-    except PtxError as error:
-        return error.findings
-    try:
-        findings = check(source, target or directives.launch.target)
-    except PtxError as error:
-        findings = error.findings
-    findings = [finding if finding.source else finding.of(source) for finding in findings]
-    return [finding for finding in findings if not any(wanted.matches(finding) for wanted in directives.findings)]

@@ -18,6 +18,7 @@ COMMANDS = {
     "desc": "Decode or build a matrix descriptor.",
     "explain": "Explain a finding, with a bad and a good example.",
     "isa": "List the instruction forms that are modeled.",
+    "lsp": "Serve an editor: findings as you type, hover, completion, rename.",
 }
 
 

@@ -11,7 +11,7 @@ from ptxsim import instructions
 from ptxsim.isa import registry
 from ptxsim.isa.registry import Form
 from ptxsim.profile.lowering.lower import has_cost
-from ptxsim.types import parse_target
+from ptxsim.types import Target, parse_target
 
 WIDTH = 100
 
@@ -35,17 +35,24 @@ def entries(pattern: str | None, target: str | None = None, missing: bool = Fals
                 continue
             if pattern and not _matches(form, pattern):
                 continue
-            slots = {
-                slot.name: {w: since.text for w, since in slot.words.items() if machine is None or since.on(machine)}
-                for slot in form.slots
-            }
-            lacks = any(not slots[slot.name] and not slot.optional for slot in form.slots)
-            if machine is None or (form.requires.on(machine) and not lacks):
-                choices = {slot.name: slots[slot.name] for slot in form.slots if not slot.literal}
-                yield {
-                    "name": form.name, "notation": form.notation, "words": choices, "needs": form.requires.text,
-                    "modeled": modeled, "costed": has_cost(form, machine),
-                }  # fmt: skip
+            if (found := entry(form, machine)) is not None:
+                yield found
+
+
+def entry(form: Form, machine: Target | None = None) -> dict[str, Any] | None:
+    """One form as `entries` gives it; None where `machine` has it not."""
+    slots = {
+        slot.name: {w: since.text for w, since in slot.words.items() if machine is None or since.on(machine)}
+        for slot in form.slots
+    }
+    lacks = any(not slots[slot.name] and not slot.optional for slot in form.slots)
+    if machine is not None and (lacks or not form.requires.on(machine)):
+        return None
+    choices = {slot.name: slots[slot.name] for slot in form.slots if not slot.literal}
+    return {
+        "name": form.name, "notation": form.notation, "words": choices, "needs": form.requires.text,
+        "modeled": form.definition.modeled, "costed": has_cost(form, machine),
+    }  # fmt: skip
 
 
 def _matches(form: Form, pattern: str) -> bool:

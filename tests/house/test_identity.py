@@ -18,6 +18,7 @@ TEXT_ROOMS = {
     "ptxsim.isa": "finds the form of an opcode",
     "ptxsim.report": "shows it",
     "ptxsim.cli": "takes it from the command line",
+    "ptxsim.editor": "completes and explains what is typed",
     "ptxsim.session.form_names": "finds forms by names that are typed",
     "ptxsim.session.listing": "lists forms whose names match a pattern",
     "ptxsim.numerics.forms": "reads the arithmetic of an opcode, for the library of numerics alone",

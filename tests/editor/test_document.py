@@ -1,0 +1,117 @@
+"""What the language server says about a text, asked without the protocol."""
+
+import pytest
+
+from ptxsim.editor import names
+from ptxsim.editor.completion import complete
+from ptxsim.editor.document import Document
+from ptxsim.editor.fixes import fixes
+from ptxsim.editor.hover import hover
+from ptxsim.editor.quick import QuickCheck
+from tests.editor.text import TEXT
+
+
+def edited(text, changes):
+    for change in sorted(changes, key=lambda change: -change.start):
+        text = text[: change.start] + change.text + text[change.end :]
+    return text
+
+
+def labels(text, piece):
+    """What may stand in place of `^` in an edited text."""
+    offset = text.index(piece) + piece.index("^")
+    return {one.text for one in complete(Document(text.replace("^", "")), offset)}
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "title"),
+    [
+        ("ldmatrix.sync", "ldmatrx.sync", "Change ldmatrx"),
+        ("setp.lt.u32", "setp.ltt.u32", "Change setp.ltt.u32 to setp.lt"),
+        ("bra loop", "bra lopo", "Change lopo to loop"),
+        ("%p1, %r1, 8", "%p1, %r1x, 8", "Declare it: .reg .b32 %r1x;"),
+        (".reg .b32 %r<8>;", ".reg .b32 %r<6>;", "Declare %r<7>"),
+        (".reg .b32 %r<8>;", ".rge .b32 %r<8>;", "Change .rge to .reg"),
+        (".target sm_90a", ".target sm_60", "Change .target to sm_75"),
+        (".version 8.0", ".version 6.4", "Change .version to"),
+    ],
+)
+def test_a_mistake_is_put_right(right, wrong, title):
+    document = Document(TEXT.replace("%r6}", "%r6}").replace(right, wrong))
+    offered = [fix for finding in document.check() for fix in fixes(document, finding)]
+    fitting = [fix for fix in offered if title in fix.title]
+    assert fitting, [fix.title for fix in offered]
+    again = Document(edited(document.text, fitting[:1]))
+    assert len(again.check()) < len(document.findings)
+
+
+def test_an_undeclared_register_is_declared():
+    document = Document(TEXT.replace("mov.u32 %r2, tile;", "mov.u32 sum, tile;"))
+    (fix,) = [fix for finding in document.check() for fix in fixes(document, finding) if "Declare" in fix.title]
+    assert Document(edited(document.text, [fix])).check() == []
+
+
+def test_a_register_of_a_family_gets_a_name_of_its_own():
+    document = Document(TEXT)
+    new = edited(TEXT, names.rename(document, TEXT.index("%r2]"), "%row"))
+    assert ".reg .b32 %row;" in new and "mov.u32 %row, tile" in new and new.count("%r2") == 0
+    assert Document(new).check() == []
+    new = edited(TEXT, names.rename(document, TEXT.index("%r<8>"), "%word"))
+    assert "%word<8>" in new and "%word1, %word1, 1" in new and "%rd1" in new and Document(new).check() == []
+    new = edited(TEXT, names.rename(document, TEXT.index("bra loop") + 5, "again"))
+    assert new == TEXT.replace("loop", "again")
+
+
+@pytest.mark.parametrize(("piece", "new"), [("%r2]", "%r4"), ("%r2]", "2x"), ("%r2]", "%tid"), ("%laneid", "lane"), ("tile;", "out")])  # fmt: skip
+def test_a_new_name_is_refused(piece, new):
+    with pytest.raises(names.CannotRename):
+        names.rename(Document(TEXT), TEXT.index(piece), new)
+
+
+def test_inner_scopes_hide_names():
+    text = ".version 8.0\n.target sm_90\n.entry k()\n{\n.reg .b32 x;\nmov.u32 x, 1;\n{\n.reg .b32 x;\nmov.u32 x, 2;\n}\nmov.u32 x, 3;\n}\n"
+    new = edited(text, names.rename(Document(text), text.index("x, 1"), "y"))
+    assert new == text.replace("x;", "y;", 1).replace("x, 1", "y, 1").replace("x, 3", "y, 3")
+    with pytest.raises(names.CannotRename):
+        names.rename(Document(new), new.index("y, 1"), "tid.x")
+
+
+def test_hover_names_form_operand_and_elements():
+    document = Document(TEXT)
+
+    def told(piece, inside=1):
+        return hover(document, TEXT.index(piece) + inside)
+
+    opcode = told("ldmatrix")
+    assert "ldmatrix.sync.aligned" in opcode and "sm_75" in opcode
+    register = told("%r5")
+    assert "operand `d` of `ldmatrix`, 3 of 4" in register and "lane  1  (2,0,2) (2,0,3)" in register
+    assert "lane of the thread" in told("%laneid")
+    assert "declared at line 10" in told("tile;")
+    assert told("\n\n", 1) is None
+
+
+def test_completion_offers_what_keeps_the_opcode_legal():
+    assert {"u32", "s32", "f32", "sat"} <= labels(TEXT.replace("add.u32", "add.^"), "add.^")
+    words = labels(TEXT.replace("ldmatrix.sync.aligned.m8n8.x4.shared.b16", "ldmatrix.sync.aligned.m8n8.x4.^"), "x4.^")
+    assert {"trans", "shared", "b16"} <= words and "x2" not in words and "f32" not in words
+    assert "m16n16" not in labels(TEXT.replace("aligned.m8n8", "aligned.^"), "aligned.^")  # for newer targets
+    assert {"mma_async", "fence"} <= labels(
+        TEXT.replace("ldmatrix.sync.aligned.m8n8.x4.shared.b16", "wgmma.^"), "wgmma.^"
+    )
+    assert labels(TEXT.replace("bra loop", "bra l^"), "bra l^") == {"loop"}
+    assert {"%r7", "%laneid", "tile"} <= labels(TEXT.replace("mov.u32 %r2, tile", "mov.u32 %r2, %^"), "%r2, %^")
+    assert labels("// mov.^", "mov.^") == set()
+
+
+def test_a_long_text_is_judged_by_the_changed_lines_at_once():
+    body = "\tadd.u32 %r1, %r1, 1;\n" * 2000
+    text = TEXT.replace("loop:\n", body + "loop:\n")
+    check = QuickCheck()
+    assert check.quick(Document(text)) is None and check.whole(Document(text)) == []
+    broken = Document(text.replace("setp.lt.u32 %p1", "\nsetp.ltt.u32 %p1"))
+    quick = check.quick(broken)
+    assert quick and quick == check.whole(broken)
+    both = Document(broken.text.replace("mov.u32 %r2", "mvo.u32 %r2"))
+    assert [f.line for f in check.quick(both)] == [f.line for f in check.whole(both)]
+    assert check.quick(Document(text.replace(".reg .b32 %r<8>;", ""))) is None

@@ -1,0 +1,29 @@
+// Starts `ptxsim lsp` for .ptx files.
+import * as vscode from "vscode";
+import { LanguageClient } from "vscode-languageclient/node";
+
+let client: LanguageClient | undefined;
+
+function command(): string {
+  return vscode.workspace.getConfiguration("ptxsim").get<string>("command", "ptxsim");
+}
+
+export async function activate(): Promise<void> {
+  client = new LanguageClient(
+    "ptxsim",
+    "ptxsim",
+    { command: command(), args: ["lsp"] },
+    { documentSelector: [{ language: "ptx" }] },
+  );
+  try {
+    await client.start();
+  } catch (problem) {
+    void vscode.window.showErrorMessage(
+      `ptxsim lsp does not start: ${problem}. Install it with pip install 'ptxsim[editor]', and set "ptxsim.command".`,
+    );
+  }
+}
+
+export async function deactivate(): Promise<void> {
+  await client?.stop();
+}
