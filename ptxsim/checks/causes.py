@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ptxsim.diagnostic import Finding
 from ptxsim.engine.program.operation import Program, fact
 
 Key = tuple[int, int, int]  # what goes wrong, site, other site
@@ -32,6 +33,18 @@ def by_cause(program: Program, keys: Iterable[Key]) -> list[list[Key]]:
     for what, site, other in sorted(keys):
         groups.setdefault((what, stretches[site], stretches[other]), []).append((what, site, other))
     return list(groups.values())
+
+
+def without_echoes(findings: list[Finding]) -> list[Finding]:
+    """Findings without races of two places of which another one says what is missing: a wait for the copy."""
+    waits = {
+        frozenset((finding.line, *(label.line for label in finding.labels)))
+        for finding in findings if finding.name in ("missing-wait", "cp-async-not-waited", "tile-overwritten")
+    }  # fmt: skip
+    return [
+        finding for finding in findings
+        if finding.name != "race-shared" or frozenset((finding.line, *(label.line for label in finding.labels))) not in waits
+    ]  # fmt: skip
 
 
 def note_of_others(program: Program, keys: list[Key]) -> tuple[str, ...]:

@@ -99,7 +99,7 @@ def begin_copy(stream: Stream, copies: BulkCopies, due: I64) -> None:
         warp.bulk.copies += 1
     if copy.source.shared != 0:
         tell(stream, copies, copy, SOURCE, Event.ASYNC_READ, 0)
-        tell(stream, copies, copy, SOURCE, Event.ASYNC_ISSUE, FLAG_READ)
+    tell(stream, copies, copy, SOURCE, Event.ASYNC_ISSUE, FLAG_READ)
     if copy.target.shared != 0:
         tell(stream, copies, copy, TARGET, Event.ASYNC_ISSUE, 0)
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from ptxsim.checks.causes import without_echoes
 from ptxsim.checks.registers import unwritten_reads
 from ptxsim.engine.grid import Hook
 from ptxsim.engine.program.operation import Program, families
@@ -55,6 +56,7 @@ def execute(
             findings += unwritten_reads(program, launch.given)
         for checker in checkers:
             findings += checker.findings(program)
+        findings = without_echoes(findings)
         if before is not None:
             findings = repetitions.settled(findings, before, machine)
         outputs = launch.copy_out()

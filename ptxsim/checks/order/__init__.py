@@ -21,6 +21,6 @@ cluster know each other by such rows, what they know of other clusters are snaps
 | the scan over records | `scan` |
 | room for it, and its findings | `checker`, `findings` |
 
-Not checked: accesses of the async proxy to global memory. A wait on an mbarrier acquires what arrived early for its next phase,
-too, and sees what all asynchronous copies have written by then.
+Not checked: a wait on an mbarrier acquires what arrived early for its next phase, too, and sees what all asynchronous copies have
+read and written by then.
 """

@@ -16,6 +16,7 @@ from ptxsim.checks.order.cells import (
     READS,
     STAYS,
     UNINITIALIZED,
+    UNPUBLISHED,
     WRITES,
     again,
     are_strong,
@@ -26,7 +27,7 @@ from ptxsim.checks.order.cells import (
     row_for,
 )
 from ptxsim.checks.order.clocks import lowest
-from ptxsim.checks.order.edges import acquire_at, release_at, see_copies
+from ptxsim.checks.order.edges import acquire_at, release_at, see_copies, waited
 from ptxsim.checks.order.far import spread
 from ptxsim.checks.order.lines import settle, touch_line
 from ptxsim.checks.order.sites import (
@@ -45,6 +46,7 @@ from ptxsim.checks.order.slots import far_line, place_granules
 from ptxsim.checks.order.state import (
     AGREED,
     CELLS,
+    COPYING,
     COUNT,
     CTAS,
     EDGES,
@@ -81,9 +83,11 @@ def access(o: Order, slot: int, rank: int, warp: int, record: Array, event: int,
         lane = flags >> LANE_SHIFT
         if event == Event.ASYNC_WAIT and by_proxy and not flags & FLAG_READ:
             see_copies(o, slot, warp, 1 << lane)
-        if event != Event.ASYNC_WRITE or not by_proxy or bits & REDUCES:
-            return True
-        how, together = WRITES | COPIES, 1 + lane
+        if event == Event.ASYNC_WRITE and by_proxy:
+            how = READS | WRITES | COPIES if bits & REDUCES else WRITES | COPIES
+        elif event == Event.ASYNC_ISSUE and by_proxy and flags & FLAG_READ:
+            how = READS | COPIES
+        together = 1 + lane
     elif event == Event.ASYNC_READ:  # a product goes on reading until a wait: that is when it is remembered
         how, together = READS | FETCHES if bits & WARPGROUP else READS, ANY
         if by_proxy and not bits & WARPGROUP:
@@ -117,7 +121,7 @@ def access(o: Order, slot: int, rank: int, warp: int, record: Array, event: int,
         touch(
             o, slot, warp, addresses, mask, width, site, how, together, False, o.cells, o.reads, o.updates, o.lines, found
         )  # fmt: skip
-    if bits & STRONG:
+    if bits & STRONG and not by_proxy:
         synchronise(o, slot, warp, addresses, mask, site, how, is_global)
     return True
 
@@ -206,7 +210,7 @@ def touch(
             calm = is_known or (writer == me and written > start)
             if (one["update"] > floor and not is_agreed) or (written <= start and not is_global):
                 calm = False
-            elif how & COPIES and is_global and writer == proxy and int(one["site"]) == site:
+            elif how & COPIES and is_global and writer == proxy and int(one["site"]) == site and not is_update:
                 calm = True  # a whole warp has executed a copy: each lane brings the same bytes
             elif changes and calm and line["read"] > floor:
                 # Only this warp has accessed the line since: was it this lane?
@@ -223,13 +227,17 @@ def touch(
                     tell(
                         o, found, what, site, other, at if is_global else at & OFFSET, slot, warp, each, who, is_global
                     )
+            if how & COPIES and is_global and not is_published(o, slot, warp, lane, row, base, writer, written):
+                if not said >> UNPUBLISHED & 1:
+                    said |= 1 << UNPUBLISHED
+                    tell(o, found, UNPUBLISHED, site, int(one["site"]), address, slot, warp, lane, 0, True)
             if by_many:
                 line["warp"] = NONE
             else:
                 touch_line(line, base_warp + warp, floor)
-            if how & COPIES and is_global:
+            if how & COPIES and how & WRITES and is_global and not (is_update and written > start):
                 one["writer"], one["written"], one["site"], one["last"], line["written"] = proxy, now, site, now, now
-            elif how & COPIES:  # who reads it before it is there has not waited: checks.proxy_scan
+            elif how & COPIES and not is_global:  # who reads it before it is there has not waited: checks.proxy_scan
                 one["writer"], one["written"], one["site"], one["last"] = NOBODY, now, site, now
                 if together > 0:
                     line["landed"] = now
@@ -245,7 +253,7 @@ def touch(
                 one["writer"], one["written"], one["site"], one["last"] = base + unit, now, site, now
                 line["written"] = now
                 if is_global:
-                    forget_own(reads[cell], base_warp + warp, each)
+                    forget_own(o, reads[cell], base_warp + warp, each)
             else:
                 if stays:
                     one["last"] = now
@@ -274,7 +282,7 @@ def judge(
     elif (written > floor or writer == proxy) and written > start and written != o.n[NOW]:
         if not knows_writer(o, slot, warp, lane, row, base, writer, written):
             theirs = warp_of(o, writer) if is_global else writer // LANES
-            is_strong = writer != proxy and are_strong(o, site, int(one["site"]), grid + mine, grid + theirs)
+            is_strong = are_strong(o, site, int(one["site"]), grid + mine, grid + theirs)
             if not is_strong and not (theirs == mine and bits & int(o.sites[one["site"]]) & FRAGMENTS):
                 by_copy = is_global and writer % int(o.n[UNITS]) == int(o.n[UNITS]) - 1
                 what, other, who = RACE_IN_WARP if theirs == mine and not by_copy else race, int(one["site"]), theirs
@@ -293,6 +301,26 @@ def judge(
             who, other = int(reads[place]["warp"]), int(reads[place]["site"])
             what = RACE_IN_WARP if who == mine else race
     return what, other, who
+
+
+def is_published(
+    o: Order, slot: int, warp: int, lane: int, row: int, base: int, writer: int, written: int
+) -> bool:  # fmt: skip
+    """Whether a copy of a lane sees what a thread has written to global memory through the generic proxy: a proxy fence stands
+    between the two, executed by either thread or by another one."""
+    units = int(o.n[UNITS])
+    if o.n[COPYING] == 0 or written == 0 or writer < 0 or writer % units == units - 1:
+        return True
+    theirs = o.published[writer]
+    if theirs["fenced"] > written:
+        is_known = knows_writer(o, slot, warp, lane, row, base, writer, int(theirs["fenced"]))
+        if is_known or theirs["before"] > written:
+            return True
+    for unit in range(int(o.n[CTAS] * o.n[WARPS]) * LANES):
+        one = o.published[base + unit]
+        if one["covers"] >= written and knows_writer(o, slot, warp, lane, row, base, base + unit, int(one["fenced"])):
+            return True
+    return False
 
 
 def land(o: Order, slot: int, warp: int, addresses: Array, mask: int, width: int, site: int, by_lane: bool) -> None:
@@ -354,6 +382,7 @@ def synchronise(
         address, since = int(addresses[lowest(part)]), int(o.before[lowest(part)])
         key = address if is_global else shared_key(o, slot, address)
         if how & READS:
+            waited(o, slot, warp, part)
             acquire_at(o, slot, warp, part, key, since, scope, bits & ACQUIRES != 0)
         if how & WRITES:
             release_at(o, slot, warp, part, key, since, scope, bits & RELEASES != 0, how & READS != 0)

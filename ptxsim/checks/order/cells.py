@@ -7,13 +7,13 @@ writes to it stand side by side, one for each warp; in global memory, and from o
 from __future__ import annotations
 
 from ptxsim.checks.order.clocks import first_row, lowest, row_of
-from ptxsim.checks.order.sites import FRAGMENTS, SCOPE, STRONG, WARPGROUP
+from ptxsim.checks.order.sites import BY_PROXY, FRAGMENTS, SCOPE, STRONG, WARPGROUP
 from ptxsim.checks.order.state import CTAS, FAR_WAYS, NEAR_WAYS, NONE, NOW, UNITS, WARPS, WAYS, Order
 from ptxsim.jit.body import Array
 from ptxsim.lanes import EVERY, LANES
 from ptxsim.machine.event import Scope
 
-RACE, RACE_IN_WARP, UNINITIALIZED, RACE_IN_GLOBAL, MIXED, UNSEEN = 1, 2, 3, 4, 5, 6
+RACE, RACE_IN_WARP, UNINITIALIZED, RACE_IN_GLOBAL, MIXED, UNSEEN, UNPUBLISHED = 1, 2, 3, 4, 5, 6, 7
 NOBODY = -1  # wrote what all may read
 ANY = -1  # a lane of the warp, it is not known which: it knows what one of them knows
 ALL = -2  # the lanes of the warp together
@@ -53,12 +53,16 @@ def any_knows(o: Order, slot: int, warp: int, unit: int, time: int) -> bool:
     return False
 
 
-def knows_access(o: Order, slot: int, warp: int, lane: int, row: int, base: int, access: Array) -> bool:
+def knows_access(
+    o: Order, slot: int, warp: int, lane: int, row: int, base: int, access: Array, is_global: bool
+) -> bool:  # fmt: skip
     """The same for an access that stands beside others; `base`: the first warp of the cluster."""
     other, lanes, time = int(access["warp"]) - base, int(access["lanes"]), int(access["time"])
     warps = int(o.n[CTAS] * o.n[WARPS])
     cluster = (other + base) // warps
     is_far = other < 0 or other >= warps
+    if o.sites[access["site"]] & BY_PROXY and is_global:
+        return knows_unit(o, slot, warp, lane, row, is_far, cluster, int(o.n[UNITS]) - 1, time)
     if lane == ANY and other == warp:
         return True
     if not is_far and time <= int(o.floor[row]):
@@ -123,7 +127,11 @@ def place_of(o: Order, slot: int, warp: int, row: int, base: int, accesses: Arra
     units = int(o.n[CTAS] * o.n[WARPS]) * LANES
     for place in range(first, end):
         unit = (int(accesses[place]["warp"]) - base) * LANES
-        if 0 <= unit < units and o.clock[row, unit + lowest(int(accesses[place]["lanes"]))] >= accesses[place]["time"]:
+        is_near = 0 <= unit < units
+        unit += lowest(int(accesses[place]["lanes"]))
+        if rank == NONE and o.sites[accesses[place]["site"]] & BY_PROXY:
+            unit = int(o.n[UNITS]) - 1
+        if is_near and o.clock[row, unit] >= accesses[place]["time"]:
             return place
     # Whoever writes without an order knows nothing of one of two CTAs; of three warps of one it may know the two that are here.
     mine, other = (base + warp) // int(o.n[WARPS]), int(accesses[first]["warp"]) // int(o.n[WARPS])
@@ -170,9 +178,10 @@ def note_lane(
         note(o, slot, warp, lane, row, base, accesses, home, site, since)
 
 
-def forget_own(reads: Array, warp: int, lane: int) -> None:
+def forget_own(o: Order, reads: Array, warp: int, lane: int) -> None:
     """What a lane alone has read it has written: who meets the read meets the write. (far.write_run does the same.)"""
-    if reads[0]["lanes"] == 1 << lane and reads[0]["warp"] == warp and reads[1]["time"] == 0:
+    is_own = reads[0]["lanes"] == 1 << lane and reads[0]["warp"] == warp and reads[1]["time"] == 0
+    if is_own and not o.sites[reads[0]["site"]] & BY_PROXY:
         reads[0]["time"] = 0
 
 
@@ -210,7 +219,7 @@ def clash(
             continue
         if access["warp"] == base + warp and o.sites[site] & o.sites[access["site"]] & FRAGMENTS:
             continue
-        if not knows_access(o, slot, warp, lane, row, base, access):
+        if not knows_access(o, slot, warp, lane, row, base, access, is_global):
             if found == NONE or access["warp"] != base + warp:
                 found = place
     return found

@@ -23,7 +23,21 @@ from ptxsim.checks.order.clocks import (
     waiting_row,
 )
 from ptxsim.checks.order.slots import drop
-from ptxsim.checks.order.state import BARRIERS, COVERED, CTAS, EDGES, FAR, GRID, NONE, NOW, UNITS, WARPS, Order, hashed
+from ptxsim.checks.order.state import (
+    BARRIERS,
+    COPYING,
+    COVERED,
+    CTAS,
+    EDGES,
+    FAR,
+    GRID,
+    NONE,
+    NOW,
+    UNITS,
+    WARPS,
+    Order,
+    hashed,
+)
 from ptxsim.jit.body import Array
 from ptxsim.jit.vectors import fill, raise_to
 from ptxsim.lanes import LANES
@@ -71,6 +85,7 @@ def release_fences(o: Order, slot: int, warp: int, lanes: int, row: int) -> None
 def leave(o: Order, slot: int, warp: int, lanes: int, number: int, is_whole: bool) -> None:
     """is_whole: all live threads of the CTA have met here and done nothing since they came."""
     row = barrier_row(o, slot, number)
+    waited(o, slot, warp, lanes)
     if is_whole:
         o.come[slot, number] = 0
         first = warp // o.n[WARPS] * o.n[WARPS] * LANES
@@ -100,6 +115,7 @@ def acquire_row(o: Order, slot: int, warp: int, lanes: int, source: int) -> None
 
 def sync_warp(o: Order, slot: int, warp: int, lanes: int, members: Array) -> None:
     """bar.warp.sync: the lanes of each member mask meet."""
+    waited(o, slot, warp, lanes)
     rest = lanes
     while rest:
         word = int(members[lowest(rest)])
@@ -135,6 +151,28 @@ def fence(o: Order, slot: int, warp: int, lanes: int, scope: int, acquires: bool
                     o.fence_row[slot, unit], o.fence_time[slot, unit] = free, o.n[NOW]
                     o.fence_scope[slot, unit] = scope
             rest &= ~part
+
+
+def publish(o: Order, slot: int, warp: int, lanes: int) -> None:
+    """A proxy fence for global memory: what lanes have written there, and what they know, copies see."""
+    if o.n[COPYING]:
+        for lane in range(LANES):
+            if lanes >> lane & 1:
+                mine = o.published[thread_of(o, slot, warp, lane)]
+                mine["before"], mine["fenced"], mine["covers"] = mine["fenced"], o.n[NOW], mine["synced"]
+
+
+def waited(o: Order, slot: int, warp: int, lanes: int) -> None:
+    """Lanes have waited for others, and may know what those have written."""
+    if o.n[COPYING]:
+        for lane in range(LANES):
+            if lanes >> lane & 1:
+                o.published[thread_of(o, slot, warp, lane)]["synced"] = o.n[NOW]
+
+
+def thread_of(o: Order, slot: int, warp: int, lane: int) -> int:
+    """A thread as granules of global memory name it."""
+    return int(o.cluster[slot] * o.n[UNITS]) + warp * LANES + lane
 
 
 def cover(o: Order, slot: int, warp: int, lanes: int) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ptxsim.checks.order.cells import ALL, note
 from ptxsim.checks.order.clocks import first_row, lowest
-from ptxsim.checks.order.sites import TOGETHER
+from ptxsim.checks.order.sites import BY_PROXY, TOGETHER
 from ptxsim.checks.order.slots import place_granules, place_page
 from ptxsim.checks.order.state import (
     CLUSTERS,
@@ -69,7 +69,7 @@ def read_global(o: Order, slot: int, warp: int, record: Array, bits: int) -> boo
 def read_run(o: Order, slot: int, warp: int, site: int, bits: int, run: int, start: int, step: int, width: int) -> bool:
     me, now, cluster = int(o.cluster[slot]) * int(o.n[CTAS] * o.n[WARPS]) + warp, int(o.n[NOW]), int(o.cluster[slot])
     first, end = start + lowest(run) * step, start + last_lane(run) * step + width
-    page, place, is_dense = NONE, 0, 0 < step <= width
+    page, place, is_dense = NONE, 0, step <= width
     for line in range(first >> LINE_BITS, (end - 1 >> LINE_BITS) + 1):
         if line >> PAGE_LINES != page:
             page = line >> PAGE_LINES
@@ -106,15 +106,15 @@ def hold(way: Array, warp: int, now: int, site: int, run: int, start: int, step:
 
 def is_same(o: Order, way: Array, warp: int, bits: int, run: int, start: int, step: int, width: int) -> bool:
     """Whether a run that a line holds is of this warp, each of whose lanes does the same again."""
-    together = (int(o.sites[way["site"]]) ^ bits) & TOGETHER
-    same = way["warp"] == warp and way["lanes"] == run and way["start"] == start and together == 0
+    others = (int(o.sites[way["site"]]) ^ bits) & (TOGETHER | BY_PROXY)
+    same = way["warp"] == warp and way["lanes"] == run and way["start"] == start and others == 0
     return same and way["step"] == step and way["width"] == width
 
 
 def covers(way: Array, line: int) -> bool:
     """Whether a run touches every byte of a line."""
     run, start, step, width = int(way["lanes"]), int(way["start"]), int(way["step"]), int(way["width"])
-    if step < 1 or step > width or start + lowest(run) * step > line << LINE_BITS:
+    if step > width or start + lowest(run) * step > line << LINE_BITS:
         return False
     return start + last_lane(run) * step + width >= line + 1 << LINE_BITS
 

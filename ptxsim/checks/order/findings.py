@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from ptxsim.checks.causes import by_cause, note_of_others
-from ptxsim.checks.order.cells import MIXED, RACE, RACE_IN_GLOBAL, RACE_IN_WARP, UNINITIALIZED, UNSEEN
+from ptxsim.checks.order.cells import MIXED, RACE, RACE_IN_GLOBAL, RACE_IN_WARP, UNINITIALIZED, UNPUBLISHED, UNSEEN
 from ptxsim.diagnostic import DOUBTFUL, Finding, Label
 from ptxsim.engine.program.operation import Op, Program
-from ptxsim.isa.facts import Proxy, Scope
+from ptxsim.isa.facts import Mechanism, Proxy, Scope
 
 Problem = tuple[int, int, int]  # what, site, other site
 Use = tuple[int, int, tuple[int, ...]]  # site, how often, and the first
@@ -32,7 +32,7 @@ def findings_of(
     late = {
         reader
         for key in problems
-        if key[0] not in (UNINITIALIZED, MIXED, UNSEEN)
+        if key[0] not in (UNINITIALIZED, MIXED, UNSEEN, UNPUBLISHED)
         for store, reader in (key[1:], key[:0:-1])
         if _writes(program.ops[store])
     }
@@ -45,6 +45,9 @@ def findings_of(
                 found.append(_read_too_early(program, site, count, row, named))
         elif what == MIXED:
             found.append(_mixed(program, site, count, row))
+        elif what == UNPUBLISHED:
+            if frozenset((site, other)) not in between_warps:  # else the fence may be there
+                found.append(_unpublished(program, site, other, count, row))
         elif what == UNSEEN:
             unseen.setdefault(other, []).append((site, count, row))
         elif what != RACE_IN_WARP or frozenset((site, other)) not in between_warps:
@@ -71,28 +74,21 @@ def _race(
         place["warp"] = warp
         if not _is_fetch(op):  # what those read belongs to no lane
             place["lane"] = lane
-    verb = "writes" if _writes(before) else "reads"
+    verb = "writes" if _writes(before, bool(is_global)) else "reads"
+    remedy = _remedy(op, before, what, other_cta != cta, bool(is_global))
     if what == RACE_IN_WARP:
-        who, remedy = "another lane of the warp", "put bar.warp.sync between them"
+        who = "another lane of the warp"
     elif is_global and other_cta != cta:
         one, two = (cta, other_cta) if row[1] == site else (other_cta, cta)
         return Finding(
             "race-global", f"{op.opcode} of CTA {one} touches global address {address:#x}, which CTA {two} {verb} too",
             **place, labels=(Label(before.line, f"CTA {two} {verb} it here", before.column, len(before.opcode)),),
-            notes=("CTAs run in any order, and nothing orders these two",),
-            help="give each CTA its own part, use atomics, or synchronise through a flag with release and acquire of scope gpu",
+            notes=("CTAs run in any order, and nothing orders these two",), help=remedy,
         )  # fmt: skip
     else:
-        who, remedy = f"warp {them % warps if row[1] == site else warp}", "put a barrier between them (bar.sync)"
+        who = f"warp {them % warps if row[1] == site else warp}"
     if what != RACE_IN_WARP and other_cta != cta:
         who += f" of CTA {other_cta if row[1] == site else cta}"
-        remedy = (
-            "put a barrier of the cluster between them (barrier.cluster.arrive.release, barrier.cluster.wait.acquire)"
-        )
-    elif is_global and (_is_fetch(op) or _is_fetch(before)):
-        remedy = (
-            "wait for the copy (cp.async.bulk.commit_group, cp.async.bulk.wait_group 0), then put a barrier between"
-        )
     where = f"global address {address:#x}" if is_global else f"shared memory at {named(address)}"
     return Finding(
         _NAMES[what], f"{op.opcode} touches {where}, which {who} {verb} without order between the two",
@@ -101,12 +97,49 @@ def _race(
     )  # fmt: skip
 
 
+def _remedy(one: Op, two: Op, what: int, is_far: bool, is_global: bool) -> str:
+    """What would order two accesses, taken in the order of the text. is_far: they are of two CTAs."""
+    first, second = sorted((one, two), key=lambda op: op.line)
+    between = f"between line {first.line} and line {second.line}" if first.line != second.line else "between them"
+    if what == RACE_IN_WARP:
+        return f"put bar.warp.sync {between}"
+    if is_global and is_far:
+        return "give each CTA its own part, use atomics, or synchronise through a flag with release and acquire of scope gpu"
+    if first.completes_by in _COMPLETIONS:
+        return f"{_COMPLETIONS[first.completes_by]} before line {second.line}"
+    if is_far:
+        return f"put a barrier of the cluster {between} (barrier.cluster.arrive.release, barrier.cluster.wait.acquire)"
+    fence = ", and fence.proxy.async before it" if _is_fetch(second) and _writes(first, is_global) else ""
+    return f"put a barrier {between} (bar.sync){fence}"
+
+
+_COMPLETIONS: dict[Mechanism | None, str] = {
+    Mechanism.MBARRIER: "let every thread wait for the copy's mbarrier (mbarrier.try_wait)",
+    Mechanism.CP_ASYNC_GROUP: "wait for the copy (cp.async.commit_group, cp.async.wait_group 0), then bar.sync,",
+    Mechanism.BULK_GROUP: "wait for the copy (cp.async.bulk.commit_group, cp.async.bulk.wait_group 0), then bar.sync,",
+    Mechanism.WGMMA_GROUP: "wait for the product (wgmma.commit_group, wgmma.wait_group 0), then bar.sync,",
+}
+
+
 def _mixed(program: Program, site: int, count: int, row: tuple[int, ...]) -> Finding:
     op = program.ops[site]
     return Finding(
         "race-warp", f"lanes of one {op.opcode} put different values into one place: which one stays is not defined",
         op.line, op.column, len(op.opcode), level="warning", count=count, warp=row[5],
         help="let one lane store, or add the values up first (redux.sync, atom)",
+    )  # fmt: skip
+
+
+def _unpublished(program: Program, site: int, other: int, count: int, row: tuple[int, ...]) -> Finding:
+    op, before = program.ops[site], program.ops[other]
+    verb = "writes" if not any(access.space == "global" and access.reads for access in op.accesses) else "reads"
+    return Finding(
+        "missing-proxy-fence",
+        f"{op.opcode} {verb} global memory at {row[3]:#x} that no proxy fence has published since it was written",
+        op.line, op.column, len(op.opcode), count=count, warp=row[5],
+        labels=(Label(before.line, "written through the generic proxy here", before.column, len(before.opcode)),),
+        notes=("barriers and flags order threads, not proxies",),
+        help=f"add fence.proxy.async; after line {before.line}, before the barrier or the release that orders the two",
     )  # fmt: skip
 
 
@@ -149,5 +182,10 @@ def _is_fetch(op: Op) -> bool:
     return any(access.proxy is Proxy.ASYNC for access in op.accesses)
 
 
-def _writes(op: Op) -> bool:
-    return any(access.writes for access in op.accesses)
+def _writes(op: Op, in_global: bool = False) -> bool:
+    """Whether an instruction writes, or writes that space where it is a copy from one to the other."""
+    is_copy = len({access.space for access in op.accesses}) > 1
+    return any(
+        access.writes and (not is_copy or (access.space == "global") == in_global or access.space is None)
+        for access in op.accesses
+    )

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from ptxsim.checks.order.clocks import first_row, lowest
 from ptxsim.checks.order.far import read_global, write_global
-from ptxsim.checks.order.sites import LATER, STRONG, TOGETHER, WARPGROUP
+from ptxsim.checks.order.sites import BY_PROXY, LATER, STRONG, TOGETHER, WARPGROUP
 from ptxsim.checks.order.state import (
     CELLS,
     CTAS,
@@ -42,6 +42,8 @@ UNKNOWN, PARTLY, WHOLLY = range(3)
 def is_in_order(o: Order, slot: int, warp: int, record: Array, event: int, bits: int, is_global: bool) -> bool:
     """Whether its lines show an access to be in order; it has been remembered then."""
     reads, flags = event == Event.LOAD or event == Event.LDMATRIX, int(record["flags"])
+    if is_global and event == Event.ASYNC_ISSUE and bits & BY_PROXY and not bits & STRONG:
+        return o.uniform[slot, warp] != NONE and o.n[PLAIN] == 0 and read_global(o, slot, warp, record, bits)
     if not reads and (event != Event.STORE or bits & TOGETHER or flags & (FLAG_UNCHANGED | FLAG_MIXED)):
         return False
     if bits & (STRONG | LATER | WARPGROUP) or flags & FLAG_ASYNC_PROXY or o.uniform[slot, warp] == NONE or o.n[PLAIN]:

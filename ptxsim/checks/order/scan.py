@@ -16,9 +16,11 @@ from ptxsim.checks.order.edges import (
     go_on,
     leave,
     owner_of,
+    publish,
     release_at,
     see_copies,
     sync_warp,
+    waited,
 )
 from ptxsim.checks.order.lines import is_in_order
 from ptxsim.checks.order.sites import ACQUIRES, ARRIVES, COVERS, INITIALIZES, RELEASES, SCOPE
@@ -92,6 +94,8 @@ def scan(records: Array, first: int, o: Order, found: Array) -> int:
                     cover(o, slot, warp, mask)
             elif proxy == Proxy.MBARRIER_INIT:
                 publish_mbarriers(o, slot, rank, warp, mask)
+            elif proxy == Proxy.ASYNC or proxy == Proxy.ASYNC_GLOBAL:
+                publish(o, slot, warp, mask)
             elif proxy == Proxy.TENSORMAP:
                 fence(o, slot, warp, mask, scope, False, True)
         elif event == Event.EXIT:
@@ -196,6 +200,7 @@ def phase_key(key: int, is_odd: int) -> int:
 
 def wait_for_phase(o: Order, slot: int, warp: int, lanes: int, key: int, site: int, since: int) -> None:
     bits = int(o.sites[site])
+    waited(o, slot, warp, lanes)
     acquire_at(o, slot, warp, lanes, key, since, bits >> SCOPE & 3, bits & ACQUIRES != 0)
     if bits & ACQUIRES:
         see_copies(o, slot, warp, lanes)

@@ -16,6 +16,7 @@ REDUCES = 16384  # a copy that adds to its destination, in any order
 INITIALIZES = 32768  # an mbarrier
 COVERS = 8192  # a fence that stands in one order with all others of its kind
 FRAGMENTS = 4096  # of wmma: a lane has the same elements in every access of the warp to a matrix
+BY_PROXY = 65536  # accesses global memory through the async proxy
 LATER = 2048  # writes later, and completes on an mbarrier then
 
 _SCOPES = {
@@ -40,8 +41,12 @@ def _bits(op: Op) -> int:
     if facts.completes_by is Mechanism.MBARRIER:
         bits |= LATER
     for access in op.accesses:
+        is_copy = access.proxy is Proxy.ASYNC and access.space == "global"
         if access.proxy is Proxy.ASYNC and access.kind is AccessKind.ATOMIC:
             bits |= REDUCES
+            if is_copy:  # "each reduction has .relaxed.gpu semantics"
+                bits |= STRONG | UPDATES_GLOBAL | _scope("gpu")
+        bits |= BY_PROXY * is_copy
         if access.order != "weak":
             default = "sys" if access.order == "volatile" else "gpu"
             bits |= STRONG | _scope(access.scope or default)

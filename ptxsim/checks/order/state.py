@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ptxsim.checks.order.sites import SCOPE, STRONG
+from ptxsim.checks.order.sites import BY_PROXY, SCOPE, STRONG
 from ptxsim.jit.body import Array, record
 from ptxsim.lanes import LANES
 from ptxsim.machine.event import RECORD, Scope
@@ -15,15 +15,15 @@ from ptxsim.machine.pages import reserve
 # Of `n`.
 (
     NOW, CTAS, WARPS, UNITS, SHIFT, CELLS, CLUSTERS, GRID, WAYS, FAR, KEPT, PAGES, ROWS, COUNT, COVERED, EDGES, THREADS, FREE,
-    INITIALIZED, LINES, LOGGED, LOG_SLOT, PLAIN, GRANULES, AGREED, NUMBERS,
-) = range(26)  # fmt: skip
+    INITIALIZED, LINES, LOGGED, LOG_SLOT, PLAIN, GRANULES, AGREED, COPYING, NUMBERS,
+) = range(27)  # fmt: skip
 # NOW: the record; CTAS, WARPS: of a cluster, of a CTA; UNITS: columns of a clock; SHIFT, CELLS: of a granule's bytes, granules of
 # a CTA's shared memory; CLUSTERS: of the grid; GRID: CTAs; WAYS: places for accesses per granule; FAR: clusters that others know
 # of; KEPT, PAGES: in use; ROWS: of clocks per slot; COUNT: problems found; COVERED: the first column of a clock's second half, 0
 # where there is none (see edges.cover); EDGES: fences so far, and addresses at which something has been released. THREADS: of a CTA; FREE: slots; INITIALIZED: whether
 # shared memory was filled before the launch. LINES: of a CTA's shared memory; LOGGED, LOG_SLOT: reads in the log, and whose.
 # PLAIN: every access is judged granule by granule, for tests. GRANULES: pages of global memory that have some.
-# AGREED: any two strong accesses of the program are, each in the scope of the other.
+# COPYING: whether there are accesses of the async proxy to global memory. AGREED: any two strong accesses of the program are, each in the scope of the other.
 
 BARRIERS = 16
 OWN_ROWS = LANES + 1  # of a warp, of which its lanes share some
@@ -53,6 +53,9 @@ LINE = record(
 WAY = record(
     ("warp", "i4"), ("time", "i4"), ("site", "i4"), ("lanes", "u4"), ("start", "i8"), ("step", "i4"), ("width", "i4")
 )
+# Of a thread: when it last executed a proxy fence for global memory, and the one before; when it last waited for others, and up
+# to when its last fence covers what those have written.
+PUBLISHED = record(("fenced", "i4"), ("before", "i4"), ("synced", "i4"), ("covers", "i4"))
 # Lanes of a warp that have accessed a granule, none: one of the lanes.
 ACCESS = record(("warp", "i4"), ("time", "i4"), ("lanes", "u4"), ("site", "i4"))
 # What has been released at an address: for whom, when a chain of writes that hand it on was last continued, by threads of which
@@ -109,6 +112,7 @@ class Arrays(NamedTuple):
     column: Array  # by cluster: among those that others know of
     known: Array  # by column: the cluster
     before: Array  # of the lanes of a record: when the granule was last written before
+    published: Array  # by thread of the grid, as granules of global memory name it, if COPYING
 
 
 class Order(Arrays):
@@ -141,6 +145,7 @@ def begin(
     n[[CTAS, WARPS, UNITS, SHIFT, CELLS]] = ctas, warps, units, 2, cells
     n[COVERED] = threads * covers
     n[AGREED] = all(bits >> SCOPE & 3 >= Scope.GPU for bits in sites if bits & STRONG)
+    n[COPYING] = any(bits & BY_PROXY for bits in sites)
     n[[THREADS, INITIALIZED, LINES]] = block, initialized, lines
     n[[CLUSTERS, GRID, WAYS, ROWS, KEPT]] = clusters, grid, ways, rows, 1
     # Memory that is not used costs nothing: room for what runs side by side, and for some pages.
@@ -162,7 +167,7 @@ def begin(
         zeros((many, FAR_WAYS if strong[1] else 0), ACCESS), zeros(far_lines, LINE), zeros((far_lines, 2), WAY),
         np.full(PAGES_AT_FIRST, NONE, np.int32), zeros(4 * MARGIN, ENTRY), zeros((4 * MARGIN, units), np.int32),
         zeros((4 * MARGIN, columns), np.int32), np.full(clusters, NONE, np.int32), zeros(columns, np.int32),
-        zeros(LANES, np.int32),
+        zeros(LANES, np.int32), zeros(clusters * units if n[COPYING] else 1, PUBLISHED),
     )  # fmt: skip
 
 

@@ -162,7 +162,8 @@ class Tracer(Observer):
         entries["code"][event == Event.MBARRIER_WAIT] = WAIT
         late = (event == Event.MBARRIER_ARRIVE) & ((records["flags"] & FLAG_ASYNC_PROXY) != 0)
         entries["width"][late] = -1
-        bulk = (event == Event.ASYNC_ISSUE) & np.isin(records["site"], self.bulk_sites)
+        bulk = (event == Event.ASYNC_ISSUE) & (records["space"] == Space.SHARED)
+        bulk &= np.isin(records["site"], self.bulk_sites)
         entries["code"][bulk] = BULK
         entries["cycles"][bulk] = np.bitwise_count(records["mask"][bulk]) * records["width"][bulk]
 
