@@ -38,8 +38,9 @@ def summary(records: list[Record]) -> str:
     levels = Counter(level for level, _ in finding_names(records))
     found = ", ".join(plural(levels[level], level) for level in ("error", "warning", "note") if levels[level])
     total = sum(record.get("warp_instructions", 0) for record in records)
+    launches = sum("grid" in record for record in records)
     lines.append(
-        f"{plural(len(records), 'launch')}, {found or 'no findings'}; {plural(total, 'warp instruction')}"
+        f"{plural(launches, 'launch')}, {found or 'no findings'}; {plural(total, 'warp instruction')}"
         if records
         else "no launch came to ptxsim"
     )
@@ -48,7 +49,7 @@ def summary(records: list[Record]) -> str:
 
 def _kernel(name: str, launches: list[Record]) -> str:
     names = Counter(finding["name"] for record in launches for finding in record["findings"])
-    parts = [plural(len(launches), "launch")]
+    parts = [plural(len(launches), "launch")] if "grid" in launches[0] else []
     parts += [f"{name} {count}" for name, count in names.most_common()]
     cycles = [record["cycles"] for record in launches if record.get("cycles") is not None]
     if cycles:

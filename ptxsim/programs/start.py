@@ -29,6 +29,7 @@ def command(program: str, arguments: Sequence[str], wanted: Wanted, *, cuda_is_c
     if program.endswith(".py") or program == "-m":
         if program != "-m" and not os.path.exists(program):
             raise _problem(f"there is no file {program}")
+        variables |= _for_libraries()
         # Runs what follows as Python would.
         through = ["-m", "ptxsim.triton"] if cuda_is_cpu else []
         return Command([sys.executable, *through, program, *arguments], variables)
@@ -36,9 +37,19 @@ def command(program: str, arguments: Sequence[str], wanted: Wanted, *, cuda_is_c
     if path is None:
         what = "cannot be executed" if os.path.exists(program) else "is no file or command"
         raise _problem(f"{program} {what}", "give a Python file (.py), -m and a module, or an executable")
-    if not _is_python(path):
-        variables |= _libraries(path)
+    variables |= _for_libraries() if _is_python(path) else _libraries(path)
     return Command([path, *arguments], variables)
+
+
+def _for_libraries() -> Mapping[str, str]:
+    """What lets the libraries of CUDA code that a Python program loads have our CUDA runtime, if it can be built here: most
+    programs load none."""
+    from ptxsim.cuda.runtime import NoLibrary, environment
+
+    try:
+        return environment()
+    except NoLibrary:
+        return {}
 
 
 def _libraries(path: str) -> Mapping[str, str]:

@@ -6,13 +6,17 @@ python -m ptxsim.triton -m MODULE [ARGUMENT...]
 
 from __future__ import annotations
 
+import ctypes
 import os
 import runpy
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
+
+from ptxsim.cuda.runtime.library import PRELOAD
 
 
 class AfterTorch(MetaPathFinder):
@@ -42,7 +46,15 @@ class _Then(Loader):
         apply()
 
 
+def load_runtime() -> None:
+    """Load the stand-in CUDA runtime before torch's builds for CUDA load NVIDIA's: the first of a name serves all libraries."""
+    for path in filter(None, os.environ.get(PRELOAD, "").split(os.pathsep)):
+        with suppress(OSError):
+            ctypes.CDLL(path)
+
+
 def main(arguments: list[str]) -> None:
+    load_runtime()
     sys.meta_path.insert(0, AfterTorch())
     if arguments[0] == "-m":
         sys.argv = arguments[1:]

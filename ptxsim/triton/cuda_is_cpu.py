@@ -7,7 +7,7 @@ answered for the simulated GPU.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -27,9 +27,9 @@ class CudaIsCpu(TorchFunctionMode):  # type: ignore[misc]  # torch may be missin
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if function == _IS_CUDA:  # a new object each time it is asked for
             return True
-        if function is torch.Tensor.cuda:
+        if function in (torch.Tensor.cuda, torch.Tensor.pin_memory):
             return args[0]
-        kwargs = {name: _mapped(value) for name, value in (kwargs or {}).items()}
+        kwargs = {name: _mapped(value) for name, value in (kwargs or {}).items() if name != "pin_memory"}
         return function(*map(_mapped, args), **kwargs)
 
 
@@ -59,6 +59,23 @@ class Stream:
     wait_event = record_event = wait_stream
 
 
+def _no_mark(*given: Any) -> int:
+    return 0
+
+
+# Ranges for a profiler that is not there.
+NVTX = SimpleNamespace(
+    mark=_no_mark, range_push=_no_mark, range_pop=_no_mark, range_start=_no_mark, range_end=_no_mark, range=nullcontext
+)
+
+
+class Generator(torch.Generator):  # type: ignore[misc]
+    """A generator of random numbers, whose device no mode of torch's sees."""
+
+    def __new__(cls, device: Any = "cpu") -> Any:
+        return super().__new__(cls, _mapped(device))
+
+
 def _event(enable_timing: bool = False, **kwargs: Any) -> Any:
     import triton
 
@@ -70,11 +87,11 @@ def _on_stream(stream: Any) -> Iterator[None]:
     yield
 
 
-def answers(target: Target) -> dict[str, Callable[..., Any] | type]:
+def answers(target: Target) -> dict[str, Any]:
     """What torch.cuda says of one GPU of that target."""
     found = values(target)
     capability, memory = divmod(target.number, 10), int(found["totalGlobalMem"])
-    name = str(found["name"])
+    name = found["name"].decode()
     properties = SimpleNamespace(
         name=name, major=capability[0], minor=capability[1], total_memory=memory, warp_size=32,
         multi_processor_count=int(found["multiProcessorCount"]), L2_cache_size=int(found["l2CacheSize"]),
@@ -94,6 +111,8 @@ def answers(target: Target) -> dict[str, Callable[..., Any] | type]:
         "reset_peak_memory_stats": lambda device=None: None, "manual_seed": lambda seed: None,
         "manual_seed_all": lambda seed: None, "Stream": Stream, "current_stream": lambda device=None: Stream(),
         "default_stream": lambda device=None: Stream(), "stream": _on_stream, "device": _on_stream, "Event": _event,
+        "get_rng_state": lambda device=None: torch.get_rng_state(), "nvtx": NVTX,
+        "set_rng_state": lambda state, device=None: torch.set_rng_state(state),
     }  # fmt: skip
 
 
@@ -102,4 +121,5 @@ def apply() -> None:
     target = Wanted.from_environment().target
     for name, answer in answers(parse_target(target or "sm_90")).items():
         setattr(torch.cuda, name, answer)
+    torch.Generator = Generator
     CudaIsCpu().__enter__()

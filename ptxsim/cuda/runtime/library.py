@@ -17,6 +17,7 @@ from ptxsim.cuda.runtime.stubs import stubs
 from ptxsim.jit.compiler import package_digest
 from ptxsim.jit.store import ObjectStore
 
+PRELOAD = "PTXSIM_CUDART"  # the libraries, for a Python program that loads them before others
 VERSIONS = (12, 13)  # of the runtime: programs ask for libcudart.so.12 or libcudart.so.13
 # Where device memory begins in the program's process. It has nothing here: its heap, libraries and stacks, and the shadow of
 # an address sanitizer, lie elsewhere.
@@ -98,6 +99,7 @@ def environment(program: str | Path | None = None) -> dict[str, str]:
     return {
         "LD_LIBRARY_PATH": os.pathsep.join([*paths, *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]),
         "LD_PRELOAD": os.pathsep.join([*libraries, *filter(None, [os.environ.get("LD_PRELOAD")])]),
+        PRELOAD: os.pathsep.join(str(place / f"libcudart.so.{version}") for version in VERSIONS),
         "PTXSIM_ARENA": hex(PLACE),
         "PTXSIM_LIBPYTHON": _libpython(),
         "PTXSIM_PYTHONHOME": f"{sys.base_prefix}:{sys.base_exec_prefix}",

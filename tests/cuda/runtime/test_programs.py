@@ -116,9 +116,11 @@ def test_a_python_program_loads_a_library_of_cuda_code(tmp_path):
         tmp_path / "library.so",
     ]
     subprocess.run([*command, SOURCE.with_name("library.cu")], check=True, timeout=120)
-    command, variables = [sys.executable, "-c", PYTHON], os.environ | environment()
-    done = subprocess.run(command, env=variables, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    (tmp_path / "program.py").write_text(PYTHON)
+    command = [sys.executable, "-m", "ptxsim", "exec", "program.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stdout) == (0, f"{[(0, 598.0)] * 3}\n"), done.stderr
+    assert "3 launches, no findings" in done.stderr
 
 
 @pytest.mark.parametrize(
