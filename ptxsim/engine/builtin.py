@@ -19,6 +19,8 @@ from ptxsim.machine.memory import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_SIZE
 from ptxsim.machine.printf import format_vprintf
 from ptxsim.machine.state import Machine
 
+ASSERTION = "assertion failed"  # how what `assert` says begins
+
 
 def print_formatted(site: CallSite, warp: Warp, mask: np.ndarray, machine: Machine) -> None:
     pattern, values = words(site, 0, warp, machine), words(site, 1, warp, machine)
@@ -35,21 +37,21 @@ def fail(site: CallSite, warp: Warp, mask: np.ndarray, machine: Machine) -> None
         c_string(machine, warp, lane, int(words(site, i, warp, machine)[lane])).decode(errors="replace") for i in (0, 1)
     )
     line = int(fetch(site.arguments[2], warp, machine)[lane].view("<u4")[0])
-    raise Fault("trap", f"assertion failed: {condition} ({file}:{line})", lane)
+    raise Fault("trap", f"{ASSERTION}: {condition} ({file}:{line})", lane)
 
 
 def allocate(site: CallSite, warp: Warp, mask: np.ndarray, machine: Machine) -> None:
     """Null where the heap has no room: no fault. Lanes are served in order."""
     sizes, found = words(site, 0, warp, machine), np.zeros(len(mask), np.uint64)
     for lane in np.flatnonzero(mask).tolist():
-        found[lane] = heap_of(machine).allocate(int(sizes[lane]))
+        found[lane] = heap_of(machine).allocate(int(sizes[lane]), (warp.cta.linear, warp.index, lane))
     answer(site, found, warp, mask, machine)
 
 
 def release(site: CallSite, warp: Warp, mask: np.ndarray, machine: Machine) -> None:
     addresses = words(site, 0, warp, machine)
     for lane in np.flatnonzero(mask).tolist():
-        if not heap_of(machine).release(int(addresses[lane])):
+        if not heap_of(machine).release(int(addresses[lane]), (warp.cta.linear, warp.index, lane)):
             raise Fault(
                 "out-of-bounds", f"free of {int(addresses[lane]):#x}, where no block of malloc begins", int(lane),
                 "free what malloc of this launch gave, and only once",

@@ -18,6 +18,7 @@ from ptxsim.cuda.runtime.state import INVALID_VALUE, Runtime
 from ptxsim.cuda.runtime.streams import check_stream
 from ptxsim.demangle import demangle
 from ptxsim.diagnostic import PtxError
+from ptxsim.engine.builtin import ASSERTION
 from ptxsim.isa.variable_layout import size_of
 from ptxsim.machine.state import max_shared_bytes
 from ptxsim.session.launch_checks import LIMITS
@@ -25,7 +26,8 @@ from ptxsim.session.module import Kernel
 from ptxsim.session.options import LaunchOptions
 from ptxsim.session.run import Run
 
-INVALID_CONFIGURATION, COOPERATIVE_TOO_LARGE, INVALID_CLUSTER_SIZE, LAUNCH_FAILURE = 9, 720, 912, 719
+INVALID_CONFIGURATION, COOPERATIVE_TOO_LARGE, INVALID_CLUSTER_SIZE = 9, 720, 912
+LAUNCH_FAILURE, ASSERT = 719, 710
 COOPERATIVE, CLUSTER_DIMENSION = 2, 4  # cudaLaunchAttributeID
 
 # What a device reports where a finding stops it; it stays until the process ends, as on a device.
@@ -119,7 +121,10 @@ def _stopped(run: Run) -> int:
     """The error of a launch that ended early, or 0."""
     if run.stopped_at is None:
         return 0
-    names = [finding.name for finding in run.findings if finding.level == "error"]
+    errors = [finding for finding in run.findings if finding.level == "error"]
+    if any(finding.message.startswith(ASSERTION) for finding in errors):
+        return ASSERT
+    names = [finding.name for finding in errors]
     return next((STOPS[name] for name in names if name in STOPS), LAUNCH_FAILURE)
 
 
