@@ -128,17 +128,31 @@ class Grid:
         self.start, self.stop = start, stop
         self.resident: list[Cluster] = []
         self.total = math.prod(machine.grid)
-        self.clusters = self.total // math.prod(machine.cluster)
+        clusters = self.total // math.prod(machine.cluster)
+        # The GPU promises no order of CTAs; a seed other than 0 tries another one.
+        self.order: Sequence[int] = (
+            range(clusters) if machine.seed == 0 else machine.random.permutation(clusters).tolist()
+        )
         self.done = 0
         self.shown = time.monotonic()
         self.livelock = Livelock(machine)
 
+    @property
+    def clusters(self) -> int:
+        """How many are run."""
+        return len(self.order)
+
+    def take_only(self, every: int, sms: int) -> None:
+        """Run no clusters but those with a CTA on each Nth of the SMs, to which CTAs go in turn."""
+        self.order = [number for number in self.order if any(
+            cta % sms % every == 0 for _, cta in ctas_of(self.machine, cluster_index(self.machine, number))
+        )]  # fmt: skip
+        self.total = len(self.order) * math.prod(self.machine.cluster)
+
     def run(self) -> None:
         """Run to the end. Raises Stopped where the GPU would stop, or NotModeled."""
         machine, resident = self.machine, self.resident
-        number, clusters = 0, self.clusters
-        # The GPU promises no order of CTAs; a seed other than 0 tries another one.
-        order = range(clusters) if machine.seed == 0 else machine.random.permutation(clusters).tolist()
+        number, order, clusters = 0, self.order, self.clusters
         runner = self._cta_runner()
         if machine.grid_workspace:  # barriers of the grid: every CTA is there from the beginning
             resident.extend(map(self._admit, order))

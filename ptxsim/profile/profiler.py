@@ -33,16 +33,16 @@ class Profile:
     def __init__(
         self, program: Program, target: Target, grid: tuple[int, int, int], block: tuple[int, int, int],
         cluster: tuple[int, int, int], shared_bytes: int, sms: int = 1, pragmas: frozenset[int] = frozenset(),
-        registers: int | None = None,
+        registers: int | None = None, every: int = 1,
     ):  # fmt: skip
-        """registers: of a thread, as the assembler says; else the estimate of the lowering."""
+        """registers: of a thread, as the assembler says; else the estimate of the lowering. every: only each Nth SM is listened to."""
         self.program, self.figures = merged(program), figures_of(target.number)
         self.target = target
         self.threads = int(np.prod(block))
         self.ctas = int(np.prod(grid))
         self.cluster = int(np.prod(cluster))
         self.shared_bytes, self.sms, self.pragmas = shared_bytes, sms, pragmas
-        self.tracer = Tracer(self.program, self.ctas, self.cluster, self.figures.sms)
+        self.tracer = Tracer(self.program, self.ctas, self.cluster, self.figures.sms, every)
         self.registers = registers
         self._machine: MachineProgram | None = None
 

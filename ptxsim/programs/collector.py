@@ -44,7 +44,10 @@ class Collector:
         run = kernel.run(args, options.or_else(self.wanted.options if is_wanted else self.wanted.unwatched))
         if is_wanted:
             self._tell(kernel.name, run.findings)
-            self._record({"launch": number, "grid": run.grid, "block": run.block, **run.to_dict()}, run.findings)
+            sample = {"sample": True} if options.sample else {}  # its results are incomplete
+            self._record(
+                {"launch": number, "grid": run.grid, "block": run.block, **sample, **run.to_dict()}, run.findings
+            )
             if self.keep:
                 self.runs.append(run)
         return run

@@ -68,6 +68,8 @@ class Launch:
         self.dynamic_shared = rules.count("shared_mem", options.shared_mem or 0)
         self.seed = rules.count("seed", options.seed or 0)
         self.profiled_sms = rules.count("profile", options.profile or 0)
+        self.every = rules.count("every", options.every or 1, 1)
+        self.is_sample = bool(options.sample)
         given = options.registers
         self.registers = None if given is None else rules.count("registers", given, 1, "as `ptxas -v` prints them")
         self.jobs = None if options.jobs is None else rules.count("jobs", options.jobs, 1, "None takes all cores")
@@ -169,6 +171,12 @@ class Launch:
         machine.shared_variables = {name: place for name, place in self.shared_variables.items() if place[1]}
         engine = self._engine(machine, watch, keep_dead_registers=stop is not None)
         grid = Grid(self.program, machine, engine, limits or self.limits, start, stop)
+        if self.is_sample and not self.grid_workspace:
+            from ptxsim.engine.compiled.run.threads import orderless
+            from ptxsim.profile.model.figures import figures_of
+
+            if orderless(self.program):
+                grid.take_only(self.every, figures_of(self.target.number).sms)
         with np.errstate(all="ignore"):
             try:
                 grid.run()

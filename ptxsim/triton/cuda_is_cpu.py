@@ -6,7 +6,7 @@ answered for the simulated GPU.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from types import SimpleNamespace
 from typing import Any
@@ -18,6 +18,9 @@ from ptxsim.cuda.runtime.properties import values
 from ptxsim.programs.wanted import Wanted
 from ptxsim.types import Target, parse_target
 
+_HALVES = (torch.float16, torch.bfloat16)
+# What torch's code for the CPU accumulates in halves, in the backward pass above all.
+_IN_SINGLE = {torch.nn.functional.layer_norm, torch.nn.functional.group_norm}
 _IS_CUDA = torch.Tensor.is_cuda.__get__
 
 
@@ -30,7 +33,20 @@ class CudaIsCpu(TorchFunctionMode):  # type: ignore[misc]  # torch may be missin
         if function in (torch.Tensor.cuda, torch.Tensor.pin_memory):
             return args[0]
         kwargs = {name: _mapped(value) for name, value in (kwargs or {}).items() if name != "pin_memory"}
-        return function(*map(_mapped, args), **kwargs)
+        args = tuple(map(_mapped, args))
+        if function in _IN_SINGLE:
+            return _in_single(function, args, kwargs)
+        return function(*args, **kwargs)
+
+
+def _in_single(function: Any, args: Any, kwargs: Any) -> Any:
+    """A function of halves as GPUs compute it: in single precision until the result, its gradients too."""
+    kinds = {a.dtype for a in (*args, *kwargs.values()) if isinstance(a, torch.Tensor)}
+    if len(kinds) != 1 or kinds.isdisjoint(_HALVES):
+        return function(*args, **kwargs)
+    wide = [a.float() if isinstance(a, torch.Tensor) else a for a in args]
+    more = {name: a.float() if isinstance(a, torch.Tensor) else a for name, a in kwargs.items()}
+    return function(*wide, **more).to(*kinds)
 
 
 def _mapped(value: Any) -> Any:
@@ -110,7 +126,7 @@ def answers(target: Target) -> dict[str, Any]:
         "max_memory_allocated": lambda device=None: 0, "memory_allocated": lambda device=None: 0,
         "reset_peak_memory_stats": lambda device=None: None, "manual_seed": lambda seed: None,
         "manual_seed_all": lambda seed: None, "Stream": Stream, "current_stream": lambda device=None: Stream(),
-        "default_stream": lambda device=None: Stream(), "stream": _on_stream, "device": _on_stream, "Event": _event,
+        "default_stream": lambda device=None: Stream(), "stream": _on_stream, "set_stream": lambda stream: None, "device": _on_stream, "Event": _event,
         "get_rng_state": lambda device=None: torch.get_rng_state(), "nvtx": NVTX,
         "set_rng_state": lambda state, device=None: torch.set_rng_state(state),
     }  # fmt: skip
@@ -122,4 +138,5 @@ def apply() -> None:
     for name, answer in answers(parse_target(target or "sm_90")).items():
         setattr(torch.cuda, name, answer)
     torch.Generator = Generator
+    torch.cpu.set_stream = lambda stream: None  # programs ask the module of their device, by its name
     CudaIsCpu().__enter__()

@@ -18,7 +18,7 @@ from ptxsim.session.module import Kernel
 from ptxsim.session.options import LaunchOptions
 from ptxsim.session.run import KernelError
 from ptxsim.triton.storages import Placed, Storages
-from ptxsim.triton.timing import Clock
+from ptxsim.triton.timing import EVERY, LARGE, Clock
 
 FLOATS = {"fp16": "<e", "fp32": "<f", "f32": "<f", "fp64": "<d"}
 # Element types of tensor maps as Triton's compiler numbers them (tensormap.replace) to those of the CUDA driver.
@@ -33,6 +33,8 @@ class Launcher:
         self.collector, self.storages, self.clock = collector, storages, clock
         self.metadata = metadata
         self.types = dict(source.signature)
+        # Whether a launch has had all checks that are asked for, and whether a trial of the autotuner's has.
+        self.is_watched = self.is_tried = False
         self.descriptors = list(getattr(metadata, "tensordesc_meta", None) or [])
 
     def __call__(
@@ -50,9 +52,13 @@ class Launcher:
     def _run(self, grid: tuple[int, int, int], stream: Any, kernel: Kernel, args: Sequence[Any]) -> None:
         m = self.metadata
         ctas = getattr(m, "num_ctas", 1)
+        clock, is_large = self.clock, grid[0] * grid[1] * grid[2] * ctas > LARGE
+        is_known = clock.repeating and (self.is_watched or (clock.trying and self.is_tried))
         options = LaunchOptions(
+            every=EVERY if clock.trying or (clock.repeating and is_large) else None, sample=True if clock.trying else None,
+            checks="memory" if is_known and self.collector.wanted.checks == "all" else None,
             grid=(grid[0] * ctas, *grid[1:]), block=32 * m.num_warps, cluster=ctas, shared_mem=m.shared,
-            cooperative=getattr(m, "launch_cooperative_grid", False) or None, profile=self.clock.profile,
+            cooperative=getattr(m, "launch_cooperative_grid", False) or None, profile=clock.profile,
         )  # fmt: skip
         with self.storages.placed() as placed:
             values = [*self._flat(placed, args), *self._scratch(placed, grid, ctas, stream)]
@@ -67,7 +73,9 @@ class Launcher:
             except PtxError as error:
                 self.collector.refuse(error)
                 raise
-        self.clock.add(run)
+        self.is_watched |= not clock.trying
+        self.is_tried = True
+        clock.add(run)
         if run.stopped_at is not None:
             raise KernelError(run)
 

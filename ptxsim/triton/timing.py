@@ -12,6 +12,8 @@ from ptxsim.programs.collector import Collector
 from ptxsim.session.run import Run
 
 MODES = ("min", "max", "mean", "median", "all")
+EVERY = 13  # a large grid is predicted from each 13th SM, an odd number as tiles lie in powers of two
+LARGE = 512  # CTAs
 
 
 class Clock:
@@ -22,12 +24,22 @@ class Clock:
         self.now = 0.0
         self.launches = 0  # whose time is in it
         self.measuring = 0
+        self.repeating = 0  # within a benchmark, which runs what has run before
+        self.trying = 0  # within a trial of the autotuner, whose results nobody reads
         self._has_said: set[str] = set()
 
     @property
     def profile(self) -> int | None:
         """What a launch is to be asked for (LaunchOptions.profile)."""
         return 1 if self.measuring else None
+
+    def trial(self, call: Callable[[], Any], *given: Any, **more: Any) -> Any:
+        """A benchmark of the autotuner's: of kernels whose CTAs do not notice, only a sample of the CTAs is run."""
+        self.trying += 1
+        try:
+            return self.benchmark(call, *given, **more)
+        finally:
+            self.trying -= 1
 
     def add(self, run: Run) -> None:
         """A launch is over."""
@@ -49,10 +61,12 @@ class Clock:
             tensor.grad = None
         before, launches, began = self.now, self.launches, time.perf_counter()
         self.measuring += 1
+        self.repeating += 1
         try:
             call()
         finally:
             self.measuring -= 1
+            self.repeating -= 1
         found = self.now - before
         if self.launches == launches:
             self._say("a time is taken of code without a Triton kernel: it is the processor's, not a GPU's")

@@ -12,10 +12,23 @@ from ptxsim.session.run import KernelError
 triton = pytest.importorskip("triton")
 torch = pytest.importorskip("torch")
 
+import triton.language as tl  # noqa: E402
 from triton import knobs  # noqa: E402
 
 from tests.helpers import SAMPLES  # noqa: E402
 from tests.triton.programs.kernels import add_kernel, matmul_kernel  # noqa: E402
+
+
+@triton.jit
+def counting_kernel(count):
+    tl.atomic_add(count, 1)
+
+
+@triton.jit
+def racy_kernel(x, out, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(out + at, tl.load(x + at) + tl.program_id(0))
+
 
 SCRIPT = """
 import torch, triton
@@ -83,6 +96,31 @@ def test_the_autotuner_goes_by_predicted_time(capsys):
         assert triton.testing.do_bench(lambda: a + a) > 0
 
 
+def test_trials_of_the_autotuner_run_a_sample_of_the_ctas():
+    x, out = torch.rand(600 * 128), torch.zeros(600 * 128)
+    count = torch.zeros(1, dtype=torch.int32)
+    with ptxsim.triton.active() as runs:
+        clock = triton.runtime.driver.active.clock
+        launch = lambda: add_kernel[(600,)](x, x, out, x.numel(), BLOCK=128)  # noqa: E731
+        sampled = clock.trial(launch)
+        done = (out != 0).view(600, 128).any(1).nonzero().view(-1)
+        assert done.tolist() == [n for n in range(600) if n % 132 % 13 == 0]
+        assert clock.benchmark(launch) == pytest.approx(sampled, rel=0.05)
+        assert (out == 2 * x).all()
+        clock.trial(lambda: counting_kernel[(600,)](count))
+        assert count.item() == 600  # CTAs that notice each other run all
+    assert runs[0].warp_instructions < runs[1].warp_instructions / 10
+
+
+def test_what_is_measured_is_checked_once():
+    x, out, both = torch.rand(16), torch.zeros(16), ["race-global", None, "race-global"]
+    with ptxsim.triton.active() as runs:
+        racy_kernel[(2,)](x, out, BLOCK=16)
+        triton.testing.do_bench(lambda: racy_kernel[(2,)](x, out, BLOCK=16))
+        racy_kernel[(2,)](x, out, BLOCK=16)
+    assert [next((f.name for f in run.findings if f.level == "error"), None) for run in runs] == both
+
+
 def test_hooks_are_called():
     seen = []
     before = knobs.runtime.launch_enter_hook
@@ -148,6 +186,11 @@ import torch
 x = torch.rand(8, device="cuda")
 assert x.is_cuda and x.cuda() is x and x.to(torch.device("cuda:0")).is_cuda and torch.cuda.is_available()
 assert torch.cuda.get_device_capability() == (8, 0) and torch.cuda.get_device_properties("cuda").multi_processor_count == 108
+assert torch.rand(2, generator=torch.Generator(device="cuda").manual_seed(1)).shape == (2,)
+assert torch.cuda.get_device_name() == "ptxsim sm_80" and torch.empty(3, pin_memory=True).pin_memory().numel() == 3
+a, w = torch.ones(4096, 2, device="cuda").half(), torch.ones(2, device="cuda").half().requires_grad_()
+torch.nn.functional.layer_norm(a + torch.arange(2), (2,), w, None).sum().backward()
+getattr(torch, "cpu").set_stream(torch.cuda.Stream())
 torch.manual_seed(0)
 torch.cuda.synchronize()
 with torch.cuda.stream(torch.cuda.Stream()):

@@ -48,7 +48,7 @@ class Trace:
 
 
 class Tracer(Observer):
-    """Listens to a run. `sms`: CTAs are dealt to this many SMs in turn."""
+    """Listens to a run. `sms`: CTAs are dealt to this many SMs in turn, of which each Nth is kept (`every`)."""
 
     events = frozenset(
         {
@@ -62,10 +62,10 @@ class Tracer(Observer):
         }
     )
 
-    def __init__(self, program: Program, ctas: int, cluster: int, sms: int):
+    def __init__(self, program: Program, ctas: int, cluster: int, sms: int, every: int = 1):
         self.program, self.sms, self.cluster = program, sms, cluster
         self.work = np.zeros(ctas)
-        self.modulus = 1
+        self.modulus = every
         self.block_of = np.full(len(program.ops) + 1, -1)
         self.block_size = np.zeros(len(program.blocks))
         for number, block in enumerate(program.blocks):

@@ -139,7 +139,7 @@ class WholeCtas:
         while number < grid.clusters:
             if workers.wanted(number) and workers.run(number):
                 return grid.clusters, None
-            self._begin(number)
+            self._begin(grid.order[number])
             number += 1
             while True:
                 status = self._enter(grid)
@@ -150,7 +150,7 @@ class WholeCtas:
                     break
                 if self.native.record.rounds > SPIN:
                     if number < grid.clusters:
-                        return number, (self._hand_over(number - 1), SPIN + 1, None)
+                        return number, (self._hand_over(grid.order[number - 1]), SPIN + 1, None)
                     self.native.record.rounds = 0
                 elif (
                     number == grid.clusters
@@ -164,7 +164,7 @@ class WholeCtas:
                 grid.done += len(self.ctas)
                 continue
             rounds, cursor = self.native.record.rounds, self.native.record.cursor
-            cluster = self._hand_over(number - 1)
+            cluster = self._hand_over(grid.order[number - 1])
             if status == scheduler.STUCK:
                 return number, (cluster, rounds - 1, lambda: False)
             return number, (cluster, rounds, lambda c=cluster, i=cursor: self._finish_round(grid, c, i))

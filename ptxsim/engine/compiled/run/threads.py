@@ -99,7 +99,7 @@ class Threads:
             try:
                 runner = self.runner(own)
                 for number in range(first + thread, grid.clusters, self.jobs):
-                    if failed or not runner.run_to_end(number, lambda: bool(failed)):
+                    if failed or not runner.run_to_end(grid.order[number], lambda: bool(failed)):
                         failed.append(None)
                         break
                     finished[thread] += grid.total // grid.clusters
