@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ptxsim.isa.facts import AccessKind, Facts, Mechanism, Role, Scope, Synchronisation, Word, access
 from ptxsim.isa.operand import Either, Imm, Reg, Value
-from ptxsim.isa.registry import Options, declare, instruction
+from ptxsim.isa.registry import Options, instruction
 from ptxsim.lanes import LaneValue
 from ptxsim.machine import tensor_core as core
 from ptxsim.machine import tensor_memory as memory
@@ -16,7 +16,12 @@ from ptxsim.machine.port import Port
 
 FAMILY = "8.6 sm_100f sm_110f"
 GROUP: Options = {"cta_group": "cta_group::1 cta_group::2"}
-ONE: Options = {"cta_group": "cta_group::1"}
+
+
+def ctas_of(group: str) -> int:
+    """How many CTAs the word is of."""
+    return int(group[-1])
+
 
 # ---- allocation ------------------------------------------------------------------------------------------------------
 
@@ -29,23 +34,23 @@ FREES = Facts(family="tensor_memory_free", scope=Scope.WARP)
 
 @instruction(
     "tcgen05.alloc.cta_group.sync.aligned{.space}.b32 [a], columns", name="tcgen05.alloc", space="shared::cta",
-    operands={"columns": COLUMNS}, writes="", requires=FAMILY, facts=ALLOCATES, **ONE,
+    operands={"columns": COLUMNS}, writes="", requires=FAMILY, facts=ALLOCATES, **GROUP,
 )  # fmt: skip
-def allocate(m: Port, a: LaneValue, columns: LaneValue) -> Wait | None:
-    return memory.allocate(m, a, columns)
+def allocate(m: Port, a: LaneValue, columns: LaneValue, *, cta_group: str) -> Wait | None:
+    return memory.allocate(m, a, columns, ctas_of(cta_group))
 
 
 @instruction(
     "tcgen05.dealloc.cta_group.sync.aligned.b32 a, columns", name="tcgen05.dealloc", requires=FAMILY, writes="", facts=FREES,
-    operands={"a": Value("u32"), "columns": COLUMNS}, **ONE,
+    operands={"a": Value("u32"), "columns": COLUMNS}, **GROUP,
 )  # fmt: skip
-def deallocate(m: Port, a: LaneValue, columns: LaneValue) -> None:
-    memory.deallocate(m, a, columns)
+def deallocate(m: Port, a: LaneValue, columns: LaneValue, *, cta_group: str) -> None:
+    memory.deallocate(m, a, columns, ctas_of(cta_group))
 
 
 @instruction(
     "tcgen05.relinquish_alloc_permit.cta_group.sync.aligned", name="tcgen05.relinquish_alloc_permit", requires=FAMILY,
-    facts=FREES, **ONE,
+    facts=FREES, **GROUP,
 )  # fmt: skip
 def relinquish(m: Port) -> None:
     memory.relinquish(m)
@@ -75,31 +80,12 @@ for name in ("tcgen05.fence::before_thread_sync", "tcgen05.fence::after_thread_s
         """Orders of tensor memory and of other synchronisation meet here."""
 
 
-@instruction(
-    "tcgen05.commit.cta_group.mbarrier::arrive::one{.space}.b64 [a]", name="tcgen05.commit", space="shared::cluster",
-    requires=FAMILY, writes="", facts=COMMITS, **ONE,
-)  # fmt: skip
-def commit(m: Port, a: LaneValue, *, space: Word) -> None:
-    core.commit(m, space, a)
+for multicast, mask in (("", ""), (".multicast::cluster", ", mask")):
 
-
-# ---- what is not modeled ---------------------------------------------------------------------------------------------
-
-TWO: Options = {"cta_group": "cta_group::2"}
-declare(
-    "tcgen05.alloc.cta_group.sync.aligned{.space}.b32 [a], columns", name="tcgen05.alloc", space="shared::cta",
-    operands={"columns": COLUMNS}, requires=FAMILY, **TWO,
-)  # fmt: skip
-declare(
-    "tcgen05.dealloc.cta_group.sync.aligned.b32 a, columns", name="tcgen05.dealloc", requires=FAMILY,
-    operands={"a": Value("u32"), "columns": COLUMNS}, **TWO,
-)  # fmt: skip
-declare(
-    "tcgen05.relinquish_alloc_permit.cta_group.sync.aligned", name="tcgen05.relinquish_alloc_permit", requires=FAMILY,
-    **TWO,
-)  # fmt: skip
-for multicast, mask, group in (("", "", TWO), (".multicast::cluster", ", mask", GROUP)):
-    declare(
+    @instruction(
         f"tcgen05.commit.cta_group.mbarrier::arrive::one{{.space}}{multicast}.b64 [a]{mask}", name="tcgen05.commit",
-        space="shared::cluster", operands={"mask": Reg("u16")}, requires=FAMILY, **group,
+        space="shared::cluster", operands={"mask": Reg("u16")}, requires=FAMILY, writes="", facts=COMMITS, **GROUP,
     )  # fmt: skip
+    def commit(m: Port, a: LaneValue, mask: LaneValue, *, space: Word, cta_group: str) -> None:
+        memory.group_of(m, ctas_of(cta_group))
+        core.commit(m, space, a, mask)

@@ -7,16 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from ptxsim.instructions.tcgen05 import FAMILY, GROUP, ONE, TWO
+from ptxsim.instructions.tcgen05 import FAMILY, GROUP, ctas_of
 from ptxsim.instructions.tcgen05_move import EXACT
 from ptxsim.isa.facts import Access, AccessKind, Facts, Mechanism, Proxy, Words
 from ptxsim.isa.operand import Addr, Either, Imm, Pred, Value, Vec
-from ptxsim.isa.registry import Kinds, Options, declare, instruction
+from ptxsim.isa.registry import Kinds, Options, instruction
 from ptxsim.lanes import LaneValue
 from ptxsim.layout.instruction_descriptor import decode
 from ptxsim.machine.asynchronous import snapshot
 from ptxsim.machine.port import Port
 from ptxsim.machine.tensor_core import core_of, read_tiles
+from ptxsim.machine.tensor_memory import group_of
 from ptxsim.machine.tensor_product import TensorProduct, legal
 from ptxsim.machine.tile import check_tile
 
@@ -58,53 +59,67 @@ PRODUCT: Kinds = {
 IN_MEMORY: Kinds = {**PRODUCT, "a": TILE}
 
 
+# Scales of a row, by the words for them.
+VECTORS = {"scale_vec::1X": 1, "scale_vec::2X": 2, "scale_vec::4X": 4, "block16": 4, "block32": 2}
+
+
 def product(
-    m: Port, d: LaneValue, a: LaneValue, b: LaneValue, idesc: LaneValue, lanes: LaneValue, enable: LaneValue, scale: LaneValue, *, kind: str
+    m: Port, d: LaneValue, a: LaneValue, b: LaneValue, meta: LaneValue, idesc: LaneValue, sa: LaneValue, sb: LaneValue, lanes: LaneValue,
+    enable: LaneValue, scale: LaneValue, *, cta_group: str, kind: str, ws: bool, sparse: bool, blocks: int,
 ) -> None:  # fmt: skip
     """Every executing lane starts one."""
     assert m.op is not None
-    from_memory = not hasattr(m.op.source("a"), "type")
+    from_memory, ctas = not hasattr(m.op.source("a"), "type"), ctas_of(cta_group)
+    group = group_of(m, ctas)
     for lane in map(int, np.flatnonzero(m.mask)):
-        words = decode(int(idesc[lane]), kind.removeprefix("kind::"))
+        words = legal(decode(int(idesc[lane]), kind.removeprefix("kind::")), ctas, ws, sparse)
         one = TensorProduct(
-            legal(words, 1), int(d[lane]), int(a[lane]), int(b[lane]), bool(np.broadcast_to(enable, 32)[lane]), from_memory,
-            scale=scale or 0, off=sum(int(word[lane]) << 32 * i for i, word in enumerate(lanes or ())),
+            words, int(d[lane]), int(a[lane]), int(b[lane]), bool(np.broadcast_to(enable, 32)[lane]), from_memory, ws, scale or 0,
+            sum(int(word[lane]) << 32 * i for i, word in enumerate(lanes or ())), ctas, int(meta[lane]) if sparse else 0,
+            (int(sa[lane]), int(sb[lane])) if blocks else None, blocks,
         )  # fmt: skip
         for tile in one.tiles:
             check_tile(m, tile)
         port = snapshot(m, np.arange(32) == lane)
-        read_tiles(port, one.tiles)
+        read_tiles(port, one.tiles, group)
         core_of(m.cta).issue(port, partial(one.run, port))
 
 
-def declare_form(notation: str, is_modeled: bool, **options: Any) -> None:
-    """Declare a notation for one CTA, which is modeled or not, and for two, which is not."""
-    instruction(notation, facts=FACTS, writes="", **ONE, **options)(product if is_modeled else None)
-    declare(notation, **TWO, **options)
+def form(
+    notation: str, is_modeled: bool = True, *, ws: bool = False, sparse: bool = False, blocks: int = 0, **options: Any
+) -> None:
+    """Declare a notation; `implies` tells the effect what no word says."""
+    implied = {"ws": ws, "sparse": sparse, "blocks": blocks, **options.pop("implies", {})}
+    instruction(notation, facts=FACTS, writes="", implies=implied, **options)(product if is_modeled else None)
 
 
-for sparse, metadata in (("", ""), (".sp", "[meta], ")):
-    name = f"tcgen05.mma{sparse}"
+for sparse, metadata in ((False, ""), (True, "[meta], ")):
+    name = f"tcgen05.mma{'.sp' if sparse else ''}"
     for lanes in ("", "lanes, "):
         for scale, kinds, since in (("", PLAIN, FAMILY), (", scale", "kind::f16 kind::tf32", "8.6 sm_100f")):
             operands = f"[d], a, b, {metadata}idesc, {lanes}enable{scale}"
-            words: Options = {"name": name, "kind": kinds, "requires": since}
-            declare_form(
-                f"{name}.cta_group.kind{{.collector}} {operands}", not sparse, collector=COLLECTOR_A, operands=PRODUCT, **words
+            words: Options = {"name": name, "kind": kinds, "requires": since, **GROUP}
+            form(
+                f"{name}.cta_group.kind{{.collector}} {operands}", sparse=sparse, collector=COLLECTOR_A, operands=PRODUCT, **words
             )  # fmt: skip
-            declare_form(
+            # Which row .ashift puts where no public source says well enough.
+            form(
                 f"{name}.cta_group.kind.ashift{{.collector}} {operands}", False,
                 collector="collector::a::lastuse collector::a::discard", operands=IN_MEMORY, **words,
             )  # fmt: skip
     for kind, vector, since in SCALED:
         if sparse and kind in ("kind::mxf4", "kind::mxf4nvf4"):
             since = EXACT.replace("8.6", since[:3])
-        declare(
+        count = 1 if kind == "kind::mxf8f6f4" else VECTORS.get(vector[1:], 2)
+        # How the scales of a sparse product go along its twofold k is not known.
+        form(
             f"{name}.cta_group.{kind}.block_scale{vector}{{.collector}} [d], a, b, {metadata}idesc, [sa], [sb], enable",
-            name=name, collector=COLLECTOR_A, operands=PRODUCT, requires=since, **GROUP,
+            not sparse, sparse=sparse, blocks=count, name=name, collector=COLLECTOR_A, operands=PRODUCT, requires=since,
+            implies={"kind": kind}, **GROUP,
         )  # fmt: skip
-    name = f"tcgen05.mma.ws{sparse}"
-    declare(
-        f"{name}.cta_group::1.kind{{.collector}} [d], a, b, {metadata}idesc, enable{{, columns}}", name=name, kind=PLAIN,
-        collector=COLLECTOR_B, operands=PRODUCT, requires=FAMILY,
-    )  # fmt: skip
+    for columns in ("", ", columns"):  # the mask of columns that are zeros is not modeled
+        form(
+            f"tcgen05.mma.ws{name[11:]}.cta_group::1.kind{{.collector}} [d], a, b, {metadata}idesc, enable{columns}",
+            not columns, ws=True, sparse=sparse, name=f"tcgen05.mma.ws{name[11:]}", kind=PLAIN, collector=COLLECTOR_B,
+            operands=PRODUCT, requires=FAMILY, implies={"cta_group": "cta_group::1"},
+        )  # fmt: skip

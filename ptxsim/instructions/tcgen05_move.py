@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 import numpy as np
 
-from ptxsim.instructions.tcgen05 import FAMILY, GROUP
-from ptxsim.isa.facts import Facts, Scope, Word, Words
+from ptxsim.instructions.extrema import operate
+from ptxsim.instructions.tcgen05 import FAMILY, GROUP, ctas_of
+from ptxsim.isa.facts import Access, AccessKind, Facts, Mechanism, Proxy, Scope, Word, Words
 from ptxsim.isa.operand import Addr, Imm, Reg, Value, Vec
 from ptxsim.isa.registry import Kinds, Options, declare, instruction
-from ptxsim.lanes import LaneValue
+from ptxsim.lanes import LaneValue, bits, maximum, minimum
 from ptxsim.layout.tensor_memory import moved
 from ptxsim.machine.port import Port
+from ptxsim.machine.tensor_copy import copy
 from ptxsim.machine.tensor_memory import moved_cells
+from ptxsim.types import ScalarType
 
 EXACT = "8.6 sm_100a sm_103a sm_110a"  # what the family-specific targets lack
 TMEM = Addr("tensor")
@@ -67,24 +72,55 @@ for shapes, split in ((" ".join(list(WORDS)[:4]), ""), ("16x32bx2", ", split")):
     )(store)  # fmt: skip
 
 REDUCED: Kinds = {"a": TMEM, "d": Vec(registers, Reg("type", sink=True)), "r": Reg("type"), "split": Imm()}
+
+
+def load_reduced(
+    m: Port, a: LaneValue, split: LaneValue, *, shape: str, num: str, op: str, abs: Word, NaN: Word, type: ScalarType
+) -> LaneValue:  # fmt: skip
+    """The registers, and the least or greatest of each lane's."""
+    values = [bits(word, type) for word in load(m, a, split, shape=shape, num=num, pack=None)]
+    if type.is_float:
+        return values, operate(values, type, op == "max", NaN=NaN, abs=abs)
+    return values, reduce(maximum if op == "max" else minimum, values)
+
+
 for shape, split in (("32x32b", ""), ("16x32bx2", ", split")):
     reduction: Options = {
         "name": "tcgen05.ld.red", "shape": shape, "num": NUMBERS.replace("x1 ", ""), "op": "min max", "operands": REDUCED,
-        "writes": "d r", "requires": "8.8 sm_103f sm_110f",
+        "writes": "d r", "requires": "8.8 sm_103f sm_110f", "facts": LOADS,
     }  # fmt: skip
     for extra, types in (("{.abs}{.NaN}", "f32"), ("", "u32 s32")):
-        declare(
+        instruction(
             f"tcgen05.ld.red.sync.aligned.shape.num.op{extra}.type d, r, [a]{split}", type=types, **reduction
-        )  # fmt: skip
+        )(load_reduced)  # fmt: skip
 
 # ---- shared memory to tensor memory ----------------------------------------------------------------------------------
 
+
+def accesses(_words: Words) -> tuple[Access, ...]:
+    return (Access(AccessKind.READ, "shared", proxy=Proxy.ASYNC),)
+
+
+COPIES = Facts(family="tensor_memory_copy", accesses=accesses, completes_by=Mechanism.MBARRIER)
+
+
+def copy_to_memory(
+    m: Port, a: LaneValue, descriptor: LaneValue, *, cta_group: str, shape: str, warps: str | None
+) -> None:
+    copy(m, a, descriptor, shape, warps, ctas_of(cta_group))
+
+
+# Where the elements that .b8x16 makes of narrower ones have their bits no public source says: those forms are not modeled.
 for shapes, warps in (
-    ("128x256b 4x256b 128x128b", ""), ("64x128b", ".warpx2::02_13"), ("64x128b", ".warpx2::01_23"), ("32x128b", ".warpx4"),
+    ("128x256b 4x256b 128x128b", None), ("64x128b", "warpx2::02_13 warpx2::01_23"), ("32x128b", "warpx4"),
 ):  # fmt: skip
-    for formats, narrow in (("", {}), (".b8x16.source", {"source": "b6x16_p32 b4x16_p64"})):
-        declare(
-            f"tcgen05.cp.cta_group.shape{warps}{formats} [a], descriptor", name="tcgen05.cp", shape=shapes,
-            **narrow, operands={"a": TMEM, "descriptor": Value("u64")}, requires=FAMILY, **GROUP,
-        )  # fmt: skip
+    for formats, effect in (("", copy_to_memory), (".b8x16.source", None)):
+        words: Options = {"source": "b6x16_p32 b4x16_p64"} if formats else {}
+        words |= {} if warps is None else {"warps": warps}
+        instruction(
+            f"tcgen05.cp.cta_group.shape{'' if warps is None else '.warps'}{formats} [a], descriptor", name="tcgen05.cp",
+            shape=shapes, writes="", **words, operands={"a": TMEM, "descriptor": Value("u64")}, requires=FAMILY, facts=COPIES,
+            **GROUP,
+        )(effect)  # fmt: skip
+# Which way .down is, and what the first or last row becomes, no public source says well enough.
 declare("tcgen05.shift.cta_group.down [a]", name="tcgen05.shift", operands={"a": TMEM}, requires=EXACT, **GROUP)

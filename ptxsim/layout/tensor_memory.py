@@ -62,3 +62,27 @@ def accumulators(rows: int, n: int, spread: bool) -> Cells:
         return Cells(*np.broadcast_arrays(row_of(m, rows, spread), column))
     part = n // (ROWS // rows)
     return Cells(*np.broadcast_arrays(m + column // part * rows, column % part))
+
+
+@cache
+def metadata_cells(rows: int, k: int, group: int, bits: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of the nibble of every row and group of a sparse A, (rows, k / group): row and column from its address on, and the bit it starts at.
+
+    Of 16- and 32-bit elements a row of tensor memory has a half of k for two rows of A; of narrower ones all of its own row.
+    """
+    m, at = np.arange(rows)[:, None], np.arange(k // group)[None, :] * 4
+    if bits < 16:
+        row, bit = np.broadcast_arrays(m, at)
+    else:
+        row, bit = np.broadcast_arrays(m % 8 + m // 16 * 16 + at // 16 * 8, at % 16 + m // 8 % 2 * 16)
+    return row, bit // 32, (bit % 32).astype(np.uint32)
+
+
+# Rows and 16-byte pieces that a copy from shared memory takes, and the first rows of tensor memory that each part of the rows goes to.
+COPIES = {
+    ("128x256b", None): (128, 2, ((0,),)), ("128x128b", None): (128, 1, ((0,),)),
+    ("4x256b", None): (4, 2, ((0,), (32,), (64,), (96,))),
+    ("64x128b", "warpx2::02_13"): (64, 1, ((0, 64),)),
+    ("64x128b", "warpx2::01_23"): (64, 1, ((0, 32), (64, 96))),
+    ("32x128b", "warpx4"): (32, 1, ((0, 32, 64, 96),)),
+}  # fmt: skip

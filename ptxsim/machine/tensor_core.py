@@ -7,7 +7,7 @@ before. PTX ISA, "TensorCore 5th Generation Instructions: Memory Consistency Mod
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
@@ -15,8 +15,8 @@ import numpy as np
 from ptxsim.machine import mbarrier
 from ptxsim.machine.asynchronous import cluster_addresses, delay, snapshot
 from ptxsim.machine.cta import Cta
-from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_READ, Event, Space
-from ptxsim.machine.fault import Fault
+from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_ISSUED, FLAG_LANDED, FLAG_READ, LANE_SHIFT, Event, Space
+from ptxsim.machine.fault import Fault, first_lane
 from ptxsim.machine.memory import RANK_SHIFT
 from ptxsim.machine.port import Port
 from ptxsim.machine.tile import CHUNK, Tile
@@ -53,43 +53,71 @@ def core_of(cta: Cta) -> TensorCore:
 
 
 class Reads:
-    """Tiles of shared memory that the tensor core reads until a commit shows that it has."""
+    """Tiles of shared memory that the tensor core reads until a commit shows that it has: by whom, of which CTA."""
 
     def __init__(self) -> None:
-        self.open: list[tuple[Port, Tile]] = []
+        self.open: list[tuple[Port, Cta, Tile]] = []
 
 
-def read_tiles(m: Port, tiles: list[Tile]) -> None:
-    """Tell observers that tiles will be read."""
+def read_tiles(m: Port, tiles: Sequence[Tile], ctas: Sequence[Cta]) -> None:
+    """Tell observers that tiles of CTAs will be read."""
     if m.machine.stream is None:
         return
-    for tile in tiles:
-        _tell(m, tile, Event.ASYNC_READ, 0)
-        _tell(m, tile, Event.ASYNC_ISSUE, FLAG_READ)
-        m.cta.units.of(Reads).open.append((m, tile))
+    for cta in ctas:
+        for tile in tiles:
+            _tell(m, cta, tile, Event.ASYNC_READ, 0)
+            _tell(m, cta, tile, Event.ASYNC_ISSUE, FLAG_READ)
+            m.cta.units.of(Reads).open.append((m, cta, tile))
 
 
-def _tell(m: Port, tile: Tile, event: Event, flags: int) -> None:
-    chunks = tile.chunks() + (m.cta.rank << RANK_SHIFT)
+def _tell(m: Port, cta: Cta, tile: Tile, event: Event, flags: int) -> None:
+    chunks, lane = tile.chunks() + (cta.rank << RANK_SHIFT), first_lane(m.mask)
     for i in range(0, len(chunks), 32):
         part = chunks[i : i + 32]
-        m.emit(event, Space.SHARED, CHUNK, flags | FLAG_ASYNC_PROXY, np.arange(32) < len(part), part)
+        m.emit(
+            event, Space.SHARED, CHUNK, flags | FLAG_ASYNC_PROXY | lane << LANE_SHIFT, np.arange(32) < len(part), part
+        )  # fmt: skip
 
 
-def commit(m: Port, space: str | None, a: np.ndarray) -> None:
-    """tcgen05.commit: one arrival on an mbarrier when all that was issued before is done."""
+def commit(m: Port, space: str | None, a: np.ndarray, mask: np.ndarray | None = None) -> None:
+    """tcgen05.commit: one arrival on an mbarrier when all that was issued before is done; with a `mask` on those at the same place in
+    the CTAs of the cluster whose bits are set."""
     kept, core, reads = snapshot(m), core_of(m.cta), m.cta.units.of(Reads)
     covered, reads.open = reads.open, []
-    found = [barrier for _, barrier in mbarrier.each(m, space, a)]
+    addresses = [a] if mask is None else list(_same_places(m, a, mask))
+    arrivals = [(lane, barrier) for each in addresses for lane, barrier in mbarrier.each(m, space, each)]
+    phases = np.zeros(32, np.uint64)
+    for lane, barrier in arrivals:
+        phases[lane] = barrier.record.phase
+
+    def tell(flag: int) -> None:
+        for each in addresses:
+            for _, memory, offsets, lanes in mbarrier.places(kept, space, each):
+                named = cluster_addresses(kept, memory, offsets) | mbarrier.odd_phase(phases)
+                kept.emit(Event.MBARRIER_ARRIVE, Space.SHARED, 8, flag, lanes, named)
 
     def arrive() -> None:
-        for port, tile in covered:
-            _tell(port, tile, Event.ASYNC_WAIT, FLAG_READ)
-        for barrier in found:
+        for port, cta, tile in covered:
+            _tell(port, cta, tile, Event.ASYNC_WAIT, FLAG_READ)
+        tell(FLAG_LANDED)
+        for _, barrier in arrivals:
             barrier.check_intact()
             barrier.arrive(1, mbarrier.who(kept))
-        for _, memory, offsets, mask in mbarrier.places(kept, space, a):
-            named = cluster_addresses(kept, memory, offsets)
-            kept.emit(Event.MBARRIER_ARRIVE, Space.SHARED, 8, FLAG_ASYNC_PROXY, mask, named)
 
+    tell(FLAG_ISSUED)
     core.issue(kept, arrive)
+
+
+def _same_places(m: Port, a: np.ndarray, mask: np.ndarray) -> Iterator[np.ndarray]:
+    """Addresses in the cluster's shared memory, for every CTA of a mask."""
+    chosen, offset = int(mask[first_lane(m.mask)]), a & np.uint64((1 << RANK_SHIFT) - 1)
+    size = len(m.cta.cluster.ctas)
+    if chosen >> size:
+        raise Fault(
+            "member-mask",
+            f"the CTA mask {chosen:#06x} names CTAs that a cluster of {size} does not have",
+            first_lane(m.mask),
+        )
+    for rank in range(size):
+        if chosen >> rank & 1:
+            yield offset + np.uint64((rank + 1) << RANK_SHIFT)

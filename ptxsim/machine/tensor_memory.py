@@ -5,6 +5,7 @@ Every CTA has all of it: CTAs of one SM that share it are not modeled, only warp
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,26 +34,18 @@ class Allocation:
 
 
 class TensorMemory:
-    """The state of one CTA. `cells` are words (columns, rows)."""
+    """The state of one CTA. `cells` are words (columns, rows). `promised`: columns that a pair's other CTA has allocated for both."""
 
     def __init__(self) -> None:
         self.cells = np.zeros((COLUMNS, ROWS), np.uint32)
         self.held: dict[int, Allocation] = {}  # by the first column
         self.free = np.ones(COLUMNS, bool)
         self.permitted = True
+        self.promised: list[tuple[int, int]] = []  # first columns and numbers
 
-    def room(self, columns: int) -> int | None:
-        """The first column of so many free ones, at a multiple of their number; None if there are none."""
-        starts = range(0, COLUMNS, columns)
-        return next((start for start in starts if self.free[start : start + columns].all()), None)
-
-    def take(self, columns: int, line: int) -> int:
-        """Allocate; there is room."""
-        start = self.room(columns)
-        assert start is not None
+    def take(self, start: int, columns: int, line: int) -> None:
         self.held[start] = Allocation(start, columns, line)
         self.free[start : start + columns] = False
-        return start
 
     def describe(self) -> str:
         """Who has what, for reports."""
@@ -64,34 +57,63 @@ def memory_of(cta: Cta) -> TensorMemory:
     return cta.units.of(TensorMemory)
 
 
-def allocate(m: Port, a: np.ndarray, columns: np.ndarray) -> Wait | None:
-    """tcgen05.alloc: the address of the columns goes to shared memory, once there is room."""
+def room(memories: Sequence[TensorMemory], columns: int) -> int | None:
+    """The first column of so many that are free in all memories, at a multiple of their number; None if there are none."""
+    free = np.logical_and.reduce([memory.free for memory in memories])
+    return next((start for start in range(0, COLUMNS, columns) if free[start : start + columns].all()), None)
+
+
+def allocate(m: Port, a: np.ndarray, columns: np.ndarray, ctas: int) -> Wait | None:
+    """tcgen05.alloc: the address of the columns goes to shared memory, once there is room.
+
+    Of a pair, the CTA that comes first allocates for both; the other one gets the same columns.
+    """
     count = m.uniform(columns, "number of columns", "all lanes of the warp give the same number of columns")
-    memory, line = memory_of(m.cta), m.line
+    own, line = memory_of(m.cta), m.line
+    others = [memory_of(cta) for cta in group_of(m, ctas) if cta is not m.cta]
     _check_number(count)
-    if not memory.permitted:
+    if not own.permitted:
         raise _fault("the CTA has given up its permit to allocate", "allocate before relinquish_alloc_permit")
     everyone, mask = m.mask.copy(), np.arange(32) == np.argmax(m.mask)
 
-    def give() -> None:
+    def give(start: int) -> None:
+        own.take(start, count, line)
         m.mask = mask
-        m.store("shared::cta", a, [np.full(32, memory.take(count, line), np.uint32)], TYPES["u32"])
+        m.store("shared::cta", a, [np.full(32, start, np.uint32)], TYPES["u32"])
         m.mask = everyone
         m.emit(Event.SYNC_WARP, addresses=[mask_word(everyone)] * 32)  # other lanes may read the address at once
 
-    if memory.room(count) is None:
+    def take() -> None:
+        start = room([own, *others], count)
+        assert start is not None
+        for other in others:
+            other.promised.append((start, count))
+            other.free[start : start + count] = False
+        give(start)
+
+    if others and own.promised:
+        start, promised = own.promised.pop(0)
+        if promised != count:
+            raise _fault(
+                f"{count} columns, where the other CTA of the pair has allocated {promised}",
+                "both CTAs of a pair allocate the same numbers in the same order",
+            )
+        give(start)
+        return None
+    if room([own, *others], count) is None:
         what = f"{count} columns of tensor memory"
         return Wait(
-            what, lambda: memory.room(count) is not None, lambda: f"waits for {what}: {memory.describe()}", give
-        )
-    give()
+            what, lambda: room([own, *others], count) is not None, lambda: f"waits for {what}: {own.describe()}", take
+        )  # fmt: skip
+    take()
     return None
 
 
-def deallocate(m: Port, a: np.ndarray, columns: np.ndarray) -> None:
+def deallocate(m: Port, a: np.ndarray, columns: np.ndarray, ctas: int) -> None:
     """tcgen05.dealloc: exactly what one allocation has given."""
     start = m.uniform(a, "tensor memory address", SAME)
     count = m.uniform(columns, "number of columns", "all lanes of the warp give the same number of columns")
+    group_of(m, ctas)
     memory = memory_of(m.cta)
     _check_number(count)
     found = memory.held.get(start)
@@ -127,6 +149,19 @@ def _check_number(count: int) -> None:
 
 def _fault(message: str, help: str) -> Fault:
     return Fault("tensor-memory-allocation", message, help=help)
+
+
+def group_of(m: Port, ctas: int) -> Sequence[Cta]:
+    """The CTAs that an instruction works on. Raises Fault where the CTA has no peer."""
+    if ctas == 1:
+        return (m.cta,)
+    all_of_them, first = m.cta.cluster.ctas, m.cta.rank & ~1
+    if len(all_of_them) < first + 2:
+        raise Fault(
+            "illegal-instruction", f".cta_group::2 in CTA {m.cta.rank} of a cluster of {len(all_of_them)}, which has no peer",
+            help="launch clusters with an even number of CTAs",
+        )  # fmt: skip
+    return all_of_them[first : first + 2]
 
 
 # ---- accesses ----------------------------------------------------------------------------------------------------------

@@ -4,29 +4,36 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from ptxsim import numerics
 from ptxsim.layout.instruction_descriptor import InstructionDescriptor, shape_problem
+from ptxsim.layout.sparsity import Sparsity
+from ptxsim.layout.tables import GROUPS
 from ptxsim.layout.tensor_descriptor import TensorDescriptor
-from ptxsim.layout.tensor_memory import ROWS, Cells, accumulators, row_of
+from ptxsim.layout.tensor_memory import QUARTER, ROWS, Cells, accumulators, metadata_cells, row_of
+from ptxsim.machine.cta import Cta
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.port import Port
-from ptxsim.machine.tensor_memory import TensorMemory, memory_of, place
+from ptxsim.machine.tensor_memory import TensorMemory, group_of, memory_of, place
 from ptxsim.machine.tile import Tile
 from ptxsim.numerics.forms import Form
 from ptxsim.types import TYPES
 
 BYTE_KINDS = ("f8f6f4", "mxf8f6f4")  # whose narrow elements have a byte each
+IN_SCALES = 0x3FFFFFFF  # the address in an operand that may have the number of a byte above it
 
 
 @dataclass(frozen=True)
 class TensorProduct:
-    """D = A*B + D of one CTA, as an instruction gives it.
+    """D = A*B + D of one CTA or a pair, as an instruction gives it.
 
     `words`: the instruction descriptor. `d`: address of D. `a`: a matrix descriptor, or the address in tensor memory if `from_memory`.
-    `keep`: whether D is added. `scale`: D is divided by 2**scale before. `off`: rows of tensor memory that are not written, a bit each.
+    `keep`: whether D is added. `shift`: D is divided by 2**shift before. `off`: rows of tensor memory that are not written, a bit
+    each, of the pair's second CTA after those of the first. `metadata`: address of a sparse A's. `scales`: addresses of the block
+    scales of A and B, `blocks` how many a row has.
     """
 
     words: InstructionDescriptor
@@ -36,8 +43,17 @@ class TensorProduct:
     keep: bool
     from_memory: bool = False
     ws: bool = False
-    scale: int = 0
+    shift: int = 0
     off: int = 0
+    ctas: int = 1
+    metadata: int = 0
+    scales: tuple[int, int] | None = None
+    blocks: int = 0
+
+    @property
+    def rows(self) -> int:
+        """Rows of D that a CTA has."""
+        return self.words.m // self.ctas
 
     @property
     def storage_bits(self) -> int:
@@ -46,34 +62,12 @@ class TensorProduct:
 
     @cached_property
     def tiles(self) -> list[Tile]:
-        """What it reads of shared memory: B, and A before it if it comes from there."""
+        """What it reads of each CTA's shared memory: its part of B, and of A before it if that comes from there."""
         words = self.words
         major_a, major_b = ("MN" if transposed else "K" for transposed in (words.transpose_a, words.transpose_b))
-        b = Tile(self.b, major_b, words.n, words.k, self.storage_bits, TensorDescriptor)
-        a = Tile(self.a, major_a, words.m, words.values, self.storage_bits, TensorDescriptor)
+        b = Tile(self.b, major_b, words.n // self.ctas, words.k, self.storage_bits, TensorDescriptor)
+        a = Tile(self.a, major_a, self.rows, words.values, self.storage_bits, TensorDescriptor)
         return [b] if self.from_memory else [a, b]
-
-    def run(self, m: Port) -> None:
-        """Read the operands, write D."""
-        words, memory = self.words, memory_of(m.cta)
-        rule = numerics.find(self.form, str(m.machine.target))
-        b = read_codes(self.tiles[-1], words.b, m.cta.shared).T
-        a = self._a_of(memory) if self.from_memory else read_codes(self.tiles[0], words.a, m.cta.shared)
-        cells = place(memory, self.d, accumulators(words.m, words.n, not self.ws), "the product's D")
-        bits = TYPES[words.d].bits
-        c = memory.cells[cells.columns, cells.rows]
-        c = c.astype(f"u{bits // 8}") if self.keep else np.zeros(c.shape, f"u{bits // 8}")
-        if self.scale:
-            c = scaled_down(c, words.d, self.scale)
-        d = numerics.product(
-            rule, a, b, c, negate_a=words.negate_a, negate_b=words.negate_b, satfinite=words.saturate,
-            numerics=m.machine.numerics,
-        )  # fmt: skip
-        if self.off:
-            written = self.off >> np.arange(ROWS).astype(object) & 1 == 0
-            keep = written.astype(bool)[cells.rows]
-            d = np.where(keep, d, memory.cells[cells.columns, cells.rows])
-        memory.cells[cells.columns, cells.rows] = d
 
     @cached_property
     def form(self) -> Form:
@@ -83,14 +77,109 @@ class TensorProduct:
             words.saturate,
         )  # fmt: skip
 
-    def _a_of(self, memory: TensorMemory) -> np.ndarray:
-        """The codes of an A in tensor memory, (m, k)."""
-        words, bits = self.words, self.storage_bits
-        row = row_of(np.arange(words.m), words.m, not self.ws)[:, None]
+    @cached_property
+    def cells(self) -> Cells:
+        """Where D is in each CTA, from its address on."""
+        return accumulators(self.rows, self.words.n, self.spread)
+
+    @property
+    def spread(self) -> bool:
+        """Whether 64 rows take 16 of every 32 in tensor memory."""
+        return self.ctas == 1 and not self.ws
+
+    def run(self, m: Port) -> None:
+        """Read the operands, write D."""
+        ctas = group_of(m, self.ctas)
+        b = np.concatenate([read_codes(self.tiles[-1], self.words.b, cta.shared) for cta in ctas]).T
+        for number, cta in enumerate(ctas):
+            self._run_cta(m, cta, b, self.off >> ROWS * number)
+
+    def _run_cta(self, m: Port, cta: Cta, b: np.ndarray, off: int) -> None:
+        words, memory = self.words, memory_of(cta)
+        rows, columns = place(memory, self.d, self.cells, "the product's D")
+        c = memory.cells[columns, rows].astype(f"u{TYPES[words.d].bits // 8}")
+        if not self.keep:
+            c = np.zeros_like(c)
+        elif self.shift:
+            c = scaled_down(c, words.d, self.shift)
+        kept = None if not words.sparse else self._columns(memory)
+        d = np.empty_like(c)
+        for block in self._blocks():
+            a = self._a_of(cta, block)
+            d[block] = self._multiply(m, a, b[:, block[1][0]], c[block], kept, memory, block)
+        if off:
+            writes = np.array([not off >> row & 1 for row in range(ROWS)])
+            d = np.where(writes[rows], d, memory.cells[columns, rows])
+        memory.cells[columns, rows] = d
+
+    def _blocks(self) -> list[tuple[np.ndarray, ...]]:
+        """Parts of D, as indices for rows and columns, that are computed with one A and one set of scales."""
+        lanes, n = self.cells.rows, self.words.n
+        if self.scales is not None:
+            quarters = [lanes // QUARTER == quarter for quarter in range(ROWS // QUARTER)]
+            return [np.ix_(q.any(axis=1), q.any(axis=0)) for q in quarters if q.any()]
+        # Where A stands several times one below the other, each part of the columns has its own.
+        parts = 1 if self.spread or not self.from_memory else ROWS // self.rows
+        every = np.ones(self.rows, bool)
+        return [np.ix_(every, np.arange(n) // (n // parts) == part) for part in range(parts)]
+
+    def _multiply(
+        self, m: Port, a: np.ndarray, b: np.ndarray, c: np.ndarray, kept: np.ndarray | None, memory: TensorMemory, block: Any
+    ) -> np.ndarray:  # fmt: skip
+        words = self.words
+        rule = numerics.find(self.form, str(m.machine.target))
+        options: dict[str, Any] = {
+            "negate_a": words.negate_a, "negate_b": words.negate_b, "satfinite": words.saturate,
+            "numerics": m.machine.numerics,
+        }  # fmt: skip
+        if self.scales is not None:
+            options.update(zip(("scale_a", "scale_b"), self._scales_of(memory, block), strict=True))
+        if kept is not None:
+            found = numerics.sparse_product(rule, a, kept[block[0][:, 0]], b, c, **options)
+        else:
+            found = numerics.product(rule, a, b, c, **options)
+        return np.asarray(found)
+
+    def _a_of(self, cta: Cta, block: Any) -> np.ndarray:
+        """The codes of A, (rows of the block, k)."""
+        words, bits, m = self.words, self.storage_bits, block[0][:, 0]
+        if not self.from_memory:
+            return np.asarray(read_codes(self.tiles[0], words.a, cta.shared)[m])
+        part = block[1][0, 0] * (1 if self.spread else ROWS // self.rows) // words.n
+        row = row_of(m, self.rows, self.spread)[:, None] + part * self.rows
         at = np.arange(words.values)[None, :] * bits
+        memory = memory_of(cta)
         cells = place(memory, self.a, Cells(*np.broadcast_arrays(row, at // 32)), "the product's A")
         codes = memory.cells[cells.columns, cells.rows] >> (at % 32).astype(np.uint32)
-        return narrowed(codes & np.uint32((1 << bits) - 1), words.a, bits)
+        return narrowed(codes & np.uint32(0xFFFFFFFF >> 32 - bits), words.a, bits)
+
+    def _scales_of(self, memory: TensorMemory, block: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Codes of the scales of A, (rows, blocks), and B, (blocks, columns). Each quarter of the lanes has those of all rows and of its
+        columns: of a row (or column) in lane i % 32 and column i / 32, a byte for every block from the chosen one on."""
+        assert self.scales is not None
+        rows, columns = block[0][:, 0], self.cells.columns[block][0]
+        quarter = self.cells.rows[block][0, 0] // QUARTER * QUARTER
+        found = []
+        for address, first, index in (
+            (self.scales[0], self.words.scale_a, rows),
+            (self.scales[1], self.words.scale_b, columns),
+        ):
+            cells = place(
+                memory, address & IN_SCALES, Cells(quarter + index % QUARTER, index // QUARTER), "block scales"
+            )
+            shifts = 8 * (first + np.arange(self.blocks, dtype=np.uint32))
+            found.append((memory.cells[cells.columns, cells.rows][:, None] >> shifts & 255).astype(np.uint8))
+        return found[0], found[1].T
+
+    def _columns(self, memory: TensorMemory) -> np.ndarray:
+        """Dense k of every element of a sparse A, (rows, k / 2)."""
+        words, bits = self.words, self.storage_bits
+        group, run = GROUPS[bits]
+        row, column, shift = metadata_cells(self.rows, words.k, group, bits)
+        selected = words.selector & 1 if bits >= 16 else 0
+        cells = place(memory, self.metadata, Cells(row, column + selected), "the metadata")
+        nibbles = memory.cells[cells.columns, cells.rows] >> shift & 15
+        return np.asarray(Sparsity(self.rows, words.k, group, run, bits).columns_of(nibbles.astype(np.int64)))
 
 
 def narrowed(codes: np.ndarray, name: str, bits: int) -> np.ndarray:
@@ -114,16 +203,22 @@ def read_codes(tile: Tile, name: str, memory: np.ndarray) -> np.ndarray:
     return codes.reshape(tile.rows, tile.k)
 
 
-def scaled_down(c: np.ndarray, name: str, scale: int) -> np.ndarray:
-    """D / 2**scale: exact, or rounded to nearest even where it becomes subnormal."""
+def scaled_down(c: np.ndarray, name: str, shift: int) -> np.ndarray:
+    """D / 2**shift: exact, or rounded to nearest even where it becomes subnormal."""
     kind = np.dtype("f4" if name == "f32" else "f2")
-    result: np.ndarray = (c.view(kind).astype(np.float64) * 2.0**-scale).astype(kind).view(c.dtype)
+    result: np.ndarray = (c.view(kind).astype(np.float64) * 2.0**-shift).astype(kind).view(c.dtype)
     return result
 
 
-def legal(words: InstructionDescriptor | str, ctas: int, ws: bool = False) -> InstructionDescriptor:
+def legal(words: InstructionDescriptor | str, ctas: int, ws: bool, sparse: bool) -> InstructionDescriptor:
     """The instruction descriptor of a product of `ctas` CTAs. Raises Fault `descriptor-invalid` with what is wrong with it."""
     problem = words if isinstance(words, str) else shape_problem(words, ctas, ws)
+    if not isinstance(words, str) and words.sparse != sparse:
+        problem = f"the sparsity bit is {int(words.sparse)} in a product that is{'' if sparse else ' not'} .sp"
+    if not isinstance(words, str) and (words.transpose_a or words.transpose_b) and TYPES[words.a].bits < 8:
+        problem = "elements of 4 and 6 bits are K-major: the transpose bits are 0"
+    if sparse and not isinstance(words, str) and words.m // ctas != ROWS:
+        raise Fault("not-modeled", f"where {words.m // ctas} rows of a sparse A have their metadata is not known")
     if isinstance(words, str) or problem is not None:
         raise Fault(
             "descriptor-invalid", f"the instruction descriptor: {problem}", help="see `ptxsim desc` for its fields"
