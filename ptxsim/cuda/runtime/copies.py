@@ -11,7 +11,7 @@ from typing import Any
 from ptxsim.cuda.runtime.arena import INVALID_VALUE
 from ptxsim.cuda.runtime.functions import CudaError, Extent, PitchedPointer, function
 from ptxsim.cuda.runtime.state import NOT_SUPPORTED, Runtime
-from ptxsim.cuda.runtime.streams import check_stream
+from ptxsim.cuda.runtime.streams import in_order
 
 HOST_TO_HOST, HOST_TO_DEVICE, DEVICE_TO_HOST, DEVICE_TO_DEVICE, DEFAULT = range(5)  # cudaMemcpyKind
 INVALID_DIRECTION = 21
@@ -62,8 +62,7 @@ def copy(runtime: Runtime, to: int | None, source: int | None, size: int, kind: 
 def memcpy(
     runtime: Runtime, to: int | None, source: int | None, size: int, kind: int, stream: int | None = None
 ) -> None:
-    check_stream(runtime, stream)
-    copy(runtime, to, source, size, kind)
+    in_order(runtime, stream, lambda: copy(runtime, to, source, size, kind))
 
 
 @function("cudaMemcpyPeer(void *to, int to_device, const void *from, int from_device, size_t size)")
@@ -72,10 +71,9 @@ def memcpy_peer(
     runtime: Runtime, to: int | None, to_device: int, source: int | None, from_device: int, size: int,
     stream: int | None = None,
 ) -> None:  # fmt: skip
-    check_stream(runtime, stream)
     runtime.check_device(to_device)
     runtime.check_device(from_device)
-    copy(runtime, to, source, size, DEVICE_TO_DEVICE)
+    in_order(runtime, stream, lambda: copy(runtime, to, source, size, DEVICE_TO_DEVICE))
 
 
 @function(
@@ -88,11 +86,14 @@ def memcpy_2d(
     runtime: Runtime, to: int | None, to_pitch: int, source: int | None, from_pitch: int, width: int, height: int,
     kind: int, stream: int | None = None,
 ) -> None:  # fmt: skip
-    check_stream(runtime, stream)
     if width > to_pitch or width > from_pitch:
         raise CudaError(INVALID_PITCH)
-    for row in range(height):
-        copy(runtime, (to or 0) + row * to_pitch, (source or 0) + row * from_pitch, width, kind)
+
+    def rows() -> None:
+        for row in range(height):
+            copy(runtime, (to or 0) + row * to_pitch, (source or 0) + row * from_pitch, width, kind)
+
+    in_order(runtime, stream, rows)
 
 
 def _copy_3d(runtime: Runtime, p: Copy3D | PeerCopy3D, kind: int) -> None:
@@ -110,19 +111,18 @@ def _copy_3d(runtime: Runtime, p: Copy3D | PeerCopy3D, kind: int) -> None:
 
 @function("cudaMemcpy3D(const void *parameters)", "cudaMemcpy3DAsync(const void *parameters, void *stream)")
 def memcpy_3d(runtime: Runtime, parameters: int | None, stream: int | None = None) -> None:
-    check_stream(runtime, stream)
     if parameters is None:
         raise CudaError(INVALID_VALUE)
-    p = Copy3D.from_address(parameters)
-    _copy_3d(runtime, p, p.kind)
+    p = Copy3D.from_buffer_copy(ctypes.string_at(parameters, ctypes.sizeof(Copy3D)))
+    in_order(runtime, stream, lambda: _copy_3d(runtime, p, p.kind))
 
 
 @function("cudaMemcpy3DPeer(const void *parameters)", "cudaMemcpy3DPeerAsync(const void *parameters, void *stream)")
 def memcpy_3d_peer(runtime: Runtime, parameters: int | None, stream: int | None = None) -> None:
-    check_stream(runtime, stream)
     if parameters is None:
         raise CudaError(INVALID_VALUE)
-    _copy_3d(runtime, PeerCopy3D.from_address(parameters), DEVICE_TO_DEVICE)
+    p = PeerCopy3D.from_buffer_copy(ctypes.string_at(parameters, ctypes.sizeof(PeerCopy3D)))
+    in_order(runtime, stream, lambda: _copy_3d(runtime, p, DEVICE_TO_DEVICE))
 
 
 def _fill(runtime: Runtime, pointer: int | None, value: int, size: int) -> None:
@@ -135,8 +135,7 @@ def _fill(runtime: Runtime, pointer: int | None, value: int, size: int) -> None:
 @function("cudaMemset(void *pointer, int value, size_t size)")
 @function("cudaMemsetAsync(void *pointer, int value, size_t size, void *stream)")
 def memset(runtime: Runtime, pointer: int | None, value: int, size: int, stream: int | None = None) -> None:
-    check_stream(runtime, stream)
-    _fill(runtime, pointer, value, size)
+    in_order(runtime, stream, lambda: _fill(runtime, pointer, value, size))
 
 
 @function("cudaMemset2D(void *pointer, size_t pitch, int value, size_t width, size_t height)")
@@ -144,9 +143,11 @@ def memset(runtime: Runtime, pointer: int | None, value: int, size: int, stream:
 def memset_2d(
     runtime: Runtime, pointer: int | None, pitch: int, value: int, width: int, height: int, stream: int | None = None
 ) -> None:  # fmt: skip
-    check_stream(runtime, stream)
-    for row in range(height):
-        _fill(runtime, (pointer or 0) + row * pitch, value, width)
+    def rows() -> None:
+        for row in range(height):
+            _fill(runtime, (pointer or 0) + row * pitch, value, width)
+
+    in_order(runtime, stream, rows)
 
 
 @function("cudaMemset3D(cudaPitchedPtr pointer, int value, cudaExtent extent)")
@@ -154,10 +155,16 @@ def memset_2d(
 def memset_3d(
     runtime: Runtime, pointer: PitchedPointer, value: int, extent: Extent, stream: int | None = None
 ) -> None:  # fmt: skip
-    check_stream(runtime, stream)
-    for z in range(extent.depth):
-        for y in range(extent.height):
-            _fill(runtime, (pointer.pointer or 0) + (z * pointer.ysize + y) * pointer.pitch, value, extent.width)
+    start, pitch, high, width, height, depth = (
+        pointer.pointer or 0, pointer.pitch, pointer.ysize, extent.width, extent.height, extent.depth,
+    )  # fmt: skip
+
+    def rows() -> None:
+        for z in range(depth):
+            for y in range(height):
+                _fill(runtime, start + (z * high + y) * pitch, value, width)
+
+    in_order(runtime, stream, rows)
 
 
 # ---- variables ----
@@ -185,8 +192,8 @@ def symbol_size(runtime: Runtime, size: Any, symbol: int | None) -> None:
 def to_symbol(
     runtime: Runtime, symbol: int | None, source: int | None, size: int, offset: int, kind: int, stream: int | None = None
 ) -> None:  # fmt: skip
-    check_stream(runtime, stream)
-    copy(runtime, _place(runtime, symbol)[0] + offset, source, size, kind)
+    place = _place(runtime, symbol)[0] + offset
+    in_order(runtime, stream, lambda: copy(runtime, place, source, size, kind))
 
 
 @function("cudaMemcpyFromSymbol(void *to, const void *symbol, size_t size, size_t offset, int kind)")
@@ -194,5 +201,5 @@ def to_symbol(
 def from_symbol(
     runtime: Runtime, to: int | None, symbol: int | None, size: int, offset: int, kind: int, stream: int | None = None
 ) -> None:  # fmt: skip
-    check_stream(runtime, stream)
-    copy(runtime, to, _place(runtime, symbol)[0] + offset, size, kind)
+    place = _place(runtime, symbol)[0] + offset
+    in_order(runtime, stream, lambda: copy(runtime, to, place, size, kind))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from dataclasses import replace
 from typing import Any
 
 from ptxsim.cuda.runtime.functions import CudaError, Dim3, function, say
@@ -15,7 +16,7 @@ from ptxsim.cuda.runtime.kernels import (
     static_shared,
 )
 from ptxsim.cuda.runtime.state import INVALID_VALUE, Runtime
-from ptxsim.cuda.runtime.streams import check_stream
+from ptxsim.cuda.runtime.streams import check_stream, in_order
 from ptxsim.demangle import demangle
 from ptxsim.diagnostic import PtxError
 from ptxsim.engine.builtin import ASSERTION
@@ -66,7 +67,7 @@ def launch(
     runtime: Runtime, host: int | None, grid: Dim3, block: Dim3, args: Any, shared: int, stream: int | None,
     cluster: tuple[int, int, int] = (1, 1, 1), cooperative: bool = False,
 ) -> int:  # fmt: skip
-    """Run a kernel to its end. Raises CudaError where it cannot start."""
+    """Run a kernel to its end, or keep it for a graph. Raises CudaError where it cannot start."""
     check_stream(runtime, stream)
     kernel = kernel_at(runtime, host)
     shapes = {"grid": (grid.x, grid.y, grid.z), "block": (block.x, block.y, block.z), "cluster": cluster}
@@ -77,8 +78,14 @@ def launch(
     like = (host, *shapes.values(), shared)
     options = LaunchOptions(
         grid=shapes["grid"], block=shapes["block"], cluster=cluster, shared_mem=shared, cooperative=cooperative or None,
-        profile=1 if runtime.times and like not in runtime.predicted else None,
     )  # fmt: skip
+    return in_order(runtime, stream, lambda: _run(runtime, kernel, passed, options, like)) or 0
+
+
+def _run(runtime: Runtime, kernel: Kernel, passed: list[bytes], options: LaunchOptions, like: Any) -> int:
+    """Run a kernel to its end. like: what launches have in common that take as long."""
+    if runtime.times and like not in runtime.predicted:
+        options = replace(options, profile=1)
     try:
         run = runtime.collector.launch(kernel, passed, options)
     except PtxError as error:

@@ -42,6 +42,18 @@ class Collector(Protocol):
         """The program exits."""
 
 
+Work = Callable[[], int | None]  # what is done on a stream; an error's number, or CudaError
+
+
+@dataclass
+class Capture:
+    """What streams are given while a graph is captured. Its order is one in which it may be done."""
+
+    origin: int  # the stream where it began
+    work: list[Work] = field(default_factory=list)
+    events: set[int] = field(default_factory=set)  # recorded in it: who waits for one joins
+
+
 @dataclass
 class Runtime:
     """One process's runtime. `version` is the runtime's major version; `sticky` the error that a launch has left behind."""
@@ -54,6 +66,8 @@ class Runtime:
     microseconds: float = 0.0  # predicted time of all launches
     predicted: dict[Any, float] = field(default_factory=dict)  # microseconds of a launch, by kernel and shapes
     times: bool = False  # whether the program has recorded an event that measures time
+    captures: dict[int, Capture] = field(default_factory=dict)  # by handle of the stream
+    graphs: dict[int, list[Work]] = field(default_factory=dict)  # and executable ones, by handle
     streams: dict[int, int] = field(default_factory=dict)  # flags, by handle
     events: dict[int, float | None] = field(default_factory=dict)  # when they were recorded, by handle
     untimed: set[int] = field(default_factory=set)  # events that measure no time

@@ -9,9 +9,9 @@ import ctypes
 from typing import Any
 
 from ptxsim.cuda.runtime.functions import CudaError, function
-from ptxsim.cuda.runtime.state import INVALID_VALUE, Runtime
+from ptxsim.cuda.runtime.state import INVALID_VALUE, Runtime, Work
 
-INVALID_HANDLE = 400
+INVALID_HANDLE, CAPTURE_UNSUPPORTED = 400, 900
 _BUILT_IN = (None, 0, 1, 2)  # the default stream, cudaStreamLegacy, cudaStreamPerThread
 _DISABLE_TIMING = 2  # cudaEventDisableTiming
 
@@ -20,6 +20,16 @@ def check_stream(runtime: Runtime, stream: int | None) -> None:
     """Raise CudaError for what is no stream."""
     if stream not in _BUILT_IN and stream not in runtime.streams:
         raise CudaError(INVALID_HANDLE)
+
+
+def in_order(runtime: Runtime, stream: int | None, work: Work) -> int | None:
+    """Do something on a stream; if that is captured, when its graph is launched. Raises CudaError."""
+    check_stream(runtime, stream)
+    capture = runtime.captures.get(stream or 0)
+    if capture is None:
+        return work()
+    capture.work.append(work)
+    return None
 
 
 @function("cudaStreamCreate(void **stream)", "cudaStreamCreateWithFlags(void **stream, unsigned flags)")
@@ -40,12 +50,17 @@ def destroy_stream(runtime: Runtime, stream: int | None) -> None:
 @function("cudaStreamSynchronize(void *stream)", "cudaStreamQuery(void *stream)")
 def synchronize_stream(runtime: Runtime, stream: int | None) -> None:
     check_stream(runtime, stream)
+    if stream in runtime.captures:
+        raise CudaError(CAPTURE_UNSUPPORTED)
 
 
 @function("cudaStreamWaitEvent(void *stream, void *event, unsigned flags)")
 def wait_event(runtime: Runtime, stream: int | None, event: int | None, flags: int) -> None:
     check_stream(runtime, stream)
-    _check_event(runtime, event)
+    number = _check_event(runtime, event)
+    joined = next((capture for capture in runtime.captures.values() if number in capture.events), None)
+    if joined is not None:
+        runtime.captures[stream or 0] = joined
 
 
 @function("cudaStreamGetFlags(void *stream, unsigned *flags)")
@@ -55,11 +70,16 @@ def stream_flags(runtime: Runtime, stream: int | None, flags: Any) -> None:
 
 
 @function("cudaStreamGetPriority(void *stream, int *priority)", "cudaStreamGetDevice(void *stream, int *device)")
-@function("cudaStreamIsCapturing(void *stream, int *status)")
 def stream_zero(runtime: Runtime, stream: int | None, value: Any) -> None:
-    """What is 0 for every stream: there is one device, one priority, and nothing is captured."""
+    """What is 0 for every stream: there is one device and one priority."""
     check_stream(runtime, stream)
     value[0] = 0
+
+
+@function("cudaStreamIsCapturing(void *stream, int *status)")
+def is_capturing(runtime: Runtime, stream: int | None, status: Any) -> None:
+    check_stream(runtime, stream)
+    status[0] = int(stream in runtime.captures)
 
 
 @function(
@@ -68,7 +88,7 @@ def stream_zero(runtime: Runtime, stream: int | None, value: Any) -> None:
     "cudaStreamGetCaptureInfo_v3(void *stream, int *status, void *others)",
 )
 def capture_info(runtime: Runtime, stream: int | None, status: Any, others: int | None) -> None:
-    stream_zero(runtime, stream, status)
+    is_capturing(runtime, stream, status)
 
 
 @function("cudaStreamGetId(void *stream, uint64_t *id)")
@@ -93,10 +113,9 @@ def priorities(runtime: Runtime, least: Any, greatest: Any) -> None:
 
 @function("cudaLaunchHostFunc(void *stream, void *function, void *data)")
 def launch_host(runtime: Runtime, stream: int | None, function: int | None, data: int | None) -> None:
-    check_stream(runtime, stream)
     if function is None:
         raise CudaError(INVALID_VALUE)
-    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(function)(data)
+    in_order(runtime, stream, lambda: ctypes.CFUNCTYPE(None, ctypes.c_void_p)(function)(data))
 
 
 @function("cudaStreamAddCallback(void *stream, void *function, void *data, unsigned flags)")
@@ -137,8 +156,15 @@ def destroy_event(runtime: Runtime, event: int | None) -> None:
 def record_event(runtime: Runtime, event: int | None, stream: int | None, flags: int = 0) -> None:
     """From the first event that measures time on, the cycle model replays launches: of each kernel and shape the first one."""
     check_stream(runtime, stream)
-    runtime.events[_check_event(runtime, event)] = runtime.microseconds
-    runtime.times |= event not in runtime.untimed
+    number = _check_event(runtime, event)
+    capture = runtime.captures.get(stream or 0)
+    for each in runtime.captures.values():
+        each.events.discard(number)
+    if capture is not None:
+        capture.events.add(number)
+    else:
+        runtime.events[number] = runtime.microseconds
+        runtime.times |= number not in runtime.untimed
 
 
 @function("cudaEventSynchronize(void *event)", "cudaEventQuery(void *event)")

@@ -7,7 +7,7 @@ from importlib import resources
 
 from ptxsim.cuda.runtime.functions import FUNCTIONS, Function
 
-_MODULES = ("device", "memory", "copies", "streams", "launches", "attributes", "driver")
+_MODULES = ("device", "memory", "copies", "streams", "launches", "graphs", "attributes", "driver")
 _PER_THREAD = ("_ptsz", "_ptds")  # the same functions for programs of --default-stream per-thread
 
 

@@ -242,6 +242,51 @@ static void streams() {
   FAILS(cudaErrorInvalidResourceHandle, cudaStreamSynchronize(stream));
 }
 
+static void graphs() {
+  float *x, *y, h[64];
+  cudaStream_t s, other;
+  cudaEvent_t fork, join;
+  cudaGraph_t graph;
+  cudaGraphExec_t ready;
+  cudaStreamCaptureStatus status;
+  size_t nodes;
+  for (float &each : h) each = 1;
+  OK(cudaMalloc(&x, sizeof h));
+  OK(cudaMalloc(&y, sizeof h));
+  OK(cudaStreamCreate(&s));
+  OK(cudaStreamCreate(&other));
+  OK(cudaEventCreateWithFlags(&fork, cudaEventDisableTiming));
+  OK(cudaEventCreateWithFlags(&join, cudaEventDisableTiming));
+  FAILS(cudaErrorIllegalState, cudaStreamEndCapture(s, &graph));
+  FAILS(cudaErrorStreamCaptureUnsupported, cudaStreamBeginCapture(0, cudaStreamCaptureModeGlobal));
+  OK(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
+  OK(cudaMemcpyAsync(x, h, sizeof h, cudaMemcpyHostToDevice, s));
+  OK(cudaEventRecord(fork, s));
+  OK(cudaStreamWaitEvent(other, fork, 0));  // the other stream joins
+  OK(cudaMemsetAsync(y, 0, sizeof h, other));
+  add<<<1, 64, 0, other>>>(y, x, y, 64);
+  OK(cudaEventRecord(join, other));
+  OK(cudaStreamIsCapturing(other, &status));
+  EXPECT(status == cudaStreamCaptureStatusActive);
+  FAILS(cudaErrorStreamCaptureUnsupported, cudaStreamSynchronize(other));
+  FAILS(cudaErrorStreamCaptureUnmatched, cudaStreamEndCapture(other, &graph));
+  OK(cudaStreamWaitEvent(s, join, 0));
+  add<<<1, 64, 0, s>>>(x, y, x, 64);
+  OK(cudaMemcpyAsync(h, x, sizeof h, cudaMemcpyDeviceToHost, s));
+  OK(cudaStreamEndCapture(s, &graph));
+  OK(cudaGraphGetNodes(graph, nullptr, &nodes));
+  OK(cudaGraphInstantiate(&ready, graph, 0));
+  OK(cudaGraphDestroy(graph));
+  EXPECT(nodes == 5 && h[63] == 1);  // nothing has run
+  for (int i = 0; i < 3; ++i) OK(cudaGraphLaunch(ready, s));
+  OK(cudaStreamSynchronize(s));
+  EXPECT(h[0] == 8 && h[63] == 8);
+  OK(cudaGraphExecDestroy(ready));
+  FAILS(cudaErrorInvalidValue, cudaGraphLaunch(ready, s));
+  OK(cudaFree(x));
+  OK(cudaFree(y));
+}
+
 static void tensor_maps() {
   void *x, *entry = nullptr;
   cudaDriverEntryPointQueryResult found;
@@ -286,6 +331,7 @@ int main(int argc, char **argv) {
   launches();
   device();
   streams();
+  graphs();
   tensor_maps();
   printf("%s\n", failures ? "failed" : "done");
   return failures ? 1 : 3;
