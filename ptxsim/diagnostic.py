@@ -91,6 +91,7 @@ _ROWS: list[tuple[str, Level, str, str]] = [
     ("PTX436", "error", "tile-overwritten", "shared memory is overwritten while asynchronous work still reads it"),
     ("PTX437", "error", "cp-async-not-waited", "data of cp.async is read before its group was waited for"),
     ("PTX438", "error", "tensormap-fence", "a tensormap was changed and not published"),
+    ("PTX439", "error", "tensor-memory-order", "tensor memory is accessed before work on it is known to be done"),
     ("PTX501", "note", "bank-conflict", "shared-memory lanes meet in the same banks"),
     ("PTX502", "note", "uncoalesced", "global accesses touch more sectors than they need"),
     ("PTX901", "error", "not-modeled", "ptxsim does not model this yet"),

@@ -20,7 +20,8 @@ from ptxsim.machine.port import Port
 from ptxsim.machine.records import WarpRecord
 from ptxsim.machine.state import Machine
 
-WGMMA_WAIT = Synchronisation(Mechanism.WGMMA_GROUP, Role.WAIT)
+# What owns registers until a wait covers it, and that wait.
+OWNERS = {Mechanism.WGMMA_GROUP: "wgmma.commit_group and wgmma.wait_group", Mechanism.TENSOR_LOAD: "tcgen05.wait::ld"}
 
 
 def execute(op: Op, warp: Warp, s: int, mask: np.ndarray, program: Program, machine: Machine) -> None:
@@ -179,25 +180,26 @@ def give_back(op: Op, warp: Warp, s: int, mask: np.ndarray, program: Program, ma
 
 
 def check_in_flight(op: Op, warp: Warp, port: Port, program: Program) -> None:
-    """Whether an operation touches registers that the tensor core owns; the first touch of a product is reported.
+    """Whether an operation touches registers that asynchronous work owns; the first touch of each is reported.
 
     Results that are read where no wait follows lack a wait; every other touch is one too early.
     """
-    if Mechanism.WGMMA_GROUP in op.mechanisms:
-        return
     slot = next((slot for slot in touched(op) if slot in warp.in_flight), None)
     if slot is None:
         return
     line = warp.in_flight[slot]
-    waits = any(o.site > op.site and o.synchronises == WGMMA_WAIT for o in program.ops)
+    owner, mechanism = next((o, by) for o in program.ops if o.line == line for by in OWNERS if o.completes_by is by)
+    if mechanism in op.mechanisms:
+        return
+    waits = any(o.site > op.site and o.synchronises == Synchronisation(mechanism, Role.WAIT) for o in program.ops)
     early = waits or slot in touched(op, sources=False)
     port.line, port.column, port.length = op.line, op.column, op.length
     port.report(
         "register-in-flight" if early else "missing-wait",
-        f"{op.opcode} touches a register that wgmma.mma_async of line {line} still owns",
-        help="wait first: wgmma.commit_group and wgmma.wait_group between the two",
+        f"{op.opcode} touches a register that {owner.name} of line {line} still owns",
+        help=f"wait first: {OWNERS[mechanism]} between the two",
     )
-    for owned in [owned for owned, owner in warp.in_flight.items() if owner == line]:
+    for owned in [owned for owned, owner_line in warp.in_flight.items() if owner_line == line]:
         del warp.in_flight[owned]
 
 

@@ -11,6 +11,7 @@ from ptxsim.isa.registry import Options, instruction
 from ptxsim.lanes import LaneValue
 from ptxsim.machine import tensor_core as core
 from ptxsim.machine import tensor_memory as memory
+from ptxsim.machine import tensor_move as move
 from ptxsim.machine.fault import Wait
 from ptxsim.machine.port import Port
 
@@ -45,7 +46,7 @@ def allocate(m: Port, a: LaneValue, columns: LaneValue, *, cta_group: str) -> Wa
     operands={"a": Value("u32"), "columns": COLUMNS}, **GROUP,
 )  # fmt: skip
 def deallocate(m: Port, a: LaneValue, columns: LaneValue, *, cta_group: str) -> None:
-    memory.deallocate(m, a, columns, ctas_of(cta_group))
+    move.deallocate(m, a, columns, ctas_of(cta_group))
 
 
 @instruction(
@@ -58,19 +59,22 @@ def relinquish(m: Port) -> None:
 
 # ---- order -----------------------------------------------------------------------------------------------------------
 
-WAITS = Facts(family="tensor_memory_wait", scope=Scope.WARP)
 FENCES = Facts(family="tensor_memory_fence")
 COMMITS = Facts(family="tensor_commit", synchronises=Synchronisation(Mechanism.MBARRIER, Role.ARRIVE))
+LOADED = Facts(
+    family="tensor_memory_wait", scope=Scope.WARP, synchronises=Synchronisation(Mechanism.TENSOR_LOAD, Role.WAIT)
+)
+STORED = Facts(family="tensor_memory_wait", scope=Scope.WARP)
 
 
-@instruction("tcgen05.wait::ld.sync.aligned", name="tcgen05.wait::ld", requires=FAMILY, facts=WAITS)
+@instruction("tcgen05.wait::ld.sync.aligned", name="tcgen05.wait::ld", requires=FAMILY, facts=LOADED)
 def wait_for_loads(m: Port) -> None:
-    """The registers that loads have written are the program's."""
+    move.wait(m, stores=False)
 
 
-@instruction("tcgen05.wait::st.sync.aligned", name="tcgen05.wait::st", requires=FAMILY, facts=WAITS)
+@instruction("tcgen05.wait::st.sync.aligned", name="tcgen05.wait::st", requires=FAMILY, facts=STORED)
 def wait_for_stores(m: Port) -> None:
-    """What stores have written is there."""
+    move.wait(m, stores=True)
 
 
 for name in ("tcgen05.fence::before_thread_sync", "tcgen05.fence::after_thread_sync"):

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from functools import reduce
 
-import numpy as np
-
 from ptxsim.instructions.extrema import operate
 from ptxsim.instructions.tcgen05 import FAMILY, GROUP, ctas_of
 from ptxsim.isa.facts import Access, AccessKind, Facts, Mechanism, Proxy, Scope, Word, Words
 from ptxsim.isa.operand import Addr, Imm, Reg, Value, Vec
 from ptxsim.isa.registry import Kinds, Options, declare, instruction
 from ptxsim.lanes import LaneValue, bits, maximum, minimum
-from ptxsim.layout.tensor_memory import moved
+from ptxsim.machine import tensor_move as move
 from ptxsim.machine.port import Port
 from ptxsim.machine.tensor_copy import copy
-from ptxsim.machine.tensor_memory import moved_cells
 from ptxsim.types import ScalarType
 
 EXACT = "8.6 sm_100a sm_103a sm_110a"  # what the family-specific targets lack
 TMEM = Addr("tensor")
-LOADS = Facts(family="tensor_memory_load", scope=Scope.WARP)
+LOADS = Facts(family="tensor_memory_load", scope=Scope.WARP, completes_by=Mechanism.TENSOR_LOAD)
 STORES = Facts(family="tensor_memory_store", scope=Scope.WARP)
 
 # ---- registers -------------------------------------------------------------------------------------------------------
@@ -44,21 +41,11 @@ KINDS: Kinds = {"a": TMEM, "d": Vec(registers, Reg("b32", sink=True)), "b": Vec(
 
 
 def load(m: Port, a: LaneValue, split: LaneValue, *, shape: str, num: str, pack: Word) -> LaneValue:
-    cells = moved(shape, int(num[1:]), split or 0, pack is not None)
-    memory, cells = moved_cells(m, a, cells, "tcgen05.ld")
-    words = memory.cells[cells.columns, cells.rows]
-    if pack is not None:
-        words = words[0] & np.uint32(0xFFFF) | words[1] << np.uint32(16)
-    return list(words)
+    return move.load(m, a, shape, int(num[1:]), split or 0, pack is not None)
 
 
 def store(m: Port, a: LaneValue, split: LaneValue, b: LaneValue, *, shape: str, num: str, unpack: Word) -> None:
-    cells = moved(shape, int(num[1:]), split or 0, unpack is not None)
-    memory, cells = moved_cells(m, a, cells, "tcgen05.st")
-    words = np.stack(b)
-    if unpack is not None:
-        words = np.stack([words & np.uint32(0xFFFF), words >> np.uint32(16)])
-    memory.cells[cells.columns, cells.rows] = words
+    move.store(m, a, b, shape, int(num[1:]), split or 0, unpack is not None)
 
 
 for shapes, split in ((" ".join(list(WORDS)[:4]), ""), ("16x32bx2", ", split")):

@@ -79,6 +79,7 @@ class Mechanism(Enum):
     CP_ASYNC_GROUP = auto()
     BULK_GROUP = auto()
     WGMMA_GROUP = auto()
+    TENSOR_LOAD = auto()  # loads of tensor memory
 
 
 class Role(Enum):

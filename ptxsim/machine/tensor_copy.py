@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import numpy as np
@@ -14,6 +14,7 @@ from ptxsim.machine.cta import Cta
 from ptxsim.machine.port import Port
 from ptxsim.machine.tensor_core import core_of, read_tiles
 from ptxsim.machine.tensor_memory import group_of, memory_of, place
+from ptxsim.machine.tensor_order import Use
 from ptxsim.machine.tile import CHUNK, Tile, check_tile
 
 
@@ -26,18 +27,24 @@ def copy(m: Port, a: np.ndarray, descriptor: np.ndarray, shape: str, warps: str 
         check_tile(m, tile)
         port = snapshot(m, np.arange(32) == lane)
         read_tiles(port, [tile], group)
-        core_of(m.cta).issue(port, partial(_copy, group, tile, int(a[lane]), (shape, warps)))
+        found = [part for cta in group for part in _targets(cta, int(a[lane]), (shape, warps))]
+        uses = [Use(memory_of(cta), cells, True, m.line, "tcgen05.cp") for cta, cells, _ in found]
+        core_of(m.cta).issue(port, partial(_copy, tile, found), uses)
 
 
-def _copy(group: Sequence[Cta], tile: Tile, address: int, form: tuple[str, str | None]) -> None:
+def _targets(cta: Cta, address: int, form: tuple[str, str | None]) -> Iterator[tuple[Cta, Cells, slice]]:
+    """Where the rows of a tile go in a CTA's tensor memory, and which rows."""
+    rows, pieces, parts = COPIES[form]
+    each = rows // len(parts)
+    row, column = np.arange(each)[:, None], np.arange(pieces * CHUNK // 4)[None, :]
+    for number, starts in enumerate(parts):
+        for start in starts:
+            cells = place(memory_of(cta), address, Cells(*np.broadcast_arrays(row + start, column)), "tcgen05.cp")
+            yield cta, cells, slice(number * each, (number + 1) * each)
+
+
+def _copy(tile: Tile, targets: Sequence[tuple[Cta, Cells, slice]]) -> None:
     """The rows of a tile in each CTA's shared memory go to its tensor memory."""
-    rows, _, parts = COPIES[form]
-    for cta in group:
+    for cta, cells, rows in targets:
         words = np.ascontiguousarray(tile.read(cta.shared)).view(np.uint32)
-        each = rows // len(parts)
-        for number, starts in enumerate(parts):
-            part = words[number * each : (number + 1) * each]
-            for start in starts:
-                cells = Cells(np.arange(each)[:, None] + start, np.arange(part.shape[1])[None, :])
-                found = place(memory_of(cta), address, Cells(*np.broadcast_arrays(*cells)), "tcgen05.cp")
-                memory_of(cta).cells[found.columns, found.rows] = part
+        memory_of(cta).cells[cells.columns, cells.rows] = words[rows]

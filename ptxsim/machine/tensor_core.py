@@ -19,6 +19,7 @@ from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_ISSUED, FLAG_LANDED, FLA
 from ptxsim.machine.fault import Fault, first_lane
 from ptxsim.machine.memory import RANK_SHIFT
 from ptxsim.machine.port import Port
+from ptxsim.machine.tensor_order import Moves, Use, check
 from ptxsim.machine.tile import CHUNK, Tile
 
 Work = Callable[[], None]
@@ -29,27 +30,40 @@ class TensorCore:
 
     def __init__(self) -> None:
         self.issued = self.completed = 0
-        self._queue: deque[tuple[Port, Work]] = deque()
+        self._queue: deque[tuple[Port, Work, Sequence[Use]]] = deque()
 
-    def issue(self, m: Port, work: Work) -> None:
-        """Something is to be done, after all that was issued before."""
-        self._queue.append((m, work))
+    def issue(self, m: Port, work: Work, uses: Sequence[Use] = ()) -> None:
+        """Something is to be done, after all that was issued before; `uses`: of tensor memory."""
+        for cta in m.cta.cluster.ctas:
+            check(m, uses, cta.units.of(Moves).all(), "tcgen05.wait::ld or tcgen05.wait::st, and a barrier")
+        self._queue.append((m, work, uses))
         self.issued += 1
         m.machine.schedule(partial(self.complete, self.issued), delay(m.machine))
 
     def complete(self, count: int) -> None:
         """Do what is before number `count` and is not done."""
         while self.completed < count:
-            m, work = self._queue.popleft()
+            m, work, _ = self._queue.popleft()
             self.completed += 1
             try:
                 work()
             except Fault as fault:
                 m.report(fault.name, fault.message, fault.lane, fault.help)
 
+    def uses(self) -> Iterator[Use]:
+        """Of tensor memory, by what is not complete."""
+        for _, _, uses in self._queue:
+            yield from uses
+
 
 def core_of(cta: Cta) -> TensorCore:
     return cta.units.of(TensorCore)
+
+
+def in_flight(m: Port) -> Iterator[Use]:
+    """What the tensor cores of the cluster have not completed."""
+    for cta in m.cta.cluster.ctas:
+        yield from core_of(cta).uses()
 
 
 class Reads:

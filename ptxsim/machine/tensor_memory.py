@@ -109,8 +109,8 @@ def allocate(m: Port, a: np.ndarray, columns: np.ndarray, ctas: int) -> Wait | N
     return None
 
 
-def deallocate(m: Port, a: np.ndarray, columns: np.ndarray, ctas: int) -> None:
-    """tcgen05.dealloc: exactly what one allocation has given."""
+def deallocate(m: Port, a: np.ndarray, columns: np.ndarray, ctas: int) -> Cells:
+    """tcgen05.dealloc: exactly what one allocation has given. Returns its cells."""
     start = m.uniform(a, "tensor memory address", SAME)
     count = m.uniform(columns, "number of columns", "all lanes of the warp give the same number of columns")
     group_of(m, ctas)
@@ -124,6 +124,7 @@ def deallocate(m: Port, a: np.ndarray, columns: np.ndarray, ctas: int) -> None:
         )
     del memory.held[start]
     memory.free[start : start + count] = True
+    return Cells(*np.broadcast_arrays(np.arange(ROWS)[:, None], np.arange(start, start + count)[None, :]))
 
 
 def relinquish(m: Port) -> None:
@@ -167,8 +168,9 @@ def group_of(m: Port, ctas: int) -> Sequence[Cta]:
 # ---- accesses ----------------------------------------------------------------------------------------------------------
 
 
-def place(memory: TensorMemory, address: int, cells: Cells, what: str) -> Cells:
-    """Cells relative to an address as those of the memory. Raises Fault `out-of-bounds` where they are not there, or nobody has them."""
+def place(memory: TensorMemory, address: int, cells: Cells, what: str, begins: bool = True) -> Cells:
+    """Cells relative to an address as those of the memory. Raises Fault `out-of-bounds` where they are not there, or nobody has them;
+    that is asked when something begins."""
     row, column = address >> 16, address & 0xFFFF
     rows, columns = cells.rows + row, cells.columns + column
     low, high = int(columns.min()), int(columns.max()) + 1
@@ -179,7 +181,7 @@ def place(memory: TensorMemory, address: int, cells: Cells, what: str) -> Cells:
             f"has {COLUMNS} columns and {ROWS} lanes", help="an address has the lane in bits 31 to 16, the column in bits 15 to 0",
         )  # fmt: skip
     loose = memory.free[low:high]
-    if loose.any() and (astray := np.isin(columns, low + np.flatnonzero(loose))).any():
+    if begins and loose.any() and (astray := np.isin(columns, low + np.flatnonzero(loose))).any():
         raise Fault(
             "out-of-bounds", f"{what} at {address:#x}: column {int(columns[astray][0])} is not allocated; {memory.describe()}",
             help="allocate as many columns as are used, and use them before tcgen05.dealloc",

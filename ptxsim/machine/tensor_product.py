@@ -18,6 +18,7 @@ from ptxsim.machine.cta import Cta
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.port import Port
 from ptxsim.machine.tensor_memory import TensorMemory, group_of, memory_of, place
+from ptxsim.machine.tensor_order import Use
 from ptxsim.machine.tile import Tile
 from ptxsim.numerics.forms import Form
 from ptxsim.types import TYPES
@@ -87,6 +88,25 @@ class TensorProduct:
         """Whether 64 rows take 16 of every 32 in tensor memory."""
         return self.ctas == 1 and not self.ws
 
+    def uses(self, m: Port) -> list[Use]:
+        """What of tensor memory it reads and writes. Raises Fault where that is not there."""
+        found, words, name = [], self.words, "tcgen05.mma"
+        for cta in group_of(m, self.ctas):
+            memory = memory_of(cta)
+            found.append(Use(memory, place(memory, self.d, self.cells, "the product's D"), True, m.line, name))
+            reads = []
+            if self.from_memory:
+                columns = np.arange(-(-words.values * self.storage_bits // 32))[None, :]
+                reads.append((self.a, Cells(*np.broadcast_arrays(self.cells.rows[:, :1], columns))))
+            if words.sparse:
+                row, column, _ = metadata_cells(self.rows, words.k, GROUPS[self.storage_bits][0], self.storage_bits)
+                reads.append((self.metadata, Cells(row, column)))
+            for address, count in zip(self.scales or (), (self.rows, words.n), strict=False):
+                index = np.broadcast_arrays(np.arange(ROWS)[:, None], np.arange(-(-count // QUARTER))[None, :])
+                reads.append((address & IN_SCALES, Cells(*index)))
+            found += [Use(memory, place(memory, at, cells, "an operand"), False, m.line, name) for at, cells in reads]
+        return found
+
     def run(self, m: Port) -> None:
         """Read the operands, write D."""
         ctas = group_of(m, self.ctas)
@@ -96,7 +116,7 @@ class TensorProduct:
 
     def _run_cta(self, m: Port, cta: Cta, b: np.ndarray, off: int) -> None:
         words, memory = self.words, memory_of(cta)
-        rows, columns = place(memory, self.d, self.cells, "the product's D")
+        rows, columns = place(memory, self.d, self.cells, "the product's D", begins=False)
         c = memory.cells[columns, rows].astype(f"u{TYPES[words.d].bits // 8}")
         if not self.keep:
             c = np.zeros_like(c)
@@ -149,7 +169,7 @@ class TensorProduct:
         row = row_of(m, self.rows, self.spread)[:, None] + part * self.rows
         at = np.arange(words.values)[None, :] * bits
         memory = memory_of(cta)
-        cells = place(memory, self.a, Cells(*np.broadcast_arrays(row, at // 32)), "the product's A")
+        cells = place(memory, self.a, Cells(*np.broadcast_arrays(row, at // 32)), "the product's A", begins=False)
         codes = memory.cells[cells.columns, cells.rows] >> (at % 32).astype(np.uint32)
         return narrowed(codes & np.uint32(0xFFFFFFFF >> 32 - bits), words.a, bits)
 
@@ -177,7 +197,7 @@ class TensorProduct:
         group, run = GROUPS[bits]
         row, column, shift = metadata_cells(self.rows, words.k, group, bits)
         selected = words.selector & 1 if bits >= 16 else 0
-        cells = place(memory, self.metadata, Cells(row, column + selected), "the metadata")
+        cells = place(memory, self.metadata, Cells(row, column + selected), "the metadata", begins=False)
         nibbles = memory.cells[cells.columns, cells.rows] >> shift & 15
         return np.asarray(Sparsity(self.rows, words.k, group, run, bits).columns_of(nibbles.astype(np.int64)))
 

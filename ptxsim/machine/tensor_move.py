@@ -1,0 +1,65 @@
+"""Loads and stores of tensor memory by a warp, until tcgen05.wait covers them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ptxsim.layout.tensor_memory import moved
+from ptxsim.machine import tensor_memory
+from ptxsim.machine.port import Port
+from ptxsim.machine.tensor_core import in_flight
+from ptxsim.machine.tensor_memory import memory_of, moved_cells
+from ptxsim.machine.tensor_order import Moves, Use, check
+
+COMMITS = "tcgen05.commit, and mbarrier.try_wait"
+MOVES = "tcgen05.wait::ld or tcgen05.wait::st"
+
+
+def load(m: Port, a: np.ndarray, shape: str, number: int, split: int, packed: bool) -> list[np.ndarray]:
+    """The registers, which belong to the load until a wait."""
+    cells = moved(shape, number, split, packed)
+    memory, cells = moved_cells(m, a, cells, "tcgen05.ld")
+    _begin(m, Use(memory, cells, False, m.line, "tcgen05.ld"))
+    words = memory.cells[cells.columns, cells.rows]
+    if packed:
+        words = words[0] & np.uint32(0xFFFF) | words[1] << np.uint32(16)
+    assert m.op is not None
+    elements = [each for d in m.op.destinations for each in getattr(d, "elements", (d,))]
+    m.warp.in_flight.update({each.slot: m.line for each in elements if not each.sink})
+    return list(words)
+
+
+def store(
+    m: Port, a: np.ndarray, values: Sequence[np.ndarray], shape: str, number: int, split: int, packed: bool
+) -> None:
+    """Registers go to the cells."""
+    cells = moved(shape, number, split, packed)
+    memory, cells = moved_cells(m, a, cells, "tcgen05.st")
+    _begin(m, Use(memory, cells, True, m.line, "tcgen05.st"))
+    words = np.stack(values)
+    if packed:
+        words = np.stack([words & np.uint32(0xFFFF), words >> np.uint32(16)])
+    memory.cells[cells.columns, cells.rows] = words
+
+
+def _begin(m: Port, use: Use) -> None:
+    moves = m.cta.units.of(Moves)
+    check(m, [use], in_flight(m), COMMITS)
+    check(m, [use], moves.all(), MOVES)
+    moves.open.setdefault(m.warp.index, []).append(use)
+
+
+def wait(m: Port, stores: bool) -> None:
+    """The loads or the stores of the warp are over."""
+    m.cta.units.of(Moves).wait(m.warp.index, stores)
+    if not stores:
+        m.warp.in_flight.clear()
+
+
+def deallocate(m: Port, a: np.ndarray, columns: np.ndarray, ctas: int) -> None:
+    """tcgen05.dealloc, of columns that nobody works on any more."""
+    use = Use(memory_of(m.cta), tensor_memory.deallocate(m, a, columns, ctas), True, m.line, "tcgen05.dealloc")
+    check(m, [use], in_flight(m), COMMITS)
+    check(m, [use], m.cta.units.of(Moves).all(), MOVES)

@@ -1,0 +1,87 @@
+"""Order of what is done with tensor memory: nobody may access cells that asynchronous work uses and no wait has covered.
+
+Products, copies and shifts are in order among themselves, and with others by a commit that an mbarrier tells of; loads and stores by
+tcgen05.wait of their warp. PTX ISA, "TensorCore 5th Generation Instructions: Memory Consistency Model". A run with seed 0 completes
+work as late as allowed, so that a missing wait finds it in flight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ptxsim.layout.tensor_memory import COLUMNS, ROWS, Cells
+from ptxsim.machine.port import Port
+
+
+@dataclass(eq=False)
+class Use:
+    """Cells of a CTA's tensor memory, as `place` gives them, that the instruction of a line reads or writes. `memory`: whose; `said`:
+    that it has not been waited for has been reported."""
+
+    memory: object
+    cells: Cells
+    writes: bool
+    line: int
+    what: str
+    said: bool = False
+
+    @cached_property
+    def columns(self) -> tuple[int, int]:
+        return int(self.cells.columns.min()), int(self.cells.columns.max())
+
+    @cached_property
+    def touched(self) -> np.ndarray:
+        found = np.zeros((COLUMNS, ROWS), bool)
+        found[self.cells.columns, self.cells.rows] = True
+        return found
+
+    def meets(self, other: Use) -> tuple[int, int] | None:
+        """The first column and row that both use, if one of them writes there."""
+        if self.memory is not other.memory or not (self.writes or other.writes):
+            return None
+        (low, high), (first, last) = self.columns, other.columns
+        if low > last or first > high:
+            return None
+        both = self.touched & other.touched
+        if not both.any():
+            return None
+        column, row = np.unravel_index(np.argmax(both), both.shape)
+        return int(column), int(row)
+
+
+class Moves:
+    """Loads and stores of a CTA that tcgen05.wait has not covered, by warp."""
+
+    def __init__(self) -> None:
+        self.open: dict[int, list[Use]] = {}
+
+    def all(self) -> Iterator[Use]:
+        for uses in self.open.values():
+            yield from uses
+
+    def wait(self, warp: int, writes: bool) -> None:
+        """The loads or the stores of a warp are over."""
+        self.open[warp] = [use for use in self.open.get(warp, []) if use.writes != writes]
+
+
+def check(m: Port, uses: Iterable[Use], before: Iterable[Use], wait: str) -> None:
+    """Report the first of some uses that meets one before it, which no wait has covered."""
+    if m.machine.checks == "none":
+        return
+    earlier = [use for use in before if not use.said]
+    for use in uses:
+        found = [(other, cell) for other in earlier if (cell := use.meets(other)) is not None]
+        if found:
+            other, (column, row) = found[0]
+            m.report(
+                "tensor-memory-order",
+                f"{use.what} {'writes' if use.writes else 'reads'} column {column}, lane {row} of tensor memory, which {other.what} of line "
+                f"{other.line} {'writes' if other.writes else 'reads'}; no wait comes between them", help=f"wait first: {wait}",
+            )  # fmt: skip
+            for other, _ in found:
+                other.said = True
+            return
