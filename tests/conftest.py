@@ -1,5 +1,7 @@
 """Fixtures that tests of several folders use."""
 
+import os
+
 import pytest
 
 from ptxsim.engine.compiled.library import Library
@@ -8,6 +10,8 @@ from ptxsim.engine.compiled.run import selftest
 from ptxsim.jit.compiler import Jit
 from ptxsim.jit.store import ObjectStore
 from tests.helpers import ENGINES
+
+os.environ["PTXSIM_PTXAS"] = "off"  # cycles do not depend on what is installed; tests of machine code bring their own
 
 
 @pytest.fixture(params=ENGINES)

@@ -30,6 +30,8 @@ class Cycles:
     `error` is the relative error to expect (mean over measured kernels). `issue`: share of the issue slots used.
     `pipes`: share of the time each pipe was busy. `stalls`: warp cycles by reason, over the whole SM. `unknown_costs`: the
     instructions whose cost is not known: taken for one ALU operation, matrix products for what was measured that comes nearest.
+    `assembled`: share of the issued instructions that are the assembler's own, the rest is estimated from the PTX; `no_assembly`: why
+    none are. `spilled`: bytes of a thread that the assembler stores in local memory and loads again, in the text of its code.
     """
 
     cycles: int
@@ -51,6 +53,9 @@ class Cycles:
     target_number: int = 90
     machine_code: Any = None  # the Profile it came from, for listings
     unknown_costs: list[str] = field(default_factory=list)
+    assembled: float = 0.0
+    no_assembly: str = ""
+    spilled: int = 0
 
     @property
     def time_us(self) -> float:
@@ -128,6 +133,9 @@ class Cycles:
             "memory": self.memory,
             "suggestions": self.suggestions,
             "unknown_costs": self.unknown_costs,
+            "assembled": round(self.assembled, 4),
+            "no_assembly": self.no_assembly,
+            "spilled": self.spilled,
         }
 
 

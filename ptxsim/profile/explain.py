@@ -17,11 +17,13 @@ MODELED = (
     "CTAs: dealt to SMs in turn, started at the measured rate, resident as registers, shared memory and warps allow",
     "atomics on global memory: at the rate of the words, sectors and pages they touch; an SM has so many on their way",
     "code: fetched in lines of 128 bytes when a warp of the SM first comes by",
-    "lowering: moves, conversions of addresses, dead code and constants vanish; adds, logic, multiply-adds, address sums, "
+    "machine code of the assembler, where ptxas and nvdisasm are installed: stall counts, barriers, register reads of two banks, "
+    "spills, registers; blocks are tied to the PTX by line marks, and run as the PTX ran",
+    "lowering, where they are not: moves, conversions of addresses, dead code and constants vanish; adds, logic, multiply-adds, address sums, "
     "comparisons fuse; short branches become predicates; divisions, roots and 64-bit integers become sequences",
 )
 NOT_MODELED = (
-    "the assembler's registers: spills, bank conflicts of the register file, reuse caches",
+    "without the assembler: spills, bank conflicts of the register file, reuse caches",
     "misses of the instruction cache after the first fetch, of the constant cache after the first read, of the TLB",
     "clusters: the CTAs of one go to SMs like any others and start when there is room for each; distributed shared memory has "
     "its latency, but takes no bandwidth of the other SM; waits on other CTAs end as the run recorded them or when no warp else can go on",

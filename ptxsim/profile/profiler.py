@@ -17,6 +17,8 @@ from ptxsim.profile.model.encode import STALLS, encode, parameters
 from ptxsim.profile.model.figures import figures_of
 from ptxsim.profile.model.occupancy import Occupancy, occupancy
 from ptxsim.profile.model.trace import ATOMIC, Trace, Tracer, atomic_rate, for_replay, readers
+from ptxsim.profile.sass.machine import listing_of, machine_code
+from ptxsim.profile.sass.tools import NoMachineCode
 from ptxsim.profile.timeline import Timeline
 from ptxsim.syntax import ast
 from ptxsim.types import Target
@@ -33,9 +35,12 @@ class Profile:
     def __init__(
         self, program: Program, target: Target, grid: tuple[int, int, int], block: tuple[int, int, int],
         cluster: tuple[int, int, int], shared_bytes: int, sms: int = 1, pragmas: frozenset[int] = frozenset(),
-        registers: int | None = None, every: int = 1,
+        registers: int | None = None, every: int = 1, text: str = "", function: str = "",
     ):  # fmt: skip
-        """registers: of a thread, as the assembler says; else the estimate of the lowering. every: only each Nth SM is listened to."""
+        """registers: of a thread, as the assembler says; else the estimate of the lowering. every: only each Nth SM is listened to.
+        text, function: what the assembler is given, where there is one."""
+        self.text, self.function = text, function
+        self.no_assembly = ""
         self.program, self.figures = merged(program), figures_of(target.number)
         self.target = target
         self.threads = int(np.prod(block))
@@ -51,6 +56,11 @@ class Profile:
         """The kernel's machine code."""
         if self._machine is None:
             self._machine = lower(self.program, self.target.name, self.pragmas)
+            try:
+                listing, marks = listing_of(self.program, self.text, self.function, self.target.name)
+                self._machine = machine_code(self.program, listing, marks, self._machine)
+            except NoMachineCode as reason:
+                self.no_assembly = str(reason)
         return self._machine
 
     def cycles(self) -> Cycles:
@@ -81,11 +91,11 @@ class Profile:
         }
         memory = {total.name.lower(): float(m.totals[total]) for total in Total}
         result = Cycles(
-            cycles, figures.error, figures.clock_mhz, figures.name, held, sm, len(range(sm, self.ctas, figures.sms)),
+            cycles, figures.error if self.no_assembly else figures.error_assembled, figures.clock_mhz, figures.name, held, sm, len(range(sm, self.ctas, figures.sms)),
             self.ctas / (figures.sms * held.ctas), issued, issued / (4 * cycles), pipes,
             dict(sorted(by_reason.items(), key=lambda kv: -kv[1])), self._lines(stalls), memory, [],
             Timeline(m.spans[: m.counts[Count.SPANS]], m.work[: m.counts[Count.WORK]], sm, self.program.blocks),
-            self.target.number, self, self._unknown(),
+            self.target.number, self, self._unknown(), m.counts[Count.CODED] / max(1, issued), self.no_assembly, self.machine.spilled,
         )  # fmt: skip
         result.suggestions = suggestions(result)
         return result

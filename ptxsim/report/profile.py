@@ -67,7 +67,16 @@ def facts(cycles: Cycles) -> list[str]:
         f"pipes       {pipes or 'idle'}",
         f"memory      {hits}; {plural(int(memory['shared_wavefronts']), 'shared-memory cycle')}",
         *unknown,
+        _code(cycles),
     ]
+
+
+def _code(cycles: Cycles) -> str:
+    """Where the instructions come from."""
+    if cycles.no_assembly:
+        return f"code        estimated from the PTX ({cycles.no_assembly}): registers and spills are, too"
+    spilled = f"; {plural(cycles.spilled, 'byte')} of registers spilled by its text" if cycles.spilled else ""
+    return f"code        {cycles.assembled:.0%} of the issue slots from machine code of the assembler{spilled}"
 
 
 def _waves(cycles: Cycles) -> str:

@@ -125,7 +125,8 @@ def _profile(launch: Launch) -> Profile | None:
     shared = launch.shared_end - shared_start(launch.target)
     return Profile(
         launch.program, launch.target, launch.grid, launch.block, launch.cluster, shared, launch.profiled_sms,
-        unroll_pragmas(launch.code.decoded.decoder()), launch.registers, launch.every,
+        unroll_pragmas(launch.code.decoded.decoder()), launch.registers, launch.every, launch.code.source.text,
+        launch.code.function.name,
     )  # fmt: skip
 
 

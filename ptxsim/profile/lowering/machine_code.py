@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import IntEnum
 
+BARRIERS = 6  # that a warp has for what takes unknown time (registers of their own in the replay, after all others)
+
 
 class Pipe(IntEnum):
     """Where an instruction executes within a sub-core. Names follow the profiler's pipes."""
@@ -68,6 +70,15 @@ class MachineOp:
     stores: bool = False
     predicates: tuple[int, ...] = ()  # reads as a guard
     control: bool = False  # part of a loop's counting, which unrolling leaves out
+    # Of the assembler's own code: what the hardware goes by instead of registers (profile.sass).
+    stall: int = 0  # cycles to the warp's next instruction; 0: not the assembler's code
+    waits: int = 0  # a bit for each of the warp's barriers that have to be free
+    write_barrier: int = -1  # freed when the result is there
+    read_barrier: int = -1  # freed when the operands have been read
+    address: int = -1  # in the code, in bytes
+    constant: int = 0  # the 64-byte line of constants that it reads, from 1 on
+    reading: int = 0  # cycles of the sub-core's issue that reading the registers takes beyond the first
+    moved: bool = False  # stands before the block whose access it makes
 
 
 @dataclass(slots=True)
@@ -80,14 +91,31 @@ class MachineBlock:
 
 
 @dataclass(slots=True)
+class Segment:
+    """Machine code that runs in one go, and what of the PTX that is: executions of blocks in a row, of which those marked True may
+    be missing. `followers`: the segments that can come after it, if known."""
+
+    ops: list[MachineOp]
+    pattern: list[tuple[int, bool]]
+    followers: set[int] = field(default_factory=set)
+
+
+@dataclass(slots=True)
 class MachineProgram:
-    """Machine code of a kernel, by PTX block; `registers` is the estimate per thread, `code_bytes` the size."""
+    """Machine code of a kernel, by PTX block; `registers` is the estimate per thread, `code_bytes` the size.
+
+    `segments`: the assembler's own code, where there is some; PTX blocks that begin none of them and are not `silent` run as
+    the lowering made them.
+    """
 
     blocks: list[MachineBlock]
     slots: int
     registers: int
     variants: dict[int, list[int]] = field(default_factory=dict)  # block -> its unrolled copies, largest first
     unknown: frozenset[int] = frozenset()  # sites of PTX instructions whose cost is not known
+    segments: list[Segment] = field(default_factory=list)
+    spilled: int = 0  # bytes of a thread's registers that are stored and loaded again, in the text of the code
+    silent: frozenset[int] = frozenset()  # PTX blocks whose instructions are all part of segments of others
 
     @property
     def code_bytes(self) -> int:

@@ -8,6 +8,7 @@ from ptxsim.engine.program.operation import Op
 from ptxsim.profile.lowering.assembly import Assembly, lowers
 from ptxsim.profile.lowering.fusion import accesses_of, cost_of
 from ptxsim.profile.lowering.machine_code import Kind, MachineOp
+from ptxsim.profile.lowering.synchronisation import GPU_FENCE, SYSTEM_FENCE
 
 WMMA_ACCESSES = {"s8": 2, "u8": 2, "f64": 1}  # of a fragment, by type; 4 of the others
 
@@ -39,7 +40,16 @@ def load(assembly: Assembly, op: Op) -> list[MachineOp]:
 
 @lowers("store", "async_store", "bulk_store")
 def store(assembly: Assembly, op: Op) -> list[MachineOp]:
-    return [assembly.machine(op, unit_of(op), Kind.ACCESS, space=space_of(op), stores=True)]
+    return [*released(op), assembly.machine(op, unit_of(op), Kind.ACCESS, space=space_of(op), stores=True)]
+
+
+def released(op: Op) -> list[MachineOp]:
+    """The fence that comes before an access that releases to other SMs."""
+    access = accesses_of(op)[0]
+    if access.order not in ("release", "acq_rel") or access.scope not in ("gpu", "sys", "cluster"):
+        return []
+    latency = SYSTEM_FENCE if access.scope == "sys" else GPU_FENCE
+    return [MachineOp("fence", (), (), op.site, Kind.FENCE, latency=latency, stores=True)]
 
 
 @lowers("atomic")
@@ -49,7 +59,7 @@ def atomic(assembly: Assembly, op: Op) -> list[MachineOp]:
         loop = [MachineOp("branch", (), (), op.site), MachineOp("shared", (), assembly.reads(op), op.site)]
         last = assembly.machine(op, "shared", Kind.ACCESS, space=space, stores=True, latency=97)
         return [*loop, MachineOp("alu", (), (), op.site), last, MachineOp("branch", (), (), op.site)]
-    return [assembly.machine(op, unit_of(op), Kind.ACCESS, space=space, stores=True)]
+    return [*released(op), assembly.machine(op, unit_of(op), Kind.ACCESS, space=space, stores=True)]
 
 
 @lowers("ldmatrix", "stmatrix")

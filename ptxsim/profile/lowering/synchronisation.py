@@ -18,6 +18,9 @@ def literal(op: Op) -> int:
     return next((int(s.value) for s in op.sources if isinstance(s, Literal) and isinstance(s.value, int)), 0)
 
 
+GPU_FENCE, SYSTEM_FENCE = 264.0, 1024.0  # cycles of a fence when no store is under way
+
+
 @lowers("barrier")
 def barrier(assembly: Assembly, op: Op) -> list[MachineOp]:
     arrives = role_of(op) is Role.ARRIVE
@@ -35,7 +38,11 @@ def warp_barrier(assembly: Assembly, op: Op) -> list[MachineOp]:
 
 @lowers("cluster_barrier")
 def cluster_barrier(assembly: Assembly, op: Op) -> list[MachineOp]:
-    return [assembly.machine(op, "barrier", Kind.BARRIER, amount=2 + (role_of(op) is Role.WAIT), stores=True)]
+    waits = role_of(op) is Role.WAIT
+    made = assembly.machine(op, "barrier", Kind.BARRIER, amount=2 + waits, stores=True)
+    if waits or op.words.get("order") == "relaxed":
+        return [made]
+    return [MachineOp("fence", (), (), op.site, Kind.FENCE, latency=GPU_FENCE, stores=True), made]
 
 
 @lowers("fence")
@@ -45,7 +52,7 @@ def fence(assembly: Assembly, op: Op) -> list[MachineOp]:
         return [assembly.machine(op, "nothing", stores=True)]
     if proxy != "generic" or scope not in ("gl", "gpu", "sys", "cluster"):
         return [assembly.machine(op, "fence", Kind.FENCE, latency=10, stores=True)]
-    wide = assembly.machine(op, "fence", Kind.FENCE, latency=1024 if scope == "sys" else 269, stores=True)
+    wide = assembly.machine(op, "fence", Kind.FENCE, latency=SYSTEM_FENCE if scope == "sys" else GPU_FENCE, stores=True)
     return [wide, *[MachineOp("nothing", (), (), op.site)] * 3]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ptxsim.engine.program.operation import Op
 from ptxsim.jit.body import record
-from ptxsim.profile.lowering.machine_code import Kind, MachineProgram, Pipe
+from ptxsim.profile.lowering.machine_code import BARRIERS, Kind, MachineProgram, Pipe, Segment
 from ptxsim.profile.model.figures import Figures
 
 # Why a warp's registers are not ready yet, by what makes them; the profiler's stall names.
@@ -27,53 +27,101 @@ OP = record(
         ("address", "i4"),  # in the code, in bytes
         ("reads", "i4"), ("writes", "i4"), ("guards", "i4"), ("stop", "i4"),  # where they begin in the list of registers
         ("last_of_site", "?"), ("bypass", "?"), ("is_constant", "?"),
+        ("stall", "i4"),  # of the assembler's code; 0 where registers say what waits for what
+        ("write_barrier", "i4"), ("read_barrier", "i4"),  # the registers that stand for them, or -1
+        ("moved", "?"), ("reading", "i4"), ("remote", "?"), ("is_own", "?"), ("stores", "?"), ("constant", "i4"),  # line of 64 bytes, 0 for none
     )  # fmt: skip
 BLOCK = record(
+    ("begin", "i4"), ("end", "i4")
+)  # candidates: segments that it may begin; none: it runs as part of those before
+SEGMENT = record(
         ("begin", "i4"), ("end", "i4"),  # its instructions
-        ("absorber", "i4"),  # the block it runs predicated in, or -1
-        ("large", "i4"), ("small", "i4"),  # unrolled copies of it, or -1
-        ("iterations", "i4"),  # how many executions of the PTX block it is
+        ("parts", "i4"), ("parts_end", "i4"),  # of the pattern
+        ("followers", "i4"), ("followers_end", "i4"),
+        ("address", "i4"), ("stop", "i4"),  # of the assembler's code, or -1
     )  # fmt: skip
+PART = record(("block", "i4"), ("optional", "?"))
+CANDIDATE = record(("segment", "i4"), ("part", "i4"))  # and the part of its pattern that the block is
 
 
 class Code(NamedTuple):
-    """Instructions of all blocks one after the other, their registers in one list, and the blocks."""
+    """Instructions of all segments one after the other, their registers in one list; segments and their patterns and followers;
+    the PTX blocks and the segments that each can begin, or be within."""
 
     ops: np.ndarray
     registers: np.ndarray
+    segments: np.ndarray
+    parts: np.ndarray
+    followers: np.ndarray
     blocks: np.ndarray
+    candidates: np.ndarray
 
 
 def encode(machine: MachineProgram, source: Sequence[Op], figures: Figures) -> Code:
     """The code with a machine's latencies and rates; `source`: the PTX operations by site."""
-    blocks = np.zeros(len(machine.blocks), BLOCK)
-    blocks["absorber"] = blocks["large"] = blocks["small"] = -1
+    segments = segments_of(machine)
     rows: list[tuple[Any, ...]] = []
     registers: list[int] = []
+    places = np.zeros(len(segments), SEGMENT)
+    parts: list[tuple[int, bool]] = []
+    followers: list[int] = []
+    candidates: list[list[tuple[int, int]]] = [[] for _ in machine.blocks]
+    heads = {segment.pattern[0][0] for segment in segments if segment.pattern}
     address = 0
     bypassing = {op.site for op in source if bypasses_l1(op)}
-    for number, block in enumerate(machine.blocks):
-        blocks[number]["begin"], blocks[number]["end"] = len(rows), len(rows) + len(block.ops)
-        blocks[number]["iterations"] = block.unroll
-        blocks["absorber"][list(block.absorbed)] = number
-        last = {op.site: i for i, op in enumerate(block.ops) if op.kind not in (Kind.PLAIN, Kind.COPY)}
-        for i, op in enumerate(block.ops):
+    for number, segment in enumerate(segments):
+        place, ops = places[number], segment.ops
+        place["begin"], place["end"] = len(rows), len(rows) + len(ops)
+        place["parts"], place["parts_end"] = len(parts), len(parts) + len(segment.pattern)
+        place["followers"], place["followers_end"] = len(followers), len(followers) + len(segment.followers)
+        place["address"], place["stop"] = (ops[0].address, ops[-1].address + 16) if ops and ops[0].stall else (-1, -1)
+        for k, (block, _) in enumerate(segment.pattern):
+            if k == 0 or (block not in heads and block not in {b for b, _ in segment.pattern[:k]}):
+                candidates[block].append((number, len(parts) + k))
+        parts += segment.pattern
+        followers += sorted(segment.followers)
+        last = {op.site: i for i, op in enumerate(ops) if op.kind not in (Kind.PLAIN, Kind.COPY)}
+        for i, op in enumerate(ops):
             unit = figures.unit(op.unit)
             scale = figures.tensor_scale if unit.pipe == Pipe.TENSOR else 1.0
             reads = len(registers)
-            writes = reads + len(op.reads)
+            awaited = [machine.slots - BARRIERS + k for k in range(BARRIERS) if op.waits >> k & 1]
+            writes = reads + len(op.reads) + len(awaited)
             guards = writes + len(op.writes)
-            registers += [*op.reads, *op.writes, *op.predicates]
+            registers += [*op.reads, *awaited, *op.writes, *op.predicates]
             rows.append((
                 unit.pipe, op.kind, scale * (unit.latency if op.latency is None else op.latency),
-                scale * (unit.cost if op.cost is None else op.cost), op.site, op.amount, _REASON.get(op.unit, WAIT), address,
-                reads, writes, guards, len(registers), last.get(op.site) == i, op.site in bypassing, op.unit == "constant",
+                scale * (unit.cost if op.cost is None else op.cost), op.site, op.amount, _REASON.get(op.unit, WAIT),
+                op.address if op.stall else address,
+                reads, writes, guards, len(registers), last.get(op.site) == i, op.site in bypassing, op.unit == "constant" and not op.stall,
+                op.stall, *(machine.slots - BARRIERS + k if k >= 0 else -1 for k in (op.write_barrier, op.read_barrier)), op.moved, op.reading, op.unit == "remote", op.space in ("spill", "shared code"), op.stores, op.constant,
             ))  # fmt: skip
             address += 16 * (op.kind != Kind.COPY)
-    for number, found in machine.variants.items():
-        for name, copy in zip(("large", "small"), found):
-            blocks[number][name] = copy
-    return Code(np.array(rows, OP), np.array(registers, np.int64), blocks)
+    blocks = np.zeros(len(machine.blocks), BLOCK)
+    ends = np.cumsum([len(found) for found in candidates])
+    blocks["begin"], blocks["end"] = ends - [len(found) for found in candidates], ends
+    return Code(
+        np.array(rows, OP), np.array(registers, np.int64), places, np.array(parts, PART), np.array(followers, np.int64), blocks,
+        np.array([one for found in candidates for one in found], CANDIDATE),
+    )  # fmt: skip
+
+
+def segments_of(machine: MachineProgram) -> list[Segment]:
+    """The code in pieces that run in one go: the assembler's, then what the lowering made of the blocks that those leave out.
+
+    Of a block's, unrolled copies come first, the largest before the others.
+    """
+    found = list(machine.segments)
+    covered = {number for segment in found for number, _ in segment.pattern}
+    absorbed = {number for block in machine.blocks for number in block.absorbed}
+    copies = {copy for variants in machine.variants.values() for copy in variants}
+    for number in range(len(machine.blocks)):
+        if number in covered or number in machine.silent or number in absorbed or number in copies:
+            continue
+        for copy in (*machine.variants.get(number, ()), number):
+            made = machine.blocks[copy]
+            found.append(Segment(made.ops, [(number, False)] * made.unroll))
+    return found
 
 
 def bypasses_l1(op: Op) -> bool:
@@ -107,6 +155,7 @@ def parameters(
         "l2_line": share(figures.l2_line_alone, figures.l2_line_all),
         "store_line_now": share(figures.store_line, figures.store_line_all),
         "store_sector_now": share(figures.store_sector, figures.store_sector_all),
+        "answer": figures.store_answer + (figures.store_answer_all - figures.store_answer) * part,
         "dram_share": figures.dram_bandwidth / sms,
         "cold": float(cold),
         "atomic_cost": max(figures.atomic_alone, sms / atomics),

@@ -85,6 +85,8 @@ class Figures:
     branch_latency: float = 7  # from a taken branch to the next issue
     guard_latency: float = 13  # from a predicate to the branch or instruction it guards
     fall_through: float = 5  # from a branch not taken to the next issue
+    jump: float = 6  # from the last instruction of the assembler's code before a taken branch, beyond its stall count
+    operands_read: float = 8  # from the issue of an access until its operands may be written
     shared_issue: float = 4  # cycles of the sub-core's memory port an access to shared memory takes at least
     global_issue: float = 4  # the same to global memory
     global_warp: float = 6  # cycles between two accesses of one warp to global memory
@@ -104,8 +106,8 @@ class Figures:
     l2_line_all: float = 1.65  # the same with all SMs reading
     store_line: float = 1.3  # cycles per line written and SM, and per sector of it; one SM alone
     store_sector: float = 0.67
-    store_line_all: float = 1.8  # the same with all SMs writing
-    store_sector_all: float = 2.3
+    store_line_all: float = 3.1  # the same with all SMs writing
+    store_sector_all: float = 0.97
     atomic_latency: float = 397
     atomic_alone: float = 1.25  # cycles per operation (lane that does not merge) of one SM alone
     atomic_rate: float = 34  # operations per cycle of the whole GPU, on words far apart
@@ -126,16 +128,27 @@ class Figures:
     bulk_store_latency: float = 39
     bulk_store_bandwidth: float = 32
     product_overhead: float = 46  # fence, commit, wait around a lone product
-    cluster_barrier: float = 160
+    cluster_barrier: float = (
+        48  # from the last arrival of the cluster on; arrivals that release wait for their fence before
+    )
     launch: float = 28  # from a CTA's start on an SM to its first issue
     first_launch: float = 60  # more for the first one
     drain: float = 26  # from the last exit to the end of the CTA
     dispatch: float = 1.18  # whole GPU: from one CTA to the next
     first_constant: float = 60  # extra for the first constant a CTA reads
+    constant_miss: float = 170  # the same for each line of 64 bytes, in the assembler's code
+    constant_address: float = 2.8  # latency for each further address of a warp's indexed constants
+    constant_port: float = 2  # cycles of the SM's port for each of them
+    remote_line: float = 7.5  # cycles of the SM's port to the cluster's shared memory by warp access
+    remote_atomic: float = 14
+    cta_fence: float = 20  # latency of a fence up to which it waits for no store's answer
+    store_answer: float = 160  # from the last store until a fence of the GPU may begin, one SM alone
+    store_answer_all: float = 500  # the same with all SMs writing
     code_line: float = 8  # fetch of 128 bytes of code that no warp of the SM has run: one instruction per cycle
     code_line_far: float = 17  # of code beyond what the instruction cache holds
     code_cache: float = 20480
     error: float = 0.16  # relative, mean over whole kernels that were not used to find the figures
+    error_assembled: float = 0.16  # the same where the assembler's own code was replayed
 
     units: Mapping[str, Unit] = field(default_factory=dict)  # rows that differ from UNITS
     tensor_scale: float = 1  # cycles and latency of matrix products against the H200's mma.sync

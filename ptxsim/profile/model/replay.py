@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from ptxsim.jit.body import Array, body
-from ptxsim.profile.lowering.machine_code import Kind
-from ptxsim.profile.model.encode import BRANCH, WAIT
+from ptxsim.profile.lowering.machine_code import Kind, Pipe
+from ptxsim.profile.model.encode import BRANCH, IMC, WAIT
 from ptxsim.profile.model.replay_flow import advance, launch
 from ptxsim.profile.model.replay_memory import access, shuffle
 from ptxsim.profile.model.replay_state import INF, SLOTS, SUBS, Async, Count, Machine, Total, Unit
@@ -51,9 +51,29 @@ def execute(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> tuple[flo
     elif kind == Kind.BRANCH or kind == Kind.LOOP_BRANCH:
         next = m.warps[w].next
         taken = kind == Kind.LOOP_BRANCH or (next < m.warps[w].end and m.entries[next].site != m.warps[w].block + 1)
-        follow, why = now + (p.branch_latency if taken else p.fall_through), BRANCH
+        if m.ops[i].stall == 0:
+            follow = now + (p.branch_latency if taken else p.fall_through)
+        why = BRANCH
     else:
         follow, why = groups(m, p, w, i, now)
+    if m.ops[i].stall > 0:
+        follow = max(follow, now + m.ops[i].stall)
+        m.counts[Count.CODED] += 1
+        if m.ops[i].constant > 0 and not m.constants[m.ops[i].constant & 63]:
+            m.constants[m.ops[i].constant & 63] = True
+            done += p.constant_miss
+            if m.ops[i].write_barrier < 0 and m.ops[i].pipe != Pipe.ADU:
+                follow, why = follow + p.constant_miss, IMC
+        r = m.ops[i].write_barrier
+        if r >= 0 and done >= m.values[w, r].ready:
+            m.values[w, r].ready, m.values[w, r].why = done, m.ops[i].reason
+        r = m.ops[i].read_barrier
+        if r >= 0:
+            taken_in = now + p.operands_read
+            if m.ops[i].pipe == Pipe.LSU:
+                taken_in = max(taken_in, m.pipes[s, Pipe.LSU])
+            if taken_in > m.values[w, r].ready:
+                m.values[w, r].ready, m.values[w, r].why = taken_in, m.ops[i].reason
     for k in range(m.ops[i].writes, m.ops[i].guards):
         r = m.registers[k]
         m.values[w, r].ready = done
@@ -117,7 +137,7 @@ def run(m: Machine, parameters: Array, residency: int) -> float:
         i = m.warps[w].op
         charge(m, p, s, w, i, now)
         m.counts[Count.ISSUED] += 1
-        m.subs[s].issue, m.subs[s].last, m.subs[s].dirty = now + 1, w, True
+        m.subs[s].issue, m.subs[s].last, m.subs[s].dirty = now + 1 + m.ops[i].reading, w, True
         m.warps[w].issued = now
         follow, why = execute(m, p, s, w, i, now)
         m.warps[w].op += 1

@@ -11,19 +11,43 @@ from ptxsim.profile.model.replay_units import work
 from ptxsim.profile.model.trace import BLOCK
 
 
-def end_of_block(m: Machine, q: int, b: int, count: int, end: int) -> int:
-    """Where the entries of `count` executions in a row of block b end, which begin at q; -1 if there are fewer."""
-    for _ in range(count):
-        if q >= end or m.entries[q].site != b:
-            return -1
+def after_block(m: Machine, q: int, end: int) -> int:
+    """Where the entries of the block that begins at q end, and those of blocks after it that run as part of it."""
+    q += 1
+    while q < end and (
+        m.entries[q].code != BLOCK or m.blocks[m.entries[q].site].begin == m.blocks[m.entries[q].site].end
+    ):
         q += 1
-        while q < end and (m.entries[q].code != BLOCK or m.blocks[m.entries[q].site].absorber == b):
-            q += 1
     return q
 
 
+def end_of_segment(m: Machine, g: int, part: int, q: int, end: int, lenient: bool) -> int:
+    """Where the entries of the blocks end that segment g is from a part of it on, which begin at q; -1 if it is not what comes.
+
+    lenient: all but the first may be missing.
+    """
+    for k in range(part, m.segments[g].parts_end):
+        if q < end and m.entries[q].site == m.parts[k].block:
+            q = after_block(m, q, end)
+        elif not m.parts[k].optional and not lenient:
+            return -1
+    return q
+
+
+def follows(m: Machine, before: int, g: int) -> bool:
+    """Whether segment g can come after another one."""
+    if before >= 0:
+        for k in range(m.segments[before].followers, m.segments[before].followers_end):
+            if m.followers[k] == g:
+                return True
+    return False
+
+
 def next_block(m: Machine, w: int, at: float) -> bool:
-    """Put a warp at the begin of its next block; False at its end."""
+    """Put a warp at the begin of its next segment; False at its end.
+
+    Of the segments that what comes can be, it is one that can follow the last one, then the one that is most of it.
+    """
     q, b = m.warps[w].next, m.warps[w].block
     if b >= 0 and m.counts[Count.SPANS] < len(m.spans):
         k = m.counts[Count.SPANS]
@@ -34,15 +58,25 @@ def next_block(m: Machine, w: int, at: float) -> bool:
         return False
     b = m.entries[q].site
     m.warps[w].block, m.warps[w].entry, m.warps[w].since = b, q + 1, at
-    after, chosen = end_of_block(m, q, b, 1, m.warps[w].end), b
-    for copy in (m.blocks[b].large, m.blocks[b].small):  # whole unrolled bodies as long as the iterations last
-        if copy >= 0:
-            stop = end_of_block(m, q, b, m.blocks[copy].iterations, m.warps[w].end)
-            if stop >= 0:
-                after, chosen = stop, copy
-                break
-    m.warps[w].next = after
-    m.warps[w].op, m.warps[w].op_end = m.blocks[chosen].begin, m.blocks[chosen].end
+    after, chosen, can_follow = -1, -1, False
+    for lenient in (False, True):
+        for k in range(m.blocks[b].begin, m.blocks[b].end):
+            g = m.candidates[k].segment
+            stop = end_of_segment(m, g, m.candidates[k].part, q, m.warps[w].end, lenient)
+            if stop < 0:
+                continue
+            can = follows(m, m.warps[w].segment, g)
+            if chosen < 0 or (can and not can_follow) or (can == can_follow and stop > after):
+                after, chosen, can_follow = stop, g, can
+        if chosen >= 0:
+            break
+    if chosen < 0:
+        after = after_block(m, q, m.warps[w].end)
+        m.warps[w].next, m.warps[w].op, m.warps[w].op_end = after, 0, 0
+        m.counts[Count.LOST] += 1
+        return True
+    m.warps[w].next, m.warps[w].segment = after, chosen
+    m.warps[w].op, m.warps[w].op_end = m.segments[chosen].begin, m.segments[chosen].end
     return True
 
 
@@ -57,6 +91,12 @@ def crossing(p: Any, made: int, used: int) -> float:
 def operands(m: Machine, p: Any, w: int, i: int, at: float) -> tuple[float, int]:
     """When an instruction has what it reads, and what it writes is free: (moment, reason of the wait)."""
     moment, why, pipe = at, WAIT, m.ops[i].pipe
+    if m.ops[i].stall > 0:  # the assembler has seen to the rest
+        for k in range(m.ops[i].reads, m.ops[i].writes):
+            r = m.registers[k]
+            if m.values[w, r].ready > moment:
+                moment, why = m.values[w, r].ready, m.values[w, r].why
+        return moment, why
     for k in range(m.ops[i].reads, m.ops[i].writes):
         r = m.registers[k]
         there = m.values[w, r].ready
@@ -109,8 +149,15 @@ def advance(m: Machine, p: Any, w: int, at: float) -> bool:
     """Move a warp to its next instruction and say when it can issue; False if there is none."""
     while True:
         while m.warps[w].op >= m.warps[w].op_end:
+            before = m.warps[w].segment
             if not next_block(m, w, at):
                 return False
+            if (
+                before >= 0
+                and m.segments[before].stop >= 0
+                and m.segments[m.warps[w].segment].address != m.segments[before].stop
+            ):
+                at += p.jump
         i = m.warps[w].op
         if m.ops[i].kind == Kind.COPY:
             copy(m, w, i)
@@ -135,13 +182,14 @@ def launch(m: Machine, p: Any, c: int, start: float) -> float:
         m.counts[Count.USED_SLOTS] = max(m.counts[Count.USED_SLOTS], w + 1)
         j = m.ctas[c].first_warp + k
         m.warps[w].active, m.warps[w].blocked, m.warps[w].cta, m.warps[w].block = True, -1, c, -1
+        m.warps[w].segment, m.warps[w].number = -1, k
         m.warps[w].entry = m.warps[w].next = m.starts[j].begin
         m.warps[w].end = m.starts[j].end
         m.warps[w].op = m.warps[w].op_end = 0
         m.warps[w].issued = m.warps[w].ready = begin + 2 * k
         for r in range(m.values.shape[1]):
             m.values[w, r].ready = 0.0
-        m.warps[w].access = m.warps[w].store = 0.0
+        m.warps[w].access = m.warps[w].store = m.warps[w].fenced = 0.0
         for what in (Async.COPIES, Async.BULKS, Async.PRODUCTS):
             m.groups[what, w].last, m.groups[what, w].count = 0.0, 0
         if not advance(m, p, w, m.warps[w].ready):

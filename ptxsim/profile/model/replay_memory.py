@@ -9,6 +9,8 @@ from ptxsim.profile.model.replay_state import WAYS, Machine, Total, Unit
 from ptxsim.profile.model.replay_units import work
 from ptxsim.profile.model.trace import ATOMIC, BLOCK, CONST, LOAD, SHARED, STORE
 
+FAR = 64  # entries of later blocks among which an access is looked for that the assembler has moved up
+
 
 def bits(value: int) -> int:
     return (value & 1) + (value >> 1 & 1) + (value >> 2 & 1) + (value >> 3 & 1)
@@ -96,6 +98,14 @@ def access_global(m: Machine, p: Any, w: int, i: int, q: int, begin: float, cycl
     return float(worst)
 
 
+def remote(m: Machine, p: Any, begin: float, latency: float, is_atomic: bool) -> float:
+    """An access to shared memory of the cluster passes the SM's port to the others; returns when its result is there."""
+    begin = max(begin, m.free[Unit.REMOTE])
+    m.free[Unit.REMOTE] = begin + (p.remote_atomic if is_atomic else p.remote_line)
+    work(m, Unit.REMOTE, 0, begin, m.free[Unit.REMOTE])
+    return begin + latency
+
+
 def first_entry(m: Machine, w: int) -> int:
     """The running block's first entry that no instruction has taken; a block within it is no entry of one."""
     q = int(m.warps[w].entry)
@@ -110,13 +120,19 @@ def access(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> float:
     site, kind = m.ops[i].site, m.ops[i].kind
     done = now + m.ops[i].latency
     found = False
-    for q in range(first_entry(m, w), m.warps[w].next):
+    stop = int(m.warps[w].next)
+    if m.ops[i].moved:
+        stop = min(int(m.warps[w].end), stop + FAR)
+    for q in range(first_entry(m, w), stop):
         if m.used[q] or m.entries[q].site != site or m.entries[q].code == BLOCK:
             continue
         m.used[q] = found = True
         what, cycles = m.entries[q].code, float(m.entries[q].cycles)
         if what == CONST:
-            done = now + m.ops[i].latency + 4 * (cycles - 1)
+            begin = max(now, m.free[Unit.CONSTANTS])
+            m.free[Unit.CONSTANTS] = begin + p.constant_port * (cycles - 1)
+            work(m, Unit.CONSTANTS, 0, begin, m.free[Unit.CONSTANTS])
+            done = begin + m.ops[i].latency + p.constant_address * (cycles - 1)
         else:
             if what == ATOMIC:
                 cycles = max(1.0, float(m.entries[q].count))
@@ -140,11 +156,52 @@ def access(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> float:
                     else 0.0
                 )
                 done = max(done, begin - 2 + m.ops[i].latency + 2 * (cycles - 1) + extra)
+                if m.ops[i].remote:
+                    done = max(done, remote(m, p, begin, m.ops[i].latency, m.entries[q].width < 0))
             else:
                 done = max(done, access_global(m, p, w, i, q, begin, cycles, now))
-        if not m.ops[i].last_of_site:
+        if not m.ops[i].last_of_site or m.ops[i].moved:
             break
+    if not found and m.ops[i].is_own:
+        done = own_access(m, p, s, w, i, now)
+        found = True
     return done if found else now + 4  # none recorded: predicated off
+
+
+def own_access(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> float:
+    """An access that the assembler has added, to registers in local memory or to the shared memory: lanes side by side.
+
+    `amount` is one more than the word of local memory; 0 for shared memory.
+    """
+    words = max(1, int(m.ops[i].cost))
+    begin = max(now + 2.0, max(m.free[Unit.DATA], m.pipes[s, Pipe.LSU]))
+    m.free[Unit.DATA] = begin + words
+    m.pipes[s, Pipe.LSU] = begin + max(p.global_issue, 2.0 * words)
+    m.busy[Pipe.LSU] += words
+    done = begin - 2 + m.ops[i].latency
+    if m.ops[i].amount == 0:
+        return float(done)
+    done = begin - 2 + p.l1_latency
+    first = (1 << 51) + (((m.warps[w].cta << 6) + m.warps[w].number) << 16) + m.ops[i].amount
+    for k in range(words):
+        if m.ops[i].stores:
+            store_line(m, p, first + k, begin)
+        else:
+            done = max(done, load_line(m, p, first + k, 15, begin, now, k, False, p.l2_bandwidth))
+    return float(done)
+
+
+def store_line(m: Machine, p: Any, line: int, begin: float) -> None:
+    """A whole line of local memory is written, through L1, which keeps it."""
+    from_l2 = max(begin, m.free[Unit.L2])
+    m.free[Unit.L2] = from_l2 + p.store_line_now + 4 * p.store_sector_now
+    work(m, Unit.L2, 0, from_l2, m.free[Unit.L2])
+    m.totals[Total.L2_WRITE_SECTORS] += 4
+    sets = int(p.l1_sets)
+    index = find_line(m, line, sets, begin)
+    if index < 0:
+        index = allocate(m, line, sets, begin)
+    m.cache[index].sectors = 15
 
 
 def shuffle(m: Machine, p: Any, s: int, i: int, now: float) -> float:

@@ -24,13 +24,13 @@ LITE = len(Pipe)  # the other half of the FMA pipe
 # What comes in asynchronous groups: cp.async, bulk copies, products of a warpgroup.
 Async = IntEnum("Async", "COPIES BULKS PRODUCTS", start=0)
 # Units that the sub-cores share, and the engines of a timeline: those, then the pipes of the sub-cores.
-Unit = IntEnum("Unit", "DATA TMA L2 DRAM ATOMICS BARRIERS MBARRIERS FETCH COPYING", start=0)
+Unit = IntEnum("Unit", "DATA TMA L2 DRAM ATOMICS BARRIERS MBARRIERS FETCH COPYING CONSTANTS REMOTE", start=0)
 SHARED_UNITS = len(Unit)
 ENGINES = [
     "shared memory and L1", "TMA", "L2 port", "DRAM share", "atomics", "barriers", "mbarriers", "code fetch",
-    "cp.async under way",
+    "cp.async under way", "constants", "cluster's shared memory",
 ]  # fmt: skip
-Count = IntEnum("Count", "SPANS WORK ISSUED USED_SLOTS", start=0)
+Count = IntEnum("Count", "SPANS WORK ISSUED USED_SLOTS CODED LOST", start=0)
 # Cycles of the shared-memory path, sectors, atomic operations, bytes, waits whose arrivals no trace holds.
 Total = IntEnum(
     "Total", "SHARED_WAVEFRONTS L1_SECTORS L1_HIT_SECTORS L2_READ_SECTORS DRAM_SECTORS L2_WRITE_SECTORS ATOMICS BULK_BYTES "
@@ -49,11 +49,12 @@ WARP = record(
         ("blocked", "i8"), ("need", "i8"),  # the object waited for, or -1, and how many arrivals it has to have
         ("ready", "f8"), ("why", "i4"),  # when it can issue, and the reason why not earlier
         ("issued", "f8"),  # when it did last
-        ("op", "i4"), ("op_end", "i4"), ("block", "i4"), ("cta", "i4"),
+        ("op", "i4"), ("op_end", "i4"), ("block", "i4"), ("segment", "i4"), ("cta", "i4"), ("number", "i4"),
         ("entry", "i8"), ("next", "i8"), ("end", "i8"),  # entries of the running block and of those after it
         ("since", "f8"),  # when the running block began
         ("access", "f8"),  # its next access goes to memory no earlier
         ("store", "f8"),  # when the last store is on its way
+        ("fenced", "f8"),  # when the last fence began
     )  # fmt: skip
 VALUE = record(("ready", "f8"), ("pipe", "i4"), ("why", "i4"))  # a register of a warp
 GROUP = record(("last", "f8"), ("count", "i8"))  # end of what no group has yet; groups so far
@@ -73,7 +74,11 @@ class Machine(NamedTuple):
 
     ops: np.ndarray
     registers: np.ndarray
+    segments: np.ndarray
+    parts: np.ndarray  # of the segments' patterns
+    followers: np.ndarray
     blocks: np.ndarray
+    candidates: np.ndarray  # segments that blocks may begin
     entries: np.ndarray  # recorded, warp by warp
     lines: np.ndarray  # of the entries' accesses
     used: np.ndarray  # of each entry: an instruction has taken it
@@ -96,7 +101,9 @@ class Machine(NamedTuple):
     totals: np.ndarray
     spans: np.ndarray  # of warps: slot, CTA, block, begin, end
     work: np.ndarray  # of engines: engine, sub-core, begin, end
-    counts: np.ndarray  # SPANS, WORK, ISSUED, and slots that ever had a warp
+    counts: (
+        np.ndarray
+    )  # SPANS, WORK, ISSUED, slots that ever had a warp, issued of the assembler's code, executions without code
     open: np.ndarray  # (engine, sub-core): its last span of work
 
 
@@ -113,8 +120,8 @@ def new_machine(
     return Machine(
         *code, entries, lines, np.zeros(len(entries), np.bool_), ctas, starts, warps, np.zeros((SLOTS, slots), VALUE),
         np.zeros((3, SLOTS), GROUP), np.zeros((3, SLOTS, GROUPS)), subs, np.zeros((SUBS, 16)), np.zeros(SHARED_UNITS), cache,
-        np.zeros(1 << 20 if p["cold"][0] else 1, np.bool_), np.zeros(len(code.ops) * 16 // 128 + 2, FETCHED),
+        np.zeros(1 << 20 if p["cold"][0] else 1, np.bool_), np.zeros(int(code.ops["address"].max(initial=0)) // 128 + 2, FETCHED),
         np.zeros(64, np.bool_), np.zeros(objects + 1, OBJECT), np.zeros((sites + 1, 16)), np.zeros(16), np.zeros(len(Total)),
-        np.zeros((MOST_SPANS, 5)), np.zeros((MOST_SPANS, 4)), np.zeros(4, np.int64),
+        np.zeros((MOST_SPANS, 5)), np.zeros((MOST_SPANS, 4)), np.zeros(len(Count), np.int64),
         np.full((SHARED_UNITS + 16, SUBS), -1, np.int64),
     )  # fmt: skip

@@ -34,6 +34,7 @@ KINDS = {
 }  # fmt: skip
 KIND_OF_EVENT = np.full(256, -1)
 KIND_OF_EVENT[list(KINDS)] = list(KINDS.values())
+LOCAL = np.uint64(1 << 58)  # where local memory lies among the addresses of lines
 MOST_BYTES = 400 * 2**20  # of traces; beyond, fewer SMs are kept
 
 
@@ -121,19 +122,18 @@ class Tracer(Observer):
                 found = banks.analyze(records["addresses"][rows], int(width), banks.KINDS[kind], masks[rows])
                 entries["cycles"][rows] = found.cycles
                 entries["code"][rows] = SHARED
+        addresses = interleaved(records, space == Space.LOCAL)
         outer = by_lane & ((space == Space.GLOBAL) | (space == Space.LOCAL)) & (event <= Event.REDUCE)
         for kind in np.unique(event[outer]):
             atomic = kind in (Event.ATOMIC, Event.CAS, Event.REDUCE)
             for width in np.unique(records["width"][outer & (event == kind)]):
                 rows = np.flatnonzero(outer & (event == kind) & (records["width"] == width))
-                cost = banks.global_access(
-                    records["addresses"][rows].astype(np.int64), int(width), records["mask"][rows], atomic
-                )
+                cost = banks.global_access(addresses[rows].astype(np.int64), int(width), records["mask"][rows], atomic)
                 entries["cycles"][rows] = cost.sectors if atomic else cost.cycles
                 entries["code"][rows] = ATOMIC if atomic else LOAD if kind == Event.LOAD else STORE
         rows = np.flatnonzero(outer)
         if len(rows):
-            lines, counts = lines_of(records["addresses"][rows], records["mask"][rows])
+            lines, counts = lines_of(addresses[rows], records["mask"][rows])
             entries["first"][rows] = self.line_count + np.cumsum(counts) - counts
             entries["count"][rows] = counts
             self.lines.append(lines)
@@ -223,6 +223,23 @@ def distinct(addresses: np.ndarray, mask: np.ndarray) -> np.ndarray:
     new: np.ndarray = (ordered[:, 1:] != ordered[:, :-1]) & (ordered[:, 1:] >= 0)
     counts: np.ndarray = new.sum(axis=1) + (ordered[:, 0] >= 0)
     return counts
+
+
+def interleaved(records: np.ndarray, local: np.ndarray) -> np.ndarray:
+    """The addresses of all records; of local memory as the machine has it: word after word, of one word the lanes side by side."""
+    addresses: np.ndarray = records["addresses"]
+    rows = np.flatnonzero(local)
+    if not len(rows):
+        return addresses
+    addresses = addresses.copy()
+    own = addresses[rows].astype(np.uint64)
+    warp = records["cta"][rows].astype(np.uint64) << np.uint64(6) | records["warp"][rows].astype(np.uint64) & np.uint64(
+        63
+    )
+    word, byte = own >> np.uint64(2) & np.uint64(0x3FFFFF), own & np.uint64(3)
+    lane = np.arange(32, dtype=np.uint64)
+    addresses[rows] = LOCAL + (warp[:, None] << np.uint64(29)) + (word << np.uint64(7)) + (lane << np.uint64(2)) + byte
+    return addresses
 
 
 def lines_of(addresses: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,137 @@
+"""The machine code of a kernel as the replay takes it: the assembler's segments, and of what cannot be tied the lowering's blocks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ptxsim.engine.program.operation import Program
+from ptxsim.profile.lowering.machine_code import BARRIERS, Kind, MachineOp, MachineProgram, Segment
+from ptxsim.profile.sass.listing import Listing, read_listing, read_resources
+from ptxsim.profile.sass.marks import marked
+from ptxsim.profile.sass.segments import ANCHORS, SMALL, Block, Matching
+from ptxsim.profile.sass.tools import NoMachineCode, assembled
+from ptxsim.profile.sass.translate import extra_reads, translated
+
+
+def listing_of(program: Program, text: str, function: str, target: str) -> tuple[Listing, dict[int, list[int]]]:
+    """What the assembler makes of a kernel, and the sites of the line marks. Raises NoMachineCode."""
+    with_marks, sites = marked(text, program.ops)
+    said, printed = assembled(with_marks, target)
+    listing = read_listing(printed, function)
+    if not listing.instructions:
+        raise NoMachineCode(f"the disassembly has no {function}")
+    read_resources(said, function, listing)
+    called = next(
+        (i.target for i in listing.instructions if i.base == "CALL" and i.target not in {"", *listing.labels}), None
+    )
+    if called is not None:
+        raise NoMachineCode(f"it calls {called}, whose code is not followed")
+    return listing, sites
+
+
+def machine_code(
+    program: Program, listing: Listing, marks: dict[int, list[int]], lowered: MachineProgram
+) -> MachineProgram:
+    """The lowering's program with the assembler's segments and registers in it."""
+    matching = Matching(listing, marks, program, lowered)
+    chains = _chains(matching)
+    special, tensor = _from_lowering(lowered)
+    segments: list[Segment] = []
+    place: dict[int, int] = {}
+    for chain in chains:
+        pattern: list[tuple[int, bool]] = []
+        for block in chain:
+            own = matching.pattern(block)
+            if pattern and own and pattern[-1][0] == own[0][0] and block is not chain[0]:
+                own = own[1:]
+            pattern += own
+            place[block.number] = len(segments)
+        here = {number for number, _ in pattern}
+        ops: list[MachineOp] = []
+        before = None
+        for block in chain:
+            for i in block.instructions:
+                made = translated(i, matching.site(i), matching.ptx(i), here, special, tensor, matching.is_local(i))
+                made[0].reading = extra_reads(i, before)
+                ops += made
+                before = i
+        segments.append(Segment(ops, pattern))
+    for number, chain in enumerate(chains):
+        segments[number].followers = _followers(matching, chain, place)
+    heads = {segment.pattern[0][0] for segment in segments}
+    firm = {number for block in matching.blocks for number in set(block.covers) - block.loose}
+    silent = frozenset(
+        number for number, block in enumerate(program.blocks) if block and number not in heads and number not in firm
+    )
+    for segment in segments:
+        segment.pattern = [(number, optional) for number, optional in segment.pattern if number not in silent]
+    return replace(
+        lowered, slots=lowered.slots + BARRIERS, registers=listing.registers or lowered.registers, spilled=listing.spilled,
+        segments=segments, silent=silent,
+    )  # fmt: skip
+
+
+def _from_lowering(lowered: MachineProgram) -> tuple[dict[int, list[MachineOp]], dict[int, float]]:
+    """By site, what the lowering has that is more than issue and one access, and the cycles of a product."""
+    special: dict[int, list[MachineOp]] = {}
+    tensor: dict[int, float] = {}
+    plain = (Kind.PLAIN, Kind.COPY, Kind.ACCESS, Kind.BRANCH, Kind.LOOP_BRANCH, Kind.EXIT, Kind.SHUFFLE)
+    for block in lowered.blocks:
+        for op in block.ops:
+            if op.unit == "tensor" and op.cost is not None:
+                tensor[op.site] = op.cost
+            elif op.kind not in plain:
+                special.setdefault(op.site, []).append(op)
+    return special, tensor
+
+
+def _chains(matching: Matching) -> list[list[Block]]:
+    """Blocks of machine code that run one after the other as one segment."""
+    chain_of: dict[int, list[Block]] = {}
+    chains: list[list[Block]] = []
+    for block in matching.blocks:
+        home = None
+        for number in block.before:
+            chain = chain_of.get(number)
+            if chain is not None and number < block.number and _continues(matching, chain, block):
+                home = chain
+                break
+        if home is None:
+            home = []
+            chains.append(home)
+        home.append(block)
+        chain_of[block.number] = home
+    return [chain for chain in chains if any(block.covers for block in chain)]
+
+
+def _followers(matching: Matching, chain: list[Block], place: dict[int, int]) -> set[int]:
+    """Segments that can come after a chain, blocks that are part of none passed over."""
+    inside = {block.number for block in chain[1:]}
+    found: set[int] = set()
+    seen: set[int] = set()
+    stack = [n for block in chain for n in block.after if n not in inside]
+    while stack:
+        number = stack.pop()
+        if number in seen:
+            continue
+        seen.add(number)
+        if matching.by_number[number].covers and number in place:
+            found.add(place[number])
+        else:
+            stack += matching.by_number[number].after
+    return found
+
+
+def _continues(matching: Matching, chain: list[Block], block: Block) -> bool:
+    """Whether a block of machine code is the rest of a PTX block that a chain has begun, or of none."""
+    before = chain[-1]
+    if not block.covers:
+        return len(block.instructions) <= SMALL or before.after == [block.number]
+    if not any(b.covers for b in chain):
+        return block.before == [before.number]
+    last = max((max(b.covers) for b in chain if b.covers), default=-1)
+    if min(block.covers) != last or block.covers[last] != 1:
+        return False
+    own = {matching.site(i) for i in block.instructions if i.base in ANCHORS and matching.ptx(i) == last}
+    theirs = {matching.site(i) for b in chain for i in b.instructions if i.base in ANCHORS and matching.ptx(i) == last}
+    return not own & theirs and bool(own or theirs)

@@ -1,0 +1,254 @@
+"""Which part of the machine code is which blocks of the PTX: by line marks, and by what can neither be moved nor copied at will.
+
+The assembler turns branches into predicates, unrolls, peels and duplicates. A basic block of machine code is tied to the PTX blocks
+whose anchors it holds - accesses, exchanges, barriers, products, or floating-point arithmetic that is always one instruction - as often
+as it holds them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ptxsim.engine.analysis.control_flow import control_flow
+from ptxsim.engine.program.operation import Program
+from ptxsim.profile.lowering.machine_code import Kind, MachineProgram
+from ptxsim.profile.sass.listing import Instruction, Listing
+
+ENDS = ("BRA", "EXIT", "RET", "BRX", "JMP", "JMX", "KILL", "BPT")
+# Opcodes that one PTX instruction has a fixed number of; those in PINNED stay in their block.
+PINNED = {
+    "STG", "STS", "ST", "STL", "STSM", "ATOM", "ATOMS", "ATOMG", "RED", "REDG", "REDAS", "LDGSTS", "SHFL", "BAR", "SYNCS", "HMMA", "IMMA", "DMMA",
+    "BMMA", "HGMMA", "IGMMA", "QGMMA", "BGMMA", "UTMALDG", "UTMASTG", "UBLKCP", "UTMAREDG", "UBLKRED", "LDSM", "MATCH", "VOTE", "REDUX", "CREDUX",
+}  # fmt: skip
+ANCHORS = PINNED | {"LDG", "LDS", "LD", "LDL", "FFMA", "DFMA", "DMUL", "DADD"}
+SLOW_PATH = "$__internal"  # how the assembler's own functions are called
+SMALL = 16  # instructions of what is run along with the block before it, though it is not always run
+
+
+@dataclass(eq=False)
+class Block:
+    """A basic block of machine code. `covers`: PTX blocks that it is, with how often."""
+
+    number: int
+    instructions: list[Instruction]
+    after: list[int] = field(default_factory=list)
+    before: list[int] = field(default_factory=list)
+    covers: dict[int, int] = field(default_factory=dict)
+    loose: set[int] = field(
+        default_factory=set
+    )  # of those, the ones without an anchor in it, beside others that have some
+    is_cold: bool = False
+
+
+def basic_blocks(listing: Listing) -> list[Block]:
+    """The blocks that the kernel's start reaches, without the slow paths of arithmetic; with what follows what."""
+    code = listing.instructions
+    aimed = {listing.labels.get(i.target, -1) for i in code if i.target}
+    blocks: list[Block] = []
+    begins: dict[int, int] = {}
+    for i in code:
+        if not blocks or i.address in aimed or _ends(blocks[-1].instructions[-1]):
+            begins[i.address] = len(blocks)
+            blocks.append(Block(len(blocks), []))
+        blocks[-1].instructions.append(i)
+    for block in blocks:
+        last = block.instructions[-1]
+        block.is_cold = any(i.target.startswith(SLOW_PATH) for i in block.instructions)
+        if last.base in ("BRA", "JMP") and last.name != "BRA.DIV" and last.target:
+            aim = begins.get(listing.labels.get(last.target, -1))
+            block.after += [aim] if aim is not None else []
+        if last.base in ("BRX", "JMX"):
+            block.after += [begins[a] for a in aimed if a in begins]
+        falls = not _ends(last) or bool(last.guard) or last.name == "BRA.DIV" or ("P" in last.operands.split("`")[0])
+        if falls and block.number + 1 < len(blocks):
+            block.after.append(block.number + 1)
+    reached, stack = {0}, [0]
+    while stack:
+        for next in blocks[stack.pop()].after:
+            if next not in reached and not blocks[next].is_cold:
+                reached.add(next)
+                stack.append(next)
+    for block in blocks:
+        block.after = [n for n in dict.fromkeys(block.after) if n in reached] if block.number in reached else []
+    for block in blocks:
+        for next in block.after:
+            blocks[next].before.append(block.number)
+    return [block for block in blocks if block.number in reached]
+
+
+def _ends(i: Instruction) -> bool:
+    """Whether a block ends here: control may go elsewhere, or lanes may be gone."""
+    return i.base in ENDS or i.base == "CALL"
+
+
+class Matching:
+    """Ties basic blocks of machine code to blocks of PTX."""
+
+    def __init__(self, listing: Listing, marks: Mapping[int, list[int]], program: Program, lowered: MachineProgram):
+        self.program, self.graph = program, control_flow(program)
+        self.block_of = {op.site: number for number, block in enumerate(program.blocks) for op in block}
+        self.site_of = {mark: next((s for s in sites if s in self.block_of), sites[0]) for mark, sites in marks.items()}
+        self.expected = _expected(lowered)
+        self.sizes = Counter(
+            op.site for part in lowered.blocks if part.unroll == 1 for op in part.ops if op.kind != Kind.COPY
+        )
+        self.blocks = basic_blocks(listing)
+        self.by_number = {block.number: block for block in self.blocks}
+        self._cover()
+
+    def site(self, i: Instruction) -> int:
+        """The PTX instruction that a machine instruction comes from."""
+        return self.site_of.get(i.mark, 0)
+
+    def ptx(self, i: Instruction) -> int:
+        """Its block; -1 for none."""
+        return self.block_of.get(self.site(i), -1)
+
+    def _cover(self) -> None:
+        """Find out what each block of machine code is."""
+        anchors = [self._anchors(block, ANCHORS) for block in self.blocks]
+        pinned = [self._anchors(block, PINNED) for block in self.blocks]
+        has_anchor = {self.block_of[s] for found in anchors for s in found}
+        has_pinned = {self.block_of[s] for found in pinned for s in found}
+        surviving: dict[int, set[int]] = {}
+        for block in self.blocks:
+            for i in block.instructions:
+                surviving.setdefault(self.ptx(i), set()).add(self.site(i))
+        for block, own, fixed in zip(self.blocks, anchors, pinned):
+            here: dict[int, set[int]] = {}
+            for i in block.instructions:
+                here.setdefault(self.ptx(i), set()).add(self.site(i))
+            for number, sites in here.items():
+                if number < 0:
+                    continue
+                if number in has_pinned:
+                    is_covered = any(self.block_of[s] == number for s in fixed)
+                elif number in has_anchor:
+                    all_ = [s for s in surviving[number] if any(s in found for found in anchors)]
+                    is_covered = 2 * sum(s in own for s in all_) >= max(1, len(all_))
+                else:
+                    is_covered = 2 * len(sites) >= len(surviving[number])
+                if is_covered:
+                    block.covers[number] = self._times(number, block, own)
+            firm = {self.block_of[s] for s in own} & set(block.covers)
+            if block.covers and not firm:
+                firm = {max(block.covers, key=lambda number: len(here[number]))}
+            block.loose = set(block.covers) - firm
+            block.covers.update(dict.fromkeys(block.loose, 1))
+        self._settle_rest()
+
+    def _settle_rest(self) -> None:
+        """Blocks without what is pinned are part of the PTX block that most of them comes from, if nothing else is, and loops agree."""
+        places: dict[int, set[int]] = {}
+        for block in self.blocks:
+            for i in block.instructions:
+                places.setdefault(self.site(i), set()).add(block.number)
+        looped = self._in_loops()
+        for block in self.blocks:
+            if block.covers:
+                continue
+            here = Counter(self.ptx(i) for i in block.instructions if self.ptx(i) >= 0)
+            if not here:
+                continue
+            home = max(here, key=lambda number: here[number])
+            sites = {self.site(i) for i in block.instructions if self.ptx(i) == home}
+            alone = sum(len(places[s]) == 1 for s in sites)
+            if 2 * alone >= len(sites) and (not self.graph.loop_depth[home] or block.number in looped):
+                block.covers[home] = 1
+
+    def _in_loops(self) -> set[int]:
+        """Blocks of machine code that can come to themselves again."""
+        found = set()
+        for block in self.blocks:
+            seen: set[int] = set()
+            stack = list(block.after)
+            while stack:
+                next = stack.pop()
+                if next == block.number:
+                    found.add(next)
+                    break
+                if next not in seen:
+                    seen.add(next)
+                    stack += self.by_number[next].after
+        return found
+
+    def _anchors(self, block: Block, names: set[str]) -> Counter[int]:
+        """Sites of a block's anchors, with how many there are."""
+        found: Counter[int] = Counter()
+        for i in block.instructions:
+            site = self.site(i)
+            if i.base in names and site in self.block_of and self._fits(i, site):
+                found[site] += 1
+        return found
+
+    def _fits(self, i: Instruction, site: int) -> bool:
+        """Whether an access can be that of the PTX instruction: marks of what the assembler has moved or made are not always its own."""
+        op = self.program.ops[site]
+        if i.base in ("LDL", "STL") and not self.is_local(i):
+            return False
+        if i.base == "LDGSTS":
+            return op.completes_by is not None
+        return not i.base.startswith("LD") or (
+            op.completes_by is None and not any(access.writes for access in op.accesses)
+        )
+
+    def is_local(self, i: Instruction) -> bool:
+        """Whether the PTX instruction may access local memory: an access to it that comes from others is a register's."""
+        return any(access.space in ("local", None) for access in self.program.ops[self.site(i)].accesses)
+
+    def _times(self, number: int, block: Block, own: Counter[int]) -> int:
+        """How often a block of machine code holds a PTX block: what most of its anchors say, or of all its instructions."""
+        if not self.graph.loop_depth[number]:
+            return 1
+        said = Counter(
+            max(1, round(count / self.expected.get(site, 1)))
+            for site, count in own.items()
+            if self.block_of[site] == number
+        )
+        if not said:
+            counts = Counter(self.site(i) for i in block.instructions if self.ptx(i) == number)
+            said = Counter(
+                max(1, round(count / self.sizes[site])) for site, count in counts.items() if self.sizes.get(site)
+            )
+        return max(said, key=lambda times: (said[times], times)) if said else 1
+
+    def pattern(self, block: Block) -> list[tuple[int, bool]]:
+        """The PTX blocks that a block of machine code is, in the order they run; True: it need not run."""
+        numbers = sorted(block.covers)
+        pattern: list[tuple[int, bool]] = []
+        k = 0
+        while k < len(numbers):
+            times, group = block.covers[numbers[k]], [numbers[k]]
+            while k + 1 < len(numbers) and times > 1 and block.covers[numbers[k + 1]] == times:
+                k += 1
+                group.append(numbers[k])
+            k += 1
+            for _ in range(times):
+                pattern += [(n, not self._always(n, group[0])) for n in group]
+        head = next((k for k, (_, optional) in enumerate(pattern) if not optional), 0)
+        if pattern and pattern[head][1]:
+            pattern[0] = (pattern[0][0], False)
+        first = pattern[0][0] if pattern else -1
+        return [
+            (n, optional or (n != first and (n in block.loose or not self._always(n, first))))
+            for n, optional in pattern
+        ]
+
+    def _always(self, number: int, first: int) -> bool:
+        """Whether a PTX block runs whenever `first` has."""
+        return number == first or number in self.graph.postdominators[first]
+
+
+def _expected(lowered: MachineProgram) -> dict[int, int]:
+    """Anchors that one execution of a site is, as the lowering has it."""
+    found: Counter[int] = Counter()
+    for block in lowered.blocks:
+        if block.unroll == 1:
+            found.update(
+                op.site
+                for op in block.ops
+                if op.kind in (Kind.ACCESS, Kind.ASYNC_COPY, Kind.SHUFFLE, Kind.WGMMA) or op.unit == "tensor"
+            )
+    return dict(found)
