@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
-from types import ModuleType
+from types import ModuleType, TracebackType
 
 from ptxsim.cuda.runtime.library import PRELOAD
 
@@ -53,7 +53,17 @@ def load_runtime() -> None:
             ctypes.CDLL(path)
 
 
+def show(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """An exception that ends the program: from its own first line on, and what to install where a package is missing."""
+    while trace is not None and trace.tb_frame.f_code.co_filename in (__file__, "<frozen runpy>"):
+        trace = trace.tb_next
+    sys.__excepthook__(kind, error.with_traceback(trace), trace)
+    if isinstance(error, ModuleNotFoundError) and error.name in ("torch", "triton"):
+        sys.stderr.write(f'ptxsim: the program needs {error.name}: pip install "ptxsim[triton]"\n')
+
+
 def main(arguments: list[str]) -> None:
+    sys.excepthook = show
     load_runtime()
     sys.meta_path.insert(0, AfterTorch())
     if arguments[0] == "-m":

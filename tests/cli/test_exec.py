@@ -60,6 +60,13 @@ def test_a_program_without_kernels(tmp_path):
     assert done.returncode == 137 and "the program was ended by SIGKILL" in done.stderr
 
 
+def test_what_ends_a_program_is_shown_from_its_own_line_on(tmp_path):
+    (tmp_path / "p.py").write_text("import sys\nsys.modules['torch'] = None\ndef f():\n    import torch\nf()\n")
+    done = run(str(tmp_path / "p.py"))
+    assert done.returncode == 1 and "runpy" not in done.stderr and 'p.py", line 5, in <module>' in done.stderr
+    assert 'ptxsim: the program needs torch: pip install "ptxsim[triton]"\n' in done.stderr
+
+
 @pytest.mark.parametrize(
     "arguments, said",
     [
