@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final, Literal
 
+from ptxsim.shown import Shown
 from ptxsim.source import Place, Source
 from ptxsim.source_lines import SourceLine
 
@@ -110,7 +111,7 @@ def find_kind(name_or_code: str) -> Kind | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Shown):
     """One thing that is wrong, where, and how to correct it.
 
     `name` is stable and a key of KINDS; `level` defaults to the catalogue's. `cta` is (x, y, z); `warp` counts
@@ -136,6 +137,10 @@ class Finding:
     def __post_init__(self) -> None:
         if self.level is None:
             object.__setattr__(self, "level", KINDS[self.name].level)
+
+    def __str__(self) -> str:
+        """One line: place, level, code, name, message, help."""
+        return one_line(self)
 
     @property
     def code(self) -> str:

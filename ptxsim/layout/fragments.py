@@ -18,6 +18,7 @@ import numpy as np
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.layout.bits import BitLayout
 from ptxsim.layout.tables import ACCUMULATOR_TYPES, CONTAINER_BITS, GROUPS, LINES, REGISTERS, SHAPES, TILES
+from ptxsim.shown import Shown
 from ptxsim.types import TYPES
 
 _AXES = {"A": "mk", "B": "kn", "C": "mn", "D": "mn"}
@@ -25,7 +26,7 @@ _SPARSE = ("mma.sp", "wgmma.sp")
 
 
 @dataclass(frozen=True)
-class Fragment:
+class Fragment(Shown):
     """What each lane holds of one matrix operand.
 
     `layout` maps (lane, element) to (row, column); to (computation, row, column) for mma.m8n8k4 with .f16; to
@@ -41,6 +42,11 @@ class Fragment:
     layout: BitLayout
     element_bits: int
     majority: str | None = None
+
+    def __repr__(self) -> str:
+        size = "x".join(map(str, self.shape))
+        held = f"{self.elements} elements in {self.registers} registers of each of {self.lanes} lanes"
+        return f"Fragment({self.operand} of {self.family}.{self.shape_name}, {size} .{self.type}: {held})"
 
     @property
     def shape(self) -> tuple[int, ...]:

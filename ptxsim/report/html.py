@@ -85,17 +85,18 @@ def _findings(findings: list[Finding]) -> str:
     if not findings:
         return '<p class="pass">none</p>'
     return "\n".join(
-        f'<div class="finding {finding.level}" id="finding-{number}"><pre>{_coloured(render(finding, _mark))}</pre></div>'
+        f'<div class="finding {finding.level}" id="finding-{number}"><pre>{coloured(render(finding, mark))}</pre></div>'
         for number, finding in enumerate(findings)
     )
 
 
-def _mark(style: str, text: str) -> str:
+def mark(style: str, text: str) -> str:
     """A style as private characters, which pass through escaping."""
     return f"\ue000{style}\ue001{text}\ue002"
 
 
-def _coloured(text: str) -> str:
+def coloured(text: str) -> str:
+    """HTML of a text that `mark` has painted."""
     return _STYLE.sub(r'<span class="\1">\2</span>', escape(text))
 
 

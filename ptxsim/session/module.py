@@ -25,12 +25,13 @@ from ptxsim.session.launch_checks import LaunchChecks
 from ptxsim.session.module_memory import ModuleMemory
 from ptxsim.session.options import Extent, LaunchOptions, Progress
 from ptxsim.session.run import KernelError, Run
+from ptxsim.shown import Shown
 from ptxsim.source import Source
 from ptxsim.syntax import ast
 from ptxsim.types import TYPES, Target, parse_target
 
 
-class Module:
+class Module(Shown):
     """A PTX file that parsed. Raises PtxError (has .findings) where it does not.
 
     A module that a Device has loaded has its variables there, in `home`; another one's are made anew for each launch.
@@ -44,6 +45,9 @@ class Module:
         self.known = home.known if home else of_source(source) if tree is None else Known(source, tree)
         self.home = home
         self.symbols: dict[str, np.ndarray] = {}  # the variables that `symbol` has given out
+
+    def __repr__(self) -> str:
+        return f"Module({self.source.name!r}, {self.known.outline.target}: {', '.join(self.entries) or 'no kernels'})"
 
     @property
     def ast(self) -> ast.Module:
@@ -112,11 +116,15 @@ class Module:
         return self.symbols[name]
 
 
-class Kernel:
+class Kernel(Shown):
     """One entry of a module."""
 
     def __init__(self, module: Module, function: ast.Function):
         self.module, self.function = module, function
+
+    def __repr__(self) -> str:
+        parameters = ", ".join(f".{parameter.type} {parameter.name}" for parameter in self.parameters)
+        return f"Kernel({self.name}({parameters}))"
 
     @property
     def name(self) -> str:

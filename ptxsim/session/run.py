@@ -10,9 +10,17 @@ import numpy as np
 
 from ptxsim import __version__
 from ptxsim.diagnostic import Finding, one_line
+from ptxsim.shown import Shown, text_of
 
 if TYPE_CHECKING:
     from ptxsim.profile.cycles import Cycles
+
+
+# Columns of `BankTable.to_frame`.
+FRAME = (
+    "line", "instruction", "kind", "width", "runs", "wavefronts", "ideal", "excess", "worst", "conflicts", "why", "fixes",
+    "source_file", "source_line",
+)  # fmt: skip
 
 
 @dataclass(slots=True, repr=False)
@@ -74,7 +82,7 @@ class GlobalRow:
 
 
 @dataclass(slots=True, repr=False)
-class BankTable:
+class BankTable(Shown):
     """Rows by line. `worst` is 1 where nothing conflicts. `global_rows` are the accesses to global memory."""
 
     rows: list[BankRow] = field(default_factory=list)
@@ -115,6 +123,23 @@ class BankTable:
         first = f"worst: {top!r}; " if top is not None and top.excess else ""
         return f"BankTable({first}{self.wavefronts} wavefronts, ideal {self.ideal}, {self.sectors} sectors)"
 
+    def __str__(self) -> str:
+        """The table of the command line."""
+        return text_of(self)
+
+    def to_frame(self) -> Any:
+        """The rows as a pandas DataFrame, a polars one where there is no pandas. Raises ModuleNotFoundError where neither is."""
+        import importlib
+
+        columns = {name: [getattr(row, name) for row in self.rows] for name in FRAME}
+        for name in ("pandas", "polars"):
+            try:
+                return importlib.import_module(name).DataFrame(columns)
+            except ModuleNotFoundError as missing:
+                if missing.name != name:
+                    raise
+        raise ModuleNotFoundError("to_frame() needs pandas or polars; `rows` and to_dict() do without")
+
     def to_dict(self) -> dict[str, Any]:
         """`banks` of the contract's JSON."""
         return {
@@ -142,7 +167,7 @@ class SlowPath:
 
 
 @dataclass(slots=True, repr=False)
-class Run:
+class Run(Shown):
     """The result of a launch. `outputs` holds the buffers by parameter name as they were after the run.
 
     `fidelity` says for each executed instruction kind how far it can be trusted: exact (recordings of that target judge
@@ -177,6 +202,10 @@ class Run:
         found = ", ".join(f"{finding.level} {finding.name} at line {finding.line}" for finding in self.findings[:3])
         more = f" and {len(self.findings) - 3} more" * (len(self.findings) > 3)
         return f"Run({self.entry} on {self.target}: {found or 'no findings'}{more}, {self.warp_instructions} warp instructions)"
+
+    def __str__(self) -> str:
+        """Findings and summary, as the command line prints them."""
+        return text_of(self)
 
     @property
     def has_errors(self) -> bool:
