@@ -17,6 +17,8 @@ COMMANDS = {
     "layout": "Show where a matrix operand's elements live.",
     "desc": "Decode or build a matrix descriptor.",
     "explain": "Explain a finding, with a bad and a good example.",
+    "debug": "Step through a kernel, backwards too.",
+    "dap": "Serve the debugger to an editor.",
     "isa": "List the instruction forms that are modeled.",
     "lsp": "Serve an editor: findings as you type, hover, completion, rename.",
 }

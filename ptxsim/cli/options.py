@@ -176,7 +176,7 @@ class Request:
     trace: str | None
 
 
-def _in_order(arguments: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+def in_order(arguments: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
     """Arguments with names; those without one get their position among them."""
     position = 0
     for name, text in arguments:
@@ -196,7 +196,7 @@ def launches(function: Callable[..., Any]) -> Callable[..., Any]:
         names = [field.name for field in fields(Request) if field.name != "options"]
         said = {name: given.pop(name) for name in names}
         own = {name: given.pop(name) for name in Options.__dataclass_fields__.keys() & given.keys()}
-        own["arguments"] = dict(_in_order(own["arguments"]))
+        own["arguments"] = dict(in_order(own["arguments"]))
         return function(Request(**said, options=Options(**own)), **given)
 
     call.__doc__ = function.__doc__

@@ -108,7 +108,11 @@ class Interpreter:
                 mask = mask & ~predicate if negated else mask & predicate
             if op.control is not None:
                 split.op = number
+                if self.watch is not None:
+                    self.watch.before(op, warp, mask)
                 control.execute(op, warp, s, mask, self.program, machine)
+                if self.watch is not None:
+                    self.watch.after(op, warp, mask)
                 return
             if not mask.any():
                 continue

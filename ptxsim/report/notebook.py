@@ -78,7 +78,7 @@ def _bank_rows(banks: BankTable) -> str:
     if not banks.rows:
         return "<p>no instruction touched shared memory</p>"
     heads = ("line", "instruction", "runs", "wavefronts", "ideal", "worst", "why", "what would help")
-    rows = [
+    rows: list[tuple[object, ...]] = [
         (
             row.line,
             row.instruction,

@@ -27,7 +27,7 @@ def operand_text(shown: Shown, width: int = WIDTH) -> str:
         lines = [f"{title}, {shape} {shown.matrix.dtype.name}", place]
         return "\n".join([*lines, *_others(shown), matrix_text(shown.matrix, width)])
     assert shown.active is not None
-    lines = [_lanes(name, values, shown.active, width) for name, values in shown.registers.items()]
+    lines = [lanes_text(name, values, shown.active, width) for name, values in shown.registers.items()]
     return "\n".join([f"{title}, by lane", place, *_others(shown), *lines])
 
 
@@ -70,7 +70,8 @@ def matrix_text(matrix: np.ndarray, width: int = WIDTH) -> str:
     return "\n".join(lines)
 
 
-def _lanes(name: str, values: Any, active: np.ndarray, width: int) -> str:
+def lanes_text(name: str, values: Any, active: np.ndarray, width: int = WIDTH) -> str:
+    """A register lane by lane; `-` where a lane did not execute."""
     cells = [_number(value) if executes else "-" for value, executes in zip(values, active)]
     if len(set(cells)) == 1:
         return f"{name}: {cells[0]} in all lanes"

@@ -211,7 +211,7 @@ class _Watched:
         if shown.matrix is None:
             shown.warps, shown.active = (self.warp,), self.active[self.warp]
             for (name, slot), raw in zip(self.slots, self.seen[self.warp]):
-                shown.registers[name] = _typed(raw, self.type or program.slots[slot].name)
+                shown.registers[name] = typed(raw, self.type or program.slots[slot].name)
         return shown
 
     @property
@@ -245,7 +245,7 @@ class _Watched:
             return None
         if found.registers != len(self.slots) or found.lanes != LANES * sum(warp in self.seen for warp in self.warps):
             return None
-        words = np.concatenate([_words(self.seen[warp]) for warp in self.warps], axis=1)
+        words = np.concatenate([words_of(self.seen[warp]) for warp in self.warps], axis=1)
         codes = found.to_matrix(words)
         dtype = dtype_of(found.type)
         if self.type is not None and dtype_of(self.type).itemsize == dtype.itemsize:
@@ -274,7 +274,7 @@ def _copied(register: Any) -> Any:
     return [word.copy() for word in register] if isinstance(register, list) else register.copy()
 
 
-def _words(registers: list[Any]) -> np.ndarray:
+def words_of(registers: list[Any]) -> np.ndarray:
     """Registers as 32-bit words (words, 32), the low word of a 64-bit one first."""
     rows = []
     for raw in registers:
@@ -285,7 +285,7 @@ def _words(registers: list[Any]) -> np.ndarray:
     return np.stack(rows)
 
 
-def _typed(raw: Register, type: str) -> np.ndarray:
+def typed(raw: Register, type: str) -> np.ndarray:
     """Lane values as a type of their width, elements narrower than the register in a row; 128 bits as (32, 2) words."""
     if isinstance(raw, list):
         return np.stack(raw, axis=-1)

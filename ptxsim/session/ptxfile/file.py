@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -98,6 +98,20 @@ def run_file(file: str | Path | Source, entry: str | None = None, options: Optio
         # Where the text itself is wrong, what the run was expected to show is beside the point.
         left = [finding for finding in left if finding in findings] or left
         return FileRun(source, None, left, expected)
+
+
+def launches(source: Source, entry: str | None = None, options: Options | None = None) -> Callable[[], Launch]:
+    """What makes the launch that a file's directives describe, on fresh data each time, for the interpreter, which can be watched.
+
+    Addresses and alignment are checked while it runs. Raises PtxError.
+    """
+    from ptxsim.session.module import Module
+
+    options = options or Options()
+    written, directives = _directives(source, options)
+    module = Module(source)
+    kernel = module.kernel(_entry_name(module, entry or directives.entry))
+    return _Launch(source, written, directives, options, module, kernel).watched
 
 
 def _directives(source: Source, options: Options) -> tuple[Source, Directives]:
@@ -228,6 +242,12 @@ class _Launch:
         values, parameters = self._bind(self._seeds()[0])
         options = replace(self._launch_options(), seed=run.seed, max_steps=self.options.max_steps)
         return self.kernel.repeat(parameters, options), values
+
+    def watched(self) -> Launch:
+        """The launch on fresh data, in the interpreter, with the checks that need no observer."""
+        _, parameters = self._bind(self._seeds()[0])
+        options = replace(self._launch_options().for_inspection(), checks="memory")
+        return self.kernel.prepare(parameters, options)
 
     def _writer(self, run: Run) -> Writer:
         """Who stored an element of an output; the run is repeated when it is first asked."""

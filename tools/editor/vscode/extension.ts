@@ -1,4 +1,4 @@
-// Starts `ptxsim lsp` for .ptx files.
+// Starts `ptxsim lsp` for .ptx files and `ptxsim dap` for debug sessions.
 import * as vscode from "vscode";
 import { LanguageClient } from "vscode-languageclient/node";
 
@@ -8,7 +8,12 @@ function command(): string {
   return vscode.workspace.getConfiguration("ptxsim").get<string>("command", "ptxsim");
 }
 
-export async function activate(): Promise<void> {
+export async function activate(context: vscode.ExtensionContext): Promise<void> {
+  context.subscriptions.push(
+    vscode.debug.registerDebugAdapterDescriptorFactory("ptxsim", {
+      createDebugAdapterDescriptor: () => new vscode.DebugAdapterExecutable(command(), ["dap"]),
+    }),
+  );
   client = new LanguageClient(
     "ptxsim",
     "ptxsim",
