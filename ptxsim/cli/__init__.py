@@ -11,6 +11,7 @@ import click
 from ptxsim import __version__
 from ptxsim.cli.commands import Commands
 from ptxsim.cli.exits import INTERNAL, INTERRUPTED, USAGE, exit_code
+from ptxsim.cli.watch import repeat
 from ptxsim.diagnostic import PtxError
 
 
@@ -20,23 +21,49 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
         context.exit()
 
 
-@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+FIRST = """\
+ptxsim runs PTX on an ordinary CPU and checks what it does. To try first:
+
+  ptxsim run FILE.ptx           a kernel, launched as its comments say
+  ptxsim run FILE.cu            kernels of CUDA C++ (pip install 'ptxsim[cuda]')
+  ptxsim exec PROGRAM           a program of Triton, or one linked with -cudart shared
+  ptxsim check FILE.ptx         is it legal PTX for its target?
+  ptxsim layout mma.m16n8k16.f16 --operand A --lane 5
+                                where the elements of a fragment live
+  ptxsim explain race-shared    what a finding means, with a bad and a good example
+
+A FILE.ptx of one's own without comments that launch it: ptxsim run FILE.ptx --grid 1 --block 128 --arg 'zeros(1024):f32'
+All commands: ptxsim --help"""
+
+
+@click.command(
+    cls=Commands,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.option(
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Show it and exit."
 )
-def ptxsim() -> None:
+@click.pass_context
+def ptxsim(context: click.Context) -> None:
     """Run, check and explain PTX kernels on an ordinary CPU.
 
     A file whose comments say how to launch it (// ptxsim: launch grid=1 block=128) needs no options: ptxsim run FILE.
 
     Exit codes: 0 clean, 1 findings or failed expectations, 2 bad usage or unreadable input, 3 not modeled, 4 internal error.
     """
+    if context.invoked_subcommand is None:
+        click.echo(FIRST)
+        context.exit(USAGE)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0 clean, 1 findings, 2 usage, 3 not modeled, 4 internal error."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        code = ptxsim.main(list(sys.argv[1:] if arguments is None else arguments), "ptxsim", standalone_mode=False)
+        if "--watch" in given and "--help" not in given:
+            return repeat([word for word in given if word != "--watch"], main)
+        code = ptxsim.main(given, "ptxsim", standalone_mode=False)
         sys.stdout.flush()
         return code or 0
     except click.exceptions.Exit as stop:

@@ -6,6 +6,7 @@ import click
 
 from ptxsim import __version__
 from ptxsim.cli.options import TargetName
+from ptxsim.cli.watch import OPTION
 from ptxsim.report.formats import FORMATS
 
 
@@ -15,6 +16,7 @@ from ptxsim.report.formats import FORMATS
 @click.option("--select", metavar="NAMES", help="Report only these findings.")
 @click.option("--ignore", metavar="NAMES", help="Leave these findings out.")
 @click.option("--format", "format", type=click.Choice(FORMATS), default="full", help="How to print.")
+@OPTION
 def command(files: tuple[str, ...], target: str | None, select: str | None, ignore: str | None, format: str) -> int:
     """Parse files and check instructions, operands, target and directives without running anything."""
     from ptxsim.cli.exits import exit_code

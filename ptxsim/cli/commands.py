@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
+from typing import Any
 
 import click
 
@@ -38,7 +40,25 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if arguments and arguments[0] not in COMMANDS and not arguments[0].startswith("-"):
             raise click.UsageError(f"No command {arguments[0]!r}; {did_you_mean(arguments[0], COMMANDS)}", context)
-        return super().resolve_command(context, arguments)
+        name, command, rest = super().resolve_command(context, arguments)
+        if name is not None and command is not None:
+            context.default_map = {name: self._defaults(context, name, command)}
+        return name, command, rest
+
+    def _defaults(self, context: click.Context, name: str, command: click.Command) -> dict[str, Any]:
+        """What the nearest pyproject.toml says of a command's options."""
+        path = Path.cwd() / "pyproject.toml"
+        while not path.is_file() and path.parent != path.parent.parent:
+            path = path.parent.parent / path.name
+        try:
+            if b"tool.ptxsim" not in path.read_bytes():
+                return {}
+        except OSError:
+            return {}
+        from ptxsim.cli.settings import defaults, read
+
+        commands = {other: found for other in COMMANDS if (found := self.get_command(context, other)) is not None}
+        return defaults(command, name, read(path), commands, path)
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

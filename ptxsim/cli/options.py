@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ptxsim.cli.watch import OPTION
 from ptxsim.report.formats import FORMATS
 
 if TYPE_CHECKING:
@@ -153,6 +154,7 @@ _OUTPUT = [
     click.option("--format", "format", type=click.Choice(FORMATS), default="full", help="How to print."),
     click.option("--report", metavar="OUT.html", help="Write one offline page."),
     click.option("--trace", metavar="OUT.pftrace", help="Write a Perfetto trace."),
+    OPTION,
 ]
 
 
