@@ -42,6 +42,7 @@ class Adapter:
         self.number = 0
         self.lock = threading.Lock()
         self.moving: threading.Thread | None = None
+        self.is_running = False  # until the kernel stands still; what is said then comes after
         self.after: list[Callable[[], None]] = []  # what is sent once the request is answered
         self.references: list[Callable[[], Iterator[dict[str, Any]]]] = []
         self.stop_on_entry = True
@@ -171,7 +172,7 @@ class Adapter:
     # ---- moves ----
 
     def _still(self) -> None:
-        if self.moving is not None and self.moving.is_alive():
+        if self.is_running:
             raise Refused("the kernel is running: pause it first")
 
     def _move(self, move: Callable[[], None]) -> dict[str, Any]:
@@ -180,13 +181,17 @@ class Adapter:
 
         def run() -> None:
             try:
-                move()
+                try:
+                    move()
+                finally:
+                    self.is_running = False
                 self._stopped(self._session.why)
             except Exception as problem:  # shown by the editor: the session goes on
                 self._event("output", category="stderr", output=f"{type(problem).__name__}: {problem}\n")
                 self._event("terminated")
 
         self.references.clear()
+        self.is_running = True
         self.moving = threading.Thread(target=run, daemon=True)
         self.after.append(self.moving.start)
         return {"allThreadsContinued": True}
