@@ -14,11 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ptxsim.diagnostic import Finding, PtxError
+from ptxsim.given import a_number, a_text
 from ptxsim.spelling import did_you_mean
 from ptxsim.types import DTYPES as DTYPES
 
 if TYPE_CHECKING:
     import numpy as np
+    from numpy.typing import DTypeLike
 
     from ptxsim.machine.tensor_map import TensorMap
 
@@ -26,6 +28,7 @@ Shape = int | Sequence[int]
 Seed = int | Sequence[int]
 
 MAX_ELEMENTS = 1 << 30
+PIECE = 1 << 20  # elements that are made at once
 SMALL = 4  # `ints` draws from -4..4 (0..8 for unsigned types): 64 products of these still add up exactly in f16
 
 
@@ -38,7 +41,7 @@ def dtype_of(type: str) -> np.dtype:
     """The numpy or ml_dtypes dtype of a PTX type ("bf16"). Raises PtxError for a name that is no type of array data."""
     import numpy as np
 
-    name = DTYPES.get(type.lstrip("."))
+    name = DTYPES.get(a_text("the type of array data", type, "write f16, f32, u32, bf16, ...").lstrip("."))
     if name is None:
         raise bad(f"{type!r} is no type of array data", did_you_mean(type, DTYPES))
     return np.dtype(getattr(np, name)) if hasattr(np, name) else _narrow(name)
@@ -61,67 +64,82 @@ def type_of(dtype: np.dtype) -> str:
     return dtype.name
 
 
-def zeros(shape: Shape, type: str = "f32", seed: Seed = 0) -> np.ndarray:
+def type_name(type: str | DTypeLike) -> str:
+    """The PTX type that a name or a dtype stands for: "f16" for "f16" and np.float16. Raises PtxError."""
+    import numpy as np
+
+    if isinstance(type, str):
+        dtype_of(type)
+        return type.lstrip(".")
+    help = 'write "f16", "f32", "u32", "bf16", ..., or np.float16'
+    try:
+        name = type_of(np.dtype(type)) if type is not None else ""
+    except (TypeError, ValueError):
+        name = ""
+    if name not in DTYPES:
+        raise bad(f"{type!r} is no type of array data", help)
+    return name
+
+
+def zeros(shape: Shape, type: str | DTypeLike = "f32", seed: Seed = 0) -> np.ndarray:
     """An array of zeros. `seed` is accepted so that all makers have one signature; it has no effect."""
     import numpy as np
 
-    return np.zeros(_checked(shape), dtype_of(type))
+    return np.zeros(_checked(shape), dtype_of(type_name(type)))
 
 
-def ones(shape: Shape, type: str = "f32", seed: Seed = 0) -> np.ndarray:
+def ones(shape: Shape, type: str | DTypeLike = "f32", seed: Seed = 0) -> np.ndarray:
     """An array of ones."""
     import numpy as np
 
-    return np.ones(_checked(shape), dtype_of(type))
+    return np.ones(_checked(shape), dtype_of(type_name(type)))
 
 
-def eye(shape: Shape, type: str = "f32", seed: Seed = 0) -> np.ndarray:
+def eye(shape: Shape, type: str | DTypeLike = "f32", seed: Seed = 0) -> np.ndarray:
     """The identity: ones where row equals column. A single size n means n by n."""
     import numpy as np
 
     rows, columns = (*_checked(shape), *_checked(shape))[:2]
-    return np.eye(rows, columns).astype(dtype_of(type))
+    return np.eye(rows, columns).astype(dtype_of(type_name(type)))
 
 
-def ramp(shape: Shape, type: str = "f32", seed: Seed = 0) -> np.ndarray:
+def ramp(shape: Shape, type: str | DTypeLike = "f32", seed: Seed = 0) -> np.ndarray:
     """0, 1, 2, ... in row-major order: shows in a result which element went where. Integers wrap, floats round."""
     import numpy as np
 
-    shape = _checked(shape)
-    return _cast(np.arange(math.prod(shape), dtype=np.int64), type).reshape(shape)
+    return _drawn(shape, type_name(type), lambda start, end: np.arange(start, end, dtype=np.int64))
 
 
-def ints(shape: Shape, type: str = "f32", seed: Seed = 0) -> np.ndarray:
+def ints(shape: Shape, type: str | DTypeLike = "f32", seed: Seed = 0) -> np.ndarray:
     """Random integers -4..4, or 0..8 for unsigned types (0..1 for single bits; 1, 2, 4 for ue8m0)."""
-    import numpy as np
 
-    dtype = dtype_of(type)
-    random = np.random.default_rng(seed)
+    type = type_name(type)
+    dtype, random = dtype_of(type), _generator(seed)
     if dtype.name == "bool":
         return random.integers(0, 2, _checked(shape)).astype(dtype)
     if type == "ue8m0":
         return (2.0 ** random.integers(0, 3, _checked(shape))).astype(dtype)
-    values = random.integers(-SMALL, SMALL + 1, _checked(shape))
-    unsigned = dtype.name.startswith("uint") or type == "ue4m3"
-    return _cast(values + SMALL if unsigned else values, type)
+    low = 0 if dtype.name.startswith("uint") or type == "ue4m3" else -SMALL
+    return _drawn(shape, type, lambda start, end: random.integers(-SMALL, SMALL + 1, end - start) + (SMALL + low))
 
 
-def normal(shape: Shape, type: str = "f32", seed: Seed = 0) -> np.ndarray:
+def normal(shape: Shape, type: str | DTypeLike = "f32", seed: Seed = 0) -> np.ndarray:
     """Random numbers of mean 0 and deviation 1, rounded to the type, which must be a float. Raises PtxError else."""
-    import numpy as np
 
+    type = type_name(type)
     dtype = dtype_of(type)
     if "int" in dtype.name or dtype.name == "bool":
         raise bad(f"normal() makes fractions, and {type} holds none", f"write ints(...):{type} or uniform(...):{type}")
-    return _cast(np.random.default_rng(seed).standard_normal(_checked(shape)), type)
+    random = _generator(seed)
+    return _drawn(shape, type, lambda start, end: random.standard_normal(end - start))
 
 
-def uniform(shape: Shape, type: str = "f32", seed: Seed = 0) -> np.ndarray:
+def uniform(shape: Shape, type: str | DTypeLike = "f32", seed: Seed = 0) -> np.ndarray:
     """Random floats in [-1, 1), or integers over the whole range of an integer type (any bits for b16, b32, ...)."""
     import numpy as np
 
-    dtype = dtype_of(type)
-    random = np.random.default_rng(seed)
+    type = type_name(type)
+    dtype, random = dtype_of(type), _generator(seed)
     shape = _checked(shape)
     if dtype.name == "bool":
         return random.integers(0, 2, shape).astype(dtype)
@@ -131,7 +149,28 @@ def uniform(shape: Shape, type: str = "f32", seed: Seed = 0) -> np.ndarray:
     if dtype.kind in "iu":
         info = np.iinfo(dtype)
         return random.integers(info.min, info.max, shape, dtype=dtype, endpoint=True)
-    return _cast(random.uniform(-1.0, 1.0, shape), type)
+    return _drawn(shape, type, lambda start, end: random.uniform(-1.0, 1.0, end - start))
+
+
+def _generator(seed: Seed) -> np.random.Generator:
+    import numpy as np
+
+    try:
+        return np.random.default_rng(seed)
+    except (TypeError, ValueError):
+        raise bad(f"a seed is a whole number of 0 or more, or several of them, not {seed!r}") from None
+
+
+def _drawn(shape: Shape, type: str, draw: Callable[[int, int], np.ndarray]) -> np.ndarray:
+    """An array of a type; `draw(start, end)` gives its elements, a piece at a time: they are wider than the type mostly."""
+    import numpy as np
+
+    sizes = _checked(shape)
+    found = np.empty(math.prod(sizes), dtype_of(type))
+    for start in range(0, len(found), PIECE):
+        end = min(start + PIECE, len(found))
+        found[start:end] = _cast(draw(start, end), type)
+    return found.reshape(sizes)
 
 
 def _cast(values: np.ndarray, type: str) -> np.ndarray:
@@ -150,11 +189,12 @@ def _cast(values: np.ndarray, type: str) -> np.ndarray:
 
 def _checked(shape: Shape) -> tuple[int, ...]:
     sizes = (shape,) if not isinstance(shape, Sequence) else tuple(shape)
-    if not all(hasattr(size, "__index__") and size >= 0 for size in sizes):
+    sizes = tuple(a_number("a size of a shape", size) for size in sizes)
+    if not all(size >= 0 for size in sizes):
         raise bad(f"a shape is made of sizes, not {shape!r}")
     if math.prod(sizes) > MAX_ELEMENTS:
         raise bad(f"an array of {math.prod(sizes)} elements is too large", f"at most {MAX_ELEMENTS} elements")
-    return tuple(int(size) for size in sizes)
+    return sizes
 
 
 Maker = Callable[[Shape, str, Seed], "np.ndarray"]
@@ -176,6 +216,13 @@ class Initialiser:
     path: str | None = None
     tensor: Initialiser | str | None = None  # of a tensor map: its array, or the name of an earlier argument
     options: tuple[tuple[str, str | tuple[int, ...]], ...] = ()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the array that it makes, 0 for a number. Raises PtxError for a type that there is not."""
+        if isinstance(self.tensor, Initialiser):
+            return self.tensor.nbytes
+        return math.prod(self.shape) * dtype_of(self.type or "").itemsize if self.maker else 0
 
     def build(
         self, seed: Seed = 0, folder: Path | None = None, known: Mapping[str, Any] | None = None
@@ -315,12 +362,12 @@ def load(path: Path, type: str) -> np.ndarray:
 
     dtype = dtype_of(type)
     try:
-        loaded: Any = np.load(path, allow_pickle=False)
-        if not isinstance(loaded, np.ndarray):
-            names = list(loaded.files)
-            if len(names) != 1:
-                raise bad(f"{path} holds {len(names)} arrays ({', '.join(names)})", "save the one you mean as .npy")
-            loaded = loaded[names[0]]
+        if not path.is_file():
+            raise bad(f"cannot read {path}: no such file" if not path.exists() else f"{path} is no file")
+        if path.suffix == ".npy":
+            loaded: Any = np.array(np.load(path, allow_pickle=False, mmap_mode="r"))  # no more than the file holds
+        else:
+            loaded = _only_array(path)
     except (OSError, ValueError, EOFError) as error:
         raise bad(f"cannot read {path}: {_reason(error)}") from None
     array: np.ndarray = loaded
@@ -332,6 +379,27 @@ def load(path: Path, type: str) -> np.ndarray:
             f"convert it before saving, or write {path.name}:{type_of(array.dtype)}",
         )
     return np.ascontiguousarray(array).view(dtype)
+
+
+def _only_array(path: Path) -> np.ndarray:
+    """The array in an .npz. Raises PtxError, OSError, ValueError."""
+    import zipfile
+
+    import numpy as np
+
+    try:
+        with zipfile.ZipFile(path) as archive:
+            inside = archive.infolist()
+    except zipfile.BadZipFile as error:
+        raise ValueError(str(error)) from None
+    if len(inside) != 1:
+        names = ", ".join(one.filename.removesuffix(".npy") for one in inside)
+        raise bad(f"{path} holds {len(inside)} arrays ({names})", "save the one you mean as .npy")
+    if inside[0].file_size > MAX_ELEMENTS:
+        raise bad(f"{path} holds an array of {inside[0].file_size} bytes, which is too large")
+    with np.load(path, allow_pickle=False) as archive:
+        found: np.ndarray = archive[archive.files[0]]
+    return found
 
 
 def save(path: Path, array: np.ndarray) -> str:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import select
+import stat
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -30,6 +34,38 @@ class Place(Protocol):
     def length(self) -> int: ...
 
 
+LARGEST = 1 << 28  # bytes of a file that is read: some million lines
+PATIENCE = 10.0  # seconds until a pipe has something to say
+
+
+def read_bytes(path: Path) -> bytes:
+    """What a file or pipe holds. Raises OSError, for devices, what is too large, and pipes that nobody writes to as well."""
+    status = path.stat()
+    if stat.S_ISFIFO(status.st_mode):
+        return _read_pipe(path)
+    if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
+        raise OSError(errno.EINVAL, "is no file", str(path))
+    if status.st_size > LARGEST:
+        raise OSError(errno.EFBIG, f"has more than {LARGEST >> 20} MiB", str(path))
+    return path.read_bytes()
+
+
+def _read_pipe(path: Path) -> bytes:
+    found = bytearray()
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        while select.select([handle], [], [], PATIENCE)[0]:
+            piece = os.read(handle, 1 << 20)
+            if not piece:
+                return bytes(found)
+            found += piece
+            if len(found) > LARGEST:
+                raise OSError(errno.EFBIG, f"has more than {LARGEST >> 20} MiB", str(path))
+    finally:
+        os.close(handle)
+    raise OSError(errno.ETIMEDOUT, f"is a pipe that nobody wrote to for {PATIENCE:.0f} seconds", str(path))
+
+
 @dataclass(frozen=True)
 class Source:
     """A source text and the name to show for it. `made_from`: the file that a compiler made it from. `has_lines`: whether what the
@@ -50,7 +86,12 @@ class Source:
     def from_file(cls, path: str | Path) -> Source:
         """Read a file, without its byte order mark and the zero bytes that end it. Raises OSError; what is not UTF-8 becomes U+FFFD, which no grammar takes."""
         path = Path(path)
-        return cls(path.read_bytes().rstrip(b"\0").decode("utf-8-sig", errors="replace"), str(path), path)
+        return cls.of_bytes(read_bytes(path), path)
+
+    @classmethod
+    def of_bytes(cls, data: bytes, path: Path) -> Source:
+        """What a file holds, as `from_file` reads it."""
+        return cls(data.rstrip(b"\0").decode("utf-8-sig", errors="replace"), str(path), path)
 
     @cached_property
     def lines(self) -> list[str]:

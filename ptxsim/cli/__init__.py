@@ -87,6 +87,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         click.echo(f"Error: {error.filename or 'input'}: {error.strerror or error}", err=True)
         return USAGE
+    except MemoryError as error:
+        click.echo(f"Error: not enough memory: {error}", err=True)
+        return USAGE
     except Exception as error:
         return _internal(error)
 

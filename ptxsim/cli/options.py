@@ -137,6 +137,7 @@ _LAUNCH = [
     click.option("--schedules", type=Count(), default=1, help="Run and judge with N seeds, one after another."),
     click.option("--jobs", type=Count(), help="Threads for independent CTAs."),
     click.option("--max-steps", type=Count(), help="Stop after N warp instructions."),
+    click.option("--max-memory", type=Count(), metavar="BYTES", help="Device memory that a launch may take (256 MiB)."),
 ]
 _OUTPUT = [
     click.option("--checks", type=click.Choice(["all", "memory", "none"]), default="all", help="What to watch for."),

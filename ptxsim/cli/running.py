@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shlex
 import sys
 from collections.abc import Callable, Sequence
@@ -21,7 +22,7 @@ from ptxsim.report.selection import chosen, fails_on, parse_names
 from ptxsim.report.style import Paint, paint_for
 from ptxsim.report.summary import summary
 from ptxsim.session.ptxfile.file import FileRun, Options, metrics, run_file
-from ptxsim.source import Source
+from ptxsim.source import LARGEST, Source
 from ptxsim.spelling import did_you_mean
 
 if TYPE_CHECKING:
@@ -33,7 +34,10 @@ def read(
 ) -> Source:
     """The PTX of a file in any form, or of standard input for `-`. Raises OSError, and PtxError where it has none."""
     if file == "-":
-        return Source(sys.stdin.buffer.read().decode("utf-8-sig", errors="replace"), "<stdin>")
+        given = sys.stdin.buffer.read(LARGEST + 1)
+        if len(given) > LARGEST:
+            raise OSError(errno.EFBIG, f"has more than {LARGEST >> 20} MiB", "<stdin>")
+        return Source(given.decode("utf-8-sig", errors="replace"), "<stdin>")
     if file.endswith(".ptx"):
         return Source.from_file(file)
     from ptxsim.cuda.files import read_file

@@ -9,7 +9,7 @@ from ptxsim.cuda.compiler import compile_file
 from ptxsim.cuda.fatbin import MAGIC, ptx_of
 from ptxsim.demangle import demangle, is_named, is_part
 from ptxsim.diagnostic import Finding, PtxError
-from ptxsim.source import Source
+from ptxsim.source import Source, read_bytes
 from ptxsim.syntax.parser import parse
 from ptxsim.types import parse_target
 
@@ -28,12 +28,11 @@ def read_file(
     path = Path(path)
     if path.suffix in CUDA_SUFFIXES:
         return compile_file(path, target, compiler, flags)
-    with path.open("rb") as file:
-        start = file.read(8)
-    if not start.startswith(_STARTS):
-        return Source.from_file(path)
+    data = read_bytes(path)
+    if not data.startswith(_STARTS):
+        return Source.of_bytes(data, path)
     try:
-        texts = ptx_of(path.read_bytes(), parse_target(target).number if target else None)
+        texts = ptx_of(data, parse_target(target).number if target else None)
     except PtxError as error:
         raise error.of(Source("", str(path), path)) from None
     sources = [

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ptxsim.diagnostic import Finding, PtxError
+from ptxsim.given import a_number, a_text
 from ptxsim.lanes import LANES, word_mask
 from ptxsim.layout.wavefronts import AccessKind, costs, global_costs, lanes_at_once, words_per_lane
 
@@ -83,13 +84,20 @@ def analyze(
 
 def prepare(addresses: ArrayLike, width: int, kind: str, mask: ArrayLike | None, matrices: int | None) -> Accesses:
     """The arguments of `analyze`, checked and in one shape. Raises PtxError."""
-    if kind not in KINDS:
+    if a_text("the access kind", kind) not in KINDS:
         raise _error(f"no access kind {kind!r}", f"kinds: {', '.join(KINDS)}")
+    width = a_number("the width", width)
     if kind not in MATRIX_KINDS and width not in WIDTHS:
         raise _error(f"no access of {width} bytes per lane", "widths: 1, 2, 4, 8, 16")
     if matrices not in (None, 1, 2, 4):
         raise _error(f"no {kind} of {matrices} matrices", "there are 1, 2 and 4")
-    address = np.asarray(addresses, dtype=np.int64)
+    try:
+        address = np.asarray(addresses, dtype=np.int64)
+        masks = np.asarray(0xFFFFFFFF if mask is None else mask)
+        assert masks.dtype.kind in "iub" and address.ndim and (masks.ndim or masks.dtype != bool)
+    except (TypeError, ValueError, OverflowError, AssertionError):
+        help = "addresses are whole numbers, (32,) or (n, 32), a mask is a word or booleans of that shape"
+        raise _error("these are no addresses of a warp, or no mask of its lanes", help) from None
     single = address.ndim == 1
     address = np.atleast_2d(address)
     lanes = address.shape[-1]
@@ -97,7 +105,6 @@ def prepare(addresses: ArrayLike, width: int, kind: str, mask: ArrayLike | None,
         raise _error(f"{lanes} addresses for a warp", "a warp has 32 lanes")
     if lanes < LANES:
         address = np.pad(address, ((0, 0), (0, LANES - lanes)))
-    masks = np.asarray(0xFFFFFFFF if mask is None else mask)
     if masks.dtype != bool:
         masks = word_mask(masks)
     if masks.shape[-1] < LANES:

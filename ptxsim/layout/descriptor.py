@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ptxsim.diagnostic import Finding, PtxError
+from ptxsim.given import a_number
 from ptxsim.layout.swizzle import pattern_bytes, swizzle, swizzle_mask, swizzle_rows, swizzle_width
 
 # (field, lowest bit, bits). Addresses and offsets are stored in units of 16 bytes, 18 bits of address at most.
@@ -65,6 +66,7 @@ class Descriptor:
     @classmethod
     def decode(cls, value: int) -> Self:
         """The fields of any 64-bit value; nothing is invalid here, see `problems`."""
+        value = a_number("the descriptor", value)
         field: dict[str, Any] = {name: value >> low & (1 << bits) - 1 for name, low, bits in cls.fields}
         for name in ("start", "leading", "stride"):
             field[name] <<= 4
@@ -74,6 +76,8 @@ class Descriptor:
 
     def _faults(self) -> list[str]:
         faults = []
+        for name in ("start", "leading", "stride", "base_offset"):
+            object.__setattr__(self, name, a_number(name, getattr(self, name)))
         if self.swizzle not in self.swizzles:
             faults.append(f"no swizzle {self.swizzle!r}; there are {', '.join(self.swizzles)}")
         for name in ("start", "leading", "stride"):

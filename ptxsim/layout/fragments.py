@@ -16,6 +16,7 @@ from functools import cache, cached_property
 import numpy as np
 
 from ptxsim.diagnostic import Finding, PtxError
+from ptxsim.given import a_number
 from ptxsim.layout.bits import BitLayout
 from ptxsim.layout.tables import ACCUMULATOR_TYPES, CONTAINER_BITS, GROUPS, LINES, REGISTERS, SHAPES, TILES
 from ptxsim.shown import Shown
@@ -92,6 +93,7 @@ class Fragment(Shown):
 
     def coords(self, lane: int, element: int) -> tuple[int, ...]:
         """The coordinates of `element` of `lane`. Raises PtxError where there is no such lane or element."""
+        lane, element = a_number("the lane", lane), a_number("the element", element)
         if not (0 <= lane < self.lanes and 0 <= element < self.elements):
             raise _error(
                 f"no lane {lane} element {element} in this fragment",
@@ -101,6 +103,7 @@ class Fragment(Shown):
 
     def owners(self, *coordinates: int) -> list[tuple[int, int]]:
         """Every (lane, element) that holds (row, column). Raises PtxError where the matrix has no such place."""
+        coordinates = tuple(a_number("a coordinate", place) for place in coordinates)
         inside = len(coordinates) == len(self.shape) and all(0 <= c < e for c, e in zip(coordinates, self.shape))
         if not inside:
             raise _error(f"no element {coordinates} in a matrix of shape {self.shape}")

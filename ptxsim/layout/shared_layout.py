@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from ptxsim.diagnostic import Finding, PtxError
+from ptxsim.given import a_number
 from ptxsim.layout.descriptor import Descriptor, linear_offsets
 from ptxsim.layout.swizzle import SWIZZLE_BITS, swizzle, swizzle_width
 from ptxsim.types import TYPES
@@ -36,6 +37,9 @@ class SharedLayout:
     k: int = 1
 
     def __post_init__(self) -> None:
+        for name in ("leading", "stride", "m", "k"):
+            if getattr(self, name) is not None or name in ("m", "k"):
+                object.__setattr__(self, name, a_number(name, getattr(self, name)))
         for word, legal in ((self.major, ("K", "MN")), (self.swizzle, tuple(SWIZZLE_BITS))):
             if word not in legal:
                 raise PtxError(Finding("descriptor-invalid", f"{word!r} is none of {', '.join(legal)}"))
@@ -83,6 +87,7 @@ class SharedLayout:
 
     def offset(self, row: int, k: int) -> int:
         """Byte offset of element (row, k) from a start that is a multiple of the swizzle pattern."""
+        row, k = a_number("the row", row), a_number("the column", k)
         rows, columns = self.shape
         if not (0 <= row < rows and 0 <= k < columns):
             raise PtxError(Finding("descriptor-past-tile", f"({row}, {k}) lies outside a tile of {rows} x {columns}"))

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from ptxsim.arrays import dtype_of
+from ptxsim.arrays import dtype_of, type_name
 from ptxsim.diagnostic import Finding, PtxError
+from ptxsim.given import a_number
 from ptxsim.machine.memory import ARENA, FIRST, GlobalMemory
 from ptxsim.session.cache import Known
 from ptxsim.session.module import Kernel, Module, known_target
 from ptxsim.session.module_memory import ModuleMemory
 from ptxsim.session.run import Run
 from ptxsim.source import Source
-from ptxsim.types import DTYPES
 
 MEMORY = 64 << 30  # bytes of addresses; what is not touched takes up none of the host's memory
 
@@ -40,11 +42,13 @@ class Device:
 
     def malloc(self, size: int) -> int:
         """A pointer to `size` bytes. Raises MemoryError where there are not so many."""
-        return self.memory.allocate("device memory", max(size, 1)).address
+        return self.memory.allocate("device memory", max(a_number("the size", size), 1)).address
 
     def free(self, pointer: int | np.ndarray) -> None:
         """Give back what `malloc` or `array` gave. Raises PtxError for anything else."""
-        address = self.memory.address_of(pointer) if isinstance(pointer, np.ndarray) else int(pointer)
+        address = (
+            self.memory.address_of(pointer) if isinstance(pointer, np.ndarray) else a_number("the pointer", pointer)
+        )
         for allocation in self.memory.allocations:
             if allocation.address == address and allocation.kind == "global":
                 self.memory.free(allocation)
@@ -70,14 +74,16 @@ class Device:
 
     def view(self, pointer: int, shape: int | tuple[int, ...], dtype: DTypeLike | str = np.uint8) -> np.ndarray:
         """Device memory from a pointer on as an array. Raises PtxError where it does not lie in one allocation."""
-        kind = dtype_of(dtype) if isinstance(dtype, str) and dtype in DTYPES else np.dtype(dtype)
-        size = int(np.prod(shape)) * kind.itemsize
+        kind = dtype_of(type_name(dtype))
+        pointer = a_number("the pointer", pointer)
+        sizes = [a_number("a size", size) for size in (shape if isinstance(shape, Sequence) else (shape,))]
+        size = math.prod(sizes) * kind.itemsize
         holder = self.memory.holder(pointer)
-        if holder is None or pointer + size > holder.address + holder.size:
+        if holder is None or min(sizes, default=0) < 0 or pointer + size > holder.address + holder.size:
             where = self.memory.describe(pointer)
             raise _problem("out-of-bounds", f"view of {size} bytes at {pointer:#x}: {where}")
         start = pointer - holder.address
-        return self.memory.view(holder)[start : start + size].view(kind).reshape(shape)
+        return self.memory.view(holder)[start : start + size].view(kind).reshape(sizes)
 
     def module(self, module: Module | str | Path) -> Module:
         """Load a module, or the module in a file; its variables lie in device memory from now on."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from ptxsim.diagnostic import Finding, PtxError
+from ptxsim.given import a_text
 from ptxsim.isa import registry
 from ptxsim.isa.notation import Slot, assign
 from ptxsim.isa.registry import Form
@@ -58,7 +59,7 @@ class Meaning:
 
 def meanings(form: str) -> list[Meaning]:
     """Every instruction a full or short form may mean. Raises PtxError where there is none."""
-    words = form.strip().removeprefix("ptx.").split(".")
+    words = a_text("the form", form, "write mma.m16n8k16.f16").strip().removeprefix("ptx.").split(".")
     long = next((name for name in LONG_NAMES if form.startswith(f"{name}.") or form == name), None)
     names = (long,) if long else NAMES.get(words[0])
     if names is None:
@@ -94,22 +95,22 @@ def fragment(form: str, operand: str, layout: str | None = None) -> Fragment:
     layout: "row" or "col" for mma.m8n8k4 with .f16, "trans" for ldmatrix and stmatrix, where the form does not say
     it. Raises PtxError for forms and operands that do not exist or have more than one meaning.
     """
-    operand = operand.upper()
+    operand = a_text("the operand", operand, "operands are A, B, C and D").upper()
     if operand not in "ABCDE" or len(operand) != 1:
         raise _error("illegal-form", f"no operand {operand!r}", "operands are A, B, C and D, and E of sparse forms")
 
     def arguments(meaning: Meaning) -> tuple[str, str, str, str, str | None]:
-        given = layout or meaning.word({"A": "alayout", "B": "blayout"}.get(operand, "trans"))
+        said = layout or meaning.word({"A": "alayout", "B": "blayout"}.get(operand, "trans"))
         if meaning.family in ("ldmatrix", "stmatrix"):
-            given = layout or meaning.word("trans")
+            said = layout or meaning.word("trans")
         elif (meaning.family, meaning.shape, meaning.types[1]) != ("mma", "m8n8k4", "f16"):
-            given = None
+            said = None
         return (
             meaning.family,
             meaning.shape,
             operand,
             meaning.types["DABC".index("A" if operand == "E" else operand)],
-            given,
+            said,
         )
 
     meaning = one_meaning(form, arguments)
@@ -118,6 +119,8 @@ def fragment(form: str, operand: str, layout: str | None = None) -> Fragment:
 
 def wmma_stride(form: str, operand: str, layout: str) -> int:
     """The default stride, in elements, of wmma.load and wmma.store: `form` is a shape ("m16n16k16") or a form."""
+    for name, value in (("the shape", form), ("the operand", operand), ("the layout", layout)):
+        a_text(name, value, 'wmma_stride("m16n16k16", "A", "row")')
     shapes = [word for word in form.split(".") if word.startswith("m") and word[1:2].isdigit()]
     return default_stride(shapes[0] if shapes else form, operand, layout)
 

@@ -16,7 +16,7 @@ from ptxsim.engine.grid import Engine, Grid, Hook, Limits, Stopped
 from ptxsim.engine.interpreter import Interpreter, NotModeled, Watch
 from ptxsim.engine.program.linkage import initialize, place_variables
 from ptxsim.machine.event import EventStream, Observer
-from ptxsim.machine.memory import PARAMETERS, Allocation, GlobalMemory, own_name
+from ptxsim.machine.memory import ARENA, PARAMETERS, Allocation, GlobalMemory, own_name
 from ptxsim.machine.state import Machine
 from ptxsim.numerics.host import with_ieee
 from ptxsim.session.arguments import Arguments
@@ -84,16 +84,18 @@ class Launch:
         self.program, self.linkage = code.decoded.program, code.decoded.linkage
         self.shared_end = self.linkage.dynamic_shared_start + self.dynamic_shared
         rules.shared_memory(self.shared_end, self.target)
+        self._most_memory = most if (most := options.max_memory) is None else rules.count("max_memory", most)
+        rules.local_memory(self.program.local_bytes)
         self.memory = GlobalMemory() if code.home is None else code.home.memory
         self._placed: dict[str, Allocation] = {}  # module variables, where the launch has memory of its own
         self._temporary: list[Allocation] = []
         try:
-            self._place(args)
+            self._place(args, rules)
         except PtxError as error:
             self.release()
             raise error.of(code.source) from None
 
-    def _place(self, args: Sequence[Any]) -> None:
+    def _place(self, args: Sequence[Any], rules: LaunchChecks) -> None:
         """Put variables, parameters, heap and arguments into memory, then fill them."""
         linkage, memory, variables = self.linkage, self.memory, [*self.linkage.variables, *self.linkage.inner]
         if self.code.home is None:
@@ -108,6 +110,7 @@ class Launch:
             self.grid_workspace = workspace.address
         self.arguments = Arguments(self.code.function, memory, self._temporary)
         self.arguments.bind(args)
+        rules.memory(memory.next - ARENA, self._most_memory)
         memory.called = self._called
         if self.code.home is None:
             initialize(memory, variables, self._placed, linkage.symbols, self.program.function_addresses)

@@ -15,6 +15,10 @@ from ptxsim.syntax import ast
 from ptxsim.types import Target
 
 LIMITS = {"block": (1024, 1024, 64), "grid": (2**31 - 1, 65535, 65535), "cluster": (16, 16, 16)}
+MOST_LOCAL = (
+    0x80000  # bytes of a thread (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability")
+)
+MOST_MEMORY = 256 << 30  # bytes of device memory: more than any GPU has
 CHOICES = {"checks": ("all", "memory", "none"), "numerics": ("target", "exact"), "on_error": ("raise", "report")}
 
 
@@ -86,6 +90,18 @@ class LaunchChecks:
                 raise self.problem(f"the kernel says .reqntid {numbers}, the launch's block is {block}")
             if directive.name == "maxntid" and numbers and threads > int(np.prod(numbers)):
                 raise self.problem(f"the kernel says .maxntid {numbers}, the launch's block has {threads} threads")
+
+    def local_memory(self, used: int) -> None:
+        """That a thread has so much local memory."""
+        if used > MOST_LOCAL:
+            raise self.problem(f"a thread needs {used} bytes of local memory, it has {MOST_LOCAL}")
+
+    def memory(self, used: int, most: int | None) -> None:
+        """That the launch may take so many bytes of device memory."""
+        if used > min(most or MOST_MEMORY, MOST_MEMORY):
+            limit = MOST_MEMORY if most is None else min(most, MOST_MEMORY)
+            help = "raise the limit: --max-memory BYTES" if limit == most else None
+            raise self.problem(f"the launch needs {used} bytes of device memory, the limit is {limit}", help)
 
     def shared_memory(self, end: int, target: Target) -> None:
         """That shared memory up to address `end` exists."""

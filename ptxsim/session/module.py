@@ -15,6 +15,7 @@ from ptxsim.engine.program.bodies import Bodies
 from ptxsim.engine.program.decode import Decoder
 from ptxsim.engine.program.linkage import initial_bytes
 from ptxsim.engine.program.operation import Program
+from ptxsim.given import a_text
 from ptxsim.isa import header
 from ptxsim.isa.bind import Binder
 from ptxsim.isa.variable_layout import size_of
@@ -69,6 +70,7 @@ class Module(Shown):
     @classmethod
     def from_text(cls, text: str, name: str = "<text>") -> Module:
         """The module in a text, without its byte order mark and the zero bytes that end it."""
+        a_text("from_text's argument", text, "Module.from_file(path) reads a file")
         if text.endswith(".ptx") and "\n" not in text:
             raise _mistaken("from_text takes PTX, here is the name of a file", "write Module.from_file(path)")
         return cls(Source(text.removeprefix("\ufeff").rstrip("\0"), name))

@@ -11,6 +11,7 @@ import numpy as np
 
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.engine.grid import Engine
+from ptxsim.given import a_text
 from ptxsim.isa.bind import Binder
 from ptxsim.lanes import LANES
 from ptxsim.machine.cta import Register, Warp
@@ -147,6 +148,8 @@ def _module(
     text: str, source: Source, target: Target, registers: Mapping[str, object], buffers: Mapping[str, np.ndarray]
 ) -> tuple[Module, Callable[[str], str]]:
     """The snippet as a module with one entry; and the function from a caller's register name to the text's spelling."""
+    for name in (*registers, *buffers):
+        a_text("the name of a register or buffer", name)
     try:
         statements = parse_body(text, source)
     except PtxError as error:

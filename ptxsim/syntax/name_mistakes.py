@@ -38,8 +38,8 @@ def find_redefinitions(module: ast.Module) -> list[Finding]:
     return findings
 
 
-def suggest(name: str, declared: list[str], registers: Registers) -> str:
-    """How an undeclared name may have been meant: a member of a longer family, a similar name, a new register."""
+def suggest(name: str, declared: list[str], registers: Registers, is_label: bool = False) -> str:
+    """How an undeclared name may have been meant: a member of a longer family, a similar name, a new register or label."""
     member = _FAMILY_MEMBER.match(name)
     for declaration in registers.declarations:
         if declaration.count is not None and declaration.name[-1] in DIGITS and name.startswith(declaration.name):
@@ -55,4 +55,6 @@ def suggest(name: str, declared: list[str], registers: Registers) -> str:
     close = nearest(name, declared)
     if close:
         return f"did you mean `{close}`?"
+    if is_label:
+        return f"write `{name}:` where it should go"
     return f"declare it before its first use, for example `.reg .b32 {name};`"

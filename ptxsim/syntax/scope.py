@@ -90,6 +90,7 @@ class _Flattener:
         self.prototypes: dict[str, ast.Prototype] = {}
         self.ahead: dict[str, Node] = {}  # tables and prototypes that are still to come
         self.undeclared: dict[str, Name] = {}
+        self.labels_meant: set[str] = set()  # undeclared names that a branch goes to
         self.taken: set[str] = set()
         self.lowest_member: dict[str, int] = {}  # of taken names that end in digits: stem to lowest number
         self.taken_labels: set[str] = set()
@@ -332,6 +333,8 @@ class _Flattener:
             if is_special_register(text):
                 scope.known[text] = text
                 return name
+            if is_branch and not text.startswith("%"):
+                self.labels_meant.add(text)
             flat = scope.resolve_label(text) or self._missing(scope, text, name)
         return name if flat == text else replace(name, name=flat)
 
@@ -351,7 +354,7 @@ class _Flattener:
                 help = "declare it first; a function without its body will do"
                 findings.append(_declared_later(name, later, help))
             else:
-                help = suggest(name.name, declared, self.registers)
+                help = suggest(name.name, declared, self.registers, name.name in self.labels_meant)
                 findings.append(Finding("undeclared-name", f"nothing declares `{name.name}`", help=help).at(name))
         return findings
 

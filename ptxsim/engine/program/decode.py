@@ -314,7 +314,8 @@ class _FunctionDecoder:
             if declared is not None:
                 return Passed(TYPES[declared].bytes, self.registers.slot(operand.name), TYPES[declared])
             if operand.name in self.frame_offsets:
-                variable = next(v for v in self.body.variables if v.name == operand.name)
+                own = (*self.body.variables, *self.function.parameters, *self.function.returns)
+                variable = next(v for v in own if v.name == operand.name)
                 return Passed(size_of(variable), offset=self.frame_offsets[operand.name])
         if isinstance(operand, ast.Integer | ast.Float):
             bits = operand.value if isinstance(operand, ast.Integer) else operand.bits

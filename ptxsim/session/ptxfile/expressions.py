@@ -13,8 +13,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ptxsim.arrays import MAX_ELEMENTS
 from ptxsim.diagnostic import Finding, PtxError
+from ptxsim.session.ptxfile.arithmetic import COMPARISONS as COMPARISONS
+from ptxsim.session.ptxfile.arithmetic import TooMuch, arithmetic, bound, unify
 from ptxsim.session.ptxfile.functions import functions
 from ptxsim.session.ptxfile.values import Value, widen
 from ptxsim.source import Span
@@ -145,18 +146,6 @@ def _check(node: ast.AST, depth: int) -> None:
 # ---- what it means --------------------------------------------------------------------------------------------------
 
 
-def _unify(left: Any, right: Any) -> tuple[Any, Any]:
-    """Operands ready for arithmetic: bits become integers; u64 beside s64 wraps instead of turning into floats."""
-    import numpy as np
-
-    left, right = (
-        value.astype(np.int64) if value.dtype == bool else value for value in (np.asarray(left), np.asarray(right))
-    )
-    if {left.dtype.name, right.dtype.name} == {"int64", "uint64"}:
-        left, right = left.astype(np.uint64), right.astype(np.uint64)
-    return left, right
-
-
 class _Evaluator:
     def __init__(self, names: Mapping[str, Any]):
         self.names = names
@@ -231,7 +220,7 @@ class _Evaluator:
             return Value(np.logical_not(value))
         if isinstance(node.op, ast.Invert):
             return Value(~value)
-        value = _unify(value, 0)[0]
+        value = unify(value, 0)[0]
         return Value(-value if isinstance(node.op, ast.USub) else value)
 
     def boolop(self, node: ast.BoolOp) -> Value:
@@ -240,19 +229,21 @@ class _Evaluator:
         join = np.logical_and if isinstance(node.op, ast.And) else np.logical_or
         result = self.data(node.values[0])
         for operand in node.values[1:]:
-            result = join(result, self.data(operand))
+            other = self.data(operand)
+            bound(result, other)
+            result = join(result, other)
         return Value(result)
 
     def binop(self, node: ast.BinOp) -> Value:
-        operator = _OPERATORS[type(node.op)]
+        import numpy as np
+
         left, right = self.data(node.left), self.data(node.right)
-        if isinstance(left, Mapping | str | tuple) or isinstance(right, Mapping | str | tuple):
+        if not all(isinstance(side, np.ndarray | np.generic | int | float) for side in (left, right)):
             raise _error("arithmetic needs numbers or arrays", _span(node))
-        left, right = _unify(left, right)
-        if isinstance(node.op, ast.Mult | ast.Add | ast.Sub) and left.size * right.size > MAX_ELEMENTS:
-            _limit_broadcast(left, right, node)
         try:
-            return Value(operator(left, right))
+            return Value(arithmetic(type(node.op), left, right))
+        except TooMuch as error:
+            raise _error(f"{ast.unparse(node)}: {error}", _span(node)) from None
         except ValueError:
             shapes = " and ".join("x".join(map(str, value.shape)) or "a number" for value in (left, right))
             raise _error(f"shapes do not fit: {shapes}", _span(node), "transpose with .T?") from None
@@ -268,7 +259,8 @@ class _Evaluator:
         values = [self.data(operand) for operand in (node.left, *node.comparators)]
         result: Any = True
         for left, operator, right in zip(values, node.ops, values[1:]):
-            result = np.logical_and(result, COMPARISONS[type(operator)](*_unify(left, right)))
+            bound(left, right)
+            result = np.logical_and(result, COMPARISONS[type(operator)](*unify(left, right)))
         return Value(result)
 
     def call(self, node: ast.Call) -> Value:
@@ -289,44 +281,3 @@ class _Evaluator:
             return result
         keeps_type = name in ("reshape", "transpose", "flip", "roll") and arguments
         return Value(result, arguments[0].dtype if keeps_type else None)
-
-
-def _limit_broadcast(left: Any, right: Any, node: ast.AST) -> None:
-    import numpy as np
-
-    if np.broadcast(left, right).size > MAX_ELEMENTS:
-        raise _error("the result would be too large", _span(node))
-
-
-def _power(base: Any, exponent: Any) -> Any:
-    import numpy as np
-
-    if base.dtype.kind in "iu" and exponent.dtype.kind == "i" and np.any(exponent < 0):
-        base = base.astype(np.float64)
-    return base**exponent
-
-
-_OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
-    ast.Add: lambda a, b: a + b,
-    ast.Sub: lambda a, b: a - b,
-    ast.Mult: lambda a, b: a * b,
-    ast.Div: lambda a, b: a / b,
-    ast.FloorDiv: lambda a, b: a // b,
-    ast.Mod: lambda a, b: a % b,
-    ast.Pow: _power,
-    ast.MatMult: lambda a, b: a @ b,
-    ast.BitAnd: lambda a, b: a & b,
-    ast.BitOr: lambda a, b: a | b,
-    ast.BitXor: lambda a, b: a ^ b,
-    ast.LShift: lambda a, b: a << b,
-    ast.RShift: lambda a, b: a >> b,
-}
-
-COMPARISONS: dict[type, Callable[[Any, Any], Any]] = {
-    ast.Eq: lambda a, b: a == b,
-    ast.NotEq: lambda a, b: a != b,
-    ast.Lt: lambda a, b: a < b,
-    ast.LtE: lambda a, b: a <= b,
-    ast.Gt: lambda a, b: a > b,
-    ast.GtE: lambda a, b: a >= b,
-}

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 DEFAULT_BLOCK = 32
 # Warp instructions after which a file's run is taken for endless, a few minutes either way; --max-steps raises it.
 STEPS_OF_A_FILE = {"compiled": 4_000_000_000, "interpreter": 20_000_000}
+# Bytes of device memory that a file's run may take: the process needs about four times as much. --max-memory raises it.
+MEMORY_OF_A_FILE = 256 << 20
 ACCESS_NOTES = {"bank-conflict", "uncoalesced"}
 
 
@@ -228,7 +230,7 @@ class _Launch:
         defaults = LaunchOptions(
             block=self._default_block(), seed=0, checks="all", profile=int("cycles" in named),
             banks=True if self._notes() or "banks" in named else None,
-            max_steps=STEPS_OF_A_FILE[self.options.engine or "compiled"],
+            max_steps=STEPS_OF_A_FILE[self.options.engine or "compiled"], max_memory=MEMORY_OF_A_FILE,
         )  # fmt: skip
         return self.options.or_else(self.directives.launch).or_else(defaults)
 
@@ -308,6 +310,7 @@ class _Launch:
         if missing := [name for name in names if name not in initialisers]:
             raise self._missing(missing)
         folder = self.source.path.parent if self.source.path else None
+        self._check_size(names, initialisers)
         values: dict[str, Any] = {}
         parameters = []
         for position, (name, parameter) in enumerate(zip(names, self.kernel.parameters)):
@@ -317,6 +320,17 @@ class _Launch:
             if hasattr(values[name], "dtype"):
                 values[f"{name}_in"] = values[name].copy()
         return values, parameters
+
+    def _check_size(self, names: list[str], initialisers: dict[str, Initialiser]) -> None:
+        """That the arrays are not too large to be made."""
+        most, used = self._launch_options().max_memory, 0
+        for name in names:
+            used += initialisers[name].nbytes
+            if most is not None and used > most:
+                spans = [argument.span for argument in self.directives.arguments if argument.name == name]
+                message = f"the arguments take {used} bytes up to {name}, the limit is {most}"
+                problem = Finding("bad-directive", message, help="raise the limit: --max-memory BYTES")
+                raise PtxError(problem.at(spans[0]).of(self.written) if spans else problem)
 
     def _build(
         self, initialiser: Initialiser, name: str, seed: tuple[int, int], folder: Path | None, known: dict[str, Any]
