@@ -40,7 +40,10 @@ PATIENCE = 10.0  # seconds until a pipe has something to say
 
 def read_bytes(path: Path) -> bytes:
     """What a file or pipe holds. Raises OSError, for devices, what is too large, and pipes that nobody writes to as well."""
-    status = path.stat()
+    try:
+        status = path.stat()
+    except ValueError as error:  # a zero byte in the name
+        raise OSError(errno.EINVAL, str(error), repr(str(path))) from None
     if stat.S_ISFIFO(status.st_mode):
         return _read_pipe(path)
     if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):

@@ -1,26 +1,56 @@
-"""Compiled objects on disk: found again by key, written by atomic rename, bounded in size; in memory if the disk refuses."""
+"""Compiled objects on disk: found again by key, written by atomic rename, bounded in size; in memory if the disk refuses.
+
+What is read here is executed, so nobody else may have written it. That is asked of the file system: the folder, every folder
+above it and each object belong to the user or to root, and to nobody else's pen. A secret that objects are signed with would need a
+file that is safe in just this way, and says no more.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
 import os
+import stat
 import tempfile
+import warnings
 from pathlib import Path
 
 LIMIT = 256 << 20  # bytes of all objects; the ones unused for longest go first
 MOST = 4000  # objects; looking through them must not take long
 AT_ONCE = 500  # deleted in one go
-_MAGIC = b"ptxsim object 1\n"
+_MAGIC = b"ptxsim object 2\n"
+_CAREFULLY = (
+    getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+)  # no link, no pipe
 _CHECK = 16  # bytes of the checksum after it
 
 
-def _check(data: bytes) -> bytes:
-    return hashlib.blake2b(data, digest_size=_CHECK).digest()
+def _check(key: str, data: bytes) -> bytes:
+    return hashlib.blake2b(
+        data, digest_size=_CHECK, key=hashlib.blake2b(key.encode(), digest_size=32).digest()
+    ).digest()
+
+
+def _is_own(status: os.stat_result, sticky: bool = False) -> bool:
+    """Whether only the user, or root, can have written what has this status. `sticky`: or changed what others put there."""
+    if not hasattr(os, "getuid"):
+        return True
+    others = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return status.st_uid in (0, os.getuid()) and (not others or (sticky and bool(status.st_mode & stat.S_ISVTX)))
+
+
+def distrust(folder: Path) -> str | None:
+    """Why what lies in a folder may be somebody else's, or None. Raises OSError."""
+    real = folder.resolve(strict=True)
+    for place in (real, *real.parents):
+        if not _is_own(place.stat(), sticky=place != real):
+            return f"{place} belongs to somebody else, or others may write there"
+    return None
 
 
 class ObjectStore:
-    """A folder of objects. `folder` None asks PTXSIM_CACHE_DIR or the user's cache folder; an empty name keeps to memory."""
+    """A folder of objects. `folder` None asks PTXSIM_CACHE_DIR or the user's cache folder; an empty name keeps to memory, and so does
+    a folder that others can write to, with a warning."""
 
     def __init__(self, folder: str | os.PathLike[str] | None = None, limit: int = LIMIT, most: int = MOST):
         self.limit, self.most = limit, most
@@ -39,7 +69,12 @@ class ObjectStore:
             if not str(folder):
                 return None
             path = Path(folder) / "objects"
-            path.mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            path.mkdir(exist_ok=True, mode=0o700)
+            if why := distrust(path):
+                message = f"compiled code is not kept: {why}; PTXSIM_CACHE_DIR names another folder, or none"
+                warnings.warn(message, RuntimeWarning, stacklevel=2)
+                return None
             return path
         except OSError:
             return None
@@ -52,21 +87,25 @@ class ObjectStore:
             return None
         path = self.folder / key
         try:
-            data = path.read_bytes()
+            with open(os.open(path, os.O_RDONLY | _CAREFULLY), "rb") as file:
+                status = os.fstat(file.fileno())
+                if not stat.S_ISREG(status.st_mode) or not _is_own(status):
+                    return None
+                data = file.read()
             with contextlib.suppress(OSError):
                 os.utime(path)
         except OSError:
             return None
         head = len(_MAGIC) + _CHECK
         content = data[head:]
-        return content if data[:head] == _MAGIC + _check(content) else None
+        return content if data[:head] == _MAGIC + _check(key, content) else None
 
     def put(self, key: str, data: bytes) -> None:
         if self.folder is not None and self._writable:
             try:
                 handle, name = tempfile.mkstemp(dir=self.folder, prefix=".new")
                 with os.fdopen(handle, "wb") as file:
-                    file.write(_MAGIC + _check(data) + data)
+                    file.write(_MAGIC + _check(key, data) + data)
                 os.replace(name, self.folder / key)
                 self._written += 1
                 if self._written % 32 == 1:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 from typing import Any, TypeAlias, TypeVar, cast
 
 import llvmlite.ir as ir
+import platformdirs
 from numba import njit, types
 from numba.extending import intrinsic
+
+from ptxsim.jit.store import distrust
 
 Scalar: TypeAlias = Any  # a number in compiled code: numba finds its type, and plain Python's would be wrong
 Function: TypeAlias = Callable[..., Any]
@@ -72,6 +78,19 @@ def inlined(function: _Function) -> _Function:
     return cast(_Function, njit(inline="always")(function))
 
 
+@cache
+def _is_safe() -> bool:
+    """Whether nobody else can write where numba keeps its code."""
+    package = Path(__file__).parent
+    named = os.environ.get("NUMBA_CACHE_DIR")
+    place = (
+        Path(named) if named else package if os.access(package, os.W_OK) else Path(platformdirs.user_cache_dir("numba"))
+    )
+    while not place.exists():
+        place = place.parent
+    return distrust(place) is None
+
+
 def compiled(signature: Any) -> Callable[[_Function], _Function]:
     """A jitted function, kept on disk where numba finds a place to write and what lies there can be read."""
 
@@ -80,7 +99,7 @@ def compiled(signature: Any) -> Callable[[_Function], _Function]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                jitted: _Function = njit(signature, cache=True, **options)(function)
+                jitted: _Function = njit(signature, cache=_is_safe(), **options)(function)
             except Exception:  # no place for a cache, or a broken one: compile for this process alone
                 jitted = njit(signature, **options)(function)
             return jitted

@@ -8,6 +8,7 @@ from typing import Any
 
 from ptxsim.arrays import bad
 from ptxsim.report import against_profile
+from ptxsim.source import read_bytes
 
 # Counts that are compared, each better when smaller: (title, path in the document).
 _COUNTS = (
@@ -24,7 +25,7 @@ def load(path: Path) -> dict[str, Any]:
     import msgspec
 
     try:
-        document = msgspec.json.decode(path.read_bytes())
+        document = msgspec.json.decode(read_bytes(path))
     except OSError as error:
         raise bad(f"--against: cannot read {path}: {error.strerror}") from None
     except msgspec.DecodeError as error:

@@ -62,14 +62,6 @@ class Arguments:
                 parameter,
             )
         array = value.array if isinstance(value, DeviceArray) else value
-        if isinstance(array, np.ndarray) and (
-            array.dtype.hasobject or array.dtype.kind in "USMm" or not array.dtype.isnative
-        ):
-            raise launch_problem(
-                f"parameter {parameter.name} is given an array of {array.dtype}, which no kernel can read",
-                "give numbers in the byte order of this machine: array.astype(np.float32)",
-                parameter,
-            )
         if isinstance(array, np.ndarray) and not parameter.shape and TYPES[parameter.type].bytes < 8:
             raise launch_problem(
                 f"parameter {parameter.name} is .{parameter.type}, and an array is given for it",
@@ -113,6 +105,12 @@ class Arguments:
 
     def _buffer(self, name: str, array: np.ndarray) -> Allocation:
         """The allocation of an array; one array passed twice is one buffer. Where numpy may not write, no kernel may."""
+        if array.dtype.hasobject or array.dtype.kind in "USMm" or not array.dtype.isnative:
+            raise launch_problem(
+                f"parameter {name} is given an array of {array.dtype}, which no kernel can read",
+                "give numbers in the byte order of this machine: array.astype(np.float32)",
+                self.kernel,
+            )
         known = self._by_identity.get(id(array))
         if known is None and (address := self.memory.address_of(array)) is not None:
             known = Allocation(name, address, array.nbytes)

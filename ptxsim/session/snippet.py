@@ -66,7 +66,7 @@ def snippet(
     """
     source = Source(text, "<snippet>")
     registers, buffers = dict(registers or {}), dict(buffers or {})
-    if not isinstance(shared, np.ndarray | None):
+    if not isinstance(shared, np.ndarray | None) or (shared is not None and shared.dtype.hasobject):
         raise _problem(
             f"shared is a {type(shared).__name__}", "give a numpy array, whose type says how its numbers lie in memory"
         )

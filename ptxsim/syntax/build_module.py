@@ -43,6 +43,11 @@ def _not_declarable(token: Token) -> Mistake:
     return Mistake(f"`{token}` is no type", token, f"did you mean `.{close}`?" if close else None)
 
 
+def _argument(token: Token) -> str:
+    """An argument of a directive as it is written; numbers are decimal whatever the text has."""
+    return str(read_size(token)) if token.type == "INTEGER" else text_of(token)
+
+
 class ModuleBuilder(InstructionBuilder):
     """Callbacks of the whole grammar. `read_instruction` parses the text of one instruction token."""
 
@@ -85,11 +90,11 @@ class ModuleBuilder(InstructionBuilder):
         return "target", (tuple(map(text_of, children[1:])), children[0].line)
 
     def address_size(self, children: list[Token]) -> tuple[str, Any]:
-        return "address_size", int(children[0])
+        return "address_size", read_size(children[0])
 
     def _directive(self, children: list[Token]) -> ast.Directive:
         first = children[0]
-        arguments = tuple(text_of(token) for token in children[1:] if token != "+")
+        arguments = tuple(_argument(token) for token in children[1:] if token != "+")
         return ast.Directive(first[1:], arguments, line=first.line, column=first.column)
 
     line_file = pragma = language = _directive

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import shutil
@@ -15,7 +16,7 @@ from pathlib import Path
 from ptxsim.cuda.runtime.program import DRIVER, inspect
 from ptxsim.cuda.runtime.stubs import stubs
 from ptxsim.jit.compiler import package_digest
-from ptxsim.jit.store import ObjectStore
+from ptxsim.jit.store import ObjectStore, distrust
 
 PRELOAD = "PTXSIM_CUDART"  # the libraries, for a Python program that loads them before others
 VERSIONS = (12, 13)  # of the runtime: programs ask for libcudart.so.12 or libcudart.so.13
@@ -34,12 +35,23 @@ def folder() -> Path:
     digest = hashlib.blake2b(package_digest().encode(), digest_size=10)
     for name in ("cudart.c", "names.txt"):
         digest.update(source.joinpath(name).read_bytes())
-    cache = ObjectStore().folder
-    root = Path(tempfile.mkdtemp(prefix="ptxsim-")) if cache is None else cache.parent / "cudart"
+    root = _root()
     found = root / digest.hexdigest()
     if not found.is_dir():
         _build(found)
     return found
+
+
+def _root() -> Path:
+    """Where libraries are kept: beside compiled code, unless others can write there."""
+    cache = ObjectStore().folder
+    if cache is not None:
+        root = cache.parent / "cudart"
+        with contextlib.suppress(OSError):
+            root.mkdir(mode=0o700, exist_ok=True)
+            if not distrust(root):
+                return root
+    return Path(tempfile.mkdtemp(prefix="ptxsim-"))
 
 
 def _build(place: Path) -> None:
