@@ -116,7 +116,7 @@ def table(verdicts: list[Verdict], same: set[int]) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("paths", type=Path, nargs="+")
-    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--jobs", metavar="N|dask://HOST:PORT", default="1")
     parser.add_argument("--only", help="classes whose names have this in them")
     parser.add_argument("--engine", choices=("compiled", "interpreter"))
     parser.add_argument("--select", default="", help="programs whose names have this in them")

@@ -16,6 +16,7 @@ COMMANDS = {
     "banks": "Run a kernel; its shared-memory wavefronts per instruction.",
     "profile": "Run a kernel; cycles, stall reasons, pipes.",
     "exec": "Run a program: Triton, or CUDA with a shared runtime.",
+    "sweep": "Run files many times, over processes or machines.",
     "layout": "Show where a matrix operand's elements live.",
     "desc": "Decode or build a matrix descriptor.",
     "explain": "Explain a finding, with a bad and a good example.",

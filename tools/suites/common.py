@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
+
+from ptxsim.session import workers
 
 Record: TypeAlias = dict[str, Any]  # an object of a JSON file
 Item = TypeVar("Item")
@@ -18,7 +19,7 @@ Result = TypeVar("Result")
 @dataclass(frozen=True)
 class Options:
     folder: Path
-    jobs: int = 1
+    jobs: int | str = 1
     select: str = "*"
     engine: str | None = None
     extra: dict[str, Any] = field(default_factory=dict)
@@ -40,12 +41,8 @@ class Tally:
     notes: list[str] = field(default_factory=list)
 
 
-def spread(work: Callable[[Item], Result], items: Iterable[Item], jobs: int, chunk: int = 16) -> Iterator[Result]:
-    """`work` of every item, in order, over `jobs` processes (0: one per core)."""
-    if jobs == 1:
-        yield from map(work, items)
-        return
-    from concurrent.futures import ProcessPoolExecutor
-
-    with ProcessPoolExecutor(jobs or os.cpu_count()) as pool:
-        yield from pool.map(work, items, chunksize=chunk)
+def spread(work: Callable[[Item], Result], items: Iterable[Item], jobs: int | str, chunk: int = 16) -> Iterator[Result]:
+    """`work` of every item, in order, over `jobs` processes (0: one per core; 1: this one) or dask://HOST:PORT."""
+    if jobs in (1, "1"):
+        return map(work, items)
+    return workers.spread(work, items, jobs, batch=chunk)

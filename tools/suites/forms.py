@@ -191,7 +191,7 @@ def run(options: Options, tally: Tally) -> bool:
     return passes
 
 
-def judge(rows: list[Row], jobs: int) -> list[str]:
+def judge(rows: list[Row], jobs: int | str) -> list[str]:
     """What is wrong with each row, or nothing."""
     asked: dict[tuple[str, Version], list[tuple[int, str]]] = {}
     for number, row in enumerate(rows):

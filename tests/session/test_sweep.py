@@ -1,0 +1,197 @@
+"""Sweeps: the same runs in the same order wherever they are made, whatever dies."""
+
+import os
+import signal
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from functools import partial
+
+import numpy as np
+import pytest
+
+import ptxsim
+from ptxsim import PtxError
+from ptxsim.cli import main
+from ptxsim.session import workers
+from ptxsim.session.workers import spread
+from tests.helpers import facts, plain
+
+TEXT = """
+.version 8.0
+.target sm_80
+.address_size 64
+.global .u32 more;
+.visible .entry add(.param .u64 A, .param .u64 B, .param .u32 n)
+{
+    .reg .b32 %r, %i, %n, %m; .reg .b64 %a, %b, %o; .reg .pred %p;
+    ld.param.u64 %a, [A];
+    ld.param.u64 %b, [B];
+    ld.param.u32 %n, [n];
+    ld.global.u32 %m, [more];
+    mov.u32 %i, %tid.x;
+    setp.ge.u32 %p, %i, %n;
+    @%p ret;
+    mul.wide.u32 %o, %i, 4;
+    add.u64 %a, %a, %o;
+    add.u64 %b, %b, %o;
+    ld.global.u32 %r, [%a];
+    add.u32 %r, %r, %m;
+    st.global.u32 [%b], %r;
+    ret;
+}
+"""
+
+
+def kernel():
+    module = ptxsim.Module.from_text(TEXT, "add.ptx")
+    module.symbol("more")[...] = 7
+    return module.kernel()
+
+
+def configurations():
+    """Some that are right, one with findings, one that cannot start, one made where it runs, one on another target."""
+    usual = {"grid": 1, "block": 32}
+    a = np.arange(32, dtype=np.uint32)
+    for seed in range(6):
+        yield {**usual, "args": [a + seed, np.zeros(32, np.uint32), 32], "seed": seed, "checks": "all"}
+    yield {**usual, "args": [a[:4].copy(), np.zeros(32, np.uint32), 32]}
+    yield {**usual, "args": [a, np.zeros(32, np.uint32)]}
+    yield {**usual, "args": ["ints(32,seed=3):u32", "zeros(32):u32", 32], "target": "sm_90", "banks": True}
+    yield {**usual, "args": [a, np.zeros(32, np.uint32), 32], "engine": "interpreter"}
+
+
+def shown(runs):
+    return [(run.entry, run.target, run.seed, facts(run), plain(dict(run.outputs)), run.stopped_at) for run in runs]
+
+
+def test_runs_are_equal_wherever_they_are_made():
+    given = list(configurations())
+    here = ptxsim.sweep(kernel(), given)
+    assert [run.has_errors for run in here] == [False] * 6 + [True, True, False, False]
+    assert (here[2].outputs["B"] == np.arange(32) + 2 + 7).all()
+    assert not given[0]["args"][1].any()  # the caller's arrays stay as they are
+    assert [finding.source.text for finding in here[6].findings] == [TEXT] * len(here[6].findings)
+    for executor in (2, ThreadPoolExecutor(2)):
+        assert shown(ptxsim.sweep(kernel(), given, executor, batch=3)) == shown(here)
+
+
+def test_outputs_may_be_left_out():
+    assert not ptxsim.sweep(kernel(), list(configurations())[:1], outputs=False)[0].outputs
+
+
+@pytest.mark.parametrize("given", [{"gird": 1}, 3, {"args": [np.zeros(workers.WIRE // 8 + 1)]}])
+def test_configurations_that_are_none(given):
+    with pytest.raises(PtxError):
+        ptxsim.sweep(kernel(), [given])
+
+
+@pytest.mark.parametrize("executor", ["x", "dask://", -1, 1.5])
+def test_executors_that_are_none(executor):
+    with pytest.raises(PtxError, match="no workers"):
+        ptxsim.sweep(kernel(), [], executor)
+
+
+# ---- workers that die ----
+
+
+def _square(number):
+    return number * number
+
+
+def _deadly(folder, number):
+    """Some kill their worker the first time, one each time."""
+    mark = folder / str(number)
+    if number == 9 or (number % 7 == 3 and not mark.exists()):
+        mark.write_text("")
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number * number
+
+
+def _failing(number):
+    if number == 5:
+        raise ValueError("five")
+    return number
+
+
+def _unkept(number):
+    class Odd(Exception):
+        pass
+
+    raise Odd(number)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("whose", ["own", "given"])
+def test_workers_that_die(tmp_path, whose):
+    with ProcessPoolExecutor(2) as given:
+        executor = 2 if whose == "own" else given
+        found = list(spread(partial(_deadly, tmp_path), range(20), executor, batch=3, lost=lambda number: -number))
+    assert found == [-n if n == 9 else n * n for n in range(20)]
+
+
+@pytest.mark.parametrize("where", [None, ThreadPoolExecutor(2)])
+def test_what_is_raised_comes_back_in_order(where):
+    results = spread(_failing, range(9), where, batch=2)
+    assert [next(results) for _ in range(5)] == list(range(5))
+    with pytest.raises(ValueError, match="five"):
+        next(results)
+    with pytest.raises(RuntimeError, match="Odd: 0"):
+        list(spread(_unkept, range(2), where))
+
+
+def test_work_is_taken_as_it_is_wanted():
+    taken = []
+    results = spread(_square, (taken.append(n) or n for n in range(100_000)), ThreadPoolExecutor(2), batch=2)
+    assert [next(results) for _ in range(4)] == [0, 1, 4, 9]
+    assert len(taken) <= 2 * (workers.AHEAD + 2)
+
+
+# ---- the command ----
+
+
+def test_the_command(tmp_path, capsys):
+    file = tmp_path / "add.ptx"
+    file.write_text(
+        "// ptxsim: launch grid=1 block=32\n// ptxsim: arg A = ints(32):u32\n// ptxsim: arg B = zeros(32):u32\n// ptxsim: arg n = 32\n"
+        + TEXT
+    )
+    varied = ["--arg", "n=40", "--block", "32", "--block", "64", "--target", "sm_80", "--target", "sm_90"]
+    words = ["sweep", str(tmp_path), "--seeds", "3", *varied]
+    assert main([*words, "--workers", "1"]) == 1
+    here = capsys.readouterr().out
+    assert here.splitlines()[-1].startswith("12 runs: 6 clean, 6 with findings; ")
+    assert "target=sm_90 block=64x1x1 seed=2: error out-of-bounds" in here
+    assert main([*words, "--workers", "2"]) == 1
+    assert capsys.readouterr().out == here
+    assert main(["sweep", str(file), "--workers", "1", "--format", "json"]) == 0
+    assert '"warp_instructions"' in capsys.readouterr().out
+    assert main(["sweep", str(tmp_path / "nothing"), "--workers", "1"]) == 2
+    assert main(["sweep", str(file), "--workers", "some"]) == 2
+
+
+# ---- Dask ----
+
+
+@pytest.mark.slow
+def test_dask_with_a_worker_killed(tmp_path):
+    distributed = pytest.importorskip("distributed")
+    given = list(configurations()) * 12
+    here = shown(ptxsim.sweep(kernel(), given))
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=None, local_directory=str(tmp_path)
+    ) as cluster:
+        with distributed.Client(cluster) as client:
+            pids = list(client.run(os.getpid).values())
+            runs = spread(_slowly, range(60), client.get_executor(), batch=2)
+            assert next(runs) == 0
+            os.kill(pids[0], signal.SIGKILL)
+            assert list(runs) == list(range(1, 60))
+            assert shown(ptxsim.sweep(kernel(), given, client.get_executor(), batch=5)) == here
+        address = cluster.scheduler_address.removeprefix("tcp://")
+        assert shown(ptxsim.sweep(kernel(), given[:20], f"dask://{address}", batch=5)) == here[:20]
+
+
+def _slowly(number):
+    import time
+
+    time.sleep(0.05)
+    return number
