@@ -18,6 +18,7 @@ from typing import Any
 NORESERVE = 0x4000  # mmap.MAP_NORESERVE, which has a name from Python 3.13 on
 FAILED = ctypes.c_void_p(-1).value
 WIDE = 4 << 30  # bytes: where so many fit, there is room for code for a long time
+_HUGE = 2 << 20  # bytes: the kernel puts large mappings at multiples of it, below where a small one would lie
 _NO_ACCESS = 0
 
 
@@ -51,7 +52,7 @@ def side_by_side() -> Iterator[int]:
     end = 0
     if library() is not None and (place := _map(WIDE)) is not None:
         library().munmap(place, WIDE)
-        end, size = place + WIDE, WIDE // 2
+        end, size = place + WIDE + _HUGE, WIDE // 2
         while size >= mmap.PAGESIZE:
             found = _map(size)
             if found is not None and found >= end:

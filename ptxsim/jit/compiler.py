@@ -23,6 +23,7 @@ _TIDY = ("sroa", "simplify_cfg", "instruction_combine")
 PASSES = (*_TIDY, "loop_rotate", "loop_unroll", *_TIDY)
 
 
+_PUBLISHED: list[tuple[Jit, object]] = []  # symbols are the process's: what they lead to lives as long as it does
 NEAR = 1 << 30  # bytes within which all objects of one engine lie
 
 
@@ -133,9 +134,10 @@ class Jit:
         found = (int(engine.get_function_address(name)) for engine in reversed(self._engines))
         return next(address for address in found if address)
 
-    def publish(self, name: str, address: int) -> None:
-        """Let modules compiled from now on call `name`."""
+    def publish(self, name: str, address: int, memory: object = None) -> None:
+        """Let modules compiled from now on, in all of the process, use `name`. `memory`: what must live as long for that."""
         self.llvm.add_symbol(name, address)
+        _PUBLISHED.append((self, memory))
 
 
 @cache

@@ -70,7 +70,7 @@ class CrashHandler:
         text = TEXT.format(
             size=size, message=MESSAGE, length=LENGTH, path=PATH, before=BEFORE, attributes=ATTRIBUTES
         )  # fmt: skip
-        jit.publish("ptxsim_crash_state", self.state.ctypes.data)
+        jit.publish("ptxsim_crash_state", self.state.ctypes.data, self.state)
         jit.load(jit.key("crash", text), lambda: text)
         install = ctypes.CDLL(None).signal
         install.argtypes, install.restype = [ctypes.c_int, ctypes.c_void_p], ctypes.c_void_p

@@ -155,7 +155,7 @@ class Library:
                     return False
                 memory = self._tables[name] = aligned(len(data))
                 memory[:] = np.frombuffer(data, np.uint8)
-                self.jit.publish(name, memory.ctypes.data)
+                self.jit.publish(name, memory.ctypes.data, memory)
         return True
 
 
