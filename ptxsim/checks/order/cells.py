@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ptxsim.checks.order.clocks import first_row, lowest, row_of
 from ptxsim.checks.order.sites import BY_PROXY, FRAGMENTS, SCOPE, STRONG, WARPGROUP
-from ptxsim.checks.order.state import CTAS, FAR_WAYS, NEAR_WAYS, NONE, NOW, UNITS, WARPS, WAYS, Order
+from ptxsim.checks.order.state import CTAS, FAR_WAYS, NEAR_WAYS, NONE, NOW, UNITS, UNTOLD, WARPS, WAYS, Order
 from ptxsim.jit.body import Array
 from ptxsim.lanes import EVERY, LANES
 from ptxsim.machine.event import Scope
@@ -24,8 +24,8 @@ READS, WRITES, STAYS, COPIES, FETCHES, OVER = 1, 2, 4, 8, 16, 32
 
 def knows_far(o: Order, row: int, cluster: int, unit: int, time: int) -> bool:
     k = int(o.column[cluster])
-    if k == NONE:
-        return False
+    if k < 0:
+        return bool(k == UNTOLD)
     found = int(o.far[row, k])
     return found != 0 and bool(o.kept[found, unit] >= time)
 

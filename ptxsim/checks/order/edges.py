@@ -34,6 +34,7 @@ from ptxsim.checks.order.state import (
     NONE,
     NOW,
     UNITS,
+    UNTOLD,
     WARPS,
     Order,
     hashed,
@@ -259,11 +260,14 @@ def entry_at(o: Order, key: int, owner: int, is_new: bool) -> int:
 
 
 def column_of(o: Order, cluster: int) -> int:
-    """The column of a cluster among those that others know of; NONE if there is no room."""
-    if o.column[cluster] == NONE and o.n[FAR] < len(o.known):
-        o.column[cluster] = o.n[FAR]
-        o.known[o.n[FAR]] = cluster
-        o.n[FAR] += 1
+    """The column of a cluster among those that others know of; UNTOLD if there is no room."""
+    if o.column[cluster] == NONE:
+        if o.n[FAR] < len(o.known):
+            o.column[cluster] = o.n[FAR]
+            o.known[o.n[FAR]] = cluster
+            o.n[FAR] += 1
+        else:
+            o.column[cluster] = UNTOLD
     return int(o.column[cluster])
 
 
@@ -307,12 +311,12 @@ def move_home(o: Order, place: int, cluster: int) -> None:
     if entry["home"] != NONE:
         entry["mixed"] = 1
         k = column_of(o, int(entry["home"]))
-        if k != NONE:
+        if k >= 0:
             o.kept_far[row, k] = later(o, int(o.kept_far[row, k]), snapshot(o, place))
         for u in range(len(mine)):
             mine[u] = 0
     k = int(o.column[cluster])
-    if k != NONE and o.kept_far[row, k] != 0:
+    if k >= 0 and o.kept_far[row, k] != 0:
         raise_to(mine, o.kept[o.kept_far[row, k]])
         o.kept_far[row, k] = 0
     entry["home"] = cluster
@@ -341,7 +345,7 @@ def take_from(o: Order, place: int, slot: int, row: int, scope: int) -> None:
         raise_to(o.clock[row], o.kept[kept])
     elif scope >= Scope.GPU and entry["home"] != NONE:
         k = column_of(o, int(entry["home"]))
-        if k != NONE:
+        if k >= 0:
             o.far[row, k] = later(o, int(o.far[row, k]), snapshot(o, place))
     for k in range(o.n[FAR]):
         found = int(o.kept_far[kept, k])

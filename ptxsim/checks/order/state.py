@@ -37,6 +37,7 @@ MARGIN = 80  # free places with which a record can be worked off
 SLOTS, ROOM = 40, 1 << 28  # ROOM: bytes of the clocks of all slots, at first
 PAGES_AT_FIRST, GRANULES_AT_FIRST = 512, 512  # pages of global memory, and those with granules
 MOST_FAR = 2048  # clusters that others may know of
+UNTOLD = -3  # in place of a column: the cluster has handed on what it did when there was no room left, so that nobody may be blamed
 
 # A granule: who wrote last (a column of the clock, in global memory after those of all clusters before), when, and where; when it
 # was last written in any way, and strongly.
