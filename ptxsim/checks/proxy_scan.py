@@ -48,6 +48,14 @@ class ProxyShadow(NamedTuple):
         )  # fmt: skip
 
 
+def has_third(shadow: ProxyShadow, written: int, waited: int) -> bool:
+    """Whether some thread has waited for others since a time, then executed a proxy fence, and that before somebody waited."""
+    for thread in range(len(shadow.covers)):
+        if shadow.covers[thread] >= written and shadow.fenced[thread] < waited:
+            return True
+    return False
+
+
 @body(enough=500)
 def scan(records: Array, shadow: ProxyShadow, kinds: Array, useful: Array, found: Array) -> int:
     """Update the shadow by records of one CTA in order; `kinds` says which sites are products of warpgroups and reductions,
@@ -94,15 +102,16 @@ def scan(records: Array, shadow: ProxyShadow, kinds: Array, useful: Array, found
         if is_read or is_write or (event == Event.ASYNC_WRITE and not bulk):
             clock[1] = clock[0]
         reads_memory = (flags & FLAG_READ) != 0
-        reader, readers_fence, fetches = -1, 0, False
+        readers_fence, has_waited, fetches = 0, 0, False
         if event == Event.ASYNC_READ and kinds[site] == WARPGROUP:
             fetches = True
             for lane in range(32):
                 readers_fence = max(readers_fence, covers[warp * 32 + lane])
+                has_waited = max(has_waited, synced[warp * 32 + lane])
         elif event == Event.ASYNC_ISSUE and bulk and kinds[site] != WARPGROUP:
             fetches = reads_memory or kinds[site] == REDUCTION
             reader = warp * 32 + (flags >> LANE_SHIFT)
-            readers_fence = covers[reader]
+            readers_fence, has_waited = covers[reader], synced[reader]
         for lane in range(32):
             if not (mask >> lane) & 1 or int(addresses[lane]) >> RANK_SHIFT != rank:
                 continue
@@ -111,7 +120,8 @@ def scan(records: Array, shadow: ProxyShadow, kinds: Array, useful: Array, found
             for word in range(start >> 2, min((start + int(record["width"]) + 3) >> 2, writer.shape[0])):
                 if fetches:
                     w = writer[word]
-                    if w >= 0 and fenced[w] < write_time[word] and readers_fence < write_time[word]:
+                    is_old = w >= 0 and fenced[w] < write_time[word] and readers_fence < write_time[word]
+                    if is_old and not has_third(shadow, int(write_time[word]), has_waited):
                         what, other = UNFENCED, write_site[word]
                 if (is_read or is_atomic) and writing[word] > 0 and what < 0:
                     what, other = UNWAITED, issue_site[word]

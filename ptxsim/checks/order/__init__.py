@@ -20,6 +20,7 @@ cluster know each other by such rows, what they know of other clusters are snaps
 | all others, judged by granules | `accesses` |
 | the scan over records | `scan` |
 | room for it, and its findings | `checker`, `findings` |
+| loads whose values no other thread uses | `unused` |
 
 Not checked: a wait on an mbarrier acquires what arrived early for its next phase, too, and sees what all asynchronous copies have
 read and written by then.

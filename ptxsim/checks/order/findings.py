@@ -8,6 +8,7 @@ from typing import Any
 
 from ptxsim.checks.causes import by_cause, note_of_others
 from ptxsim.checks.order.cells import MIXED, RACE, RACE_IN_GLOBAL, RACE_IN_WARP, UNINITIALIZED, UNPUBLISHED, UNSEEN
+from ptxsim.checks.order.unused import is_stored_back_alone
 from ptxsim.diagnostic import DOUBTFUL, Finding, Label
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.isa.facts import Mechanism, Proxy, Scope
@@ -55,7 +56,10 @@ def findings_of(
             times, first = pairs.get(key, (0, row))
             pairs[key] = times + count, first
     found += [_unseen(program, init, sorted(uses), named) for init, uses in unseen.items()]
-    for keys in by_cause(program, pairs):
+    idle = {key for key in pairs if _is_idle(program, *key[1:])}
+    for key in idle:
+        found.append(_race_of_idle(program, *key[1:], *pairs[key]))
+    for keys in by_cause(program, pairs.keys() - idle):
         times, first = sum(pairs[key][0] for key in keys), pairs[keys[0]][1]
         finding = _race(program, *keys[0], times, first, warps, cta_of, named)
         found.append(replace(finding, notes=(*finding.notes, *note_of_others(program, keys))))
@@ -94,6 +98,23 @@ def _race(
         _NAMES[what], f"{op.opcode} touches {where}, which {who} {verb} without order between the two",
         **place, labels=(Label(before.line, f"{verb} here", before.column, len(before.opcode)),),
         help=remedy,
+    )  # fmt: skip
+
+
+def _is_idle(program: Program, site: int, other: int) -> bool:
+    one, two = program.ops[site], program.ops[other]
+    return is_stored_back_alone(program, one, two) or is_stored_back_alone(program, two, one)
+
+
+def _race_of_idle(program: Program, site: int, other: int, count: int, row: tuple[int, ...]) -> Finding:
+    load, store = sorted((program.ops[site], program.ops[other]), key=_writes)
+    return Finding(
+        "race-global" if row[8] else "race-shared",
+        f"{load.opcode} reads in all threads what {store.opcode} writes in some: no order, but no other thread uses the value",
+        load.line, load.column, len(load.opcode), level="note", count=count,
+        labels=(Label(store.line, "the value is used here alone", store.column, len(store.opcode)),),
+        notes=("by the memory model it is a race; no result depends on it",),
+        help=f"load under the guard of line {store.line}, or put a barrier between the two (bar.sync)",
     )  # fmt: skip
 
 
