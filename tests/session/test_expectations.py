@@ -100,6 +100,39 @@ def test_a_transposed_result_is_recognised():
     assert finding.notes[-1] == "D is the transpose of what is expected"
 
 
+def test_rows_and_columns_that_have_changed_places_are_named():
+    a = arrays.ramp((32, 16), "f32")
+
+    def last_note(d):
+        return check("D == A", A=a, D=np.ascontiguousarray(d))[0].notes[-1]
+
+    assert "columns 0 to 7 and 8 to 15 have changed places" in last_note(a[:, np.arange(16) ^ 8])
+    assert "rows 0 and 1 have changed places, and so on: row i holds row i ^ 1" in last_note(a[np.arange(32) ^ 1])
+    one = np.arange(32)
+    one[[16, 20]] = 20, 16
+    assert "rows 16 to 19" not in last_note(a[one]) and "row 16 holds row 20, row 20 holds row 16" in last_note(a[one])
+    assert "the rows are in reverse order" in last_note(a[::-1])
+    assert "row 0 holds row 3" in last_note(np.roll(a, -3, 0))
+
+
+@pytest.mark.parametrize("expression", ["A @ B.T", "A @ B.T + 1", "2 * (A @ B.T)"])
+def test_a_factor_that_was_read_otherwise_is_named(expression):
+    a, b, _ = product("f16")
+    wide_a, wide_b = a.astype("f8"), b.astype("f8")
+
+    def notes(left, right):
+        d = (left @ right).astype("f4")
+        d = d + 1 if "+" in expression else 2 * d if "2" in expression else d
+        return " ".join(check(f"D == {expression}", A=a, B=b, D=d)[0].notes)
+
+    assert "the other layout of B.T" in notes(wide_a, wide_b.reshape(wide_b.shape[::-1]))
+    assert "the other layout of A" in notes(wide_a.ravel().reshape(wide_a.shape, order="F"), wide_b.T)
+    k = np.arange(16)
+    assert "columns i and i ^ 8 of A change places (or those rows of B.T)" in notes(wide_a[:, k ^ 8], wide_b.T)
+    assert "columns i and i ^ 2 of A" in notes(wide_a, wide_b.T[k ^ 2])
+    assert "layout" not in notes(wide_a + 1, wide_b.T)
+
+
 def test_a_permuted_a_constant_and_an_empty_result_are_recognised():
     a = arrays.ramp(64, "f32")
     assert "other places" in check("D == A", A=a, D=a[::-1].copy())[0].notes[-1]

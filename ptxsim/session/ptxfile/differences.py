@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ptxsim.arrays import type_of
+from ptxsim.session.ptxfile.misplaced import moved
 from ptxsim.session.ptxfile.values import narrow
 
 if TYPE_CHECKING:
@@ -63,6 +64,8 @@ def rearranged(got: np.ndarray, expected: np.ndarray, label: str) -> str | None:
         return f"every element of {label} is {show(got.flat[0])}"
     if got.ndim == 2 and got.shape[0] == got.shape[1] and np.array_equal(got.T, expected):
         return f"{label} is the transpose of what is expected"
+    if lines := moved(got, expected):
+        return f"of {label}, {lines}: a layout is wrong, not the arithmetic"
     if np.array_equal(np.sort(got, axis=None), np.sort(expected, axis=None)):
         return f"{label} holds exactly the expected values, in other places: a layout is wrong, not the arithmetic"
     return None

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.session.ptxfile.differences import largest, pattern_of, rearranged, rounding, show, ulps
 from ptxsim.session.ptxfile.expressions import COMPARISONS, evaluate, names_in, parse_expression
+from ptxsim.session.ptxfile.misplaced import misread
 from ptxsim.session.ptxfile.values import Value, narrow, widen
 from ptxsim.source import Span
 
@@ -107,6 +108,9 @@ def check_comparison(
             left, right, operator, ast.unparse(left_tree), ast.unparse(right_tree), comparison.rtol, comparison.atol
         )
         found = pair.check(str(comparison), writer)
+        if found and found.level == "error" and isinstance(operator, ast.Eq):
+            hint = misread(right_tree, names, left)
+            found = replace(found, notes=(*found.notes, hint)) if hint else found
         if found:
             findings.append(found.at(span))
     return findings
