@@ -130,7 +130,10 @@ def test_a_factor_that_was_read_otherwise_is_named(expression):
     k = np.arange(16)
     assert "columns i and i ^ 8 of A change places (or those rows of B.T)" in notes(wide_a[:, k ^ 8], wide_b.T)
     assert "columns i and i ^ 2 of A" in notes(wide_a, wide_b.T[k ^ 2])
-    assert "layout" not in notes(wide_a + 1, wide_b.T)
+    tile = wide_a.copy()
+    tile[:8, 8:], tile[8:, :8] = wide_a[8:, :8], wide_a[:8, 8:]
+    assert "16x16 tile of A the 8x8 matrices beside the diagonal" in notes(tile, wide_b.T)
+    assert "that is the result" not in notes(wide_a + 1, wide_b.T)
 
 
 def test_a_permuted_a_constant_and_an_empty_result_are_recognised():

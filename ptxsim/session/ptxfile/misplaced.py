@@ -98,6 +98,13 @@ def _readings(left: np.ndarray, right: np.ndarray, texts: tuple[str, str]) -> It
             f"that is the result for the other layout of {texts[side]}: its rows were taken for columns (.row for .col, "
             "ldmatrix with .trans for without)",
         )  # fmt: skip
+        if not value.shape[0] % 16 and not value.shape[1] % 16:
+            tiles = value.reshape(value.shape[0] // 16, 2, 8, value.shape[1] // 16, 2, 8)
+            yield (
+                side, tiles.transpose(0, 4, 2, 3, 1, 5).reshape(value.shape),
+                f"that is the result if in each 16x16 tile of {texts[side]} the 8x8 matrices beside the diagonal change places: "
+                "the middle two of an ldmatrix .x4, its registers or its rows",
+            )  # fmt: skip
     size, step = left.shape[1], 1
     while step < size:
         if size % (2 * step) == 0:
