@@ -60,7 +60,7 @@ class Descriptor:
             "leading": self.leading >> 4,
             "stride": self.stride >> 4,
             "base_offset": self.base_offset,
-            "swizzle": self.swizzles[self.swizzle],
+            "swizzle": int(self.swizzle[7:]) if self.swizzle.startswith("number ") else self.swizzles[self.swizzle],
         }
 
     @classmethod

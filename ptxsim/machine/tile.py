@@ -92,7 +92,14 @@ def doubtful_start(tile: Tile) -> str | None:
 
 def check_descriptor(machine: Machine, tile: Tile, report: Callable[..., None]) -> None:
     """The part of it that is the same whenever the tile is read; `report` as machine.port.Port has it."""
-    for problem, text in tile.fields.field_problems():
+    fields = tile.fields
+    if fields.swizzle not in fields.swizzles:
+        raise Fault(
+            "descriptor-invalid",
+            f"the descriptor {tile.descriptor:#018x}: {fields.field_problems()[0][1]}",
+            help=FIELDS,
+        )
+    for problem, text in fields.field_problems():
         # The GPU reads on as the address arithmetic says, which is rarely meant.
         report(problem, text, help=FIELDS, level="warning")
     addresses = tile.addresses()

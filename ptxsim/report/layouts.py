@@ -11,6 +11,7 @@ from ptxsim.report.text import wrap
 if TYPE_CHECKING:
     from ptxsim.layout.descriptor import Descriptor
     from ptxsim.layout.fragments import Fragment
+    from ptxsim.layout.instruction_descriptor import InstructionDescriptor
 
 
 def lane_line(fragment: Fragment, lane: int, width: int = WIDTH) -> str:
@@ -66,20 +67,19 @@ def fragment_record(fragment: Fragment, lane: int | None = None) -> dict[str, An
 
 _TITLES = {
     "start": "start address", "leading": "leading byte offset", "stride": "stride byte offset",
-    "base_offset": "base offset", "swizzle": "swizzle",
+    "base_offset": "base offset", "swizzle": "swizzle", "version": "version", "leading_mode": "leading offset mode",
 }  # fmt: skip
 
 
 def descriptor_table(descriptor: Descriptor, major: str = "K", width: int = WIDTH) -> str:
     """The fields of a matrix descriptor of a K- or MN-major tile: where they sit, what is stored, what it means."""
-    from ptxsim.layout.descriptor import FIELDS
-
     raw = descriptor.raw()
     lines = [f" {'bits':<5}  {'field':<20} {'raw':<7}  means"]
-    for name, low, bits in FIELDS:
+    for name, low, bits in descriptor.fields:
         stored = f"{raw[name]:#06x}" if bits == 14 else str(raw[name])
         first, *rest = wrap(_MEANINGS[name](descriptor, major), max(24, width - 38), "")
-        lines.append(f" {f'{low}-{low + bits - 1}':>5}  {_TITLES[name]:<20} {stored:<7}  {first}")
+        places = f"{low}-{low + bits - 1}" if bits > 1 else str(low)
+        lines.append(f" {places:>5}  {_TITLES[name]:<20} {stored:<7}  {first}")
         lines += [" " * 38 + part for part in rest]
     if descriptor.reserved:
         lines.append(f" other  {'reserved bits':<20} {descriptor.reserved:#x}")
@@ -101,6 +101,22 @@ def descriptor_record(descriptor: Descriptor, major: str = "K", rows: int = 64, 
         "element_bits": bits,
         "addresses": descriptor.addresses(major, rows, 256 // bits, bits).tolist(),
     }
+
+
+def instruction_table(words: InstructionDescriptor) -> str:
+    """The fields of an instruction descriptor: where they sit, what is stored, what it means."""
+    from ptxsim.layout.instruction_descriptor import KINDS
+
+    value = words.encode()
+    lines = [f" {'bits':<5}  {'field':<20} {'raw':<7}  means"]
+    for name, low, bits in sorted(KINDS[words.kind].fields, key=lambda field: field[1]):
+        places = f"{low}-{low + bits - 1}" if bits > 1 else str(low)
+        stored = value >> low & (1 << bits) - 1
+        lines.append(f" {places:>5}  {name.replace('_', ' '):<20} {stored:<7}  {getattr(words, name, False)}")
+    lines.append(f" {'':>5}  {'k':<20} {'':<7}  {words.k}")
+    if words.reserved:
+        lines.append(f" other  {'reserved bits':<20} {words.reserved:#x}")
+    return "\n".join(lines)
 
 
 def problems(descriptor: Descriptor, width: int = WIDTH) -> str:
@@ -129,7 +145,7 @@ def _stride(descriptor: Descriptor, major: str) -> str:
 def _base_offset(descriptor: Descriptor, major: str) -> str:
     from ptxsim.layout.swizzle import pattern_bytes
 
-    if descriptor.swizzle == "none":
+    if descriptor.swizzle == "none" or descriptor.swizzle not in descriptor.swizzles:
         return "not used without a swizzle"
     size = pattern_bytes(descriptor.swizzle)
     row = descriptor.start % size // 128
@@ -145,5 +161,7 @@ _MEANINGS: dict[str, Callable[[Descriptor, str], str]] = {
     "leading": _leading,
     "stride": _stride,
     "base_offset": _base_offset,
-    "swizzle": lambda descriptor, major: descriptor.swizzle.replace("B", " B"),
+    "swizzle": lambda descriptor, major: descriptor.swizzle.replace("_", ", atoms of ").replace("B", " B"),
+    "version": lambda descriptor, major: "always 1",
+    "leading_mode": lambda descriptor, major: "a distance in bytes, 1: an address",
 }

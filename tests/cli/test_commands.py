@@ -236,6 +236,24 @@ def test_layout_decodes_metadata(capsys):
     assert run("layout", "mma.sp.m16n8k32.f16", "--metadata", "x") == 2
 
 
+def test_desc_of_sm_100(capsys):
+    assert run("desc", "--tcgen05", "start=0x800", "stride=1024", "swizzle=128B") == 0
+    out = capsys.readouterr().out
+    assert "0x4000404000010080" in out and "version" in out
+    assert run("desc", "--tcgen05", "0x6000404000010080") == 1  # number 3 is no swizzle
+    assert "no swizzle" in capsys.readouterr().out
+
+
+def test_desc_of_instructions(capsys):
+    assert run("desc", "--kind", "f16", "m=128", "n=64", "d=f32") == 0
+    assert "0x08100010" in capsys.readouterr().out
+    assert run("desc", "--kind", "f16", "0x08100010") == 0
+    assert "f32" in capsys.readouterr().out
+    assert run("desc", "--kind", "f16", "m=96") == 1
+    assert "no product of M = 96" in capsys.readouterr().out
+    assert run("desc", "--kind", "f16", "mm=96") == 2
+
+
 def test_desc_in_every_format(capsys):
     import json
 
