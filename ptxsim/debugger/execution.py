@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ptxsim.diagnostic import Finding
-from ptxsim.engine.grid import Engine
 from ptxsim.engine.program.operation import Op, Program
+from ptxsim.engine.turns import Engine
 from ptxsim.machine.cta import Cluster, Warp
 from ptxsim.machine.state import Machine
 from ptxsim.numerics.host import with_ieee

@@ -1,120 +1,38 @@
-"""Runs a grid: which CTAs are resident, which warp goes next, what is a deadlock. One small policy for both engines."""
+"""Runs a grid: which CTAs are resident, which cluster goes next, what is a deadlock. One small policy for both engines."""
 
 from __future__ import annotations
 
-import itertools
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
-
-import numpy as np
+from itertools import chain
 
 from ptxsim.diagnostic import Finding
 from ptxsim.engine import convergence
+from ptxsim.engine.clusters import cluster_at, cluster_index, ctas_of
 from ptxsim.engine.interpreter import fault_finding
-from ptxsim.engine.livelock import Livelock, state_of
+from ptxsim.engine.livelock import Livelock
 from ptxsim.engine.program.operation import Op, Program
-from ptxsim.machine import tensor_memory
-from ptxsim.machine.cta import Cluster, Cta, Register, Warp
-from ptxsim.machine.fault import Fault, Wait
-from ptxsim.machine.mbarrier_end import look_over
-from ptxsim.machine.mbarrier_state import NEVER
-from ptxsim.machine.records import AT_MBARRIERS, CtaRecord
+from ptxsim.engine.turns import CtaRunner, Engine, Limits, Outcome, Resident, Stopped, Turns
+from ptxsim.machine.cta import Cluster, Warp
+from ptxsim.machine.fault import Wait
 from ptxsim.machine.state import Machine
 
-TURN = 64  # blocks a warp executes before the next one gets its turn
 LOOK = 100  # rounds between looks for a livelock
-SPIN = 2000  # rounds without any warp ending or waiting before more CTAs are brought in
-
-
-class Stopped(Exception):
-    """The launch ends early; the finding says why."""
-
-    def __init__(self, finding: Finding, exit_code: int = 1):
-        super().__init__(finding.message)
-        self.finding, self.exit_code = finding, exit_code
-
-
-@dataclass(slots=True)
-class Limits:
-    """When to stop: warp instructions in all; `progress` gets the CTAs done, and all CTAs."""
-
-    max_steps: int | None = None
-    progress: Callable[[int, int], None] | None = None
-
-
-def cluster_index(machine: Machine, number: int) -> tuple[int, int, int]:
-    """Where the cluster of a number in launch order is. Clusters count x first, then y, then z."""
-    nx, ny = (size // per for size, per in zip(machine.grid[:2], machine.cluster))
-    return number % nx, number // nx % ny, number // (nx * ny)
-
-
-def ctas_of(machine: Machine, index: tuple[int, int, int]) -> Iterator[tuple[tuple[int, int, int], int]]:
-    """Where the CTAs of a cluster are, and their numbers in the grid."""
-    gx, gy, _ = machine.grid
-    for place in itertools.product(*(range(i * n, i * n + n) for i, n in zip(index[::-1], machine.cluster[::-1]))):
-        z, y, x = place
-        yield (x, y, z), x + gx * (y + gy * z)
-
-
-def cluster_at(
-    machine: Machine, number: int, warp_bytes: int = 0, begun: Sequence[tuple[CtaRecord, np.ndarray]] = ()
-) -> Cluster:
-    """The cluster of a number in launch order. `begun`: what its CTAs are made of if they run already (machine.cta.Cta)."""
-    cluster = Cluster(cluster_index(machine, number), machine.cluster)
-    for rank, (place, linear) in enumerate(ctas_of(machine, cluster.index)):
-        cluster.ctas.append(
-            Cta(
-                place, linear, machine.block, machine.shared_bytes, cluster, machine.shared_fill, warp_bytes,
-                begun[rank] if begun else None,
-            )
-        )  # fmt: skip
-    return cluster
-
-
-T = TypeVar("T")
-
-
-class Engine(Protocol):
-    """Executes warps of one program on one machine."""
-
-    name: str
-    warp_bytes: int  # what it wants for a warp: its record, and the rest for itself
-    program: Program
-    machine: Machine
-
-    @property
-    def current(self) -> Op | None:
-        """What executes now, for faults."""
-
-    def prepare(self, warp: Warp) -> None:
-        """Give a new warp its registers."""
-
-    def read_register(self, warp: Warp, slot: int) -> Register:
-        """The raw bits of a register."""
-
-    def write_register(self, warp: Warp, slot: int, value: Register) -> None: ...
-
-    def run(self, warp: Warp, turns: int) -> bool:
-        """Execute up to `turns` blocks of a warp; True if anything was executed."""
-
-    def cta_runner(self) -> CtaRunner | None:
-        """What runs whole clusters by itself, or None if the engine has no such thing."""
-
-
-class CtaRunner(Protocol):
-    """Runs clusters one after the other, without Python objects for them."""
-
-    def run(self, grid: Grid, number: int) -> tuple[int, Handed | None]:
-        """Run clusters from `number` on. Returns the number of the next one, and one to resume here. Raises Stopped."""
+SPIN = 2000  # rounds of a slice at most, as long as there are CTAs that could come in
 
 
 Hook = Callable[[Warp, Engine], None]  # called with a warp before or after it runs
-# What a runner hands over: a cluster, the rounds it has had, and the rest of the round it is in (returns whether
-# any warp moved), or None between rounds.
-Handed = tuple[Cluster, int, Callable[[], bool] | None]
+
+
+@dataclass(slots=True)
+class Seat:
+    """A cluster that runs. `may_go_on`: others have done something since it only polled or waited; `is_stuck`: it waited."""
+
+    cluster: Resident
+    may_go_on: bool = True
+    is_stuck: bool = False
 
 
 class Grid:
@@ -126,7 +44,7 @@ class Grid:
     ):  # fmt: skip
         self.program, self.machine, self.engine, self.limits = program, machine, engine, limits
         self.start, self.stop = start, stop
-        self.resident: list[Cluster] = []
+        self.seats: list[Seat] = []
         self.total = math.prod(machine.grid)
         clusters = self.total // math.prod(machine.cluster)
         # The GPU promises no order of CTAs; a seed other than 0 tries another one.
@@ -136,6 +54,7 @@ class Grid:
         self.done = 0
         self.shown = time.monotonic()
         self.livelock = Livelock(machine)
+        self.rounds, self.next_look = 0, LOOK  # of all clusters; at which to look for one
 
     @property
     def clusters(self) -> int:
@@ -150,133 +69,93 @@ class Grid:
         self.total = len(self.order) * math.prod(self.machine.cluster)
 
     def run(self) -> None:
-        """Run to the end. Raises Stopped where the GPU would stop, or NotModeled."""
-        machine, resident = self.machine, self.resident
-        number, order, clusters = 0, self.order, self.clusters
+        """Run to the end. Raises Stopped where the GPU would stop, or NotModeled.
+
+        A cluster runs until it has ended or can only wait for others. Then, from the youngest on, those have their slices that may
+        go on because of what it has done; if there is none, one more comes in.
+        """
+        machine, order, number = self.machine, self.order, 0
         runner = self._cta_runner()
-        if machine.grid_workspace:  # barriers of the grid: every CTA is there from the beginning
-            resident.extend(map(self._admit, order))
-            number = clusters
         while True:
-            rounds, rest = 0, None
-            if not resident and runner is not None:
-                number, handed = runner.run(self, number)
-                if handed is not None:
-                    cluster, rounds, rest = handed
-                    resident.append(cluster)
-            if not resident:
-                if number == clusters:
-                    break
-                resident.append(self._admit(order[number]))
+            if self.seats and (any(seat.may_go_on for seat in self.seats) or number == self.clusters):
+                self._slices(number == self.clusters)
+            elif number == self.clusters or (not self.seats and runner is not None and runner.run_rest(self, number)):
+                break
+            else:
+                self.seats.append(Seat(self._admit(order[number]) if runner is None else runner.admit(order[number])))
                 number += 1
-            if rounds > SPIN or not self._round_until_end(resident, rounds, rest):
-                if number < clusters:  # a CTA spins on what another one must do
-                    resident.append(self._admit(order[number]))
-                    number += 1
+                self._slice(self.seats[-1], SPIN)
         while machine.complete_next():
             pass
+
+    def _slices(self, are_all_here: bool) -> None:
+        """A slice for every cluster that may go on, or for all if none knows that it may."""
+        if not any(seat.may_go_on for seat in self.seats):
+            if all(seat.is_stuck for seat in self.seats):
+                raise Stopped(self._deadlock([seat.cluster.as_cluster() for seat in self.seats]))
+            for seat in self.seats:
+                seat.may_go_on = True
+        # With another seed those that run side by side are interleaved round by round.
+        rounds = 1 if self.machine.seed != 0 and len(self.seats) > 1 else LOOK if are_all_here else SPIN
+        for seat in self.seats[::-1]:
+            if seat.may_go_on:
+                self._slice(seat, rounds)
+        if are_all_here:
+            self._look_for_livelock()
+
+    def _slice(self, seat: Seat, rounds: int) -> None:
+        """Let a cluster go on. Others may then, if it has done more than to poll or wait."""
+        cluster = seat.cluster
+        before = cluster.rounds
+        outcome = cluster.run(rounds, self)
+        self.rounds += cluster.rounds - before
+        if outcome is Outcome.ENDED:
+            self.seats.remove(seat)
+            self._finish(cluster)
+            self.done += math.prod(self.machine.cluster)
+        seat.may_go_on, seat.is_stuck = outcome is Outcome.PAUSED and rounds < SPIN, outcome is Outcome.STUCK
+        if outcome in (Outcome.ENDED, Outcome.PAUSED) or (cluster.rounds > before + 1 and self._asks_the_others()):
+            for other in self.seats:
+                if other is not seat:
+                    other.may_go_on = True
+
+    def _asks_the_others(self) -> bool:
+        """Whether those that wait look for what one has done that waits now, too. At a barrier of the grid they would for each that
+        comes in: until all are here they look when there are twice as many."""
+        count = len(self.seats)
+        if count + self.done // math.prod(self.machine.cluster) == self.clusters:
+            return True
+        return not self.machine.grid_workspace and count & count - 1 == 0
+
+    def _look_for_livelock(self) -> None:
+        """All clusters that have not ended are here: is all as it was before?"""
+        if self.seats and self.rounds >= self.next_look:
+            self.next_look = self.rounds + LOOK * len(self.seats)
+            if self.livelock.repeats(lambda: chain.from_iterable(seat.cluster.state() for seat in self.seats)):
+                raise Stopped(self._endless(chain.from_iterable(seat.cluster.blocks() for seat in self.seats)))
 
     def _cta_runner(self) -> CtaRunner | None:
         """What runs whole clusters, if the engine has it and no hook or seed needs every turn."""
         is_plain = self.start is None and self.stop is None and self.machine.seed == 0
         return self.engine.cta_runner() if is_plain else None
 
-    def _admit(self, number: int) -> Cluster:
+    def _admit(self, number: int) -> Turns:
         cluster = cluster_at(self.machine, number, warp_bytes=self.engine.warp_bytes)
-        for cta in cluster.ctas:
-            for warp in cta.warps:
-                self.engine.prepare(warp)
-                if self.start is not None:
-                    self.start(warp, self.engine)
-        return cluster
+        for warp in _warps(cluster):
+            self.engine.prepare(warp)
+            if self.start is not None:
+                self.start(warp, self.engine)
+        return Turns(self.engine, cluster)
 
     def stop_all(self) -> None:
         """Call the stop hook for what is still resident, after the run ended early."""
-        for cluster in self.resident:
-            self._finish(cluster)
+        for seat in self.seats:
+            self._finish(seat.cluster)
 
-    def _finish(self, cluster: Cluster) -> None:
+    def _finish(self, cluster: Resident) -> None:
         if self.stop is not None:
-            for cta in cluster.ctas:
-                for warp in cta.warps:
-                    self.stop(warp, self.engine)
-
-    def _round_until_end(
-        self, resident: list[Cluster], rounds: int = 0, rest: Callable[[], bool] | None = None
-    ) -> bool:
-        """Turns for all warps until a cluster ends (True) or the residents only spin (False).
-
-        `rounds` have been had before; `rest`, if given, carries out what is left of the one that has begun.
-        """
-        while True:
-            moved = rest() if rest is not None else self._round(resident)
-            rest = None
-            self.look_at_limits(lambda: [split.block for warp in _warps(resident) for split in warp.splits])
-            ended = [c for c in resident if all(cta.done for cta in c.ctas)]
-            if ended:
-                for cluster in ended:
-                    resident.remove(cluster)
-                    if self.machine.copies is not None:
-                        self.machine.copies.end(_warps([cluster]))
-                    for cta in cluster.ctas:
-                        look_over(self.machine, cta.record)
-                        tensor_memory.look_over(self.machine, cta)
-                    self._finish(cluster)
-                    self.done += len(cluster.ctas)
-                return True
-            if not moved and not self._let_time_pass(resident):
-                if not self._all_are(resident):
-                    return False
-                raise Stopped(self._deadlock(resident))
-            rounds += 1
-            if rounds % LOOK == 0 and self._all_are(resident) and self.livelock.repeats(lambda: self._state(resident)):
-                raise Stopped(self.endless(split.block for warp in _warps(resident) for split in warp.splits))
-            if rounds > SPIN:
-                return False
-
-    def _all_are(self, resident: list[Cluster]) -> bool:
-        """Whether no CTA is left that could come in."""
-        return len(resident) * len(resident[0].ctas) + self.done == self.total
-
-    def _round(self, resident: list[Cluster]) -> bool:
-        """One turn for every warp; whether any moved."""
-        moved = False
-        for cluster in resident:
-            for cta in cluster.ctas:
-                for warp in self._order(cta):
-                    if not warp.done and self.turn(warp):
-                        moved = True
-        return moved
-
-    def _let_time_pass(self, resident: list[Cluster]) -> bool:
-        """Nothing can go on: the earliest asynchronous work completes, or a wait times out; False if there is neither."""
-        waiting = (split for warp in _warps(resident) for split in warp.splits if split.wait == AT_MBARRIERS)
-        due = min((split.due for split in waiting), default=NEVER)
-        if self.machine.complete_next(due):
-            return True
-        if due == NEVER:
-            return False
-        self.machine.steps = max(self.machine.steps, due)
-        return True
-
-    def _order(self, cta: Cta) -> list[Warp]:
-        if self.machine.seed == 0 or len(cta.warps) == 1:
-            return cta.warps
-        return [cta.warps[i] for i in self.machine.random.permutation(len(cta.warps))]
-
-    def turn(self, warp: Warp) -> bool:
-        """Let a warp execute some blocks; whether it could."""
-        self.machine.steps += 1
-        self.machine.complete_due()
-        return self.guarded(warp, lambda: self.engine.run(warp, TURN))
-
-    def guarded(self, warp: Warp, action: Callable[[], T]) -> T:
-        """Do something for a warp; a fault ends the launch."""
-        try:
-            return action()
-        except Fault as fault:
-            assert self.engine.current is not None
-            raise Stopped(fault_finding(fault, self.engine.current, warp)) from fault
+            for warp in _warps(cluster.as_cluster()):
+                self.stop(warp, self.engine)
 
     def look_at_limits(self, where: Callable[[], Iterable[int]] = tuple) -> None:
         """Stop at max_steps; show progress. `where` gives the blocks that warps are in, as far as that is known."""
@@ -297,23 +176,7 @@ class Grid:
             self.shown = time.monotonic()
             limits.progress(self.done, self.total)
 
-    def _state(self, resident: list[Cluster]) -> Iterator[bytes | np.ndarray]:
-        """What decides how clusters go on (engine.livelock)."""
-        slots = range(len(self.program.slots))
-        for cta in (cta for cluster in resident for cta in cluster.ctas):
-            yield cta.shared
-            for warp in cta.warps:
-                yield from state_of(warp.record, _words(self.engine.read_register(warp, slot) for slot in slots))
-                if warp.local is not None:
-                    yield warp.local
-                for split in warp.splits:
-                    frame = warp.calls.get(split.call)
-                    while frame is not None:
-                        yield str(frame.return_block).encode()
-                        yield from _words(frame.registers[0].values())  # as engine.control saves them
-                        frame = frame.caller
-
-    def endless(self, blocks: Iterable[int]) -> Finding:
+    def _endless(self, blocks: Iterable[int]) -> Finding:
         """Say in which loops warps go round for ever."""
         loops = list(dict.fromkeys(filter(None, (_back_edge(self.program, block) for block in blocks))))
         op, first = loops[0] if loops else (None, 0)
@@ -351,17 +214,9 @@ class Grid:
         )  # fmt: skip
 
 
-def _warps(clusters: Iterable[Cluster]) -> Iterator[Warp]:
-    for cluster in clusters:
-        for cta in cluster.ctas:
-            yield from cta.warps
-
-
-def _words(registers: Iterable[Register | None]) -> Iterator[np.ndarray]:
-    """What registers hold."""
-    for register in registers:
-        if register is not None:
-            yield from register if isinstance(register, list) else (register,)
+def _warps(cluster: Cluster) -> Iterator[Warp]:
+    for cta in cluster.ctas:
+        yield from cta.warps
 
 
 def _back_edge(program: Program, block: int) -> tuple[Op, int] | None:

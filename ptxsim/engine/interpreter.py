@@ -44,7 +44,7 @@ class Watch(Protocol):
 
 
 class Interpreter:
-    """Executes warps of one program on one machine; an `engine.grid.Engine`. `watch` sees every operation."""
+    """Executes warps of one program on one machine; an `engine.turns.Engine`. `watch` sees every operation."""
 
     name = "interpreter"
     warp_bytes = WarpRecord.dtype.itemsize

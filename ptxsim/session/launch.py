@@ -12,9 +12,10 @@ import numpy as np
 
 from ptxsim.demangle import local_name
 from ptxsim.diagnostic import Finding, PtxError
-from ptxsim.engine.grid import Engine, Grid, Hook, Limits, Stopped
+from ptxsim.engine.grid import Grid, Hook
 from ptxsim.engine.interpreter import Interpreter, NotModeled, Watch
 from ptxsim.engine.program.linkage import initialize, place_variables
+from ptxsim.engine.turns import Engine, Limits, Stopped
 from ptxsim.machine.event import EventStream, Observer
 from ptxsim.machine.memory import ARENA, PARAMETERS, Allocation, GlobalMemory, own_name
 from ptxsim.machine.state import Machine

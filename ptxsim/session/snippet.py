@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ptxsim.diagnostic import Finding, PtxError
-from ptxsim.engine.grid import Engine
+from ptxsim.engine.turns import Engine
 from ptxsim.given import a_text
 from ptxsim.isa.bind import Binder
 from ptxsim.lanes import LANES

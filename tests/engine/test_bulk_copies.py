@@ -2,7 +2,7 @@
 
 import pytest
 
-from ptxsim.engine.compiled.run.cta_runner import WholeCtas
+from ptxsim.engine.compiled.run.cta_runner import NativeCluster
 from tests.engine.programs import compare, run, same_events
 
 KERNEL = """.version 8.0
@@ -72,7 +72,7 @@ def test_the_same_is_done_and_said(name):
 
 def test_a_cta_goes_on_natively_after_a_copy(monkeypatch):
     """Nothing takes the slow path, and no CTA is handed over."""
-    handed, hand_over = [], WholeCtas._hand_over
-    monkeypatch.setattr(WholeCtas, "_hand_over", lambda self, number: handed.append(number) or hand_over(self, number))
+    handed, hand_over = [], NativeCluster._hand_over
+    monkeypatch.setattr(NativeCluster, "_hand_over", lambda self: handed.append(self.number) or hand_over(self))
     left = run(KERNEL.format(body=COPIES["rounds of loads"]), "compiled", grid=4, checks="none")[1].slow_path
     assert (left, handed) == ([], [])

@@ -5,7 +5,7 @@ import pytest
 
 import ptxsim
 from ptxsim.engine.compiled.run.context import NativeContext
-from ptxsim.engine.compiled.run.cta_runner import WholeCtas
+from ptxsim.engine.compiled.run.cta_runner import NativeCluster
 from ptxsim.engine.compiled.runtime.warpgroups import TILES
 from ptxsim.engine.compiled.tensor.tiles import pieces
 from ptxsim.machine.tile import Tile
@@ -127,13 +127,13 @@ def test_products_equal_the_interpreters(k, d, a, b, after, source, sparse, slow
 @pytest.fixture
 def handed(monkeypatch):
     """How often a CTA went on in Python."""
-    found, hand_over = [], WholeCtas._hand_over
+    found, hand_over = [], NativeCluster._hand_over
 
-    def noted(self, number):
-        found.append(number)
-        return hand_over(self, number)
+    def noted(self):
+        found.append(self.number)
+        return hand_over(self)
 
-    monkeypatch.setattr(WholeCtas, "_hand_over", noted)
+    monkeypatch.setattr(NativeCluster, "_hand_over", noted)
     return found
 
 

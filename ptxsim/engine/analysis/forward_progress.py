@@ -34,6 +34,31 @@ def impatience(program: Program) -> tuple[int, ...]:
     return tuple(_Loops(program).found)
 
 
+@fact
+def polls(program: Program) -> tuple[bool, ...]:
+    """Whether the innermost loop around each block reads again and again, strongly, what other CTAs can write, until it ends it."""
+    graph, weights, found = control_flow(program), impatience(program), [False] * len(program.blocks)
+    if STRONG not in weights:
+        return tuple(found)
+    bodies: dict[int, set[int]] = {}
+    for head, tail in graph.back_edges:
+        bodies.setdefault(head, set()).update(graph.loop_body(head, tail))
+    innermost: dict[int, int] = {}
+    for head in sorted(bodies, key=lambda head: -len(bodies[head])):
+        innermost |= dict.fromkeys(bodies[head], head)
+    polling = {
+        head for number, head in innermost.items() if weights[number] == STRONG and any(map(_asks_others, program.blocks[number]))
+    }  # fmt: skip
+    for number, head in innermost.items():
+        found[number] = head in polling
+    return tuple(found)
+
+
+def _asks_others(op: Op) -> bool:
+    """Whether an operation reads strongly outside of shared memory."""
+    return any(access.reads and access.space != "shared" and _weight_of(access, op) == STRONG for access in op.accesses)
+
+
 class _Loops:
     """Finds in all loops of a program the reads of memory that decide whether a lane stays in the loop.
 

@@ -12,8 +12,9 @@ import numpy as np
 from ptxsim.checks.element_types import Accesses, takes_f32_alone
 from ptxsim.checks.registers import doubtful_accumulators, doubtful_reads
 from ptxsim.diagnostic import DOUBTFUL, Finding
-from ptxsim.engine.grid import Engine, Hook, Limits
+from ptxsim.engine.grid import Hook
 from ptxsim.engine.program.operation import families
+from ptxsim.engine.turns import Engine, Limits
 from ptxsim.lanes import EVERY, LANES
 from ptxsim.machine.cta import Warp
 from ptxsim.machine.memory import Allocation, GlobalMemory

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ptxsim.engine.analysis.forward_progress import impatience
+from ptxsim.engine.analysis.forward_progress import impatience, polls
 from ptxsim.engine.analysis.product_hazards import keeps_rules
 from ptxsim.engine.compiled.codegen.operands import Options
 from ptxsim.engine.compiled.library import Library, specials_of
@@ -98,10 +98,13 @@ class NativeContext:
             np.array(lengths_of(self.program), np.int64),
             np.array(lines_of(self.program), np.int64),
             np.array([0 if s is None else self.layout.registers[s] for s in predicates_of(self.program)], np.int64),
+            np.array(polls(self.program), np.int64),
         ]
-        names = ("starts", "sizes", "kinds", "caches", "impatience", "lengths", "lines", "predicates")
+        names = ("starts", "sizes", "kinds", "caches", "impatience", "lengths", "lines", "predicates", "polls")
         for name, table in zip(names, self._tables, strict=True):
             setattr(self.record, name, table.ctypes.data)
+        if not any(polls(self.program)):
+            self.record.polls = 0
         self.record.strayed, self.record.garbage = machine.strayed.ctypes.data, machine.garbage
         self.record.allocations = len(memory.allocations)
         self.record.arena = memory.bytes.ctypes.data - ARENA

@@ -1,27 +1,30 @@
 """Whole clusters in native code: their warps take their turns there, until they have ended or Python is needed.
 
 No CTA or warp exists as a Python object meanwhile. When something comes up that only Python can do, the objects are made on the
-same records, and engine.grid runs the cluster from the middle of its round on.
+same records, and engine.turns runs the cluster from the middle of its round on.
 """
 
 from __future__ import annotations
 
 import ctypes
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from types import SimpleNamespace
 from typing import Protocol
 
 import numpy as np
 
-from ptxsim.engine import grid as grids
+from ptxsim.engine import turns as turns_of_python
+from ptxsim.engine.clusters import cluster_at, cluster_index, ctas_of
 from ptxsim.engine.compiled.run import threads
 from ptxsim.engine.compiled.run.context import NativeContext
-from ptxsim.engine.compiled.runtime import scheduler
 from ptxsim.engine.compiled.runtime.abi import HEADER_BYTES, WARP
-from ptxsim.engine.grid import LOOK, SPIN, Grid, Handed, Stopped, cluster_at, cluster_index, ctas_of
+from ptxsim.engine.compiled.runtime.scheduler import LEFT
+from ptxsim.engine.grid import SPIN
 from ptxsim.engine.livelock import state_of
 from ptxsim.engine.program.operation import families
+from ptxsim.engine.turns import Launch, Outcome, Turns
 from ptxsim.machine.cta import Cluster, Warp
 from ptxsim.machine.lane_copies import ROOM, make_room
 from ptxsim.machine.mbarrier_end import look_over
@@ -34,7 +37,7 @@ SLICE = 0.02  # seconds that native code should take before it comes back
 VARYING = ("ctaid", "clusterid", "smid")  # special registers that differ between CTAs
 
 
-class Engine(grids.Engine, Protocol):
+class Engine(turns_of_python.Engine, Protocol):
     """What whole CTAs ask of the engine that they belong to."""
 
     native: NativeContext
@@ -48,35 +51,81 @@ class Engine(grids.Engine, Protocol):
 
 
 class WholeCtas:
-    """Runs clusters one after the other, of one CTA mostly. Memory of warps and of shared memory is used again for the next."""
+    """Runs clusters, of one CTA mostly. What those that have ended were made of is used again."""
 
     def __init__(self, engine: Engine):
         self.engine, self.native, self.machine = engine, engine.native, engine.machine
         self.slice = 2000  # warp instructions between returns, adapted to SLICE
         first = cluster_at(self.machine, 0, self.engine.warp_bytes)
-        self.threads, self.warps = first.ctas[0].threads, [warp for cta in first.ctas for warp in cta.warps]
-        for warp in self.warps:
+        self.threads, warps = first.ctas[0].threads, [warp for cta in first.ctas for warp in cta.warps]
+        for warp in warps:
             self.engine.prepare(warp)
-        self.copies = [warp.copies for warp in self.warps]
         self.template = np.concatenate([cta.memory for cta in first.ctas])
+        self._copies = [warp.copies for warp in warps]  # the template points there
         names = self.native.layout.specials
         self.varying = {n: at for n, at in names.items() if n[1:].partition(".")[0] in VARYING}
         self.room = ROOM if "cp_async" in families(engine.program) else 0  # copies of cp.async that a warp has room for
-        self._make_memory(first)
+        self.entered: NativeCluster | None = None  # what the context points to
+        self._spare: list[NativeCluster] = []
+        self._threads: threads.Threads | None = None
 
-    def _make_memory(self, cluster: Cluster) -> None:
-        """Fresh memory, the shared one of a cluster that nobody else uses. The template gets to know it."""
-        count, size = len(cluster.ctas), len(self.warps) // len(cluster.ctas)
-        self.memory = aligned(*self.template.shape)
+    def admit(self, number: int) -> NativeCluster:
+        """Cluster `number`, before its first instruction."""
+        cluster = self._spare.pop() if self._spare else NativeCluster(self)
+        cluster.begin(number)
+        return cluster
+
+    def give_back(self, cluster: NativeCluster) -> None:
+        """A cluster has ended in native code."""
+        self._spare.append(cluster)
+
+    def run_rest(self, launch: Launch, number: int) -> bool:
+        """Run all clusters from `number` on, on threads, if that pays."""
+        if self._threads is None:
+            self._threads = threads.Threads(
+                self.native, self.engine.jobs, self.engine.on_another_machine, launch, number
+            )
+        return self._threads.wanted(number) and self._threads.run(number)
+
+    def stays_in_order(self) -> None:
+        """Python is needed for a cluster: it would be for others."""
+        if self._threads is not None:
+            self._threads.open = False
+
+    def run_to_end(self, number: int, stop: Callable[[], bool]) -> bool:
+        """Run one cluster; False if Python would be needed for it, or `stop()` wants no more."""
+        cluster = self.admit(number)
+        while True:
+            status = cluster.enter_for(self.slice, SPIN)
+            if status == Outcome.ENDED:
+                self.give_back(cluster)
+                return True
+            if status != Outcome.PAUSED or cluster.rounds >= SPIN or stop():
+                return False
+
+
+class NativeCluster:
+    """A cluster whose turns native code gives, an `engine.turns.Resident`, and the memory that its records are in.
+
+    Once native code has to leave something to Python in it, it is handed over: to Python objects on the same records.
+    """
+
+    def __init__(self, runner: WholeCtas):
+        self.runner, self.engine, self.native, self.machine = runner, runner.engine, runner.native, runner.machine
+        cluster = cluster_at(self.machine, 0)
+        count, size = len(cluster.ctas), len(runner.template) // len(cluster.ctas)
+        self.number, self.rounds, self.polled, self.flying = 0, 0, 0, 0
+        self.python: Turns | None = None
+        self.memory = aligned(*runner.template.shape)
         self.shared = [cta.shared for cta in cluster.ctas]
         self.ctas: ctypes.Array[CtaRecord] = (CtaRecord * count)()
         self.local = None
         if self.native.program.local_bytes:
-            self.local = np.zeros((len(self.warps), 32, self.machine.local_bytes), np.uint8)
+            self.local = np.zeros((len(self.memory), 32, self.machine.local_bytes), np.uint8)
         self.mbarriers: list[np.ndarray] = []
         self.warpgroups: list[Sequence[WarpgroupRecord]] = []
         for rank, (made, shared) in enumerate(zip(self.ctas, self.shared)):
-            cta_record(self.threads, self.ctas[:rank], made)
+            cta_record(runner.threads, self.ctas[:rank], made)
             if "mbarrier" in families(self.engine.program):
                 self.mbarriers.append(mbarrier_table(shared))
                 made.mbarriers = self.mbarriers[-1].ctypes.data
@@ -84,34 +133,26 @@ class WholeCtas:
                 rows = self.memory[rank * size : (rank + 1) * size]
                 self.warpgroups.append(warpgroups_of([WarpRecord.of(row) for row in rows]))
                 made.warpgroups = self.warpgroups[-1][0].address
+        self.fresh = bytes(self.ctas)
+        self.template = runner.template.copy()
+        self.copies: list[np.ndarray] = []
         for number, row in enumerate(self.template):
             record, rank = WarpRecord.of(row), number // size
             record.shared, record.owner = self.shared[rank].ctypes.data, self.ctas[rank].address
             record.cluster = self.shared[0].ctypes.data
             if self.local is not None:
                 record.local = self.local[number].ctypes.data
-        self.fresh = bytes(self.ctas)
-        context = self.native.record
-        context.warps, (context.warp_count, context.stride) = self.memory.ctypes.data, self.template.shape
+            if runner.room:
+                self.copies.append(make_room(record.copies, runner.room, self.machine.memory))
 
-    def run_to_end(self, number: int, stop: Callable[[], bool]) -> bool:
-        """Run one cluster; False if Python would be needed for it, or `stop()` wants no more."""
-        self._begin(number)
-        while True:
-            status = self._enter_for(self.slice)
-            if status == scheduler.ENDED:
-                return True
-            if status != scheduler.PAUSED or self.native.record.rounds > SPIN or stop():
-                return False
-
-    def _begin(self, number: int) -> None:
+    def begin(self, number: int) -> None:
         """The state of cluster `number` before its first instruction."""
-        machine, context = self.machine, self.native.record
+        machine, runner = self.machine, self.runner
+        self.number, self.rounds, self.polled, self.flying = number, 0, 0, 0
         ctypes.memmove(self.ctas[0].address, self.fresh, len(self.fresh))
         for cta in self.ctas:
             if cta.mbarriers:
                 MBarrierTable.from_address(cta.mbarriers).used = 0
-        context.rounds, context.cursor, context.moved, context.flying = 0, 0, 0, 0
         self.memory[:] = self.template
         for shared in self.shared:
             shared.fill(machine.shared_fill)
@@ -120,93 +161,84 @@ class WholeCtas:
         cluster = SimpleNamespace(index=cluster_index(machine, number))
         for rows, (index, linear) in zip(np.split(self.memory, len(self.ctas)), ctas_of(machine, cluster.index)):
             rows[:, WARP["cta"] : WARP["cta"] + 4].view("<u4")[:] = linear
-            if self.varying:
+            if runner.varying:
                 place = SimpleNamespace(index=index, linear=linear, cluster=cluster)
-                for name, at in self.varying.items():
+                for name, at in runner.varying.items():
                     value = special_value(name, SimpleNamespace(cta=place), machine)  # type: ignore[arg-type]  # a CTA's place is all that these ask for
                     rows[:, at : at + value.nbytes] = value.view(np.uint8)
         for groups in self.warpgroups:
             for group in groups:
                 group.begin()
+        runner.entered = None
 
-    def run(self, grid: Grid, number: int) -> tuple[int, Handed | None]:
-        """Run clusters from `number` on. Returns the number of the next one, and one to go on with, if there is one.
+    # ---- in native code ----
 
-        Raises engine.grid.Stopped where a limit is reached.
-        """
-        engine = self.engine
-        workers = threads.Threads(self.native, engine.jobs, engine.on_another_machine, grid, number)
-        while number < grid.clusters:
-            if workers.wanted(number) and workers.run(number):
-                return grid.clusters, None
-            self._begin(grid.order[number])
-            number += 1
-            while True:
-                status = self._enter(grid)
-                if status in (scheduler.LEFT, scheduler.STUCK):
-                    break
-                grid.look_at_limits(self._where)
-                if status == scheduler.ENDED:
-                    break
-                if self.native.record.rounds > SPIN:
-                    if number < grid.clusters:
-                        return number, (self._hand_over(grid.order[number - 1]), SPIN + 1, None)
-                    self.native.record.rounds = 0
-                elif (
-                    number == grid.clusters
-                    and self.native.record.rounds % LOOK == 0
-                    and grid.livelock.repeats(self._state)
-                ):
-                    raise Stopped(grid.endless(self._where()))
-            if status == scheduler.ENDED:
+    def run(self, rounds: int, launch: Launch) -> Outcome:
+        end = self.rounds + rounds
+        while self.python is None:
+            most = launch.limits.max_steps
+            left = self.runner.slice if most is None else min(self.runner.slice, most - self.machine.warp_instructions)
+            status = self.enter_for(left, end)
+            if status == LEFT:
+                cursor = self.native.record.cursor
+                turns = self._hand_over()
+                rest = partial(turns.finish_round, cursor, self.engine.resume)
+                outcome = turns.run(end - turns.rounds, launch, rest)
+                self.rounds = turns.rounds
+                return outcome
+            launch.look_at_limits(self.blocks)
+            if status == Outcome.ENDED:
                 for cta in self.ctas:
                     look_over(self.machine, cta)
-                grid.done += len(self.ctas)
-                continue
-            rounds, cursor = self.native.record.rounds, self.native.record.cursor
-            cluster = self._hand_over(grid.order[number - 1])
-            if status == scheduler.STUCK:
-                return number, (cluster, rounds - 1, lambda: False)
-            return number, (cluster, rounds, lambda c=cluster, i=cursor: self._finish_round(grid, c, i))
-        return number, None
+                self.runner.give_back(self)
+            if status != Outcome.PAUSED or self.rounds >= end:
+                return Outcome(status)
+        outcome = self.python.run(rounds, launch)
+        self.rounds = self.python.rounds
+        return outcome
 
-    def _state(self) -> Iterator[bytes | np.ndarray]:
-        """What decides how the warps go on (engine.livelock)."""
+    def enter_for(self, instructions: int, end: int) -> int:
+        """Let native code run for about so many warp instructions, up to a number of rounds."""
+        machine, runner, context = self.machine, self.runner, self.native.record
+        if runner.entered is not self:
+            runner.entered = self
+            context.warps, (context.warp_count, context.stride) = self.memory.ctypes.data, self.memory.shape
+            context.cursor, context.moved, context.rounds = 0, 0, self.rounds
+            context.polled, context.flying = self.polled, self.flying
+        before, began = machine.warp_instructions, time.perf_counter()
+        context.end_count, context.end_rounds = before + instructions, end
+        status = self.native.enter("rounds")
+        self.rounds, self.polled, self.flying = context.rounds, context.polled, context.flying
+        took, made = time.perf_counter() - began, machine.warp_instructions - before
+        if status == Outcome.PAUSED and self.rounds < end and made:
+            runner.slice = int(min(max(made * SLICE / max(took, 1e-6), 1000), 5_000_000))
+        return status
+
+    def blocks(self) -> Iterable[int]:
+        if self.python is not None:
+            return self.python.blocks()
+        records = map(WarpRecord.of, self.memory)
+        return [split.block for record in records for split in record.split[: record.splits]]
+
+    def state(self) -> Iterator[bytes | np.ndarray]:
+        if self.python is not None:
+            yield from self.python.state()
+            return
         yield from self.shared
         for row in self.memory:
             yield from state_of(WarpRecord.of(row), [row[HEADER_BYTES:]])
         if self.local is not None:
             yield self.local
 
-    def _where(self) -> list[int]:
-        """The blocks that the warps are in."""
-        records = map(WarpRecord.of, self.memory)
-        return [split.block for record in records for split in record.split[: record.splits]]
-
-    def _enter(self, grid: Grid) -> int:
-        most = grid.limits.max_steps
-        left = self.slice if most is None else min(self.slice, most - self.machine.warp_instructions)
-        return self._enter_for(left)
-
-    def _enter_for(self, instructions: int) -> int:
-        """Let native code run for about so many warp instructions."""
-        machine = self.machine
-        before, began = machine.warp_instructions, time.perf_counter()
-        rounds = self.native.record.rounds
-        self.native.record.end_count = before + instructions
-        self.native.record.end_rounds = min(SPIN, rounds - rounds % LOOK + LOOK - 1)
-        status = self.native.enter("rounds")
-        took, made = time.perf_counter() - began, machine.warp_instructions - before
-        if status == scheduler.PAUSED and made:
-            self.slice = int(min(max(made * SLICE / max(took, 1e-6), 1000), 5_000_000))
-        return status
-
     # ---- going on in Python ----
 
-    def _hand_over(self, number: int) -> Cluster:
-        """Cluster `number` as a Python object on the records as they are; its memory is its own from now on."""
+    def as_cluster(self) -> Cluster:
+        return (self.python or self._hand_over()).cluster
+
+    def _hand_over(self) -> Turns:
+        """Python objects on the records as they are."""
         rows = np.split(self.memory, len(self.ctas))
-        cluster = cluster_at(self.machine, number, begun=list(zip(self.ctas, rows)))
+        cluster = cluster_at(self.machine, self.number, begun=list(zip(self.ctas, rows)))
         for rank, cta in enumerate(cluster.ctas):
             cta.shared, cta.record.warpgroups = self.shared[rank], 0
             if self.mbarriers:
@@ -221,21 +253,11 @@ class WholeCtas:
             warp.registers = self.native.registers(warp.memory)
             if self.local is not None:
                 warp.local = self.local[place]
-            warp.copies = self.copies[place]
-        if self.room:
-            if any(warp.record.copies.open == self.room for warp in warps):
-                self.room *= 2
-            fresh = (WarpRecord.of(row).copies for row in self.template)
-            self.copies = [make_room(copies, self.room, self.machine.memory) for copies in fresh]
-        self._make_memory(cluster_at(self.machine, 0))
-        return cluster
-
-    def _finish_round(self, grid: Grid, cluster: Cluster, cursor: int) -> bool:
-        """The rest of the turn of warp `cursor`, from the instruction on where native code returned, and the turns of the warps after it."""
-        warps = [warp for cta in cluster.ctas for warp in cta.warps]
-        warp = warps[cursor]
-        grid.guarded(warp, lambda: self.engine.resume(warp))
-        for other in warps[cursor + 1 :]:
-            if not other.done:
-                grid.turn(other)
-        return True
+            if self.copies:
+                warp.copies = self.copies[place]
+        if self.runner.room and any(warp.record.copies.open == self.runner.room for warp in warps):
+            self.runner.room *= 2
+        self.runner.stays_in_order()
+        self.python = Turns(self.engine, cluster, self.rounds, self.polled)
+        self.runner.entered = None
+        return self.python

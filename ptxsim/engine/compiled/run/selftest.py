@@ -19,8 +19,8 @@ from ptxsim.engine.interpreter import Interpreter
 from ptxsim.jit.compiler import Refused
 
 if TYPE_CHECKING:
-    from ptxsim.engine.grid import Engine
     from ptxsim.engine.program.operation import Program
+    from ptxsim.engine.turns import Engine
     from ptxsim.machine.state import Machine
 
 KERNEL = """
@@ -62,9 +62,10 @@ loop:
 
 def outcome(make_engine: Callable[[Program, Machine], Engine]) -> tuple[bytes, int]:
     """Memory after the test kernel, and the count of warp instructions."""
-    from ptxsim.engine.grid import Grid, Limits
+    from ptxsim.engine.grid import Grid
     from ptxsim.engine.program.bodies import Bodies
     from ptxsim.engine.program.decode import Decoder
+    from ptxsim.engine.turns import Limits
     from ptxsim.isa.bind import Binder
     from ptxsim.machine.memory import PARAMETERS, GlobalMemory
     from ptxsim.machine.state import Machine

@@ -14,9 +14,9 @@ from typing import Protocol
 
 from ptxsim.engine.compiled.codegen.operands import CLOCKS
 from ptxsim.engine.compiled.run.context import NativeContext
-from ptxsim.engine.grid import Grid
 from ptxsim.engine.program.operand import Special
 from ptxsim.engine.program.operation import Program, fact
+from ptxsim.engine.turns import Launch
 from ptxsim.isa.facts import AccessKind
 from ptxsim.machine.state import Machine
 
@@ -62,7 +62,7 @@ class Threads:
     """
 
     def __init__(
-        self, native: NativeContext, jobs: int | None, runner: Callable[[Machine], Runner], grid: Grid, first: int
+        self, native: NativeContext, jobs: int | None, runner: Callable[[Machine], Runner], grid: Launch, first: int
     ):  # fmt: skip
         machine, limits = native.machine, grid.limits
         self.machine, self.runner, self.grid, self.first = machine, runner, grid, first

@@ -58,7 +58,7 @@ class Context(Record):
     land: I64  # that turn has come: callback
     rounds: I64
     end_count: I64  # warp instructions after which native code returns
-    end_rounds: I64
+    end_rounds: I64  # rounds after which it does
     # Products of warpgroups (engine.compiled.runtime.warpgroups): tiles that are known; callback for others; scratch memory for
     # panels; products in flight.
     tiles: I64
@@ -72,6 +72,8 @@ class Context(Record):
     strayed: I64  # u8 for each operation (machine.state.Machine.strayed): address
     garbage: I64
     draws: I64  # whether Python draws when copies of cp.async land and when waits give up
+    polled: I64  # rounds one after the other in which the cluster has only polled
+    polls: I64  # whether each block is in a loop that polls, i64: address, 0 if none is
 
 
 CONTEXT, WARP = Context.offsets(), WarpRecord.offsets()

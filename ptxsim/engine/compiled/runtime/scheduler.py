@@ -12,8 +12,8 @@ from ptxsim.engine.compiled.runtime import abi
 from ptxsim.engine.compiled.runtime.abi import UNKNOWN, Context
 from ptxsim.engine.compiled.runtime.events import event
 from ptxsim.engine.compiled.runtime.warpgroups import complete_due, next_product
-from ptxsim.engine.grid import TURN
 from ptxsim.engine.splits import NONE, choose, diverge, leave, move, released, wait_at
+from ptxsim.engine.turns import ENOUGH, TURN, Outcome
 from ptxsim.jit.body import body
 from ptxsim.jit.export import address_of, indirect, view
 from ptxsim.jit.record import I32, I64
@@ -28,14 +28,13 @@ from ptxsim.machine.records import (
     BARRIERS,
     CLUSTER,
     FIRST_BARRIER,
+    RUNS,
     CtaRecord,
     MBarrierRecord,
     Split,
     WarpRecord,
 )
 
-# What `rounds` returns, or LEFT.
-ENDED, PAUSED, STUCK = range(3)
 # What `turn` returns, or LEFT: nothing could run, or something did.
 RESTED, MOVED = range(2)
 LEFT = abi.BAIL  # Python has to go on
@@ -68,7 +67,8 @@ def land_all(address: I64, context: Context, copies: BulkCopies, warp: WarpRecor
 
 @body
 def rounds(context: Context) -> I32:
-    """Rounds of turns, from warp `cursor` on, until the cluster has ended, no warp moves, or it is time to look at the limits."""
+    """Rounds of turns, from warp `cursor` on, until the cluster's slice is over or it is time to look at the limits: how
+    (engine.turns.Outcome), or LEFT."""
     while True:
         while context.cursor < context.warp_count:
             warp = view(context.warps + context.cursor * context.stride, WarpRecord, 1)[0]
@@ -87,11 +87,29 @@ def rounds(context: Context) -> I32:
         context.cursor = 0
         context.rounds += 1
         if has_ended(context):
-            return ENDED
+            return Outcome.ENDED
         if moved == 0 and not let_time_pass(context):
-            return STUCK
-        if context.count > context.end_count or context.rounds > context.end_rounds:
-            return PAUSED
+            return Outcome.STUCK
+        if context.polls != 0:
+            context.polled = context.polled + 1 if only_polls(context) else 0
+            if context.polled >= ENOUGH:
+                return Outcome.POLLS
+        if context.count > context.end_count or context.rounds >= context.end_rounds:
+            return Outcome.PAUSED
+
+
+def only_polls(context: Context) -> bool:
+    """Whether all that does not wait polls (engine.analysis.forward_progress.polls), and something does."""
+    polls, found = view(context.polls, np.int64, UNKNOWN), False
+    for number in range(context.warp_count):
+        warp = view(context.warps + number * context.stride, WarpRecord, 1)[0]
+        for s in range(warp.splits):
+            split = warp.split[s]
+            if split.wait == RUNS:
+                if polls[split.block] == 0:
+                    return False
+                found = True
+    return found
 
 
 def has_ended(context: Context) -> bool:

@@ -1,0 +1,241 @@
+"""The turns of the warps of a cluster, as Python gives them; engine.compiled.runtime.scheduler is the same in native code.
+
+A round is a turn of every warp. A cluster has its slice of rounds until it has ended, nothing in it can go on, or all that goes on in
+it is to ask again and again what other CTAs have written: then it is the others' turn (engine.grid).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Protocol, TypeVar
+
+import numpy as np
+
+from ptxsim.diagnostic import Finding
+from ptxsim.engine.analysis.forward_progress import polls
+from ptxsim.engine.interpreter import fault_finding
+from ptxsim.engine.livelock import state_of
+from ptxsim.engine.program.operation import Op, Program
+from ptxsim.machine import tensor_memory
+from ptxsim.machine.cta import Cluster, Cta, Register, Warp
+from ptxsim.machine.fault import Fault
+from ptxsim.machine.mbarrier_end import look_over
+from ptxsim.machine.mbarrier_state import NEVER
+from ptxsim.machine.records import AT_MBARRIERS, RUNS
+from ptxsim.machine.state import Machine
+
+TURN = 64  # blocks a warp executes before the next one gets its turn
+ENOUGH = 2  # rounds one after the other in which a cluster only polls, until it is the others' turn
+
+
+class Stopped(Exception):
+    """The launch ends early; the finding says why."""
+
+    def __init__(self, finding: Finding, exit_code: int = 1):
+        super().__init__(finding.message)
+        self.finding, self.exit_code = finding, exit_code
+
+
+@dataclass(slots=True)
+class Limits:
+    """When to stop: warp instructions in all; `progress` gets the CTAs done, and all CTAs."""
+
+    max_steps: int | None = None
+    progress: Callable[[int, int], None] | None = None
+
+
+class Outcome(IntEnum):
+    """How a slice has ended: the cluster has, it has had its rounds, nothing can go on, or it polls."""
+
+    ENDED = 8  # what native code returns otherwise is smaller (engine.compiled.runtime.abi)
+    PAUSED = 9
+    STUCK = 10
+    POLLS = 11
+
+
+T = TypeVar("T")
+
+
+class Engine(Protocol):
+    """Executes warps of one program on one machine."""
+
+    name: str
+    warp_bytes: int  # what it wants for a warp: its record, and the rest for itself
+    program: Program
+    machine: Machine
+
+    @property
+    def current(self) -> Op | None:
+        """What executes now, for faults."""
+
+    def prepare(self, warp: Warp) -> None:
+        """Give a new warp its registers."""
+
+    def read_register(self, warp: Warp, slot: int) -> Register:
+        """The raw bits of a register."""
+
+    def write_register(self, warp: Warp, slot: int, value: Register) -> None: ...
+
+    def run(self, warp: Warp, turns: int) -> bool:
+        """Execute up to `turns` blocks of a warp; True if anything was executed."""
+
+    def cta_runner(self) -> CtaRunner | None:
+        """What runs whole clusters by itself, or None if the engine has no such thing."""
+
+
+class Launch(Protocol):
+    """What is known of a launch that runs (engine.grid.Grid). `done`: CTAs."""
+
+    limits: Limits
+    total: int
+    order: Sequence[int]  # numbers of clusters
+    done: int
+
+    @property
+    def clusters(self) -> int: ...
+
+    def look_at_limits(self, where: Callable[[], Iterable[int]] = ...) -> None: ...
+
+
+class Resident(Protocol):
+    """A cluster that runs. `rounds`: that it has had."""
+
+    rounds: int
+
+    def run(self, rounds: int, launch: Launch) -> Outcome:
+        """Go on for up to so many rounds."""
+
+    def blocks(self) -> Iterable[int]:
+        """Those that its warps are in."""
+
+    def state(self) -> Iterator[bytes | np.ndarray]:
+        """What decides how it goes on (engine.livelock)."""
+
+    def as_cluster(self) -> Cluster:
+        """As Python objects; it goes on in Python from now on."""
+
+
+class CtaRunner(Protocol):
+    """Runs clusters, without Python objects for them."""
+
+    def run_rest(self, launch: Launch, number: int) -> bool:
+        """Run all clusters from `number` on, to their end; False, with nothing done, if it cannot, or would take longer so."""
+
+    def admit(self, number: int) -> Resident:
+        """A cluster that begins."""
+
+
+class Turns:
+    """A cluster whose turns Python gives, a `Resident`."""
+
+    def __init__(self, engine: Engine, cluster: Cluster, rounds: int = 0, polled: int = 0):
+        self.engine, self.machine, self.cluster = engine, engine.machine, cluster
+        self.warps = [warp for cta in cluster.ctas for warp in cta.warps]
+        self.rounds, self.polled = rounds, polled
+        self.polls = polls(engine.program)
+
+    def run(self, rounds: int, launch: Launch, rest: Callable[[], bool] | None = None) -> Outcome:
+        """As `Resident` says. `rest`: carries out what is left of a round that has begun, and returns whether any warp moved."""
+        for _ in range(rounds):
+            moved = self._round() if rest is None else rest()
+            rest = None
+            self.rounds += 1
+            launch.look_at_limits(self.blocks)
+            if all(warp.done for warp in self.warps):
+                self._end()
+                return Outcome.ENDED
+            if not moved and not self._let_time_pass():
+                return Outcome.STUCK
+            self.polled = self.polled + 1 if self._only_polls() else 0
+            if self.polled >= ENOUGH:
+                return Outcome.POLLS
+        return Outcome.PAUSED
+
+    def blocks(self) -> Iterable[int]:
+        return [split.block for warp in self.warps for split in warp.splits]
+
+    def as_cluster(self) -> Cluster:
+        return self.cluster
+
+    def _end(self) -> None:
+        if self.machine.copies is not None:
+            self.machine.copies.end(self.warps)
+        for cta in self.cluster.ctas:
+            look_over(self.machine, cta.record)
+            tensor_memory.look_over(self.machine, cta)
+
+    def _round(self) -> bool:
+        """One turn for every warp; whether any moved."""
+        moved = False
+        for cta in self.cluster.ctas:
+            for warp in self._order(cta):
+                if not warp.done and self._turn(warp):
+                    moved = True
+        return moved
+
+    def _order(self, cta: Cta) -> list[Warp]:
+        if self.machine.seed == 0 or len(cta.warps) == 1:
+            return cta.warps
+        return [cta.warps[i] for i in self.machine.random.permutation(len(cta.warps))]
+
+    def finish_round(self, cursor: int, resume: Callable[[Warp], object]) -> bool:
+        """What is left of a round: of the turn of warp `cursor`, and the turns of those after it."""
+        self._guarded(self.warps[cursor], resume)
+        for warp in self.warps[cursor + 1 :]:
+            if not warp.done:
+                self._turn(warp)
+        return True
+
+    def _turn(self, warp: Warp) -> bool:
+        """Let a warp execute some blocks; whether it could."""
+        self.machine.steps += 1
+        self.machine.complete_due()
+        return self._guarded(warp, lambda warp: self.engine.run(warp, TURN))
+
+    def _guarded(self, warp: Warp, action: Callable[[Warp], T]) -> T:
+        """Do something for a warp; a fault ends the launch."""
+        try:
+            return action(warp)
+        except Fault as fault:
+            assert self.engine.current is not None
+            raise Stopped(fault_finding(fault, self.engine.current, warp)) from fault
+
+    def _let_time_pass(self) -> bool:
+        """Nothing can go on: the earliest asynchronous work completes, or a wait times out; False if there is neither."""
+        waiting = (split for warp in self.warps for split in warp.splits if split.wait == AT_MBARRIERS)
+        due = min((split.due for split in waiting), default=NEVER)
+        if self.machine.complete_next(due):
+            return True
+        if due == NEVER:
+            return False
+        self.machine.steps = max(self.machine.steps, due)
+        return True
+
+    def _only_polls(self) -> bool:
+        """Whether all that does not wait polls, and something does."""
+        running = [split.block for warp in self.warps for split in warp.splits if split.wait == RUNS]
+        return bool(running) and all(self.polls[block] for block in running)
+
+    def state(self) -> Iterator[bytes | np.ndarray]:
+        slots = range(len(self.engine.program.slots))
+        for cta in self.cluster.ctas:
+            yield cta.shared
+            for warp in cta.warps:
+                yield from state_of(warp.record, words(self.engine.read_register(warp, slot) for slot in slots))
+                if warp.local is not None:
+                    yield warp.local
+                for split in warp.splits:
+                    frame = warp.calls.get(split.call)
+                    while frame is not None:
+                        yield str(frame.return_block).encode()
+                        yield from words(frame.registers[0].values())  # as engine.control saves them
+                        frame = frame.caller
+
+
+def words(registers: Iterable[Register | None]) -> Iterator[np.ndarray]:
+    """What registers hold."""
+    for register in registers:
+        if register is not None:
+            yield from register if isinstance(register, list) else (register,)
