@@ -142,12 +142,13 @@ def shared_text(
         raise ExpressionError(f"{mode!r} is no swizzle; {', '.join(SWIZZLE_BITS)} are")
     dtype = dtype_of(type)
     pitch = pitch or columns * dtype.itemsize
+    end = start + (rows - 1) * pitch + columns * dtype.itemsize
+    if rows < 1 or columns < 1 or not 0 <= start <= end <= len(cta.shared):
+        raise ExpressionError(f"shared memory has {len(cta.shared)} bytes; this would reach to {end}")
     at = start + np.arange(rows)[:, None] * pitch + np.arange(columns)[None, :] * dtype.itemsize
     at = swizzle(at, mode)
-    if rows < 1 or columns < 1 or int(at.min()) < 0 or int(at.max()) + dtype.itemsize > len(cta.shared):
-        raise ExpressionError(
-            f"shared memory has {len(cta.shared)} bytes; this would reach to {int(at.max()) + dtype.itemsize}"
-        )
+    if int(at.max()) + dtype.itemsize > len(cta.shared):
+        raise ExpressionError(f"the swizzle {mode} would reach past the {len(cta.shared)} bytes of shared memory")
     data = cta.shared[at[..., None] + np.arange(dtype.itemsize)]
     matrix = np.ascontiguousarray(data).view(dtype).reshape(rows, columns)
     title = f"shared memory from {start:#x}, {rows}x{columns} .{type}, pitch {pitch} B"

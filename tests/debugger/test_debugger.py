@@ -127,6 +127,7 @@ def test_what_is_no_expression_is_said(session, text):
         state.evaluate(debugged.execution, debugged.here, Expression(text))
 
 
+@pytest.mark.slow
 def test_it_stops_before_what_causes_a_finding(session):
     debugged = session(SAMPLES / "broken" / "misaligned_ldmatrix.ptx")
     debugged.go()
@@ -183,6 +184,7 @@ def test_the_terminal_shows_barriers_and_work_in_flight():
     assert "mbarrier 0x" in talk(ring, f"until {waits}", "mbarriers")
 
 
+@pytest.mark.slow
 def test_no_command_ends_in_a_traceback():
     words = ["step x", "back", "back 5", "goto 0", "goto 99999999", "back", "print", "print %", "shared", "shared zzz", "shared 0 f16 9x9999999",
              "shared 0 xx", "shared 0 swizzle=7", "lane 99", "warp 9 9", "warp", "break", "break 1", "break x if", "break 5 if (", "delete 7", "delete",

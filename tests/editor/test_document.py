@@ -104,6 +104,7 @@ def test_completion_offers_what_keeps_the_opcode_legal():
     assert labels("// mov.^", "mov.^") == set()
 
 
+@pytest.mark.slow
 def test_a_long_text_is_judged_by_the_changed_lines_at_once():
     body = "\tadd.u32 %r1, %r1, 1;\n" * 2000
     text = TEXT.replace("loop:\n", body + "loop:\n")
