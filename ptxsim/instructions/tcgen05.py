@@ -84,12 +84,16 @@ for name in ("tcgen05.fence::before_thread_sync", "tcgen05.fence::after_thread_s
         """Orders of tensor memory and of other synchronisation meet here."""
 
 
-for multicast, mask in (("", ""), (".multicast::cluster", ", mask")):
+COMMIT: Options = {
+    "name": "tcgen05.commit", "space": "shared::cluster", "requires": FAMILY, "writes": "", "facts": COMMITS, **GROUP,
+}  # fmt: skip
 
-    @instruction(
-        f"tcgen05.commit.cta_group.mbarrier::arrive::one{{.space}}{multicast}.b64 [a]{mask}", name="tcgen05.commit",
-        space="shared::cluster", operands={"mask": Reg("u16")}, requires=FAMILY, writes="", facts=COMMITS, **GROUP,
-    )  # fmt: skip
-    def commit(m: Port, a: LaneValue, mask: LaneValue, *, space: Word, cta_group: str) -> None:
-        memory.group_of(m, ctas_of(cta_group))
-        core.commit(m, space, a, mask)
+
+@instruction("tcgen05.commit.cta_group.mbarrier::arrive::one{.space}.b64 [a]", **COMMIT)
+@instruction(
+    "tcgen05.commit.cta_group.mbarrier::arrive::one{.space}.multicast::cluster.b64 [a], mask",
+    operands={"mask": Reg("u16")}, **COMMIT,
+)  # fmt: skip
+def commit(m: Port, a: LaneValue, mask: LaneValue = None, *, space: Word, cta_group: str) -> None:
+    memory.group_of(m, ctas_of(cta_group))
+    core.commit(m, space, a, mask)

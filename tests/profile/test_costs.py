@@ -27,6 +27,9 @@ UNKNOWN = {
 }  # fmt: skip
 
 
+UNMEASURED = "tcgen05."  # nobody has measured Blackwell: as above
+
+
 def modeled_forms():
     instructions.load_families()
     return [form for name in registry.names() for form in registry.forms(name) if form.definition.modeled]
@@ -38,7 +41,9 @@ def is_product(form):
 
 
 def test_every_executed_form_has_a_known_cost():
-    assert {form.name for form in modeled_forms() if not is_product(form) and not has_cost(form)} == UNKNOWN
+    unknown = {form.name for form in modeled_forms() if not is_product(form) and not has_cost(form)}
+    assert {name for name in unknown if not name.startswith(UNMEASURED)} == UNKNOWN
+    assert {form.name for form in modeled_forms() if form.name.startswith(UNMEASURED)} <= unknown
 
 
 def test_every_declared_cost_is_a_row_of_the_model():
