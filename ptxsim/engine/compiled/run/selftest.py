@@ -112,7 +112,12 @@ def refusal() -> str | None:
                 return f"a process died while it tested native code; delete {mark} to try again"
         with contextlib.suppress(OSError):
             mark.write_text(str(os.getpid()))
-    reason = _compare()
+    try:
+        reason = _compare()
+    except BaseException:  # Ctrl-C says nothing about native code
+        if mark is not None:
+            mark.unlink(missing_ok=True)
+        raise
     if mark is not None:
         with contextlib.suppress(OSError):
             mark.unlink() if reason else mark.write_text("passed")
