@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
@@ -30,6 +31,19 @@ class Pattern(OptionType):
             re.compile(value)
         except re.error as error:
             self.fail(f"{value!r} is no regular expression: {error}", parameter, context)
+        return value
+
+
+class Flags(OptionType):
+    """Words as a shell reads them."""
+
+    name = "FLAGS"
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        try:
+            shlex.split(value)
+        except ValueError as error:
+            self.fail(f"{value!r} cannot be split into words: {str(error).lower()}", parameter, context)
         return value
 
 
@@ -129,7 +143,7 @@ _LAUNCH = [
     click.option("--out", "outputs", type=Pair("NAME=FILE"), multiple=True, help="Write an argument after the run."),
     click.option("--target", type=TargetName(), help="The machine that runs it (default: the file's)."),
     click.option("--compiler", type=click.Choice(["nvrtc", "nvcc"]), help="What compiles a .cu file."),
-    click.option("--compiler-flags", metavar="FLAGS", default="", help="More for it: '-DN=4 -Iinclude'."),
+    click.option("--compiler-flags", type=Flags(), default="", help="More for it: '-DN=4 -Iinclude'."),
     click.option("--lineinfo/--no-lineinfo", "lineinfo", default=True, help="Show lines of CUDA or Python (default)."),
     click.option("--registers", type=Count(), help="Registers of a thread, as ptxas -v says, for the cycle model."),
     click.option("--engine", type=click.Choice(["compiled", "interpreter"]), help="How to run it."),
@@ -137,6 +151,7 @@ _LAUNCH = [
     click.option("--schedules", type=Count(), default=1, help="Run and judge with N seeds, one after another."),
     click.option("--jobs", type=Count(), help="Threads for independent CTAs."),
     click.option("--max-steps", type=Count(), help="Stop after N warp instructions."),
+    click.option("--max-seconds", type=Count(), help="Stop each run after N seconds (600)."),
     click.option("--max-memory", type=Count(), metavar="BYTES", help="Device memory that a launch may take (256 MiB)."),
 ]
 _OUTPUT = [

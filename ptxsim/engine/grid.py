@@ -52,7 +52,7 @@ class Grid:
             range(clusters) if machine.seed == 0 else machine.random.permutation(clusters).tolist()
         )
         self.done = 0
-        self.shown = time.monotonic()
+        self.begun = self.shown = time.monotonic()
         self.livelock = Livelock(machine)
         self.rounds, self.next_look = 0, LOOK  # of all clusters; at which to look for one
 
@@ -158,14 +158,17 @@ class Grid:
                 self.stop(warp, self.engine)
 
     def look_at_limits(self, where: Callable[[], Iterable[int]] = tuple) -> None:
-        """Stop at max_steps; show progress. `where` gives the blocks that warps are in, as far as that is known."""
+        """Stop at a limit; show progress. `where` gives the blocks that warps are in, as far as that is known."""
         limits = self.limits
+        reached = option = None
         if limits.max_steps is not None and self.machine.warp_instructions > limits.max_steps:
+            reached, option = f"{limits.max_steps}", "--max-steps N, launch(max_steps=N)"
+        elif limits.max_seconds is not None and time.monotonic() - self.begun > limits.max_seconds:
+            reached, option = f"{limits.max_seconds:g} seconds", "--max-seconds N, launch(max_seconds=N)"
+        if reached is not None:
             back = next(filter(None, (_back_edge(self.program, block) for block in where())), None)
-            message = (
-                f"stopped after {self.machine.warp_instructions} warp instructions: the limit is {limits.max_steps}"
-            )
-            help = "look for a loop that does not end, or raise the limit: --max-steps N, launch(max_steps=N)"
+            message = f"stopped after {self.machine.warp_instructions} warp instructions: the limit is {reached}"
+            help = f"look for a loop that does not end, or raise the limit: {option}"
             found = Finding("limit-reached", message, help=help)
             if back is not None:
                 op, first = back

@@ -40,10 +40,11 @@ class Stopped(Exception):
 
 @dataclass(slots=True)
 class Limits:
-    """When to stop: warp instructions in all; `progress` gets the CTAs done, and all CTAs."""
+    """When to stop: warp instructions in all, seconds on the clock; `progress` gets the CTAs done, and all CTAs."""
 
     max_steps: int | None = None
     progress: Callable[[int, int], None] | None = None
+    max_seconds: float | None = None
 
 
 class Outcome(IntEnum):

@@ -54,6 +54,11 @@ def replace(m: Port, a: LaneValue, ordinal: LaneValue, value: LaneValue, *, spac
     check_alignment(a, m.mask, 64, "tensor map")
     data = np.ascontiguousarray(numbers).view(np.uint8).reshape(LANES, 8)[:, :size]
     for kind, memory, offsets, mask in m.resolve(space, a, SIZE, write=True):
+        if kind == Space.LOCAL:
+            raise Fault(
+                "wrong-space", "a tensor map is modified in .shared or .global memory, here is a local address",
+                int(np.argmax(mask)), "copy the map to a variable in .shared",
+            )  # fmt: skip
         addresses = a if kind == Space.GLOBAL else cluster_addresses(m, memory, offsets) + np.uint64(offset)
         width, flags = (SIZE, FLAG_TENSORMAP) if kind == Space.GLOBAL else (size, 0)
         m.emit(Event.STORE, kind, width, flags, mask, addresses)

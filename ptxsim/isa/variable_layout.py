@@ -9,10 +9,10 @@ from ptxsim.types import TYPES
 
 
 def size_of(variable: ast.Variable) -> int:
-    """Bytes of a variable; an array without a bound has none of its own unless its initialiser gives them."""
+    """Bytes of a variable; an array without a bound, or with one of 0, has none of its own unless its initialiser gives them."""
     size = TYPES[variable.type].bytes * variable.vector
     for extent in variable.shape:
-        size *= extent if extent is not None else _initializer_length(variable)
+        size *= extent or _initializer_length(variable)
     return size
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,9 +24,12 @@ CHOICES = {"checks": ("all", "memory", "none"), "numerics": ("target", "exact"),
 
 def shape(value: int | Sequence[int]) -> Shape:
     """An int or up to three ints as (x, y, z). Raises ValueError."""
-    numbers = (int(value),) if isinstance(value, int | np.integer) else tuple(int(v) for v in value)
+    try:
+        numbers = tuple(map(operator.index, value if isinstance(value, Iterable) else (value,)))
+    except TypeError:
+        numbers = ()
     if not 1 <= len(numbers) <= 3 or any(n < 1 for n in numbers):
-        raise ValueError(f"{value} is no shape: give one to three positive numbers")
+        raise ValueError(f"{value} is no shape: give one to three positive whole numbers")
     x, y, z = (*numbers, 1, 1)[:3]
     return x, y, z
 
@@ -51,6 +54,12 @@ class LaunchChecks:
         if count < least:
             raise self.problem(f"{name}={value!r} is no whole number of {least} or more", help)
         return count
+
+    def seconds(self, name: str, value: Any) -> float | None:
+        """A time, or None for no limit."""
+        if value is None or (isinstance(value, int | float) and value > 0):
+            return value
+        raise self.problem(f"{name}={value!r} is no time above 0", "None is no limit")
 
     def choice(self, name: str, value: str | None, default: str) -> str:
         """One of the words that an option takes."""

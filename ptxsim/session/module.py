@@ -177,6 +177,7 @@ class Kernel(Shown):
         target: str | None = None, engine: str | None = None, numerics: str = "target", seed: int = 0,
         jobs: int | None = None, checks: str = "memory", on_error: str = "raise", banks: bool | None = None,
         profile: bool | int = False, registers: int | None = None, max_steps: int | None = None,
+        max_seconds: float | None = None,
         progress: Progress | None = None,
     ) -> Run:  # fmt: skip
         """Run the kernel.
@@ -192,7 +193,7 @@ class Kernel(Shown):
         options = LaunchOptions(
             grid=grid, block=block, cluster=cluster, shared_mem=shared_mem, target=target, engine=engine,
             numerics=numerics, seed=seed, jobs=jobs, checks=checks, banks=banks, profile=profile, registers=registers,
-            max_steps=max_steps, progress=progress,
+            max_steps=max_steps, max_seconds=max_seconds, progress=progress,
         )  # fmt: skip
         return self.run(args, options, on_error)
 

@@ -18,7 +18,7 @@ class LaunchOptions:
     it (the file's). numerics: "target" or "exact". jobs: threads for CTAs (all cores where that pays). checks: "all",
     "memory" or "none". banks: True counts conflicts during the run, None when `run.banks` is first read, False never.
     profile: SMs to replay in the cycle model (none). registers: of a thread, as the assembler says them (the model's estimate). max_steps: warp
-    instructions before the launch stops, max_memory: bytes of device memory that it may take (no limit).
+    instructions before the launch stops, max_memory: bytes of device memory that it may take, max_seconds: on the clock (no limits).
     every: of `profile`, only each Nth SM is listened to. sample: no CTAs but those SMs' run, where no other can notice: for a prediction,
     as the results are incomplete.
     cooperative: the launch has what grid-wide barriers need, as cudaLaunchCooperativeKernel gives it.
@@ -41,6 +41,7 @@ class LaunchOptions:
     registers: int | None = None
     max_steps: int | None = None
     max_memory: int | None = None
+    max_seconds: float | None = None
     cooperative: bool | None = None
     progress: Progress | None = None
 

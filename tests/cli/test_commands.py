@@ -48,6 +48,7 @@ def test_exit_codes(kernel, tmp_path):
         (["run", "x", "--format", "jsn"], "json"),
         (["run", "x", "--target", "sm_90b"], "sm_90"),
         (["run", "x", "--grid", "0"], "sizes of 1 or more"),
+        (["run", "x.cu", "--compiler-flags", "-DA='1"], "cannot be split into words"),
         (["run", "x", "--arg", "n="], "NAME=VALUE"),
         (["run", "x", "--max-steps", "0"], "1 or more"),
         (["run", "x", "--schedules", "0"], "1 or more"),

@@ -62,6 +62,13 @@ def _hear_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
+def test_max_seconds(tmp_path, capsys, engine):
+    file = tmp_path / "endless.ptx"
+    file.write_text(ENDLESS)
+    assert main(["run", str(file), "--engine", engine, "--max-seconds", "1"]) == 1
+    assert "the limit is 1 seconds; warps are in the loop of lines" in capsys.readouterr().out
+
+
 def test_max_steps(tmp_path, capsys, engine):
     file = tmp_path / "endless.ptx"
     file.write_text(ENDLESS)

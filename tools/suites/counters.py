@@ -103,10 +103,10 @@ def one(work: tuple[str, Record, str | None]) -> tuple[list[str], list[str], flo
     start = time.perf_counter()
     try:
         ours, passed = count(Path(folder), launch, engine)
+        shown = measured(launch["id"])
     except Exception as error:
         return [f"{type(error).__name__}: {str(error)[:200]} open"], ["open"], time.perf_counter() - start
     lines, states = [], []
-    shown = measured(launch["id"])
     for metric, theirs in (recorded(launch) | {name: shown[name].middle for name in PATTERNS}).items():
         terms, missing = terms_of(metric, launch, passed)
         state, line = judge(metric, ours[metric], theirs, terms, missing)
@@ -290,7 +290,9 @@ def table(name: str) -> list[dict[str, str]]:
 
 def measured(launch: str) -> dict[str, Range]:
     """What other runs of a launch showed: accesses, by metric of ours, and the pipe."""
-    row = next(row for row in table("pipe_counters.tsv") if row["launch"] == launch)
+    row = next((row for row in table("pipe_counters.tsv") if row["launch"] == launch), None)
+    if row is None:
+        raise LookupError(f"tools/data/pipe_counters.tsv has no launch {launch}: what it counts besides is not known")
     names = {"code_ld": "ld", "code_st": "st", "code_atom": "atom", "ld": "pipe_ld", "st": "pipe_st", "atom": "pipe_atom",
              "st_requests": "st requests", "st_sectors": "st sectors"}  # fmt: skip
     found = {}

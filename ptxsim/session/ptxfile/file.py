@@ -31,6 +31,7 @@ DEFAULT_BLOCK = 32
 STEPS_OF_A_FILE = {"compiled": 4_000_000_000, "interpreter": 20_000_000}
 # Bytes of device memory that a file's run may take: the process needs about four times as much. --max-memory raises it.
 MEMORY_OF_A_FILE = 256 << 20
+SECONDS_OF_A_FILE = 600  # on the clock, each run; --max-seconds raises it
 ACCESS_NOTES = {"bank-conflict", "uncoalesced"}
 
 
@@ -231,6 +232,7 @@ class _Launch:
             block=self._default_block(), seed=0, checks="all", profile=int("cycles" in named),
             banks=True if self._notes() or "banks" in named else None,
             max_steps=STEPS_OF_A_FILE[self.options.engine or "compiled"], max_memory=MEMORY_OF_A_FILE,
+            max_seconds=SECONDS_OF_A_FILE,
         )  # fmt: skip
         return self.options.or_else(self.directives.launch).or_else(defaults)
 
