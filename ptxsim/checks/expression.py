@@ -226,7 +226,7 @@ def _follow(op: Op, value: Callable[[ast.Operand], Sum | None]) -> Sum | None:
         case "mul" | "mad":
             product = _product(a, b)
             return product.plus(c) if op.family == "mad" else product
-        case "shl" if b.number is not None:
+        case "shl" if b.number is not None and 0 <= b.number < 64:
             return a.times(1 << b.number)
         case "shr" | "and" | "or" | "xor" | "div" | "rem":
             sign = {"shr": ">>", "and": "&", "or": "|", "xor": "^", "div": "/", "rem": "%"}[op.family]

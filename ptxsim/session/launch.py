@@ -82,6 +82,7 @@ class Launch:
         self.grid_workspace = 0
         self.engine_name = self._engine_name(options.engine, rules)
         rules.fit(self.grid, self.block, self.cluster)
+        rules.ctas(self.grid, self.checks, self.seed)
         self.program, self.linkage = code.decoded.program, code.decoded.linkage
         self.shared_end = self.linkage.dynamic_shared_start + self.dynamic_shared
         rules.shared_memory(self.shared_end, self.target)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -18,6 +19,7 @@ LIMITS = {"block": (1024, 1024, 64), "grid": (2**31 - 1, 65535, 65535), "cluster
 MOST_LOCAL = (
     0x80000  # bytes of a thread (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability")
 )
+MOST_CTAS = 1 << 24  # that checks tell apart: some 30 bytes each
 MOST_MEMORY = 256 << 30  # bytes of device memory: more than any GPU has
 CHOICES = {"checks": ("all", "memory", "none"), "numerics": ("target", "exact"), "on_error": ("raise", "report")}
 
@@ -99,6 +101,13 @@ class LaunchChecks:
                 raise self.problem(f"the kernel says .reqntid {numbers}, the launch's block is {block}")
             if directive.name == "maxntid" and numbers and threads > int(np.prod(numbers)):
                 raise self.problem(f"the kernel says .maxntid {numbers}, the launch's block has {threads} threads")
+
+    def ctas(self, grid: Shape, checks: str, seed: int) -> None:
+        """Not more CTAs than can be remembered one by one: for the order of accesses, and of CTAs."""
+        count = math.prod(grid)
+        if count > MOST_CTAS and (checks == "all" or seed):
+            help = "launch fewer, or without the checks of races and in the usual order: --checks memory, --seed 0"
+            raise self.problem(f"a grid of {count} CTAs is more than the {MOST_CTAS} that can be told apart", help)
 
     def local_memory(self, used: int) -> None:
         """That a thread has so much local memory."""

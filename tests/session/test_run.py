@@ -118,8 +118,9 @@ def test_a_run_prints_in_a_line():
     [
         ({"grid": 0}, "grid=0 is no shape"),
         ({"block": "many"}, "block='many' is no shape"),
+        ({"grid": 2**31 - 1, "checks": "all"}, "more than the 16777216 that can be told apart"),
         ({"grid": float("inf")}, "grid=inf is no shape"),
-        ({"grid": (1, 2.5)}, "is no shape: give one to three positive whole numbers"),
+        ({"grid": (1, 2.5)}, r"grid=\(1, 2.5\) is no shape"),
         ({"max_seconds": -1}, "max_seconds=-1 is no time"),
         ({"cluster": (1, 1, 1, 1)}, "cluster="),
         ({"args": {"A": 1}}, "by position"),
