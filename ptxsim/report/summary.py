@@ -24,7 +24,8 @@ def summary(result: FileRun, paint: Paint = plain, width: int = WIDTH) -> str:
         return paint("error", f"{result.source.name}: {verdict}; nothing ran")
     first = f"{demangle(run.entry)} on {run.target}: {paint('pass' if result.passed else 'error', verdict)}"
     if result.checked:
-        failed = sum(finding.name == "expectation-failed" and finding.level == "error" for finding in result.findings)
+        unmet = {"expectation-failed", "bad-directive"}
+        failed = sum(finding.name in unmet and finding.level == "error" for finding in result.findings)
         first += f"; {result.checked - failed} of {result.checked} expectations met"
     facts = [plural(run.warp_instructions, "warp instruction")]
     if len(result.seeds) > 1:

@@ -84,7 +84,7 @@ class Workers:
             self.executor = self._dask(where)
         elif where is not None and (not isinstance(where, int) or where < 0):
             raise _no_workers(where)
-        elif where is not None and where != 1:
+        elif where is not None and where != 1 and not multiprocessing.current_process().daemon:  # that may have none
             self._start(where or os.cpu_count() or 1)
 
     def __enter__(self) -> Workers:

@@ -1,7 +1,10 @@
 """What is known of a text is used again: in the process, and on disk by the next one, without a difference to be seen."""
 
 import io
+import os
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -155,3 +158,34 @@ def test_files_make_plain_values_only(disk, capsys, value):
     assert launch(text)[0][0] == 3
     assert len(parsed) == 1
     assert "executed" not in capsys.readouterr().out
+
+
+TABLE = """
+.version 8.0
+.target sm_80
+.address_size 64
+.func one(.param .b64 p) { ret; }
+.func two(.param .b64 p) { ret; }
+.func three(.param .b64 p) { ret; }
+.func four(.param .b64 p) { ret; }
+.global .align 8 .u64 table[4] = {one, two, three, four};
+.visible .entry k() { ret; }
+"""
+ORDER = """
+import ptxsim
+program = ptxsim.Module.from_text('''TABLE''').kernel().code("sm_80").decoded.program
+print(*program.functions)
+"""
+
+
+@pytest.mark.slow
+def test_programs_are_the_same_in_every_process():
+    """What one process remembers of a program holds in another, whose hashes of strings differ."""
+    text = ORDER.replace("TABLE", TABLE)
+    shown = {
+        subprocess.run(
+            [sys.executable, "-c", text], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True
+        ).stdout
+        for seed in "123"
+    }  # fmt: skip
+    assert shown == {"k four three two one\n"}

@@ -1,10 +1,9 @@
-"""What hands clocks on: barriers, fences, releases and acquires at addresses. For bodies."""
+"""What hands clocks on: fences, releases and acquires at addresses. For bodies. Barriers are in barriers."""
 
 from __future__ import annotations
 
 from ptxsim.checks.order.cells import row_for
 from ptxsim.checks.order.clocks import (
-    barrier_row,
     clear,
     copy,
     fence_row,
@@ -12,19 +11,14 @@ from ptxsim.checks.order.clocks import (
     join,
     later,
     lowest,
-    meet,
     own_row,
     row_of,
-    see_all,
     share,
     sharing,
-    stamp,
     take,
     waiting_row,
 )
-from ptxsim.checks.order.slots import drop
 from ptxsim.checks.order.state import (
-    BARRIERS,
     COPYING,
     COVERED,
     CTAS,
@@ -39,68 +33,11 @@ from ptxsim.checks.order.state import (
     Order,
     hashed,
 )
-from ptxsim.jit.body import Array
-from ptxsim.jit.vectors import fill, raise_to
+from ptxsim.jit.vectors import raise_to
 from ptxsim.lanes import LANES
 from ptxsim.machine.event import Scope
 
-# ---- barriers ----
-
-
-def barrier_number(o: Order, rank: int, number: int, phase: int) -> int:
-    """Of a barrier of a CTA, or of the cluster, among those of a slot."""
-    group = o.n[CTAS] * BARRIERS if number >= BARRIERS else rank * BARRIERS + number
-    return int(2 * group + (phase & 1))
-
-
-def arrive(o: Order, slot: int, warp: int, lanes: int, number: int, phase: int, is_relaxed: bool, waits: bool) -> None:
-    row = barrier_row(o, slot, number)
-    if o.phase[slot, number] != phase:
-        o.phase[slot, number] = phase
-        o.come[slot, number] = 0
-        clear(o, row)
-    o.come[slot, number] += lanes.bit_count() if waits else -(1 << 20)
-    rest = lanes
-    while rest:
-        part = sharing(o, slot, warp, rest)
-        if is_relaxed:
-            release_fences(o, slot, warp, part, row)
-        else:
-            join(o, row, row_of(o, slot, warp * LANES + lowest(part)))
-            stamp(o, row, warp, part)
-        rest &= ~part
-
-
-def release_fences(o: Order, slot: int, warp: int, lanes: int, row: int) -> None:
-    """Lanes hand on what came before their last fence, and mbarriers that they know to be initialised."""
-    proxy = int(o.n[UNITS]) - 1
-    for lane in range(LANES):
-        unit = warp * LANES + lane
-        if lanes >> lane & 1:
-            o.clock[row, proxy] = max(o.clock[row, proxy], o.clock[row_of(o, slot, unit), proxy])
-        if lanes >> lane & 1 and o.fence_row[slot, unit] != NONE and o.fence_scope[slot, unit] >= Scope.CLUSTER:
-            join(o, row, fence_row(o, slot, warp) + o.fence_row[slot, unit])
-            o.clock[row, unit] = max(o.clock[row, unit], o.fence_time[slot, unit])
-
-
-def leave(o: Order, slot: int, warp: int, lanes: int, number: int, is_whole: bool) -> None:
-    """is_whole: all live threads of the CTA have met here and done nothing since they came."""
-    row = barrier_row(o, slot, number)
-    waited(o, slot, warp, lanes)
-    if is_whole:
-        o.come[slot, number] = 0
-        first = warp // o.n[WARPS] * o.n[WARPS] * LANES
-        fill(o.clock[row], int(first), int(first + o.n[WARPS] * LANES), int(o.n[NOW]))
-        if o.n[CTAS] == 1:
-            o.floor[row] = o.n[NOW]
-            drop(o, slot)
-    if lanes & o.live[slot, warp] == o.live[slot, warp] and o.uniform[slot, warp] == NONE:
-        meet(o, slot, warp, lanes)
-    acquire_row(o, slot, warp, lanes, row)
-    if lanes & o.live[slot, warp] == o.live[slot, warp]:
-        if not is_whole:
-            see_all(o, first_row(o, slot, warp) + int(o.uniform[slot, warp]))
-        o.own[first_row(o, slot, warp) + int(o.uniform[slot, warp])] = o.n[NOW]
+# ---- fences ----
 
 
 def acquire_row(o: Order, slot: int, warp: int, lanes: int, source: int) -> None:
@@ -112,23 +49,6 @@ def acquire_row(o: Order, slot: int, warp: int, lanes: int, source: int) -> None
         share(o, slot, warp, part, mine)
         join(o, first_row(o, slot, warp) + mine, source)
         rest &= ~part
-
-
-def sync_warp(o: Order, slot: int, warp: int, lanes: int, members: Array) -> None:
-    """bar.warp.sync: the lanes of each member mask meet."""
-    waited(o, slot, warp, lanes)
-    rest = lanes
-    while rest:
-        word = int(members[lowest(rest)])
-        part = 0
-        for lane in range(LANES):
-            if rest >> lane & 1 and int(members[lane]) == word:
-                part |= 1 << lane
-        meet(o, slot, warp, part)
-        rest &= ~part
-
-
-# ---- fences ----
 
 
 def fence(o: Order, slot: int, warp: int, lanes: int, scope: int, acquires: bool, releases: bool) -> None:

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from ptxsim.checks.order.accesses import OFFSET, access, cell_of, end_of, same_address, shared_key, tell
+from ptxsim.checks.order.barriers import arrive, barrier_number, leave, sync_warp
 from ptxsim.checks.order.cells import UNSEEN, knows_writer, row_for
 from ptxsim.checks.order.clocks import lowest
 from ptxsim.checks.order.edges import (
     acquire_at,
-    arrive,
-    barrier_number,
     cover,
     entry_at,
     fence,
     forget,
     go_on,
-    leave,
     owner_of,
     publish,
     release_at,
     see_copies,
-    sync_warp,
     waited,
 )
 from ptxsim.checks.order.lines import is_in_order

@@ -57,11 +57,14 @@ class Bodies:
         return self._referenced[function.name]
 
     def reachable(self, kernel: ast.Function) -> list[ast.Function]:
-        """The kernel and every function it mentions, directly or through others or through tables in memory."""
+        """The kernel and every function it mentions, directly or through others or through tables in memory.
+
+        In the same order in every process: what one remembers of a program another one uses.
+        """
         found, queue = {kernel.name: kernel}, [kernel]
-        tables = {
+        tables = dict.fromkeys(
             name for item in self.module.items if isinstance(item, ast.Variable) for name in _names_in(item.initializer)
-        }
+        )
         queue_names = list(tables)
         while queue or queue_names:
             if queue:
