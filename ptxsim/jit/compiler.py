@@ -24,7 +24,6 @@ PASSES = (*_TIDY, "loop_rotate", "loop_unroll", *_TIDY)
 
 
 _PUBLISHED: list[tuple[Jit, object]] = []  # symbols are the process's: what they lead to lives as long as it does
-NEAR = 1 << 30  # bytes within which all objects of one engine lie
 
 
 class Refused(Exception):
@@ -56,8 +55,8 @@ class Jit:
         self.store = store if store is not None else ObjectStore()
         self._target = llvm.Target.from_default_triple()
         self._machines: dict[int, Any] = {}
-        self._engines: list[Any] = []  # the last one takes new objects
-        self._lowest = self._highest = 0  # where objects of the last one lie
+        self._engines: list[Any] = []  # of each object
+        self._addresses: dict[str, int] = {}
         self._lock = threading.Lock()
         self.helpers: dict[str, int] = {}
         self.compiled = 0  # modules that were not found in the store
@@ -77,16 +76,6 @@ class Jit:
                 return machine
             self._machines[level] = machine
         return self._machines[level]
-
-    def _engine_near(self, place: int) -> Any:
-        """The engine for an object that will lie at a place: it fills pages up that it has begun, wherever those are."""
-        self._lowest, self._highest = min(place, self._lowest), max(place, self._highest)
-        if not self._engines or self._highest - self._lowest > NEAR:
-            self._engines.append(
-                self.llvm.create_mcjit_compiler(self.llvm.parse_assembly(""), self._machine_for(1, fresh=True))
-            )
-            self._lowest = self._highest = place
-        return self._engines[-1]
 
     def key(self, *parts: str) -> str:
         """A name for what is compiled from these texts on this CPU."""
@@ -110,10 +99,12 @@ class Jit:
                 data = self._compile(text, level, passes)
                 self.store.put(key, data)
                 self.compiled += 1
-            with side_by_side() as place:
-                engine = self._engine_near(place)
+            # An engine of its own: one that had others before would put sections where those lie.
+            engine = self.llvm.create_mcjit_compiler(self.llvm.parse_assembly(""), self._machine_for(1, fresh=True))
+            with side_by_side():
                 engine.add_object_file(self.llvm.ObjectFileRef.from_data(data))
                 engine.finalize_object()
+            self._engines.append(engine)
 
     def _compile(self, text: str, level: int, passes: bool) -> bytes:
         machine = self._machine_for(level)
@@ -131,8 +122,10 @@ class Jit:
             raise Refused(f"LLVM: {error}") from error
 
     def address(self, name: str) -> int:
-        found = (int(engine.get_function_address(name)) for engine in reversed(self._engines))
-        return next(address for address in found if address)
+        if name not in self._addresses:
+            found = (int(engine.get_function_address(name)) for engine in reversed(self._engines))
+            self._addresses[name] = next(address for address in found if address)
+        return self._addresses[name]
 
     def publish(self, name: str, address: int, memory: object = None) -> None:
         """Let modules compiled from now on, in all of the process, use `name`. `memory`: what must live as long for that."""

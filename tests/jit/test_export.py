@@ -87,6 +87,8 @@ def queue_of(items):
 def native() -> Jit:
     jit = shared()
     jit.load(jit.key(TWICE), lambda: TWICE)
+    for name in ("twice", "count"):
+        jit.publish(PREFIX + name, jit.address(PREFIX + name))
     export(jit, PREFIX, heaviest, is_empty, shift)
     return jit
 
