@@ -7,9 +7,7 @@ Types narrower than a byte (e2m1, s4, b1, ...) use one byte per element, as ml_d
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import DTypeLike
 
-    from ptxsim.machine.tensor_map import TensorMap
 
 Shape = int | Sequence[int]
 Seed = int | Sequence[int]
@@ -85,21 +82,21 @@ def zeros(shape: Shape, type: str | DTypeLike = "f32", seed: Seed = 0) -> np.nda
     """An array of zeros. `seed` is accepted so that all makers have one signature; it has no effect."""
     import numpy as np
 
-    return np.zeros(_checked(shape), dtype_of(type_name(type)))
+    return np.zeros(checked_shape(shape), dtype_of(type_name(type)))
 
 
 def ones(shape: Shape, type: str | DTypeLike = "f32", seed: Seed = 0) -> np.ndarray:
     """An array of ones."""
     import numpy as np
 
-    return np.ones(_checked(shape), dtype_of(type_name(type)))
+    return np.ones(checked_shape(shape), dtype_of(type_name(type)))
 
 
 def eye(shape: Shape, type: str | DTypeLike = "f32", seed: Seed = 0) -> np.ndarray:
     """The identity: ones where row equals column. A single size n means n by n."""
     import numpy as np
 
-    rows, columns = (*_checked(shape), *_checked(shape))[:2]
+    rows, columns = (*checked_shape(shape), *checked_shape(shape))[:2]
     return np.eye(rows, columns).astype(dtype_of(type_name(type)))
 
 
@@ -116,9 +113,9 @@ def ints(shape: Shape, type: str | DTypeLike = "f32", seed: Seed = 0) -> np.ndar
     type = type_name(type)
     dtype, random = dtype_of(type), _generator(seed)
     if dtype.name == "bool":
-        return random.integers(0, 2, _checked(shape)).astype(dtype)
+        return random.integers(0, 2, checked_shape(shape)).astype(dtype)
     if type == "ue8m0":
-        return (2.0 ** random.integers(0, 3, _checked(shape))).astype(dtype)
+        return (2.0 ** random.integers(0, 3, checked_shape(shape))).astype(dtype)
     low = 0 if dtype.name.startswith("uint") or type == "ue4m3" else -SMALL
     return _drawn(shape, type, lambda start, end: random.integers(-SMALL, SMALL + 1, end - start) + (SMALL + low))
 
@@ -140,7 +137,7 @@ def uniform(shape: Shape, type: str | DTypeLike = "f32", seed: Seed = 0) -> np.n
 
     type = type_name(type)
     dtype, random = dtype_of(type), _generator(seed)
-    shape = _checked(shape)
+    shape = checked_shape(shape)
     if dtype.name == "bool":
         return random.integers(0, 2, shape).astype(dtype)
     if dtype.name in ("int4", "uint4"):
@@ -165,7 +162,7 @@ def _drawn(shape: Shape, type: str, draw: Callable[[int, int], np.ndarray]) -> n
     """An array of a type; `draw(start, end)` gives its elements, a piece at a time: they are wider than the type mostly."""
     import numpy as np
 
-    sizes = _checked(shape)
+    sizes = checked_shape(shape)
     found = np.empty(math.prod(sizes), dtype_of(type))
     for start in range(0, len(found), PIECE):
         end = min(start + PIECE, len(found))
@@ -187,7 +184,8 @@ def _cast(values: np.ndarray, type: str) -> np.ndarray:
     return rounded
 
 
-def _checked(shape: Shape) -> tuple[int, ...]:
+def checked_shape(shape: Shape) -> tuple[int, ...]:
+    """Sizes that an array may have. Raises PtxError."""
     sizes = (shape,) if not isinstance(shape, Sequence) else tuple(shape)
     sizes = tuple(a_number("a size of a shape", size) for size in sizes)
     if not all(size >= 0 for size in sizes):
@@ -201,155 +199,6 @@ Maker = Callable[[Shape, str, Seed], "np.ndarray"]
 MAKERS: dict[str, Maker] = {
     maker.__name__: maker for maker in (zeros, ones, eye, ramp, ints, normal, uniform)
 }  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Initialiser:
-    """The initial value of a parameter: a number, a rule with shape and type, a file with a type, or a tensor map."""
-
-    text: str
-    number: int | float | None = None
-    maker: str | None = None
-    shape: tuple[int, ...] = ()
-    type: str | None = None
-    seed: int | None = None
-    path: str | None = None
-    tensor: Initialiser | str | None = None  # of a tensor map: its array, or the name of an earlier argument
-    options: tuple[tuple[str, str | tuple[int, ...]], ...] = ()
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the array that it makes, 0 for a number. Raises PtxError for a type that there is not."""
-        if isinstance(self.tensor, Initialiser):
-            return self.tensor.nbytes
-        return math.prod(self.shape) * dtype_of(self.type or "").itemsize if self.maker else 0
-
-    def build(
-        self, seed: Seed = 0, folder: Path | None = None, known: Mapping[str, Any] | None = None
-    ) -> np.ndarray | int | float | TensorMap:
-        """The value. `seed` serves rules that state none; relative paths start in `folder`. Raises PtxError.
-
-        known: earlier arguments by name, for tensor maps.
-        """
-        if self.number is not None:
-            return self.number
-        if self.tensor is not None:
-            return self._tensor_map(seed, folder, known or {})
-        if self.path is not None:
-            return load((folder or Path()) / self.path, self.type or "")
-        return MAKERS[self.maker or ""](self.shape, self.type or "", seed if self.seed is None else self.seed)
-
-    def _tensor_map(self, seed: Seed, folder: Path | None, known: Mapping[str, Any]) -> TensorMap:
-        from ptxsim.machine.tensor_map import TensorMap
-
-        array: Any
-        if isinstance(self.tensor, Initialiser):
-            array, type = self.tensor.build(seed, folder), self.tensor.type
-        else:
-            array, type = known.get(self.tensor or ""), None
-            if not hasattr(array, "dtype"):
-                raise bad(f"no earlier argument {self.tensor!r} is an array", did_you_mean(str(self.tensor), known))
-        options: dict[str, Any] = dict(self.options)
-        return TensorMap(array, dtype=type, **options)
-
-
-_CALL = re.compile(r"(?P<maker>\w+)\s*\((?P<inside>[^()]*)\)\s*(?::\s*\.?(?P<type>\w+))?")
-_FILE = re.compile(r"(?P<path>.*?\.np[yz])\s*(?::\s*\.?(?P<type>\w+))?")
-_PTX_FLOAT = re.compile(r"0[fF]([0-9a-fA-F]{8})|0[dD]([0-9a-fA-F]{16})")
-
-
-def parse_initialiser(text: str) -> Initialiser:
-    """`ints(64,16,seed=1):f16`, `64`, `0x10`, `1.5`, `0f3F800000` or `a.npy:bf16`. Raises PtxError."""
-    text = text.strip()
-    number = _number(text)
-    if number is not None:
-        return Initialiser(text, number=number)
-    if text.startswith("tensormap("):
-        return _parse_tensor_map(text)
-    if call := _CALL.fullmatch(text):
-        return _parse_call(text, call)
-    if file := _FILE.fullmatch(text):
-        if not file["type"]:
-            raise bad(f"{text!r} needs a type: a file's bytes do not tell bf16 from f16", f"write {text}:bf16")
-        dtype_of(file["type"])
-        return Initialiser(text, path=file["path"], type=file["type"])
-    raise bad(
-        f"{text!r} is no value for a parameter",
-        "write a number, a rule such as ints(64,16):f16 (" + " ".join(MAKERS) + "), or file.npy:f16",
-    )
-
-
-def _parse_call(text: str, call: re.Match[str]) -> Initialiser:
-    if call["maker"] not in MAKERS:
-        raise bad(f"no rule is called {call['maker']!r}", did_you_mean(call["maker"], MAKERS))
-    if not call["type"]:
-        raise bad(f"{text!r} needs a type", f"write {text}:f16")
-    dtype_of(call["type"])
-    shape: list[int] = []
-    seed: int | None = None
-    for word in filter(None, (part.strip() for part in call["inside"].split(","))):
-        key, equals, value = (part.strip() for part in word.partition("="))
-        if equals and key != "seed":
-            raise bad(f"{call['maker']}() has no option {key!r}", did_you_mean(key, ["seed"]))
-        try:
-            size = int(value if equals else key, 0)
-        except ValueError:
-            raise bad(f"{word!r} is no size", f"write {call['maker']}(64,16,seed=1):{call['type']}") from None
-        if size < 0:
-            raise bad(f"{word!r} is negative")
-        if equals:
-            seed = size
-        else:
-            shape.append(size)
-    if 0 in shape:
-        rest = ", ".join(str(size) for size in shape if size > 1) or "64"
-        raise bad(f"{text!r} has no elements: its numbers are sizes", f"write {call['maker']}({rest}):{call['type']}")
-    if call["maker"] == "eye" and len(shape) not in (1, 2):
-        raise bad("eye() takes one or two sizes", f"write eye(16):{call['type']}")
-    initialiser = Initialiser(text, maker=call["maker"], shape=_checked(shape), type=call["type"], seed=seed)
-    if call["maker"] == "normal":
-        normal(0, call["type"])  # refuses integer types at once, before anything runs
-    return initialiser
-
-
-_MAP_SIZES = ("box", "element_strides")
-_MAP_WORDS = ("swizzle", "oob_fill", "interleave")
-
-
-def _parse_tensor_map(text: str) -> Initialiser:
-    """`tensormap(ints(64,64):f16, box=64x64, swizzle=128B)`; sizes are innermost first, as in the CUDA driver."""
-    form = "write tensormap(ints(64,64):f16, box=64x64, swizzle=128B), or the name of an earlier argument first"
-    inside = text.removeprefix("tensormap(").rstrip()
-    if not inside.endswith(")"):
-        raise bad(f"{text!r} does not end with a parenthesis", form)
-    first, *rest = (part.strip() for part in re.split(r",(?![^()]*\))", inside[:-1]))
-    if not first:
-        raise bad("a tensor map needs an array", form)
-    tensor = first if first.isidentifier() else parse_initialiser(first)
-    if isinstance(tensor, Initialiser) and tensor.type is None:
-        raise bad(f"a tensor map is no map of {first!r}", form)
-    options: list[tuple[str, str | tuple[int, ...]]] = []
-    for word in rest:
-        key, _, value = (part.strip() for part in word.partition("="))
-        if key not in (*_MAP_SIZES, *_MAP_WORDS):
-            raise bad(f"tensormap() has no option {key!r}", did_you_mean(key, [*_MAP_SIZES, *_MAP_WORDS]))
-        if key in _MAP_SIZES and not re.fullmatch(r"\d+(x\d+)*", value):
-            raise bad(f"{value!r} are no sizes", f"write {key}=64x16, innermost first")
-        options.append((key, tuple(map(int, value.split("x"))) if key in _MAP_SIZES else value))
-    return Initialiser(text, tensor=tensor, options=tuple(options))
-
-
-def _number(text: str) -> int | float | None:
-    import struct
-
-    if bits := _PTX_FLOAT.fullmatch(text):
-        return float(struct.unpack(">f" if bits[1] else ">d", bytes.fromhex(bits[1] or bits[2]))[0])
-    for read in (lambda: int(text, 0), lambda: int(text), lambda: float(text)):
-        try:
-            return read()
-        except ValueError:
-            continue
-    return None
 
 
 def load(path: Path, type: str) -> np.ndarray:

@@ -37,7 +37,7 @@ def command(file: str, entry: str | None, commands: tuple[str, ...], **given: ob
     given["arguments"] = dict(in_order(given["arguments"]))  # type: ignore[arg-type]  # as click has read them
     target = given["target"]
     source = read(file, entry, target if isinstance(target, str) else None)
-    session = Session(source, entry, Options(**given))  # type: ignore[arg-type]
+    session = Session(source, entry, Options(**given))  # type: ignore[arg-type]  # the same
     terminal = Terminal(session, paint_for(), stdin=None if sys.stdin.isatty() else sys.stdin)
     try:
         if commands:

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ptxsim.arrays import parse_initialiser
 from ptxsim.diagnostic import Finding, PtxError
+from ptxsim.session.initialiser import parse_initialiser
 from ptxsim.session.module import Kernel, Module
 from ptxsim.session.options import LaunchOptions
 from ptxsim.session.run import Run

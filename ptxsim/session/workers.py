@@ -52,7 +52,7 @@ def _batch(work: Callable[[Any], Any], items: Sequence[bytes]) -> list[bytes]:
 def _one(work: Callable[[Any], Any], item: bytes) -> bytes:
     try:
         return _packed("a result", work(pickle.loads(item)))
-    except Exception as error:
+    except Exception as error:  # raised again where the result is wanted
         try:
             return pickle.dumps(_Raised(error), 5)
         except Exception:  # an error that holds what cannot travel
@@ -132,7 +132,7 @@ class Workers:
         assert self.executor is not None
         try:
             return self.executor.submit(_batch, work, items)
-        except RuntimeError:  # broken, or shut down
+        except (RuntimeError, OSError):  # broken, or shut down; while a pool comes to know it, its pipes are closed
             self.renew()
             return self.executor.submit(_batch, work, items)
 
@@ -205,7 +205,7 @@ def _alone(
     for _ in range(ATTEMPTS):
         try:
             return workers.submit(work, [data]).result()[0]
-        except Exception as error:
+        except Exception as error:  # of the executor, as its kind says that a worker died
             reason = error
     if lost is None:
         message = f"the worker died {ATTEMPTS + 1} times: {type(reason).__name__}: {reason}"

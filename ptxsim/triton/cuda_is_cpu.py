@@ -85,7 +85,7 @@ NVTX = SimpleNamespace(
 )
 
 
-class Generator(torch.Generator):  # type: ignore[misc]
+class Generator(torch.Generator):  # type: ignore[misc]  # as above
     """A generator of random numbers, whose device no mode of torch's sees."""
 
     def __new__(cls, device: Any = "cpu") -> Any:

@@ -13,7 +13,7 @@ from tests.editor.client import Client, apply, place_of
 from tests.editor.text import TEXT
 from tests.helpers import SAMPLES
 
-URI = "file:///tmp/none/k.ptx"
+URI = "file:///k.ptx"
 
 
 def session(steps):

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from ptxsim import arrays
 from ptxsim.diagnostic import PtxError
+from ptxsim.session.initialiser import parse_initialiser
 
 
 def test_ints_are_small_and_the_same_for_the_same_seed():
@@ -63,7 +64,7 @@ def test_tf32_data_have_no_low_bits():
     ],
 )
 def test_initialiser_of_a_rule(text, shape, dtype):
-    value = arrays.parse_initialiser(text).build()
+    value = parse_initialiser(text).build()
     assert value.shape == shape and value.dtype.name == dtype
 
 
@@ -72,13 +73,13 @@ def test_initialiser_of_a_rule(text, shape, dtype):
     [("64", 64), ("-3", -3), ("0x10", 16), ("1.5", 1.5), ("1e3", 1000.0), ("0f3F800000", 1.0), ("007", 7)],
 )
 def test_initialiser_of_a_number(text, value):
-    assert arrays.parse_initialiser(text).build() == value
+    assert parse_initialiser(text).build() == value
 
 
 def test_the_seed_of_an_initialiser_wins_over_the_callers():
-    stated = arrays.parse_initialiser("ints(50,seed=4):s32")
+    stated = parse_initialiser("ints(50,seed=4):s32")
     assert np.array_equal(stated.build(9), arrays.ints(50, "s32", 4))
-    assert np.array_equal(arrays.parse_initialiser("ints(50):s32").build(9), arrays.ints(50, "s32", 9))
+    assert np.array_equal(parse_initialiser("ints(50):s32").build(9), arrays.ints(50, "s32", 9))
 
 
 @pytest.mark.parametrize(
@@ -101,19 +102,19 @@ def test_the_seed_of_an_initialiser_wins_over_the_callers():
 )
 def test_what_is_wrong_with_an_initialiser_is_said_with_help(text, help):
     with pytest.raises(PtxError) as caught:
-        arrays.parse_initialiser(text)
+        parse_initialiser(text)
     assert caught.value.findings[0].name == "bad-directive" and help in caught.value.findings[0].help
 
 
 def test_a_huge_array_is_refused():
     with pytest.raises(PtxError):
-        arrays.parse_initialiser("zeros(100000,100000):f64")
+        parse_initialiser("zeros(100000,100000):f64")
 
 
 @given(st.text(max_size=30))
 def test_any_text_is_a_value_or_a_finding(text):
     try:
-        arrays.parse_initialiser(text)
+        parse_initialiser(text)
     except PtxError as error:
         assert error.findings[0].name == "bad-directive"
 

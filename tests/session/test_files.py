@@ -5,7 +5,7 @@ import pytest
 
 from ptxsim.arrays import save
 from ptxsim.diagnostic import PtxError
-from ptxsim.session.ptxfile.file import run_file
+from ptxsim.session.ptxfile.file import Options, run_file
 from tests.helpers import names, run_text
 
 KERNEL = """\
@@ -77,6 +77,17 @@ def test_a_file_argument_is_found_beside_the_kernel(tmp_path):
         + KERNEL
     )
     assert run_file(file).findings == []
+
+
+@pytest.mark.parametrize("which", ["in", "1"])
+def test_a_file_that_the_caller_gives_is_found_where_the_caller_stands(which, tmp_path, monkeypatch):
+    save(tmp_path / "in.npy", np.arange(32, dtype=np.int32))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "kernels").mkdir()
+    file = tmp_path / "kernels" / "k.ptx"
+    given = "// ptxsim: arg out = zeros(32):s32 in = zeros(32):s32 n = 32\n// ptxsim: expect out == arange(32)*2\n"
+    file.write_text(LAUNCH + given + KERNEL)
+    assert run_file(file, options=Options(arguments={which: "in.npy:s32"})).findings == []
 
 
 def test_without_directives_it_says_what_to_add():

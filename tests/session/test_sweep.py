@@ -128,6 +128,17 @@ def test_workers_that_die(tmp_path, whose):
     assert found == [-n if n == 9 else n * n for n in range(20)]
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("error", [OSError("handle is closed"), RuntimeError("cannot schedule new futures")])
+def test_an_executor_that_takes_no_more(error):
+    class Closing(ThreadPoolExecutor):
+        def submit(self, *_):
+            raise error
+
+    with Closing(1) as closing:
+        assert list(spread(_square, range(5), closing, batch=2)) == [0, 1, 4, 9, 16]
+
+
 @pytest.mark.parametrize("where", [None, ThreadPoolExecutor(2)])
 def test_what_is_raised_comes_back_in_order(where):
     results = spread(_failing, range(9), where, batch=2)

@@ -35,7 +35,7 @@ def kernel(lines: int) -> str:
 
 
 async def main(text: str) -> None:
-    uri = "file:///tmp/none/long.ptx"
+    uri = "file:///long.ptx"
     line, column = place_of(text, "mad.lo.s32", 0, 300)
     async with Client() as client:
         start = time.perf_counter()

@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +96,7 @@ def gemm(shared: Path) -> None:
     once("none", None)
     for checks in ("none", "all"):
         for jobs in (None, 2, 1):
-            timed(f"gemm {size}, checks {checks}, jobs {jobs}", lambda c=checks, j=jobs: once(c, j))  # type: ignore[misc]
+            timed(f"gemm {size}, checks {checks}, jobs {jobs}", partial(once, checks, jobs))
     print("results:", *results)
 
 

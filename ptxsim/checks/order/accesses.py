@@ -27,21 +27,10 @@ from ptxsim.checks.order.cells import (
     row_for,
 )
 from ptxsim.checks.order.clocks import lowest
-from ptxsim.checks.order.edges import acquire_at, release_at, see_copies, waited
+from ptxsim.checks.order.edges import see_copies, synchronise
 from ptxsim.checks.order.far import spread
 from ptxsim.checks.order.lines import settle, touch_line
-from ptxsim.checks.order.sites import (
-    ACQUIRES,
-    CP_ASYNC,
-    FRAGMENTS,
-    LATER,
-    REDUCES,
-    RELEASES,
-    SCOPE,
-    STRONG,
-    TOGETHER,
-    WARPGROUP,
-)
+from ptxsim.checks.order.sites import CP_ASYNC, FRAGMENTS, LATER, REDUCES, STRONG, TOGETHER, WARPGROUP
 from ptxsim.checks.order.slots import far_line, place_granules
 from ptxsim.checks.order.state import (
     AGREED,
@@ -49,7 +38,6 @@ from ptxsim.checks.order.state import (
     COPYING,
     COUNT,
     CTAS,
-    EDGES,
     LINE_BITS,
     NONE,
     NOW,
@@ -64,7 +52,6 @@ from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_MIXED, FLAG_READ, FLAG_U
 from ptxsim.machine.memory import RANK_SHIFT
 
 OFFSET = (1 << RANK_SHIFT) - 1
-IN_SHARED = 1 << 62  # in the key of an address
 
 
 def access(o: Order, slot: int, rank: int, warp: int, record: Array, event: int, is_global: bool, found: Array) -> bool:
@@ -366,43 +353,6 @@ def warp_of(o: Order, writer: int) -> int:
     units, warps = int(o.n[UNITS]), int(o.n[CTAS] * o.n[WARPS])
     cluster, unit = writer // units, writer % units
     return cluster * warps + (unit // LANES if unit < units - 1 else 0)  # of the cluster's copies, its first warp
-
-
-def synchronise(
-    o: Order, slot: int, warp: int, addresses: Array, mask: int, site: int, how: int, is_global: bool
-) -> None:
-    """What lanes have read strongly they acquire, what they write they release, as the instruction says."""
-    bits, rest = int(o.sites[site]), mask
-    scope = bits >> SCOPE & 3
-    if o.n[EDGES] == 0 and not bits & (ACQUIRES | RELEASES):
-        return  # nothing to hand on
-    while rest:
-        part = same_address(addresses, rest)
-        rest &= ~part
-        address, since = int(addresses[lowest(part)]), int(o.before[lowest(part)])
-        key = address if is_global else shared_key(o, slot, address)
-        if how & READS:
-            waited(o, slot, warp, part)
-            acquire_at(o, slot, warp, part, key, since, scope, bits & ACQUIRES != 0)
-        if how & WRITES:
-            release_at(o, slot, warp, part, key, since, scope, bits & RELEASES != 0, how & READS != 0)
-
-
-def same_address(addresses: Array, lanes: int) -> int:
-    """Those of some lanes that have the address of the first of them."""
-    found, address = 0, -1
-    for lane in range(LANES):
-        if lanes >> lane & 1:
-            mine = int(addresses[lane])
-            if address < 0:
-                address = mine
-            if mine == address:
-                found |= 1 << lane
-    return found
-
-
-def shared_key(o: Order, slot: int, address: int) -> int:
-    return IN_SHARED | int(o.cluster[slot]) << 32 | address
 
 
 def tell(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptxsim.checks.order.cells import row_for
+from ptxsim.checks.order.cells import READS, WRITES, row_for
 from ptxsim.checks.order.clocks import (
     clear,
     copy,
@@ -18,6 +18,7 @@ from ptxsim.checks.order.clocks import (
     take,
     waiting_row,
 )
+from ptxsim.checks.order.sites import ACQUIRES, RELEASES, SCOPE
 from ptxsim.checks.order.state import (
     COPYING,
     COVERED,
@@ -33,9 +34,12 @@ from ptxsim.checks.order.state import (
     Order,
     hashed,
 )
+from ptxsim.jit.body import Array
 from ptxsim.jit.vectors import raise_to
 from ptxsim.lanes import LANES
 from ptxsim.machine.event import Scope
+
+IN_SHARED = 1 << 62  # in the key of an address
 
 # ---- fences ----
 
@@ -357,3 +361,40 @@ def see_copies(o: Order, slot: int, warp: int, lanes: int) -> None:
         lane = lowest(rest)
         o.clock[row_for(o, slot, warp, lane), int(o.n[UNITS]) - 1] = o.n[NOW]
         rest &= rest - 1
+
+
+def synchronise(
+    o: Order, slot: int, warp: int, addresses: Array, mask: int, site: int, how: int, is_global: bool
+) -> None:
+    """What lanes have read strongly they acquire, what they write they release, as the instruction says."""
+    bits, rest = int(o.sites[site]), mask
+    scope = bits >> SCOPE & 3
+    if o.n[EDGES] == 0 and not bits & (ACQUIRES | RELEASES):
+        return  # nothing to hand on
+    while rest:
+        part = same_address(addresses, rest)
+        rest &= ~part
+        address, since = int(addresses[lowest(part)]), int(o.before[lowest(part)])
+        key = address if is_global else shared_key(o, slot, address)
+        if how & READS:
+            waited(o, slot, warp, part)
+            acquire_at(o, slot, warp, part, key, since, scope, bits & ACQUIRES != 0)
+        if how & WRITES:
+            release_at(o, slot, warp, part, key, since, scope, bits & RELEASES != 0, how & READS != 0)
+
+
+def same_address(addresses: Array, lanes: int) -> int:
+    """Those of some lanes that have the address of the first of them."""
+    found, address = 0, -1
+    for lane in range(LANES):
+        if lanes >> lane & 1:
+            mine = int(addresses[lane])
+            if address < 0:
+                address = mine
+            if mine == address:
+                found |= 1 << lane
+    return found
+
+
+def shared_key(o: Order, slot: int, address: int) -> int:
+    return IN_SHARED | int(o.cluster[slot]) << 32 | address

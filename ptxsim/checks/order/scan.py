@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptxsim.checks.order.accesses import OFFSET, access, cell_of, end_of, same_address, shared_key, tell
+from ptxsim.checks.order.accesses import OFFSET, access, cell_of, end_of, tell
 from ptxsim.checks.order.barriers import arrive, barrier_number, leave, sync_warp
 from ptxsim.checks.order.cells import UNSEEN, knows_writer, row_for
 from ptxsim.checks.order.clocks import lowest
@@ -16,7 +16,9 @@ from ptxsim.checks.order.edges import (
     owner_of,
     publish,
     release_at,
+    same_address,
     see_copies,
+    shared_key,
     waited,
 )
 from ptxsim.checks.order.lines import is_in_order

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ptxsim.arrays import Initialiser, parse_initialiser
 from ptxsim.diagnostic import KINDS, Finding, PtxError, find_kind
+from ptxsim.session.initialiser import Initialiser, parse_initialiser
 from ptxsim.session.options import LaunchOptions
 from ptxsim.session.ptxfile.expectations import Comparison, parse_comparison
 from ptxsim.source import Source, Span

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ptxsim.arrays import Initialiser, bad, parse_initialiser
+from ptxsim.arrays import bad
 from ptxsim.demangle import demangle, is_named, is_part
 from ptxsim.diagnostic import Finding, Label, PtxError
 from ptxsim.session.launch_checks import shape
 from ptxsim.session.options import LaunchOptions
-from ptxsim.session.parameter_names import names_at_hand
+from ptxsim.session.ptxfile.arguments import Arguments
 from ptxsim.session.ptxfile.directives import Dim3, Directives, ExpectedValue, parse_directives
 from ptxsim.session.ptxfile.expectations import Writer, not_judged
 from ptxsim.session.ptxfile.expressions import BANK_COUNTS, METRICS
@@ -172,7 +172,7 @@ class _Launch:
         # What is right, where a value may come out in several ways, is for expectations to say.
         judged_here = set().union(*(value.comparison.names for value in self.directives.values))
         for seed in seeds:
-            values, parameters = self._bind(seeds[0])
+            values, parameters = self._arguments().bind(seeds[0])
             self._check_names(values)
             run = self.kernel.run(parameters, replace(options, seed=seed))
             notes = () if first is None else (f"seen with --seed {seed}",)
@@ -236,6 +236,10 @@ class _Launch:
         )  # fmt: skip
         return self.options.or_else(self.directives.launch).or_else(defaults)
 
+    def _arguments(self) -> Arguments:
+        most = self._launch_options().max_memory
+        return Arguments(self.source, self.written, self.directives, self.kernel, self.options.arguments, most)
+
     def _seeds(self) -> range:
         """One for each schedule."""
         first = self._launch_options().seed or 0
@@ -243,13 +247,13 @@ class _Launch:
 
     def _repeat(self, run: Run) -> tuple[Launch, dict[str, Any]]:
         """The launch of a run on fresh data, to be inspected, and the data."""
-        values, parameters = self._bind(self._seeds()[0])
+        values, parameters = self._arguments().bind(self._seeds()[0])
         options = replace(self._launch_options(), seed=run.seed, max_steps=self.options.max_steps)
         return self.kernel.repeat(parameters, options), values
 
     def watched(self) -> Launch:
         """The launch on fresh data, in the interpreter, with the checks that need no observer."""
-        _, parameters = self._bind(self._seeds()[0])
+        _, parameters = self._arguments().bind(self._seeds()[0])
         options = replace(self._launch_options().for_inspection(), checks="memory")
         return self.kernel.prepare(parameters, options)
 
@@ -262,7 +266,7 @@ class _Launch:
                 from ptxsim.session.inspect.writers import find_writers
 
                 launch, values = self._repeat(run)
-                own = zip(self.kernel.parameters, self._names())
+                own = zip(self.kernel.parameters, self._arguments().names())
                 arrays = {
                     name: (parameter.name, values[name]) for parameter, name in own if hasattr(values[name], "shape")
                 }
@@ -281,85 +285,6 @@ class _Launch:
         from ptxsim.session.inspect.operands import look, parse_place
 
         return look(self._repeat(run)[0], [parse_place(text) for text in self.options.prints])
-
-    def _names(self) -> list[str]:
-        """One name per parameter: those of the directives, or those of the CUDA text, or the kernel's own."""
-        known = names_at_hand(self.source, self.kernel.function)
-        own = [known.get(parameter.name, parameter.name) for parameter in self.kernel.parameters]
-        given = [argument.name for argument in self.directives.arguments]
-        if len(given) > len(own):
-            extra = self.directives.arguments[len(own)]
-            problem = Finding(
-                "bad-directive", f"{self.kernel.name} has {len(own)} parameters; {extra.name} is one too many"
-            )
-            raise PtxError(problem.at(extra.span).of(self.written))
-        return given + own[len(given) :]
-
-    def _bind(self, seed: int) -> tuple[dict[str, Any], list[Any]]:
-        """Fresh values for all arguments by name, and as the kernel gets them.
-
-        NAME_in keeps what an array held before the run; the name of a tensor map stands for its array.
-        """
-        names = self._names()
-        initialisers = {argument.name: argument.initialiser for argument in self.directives.arguments}
-        own = {parameter.name: name for parameter, name in zip(self.kernel.parameters, names)}
-        for name, text in self.options.arguments.items():
-            if name.isdigit() and int(name) < len(names):
-                name = names[int(name)]
-            if name not in names and name not in own:
-                raise bad(f"{demangle(self.kernel.name)} has no parameter {name}", did_you_mean(name, names))
-            initialisers[name if name in names else own[name]] = parse_initialiser(text)
-        if missing := [name for name in names if name not in initialisers]:
-            raise self._missing(missing)
-        folder = self.source.path.parent if self.source.path else None
-        self._check_size(names, initialisers)
-        values: dict[str, Any] = {}
-        parameters = []
-        for position, (name, parameter) in enumerate(zip(names, self.kernel.parameters)):
-            value = self._build(initialisers[name], name, (seed, position), folder, values)
-            parameters.append(_as_parameter(value, parameter))
-            values[name] = getattr(value, "source", value)
-            if hasattr(values[name], "dtype"):
-                values[f"{name}_in"] = values[name].copy()
-        return values, parameters
-
-    def _check_size(self, names: list[str], initialisers: dict[str, Initialiser]) -> None:
-        """That the arrays are not too large to be made."""
-        most, used = self._launch_options().max_memory, 0
-        for name in names:
-            used += initialisers[name].nbytes
-            if most is not None and used > most:
-                spans = [argument.span for argument in self.directives.arguments if argument.name == name]
-                message = f"the arguments take {used} bytes up to {name}, the limit is {most}"
-                problem = Finding("bad-directive", message, help="raise the limit: --max-memory BYTES")
-                raise PtxError(problem.at(spans[0]).of(self.written) if spans else problem)
-
-    def _build(
-        self, initialiser: Initialiser, name: str, seed: tuple[int, int], folder: Path | None, known: dict[str, Any]
-    ) -> Any:
-        # Files on the command line are relative to where the user stands, files in a directive to the PTX file.
-        try:
-            return initialiser.build(seed, None if name in self.options.arguments else folder, known)
-        except PtxError as error:
-            spans = [argument.span for argument in self.directives.arguments if argument.name == name]
-            raise PtxError([finding.at(*spans) if spans else finding for finding in error.findings]) from None
-
-    def _missing(self, names: list[str]) -> PtxError:
-        parameters = dict(zip(self._names(), self.kernel.parameters))
-        lines = [f"// ptxsim: arg {name} = {_suggestion(parameters[name])}" for name in names]
-        listed = ", ".join(names)
-        return PtxError(
-            Finding(
-                "bad-directive",
-                f"{self.kernel.name} needs a value for {listed}",
-                line=self._line(),
-                notes=(
-                    "arguments bind to the parameters by position; add to the file, with your sizes and types:",
-                    *lines,
-                ),
-                help=f"or say it on the command line: --arg '{names[0]}={_suggestion(parameters[names[0]])}'",
-            ).of(self.source)
-        )
 
     def _check_names(self, values: Mapping[str, Any]) -> None:
         for expectation in self.directives.values:
@@ -394,17 +319,6 @@ class _Launch:
 
     def _line(self) -> int:
         return self.kernel.function.line
-
-
-def _as_parameter(value: Any, parameter: Any) -> Any:
-    """An array given for a parameter that is itself an array of bytes is passed by value, as its bytes."""
-    return value.tobytes() if parameter.shape and hasattr(value, "tobytes") else value
-
-
-def _suggestion(parameter: Any) -> str:
-    if parameter.shape:
-        return f"zeros({parameter.shape[0]}):{parameter.type}"
-    return "zeros(1024):f32" if parameter.type in ("u64", "b64", "s64") else "1"
 
 
 def metrics(run: Run) -> dict[str, Any]:
