@@ -61,6 +61,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0 clean, 1 findings, 2 usage, 3 not modeled, 4 internal error."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
+        if any("\0" in word for word in given):
+            raise click.UsageError("an argument holds a NUL character, which no file name, name or number does")
         if "--watch" in given and "--help" not in given:
             return repeat([word for word in given if word != "--watch"], main)
         code = ptxsim.main(given, "ptxsim", standalone_mode=False)

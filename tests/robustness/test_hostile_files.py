@@ -128,3 +128,9 @@ def test_arrays_are_made_piece_by_piece(name, monkeypatch):
     whole = make((30, 41), type, seed=4)
     monkeypatch.setattr("ptxsim.arrays.PIECE", 100)
     assert (make((30, 41), type, seed=4) == whole).all()
+
+
+@pytest.mark.parametrize("command", ["run", "check", "banks", "profile", "sweep"])
+def test_a_name_with_a_nul_character_is_a_usage_error(command, capsys):
+    assert main([command, "a\0b.ptx"]) == 2
+    assert "NUL" in capsys.readouterr().err
