@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ptxsim.profile.model.occupancy import Occupancy
+from ptxsim.profile.roofline import Roofline
 from ptxsim.profile.timeline import Timeline
 
 
@@ -56,6 +57,7 @@ class Cycles:
     assembled: float = 0.0
     no_assembly: str = ""
     spilled: int = 0
+    roofline: Roofline | None = None
 
     @property
     def time_us(self) -> float:
@@ -136,6 +138,7 @@ class Cycles:
             "assembled": round(self.assembled, 4),
             "no_assembly": self.no_assembly,
             "spilled": self.spilled,
+            "roofline": None if self.roofline is None else asdict(self.roofline),
         }
 
 

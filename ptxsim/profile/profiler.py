@@ -16,7 +16,8 @@ from ptxsim.profile.lowering.regions import merged
 from ptxsim.profile.model.encode import STALLS, encode, parameters
 from ptxsim.profile.model.figures import figures_of
 from ptxsim.profile.model.occupancy import Occupancy, occupancy
-from ptxsim.profile.model.trace import ATOMIC, Trace, Tracer, atomic_rate, for_replay, readers
+from ptxsim.profile.model.trace import ATOMIC, BLOCK, Trace, Tracer, atomic_rate, for_replay, readers
+from ptxsim.profile.roofline import operations, roofline
 from ptxsim.profile.sass.machine import listing_of, machine_code
 from ptxsim.profile.sass.tools import NoMachineCode
 from ptxsim.profile.timeline import Timeline
@@ -94,11 +95,18 @@ class Profile:
             cycles, figures.error if self.no_assembly else figures.error_assembled, figures.clock_mhz, figures.name, held, sm, len(range(sm, self.ctas, figures.sms)),
             self.ctas / (figures.sms * held.ctas), issued, issued / (4 * cycles), pipes,
             dict(sorted(by_reason.items(), key=lambda kv: -kv[1])), self._lines(stalls), memory, [],
-            Timeline(m.spans[: m.counts[Count.SPANS]], m.work[: m.counts[Count.WORK]], sm, self.program.blocks),
+            Timeline(m.spans[: m.counts[Count.SPANS]], m.work[: m.counts[Count.WORK]], m.waits[: m.counts[Count.WAITS]], sm, self.program),
             self.target.number, self, self._unknown(), m.counts[Count.CODED] / max(1, issued), self.no_assembly, self.machine.spilled,
+            roofline(figures, self.target.number, self._operations(m), memory, cycles),
         )  # fmt: skip
         result.suggestions = suggestions(result)
         return result
+
+    def _operations(self, m: Machine) -> dict[str, float]:
+        """Floating-point and matrix operations of the replayed SM, by type."""
+        entries, blocks = m.entries, self.program.blocks
+        executed = np.bincount(entries["site"][entries["code"] == BLOCK], minlength=len(blocks))
+        return operations(blocks, executed, self.target.name)
 
     def _unknown(self) -> list[str]:
         """Instructions whose cost is not known, with their lines, in the order of the text."""

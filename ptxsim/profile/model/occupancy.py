@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ptxsim.profile.model.figures import Figures
 
 
 @dataclass(frozen=True, slots=True)
 class Occupancy:
-    """CTAs and warps an SM holds; `share` of the warps it could hold at most; `limiter` names what there is least of."""
+    """CTAs and warps an SM holds; `share` of the warps it could hold at most; `limiter` names what there is least of.
+
+    `limits`: the CTAs that each resource has room for. `shared_bytes`: of a CTA, with what the system keeps.
+    """
 
     ctas: int
     warps: int
     share: float
     limiter: str
     registers: int
+    limits: dict[str, int] = field(default_factory=dict, hash=False)
+    shared_bytes: int = 0
 
 
 def occupancy(figures: Figures, threads: int, registers: int, shared_bytes: int) -> Occupancy:
@@ -34,4 +39,4 @@ def occupancy(figures: Figures, threads: int, registers: int, shared_bytes: int)
     }
     limiter = min(limits, key=lambda name: limits[name])
     ctas = max(1, limits[limiter])
-    return Occupancy(ctas, ctas * warps, ctas * warps / figures.warps, limiter, registers)
+    return Occupancy(ctas, ctas * warps, ctas * warps / figures.warps, limiter, registers, limits, held)

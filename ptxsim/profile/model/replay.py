@@ -15,7 +15,7 @@ from ptxsim.profile.lowering.machine_code import Kind, Pipe
 from ptxsim.profile.model.encode import BRANCH, IMC, WAIT
 from ptxsim.profile.model.replay_flow import advance, launch
 from ptxsim.profile.model.replay_memory import access, shuffle
-from ptxsim.profile.model.replay_state import INF, SLOTS, SUBS, Async, Count, Machine, Total, Unit
+from ptxsim.profile.model.replay_state import INF, NOBODY, SLOTS, SUBS, Async, Count, Machine, Total, Unit
 from ptxsim.profile.model.replay_sync import bulk, groups, meet, product
 from ptxsim.profile.model.replay_units import charge, choose, occupy, work
 
@@ -142,7 +142,10 @@ def run(m: Machine, parameters: Array, residency: int) -> float:
         follow, why = execute(m, p, s, w, i, now)
         m.warps[w].op += 1
         if advance(m, p, w, follow):
-            if m.warps[w].why == WAIT and m.warps[w].ready <= follow:
+            late = m.warps[w].ready - follow  # what it reads, or its code, comes later
+            if late > 0 and (why == WAIT or why == BRANCH or late >= follow - now):
+                m.warps[w].by = NOBODY
+            elif late > 0 or m.warps[w].why == WAIT:
                 m.warps[w].why = why
             continue
         m.warps[w].active = False

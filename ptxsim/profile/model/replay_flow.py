@@ -6,7 +6,7 @@ from typing import Any
 
 from ptxsim.profile.lowering.machine_code import Kind, Pipe
 from ptxsim.profile.model.encode import NO_INSTRUCTION, WAIT
-from ptxsim.profile.model.replay_state import SUBS, Async, Count, Machine, Unit
+from ptxsim.profile.model.replay_state import NOBODY, SUBS, Async, Count, Machine, Unit
 from ptxsim.profile.model.replay_units import work
 from ptxsim.profile.model.trace import BLOCK
 
@@ -182,7 +182,7 @@ def launch(m: Machine, p: Any, c: int, start: float) -> float:
         m.counts[Count.USED_SLOTS] = max(m.counts[Count.USED_SLOTS], w + 1)
         j = m.ctas[c].first_warp + k
         m.warps[w].active, m.warps[w].blocked, m.warps[w].cta, m.warps[w].block = True, -1, c, -1
-        m.warps[w].segment, m.warps[w].number = -1, k
+        m.warps[w].segment, m.warps[w].number, m.warps[w].by = -1, k, NOBODY
         m.warps[w].entry = m.warps[w].next = m.starts[j].begin
         m.warps[w].end = m.starts[j].end
         m.warps[w].op = m.warps[w].op_end = 0

@@ -20,6 +20,7 @@ SLOTS = 64  # warps
 GROUPS = 64  # asynchronous groups remembered per warp
 WAYS = 4  # of L1
 MOST_SPANS = 200_000  # of a timeline
+NOBODY = -1  # who ended a wait: a warp slot, SLOTS + an engine, or this
 LITE = len(Pipe)  # the other half of the FMA pipe
 # What comes in asynchronous groups: cp.async, bulk copies, products of a warpgroup.
 Async = IntEnum("Async", "COPIES BULKS PRODUCTS", start=0)
@@ -30,7 +31,7 @@ ENGINES = [
     "shared memory and L1", "TMA", "L2 port", "DRAM share", "atomics", "barriers", "mbarriers", "code fetch",
     "cp.async under way", "constants", "cluster's shared memory",
 ]  # fmt: skip
-Count = IntEnum("Count", "SPANS WORK ISSUED USED_SLOTS CODED LOST", start=0)
+Count = IntEnum("Count", "SPANS WORK ISSUED USED_SLOTS CODED LOST WAITS", start=0)
 # Cycles of the shared-memory path, sectors, atomic operations, bytes, waits whose arrivals no trace holds.
 Total = IntEnum(
     "Total", "SHARED_WAVEFRONTS L1_SECTORS L1_HIT_SECTORS L2_READ_SECTORS DRAM_SECTORS L2_WRITE_SECTORS ATOMICS BULK_BYTES "
@@ -49,6 +50,7 @@ WARP = record(
         ("blocked", "i8"), ("need", "i8"),  # the object waited for, or -1, and how many arrivals it has to have
         ("ready", "f8"), ("why", "i4"),  # when it can issue, and the reason why not earlier
         ("issued", "f8"),  # when it did last
+        ("by", "i4"),  # who ended its wait
         ("op", "i4"), ("op_end", "i4"), ("block", "i4"), ("segment", "i4"), ("cta", "i4"), ("number", "i4"),
         ("entry", "i8"), ("next", "i8"), ("end", "i8"),  # entries of the running block and of those after it
         ("since", "f8"),  # when the running block began
@@ -66,7 +68,9 @@ SUB_CORE = record(
     )  # fmt: skip
 LINE = record(("tag", "i8"), ("sectors", "i8"), ("used", "f8"), ("arrival", "f8"))  # of L1
 FETCHED = record(("present", "?"), ("ready", "f8"))  # a line of code
-OBJECT = record(("arrived", "i8"), ("last", "f8"))  # a barrier or mbarrier: arrivals so far, moment of the last
+OBJECT = record(
+    ("arrived", "i8"), ("last", "f8"), ("by", "i4")
+)  # a barrier or mbarrier: arrivals so far, the last's moment, and whose
 
 
 class Machine(NamedTuple):
@@ -101,9 +105,9 @@ class Machine(NamedTuple):
     totals: np.ndarray
     spans: np.ndarray  # of warps: slot, CTA, block, begin, end
     work: np.ndarray  # of engines: engine, sub-core, begin, end
-    counts: (
-        np.ndarray
-    )  # SPANS, WORK, ISSUED, slots that ever had a warp, issued of the assembler's code, executions without code
+    waits: np.ndarray  # of warps: slot, CTA, site, reason, begin, end, who ended it
+    # SPANS, WORK, ISSUED, slots that ever had a warp, issued of the assembler's code, executions without code, WAITS
+    counts: np.ndarray
     open: np.ndarray  # (engine, sub-core): its last span of work
 
 
@@ -122,6 +126,6 @@ def new_machine(
         np.zeros((3, SLOTS), GROUP), np.zeros((3, SLOTS, GROUPS)), subs, np.zeros((SUBS, 16)), np.zeros(SHARED_UNITS), cache,
         np.zeros(1 << 20 if p["cold"][0] else 1, np.bool_), np.zeros(int(code.ops["address"].max(initial=0)) // 128 + 2, FETCHED),
         np.zeros(64, np.bool_), np.zeros(objects + 1, OBJECT), np.zeros((sites + 1, 16)), np.zeros(16), np.zeros(len(Total)),
-        np.zeros((MOST_SPANS, 5)), np.zeros((MOST_SPANS, 4)), np.zeros(len(Count), np.int64),
+        np.zeros((MOST_SPANS, 5)), np.zeros((MOST_SPANS, 4)), np.zeros((MOST_SPANS, 7)), np.zeros(len(Count), np.int64),
         np.full((SHARED_UNITS + 16, SUBS), -1, np.int64),
     )  # fmt: skip

@@ -8,7 +8,7 @@ from ptxsim.profile.lowering.machine_code import Kind, Pipe
 from ptxsim.profile.model.encode import BARRIER, GMMA, LONG, MEMBAR
 from ptxsim.profile.model.encode import WAIT as R_WAIT
 from ptxsim.profile.model.replay_memory import first_entry
-from ptxsim.profile.model.replay_state import GROUPS, SHARED_UNITS, SUBS, Async, Count, Machine, Total, Unit
+from ptxsim.profile.model.replay_state import GROUPS, SHARED_UNITS, SLOTS, SUBS, Async, Count, Machine, Total, Unit
 from ptxsim.profile.model.replay_units import work
 from ptxsim.profile.model.trace import ARRIVE, BULK, WAIT
 
@@ -18,14 +18,16 @@ WGMMA_DRAIN = 30  # cycles from the end of a product in the tensor core until it
 ASLEEP = 14.0  # the least a wait on an mbarrier takes: one look
 
 
-def arrive(m: Machine, o: int, moment: float, release: float) -> None:
-    """An arrival at object o; warps that now have all they wait for go on at `release`."""
+def arrive(m: Machine, o: int, moment: float, release: float, who: int) -> None:
+    """An arrival of `who` at object o; warps that now have all they wait for go on at `release`."""
     m.objects[o].arrived += 1
-    m.objects[o].last = max(m.objects[o].last, moment)
+    if moment >= m.objects[o].last:
+        m.objects[o].last, m.objects[o].by = moment, who
     for k in range(m.counts[Count.USED_SLOTS]):
         if m.warps[k].active and m.warps[k].blocked == o and m.warps[k].need <= m.objects[o].arrived:
             m.warps[k].blocked = -1
-            m.warps[k].ready = max(m.warps[k].ready, release)
+            if release >= m.warps[k].ready:
+                m.warps[k].ready, m.warps[k].by = release, m.objects[o].by
             m.subs[k % SUBS].dirty = True
 
 
@@ -57,21 +59,22 @@ def meet(m: Machine, p: Any, w: int, i: int, now: float) -> tuple[float, float, 
     if m.entries[q].code == WAIT:
         if m.objects[o].arrived < need:
             m.warps[w].blocked, m.warps[w].need = o, need
+        m.warps[w].by = m.objects[o].by
         follow = max(now + ASLEEP, m.objects[o].last + p.mbarrier_latency)
         return follow, follow, LONG
     if m.ops[i].kind != Kind.BARRIER:
-        moment = queue(m, Unit.MBARRIERS, now, p.mbarrier_arrival)
-        if m.ops[i].amount == AFTER_COPIES:
-            moment = max(moment, m.groups[Async.COPIES, w].last)
-        arrive(m, o, moment, max(m.objects[o].last, moment) + p.mbarrier_latency)
+        moment, who = queue(m, Unit.MBARRIERS, now, p.mbarrier_arrival), w
+        if m.ops[i].amount == AFTER_COPIES and m.groups[Async.COPIES, w].last > moment:
+            moment, who = m.groups[Async.COPIES, w].last, SLOTS + Unit.COPYING
+        arrive(m, o, moment, max(m.objects[o].last, moment) + p.mbarrier_latency, who)
         return done, follow, why
     moment = max(m.objects[o].last, queue(m, Unit.BARRIERS, now, p.barrier_arrival))
     release = moment + (p.cluster_barrier if m.ops[i].amount >= OF_CLUSTER else latency)
-    arrive(m, o, moment, release)
+    arrive(m, o, moment, release, w)
     if m.ops[i].amount == 0:  # and waits
         why = BARRIER
         if m.objects[o].arrived >= need:
-            follow = release
+            follow, m.warps[w].by = release, m.objects[o].by
         else:
             m.warps[w].blocked, m.warps[w].need = o, need
             follow = now + latency
@@ -93,7 +96,7 @@ def bulk(m: Machine, p: Any, w: int, i: int, now: float) -> None:
     if o >= 0:
         finish = queue(m, Unit.TMA, now, size / min(p.bulk_bandwidth, p.l2_bandwidth))
         finish += p.bulk_tensor_latency if m.ops[i].amount == 1 else p.bulk_latency
-        arrive(m, o, finish, finish + p.mbarrier_latency)
+        arrive(m, o, finish, finish + p.mbarrier_latency, SLOTS + Unit.TMA)
     else:
         finish = queue(m, Unit.TMA, now, size / p.bulk_store_bandwidth)
         m.groups[Async.BULKS, w].last = max(m.groups[Async.BULKS, w].last, finish + p.bulk_store_latency)
@@ -134,10 +137,13 @@ def groups(m: Machine, p: Any, w: int, i: int, now: float) -> tuple[float, int]:
         latest = pending(m, Async.COPIES, w, amount)
         if amount == 0:
             latest = max(latest, m.groups[Async.COPIES, w].last)
+        m.warps[w].by = SLOTS + Unit.COPYING
         return max(now + p.cp_async_wait, latest), LONG
     elif kind == Kind.BULK_WAIT:
+        m.warps[w].by = SLOTS + Unit.TMA
         return max(now + 4, pending(m, Async.BULKS, w, amount)), LONG
     elif kind == Kind.WGMMA_WAIT:
+        m.warps[w].by = SLOTS + SHARED_UNITS + Pipe.TENSOR
         return max(now + p.product_overhead / 2, pending(m, Async.PRODUCTS, w, amount) + p.product_overhead), GMMA
     elif kind == Kind.FENCE:
         begin = now

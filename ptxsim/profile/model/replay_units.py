@@ -6,8 +6,9 @@ from typing import Any
 
 from ptxsim.profile.lowering.machine_code import Kind, Pipe
 from ptxsim.profile.model.encode import LG, LONG, MATH, MIO, NOT_SELECTED
-from ptxsim.profile.model.replay_state import INF, LITE, SHARED_UNITS, SUBS, Count, Machine
+from ptxsim.profile.model.replay_state import INF, LITE, NOBODY, SHARED_UNITS, SUBS, Count, Machine
 
+LONG_WAIT = 8  # cycles from which a wait is in the timeline
 SAME_SPAN = 4  # cycles of rest that do not end a span of work in a timeline
 
 
@@ -55,11 +56,17 @@ def charge(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> None:
     """Say what the warp waited for since its last instruction: its registers, then the pipe, then its turn."""
     site, pipe = m.ops[i].site, m.ops[i].pipe
     m.stalls[site, 0] += 1
-    stall = now - m.warps[w].issued - 1
+    stall, who = now - m.warps[w].issued - 1, m.warps[w].by
+    m.warps[w].by = NOBODY
     if stall <= 0:
         return
     waited = max(0.0, min(stall, m.warps[w].ready - m.warps[w].issued - 1))
     m.stalls[site, m.warps[w].why] += waited
+    if waited >= LONG_WAIT and m.counts[Count.WAITS] < len(m.waits):
+        k = m.counts[Count.WAITS]
+        m.counts[Count.WAITS] += 1
+        m.waits[k, 0], m.waits[k, 1], m.waits[k, 2], m.waits[k, 3] = w, m.warps[w].cta, site, m.warps[w].why
+        m.waits[k, 4], m.waits[k, 5], m.waits[k, 6] = now - stall, now - stall + waited, who
     rest = stall - waited
     if rest > 0:
         free = free_from(m, p, s, pipe)
