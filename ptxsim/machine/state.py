@@ -6,7 +6,7 @@ import functools
 import heapq
 import itertools
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -79,6 +79,8 @@ class Machine:
         # Computes products of a warpgroup natively, or says that it cannot. It is there only if no way through the program
         # breaks their rules, so that nothing needs to watch for breaches.
         self.native_product: Callable[[WarpgroupRecord, ProductRecord], bool] | None = None
+        # Computes products on the tensor memory of CTAs natively, or says that it cannot.
+        self.native_tensor_product: Callable[[Any, Sequence[Any]], bool] | None = None
         self.op_at: Callable[[int], Any]  # the program's operation at a site
         self.products: dict[int, Any] = {}  # what is known of the asynchronous products among them
         self.copies: Copies | None = None  # once there are some

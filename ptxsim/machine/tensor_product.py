@@ -109,7 +109,9 @@ class TensorProduct:
 
     def run(self, m: Port) -> None:
         """Read the operands, write D."""
-        ctas = group_of(m, self.ctas)
+        ctas, native = group_of(m, self.ctas), m.machine.native_tensor_product
+        if native is not None and native(self, ctas):
+            return
         b = np.concatenate([read_codes(self.tiles[-1], self.words.b, cta.shared) for cta in ctas]).T
         for number, cta in enumerate(ctas):
             self._run_cta(m, cta, b, self.off >> ROWS * number)
@@ -117,20 +119,34 @@ class TensorProduct:
     def _run_cta(self, m: Port, cta: Cta, b: np.ndarray, off: int) -> None:
         words, memory = self.words, memory_of(cta)
         rows, columns = place(memory, self.d, self.cells, "the product's D", begins=False)
+        if self.keep and self.shift:
+            self.scale_down(memory, off)
         c = memory.cells[columns, rows].astype(f"u{TYPES[words.d].bits // 8}")
         if not self.keep:
             c = np.zeros_like(c)
-        elif self.shift:
-            c = scaled_down(c, words.d, self.shift)
-        kept = None if not words.sparse else self._columns(memory)
+        kept = None if not words.sparse else self.kept_columns(memory)
         d = np.empty_like(c)
         for block in self._blocks():
             a = self._a_of(cta, block)
             d[block] = self._multiply(m, a, b[:, block[1][0]], c[block], kept, memory, block)
+        self._write(memory, off, d)
+
+    def _write(self, memory: TensorMemory, off: int, d: np.ndarray) -> None:
+        """D, or what it is before the product, in the rows that are written."""
+        rows, columns = place(memory, self.d, self.cells, "the product's D", begins=False)
         if off:
             writes = np.array([not off >> row & 1 for row in range(ROWS)])
             d = np.where(writes[rows], d, memory.cells[columns, rows])
         memory.cells[columns, rows] = d
+
+    def scale_down(self, memory: TensorMemory, off: int) -> None:
+        """D / 2**shift: exact, or rounded to nearest even where it becomes subnormal."""
+        rows, columns = place(memory, self.d, self.cells, "the product's D", begins=False)
+        codes = memory.cells[columns, rows].astype(f"u{TYPES[self.words.d].bits // 8}")
+        kind = np.dtype("f4" if self.words.d == "f32" else "f2")
+        self._write(
+            memory, off, (codes.view(kind).astype(np.float64) * 2.0**-self.shift).astype(kind).view(codes.dtype)
+        )
 
     def _blocks(self) -> list[tuple[np.ndarray, ...]]:
         """Parts of D, as indices for rows and columns, that are computed with one A and one set of scales."""
@@ -191,7 +207,7 @@ class TensorProduct:
             found.append((memory.cells[cells.columns, cells.rows][:, None] >> shifts & 255).astype(np.uint8))
         return found[0], found[1].T
 
-    def _columns(self, memory: TensorMemory) -> np.ndarray:
+    def kept_columns(self, memory: TensorMemory) -> np.ndarray:
         """Dense k of every element of a sparse A, (rows, k / 2)."""
         words, bits = self.words, self.storage_bits
         group, run = GROUPS[bits]
@@ -221,13 +237,6 @@ def read_codes(tile: Tile, name: str, memory: np.ndarray) -> np.ndarray:
     digits = np.unpackbits(chunks, axis=-1, bitorder="little")[..., : 16 * bits].reshape(*starts.shape, 16, bits)
     codes: np.ndarray = np.packbits(digits, axis=-1, bitorder="little")[..., 0]
     return codes.reshape(tile.rows, tile.k)
-
-
-def scaled_down(c: np.ndarray, name: str, shift: int) -> np.ndarray:
-    """D / 2**shift: exact, or rounded to nearest even where it becomes subnormal."""
-    kind = np.dtype("f4" if name == "f32" else "f2")
-    result: np.ndarray = (c.view(kind).astype(np.float64) * 2.0**-shift).astype(kind).view(c.dtype)
-    return result
 
 
 def legal(words: InstructionDescriptor | str, ctas: int, ws: bool, sparse: bool) -> InstructionDescriptor:

@@ -91,7 +91,7 @@ class Library:
     def _helper_text(self, name: str, description: tuple[Any, ...]) -> str:
         from ptxsim.engine.compiled.ir.module import Module
         from ptxsim.engine.compiled.runtime.access import AccessHelper
-        from ptxsim.engine.compiled.tensor import warp_product, warpgroup_product
+        from ptxsim.engine.compiled.tensor import tensor_memory_product, warp_product, warpgroup_product
 
         module = Module(self.jit.half_conversion)
         match description[0]:
@@ -99,6 +99,8 @@ class Library:
                 text = warp_product.text(name, description, module)
             case "warpgroup":
                 text = warpgroup_product.text(name, description, module)
+            case "tensor memory":
+                text = tensor_memory_product.text(name, description, module)
             case _:
                 what, space, size, count, cluster = description
                 events = name.endswith("_events")

@@ -54,11 +54,16 @@ class CompiledEngine:
             # The context points into it, and the machine's may become another engine's.
             self._products = machine.native_product = NativeProducts(self.native)
 
+        if "tensor_product" in families(program):
+            from ptxsim.engine.compiled.run.tensor_products import NativeTensorProducts
+
+            machine.native_tensor_product = NativeTensorProducts(self.native.library, machine)
+
     def refusal(self) -> str | None:
         """Why there is no native code for the warps that the launch begins with, or None; compiles it."""
         reason = self.native.refusal()
         if reason is not None:
-            self.machine.native_product = None  # another engine runs
+            self.machine.native_product = self.machine.native_tensor_product = None  # another engine runs
         return reason
 
     @property

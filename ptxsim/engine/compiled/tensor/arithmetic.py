@@ -2,7 +2,8 @@
 
 A vector is one register of the accumulators. Its lanes go along two axes: four lanes next to each other share the place on
 the slow axis (the rows of most shapes), lanes four apart that on the fast one. For every k the slow panel has 32 numbers,
-each four times, and the fast panel four, which a broadcast repeats. Exponents follow the numbers.
+each four times, and the fast panel four, which a broadcast repeats. Exponents follow the numbers. In tensor memory a vector is 32
+rows of one column: the slow panel has 32 different numbers for every k, the fast panel one.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 
 from ptxsim.engine.compiled.ir.emitter import Emitter
 from ptxsim.engine.compiled.ir.module import Module
+from ptxsim.engine.compiled.ir.pieces import spread
 from ptxsim.engine.compiled.ir.value import Value, element_type
 from ptxsim.lanes import LANES
 from ptxsim.numerics.fused import KEPT_BITS, ZERO
@@ -37,6 +39,12 @@ class Arithmetic:
     d: str
     sparse: bool = False
     saturate: bool = False
+    columns: int = QUAD  # of a vector: 1 in tensor memory, where every accumulator has a word to itself
+
+    @property
+    def upright(self) -> bool:
+        """Whether a vector is one column, of which a mask says what is written."""
+        return self.columns == 1
 
     @property
     def floats(self) -> bool:
@@ -72,7 +80,7 @@ class Arithmetic:
 
     @property
     def fast_bytes(self) -> int:
-        return self.record_bytes(QUAD)
+        return self.record_bytes(self.columns)
 
     def describe(self) -> tuple[Any, ...]:
         return astuple(self)
@@ -84,9 +92,11 @@ class Arithmetic:
         return cls(algorithm, k, tuple(map(tuple, blocks)), *rest)
 
 
-def repeated(e: Emitter, at: str, kind: str) -> Value:
-    """Four numbers (or exponents) of a fast record, over and over."""
+def repeated(e: Emitter, at: str, kind: str, count: int) -> Value:
+    """The numbers (or exponents) that a fast record has for one k, over and over: four or one."""
     t = element_type(kind)
+    if count == 1:
+        return spread(e, e.let(f"load {t}, ptr {at}, align 2"), kind)
     four = e.let(f"load <4 x {t}>, ptr {at}, align 2")
     order = ", ".join(f"i32 {lane % QUAD}" for lane in range(LANES))
     return Value(e, e.let(f"shufflevector <4 x {t}> {four}, <4 x {t}> poison, <32 x i32> <{order}>"), kind)

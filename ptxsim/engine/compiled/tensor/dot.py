@@ -16,14 +16,15 @@ from ptxsim.engine.compiled.ir.module import Module
 from ptxsim.engine.compiled.ir.pieces import Loop, spread
 from ptxsim.engine.compiled.ir.value import Value
 from ptxsim.engine.compiled.tensor import dot_f64
-from ptxsim.engine.compiled.tensor.arithmetic import ENTRY, QUAD, Arithmetic, constant_table, repeated
+from ptxsim.engine.compiled.tensor.arithmetic import ENTRY, Arithmetic, constant_table, repeated
 from ptxsim.lanes import LANES
 from ptxsim.numerics.fused import HIGHEST, LOWEST, ZERO
 
 
 def text(name: str, arithmetic: Arithmetic, module: Module) -> str:
     """The IR of void @name(ptr table, i64 count, ptr slow, ptr fast, ptr c, ptr d, i32 keep): for every entry of the table
-    a pair of vectors D = C + slow * fast; C counts as zero where `keep` is 0 and not -1."""
+    a pair of vectors D = C + slow * fast; C counts as zero where `keep` is 0 and not -1. Upright vectors have an i32 mask after it:
+    the lanes that there are."""
     return _Dot(name, arithmetic, module).text()
 
 
@@ -54,7 +55,9 @@ class _Dot:
         e.line("  ret void")
         function = (
             f"define internal void @{self.name}(ptr noalias %table, i64 %count, ptr noalias %slow, ptr noalias %fast, ptr %c, "
-            "ptr %d, i32 %keep) #0 {\nentry:\n" + "\n".join([*e.stack_slots, *e.lines]) + "\n}\n"
+            f"ptr %d, i32 %keep{', i32 %mask' * self.rule.upright}) #0 {{\nentry:\n"
+            + "\n".join([*e.stack_slots, *e.lines])
+            + "\n}\n"
         )
         return function + (dot_f64.text(f"{self.name}_careful", self.rule, self.module) if self.rule.floats else "")
 
@@ -69,30 +72,40 @@ class _Dot:
         """C as f32 (or s32) vectors. Two f16 share a word."""
         e = self.e
         keep = spread(e, "%keep", "u32")
+        if self.rule.upright:
+            keep = e.where(self._there(), keep, 0)
         word = self._load(first, "u32") & keep
+        if self.rule.c == "f16" and self.rule.upright:
+            return [self._wide(x & 0xFFFF) for x in (word, self._load(second, "u32") & keep)]
         if self.rule.c == "f16":
             return [self._wide(word & 0xFFFF), self._wide(word >> 16)]
         words = [word, self._load(second, "u32") & keep]
         return [e.bits(w, "f32") if self.rule.floats else Value(e, w.text, "s32") for w in words]
+
+    def _there(self) -> Value:
+        """The lanes of an upright vector that there are."""
+        return Value(self.e, self.e.let("bitcast i32 %mask to <32 x i1>"), "pred")
 
     def _wide(self, word: Value) -> Value:
         half = self.e.convert(word, "u16")
         return self.e.convert(Value(self.e, half.text, "f16"), "f32")
 
     def _write(self, results: list[Value], first: str, second: str) -> None:
+        words = [self._half(value) for value in results] if self.rule.d == "f16" else results
+        if self.rule.d == "f16" and not self.rule.upright:
+            words = [words[0] | words[1] << 16]
+        for word, at in zip(words, (first, second)):
+            if self.rule.upright:
+                word = self.e.where(self._there(), word, self._load(at, word.kind))
+            self.e.line(f"  store {word.type} {word.text}, ptr {at}, align 4")
+
+    def _half(self, value: Value) -> Value:
+        """f32 as the code of an f16, in a word."""
         e = self.e
-        if self.rule.d != "f16":
-            for value, at in zip(results, (first, second), strict=True):
-                e.line(f"  store {value.type} {value.text}, ptr {at}, align 4")
-            return
-        halves = []
-        for value in results:
-            half = e.convert(value, "f16")
-            word = e.convert(Value(e, half.text, "u16"), "u32")
-            nan = (e.bits(value, "u32") & 0x7FFFFFFF) > 0x7F800000
-            halves.append(e.where(nan, 0x7FFF, word))
-        word = halves[0] | halves[1] << 16
-        e.line(f"  store {word.type} {word.text}, ptr {first}, align 4")
+        half = e.convert(value, "f16")
+        word = e.convert(Value(e, half.text, "u16"), "u32")
+        nan = (e.bits(value, "u32") & 0x7FFFFFFF) > 0x7F800000
+        return e.where(nan, 0x7FFF, word)
 
     # ---- panels ----
 
@@ -105,9 +118,9 @@ class _Dot:
         return self._load(self.e.let(f"getelementptr i8, ptr {record}, i64 {start + k * LANES * size}"), kind)
 
     def _fast(self, record: str, k: int, kind: str) -> Value:
-        size, start = (4, 0) if kind == "f32" else (2, self.rule.k * QUAD * 4)
-        at = self.e.let(f"getelementptr i8, ptr {record}, i64 {start + k * QUAD * size}")
-        return repeated(self.e, at, kind)
+        size, start = (4, 0) if kind == "f32" else (2, self.rule.k * self.rule.columns * 4)
+        at = self.e.let(f"getelementptr i8, ptr {record}, i64 {start + k * self.rule.columns * size}")
+        return repeated(self.e, at, kind, self.rule.columns)
 
     def _over(
         self, ks: Sequence[int], slow: str, fast: Pair, kind: str, term: Term, join: Join, nothing: Value
@@ -123,7 +136,7 @@ class _Dot:
         step = (ks[once] - ks[0]) * (4 if kind == "f32" else 2)
         here, *there = (
             e.let(f"getelementptr i8, ptr {base}, i64 {e.let(f'mul i64 {loop.number}, {step * width}')}")
-            for base, width in ((slow, LANES), (fast[0], QUAD), (fast[1], QUAD))
+            for base, width in ((slow, LANES), (fast[0], self.rule.columns), (fast[1], self.rule.columns))
         )
         found = self._joined(ks[:once], here, there, kind, term, join, loop.values)
         loop.end(*found)

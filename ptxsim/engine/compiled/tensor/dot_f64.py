@@ -6,7 +6,7 @@ from ptxsim.engine.compiled.ir.emitter import Emitter
 from ptxsim.engine.compiled.ir.module import Module
 from ptxsim.engine.compiled.ir.pieces import Loop
 from ptxsim.engine.compiled.ir.value import Value
-from ptxsim.engine.compiled.tensor.arithmetic import ABSENT, QUAD, Arithmetic, repeated
+from ptxsim.engine.compiled.tensor.arithmetic import ABSENT, Arithmetic, repeated
 from ptxsim.lanes import LANES
 from ptxsim.numerics.fused import ZERO
 
@@ -75,9 +75,9 @@ class _Careful:
         return Value(e, e.let(f"load {e.vector(kind)}, ptr {at}, align {size}"), kind)
 
     def _fast(self, k: str, kind: str) -> Value:
-        e, (size, start) = self.e, (4, 0) if kind == "f32" else (2, self.rule.k * QUAD * 4)
-        place = e.let(f"add i64 {e.let(f'mul i64 {k}, {QUAD * size}')}, {start}")
-        return repeated(e, e.let(f"getelementptr i8, ptr %fast, i64 {place}"), kind)
+        e, (size, start) = self.e, (4, 0) if kind == "f32" else (2, self.rule.k * self.rule.columns * 4)
+        place = e.let(f"add i64 {e.let(f'mul i64 {k}, {self.rule.columns * size}')}, {start}")
+        return repeated(e, e.let(f"getelementptr i8, ptr %fast, i64 {place}"), kind, self.rule.columns)
 
     def _power(self, exponent: Value) -> Value:
         return self.e.bits((exponent + 1023) << 52, "f64")

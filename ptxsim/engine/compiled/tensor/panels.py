@@ -123,16 +123,25 @@ def kinds(rule: Arithmetic) -> tuple[str, ...]:
     return ("f32", "s16") if rule.floats else ("f32",)
 
 
-def record(e: Emitter, rule: Arithmetic, panel: str, number: int | str, width: int) -> dict[str, str]:
-    """Where a record's numbers begin, and its exponents; `width` for every k."""
+def record(e: Emitter, rule: Arithmetic, panel: str, number: int | str, width: int, lane: str = "0") -> dict[str, str]:
+    """Where a record's numbers begin, and its exponents, from a lane on; `width` for every k."""
     start = e.let(f"mul i64 {number}, {rule.record_bytes(width)}")
     places = (start, e.let(f"add i64 {start}, {rule.k * width * 4}"))
-    return {k: e.let(f"getelementptr i8, ptr {panel}, i64 {place}") for k, place in zip(kinds(rule), places)}
+    found = {}
+    for kind, place in zip(kinds(rule), places):
+        at = e.let(f"getelementptr i8, ptr {panel}, i64 {place}")
+        found[kind] = at if lane == "0" else e.let(f"getelementptr {element_type(kind)}, ptr {at}, i64 {lane}")
+    return found
 
 
-def store(e: Emitter, vector: str, start: str, number: int | str) -> None:
-    """Store a vector, an operand with its type, as one of a row of such vectors."""
+def store(e: Emitter, vector: str, start: str, number: int | str, width: int = 0) -> None:
+    """Store a vector, an operand with its type, as one of a row of such vectors, or of wider ones."""
     t = vector[: vector.index(">") + 1]
+    if width:
+        step = e.let(f"mul i64 {number}, {width}")
+        place = e.let(f"getelementptr {t[t.index('x') + 2 : -1]}, ptr {start}, i64 {step}")
+        e.line(f"  store {vector}, ptr {place}, align 2")
+        return
     e.line(f"  store {vector}, ptr {e.let(f'getelementptr {t}, ptr {start}, i64 {number}')}, align 2")
 
 

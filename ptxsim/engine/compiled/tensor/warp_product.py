@@ -28,6 +28,7 @@ from ptxsim.engine.compiled.tensor.panels import (
 from ptxsim.lanes import LANES
 from ptxsim.layout.fragments import Fragment
 from ptxsim.machine.product import Product
+from ptxsim.numerics.parameters import Rule
 from ptxsim.types import TYPES
 
 Maps = tuple[tuple[int, ...], ...]
@@ -35,34 +36,38 @@ Maps = tuple[tuple[int, ...], ...]
 
 def arithmetic(product: Product) -> Arithmetic | None:
     """How the dot products of a product are computed; None where that has no native form."""
-    rule, form = product.rule, product.form
-    narrow = rule.accumulator == "f16"
+    form = product.form
     if (
-        rule.algorithm not in ("fused", "halves", "integer") or product.numerics != "target"
-        or not {form.a, form.b} <= {*TYPES_OF_FACTORS} or product.a.element_bits != TYPES[form.a].bits
-        or rule.length > 32 or rule.fraction > 25
+        product.numerics != "target" or not {form.a, form.b} <= {*TYPES_OF_FACTORS}
+        or product.a.element_bits != TYPES[form.a].bits
     ):  # fmt: skip
         return None
+    return arithmetic_of(product.rule, None if product.sparsity is None else product.sparsity.group)
+
+
+def arithmetic_of(rule: Rule, group: int | None, columns: int = QUAD) -> Arithmetic | None:
+    """How a rule is computed, on vectors of so many columns; None where it has no native form. `group`: dense k that share a nibble
+    of a sparse A's metadata."""
+    form, narrow = rule.form, rule.accumulator == "f16"
+    if rule.algorithm not in ("fused", "halves", "integer") or rule.length > 32 or rule.fraction > 25:
+        return None
     if rule.algorithm == "integer":
-        return Arithmetic(
-            "integer", form.k, (), 0, 0, "s32", "s32", "s32", product.sparsity is not None, form.satfinite
-        )
+        return Arithmetic("integer", form.k, (), 0, 0, "s32", "s32", "s32", group is not None, form.satfinite, columns)
     if form.satfinite or narrow != (rule.c_type == "f16") or not {form.c, form.d} <= {"f16", "f32"}:
         return None
     if narrow and (form.c, form.d) != ("f16", "f16"):
         return None
     return Arithmetic(
-        rule.algorithm, form.k, _blocks(product), rule.fraction, rule.zero_exponent, rule.accumulator, form.c, form.d,
-        product.sparsity is not None,
+        rule.algorithm, form.k, _blocks(rule, group), rule.fraction, rule.zero_exponent, rule.accumulator, form.c, form.d,
+        group is not None, False, columns,
     )  # fmt: skip
 
 
-def _blocks(product: Product) -> tuple[tuple[int, ...], ...]:
+def _blocks(rule: Rule, group: int | None) -> tuple[tuple[int, ...], ...]:
     """The k of each block, in order; a sparse block is as long as what it keeps."""
-    rule, storage = product.rule, product.sparsity
-    kept = np.arange(product.form.k)
-    if storage is not None:  # the first kept element of each k's group
-        kept = kept // storage.group * (storage.group // 2)
+    kept = np.arange(rule.form.k)
+    if group is not None:  # the first kept element of each k's group
+        kept = kept // group * (group // 2)
     step = rule.length if rule.algorithm == "fused" else 2 * rule.length
     blocks: list[tuple[int, ...]] = []
     for start in range(0, int(kept[-1]) + 1, step):
