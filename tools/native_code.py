@@ -122,9 +122,9 @@ def _with_own_registers(text: str) -> str:
 def _slow_path(form: Form, statements: list[str], target: str, version: str) -> list[str]:
     """For every statement why it takes the slow path; "" where it is native. Each stands in a block of its own."""
     facts = form.definition.facts
-    if facts.synchronises is not None and facts.synchronises.mechanism is Mechanism.WGMMA_GROUP:
+    if facts.synchronises is not None and facts.synchronises.mechanism is Mechanism.PRODUCT_GROUP:
         statements = [GROUP.format(PRODUCT)]
-    elif facts.completes_by is Mechanism.WGMMA_GROUP:
+    elif facts.completes_by is Mechanism.PRODUCT_GROUP:
         statements = [GROUP.format(text) for text in statements]
     registers = sorted(set(re.findall(r"%[a-z]+\d+", " ".join(statements))))
     declared = "\n".join(f".reg .{Names().register_type(name)} {name};" for name in registers)

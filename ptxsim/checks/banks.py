@@ -149,7 +149,7 @@ def product_wavefronts(program: Program) -> dict[int, int]:
     """
     found = {}
     for op in program.ops:
-        if op.completes_by is Mechanism.WGMMA_GROUP:
+        if op.completes_by is Mechanism.PRODUCT_GROUP:
             _, n, _ = dimensions(op.words["shape"])
             sparse = op.source("e") is not None
             rows = 64 * (not isinstance(op.source("a"), Vector)) + n * (2 if sparse else 1)

@@ -12,7 +12,7 @@ from ptxsim.checks.cluster_shared import Homes
 from ptxsim.checks.proxy_scan import OVERWRITTEN, REDUCTION, UNFENCED, UNWAITED, WARPGROUP, ProxyShadow, scan
 from ptxsim.diagnostic import Finding, Label
 from ptxsim.engine.program.operation import Op, Program, fact
-from ptxsim.isa.facts import AccessKind, Mechanism, Proxy, Scope
+from ptxsim.isa.facts import WAITS, AccessKind, Mechanism, Proxy, Scope
 from ptxsim.lanes import LANES
 from ptxsim.machine.event import Event, Observer, Space
 
@@ -134,12 +134,12 @@ class ProxyChecker(Observer):
         if what == OVERWRITTEN:
             return Finding(
                 "tile-overwritten", f"{op.opcode} writes shared memory at {address:#x} while {_stem(before)} may still read it",
-                **place, labels=label("this reads it until it has been waited for"), help=f"wait first: {_WAITS[before.completes_by]}",
+                **place, labels=label("this reads it until it has been waited for"), help=f"wait first: {_wait(before)}",
             )  # fmt: skip
         name = "cp-async-not-waited" if before.completes_by is Mechanism.CP_ASYNC_GROUP else "missing-wait"
         return Finding(
             name, f"{op.opcode} reads shared memory at {address:#x} before the copy into it has been waited for",
-            **place, labels=label("the copy starts here"), help=f"wait first: {_WAITS[before.completes_by]}",
+            **place, labels=label("the copy starts here"), help=f"wait first: {_wait(before)}",
         )  # fmt: skip
 
 
@@ -172,10 +172,15 @@ def _stem(op: Op) -> str:
     return op.family if op.facts.scope is Scope.WARPGROUP else op.name
 
 
-# The waits that give the memory of an operation back, by what it completes by.
-_WAITS: dict[Mechanism | None, str] = {
-    Mechanism.WGMMA_GROUP: "wgmma.commit_group, then wgmma.wait_group",
-    Mechanism.CP_ASYNC_GROUP: "cp.async.commit_group, cp.async.wait_group, and a barrier if other threads wrote",
-    Mechanism.BULK_GROUP: "cp.async.bulk.commit_group, then cp.async.bulk.wait_group.read",
-    Mechanism.MBARRIER: "mbarrier.try_wait on the copy's mbarrier",
+def _wait(op: Op) -> str:
+    """What gives the memory of an operation back."""
+    assert op.completes_by is not None
+    words = ", then ".join(WAITS[op.completes_by])
+    return words + _WAITS_FOR.get(op.completes_by, "")
+
+
+_WAITS_FOR = {
+    Mechanism.CP_ASYNC_GROUP: ", and a barrier if other threads wrote",
+    Mechanism.BULK_GROUP: ".read",
+    Mechanism.MBARRIER: " on the copy's mbarrier",
 }

@@ -51,7 +51,7 @@ def doubtful_accumulators(program: Program) -> dict[int, Finding]:
         if known is None:
             continue
         for op in block:
-            if op.completes_by is Mechanism.WGMMA_GROUP:
+            if op.completes_by is Mechanism.PRODUCT_GROUP:
                 for slot in writes(op):
                     if not known >> slot & 1 and slot not in found:
                         found[slot] = Finding(

@@ -95,7 +95,7 @@ def fragment(
 
     if name not in ("a", "b", "c", "d", "r"):
         return None
-    is_product = op.completes_by is Mechanism.WGMMA_GROUP
+    is_product = op.completes_by is Mechanism.PRODUCT_GROUP
     if is_product and name in ("a", "b") and isinstance(operand, ast.Name):
         return tile(execution, op, warp, name)
     try:

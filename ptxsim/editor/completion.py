@@ -83,7 +83,7 @@ def _opcodes(document: Document, typed: str, start: int) -> Iterator[Completion]
 
 
 def _relatives(done: str, binder: Binder) -> list[Form]:
-    """Forms whose names begin an opcode, or that it may yet begin: `wgmma` of wgmma.mma_async."""
+    """Forms whose names begin an opcode, or that it may yet begin."""
     words = done.split(".")
     found = []
     for name in registry.names():

@@ -11,7 +11,7 @@ from ptxsim.engine.builtin import BUILTINS
 from ptxsim.engine.call_arguments import fetch, place
 from ptxsim.engine.program.linkage import ONE_FILE
 from ptxsim.engine.program.operation import FunctionCode, Op, Program
-from ptxsim.isa.facts import Mechanism, Role, Synchronisation
+from ptxsim.isa.facts import WAITS, Mechanism, Role, Synchronisation
 from ptxsim.lanes import mask_word
 from ptxsim.machine.cta import Warp
 from ptxsim.machine.event import Event
@@ -20,8 +20,7 @@ from ptxsim.machine.port import Port
 from ptxsim.machine.records import WarpRecord
 from ptxsim.machine.state import Machine
 
-# What owns registers until a wait covers it, and that wait.
-OWNERS = {Mechanism.WGMMA_GROUP: "wgmma.commit_group and wgmma.wait_group", Mechanism.TENSOR_LOAD: "tcgen05.wait::ld"}
+OWNERS = (Mechanism.PRODUCT_GROUP, Mechanism.TENSOR_LOAD)  # what owns registers until a wait covers it
 
 
 def execute(op: Op, warp: Warp, s: int, mask: np.ndarray, program: Program, machine: Machine) -> None:
@@ -197,7 +196,7 @@ def check_in_flight(op: Op, warp: Warp, port: Port, program: Program) -> None:
     port.report(
         "register-in-flight" if early else "missing-wait",
         f"{op.opcode} touches a register that {owner.name} of line {line} still owns",
-        help=f"wait first: {OWNERS[mechanism]} between the two",
+        help=f"wait first: {' and '.join(WAITS[mechanism])} between the two",
     )
     for owned in [owned for owned, owner_line in warp.in_flight.items() if owner_line == line]:
         del warp.in_flight[owned]

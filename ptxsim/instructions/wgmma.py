@@ -64,13 +64,13 @@ DENSE_PRODUCT, SPARSE_PRODUCT = (
         family="wgmma",
         scope=Scope.WARPGROUP,
         accesses=accesses,
-        completes_by=Mechanism.WGMMA_GROUP,
+        completes_by=Mechanism.PRODUCT_GROUP,
         product=product(sparse),
     )
     for sparse in (False, True)
 )
 FENCES, COMMITS, WAITS = (
-    Facts(family=family, scope=Scope.WARPGROUP, synchronises=Synchronisation(Mechanism.WGMMA_GROUP, role))
+    Facts(family=family, scope=Scope.WARPGROUP, synchronises=Synchronisation(Mechanism.PRODUCT_GROUP, role))
     for family, role in (
         ("warpgroup_fence", Role.FENCE),
         ("warpgroup_commit", Role.COMMIT),

@@ -22,7 +22,7 @@ _LIMIT = 1 << 18  # bytes that a descriptor's offsets can say
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Of an operand as wgmma takes it: `rows` are m of A or n of B, `major` is "K" or "MN", elements of `bits`."""
+    """Of an operand that is read through a descriptor: `rows` are m of A or n of B, `major` is "K" or "MN", elements of `bits`."""
 
     major: str
     rows: int

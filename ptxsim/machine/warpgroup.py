@@ -145,4 +145,4 @@ def due(group: WarpgroupRecord, now: I64) -> I64:
 def describe(group: WarpgroupRecord) -> str:
     """Who has come to the next product, for a deadlock report."""
     line = group.ring[group.issued % RING].line
-    return f"{group.come.bit_count()} of {WARPS} warps have come to the wgmma.mma_async of line {line}"
+    return f"{group.come.bit_count()} of {WARPS} warps have come to the product of line {line}"

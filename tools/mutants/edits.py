@@ -24,10 +24,10 @@ ORDERS = ("release", "acquire", "acq_rel")
 SHARED_OBJECTS = {
     Mechanism.BARRIER: "barrier", Mechanism.CLUSTER_BARRIER: "cluster barrier", Mechanism.FENCE: "fence",
     Mechanism.MBARRIER: "mbarrier", Mechanism.CP_ASYNC_GROUP: "cp.async group", Mechanism.BULK_GROUP: "bulk group",
-    Mechanism.WGMMA_GROUP: "wgmma group", Mechanism.WARP: "warp barrier",
+    Mechanism.PRODUCT_GROUP: "wgmma group", Mechanism.WARP: "warp barrier",
     Mechanism.TENSOR_LOAD: "tensor memory load",
 }  # fmt: skip
-GROUPS = (Mechanism.CP_ASYNC_GROUP, Mechanism.BULK_GROUP, Mechanism.WGMMA_GROUP)
+GROUPS = (Mechanism.CP_ASYNC_GROUP, Mechanism.BULK_GROUP, Mechanism.PRODUCT_GROUP)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from ptxsim.checks.order.cells import MIXED, RACE, RACE_IN_GLOBAL, RACE_IN_WARP,
 from ptxsim.checks.order.unused import is_stored_back_alone
 from ptxsim.diagnostic import DOUBTFUL, Finding, Label
 from ptxsim.engine.program.operation import Op, Program
-from ptxsim.isa.facts import Mechanism, Proxy, Scope
+from ptxsim.isa.facts import WAITS, Mechanism, Proxy, Scope
 
 Problem = tuple[int, int, int]  # what, site, other site
 Use = tuple[int, int, tuple[int, ...]]  # site, how often, and the first
@@ -126,20 +126,19 @@ def _remedy(one: Op, two: Op, what: int, is_far: bool, is_global: bool) -> str:
         return f"put bar.warp.sync {between}"
     if is_global and is_far:
         return "give each CTA its own part, use atomics, or synchronise through a flag with release and acquire of scope gpu"
-    if first.completes_by in _COMPLETIONS:
-        return f"{_COMPLETIONS[first.completes_by]} before line {second.line}"
+    if first.completes_by is Mechanism.MBARRIER:
+        return (
+            f"let every thread wait for the copy's mbarrier ({WAITS[Mechanism.MBARRIER][0]}) before line {second.line}"
+        )
+    if first.completes_by in (Mechanism.CP_ASYNC_GROUP, Mechanism.BULK_GROUP, Mechanism.PRODUCT_GROUP):
+        work = "product" if first.completes_by is Mechanism.PRODUCT_GROUP else "copy"
+        return (
+            f"wait for the {work} ({', '.join(WAITS[first.completes_by])} 0), then bar.sync, before line {second.line}"
+        )
     if is_far:
         return f"put a barrier of the cluster {between} (barrier.cluster.arrive.release, barrier.cluster.wait.acquire)"
     fence = ", and fence.proxy.async before it" if _is_fetch(second) and _writes(first, is_global) else ""
     return f"put a barrier {between} (bar.sync){fence}"
-
-
-_COMPLETIONS: dict[Mechanism | None, str] = {
-    Mechanism.MBARRIER: "let every thread wait for the copy's mbarrier (mbarrier.try_wait)",
-    Mechanism.CP_ASYNC_GROUP: "wait for the copy (cp.async.commit_group, cp.async.wait_group 0), then bar.sync,",
-    Mechanism.BULK_GROUP: "wait for the copy (cp.async.bulk.commit_group, cp.async.bulk.wait_group 0), then bar.sync,",
-    Mechanism.WGMMA_GROUP: "wait for the product (wgmma.commit_group, wgmma.wait_group 0), then bar.sync,",
-}
 
 
 def _mixed(program: Program, site: int, count: int, row: tuple[int, ...]) -> Finding:

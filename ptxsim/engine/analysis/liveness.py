@@ -22,7 +22,7 @@ def kills(op: Op) -> list[int]:
 @fact
 def product_slots(program: Program) -> frozenset[int]:
     """Registers that asynchronous products use."""
-    products = (op for op in program.ops if op.completes_by is Mechanism.WGMMA_GROUP)
+    products = (op for op in program.ops if op.completes_by is Mechanism.PRODUCT_GROUP)
     return frozenset(slot for op in products for slot in slots_of((*op.destinations, *op.sources)))
 
 

@@ -73,12 +73,12 @@ def _is_hazard_free(program: Program) -> bool:
 
 
 def _is_product(op: Op) -> bool:
-    return op.completes_by is Mechanism.WGMMA_GROUP
+    return op.completes_by is Mechanism.PRODUCT_GROUP
 
 
 def _step(op: Op, state: State, slots: dict[int, set[int]]) -> bool:
     """Follow one operation; False for a breach."""
-    if Mechanism.WGMMA_GROUP not in op.mechanisms:
+    if Mechanism.PRODUCT_GROUP not in op.mechanisms:
         flying = set().union(*(slots[site] for site in state.ages))
         if flying and not flying.isdisjoint((*reads(op), *writes(op))):
             return False

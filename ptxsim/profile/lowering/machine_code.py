@@ -39,9 +39,9 @@ class Kind(IntEnum):
     BULK = 9  # TMA: starts a copy
     BULK_COMMIT = 10
     BULK_WAIT = 11
-    WGMMA = 12
-    WGMMA_COMMIT = 13
-    WGMMA_WAIT = 14
+    PRODUCT = 12
+    PRODUCT_COMMIT = 13
+    PRODUCT_WAIT = 14
     BRANCH = 15
     EXIT = 16
     FENCE = 17

@@ -11,7 +11,7 @@ from ptxsim.profile.model.figures import UNITS
 
 # What the assembler plans with for what it cannot know.
 PLANNED = {"global": 300.0, "shared": 30.0}
-WALLS = (Kind.BARRIER, Kind.FENCE, Kind.WGMMA_WAIT, Kind.MBARRIER_WAIT, Kind.ASYNC_WAIT, Kind.BULK_WAIT)
+WALLS = (Kind.BARRIER, Kind.FENCE, Kind.PRODUCT_WAIT, Kind.MBARRIER_WAIT, Kind.ASYNC_WAIT, Kind.BULK_WAIT)
 ENDS = (Kind.BRANCH, Kind.LOOP_BRANCH, Kind.EXIT, Kind.CHECK)
 WINDOW = 192  # instructions the assembler looks ahead
 

@@ -86,7 +86,7 @@ def bulk_copy(assembly: Assembly, op: Op) -> list[MachineOp]:
 
 _GROUPS = {
     "cp_async_commit": Kind.ASYNC_COMMIT, "cp_async_wait": Kind.ASYNC_WAIT, "bulk_commit": Kind.BULK_COMMIT,
-    "bulk_wait": Kind.BULK_WAIT, "warpgroup_commit": Kind.WGMMA_COMMIT, "warpgroup_wait": Kind.WGMMA_WAIT,
+    "bulk_wait": Kind.BULK_WAIT, "warpgroup_commit": Kind.PRODUCT_COMMIT, "warpgroup_wait": Kind.PRODUCT_WAIT,
 }  # fmt: skip
 
 

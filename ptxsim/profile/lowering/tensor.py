@@ -65,7 +65,7 @@ def warpgroup_product(assembly: Assembly, op: Op) -> list[MachineOp]:
     reads = tuple(r for r in assembly.reads(op) if r not in accumulators)
     # Descriptors of all products pass through the same uniform registers: they are set up after the product before.
     setup = [MachineOp("uniform", (), (), op.site, stores=True) for _ in range(2)]
-    return [*setup, MachineOp("gmma", (), reads, op.site, Kind.WGMMA, cost=cost, stores=True)]
+    return [*setup, MachineOp("gmma", (), reads, op.site, Kind.PRODUCT, cost=cost, stores=True)]
 
 
 def is_measured(family: str, sparse: bool, shape: str, factor: str) -> bool:

@@ -44,7 +44,7 @@ def execute(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> tuple[flo
         done, follow, why = meet(m, p, w, i, now)
     elif kind == Kind.BULK:
         bulk(m, p, w, i, now)
-    elif kind == Kind.WGMMA:
+    elif kind == Kind.PRODUCT:
         product(m, s, w, i, now)
     elif kind == Kind.CHECK:
         follow, why = now + p.fall_through, BRANCH

@@ -14,7 +14,7 @@ from ptxsim.profile.model.trace import ARRIVE, BULK, WAIT
 
 OF_CLUSTER = 2  # amounts of a barrier: from here on, it is one of the cluster
 AFTER_COPIES = 1  # amount of an mbarrier's arrival that comes when the thread's copies are done
-WGMMA_DRAIN = 30  # cycles from the end of a product in the tensor core until its registers are there
+PRODUCT_DRAIN = 30  # cycles from the end of a product in the tensor core until its registers are there
 ASLEEP = 14.0  # the least a wait on an mbarrier takes: one look
 
 
@@ -107,7 +107,7 @@ def product(m: Machine, s: int, w: int, i: int, now: float) -> None:
     begin = max(now, m.pipes[s, Pipe.TENSOR])
     m.pipes[s, Pipe.TENSOR] = begin + m.ops[i].cost
     work(m, SHARED_UNITS + Pipe.TENSOR, s, begin, m.pipes[s, Pipe.TENSOR])
-    m.groups[Async.PRODUCTS, w].last = m.pipes[s, Pipe.TENSOR] + WGMMA_DRAIN
+    m.groups[Async.PRODUCTS, w].last = m.pipes[s, Pipe.TENSOR] + PRODUCT_DRAIN
 
 
 def commit(m: Machine, what: int, w: int) -> None:
@@ -131,7 +131,7 @@ def groups(m: Machine, p: Any, w: int, i: int, now: float) -> tuple[float, int]:
         commit(m, Async.COPIES, w)
     elif kind == Kind.BULK_COMMIT:
         commit(m, Async.BULKS, w)
-    elif kind == Kind.WGMMA_COMMIT:
+    elif kind == Kind.PRODUCT_COMMIT:
         commit(m, Async.PRODUCTS, w)
     elif kind == Kind.ASYNC_WAIT:
         latest = pending(m, Async.COPIES, w, amount)
@@ -142,7 +142,7 @@ def groups(m: Machine, p: Any, w: int, i: int, now: float) -> tuple[float, int]:
     elif kind == Kind.BULK_WAIT:
         m.warps[w].by = SLOTS + Unit.TMA
         return max(now + 4, pending(m, Async.BULKS, w, amount)), LONG
-    elif kind == Kind.WGMMA_WAIT:
+    elif kind == Kind.PRODUCT_WAIT:
         m.warps[w].by = SLOTS + SHARED_UNITS + Pipe.TENSOR
         return max(now + p.product_overhead / 2, pending(m, Async.PRODUCTS, w, amount) + p.product_overhead), GMMA
     elif kind == Kind.FENCE:

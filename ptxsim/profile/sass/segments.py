@@ -249,6 +249,6 @@ def _expected(lowered: MachineProgram) -> dict[int, int]:
             found.update(
                 op.site
                 for op in block.ops
-                if op.kind in (Kind.ACCESS, Kind.ASYNC_COPY, Kind.SHUFFLE, Kind.WGMMA) or op.unit == "tensor"
+                if op.kind in (Kind.ACCESS, Kind.ASYNC_COPY, Kind.SHUFFLE, Kind.PRODUCT) or op.unit == "tensor"
             )
     return dict(found)

@@ -50,8 +50,8 @@ SPECIAL = {
     "BAR": (Kind.BARRIER,), "UCGABAR_ARV": (Kind.BARRIER,), "UCGABAR_WAIT": (Kind.BARRIER,),
     "SYNCS": (Kind.MBARRIER_ARRIVE, Kind.MBARRIER_WAIT), "ARRIVES": (Kind.MBARRIER_ARRIVE,),
     "LDGDEPBAR": (Kind.ASYNC_COMMIT,), "DEPBAR": (Kind.ASYNC_WAIT, Kind.BULK_WAIT), "UTMACMDFLUSH": (Kind.BULK_COMMIT,),
-    "HGMMA": (Kind.WGMMA,), "IGMMA": (Kind.WGMMA,), "QGMMA": (Kind.WGMMA,), "BGMMA": (Kind.WGMMA,),
-    "WARPGROUP": (Kind.WGMMA_WAIT,),
+    "HGMMA": (Kind.PRODUCT,), "IGMMA": (Kind.PRODUCT,), "QGMMA": (Kind.PRODUCT,), "BGMMA": (Kind.PRODUCT,),
+    "WARPGROUP": (Kind.PRODUCT_WAIT,),
     "UTMALDG": (Kind.BULK,), "UTMASTG": (Kind.BULK,), "UBLKCP": (Kind.BULK,), "UTMAREDG": (Kind.BULK,), "UBLKRED": (Kind.BULK,),
     "UTMAPF": (Kind.BULK,), "UBLKPF": (Kind.BULK,),
 }  # fmt: skip
@@ -153,7 +153,7 @@ def translated(
                 made.kind, made.amount, made.unit = row.kind, row.amount, row.unit
                 made.latency, made.cost = row.latency, row.cost
                 break
-    if made.kind == Kind.WGMMA and "gsb0" in i.operands:
-        commit = MachineOp("nothing", site=site, kind=Kind.WGMMA_COMMIT, stall=1, address=i.address)
+    if made.kind == Kind.PRODUCT and "gsb0" in i.operands:
+        commit = MachineOp("nothing", site=site, kind=Kind.PRODUCT_COMMIT, stall=1, address=i.address)
         return [made, commit]
     return [made]

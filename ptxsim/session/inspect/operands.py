@@ -140,7 +140,7 @@ class _Watched:
         if place.warp >= warps:
             raise bad(f"--print: there is no warp {place.warp}", f"a CTA has {warps}, counted from 0")
         group = place.warp // WARPS * WARPS
-        is_shared = self.op.completes_by is Mechanism.WGMMA_GROUP
+        is_shared = self.op.completes_by is Mechanism.PRODUCT_GROUP
         return cta, place.warp, tuple(range(group, min(group + WARPS, warps))) if is_shared else (place.warp,)
 
     def _is_result(self) -> bool:
@@ -217,7 +217,7 @@ class _Watched:
     @property
     def _is_tile(self) -> bool:
         """Whether the operand is a matrix descriptor."""
-        if self.operand not in ("a", "b") or self.op.completes_by is not Mechanism.WGMMA_GROUP:
+        if self.operand not in ("a", "b") or self.op.completes_by is not Mechanism.PRODUCT_GROUP:
             return False
         return len(self.slots) == 1 and isinstance(self.op.bound.operands[self.operand], ast.Name)
 

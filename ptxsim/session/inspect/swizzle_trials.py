@@ -27,7 +27,7 @@ def other_swizzle(
     """With which swizzle the results are as expected, as a sentence; None if with none. `again` makes a launch on fresh
     data, `is_met` judges the data after it."""
     launch, _ = again()
-    if not any(op.completes_by is Mechanism.WGMMA_GROUP for op in launch.program.ops):
+    if not any(op.completes_by is Mechanism.PRODUCT_GROUP for op in launch.program.ops):
         return None
     for operands, mode in product(OPERANDS, SWIZZLE_BITS):
         launch, values = again()
