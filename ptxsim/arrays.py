@@ -92,12 +92,19 @@ def ones(shape: Shape, type: str | DTypeLike = "f32", seed: Seed = 0) -> np.ndar
     return np.ones(checked_shape(shape), dtype_of(type_name(type)))
 
 
+def square(shape: Shape) -> tuple[int, ...]:
+    """The sizes of an identity: n by n, where one is given."""
+    sizes = checked_shape(shape)
+    return checked_shape((*sizes, *sizes)[:2])
+
+
 def eye(shape: Shape, type: str | DTypeLike = "f32", seed: Seed = 0) -> np.ndarray:
     """The identity: ones where row equals column. A single size n means n by n."""
     import numpy as np
 
-    rows, columns = (*checked_shape(shape), *checked_shape(shape))[:2]
-    return np.eye(rows, columns).astype(dtype_of(type_name(type)))
+    made = zeros(square(shape), type)
+    np.fill_diagonal(made, 1)
+    return made
 
 
 def ramp(shape: Shape, type: str | DTypeLike = "f32", seed: Seed = 0) -> np.ndarray:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ptxsim.arrays import MAKERS, Seed, bad, checked_shape, dtype_of, load, normal
+from ptxsim.arrays import MAKERS, Seed, bad, checked_shape, dtype_of, load, normal, square
 from ptxsim.spelling import did_you_mean
 
 if TYPE_CHECKING:
@@ -121,7 +121,8 @@ def _parse_call(text: str, call: re.Match[str]) -> Initialiser:
         raise bad(f"{text!r} has no elements: its numbers are sizes", f"write {call['maker']}({rest}):{call['type']}")
     if call["maker"] == "eye" and len(shape) not in (1, 2):
         raise bad("eye() takes one or two sizes", f"write eye(16):{call['type']}")
-    initialiser = Initialiser(text, maker=call["maker"], shape=checked_shape(shape), type=call["type"], seed=seed)
+    sizes = square(shape) if call["maker"] == "eye" else checked_shape(shape)
+    initialiser = Initialiser(text, maker=call["maker"], shape=sizes, type=call["type"], seed=seed)
     if call["maker"] == "normal":
         normal(0, call["type"])  # refuses integer types at once, before anything runs
     return initialiser

@@ -65,7 +65,7 @@ class LaunchChecks:
 
     def choice(self, name: str, value: str | None, default: str) -> str:
         """One of the words that an option takes."""
-        if value is not None and value not in CHOICES[name]:
+        if value is not None and not (isinstance(value, str) and value in CHOICES[name]):
             raise self.problem(f"{name}={value!r} is none of {', '.join(CHOICES[name])}")
         return value or default
 

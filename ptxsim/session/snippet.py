@@ -11,7 +11,7 @@ import numpy as np
 
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.engine.turns import Engine
-from ptxsim.given import a_text
+from ptxsim.given import a_number, a_text
 from ptxsim.isa.bind import Binder
 from ptxsim.lanes import LANES
 from ptxsim.machine.cta import Register, Warp
@@ -65,7 +65,11 @@ def snippet(
     for error-level findings if on_error="raise".
     """
     source = Source(text, "<snippet>")
+    for called, given in (("registers", registers), ("buffers", buffers)):
+        if not isinstance(given, Mapping | None):
+            raise _problem(f"{called} is a {type(given).__name__}", f"give a dict: {called}={{name: value}}")
     registers, buffers = dict(registers or {}), dict(buffers or {})
+    shared_base = a_number("shared_base", shared_base)
     if not isinstance(shared, np.ndarray | None) or (shared is not None and shared.dtype.hasobject):
         raise _problem(
             f"shared is a {type(shared).__name__}", "give a numpy array, whose type says how its numbers lie in memory"

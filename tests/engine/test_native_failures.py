@@ -37,6 +37,15 @@ def test_refused_code_leaves_the_launch_to_the_interpreter(native, monkeypatch):
     assert plain((found, facts(also))) == plain(expected)
 
 
+def test_long_programs_are_left_to_the_interpreter(native, monkeypatch):
+    text = Writer(5).text()
+    expected = outcome(text, "interpreter")
+    monkeypatch.setattr("ptxsim.engine.compiled.run.context.MOST_OPERATIONS", 10)
+    with pytest.warns(RuntimeWarning, match="interpreter runs this.*operations"):
+        found, also = run(text, "compiled")
+    assert plain((found, facts(also))) == plain(expected)
+
+
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 3))])
 @pytest.mark.parametrize("banks", [False, True])
 def test_refused_code_for_parts_of_warps(native, monkeypatch, seed, banks):

@@ -37,7 +37,8 @@ def test_large_local_arrays():
 
 
 @pytest.mark.parametrize(
-    "values", ["zeros(1073741824):f32", "normal(1073741824):f16", "tensormap(ints(30000,30000):f16, box=16)"]
+    "values",
+    ["zeros(1073741824):f32", "eye(16384):f32", "normal(1073741824):f16", "tensormap(ints(30000,30000):f16, box=16)"],
 )
 def test_large_arguments(values):
     refused(f"// ptxsim: launch grid=1 block=32\n// ptxsim: arg A = {values}\n{COPY}", "limit")
@@ -111,6 +112,17 @@ def test_expressions_that_cost_too_much(text):
 )
 def test_numbers_are_exact(text, value):
     assert evaluate(parse_expression(text), {}).data == value
+
+
+def test_arguments_that_are_none():
+    with pytest.raises(PtxError, match="registers"):
+        ptxsim.snippet("mov.u32 %0, 1;", registers=np.array(3))
+    with pytest.raises(PtxError, match="shared_base"):
+        ptxsim.snippet("mov.u32 %0, 1;", shared=np.zeros(4), shared_base=np.bytes_(b"x"))
+    kernel = ptxsim.Module.from_text(COPY).kernel()
+    with pytest.raises(PtxError, match="numerics"):
+        kernel.launch(1, 32, [np.zeros(4)], numerics=np.zeros((), "V8"))
+    assert (ptxsim.eye((2, 3), "u8") == [[1, 0, 0], [0, 1, 0]]).all() and ptxsim.eye(2).dtype == np.float32
 
 
 def test_types_of_arrays_may_be_those_of_numpy():

@@ -31,6 +31,7 @@ from ptxsim.machine.state import Machine
 if TYPE_CHECKING:
     from ptxsim.machine.bulk import Bulk
 
+MOST_OPERATIONS = 100_000  # of a program: LLVM takes about half a millisecond and 18 KB of memory for each
 BULK = {"bulk_copy", "tensor_copy"}  # families whose copies are in machine.bulk
 
 
@@ -170,6 +171,10 @@ class NativeContext:
         return full in self._kernels
 
     def _compile(self, full: bool) -> None:
+        if (count := len(self.program.ops)) > MOST_OPERATIONS:
+            raise Refused(
+                f"{self.program.name} has {count} operations, and native code is made of {MOST_OPERATIONS} at most"
+            )
         machine = self.machine
         wanted = machine.stream.wanted if machine.stream is not None else Wanted()
         cluster = machine.cluster != (1, 1, 1)
