@@ -36,15 +36,19 @@ def by_cause(program: Program, keys: Iterable[Key]) -> list[list[Key]]:
 
 
 def without_echoes(findings: list[Finding]) -> list[Finding]:
-    """Findings without races of two places of which another one says what is missing: a wait for the copy."""
+    """Findings without races of two places of which another one says what is missing: a wait for the copy, which is said once."""
     waits = {
         frozenset((finding.line, *(label.line for label in finding.labels)))
         for finding in findings if finding.name in ("missing-wait", "cp-async-not-waited", "tile-overwritten")
     }  # fmt: skip
-    return [
-        finding for finding in findings
-        if finding.name != "race-shared" or frozenset((finding.line, *(label.line for label in finding.labels))) not in waits
-    ]  # fmt: skip
+    found: dict[tuple[str, int | None, tuple[int, ...]] | int, Finding] = {}
+    for finding in findings:
+        lines = tuple(label.line for label in finding.labels)
+        if finding.name == "race-shared" and frozenset((finding.line, *lines)) in waits:
+            continue
+        key = (finding.name, finding.line, lines) if finding.name == "missing-wait" and lines else id(finding)
+        found.setdefault(key, finding)
+    return list(found.values())
 
 
 def note_of_others(program: Program, keys: list[Key]) -> tuple[str, ...]:

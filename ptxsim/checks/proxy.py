@@ -9,15 +9,14 @@ import numpy as np
 
 from ptxsim.checks.causes import by_cause, note_of_others
 from ptxsim.checks.cluster_shared import Homes
-from ptxsim.checks.proxy_scan import OVERWRITTEN, REDUCTION, UNFENCED, UNWAITED, WARPGROUP, ProxyShadow, scan
+from ptxsim.checks.proxy_scan import GENERIC, OVERWRITTEN, REDUCTION, UNFENCED, UNWAITED, WARPGROUP, ProxyShadow, scan
+from ptxsim.checks.waits import is_by_lanes, missing_wait, wait_of
 from ptxsim.diagnostic import Finding, Label
 from ptxsim.engine.program.operation import Op, Program, fact
-from ptxsim.isa.facts import WAITS, AccessKind, Mechanism, Proxy, Scope
+from ptxsim.isa.facts import AccessKind, Mechanism, Proxy, Scope
 from ptxsim.lanes import LANES
 from ptxsim.machine.event import Event, Observer, Space
-
-# Instructions whose accesses belong to lanes.
-_BY_LANES = frozenset({"load", "store", "atomic", "ldmatrix", "stmatrix", "async_store", "bulk_store"})
+from ptxsim.machine.state import Variables, shared_name
 
 
 class ProxyChecker(Observer):
@@ -36,8 +35,11 @@ class ProxyChecker(Observer):
     spaces = frozenset({Space.SHARED, Space.GLOBAL})
     selects = True
 
-    def __init__(self, program: Program, warps: int, shared_bytes: int, homes: Homes | None = None, keep: int = 32):
-        self.program, self.homes = program, homes
+    def __init__(
+        self, program: Program, warps: int, shared_bytes: int, homes: Homes | None = None, keep: int = 32,
+        variables: Variables | None = None,
+    ):  # fmt: skip
+        self.program, self.homes, self.variables = program, homes, variables or {}
         self.warps, self.shared_bytes, self.keep = warps, shared_bytes, keep
         self.kinds = np.array([_kind(op) for op in program.ops], np.int8)
         self.useful = np.zeros(len(program.ops), np.int8)
@@ -113,12 +115,18 @@ class ProxyChecker(Observer):
             )
         return found
 
+    def named(self, address: int) -> str:
+        """An address of shared memory by its variable."""
+        return shared_name(self.variables, address)
+
     def _finding(self, key: tuple[int, int, int], times: int, row: np.ndarray) -> Finding:
         what, site, other = key
         op, before = self.program.ops[site], self.program.ops[other]
         address, warp, lane = (int(v) for v in row[3:6])
         place = {**_place(op), "warp": warp, "count": times}
-        if what in (UNWAITED, OVERWRITTEN) and op.family in _BY_LANES:
+        if what == UNWAITED:
+            return missing_wait(self.program, site, other, times, self.named(address), warp, lane)
+        if what == OVERWRITTEN and is_by_lanes(op):
             place["lane"] = lane
 
         def label(text: str) -> tuple[Label, ...]:
@@ -127,25 +135,22 @@ class ProxyChecker(Observer):
         if what == UNFENCED:
             return Finding(
                 "missing-proxy-fence",
-                f"{op.opcode} reads shared memory at {address:#x} that no proxy fence has published since it was written",
+                f"{op.opcode} {_verb(op)} shared memory at {self.named(address)} that no proxy fence has published since it was written",
                 **place, labels=label("written through the generic proxy here"), notes=("barriers order threads, not proxies",),
                 help=f"add fence.proxy.async.shared::cta; after line {before.line}, before the barrier that follows",
             )  # fmt: skip
-        if what == OVERWRITTEN:
-            return Finding(
-                "tile-overwritten", f"{op.opcode} writes shared memory at {address:#x} while {_stem(before)} may still read it",
-                **place, labels=label("this reads it until it has been waited for"), help=f"wait first: {_wait(before)}",
-            )  # fmt: skip
-        name = "cp-async-not-waited" if before.completes_by is Mechanism.CP_ASYNC_GROUP else "missing-wait"
         return Finding(
-            name, f"{op.opcode} reads shared memory at {address:#x} before the copy into it has been waited for",
-            **place, labels=label("the copy starts here"), help=f"wait first: {_wait(before)}",
+            "tile-overwritten",
+            f"{op.opcode} writes shared memory at {self.named(address)} while {_stem(before)} may still read it",
+            **place, labels=label("this reads it until it has been waited for"), help=f"wait first: {wait_of(before)}",
         )  # fmt: skip
 
 
 def _kind(op: Op) -> int:
     if op.facts.scope is Scope.WARPGROUP:
         return WARPGROUP
+    if not any(each.proxy is Proxy.ASYNC for each in op.accesses):
+        return GENERIC
     reduces = any(each.proxy is Proxy.ASYNC and each.kind is AccessKind.ATOMIC for each in op.accesses)
     return REDUCTION if reduces else 0
 
@@ -168,19 +173,10 @@ def _concerns_proxies(op: Op) -> bool:
     return copies or any(access.proxy is not Proxy.GENERIC for access in op.accesses)
 
 
+def _verb(op: Op) -> str:
+    """What an asynchronous operation does in shared memory."""
+    return "reads" if any(access.reads and access.space != "global" for access in op.accesses) else "writes"
+
+
 def _stem(op: Op) -> str:
     return op.family if op.facts.scope is Scope.WARPGROUP else op.name
-
-
-def _wait(op: Op) -> str:
-    """What gives the memory of an operation back."""
-    assert op.completes_by is not None
-    words = ", then ".join(WAITS[op.completes_by])
-    return words + _WAITS_FOR.get(op.completes_by, "")
-
-
-_WAITS_FOR = {
-    Mechanism.CP_ASYNC_GROUP: ", and a barrier if other threads wrote",
-    Mechanism.BULK_GROUP: ".read",
-    Mechanism.MBARRIER: " on the copy's mbarrier",
-}

@@ -17,7 +17,8 @@ from ptxsim.machine.memory import RANK_SHIFT
 # Problems the scan finds.
 UNFENCED, OVERWRITTEN, UNWAITED = range(3)
 # Kinds of sites.
-WARPGROUP, REDUCTION = 1, 2  # a product; a bulk or tensor copy that reads its destination, too
+# A product; a bulk or tensor copy that reads its destination, too; what is not of the async proxy.
+WARPGROUP, REDUCTION, GENERIC = 1, 2, 3
 _WAITS = (Event.LEAVE, Event.MBARRIER_WAIT, Event.SYNC_WARP)
 
 
@@ -32,6 +33,7 @@ class ProxyShadow(NamedTuple):
     read_site: Array
     writing: Array
     issue_site: Array
+    issuer: Array  # thread
     fenced: Array
     synced: Array  # by thread: when it last waited for others
     covers: Array  # by thread: up to when its last fence covers what others have written
@@ -44,6 +46,7 @@ class ProxyShadow(NamedTuple):
         return cls(
             rank, np.full(words, -1, np.int32), np.zeros(words, np.int32), np.zeros(words, np.int32),
             np.zeros(words, np.int16), np.zeros(words, np.int32), np.zeros(words, np.int16), np.zeros(words, np.int32),
+            np.zeros(words, np.int32),
             np.zeros(warps * 32, np.int32), np.zeros(warps * 32, np.int32), np.zeros(warps * 32, np.int32), np.array([1, 0, 0], np.int32),
         )  # fmt: skip
 
@@ -61,9 +64,9 @@ def scan(records: Array, shadow: ProxyShadow, kinds: Array, useful: Array, found
     """Update the shadow by records of one CTA in order; `kinds` says which sites are products of warpgroups and reductions,
     `useful` (by site) whether a proxy fence ever had something to order: 1 no, 2 yes. Problems go to `found`, rows of (what, site, other site,
     byte address, warp, lane), at most one for a lane of a record; returns how many."""
-    rank, writer, write_site, write_time, reading, read_site, writing, issue_site, fenced, synced, covers, clock = (
+    rank, writer, write_site, write_time, reading, read_site, writing, issue_site, issuer, fenced, synced, covers, clock = (
         shadow
-    )
+    )  # fmt: skip
     count = 0
     for i in range(records.shape[0]):
         record = records[i]
@@ -109,7 +112,7 @@ def scan(records: Array, shadow: ProxyShadow, kinds: Array, useful: Array, found
                 readers_fence = max(readers_fence, covers[warp * 32 + lane])
                 has_waited = max(has_waited, synced[warp * 32 + lane])
         elif event == Event.ASYNC_ISSUE and bulk and kinds[site] != WARPGROUP:
-            fetches = reads_memory or kinds[site] == REDUCTION
+            fetches = kinds[site] != GENERIC  # what it writes over must have been published, too
             reader = warp * 32 + (flags >> LANE_SHIFT)
             readers_fence, has_waited = covers[reader], synced[reader]
         for lane in range(32):
@@ -128,6 +131,8 @@ def scan(records: Array, shadow: ProxyShadow, kinds: Array, useful: Array, found
                 if is_write:
                     if reading[word] > 0 and what < 0:
                         what, other = OVERWRITTEN, read_site[word]
+                    if writing[word] > 0 and what < 0:
+                        what, other = UNWAITED, issue_site[word]
                     writer[word], write_site[word], write_time[word] = warp * 32 + lane, site, clock[0]
                 elif event == Event.ASYNC_READ:
                     if writing[word] > 0 and what < 0:
@@ -143,8 +148,11 @@ def scan(records: Array, shadow: ProxyShadow, kinds: Array, useful: Array, found
                     else:
                         if reading[word] > 0 and what < 0:
                             what, other = OVERWRITTEN, read_site[word]
+                        # Copies of one thread; those of several may be of the same bytes.
+                        if not bulk and writing[word] > 0 and issuer[word] == warp * 32 + lane and what < 0:
+                            what, other = UNWAITED, issue_site[word]
                         writing[word] += 1
-                        issue_site[word] = site
+                        issue_site[word], issuer[word] = site, warp * 32 + lane
                 elif event == Event.ASYNC_WAIT:
                     if reads_memory:
                         reading[word] = max(0, reading[word] - 1)

@@ -14,11 +14,11 @@ from ptxsim.instructions.atomic_update import update
 from ptxsim.isa.facts import Access, AccessKind, Facts, Mechanism, Word, Words, access
 from ptxsim.isa.operand import Addr, Either, Imm, Reg, Value, Vec, resolve_count
 from ptxsim.isa.registry import Options, declare, instruction
-from ptxsim.lanes import LaneValue
+from ptxsim.lanes import LANES, LaneValue
 from ptxsim.machine.asynchronous import later, snapshot
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_STRONG, LANE_SHIFT, Event, Space
 from ptxsim.machine.fault import Fault, first_lane
-from ptxsim.machine.mbarrier import each
+from ptxsim.machine.mbarrier import each, tell
 from ptxsim.machine.memory import check_alignment, pack, scatter
 from ptxsim.machine.port import Port
 from ptxsim.types import ScalarType
@@ -59,8 +59,16 @@ declare(  # bound, not modeled
 
 def announce(port: Any, space: Word, mbar: LaneValue, size: int) -> None:
     """Tell every lane's mbarrier that its bytes have come."""
-    for _, barrier in each(port, space, mbar, Event.MBARRIER_ARRIVE, FLAG_ASYNC_PROXY):
+    for _, barrier in each(port, space, mbar):
         barrier.complete_bytes(size)
+
+
+def tell_arrivals(port: Any, space: Word, mbar: LaneValue) -> None:
+    """Record which mbarriers bytes complete on, before what is written."""
+    phases = np.zeros(LANES, np.uint64)
+    for lane, barrier in each(port, space, mbar):
+        phases[lane] = barrier.record.phase
+    tell(port, space, mbar, phases, FLAG_ASYNC_PROXY)
 
 
 @instruction(
@@ -88,6 +96,7 @@ def store_async(
             port.emit(Event.ASYNC_ISSUE, kind, size, flags, np.arange(mask.size) == lane, names)
 
     def land() -> None:
+        tell_arrivals(port, space or "shared", mbar)
         for kind, memory, offsets, mask in places:
             names = port.named(kind, memory, offsets, a)
             port.emit(Event.ASYNC_WRITE, kind, size, 0, mask, names)
@@ -119,6 +128,7 @@ def reduce_async(
     port = snapshot(m)
 
     def land() -> None:
+        tell_arrivals(port, space or "shared", mbar)
         port.atomic(space or "shared", a, type, update(op, type), [b], 1, Event.REDUCE, FLAG_STRONG)
         announce(port, space or "shared", mbar, type.bytes)
 

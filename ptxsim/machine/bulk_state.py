@@ -17,7 +17,7 @@ from ptxsim.jit.record import FLAG, I64, U32
 from ptxsim.lanes import LANES
 from ptxsim.machine.bulk_bytes import CHUNK, LONGS, place_rows, side_of, transfer
 from ptxsim.machine.bulk_records import HELD, KNOWN, MAP_WORDS, NOTES, SOURCE, TARGET, BulkCopies, BulkCopy, Side
-from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_READ, LANE_SHIFT, Event, Space, Stream, event
+from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_READ, LANE_SHIFT, ODD_PHASE, Event, Space, Stream, event
 from ptxsim.machine.groups import committed, is_older
 from ptxsim.machine.mbarrier_state import DONE, NEVER, complete_bytes
 from ptxsim.machine.records import MBarrierRecord, WarpRecord
@@ -26,6 +26,7 @@ from ptxsim.machine.tensor_tile import MOST_BYTES, OUTSIDE, TensorRecord, end_in
 ROW = 128  # bytes of a row in the events of runs
 BITS = (1 << 60) - 1
 UNKNOWN_SWIZZLE = -1
+ELSEWHERE = (1 << 32) - 8  # in place of the address of an mbarrier of another CTA than the data's
 
 
 @indirect
@@ -194,6 +195,8 @@ def land(stream: Stream, copies: BulkCopies, copy: BulkCopy) -> None:
     if copy.reduction != 0:
         call_combine(copies.combine, address_of(copy), data)
     transfer(address_of(copies), address_of(copy), TARGET, data, True)
+    if copy.barrier != 0:
+        tell_arrival(stream, copies, copy)
     if copy.target.shared != 0 and copies.notes != 0 and copy.tensor != 0:
         keep_note(copies, copy)
     tell(stream, copies, copy, TARGET, Event.ASYNC_WRITE, 0)
@@ -203,7 +206,8 @@ def land(stream: Stream, copies: BulkCopies, copy: BulkCopy) -> None:
         release_source(stream, copies, copy)
         tell(stream, copies, copy, TARGET, Event.ASYNC_WAIT, 0)
         copy.over = 1
-        arrive_with_bytes(stream, copies, copy)
+        if complete_bytes(view(copy.barrier, MBarrierRecord, 1)[0], copy.size) != DONE:
+            call_refuse(copies.refuse, address_of(copy))
 
 
 def release_source(stream: Stream, copies: BulkCopies, copy: BulkCopy) -> None:
@@ -213,17 +217,18 @@ def release_source(stream: Stream, copies: BulkCopies, copy: BulkCopy) -> None:
         tell(stream, copies, copy, SOURCE, Event.ASYNC_WAIT, FLAG_READ)
 
 
-def arrive_with_bytes(stream: Stream, copies: BulkCopies, copy: BulkCopy) -> None:
-    """complete_tx on the mbarrier of a copy."""
-    barrier = view(copy.barrier, MBarrierRecord, 1)[0]
-    if copies.events != 0:
-        warp = view(copy.warp, WarpRecord, 1)[0]
-        called = np.zeros(LANES, np.uint64)
-        for lane in range(LANES):
-            called[lane] = barrier.called
-        event(stream, warp, copy.site, Event.MBARRIER_ARRIVE, Space.SHARED, 8, FLAG_ASYNC_PROXY, 1 << copy.lane, called)
-    if complete_bytes(barrier, copy.size) != DONE:
-        call_refuse(copies.refuse, address_of(copy))
+def tell_arrival(stream: Stream, copies: BulkCopies, copy: BulkCopy) -> None:
+    """Record the complete_tx on the mbarrier of a copy, before what it writes."""
+    if copies.events == 0:
+        return
+    barrier, warp, side = view(copy.barrier, MBarrierRecord, 1)[0], view(copy.warp, WarpRecord, 1)[0], copy.target
+    where = ELSEWHERE
+    if barrier.word - barrier.offset == side.shared:
+        where = side.named - side.start + barrier.offset
+    names = np.zeros(LANES, np.uint64)
+    for lane in range(LANES):
+        names[lane] = where | (barrier.phase & 1) << ODD_PHASE
+    event(stream, warp, copy.site, Event.MBARRIER_ARRIVE, Space.SHARED, 8, FLAG_ASYNC_PROXY, 1 << copy.lane, names)
 
 
 # ---- what observers and checks hear of -----------------------------------------------------------------------------------

@@ -132,13 +132,11 @@ def places(m: Port, space: str | None, address: LaneValue) -> Iterator[tuple[Cta
         yield owner_of(m, memory), memory, offsets, mask
 
 
-def each(
-    m: Port, space: str | None, address: LaneValue, event: Event | None = None, flags: int = 0
-) -> Iterator[tuple[int, MBarrier]]:
+def each(m: Port, space: str | None, address: LaneValue, event: Event | None = None) -> Iterator[tuple[int, MBarrier]]:
     """(lane, mbarrier) of every executing lane, lowest first within each CTA."""
     for cta, memory, offsets, mask in places(m, space, address):
         if event is not None:
-            m.emit(event, Space.SHARED, 8, flags, mask, cluster_addresses(m, memory, offsets))
+            m.emit(event, Space.SHARED, 8, 0, mask, cluster_addresses(m, memory, offsets))
         found = None
         for lane, offset in zip(np.flatnonzero(mask).tolist(), offsets[mask].tolist()):
             try:
@@ -225,10 +223,7 @@ class MBarriers:
         self._tell(space, a, tokens)
 
     def _tell(self, space: str | None, a: LaneValue, tokens: np.ndarray) -> None:
-        """Tell observers about arrivals in the phases that tokens name."""
-        for _, memory, offsets, mask in places(self.port, space, a):
-            named = cluster_addresses(self.port, memory, offsets) | odd_phase(tokens >> np.uint64(state.TOKEN_PHASE))
-            self.port.emit(Event.MBARRIER_ARRIVE, Space.SHARED, 8, 0, mask, named)
+        tell(self.port, space, a, tokens >> np.uint64(state.TOKEN_PHASE), 0)
 
     def test(self, space: str | None, a: LaneValue, wanted: LaneValue, parity: bool) -> LaneValue | AtMBarriers:
         """Whether phases are complete: those of a parity, or those that tokens were given in."""
@@ -265,6 +260,13 @@ class MBarriers:
         passed = mask_word(self.port.mask) & ~open_lanes
         emit_passed(self.port.machine, self.port.warp, self.port.site, passed)
         return lanes_of(passed)
+
+
+def tell(m: Port, space: str | None, address: LaneValue, phases: np.ndarray, flags: int) -> None:
+    """Tell observers about arrivals in phases, by lane."""
+    for _, memory, offsets, mask in places(m, space, address):
+        named = cluster_addresses(m, memory, offsets) | odd_phase(phases)
+        m.emit(Event.MBARRIER_ARRIVE, Space.SHARED, 8, flags, mask, named)
 
 
 def odd_phase(phase: np.ndarray) -> np.ndarray:

@@ -154,7 +154,11 @@ def _checkers(launch: Launch, shared_is_set: bool) -> list[Checker]:
             initialized=shared_is_set,
             variables=launch.shared_variables,
         ),
-        *([ProxyChecker(program, warps, launch.shared_end, homes)] if concerns_proxies(program) else []),
+        *(
+            [ProxyChecker(program, warps, launch.shared_end, homes, variables=launch.shared_variables)]
+            if concerns_proxies(program)
+            else []
+        ),
         *([TensorMapChecker()] if "tensor_copy" in families(program) else []),
         *([tiles] if tiles.products else []),
         *([ClusterChecker(threads, homes, len(program.ops))] if launch.cluster != (1, 1, 1) else []),

@@ -22,6 +22,6 @@ cluster know each other by such rows, what they know of other clusters are snaps
 | room for it, and its findings | `checker`, `findings` |
 | loads whose values no other thread uses | `unused` |
 
-Not checked: a wait on an mbarrier acquires what arrived early for its next phase, too, and sees what all asynchronous copies have
-read and written by then.
+Not checked: a wait on an mbarrier sees what all asynchronous copies have read, and written to global memory, by then. Mbarriers of
+a CTA whose numbers are equal modulo 16 (by their addresses, 8 bytes each) are taken for one where copies complete on them.
 """

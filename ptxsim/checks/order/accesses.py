@@ -17,24 +17,28 @@ from ptxsim.checks.order.cells import (
     STAYS,
     UNINITIALIZED,
     UNPUBLISHED,
+    UNWAITED,
     WRITES,
     again,
     are_strong,
     clash,
     forget_own,
+    in_flight,
     knows_writer,
     note_lane,
     row_for,
 )
 from ptxsim.checks.order.clocks import lowest
-from ptxsim.checks.order.edges import see_copies, synchronise
+from ptxsim.checks.order.edges import synchronise
 from ptxsim.checks.order.far import spread
-from ptxsim.checks.order.lines import settle, touch_line
+from ptxsim.checks.order.lines import note_landing, settle, touch_line
+from ptxsim.checks.order.proxies import see_copies
 from ptxsim.checks.order.sites import CP_ASYNC, FRAGMENTS, LATER, REDUCES, STRONG, TOGETHER, WARPGROUP
 from ptxsim.checks.order.slots import far_line, place_granules
 from ptxsim.checks.order.state import (
     AGREED,
     CELLS,
+    COPIED,
     COPYING,
     COUNT,
     CTAS,
@@ -86,7 +90,8 @@ def access(o: Order, slot: int, rank: int, warp: int, record: Array, event: int,
     elif event == Event.ASYNC_WAIT and flags & FLAG_READ:
         how, together = READS | OVER, ANY
     if not is_global and (event == Event.ASYNC_WRITE or (bits & LATER and how & WRITES and not how & COPIES)):
-        land(o, slot, warp, addresses, mask, width, site, bits & CP_ASYNC != 0)
+        copier = flags >> LANE_SHIFT if by_proxy else NONE
+        land(o, slot, warp, addresses, mask, width, site, bits & CP_ASYNC != 0, copier)
         return True
     if how == 0:
         return True
@@ -140,6 +145,7 @@ def touch(
     cluster = int(o.cluster[slot]) if is_global else 0
     base, base_warp = cluster * int(o.n[UNITS]), cluster * int(o.n[CTAS] * o.n[WARPS])
     proxy, shift, rank = base + int(o.n[UNITS]) - 1, int(o.n[SHIFT]), warp // int(o.n[WARPS])
+    copied = base + int(o.n[COPIED])
     start = 0 if is_global else int(o.start[slot])
     is_uniform, row = o.uniform[slot, warp] != NONE, row_for(o, slot, warp, NONE)
     own_floor = int(o.floor[row])  # of threads of this cluster
@@ -190,7 +196,8 @@ def touch(
         for cell in range(first, end):
             one, line = cells[cell], lines[(cell >> to_line) + far]
             written, writer = int(one["written"]), int(one["writer"])
-            is_known = writer != proxy and (written <= floor or (base <= writer < proxy and written <= own_floor))
+            is_known = written <= floor or (base <= writer < copied and written <= own_floor)
+            is_known = is_known and not copied <= writer <= proxy
             if not is_known and base <= writer <= proxy and together != ANY:
                 is_known = o.clock[row, writer - base] >= written
             is_again = is_again and is_known
@@ -224,12 +231,13 @@ def touch(
                 touch_line(line, base_warp + warp, floor)
             if how & COPIES and how & WRITES and is_global and not (is_update and written > start):
                 one["writer"], one["written"], one["site"], one["last"], line["written"] = proxy, now, site, now, now
-            elif how & COPIES and not is_global:  # who reads it before it is there has not waited: checks.proxy_scan
-                one["writer"], one["written"], one["site"], one["last"] = NOBODY, now, site, now
+            elif how & COPIES and not is_global:  # for cp.async, checks.proxy_scan finds who has not waited
+                one["written"], one["site"], one["last"] = now, site, now
                 if together > 0:
-                    line["landed"] = now
+                    one["writer"] = in_flight(o)
+                    note_landing(o, slot, line, in_flight(o), width == 1 << LINE_BITS)
                 else:
-                    line["written"] = now
+                    one["writer"], line["written"] = NOBODY, now
             elif is_update and written > start:
                 one["last"], one["update"], line["written"] = now, now, now
                 note_lane(
@@ -257,7 +265,7 @@ def judge(
 ) -> tuple[int, int, int]:  # fmt: skip
     """What is wrong with an access to a granule, at which other site, and the warp there."""
     written, writer, bits = int(one["written"]), int(one["writer"]), int(o.sites[site])
-    proxy, mine = base + int(o.n[UNITS]) - 1, base_warp + warp
+    copied, proxy, mine = base + int(o.n[COPIED]), base + int(o.n[UNITS]) - 1, base_warp + warp
     grid = 0 if is_global else int(o.cluster[slot]) * int(o.n[CTAS] * o.n[WARPS])
     race = RACE_IN_GLOBAL if is_global else RACE
     what, other, who = 0, 0, 0
@@ -266,8 +274,12 @@ def judge(
             return UNINITIALIZED, site, 0
     elif how & STAYS:
         return 0, 0, 0
-    elif (written > floor or writer == proxy) and written > start and written != o.n[NOW]:
+    elif (written > floor or copied <= writer <= proxy) and written > start and written != o.n[NOW]:
         if not knows_writer(o, slot, warp, lane, row, base, writer, written):
+            if copied <= writer and not is_global:
+                if bits & int(o.sites[one["site"]]) & REDUCES:
+                    return 0, 0, 0
+                return UNWAITED, int(one["site"]), mine
             theirs = warp_of(o, writer) if is_global else writer // LANES
             is_strong = are_strong(o, site, int(one["site"]), grid + mine, grid + theirs)
             if not is_strong and not (theirs == mine and bits & int(o.sites[one["site"]]) & FRAGMENTS):
@@ -310,22 +322,33 @@ def is_published(
     return False
 
 
-def land(o: Order, slot: int, warp: int, addresses: Array, mask: int, width: int, site: int, by_lane: bool) -> None:
-    """Bytes of an asynchronous copy are there."""
+def land(
+    o: Order, slot: int, warp: int, addresses: Array, mask: int, width: int, site: int, by_lane: bool, copier: int
+) -> None:  # fmt: skip
+    """Bytes of an asynchronous copy are there; copier: the lane whose copy all of them are, or NONE."""
     for lane in range(LANES):
         if mask >> lane & 1:
             address = int(addresses[lane])
             start = cell_of(o, slot, address)
             for cell in range(start, end_of(o, slot, address, width)):
                 one = o.cells[cell]
-                writer = warp * LANES + lane if by_lane else int(o.n[UNITS]) - 1
+                writer = warp * LANES + lane if by_lane else completed(o, slot, lane if copier == NONE else copier)
                 one["writer"], one["site"], one["written"], one["last"] = writer, site, o.n[NOW], o.n[NOW]
                 line = o.lines[cell >> LINE_BITS - int(o.n[SHIFT])]
                 if by_lane:
                     touch_line(line, warp, 0)
                     line["written"] = o.n[NOW]
                 else:
-                    line["landed"] = o.n[NOW]
+                    note_landing(o, slot, line, writer, width == 1 << LINE_BITS)
+
+
+def completed(o: Order, slot: int, lane: int) -> int:
+    """The column of the copy of a lane that lands, which completes in this phase of its mbarrier."""
+    landing = int(o.landing[slot, lane])
+    column = landing >> 1
+    if column + 1 < o.n[UNITS]:
+        o.landed[slot, landing & 1, column - o.n[COPIED]] = o.n[NOW]
+    return column
 
 
 def granules(o: Order, address: int, width: int) -> int:

@@ -15,7 +15,8 @@ from ptxsim.checks.order.clocks import (
     sharing,
     stamp,
 )
-from ptxsim.checks.order.edges import acquire_row, waited
+from ptxsim.checks.order.edges import acquire_row
+from ptxsim.checks.order.proxies import waited
 from ptxsim.checks.order.slots import drop
 from ptxsim.checks.order.state import BARRIERS, CTAS, NONE, NOW, UNITS, WARPS, Order
 from ptxsim.jit.body import Array

@@ -13,13 +13,18 @@ from ptxsim.jit.body import Array
 from ptxsim.lanes import EVERY, LANES
 from ptxsim.machine.event import Scope
 
-RACE, RACE_IN_WARP, UNINITIALIZED, RACE_IN_GLOBAL, MIXED, UNSEEN, UNPUBLISHED = 1, 2, 3, 4, 5, 6, 7
+RACE, RACE_IN_WARP, UNINITIALIZED, RACE_IN_GLOBAL, MIXED, UNSEEN, UNPUBLISHED, UNWAITED = range(1, 9)
 NOBODY = -1  # wrote what all may read
 ANY = -1  # a lane of the warp, it is not known which: it knows what one of them knows
 ALL = -2  # the lanes of the warp together
 # STAYS: the store leaves the memory as it was; COPIES: it begins to copy, and writes later; FETCHES: it goes on reading.
 # OVER: what has been read for some time, and judged when that began, is not read any more.
 READS, WRITES, STAYS, COPIES, FETCHES, OVER = 1, 2, 4, 8, 16, 32
+
+
+def in_flight(o: Order) -> int:
+    """The column of what copies that complete on mbarriers have not written yet."""
+    return int(o.n[UNITS]) - 2
 
 
 def knows_far(o: Order, row: int, cluster: int, unit: int, time: int) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptxsim.checks.order.cells import READS, WRITES, row_for
+from ptxsim.checks.order.cells import READS, WRITES
 from ptxsim.checks.order.clocks import (
     clear,
     copy,
@@ -18,22 +18,9 @@ from ptxsim.checks.order.clocks import (
     take,
     waiting_row,
 )
+from ptxsim.checks.order.proxies import waited
 from ptxsim.checks.order.sites import ACQUIRES, RELEASES, SCOPE
-from ptxsim.checks.order.state import (
-    COPYING,
-    COVERED,
-    CTAS,
-    EDGES,
-    FAR,
-    GRID,
-    NONE,
-    NOW,
-    UNITS,
-    UNTOLD,
-    WARPS,
-    Order,
-    hashed,
-)
+from ptxsim.checks.order.state import COVERED, CTAS, EDGES, FAR, GRID, NONE, NOW, UNTOLD, WARPS, Order, hashed
 from ptxsim.jit.body import Array
 from ptxsim.jit.vectors import raise_to
 from ptxsim.lanes import LANES
@@ -76,28 +63,6 @@ def fence(o: Order, slot: int, warp: int, lanes: int, scope: int, acquires: bool
                     o.fence_row[slot, unit], o.fence_time[slot, unit] = free, o.n[NOW]
                     o.fence_scope[slot, unit] = scope
             rest &= ~part
-
-
-def publish(o: Order, slot: int, warp: int, lanes: int) -> None:
-    """A proxy fence for global memory: what lanes have written there, and what they know, copies see."""
-    if o.n[COPYING]:
-        for lane in range(LANES):
-            if lanes >> lane & 1:
-                mine = o.published[thread_of(o, slot, warp, lane)]
-                mine["before"], mine["fenced"], mine["covers"] = mine["fenced"], o.n[NOW], mine["synced"]
-
-
-def waited(o: Order, slot: int, warp: int, lanes: int) -> None:
-    """Lanes have waited for others, and may know what those have written."""
-    if o.n[COPYING]:
-        for lane in range(LANES):
-            if lanes >> lane & 1:
-                o.published[thread_of(o, slot, warp, lane)]["synced"] = o.n[NOW]
-
-
-def thread_of(o: Order, slot: int, warp: int, lane: int) -> int:
-    """A thread as granules of global memory name it."""
-    return int(o.cluster[slot] * o.n[UNITS]) + warp * LANES + lane
 
 
 def cover(o: Order, slot: int, warp: int, lanes: int) -> None:
@@ -306,13 +271,19 @@ def acquire_at(o: Order, slot: int, warp: int, lanes: int, key: int, since: int,
             for lane in range(LANES):
                 if lanes >> lane & 1:
                     unit = warp * LANES + lane
-                    row = waiting_row(o, slot, unit)
-                    if o.need[slot, unit] == NONE:
-                        clear(o, row)
-                        o.need[slot, unit] = Scope.CTA
+                    row = waiting_for(o, slot, unit)
                     take_from(o, place, slot, row, scope)
                     needed = reach(o, place, slot, cta)
                     o.need[slot, unit] = max(o.need[slot, unit], needed)
+
+
+def waiting_for(o: Order, slot: int, unit: int) -> int:
+    """The row of what a lane learns by its next fence."""
+    row = waiting_row(o, slot, unit)
+    if o.need[slot, unit] == NONE:
+        clear(o, row)
+        o.need[slot, unit] = Scope.CTA
+    return row
 
 
 def reach(o: Order, place: int, slot: int, cta: int) -> int:
@@ -352,15 +323,6 @@ def release_one(o: Order, slot: int, rank: int, unit: int, key: int, scope: int,
         forget(o, place)
         o.entries[place]["time"] = o.n[NOW]
     release_into(o, place, slot, row, unit, time)
-
-
-def see_copies(o: Order, slot: int, warp: int, lanes: int) -> None:
-    """What asynchronous copies have written by now is known to lanes that have waited for an mbarrier, or for copies of theirs."""
-    rest = lanes
-    while rest:
-        lane = lowest(rest)
-        o.clock[row_for(o, slot, warp, lane), int(o.n[UNITS]) - 1] = o.n[NOW]
-        rest &= rest - 1
 
 
 def synchronise(

@@ -7,8 +7,18 @@ from dataclasses import replace
 from typing import Any
 
 from ptxsim.checks.causes import by_cause, note_of_others
-from ptxsim.checks.order.cells import MIXED, RACE, RACE_IN_GLOBAL, RACE_IN_WARP, UNINITIALIZED, UNPUBLISHED, UNSEEN
+from ptxsim.checks.order.cells import (
+    MIXED,
+    RACE,
+    RACE_IN_GLOBAL,
+    RACE_IN_WARP,
+    UNINITIALIZED,
+    UNPUBLISHED,
+    UNSEEN,
+    UNWAITED,
+)
 from ptxsim.checks.order.unused import is_stored_back_alone
+from ptxsim.checks.waits import missing_wait
 from ptxsim.diagnostic import DOUBTFUL, Finding, Label
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.isa.facts import WAITS, Mechanism, Proxy, Scope
@@ -39,6 +49,7 @@ def findings_of(
     }
     pairs: dict[tuple[int, int, int], tuple[int, tuple[int, ...]]] = {}
     unseen: dict[int, list[Use]] = {}  # uses of mbarriers by the site that initialises them
+    waits: list[Problem] = []
     found = []
     for (what, site, other), (count, row) in problems.items():
         if what == UNINITIALIZED:
@@ -51,11 +62,17 @@ def findings_of(
                 found.append(_unpublished(program, site, other, count, row))
         elif what == UNSEEN:
             unseen.setdefault(other, []).append((site, count, row))
+        elif what == UNWAITED:
+            waits.append((what, site, other))
         elif what != RACE_IN_WARP or frozenset((site, other)) not in between_warps:
             key = what, max(site, other), min(site, other)  # whichever came first
             times, first = pairs.get(key, (0, row))
             pairs[key] = times + count, first
     found += [_unseen(program, init, sorted(uses), named) for init, uses in unseen.items()]
+    for keys in by_cause(program, waits):
+        times, first = sum(problems[key][0] for key in keys), problems[keys[0]][1]
+        finding = missing_wait(program, *keys[0][1:], times, named(first[3]), first[5], first[6])
+        found.append(replace(finding, notes=(*finding.notes, *note_of_others(program, keys))))
     idle = {key for key in pairs if _is_idle(program, *key[1:])}
     for key in idle:
         found.append(_race_of_idle(program, *key[1:], *pairs[key]))

@@ -17,20 +17,7 @@ from __future__ import annotations
 from ptxsim.checks.order.clocks import first_row, lowest
 from ptxsim.checks.order.far import read_global, write_global
 from ptxsim.checks.order.sites import BY_PROXY, LATER, STRONG, TOGETHER, WARPGROUP
-from ptxsim.checks.order.state import (
-    CELLS,
-    CTAS,
-    LINE_BITS,
-    LINES,
-    LOG_SLOT,
-    LOGGED,
-    NONE,
-    NOW,
-    PLAIN,
-    SHIFT,
-    UNITS,
-    Order,
-)
+from ptxsim.checks.order.state import CELLS, CTAS, LINE_BITS, LINES, LOG_SLOT, LOGGED, NONE, NOW, PLAIN, SHIFT, Order
 from ptxsim.jit.body import Array
 from ptxsim.jit.vectors import blocks_of
 from ptxsim.lanes import EVERY, LANES
@@ -60,6 +47,21 @@ def touch_line(one: Array, warp: int, floor: int) -> None:
     """Before an access of a warp that knows what all threads did up to `floor` is noted: whether it is the only one since."""
     if one["warp"] != warp:
         one["warp"] = NONE if max(one["written"], one["read"]) > floor else warp
+
+
+def note_landing(o: Order, slot: int, one: Array, column: int, is_whole: bool) -> None:
+    """Bytes of a line have come by a copy of a column, or all of them."""
+    era = o.cluster[slot] + 1
+    if not is_whole and one["high"] == era and one["low"] != column:
+        column = NONE
+    one["low"], one["high"], one["landed"] = column, era, o.n[NOW]
+
+
+def knows_copies(o: Order, slot: int, row: int, one: Array) -> bool:
+    """Whether a row knows of all copies to a line that has some, if the line can tell."""
+    if one["high"] != o.cluster[slot] + 1 or one["low"] == NONE:
+        return False
+    return bool(o.clock[row, int(one["low"])] >= one["landed"])
 
 
 def read_shared(o: Order, slot: int, warp: int, record: Array) -> bool:
@@ -95,7 +97,7 @@ def write_shared(o: Order, slot: int, warp: int, record: Array) -> bool:
 def take_lines(o: Order, slot: int, warp: int, row: int, record: Array, writes: bool) -> int:
     """Note an access at its lines; UNKNOWN where something has been done to one that the warp may not know, else whether all of
     them have been written, as far as a read asks."""
-    landed, now, floor, own = int(o.clock[row, int(o.n[UNITS]) - 1]), int(o.n[NOW]), int(o.floor[row]), int(o.own[row])
+    start, now, floor, own = int(o.start[slot]), int(o.n[NOW]), int(o.floor[row]), int(o.own[row])
     rest, base, found = int(record["mask"]), slot * int(o.n[LINES]), WHOLLY
     while rest:
         first, lines, part = blocks_of(record["addresses"], rest, int(record["width"]), LINE_BITS)
@@ -109,7 +111,9 @@ def take_lines(o: Order, slot: int, warp: int, row: int, record: Array, writes: 
             time = int(one["written"])
             if writes:
                 time = max(time, int(one["read"]))
-            if one["landed"] > landed or (time > floor and (one["warp"] != warp or time > own)):
+            if one["landed"] > start and not knows_copies(o, slot, row, one):
+                return UNKNOWN
+            if time > floor and (one["warp"] != warp or time > own):
                 return UNKNOWN
             touch_line(one, warp, floor)
             if writes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ptxsim.checks.order.accesses import OFFSET, access, cell_of, end_of, tell
 from ptxsim.checks.order.barriers import arrive, barrier_number, leave, sync_warp
 from ptxsim.checks.order.cells import UNSEEN, knows_writer, row_for
-from ptxsim.checks.order.clocks import lowest
+from ptxsim.checks.order.clocks import first_row, lowest, own_row, share, sharing
 from ptxsim.checks.order.edges import (
     acquire_at,
     cover,
@@ -14,19 +14,20 @@ from ptxsim.checks.order.edges import (
     forget,
     go_on,
     owner_of,
-    publish,
     release_at,
     same_address,
-    see_copies,
     shared_key,
-    waited,
+    waiting_for,
 )
-from ptxsim.checks.order.lines import is_in_order
+from ptxsim.checks.order.lines import is_in_order, note_landing
+from ptxsim.checks.order.proxies import publish, see_copies, waited
 from ptxsim.checks.order.sites import ACQUIRES, ARRIVES, COVERS, INITIALIZES, RELEASES, SCOPE
 from ptxsim.checks.order.slots import admit, end
 from ptxsim.checks.order.state import (
     BARRIERS,
     CELLS,
+    COMPLETIONS,
+    COPIED,
     CTAS,
     FAR,
     KEPT,
@@ -45,8 +46,9 @@ from ptxsim.checks.order.state import (
 from ptxsim.jit.body import Array, body
 from ptxsim.lanes import LANES
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_LANDED, ODD_PHASE, Event, Proxy, Scope, Space
+from ptxsim.machine.memory import RANK_SHIFT
 
-KINDS = 5  # problems of a record at most
+KINDS = 6  # problems of a record at most
 FIELDS = 9
 ODD_BIT = 61  # of the key of an mbarrier's entries
 
@@ -149,7 +151,8 @@ def publish_mbarriers(o: Order, slot: int, rank: int, warp: int, lanes: int) -> 
                 unit = int(one["writer"])
                 if unit >> 5 == warp and lanes >> (unit & 31) & 1 and o.sites[one["site"]] & INITIALIZES:
                     if one["written"] > o.start[slot]:
-                        one["writer"], one["written"], line["landed"], found = proxy, o.n[NOW], o.n[NOW], True
+                        one["writer"], one["written"], found = proxy, o.n[NOW], True
+                        note_landing(o, slot, line, proxy, False)
     if found:
         see_copies(o, slot, warp, lanes)
 
@@ -158,7 +161,7 @@ def use_mbarriers(
     o: Order, slot: int, warp: int, mask: int, addresses: Array, site: int, waits: bool, flags: int, found: Array
 ) -> None:  # fmt: skip
     """Lanes arrive at mbarriers, or have waited for them; flags: of the record."""
-    rest = mask
+    rest, bits = mask, int(o.sites[site])
     while rest:
         part = same_address(addresses, rest)
         rest &= ~part
@@ -166,6 +169,8 @@ def use_mbarriers(
         address, is_odd = named & ((1 << ODD_PHASE) - 1), named >> ODD_PHASE & 1
         cell = cell_of(o, slot, address)
         if cell >= end_of(o, slot, address, 1):
+            if flags & FLAG_ASYNC_PROXY:  # one of another CTA than the data's: any wait says that the data is there
+                land_in(o, slot, part, int(o.n[UNITS]) - 1, 0)
             continue
         made, key = o.cells[cell], shared_key(o, slot, address)
         written, writer = int(made["written"]), int(made["writer"])
@@ -175,7 +180,11 @@ def use_mbarriers(
                 tell(o, found, UNSEEN, site, int(made["site"]), address & OFFSET, slot, warp, lane, writer >> 5, False)
         if waits:
             wait_for_phase(o, slot, warp, part, phase_key(key, is_odd), site, written)
-        elif not flags & FLAG_ASYNC_PROXY:
+            see_completed(o, slot, warp, part, address, is_odd, bits & ACQUIRES != 0)
+        elif flags & FLAG_ASYNC_PROXY:
+            complete(o, slot, part, address, is_odd)
+        else:
+            go_on_completed(o, slot, address, is_odd)
             arrive_in_phase(o, slot, warp, part, key, is_odd, site, written, flags & FLAG_LANDED != 0)
 
 
@@ -226,6 +235,51 @@ def arrive_in_phase(
         release_landed(o, slot, rank, lanes, warp, mine, scope)
     else:
         release_at(o, slot, warp, lanes, mine, 0, scope, bits & RELEASES != 0, False)
+
+
+# ---- copies that complete on mbarriers ----
+
+
+def completed_at(o: Order, address: int) -> int:
+    """The place, among the columns for copies, of an mbarrier."""
+    return (address >> RANK_SHIFT) * COMPLETIONS + (address >> 3) % COMPLETIONS
+
+
+def complete(o: Order, slot: int, lanes: int, address: int, is_odd: int) -> None:
+    """Copies of lanes complete on an mbarrier: they write now, which the records after this one say."""
+    land_in(o, slot, lanes, int(o.n[COPIED]) + completed_at(o, address), is_odd)
+
+
+def land_in(o: Order, slot: int, lanes: int, column: int, is_odd: int) -> None:
+    for lane in range(LANES):
+        if lanes >> lane & 1:
+            o.landing[slot, lane] = column << 1 | is_odd
+
+
+def go_on_completed(o: Order, slot: int, address: int, is_odd: int) -> None:
+    """An arrival in a phase comes after all copies that completed in the one before."""
+    if o.n[COPIED] + 1 < o.n[UNITS]:
+        place = completed_at(o, address)
+        o.landed[slot, is_odd, place] = max(o.landed[slot, is_odd, place], o.landed[slot, 1 - is_odd, place])
+
+
+def see_completed(o: Order, slot: int, warp: int, lanes: int, address: int, is_odd: int, acquires: bool) -> None:
+    """Lanes have waited for a phase, and know the copies that completed in it; where they acquire nothing, a fence may later."""
+    if o.n[COPIED] + 1 == o.n[UNITS]:
+        return
+    place, rest = completed_at(o, address), lanes
+    column, time = int(o.n[COPIED]) + place, int(o.landed[slot, is_odd, place])
+    while rest and acquires:
+        part = sharing(o, slot, warp, rest)
+        rest &= ~part
+        mine = own_row(o, slot, warp, part)
+        share(o, slot, warp, part, mine)
+        row = first_row(o, slot, warp) + mine
+        o.clock[row, column] = max(o.clock[row, column], time)
+    while rest:
+        row = waiting_for(o, slot, warp * LANES + lowest(rest))
+        rest &= rest - 1
+        o.clock[row, column] = max(o.clock[row, column], time)
 
 
 def release_landed(o: Order, slot: int, rank: int, lanes: int, warp: int, key: int, scope: int) -> None:

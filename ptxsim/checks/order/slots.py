@@ -70,6 +70,7 @@ def begin(o: Order, slot: int, cluster: int) -> None:
             o.far[row, k] = 0
     for unit in range(ctas * warps * LANES):
         o.row_of[slot, unit], o.fence_row[slot, unit], o.need[slot, unit] = 0, NONE, NONE
+    fill(o.landing[slot], 0, LANES, int(o.n[UNITS]) - 1 << 1)
     for barrier in range(o.phase.shape[1]):
         o.phase[slot, barrier] = NONE
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ptxsim.checks.order.sites import BY_PROXY, SCOPE, STRONG
+from ptxsim.checks.order.sites import BY_PROXY, LATER, SCOPE, STRONG
 from ptxsim.jit.body import Array, record
 from ptxsim.lanes import LANES
 from ptxsim.machine.event import RECORD, Scope
@@ -15,17 +15,19 @@ from ptxsim.machine.pages import reserve
 # Of `n`.
 (
     NOW, CTAS, WARPS, UNITS, SHIFT, CELLS, CLUSTERS, GRID, WAYS, FAR, KEPT, PAGES, ROWS, COUNT, COVERED, EDGES, THREADS, FREE,
-    INITIALIZED, LINES, LOGGED, LOG_SLOT, PLAIN, GRANULES, AGREED, COPYING, NUMBERS,
-) = range(27)  # fmt: skip
+    INITIALIZED, LINES, LOGGED, LOG_SLOT, PLAIN, GRANULES, AGREED, COPYING, COPIED, NUMBERS,
+) = range(28)  # fmt: skip
 # NOW: the record; CTAS, WARPS: of a cluster, of a CTA; UNITS: columns of a clock; SHIFT, CELLS: of a granule's bytes, granules of
 # a CTA's shared memory; CLUSTERS: of the grid; GRID: CTAs; WAYS: places for accesses per granule; FAR: clusters that others know
 # of; KEPT, PAGES: in use; ROWS: of clocks per slot; COUNT: problems found; COVERED: the first column of a clock's second half, 0
 # where there is none (see edges.cover); EDGES: fences so far, and addresses at which something has been released. THREADS: of a CTA; FREE: slots; INITIALIZED: whether
 # shared memory was filled before the launch. LINES: of a CTA's shared memory; LOGGED, LOG_SLOT: reads in the log, and whose.
 # PLAIN: every access is judged granule by granule, for tests. GRANULES: pages of global memory that have some.
-# COPYING: whether there are accesses of the async proxy to global memory. AGREED: any two strong accesses of the program are, each in the scope of the other.
+# COPIED: the first of the columns of what copies have written that complete on mbarriers, COMPLETIONS for each CTA; then come
+# that of what such copies have not written yet, which nobody ever knows, and that of all other copies. COPYING: whether there are accesses of the async proxy to global memory. AGREED: any two strong accesses of the program are, each in the scope of the other.
 
 BARRIERS = 16
+COMPLETIONS = 16  # columns for the mbarriers of a CTA, which share them if there are more
 OWN_ROWS = LANES + 1  # of a warp, of which its lanes share some
 NONE, OVER = -1, -2  # OVER: in place of a slot, of CTAs that have ended
 LINE_BITS, PAGE_LINES = 7, 7  # bytes of a line, lines of a page of global memory
@@ -43,8 +45,9 @@ UNTOLD = -3  # in place of a column: the cluster has handed on what it did when 
 # was last written in any way, and strongly.
 CELL = record(("writer", "i4"), ("written", "i4"), ("site", "i4"), ("last", "i4"), ("update", "i4"))
 # A line of 128 bytes: when any of its granules was last written, read, and written by a copy of the async proxy; the only warp that
-# has accessed it since all knew of all, or NONE. full: the cluster, plus one, in whose time all have been written; in global
-# memory how often it has been read, and the clusters that stand for its readers (see far.see_reader).
+# has accessed it since all knew of all, or NONE. full: the cluster, plus one, in whose time all have been written; low: the column
+# of the copies that have landed there in the time of the cluster before `high`, NONE if there are several. In global memory full
+# is how often it has been read, and low and high are the clusters that stand for its readers (see far.see_reader).
 LINE = record(
     ("written", "i4"), ("read", "i4"), ("landed", "i4"), ("warp", "i4"), ("full", "i4"), ("low", "i4"), ("high", "i4"),
     ("held", "i4")
@@ -89,6 +92,8 @@ class Arrays(NamedTuple):
     fence_row: Array  # by slot and unit: that of its last fence, or NONE
     fence_time: Array
     fence_scope: Array
+    landing: Array  # by slot and lane: the column of the copy that lands, and the parity of the phase
+    landed: Array  # by slot, parity of a phase and COPIED column: when a copy has last completed in it
     need: Array  # the scope that a fence must have for what waits for it, or NONE
     phase: Array  # by slot and barrier
     come: Array  # threads that have come to a barrier and wait there
@@ -136,7 +141,8 @@ def begin(
     grid, warps = len(home), -(-block // LANES)
     all_warps = ctas * warps
     threads = all_warps * LANES
-    units = (2 if covers else 1) * threads + 1
+    completions = (COMPLETIONS * ctas + 1) * any(bits & LATER for bits in sites)
+    units = (2 if covers else 1) * threads + completions + 1
     ways = warps + (NEAR_WAYS if ctas > 1 else 0)
     rows = all_warps * (2 * OWN_ROWS + LANES) + barrier_rows(ctas)
     clusters, lines = grid // ctas, -(-shared_bytes >> LINE_BITS)
@@ -145,6 +151,7 @@ def begin(
     n = np.zeros(NUMBERS, np.int64)
     n[[CTAS, WARPS, UNITS, SHIFT, CELLS]] = ctas, warps, units, 2, cells
     n[COVERED] = threads * covers
+    n[COPIED] = units - completions - 1
     n[AGREED] = all(bits >> SCOPE & 3 >= Scope.GPU for bits in sites if bits & STRONG)
     n[COPYING] = any(bits & BY_PROXY for bits in sites)
     n[[THREADS, INITIALIZED, LINES]] = block, initialized, lines
@@ -160,8 +167,8 @@ def begin(
         zeros((slots, ctas), np.int32), zeros((slots, all_warps), np.int64), zeros((slots, all_warps), np.int32),
         zeros((slots, threads), np.int32), zeros((slots * rows, units), np.int32), zeros(slots * rows, np.int32),
         zeros(slots * rows, np.int32), zeros((slots * rows, columns), np.int32), zeros((slots, threads), np.int32), zeros((slots, threads), np.int32),
-        zeros((slots, threads), np.int32), zeros((slots, threads), np.int32),
-        zeros((slots, barrier_rows(ctas)), np.int64), zeros((slots, barrier_rows(ctas)), np.int32),
+        zeros((slots, threads), np.int32), zeros((slots, LANES), np.int32), zeros((slots, 2, completions), np.int32),
+        zeros((slots, threads), np.int32), zeros((slots, barrier_rows(ctas)), np.int64), zeros((slots, barrier_rows(ctas)), np.int32),
         zeros(granules, CELL), zeros((granules, ways), ACCESS), zeros((granules, ways if strong[0] else 0), ACCESS),
         zeros(slots * ctas * lines, LINE), zeros(LOG, RECORD), zeros(LOG, np.int32), zeros(LOG, np.int32),
         np.full(2 * PAGES_AT_FIRST, NONE, np.int64), zeros(2 * PAGES_AT_FIRST, np.int32), zeros(many, CELL), zeros((many, FAR_WAYS), ACCESS),
