@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 
@@ -23,6 +24,54 @@ def demangle(name: str) -> str:
     except (InvalidName, LibraryNotFound):
         return name
     return found.removeprefix("void ")
+
+
+WIDTH = 100  # characters of a name in a line of a report
+
+
+def short_name(name: str, width: int = WIDTH) -> str:
+    """The readable name of a kernel, with as much of it left out as it takes to fit into a line, if it can: parameters first, then
+    versions of libraries, then arguments of templates within others, then the end; … stands for it."""
+    readable = demangle(name)
+    if len(readable) <= width or not name.startswith("_Z"):
+        return readable
+    found = _without_parameters(readable)
+    if len(found) > width:
+        found = _VERSION.sub("", found)
+    for depth in (3, 2):
+        if len(found) <= width:
+            break
+        found = _without_arguments(found, depth)
+    return found if len(found) <= width else found[: width - 1] + "…"
+
+
+_VERSION = re.compile(r"\b(?:__\d+|[A-Z]+_\d+_SM_\w+?)::")  # namespaces of versions, as libraries of CUDA have them
+
+
+def _without_parameters(name: str) -> str:
+    if not name.endswith(")"):
+        return name
+    depth = 0
+    for at in range(len(name) - 1, -1, -1):
+        depth += (name[at] == ")") - (name[at] == "(")
+        if depth == 0:
+            return name[:at]
+    return name
+
+
+def _without_arguments(name: str, most: int) -> str:
+    """With arguments of templates that lie in `most` others, or more, left out."""
+    depth, found = 0, []
+    for at, letter in enumerate(name):
+        if letter == ">" and name[at - 1] != "-":
+            depth -= 1
+        if depth < most:
+            found.append(letter)
+        if letter == "<":
+            depth += 1
+            if depth == most:
+                found.append("…")
+    return "".join(found) if depth == 0 else name
 
 
 def local_name(name: str) -> str:

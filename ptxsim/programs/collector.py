@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ptxsim.demangle import demangle
+from ptxsim.demangle import demangle, short_name
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.programs.wanted import Wanted
 from ptxsim.session.module import Kernel
@@ -85,7 +85,7 @@ class Collector:
         sys.stdout.flush()
         write = render_all if self.wanted.told == "full" else render_concise
         if kernel:
-            sys.stderr.write(f"ptxsim: {demangle(kernel)}, launch {self.launches - 1}\n")
+            sys.stderr.write(f"ptxsim: {short_name(kernel)}, launch {self.launches - 1}\n")
         sys.stderr.write(f"{write(new, paint_for(sys.stderr))}\n")
         sys.stderr.flush()
 

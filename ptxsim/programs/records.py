@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from ptxsim.demangle import demangle
+from ptxsim.demangle import short_name
 from ptxsim.report.summary import plural
 
 Record = dict[str, Any]
@@ -59,4 +59,4 @@ def _kernel(name: str, launches: list[Record]) -> str:
     if banks:
         wavefronts, ideal = (sum(table[key] for table in banks) for key in ("wavefronts", "ideal"))
         parts.append(f"{plural(wavefronts, 'shared-memory wavefront')} (ideal {ideal})")
-    return f"{demangle(name)}: {', '.join(parts)}"
+    return f"{short_name(name)}: {', '.join(parts)}"

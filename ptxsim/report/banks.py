@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ptxsim.demangle import demangle
+from ptxsim.demangle import short_name
 from ptxsim.report.origins import Written, written_at
 from ptxsim.report.style import WIDTH, Paint, plain
 from ptxsim.report.summary import plural
@@ -38,7 +38,7 @@ def table(result: FileRun, paint: Paint = plain, width: int = WIDTH) -> str:
         return ""
     run, banks = result.run, result.run.banks
     warps = -(-math.prod(run.block) // 32)
-    title = f"{demangle(run.entry)}: {run.target}, {plural(math.prod(run.grid), 'CTA')}, {plural(warps, 'warp')} each"
+    title = f"{short_name(run.entry)}: {run.target}, {plural(math.prod(run.grid), 'CTA')}, {plural(warps, 'warp')} each"
     parts = [f"{title}\n\n{shared_table(banks, paint, width, result.source)}"]
     if banks.global_rows:
         parts.append(global_table(banks, paint, width, result.source))

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ptxsim.demangle import demangle
+from ptxsim.demangle import short_name
 from ptxsim.diagnostic import Finding
 from ptxsim.report.style import WIDTH, Paint, plain
 from ptxsim.report.text import wrap
@@ -22,7 +22,7 @@ def summary(result: FileRun, paint: Paint = plain, width: int = WIDTH) -> str:
     verdict = tally(result.findings)
     if run is None:
         return paint("error", f"{result.source.name}: {verdict}; nothing ran")
-    first = f"{demangle(run.entry)} on {run.target}: {paint('pass' if result.passed else 'error', verdict)}"
+    first = f"{short_name(run.entry)} on {run.target}: {paint('pass' if result.passed else 'error', verdict)}"
     if result.checked:
         unmet = {"expectation-failed", "bad-directive"}
         failed = sum(finding.name in unmet and finding.level == "error" for finding in result.findings)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from ptxsim.demangle import demangle, is_named, is_part, local_name
+from ptxsim.demangle import demangle, is_named, is_part, local_name, short_name
 from ptxsim.diagnostic import Finding
 from ptxsim.report import banks
 from ptxsim.report.formats import to_github, to_sarif
@@ -117,6 +117,21 @@ def test_readable_names():
     assert local_name("_ZZ3revPiE1s") == "s"
     assert is_named("_Z5scaleIfEvPT_S0_i", "scale") and is_named("_Z5scaleIfEvPT_S0_i", "scale<float>")
     assert is_part("_Z5scaleIfEvPT_S0_i", "float *, float") and not is_part("_Z3revPi", "scale")
+
+
+AGENT = (
+    "_ZN6thrust23THRUST_300001_SM_900_NS8cuda_cub4core6detail13_kernel_agentINS1_8__unique9InitAgentIN3cub17CUB_300001_SM_90013"
+    "ScanTileStateIiLb1EEEPiiEEJSA_mSB_EEEvDpT0_"
+)
+
+
+def test_names_of_templates_fit_into_a_line():
+    assert short_name("_Z5scaleIfEvPT_S0_i") == "scale<float>(float*, float, int)"
+    assert short_name("_Z5scaleIfEvPT_S0_i", 15) == "scale<float>"
+    assert short_name("k" * 120) == "k" * 120
+    name = "thrust::cuda_cub::core::detail::_kernel_agent<thrust::cuda_cub::__unique::InitAgent<…>, "
+    assert short_name(AGENT).startswith(name) and len(short_name(AGENT)) <= 100
+    assert short_name(AGENT, 60).endswith("…") and len(short_name(AGENT, 60)) == 60
 
 
 def test_tables_show_the_line_of_cuda_above_its_rows(tmp_path):
