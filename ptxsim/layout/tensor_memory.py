@@ -6,7 +6,9 @@ Triton (tests/layout). An address has the lane in bits 31 to 16 and the column i
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -17,11 +19,43 @@ ROWS, COLUMNS = 128, 512  # ROWS are what the manual calls lanes
 QUARTER = 32  # rows that a warp of a warpgroup reaches
 
 
-class Cells(NamedTuple):
+def bits_of(numbers: Iterable[int]) -> int:
+    """A set of numbers, a bit for each."""
+    found = 0
+    for number in numbers:
+        found |= 1 << number
+    return found
+
+
+class Area(NamedTuple):
+    """Some rows of some columns: sets of them as bits (`bits_of`)."""
+
+    rows: int
+    columns: int
+
+    def at(self, address: int) -> Area:
+        """What is relative to an address, as it lies in the memory."""
+        return Area(self.rows << (address >> 16), self.columns << (address & 0xFFFF))
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
     """Rows and columns, relative to an address; arrays of one shape."""
 
     rows: np.ndarray
     columns: np.ndarray
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        return iter((self.rows, self.columns))
+
+    @cached_property
+    def area(self) -> Area:
+        """All of them: each row is there with each column."""
+        return Area(*(bits_of(np.unique(axis).tolist()) for axis in self))
+
+    def at(self, address: int) -> Cells:
+        """As they lie in the memory."""
+        return Cells(self.rows + (address >> 16), self.columns + (address & 0xFFFF))
 
 
 # What each lane of a warp, and each register after the other, has: r are rows, c columns, h the second half of 16x32bx2.
@@ -86,3 +120,16 @@ COPIES = {
     ("64x128b", "warpx2::01_23"): (64, 1, ((0, 32), (64, 96))),
     ("32x128b", "warpx4"): (32, 1, ((0, 32, 64, 96),)),
 }  # fmt: skip
+
+
+@cache
+def copied(shape: str, warps: str | None) -> list[tuple[Cells, slice]]:
+    """Where a copy puts the rows of a tile, and which rows: each as often as it says."""
+    rows, pieces, parts = COPIES[shape, warps]
+    each = rows // len(parts)
+    row, column = np.arange(each)[:, None], np.arange(4 * pieces)[None, :]
+    return [
+        (Cells(*np.broadcast_arrays(row + start, column)), slice(number * each, (number + 1) * each))
+        for number, starts in enumerate(parts)
+        for start in starts
+    ]

@@ -185,6 +185,31 @@ class EventStream:
         if self.count == len(self.records):
             self.flush()
 
+    def emit_all(
+        self, site: int, cta: int, warp: int, event: int, space: int, width: int, flags: int, addresses: np.ndarray
+    ) -> None:
+        """Append records for any number of addresses, 32 in each, if they are wanted; their masks count them."""
+        if not self.wanted.has(event, space):
+            return
+        rows = -(-len(addresses) // LANES)
+        for start in range(0, rows, len(self.records)):
+            count = min(rows - start, len(self.records))
+            if self.count + count > len(self.records):
+                self.flush()
+            part = self.records[self.count : self.count + count]
+            part["site"], part["cta"], part["warp"] = site, cta, warp
+            part["event"], part["space"], part["width"] = event, space, width
+            part["flags"], part["mask"] = flags, 0xFFFFFFFF
+            own = addresses[start * LANES : (start + count) * LANES]
+            full, rest = divmod(len(own), LANES)
+            part["addresses"][:full] = own[: full * LANES].reshape(full, LANES)
+            if rest:
+                part["addresses"][full, :rest] = own[full * LANES :]
+                part["mask"][full] = (1 << rest) - 1
+            self.count += count
+        if self.count == len(self.records):
+            self.flush()
+
     def flush(self) -> None:
         if not self.count:
             return

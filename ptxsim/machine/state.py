@@ -81,6 +81,8 @@ class Machine:
         self.native_product: Callable[[WarpgroupRecord, ProductRecord], bool] | None = None
         # Computes products on the tensor memory of CTAs natively, or says that it cannot.
         self.native_tensor_product: Callable[[Any, Sequence[Any]], bool] | None = None
+        # Tiles in whose descriptors nothing is wrong: where they begin, and why that is doubtful.
+        self.right_tiles: dict[object, tuple[int, str | None]] = {}
         self.op_at: Callable[[int], Any]  # the program's operation at a site
         self.products: dict[int, Any] = {}  # what is known of the asynchronous products among them
         self.copies: Copies | None = None  # once there are some

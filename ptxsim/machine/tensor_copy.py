@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
 
 from ptxsim.layout.tensor_descriptor import TensorDescriptor
-from ptxsim.layout.tensor_memory import COPIES, Cells
+from ptxsim.layout.tensor_memory import COPIES, Cells, copied
 from ptxsim.machine.asynchronous import snapshot
 from ptxsim.machine.cta import Cta
 from ptxsim.machine.port import Port
@@ -27,24 +27,20 @@ def copy(m: Port, a: np.ndarray, descriptor: np.ndarray, shape: str, warps: str 
         check_tile(m, tile)
         port = snapshot(m, np.arange(32) == lane)
         read_tiles(port, [tile], group)
-        found = [part for cta in group for part in _targets(cta, int(a[lane]), (shape, warps))]
-        uses = [Use(memory_of(cta), cells, True, m.line, "tcgen05.cp") for cta, cells, _ in found]
-        core_of(m.cta).issue(port, partial(_copy, tile, found), uses)
+        address, parts, memories = int(a[lane]), copied(shape, warps), [memory_of(cta) for cta in group]
+        uses = [
+            Use(memory, place(memory, address, cells.area, "tcgen05.cp"), True, m.line, "tcgen05.cp")
+            for memory in memories
+            for cells, _ in parts
+        ]
+        core_of(m.cta).issue(
+            port, partial(_copy, tile, group, [(cells.at(address), rows) for cells, rows in parts]), uses
+        )
 
 
-def _targets(cta: Cta, address: int, form: tuple[str, str | None]) -> Iterator[tuple[Cta, Cells, slice]]:
-    """Where the rows of a tile go in a CTA's tensor memory, and which rows."""
-    rows, pieces, parts = COPIES[form]
-    each = rows // len(parts)
-    row, column = np.arange(each)[:, None], np.arange(pieces * CHUNK // 4)[None, :]
-    for number, starts in enumerate(parts):
-        for start in starts:
-            cells = place(memory_of(cta), address, Cells(*np.broadcast_arrays(row + start, column)), "tcgen05.cp")
-            yield cta, cells, slice(number * each, (number + 1) * each)
-
-
-def _copy(tile: Tile, targets: Sequence[tuple[Cta, Cells, slice]]) -> None:
+def _copy(tile: Tile, ctas: Sequence[Cta], parts: Sequence[tuple[Cells, slice]]) -> None:
     """The rows of a tile in each CTA's shared memory go to its tensor memory."""
-    for cta, cells, rows in targets:
+    for cta in ctas:
         words = np.ascontiguousarray(tile.read(cta.shared)).view(np.uint32)
-        memory_of(cta).cells[cells.columns, cells.rows] = words[rows]
+        for (rows, columns), part in parts:
+            memory_of(cta).cells[columns, rows] = words[part]

@@ -85,11 +85,10 @@ def read_tiles(m: Port, tiles: Sequence[Tile], ctas: Sequence[Cta]) -> None:
 
 
 def _tell(m: Port, cta: Cta, tile: Tile, event: Event, flags: int) -> None:
-    chunks, lane = tile.chunks() + (cta.rank << RANK_SHIFT), first_lane(m.mask)
-    for i in range(0, len(chunks), 32):
-        part = chunks[i : i + 32]
-        m.emit(
-            event, Space.SHARED, CHUNK, flags | FLAG_ASYNC_PROXY | lane << LANE_SHIFT, np.arange(32) < len(part), part
+    stream, flags = m.machine.stream, flags | FLAG_ASYNC_PROXY | first_lane(m.mask) << LANE_SHIFT
+    if stream is not None:
+        stream.emit_all(
+            m.site, m.cta.linear, m.warp.index, event, Space.SHARED, CHUNK, flags, tile.chunks() + (cta.rank << RANK_SHIFT)
         )  # fmt: skip
 
 

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import and_
 
 import numpy as np
 
 from ptxsim.diagnostic import Finding
 from ptxsim.lanes import mask_word
-from ptxsim.layout.tensor_memory import COLUMNS, QUARTER, ROWS, Cells
+from ptxsim.layout.tensor_memory import COLUMNS, QUARTER, ROWS, Area, Cells
 from ptxsim.machine.cta import Cta
 from ptxsim.machine.event import Event
 from ptxsim.machine.fault import Fault, Wait
@@ -20,6 +22,7 @@ from ptxsim.machine.port import Port
 from ptxsim.machine.state import Machine
 from ptxsim.types import TYPES
 
+ALL = (1 << COLUMNS) - 1
 LEAST = 32  # columns of an allocation, which is a power of two
 SAME = "all lanes of the warp give the same tensor memory address"
 
@@ -34,18 +37,19 @@ class Allocation:
 
 
 class TensorMemory:
-    """The state of one CTA. `cells` are words (columns, rows). `promised`: columns that a pair's other CTA has allocated for both."""
+    """The state of one CTA. `cells` are words (columns, rows). `free`: columns, as bits. `promised`: those that a pair's other CTA has
+    allocated for both."""
 
     def __init__(self) -> None:
         self.cells = np.zeros((COLUMNS, ROWS), np.uint32)
         self.held: dict[int, Allocation] = {}  # by the first column
-        self.free = np.ones(COLUMNS, bool)
+        self.free = ALL
         self.permitted = True
         self.promised: list[tuple[int, int]] = []  # first columns and numbers
 
     def take(self, start: int, columns: int, line: int) -> None:
         self.held[start] = Allocation(start, columns, line)
-        self.free[start : start + columns] = False
+        self.free &= ~(run(columns) << start)
 
     def describe(self) -> str:
         """Who has what, for reports."""
@@ -59,8 +63,8 @@ def memory_of(cta: Cta) -> TensorMemory:
 
 def room(memories: Sequence[TensorMemory], columns: int) -> int | None:
     """The first column of so many that are free in all memories, at a multiple of their number; None if there are none."""
-    free = np.logical_and.reduce([memory.free for memory in memories])
-    return next((start for start in range(0, COLUMNS, columns) if free[start : start + columns].all()), None)
+    free = reduce(and_, (memory.free for memory in memories))
+    return next((start for start in range(0, COLUMNS, columns) if not run(columns) & ~(free >> start)), None)
 
 
 def allocate(m: Port, a: np.ndarray, columns: np.ndarray, ctas: int) -> Wait | None:
@@ -88,7 +92,7 @@ def allocate(m: Port, a: np.ndarray, columns: np.ndarray, ctas: int) -> Wait | N
         assert start is not None
         for other in others:
             other.promised.append((start, count))
-            other.free[start : start + count] = False
+            other.free &= ~(run(count) << start)
         give(start)
 
     if others and own.promised:
@@ -109,8 +113,8 @@ def allocate(m: Port, a: np.ndarray, columns: np.ndarray, ctas: int) -> Wait | N
     return None
 
 
-def deallocate(m: Port, a: np.ndarray, columns: np.ndarray, ctas: int) -> Cells:
-    """tcgen05.dealloc: exactly what one allocation has given. Returns its cells."""
+def deallocate(m: Port, a: np.ndarray, columns: np.ndarray, ctas: int) -> Area:
+    """tcgen05.dealloc: exactly what one allocation has given. Returns that."""
     start = m.uniform(a, "tensor memory address", SAME)
     count = m.uniform(columns, "number of columns", "all lanes of the warp give the same number of columns")
     group_of(m, ctas)
@@ -123,8 +127,8 @@ def deallocate(m: Port, a: np.ndarray, columns: np.ndarray, ctas: int) -> Cells:
             "give back the address that tcgen05.alloc has stored, with the same number of columns",
         )
     del memory.held[start]
-    memory.free[start : start + count] = True
-    return Cells(*np.broadcast_arrays(np.arange(ROWS)[:, None], np.arange(start, start + count)[None, :]))
+    memory.free |= run(count) << start
+    return Area(run(ROWS), run(count) << start)
 
 
 def relinquish(m: Port) -> None:
@@ -168,37 +172,43 @@ def group_of(m: Port, ctas: int) -> Sequence[Cta]:
 # ---- accesses ----------------------------------------------------------------------------------------------------------
 
 
-def place(memory: TensorMemory, address: int, cells: Cells, what: str, begins: bool = True) -> Cells:
-    """Cells relative to an address as those of the memory. Raises Fault `out-of-bounds` where they are not there, or nobody has them;
-    that is asked when something begins."""
-    row, column = address >> 16, address & 0xFFFF
-    rows, columns = cells.rows + row, cells.columns + column
-    low, high = int(columns.min()), int(columns.max()) + 1
-    if high > COLUMNS or int(rows.max()) >= ROWS:
+def place(memory: TensorMemory, address: int, area: Area, what: str) -> Area:
+    """What is relative to an address as an area of the memory. Raises Fault `out-of-bounds` where it is not there, or nobody has it."""
+    found = area.at(address)
+    if found.columns > ALL or found.rows > run(ROWS):
+        (low, high), (first, last) = ends(found.columns), ends(found.rows)
         raise Fault(
             "out-of-bounds",
-            f"{what} at {address:#x} reaches columns {low} to {high - 1} and lanes {int(rows.min())} to {int(rows.max())}; tensor memory "
+            f"{what} at {address:#x} reaches columns {low} to {high} and lanes {first} to {last}; tensor memory "
             f"has {COLUMNS} columns and {ROWS} lanes", help="an address has the lane in bits 31 to 16, the column in bits 15 to 0",
         )  # fmt: skip
-    loose = memory.free[low:high]
-    if begins and loose.any() and (astray := np.isin(columns, low + np.flatnonzero(loose))).any():
+    if found.columns & memory.free:
         raise Fault(
-            "out-of-bounds", f"{what} at {address:#x}: column {int(columns[astray][0])} is not allocated; {memory.describe()}",
+            "out-of-bounds", f"{what} at {address:#x}: column {ends(found.columns & memory.free)[0]} is not allocated; {memory.describe()}",
             help="allocate as many columns as are used, and use them before tcgen05.dealloc",
         )  # fmt: skip
-    return Cells(rows, columns)
+    return found
 
 
-def moved_cells(m: Port, a: np.ndarray, cells: Cells, what: str) -> tuple[TensorMemory, Cells]:
-    """The cells that a warp moves to or from its registers, all from the rows that it reaches."""
+def run(count: int) -> int:
+    """The first so many numbers, as bits."""
+    return (1 << count) - 1
+
+
+def ends(bits: int) -> tuple[int, int]:
+    """The least and the greatest number of a set."""
+    return (bits & -bits).bit_length() - 1, bits.bit_length() - 1
+
+
+def moved_area(m: Port, a: np.ndarray, cells: Cells, what: str) -> tuple[TensorMemory, int, Area]:
+    """The memory, the address and the area of what a warp moves to or from its registers, all from the rows that it reaches."""
     address, memory = m.uniform(a, "tensor memory address", SAME), memory_of(m.cta)
     first = m.warp.index % 4 * QUARTER
-    low = (address >> 16) + int(cells.rows.min())
-    high = (address >> 16) + int(cells.rows.max())
+    low, high = ((address >> 16) + row for row in ends(cells.area.rows))
     if low < first or high >= first + QUARTER:
         raise Fault(
             "tensor-memory-lanes",
             f"{what} at {address:#x} accesses lanes {low} to {high}; warp {m.warp.index} reaches lanes {first} to {first + QUARTER - 1}",
             help=f"add the warp's first lane to the address: (warp % 4) * {QUARTER} << 16",
         )
-    return memory, place(memory, address, cells, what)
+    return memory, address, place(memory, address, cells.area, what)

@@ -10,7 +10,7 @@ from ptxsim.layout.tensor_memory import moved
 from ptxsim.machine import tensor_memory
 from ptxsim.machine.port import Port
 from ptxsim.machine.tensor_core import in_flight
-from ptxsim.machine.tensor_memory import memory_of, moved_cells
+from ptxsim.machine.tensor_memory import memory_of, moved_area
 from ptxsim.machine.tensor_order import Moves, Use, check
 
 COMMITS = "tcgen05.commit, and mbarrier.try_wait"
@@ -20,9 +20,10 @@ MOVES = "tcgen05.wait::ld or tcgen05.wait::st"
 def load(m: Port, a: np.ndarray, shape: str, number: int, split: int, packed: bool) -> list[np.ndarray]:
     """The registers, which belong to the load until a wait."""
     cells = moved(shape, number, split, packed)
-    memory, cells = moved_cells(m, a, cells, "tcgen05.ld")
-    _begin(m, Use(memory, cells, False, m.line, "tcgen05.ld"))
-    words = memory.cells[cells.columns, cells.rows]
+    memory, address, area = moved_area(m, a, cells, "tcgen05.ld")
+    _begin(m, Use(memory, area, False, m.line, "tcgen05.ld"))
+    rows, columns = cells.at(address)
+    words = memory.cells[columns, rows]
     if packed:
         words = words[0] & np.uint32(0xFFFF) | words[1] << np.uint32(16)
     assert m.op is not None
@@ -36,12 +37,13 @@ def store(
 ) -> None:
     """Registers go to the cells."""
     cells = moved(shape, number, split, packed)
-    memory, cells = moved_cells(m, a, cells, "tcgen05.st")
-    _begin(m, Use(memory, cells, True, m.line, "tcgen05.st"))
+    memory, address, area = moved_area(m, a, cells, "tcgen05.st")
+    _begin(m, Use(memory, area, True, m.line, "tcgen05.st"))
     words = np.stack(values)
     if packed:
         words = np.stack([words & np.uint32(0xFFFF), words >> np.uint32(16)])
-    memory.cells[cells.columns, cells.rows] = words
+    rows, columns = cells.at(address)
+    memory.cells[columns, rows] = words
 
 
 def _begin(m: Port, use: Use) -> None:

@@ -9,48 +9,31 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 
-import numpy as np
-
-from ptxsim.layout.tensor_memory import COLUMNS, ROWS, Cells
+from ptxsim.layout.tensor_memory import Area
 from ptxsim.machine.port import Port
 
 
 @dataclass(eq=False)
 class Use:
-    """Cells of a CTA's tensor memory, as `place` gives them, that the instruction of a line reads or writes. `memory`: whose; `said`:
-    that it has not been waited for has been reported."""
+    """What of a CTA's tensor memory the instruction of a line reads or writes. `memory`: whose; `said`: that it has not been waited for
+    has been reported."""
 
     memory: object
-    cells: Cells
+    area: Area
     writes: bool
     line: int
     what: str
     said: bool = False
 
-    @cached_property
-    def columns(self) -> tuple[int, int]:
-        return int(self.cells.columns.min()), int(self.cells.columns.max())
-
-    @cached_property
-    def touched(self) -> np.ndarray:
-        found = np.zeros((COLUMNS, ROWS), bool)
-        found[self.cells.columns, self.cells.rows] = True
-        return found
-
     def meets(self, other: Use) -> tuple[int, int] | None:
         """The first column and row that both use, if one of them writes there."""
         if self.memory is not other.memory or not (self.writes or other.writes):
             return None
-        (low, high), (first, last) = self.columns, other.columns
-        if low > last or first > high:
+        rows, columns = self.area.rows & other.area.rows, self.area.columns & other.area.columns
+        if not rows or not columns:
             return None
-        both = self.touched & other.touched
-        if not both.any():
-            return None
-        column, row = np.unravel_index(np.argmax(both), both.shape)
-        return int(column), int(row)
+        return (columns & -columns).bit_length() - 1, (rows & -rows).bit_length() - 1
 
 
 class Moves:

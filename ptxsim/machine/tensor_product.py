@@ -13,11 +13,11 @@ from ptxsim.layout.instruction_descriptor import InstructionDescriptor, shape_pr
 from ptxsim.layout.sparsity import Sparsity
 from ptxsim.layout.tables import GROUPS
 from ptxsim.layout.tensor_descriptor import TensorDescriptor
-from ptxsim.layout.tensor_memory import QUARTER, ROWS, Cells, accumulators, metadata_cells, row_of
+from ptxsim.layout.tensor_memory import QUARTER, ROWS, Area, Cells, accumulators, metadata_cells, row_of
 from ptxsim.machine.cta import Cta
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.port import Port
-from ptxsim.machine.tensor_memory import TensorMemory, group_of, memory_of, place
+from ptxsim.machine.tensor_memory import TensorMemory, group_of, memory_of, place, run
 from ptxsim.machine.tensor_order import Use
 from ptxsim.machine.tile import Tile
 from ptxsim.numerics.forms import Form
@@ -91,20 +91,18 @@ class TensorProduct:
     def uses(self, m: Port) -> list[Use]:
         """What of tensor memory it reads and writes. Raises Fault where that is not there."""
         found, words, name = [], self.words, "tcgen05.mma"
+        d, reads = self.cells.area, []
+        if self.from_memory:
+            reads.append((self.a, Area(d.rows, run(-(-words.values * self.storage_bits // 32)))))
+        if words.sparse:
+            row, column, _ = metadata_cells(self.rows, words.k, GROUPS[self.storage_bits][0], self.storage_bits)
+            reads.append((self.metadata, Cells(row, column).area))
+        for address, count in zip(self.scales or (), (self.rows, words.n), strict=False):
+            reads.append((address & IN_SCALES, Area(run(ROWS), run(-(-count // QUARTER)))))
         for cta in group_of(m, self.ctas):
             memory = memory_of(cta)
-            found.append(Use(memory, place(memory, self.d, self.cells, "the product's D"), True, m.line, name))
-            reads = []
-            if self.from_memory:
-                columns = np.arange(-(-words.values * self.storage_bits // 32))[None, :]
-                reads.append((self.a, Cells(*np.broadcast_arrays(self.cells.rows[:, :1], columns))))
-            if words.sparse:
-                row, column, _ = metadata_cells(self.rows, words.k, GROUPS[self.storage_bits][0], self.storage_bits)
-                reads.append((self.metadata, Cells(row, column)))
-            for address, count in zip(self.scales or (), (self.rows, words.n), strict=False):
-                index = np.broadcast_arrays(np.arange(ROWS)[:, None], np.arange(-(-count // QUARTER))[None, :])
-                reads.append((address & IN_SCALES, Cells(*index)))
-            found += [Use(memory, place(memory, at, cells, "an operand"), False, m.line, name) for at, cells in reads]
+            found.append(Use(memory, place(memory, self.d, d, "the product's D"), True, m.line, name))
+            found += [Use(memory, place(memory, at, area, "an operand"), False, m.line, name) for at, area in reads]
         return found
 
     def run(self, m: Port) -> None:
@@ -118,7 +116,7 @@ class TensorProduct:
 
     def _run_cta(self, m: Port, cta: Cta, b: np.ndarray, off: int) -> None:
         words, memory = self.words, memory_of(cta)
-        rows, columns = place(memory, self.d, self.cells, "the product's D", begins=False)
+        rows, columns = self.cells.at(self.d)
         if self.keep and self.shift:
             self.scale_down(memory, off)
         c = memory.cells[columns, rows].astype(f"u{TYPES[words.d].bits // 8}")
@@ -133,7 +131,7 @@ class TensorProduct:
 
     def _write(self, memory: TensorMemory, off: int, d: np.ndarray) -> None:
         """D, or what it is before the product, in the rows that are written."""
-        rows, columns = place(memory, self.d, self.cells, "the product's D", begins=False)
+        rows, columns = self.cells.at(self.d)
         if off:
             writes = np.array([not off >> row & 1 for row in range(ROWS)])
             d = np.where(writes[rows], d, memory.cells[columns, rows])
@@ -141,7 +139,7 @@ class TensorProduct:
 
     def scale_down(self, memory: TensorMemory, off: int) -> None:
         """D / 2**shift: exact, or rounded to nearest even where it becomes subnormal."""
-        rows, columns = place(memory, self.d, self.cells, "the product's D", begins=False)
+        rows, columns = self.cells.at(self.d)
         codes = memory.cells[columns, rows].astype(f"u{TYPES[self.words.d].bits // 8}")
         kind = np.dtype("f4" if self.words.d == "f32" else "f2")
         self._write(
@@ -185,8 +183,8 @@ class TensorProduct:
         row = row_of(m, self.rows, self.spread)[:, None] + part * self.rows
         at = np.arange(words.values)[None, :] * bits
         memory = memory_of(cta)
-        cells = place(memory, self.a, Cells(*np.broadcast_arrays(row, at // 32)), "the product's A", begins=False)
-        codes = memory.cells[cells.columns, cells.rows] >> (at % 32).astype(np.uint32)
+        rows, columns = Cells(row, at // 32).at(self.a)
+        codes = memory.cells[columns, rows] >> (at % 32).astype(np.uint32)
         return narrowed(codes & np.uint32(0xFFFFFFFF >> 32 - bits), words.a, bits)
 
     def _scales_of(self, memory: TensorMemory, block: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -200,11 +198,9 @@ class TensorProduct:
             (self.scales[0], self.words.scale_a, rows),
             (self.scales[1], self.words.scale_b, columns),
         ):
-            cells = place(
-                memory, address & IN_SCALES, Cells(quarter + index % QUARTER, index // QUARTER), "block scales"
-            )
+            lanes, column = Cells(quarter + index % QUARTER, index // QUARTER).at(address & IN_SCALES)
             shifts = 8 * (first + np.arange(self.blocks, dtype=np.uint32))
-            found.append((memory.cells[cells.columns, cells.rows][:, None] >> shifts & 255).astype(np.uint8))
+            found.append((memory.cells[column, lanes][:, None] >> shifts & 255).astype(np.uint8))
         return found[0], found[1].T
 
     def kept_columns(self, memory: TensorMemory) -> np.ndarray:
@@ -213,8 +209,8 @@ class TensorProduct:
         group, run = GROUPS[bits]
         row, column, shift = metadata_cells(self.rows, words.k, group, bits)
         selected = words.selector & 1 if bits >= 16 else 0
-        cells = place(memory, self.metadata, Cells(row, column + selected), "the metadata", begins=False)
-        nibbles = memory.cells[cells.columns, cells.rows] >> shift & 15
+        rows, columns = Cells(row, column + selected).at(self.metadata)
+        nibbles = memory.cells[columns, rows] >> shift & 15
         return np.asarray(Sparsity(self.rows, words.k, group, run, bits).columns_of(nibbles.astype(np.int64)))
 
 

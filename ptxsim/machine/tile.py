@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any, cast
 
 import numpy as np
 
@@ -33,7 +34,7 @@ class Tile:
     @property
     def fields(self) -> Descriptor:
         """The descriptor's."""
-        return self.format.decode(self.descriptor)
+        return _fields(cast(Any, self.format), self.descriptor)
 
     def addresses(self) -> np.ndarray:
         """Byte address of every element, int64 (rows, k)."""
@@ -54,6 +55,12 @@ class Tile:
         return _chunks(self)
 
 
+@lru_cache(maxsize=1024)
+def _fields(format: Any, descriptor: int) -> Descriptor:
+    found: Descriptor = format.decode(descriptor)
+    return found
+
+
 # A loop over k meets few different descriptors, again and again.
 @lru_cache(maxsize=256)
 def _addresses(tile: Tile) -> np.ndarray:
@@ -71,8 +78,20 @@ def _chunks(tile: Tile) -> np.ndarray:
 def check_tile(m: Port, tile: Tile) -> None:
     """Report what is suspicious in a descriptor, or in how its tile was written; raise Fault `out-of-bounds` where it leaves shared
     memory."""
-    check_descriptor(m.machine, tile, m.report)
-    low, fields = int(tile.addresses().min()), tile.fields
+    known, fields = m.machine.right_tiles, tile.fields
+    place = known.get(tile)
+    if place is None:
+        found = []
+
+        def report(name: str, message: str, **more: Any) -> None:
+            found.append(name)
+            m.report(name, message, **more)
+
+        check_descriptor(m.machine, tile, report)
+        place = int(tile.addresses().min()), doubtful_start(tile)
+        if not found:
+            known[tile] = place
+    low, problem = place
     written = written_swizzle(m, low)
     if written not in (None, fields.swizzle):
         m.report(
@@ -80,7 +99,6 @@ def check_tile(m: Port, tile: Tile) -> None:
             f"the tensor copy that brought the tile at {low:#x} wrote it with swizzle {written}, the descriptor reads it "
             f"with {fields.swizzle}", help="give the tensor map and the descriptor the same swizzle",
         )  # fmt: skip
-    problem = doubtful_start(tile)
     if problem and (written is None or fields.base_offset):
         m.report("swizzle-start", problem, help=FIELDS, level="warning")
 

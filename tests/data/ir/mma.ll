@@ -1,7 +1,7 @@
 declare <32 x i64> @ptxsim_load_param_8x1(ptr, ptr, <32 x i64>, i32, i32, i32)
 declare {<32 x i32>, <32 x i32>, <32 x i32>, <32 x i32>} @ptxsim_load_global_4x4(ptr, ptr, <32 x i64>, i32, i32, i32)
 declare {<32 x i32>, <32 x i32>} @ptxsim_load_global_4x2(ptr, ptr, <32 x i64>, i32, i32, i32)
-declare i1 @ptxsim_product_47b7155af9a1aef8(ptr, ptr, ptr, ptr, ptr)
+declare i1 @ptxsim_product_9683eae8e17b79f9(ptr, ptr, ptr, ptr, ptr)
 declare void @ptxsim_store_global_4x4(ptr, ptr, <32 x i64>, i32, i32, i32, <32 x i32>, <32 x i32>, <32 x i32>, <32 x i32>)
 define i32 @mma(ptr %context, ptr %warp) #0 {
 entry:
@@ -85,7 +85,7 @@ b0:
   store <32 x i32> %v22, ptr %v39, align 64
   %v40 = getelementptr i8, ptr %v36, i64 384
   store <32 x i32> %v23, ptr %v40, align 64
-  %v42 = call i1 @ptxsim_product_47b7155af9a1aef8(ptr %v28, ptr %v33, ptr %v36, ptr %v41, ptr null)
+  %v42 = call i1 @ptxsim_product_9683eae8e17b79f9(ptr %v28, ptr %v33, ptr %v36, ptr %v41, ptr null)
   %v43 = getelementptr i8, ptr %v41, i64 0
   %v44 = load <32 x float>, ptr %v43, align 64
   %v45 = getelementptr i8, ptr %v41, i64 128

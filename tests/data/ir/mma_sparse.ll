@@ -1,7 +1,7 @@
 declare <32 x i64> @ptxsim_load_param_8x1(ptr, ptr, <32 x i64>, i32, i32, i32)
 declare {<32 x i32>, <32 x i32>, <32 x i32>, <32 x i32>} @ptxsim_load_global_4x4(ptr, ptr, <32 x i64>, i32, i32, i32)
 declare <32 x i32> @ptxsim_load_global_4x1(ptr, ptr, <32 x i64>, i32, i32, i32)
-declare i1 @ptxsim_product_6b964b5e2de0cd9e(ptr, ptr, ptr, ptr, ptr)
+declare i1 @ptxsim_product_7d7afb51920812ac(ptr, ptr, ptr, ptr, ptr)
 declare void @ptxsim_store_global_4x4(ptr, ptr, <32 x i64>, i32, i32, i32, <32 x i32>, <32 x i32>, <32 x i32>, <32 x i32>)
 define i32 @mma_sparse(ptr %context, ptr %warp) #0 {
 entry:
@@ -110,7 +110,7 @@ b0:
   store <32 x i32> %v26, ptr %v54, align 64
   %v55 = getelementptr i8, ptr %v51, i64 384
   store <32 x i32> %v27, ptr %v55, align 64
-  %v57 = call i1 @ptxsim_product_6b964b5e2de0cd9e(ptr %v41, ptr %v46, ptr %v51, ptr %v56, ptr %v38)
+  %v57 = call i1 @ptxsim_product_7d7afb51920812ac(ptr %v41, ptr %v46, ptr %v51, ptr %v56, ptr %v38)
   br i1 %v57, label %good1, label %bad1
 bad1:
   store i32 5, ptr %site.at

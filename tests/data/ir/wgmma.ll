@@ -2,7 +2,7 @@
 declare <32 x i64> @ptxsim_load_param_8x1(ptr, ptr, <32 x i64>, i32, i32, i32)
 declare <32 x i64> @ptxsim_load_global_8x1(ptr, ptr, <32 x i64>, i32, i32, i32)
 declare i64 @ptxsim_tile(ptr, ptr, i32, i32, i64)
-declare void @ptxsim_warpgroup_c69cbad3e1462a5b(ptr, ptr, ptr, ptr, ptr)
+declare void @ptxsim_warpgroup_1b41719d2a0536b0(ptr, ptr, ptr, ptr, ptr)
 declare i32 @ptxsim_arrive_at_product(ptr, ptr, i32, i32, i32, i64, i64, i64, i64, i64, i32)
 declare i1 @ptxsim_commit_products(ptr, ptr)
 declare i1 @ptxsim_wait_for_products(ptr, ptr, i32, i64, i32)
@@ -94,7 +94,7 @@ bad5:
   store i32 4, ptr %site.at
   ret i32 3
 good5:
-  %v31 = call i32 @ptxsim_arrive_at_product(ptr %context, ptr %warp, i32 4, i32 13, i32 0, i64 %v21, i64 %v26, i64 ptrtoint (ptr @ptxsim_warpgroup_c69cbad3e1462a5b to i64), i64 ptrtoint (ptr @table0 to i64), i64 1, i32 0)
+  %v31 = call i32 @ptxsim_arrive_at_product(ptr %context, ptr %warp, i32 4, i32 13, i32 0, i64 %v21, i64 %v26, i64 ptrtoint (ptr @ptxsim_warpgroup_1b41719d2a0536b0 to i64), i64 ptrtoint (ptr @table0 to i64), i64 1, i32 0)
   %v32 = icmp eq i32 %v31, 1
   %v33 = icmp eq i32 %v31, 0
   %v34 = or i1 %v32, %v33

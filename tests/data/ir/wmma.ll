@@ -1,7 +1,7 @@
 declare <32 x i64> @ptxsim_load_param_8x1(ptr, ptr, <32 x i64>, i32, i32, i32)
 declare <32 x i32> @ptxsim_load_shared_4x1(ptr, ptr, <32 x i64>, i32, i32, i32)
 declare <32 x i32> @ptxsim_load_global_4x1(ptr, ptr, <32 x i64>, i32, i32, i32)
-declare i1 @ptxsim_product_01301fb3a90c2611(ptr, ptr, ptr, ptr, ptr)
+declare i1 @ptxsim_product_e3aca34bb1564c46(ptr, ptr, ptr, ptr, ptr)
 declare void @ptxsim_store_global_4x1(ptr, ptr, <32 x i64>, i32, i32, i32, <32 x i32>)
 define i32 @wmma(ptr %context, ptr %warp) #0 {
 entry:
@@ -300,7 +300,7 @@ b3:
   store <32 x i32> %v166, ptr %v190, align 64
   %v191 = getelementptr i8, ptr %v187, i64 384
   store <32 x i32> %v168, ptr %v191, align 64
-  %v193 = call i1 @ptxsim_product_01301fb3a90c2611(ptr %v169, ptr %v178, ptr %v187, ptr %v192, ptr null)
+  %v193 = call i1 @ptxsim_product_e3aca34bb1564c46(ptr %v169, ptr %v178, ptr %v187, ptr %v192, ptr null)
   %v194 = getelementptr i8, ptr %v192, i64 0
   %v195 = load <32 x i32>, ptr %v194, align 64
   %v196 = getelementptr i8, ptr %v192, i64 128
