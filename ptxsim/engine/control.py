@@ -20,7 +20,7 @@ from ptxsim.machine.port import Port
 from ptxsim.machine.records import WarpRecord
 from ptxsim.machine.state import Machine
 
-OWNERS = (Mechanism.PRODUCT_GROUP, Mechanism.TENSOR_LOAD)  # what owns registers until a wait covers it
+PRODUCT_WAIT = Synchronisation(Mechanism.PRODUCT_GROUP, Role.WAIT)
 
 
 def execute(op: Op, warp: Warp, s: int, mask: np.ndarray, program: Program, machine: Machine) -> None:
@@ -179,24 +179,22 @@ def give_back(op: Op, warp: Warp, s: int, mask: np.ndarray, program: Program, ma
 
 
 def check_in_flight(op: Op, warp: Warp, port: Port, program: Program) -> None:
-    """Whether an operation touches registers that asynchronous work owns; the first touch of each is reported.
+    """Whether an operation touches registers that the tensor core owns; the first touch of a product is reported.
 
     Results that are read where no wait follows lack a wait; every other touch is one too early.
     """
     slot = next((slot for slot in touched(op) if slot in warp.in_flight), None)
-    if slot is None:
+    if slot is None or Mechanism.PRODUCT_GROUP in op.mechanisms:
         return
     line = warp.in_flight[slot]
-    owner, mechanism = next((o, by) for o in program.ops if o.line == line for by in OWNERS if o.completes_by is by)
-    if mechanism in op.mechanisms:
-        return
-    waits = any(o.site > op.site and o.synchronises == Synchronisation(mechanism, Role.WAIT) for o in program.ops)
+    owner = next(o for o in program.ops if o.line == line and o.completes_by is Mechanism.PRODUCT_GROUP)
+    waits = any(o.site > op.site and o.synchronises == PRODUCT_WAIT for o in program.ops)
     early = waits or slot in touched(op, sources=False)
     port.line, port.column, port.length = op.line, op.column, op.length
     port.report(
         "register-in-flight" if early else "missing-wait",
         f"{op.opcode} touches a register that {owner.name} of line {line} still owns",
-        help=f"wait first: {' and '.join(WAITS[mechanism])} between the two",
+        help=f"wait first: {' and '.join(WAITS[Mechanism.PRODUCT_GROUP])} between the two",
     )
     for owned in [owned for owned, owner_line in warp.in_flight.items() if owner_line == line]:
         del warp.in_flight[owned]

@@ -61,18 +61,15 @@ def relinquish(m: Port) -> None:
 
 FENCES = Facts(family="tensor_memory_fence")
 COMMITS = Facts(family="tensor_commit", synchronises=Synchronisation(Mechanism.MBARRIER, Role.ARRIVE))
-LOADED = Facts(
-    family="tensor_memory_wait", scope=Scope.WARP, synchronises=Synchronisation(Mechanism.TENSOR_LOAD, Role.WAIT)
-)
-STORED = Facts(family="tensor_memory_wait", scope=Scope.WARP)
+WAITS = Facts(family="tensor_memory_wait", scope=Scope.WARP)
 
 
-@instruction("tcgen05.wait::ld.sync.aligned", name="tcgen05.wait::ld", requires=FAMILY, facts=LOADED)
+@instruction("tcgen05.wait::ld.sync.aligned", name="tcgen05.wait::ld", requires=FAMILY, facts=WAITS)
 def wait_for_loads(m: Port) -> None:
     move.wait(m, stores=False)
 
 
-@instruction("tcgen05.wait::st.sync.aligned", name="tcgen05.wait::st", requires=FAMILY, facts=STORED)
+@instruction("tcgen05.wait::st.sync.aligned", name="tcgen05.wait::st", requires=FAMILY, facts=WAITS)
 def wait_for_stores(m: Port) -> None:
     move.wait(m, stores=True)
 

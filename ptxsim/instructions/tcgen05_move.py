@@ -17,7 +17,7 @@ from ptxsim.types import ScalarType
 
 EXACT = "8.6 sm_100a sm_103a sm_110a"  # what the family-specific targets lack
 TMEM = Addr("tensor")
-LOADS = Facts(family="tensor_memory_load", scope=Scope.WARP, completes_by=Mechanism.TENSOR_LOAD)
+LOADS = Facts(family="tensor_memory_load", scope=Scope.WARP)
 STORES = Facts(family="tensor_memory_store", scope=Scope.WARP)
 
 # ---- registers -------------------------------------------------------------------------------------------------------

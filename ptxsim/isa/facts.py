@@ -79,7 +79,6 @@ class Mechanism(Enum):
     CP_ASYNC_GROUP = auto()
     BULK_GROUP = auto()
     PRODUCT_GROUP = auto()
-    TENSOR_LOAD = auto()  # loads of tensor memory
 
 
 # The instructions with which a thread waits until what it has started is complete, in their order.
@@ -88,7 +87,6 @@ WAITS = {
     Mechanism.CP_ASYNC_GROUP: ("cp.async.commit_group", "cp.async.wait_group"),
     Mechanism.BULK_GROUP: ("cp.async.bulk.commit_group", "cp.async.bulk.wait_group"),
     Mechanism.PRODUCT_GROUP: ("wgmma.commit_group", "wgmma.wait_group"),
-    Mechanism.TENSOR_LOAD: ("tcgen05.wait::ld",),
 }
 
 

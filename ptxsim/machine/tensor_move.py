@@ -18,7 +18,8 @@ MOVES = "tcgen05.wait::ld or tcgen05.wait::st"
 
 
 def load(m: Port, a: np.ndarray, shape: str, number: int, split: int, packed: bool) -> list[np.ndarray]:
-    """The registers, which belong to the load until a wait."""
+    """The registers. An instruction that reads them comes after the load, with no wait; what the load reads may be written to only
+    after one. PTX ISA, "Canonical synchronization patterns: Register dependency, same thread"."""
     cells = moved(shape, number, split, packed)
     memory, address, area = moved_area(m, a, cells, "tcgen05.ld")
     _begin(m, Use(memory, area, False, m.line, "tcgen05.ld"))
@@ -26,9 +27,6 @@ def load(m: Port, a: np.ndarray, shape: str, number: int, split: int, packed: bo
     words = memory.cells[columns, rows]
     if packed:
         words = words[0] & np.uint32(0xFFFF) | words[1] << np.uint32(16)
-    assert m.op is not None
-    elements = [each for d in m.op.destinations for each in getattr(d, "elements", (d,))]
-    m.warp.in_flight.update({each.slot: m.line for each in elements if not each.sink})
     return list(words)
 
 
@@ -56,8 +54,6 @@ def _begin(m: Port, use: Use) -> None:
 def wait(m: Port, stores: bool) -> None:
     """The loads or the stores of the warp are over."""
     m.cta.units.of(Moves).wait(m.warp.index, stores)
-    if not stores:
-        m.warp.in_flight.clear()
 
 
 def deallocate(m: Port, a: np.ndarray, columns: np.ndarray, ctas: int) -> None:
