@@ -57,6 +57,8 @@ def command(program: str, arguments: Sequence[str], format: str, report: str | N
     from ptxsim.programs.wanted import Telling, Wanted
 
     telling: dict[str, Telling] = {"full": "full", "concise": "concise", "json": "nothing"}
+    if report is not None:
+        asked |= {"banks": True, "profile": True, "page": True}
     wanted = Wanted(told=telling[format], **asked)
     with tempfile.TemporaryDirectory(prefix="ptxsim-") as folder:
         wanted = replace(wanted, results=folder)
@@ -70,7 +72,11 @@ def command(program: str, arguments: Sequence[str], format: str, report: str | N
     if format == "json":
         from ptxsim.report.records import to_json
 
-        click.echo(to_json([{key: value for key, value in record.items() if key != "text"} for record in launches]))
+        click.echo(
+            to_json(
+                [{key: value for key, value in record.items() if key not in ("text", "part")} for record in launches]
+            )
+        )
     else:
         click.echo(records.summary(launches), err=True)
     names = {name for level, name in records.finding_names(launches) if level != "note"}

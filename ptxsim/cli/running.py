@@ -69,7 +69,7 @@ def _options(request: Request, banks: bool, profile: int, progress: Callable[[in
     """The options of a launch, and what the wanted output needs of it."""
     fail_on = request.fail_on or ""
     banks = banks or "banks" in fail_on or request.report is not None
-    profile = profile or int("cycles" in fail_on or request.trace is not None)
+    profile = profile or int("cycles" in fail_on or request.trace is not None or request.report is not None)
     notes = parse_names(request.select)
     return replace(request.options, banks=banks or None, profile=profile or None, progress=progress, notes=notes)
 
@@ -88,7 +88,7 @@ def finish(result: FileRun, request: Request, more: Callable[[FileRun, Paint], s
         click.echo(body)
     _write_outputs(result, request.outputs)
     if request.report:
-        _write_report(result, request.report)
+        _write_report(result, request.report, request.against)
     if request.trace and result.run is not None and result.run.cycles is not None:
         _write_trace(result.run.cycles, request.trace)
     code = exit_code(result.findings)
@@ -138,10 +138,12 @@ def _write_outputs(result: FileRun, outputs: Sequence[tuple[str, str]]) -> None:
         click.echo(f"wrote {save(Path(file), result.values[name])}", err=True)
 
 
-def _write_report(result: FileRun, file: str) -> None:
-    from ptxsim.report.html import write_page
+def _write_report(result: FileRun, file: str, against: str | None) -> None:
+    from ptxsim.report.against import document, load
+    from ptxsim.report.page.document import write_page
 
-    write_page(Path(file), result, __version__)
+    changed = document(load(Path(against)), records.run_record(result, __version__)) if against else None
+    write_page(Path(file), result, __version__, (against, changed) if against and changed else None)
     click.echo(f"wrote {file}", err=True)
 
 

@@ -16,6 +16,8 @@ from ptxsim.session.options import LaunchOptions
 from ptxsim.session.run import Run
 from ptxsim.types import Target, parse_target
 
+FIRST_PARTS, MOST_PARTS = 3, 24  # launches of a kernel, and of a process, that the page shows in full
+
 
 class Collector:
     """Runs launches one after the other. `runs` has those that were looked at, if `keep` says so.
@@ -30,6 +32,9 @@ class Collector:
         self.keep = keep
         self.launches = 0
         self.fitting = 0  # launches of kernels whose names are wanted
+        self._parts: dict[
+            str, tuple[int, float]
+        ] = {}  # kernels in the page: how many launches, and the most cycles of one
         self._told: set[tuple[str, str, int]] = set()  # findings, by kernel and line
 
     @classmethod
@@ -45,12 +50,28 @@ class Collector:
         if is_wanted:
             self._tell(kernel.name, run.findings)
             sample = {"sample": True} if options.sample else {}  # its results are incomplete
-            self._record(
-                {"launch": number, "grid": run.grid, "block": run.block, **sample, **run.to_dict()}, run.findings
-            )
+            record = {"launch": number, "grid": run.grid, "block": run.block, **sample, **run.to_dict()}
+            self._record(record | self._part(kernel, run), run.findings)
             if self.keep:
                 self.runs.append(run)
         return run
+
+    def _part(self, kernel: Kernel, run: Run) -> dict[str, Any]:
+        """The launch's part of the page, if that is wanted: of a kernel, the first launches, each that takes longer than those, and each
+        with findings; up to MOST_PARTS in all."""
+        if not self.wanted.page:
+            return {}
+        count, longest = self._parts.get(kernel.name, (0, -1.0))
+        cycles = float(run.cycles or 0)
+        total = sum(count for count, _ in self._parts.values())
+        if total >= MOST_PARTS or (not run.findings and count >= FIRST_PARTS and cycles <= longest):
+            return {}
+        from ptxsim.report.page.document import run_part
+        from ptxsim.session.ptxfile.file import FileRun
+
+        self._parts[kernel.name] = (count + 1, max(longest, cycles))
+        prefix = f"p{os.getpid()}-{self.launches}-"
+        return {"part": run_part(FileRun(kernel.module.source, run, run.findings), prefix)}
 
     def _next_is_wanted(self, name: str) -> bool:
         wanted = self.wanted

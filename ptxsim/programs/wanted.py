@@ -21,7 +21,7 @@ class Wanted:
 
     `only` is a regular expression for names of kernels; of those that fit, the first `skip` are passed over and `count` are looked
     at. All others run as well, unwatched: what comes after needs their results. `results`: a folder where each process leaves
-    its records for `ptxsim exec`. `told`: how findings are written to standard error.
+    its records for `ptxsim exec`. `page`: with the part of the page about each. `told`: how findings are written to standard error.
     """
 
     target: str | None = None
@@ -37,6 +37,7 @@ class Wanted:
     skip: int = 0
     count: int | None = None
     results: str | None = None
+    page: bool = False
     told: Telling = "full"
 
     @classmethod

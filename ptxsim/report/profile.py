@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ptxsim.source import Source
 
 MOST_LINES = 12
+MOST_UNKNOWN = 6  # instructions that are named
 
 
 def profile_text(result: FileRun, paint: Paint = plain, width: int = WIDTH) -> str:
@@ -59,7 +60,9 @@ def facts(cycles: Cycles) -> list[str]:
     looked = memory["l1_sectors"]
     hits = f"{memory['l1_hit_sectors'] / looked:.0%} of {looked:.0f} sectors hit L1" if looked else "no global loads"
     said = "taken for one ALU operation each, matrix products for the nearest measured one"
-    unknown = [f"unknown     {said}: {', '.join(cycles.unknown_costs)}"] if cycles.unknown_costs else []
+    more = len(cycles.unknown_costs) - MOST_UNKNOWN
+    named = ", ".join(cycles.unknown_costs[:MOST_UNKNOWN]) + (f" and {more} more" if more > 0 else "")
+    unknown = [f"unknown     {said}: {named}"] if cycles.unknown_costs else []
     return [
         f"occupancy   {resident} of {held.warps} warps on an SM ({held.share:.0%}), limited by {held.limiter}; "
         f"{held.registers} registers a thread; {_waves(cycles)}",

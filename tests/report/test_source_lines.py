@@ -8,7 +8,7 @@ from ptxsim.demangle import demangle, is_named, is_part, local_name, short_name
 from ptxsim.diagnostic import Finding
 from ptxsim.report import banks
 from ptxsim.report.formats import to_github, to_sarif
-from ptxsim.report.html import page
+from ptxsim.report.page.document import page
 from ptxsim.report.profile import profile_text
 from ptxsim.report.text import render, render_concise
 from ptxsim.session.ptxfile.file import Options, run_file
@@ -151,7 +151,7 @@ def test_tables_show_the_line_of_cuda_above_its_rows(tmp_path):
     (row, _) = result.run.to_dict()["banks"]["rows"]
     assert (row["source_file"], row["source_line"]) == ("somewhere/rev.cu", 5)
     shown = page(result, "1")
-    assert "<h2>CUDA or Python</h2>" in shown and 'id="file-0-5"' in shown and "rev.cu:5  s[t] = d[t];" in shown
+    assert 'aria-label="CUDA or Python"' in shown and 'id="file-0-5"' in shown and "rev.cu:5  s[t] = d[t];" in shown
 
 
 def test_the_innermost_line_that_is_nearest_to_the_user():

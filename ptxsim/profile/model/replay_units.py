@@ -6,7 +6,7 @@ from typing import Any
 
 from ptxsim.profile.lowering.machine_code import Kind, Pipe
 from ptxsim.profile.model.encode import LG, LONG, MATH, MIO, NOT_SELECTED
-from ptxsim.profile.model.replay_state import INF, LITE, NOBODY, SHARED_UNITS, SUBS, Count, Machine
+from ptxsim.profile.model.replay_state import INF, LITE, NOBODY, SHARED_UNITS, SLOTS, SUBS, Count, Machine
 
 LONG_WAIT = 8  # cycles from which a wait is in the timeline
 SAME_SPAN = 4  # cycles of rest that do not end a span of work in a timeline
@@ -52,6 +52,15 @@ def choose(m: Machine, p: Any, s: int) -> None:
     m.subs[s].time = max(time, m.subs[s].issue) if found >= 0 else INF
 
 
+def note(m: Machine, w: int, site: int, reason: int, begin: float, length: float, who: int) -> None:
+    """Put a warp's wait into the timeline, if it is long."""
+    k = m.counts[Count.WAITS]
+    if length >= LONG_WAIT and k < len(m.waits):
+        m.counts[Count.WAITS] += 1
+        m.waits[k, 0], m.waits[k, 1], m.waits[k, 2], m.waits[k, 3] = w, m.warps[w].cta, site, reason
+        m.waits[k, 4], m.waits[k, 5], m.waits[k, 6] = begin, begin + length, who
+
+
 def charge(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> None:
     """Say what the warp waited for since its last instruction: its registers, then the pipe, then its turn."""
     site, pipe = m.ops[i].site, m.ops[i].pipe
@@ -62,17 +71,14 @@ def charge(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> None:
         return
     waited = max(0.0, min(stall, m.warps[w].ready - m.warps[w].issued - 1))
     m.stalls[site, m.warps[w].why] += waited
-    if waited >= LONG_WAIT and m.counts[Count.WAITS] < len(m.waits):
-        k = m.counts[Count.WAITS]
-        m.counts[Count.WAITS] += 1
-        m.waits[k, 0], m.waits[k, 1], m.waits[k, 2], m.waits[k, 3] = w, m.warps[w].cta, site, m.warps[w].why
-        m.waits[k, 4], m.waits[k, 5], m.waits[k, 6] = now - stall, now - stall + waited, who
+    note(m, w, site, m.warps[w].why, now - stall, waited, who)
     rest = stall - waited
     if rest > 0:
         free = free_from(m, p, s, pipe)
         piped = max(0.0, min(rest, free - max(m.warps[w].ready, m.warps[w].issued + 1)))
         reason = MATH if pipe != Pipe.LSU else LG if m.ops[i].reason == LONG else MIO
         m.stalls[site, reason] += piped
+        note(m, w, site, reason, now - rest, piped, SLOTS + SHARED_UNITS + pipe)
         m.stalls[site, NOT_SELECTED] += rest - piped
 
 

@@ -1,4 +1,4 @@
-"""Cycles on the HTML page: how long, what limits it, where warps wait."""
+"""Cycles on the page: how long, what limits it, where warps wait."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def cycles_section(cycles: Cycles, source: Source | None = None) -> str:
         parts.append("<ul>" + "".join(f"<li>{escape(text)}</li>" for text in cycles.suggestions) + "</ul>")
     total = sum(cycles.stalls.values())
     if total:
-        rows = [
-            [escape(name), _number(f"{value / total:.1%}"), _bar(value / total)]
-            for name, value in cycles.stalls.items()
-        ]
-        parts += ["<h3>Why warps wait</h3>", _table(["reason", "share", ""], rows[:MOST_LINES], numbers=(1,))]
-        parts += ["<h3>Where</h3>", _lines(cycles, total, source)]
+        charts = (("stalls", "Why warps wait"), ("pipes", "How busy the pipes are"))
+        drawn = (
+            f'<figure><figcaption>{title}</figcaption><div data-chart="{name}"></div></figure>'
+            for name, title in charts
+        )
+        parts += [f'<div class="charts">{"".join(drawn)}</div>', "<h3>Where</h3>", _lines(cycles, total, source)]
     return "\n".join(parts)
 
 
@@ -54,11 +54,6 @@ def _lines(cycles: Cycles, total: float, source: Source | None) -> str:
 
 def _number(value: object) -> str:
     return f'<td class="number">{value}</td>'
-
-
-def _bar(share: float) -> str:
-    width = round(200 * share)
-    return f'<td><svg width="200" height="10" role="img" aria-label="{share:.0%}"><rect width="{width}" height="10" fill="#777"/></svg></td>'
 
 
 def _table(heads: list[str], rows: list[list[str]], numbers: tuple[int, ...]) -> str:
