@@ -20,6 +20,7 @@ from ptxsim.machine.fault import Wait
 from ptxsim.machine.state import Machine
 
 LOOK = 100  # rounds between looks for a livelock
+REFUSED = 0.25  # how often a cluster is not cancelled that could be
 SPIN = 2000  # rounds of a slice at most, as long as there are CTAs that could come in
 
 
@@ -51,7 +52,8 @@ class Grid:
         self.order: Sequence[int] = (
             range(clusters) if machine.seed == 0 else machine.random.permutation(clusters).tolist()
         )
-        self.done = 0
+        self.done = self.next = 0  # CTAs; in `order`
+        machine.cancel_cluster = self.cancel
         self.begun = self.shown = time.monotonic()
         self.livelock = Livelock(machine)
         self.rounds, self.next_look = 0, LOOK  # of all clusters; at which to look for one
@@ -74,19 +76,30 @@ class Grid:
         A cluster runs until it has ended or can only wait for others. Then, from the youngest on, those have their slices that may
         go on because of what it has done; if there is none, one more comes in.
         """
-        machine, order, number = self.machine, self.order, 0
-        runner = self._cta_runner()
+        machine, runner = self.machine, self._cta_runner()
         while True:
-            if self.seats and (any(seat.may_go_on for seat in self.seats) or number == self.clusters):
-                self._slices(number == self.clusters)
-            elif number == self.clusters or (not self.seats and runner is not None and runner.run_rest(self, number)):
+            if self.seats and (any(seat.may_go_on for seat in self.seats) or self.next == self.clusters):
+                self._slices(self.next == self.clusters)
+            elif self.next == self.clusters or (
+                not self.seats and runner is not None and runner.run_rest(self, self.next)
+            ):
                 break
             else:
-                self.seats.append(Seat(self._admit(order[number]) if runner is None else runner.admit(order[number])))
-                number += 1
+                number = self.order[self.next]
+                self.seats.append(Seat(self._admit(number) if runner is None else runner.admit(number)))
+                self.next += 1
                 self._slice(self.seats[-1], SPIN)
         while machine.complete_next():
             pass
+
+    def cancel(self) -> tuple[int, int, int] | None:
+        """The cluster that would come next does not; the index of its first CTA. None if there is none, or, with a seed other than 0,
+        as the GPU may always answer."""
+        if self.next == self.clusters or (self.machine.seed and self.machine.random.random() < REFUSED):
+            return None
+        number = self.order[self.next]
+        self.next, self.done = self.next + 1, self.done + math.prod(self.machine.cluster)
+        return next(ctas_of(self.machine, cluster_index(self.machine, number)))[0]
 
     def _slices(self, are_all_here: bool) -> None:
         """A slice for every cluster that may go on, or for all if none knows that it may."""

@@ -86,8 +86,12 @@ def store_async(
     """A store into the cluster's shared memory that completes on an mbarrier there."""
     size = type.bytes * resolve_count("vec", {"vec": vec})
     check_alignment(a, m.mask, size, "store")
-    data = pack(list(b) if vec else [b], type)
-    places = list(m.resolve(space or "shared", a, size, write=True))
+    post(m, space or "shared", a, mbar, pack(list(b) if vec else [b], type), size)
+
+
+def post(m: Port, space: Word, a: LaneValue, mbar: LaneValue, data: np.ndarray, size: int) -> None:
+    """Bytes of each lane are written to shared memory later, and complete on an mbarrier then. data: as memory.pack has it."""
+    places = list(m.resolve(space, a, size, write=True))
     port = snapshot(m)
     for kind, memory, offsets, mask in places:
         names = port.named(kind, memory, offsets, a)
@@ -96,13 +100,13 @@ def store_async(
             port.emit(Event.ASYNC_ISSUE, kind, size, flags, np.arange(mask.size) == lane, names)
 
     def land() -> None:
-        tell_arrivals(port, space or "shared", mbar)
+        tell_arrivals(port, space, mbar)
         for kind, memory, offsets, mask in places:
             names = port.named(kind, memory, offsets, a)
             port.emit(Event.ASYNC_WRITE, kind, size, 0, mask, names)
             scatter(memory, offsets, mask, data)
             port.emit(Event.ASYNC_WAIT, kind, size, FLAG_ASYNC_PROXY, mask, names)
-        announce(port, space or "shared", mbar, size)
+        announce(port, space, mbar, size)
 
     later(port, land)
 

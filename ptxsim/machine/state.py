@@ -83,6 +83,8 @@ class Machine:
         self.native_tensor_product: Callable[[Any, Sequence[Any]], bool] | None = None
         # Tiles in whose descriptors nothing is wrong: where they begin, and why that is doubtful.
         self.right_tiles: dict[object, tuple[int, str | None]] = {}
+        # Takes the next cluster that has not begun out of the launch; the index of its first CTA, or None.
+        self.cancel_cluster: Callable[[], Shape | None] = lambda: None
         self.op_at: Callable[[int], Any]  # the program's operation at a site
         self.products: dict[int, Any] = {}  # what is known of the asynchronous products among them
         self.copies: Copies | None = None  # once there are some
