@@ -1,7 +1,9 @@
 """Arithmetic on numbers longer than a register.
 
 PTX ISA, "Extended-Precision Integer Arithmetic Instructions": add.cc, addc, sub.cc, subc, mad.cc, madc. The flag CC.CF
-is a mask that the effects take as `carry` and give back as their last result; a subtraction keeps its borrow there.
+is a mask that the effects take as `carry` and give back as their last result. A subtraction adds the complement, as the machine
+does: after it the flag says that nothing was borrowed, also to an addition that reads it, and a subtraction reads it so, also
+after an addition (machine code of ptxas for sm_90: IADD3 with -b, then IMAD.X with ~b, on one predicate).
 """
 
 from __future__ import annotations
@@ -29,14 +31,13 @@ def sum_of(a: LaneValue, b: LaneValue, carry: LaneValue, t: ScalarType) -> LaneV
     return lanes.bits(total, t), out
 
 
-def difference_of(a: LaneValue, b: LaneValue, borrow: Any, t: ScalarType) -> LaneValue:
-    """a - b - borrow and the borrow out of it."""
+def difference_of(a: LaneValue, b: LaneValue, carry: Any, t: ScalarType) -> LaneValue:
+    """a + ~b + carry, and the carry out of it: set where nothing is borrowed. Without a carry, a - b."""
     kind = lanes.bits_type(t)
     x, y = lanes.bits(a, kind), lanes.bits(b, kind)
-    partial = x - y
-    total = partial if borrow is None else partial - lanes.cast(borrow, kind)
-    out = x < y if borrow is None else (x < y) | (partial < total)
-    return lanes.bits(total, t), out
+    if carry is None:
+        return lanes.bits(x - y, t), x >= y
+    return sum_of(lanes.bits(x, t), lanes.bits(~y, t), carry, t)
 
 
 @instruction("add.cc.type d, a, b", cost=by_width("iadd", "add.64"), type=WORDS, carry="w")

@@ -213,6 +213,10 @@ def _check_value(kind: Value, operand: ast.Operand, wanted: ScalarType, names: N
                 return undeclared(operand)
             return None if wanted.bits >= 32 and not wanted.is_float else f"cannot hold the address of {operand.name}"
         case ast.Offset():
+            if operand.base.name in SPECIAL_REGISTERS:
+                return f"is {operand.base.name}, a special register, to which no constant is added here"
+            if (declared := names.register_type(operand.base.name)) is not None:
+                return f"is {operand.base.name}, a register of type {declared}, to which no constant is added here"
             return None if names.variable_space(operand.base.name) else undeclared(operand.base)
     return f"must be a register or an immediate of type {wanted}"
 

@@ -15,6 +15,7 @@ from ptxsim.diagnostic import Finding, Label, PtxError
 from ptxsim.syntax import ast
 from ptxsim.syntax.ast import Name, Node, Operand, Variable
 from ptxsim.syntax.name_mistakes import declared_twice, suggest
+from ptxsim.syntax.register_sums import with_sums
 from ptxsim.syntax.registers import DIGITS, Registers, family_of
 from ptxsim.syntax.special_names import is_special_register
 from ptxsim.syntax.vectors import COMPONENTS, SPECIAL_VECTORS, registers_of
@@ -233,7 +234,7 @@ class _Flattener:
     def _statement(self, scope: _Scope, statement: ast.Statement) -> None:
         match statement:
             case ast.Instruction():
-                self.statements.append(self._instruction(scope, statement))
+                self.statements += with_sums(self._instruction(scope, statement), self.registers)
             case Variable():
                 self._declare(scope, statement)
             case ast.Label(name):

@@ -65,11 +65,11 @@ def add(m, a, b):
 def sub(m, a, b):
     if is_float(m):
         return floating(m, lambda mode, x, y: plus(x, minus(y), mode), a, b)
-    return integer(m, lambda x, y: x - y, a, b), int(a < b)
+    return integer(m, lambda x, y: x - y, a, b), int(a >= b)  # the flag: nothing borrowed
 
 
 REFERENCES["addc"] = lambda m, a, b, carry: (a + b + carry, a + b + carry >> m["type"].bits)
-REFERENCES["subc"] = lambda m, a, b, carry: (a - b - carry, int(a < b + carry))
+REFERENCES["subc"] = lambda m, a, b, carry: (a - b - 1 + carry, int(a + carry > b))
 
 
 def product(m, a: int, b: int) -> int:

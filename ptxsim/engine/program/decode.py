@@ -268,13 +268,15 @@ class _FunctionDecoder:
         for signature in [prototype] if prototype else [known[n] for n in listed or [callee.name] if n in known]:
             if isinstance(signature, ast.Function) and signature.is_entry:
                 self.decoder.refuse("operand-mismatch", f"{signature.name} is a kernel; calls are of functions", callee)
-            self._check_passed(callee, "argument", arguments, signature.parameters)
-            self._check_passed(callee, "result", returns, signature.returns)
+            is_inlined = len(signature.returns) > 1  # the assembler knows no other way to return several values
+            self._check_passed(callee, "argument", arguments, signature.parameters, is_inlined)
+            self._check_passed(callee, "result", returns, signature.returns, is_inlined)
         return call
 
     def _check_passed(
-        self, callee: ast.Name, what: str, group: ast.Group | None, formals: Sequence[ast.Variable]
-    ) -> None:
+        self, callee: ast.Name, what: str, group: ast.Group | None, formals: Sequence[ast.Variable],
+        is_inlined: bool = False,
+    ) -> None:  # fmt: skip
         """Whether a call names as many arguments or results as the function has, of types that fit."""
         given = group.elements if group else ()
         if len(given) != len(formals):
@@ -282,7 +284,7 @@ class _FunctionDecoder:
             self.decoder.refuse("operand-mismatch", why, callee)
             return
         for number, (operand, formal) in enumerate(zip(given, formals, strict=True), 1):
-            if formal.type in NEVER_PASSED:
+            if formal.type in NEVER_PASSED and formal.vector == 1 and not is_inlined:
                 why = f"{what} {number} of {callee.name} is a .{formal.type}, which no call passes"
                 self.decoder.refuse("operand-mismatch", why, callee, "pass it as .b32")
             passed, is_vector = self._passed_type(operand), isinstance(operand, ast.Vector)
