@@ -222,6 +222,7 @@ def wait(m: Port, pending: int) -> None:
         count = warpgroup.wait(group.record, warp.record, pending)
     group.complete(count)
     group.emit_waits(m, before)
+    m.emit(Event.WGMMA_WAIT, addresses=(count,))
     warp.in_flight.clear()
     for number in range(count, group.record.issued):
         _own(m, warp, group.product(number))

@@ -42,6 +42,7 @@ class Event(IntEnum):
     MBARRIER_WAIT = 22  # a wait that succeeded; addresses alike, of the phase that it waited for
     SYNC_WARP = 23  # bar.warp.sync; addresses: the member mask of each lane
     EXIT = 24
+    WGMMA_WAIT = 25  # of one warp; addresses[0]: how many products of its warpgroup its waits have covered
 
 
 class Space(IntEnum):

@@ -42,6 +42,7 @@ from ptxsim.checks.order.state import (
     COPYING,
     COUNT,
     CTAS,
+    INITS,
     LINE_BITS,
     NONE,
     NOW,
@@ -276,7 +277,7 @@ def judge(
         return 0, 0, 0
     elif (written > floor or copied <= writer <= proxy) and written > start and written != o.n[NOW]:
         if not knows_writer(o, slot, warp, lane, row, base, writer, written):
-            if copied <= writer and not is_global:
+            if copied <= writer < o.n[INITS] and not is_global:
                 if bits & int(o.sites[one["site"]]) & REDUCES:
                     return 0, 0, 0
                 return UNWAITED, int(one["site"]), mine
@@ -346,7 +347,7 @@ def completed(o: Order, slot: int, lane: int) -> int:
     """The column of the copy of a lane that lands, which completes in this phase of its mbarrier."""
     landing = int(o.landing[slot, lane])
     column = landing >> 1
-    if column + 1 < o.n[UNITS]:
+    if column < o.n[INITS]:
         o.landed[slot, landing & 1, column - o.n[COPIED]] = o.n[NOW]
     return column
 

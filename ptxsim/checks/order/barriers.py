@@ -18,7 +18,7 @@ from ptxsim.checks.order.clocks import (
 from ptxsim.checks.order.edges import acquire_row
 from ptxsim.checks.order.proxies import waited
 from ptxsim.checks.order.slots import drop
-from ptxsim.checks.order.state import BARRIERS, CTAS, NONE, NOW, UNITS, WARPS, Order
+from ptxsim.checks.order.state import BARRIERS, CTAS, INITS, NONE, NOW, WARPS, Order
 from ptxsim.jit.body import Array
 from ptxsim.jit.vectors import fill
 from ptxsim.lanes import LANES
@@ -45,24 +45,24 @@ def arrive(o: Order, slot: int, warp: int, lanes: int, number: int, phase: int, 
             release_fences(o, slot, warp, part, row)
         else:
             join(o, row, row_of(o, slot, warp * LANES + lowest(part)))
-            stamp(o, row, warp, part)
+            stamp(o, slot, row, warp, part)
         rest &= ~part
 
 
 def release_fences(o: Order, slot: int, warp: int, lanes: int, row: int) -> None:
     """Lanes hand on what came before their last fence, and mbarriers that they know to be initialised."""
-    proxy = int(o.n[UNITS]) - 1
+    inits = int(o.n[INITS])
     for lane in range(LANES):
         unit = warp * LANES + lane
         if lanes >> lane & 1:
-            o.clock[row, proxy] = max(o.clock[row, proxy], o.clock[row_of(o, slot, unit), proxy])
+            o.clock[row, inits] = max(o.clock[row, inits], o.clock[row_of(o, slot, unit), inits])
         if lanes >> lane & 1 and o.fence_row[slot, unit] != NONE and o.fence_scope[slot, unit] >= Scope.CLUSTER:
             join(o, row, fence_row(o, slot, warp) + o.fence_row[slot, unit])
             o.clock[row, unit] = max(o.clock[row, unit], o.fence_time[slot, unit])
 
 
 def leave(o: Order, slot: int, warp: int, lanes: int, number: int, is_whole: bool) -> None:
-    """is_whole: all live threads of the CTA have met here and done nothing since they came."""
+    """is_whole: all threads of the CTA have met here and done nothing since they came; nobody waits for what exited ones have done."""
     row = barrier_row(o, slot, number)
     waited(o, slot, warp, lanes)
     if is_whole:

@@ -8,7 +8,20 @@ from __future__ import annotations
 
 from ptxsim.checks.order.clocks import first_row, lowest, row_of
 from ptxsim.checks.order.sites import BY_PROXY, FRAGMENTS, SCOPE, STRONG, WARPGROUP
-from ptxsim.checks.order.state import CTAS, FAR_WAYS, NEAR_WAYS, NONE, NOW, UNITS, UNTOLD, WARPS, WAYS, Order
+from ptxsim.checks.order.state import (
+    CTAS,
+    FAR_WAYS,
+    INITS,
+    NEAR_WAYS,
+    NONE,
+    NOW,
+    PRODUCTS,
+    UNITS,
+    UNTOLD,
+    WARPS,
+    WAYS,
+    Order,
+)
 from ptxsim.jit.body import Array
 from ptxsim.lanes import EVERY, LANES
 from ptxsim.machine.event import Scope
@@ -24,7 +37,13 @@ READS, WRITES, STAYS, COPIES, FETCHES, OVER = 1, 2, 4, 8, 16, 32
 
 def in_flight(o: Order) -> int:
     """The column of what copies that complete on mbarriers have not written yet."""
-    return int(o.n[UNITS]) - 2
+    return int(o.n[INITS]) - 1
+
+
+def products_of(o: Order, warp: int) -> int:
+    """The column of the products of a warp's warpgroup; warp: in its cluster."""
+    warps = int(o.n[WARPS])
+    return int(o.n[PRODUCTS]) + warp // warps * (warps // 4) + warp % warps // 4
 
 
 def knows_far(o: Order, row: int, cluster: int, unit: int, time: int) -> bool:
@@ -75,8 +94,8 @@ def knows_access(
     first, count = other * LANES, LANES
     if is_far:
         first = (other + base - cluster * warps) * LANES
-    elif lanes == 0 and o.sites[access["site"]] & WARPGROUP:  # any of its four warps may say that the product is over
-        first, count = (other - other % int(o.n[WARPS]) % 4) * LANES, 4 * LANES
+    elif lanes == 0 and o.sites[access["site"]] & WARPGROUP:  # each of its four warps may say that the product is over
+        return knows_unit(o, slot, warp, lane, row, False, cluster, products_of(o, other), time)
     if lanes == 0:
         if not is_far and lane >= 0 and first <= warp * LANES + lane < first + count:
             return True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptxsim.checks.order.state import CTAS, FAR, KEPT, NONE, NOW, OWN_ROWS, ROWS, UNITS, WARPS, Order
+from ptxsim.checks.order.state import COVERED, CTAS, FAR, KEPT, NONE, NOW, OWN_ROWS, ROWS, UNITS, WARPS, Order
 from ptxsim.jit.vectors import fill, lowest_of, raise_to
 from ptxsim.lanes import LANES
 
@@ -159,17 +159,22 @@ def meet(o: Order, slot: int, warp: int, lanes: int) -> int:
             join(o, base + mine, base + row)
         rest &= ~part
     share(o, slot, warp, lanes, mine)
-    stamp(o, base + mine, warp, lanes)
+    stamp(o, slot, base + mine, warp, lanes)
     if lanes & int(o.live[slot, warp]) == o.live[slot, warp]:
         o.own[base + mine] = o.n[NOW]
     return base + mine
 
 
-def stamp(o: Order, row: int, warp: int, lanes: int) -> None:
+def stamp(o: Order, slot: int, row: int, warp: int, lanes: int) -> None:
     """A row knows all that these lanes have done."""
     for lane in range(LANES):
         if lanes >> lane & 1:
-            o.clock[row, warp * LANES + lane] = o.n[NOW]
+            unit = warp * LANES + lane
+            o.clock[row, unit] = o.n[NOW]
+            if o.n[COVERED]:
+                o.clock[row, int(o.n[COVERED]) + unit] = max(
+                    o.clock[row, int(o.n[COVERED]) + unit], o.covered_at[slot, unit]
+                )
 
 
 def lowest(lanes: int) -> int:

@@ -82,13 +82,13 @@ def cover(o: Order, slot: int, warp: int, lanes: int) -> None:
             row[covered + unit] = max(row[covered + unit], row[unit])
         for lane in range(LANES):
             if part >> lane & 1:
-                row[covered + warp * LANES + lane] = o.n[NOW]
+                o.covered_at[slot, warp * LANES + lane] = o.n[NOW]
         rest &= ~part
 
 
 def release_covered(o: Order, slot: int, rank: int, unit: int, key: int, scope: int) -> None:
     """A relaxed write hands on what is covered by fences that its thread knows of."""
-    row, covered, some = o.clock[row_of(o, slot, unit)], int(o.n[COVERED]), 0
+    row, covered, some = o.clock[row_of(o, slot, unit)], int(o.n[COVERED]), int(o.covered_at[slot, unit])
     for u in range(covered):
         some |= int(row[covered + u])
     if some == 0:
@@ -102,6 +102,7 @@ def release_covered(o: Order, slot: int, rank: int, unit: int, key: int, scope: 
     mine = o.kept[o.entries[place]["row"]]
     for u in range(covered):
         mine[u] = max(mine[u], row[covered + u])
+    mine[unit] = max(mine[unit], o.covered_at[slot, unit])
     o.entries[place]["snap"] = 0
     o.entries[place]["cta"] = cluster * o.n[CTAS] + rank
 
@@ -219,6 +220,8 @@ def release_into(o: Order, place: int, slot: int, source: int, unit: int, time: 
     move_home(o, place, cluster)
     raise_to(mine, o.clock[source])
     mine[unit] = max(mine[unit], time)
+    if o.n[COVERED]:
+        mine[o.n[COVERED] + unit] = max(mine[o.n[COVERED] + unit], o.covered_at[slot, unit])
     for k in range(o.n[FAR]):
         if o.known[k] != cluster:
             o.kept_far[row, k] = later(o, int(o.kept_far[row, k]), int(o.far[source, k]))

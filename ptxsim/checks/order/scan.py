@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ptxsim.checks.order.accesses import OFFSET, access, cell_of, end_of, tell
 from ptxsim.checks.order.barriers import arrive, barrier_number, leave, sync_warp
-from ptxsim.checks.order.cells import UNSEEN, knows_writer, row_for
+from ptxsim.checks.order.cells import UNSEEN, knows_writer, products_of, row_for
 from ptxsim.checks.order.clocks import first_row, lowest, own_row, share, sharing
 from ptxsim.checks.order.edges import (
     acquire_at,
@@ -21,7 +21,7 @@ from ptxsim.checks.order.edges import (
 )
 from ptxsim.checks.order.lines import is_in_order, note_landing
 from ptxsim.checks.order.proxies import publish, see_copies, waited
-from ptxsim.checks.order.sites import ACQUIRES, ARRIVES, COVERS, INITIALIZES, RELEASES, SCOPE
+from ptxsim.checks.order.sites import ACQUIRES, ARRIVES, COVERS, IGNORED, INITIALIZES, RELEASES, SCOPE
 from ptxsim.checks.order.slots import admit, end
 from ptxsim.checks.order.state import (
     BARRIERS,
@@ -30,6 +30,7 @@ from ptxsim.checks.order.state import (
     COPIED,
     CTAS,
     FAR,
+    INITS,
     KEPT,
     LINE_BITS,
     LINES,
@@ -38,7 +39,10 @@ from ptxsim.checks.order.state import (
     NONE,
     NOW,
     OVER,
+    PRODUCTS,
+    RING,
     SHIFT,
+    THREADS,
     UNITS,
     WARPS,
     Order,
@@ -83,7 +87,7 @@ def scan(records: Array, first: int, o: Order, found: Array) -> int:
             arrive(o, slot, warp, mask, number, int(addresses[1]), relaxed, not bits & ARRIVES)
         elif event == Event.LEAVE:
             number = barrier_number(o, rank, int(addresses[0]), int(addresses[1]))
-            is_whole = int(addresses[0]) < BARRIERS and o.come[slot, number] == o.threads[slot, rank]
+            is_whole = int(addresses[0]) < BARRIERS and o.come[slot, number] == o.n[THREADS]
             leave(o, slot, warp, mask, number, is_whole)
         elif event == Event.SYNC_WARP:
             sync_warp(o, slot, warp, mask, addresses)
@@ -103,9 +107,13 @@ def scan(records: Array, first: int, o: Order, found: Array) -> int:
             if int(o.live[slot, warp]) & mask:
                 leave_grid(o, slot, rank, warp, mask)
                 end(o, slot)
+        elif bits & IGNORED:
+            continue  # the phase may go on
         elif event == Event.MBARRIER_ARRIVE or event == Event.MBARRIER_WAIT:
             waits = event == Event.MBARRIER_WAIT
             use_mbarriers(o, slot, warp, mask, addresses, site, waits, int(record["flags"]), found)
+        elif event == Event.WGMMA_WAIT:
+            wait_for_products(o, slot, warp, mask, int(addresses[0]))
         elif event <= Event.ASYNC_WAIT:
             space = int(record["space"])
             if space == Space.SHARED or space == Space.GLOBAL:
@@ -138,9 +146,9 @@ def leave_grid(o: Order, slot: int, rank: int, warp: int, mask: int) -> None:
 def publish_mbarriers(o: Order, slot: int, rank: int, warp: int, lanes: int) -> None:
     """fence.mbarrier_init: what lanes have initialised in their CTA is handed on by relaxed arrivals, too, and nothing else is.
 
-    So it counts as written by the async proxy: its column is all that such an arrival hands on without a fence.
+    So it counts as written by nobody's thread: its column is all that such an arrival hands on without a fence.
     """
-    to_line, lines, proxy = LINE_BITS - int(o.n[SHIFT]), int(o.n[LINES]), int(o.n[UNITS]) - 1
+    to_line, lines, inits = LINE_BITS - int(o.n[SHIFT]), int(o.n[LINES]), int(o.n[INITS])
     place, found = slot * int(o.n[CTAS]) + rank, False
     for number in range(lines):
         line = o.lines[place * lines + number]
@@ -151,10 +159,10 @@ def publish_mbarriers(o: Order, slot: int, rank: int, warp: int, lanes: int) -> 
                 unit = int(one["writer"])
                 if unit >> 5 == warp and lanes >> (unit & 31) & 1 and o.sites[one["site"]] & INITIALIZES:
                     if one["written"] > o.start[slot]:
-                        one["writer"], one["written"], found = proxy, o.n[NOW], True
-                        note_landing(o, slot, line, proxy, False)
+                        one["writer"], one["written"], found = inits, o.n[NOW], True
+                        note_landing(o, slot, line, inits, False)
     if found:
-        see_copies(o, slot, warp, lanes)
+        know(o, slot, warp, lanes, inits, int(o.n[NOW]))
 
 
 def use_mbarriers(
@@ -237,6 +245,31 @@ def arrive_in_phase(
         release_at(o, slot, warp, lanes, mine, 0, scope, bits & RELEASES != 0, False)
 
 
+def know(o: Order, slot: int, warp: int, lanes: int, column: int, time: int) -> None:
+    """Lanes know from now on what a column says up to a time."""
+    rest = lanes
+    while rest:
+        part = sharing(o, slot, warp, rest)
+        rest &= ~part
+        mine = own_row(o, slot, warp, part)
+        share(o, slot, warp, part, mine)
+        row = first_row(o, slot, warp) + mine
+        o.clock[row, column] = max(o.clock[row, column], time)
+
+
+def wait_for_products(o: Order, slot: int, warp: int, lanes: int, count: int) -> None:
+    """A warp has waited for so many products of its warpgroup."""
+    column = products_of(o, warp)
+    group = column - int(o.n[PRODUCTS])
+    if group >= o.waits.shape[1]:
+        return  # there are no products
+    for number in range(max(int(o.waits[slot, group]), count - RING), count):
+        o.over[slot, group, number % RING] = o.n[NOW]
+    o.waits[slot, group] = max(o.waits[slot, group], count)
+    if count:
+        know(o, slot, warp, lanes, column, int(o.over[slot, group, (count - 1) % RING]))
+
+
 # ---- copies that complete on mbarriers ----
 
 
@@ -258,24 +291,20 @@ def land_in(o: Order, slot: int, lanes: int, column: int, is_odd: int) -> None:
 
 def go_on_completed(o: Order, slot: int, address: int, is_odd: int) -> None:
     """An arrival in a phase comes after all copies that completed in the one before."""
-    if o.n[COPIED] + 1 < o.n[UNITS]:
+    if o.n[COPIED] < o.n[INITS]:
         place = completed_at(o, address)
         o.landed[slot, is_odd, place] = max(o.landed[slot, is_odd, place], o.landed[slot, 1 - is_odd, place])
 
 
 def see_completed(o: Order, slot: int, warp: int, lanes: int, address: int, is_odd: int, acquires: bool) -> None:
     """Lanes have waited for a phase, and know the copies that completed in it; where they acquire nothing, a fence may later."""
-    if o.n[COPIED] + 1 == o.n[UNITS]:
+    if o.n[COPIED] == o.n[INITS]:
         return
     place, rest = completed_at(o, address), lanes
     column, time = int(o.n[COPIED]) + place, int(o.landed[slot, is_odd, place])
-    while rest and acquires:
-        part = sharing(o, slot, warp, rest)
-        rest &= ~part
-        mine = own_row(o, slot, warp, part)
-        share(o, slot, warp, part, mine)
-        row = first_row(o, slot, warp) + mine
-        o.clock[row, column] = max(o.clock[row, column], time)
+    if acquires:
+        know(o, slot, warp, lanes, column, time)
+        return
     while rest:
         row = waiting_for(o, slot, warp * LANES + lowest(rest))
         rest &= rest - 1

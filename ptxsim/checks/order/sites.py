@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ptxsim.engine.analysis.def_use import writes
+from ptxsim.engine.analysis.liveness import live_before, live_out
 from ptxsim.engine.program.operation import Op, Program, fact
 from ptxsim.isa.facts import AccessKind, Mechanism, Proxy, Role, Scope
 from ptxsim.machine import event
@@ -16,6 +18,7 @@ REDUCES = 16384  # a copy that adds to its destination, in any order
 INITIALIZES = 32768  # an mbarrier
 COVERS = 8192  # a fence that stands in one order with all others of its kind
 FRAGMENTS = 4096  # of wmma: a lane has the same elements in every access of the warp to a matrix
+IGNORED = 131072  # a wait for an mbarrier whose result nothing looks at
 BY_PROXY = 65536  # accesses global memory through the async proxy
 LATER = 2048  # writes later, and completes on an mbarrier then
 
@@ -28,7 +31,21 @@ _SCOPES = {
 @fact
 def site_bits(program: Program) -> tuple[int, ...]:
     """The bits of every operation."""
-    return tuple(map(_bits, program.ops))
+    ignored = ignored_waits(program)
+    return tuple(_bits(op) | IGNORED * (op.site in ignored) for op in program.ops)
+
+
+def ignored_waits(program: Program) -> set[int]:
+    """The sites of waits for mbarriers whose results nothing looks at: they may have ended before the phase has."""
+    waits = {op.site for op in program.ops if op.synchronises and op.synchronises.mechanism is Mechanism.MBARRIER
+             and op.synchronises.role is Role.WAIT}  # fmt: skip
+    out = live_out(program) if waits else None
+    found = set()
+    for block, live in zip(program.blocks, out or ()):
+        for op, after in zip(block, [*live_before(block, live, set())[1:], live]):
+            if op.site in waits and after.isdisjoint(writes(op)):
+                found.add(op.site)
+    return found
 
 
 def _bits(op: Op) -> int:

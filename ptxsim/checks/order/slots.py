@@ -71,6 +71,8 @@ def begin(o: Order, slot: int, cluster: int) -> None:
     for unit in range(ctas * warps * LANES):
         o.row_of[slot, unit], o.fence_row[slot, unit], o.need[slot, unit] = 0, NONE, NONE
     fill(o.landing[slot], 0, LANES, int(o.n[UNITS]) - 1 << 1)
+    fill(o.covered_at[slot], 0, len(o.covered_at[slot]), 0)
+    fill(o.waits[slot], 0, len(o.waits[slot]), 0)
     for barrier in range(o.phase.shape[1]):
         o.phase[slot, barrier] = NONE
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ptxsim.checks.order.sites import BY_PROXY, LATER, SCOPE, STRONG
+from ptxsim.checks.order.sites import BY_PROXY, LATER, SCOPE, STRONG, WARPGROUP
 from ptxsim.jit.body import Array, record
 from ptxsim.lanes import LANES
 from ptxsim.machine.event import RECORD, Scope
@@ -15,18 +15,20 @@ from ptxsim.machine.pages import reserve
 # Of `n`.
 (
     NOW, CTAS, WARPS, UNITS, SHIFT, CELLS, CLUSTERS, GRID, WAYS, FAR, KEPT, PAGES, ROWS, COUNT, COVERED, EDGES, THREADS, FREE,
-    INITIALIZED, LINES, LOGGED, LOG_SLOT, PLAIN, GRANULES, AGREED, COPYING, COPIED, NUMBERS,
-) = range(28)  # fmt: skip
+    INITIALIZED, LINES, LOGGED, LOG_SLOT, PLAIN, GRANULES, AGREED, COPYING, COPIED, INITS, PRODUCTS, NUMBERS,
+) = range(30)  # fmt: skip
 # NOW: the record; CTAS, WARPS: of a cluster, of a CTA; UNITS: columns of a clock; SHIFT, CELLS: of a granule's bytes, granules of
 # a CTA's shared memory; CLUSTERS: of the grid; GRID: CTAs; WAYS: places for accesses per granule; FAR: clusters that others know
 # of; KEPT, PAGES: in use; ROWS: of clocks per slot; COUNT: problems found; COVERED: the first column of a clock's second half, 0
 # where there is none (see edges.cover); EDGES: fences so far, and addresses at which something has been released. THREADS: of a CTA; FREE: slots; INITIALIZED: whether
 # shared memory was filled before the launch. LINES: of a CTA's shared memory; LOGGED, LOG_SLOT: reads in the log, and whose.
 # PLAIN: every access is judged granule by granule, for tests. GRANULES: pages of global memory that have some.
-# COPIED: the first of the columns of what copies have written that complete on mbarriers, COMPLETIONS for each CTA; then come
-# that of what such copies have not written yet, which nobody ever knows, and that of all other copies. COPYING: whether there are accesses of the async proxy to global memory. AGREED: any two strong accesses of the program are, each in the scope of the other.
+# COPIED: the first of the columns of what copies have written that complete on mbarriers, COMPLETIONS for each CTA; then comes that
+# of what such copies have not written yet, which nobody ever knows. INITS: the column of mbarriers that fence.mbarrier_init has
+# published; PRODUCTS: the first of those of what products of warpgroups have read. The last column is that of all other copies. COPYING: whether there are accesses of the async proxy to global memory. AGREED: any two strong accesses of the program are, each in the scope of the other.
 
 BARRIERS = 16
+RING = 16  # products of a warpgroup whose ends are remembered
 COMPLETIONS = 16  # columns for the mbarriers of a CTA, which share them if there are more
 OWN_ROWS = LANES + 1  # of a warp, of which its lanes share some
 NONE, OVER = -1, -2  # OVER: in place of a slot, of CTAs that have ended
@@ -93,7 +95,10 @@ class Arrays(NamedTuple):
     fence_time: Array
     fence_scope: Array
     landing: Array  # by slot and lane: the column of the copy that lands, and the parity of the phase
+    over: Array  # by slot, column of products and their number modulo RING: when a warp has first waited for them
+    waits: Array  # by slot and column of products: how many those waits have covered
     landed: Array  # by slot, parity of a phase and COPIED column: when a copy has last completed in it
+    covered_at: Array  # its last fence that stands in one order with others
     need: Array  # the scope that a fence must have for what waits for it, or NONE
     phase: Array  # by slot and barrier
     come: Array  # threads that have come to a barrier and wait there
@@ -142,7 +147,8 @@ def begin(
     all_warps = ctas * warps
     threads = all_warps * LANES
     completions = (COMPLETIONS * ctas + 1) * any(bits & LATER for bits in sites)
-    units = (2 if covers else 1) * threads + completions + 1
+    groups = warps // 4 * ctas * any(bits & WARPGROUP for bits in sites)
+    units = (2 if covers else 1) * threads + completions + 1 + groups + 1
     ways = warps + (NEAR_WAYS if ctas > 1 else 0)
     rows = all_warps * (2 * OWN_ROWS + LANES) + barrier_rows(ctas)
     clusters, lines = grid // ctas, -(-shared_bytes >> LINE_BITS)
@@ -151,7 +157,9 @@ def begin(
     n = np.zeros(NUMBERS, np.int64)
     n[[CTAS, WARPS, UNITS, SHIFT, CELLS]] = ctas, warps, units, 2, cells
     n[COVERED] = threads * covers
-    n[COPIED] = units - completions - 1
+    n[PRODUCTS] = units - 1 - groups
+    n[INITS] = n[PRODUCTS] - 1
+    n[COPIED] = n[INITS] - completions
     n[AGREED] = all(bits >> SCOPE & 3 >= Scope.GPU for bits in sites if bits & STRONG)
     n[COPYING] = any(bits & BY_PROXY for bits in sites)
     n[[THREADS, INITIALIZED, LINES]] = block, initialized, lines
@@ -167,8 +175,9 @@ def begin(
         zeros((slots, ctas), np.int32), zeros((slots, all_warps), np.int64), zeros((slots, all_warps), np.int32),
         zeros((slots, threads), np.int32), zeros((slots * rows, units), np.int32), zeros(slots * rows, np.int32),
         zeros(slots * rows, np.int32), zeros((slots * rows, columns), np.int32), zeros((slots, threads), np.int32), zeros((slots, threads), np.int32),
-        zeros((slots, threads), np.int32), zeros((slots, LANES), np.int32), zeros((slots, 2, completions), np.int32),
-        zeros((slots, threads), np.int32), zeros((slots, barrier_rows(ctas)), np.int64), zeros((slots, barrier_rows(ctas)), np.int32),
+        zeros((slots, threads), np.int32), zeros((slots, LANES), np.int32), zeros((slots, groups, RING), np.int32), zeros((slots, groups), np.int32),
+        zeros((slots, 2, completions), np.int32),
+        zeros((slots, threads if covers else 0), np.int32), zeros((slots, threads), np.int32), zeros((slots, barrier_rows(ctas)), np.int64), zeros((slots, barrier_rows(ctas)), np.int32),
         zeros(granules, CELL), zeros((granules, ways), ACCESS), zeros((granules, ways if strong[0] else 0), ACCESS),
         zeros(slots * ctas * lines, LINE), zeros(LOG, RECORD), zeros(LOG, np.int32), zeros(LOG, np.int32),
         np.full(2 * PAGES_AT_FIRST, NONE, np.int64), zeros(2 * PAGES_AT_FIRST, np.int32), zeros(many, CELL), zeros((many, FAR_WAYS), ACCESS),

@@ -165,6 +165,9 @@ def wait_for_products(context: Context, warp: WarpRecord, site: I32, pending: I6
     complete(context, group, count)
     if tells != 0:
         tell_waits(context, warp, site, group, before)
+        numbers = [0] * LANES
+        numbers[0] = count
+        event(context, warp, site, Event.WGMMA_WAIT, 0, 0, 0, 0xFFFFFFFF, numbers)
     return True
 
 
