@@ -8,11 +8,15 @@ from ptxsim.checks.cluster_shared import Homes
 from ptxsim.checks.order.checker import OrderChecker
 from ptxsim.checks.order.scan import scan
 from ptxsim.checks.order.state import PLAIN
-from ptxsim.machine.event import FLAG_UNCHANGED, RECORD, Event, Space
+from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_READ, FLAG_UNCHANGED, LANE_SHIFT, RECORD, Event, Space
+from ptxsim.machine.memory import RANK_SHIFT
 
 WARPS, BYTES = 3, 1024
 STRONG_CTA, TOGETHER, ATOMIC = 1 | 2 | 4, 64, 1 | 2 << 4 | 1024 | 512
 BITS = (0, 0, STRONG_CTA, TOGETHER, 0, ATOMIC)  # by site
+PLAIN_ACCESS, PRODUCT, CP_ASYNC, COPY, BULK_STORE, AT_MBARRIER = range(6)
+ASYNC_BITS = (0, 128, 256, 2048, 0, 1 | 2 | 4 | 1 << 4)  # of these sites
+GROUPS = 2  # warpgroups
 LANE = np.arange(32, dtype=np.uint64)
 
 
@@ -98,6 +102,103 @@ def test_lines_never_change_the_verdict(seed, barriers, stores, apart, together,
     checkers = []
     for plain in (0, 1):
         checker = OrderChecker(BITS, WARPS * 32, BYTES, Homes((ctas, 1, 1), (1, 1, 1)), initialized=seed % 2 == 0)
+        checker.order.n[PLAIN] = plain
+        for batch in np.array_split(records, 3):
+            checker.go_over(batch, scan.compiled)
+        checkers.append(checker)
+    assert checkers[0].problems == checkers[1].problems
+
+
+class Pipeline(Run):
+    """Records of a CTA that fills tiles by asynchronous copies and reads them by products, in more or less of an order."""
+
+    def __init__(self, seed: int, cta: int, ctas: int, care: float):
+        super().__init__(seed, cta, 0.3)
+        self.rank, self.ctas, self.care = cta % ctas, ctas, care
+        self.reading: list[tuple] = []  # products, bulk stores, that no wait has covered
+        self.copies: list[tuple] = []  # that have not landed
+        self.landed: list[tuple] = []  # cp.async
+
+    def tile(self) -> tuple[np.ndarray, int, int]:
+        """Addresses, a mask, and the width of rows."""
+        choose = self.random.choice
+        width, count = int(choose([16, 32, 128])), int(choose([1, 4, 32]))
+        step = int(choose([width, width, 128]))
+        start = int(choose(BYTES // 128)) * 128 + int(choose(128 // width)) * width
+        addresses = np.minimum(start + LANE[:count] * np.uint64(step), BYTES - width)
+        rank = self.rank if choose(8) else int(choose(self.ctas))
+        return addresses + np.uint64(rank << RANK_SHIFT), (1 << count) - 1, width
+
+    def flight(self, warp, event, tile, site, flags=0):
+        self.add(warp, int(event), *tile[:2], site, Space.SHARED, tile[2], flags)
+
+    def step(self):
+        choose, group = self.random.choice, int(self.random.choice(GROUPS))
+        match choose(9):
+            case 0:
+                self.reading.append((4 * group + int(choose(4)), self.tile(), PRODUCT, FLAG_ASYNC_PROXY))
+                warp, tile, site, flags = self.reading[-1]
+                self.flight(warp, Event.ASYNC_READ, tile, site, flags)
+                self.flight(warp, Event.ASYNC_ISSUE, tile, site, flags | FLAG_READ)
+            case 1:
+                flags = FLAG_ASYNC_PROXY | int(choose([0, 0, 5])) << LANE_SHIFT
+                self.copies.append((4 * group, self.tile(), int(choose([COPY, COPY, BULK_STORE])), flags))
+                warp, tile, site, flags = self.copies[-1]
+                self.flight(warp, Event.ASYNC_ISSUE, tile, site, flags | FLAG_READ * (site == BULK_STORE))
+            case 2:
+                addresses, mask, _ = self.tile()
+                self.copies.append((int(choose(4 * GROUPS)), (addresses, mask, 16), CP_ASYNC, 0))
+                self.flight(self.copies[-1][0], Event.ASYNC_ISSUE, *self.copies[-1][1:])
+            case 3 if self.copies:
+                warp, tile, site, flags = self.copies.pop(0)
+                if site == BULK_STORE:
+                    self.flight(warp, Event.ASYNC_READ, tile, site, flags)
+                    self.reading.append((warp, tile, site, flags))
+                else:
+                    if site == COPY:
+                        place = [(self.rank << RANK_SHIFT) + int(choose(2)) * 8] * 32
+                        mask = 1 << (flags >> LANE_SHIFT)
+                        self.add(warp, Event.MBARRIER_ARRIVE, place, mask, site, Space.SHARED, 8, FLAG_ASYNC_PROXY)
+                    self.flight(warp, Event.ASYNC_WRITE, tile, site, flags)
+                    self.landed.append((warp, tile, site, flags))
+            case 4 if self.landed:
+                warp, tile, site, flags = self.landed.pop(0)
+                self.flight(warp, Event.ASYNC_WAIT, tile, site, flags)
+            case 5 if self.reading:
+                warp, tile, site, flags = self.reading.pop(0)
+                self.flight(warp, Event.ASYNC_WAIT, tile, site, flags | FLAG_READ)
+            case 6:
+                tile = self.tile()
+                self.flight(4 * group + int(choose(4)), choose([Event.LOAD, Event.STORE]), tile, PLAIN_ACCESS)
+            case _ if self.random.random() < self.care / 2:
+                self.barrier()
+            case _ if self.random.random() < self.care:
+                place = [(self.rank << RANK_SHIFT) + int(choose(2)) * 8] * 32
+                mask = int(choose([0xFFFFFFFF, 1]))
+                event = choose([Event.MBARRIER_ARRIVE, Event.MBARRIER_WAIT])
+                self.add(int(choose(4 * GROUPS)), int(event), place, mask, AT_MBARRIER, Space.SHARED, 8)
+
+    def barrier(self):
+        for event in (Event.ARRIVE, Event.LEAVE):
+            for warp in range(4 * GROUPS):
+                self.add(warp, event, (0, self.phase))
+        self.phase += 1
+
+    def of_steps(self, steps: int) -> list[np.ndarray]:
+        for _ in range(steps):
+            self.step()
+        return self.records
+
+
+@given(st.integers(0, 2**32), st.sampled_from([0.1, 0.5, 1.0]), st.sampled_from([1, 2]), st.booleans())
+@settings(deadline=None, max_examples=150)
+def test_lines_never_change_the_verdict_about_asynchronous_operations(seed, care, ctas, initialized):
+    runs = [Pipeline(seed + cta, cta, ctas, care).of_steps(90) for cta in range(2 * ctas)]
+    records = np.concatenate(in_turns(runs, seed))
+    checkers = []
+    for plain in (0, 1):
+        homes = Homes((2 * ctas, 1, 1), (ctas, 1, 1))
+        checker = OrderChecker(ASYNC_BITS, 4 * GROUPS * 32, BYTES, homes, initialized=initialized)
         checker.order.n[PLAIN] = plain
         for batch in np.array_split(records, 3):
             checker.go_over(batch, scan.compiled)

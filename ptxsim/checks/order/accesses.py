@@ -253,7 +253,7 @@ def touch(
             else:
                 if stays:
                     one["last"] = now
-                line["read"] = now
+                line["read"], line["by_lanes"] = now, now
                 if notes_read:
                     note_lane(
                         o, slot, warp, lane, row, base_warp, reads[cell], way, home, floor, site, max(start, written)
@@ -327,20 +327,26 @@ def land(
     o: Order, slot: int, warp: int, addresses: Array, mask: int, width: int, site: int, by_lane: bool, copier: int
 ) -> None:  # fmt: skip
     """Bytes of an asynchronous copy are there; copier: the lane whose copy all of them are, or NONE."""
+    settle(o, slot, addresses, mask, width)
+    now, to_line, known, writer, is_whole = int(o.n[NOW]), LINE_BITS - int(o.n[SHIFT]), NONE, 0, width == 1 << LINE_BITS
     for lane in range(LANES):
         if mask >> lane & 1:
             address = int(addresses[lane])
-            start = cell_of(o, slot, address)
-            for cell in range(start, end_of(o, slot, address, width)):
+            start, end = cell_of(o, slot, address), end_of(o, slot, address, width)
+            column = warp * LANES + lane if by_lane else completed(o, slot, lane if copier == NONE else copier)
+            if column != writer:
+                writer, known = column, NONE
+            for cell in range(start, end):
                 one = o.cells[cell]
-                writer = warp * LANES + lane if by_lane else completed(o, slot, lane if copier == NONE else copier)
-                one["writer"], one["site"], one["written"], one["last"] = writer, site, o.n[NOW], o.n[NOW]
-                line = o.lines[cell >> LINE_BITS - int(o.n[SHIFT])]
-                if by_lane:
-                    touch_line(line, warp, 0)
-                    line["written"] = o.n[NOW]
-                else:
-                    note_landing(o, slot, line, writer, width == 1 << LINE_BITS)
+                one["writer"], one["site"], one["written"], one["last"] = writer, site, now, now
+            for number in range(start >> to_line, (end - 1 >> to_line) + 1 if start < end else 0):
+                if number != known:
+                    line, known = o.lines[number], number
+                    if by_lane:
+                        touch_line(line, warp, 0)
+                        line["written"] = now
+                    else:
+                        note_landing(o, slot, line, writer, is_whole)
 
 
 def completed(o: Order, slot: int, lane: int) -> int:

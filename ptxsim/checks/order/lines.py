@@ -7,9 +7,10 @@ warp knows is in order, whichever lane touches which granule, and most accesses 
   more, and it is dropped without having been noted at its granules. An access that might meet it there has the log worked off
   first (`work_off`).
 * A write to shared memory is noted at its granules.
+* Asynchronous operations on shared memory have `tiles`.
 * Lines of global memory hold what is done to them (`far`).
 
-All other accesses are judged granule by granule (`accesses`), with the same verdict.
+Shared memory of other CTAs of the cluster, and all other accesses, are judged granule by granule (`accesses`), with the same verdict.
 """
 
 from __future__ import annotations
@@ -17,16 +18,34 @@ from __future__ import annotations
 from ptxsim.checks.order.clocks import first_row, lowest
 from ptxsim.checks.order.far import read_global, write_global
 from ptxsim.checks.order.sites import BY_PROXY, LATER, STRONG, TOGETHER, WARPGROUP
-from ptxsim.checks.order.state import CELLS, CTAS, LINE_BITS, LINES, LOG_SLOT, LOGGED, NONE, NOW, PLAIN, SHIFT, Order
+from ptxsim.checks.order.state import (
+    CELLS,
+    CTAS,
+    LINE_BITS,
+    LINES,
+    LOG_SLOT,
+    LOGGED,
+    NONE,
+    NOW,
+    PLAIN,
+    SHIFT,
+    WARPS,
+    Order,
+)
 from ptxsim.jit.body import Array
 from ptxsim.jit.vectors import blocks_of
 from ptxsim.lanes import EVERY, LANES
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_MIXED, FLAG_UNCHANGED, Event
+from ptxsim.machine.memory import RANK_SHIFT
 
 UNKNOWN, PARTLY, WHOLLY = range(3)
+OWNER = RANK_SHIFT - LINE_BITS  # from this bit on, the number of a line says whose shared memory it is of
+OFFSET = (1 << RANK_SHIFT) - 1
 
 
-def is_in_order(o: Order, slot: int, warp: int, record: Array, event: int, bits: int, is_global: bool) -> bool:
+def is_in_order(
+    o: Order, slot: int, rank: int, warp: int, record: Array, event: int, bits: int, is_global: bool
+) -> bool:
     """Whether its lines show an access to be in order; it has been remembered then."""
     reads, flags = event == Event.LOAD or event == Event.LDMATRIX, int(record["flags"])
     if is_global and event == Event.ASYNC_ISSUE and bits & BY_PROXY and not bits & STRONG:
@@ -37,10 +56,10 @@ def is_in_order(o: Order, slot: int, warp: int, record: Array, event: int, bits:
         return False
     if is_global:
         return read_global(o, slot, warp, record, bits) if reads else write_global(o, slot, warp, record)
-    return o.n[CTAS] == 1 and (read_shared(o, slot, warp, record) if reads else write_shared(o, slot, warp, record))
+    return read_shared(o, slot, rank, warp, record) if reads else write_shared(o, slot, rank, warp, record)
 
 
-# ---- shared memory, of clusters of one CTA ----
+# ---- a CTA's own shared memory ----
 
 
 def touch_line(one: Array, warp: int, floor: int) -> None:
@@ -64,48 +83,71 @@ def knows_copies(o: Order, slot: int, row: int, one: Array) -> bool:
     return bool(o.clock[row, int(one["low"])] >= one["landed"])
 
 
-def read_shared(o: Order, slot: int, warp: int, record: Array) -> bool:
-    if o.n[LOG_SLOT] != slot or o.n[LOGGED] == len(o.log):
-        work_off(o)
-        o.n[LOG_SLOT] = slot
+def read_shared(o: Order, slot: int, rank: int, warp: int, record: Array) -> bool:
     row = first_row(o, slot, warp) + int(o.uniform[slot, warp])
-    found = take_lines(o, slot, warp, row, record, False)
-    if found == UNKNOWN or (found == PARTLY and not is_written(o, slot, record)):
+    make_room(o, slot)
+    found = take_lines(o, slot, rank, warp, row, record, False)
+    if found == UNKNOWN or (found == PARTLY and not is_written(o, slot, rank, record)):
         return False
-    at = int(o.n[LOGGED])
-    o.log[at] = record
-    o.log_time[at], o.log_own[at] = o.n[NOW], max(o.floor[row], o.own[row])
-    o.n[LOGGED] = at + 1
+    keep_in_log(o, row, record, EVERY if o.sites[record["site"]] & TOGETHER else 0, False)
     return True
 
 
-def write_shared(o: Order, slot: int, warp: int, record: Array) -> bool:
+def make_room(o: Order, slot: int) -> None:
+    """For one more read in the log, of a slot."""
+    if o.n[LOG_SLOT] != slot or o.n[LOGGED] == len(o.log):
+        work_off(o)
+        o.n[LOG_SLOT] = slot
+
+
+def keep_in_log(o: Order, row: int, record: Array, lanes: int, is_anybodys: bool) -> None:
+    """A read, of lanes as one where some are given, else of each for itself; is_anybodys: who reads is not known by lanes."""
+    at = int(o.n[LOGGED])
+    o.log[at] = record
+    mine = o.log_note[at]
+    mine["time"], mine["own"] = o.n[NOW], max(o.floor[row], o.own[row])
+    mine["lanes"], mine["together"] = lanes, is_anybodys or lanes != 0
+    o.n[LOGGED] = at + 1
+
+
+def write_shared(o: Order, slot: int, rank: int, warp: int, record: Array) -> bool:
     row, now, site = first_row(o, slot, warp) + int(o.uniform[slot, warp]), int(o.n[NOW]), int(record["site"])
-    if take_lines(o, slot, warp, row, record, True) == UNKNOWN:
+    if take_lines(o, slot, rank, warp, row, record, True) == UNKNOWN:
         return False
     mask, width, addresses = int(record["mask"]), int(record["width"]), record["addresses"]
-    shift, cells = int(o.n[SHIFT]), slot * int(o.n[CELLS])
+    shift, cells, unit = int(o.n[SHIFT]), first_cell(o, slot, rank), warp * LANES
     for lane in range(LANES):
         if mask >> lane & 1:
             address = int(addresses[lane])
             for cell in range(cells + (address >> shift), cells + (address + width - 1 >> shift) + 1):
                 made = o.cells[cell]
-                made["writer"], made["written"], made["last"], made["site"] = warp * LANES + lane, now, now, site
+                made["writer"], made["written"], made["last"], made["site"] = unit + lane, now, now, site
     return True
 
 
-def take_lines(o: Order, slot: int, warp: int, row: int, record: Array, writes: bool) -> int:
+def first_line(o: Order, slot: int, rank: int) -> int:
+    """What to add to the number of a line of a CTA's shared memory, as its address gives it."""
+    return (slot * int(o.n[CTAS]) + rank) * int(o.n[LINES]) - (rank << OWNER)
+
+
+def first_cell(o: Order, slot: int, rank: int) -> int:
+    """The same for granules."""
+    return (slot * int(o.n[CTAS]) + rank) * int(o.n[CELLS]) - (rank << RANK_SHIFT >> int(o.n[SHIFT]))
+
+
+def take_lines(o: Order, slot: int, rank: int, warp: int, row: int, record: Array, writes: bool) -> int:
     """Note an access at its lines; UNKNOWN where something has been done to one that the warp may not know, else whether all of
     them have been written, as far as a read asks."""
     start, now, floor, own = int(o.start[slot]), int(o.n[NOW]), int(o.floor[row]), int(o.own[row])
-    rest, base, found = int(record["mask"]), slot * int(o.n[LINES]), WHOLLY
+    rest, base, found, low = int(record["mask"]), first_line(o, slot, rank), WHOLLY, rank << OWNER
+    end = low + int(o.n[LINES])
     while rest:
         first, lines, part = blocks_of(record["addresses"], rest, int(record["width"]), LINE_BITS)
         rest &= ~part
         while lines:
             number = first + lowest(lines)
             lines &= lines - 1
-            if number >= o.n[LINES]:
+            if number < low or number >= end:
                 return UNKNOWN
             one = o.lines[base + number]
             time = int(one["written"])
@@ -119,7 +161,7 @@ def take_lines(o: Order, slot: int, warp: int, row: int, record: Array, writes: 
             if writes:
                 one["written"] = now
             else:
-                one["read"] = now
+                one["read"], one["by_lanes"] = now, now
                 if one["full"] != o.cluster[slot] + 1 and (found == PARTLY or not fill(o, slot, base + number)):
                     found = PARTLY
     return found
@@ -127,19 +169,19 @@ def take_lines(o: Order, slot: int, warp: int, row: int, record: Array, writes: 
 
 def fill(o: Order, slot: int, line: int) -> bool:
     """Whether all granules of a line have been written since their CTA began, which is remembered."""
-    per_line = LINE_BITS - int(o.n[SHIFT])
-    first = slot * int(o.n[CELLS]) + (line - slot * int(o.n[LINES]) << per_line)
-    for cell in range(first, min(first + (1 << per_line), (slot + 1) * int(o.n[CELLS]))):
+    per_line, place = LINE_BITS - int(o.n[SHIFT]), line // int(o.n[LINES])
+    first = place * int(o.n[CELLS]) + (line - place * int(o.n[LINES]) << per_line)
+    for cell in range(first, min(first + (1 << per_line), (place + 1) * int(o.n[CELLS]))):
         if o.cells[cell]["written"] <= o.start[slot]:
             return False
     o.lines[line]["full"] = o.cluster[slot] + 1
     return True
 
 
-def is_written(o: Order, slot: int, record: Array) -> bool:
+def is_written(o: Order, slot: int, rank: int, record: Array) -> bool:
     """Whether all that a record reads of shared memory has been written since its CTA began."""
     mask, width, addresses = int(record["mask"]), int(record["width"]), record["addresses"]
-    cells, shift, start = slot * int(o.n[CELLS]), int(o.n[SHIFT]), int(o.start[slot])
+    cells, shift, start = first_cell(o, slot, rank), int(o.n[SHIFT]), int(o.start[slot])
     for lane in range(LANES):
         if mask >> lane & 1:
             address = int(addresses[lane])
@@ -153,35 +195,39 @@ def settle(o: Order, slot: int, addresses: Array, mask: int, width: int) -> None
     """Work the log off if an access of lanes may meet one in it."""
     if o.n[LOGGED] == 0 or o.n[LOG_SLOT] != slot:
         return
-    base, earliest, end = slot * int(o.n[LINES]), int(o.log_time[0]), (slot + 1) * int(o.n[LINES])
+    ctas, lines, earliest = int(o.n[CTAS]), int(o.n[LINES]), int(o.log_note[0]["time"])
     for lane in range(LANES):
         if mask >> lane & 1:
-            address = int(addresses[lane])
-            for at in range(base + (address >> LINE_BITS), min(base + (address + width - 1 >> LINE_BITS) + 1, end)):
-                if o.lines[at]["read"] >= earliest:
-                    work_off(o)
-                    return
+            offset, owner = int(addresses[lane]) & OFFSET, int(addresses[lane]) >> RANK_SHIFT
+            if owner < ctas:
+                base = (slot * ctas + owner) * lines
+                for at in range(base + (offset >> LINE_BITS), base + min((offset + width - 1 >> LINE_BITS) + 1, lines)):
+                    if o.lines[at]["read"] >= earliest:
+                        work_off(o)
+                        return
 
 
 def work_off(o: Order) -> None:
     """Note the reads of the log at their granules."""
     slot, shift = int(o.n[LOG_SLOT]), int(o.n[SHIFT])
-    cells, start = slot * int(o.n[CELLS]), int(o.start[slot])
+    start, ctas = int(o.start[slot]), int(o.n[CTAS])
     for number in range(o.n[LOGGED]):
-        record, now, own = o.log[number], int(o.log_time[number]), int(o.log_own[number])
+        record, kept = o.log[number], o.log_note[number]
+        now, own, given, together = int(kept["time"]), int(kept["own"]), int(kept["lanes"]), int(kept["together"])
         if now <= start:
             continue
-        warp, mask, width, site = int(record["warp"]), int(record["mask"]), int(record["width"]), int(record["site"])
-        addresses, together = record["addresses"], int(o.sites[site]) & TOGETHER
+        way, mask, width, site = int(record["warp"]), int(record["mask"]), int(record["width"]), int(record["site"])
+        rank = int(o.place[record["cta"]]) - slot * ctas
+        addresses, cells, warp = record["addresses"], first_cell(o, slot, rank), rank * int(o.n[WARPS]) + way
         for lane in range(LANES):
             if mask >> lane & 1:
-                address, mine = int(addresses[lane]), EVERY if together else 1 << lane
+                address, mine = int(addresses[lane]), given if together else 1 << lane
                 for cell in range(cells + (address >> shift), cells + (address + width - 1 >> shift) + 1):
                     since = max(start, int(o.cells[cell]["written"]))
                     if since < now:
-                        access, lanes = o.reads[cell, warp], mine
+                        access, lanes = o.reads[cell, way], mine
                         # What other lanes did before counts as done now, as far as this one did not know it.
-                        if access["warp"] == warp and access["time"] > max(since, own):
+                        if mine and access["warp"] == warp and access["time"] > max(since, own):
                             lanes |= int(access["lanes"])
                         access["warp"], access["time"], access["lanes"], access["site"] = warp, now, lanes, site
     o.n[LOGGED] = 0

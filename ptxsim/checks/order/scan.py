@@ -47,6 +47,7 @@ from ptxsim.checks.order.state import (
     WARPS,
     Order,
 )  # fmt: skip
+from ptxsim.checks.order.tiles import is_tile_in_order
 from ptxsim.jit.body import Array, body
 from ptxsim.lanes import LANES
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_LANDED, ODD_PHASE, Event, Proxy, Scope, Space
@@ -117,9 +118,12 @@ def scan(records: Array, first: int, o: Order, found: Array) -> int:
         elif event <= Event.ASYNC_WAIT:
             space = int(record["space"])
             if space == Space.SHARED or space == Space.GLOBAL:
-                if not is_in_order(o, slot, warp, record, event, bits, space == Space.GLOBAL) and not access(
-                    o, slot, rank, warp, record, event, space == Space.GLOBAL, found
-                ):
+                is_global = space == Space.GLOBAL
+                if is_in_order(o, slot, rank, warp, record, event, bits, is_global):
+                    continue
+                if not is_global and is_tile_in_order(o, slot, rank, warp, record, event, bits):
+                    continue
+                if not access(o, slot, rank, warp, record, event, is_global, found):
                     o.n[NOW] -= 1
                     return i
     return len(records)

@@ -49,10 +49,11 @@ CELL = record(("writer", "i4"), ("written", "i4"), ("site", "i4"), ("last", "i4"
 # A line of 128 bytes: when any of its granules was last written, read, and written by a copy of the async proxy; the only warp that
 # has accessed it since all knew of all, or NONE. full: the cluster, plus one, in whose time all have been written; low: the column
 # of the copies that have landed there in the time of the cluster before `high`, NONE if there are several. In global memory full
-# is how often it has been read, and low and high are the clusters that stand for its readers (see far.see_reader).
+# is how often it has been read, and low and high are the clusters that stand for its readers (see far.see_reader). In shared memory
+# `read` is the latest of: when lanes have read it (by_lanes), and when products of the two warpgroups `held` have (first, second).
 LINE = record(
     ("written", "i4"), ("read", "i4"), ("landed", "i4"), ("warp", "i4"), ("full", "i4"), ("low", "i4"), ("high", "i4"),
-    ("held", "i4")
+    ("held", "i4"), ("by_lanes", "i4"), ("first", "i4"), ("second", "i4")
 )  # fmt: skip
 # An access that a line of global memory holds: a warp of the grid, when, where, and the lanes next to each other that access `width`
 # bytes each, in steps from the address that lane 0 has or would have.
@@ -64,6 +65,9 @@ WAY = record(
 PUBLISHED = record(("fenced", "i4"), ("before", "i4"), ("synced", "i4"), ("covers", "i4"))
 # Lanes of a warp that have accessed a granule, none: one of the lanes.
 ACCESS = record(("warp", "i4"), ("time", "i4"), ("lanes", "u4"), ("site", "i4"))
+# Of a read in the log: when it was, and what its warp knew of itself; together: `lanes` of the warp read it all, or none that is
+# known; else each lane reads for itself.
+LOGGED_READ = record(("time", "i4"), ("own", "i4"), ("lanes", "u4"), ("together", "i4"))
 # What has been released at an address: for whom, when a chain of writes that hand it on was last continued, by threads of which
 # cluster (home) and by which CTA; its row, and a snapshot of that; mixed: threads of several clusters have released there.
 ENTRY = record(
@@ -106,9 +110,8 @@ class Arrays(NamedTuple):
     reads: Array
     updates: Array
     lines: Array  # by slot, rank and line
-    log: Array  # reads of shared memory that have not been noted yet (see lines), when, and what their warps knew of themselves
-    log_time: Array
-    log_own: Array
+    log: Array  # reads of shared memory that have not been noted yet (see lines)
+    log_note: Array
     page_key: Array  # of global memory, by hash
     page_at: Array
     far_cells: Array
@@ -179,7 +182,7 @@ def begin(
         zeros((slots, 2, completions), np.int32),
         zeros((slots, threads if covers else 0), np.int32), zeros((slots, threads), np.int32), zeros((slots, barrier_rows(ctas)), np.int64), zeros((slots, barrier_rows(ctas)), np.int32),
         zeros(granules, CELL), zeros((granules, ways), ACCESS), zeros((granules, ways if strong[0] else 0), ACCESS),
-        zeros(slots * ctas * lines, LINE), zeros(LOG, RECORD), zeros(LOG, np.int32), zeros(LOG, np.int32),
+        zeros(slots * ctas * lines, LINE), zeros(LOG, RECORD), zeros(LOG, LOGGED_READ),
         np.full(2 * PAGES_AT_FIRST, NONE, np.int64), zeros(2 * PAGES_AT_FIRST, np.int32), zeros(many, CELL), zeros((many, FAR_WAYS), ACCESS),
         zeros((many, FAR_WAYS if strong[1] else 0), ACCESS), zeros(far_lines, LINE), zeros((far_lines, 2), WAY),
         np.full(PAGES_AT_FIRST, NONE, np.int32), zeros(4 * MARGIN, ENTRY), zeros((4 * MARGIN, units), np.int32),
