@@ -36,8 +36,18 @@ class Seat:
     is_stuck: bool = False
 
 
+@dataclass(slots=True)
+class Slice:
+    """What a seat has: so many rounds, `before` of which its cluster had had others. `are_all_here`: no cluster is still to come in."""
+
+    seat: Seat
+    rounds: int
+    before: int
+    are_all_here: bool = False
+
+
 class Grid:
-    """Executes a whole launch with one engine."""
+    """Executes a whole launch with one engine. Where it stands is in its attributes alone: `resume` goes on from there."""
 
     def __init__(
         self, program: Program, machine: Machine, engine: Engine, limits: Limits, start: Hook | None = None,
@@ -54,6 +64,8 @@ class Grid:
         )
         self.done = self.next = 0  # CTAs; in `order`
         machine.cancel_cluster = self.cancel
+        self.queue: list[Seat] = []  # those that have their slices next
+        self.slice: Slice | None = None  # that runs
         self.begun = self.shown = time.monotonic()
         self.livelock = Livelock(machine)
         self.rounds, self.next_look = 0, LOOK  # of all clusters; at which to look for one
@@ -101,6 +113,15 @@ class Grid:
         self.next, self.done = self.next + 1, self.done + math.prod(self.machine.cluster)
         return next(ctas_of(self.machine, cluster_index(self.machine, number)))[0]
 
+    def resume(self, rest: Callable[[], bool]) -> None:
+        """Run to the end from within a round of the slice that runs; `rest` carries out what is left of that round."""
+        current = self.slice
+        assert current is not None and isinstance(current.seat.cluster, Turns)
+        left = current.rounds - (current.seat.cluster.rounds - current.before)
+        self._finish_slice(current, current.seat.cluster.run(left, self, rest))
+        self._go_through(current.rounds, current.are_all_here)
+        self.run()
+
     def _slices(self, are_all_here: bool) -> None:
         """A slice for every cluster that may go on, or for all if none knows that it may."""
         if not any(seat.may_go_on for seat in self.seats):
@@ -110,17 +131,27 @@ class Grid:
                 seat.may_go_on = True
         # With another seed those that run side by side are interleaved round by round.
         rounds = 1 if self.machine.seed != 0 and len(self.seats) > 1 else LOOK if are_all_here else SPIN
-        for seat in self.seats[::-1]:
+        self.queue = self.seats[::-1]
+        self._go_through(rounds, are_all_here)
+
+    def _go_through(self, rounds: int, are_all_here: bool) -> None:
+        """Slices of those in the queue."""
+        while self.queue:
+            seat = self.queue.pop(0)
             if seat.may_go_on:
-                self._slice(seat, rounds)
+                self._slice(seat, rounds, are_all_here)
         if are_all_here:
             self._look_for_livelock()
 
-    def _slice(self, seat: Seat, rounds: int) -> None:
-        """Let a cluster go on. Others may then, if it has done more than to poll or wait."""
+    def _slice(self, seat: Seat, rounds: int, are_all_here: bool = False) -> None:
+        """Let a cluster go on."""
+        current = self.slice = Slice(seat, rounds, seat.cluster.rounds, are_all_here)
+        self._finish_slice(current, seat.cluster.run(rounds, self))
+
+    def _finish_slice(self, current: Slice, outcome: Outcome) -> None:
+        """Others may go on, if this one has done more than to poll or wait."""
+        seat, rounds, before = current.seat, current.rounds, current.before
         cluster = seat.cluster
-        before = cluster.rounds
-        outcome = cluster.run(rounds, self)
         self.rounds += cluster.rounds - before
         if outcome is Outcome.ENDED:
             self.seats.remove(seat)

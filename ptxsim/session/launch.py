@@ -88,6 +88,7 @@ class Launch:
         rules.shared_memory(self.shared_end, self.target)
         self._most_memory = most if (most := options.max_memory) is None else rules.count("max_memory", most)
         rules.local_memory(self.program.local_bytes)
+        self.running: Grid | None = None  # what a pass that is watched goes through
         self.memory = GlobalMemory() if code.home is None else code.home.memory
         self._placed: dict[str, Allocation] = {}  # module variables, where the launch has memory of its own
         self._temporary: list[Allocation] = []
@@ -182,9 +183,21 @@ class Launch:
 
             if orderless(self.program):
                 grid.take_only(self.every, figures_of(self.target.number).sms)
+        self.running = grid if watch is not None else None
+        return self._run(grid, grid.run)
+
+    def resume_grid(self, rest: Callable[[], bool]) -> Machine:
+        """Go on with a pass from within a round that has been put back as it was (debugger.snapshot); `rest`: as for Grid.resume."""
+        assert self.running is not None
+        grid = self.running
+        return self._run(grid, lambda: grid.resume(rest))
+
+    def _run(self, grid: Grid, run: Callable[[], None]) -> Machine:
+        """Run a grid to its end, whatever that is."""
+        machine = grid.machine
         with np.errstate(all="ignore"):
             try:
-                grid.run()
+                run()
             except Stopped as stopped:
                 machine.stop(stopped.finding)
             except NotModeled as missing:
