@@ -32,6 +32,7 @@ def command(form: str | None, gallery: str | None, format: str, lane: int | None
     FORM is an opcode (mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32) or a short form that has one meaning
     (mma.m16n8k16.f16). ldmatrix and stmatrix show their row pointers too. Other pictures: swizzle.128B (or
     swizzle.128B.MN) is a swizzle atom, tile.K.128B.tf32 a canonical tile of a descriptor, rows.x4 the row pointers alone.
+    Of tensor memory: tcgen05.ld.32x32b.x4 (or .st), tcgen05.mma.m64n32 (where D is), tcgen05.scales.m128.4X.
     """
     if gallery:
         from ptxsim.report.gallery import gallery as write
@@ -41,9 +42,10 @@ def command(form: str | None, gallery: str | None, format: str, lane: int | None
     if form is None:
         raise click.UsageError("Missing argument 'FORM', such as mma.m16n8k16.f16 or swizzle.128B.")
     from ptxsim.report.style import coloured, paint_for
+    from ptxsim.report.tensor_memory_pictures import picture
 
     colour = paint_for() is coloured
-    drawing = _named(form, options["pitch"]) or _metadata(form, options)
+    drawing = _named(form, options["pitch"]) or picture(form) or _metadata(form, options)
     if drawing is None:
         from ptxsim.report.pictures import fragment_drawing
 

@@ -59,7 +59,7 @@ class Cells:
 
 
 # What each lane of a warp, and each register after the other, has: r are rows, c columns, h the second half of 16x32bx2.
-_SHAPES = {
+SHAPES = {
     "32x32b": ("lane r0 r1 r2 r3 r4 | elem c0..", "rc", 32, 1),
     "16x64b": ("lane r3 c0 r0 r1 r2 | elem c1..", "rc", 16, 2),
     "16x128b": ("lane c0 c1 r0 r1 r2 | elem r3 c2..", "rc", 16, 4),
@@ -72,7 +72,7 @@ _SHAPES = {
 def moved(shape: str, number: int, split: int = 0, packed: bool = False) -> Cells:
     """The cells of a load or a store, (registers, 32 lanes); `packed` (.pack::16b): (2, registers, 32), whose low halves make the low
     and the high half of a register. `split`: columns to the second half of 16x32bx2."""
-    line, axes, rows, columns = _SHAPES[shape]
+    line, axes, rows, columns = SHAPES[shape]
     layout = BitLayout(line, axes, (rows, columns * number, 2)[: len(axes)])
     row, column = (axis.T for axis in layout.coordinates[:2])
     far = split * layout.coordinates[2].T if len(axes) == 3 else 0
@@ -110,6 +110,11 @@ def metadata_cells(rows: int, k: int, group: int, bits: int) -> tuple[np.ndarray
     else:
         row, bit = np.broadcast_arrays(m % 8 + m // 16 * 16 + at // 16 * 8, at % 16 + m // 8 % 2 * 16)
     return row, bit // 32, (bit % 32).astype(np.uint32)
+
+
+def scale_place(row: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Row in each quarter, and column, of the word with the block scales of a row of A or a column of B."""
+    return row % QUARTER, row // QUARTER
 
 
 # Rows and 16-byte pieces that a copy from shared memory takes, and the first rows of tensor memory that each part of the rows goes to.

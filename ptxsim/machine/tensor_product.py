@@ -13,7 +13,7 @@ from ptxsim.layout.instruction_descriptor import InstructionDescriptor, shape_pr
 from ptxsim.layout.sparsity import Sparsity
 from ptxsim.layout.tables import GROUPS
 from ptxsim.layout.tensor_descriptor import TensorDescriptor
-from ptxsim.layout.tensor_memory import QUARTER, ROWS, Area, Cells, accumulators, metadata_cells, row_of
+from ptxsim.layout.tensor_memory import QUARTER, ROWS, Area, Cells, accumulators, metadata_cells, row_of, scale_place
 from ptxsim.machine.cta import Cta
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.port import Port
@@ -198,7 +198,8 @@ class TensorProduct:
             (self.scales[0], self.words.scale_a, rows),
             (self.scales[1], self.words.scale_b, columns),
         ):
-            lanes, column = Cells(quarter + index % QUARTER, index // QUARTER).at(address & IN_SCALES)
+            lane, column = scale_place(index)
+            lanes, column = Cells(quarter + lane, column).at(address & IN_SCALES)
             shifts = 8 * (first + np.arange(self.blocks, dtype=np.uint32))
             found.append((memory.cells[column, lanes][:, None] >> shifts & 255).astype(np.uint8))
         return found[0], found[1].T

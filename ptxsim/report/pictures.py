@@ -67,7 +67,7 @@ def _holders(fragment: Fragment, index: tuple[int, ...]) -> tuple[np.ndarray, np
 
 
 def _fragment_panel(fragment: Fragment, lane: np.ndarray, element: np.ndarray, title: str) -> Panel:
-    down, across = _run(lane, element, 0), _run(lane, element, 1)
+    down, across = run_length(lane, element, 0), run_length(lane, element, 1)
     down, across = (down, 1) if down > across else (1, across)
     rows, columns = lane.shape
     columns = min(columns, _SHOWN) if fragment.operand in "CD" else columns
@@ -81,7 +81,7 @@ def _fragment_panel(fragment: Fragment, lane: np.ndarray, element: np.ndarray, t
             span = f"{letter}{first}" if first == last else f"{letter}{first}-{last}"
             line.append(Cell(f"T{holder} {span}", holder // 4))
         cells.append(line)
-    return Panel(_spans(rows, down), _spans(columns, across), cells, title, _corner(fragment))
+    return Panel(spans(rows, down), spans(columns, across), cells, title, _corner(fragment))
 
 
 def _corner(fragment: Fragment) -> str:
@@ -93,7 +93,7 @@ def _corner(fragment: Fragment) -> str:
     return f"{first}\\{second}"
 
 
-def _run(lane: np.ndarray, element: np.ndarray, axis: int) -> int:
+def run_length(lane: np.ndarray, element: np.ndarray, axis: int) -> int:
     """How many neighbours along `axis` are always consecutive elements of one lane (a power of two)."""
     lane, element = (np.moveaxis(array, axis, 1) for array in (lane, element))
     run = 1
@@ -106,7 +106,7 @@ def _run(lane: np.ndarray, element: np.ndarray, axis: int) -> int:
     return run
 
 
-def _spans(size: int, step: int) -> list[str]:
+def spans(size: int, step: int) -> list[str]:
     return [str(i) if step == 1 else f"{i}-{i + step - 1}" for i in range(0, size, step)]
 
 
@@ -135,7 +135,7 @@ def row_pointers(
             cells.append([Cell("####" if first in banks else "", row if first in banks else None)
                           for first in range(0, 32, 4)])  # fmt: skip
         title = f"matrix {matrix}" if len(lanes) > 1 else ""
-        panels.append(Panel(labels, _spans(32, 4), cells, title, "banks"))
+        panels.append(Panel(labels, spans(32, 4), cells, title, "banks"))
     count = lanes.size // 8
     found = analyze(addresses[: lanes.size], kind="ldmatrix", matrices=count)
     why = explain(addresses[: lanes.size], kind="ldmatrix", matrices=count)
@@ -167,7 +167,7 @@ def swizzle_atom_map(mode: str, major: str = "K") -> Drawing:
             f"the pattern repeats every {pattern_bytes(mode)} bytes"
         )
     title = f"swizzle atom {mode}, {major}-major: {shape} units of 16 bytes"
-    return Drawing(title, [Panel([str(r) for r in range(8)], _spans(wide, 1), cells, "", f"{corner}\\unit")], notes)
+    return Drawing(title, [Panel([str(r) for r in range(8)], spans(wide, 1), cells, "", f"{corner}\\unit")], notes)
 
 
 def shared_tile(layout: SharedLayout) -> Drawing:
@@ -177,7 +177,7 @@ def shared_tile(layout: SharedLayout) -> Drawing:
     down, across = (1, unit) if layout.major == "K" else (unit, 1)
     where = layout.offsets[::down, ::across] // 16
     cells = [[Cell(str(u), int(u) // (128 // 16)) for u in row] for row in where]
-    panel = Panel(_spans(rows, down), _spans(columns, across), cells, "", "row\\k")
+    panel = Panel(spans(rows, down), spans(columns, across), cells, "", "row\\k")
     raw = layout.descriptor(0).raw()
     notes = [
         f"exact layout:     {layout.cute()}",
@@ -254,7 +254,7 @@ def metadata_map(found: Sparsity, words: ArrayLike, selector: int = 0, title: st
         f"row {r}, columns {g * found.group}-{(g + 1) * found.group - 1}: {n:#x} is not allowed"
         for (r, g), n in bad.items()
     ]
-    return Drawing(title, [Panel(labels, _spans(found.k, 1), cells, "", "row: metadata")], notes)
+    return Drawing(title, [Panel(labels, spans(found.k, 1), cells, "", "row: metadata")], notes)
 
 
 def fragment_drawing(fragment: Fragment, pitch: int = 16) -> Drawing:

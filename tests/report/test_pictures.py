@@ -9,7 +9,7 @@ from ptxsim.diagnostic import PtxError
 from ptxsim.layout.descriptor import Descriptor
 from ptxsim.layout.fragments import fragment_layout
 from ptxsim.layout.shared_layout import SharedLayout
-from ptxsim.report import pictures
+from ptxsim.report import pictures, tensor_memory_pictures
 from ptxsim.report.drawing import PALETTE
 from ptxsim.report.gallery import drawings, gallery
 
@@ -126,3 +126,24 @@ def test_the_colours_are_readable_for_colour_blind_eyes():
         lab = np.stack([116 * y - 16, 500 * (x - y), 200 * (y - z)], axis=1)
         distance = np.linalg.norm(lab[:, None] - lab, axis=2) + 100 * np.eye(len(lab))
         assert distance.min() > 10
+
+
+@pytest.mark.parametrize(
+    ("form", "cell"),
+    [
+        ("tcgen05.ld.32x32b.x4", "T31 r0-3"), ("tcgen05.ld.sync.aligned.16x256b.x1.b32", "T31 r2-3"),
+        ("tcgen05.st.16x64b.x2.unpack::16b", "T3 r1"), ("tcgen05.st.16x32bx2.x2", "T31 r0-1"),
+        ("tcgen05.ld.32x32b.x1.pack::16b", "T31 r0"), ("tcgen05.mma.m64n16", "m48-63 n8-15"),
+        ("tcgen05.mma.cta_group::2.m128n64", "m48-63 n32-39"), ("tcgen05.mma.ws.m32n64", "m16-31 n48-55"),
+        ("tcgen05.scales.m128.4X", "row 127: b0-3"),
+    ],
+)  # fmt: skip
+def test_tensor_memory(form, cell):
+    drawing = tensor_memory_pictures.picture(form)
+    assert cell in {each.text for line in drawing.panels[0].cells for each in line}
+    assert cell in drawing.render("text")
+
+
+def test_no_picture_of_tensor_memory():
+    for form in ("mma.m16n8k16.f16", "tcgen05.ld.32x32b", "tcgen05.mma.m48n16", "tcgen05.mma.m64n12", "tcgen05.commit"):
+        assert tensor_memory_pictures.picture(form) is None
