@@ -14,9 +14,11 @@ MODELED = (
     "global memory: lines and sectors, L1 (four ways, least recently used), L2 and DRAM with latency and a share of bandwidth",
     "tensor core: mma by shape and type, products of a warpgroup max(N/2, shared bytes / 128), groups in flight",
     "asynchronous copies, bulk and tensor copies, mbarriers, barriers, cluster barriers: by what the run recorded",
-    "CTAs: dealt to SMs in turn, started at the measured rate, resident as registers, shared memory and warps allow",
-    "atomics on global memory: at the rate of the words, sectors and pages they touch; an SM has so many on their way",
-    "code: fetched in lines of 128 bytes when a warp of the SM first comes by",
+    "CTAs: dealt to SMs in turn, started and replaced at the measured rates, resident as registers, shared memory and warps allow",
+    "atomics on global memory: at the rate of the words, sectors and pages they touch; an SM has so many on their way, its loads wait behind them",
+    "stores: at the rate of the sectors written, whole or in part; an SM is busy until its own are on their way",
+    "constants: lines of 64 bytes of an SM, 2 KiB of them, the first reads of 256 bytes; different addresses of a warp one after the other",
+    "code: fetched in lines of 128 bytes, the next ones in advance, when a warp of the SM first comes by",
     "machine code of the assembler, where ptxas and nvdisasm are installed: stall counts, barriers, register reads of two banks, "
     "spills, registers; blocks are tied to the PTX by line marks, and run as the PTX ran",
     "lowering, where they are not: moves, conversions of addresses, dead code and constants vanish; adds, logic, multiply-adds, address sums, "
@@ -24,7 +26,7 @@ MODELED = (
 )
 NOT_MODELED = (
     "without the assembler: spills, bank conflicts of the register file, reuse caches",
-    "misses of the instruction cache after the first fetch, of the constant cache after the first read, of the TLB",
+    "misses of the instruction cache after the first fetch, of the TLB",
     "clusters: the CTAs of one go to SMs like any others and start when there is room for each; distributed shared memory has "
     "its latency, but takes no bandwidth of the other SM; waits on other CTAs end as the run recorded them or when no warp else can go on",
     "contention between SMs beyond equal shares of L2 and DRAM, and how many SMs read what bulk copies bring; "

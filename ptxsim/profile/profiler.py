@@ -154,15 +154,17 @@ def replay_sm(profile: Profile, trace: Trace, sm: int, residency: int, cold: boo
     shared = min(residency, len(ctas)) * (profile.shared_bytes + figures.shared_reserved) / 1024
     carveout = next((c for c in CARVEOUTS if c >= shared), CARVEOUTS[-1])
     l1_bytes = max(8, figures.unified_bytes // 1024 - carveout - 8) * 1024
+    warps = -(-profile.threads // 32)
     # So few SMs that L2 serves each of them as fast as it takes: it is the same who else reads.
     few = figures.l2_bandwidth_all * figures.sms >= max(figures.l2_bandwidth_sm, figures.bulk_bandwidth) * busy_sms
     p = parameters(
         figures, busy_sms, l1_bytes, cold,
         atomic_rate(figures, trace.entries[trace.entries["code"] == ATOMIC], trace.lines),
-        1.0 if few else readers(trace, figures.sms),
+        1.0 if few else readers(trace, figures.sms), warps,
     )  # fmt: skip
+    interval = max(figures.dispatch + figures.dispatch_warp * warps, figures.dispatch_warp_least * warps)
     cta_rows, starts = np.zeros(len(present), CTA), np.zeros(len(begins), START)
-    cta_rows["first_warp"], cta_rows["warps"], cta_rows["start"] = first, counts, present * figures.dispatch
+    cta_rows["first_warp"], cta_rows["warps"], cta_rows["start"] = first, counts, np.arange(len(present)) * interval
     starts["begin"], starts["end"] = begins, np.append(begins[1:], len(entries))
     m = new_machine(
         code, profile.machine.slots, entries, trace.lines, cta_rows, starts, objects, p, len(profile.program.ops)

@@ -136,10 +136,10 @@ def bypasses_l1(op: Op) -> bool:
 
 
 def parameters(
-    figures: Figures, sms: int, l1_bytes: int, cold: bool, atomics: float, readers: float = 1.0
+    figures: Figures, sms: int, l1_bytes: int, cold: bool, atomics: float, readers: float = 1.0, warps: int = 1
 ) -> np.ndarray:
     """The figures, and what the replay needs beside them, by name, as an array of one row. `sms`: how many share L2 and DRAM;
-    `atomics`: operations per cycle that all of them get done; `readers`: SMs that read a line, on average."""
+    `atomics`: operations per cycle that all of them get done; `readers`: SMs that read a line, on average; `warps`: of a CTA."""
     part = sms / figures.sms
     # What several SMs read leaves L2 once for those that ask at the same time.
     read = min(figures.l2_bandwidth_all * readers, figures.l2_bandwidth_shared)
@@ -152,9 +152,14 @@ def parameters(
         "l1_sets": max(1, l1_bytes // figures.l1_line // 4),
         "l2_bandwidth": min(figures.l2_bandwidth_sm, read / part),
         "copy_bandwidth": min(figures.bulk_bandwidth, read / part),
+        "l2_latency": figures.l2_latency + figures.l2_far * part,
+        "constant_miss": figures.constant_miss + (figures.constant_miss_all - figures.constant_miss) * part,
+        "constant_line_port": figures.constant_line_port if sms == 1 else figures.constant_line_port_all,
         "l2_line": share(figures.l2_line_alone, figures.l2_line_all),
-        "store_line_now": share(figures.store_line, figures.store_line_all),
-        "store_sector_now": share(figures.store_sector, figures.store_sector_all),
+        "store_sector_now": figures.store_sector_all * part,
+        "store_part_now": figures.store_part_all * part,
+        "store_part_sector_now": figures.store_part_sector_all * part,
+        "replacement_interval": (figures.replacement_next + figures.replacement_warp * warps) * part,
         "answer": figures.store_answer + (figures.store_answer_all - figures.store_answer) * part,
         "dram_share": figures.dram_bandwidth / sms,
         "cold": float(cold),

@@ -17,7 +17,7 @@ from ptxsim.profile.model.replay_flow import advance, launch
 from ptxsim.profile.model.replay_memory import access, shuffle
 from ptxsim.profile.model.replay_state import INF, NOBODY, SLOTS, SUBS, Async, Count, Machine, Total, Unit
 from ptxsim.profile.model.replay_sync import bulk, groups, meet, product
-from ptxsim.profile.model.replay_units import charge, choose, occupy, work
+from ptxsim.profile.model.replay_units import charge, choose, first_read, occupy, work
 
 
 def replay(m: Machine, p: np.ndarray, residency: int) -> float:
@@ -59,11 +59,11 @@ def execute(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> tuple[flo
     if m.ops[i].stall > 0:
         follow = max(follow, now + m.ops[i].stall)
         m.counts[Count.CODED] += 1
-        if m.ops[i].constant > 0 and not m.constants[m.ops[i].constant & 63]:
-            m.constants[m.ops[i].constant & 63] = True
-            done += p.constant_miss
-            if m.ops[i].write_barrier < 0 and m.ops[i].pipe != Pipe.ADU:
-                follow, why = follow + p.constant_miss, IMC
+        if m.ops[i].constant > 0:
+            missing = first_read(m, m.ops[i].constant & 63, now, p.constant_miss)
+            done += missing
+            if missing > 0 and m.ops[i].write_barrier < 0 and m.ops[i].pipe != Pipe.ADU:
+                follow, why = follow + missing, IMC
         r = m.ops[i].write_barrier
         if r >= 0 and done >= m.values[w, r].ready:
             m.values[w, r].ready, m.values[w, r].why = done, m.ops[i].reason
@@ -100,7 +100,7 @@ def run(m: Machine, parameters: Array, residency: int) -> float:
     """The replay itself; returns the cycles in which the SM held a CTA."""
     p = parameters[0]
     coming = resident = 0  # the next CTA to start; how many are there
-    finished = active = since = now = 0.0
+    finished = active = since = now = replaced = 0.0
     free_at, taken = [0.0] * SLOTS, [False] * SLOTS  # places for CTAs
     while True:
         best = -1
@@ -114,10 +114,14 @@ def run(m: Machine, parameters: Array, residency: int) -> float:
         if coming < len(m.ctas) and resident < residency:
             for k in range(residency):
                 t = max(m.ctas[coming].start, free_at[k])
+                if free_at[k] > 0:
+                    t = max(t, replaced + p.replacement_interval)
                 if not taken[k] and t < start:
                     place, start = k, t
         if place >= 0 and (best < 0 or start <= m.subs[best].time):
             c, coming = coming, coming + 1
+            if free_at[place] > 0:
+                replaced = start
             if resident == 0:
                 since = max(start, finished)
             end = launch(m, p, c, start)
@@ -125,7 +129,7 @@ def run(m: Machine, parameters: Array, residency: int) -> float:
                 taken[place], m.ctas[c].place = True, place
                 resident += 1
             else:
-                free_at[place], finished = end, max(finished, end)
+                free_at[place], finished = end + p.replacement, max(finished, end)
                 if resident == 0:
                     active += finished - since
             continue
@@ -151,9 +155,10 @@ def run(m: Machine, parameters: Array, residency: int) -> float:
         m.warps[w].active = False
         c = m.warps[w].cta
         m.ctas[c].left -= 1
+        m.ctas[c].stored = max(m.ctas[c].stored, m.warps[w].store)
         if m.ctas[c].left == 0:
-            end = max(now, follow) + p.drain
-            free_at[m.ctas[c].place], taken[m.ctas[c].place] = end, False
+            end = max(max(now, follow), m.ctas[c].stored) + p.drain
+            free_at[m.ctas[c].place], taken[m.ctas[c].place] = end + p.replacement, False
             resident -= 1
             finished = max(finished, end)
             if resident == 0:

@@ -10,6 +10,8 @@ from ptxsim.profile.model.replay_state import NOBODY, SUBS, Async, Count, Machin
 from ptxsim.profile.model.replay_units import work
 from ptxsim.profile.model.trace import BLOCK
 
+AHEAD = 4  # lines of code that are fetched when a warp first comes by the first of them
+
 
 def after_block(m: Machine, q: int, end: int) -> int:
     """Where the entries of the block that begins at q end, and those of blocks after it that run as part of it."""
@@ -134,14 +136,17 @@ def copy(m: Machine, w: int, i: int) -> None:
 
 
 def fetch(m: Machine, p: Any, i: int, at: float) -> float:
-    """When the line of code that holds an instruction is there; the first warp that comes by has it fetched."""
+    """When the line of code that holds an instruction is there; the first warp that comes by has it and the next ones fetched."""
     line = m.ops[i].address >> 7
-    if not m.fetched[line].present:
-        m.fetched[line].present = True
-        begin = max(at, m.free[Unit.FETCH])
-        m.free[Unit.FETCH] = begin + (p.code_line if m.ops[i].address < p.code_cache else p.code_line_far)
-        m.fetched[line].ready = m.free[Unit.FETCH]
-        work(m, Unit.FETCH, 0, begin, m.free[Unit.FETCH])
+    if not m.fetched[line].reached:
+        m.fetched[line].reached = True
+        for k in range(line, min(line + AHEAD, len(m.fetched))):
+            if not m.fetched[k].present:
+                m.fetched[k].present = True
+                begin = max(at, m.free[Unit.FETCH])
+                m.free[Unit.FETCH] = begin + p.code_line
+                m.fetched[k].ready = m.free[Unit.FETCH]
+                work(m, Unit.FETCH, 0, begin, m.free[Unit.FETCH])
     return float(m.fetched[line].ready)
 
 

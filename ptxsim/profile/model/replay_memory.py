@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ptxsim.profile.lowering.machine_code import Kind, Pipe
-from ptxsim.profile.model.replay_state import WAYS, Machine, Total, Unit
+from ptxsim.profile.model.replay_state import CONSTANT_BLOCKS, CONSTANT_SETS, WAYS, Machine, Total, Unit
 from ptxsim.profile.model.replay_units import work
 from ptxsim.profile.model.trace import ATOMIC, BLOCK, CONST, LOAD, SHARED, STORE
 
@@ -53,7 +53,7 @@ def load_line(
         m.totals[Total.L1_HIT_SECTORS] += bits(sectors)
         return float(m.cache[index].arrival)
     count = bits(missing)
-    from_l2 = max(begin, m.free[Unit.L2])
+    from_l2 = max(begin, max(m.free[Unit.L2], m.free[Unit.ATOMICS]))  # behind atomics on their way
     m.free[Unit.L2] = from_l2 + max(p.l2_line, 32.0 * count / bandwidth)
     work(m, Unit.L2, 0, from_l2, m.free[Unit.L2])
     m.totals[Total.L2_READ_SECTORS] += count
@@ -73,6 +73,56 @@ def load_line(
     return float(arrive)
 
 
+def constant_lines(m: Machine, p: Any, q: int, now: float) -> float:
+    """Indexed constants: different addresses follow each other, and so do the lines that the SM does not have."""
+    addresses = float(m.entries[q].cycles)
+    begin = max(now, m.free[Unit.CONSTANTS])
+    m.free[Unit.CONSTANTS] = begin + p.constant_port * (addresses - 1)
+    work(m, Unit.CONSTANTS, 0, begin, m.free[Unit.CONSTANTS])
+    at = begin + p.constant_address * (addresses - 1)
+    for k in range(m.entries[q].first, m.entries[q].first + m.entries[q].count):
+        for half in range(2):
+            if not m.lines[k] >> (2 * half) & 3:
+                continue
+            line = (m.lines[k] >> 4) * 2 + half
+            s, way, block = line % CONSTANT_SETS, -1, (line >> 2) % CONSTANT_BLOCKS
+            for j in range(WAYS):
+                if m.constant_cache[s, j].tag == line:
+                    way = j
+            if way < 0:
+                for j in range(WAYS):
+                    if way < 0 or m.constant_cache[s, j].used < m.constant_cache[s, way].used:
+                        way = j
+                m.constant_cache[s, way].tag = line
+                sent = max(now, m.free[Unit.CONSTANT_LINES])
+                m.free[Unit.CONSTANT_LINES] = sent + p.constant_line_port
+                work(m, Unit.CONSTANT_LINES, 0, sent, m.free[Unit.CONSTANT_LINES])
+                at = max(at, sent) + (p.constant_line if m.constant_far[block] else p.constant_far)
+                m.constant_far[block] = True
+                m.constant_cache[s, way].arrival = at
+            at = max(at, m.constant_cache[s, way].arrival)
+            m.constant_cache[s, way].used = now
+    return float(at)
+
+
+def write_cost(p: Any, sectors: int, partly: bool) -> float:
+    """Cycles of the SM's port that a line takes of which so many sectors are written, all their bytes or not."""
+    return float(p.store_sector * sectors + (p.store_part if partly else 0.0))
+
+
+def write(m: Machine, p: Any, begin: float, sectors: int, partly: bool) -> float:
+    """A line is written; returns when it has left the SM."""
+    begin = max(begin, max(m.free[Unit.WRITES], m.free[Unit.WRITTEN] - p.store_buffer))
+    m.free[Unit.WRITES] = begin + write_cost(p, sectors, partly)
+    among_all = p.store_sector_now * sectors
+    if partly:
+        among_all += p.store_part_now + p.store_part_sector_now * sectors
+    m.free[Unit.WRITTEN] = max(begin, m.free[Unit.WRITTEN]) + among_all
+    work(m, Unit.WRITES, 0, begin, m.free[Unit.WRITES])
+    m.totals[Total.L2_WRITE_SECTORS] += sectors
+    return float(m.free[Unit.WRITES])
+
+
 def access_global(m: Machine, p: Any, w: int, i: int, q: int, begin: float, cycles: float, now: float) -> float:
     """A recorded access to global memory that has the data path from `begin` on; returns when its last line is there."""
     what, first = m.entries[q].code, m.entries[q].first
@@ -83,11 +133,7 @@ def access_global(m: Machine, p: Any, w: int, i: int, q: int, begin: float, cycl
             bandwidth = p.copy_bandwidth if m.ops[i].kind == Kind.ASYNC_COPY else p.l2_bandwidth
             worst = max(worst, load_line(m, p, line, sectors, begin, now, k, m.ops[i].bypass, bandwidth))
         elif what == STORE:
-            from_l2 = max(begin, m.free[Unit.L2])
-            m.free[Unit.L2] = from_l2 + p.store_line_now + p.store_sector_now * bits(sectors)
-            work(m, Unit.L2, 0, from_l2, m.free[Unit.L2])
-            m.totals[Total.L2_WRITE_SECTORS] += bits(sectors)
-            m.warps[w].store = max(m.warps[w].store, from_l2)
+            m.warps[w].store = write(m, p, begin, bits(sectors), m.entries[q].need > 0)
     if what == ATOMIC:
         # Lanes that do not merge follow each other at the L2, with those of the other SMs.
         from_l2 = max(begin, m.free[Unit.ATOMICS])
@@ -129,10 +175,7 @@ def access(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> float:
         m.used[q] = found = True
         what, cycles = m.entries[q].code, float(m.entries[q].cycles)
         if what == CONST:
-            begin = max(now, m.free[Unit.CONSTANTS])
-            m.free[Unit.CONSTANTS] = begin + p.constant_port * (cycles - 1)
-            work(m, Unit.CONSTANTS, 0, begin, m.free[Unit.CONSTANTS])
-            done = begin + m.ops[i].latency + p.constant_address * (cycles - 1)
+            done = constant_lines(m, p, q, now) + m.ops[i].latency
         else:
             if what == ATOMIC:
                 cycles = max(1.0, float(m.entries[q].count))
@@ -141,6 +184,11 @@ def access(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> float:
             begin = max(now + 2.0, max(m.free[Unit.DATA], m.pipes[s, Pipe.LSU]))
             if what == ATOMIC:
                 begin = max(begin, m.free[Unit.ATOMICS] - p.atomic_queue * p.atomic_cost)
+            elif what == STORE:
+                own = 0.0
+                for k in range(m.entries[q].first, m.entries[q].first + m.entries[q].count):
+                    own += write_cost(p, bits(m.lines[k] & 15), m.entries[q].need > 0)
+                begin = max(begin, m.free[Unit.WRITES] - p.store_queue * own)
             m.free[Unit.DATA] = begin + cycles
             m.pipes[s, Pipe.LSU] = begin + max(p.shared_issue if what == SHARED else p.global_issue, 2 * cycles)
             m.warps[w].access = now + (p.shared_issue if what == SHARED else p.global_warp)
@@ -193,10 +241,7 @@ def own_access(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> float:
 
 def store_line(m: Machine, p: Any, line: int, begin: float) -> None:
     """A whole line of local memory is written, through L1, which keeps it."""
-    from_l2 = max(begin, m.free[Unit.L2])
-    m.free[Unit.L2] = from_l2 + p.store_line_now + 4 * p.store_sector_now
-    work(m, Unit.L2, 0, from_l2, m.free[Unit.L2])
-    m.totals[Total.L2_WRITE_SECTORS] += 4
+    write(m, p, begin, 4, False)
     sets = int(p.l1_sets)
     index = find_line(m, line, sets, begin)
     if index < 0:

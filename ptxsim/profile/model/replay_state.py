@@ -19,17 +19,23 @@ SUBS = 4  # sub-cores
 SLOTS = 64  # warps
 GROUPS = 64  # asynchronous groups remembered per warp
 WAYS = 4  # of L1
+CONSTANT_SETS = 8  # of the cache of indexed constants: of 64 bytes
+CONSTANT_BLOCKS = 256  # of 256 bytes: as many as a bank of constants has
 MOST_SPANS = 200_000  # of a timeline
 NOBODY = -1  # who ended a wait: a warp slot, SLOTS + an engine, or this
 LITE = len(Pipe)  # the other half of the FMA pipe
 # What comes in asynchronous groups: cp.async, bulk copies, products of a warpgroup.
 Async = IntEnum("Async", "COPIES BULKS PRODUCTS", start=0)
 # Units that the sub-cores share, and the engines of a timeline: those, then the pipes of the sub-cores.
-Unit = IntEnum("Unit", "DATA TMA L2 DRAM ATOMICS BARRIERS MBARRIERS FETCH COPYING CONSTANTS REMOTE", start=0)
+Unit = IntEnum(
+    "Unit",
+    "DATA TMA L2 WRITES WRITTEN DRAM ATOMICS BARRIERS MBARRIERS FETCH COPYING CONSTANTS CONSTANT_LINES REMOTE",
+    start=0,
+)
 SHARED_UNITS = len(Unit)
 ENGINES = [
-    "shared memory and L1", "TMA", "L2 port", "DRAM share", "atomics", "barriers", "mbarriers", "code fetch",
-    "cp.async under way", "constants", "cluster's shared memory",
+    "shared memory and L1", "TMA", "L2 port", "L2 port, writing", "writes at L2", "DRAM share", "atomics", "barriers", "mbarriers", "code fetch",
+    "cp.async under way", "constants", "lines of constants", "cluster's shared memory",
 ]  # fmt: skip
 Count = IntEnum("Count", "SPANS WORK ISSUED USED_SLOTS CODED LOST WAITS", start=0)
 # Cycles of the shared-memory path, sectors, atomic operations, bytes, waits whose arrivals no trace holds.
@@ -42,12 +48,13 @@ CTA = record(
         ("first_warp", "i4"), ("warps", "i4"),  # among the starts
         ("start", "f8"),  # not before
         ("left", "i4"),  # warps that still run
+        ("stored", "f8"),  # when its last store has left the SM
         ("place", "i4"),  # where it is resident
     )  # fmt: skip
 START = record(("begin", "i8"), ("end", "i8"))  # a warp's entries
 WARP = record(
         ("active", "?"),
-        ("blocked", "i8"), ("need", "i8"),  # the object waited for, or -1, and how many arrivals it has to have
+        ("blocked", "i8"), ("need", "i8"), ("awaits", "i4"),  # the object waited for, or -1, how many arrivals it has to have, the reason
         ("ready", "f8"), ("why", "i4"),  # when it can issue, and the reason why not earlier
         ("issued", "f8"),  # when it did last
         ("by", "i4"),  # who ended its wait
@@ -67,7 +74,7 @@ SUB_CORE = record(
         ("last", "i4"),  # issued last
     )  # fmt: skip
 LINE = record(("tag", "i8"), ("sectors", "i8"), ("used", "f8"), ("arrival", "f8"))  # of L1
-FETCHED = record(("present", "?"), ("ready", "f8"))  # a line of code
+FETCHED = record(("present", "?"), ("reached", "?"), ("ready", "f8"))  # a line of code
 OBJECT = record(
     ("arrived", "i8"), ("last", "f8"), ("by", "i4")
 )  # a barrier or mbarrier: arrivals so far, the last's moment, and whose
@@ -98,7 +105,9 @@ class Machine(NamedTuple):
     cache: np.ndarray
     seen: np.ndarray  # lines that came from DRAM
     fetched: np.ndarray
-    constants: np.ndarray  # lines of constants that were read
+    constants: np.ndarray  # of each line of the kernel's constants: when it is there, 0 for never read
+    constant_cache: np.ndarray  # lines of indexed constants: (set, way)
+    constant_far: np.ndarray  # of each 256 bytes of them: they have been read
     objects: np.ndarray
     stalls: np.ndarray  # (site, reason); reason 0: issued
     busy: np.ndarray  # cycles by pipe
@@ -121,11 +130,13 @@ def new_machine(
     subs["dirty"], subs["time"] = True, INF
     cache = np.zeros(int(p["l1_sets"][0]) * WAYS, LINE)
     cache["tag"] = -1
+    constant_cache = np.zeros((CONSTANT_SETS, WAYS), LINE)
+    constant_cache["tag"] = -1
     return Machine(
         *code, entries, lines, np.zeros(len(entries), np.bool_), ctas, starts, warps, np.zeros((SLOTS, slots), VALUE),
         np.zeros((3, SLOTS), GROUP), np.zeros((3, SLOTS, GROUPS)), subs, np.zeros((SUBS, 16)), np.zeros(SHARED_UNITS), cache,
         np.zeros(1 << 20 if p["cold"][0] else 1, np.bool_), np.zeros(int(code.ops["address"].max(initial=0)) // 128 + 2, FETCHED),
-        np.zeros(64, np.bool_), np.zeros(objects + 1, OBJECT), np.zeros((sites + 1, 16)), np.zeros(16), np.zeros(len(Total)),
-        np.zeros((MOST_SPANS, 5)), np.zeros((MOST_SPANS, 4)), np.zeros((MOST_SPANS, 7)), np.zeros(len(Count), np.int64),
+        np.zeros(64), constant_cache, np.zeros(CONSTANT_BLOCKS, np.bool_), np.zeros(objects + 1, OBJECT), np.zeros((sites + 1, 16)), np.zeros(16),
+        np.zeros(len(Total)), np.zeros((MOST_SPANS, 5)), np.zeros((MOST_SPANS, 4)), np.zeros((MOST_SPANS, 7)), np.zeros(len(Count), np.int64),
         np.full((SHARED_UNITS + 16, SUBS), -1, np.int64),
     )  # fmt: skip

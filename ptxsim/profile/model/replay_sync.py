@@ -27,7 +27,7 @@ def arrive(m: Machine, o: int, moment: float, release: float, who: int) -> None:
         if m.warps[k].active and m.warps[k].blocked == o and m.warps[k].need <= m.objects[o].arrived:
             m.warps[k].blocked = -1
             if release >= m.warps[k].ready:
-                m.warps[k].ready, m.warps[k].by = release, m.objects[o].by
+                m.warps[k].ready, m.warps[k].why, m.warps[k].by = release, m.warps[k].awaits, m.objects[o].by
             m.subs[k % SUBS].dirty = True
 
 
@@ -58,7 +58,7 @@ def meet(m: Machine, p: Any, w: int, i: int, now: float) -> tuple[float, float, 
     o, need = m.entries[q].object, m.entries[q].need
     if m.entries[q].code == WAIT:
         if m.objects[o].arrived < need:
-            m.warps[w].blocked, m.warps[w].need = o, need
+            m.warps[w].blocked, m.warps[w].need, m.warps[w].awaits = o, need, LONG
         m.warps[w].by = m.objects[o].by
         follow = max(now + ASLEEP, m.objects[o].last + p.mbarrier_latency)
         return follow, follow, LONG
@@ -76,7 +76,7 @@ def meet(m: Machine, p: Any, w: int, i: int, now: float) -> tuple[float, float, 
         if m.objects[o].arrived >= need:
             follow, m.warps[w].by = release, m.objects[o].by
         else:
-            m.warps[w].blocked, m.warps[w].need = o, need
+            m.warps[w].blocked, m.warps[w].need, m.warps[w].awaits = o, need, BARRIER
             follow = now + latency
     return done, follow, why
 

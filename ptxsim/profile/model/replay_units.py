@@ -82,6 +82,13 @@ def charge(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> None:
         m.stalls[site, NOT_SELECTED] += rest - piped
 
 
+def first_read(m: Machine, line: int, now: float, latency: float) -> float:
+    """How much longer a constant takes that no warp, or one a moment ago, has read before."""
+    if m.constants[line] == 0:
+        m.constants[line] = now + latency
+    return max(0.0, float(m.constants[line]) - now)
+
+
 def occupy(m: Machine, p: Any, s: int, i: int, now: float) -> float:
     """The instruction takes its pipe; returns when its result is there, as far as the pipe is concerned."""
     pipe, cost, done = m.ops[i].pipe, m.ops[i].cost, now + m.ops[i].latency
@@ -102,7 +109,6 @@ def occupy(m: Machine, p: Any, s: int, i: int, now: float) -> float:
     m.pipes[s, half] = begin + cost
     work(m, SHARED_UNITS + pipe, s, begin, begin + cost)
     m.busy[pipe] += cost / 2 if pipe == Pipe.FMA else cost
-    if pipe == Pipe.ADU and m.ops[i].is_constant and not m.constants[m.ops[i].amount & 63]:
-        m.constants[m.ops[i].amount & 63] = True
-        done += p.first_constant
+    if pipe == Pipe.ADU and m.ops[i].is_constant:
+        done += first_read(m, m.ops[i].amount & 63, now, p.first_constant)
     return float(done)

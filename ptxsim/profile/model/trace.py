@@ -23,10 +23,10 @@ ENTRY = record(
     ("site", "<i4"),  # of a BLOCK: its number
     ("cycles", "<f4"),  # of the SM's data path; of a BULK: bytes
     ("width", "<i4"),
-    ("first", "<i8"),  # lines of a global access: lines[first : first + count]
+    ("first", "<i8"),  # lines of an access outside shared memory: lines[first : first + count]
     ("count", "<i4"),
     ("object", "<i8"),  # what an ARRIVE, WAIT or BULK is about
-    ("need", "<i4"),  # arrivals a WAIT waits for
+    ("need", "<i4"),  # arrivals a WAIT waits for; of a STORE, 1 if it leaves bytes of its sectors as they are
 )
 KINDS = {
     Event.LOAD: AccessKind.LD, Event.STORE: AccessKind.ST, Event.ATOMIC: AccessKind.ATOM, Event.CAS: AccessKind.CAS,
@@ -131,7 +131,10 @@ class Tracer(Observer):
                 cost = banks.global_access(addresses[rows].astype(np.int64), int(width), records["mask"][rows], atomic)
                 entries["cycles"][rows] = cost.sectors if atomic else cost.cycles
                 entries["code"][rows] = ATOMIC if atomic else LOAD if kind == Event.LOAD else STORE
-        rows = np.flatnonzero(outer)
+                written = np.bitwise_count(records["mask"][rows]) * int(width)
+                entries["need"][rows] = (entries["code"][rows] == STORE) & (written < 32 * cost.sectors)
+        constant = (space == Space.CONST) & (event == Event.LOAD)
+        rows = np.flatnonzero(outer | constant)
         if len(rows):
             lines, counts = lines_of(addresses[rows], records["mask"][rows])
             entries["first"][rows] = self.line_count + np.cumsum(counts) - counts
@@ -139,7 +142,6 @@ class Tracer(Observer):
             self.lines.append(lines)
             self.line_count += len(lines)
             self.bytes += lines.nbytes
-        constant = (space == Space.CONST) & (event == Event.LOAD)
         rows = np.flatnonzero(constant)
         if len(rows):
             entries["code"][rows] = CONST
