@@ -27,7 +27,7 @@ UNKNOWN = {
 }  # fmt: skip
 
 
-UNMEASURED = "tcgen05."  # nobody has measured Blackwell: as above
+UNMEASURED = ("tcgen05.", "clusterlaunchcontrol.")  # nobody has measured Blackwell: as above
 
 
 def modeled_forms():
