@@ -61,7 +61,9 @@ def relinquish(m: Port) -> None:
 
 FENCES = Facts(family="tensor_memory_fence")
 COMMITS = Facts(family="tensor_commit", synchronises=Synchronisation(Mechanism.MBARRIER, Role.ARRIVE))
-WAITS = Facts(family="tensor_memory_wait", scope=Scope.WARP)
+WAITS = Facts(
+    family="tensor_memory_wait", scope=Scope.WARP, synchronises=Synchronisation(Mechanism.TENSOR_MEMORY, Role.WAIT)
+)
 
 
 @instruction("tcgen05.wait::ld.sync.aligned", name="tcgen05.wait::ld", requires=FAMILY, facts=WAITS)

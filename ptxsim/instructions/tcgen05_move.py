@@ -92,22 +92,23 @@ COPIES = Facts(family="tensor_memory_copy", accesses=accesses, completes_by=Mech
 
 
 def copy_to_memory(
-    m: Port, a: LaneValue, descriptor: LaneValue, *, cta_group: str, shape: str, warps: str | None
+    m: Port, a: LaneValue, descriptor: LaneValue, *, cta_group: str, shape: str, warps: str | None, source: str | None
 ) -> None:
-    copy(m, a, descriptor, shape, warps, ctas_of(cta_group))
+    copy(m, a, descriptor, shape, warps, ctas_of(cta_group), 8 if source is None else BITS[source])
 
 
-# Where the elements that .b8x16 makes of narrower ones have their bits no public source says: those forms are not modeled.
+BITS = {"b6x16_p32": 6, "b4x16_p64": 4}  # of an element that becomes a byte
+
 for shapes, warps in (
     ("128x256b 4x256b 128x128b", None), ("64x128b", "warpx2::02_13 warpx2::01_23"), ("32x128b", "warpx4"),
 ):  # fmt: skip
-    for formats, effect in (("", copy_to_memory), (".b8x16.source", None)):
-        words: Options = {"source": "b6x16_p32 b4x16_p64"} if formats else {}
+    for formats in ("", ".b8x16.source"):
+        words: Options = {"source": " ".join(BITS)} if formats else {}
         words |= {} if warps is None else {"warps": warps}
         instruction(
             f"tcgen05.cp.cta_group.shape{'' if warps is None else '.warps'}{formats} [a], descriptor", name="tcgen05.cp",
             shape=shapes, writes="", **words, operands={"a": TMEM, "descriptor": Value("u64")}, requires=FAMILY, facts=COPIES,
             **GROUP,
-        )(effect)  # fmt: skip
+        )(copy_to_memory)  # fmt: skip
 # Which way .down is, and what the first or last row becomes, no public source says well enough.
 declare("tcgen05.shift.cta_group.down [a]", name="tcgen05.shift", operands={"a": TMEM}, requires=EXACT, **GROUP)

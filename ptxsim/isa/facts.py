@@ -79,6 +79,7 @@ class Mechanism(Enum):
     CP_ASYNC_GROUP = auto()
     BULK_GROUP = auto()
     PRODUCT_GROUP = auto()
+    TENSOR_MEMORY = auto()  # a warp's loads and stores of tensor memory, which its waits cover
 
 
 # The instructions with which a thread waits until what it has started is complete, in their order.

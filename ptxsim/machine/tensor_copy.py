@@ -18,8 +18,8 @@ from ptxsim.machine.tensor_order import Use
 from ptxsim.machine.tile import CHUNK, Tile, check_tile
 
 
-def copy(m: Port, a: np.ndarray, descriptor: np.ndarray, shape: str, warps: str | None, ctas: int) -> None:
-    """tcgen05.cp: every executing lane starts one."""
+def copy(m: Port, a: np.ndarray, descriptor: np.ndarray, shape: str, warps: str | None, ctas: int, bits: int) -> None:
+    """tcgen05.cp: every executing lane starts one. `bits` below 8: 16 elements of so many at the start of every 16 bytes become bytes."""
     rows, pieces, _ = COPIES[shape, warps]
     group = group_of(m, ctas)
     for lane in map(int, np.flatnonzero(m.mask)):
@@ -34,13 +34,24 @@ def copy(m: Port, a: np.ndarray, descriptor: np.ndarray, shape: str, warps: str 
             for cells, _ in parts
         ]
         core_of(m.cta).issue(
-            port, partial(_copy, tile, group, [(cells.at(address), rows) for cells, rows in parts]), uses
+            port, partial(_copy, tile, group, [(cells.at(address), rows) for cells, rows in parts], bits), uses
         )
 
 
-def _copy(tile: Tile, ctas: Sequence[Cta], parts: Sequence[tuple[Cells, slice]]) -> None:
+def _copy(tile: Tile, ctas: Sequence[Cta], parts: Sequence[tuple[Cells, slice]], bits: int) -> None:
     """The rows of a tile in each CTA's shared memory go to its tensor memory."""
     for cta in ctas:
-        words = np.ascontiguousarray(tile.read(cta.shared)).view(np.uint32)
+        words = np.ascontiguousarray(as_bytes(tile.read(cta.shared), bits)).view(np.uint32)
         for (rows, columns), part in parts:
             memory_of(cta).cells[columns, rows] = words[part]
+
+
+def as_bytes(rows: np.ndarray, bits: int) -> np.ndarray:
+    """Bytes (rows, n) whose every 16 begin with 16 elements of `bits`, as a byte for each: where a product looks for it in tensor
+    memory (machine.tensor_product.narrowed)."""
+    if bits == 8:
+        return rows
+    digits = np.unpackbits(rows.reshape(len(rows), -1, 16), axis=-1, bitorder="little")[..., : 16 * bits]
+    codes = np.packbits(digits.reshape(*digits.shape[:2], 16, bits), axis=-1, bitorder="little")[..., 0]
+    found: np.ndarray = codes.reshape(rows.shape) << (2 if bits == 4 else 0)
+    return found

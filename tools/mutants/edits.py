@@ -24,7 +24,7 @@ ORDERS = ("release", "acquire", "acq_rel")
 SHARED_OBJECTS = {
     Mechanism.BARRIER: "barrier", Mechanism.CLUSTER_BARRIER: "cluster barrier", Mechanism.FENCE: "fence",
     Mechanism.MBARRIER: "mbarrier", Mechanism.CP_ASYNC_GROUP: "cp.async group", Mechanism.BULK_GROUP: "bulk group",
-    Mechanism.PRODUCT_GROUP: "wgmma group", Mechanism.WARP: "warp barrier",
+    Mechanism.PRODUCT_GROUP: "wgmma group", Mechanism.WARP: "warp barrier", Mechanism.TENSOR_MEMORY: "tensor memory",
 }  # fmt: skip
 GROUPS = (Mechanism.CP_ASYNC_GROUP, Mechanism.BULK_GROUP, Mechanism.PRODUCT_GROUP)
 

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from ptxsim import Module
+from ptxsim.layout.instruction_descriptor import InstructionDescriptor
 from ptxsim.layout.tensor_descriptor import TensorDescriptor
 from tests.instructions.tcgen05.harness import COLUMNS, ROWS, SHARED, run
+from tests.instructions.tcgen05.test_products import as_bytes, bits_of, codes_of, core_matrices, draw, moved
 
 # Rows, bytes of a row, and the rows of tensor memory that each row goes to (CuTe's UTCCP traits).
 COPIES = {
@@ -34,6 +36,23 @@ def test_copies_from_shared_memory(shape, ctas):
         for lane in goes(row):
             expected[:, lane, 8 : 8 + width // 4] = words
     assert (found == expected).all()
+
+
+@pytest.mark.parametrize(("source", "type"), [("b4x16_p64", "e2m1"), ("b6x16_p32", "e3m2")])
+def test_copies_that_widen_their_elements(source, type):
+    """What such a copy brings is the A of a product from tensor memory."""
+    words = InstructionDescriptor("f8f6f4", 128, 32, 32, "f32", type, "e4m3")
+    x, y = draw(128, 32, type), draw(32, 32, "e4m3")
+    rows_a = as_bytes(codes_of(x, type), bits_of(type), 8)
+    tile_a, tile_b = core_matrices(rows_a), core_matrices(as_bytes(codes_of(y.T, "e4m3"), 8, 8))
+    image = np.concatenate([tile_a.data, tile_b.data])[None]
+    body = (
+        f"mov.b64 %a, {tile_a.descriptor:#x}; tcgen05.cp.cta_group::1.128x256b.b8x16.{source} [%tmem+64], %a; "
+        f"mov.b64 %b, {moved(tile_b, tile_a.data.size).descriptor:#x}; "
+        f"tcgen05.mma.cta_group::1.kind::f8f6f4 [%tmem], [%tmem+64], %b, {words.encode():#x}, 0;"
+    )
+    found = run(body, image, np.zeros(1))[0, :, :32]
+    assert (found.view(np.float32) == x @ y).all()
 
 
 REDUCING = """.version 8.8
