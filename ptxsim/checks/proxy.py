@@ -43,21 +43,23 @@ class ProxyChecker(Observer):
         self.warps, self.shared_bytes, self.keep = warps, shared_bytes, keep
         self.kinds = np.array([_kind(op) for op in program.ops], np.int8)
         self.useful = np.zeros(len(program.ops), np.int8)
+        self.found = np.empty((0, 6), np.int64)
         self.shadows: dict[int, ProxyShadow] = {}
         self.problems: dict[tuple[int, int, int], tuple[int, np.ndarray]] = {}
         self.unwaited: dict[int, tuple[int, int]] = {}  # site of a bulk store: (times, CTA)
 
     def consume(self, records: np.ndarray) -> None:
-        found = np.empty((LANES * len(records), 6), np.int64)
+        if len(self.found) < LANES * len(records):
+            self.found = np.empty((LANES * len(records), 6), np.int64)
         for cta in dict.fromkeys(records["cta"].tolist()):
-            of_cta = records[records["cta"] == cta]
-            count = scan.form(len(of_cta))(of_cta, self._shadow(cta), self.kinds, self.useful, found)
+            count = scan.form(len(records))(records, cta, self._shadow(cta), self.kinds, self.useful, self.found)
             if count:
-                self._remember(found[:count], cta)
+                self._remember(self.found[:count], cta)
 
     def _remember(self, found: np.ndarray, cta: int) -> None:
-        keys, firsts, counts = np.unique(found[:, :3], axis=0, return_index=True, return_counts=True)
-        for key, index, more in zip(map(tuple, keys.tolist()), firsts, counts.tolist()):
+        words = found[:, 0] << 60 | found[:, 1] << 30 | found[:, 2]
+        _, firsts, counts = np.unique(words, return_index=True, return_counts=True)
+        for key, index, more in zip(map(tuple, found[firsts, :3].tolist()), firsts, counts.tolist()):
             times, first = self.problems.get(key, (0, np.append(found[index], cta)))
             self.problems[key] = (times + more, first)
 

@@ -19,6 +19,9 @@ UNFENCED, OVERWRITTEN, UNWAITED = range(3)
 # Kinds of sites.
 # A product; a bulk or tensor copy that reads its destination, too; what is not of the async proxy.
 WARPGROUP, REDUCTION, GENERIC = 1, 2, 3
+LINE_BITS, CHUNK_BITS = 7, 4
+# In what counts for the four words of a chunk: one more for each, and what makes the top bit of those that are not 0 appear.
+EACH, TOPS, UP_TO_TOP = 0x0001_0001_0001_0001, -0x7FFF_7FFF_7FFF_8000, 0x7FFF_7FFF_7FFF_7FFF
 _WAITS = (Event.LEAVE, Event.MBARRIER_WAIT, Event.SYNC_WARP)
 
 
@@ -37,17 +40,32 @@ class ProxyShadow(NamedTuple):
     fenced: Array
     synced: Array  # by thread: when it last waited for others
     covers: Array  # by thread: up to when its last fence covers what others have written
-    clock: Array  # now, last generic access to shared memory, to global memory
+    clock: Array  # now, last generic access to shared memory, to global memory, when all threads had executed a fence
+    newest: Array  # by line of 128 bytes: when the generic proxy last wrote there
+    # The same memory, several words a number: for each chunk of 16 bytes there is one number, or two.
+    readings: Array
+    writings: Array
+    writers: Array
+    write_sites: Array
+    write_times: Array
+    read_sites: Array
+    issue_sites: Array
+    issuers: Array
 
     @classmethod
     def of(cls, rank: int, warps: int, shared_bytes: int) -> ProxyShadow:
         """Of a CTA before it runs."""
-        words = -(-shared_bytes // 4)
+        lines = -(-shared_bytes >> LINE_BITS)
+        words = lines << LINE_BITS - 2
+        writer, write_site, write_time, read_site, issue_site, issuer = np.zeros((6, words), np.int32)
+        reading, writing = np.zeros((2, words), np.int16)
+        fenced, synced, covers = np.zeros((3, warps * 32), np.int32)
+        writer[:] = -1
+        by_word = writer, write_site, write_time, reading, read_site, writing, issue_site, issuer
+        by_chunk = reading, writing, writer, write_site, write_time, read_site, issue_site, issuer
         return cls(
-            rank, np.full(words, -1, np.int32), np.zeros(words, np.int32), np.zeros(words, np.int32),
-            np.zeros(words, np.int16), np.zeros(words, np.int32), np.zeros(words, np.int16), np.zeros(words, np.int32),
-            np.zeros(words, np.int32),
-            np.zeros(warps * 32, np.int32), np.zeros(warps * 32, np.int32), np.zeros(warps * 32, np.int32), np.array([1, 0, 0], np.int32),
+            rank, *by_word, fenced, synced, covers, np.array([1, 0, 0, 0], np.int32), np.zeros(lines, np.int32),
+            *(each.view(np.int64) for each in by_chunk),
         )  # fmt: skip
 
 
@@ -59,17 +77,83 @@ def has_third(shadow: ProxyShadow, written: int, waited: int) -> bool:
     return False
 
 
+def take_chunks(
+    shadow: ProxyShadow, event: int, bulk: bool, reads_memory: bool, fetches: bool, readers_fence: int, warp: int, mask: int,
+    addresses: Array, width: int, site: int,
+) -> int:  # fmt: skip
+    """What an asynchronous operation does to whole chunks of 16 bytes, where that is no problem; returns the lanes of which all
+    has been done."""
+    done, size, base = 0, len(shadow.readings) << CHUNK_BITS, shadow.rank << RANK_SHIFT
+    known, now, pair = max(readers_fence, int(shadow.clock[3])), int(shadow.clock[0]), site << 32 | site
+    times = now << 32 | now
+    for lane in range(32):
+        start = int(addresses[lane]) - base
+        if not mask >> lane & 1 or start < 0 or start + width > size or start & (1 << CHUNK_BITS) - 1:
+            continue
+        first, end, is_fine, some = start >> CHUNK_BITS, start + width >> CHUNK_BITS, True, 0
+        if fetches:
+            for line in range(start >> LINE_BITS, (start + width - 1 >> LINE_BITS) + 1):
+                is_fine = is_fine and shadow.newest[line] <= known
+        if event == Event.ASYNC_WAIT:
+            for chunk in range(
+                first, end
+            ):  # a word of which nobody has said that it is read, or written, stays as it is
+                counts = int(shadow.readings[chunk]) if reads_memory else int(shadow.writings[chunk])
+                some |= ~(counts + UP_TO_TOP) & TOPS
+        elif event == Event.ASYNC_READ:
+            for chunk in range(first, end):
+                some |= int(shadow.writings[chunk])
+        elif event == Event.ASYNC_ISSUE and not reads_memory:
+            for chunk in range(first, end):
+                some |= int(shadow.readings[chunk])
+                if not bulk:
+                    some |= int(shadow.writings[chunk])
+        if some != 0 or not is_fine:
+            continue
+        done |= 1 << lane
+        thread = warp * 32 + lane
+        threads = thread << 32 | thread
+        if event == Event.ASYNC_ISSUE and reads_memory:
+            for chunk in range(first, end):
+                shadow.readings[chunk] += EACH
+                shadow.read_sites[2 * chunk], shadow.read_sites[2 * chunk + 1] = pair, pair
+        elif event == Event.ASYNC_ISSUE:
+            for chunk in range(first, end):
+                shadow.writings[chunk] += EACH
+                shadow.issue_sites[2 * chunk], shadow.issue_sites[2 * chunk + 1] = pair, pair
+                shadow.issuers[2 * chunk], shadow.issuers[2 * chunk + 1] = threads, threads
+        elif event == Event.ASYNC_WAIT and reads_memory:
+            for chunk in range(first, end):
+                shadow.readings[chunk] -= EACH
+        elif event == Event.ASYNC_WAIT:
+            for chunk in range(first, end):
+                shadow.writings[chunk] -= EACH
+        elif event == Event.ASYNC_WRITE and bulk:
+            for chunk in range(first, end):
+                shadow.writers[2 * chunk], shadow.writers[2 * chunk + 1] = -1, -1
+        elif event == Event.ASYNC_WRITE:
+            for chunk in range(first, end):
+                shadow.writers[2 * chunk], shadow.writers[2 * chunk + 1] = threads, threads
+                shadow.write_sites[2 * chunk], shadow.write_sites[2 * chunk + 1] = pair, pair
+                shadow.write_times[2 * chunk], shadow.write_times[2 * chunk + 1] = times, times
+                shadow.newest[chunk >> LINE_BITS - CHUNK_BITS] = now
+    return done
+
+
 @body(enough=500)
-def scan(records: Array, shadow: ProxyShadow, kinds: Array, useful: Array, found: Array) -> int:
-    """Update the shadow by records of one CTA in order; `kinds` says which sites are products of warpgroups and reductions,
+def scan(records: Array, cta: int, shadow: ProxyShadow, kinds: Array, useful: Array, found: Array) -> int:
+    """Update the shadow of a CTA by its records, of some in order; `kinds` says which sites are products of warpgroups and reductions,
     `useful` (by site) whether a proxy fence ever had something to order: 1 no, 2 yes. Problems go to `found`, rows of (what, site, other site,
     byte address, warp, lane), at most one for a lane of a record; returns how many."""
-    rank, writer, write_site, write_time, reading, read_site, writing, issue_site, issuer, fenced, synced, covers, clock = (
-        shadow
-    )  # fmt: skip
+    rank, clock, newest = shadow.rank, shadow.clock, shadow.newest
+    writer, write_site, write_time = shadow.writer, shadow.write_site, shadow.write_time
+    reading, read_site, writing, issue_site = shadow.reading, shadow.read_site, shadow.writing, shadow.issue_site
+    issuer, fenced, synced, covers = shadow.issuer, shadow.fenced, shadow.synced, shadow.covers
     count = 0
     for i in range(records.shape[0]):
         record = records[i]
+        if record["cta"] != cta:
+            continue
         event, warp, site = int(record["event"]), int(record["warp"]), int(record["site"])
         addresses, flags, mask = record["addresses"], int(record["flags"]), int(record["mask"])
         clock[0] += 1
@@ -85,6 +169,10 @@ def scan(records: Array, shadow: ProxyShadow, kinds: Array, useful: Array, found
                     if proxy != Proxy.ASYNC_SHARED and clock[2] > fenced[thread]:
                         useful[site] = 2
                     fenced[thread], covers[thread] = clock[0], synced[thread]
+            all_fenced = int(clock[0])
+            for thread in range(len(fenced)):
+                all_fenced = min(all_fenced, int(fenced[thread]))
+            clock[3] = all_fenced
             if useful[site] == 0:
                 useful[site] = 1
             continue
@@ -115,12 +203,17 @@ def scan(records: Array, shadow: ProxyShadow, kinds: Array, useful: Array, found
             fetches = kinds[site] != GENERIC  # what it writes over must have been published, too
             reader = warp * 32 + (flags >> LANE_SHIFT)
             readers_fence, has_waited = covers[reader], synced[reader]
+        width = int(record["width"])
+        if Event.ASYNC_READ <= event <= Event.ASYNC_WAIT and width & (1 << CHUNK_BITS) - 1 == 0:
+            mask &= ~take_chunks(
+                shadow, event, bulk, reads_memory, fetches, int(readers_fence), warp, mask, addresses, width, site
+            )
         for lane in range(32):
             if not (mask >> lane) & 1 or int(addresses[lane]) >> RANK_SHIFT != rank:
                 continue
             start = int(addresses[lane]) & ((1 << RANK_SHIFT) - 1)
             what, other = -1, 0
-            for word in range(start >> 2, min((start + int(record["width"]) + 3) >> 2, writer.shape[0])):
+            for word in range(start >> 2, min((start + width + 3) >> 2, writer.shape[0])):
                 if fetches:
                     w = writer[word]
                     is_old = w >= 0 and fenced[w] < write_time[word] and readers_fence < write_time[word]
@@ -134,6 +227,7 @@ def scan(records: Array, shadow: ProxyShadow, kinds: Array, useful: Array, found
                     if writing[word] > 0 and what < 0:
                         what, other = UNWAITED, issue_site[word]
                     writer[word], write_site[word], write_time[word] = warp * 32 + lane, site, clock[0]
+                    newest[word >> LINE_BITS - 2] = clock[0]
                 elif event == Event.ASYNC_READ:
                     if writing[word] > 0 and what < 0:
                         what, other = UNWAITED, issue_site[word]
@@ -141,6 +235,7 @@ def scan(records: Array, shadow: ProxyShadow, kinds: Array, useful: Array, found
                     writer[word] = -1
                     if not bulk:
                         writer[word], write_site[word], write_time[word] = warp * 32 + lane, site, clock[0]
+                        newest[word >> LINE_BITS - 2] = clock[0]
                 elif event == Event.ASYNC_ISSUE:
                     if reads_memory:
                         reading[word] += 1

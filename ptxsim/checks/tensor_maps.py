@@ -29,7 +29,10 @@ class TensorMapChecker(Observer):
 
     def __init__(self) -> None:
         self.time = 0
-        self.written: dict[int, tuple[int, int, int]] = {}  # line: time, CTA, site
+        self.stores: list[tuple[np.ndarray, ...]] = []  # lines that were written; when, by which CTA and site
+        self.lines = 0  # of all of these
+        self.looked: dict[int, int] = {}  # by line that a copy has used: up to which of `stores` it was looked for
+        self.written: dict[int, tuple[int, int, int]] = {}  # of such lines: time, CTA, site
         self.released: dict[int, int] = {}  # CTA: time
         self.acquired: dict[tuple[int, int], int] = {}  # CTA, line: time
         self.problems: dict[tuple[int, int, str], int] = {}
@@ -56,21 +59,33 @@ class TensorMapChecker(Observer):
         """Remember who wrote each line last."""
         if not len(stores):
             return
-        if len(self.written) > MOST_LINES:
-            self.written.clear()
+        if self.lines > MOST_LINES:
+            self.stores, self.looked, self.lines = [], dict.fromkeys(self.looked, 0), 0
         self.time += 1
         lanes = word_mask(stores["mask"])
         lines = (stores["addresses"] >> np.uint64(LINE))[lanes]
         which = np.nonzero(lanes)[0]
         # Neighbours in an instruction mostly write the same line; of several instructions the last one counts.
         changes = np.flatnonzero((np.diff(lines, prepend=~lines[:1]) != 0) | (np.diff(which, prepend=-1) != 0))
-        places = [(self.time, *place) for place in zip(stores["cta"].tolist(), stores["site"].tolist())]
-        self.written.update(zip(lines[changes].tolist(), map(places.__getitem__, which[changes].tolist())))
+        which = which[changes]
+        times = np.full(len(which), self.time)
+        self.stores.append((lines[changes], times, stores["cta"][which], stores["site"][which]))
+        self.lines += len(changes)
+
+    def _look(self, line: int) -> None:
+        """See who wrote a line last."""
+        for lines, *by in self.stores[self.looked.get(line, 0) :]:
+            (found,) = np.nonzero(lines == line)
+            if len(found):
+                time, cta, site = (int(each[found[-1]]) for each in by)
+                self.written[line] = time, cta, site
+        self.looked[line] = len(self.stores)
 
     def _use(self, record: np.void) -> None:
         cta, site = int(record["cta"]), int(record["site"])
         for address in record["addresses"][word_mask(int(record["mask"]))].tolist():
             line = address >> LINE
+            self._look(line)
             if line not in self.written:
                 continue
             time, writer, where = self.written[line]

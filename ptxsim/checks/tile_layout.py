@@ -19,7 +19,7 @@ from ptxsim.lanes import LANES, word_mask
 from ptxsim.layout.descriptor import Descriptor
 from ptxsim.layout.tile_order import UNIT, UNKNOWN, Shape, overlap, written_as
 from ptxsim.machine.async_product import MmaAsync
-from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_MORE, Event, Observer, Space
+from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_MORE, Event, Observer, Space, listed
 from ptxsim.machine.state import Variables, shared_name
 from ptxsim.machine.tile import past_variable
 
@@ -67,6 +67,7 @@ class TileLayoutChecker(Observer):
         self.copies = {op.site for op in program.ops if op.completes_by is Mechanism.CP_ASYNC_GROUP}
         self.copied = copied_loads(program) if self.products else {}
         self.loads = frozenset[int]().union(self.copies, *(copied.loads for copied in self.copied.values()))
+        self.listed = listed(self.events if self.loads else {Event.MMA})
         self.left = dict.fromkeys(self.products, PRODUCTS)
         self.most = MOST
         # By warp and site, what each lane loaded last from, and when.
@@ -80,9 +81,10 @@ class TileLayoutChecker(Observer):
     def consume(self, records: np.ndarray) -> None:
         if self.most <= 0 or not self.left:
             return
-        records = records[(records["cta"] == 0) & np.isin(records["event"], [int(event) for event in self.events])]
-        if not self.loads:
-            records = records[records["event"] == Event.MMA]
+        (first,) = np.nonzero(records["cta"] == 0)
+        if not len(first):
+            return
+        records = records[first[self.listed[records["event"][first]]]]
         self.most -= len(records)
         for record in records:
             event, site, is_global = int(record["event"]), int(record["site"]), record["space"] == Space.GLOBAL

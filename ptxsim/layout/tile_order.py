@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -50,6 +51,7 @@ class Shape:
         return f"(row {row}, k {k})"
 
 
+@lru_cache(maxsize=256)
 def overlap(fields: Descriptor, shape: Shape) -> tuple[int, str, str] | None:
     """An address that a descriptor reads as two elements of an operand, and these; None if it reads no byte twice."""
     places = swizzle(fields.start + shape.offsets(fields), fields.swizzle, fields.base_offset)
@@ -67,7 +69,8 @@ def written_as(sources: np.ndarray, fields: Descriptor, shape: Shape) -> Descrip
     sources: int64, by the number of a unit of shared memory, the address in global memory that its bytes came from, or UNKNOWN.
     None: the given one does, or nothing can be said.
     """
-    if _is_even(_came_from(sources, fields, shape)):
+    units = shape.rows * shape.k * shape.bits // (8 * UNIT)
+    if np.count_nonzero(sources != UNKNOWN) < units or _is_even(_came_from(sources, fields, shape)):
         return None
     for mode in sorted(SWIZZLE_BITS, key=lambda mode: mode != fields.swizzle):
         for other in _fitting(sources, replace(fields, swizzle=mode), shape):

@@ -145,7 +145,7 @@ def _bits(numbers: Iterable[int]) -> int:
     return word
 
 
-def _listed(events: Iterable[Event]) -> np.ndarray:
+def listed(events: Iterable[Event]) -> np.ndarray:
     """Whether an event is one of these, by its number."""
     found = np.zeros(256, bool)
     found[[int(event) for event in events]] = True
@@ -165,7 +165,7 @@ class EventStream:
             ),
             _bits(space for observer in self.observers for space in observer.spaces),
         )
-        self._listed = {id(observer): _listed(observer.events or ()) for observer in self.observers}
+        self._listed = {id(observer): listed(observer.events or ()) for observer in self.observers}
         self.records = np.zeros(capacity, RECORD)
         self.count = 0
 

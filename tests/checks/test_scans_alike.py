@@ -61,7 +61,7 @@ def test_races(seed, count, shape):
 def test_proxies(seed, count):
     given = records(seed, count, list(Event))
     useful, room = np.zeros(SITES, np.int8), np.zeros((32 * count, 6), np.int64)
-    alike(proxy_scan.scan, given, proxy_scan.ProxyShadow.of(0, WARPS, BYTES), KINDS, useful, room)
+    alike(proxy_scan.scan, given, 0, proxy_scan.ProxyShadow.of(0, WARPS, BYTES), KINDS, useful, room)
 
 
 @given(st.integers(0, 2**32), st.integers(0, 60))
