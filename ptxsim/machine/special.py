@@ -9,10 +9,11 @@ import numpy as np
 
 from ptxsim.lanes import LANES
 from ptxsim.machine.fault import Fault
+from ptxsim.machine.memory import SHARED_RESERVED
+from ptxsim.machine.state import Machine, shared_start
 
 if TYPE_CHECKING:
     from ptxsim.machine.cta import Cta, Warp
-    from ptxsim.machine.state import Machine
     from ptxsim.types import Target
 
 _LANE = np.arange(LANES, dtype=np.uint32)
@@ -110,12 +111,15 @@ _SCALARS: dict[str, tuple[type, Callable[[Warp, Machine], int | bool]]] = {
     "globaltimer": (np.uint64, lambda warp, machine: clock(machine)),
     "globaltimer_lo": (np.uint32, lambda warp, machine: clock(machine) & 0xFFFFFFFF),
     "globaltimer_hi": (np.uint32, lambda warp, machine: clock(machine) >> 32),
-    "total_smem_size": (np.uint32, lambda warp, machine: warp.cta.shared_bytes - machine.shared_start),
+    "total_smem_size": (np.uint32, lambda warp, machine: warp.cta.shared_bytes - shared_start(machine.target)),
     "aggr_smem_size": (np.uint32, lambda warp, machine: warp.cta.shared_bytes),
     "dynamic_smem_size": (np.uint32, lambda warp, machine: machine.dynamic_shared),
+    # What the system keeps of shared memory, and the part of it that cooperative_groups works in: an H200 with CUDA 13.0.
     "reserved_smem_offset_begin": (np.uint32, lambda warp, machine: 0),
-    "reserved_smem_offset_end": (np.uint32, lambda warp, machine: machine.shared_start),
-    "reserved_smem_offset_cap": (np.uint32, lambda warp, machine: machine.shared_start),
+    "reserved_smem_offset_end": (np.uint32, lambda warp, machine: 288),
+    "reserved_smem_offset_cap": (np.uint32, lambda warp, machine: SHARED_RESERVED),
+    "reserved_smem_offset_0": (np.uint32, lambda warp, machine: 0),
+    "reserved_smem_offset_1": (np.uint32, lambda warp, machine: 0),
     "current_graph_exec": (np.uint64, lambda warp, machine: 0),
     **{f"envreg{i}": (np.uint32, lambda warp, machine: 0) for i in range(32)},
     # What the driver passes in them: halves of the address of the grid's workspace (as cooperative_groups reads them).

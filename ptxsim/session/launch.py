@@ -12,6 +12,7 @@ import numpy as np
 
 from ptxsim.demangle import local_name
 from ptxsim.diagnostic import Finding, PtxError
+from ptxsim.engine.analysis.special_registers import uses_reserved_shared
 from ptxsim.engine.grid import Grid, Hook
 from ptxsim.engine.interpreter import Interpreter, NotModeled, Watch
 from ptxsim.engine.program.linkage import initialize, place_variables
@@ -174,6 +175,8 @@ class Launch:
         self.is_silent = True  # what a kernel prints is wanted once
         machine.replace_descriptor, machine.garbage = replace_descriptor, garbage
         machine.grid_workspace = self.grid_workspace
+        if uses_reserved_shared(self.program):
+            machine.shared_start = 0
         machine.shared_variables = {name: place for name, place in self.shared_variables.items() if place[1]}
         engine = self._engine(machine, watch, keep_dead_registers=stop is not None)
         grid = Grid(self.program, machine, engine, limits or self.limits, start, stop)

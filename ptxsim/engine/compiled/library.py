@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from ptxsim.engine.analysis.special_registers import special_registers
 from ptxsim.engine.compiled.codegen.operands import CLOCKS, Options
 from ptxsim.engine.compiled.runtime import support
 from ptxsim.engine.compiled.runtime.abi import WarpLayout
 from ptxsim.engine.compiled.runtime.addresses import look_up, space_of
 from ptxsim.engine.compiled.runtime.events import event, mark
 from ptxsim.engine.program.identity import identity
-from ptxsim.engine.program.operand import Address, Special, Vector
 from ptxsim.engine.program.operation import Program, fact
 from ptxsim.jit.compiler import ATTRIBUTES, Jit, Refused, shared
 from ptxsim.jit.crash import CrashHandler
@@ -170,18 +170,7 @@ def library(cpu: str | None = None, features: str | None = None) -> Library:
 @fact
 def specials_of(program: Program) -> list[str]:
     """Special registers that a program reads and that stay the same while a warp lives."""
-    found: dict[str, None] = {}
-    stack = [operand for op in program.ops for operand in op.sources]
-    while stack:
-        operand = stack.pop()
-        if isinstance(operand, Special):
-            if _is_fixed(operand.name):
-                found[operand.name] = None
-        elif isinstance(operand, Vector):
-            stack.extend(operand.elements)
-        elif isinstance(operand, Address):
-            stack.extend(operand.extra)
-    return sorted(found)
+    return [name for name in special_registers(program) if _is_fixed(name)]
 
 
 def _is_fixed(name: str) -> bool:

@@ -289,26 +289,25 @@ class _FunctionDecoder:
                 self.decoder.refuse("operand-mismatch", why, callee, "pass it as .b32")
             passed, is_vector = self._passed_type(operand), isinstance(operand, ast.Vector)
             if passed is not None and not (fits_parameter(*passed, formal) and is_vector == (formal.vector > 1)):
-                t, size = passed
-                why = (
-                    f"{what} {number} of {callee.name} is a {spelled(formal.type, formal.vector)}, "
-                    f"here is a {spelled(t.name, size // t.bytes if is_vector else 1)}"
-                )
+                t, size, is_array = passed
+                needed = spelled(formal.type, formal.vector) + "".join(f"[{n or ''}]" for n in formal.shape)
+                here = spelled(t.name, size // t.bytes if is_vector else 1) + f"[{size // t.bytes}]" * is_array
+                why = f"{what} {number} of {callee.name} is a {needed}, here is a {here}"
                 self.decoder.refuse("operand-mismatch", why, operand)
 
-    def _passed_type(self, operand: ast.Operand) -> tuple[ScalarType, int] | None:
-        """Type and bytes of a register, a vector register or a variable that a call passes."""
+    def _passed_type(self, operand: ast.Operand) -> tuple[ScalarType, int, bool] | None:
+        """Type and bytes of a register, a vector register or a variable that a call passes, and whether it is an array."""
         if isinstance(operand, ast.Vector):
             element = self.names.register_type(_name(operand.elements[0]))
             assert element is not None
-            return TYPES[element], TYPES[element].bytes * len(operand.elements)
+            return TYPES[element], TYPES[element].bytes * len(operand.elements), False
         if not isinstance(operand, ast.Name):
             return None
         declared = self.names.register_type(operand.name)
         if declared is not None:
-            return TYPES[declared], TYPES[declared].bytes
+            return TYPES[declared], TYPES[declared].bytes, False
         variable = next((v for v in self.body.variables if v.name == operand.name), None)
-        return (TYPES[variable.type], size_of(variable)) if variable is not None else None
+        return (TYPES[variable.type], size_of(variable), bool(variable.shape)) if variable is not None else None
 
     def _argument(self, operand: ast.Operand) -> Passed:
         if isinstance(operand, ast.Name):
@@ -334,11 +333,11 @@ def _name(operand: ast.Operand) -> str:
 NEVER_PASSED = ("pred", "u8", "s8", "u16", "s16")
 
 
-def fits_parameter(passed: ScalarType, size: int, formal: ast.Variable) -> bool:
+def fits_parameter(passed: ScalarType, size: int, is_array: bool, formal: ast.Variable) -> bool:
     """Whether what a call passes may stand for a parameter: arrays of its size; values and vectors of a type that fits."""
     if formal.shape:
-        return size != passed.bytes and (size == size_of(formal) or None in formal.shape)
-    return size == passed.bytes * formal.vector and compatible(passed, TYPES[formal.type])
+        return is_array and (size == size_of(formal) or None in formal.shape)
+    return not is_array and size == passed.bytes * formal.vector and compatible(passed, TYPES[formal.type])
 
 
 def spelled(type_name: str, vector: int) -> str:
