@@ -11,8 +11,12 @@ from ptxsim.instructions.bulk_copy import (
     INTO_GLOBAL,
     INTO_SHARED,
     KINDS,
+    REDUCE_TO_GLOBAL,
+    REDUCE_TO_SHARED,
     WEAK,
     global_to_shared,
+    reduce_to_cluster,
+    reduce_to_global,
     shared_to_cluster,
     shared_to_global,
     words,
@@ -21,6 +25,7 @@ from ptxsim.instructions.mbarrier import ACQUIRE, SHARED, order_with_scope
 from ptxsim.instructions.mbarrier import SCOPE as NEAR
 from ptxsim.isa.operand import Addr, Either, Imm, Pred, Reg, Value
 from ptxsim.isa.registry import Kinds, Options, declare, instruction
+from ptxsim.types import TYPES
 
 # ---- mbarriers that report what became of asynchronous operations ----------------------------------------------------
 
@@ -83,7 +88,7 @@ for order, wide, strong, near in (
         ordered=(("dst", "shared::cta"),), requires=NINE, **words("shared"), **COPY, **near,
     )(shared_to_cluster)  # fmt: skip
 
-# ---- copies that leave bytes at both ends alone, reductions with a memory order -----------------------------------------
+# ---- copies that leave bytes at both ends alone: bound; reductions with a memory order: modeled, as those without one are ---
 
 IGNORED = Either((Reg("u32"), Imm(0, 15)))
 EDGES: Options = {"name": "cp.async.bulk", "writes": "", "requires": "9.2 sm_90", "weak": WEAK}
@@ -94,22 +99,24 @@ for hint, policy in (("", ""), (".L2::cache_hint", ", policy")):
         ordered=(("shared::cta", "global"),), **EDGES,
     )  # fmt: skip
 
-REDUCE = {"name": "cp.reduce.async.bulk", "order": "relaxed", "scope": SCOPE, "requires": NINE}
+REDUCE: Options = {"name": "cp.reduce.async.bulk", "order": "relaxed", "scope": SCOPE, "requires": NINE}
 for op, types in INTO_SHARED.items():
-    declare(
+    instruction(
         f"cp.reduce.async.bulk.order.scope.dst.shared::cta.{BYTES}.op.type [a], [b], n, [c]", dst="shared::cluster", op=op,
-        type=types, ordered=(("dst", "shared::cta"),), **words("shared"), **{**REDUCE, "scope": CLUSTER},
-    )  # fmt: skip
+        type=types, ordered=(("dst", "shared::cta"),), **words("shared", facts=REDUCE_TO_SHARED), **{**REDUCE, "scope": CLUSTER},
+    )(reduce_to_cluster)  # fmt: skip
 REDUCTIONS = [(op, types, ".op.type") for op, types in INTO_GLOBAL.items()]
 REDUCTIONS += [("add", "f16 bf16 f32@9.4:sm_90", ".op.noftz.type")]
 for hint, policy in (("", ""), (".L2::cache_hint", ", policy")):
     for op, types, end in REDUCTIONS:
-        common: Options = {**REDUCE, **FROM_SHARED, "op": op, "type": types}
-        declare(f"cp.reduce.async.bulk.order.scope.{GROUP}{hint}{end} [a], [b], n{policy}", **common)
-    declare(
+        common: Options = {**REDUCE, **FROM_SHARED, "facts": REDUCE_TO_GLOBAL, "op": op, "type": types}
+        instruction(f"cp.reduce.async.bulk.order.scope.{GROUP}{hint}{end} [a], [b], n{policy}", **common)(
+            reduce_to_global
+        )
+    instruction(
         f"cp.reduce.async.bulk.{GROUP}{hint}.add.noftz.f32 [a], [b], n{policy}", name="cp.reduce.async.bulk",
-        requires="9.4 sm_90", **FROM_SHARED,
-    )  # fmt: skip
+        requires="9.4 sm_90", implies={"op": "add", "type": TYPES["f32"]}, **{**FROM_SHARED, "facts": REDUCE_TO_GLOBAL},
+    )(reduce_to_global)  # fmt: skip
 
 # ---- the memory of several GPUs, asynchronously -----------------------------------------------------------------------
 

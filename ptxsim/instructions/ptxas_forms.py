@@ -89,7 +89,7 @@ for _shapes, _factors, _accumulators, _since, _words in mma.TABLE:
             dtype=_accumulators, atype=_factors, btype=_factors, ctype=_accumulators,
         )  # fmt: skip
 
-# Kinds of tcgen05 on products of 8-bit floats.
+# Kinds of tensor memory on products of 8-bit floats.
 for _kind, _since, _dense, _sparse in (
     ("kind::mxf8f6f4", "8.6 sm_100f sm_110f", mma.emulated_kinds(), mma_sparse.emulated_kinds(0)),
     ("kind::mxf8f6f4", "8.7 sm_120f", or_predicates(mma.fragment_kinds("mma"), *"ab"), mma_sparse.operand_kinds(0)),

@@ -1,4 +1,4 @@
-"""The 32-bit instruction descriptor of tcgen05.mma. PTX ISA, "TensorCore 5th Generation Instructions: Instruction descriptor"."""
+"""The 32-bit instruction descriptor of products on tensor memory. PTX ISA, "TensorCore 5th Generation Instructions: Instruction descriptor"."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ VERSION = 1  # the constant that its bits must hold
 
 @dataclass(frozen=True, slots=True)
 class TensorDescriptor(Descriptor):
-    """What tcgen05 reads of shared memory. `leading_mode` 1: the leading offset is an address, not a distance."""
+    """What products on tensor memory, and copies to it, read of shared memory. `leading_mode` 1: the leading offset is an address, not a distance."""
 
     fields: ClassVar[tuple[tuple[str, int, int], ...]] = FIELDS
     swizzles: ClassVar[Mapping[str, int]] = SWIZZLE_CODES

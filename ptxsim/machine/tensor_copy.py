@@ -1,4 +1,4 @@
-"""Copies from shared to tensor memory. PTX ISA, "tcgen05.cp"."""
+"""Copies from shared to tensor memory. PTX ISA, "TensorCore 5th Generation Instructions: Data Movement"."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ptxsim.machine.tile import CHUNK, Tile, check_tile
 
 
 def copy(m: Port, a: np.ndarray, descriptor: np.ndarray, shape: str, warps: str | None, ctas: int, bits: int) -> None:
-    """tcgen05.cp: every executing lane starts one. `bits` below 8: 16 elements of so many at the start of every 16 bytes become bytes."""
+    """Every executing lane starts one. `bits` below 8: 16 elements of so many at the start of every 16 bytes become bytes."""
     rows, pieces, _ = COPIES[shape, warps]
     group = group_of(m, ctas)
     for lane in map(int, np.flatnonzero(m.mask)):
@@ -29,7 +29,7 @@ def copy(m: Port, a: np.ndarray, descriptor: np.ndarray, shape: str, warps: str 
         read_tiles(port, [tile], group)
         address, parts, memories = int(a[lane]), copied(shape, warps), [memory_of(cta) for cta in group]
         uses = [
-            Use(memory, place(memory, address, cells.area, "tcgen05.cp"), True, m.line, "tcgen05.cp")
+            Use(memory, place(memory, address, cells.area, "the copy"), True, m.line, "the copy")
             for memory in memories
             for cells, _ in parts
         ]

@@ -19,7 +19,7 @@ from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_ISSUED, FLAG_LANDED, FLA
 from ptxsim.machine.fault import Fault, first_lane
 from ptxsim.machine.memory import RANK_SHIFT
 from ptxsim.machine.port import Port
-from ptxsim.machine.tensor_order import Moves, Use, check
+from ptxsim.machine.tensor_order import MOVES, Moves, Use, check
 from ptxsim.machine.tile import CHUNK, Tile
 
 Work = Callable[[], None]
@@ -35,7 +35,7 @@ class TensorCore:
     def issue(self, m: Port, work: Work, uses: Sequence[Use] = ()) -> None:
         """Something is to be done, after all that was issued before; `uses`: of tensor memory."""
         for cta in m.cta.cluster.ctas:
-            check(m, uses, cta.units.of(Moves).all(), "tcgen05.wait::ld or tcgen05.wait::st, and a barrier")
+            check(m, uses, cta.units.of(Moves).all(), f"{MOVES}, and a barrier")
         self._queue.append((m, work, uses))
         self.issued += 1
         m.machine.schedule(partial(self.complete, self.issued), delay(m.machine))
@@ -93,7 +93,7 @@ def _tell(m: Port, cta: Cta, tile: Tile, event: Event, flags: int) -> None:
 
 
 def commit(m: Port, space: str | None, a: np.ndarray, mask: np.ndarray | None = None) -> None:
-    """tcgen05.commit: one arrival on an mbarrier when all that was issued before is done; with a `mask` on those at the same place in
+    """One arrival on an mbarrier when all that was issued before is done; with a `mask` on those at the same place in
     the CTAs of the cluster whose bits are set."""
     kept, core, reads = snapshot(m), core_of(m.cta), m.cta.units.of(Reads)
     covered, reads.open = reads.open, []

@@ -68,7 +68,7 @@ def room(memories: Sequence[TensorMemory], columns: int) -> int | None:
 
 
 def allocate(m: Port, a: np.ndarray, columns: np.ndarray, ctas: int) -> Wait | None:
-    """tcgen05.alloc: the address of the columns goes to shared memory, once there is room.
+    """The address of the columns goes to shared memory, once there is room.
 
     Of a pair, the CTA that comes first allocates for both; the other one gets the same columns.
     """
@@ -114,7 +114,7 @@ def allocate(m: Port, a: np.ndarray, columns: np.ndarray, ctas: int) -> Wait | N
 
 
 def deallocate(m: Port, a: np.ndarray, columns: np.ndarray, ctas: int) -> Area:
-    """tcgen05.dealloc: exactly what one allocation has given. Returns that."""
+    """Exactly what one allocation has given is free again. Returns that."""
     start = m.uniform(a, "tensor memory address", SAME)
     count = m.uniform(columns, "number of columns", "all lanes of the warp give the same number of columns")
     group_of(m, ctas)
@@ -124,7 +124,7 @@ def deallocate(m: Port, a: np.ndarray, columns: np.ndarray, ctas: int) -> Area:
     if found is None or found.columns != count:
         raise _fault(
             f"{count} columns from {start:#x} on are no allocation of the CTA: {memory.describe()}",
-            "give back the address that tcgen05.alloc has stored, with the same number of columns",
+            "give back the address that the allocation has stored, with the same number of columns",
         )
     del memory.held[start]
     memory.free |= run(count) << start
@@ -132,7 +132,7 @@ def deallocate(m: Port, a: np.ndarray, columns: np.ndarray, ctas: int) -> Area:
 
 
 def relinquish(m: Port) -> None:
-    """tcgen05.relinquish_alloc_permit: the CTA allocates no more."""
+    """The CTA allocates no more."""
     memory_of(m.cta).permitted = False
 
 
@@ -142,7 +142,7 @@ def look_over(machine: Machine, cta: Cta) -> None:
         machine.add_finding(
             Finding(
                 "tensor-memory-allocation", f"the CTA ends with {left.columns} columns of tensor memory", left.line,
-                help="tcgen05.dealloc them in one warp, after the last access", cta=cta.index,
+                help="give them back in one warp, after the last access", cta=cta.index,
             )
         )  # fmt: skip
 
@@ -185,7 +185,7 @@ def place(memory: TensorMemory, address: int, area: Area, what: str) -> Area:
     if found.columns & memory.free:
         raise Fault(
             "out-of-bounds", f"{what} at {address:#x}: column {ends(found.columns & memory.free)[0]} is not allocated; {memory.describe()}",
-            help="allocate as many columns as are used, and use them before tcgen05.dealloc",
+            help="allocate as many columns as are used, and use them before they are given back",
         )  # fmt: skip
     return found
 

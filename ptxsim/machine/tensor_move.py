@@ -1,4 +1,4 @@
-"""Loads and stores of tensor memory by a warp, until tcgen05.wait covers them."""
+"""Loads and stores of tensor memory by a warp, until a wait covers them."""
 
 from __future__ import annotations
 
@@ -11,18 +11,15 @@ from ptxsim.machine import tensor_memory
 from ptxsim.machine.port import Port
 from ptxsim.machine.tensor_core import in_flight
 from ptxsim.machine.tensor_memory import memory_of, moved_area
-from ptxsim.machine.tensor_order import Moves, Use, check
-
-COMMITS = "tcgen05.commit, and mbarrier.try_wait"
-MOVES = "tcgen05.wait::ld or tcgen05.wait::st"
+from ptxsim.machine.tensor_order import COMMITS, MOVES, Moves, Use, check
 
 
 def load(m: Port, a: np.ndarray, shape: str, number: int, split: int, packed: bool) -> list[np.ndarray]:
     """The registers. An instruction that reads them comes after the load, with no wait; what the load reads may be written to only
     after one. PTX ISA, "Canonical synchronization patterns: Register dependency, same thread"."""
     cells = moved(shape, number, split, packed)
-    memory, address, area = moved_area(m, a, cells, "tcgen05.ld")
-    _begin(m, Use(memory, area, False, m.line, "tcgen05.ld"))
+    memory, address, area = moved_area(m, a, cells, "the load")
+    _begin(m, Use(memory, area, False, m.line, "the load"))
     rows, columns = cells.at(address)
     words = memory.cells[columns, rows]
     if packed:
@@ -35,8 +32,8 @@ def store(
 ) -> None:
     """Registers go to the cells."""
     cells = moved(shape, number, split, packed)
-    memory, address, area = moved_area(m, a, cells, "tcgen05.st")
-    _begin(m, Use(memory, area, True, m.line, "tcgen05.st"))
+    memory, address, area = moved_area(m, a, cells, "the store")
+    _begin(m, Use(memory, area, True, m.line, "the store"))
     words = np.stack(values)
     if packed:
         words = np.stack([words & np.uint32(0xFFFF), words >> np.uint32(16)])
@@ -57,7 +54,7 @@ def wait(m: Port, stores: bool) -> None:
 
 
 def deallocate(m: Port, a: np.ndarray, columns: np.ndarray, ctas: int) -> None:
-    """tcgen05.dealloc, of columns that nobody works on any more."""
-    use = Use(memory_of(m.cta), tensor_memory.deallocate(m, a, columns, ctas), True, m.line, "tcgen05.dealloc")
+    """Deallocation, of columns that nobody works on any more."""
+    use = Use(memory_of(m.cta), tensor_memory.deallocate(m, a, columns, ctas), True, m.line, "the deallocation")
     check(m, [use], in_flight(m), COMMITS)
     check(m, [use], m.cta.units.of(Moves).all(), MOVES)

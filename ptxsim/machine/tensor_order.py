@@ -1,7 +1,7 @@
 """Order of what is done with tensor memory: nobody may access cells that asynchronous work uses and no wait has covered.
 
 Products, copies and shifts are in order among themselves, and with others by a commit that an mbarrier tells of; loads and stores by
-tcgen05.wait of their warp. PTX ISA, "TensorCore 5th Generation Instructions: Memory Consistency Model". A run with seed 0 completes
+a wait of their warp. PTX ISA, "TensorCore 5th Generation Instructions: Memory Consistency Model". A run with seed 0 completes
 work as late as allowed, so that a missing wait finds it in flight.
 """
 
@@ -12,6 +12,9 @@ from dataclasses import dataclass
 
 from ptxsim.layout.tensor_memory import Area
 from ptxsim.machine.port import Port
+
+# What a thread waits with.
+COMMITS, MOVES = "tcgen05.commit, and mbarrier.try_wait", "tcgen05.wait::ld or tcgen05.wait::st"
 
 
 @dataclass(eq=False)
@@ -37,7 +40,7 @@ class Use:
 
 
 class Moves:
-    """Loads and stores of a CTA that tcgen05.wait has not covered, by warp."""
+    """Loads and stores of a CTA that no wait has covered, by warp."""
 
     def __init__(self) -> None:
         self.open: dict[int, list[Use]] = {}

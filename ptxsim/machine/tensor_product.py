@@ -1,4 +1,6 @@
-"""Products on tensor memory: which matrices they multiply, and where the results go. PTX ISA, "tcgen05.mma"."""
+"""Products on tensor memory: which matrices they multiply, and where the results go. PTX ISA, "TensorCore 5th Generation
+Instructions".
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ from ptxsim.machine.port import Port
 from ptxsim.machine.tensor_memory import TensorMemory, group_of, memory_of, place, run
 from ptxsim.machine.tensor_order import Use
 from ptxsim.machine.tile import Tile
-from ptxsim.numerics.forms import Form
+from ptxsim.numerics.forms import TENSOR_MEMORY, Form
 from ptxsim.types import TYPES
 
 BYTE_KINDS = ("f8f6f4", "mxf8f6f4")  # whose narrow elements have a byte each
@@ -74,7 +76,7 @@ class TensorProduct:
     def form(self) -> Form:
         words = self.words
         return Form(
-            "tcgen05", words.sparse, words.m, words.n, words.k, words.d, words.a, words.b, words.d, words.kind, words.scale,
+            TENSOR_MEMORY, words.sparse, words.m, words.n, words.k, words.d, words.a, words.b, words.d, words.kind, words.scale,
             words.saturate,
         )  # fmt: skip
 
@@ -90,7 +92,7 @@ class TensorProduct:
 
     def uses(self, m: Port) -> list[Use]:
         """What of tensor memory it reads and writes. Raises Fault where that is not there."""
-        found, words, name = [], self.words, "tcgen05.mma"
+        found, words, name = [], self.words, "the product"
         d, reads = self.cells.area, []
         if self.from_memory:
             reads.append((self.a, Area(d.rows, run(-(-words.values * self.storage_bits // 32)))))

@@ -14,7 +14,8 @@ from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.layout.tables import ACCUMULATOR_TYPES, SHAPES
 
 SCALE_TYPES = frozenset(["ue8m0", "ue4m3"])
-FAMILIES = ("mma", "wmma", "wgmma", "tcgen05")
+TENSOR_MEMORY = "tcgen05"  # products on it
+FAMILIES = ("mma", "wmma", "wgmma", TENSOR_MEMORY)
 
 
 @dataclass(frozen=True, slots=True)
