@@ -75,7 +75,7 @@ def analyze(
     addresses: ArrayLike, width: int = 16, kind: str = "ld", mask: ArrayLike | None = None, matrices: int | None = None
 ) -> Wavefronts:
     """Wavefronts, conflicts, ideal wavefronts and pipe cycles; arguments as for `shared_wavefronts`."""
-    access = prepare(addresses, width, kind, mask, matrices)
+    access, width = prepare(addresses, width, kind, mask, matrices), a_number("the width", width)
     found = np.zeros((len(access.address), 4), np.int64)
     steps = len(found) * (LOOP_STEPS if kind in (*LOOP_KINDS, "copy") else 1)
     costs.form(steps)(access.kind, access.address, access.masks(), width, found)
@@ -89,7 +89,7 @@ def prepare(addresses: ArrayLike, width: int, kind: str, mask: ArrayLike | None,
     width = a_number("the width", width)
     if kind not in MATRIX_KINDS and width not in WIDTHS:
         raise _error(f"no access of {width} bytes per lane", "widths: 1, 2, 4, 8, 16")
-    if matrices not in (None, 1, 2, 4):
+    if matrices is not None and a_number("matrices", matrices) not in (1, 2, 4):
         raise _error(f"no {kind} of {matrices} matrices", "there are 1, 2 and 4")
     try:
         address = np.asarray(addresses, dtype=np.int64)
@@ -134,9 +134,9 @@ def global_access(
 
     Accesses are aligned to their width. Lanes of an atomic on one word do not merge. Raises PtxError.
     """
-    access = prepare(addresses, width, "st", mask, None)
+    access, width = prepare(addresses, width, "st", mask, None), a_number("the width", width)
     found = np.zeros((len(access.address), 4), np.int64)
-    global_costs.form(len(found))(access.address, access.masks(), width, atomic, found)
+    global_costs.form(len(found))(access.address, access.masks(), width, bool(atomic), found)
     return GlobalAccess(*(found[0].tolist() if access.single else found.T))
 
 

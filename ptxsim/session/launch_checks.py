@@ -21,7 +21,12 @@ MOST_LOCAL = (
 )
 MOST_CTAS = 1 << 24  # that checks tell apart: some 30 bytes each
 MOST_MEMORY = 256 << 30  # bytes of device memory: more than any GPU has
-CHOICES = {"checks": ("all", "memory", "none"), "numerics": ("target", "exact"), "on_error": ("raise", "report")}
+CHOICES = {
+    "engine": ("compiled", "interpreter"),
+    "checks": ("all", "memory", "none"),
+    "numerics": ("target", "exact"),
+    "on_error": ("raise", "report"),
+}
 
 
 def shape(value: int | Sequence[int]) -> Shape:

@@ -99,6 +99,7 @@ NAMES = {"A": np.arange(16, dtype=np.uint32).reshape(4, 4), "B": WIDE, "n": 1 <<
         "A == (10**1000)**1000", "10**100000", "2**64", "A**1000", "A << 64", "1 << 64", "1 << -1", "n*n*n", "7 // 0", "7 % 0",
         "B[:,None] * B", "B[:,None] < B", "maximum(B[:,None], B)", "zeros(100000,100000)", "eye(1000000)", "arange(1e9)", "arange(0,9,1e-12)",
         "B[:,None] @ B[None,:]", "B[:,None] > B and B", "where(B[:,None] > 0, B, 0)", "astype(A, 3)", "zeros()",
+        "...", "+...", "None", "'f16'",
     ],
 )  # fmt: skip
 def test_expressions_that_cost_too_much(text):
@@ -122,6 +123,10 @@ def test_arguments_that_are_none():
     kernel = ptxsim.Module.from_text(COPY).kernel()
     with pytest.raises(PtxError, match="numerics"):
         kernel.launch(1, 32, [np.zeros(4)], numerics=np.zeros((), "V8"))
+    with pytest.raises(PtxError, match="engine"):
+        kernel.launch(1, 32, [np.zeros(4)], engine=np.zeros((), "V8"))
+    rows = np.zeros((1000, 32), np.int64)
+    assert (ptxsim.shared_wavefronts(rows, np.array(4, np.uint64)) == 1).all()
     assert (ptxsim.eye((2, 3), "u8") == [[1, 0, 0], [0, 1, 0]]).all() and ptxsim.eye(2).dtype == np.float32
 
 

@@ -91,7 +91,12 @@ def evaluate(tree: ast.expr, names: Mapping[str, Any]) -> Value:
 
     try:
         with np.errstate(all="ignore"):
-            return _Evaluator(names).visit(tree)
+            value = _Evaluator(names).visit(tree)
+        if np.asarray(value.data).dtype.kind not in "biufV" and not isinstance(
+            value.data, Mapping
+        ):  # only in indices and calls
+            raise _error(f"{ast.unparse(tree)} is no number and no array", _span(tree))
+        return value
     except PtxError:
         raise
     except (ValueError, TypeError, IndexError, ArithmeticError, MemoryError, AttributeError) as error:
