@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ptxsim.session.run import KernelError as KernelError
     from ptxsim.session.run import Run as Run
     from ptxsim.session.snippet import snippet as snippet
+    from ptxsim.session.sweep import split_grid as split_grid
     from ptxsim.session.sweep import sweep as sweep
 
 __version__ = "0.1.0"
@@ -40,7 +41,7 @@ __version__ = "0.1.0"
 _WHERE = {
     "Module": "session.module", "Kernel": "session.module", "Run": "session.run", "KernelError": "session.run",
     "PtxError": "diagnostic", "Finding": "diagnostic", "execute": "session.execute", "snippet": "session.snippet",
-    "sweep": "session.sweep",
+    "sweep": "session.sweep", "split_grid": "session.sweep",
     "fragment": "session.form_names", "wmma_stride": "session.form_names", "Descriptor": "layout.descriptor",
     "SharedLayout": "layout.shared_layout", "shared_wavefronts": "layout.banks", "TensorMap": "machine.tensor_map",
     "Device": "session.device", "DeviceArray": "session.arguments",

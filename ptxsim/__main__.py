@@ -1,8 +1,6 @@
 """`python -m ptxsim` is the command `ptxsim`."""
 
-import sys
-
-from ptxsim.cli import main
+from ptxsim.cli import run
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run()

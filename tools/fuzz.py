@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Inputs that nobody would write, given to ptxsim: none may end in a traceback, a crash, more than 10 seconds or a gigabyte.
 
-    tools/fuzz.py [--seconds 60 | --count N] [--kinds tokens,lines] [--seed 0] [--jobs 1]
+    tools/fuzz.py [--seconds 60 | --count N] [--kinds tokens,lines] [--seed 0] [--jobs 1 | --workers N|dask://HOST:PORT]
     tools/fuzz.py --show tokens:1234        print an input and what becomes of it
     tools/fuzz.py --minimize tokens:1234    print the least of it that still does
 
 Kinds: bytes, tokens and lines of the repository's PTX changed; constants, registers and branches of legal PTX (meaning); what is
 long, deep or large (structure); modules from the notations of all forms (grammar); directives and expressions; command lines; the
 public functions with any arguments (api). Each input is named by its kind and a number, from which it is made again. Inputs run in
-processes of their own, which are watched. Minimal inputs of what was found lie in tests/robustness/found; a test gives them to ptxsim.
+processes of their own, which are watched. --workers spreads shards of --count inputs over an executor. Minimal inputs of what was found lie in tests/robustness/found; a test gives them to ptxsim.
 Exit status 1 if anything was found.
 """
 
@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from itertools import chain
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -24,7 +25,11 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 
 from fuzzing.judge import KINDS, TEXTS, generator, judge  # noqa: E402
 from fuzzing.minimize import minimize  # noqa: E402
-from fuzzing.workers import Found, fuzz  # noqa: E402
+from fuzzing.workers import BATCH, Found, fuzz, shard  # noqa: E402
+
+from ptxsim.session.workers import spread  # noqa: E402
+
+SHARD = 5 * BATCH  # inputs of each kind that travel together
 
 
 def main() -> int:
@@ -35,6 +40,7 @@ def main() -> int:
     parser.add_argument("--kinds", default=",".join(KINDS))
     parser.add_argument("--seed", type=int, default=0, help="the number of the first input of each kind")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument("--workers", metavar="N|dask://HOST:PORT", help="where shards of --count inputs are judged")
     parser.add_argument("--show", metavar="KIND:NUMBER")
     parser.add_argument("--minimize", metavar="KIND:NUMBER")
     options = parser.parse_args()
@@ -46,7 +52,17 @@ def main() -> int:
     seconds = options.seconds if options.seconds or options.count else 60.0
     began = time.monotonic()
     count, found = 0, dict[str, list[Found]]()
-    for kind, seed, problem in fuzz(kinds, options.seed, options.count, seconds, options.jobs):
+    inputs = fuzz(kinds, options.seed, options.count, seconds, options.jobs)
+    if options.workers is not None:
+        if options.count is None:
+            parser.error("--workers goes with --count")
+        each = SHARD * len(kinds)
+        shards = [
+            (kinds, options.seed + n * SHARD, min(each, options.count - n * each))
+            for n in range(-(-options.count // each))
+        ]
+        inputs = chain.from_iterable(spread(shard, shards, options.workers, batch=1))
+    for kind, seed, problem in inputs:
         count += 1
         if problem is not None:
             alike = found.setdefault(f"{kind if not problem.place else ''}{problem.cause}", [])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from ptxsim.session.ptxfile.file import Options
 
 MOST_FINDINGS = 100  # of one run that are kept
+MOST_FILES = 100_000  # in a folder that is looked through
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +96,21 @@ def _files(names: Sequence[str]) -> Iterator[str]:
     for name in names:
         path = Path(name)
         if path.is_dir():
-            inside = sorted(path.rglob("*.ptx"))
+            inside = sorted(_inside(path))
             yield from (str(file) for file in inside if "// ptxsim: launch" in file.read_text(errors="replace"))
         else:
             path.stat()
             yield name
+
+
+def _inside(folder: Path) -> Iterator[Path]:
+    """The files of PTX in a folder and those below. Raises click.UsageError where there are too many to look through."""
+    seen = 0
+    for place, folders, names in os.walk(folder):
+        seen += len(folders) + len(names)
+        if seen > MOST_FILES:
+            raise click.UsageError(f"{folder} holds more than {MOST_FILES} files; name the folders that are meant")
+        yield from (Path(place, name) for name in names if name.endswith(".ptx"))
 
 
 def tasks(

@@ -82,6 +82,11 @@ class Grid:
         )]  # fmt: skip
         self.total = len(self.order) * math.prod(self.machine.cluster)
 
+    def take_part(self, number: int, parts: int) -> None:
+        """Run one of several parts of the clusters."""
+        self.order = self.order[len(self.order) * number // parts : len(self.order) * (number + 1) // parts]
+        self.total = len(self.order) * math.prod(self.machine.cluster)
+
     def run(self) -> None:
         """Run to the end. Raises Stopped where the GPU would stop, or NotModeled.
 

@@ -41,7 +41,7 @@ class SharedLayout:
             if getattr(self, name) is not None or name in ("m", "k"):
                 object.__setattr__(self, name, a_number(name, getattr(self, name)))
         for word, legal in ((self.major, ("K", "MN")), (self.swizzle, tuple(SWIZZLE_BITS))):
-            if word not in legal:
+            if not isinstance(word, str) or word not in legal:
                 raise PtxError(Finding("descriptor-invalid", f"{word!r} is none of {', '.join(legal)}"))
         if self.type not in TYPES or 128 % TYPES[self.type].bits:
             raise PtxError(Finding("descriptor-invalid", f"no shared-memory layout for type {self.type!r}"))

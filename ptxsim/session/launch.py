@@ -71,7 +71,7 @@ class Launch:
         self.seed = rules.count("seed", options.seed or 0)
         self.profiled_sms = rules.count("profile", options.profile or 0)
         self.every = rules.count("every", options.every or 1, 1)
-        self.is_sample = bool(options.sample)
+        self.is_sample, self.part = bool(options.sample), options.part
         given = options.registers
         self.registers = None if given is None else rules.count("registers", given, 1, "as `ptxas -v` prints them")
         self.jobs = None if options.jobs is None else rules.count("jobs", options.jobs, 1, "None takes all cores")
@@ -180,6 +180,8 @@ class Launch:
         machine.shared_variables = {name: place for name, place in self.shared_variables.items() if place[1]}
         engine = self._engine(machine, watch, keep_dead_registers=stop is not None)
         grid = Grid(self.program, machine, engine, limits or self.limits, start, stop)
+        if self.part is not None:
+            self._take_part(grid, *self.part)
         if self.is_sample and not self.grid_workspace:
             from ptxsim.engine.compiled.run.threads import orderless
             from ptxsim.profile.model.figures import figures_of
@@ -210,6 +212,18 @@ class Launch:
         if machine.stream is not None:
             machine.stream.finish()
         return machine
+
+    def _take_part(self, grid: Grid, number: int, parts: int) -> None:
+        """Run one of several parts of the grid. Raises PtxError where the order of CTAs can show."""
+        from ptxsim.engine.compiled.run.threads import orderless
+
+        if self.grid_workspace or self.seed or not orderless(self.program):
+            message = (
+                f"the CTAs of {self.code.function.name} may find out in which order they run, so they are not parted"
+            )
+            help = "what can show it: atomics and strong accesses outside shared memory, clocks, another seed than 0"
+            raise PtxError(Finding("bad-directive", message, self.code.function.line, help=help)).of(self.code.source)
+        grid.take_part(number, parts)
 
     @property
     def shared_variables(self) -> dict[str, tuple[int, int]]:

@@ -21,6 +21,7 @@ class LaunchOptions:
     instructions before the launch stops, max_memory: bytes of device memory that it may take, max_seconds: on the clock (no limits).
     every: of `profile`, only each Nth SM is listened to. sample: no CTAs but those SMs' run, where no other can notice: for a prediction,
     as the results are incomplete.
+    part: (i, n) runs the ith of n parts of the grid's clusters, where their order cannot show (`split_grid`).
     cooperative: the launch has what grid-wide barriers need, as cudaLaunchCooperativeKernel gives it.
     """
 
@@ -38,6 +39,7 @@ class LaunchOptions:
     profile: bool | int | None = None
     every: int | None = None
     sample: bool | None = None
+    part: tuple[int, int] | None = None
     registers: int | None = None
     max_steps: int | None = None
     max_memory: int | None = None

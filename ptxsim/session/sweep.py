@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, fields, replace
@@ -11,15 +12,16 @@ from typing import Any
 import numpy as np
 
 from ptxsim.diagnostic import Finding, PtxError
+from ptxsim.given import a_number
 from ptxsim.session.initialiser import parse_initialiser
 from ptxsim.session.module import Kernel, Module
 from ptxsim.session.options import LaunchOptions
-from ptxsim.session.run import Run
+from ptxsim.session.run import Run, SlowPath
 from ptxsim.session.workers import BATCH, spread
 from ptxsim.source import Source
 from ptxsim.spelling import did_you_mean
 
-_OPTIONS = {field.name for field in fields(LaunchOptions)} - {"progress"}
+_OPTIONS = {field.name for field in fields(LaunchOptions)} - {"progress", "part"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +66,62 @@ def sweep(
     A launch that cannot start, that finds errors, or that ends its process (after three times) is a run with findings. `run.banks`
     is there where the configuration says banks=True. Raises PtxError for a configuration that is none, or too large to travel.
     """
+    text = _text_of(kernel)
+    launches = (_configured(text, given, outputs) for given in configurations)
+    return [_at_home(run, kernel.module.source) for run in spread(_perform, launches, executor, batch, _lost)]
+
+
+def split_grid(
+    kernel: Kernel, configuration: Mapping[str, Any], executor: Executor | str | int | None = None, *, parts: int = 8
+) -> Run:
+    """One launch, whose CTAs are spread over processes or machines; the run is that of one process.
+
+    configuration: as of `sweep`, without checks="all", banks and profile, which look at all CTAs together. What the parts wrote is put
+    together byte by byte. Where one of them finds anything, the whole is run once more as one, since an error keeps the CTAs after it
+    from running. Raises PtxError where CTAs may find out in which order they run.
+    """
+    text = _text_of(kernel)
+    launch = _configured(text, configuration, outputs=True)
+    options = launch.options
+    if options.checks == "all" or options.banks or options.profile or a_number("parts", parts) < 1:
+        message = "a grid is split into one part or more, without checks='all', banks and profile"
+        raise PtxError(Finding("bad-directive", message, help="these look at all CTAs together"))
+    works = [replace(launch, options=replace(options, part=(number, parts))) for number in range(parts)]
+    runs = list(spread(_perform, works, executor, 1, _lost))
+    if any(run.findings or run.stopped_at is not None for run in runs):
+        refused = next((run for run in runs if any(one.name == "bad-directive" for one in run.findings)), None)
+        if refused is not None:
+            raise PtxError([finding.of(kernel.module.source) for finding in refused.findings])
+        return _at_home(next(spread(_perform, [launch], executor, 1, _lost)), kernel.module.source)
+    whole = runs[0]
+    given = [_made(value, (options.seed or 0, place)) for place, value in enumerate(launch.args)]
+    before = dict(zip((parameter.name for parameter in kernel.parameters), given))
+    for name, output in whole.outputs.items():
+        old, merged = _bytes(before[name]), _bytes(output)
+        for run in runs[1:]:
+            new = _bytes(run.outputs[name])
+            np.copyto(merged, new, where=new != old)
+    whole.warp_instructions = sum(run.warp_instructions for run in runs)
+    whole.fidelity = {kind: said for run in runs for kind, said in run.fidelity.items()}
+    slow = [one for run in runs for one in run.slow_path]
+    counts = Counter[Any]()
+    for one in slow:
+        counts[one.instruction, one.line, one.why] += one.count
+    whole.slow_path = [SlowPath(name, line, count, why) for (name, line, why), count in counts.items()]
+    return _at_home(whole, kernel.module.source)
+
+
+def _bytes(array: np.ndarray) -> np.ndarray:
+    return array.reshape(-1).view(np.uint8)
+
+
+def _text_of(kernel: Kernel) -> _Text:
+    """The kernel as it travels. Raises PtxError for one whose memory is a device's."""
     module = kernel.module
     if module.home is not None:
         message = "a sweep works on memory of its own, and this module is loaded into a device"
         raise PtxError(Finding("bad-directive", message, help="sweep the kernel of Module.from_file(path)"))
-    text = _Text(module.source.text, module.source.name, module.source.path, kernel.name, tuple(module.symbols.items()))
-    launches = (_configured(text, given, outputs) for given in configurations)
-    return [_at_home(run, module.source) for run in spread(_perform, launches, executor, batch, _lost)]
+    return _Text(module.source.text, module.source.name, module.source.path, kernel.name, tuple(module.symbols.items()))
 
 
 def _configured(text: _Text, given: Mapping[str, Any], outputs: bool) -> _Launch:

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -15,11 +14,25 @@ ENDLESS = """// ptxsim: launch grid=4 block=64
 .version 8.0
 .target sm_80
 .address_size 64
+.extern .func (.param .b32 status) vprintf(.param .b64 format, .param .b64 arguments);
+.global .align 1 .b8 begun[7] = {98, 101, 103, 117, 110, 10, 0};
 .visible .entry spin(.param .u64 data)
 {
-    .reg .b32 %r; .reg .b64 %d;
+    .reg .b32 %r; .reg .b64 %d, %f; .reg .pred %p;
     ld.param.u64 %d, [data];
-    mov.u32 %r, 0;
+    mov.u32 %r, %tid.x;
+    setp.ne.u32 %p, %r, 0;
+    @%p bra L;
+    mov.u64 %f, begun;
+    cvta.global.u64 %f, %f;
+    {
+        .param .b64 one;
+        .param .b64 two;
+        .param .b32 answer;
+        st.param.b64 [one], %f;
+        st.param.b64 [two], 0;
+        call (answer), vprintf, (one, two);
+    }
 L:  add.u32 %r, %r, 1;
     st.global.u32 [%d], %r;
     bra L;
@@ -39,14 +52,18 @@ def test_ctrl_c(tmp_path):
     )
     running = [
         subprocess.Popen(
-            command + more, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=_hear_interrupts
+            command + more,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            preexec_fn=_hear_interrupts,
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
         )
         for more in variants
     ]
     try:
-        time.sleep(5)  # past the start
         for process in running:
-            assert process.poll() is None, process.communicate()
+            assert process.stdout.readline() == "begun\n", process.communicate()  # however long that takes
             process.send_signal(signal.SIGINT)
         for process in running:
             _, errors = process.communicate(timeout=60)

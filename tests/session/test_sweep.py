@@ -90,6 +90,37 @@ def test_executors_that_are_none(executor):
         ptxsim.sweep(kernel(), [], executor)
 
 
+# ---- one grid on several workers ----
+
+SPREAD = TEXT.replace(
+    "mov.u32 %i, %tid.x;", "mov.u32 %i, %ctaid.x; shl.b32 %i, %i, 5; mov.u32 %r, %tid.x; add.u32 %i, %i, %r;"
+)
+
+
+def test_the_ctas_of_a_grid_are_split(engine):
+    split = ptxsim.Module.from_text(SPREAD).kernel()
+    a, b = np.arange(640, dtype=np.uint32), np.full(640, 5, np.uint32)
+    given = {"grid": 20, "block": 32, "args": [a, b, 630], "engine": engine}
+    (whole,) = ptxsim.sweep(split, [given])
+    for executor, parts in ((None, 3), (ThreadPoolExecutor(2), 7), (ThreadPoolExecutor(2), 40)):
+        assert shown([ptxsim.split_grid(split, given, executor, parts=parts)]) == shown([whole])
+    assert (b == 5).all() and (whole.outputs["B"][:630] == np.arange(630)).all()
+    wrong = given | {"args": [a[:600], b, 640]}
+    assert shown([ptxsim.split_grid(split, wrong, parts=4)]) == shown(ptxsim.sweep(split, [wrong]))
+
+
+def test_grids_that_are_not_split():
+    atomic = ptxsim.Module.from_text(
+        SPREAD.replace("st.global.u32 [%b], %r;", "atom.global.add.u32 %r, [%b], 1;")
+    ).kernel()
+    given = {"grid": 4, "block": 32, "args": [np.zeros(128, np.uint32), np.zeros(128, np.uint32), 128]}
+    with pytest.raises(PtxError, match="in which order"):
+        ptxsim.split_grid(atomic, given)
+    for more in ({"checks": "all"}, {"banks": True}, {"part": (0, 1)}):
+        with pytest.raises(PtxError):
+            ptxsim.split_grid(kernel(), given | more)
+
+
 # ---- workers that die ----
 
 

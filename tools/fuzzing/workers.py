@@ -144,6 +144,15 @@ def fuzz(
                 worker.end()
 
 
+def shard(work: tuple[list[str], int, int]) -> list[tuple[str, int, Problem | None]]:
+    """What became of inputs (kinds, number of the first, how many), for an executor's worker; one that may have processes watches them."""
+    kinds, seed, count = work
+    if not multiprocessing.current_process().daemon:
+        return list(fuzz(kinds, seed, count, None, 1))
+    orders = _orders(kinds, seed, count)
+    return [(kind, n, judge(kind, n)) for kind, first, last in orders for n in range(first, last)]
+
+
 def _orders(kinds: list[str], seed: int, count: int | None) -> Iterator[tuple[str, int, int]]:
     made = 0
     first = seed
