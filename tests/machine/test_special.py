@@ -5,22 +5,14 @@ import pytest
 
 from ptxsim import lanes as vocabulary
 from ptxsim.isa.special_registers import SPECIAL_REGISTERS
-from ptxsim.machine.fault import Fault
 from ptxsim.machine.special import value
 from tests.machine.bench import LANE, Bench
-
-UNKNOWN = {"%reserved_smem_offset_0", "%reserved_smem_offset_1"}
 
 
 @pytest.mark.parametrize("name", sorted(SPECIAL_REGISTERS))
 def test_every_register_has_a_lane_value(name):
     bench = Bench(ctas=2)
     warp = bench.ctas[1].warps[0]
-    if name in UNKNOWN:
-        with pytest.raises(Fault) as fault:
-            value(name, warp, bench.machine)
-        assert fault.value.name == "not-modeled"
-        return
     found = value(name, warp, bench.machine)
     assert found.shape == (32,)
     assert found.dtype == vocabulary.dtype(SPECIAL_REGISTERS[name])
