@@ -118,6 +118,7 @@ class Pipeline(Run):
         self.reading: list[tuple] = []  # products, bulk stores, that no wait has covered
         self.copies: list[tuple] = []  # that have not landed
         self.landed: list[tuple] = []  # cp.async
+        self.waited = [0] * GROUPS  # products
 
     def tile(self) -> tuple[np.ndarray, int, int]:
         """Addresses, a mask, and the width of rows."""
@@ -167,6 +168,11 @@ class Pipeline(Run):
             case 5 if self.reading:
                 warp, tile, site, flags = self.reading.pop(0)
                 self.flight(warp, Event.ASYNC_WAIT, tile, site, flags | FLAG_READ)
+                if site == PRODUCT:
+                    self.waited[warp // 4] += 1
+            case 5:
+                group = int(choose(GROUPS))
+                self.add(4 * group + int(choose(4)), int(Event.WGMMA_WAIT), [self.waited[group]])
             case 6:
                 tile = self.tile()
                 self.flight(4 * group + int(choose(4)), choose([Event.LOAD, Event.STORE]), tile, PLAIN_ACCESS)

@@ -238,22 +238,22 @@ def touch(
                     one["writer"] = in_flight(o)
                     note_landing(o, slot, line, in_flight(o), width == 1 << LINE_BITS)
                 else:
-                    one["writer"], line["written"] = NOBODY, now
+                    one["writer"], line["written"], line["writer"] = NOBODY, now, 0
             elif is_update and written > start:
-                one["last"], one["update"], line["written"] = now, now, now
+                one["last"], one["update"], line["written"], line["writer"] = now, now, now, 0
                 note_lane(
                     o, slot, warp, lane, row, base_warp, updates[cell], way, home, floor, site, max(start, written)
                 )
             elif changes or (stays and written <= start and not is_global):
                 unit = warp * LANES + each
                 one["writer"], one["written"], one["site"], one["last"] = base + unit, now, site, now
-                line["written"] = now
+                line["written"], line["writer"] = now, 0
                 if is_global:
                     forget_own(o, reads[cell], base_warp + warp, each)
             else:
                 if stays:
                     one["last"] = now
-                line["read"], line["by_lanes"] = now, now
+                line["read"], line["by_lanes"], line["reader"] = now, now, 0
                 if notes_read:
                     note_lane(
                         o, slot, warp, lane, row, base_warp, reads[cell], way, home, floor, site, max(start, written)
@@ -344,7 +344,7 @@ def land(
                     line, known = o.lines[number], number
                     if by_lane:
                         touch_line(line, warp, 0)
-                        line["written"] = now
+                        line["written"], line["writer"] = now, 0
                     else:
                         note_landing(o, slot, line, writer, is_whole)
 

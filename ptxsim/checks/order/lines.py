@@ -25,6 +25,7 @@ from ptxsim.checks.order.state import (
     LINES,
     LOG_SLOT,
     LOGGED,
+    LOOSE,
     NONE,
     NOW,
     PLAIN,
@@ -140,7 +141,7 @@ def take_lines(o: Order, slot: int, rank: int, warp: int, row: int, record: Arra
     them have been written, as far as a read asks."""
     start, now, floor, own = int(o.start[slot]), int(o.n[NOW]), int(o.floor[row]), int(o.own[row])
     rest, base, found, low = int(record["mask"]), first_line(o, slot, rank), WHOLLY, rank << OWNER
-    end = low + int(o.n[LINES])
+    end, other, theirs = low + int(o.n[LINES]), 0, 0
     while rest:
         first, lines, part = blocks_of(record["addresses"], rest, int(record["width"]), LINE_BITS)
         rest &= ~part
@@ -150,20 +151,38 @@ def take_lines(o: Order, slot: int, rank: int, warp: int, row: int, record: Arra
             if number < low or number >= end:
                 return UNKNOWN
             one = o.lines[base + number]
-            time = int(one["written"])
-            if writes:
-                time = max(time, int(one["read"]))
             if one["landed"] > start and not knows_copies(o, slot, row, one):
                 return UNKNOWN
-            if time > floor and (one["warp"] != warp or time > own):
-                return UNKNOWN
+            is_alone, time = one["warp"] == warp, int(one["written"])
+            if time > floor and (not is_alone or time > own):
+                if one["writer"] != other:
+                    other = int(one["writer"])
+                    theirs = knows_warp(o, row, other - 1) if other else 0
+                if time > theirs:
+                    return UNKNOWN
+            read = int(one["read"])
+            if writes and read > floor and (not is_alone or read > own):
+                if one["reader"] != other:
+                    other = int(one["reader"])
+                    theirs = knows_warp(o, row, other - 1) if other else 0
+                if read > theirs:
+                    return UNKNOWN
             touch_line(one, warp, floor)
             if writes:
-                one["written"] = now
+                one["written"], one["writer"] = now, warp + 1
             else:
+                one["reader"] = warp + 1 if read <= floor or one["reader"] == warp + 1 else 0
                 one["read"], one["by_lanes"] = now, now
                 if one["full"] != o.cluster[slot] + 1 and (found == PARTLY or not fill(o, slot, base + number)):
                     found = PARTLY
+    return found
+
+
+def knows_warp(o: Order, row: int, warp: int) -> int:
+    """Up to when a row knows all threads of a warp, and what they knew."""
+    found = 0 if o.n[LOOSE] else int(o.n[NOW])
+    for unit in range(warp * LANES, (warp + 1) * LANES):
+        found = min(found, int(o.clock[row, unit]))
     return found
 
 

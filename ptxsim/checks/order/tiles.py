@@ -6,13 +6,13 @@ the same verdict as granule by granule (`accesses`):
 * A product begins to read: the lines say whether its warp knows who wrote them. It is remembered when a wait shows it to be over.
 * What has been read until a wait goes to the log of reads.
 * A copy begins to write: nothing may have been done to its lines that its lane does not know. Products of one or two warpgroups
-  that have read them are known if one of a group's threads is: an mbarrier at which consumers arrive.
+  that have read them are known by the columns of these: consumers arrive at an mbarrier when they have waited for them.
 * What a lane's cp.async has written is the lane's, after a wait, if nobody else has been there since.
 """
 
 from __future__ import annotations
 
-from ptxsim.checks.order.cells import ANY, NOBODY, in_flight, row_for
+from ptxsim.checks.order.cells import ANY, NOBODY, in_flight, products_of, row_for
 from ptxsim.checks.order.clocks import first_row, lowest
 from ptxsim.checks.order.lines import (
     OWNER,
@@ -30,14 +30,13 @@ from ptxsim.checks.order.lines import (
     touch_line,
 )
 from ptxsim.checks.order.sites import LATER, STRONG, TOGETHER, WARPGROUP
-from ptxsim.checks.order.state import LINE_BITS, LINES, NONE, NOW, PLAIN, SHIFT, Order
+from ptxsim.checks.order.state import LINE_BITS, LINES, NONE, NOW, PLAIN, PRODUCTS, SHIFT, Order
 from ptxsim.jit.body import Array
 from ptxsim.jit.vectors import blocks_of
 from ptxsim.lanes import LANES
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_READ, LANE_SHIFT, Event
 
-GROUP = 4  # warps of a warpgroup
-HALF_BITS, HALF = 16, 0xFFFF  # of `held`, for each of two warpgroups: its first warp, plus one
+HALF_BITS, HALF = 16, 0xFFFF  # of `held`, for each of two warpgroups: its number in the cluster, plus one
 
 
 def is_tile_in_order(o: Order, slot: int, rank: int, warp: int, record: Array, event: int, bits: int) -> bool:
@@ -90,7 +89,7 @@ def end_reads(o: Order, slot: int, rank: int, warp: int, record: Array, bits: in
     rest, base, low, now = int(record["mask"]), first_line(o, slot, rank), rank << OWNER, int(o.n[NOW])
     end, group = low + int(o.n[LINES]), 0
     if bits & WARPGROUP:
-        group = warp - int(record["warp"]) % GROUP + 1
+        group = products_of(o, warp) - int(o.n[PRODUCTS]) + 1
     make_room(o, slot)
     while rest:
         first, lines, part = blocks_of(record["addresses"], rest, int(record["width"]), LINE_BITS)
@@ -101,7 +100,7 @@ def end_reads(o: Order, slot: int, rank: int, warp: int, record: Array, bits: in
             if number < low or number >= end:
                 return False
             one = o.lines[base + number]
-            one["warp"], one["read"] = NONE, now
+            one["warp"], one["read"], one["reader"] = NONE, now, 0
             if group == 0 or not hold(one, group, now):
                 one["by_lanes"] = now
     keep_in_log(o, row_for(o, slot, warp, ANY), record, 0, True)
@@ -127,7 +126,7 @@ def begin_copy(o: Order, slot: int, rank: int, warp: int, record: Array, lane: i
     mask, base, low = int(record["mask"]), first_line(o, slot, rank), rank << OWNER
     starts = int(record["addresses"][lowest(mask)]) | int(record["width"])  # a copy's rows lie side by side
     is_whole, was_read = starts & (1 << LINE_BITS) - 1 == 0, False
-    rest, end, first_group, first_time, second_group, second_time = mask, low + int(o.n[LINES]), 0, 0, 0, 0
+    rest, end, products = mask, low + int(o.n[LINES]), int(o.n[PRODUCTS]) - 1
     while rest:
         first, lines, part = blocks_of(record["addresses"], rest, int(record["width"]), LINE_BITS)
         rest &= ~part
@@ -149,15 +148,11 @@ def begin_copy(o: Order, slot: int, rank: int, warp: int, record: Array, lane: i
                     return False
                 group = int(one["held"]) & HALF
                 if group and one["first"] > floor:
-                    if group != first_group:
-                        first_group, first_time = group, known_of(o, row, group)
-                    if one["first"] > first_time:
+                    if one["first"] > o.clock[row, products + group]:
                         return False
                 group = int(one["held"]) >> HALF_BITS
                 if group and one["second"] > floor:
-                    if group != second_group:
-                        second_group, second_time = group, known_of(o, row, group)
-                    if one["second"] > second_time:
+                    if one["second"] > o.clock[row, products + group]:
                         return False
             one["warp"] = NONE
             note_landing(o, slot, one, writer, is_whole)
@@ -167,14 +162,6 @@ def begin_copy(o: Order, slot: int, rank: int, warp: int, record: Array, lane: i
         settle(o, slot, record["addresses"], mask, int(record["width"]))
     take_cells(o, slot, rank, record, mask, writer, site, now)
     return True
-
-
-def known_of(o: Order, row: int, group: int) -> int:
-    """Up to when a row knows one of the threads of a warpgroup."""
-    found = 0
-    for unit in range((group - 1) * LANES, (group - 1 + GROUP) * LANES):
-        found = max(found, int(o.clock[row, unit]))
-    return found
 
 
 def take_cells(o: Order, slot: int, rank: int, record: Array, mask: int, writer: int, site: int, now: int) -> None:
@@ -216,7 +203,7 @@ def give_to_lanes(o: Order, slot: int, rank: int, warp: int, record: Array) -> b
             if number < low or number >= end or o.lines[base + number]["read"] > floor:
                 return False
             touch_line(o.lines[base + number], warp, floor)
-            o.lines[base + number]["written"] = now
+            o.lines[base + number]["written"], o.lines[base + number]["writer"] = now, 0
     shift, cells, start = int(o.n[SHIFT]), first_cell(o, slot, rank), int(o.start[slot])
     for lane in range(LANES):
         if mask >> lane & 1:
