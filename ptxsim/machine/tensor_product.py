@@ -126,7 +126,7 @@ class TensorProduct:
             c = np.zeros_like(c)
         kept = None if not words.sparse else self.kept_columns(memory)
         d = np.empty_like(c)
-        for block in self._blocks():
+        for block in self.parts():
             a = self._a_of(cta, block)
             d[block] = self._multiply(m, a, b[:, block[1][0]], c[block], kept, memory, block)
         self._write(memory, off, d)
@@ -148,7 +148,7 @@ class TensorProduct:
             memory, off, (codes.view(kind).astype(np.float64) * 2.0**-self.shift).astype(kind).view(codes.dtype)
         )
 
-    def _blocks(self) -> list[tuple[np.ndarray, ...]]:
+    def parts(self) -> list[tuple[np.ndarray, ...]]:
         """Parts of D, as indices for rows and columns, that are computed with one A and one set of scales."""
         lanes, n = self.cells.rows, self.words.n
         if self.scales is not None:
@@ -169,7 +169,7 @@ class TensorProduct:
             "numerics": m.machine.numerics,
         }  # fmt: skip
         if self.scales is not None:
-            options.update(zip(("scale_a", "scale_b"), self._scales_of(memory, block), strict=True))
+            options.update(zip(("scale_a", "scale_b"), self.scales_of(memory, block), strict=True))
         if kept is not None:
             found = numerics.sparse_product(rule, a, kept[block[0][:, 0]], b, c, **options)
         else:
@@ -189,7 +189,7 @@ class TensorProduct:
         codes = memory.cells[columns, rows] >> (at % 32).astype(np.uint32)
         return narrowed(codes & np.uint32(0xFFFFFFFF >> 32 - bits), words.a, bits)
 
-    def _scales_of(self, memory: TensorMemory, block: Any) -> tuple[np.ndarray, np.ndarray]:
+    def scales_of(self, memory: TensorMemory, block: Any) -> tuple[np.ndarray, np.ndarray]:
         """Codes of the scales of A, (rows, blocks), and B, (blocks, columns). Each quarter of the lanes has those of all rows and of its
         columns: of a row (or column) in lane i % 32 and column i / 32, a byte for every block from the chosen one on."""
         assert self.scales is not None

@@ -52,3 +52,26 @@ def test_any_bits(case):
     found = [run(body, image, memory, ctas, checks="none", engine=engine) for engine in ("interpreter", "compiled")]
     assert (found[0] == found[1]).all()
     assert (found[0] != memory).any()
+
+
+@pytest.mark.parametrize(("ctas", "extreme"), [(1, False), (2, False), (1, True)])
+def test_any_bits_with_block_scales(ctas, extreme):
+    """Scales that f32 may have no room for are numpy's in both engines."""
+    words = InstructionDescriptor(
+        "mxf8f6f4", 128 * ctas, 64, 32, "f32", "e4m3", "e2m1", scale="ue8m0", scale_a=2, scale_b=1
+    )
+    random = np.random.default_rng(3)
+    memory = random.integers(0, 1 << 32, (ctas, ROWS, COLUMNS), np.uint32)
+    memory[..., :64] = memory[..., :64] & 0x07FF07FF | 0x38003800
+    if not extreme:  # the same in all quarters
+        near = random.integers(110, 140, (ctas, 32, 32, 4)).astype(np.uint8).view(np.uint32)[..., 0]
+        memory[:, :, 96:] = np.tile(near, (1, 4, 1))
+    image = random.integers(0, 256, (ctas, 32768), np.uint8)
+    tiles = [TensorDescriptor(SHARED + at, 2048, 1024, "128B").encode() for at in (0, 16384)]
+    body = (
+        f"mov.b64 %a, {tiles[0]:#x}; mov.b64 %b, {tiles[1]:#x}; tcgen05.mma.cta_group::{ctas}.kind::mxf8f6f4.block_scale [%tmem], %a, "
+        f"%b, {words.encode():#x}, [%tmem+100], [%tmem+120], 1;"
+    )
+    found = [run(body, image, memory, ctas, checks="none", engine=engine) for engine in ("interpreter", "compiled")]
+    assert (found[0] == found[1]).all()
+    assert (found[0] != memory).any()

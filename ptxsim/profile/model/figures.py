@@ -186,7 +186,12 @@ V100 = replace(
     A100, name="V100", sms=80, clock_mhz=1530, shared_bytes=96 * 1024, shared_reserved=0, unified_bytes=128 * 1024,
     l2_bytes=6 * 2**20, l2_bandwidth_all=25.6, dram_bandwidth=588, tensor_scale=2.6,
 )  # fmt: skip
-MACHINES: dict[int, Figures] = {70: V100, 80: A100, 90: H200}
+# Data sheet of HGX B200 and the Blackwell tuning guide: SMs, clock, L2, 8 TB/s (of which nine tenths are taken, as on the H200).
+B200 = replace(
+    H200, name="B200", source="modeled: public sizes, rates and clock; the rest is the H200's, nothing measured", sms=148,
+    clock_mhz=1965, l2_bytes=126 * 2**20, dram_bandwidth=3660, error=1.0,
+)  # fmt: skip
+MACHINES: dict[int, Figures] = {70: V100, 80: A100, 90: H200, 100: B200}
 
 
 def figures_of(target_number: int) -> Figures:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -22,10 +22,12 @@ from ptxsim.layout.tensor_memory import QUARTER, ROWS, accumulators
 from ptxsim.machine.cta import Cta
 from ptxsim.machine.records import aligned
 from ptxsim.machine.state import Machine
-from ptxsim.machine.tensor_memory import memory_of
+from ptxsim.machine.tensor_memory import TensorMemory, memory_of
 from ptxsim.machine.tensor_product import TensorProduct
+from ptxsim.types import TYPES
 
 WORD = 4
+MODERATE = 40  # exponents of scales up to which f32 has room for scaled products
 pieces_of = lru_cache(maxsize=1024)(placed)  # a loop over k meets few different tiles, again and again
 
 
@@ -47,7 +49,7 @@ class Prepared:
         self.from_memory = product.from_memory
         description = describe(
             rule, words.a, words.b, IN_MEMORY if self.from_memory else a_major, b_major, storage,
-            (words.negate_a, words.negate_b),
+            (words.negate_a, words.negate_b), product.scales is not None,
         )  # fmt: skip
         name = described(library.prefix, "tensor.memory", description)
         library.provide({name: description})
@@ -82,6 +84,9 @@ class NativeTensorProducts:
         found = self._known[key]
         if found is None or (product.from_memory and product.a >> 16 != row):
             return False
+        scales = [scales_of(product, memory_of(cta)) for cta in ctas] if product.scales is not None else []
+        if None in scales:
+            return False
         call, tiles = found.call, product.tiles
         call.keep = -1 if product.keep else 0
         call.b_pieces = pieces_of(tiles[-1]).ctypes.data
@@ -104,20 +109,39 @@ class NativeTensorProducts:
                 kept = product.kept_columns(memory).astype(np.int32)  # rows of a sparse A are those of tensor memory
                 columns = np.ascontiguousarray(kept.reshape(call.records, LANES, -1).swapaxes(1, 2))
                 call.columns = columns.ctypes.data
+            if scales:
+                call.a_scales, call.a_exponents, call.b_scales, call.b_exponents = (
+                    each.ctypes.data for each in scales[number] or ()
+                )
             found.run(call.address)
         return True
 
     def _prepare(self, product: TensorProduct) -> Prepared | None:
         words, row = product.words, product.d >> 16
-        if (
-            self.machine.numerics != "target"
-            or product.scales is not None
-            or row not in ((0, 16) if product.spread and product.rows == 64 else (0,))
-        ):
+        if self.machine.numerics != "target" or row not in ((0, 16) if product.spread and product.rows == 64 else (0,)):
             return None
         group = GROUPS[product.storage_bits][0] if words.sparse else None
-        rule = arithmetic_of(numerics.find(product.form, str(self.machine.target)), group, columns=1)
+        found = numerics.find(product.form, str(self.machine.target))
+        if found.algorithm == "scaled" and found.form.k == LANES and not words.sparse:
+            found = replace(found, algorithm="fused")  # on numbers that are scaled already
+        rule = arithmetic_of(found, group, columns=1)
         return None if rule is None else Prepared(self.library, product, rule)
+
+
+def scales_of(product: TensorProduct, memory: TensorMemory) -> tuple[np.ndarray, ...] | None:
+    """The block scales of the rows of A and of the columns of B, as numbers and exponents; None where f32 may have no room for what
+    is scaled, or the quarters of tensor memory disagree."""
+    parts = [product.scales_of(memory, block) for block in product.parts()]
+    a, b = (np.concatenate([part[0][:, 0] for part in parts]), parts[0][1][0])
+    if any((part[1] != b).any() for part in parts[1:]):
+        return None
+    found: list[np.ndarray] = []
+    for codes in (a, b):
+        exponents = codes.astype(np.int16) - TYPES["ue8m0"].bias
+        if abs(exponents).max() > MODERATE:
+            return None
+        found += [np.ldexp(np.float32(1), exponents).astype(np.float32), exponents]
+    return tuple(found)
 
 
 def rows_of(product: TensorProduct, rule: Arithmetic) -> Rows:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from ptxsim.engine.compiled.ir.emitter import Emitter
 from ptxsim.engine.compiled.ir.module import Module
-from ptxsim.engine.compiled.ir.pieces import Loop
+from ptxsim.engine.compiled.ir.pieces import Loop, spread
 from ptxsim.engine.compiled.ir.value import Value, element_type
 from ptxsim.engine.compiled.tensor import dot
 from ptxsim.engine.compiled.tensor.arithmetic import ABSENT, ENTRY, Arithmetic
@@ -52,13 +52,18 @@ class Call(Record):
     b: Annotated[MutableSequence[int], I64, PAIR]  # shared memory of each
     b_pieces: I64
     columns: I64  # dense k of what a sparse A keeps, i32 (records, k / 2, 32)
+    a_scales: I64  # block scales as f32 of the rows of each record, and their exponents, i16
+    a_exponents: I64
+    b_scales: I64  # the same of each column
+    b_exponents: I64
 
 
 def describe(
-    rule: Arithmetic, a: str, b: str, a_major: str, b_major: str, storage: int, negated: tuple[bool, bool]
+    rule: Arithmetic, a: str, b: str, a_major: str, b_major: str, storage: int, negated: tuple[bool, bool], scaled: bool
 ) -> tuple[Any, ...]:
-    """What a helper depends on. Majors are "K", "MN" or IN_MEMORY; `storage`: bits that an element of A and B has to itself."""
-    return "tensor memory", rule.describe(), a, b, a_major, b_major, storage, negated
+    """What a helper depends on. Majors are "K", "MN" or IN_MEMORY; `storage`: bits that an element of A and B has to itself;
+    `scaled`: rows and columns have a block scale each, for all k."""
+    return "tensor memory", rule.describe(), a, b, a_major, b_major, storage, negated, scaled
 
 
 def text(name: str, description: Sequence[Any], module: Module) -> str:
@@ -68,7 +73,7 @@ def text(name: str, description: Sequence[Any], module: Module) -> str:
 
 class _Product:
     def __init__(self, name: str, description: Sequence[Any], module: Module):
-        _, rule, self.a, self.b, self.a_major, self.b_major, self.storage, self.negated = description
+        _, rule, self.a, self.b, self.a_major, self.b_major, self.storage, self.negated, self.scaled = description
         self.name, self.module, self.rule = name, module, Arithmetic.of(rule)
         self.kept = self.rule.kept_half if self.rule.sparse else self.rule
         self.e, self.places = Emitter(module, LANES), Call.offsets()
@@ -82,6 +87,8 @@ class _Product:
             self._write_a_of_tile(panel)
         if self.rule.sparse:
             self._spread(panel)
+        if self.scaled:
+            self._scale()
         self._multiply()
         e = self.e
         e.line("  ret void")
@@ -179,6 +186,40 @@ class _Product:
             e.line(f"  store {t} {found}, ptr {e.let(f'getelementptr {t}, ptr {to[kind]}, i64 {place}')}, align 2")
         inner.end()
         loop.end()
+
+    def _scale(self) -> None:
+        """Numbers times their block scales; exponents grow by those."""
+        e, k = self.e, self.rule.k
+        assert k == LANES
+        slow, fast = self._field("slow", "ptr"), self._field("fast", "ptr")
+        rows = {"f32": self._field("a_scales", "ptr"), "s16": self._field("a_exponents", "ptr")}
+        loop = Loop(e, self._field("records"))
+        to = record(e, self.rule, slow, loop.number, LANES)
+        own = {kind: self._vector(kind, start, loop.number) for kind, start in rows.items()}
+        each = Loop(e, k)
+        for kind, start in to.items():
+            self._put(start, each.number, self._joined(kind, self._vector(kind, start, each.number), own[kind]))
+        each.end()
+        loop.end()
+        columns = {"f32": self._field("b_scales", "ptr"), "s16": self._field("b_exponents", "ptr")}
+        n = e.let(f"mul i64 {self._field('pairs')}, 2")
+        loop = Loop(e, n)
+        for kind, start in record(e, self.rule, fast, loop.number, 1).items():
+            t = element_type(kind)
+            one = e.let(f"load {t}, ptr {e.let(f'getelementptr {t}, ptr {columns[kind]}, i64 {loop.number}')}, align 2")
+            self._put(start, "0", self._joined(kind, self._vector(kind, start, "0"), spread(e, one, kind)))
+        loop.end()
+
+    def _joined(self, kind: str, x: Value, scale: Value) -> Value:
+        return x * scale if kind == "f32" else x + scale
+
+    def _vector(self, kind: str, start: str, number: str) -> Value:
+        e = self.e
+        at = e.let(f"getelementptr {e.vector(kind)}, ptr {start}, i64 {number}")
+        return Value(e, e.let(f"load {e.vector(kind)}, ptr {at}, align 2"), kind)
+
+    def _put(self, start: str, number: str, value: Value) -> None:
+        store(self.e, f"{value.type} {value.text}", start, number)
 
     def _multiply(self) -> None:
         e = self.e
