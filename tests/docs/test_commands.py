@@ -79,6 +79,8 @@ def test_a_command_of_a_page_runs(page, command, pieces, monkeypatch, capsys, tm
         words[place] = str(old)
         main([words[0], "samples/mma_gemm_conflicts.ptx", "--format", "json"])
         old.write_text(capsys.readouterr().out)
+    if "--report" in words:
+        words[words.index("--report") + 1] = str(tmp_path / "page.html")
     if "--watch" in words:
         return  # does not end by itself
     code = main(words)

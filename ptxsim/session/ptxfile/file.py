@@ -203,8 +203,24 @@ class _Launch:
         if run.stopped_at is not None:
             return [not_judged(finding, expectation.comparison, run.stopped_at) for finding in found]
         if any(finding.name == "expectation-failed" and finding.level == "error" for finding in found):
-            found = [replace(finding, notes=(*finding.notes, *self._tried(expectation, run))) for finding in found]
+            found = [
+                replace(
+                    finding,
+                    notes=(*finding.notes, *self._tried(expectation, run)),
+                    help=finding.help or self._look_at(),
+                )
+                for finding in found
+            ]
         return found
+
+    def _look_at(self) -> str | None:
+        """How to see what a kernel multiplies, where it multiplies matrices."""
+        op = next((op for op in self.kernel.program(self.options.target).ops if op.facts.product is not None), None)
+        return (
+            None
+            if op is None
+            else f"--print {op.line}:a and --print {op.line}:b show as matrices what {op.name} multiplies"
+        )
 
     def _place_of(self, name: str) -> Span:
         """Where the file names an argument."""
