@@ -13,7 +13,7 @@ from ptxsim.instructions.access_rules import SHARED, vector_size
 from ptxsim.instructions.atomic_update import update
 from ptxsim.isa.facts import Access, AccessKind, Facts, Mechanism, Word, Words, access
 from ptxsim.isa.operand import Addr, Either, Imm, Reg, Value, Vec, resolve_count
-from ptxsim.isa.registry import Options, declare, instruction
+from ptxsim.isa.registry import Options, instruction
 from ptxsim.lanes import LANES, LaneValue
 from ptxsim.machine.asynchronous import later, snapshot
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_STRONG, LANE_SHIFT, Event, Space
@@ -21,6 +21,7 @@ from ptxsim.machine.fault import Fault, first_lane
 from ptxsim.machine.mbarrier import each, tell
 from ptxsim.machine.memory import check_alignment, pack, scatter
 from ptxsim.machine.port import Port
+from ptxsim.types import TYPES as SCALARS
 from ptxsim.types import ScalarType
 
 TYPES = "b32 u32 s32 f32 b64 u64 s64 f64"
@@ -49,12 +50,6 @@ BULK = Facts(family="bulk_store", accesses=lambda words: (access(AccessKind.WRIT
 SYSTEM: Options = {"order": "release", "requires": "8.7 sm_100"}
 # By way of memory-mapped devices the scope is the system.
 SCOPES = (("", "gpu sys"), (".mmio", "sys"))
-
-
-declare(  # bound, not modeled
-    "st.async{.weak}{.space}.mbarrier::complete_tx::bytes.b128 [a], b, [mbar]", name="st.async", space=SHARED,
-    operands={"b": Reg("b128")}, requires="9.2 sm_90", writes="",
-)  # fmt: skip
 
 
 def announce(port: Any, space: Word, mbar: LaneValue, size: int) -> None:
@@ -109,6 +104,15 @@ def post(m: Port, space: Word, a: LaneValue, mbar: LaneValue, data: np.ndarray, 
         announce(port, space, mbar, size)
 
     later(port, land)
+
+
+@instruction(
+    "st.async{.weak}{.space}.mbarrier::complete_tx::bytes.b128 [a], b, [mbar]", name="st.async", space=SHARED,
+    operands={"b": Reg("b128")}, requires="9.2 sm_90", writes="", facts=STORE,
+)  # fmt: skip
+def store_async_wide(m: Port, a: LaneValue, b: LaneValue, mbar: LaneValue, *, space: Word) -> None:
+    check_alignment(a, m.mask, 16, "store")
+    post(m, space or "shared", a, mbar, pack(list(b), SCALARS["u64"]), 16)
 
 
 def store_system(m: Port, a: LaneValue, b: LaneValue, *, type: ScalarType) -> None:
