@@ -21,6 +21,7 @@ def command(files: tuple[str, ...], target: str | None, select: str | None, igno
     """Parse files and check instructions, operands, target and directives without running anything."""
     from ptxsim.cli.exits import exit_code
     from ptxsim.cli.running import read, render_findings
+    from ptxsim.report.progress import Progress
     from ptxsim.report.records import check_record, to_json
     from ptxsim.report.selection import chosen, parse_names
     from ptxsim.report.style import paint_for
@@ -29,8 +30,11 @@ def command(files: tuple[str, ...], target: str | None, select: str | None, igno
 
     names, ignored = parse_names(select), parse_names(ignore)
     findings = []
-    for file in files:
-        findings += chosen(check_file(read(file), target), names, ignored)
+    with Progress() as progress:
+        for number, file in enumerate(files):
+            if progress is not None:
+                progress.doing = f"{file} ({number + 1} of {len(files)})"
+            findings += chosen(check_file(read(file), target), names, ignored)
     paint = paint_for()
     if format == "json":
         click.echo(to_json(check_record(list(files), findings, __version__)))

@@ -76,19 +76,18 @@ def _options(request: Request, banks: bool, profile: int, progress: Callable[[in
 
 def finish(result: FileRun, request: Request, more: Callable[[FileRun, Paint], str] | None = None) -> int:
     """Print the result, write what was asked for, and return the exit code. `more` adds text to the full format."""
-    paint = paint_for()
-    if request.format == "json" and request.against:
-        from ptxsim.report.against import document, load
+    from ptxsim.report.progress import Progress
 
-        record = records.run_record(result, __version__)
-        body = records.to_json(record | {"against": document(load(Path(request.against)), record)})
-    else:
-        body = render(result, request.format, paint, more)
+    paint = paint_for()
+    with Progress(doing="counting, comparing"):
+        body = _body(result, request, paint, more)
     if body:
         click.echo(body)
     _write_outputs(result, request.outputs)
     if request.report:
-        _write_report(result, request.report, request.against)
+        with Progress(doing="writing the page"):
+            _write_report(result, request.report, request.against)
+        click.echo(f"wrote {request.report}", err=True)
     if request.trace and result.run is not None and result.run.cycles is not None:
         _write_trace(result.run.cycles, request.trace)
     code = exit_code(result.findings)
@@ -98,6 +97,16 @@ def finish(result: FileRun, request: Request, more: Callable[[FileRun, Paint], s
         click.echo(reason, err=True)
         code = max(code, FINDINGS)
     return code
+
+
+def _body(result: FileRun, request: Request, paint: Paint, more: Callable[[FileRun, Paint], str] | None = None) -> str:
+    """What is printed of a result."""
+    if request.format == "json" and request.against:
+        from ptxsim.report.against import document, load
+
+        record = records.run_record(result, __version__)
+        return records.to_json(record | {"against": document(load(Path(request.against)), record)})
+    return render(result, request.format, paint, more)
 
 
 def render(result: FileRun, format: str, paint: Paint, more: Callable[[FileRun, Paint], str] | None = None) -> str:
@@ -144,7 +153,6 @@ def _write_report(result: FileRun, file: str, against: str | None) -> None:
 
     changed = document(load(Path(against)), records.run_record(result, __version__)) if against else None
     write_page(Path(file), result, __version__, (against, changed) if against and changed else None)
-    click.echo(f"wrote {file}", err=True)
 
 
 def _write_trace(cycles: Cycles, file: str) -> None:

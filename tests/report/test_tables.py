@@ -156,9 +156,36 @@ def test_progress_is_for_terminals_only():
 
     with Progress(io.StringIO()) as progress:
         assert progress is None
-    clock = iter([0.0, 0.5, 2.0, 2.1])
+    now = [0.0]
     stream = Terminal()
-    with Progress(stream, lambda: next(clock)) as progress:
-        for done in (1, 2, 3):
+    with Progress(stream, lambda: now[0]) as progress:
+        for done, now[0] in ((1, 0.5), (2, 1.4), (3, 1.5)):
             progress(done, 4)
     assert stream.getvalue().count("of 4 CTAs") == 1 and stream.getvalue().endswith("\r")
+
+
+def test_work_in_which_no_cta_runs_is_shown_after_two_seconds():
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    now = [0.0]
+    stream = Terminal()
+    progress = Progress(stream, lambda: now[0], doing="writing the page")
+    progress.beat()
+    now[0] = 1.9
+    progress.beat()
+    assert stream.getvalue() == ""
+    now[0] = 3.2
+    progress.beat()
+    assert stream.getvalue().endswith("writing the page, 3 s")
+    progress(1, 4)
+    assert "1 of 4 CTAs" in stream.getvalue()
+    now[0] = 4.0
+    progress.beat()
+    assert stream.getvalue().rstrip().endswith("1 of 4 CTAs, 3 s")  # news are recent
+    now[0] = 6.0
+    progress.beat()
+    assert stream.getvalue().rstrip().endswith("finishing, 6 s")
+    progress.__exit__()
+    assert stream.getvalue().endswith("\r")
