@@ -244,4 +244,20 @@ class _Fill(Operation):
         return Value(Several(()), ())
 
 
-raise_to, lowest_of, fill = _RaiseTo(), _LowestOf(), _Fill()
+class _LowerThan(Operation):
+    """`lower_than(row, first, number)`: which of the numbers from the first one on, one for each lane, are lower; as a mask."""
+
+    def __call__(self, row: Array, first: int, number: int) -> int:
+        return sum(1 << lane for lane in range(LANES) if int(row[first + lane]) < number)
+
+    def emit(self, at: Expressions, arguments: list[Value | Known]) -> Value:
+        row, (first, number) = _row(at, arguments[0]), (at.convert(each, INT).parts[0] for each in arguments[1:])
+        vector = f"<{LANES} x i32>"
+        found = at.let(f"load {vector}, ptr {at.let(f'getelementptr i32, ptr {row}, i64 {first}')}, align 4")
+        one = at.let(f"insertelement {vector} poison, i32 {at.let(f'trunc i64 {number} to i32')}, i64 0")
+        given = at.let(f"shufflevector {vector} {one}, {vector} poison, <{LANES} x i32> zeroinitializer")
+        word = at.let(f"bitcast <{LANES} x i1> {at.let(f'icmp slt {vector} {found}, {given}')} to i{LANES}")
+        return Value(INT, (at.let(f"zext i{LANES} {word} to i64"),))
+
+
+raise_to, lowest_of, fill, lower_than = _RaiseTo(), _LowestOf(), _Fill(), _LowerThan()

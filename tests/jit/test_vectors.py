@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ptxsim.jit.body import Array, body
-from ptxsim.jit.vectors import are_in_steps, blocks_of, fill, lowest_of, raise_to
+from ptxsim.jit.vectors import are_in_steps, blocks_of, fill, lower_than, lowest_of, raise_to
 from tests.jit.alike import alike
 
 LINE = np.dtype([("lanes", "<u4"), ("numbers", "<u8", (32,))])
@@ -37,13 +37,13 @@ def work_on_rows(rows: Array, size: int, number: int) -> int:
     lowest = lowest_of(rows[0], size)
     raise_to(rows[1], rows[0])
     fill(rows[2], 2, size, number)
-    return lowest
+    return lowest + lower_than(rows[3], 2, number)
 
 
 @given(st.integers(2, 70), st.integers(0, 2**32), st.integers(-(2**31), 2**31 - 1))
 @settings(deadline=None)
 def test_rows(size, seed, number):
-    rows = np.random.default_rng(seed).integers(-(2**31), 2**31, (3, size + 2)).astype(np.int32)
+    rows = np.random.default_rng(seed).integers(-(2**31), 2**31, (4, size + 32)).astype(np.int32)
     alike(work_on_rows, rows, size, number)
 
 

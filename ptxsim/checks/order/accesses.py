@@ -37,6 +37,7 @@ from ptxsim.checks.order.sites import CP_ASYNC, FRAGMENTS, LATER, REDUCES, STRON
 from ptxsim.checks.order.slots import far_line, place_granules
 from ptxsim.checks.order.state import (
     AGREED,
+    AGREED_IN_SHARED,
     CELLS,
     COPIED,
     COPYING,
@@ -119,6 +120,11 @@ def access(o: Order, slot: int, rank: int, warp: int, record: Array, event: int,
     return True
 
 
+def agrees(o: Order, bits: int, is_global: bool) -> bool:
+    """Whether an access is strong, and with any other strong one each in the scope of the other."""
+    return bits & STRONG != 0 and o.n[AGREED if is_global else AGREED_IN_SHARED] != 0
+
+
 def have_pages(o: Order, addresses: Array, mask: int, width: int) -> bool:
     """Whether there are granules for what lanes access in global memory, which say from now on what their lines held."""
     known = NONE
@@ -152,7 +158,7 @@ def touch(
     own_floor = int(o.floor[row])  # of threads of this cluster
     floor = start if is_global else own_floor
     stays, changes = how & STAYS != 0, how & WRITES != 0 and how & STAYS == 0
-    is_update, is_agreed = bits & STRONG != 0 and how & WRITES != 0, bits & STRONG != 0 and o.n[AGREED] != 0
+    is_update, is_agreed = bits & STRONG != 0 and how & WRITES != 0, agrees(o, bits, is_global)
     notes_read = not changes and not how & FETCHES
     said, last, is_again, known, place, to_line, far = 0, -1, False, NONE, 0, LINE_BITS - shift, 0
     by_many = together == ANY or together > 0
@@ -290,7 +296,7 @@ def judge(
     since = max(start, written) if written != o.n[NOW] else start
     if not is_global:
         since = max(since, floor)  # what came before is known
-    if what in (0, RACE_IN_WARP) and one["update"] > floor and not (bits & STRONG and o.n[AGREED]):
+    if what in (0, RACE_IN_WARP) and one["update"] > floor and not agrees(o, bits, is_global):
         place = clash(o, slot, warp, lane, row, base_warp, updates, site, since, is_global)
         if place != NONE:
             who, other = int(updates[place]["warp"]), int(updates[place]["site"])

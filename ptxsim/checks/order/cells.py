@@ -23,6 +23,7 @@ from ptxsim.checks.order.state import (
     Order,
 )
 from ptxsim.jit.body import Array
+from ptxsim.jit.vectors import lower_than
 from ptxsim.lanes import EVERY, LANES
 from ptxsim.machine.event import Scope
 
@@ -179,12 +180,7 @@ def note(
         if access["time"] == o.n[NOW]:
             lanes |= old
         elif old:  # what other lanes did before counts as done now, as far as this one does not know it
-            time, first = int(access["time"]), warp * LANES
-            while old:
-                each = lowest(old)
-                old &= old - 1
-                if o.clock[row, first + each] < time:
-                    lanes |= 1 << each
+            lanes |= old & lower_than(o.clock[row], warp * LANES, int(access["time"]))
     access["warp"], access["time"], access["lanes"], access["site"] = base + warp, o.n[NOW], lanes, site
 
 
@@ -238,6 +234,14 @@ def clash(
             continue
         if found != NONE and access["warp"] == base + warp:
             continue
+        others, unit = int(access["lanes"]), (int(access["warp"]) - base) * LANES
+        if (
+            not is_global
+            and others != 0
+            and others & others - 1 == 0
+            and o.clock[row, unit + lowest(others)] >= access["time"]
+        ):
+            continue  # a lane that is known
         theirs = int(access["warp"]) + (0 if is_global else grid)
         if are_strong(o, site, int(access["site"]), grid + warp, theirs):
             continue

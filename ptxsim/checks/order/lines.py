@@ -10,11 +10,12 @@ warp knows is in order, whichever lane touches which granule, and most accesses 
 * Asynchronous operations on shared memory have `tiles`.
 * Lines of global memory hold what is done to them (`far`).
 
-Shared memory of other CTAs of the cluster, and all other accesses, are judged granule by granule (`accesses`), with the same verdict.
+All other accesses are judged granule by granule (`accesses`), with the same verdict.
 """
 
 from __future__ import annotations
 
+from ptxsim.checks.order.cells import note
 from ptxsim.checks.order.clocks import first_row, lowest
 from ptxsim.checks.order.far import read_global, write_global
 from ptxsim.checks.order.sites import BY_PROXY, LATER, STRONG, TOGETHER, WARPGROUP
@@ -57,10 +58,13 @@ def is_in_order(
         return False
     if is_global:
         return read_global(o, slot, warp, record, bits) if reads else write_global(o, slot, warp, record)
+    owner = int(record["addresses"][lowest(int(record["mask"]))]) >> RANK_SHIFT
+    if owner != rank:
+        return reads and not bits & TOGETHER and read_remote(o, slot, owner, warp, record)
     return read_shared(o, slot, rank, warp, record) if reads else write_shared(o, slot, rank, warp, record)
 
 
-# ---- a CTA's own shared memory ----
+# ---- shared memory ----
 
 
 def touch_line(one: Array, warp: int, floor: int) -> None:
@@ -91,6 +95,31 @@ def read_shared(o: Order, slot: int, rank: int, warp: int, record: Array) -> boo
     if found == UNKNOWN or (found == PARTLY and not is_written(o, slot, rank, record)):
         return False
     keep_in_log(o, row, record, EVERY if o.sites[record["site"]] & TOGETHER else 0, False)
+    return True
+
+
+def read_remote(o: Order, slot: int, owner: int, warp: int, record: Array) -> bool:
+    """Lanes read shared memory of another CTA of the cluster, whose granules have few places for that."""
+    if owner >= o.n[CTAS]:
+        return False
+    row = first_row(o, slot, warp) + int(o.uniform[slot, warp])
+    found = take_lines(o, slot, owner, warp, row, record, False)
+    if found == UNKNOWN or (found == PARTLY and not is_written(o, slot, owner, record)):
+        return False
+    mask, width, addresses, now = int(record["mask"]), int(record["width"]), record["addresses"], int(o.n[NOW])
+    shift, cells, start, site = int(o.n[SHIFT]), first_cell(o, slot, owner), int(o.start[slot]), int(record["site"])
+    place = int(o.n[WARPS])
+    for lane in range(LANES):
+        if mask >> lane & 1:
+            address, mine = int(addresses[lane]), 1 << lane
+            for cell in range(cells + (address >> shift), cells + (address + width - 1 >> shift) + 1):
+                access, since = o.reads[cell, place], max(start, int(o.cells[cell]["written"]))
+                if access["time"] <= since or (access["warp"] == warp and access["lanes"] == mine):
+                    access["warp"], access["time"], access["lanes"], access["site"] = warp, now, mine, site
+                elif access["warp"] == warp and access["time"] == now:
+                    access["lanes"] = int(access["lanes"]) | mine
+                else:
+                    note(o, slot, warp, lane, row, 0, o.reads[cell], owner, site, since)
     return True
 
 
@@ -161,17 +190,19 @@ def take_lines(o: Order, slot: int, rank: int, warp: int, row: int, record: Arra
                 if time > theirs:
                     return UNKNOWN
             read = int(one["read"])
-            if writes and read > floor and (not is_alone or read > own):
+            is_reader = True
+            if read > floor and (not is_alone or read > own) and (writes or one["reader"] != warp + 1):
                 if one["reader"] != other:
                     other = int(one["reader"])
                     theirs = knows_warp(o, row, other - 1) if other else 0
-                if read > theirs:
+                is_reader = read <= theirs
+                if writes and not is_reader:
                     return UNKNOWN
             touch_line(one, warp, floor)
             if writes:
                 one["written"], one["writer"] = now, warp + 1
             else:
-                one["reader"] = warp + 1 if read <= floor or one["reader"] == warp + 1 else 0
+                one["reader"] = warp + 1 if is_reader else 0
                 one["read"], one["by_lanes"] = now, now
                 if one["full"] != o.cluster[slot] + 1 and (found == PARTLY or not fill(o, slot, base + number)):
                     found = PARTLY

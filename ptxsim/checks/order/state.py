@@ -15,8 +15,8 @@ from ptxsim.machine.pages import reserve
 # Of `n`.
 (
     NOW, CTAS, WARPS, UNITS, SHIFT, CELLS, CLUSTERS, GRID, WAYS, FAR, KEPT, PAGES, ROWS, COUNT, COVERED, EDGES, THREADS, FREE,
-    INITIALIZED, LINES, LOGGED, LOG_SLOT, PLAIN, GRANULES, AGREED, COPYING, COPIED, INITS, PRODUCTS, LOOSE, NUMBERS,
-) = range(31)  # fmt: skip
+    INITIALIZED, LINES, LOGGED, LOG_SLOT, PLAIN, GRANULES, AGREED, COPYING, COPIED, INITS, PRODUCTS, LOOSE, AGREED_IN_SHARED, NUMBERS,
+) = range(32)  # fmt: skip
 # NOW: the record; CTAS, WARPS: of a cluster, of a CTA; UNITS: columns of a clock; SHIFT, CELLS: of a granule's bytes, granules of
 # a CTA's shared memory; CLUSTERS: of the grid; GRID: CTAs; WAYS: places for accesses per granule; FAR: clusters that others know
 # of; KEPT, PAGES: in use; ROWS: of clocks per slot; COUNT: problems found; COVERED: the first column of a clock's second half, 0
@@ -26,7 +26,7 @@ from ptxsim.machine.pages import reserve
 # LOOSE: whether a thread may know what another one has done by a time, and not what that one knew then (scan.release_landed).
 # COPIED: the first of the columns of what copies have written that complete on mbarriers, COMPLETIONS for each CTA; then comes that
 # of what such copies have not written yet, which nobody ever knows. INITS: the column of mbarriers that fence.mbarrier_init has
-# published; PRODUCTS: the first of those of what products of warpgroups have read. The last column is that of all other copies. COPYING: whether there are accesses of the async proxy to global memory. AGREED: any two strong accesses of the program are, each in the scope of the other.
+# published; PRODUCTS: the first of those of what products of warpgroups have read. The last column is that of all other copies. COPYING: whether there are accesses of the async proxy to global memory. AGREED: any two strong accesses of the program are, each in the scope of the other; AGREED_IN_SHARED: in shared memory.
 
 BARRIERS = 16
 RING = 16  # products of a warpgroup whose ends are remembered
@@ -52,8 +52,8 @@ CELL = record(("writer", "i4"), ("written", "i4"), ("site", "i4"), ("last", "i4"
 # of the copies that have landed there in the time of the cluster before `high`, NONE if there are several. In global memory full
 # is how often it has been read, and low and high are the clusters that stand for its readers (see far.see_reader). In shared memory
 # `read` is the latest of: when lanes have read it (by_lanes), and when products of the two warpgroups `held` have (first, second).
-# writer: a warp, plus one, that knew of all writes before its own, which was the last one; reader: the only warp, plus one, that has
-# read it since all knew of all; 0 where there is none such.
+# writer: a warp, plus one, that knew of all writes before its own, which was the last one; reader: the same for
+# reads; 0 where there is none such.
 LINE = record(
     ("written", "i4"), ("read", "i4"), ("landed", "i4"), ("warp", "i4"), ("full", "i4"), ("low", "i4"), ("high", "i4"),
     ("held", "i4"), ("by_lanes", "i4"), ("first", "i4"), ("second", "i4"), ("writer", "i4"), ("reader", "i4")
@@ -167,6 +167,8 @@ def begin(
     n[INITS] = n[PRODUCTS] - 1
     n[COPIED] = n[INITS] - completions
     n[AGREED] = all(bits >> SCOPE & 3 >= Scope.GPU for bits in sites if bits & STRONG)
+    needed = Scope.CLUSTER if ctas > 1 else Scope.CTA
+    n[AGREED_IN_SHARED] = all(bits >> SCOPE & 3 >= needed for bits in sites if bits & STRONG)
     n[COPYING] = any(bits & BY_PROXY for bits in sites)
     n[[THREADS, INITIALIZED, LINES]] = block, initialized, lines
     n[[CLUSTERS, GRID, WAYS, ROWS, KEPT]] = clusters, grid, ways, rows, 1
