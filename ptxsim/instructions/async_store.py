@@ -26,6 +26,7 @@ from ptxsim.types import ScalarType
 
 TYPES = "b32 u32 s32 f32 b64 u64 s64 f64"
 NARROW = "b8 u8 s8 b16 u16 s16"
+Places = list[tuple[Space, np.ndarray, np.ndarray, np.ndarray]]  # state space, memory, offsets, lanes
 
 
 def _remote(kind: AccessKind) -> Facts:
@@ -58,6 +59,22 @@ def announce(port: Any, space: Word, mbar: LaneValue, size: int) -> None:
         barrier.complete_bytes(size)
 
 
+def tell_issue(port: Any, places: Places, a: LaneValue, size: int) -> None:
+    """Record that lanes will write."""
+    for kind, memory, offsets, mask in places:
+        names = port.named(kind, memory, offsets, a)
+        for lane in np.flatnonzero(mask).tolist():
+            flags = FLAG_ASYNC_PROXY | lane << LANE_SHIFT
+            port.emit(Event.ASYNC_ISSUE, kind, size, flags, np.arange(mask.size) == lane, names)
+
+
+def tell_end(port: Any, places: Places, a: LaneValue, size: int) -> None:
+    """Record that lanes have written."""
+    for kind, memory, offsets, mask in places:
+        names = port.named(kind, memory, offsets, a)
+        port.emit(Event.ASYNC_WAIT, kind, size, FLAG_ASYNC_PROXY, mask, names)
+
+
 def tell_arrivals(port: Any, space: Word, mbar: LaneValue) -> None:
     """Record which mbarriers bytes complete on, before what is written."""
     phases = np.zeros(LANES, np.uint64)
@@ -88,11 +105,7 @@ def post(m: Port, space: Word, a: LaneValue, mbar: LaneValue, data: np.ndarray, 
     """Bytes of each lane are written to shared memory later, and complete on an mbarrier then. data: as memory.pack has it."""
     places = list(m.resolve(space, a, size, write=True))
     port = snapshot(m)
-    for kind, memory, offsets, mask in places:
-        names = port.named(kind, memory, offsets, a)
-        for lane in np.flatnonzero(mask).tolist():
-            flags = FLAG_ASYNC_PROXY | lane << LANE_SHIFT
-            port.emit(Event.ASYNC_ISSUE, kind, size, flags, np.arange(mask.size) == lane, names)
+    tell_issue(port, places, a, size)
 
     def land() -> None:
         tell_arrivals(port, space, mbar)
@@ -100,7 +113,7 @@ def post(m: Port, space: Word, a: LaneValue, mbar: LaneValue, data: np.ndarray, 
             names = port.named(kind, memory, offsets, a)
             port.emit(Event.ASYNC_WRITE, kind, size, 0, mask, names)
             scatter(memory, offsets, mask, data)
-            port.emit(Event.ASYNC_WAIT, kind, size, FLAG_ASYNC_PROXY, mask, names)
+        tell_end(port, places, a, size)
         announce(port, space, mbar, size)
 
     later(port, land)
@@ -132,11 +145,13 @@ def reduce_async(
 ) -> None:
     """A reduction on the cluster's shared memory that completes on an mbarrier there."""
     check_alignment(a, m.mask, type.bytes, "atomic access")
-    list(m.resolve(space or "shared", a, type.bytes, write=True))
+    places = list(m.resolve(space or "shared", a, type.bytes, write=True))
     port = snapshot(m)
+    tell_issue(port, places, a, type.bytes)
 
     def land() -> None:
         tell_arrivals(port, space or "shared", mbar)
+        tell_end(port, places, a, type.bytes)
         port.atomic(space or "shared", a, type, update(op, type), [b], 1, Event.REDUCE, FLAG_STRONG)
         announce(port, space or "shared", mbar, type.bytes)
 

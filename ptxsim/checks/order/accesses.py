@@ -21,6 +21,7 @@ from ptxsim.checks.order.cells import (
     WRITES,
     again,
     are_strong,
+    by_copies,
     clash,
     forget_own,
     in_flight,
@@ -29,6 +30,7 @@ from ptxsim.checks.order.cells import (
     row_for,
 )
 from ptxsim.checks.order.clocks import lowest
+from ptxsim.checks.order.completions import completed
 from ptxsim.checks.order.edges import synchronise
 from ptxsim.checks.order.far import spread
 from ptxsim.checks.order.lines import note_landing, settle, touch_line
@@ -65,7 +67,7 @@ def access(o: Order, slot: int, rank: int, warp: int, record: Array, event: int,
     flags, mask, site = int(record["flags"]), int(record["mask"]), int(record["site"])
     bits, addresses, width = int(o.sites[site]), record["addresses"], int(record["width"])
     by_proxy = flags & FLAG_ASYNC_PROXY != 0
-    how, together = 0, 0
+    how, together, copier = 0, 0, flags >> LANE_SHIFT if by_proxy else NONE
     if event == Event.LOAD or event == Event.LDMATRIX:
         how = READS
     elif event == Event.STORE or event == Event.STMATRIX:
@@ -92,7 +94,6 @@ def access(o: Order, slot: int, rank: int, warp: int, record: Array, event: int,
     elif event == Event.ASYNC_WAIT and flags & FLAG_READ:
         how, together = READS | OVER, ANY
     if not is_global and (event == Event.ASYNC_WRITE or (bits & LATER and how & WRITES and not how & COPIES)):
-        copier = flags >> LANE_SHIFT if by_proxy else NONE
         land(o, slot, warp, addresses, mask, width, site, bits & CP_ASYNC != 0, copier)
         return True
     if how == 0:
@@ -108,12 +109,13 @@ def access(o: Order, slot: int, rank: int, warp: int, record: Array, event: int,
             return False
         touch(
             o, slot, warp, addresses, mask, width, site, how, together, True, o.far_cells, o.far_reads, o.far_updates, o.far_lines,
-            found,
+            copier, found,
         )  # fmt: skip
     else:
         settle(o, slot, addresses, mask, width)
         touch(
-            o, slot, warp, addresses, mask, width, site, how, together, False, o.cells, o.reads, o.updates, o.lines, found
+            o, slot, warp, addresses, mask, width, site, how, together, False, o.cells, o.reads, o.updates, o.lines, copier,
+            found,
         )  # fmt: skip
     if bits & STRONG and not by_proxy:
         synchronise(o, slot, warp, addresses, mask, site, how, is_global)
@@ -144,10 +146,10 @@ def have_pages(o: Order, addresses: Array, mask: int, width: int) -> bool:
 
 def touch(
     o: Order, slot: int, warp: int, addresses: Array, mask: int, width: int, site: int, how: int, together: int,
-    is_global: bool, cells: Array, reads: Array, updates: Array, lines: Array, found: Array,
+    is_global: bool, cells: Array, reads: Array, updates: Array, lines: Array, copier: int, found: Array,
 ) -> None:  # fmt: skip
     """Judge and remember an access of lanes, each `width` bytes; together: ANY, ALL, 1 + a lane that does
-    it all, or 0 where each stands for itself."""
+    it all, or 0 where each stands for itself; copier: the lane whose copy it is, or NONE."""
     bits, now = int(o.sites[site]), int(o.n[NOW])
     cluster = int(o.cluster[slot]) if is_global else 0
     base, base_warp = cluster * int(o.n[UNITS]), cluster * int(o.n[CTAS] * o.n[WARPS])
@@ -160,6 +162,7 @@ def touch(
     stays, changes = how & STAYS != 0, how & WRITES != 0 and how & STAYS == 0
     is_update, is_agreed = bits & STRONG != 0 and how & WRITES != 0, agrees(o, bits, is_global)
     notes_read = not changes and not how & FETCHES
+    copier = 0 if copier == NONE else copier
     said, last, is_again, known, place, to_line, far = 0, -1, False, NONE, 0, LINE_BITS - shift, 0
     by_many = together == ANY or together > 0
     for each in range(LANES):
@@ -264,6 +267,8 @@ def touch(
                     note_lane(
                         o, slot, warp, lane, row, base_warp, reads[cell], way, home, floor, site, max(start, written)
                     )
+                if how & OVER and bits & LATER and way != NONE:
+                    reads[cell, way]["warp"] = by_copies(completed(o, slot, copier, rank))
 
 
 def judge(
@@ -305,7 +310,7 @@ def judge(
         place = clash(o, slot, warp, lane, row, base_warp, reads, site, since, is_global)
         if place != NONE:
             who, other = int(reads[place]["warp"]), int(reads[place]["site"])
-            what = RACE_IN_WARP if who == mine else race
+            what, who = RACE_IN_WARP if who == mine else race, who if who >= 0 else mine
     return what, other, who
 
 
@@ -339,7 +344,11 @@ def land(
         if mask >> lane & 1:
             address = int(addresses[lane])
             start, end = cell_of(o, slot, address), end_of(o, slot, address, width)
-            column = warp * LANES + lane if by_lane else completed(o, slot, lane if copier == NONE else copier)
+            column = (
+                warp * LANES + lane
+                if by_lane
+                else completed(o, slot, lane if copier == NONE else copier, warp // int(o.n[WARPS]))
+            )
             if column != writer:
                 writer, known = column, NONE
             for cell in range(start, end):
@@ -353,15 +362,6 @@ def land(
                         line["written"], line["writer"] = now, 0
                     else:
                         note_landing(o, slot, line, writer, is_whole)
-
-
-def completed(o: Order, slot: int, lane: int) -> int:
-    """The column of the copy of a lane that lands, which completes in this phase of its mbarrier."""
-    landing = int(o.landing[slot, lane])
-    column = landing >> 1
-    if column < o.n[INITS]:
-        o.landed[slot, landing & 1, column - o.n[COPIED]] = o.n[NOW]
-    return column
 
 
 def granules(o: Order, address: int, width: int) -> int:

@@ -41,6 +41,11 @@ def in_flight(o: Order) -> int:
     return int(o.n[INITS]) - 1
 
 
+def by_copies(column: int) -> int:
+    """What stands in place of the warp of an access of copies of a column; and the column of that."""
+    return -2 - column
+
+
 def products_of(o: Order, warp: int) -> int:
     """The column of the products of a warp's warpgroup; warp: in its cluster."""
     warps = int(o.n[WARPS])
@@ -83,6 +88,8 @@ def knows_access(
 ) -> bool:  # fmt: skip
     """The same for an access that stands beside others; `base`: the first warp of the cluster."""
     other, lanes, time = int(access["warp"]) - base, int(access["lanes"]), int(access["time"])
+    if access["warp"] < NONE:
+        return knows_unit(o, slot, warp, lane, row, False, 0, by_copies(int(access["warp"])), time)
     warps = int(o.n[CTAS] * o.n[WARPS])
     cluster = (other + base) // warps
     is_far = other < 0 or other >= warps

@@ -5,7 +5,8 @@ from __future__ import annotations
 from ptxsim.checks.order.accesses import OFFSET, access, cell_of, end_of, tell
 from ptxsim.checks.order.barriers import arrive, barrier_number, leave, sync_warp
 from ptxsim.checks.order.cells import UNSEEN, knows_writer, products_of, row_for
-from ptxsim.checks.order.clocks import first_row, lowest, own_row, share, sharing
+from ptxsim.checks.order.clocks import lowest
+from ptxsim.checks.order.completions import complete, go_on_completed, know, land_in, see_completed
 from ptxsim.checks.order.edges import (
     acquire_at,
     cover,
@@ -17,7 +18,6 @@ from ptxsim.checks.order.edges import (
     release_at,
     same_address,
     shared_key,
-    waiting_for,
 )
 from ptxsim.checks.order.lines import is_in_order, note_landing
 from ptxsim.checks.order.proxies import publish, see_copies, waited
@@ -26,8 +26,6 @@ from ptxsim.checks.order.slots import admit, end
 from ptxsim.checks.order.state import (
     BARRIERS,
     CELLS,
-    COMPLETIONS,
-    COPIED,
     CTAS,
     FAR,
     INITS,
@@ -52,7 +50,6 @@ from ptxsim.checks.order.tiles import is_tile_in_order
 from ptxsim.jit.body import Array, body
 from ptxsim.lanes import LANES
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_LANDED, ODD_PHASE, Event, Proxy, Scope, Space
-from ptxsim.machine.memory import RANK_SHIFT
 
 KINDS = 6  # problems of a record at most
 FIELDS = 9
@@ -154,7 +151,7 @@ def publish_mbarriers(o: Order, slot: int, rank: int, warp: int, lanes: int) -> 
     So it counts as written by nobody's thread: its column is all that such an arrival hands on without a fence.
     """
     to_line, lines, inits = LINE_BITS - int(o.n[SHIFT]), int(o.n[LINES]), int(o.n[INITS])
-    place, found = slot * int(o.n[CTAS]) + rank, False
+    place, known = slot * int(o.n[CTAS]) + rank, 0
     for number in range(lines):
         line = o.lines[place * lines + number]
         if line["written"] > o.start[slot]:
@@ -164,10 +161,10 @@ def publish_mbarriers(o: Order, slot: int, rank: int, warp: int, lanes: int) -> 
                 unit = int(one["writer"])
                 if unit >> 5 == warp and lanes >> (unit & 31) & 1 and o.sites[one["site"]] & INITIALIZES:
                     if one["written"] > o.start[slot]:
-                        one["writer"], one["written"], found = inits, o.n[NOW], True
+                        one["writer"], one["written"] = inits, o.n[NOW]
+                        known |= 1 << (unit & 31)  # who has initialised it
                         note_landing(o, slot, line, inits, False)
-    if found:
-        know(o, slot, warp, lanes, inits, int(o.n[NOW]))
+    know(o, slot, warp, known, inits, int(o.n[NOW]))
 
 
 def use_mbarriers(
@@ -193,7 +190,7 @@ def use_mbarriers(
                 tell(o, found, UNSEEN, site, int(made["site"]), address & OFFSET, slot, warp, lane, writer >> 5, False)
         if waits:
             wait_for_phase(o, slot, warp, part, phase_key(key, is_odd), site, written)
-            see_completed(o, slot, warp, part, address, is_odd, bits & ACQUIRES != 0)
+            see_completed(o, slot, warp, part, address, is_odd, bits >> SCOPE & 3, bits & ACQUIRES != 0)
         elif flags & FLAG_ASYNC_PROXY:
             complete(o, slot, part, address, is_odd)
         else:
@@ -250,18 +247,6 @@ def arrive_in_phase(
         release_at(o, slot, warp, lanes, mine, 0, scope, bits & RELEASES != 0, False)
 
 
-def know(o: Order, slot: int, warp: int, lanes: int, column: int, time: int) -> None:
-    """Lanes know from now on what a column says up to a time."""
-    rest = lanes
-    while rest:
-        part = sharing(o, slot, warp, rest)
-        rest &= ~part
-        mine = own_row(o, slot, warp, part)
-        share(o, slot, warp, part, mine)
-        row = first_row(o, slot, warp) + mine
-        o.clock[row, column] = max(o.clock[row, column], time)
-
-
 def wait_for_products(o: Order, slot: int, warp: int, lanes: int, count: int) -> None:
     """A warp has waited for so many products of its warpgroup."""
     column = products_of(o, warp)
@@ -273,47 +258,6 @@ def wait_for_products(o: Order, slot: int, warp: int, lanes: int, count: int) ->
     o.waits[slot, group] = max(o.waits[slot, group], count)
     if count:
         know(o, slot, warp, lanes, column, int(o.over[slot, group, (count - 1) % RING]))
-
-
-# ---- copies that complete on mbarriers ----
-
-
-def completed_at(o: Order, address: int) -> int:
-    """The place, among the columns for copies, of an mbarrier."""
-    return (address >> RANK_SHIFT) * COMPLETIONS + (address >> 3) % COMPLETIONS
-
-
-def complete(o: Order, slot: int, lanes: int, address: int, is_odd: int) -> None:
-    """Copies of lanes complete on an mbarrier: they write now, which the records after this one say."""
-    land_in(o, slot, lanes, int(o.n[COPIED]) + completed_at(o, address), is_odd)
-
-
-def land_in(o: Order, slot: int, lanes: int, column: int, is_odd: int) -> None:
-    for lane in range(LANES):
-        if lanes >> lane & 1:
-            o.landing[slot, lane] = column << 1 | is_odd
-
-
-def go_on_completed(o: Order, slot: int, address: int, is_odd: int) -> None:
-    """An arrival in a phase comes after all copies that completed in the one before."""
-    if o.n[COPIED] < o.n[INITS]:
-        place = completed_at(o, address)
-        o.landed[slot, is_odd, place] = max(o.landed[slot, is_odd, place], o.landed[slot, 1 - is_odd, place])
-
-
-def see_completed(o: Order, slot: int, warp: int, lanes: int, address: int, is_odd: int, acquires: bool) -> None:
-    """Lanes have waited for a phase, and know the copies that completed in it; where they acquire nothing, a fence may later."""
-    if o.n[COPIED] == o.n[INITS]:
-        return
-    place, rest = completed_at(o, address), lanes
-    column, time = int(o.n[COPIED]) + place, int(o.landed[slot, is_odd, place])
-    if acquires:
-        know(o, slot, warp, lanes, column, time)
-        return
-    while rest:
-        row = waiting_for(o, slot, warp * LANES + lowest(rest))
-        rest &= rest - 1
-        o.clock[row, column] = max(o.clock[row, column], time)
 
 
 def release_landed(o: Order, slot: int, rank: int, lanes: int, warp: int, key: int, scope: int) -> None:

@@ -59,7 +59,7 @@ def _bits(op: Op) -> int:
         bits |= LATER
     for access in op.accesses:
         is_copy = access.proxy is Proxy.ASYNC and access.space == "global"
-        if access.proxy is Proxy.ASYNC and access.kind is AccessKind.ATOMIC:
+        if access.kind is AccessKind.ATOMIC and (access.proxy is Proxy.ASYNC or bits & LATER):
             bits |= REDUCES
             if is_copy:  # "each reduction has .relaxed.gpu semantics"
                 bits |= STRONG | UPDATES_GLOBAL | _scope("gpu")
