@@ -212,7 +212,11 @@ def touch(
                 is_known = o.clock[row, writer - base] >= written
             is_again = is_again and is_known
             calm = is_known or (writer == me and written > start)
-            if (one["update"] > floor and not is_agreed) or (written <= start and not is_global):
+            if (
+                (one["update"] > floor and not is_agreed)
+                or (written <= start and not is_global)
+                or (changes and not is_global and line["source"] == o.cluster[slot] + 1)
+            ):
                 calm = False
             elif how & COPIES and is_global and writer == proxy and int(one["site"]) == site and not is_update:
                 calm = True  # a whole warp has executed a copy: each lane brings the same bytes
@@ -269,6 +273,7 @@ def touch(
                     )
                 if how & OVER and bits & LATER and way != NONE:
                     reads[cell, way]["warp"] = by_copies(completed(o, slot, copier, rank))
+                    line["source"] = o.cluster[slot] + 1
 
 
 def judge(

@@ -237,7 +237,8 @@ def clash(
     grid = int(o.cluster[slot]) * int(o.n[CTAS] * o.n[WARPS])
     for place in range(ways):
         access = accesses[place]
-        if access["time"] <= since or access["time"] == o.n[NOW]:
+        by_copy = not is_global and access["warp"] < NONE and access["time"] > o.start[slot]
+        if (access["time"] <= since and not by_copy) or access["time"] == o.n[NOW]:
             continue
         if found != NONE and access["warp"] == base + warp:
             continue

@@ -180,6 +180,8 @@ def take_lines(o: Order, slot: int, rank: int, warp: int, row: int, record: Arra
             if number < low or number >= end:
                 return UNKNOWN
             one = o.lines[base + number]
+            if writes and one["source"] == o.cluster[slot] + 1:
+                return UNKNOWN
             if one["landed"] > start and not knows_copies(o, slot, row, one):
                 return UNKNOWN
             is_alone, time = one["warp"] == warp, int(one["written"])

@@ -49,14 +49,15 @@ UNTOLD = -3  # in place of a column: the cluster has handed on what it did when 
 CELL = record(("writer", "i4"), ("written", "i4"), ("site", "i4"), ("last", "i4"), ("update", "i4"))
 # A line of 128 bytes: when any of its granules was last written, read, and written by a copy of the async proxy; the only warp that
 # has accessed it since all knew of all, or NONE. full: the cluster, plus one, in whose time all have been written; low: the column
-# of the copies that have landed there in the time of the cluster before `high`, NONE if there are several. In global memory full
+# of the copies that have landed there in the time of the cluster before `high`, NONE if there are several; source: the cluster, plus one,
+# in whose time copies that complete on mbarriers have read there. In global memory full
 # is how often it has been read, and low and high are the clusters that stand for its readers (see far.see_reader). In shared memory
 # `read` is the latest of: when lanes have read it (by_lanes), and when products of the two warpgroups `held` have (first, second).
 # writer: a warp, plus one, that knew of all writes before its own, which was the last one; reader: the same for
 # reads; 0 where there is none such.
 LINE = record(
     ("written", "i4"), ("read", "i4"), ("landed", "i4"), ("warp", "i4"), ("full", "i4"), ("low", "i4"), ("high", "i4"),
-    ("held", "i4"), ("by_lanes", "i4"), ("first", "i4"), ("second", "i4"), ("writer", "i4"), ("reader", "i4")
+    ("held", "i4"), ("by_lanes", "i4"), ("first", "i4"), ("second", "i4"), ("writer", "i4"), ("reader", "i4"), ("source", "i4")
 )  # fmt: skip
 # An access that a line of global memory holds: a warp of the grid, when, where, and the lanes next to each other that access `width`
 # bytes each, in steps from the address that lane 0 has or would have.

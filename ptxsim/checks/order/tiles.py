@@ -53,7 +53,7 @@ def is_tile_in_order(o: Order, slot: int, rank: int, warp: int, record: Array, e
     if event == Event.ASYNC_READ:
         return bits & WARPGROUP != 0 and fetch(o, slot, rank, warp, record)
     if event == Event.ASYNC_WAIT:
-        return flags & FLAG_READ == 0 or end_reads(o, slot, rank, warp, record, bits)
+        return flags & FLAG_READ == 0 or (not bits & LATER and end_reads(o, slot, rank, warp, record, bits))
     if event == Event.ASYNC_ISSUE:
         return flags & FLAG_READ != 0 or begin_copy(o, slot, rank, warp, record, flags >> LANE_SHIFT)
     return False
@@ -137,6 +137,8 @@ def begin_copy(o: Order, slot: int, rank: int, warp: int, record: Array, lane: i
                 return False
             one = o.lines[base + number]
             time, is_alone = int(one["written"]), one["warp"] == warp
+            if one["source"] == o.cluster[slot] + 1:
+                return False
             if one["landed"] > start and not knows_copies(o, slot, row, one):
                 return False
             if time > floor and (not is_alone or time > own):
