@@ -34,7 +34,7 @@ from ptxsim.checks.order.completions import completed
 from ptxsim.checks.order.edges import synchronise
 from ptxsim.checks.order.far import spread
 from ptxsim.checks.order.lines import note_landing, settle, touch_line
-from ptxsim.checks.order.proxies import see_copies
+from ptxsim.checks.order.proxies import is_published, see_copies
 from ptxsim.checks.order.sites import CP_ASYNC, FRAGMENTS, LATER, REDUCES, STRONG, TOGETHER, WARPGROUP
 from ptxsim.checks.order.slots import far_line, place_granules
 from ptxsim.checks.order.state import (
@@ -42,7 +42,6 @@ from ptxsim.checks.order.state import (
     AGREED_IN_SHARED,
     CELLS,
     COPIED,
-    COPYING,
     COUNT,
     CTAS,
     INITS,
@@ -317,26 +316,6 @@ def judge(
             who, other = int(reads[place]["warp"]), int(reads[place]["site"])
             what, who = RACE_IN_WARP if who == mine else race, who if who >= 0 else mine
     return what, other, who
-
-
-def is_published(
-    o: Order, slot: int, warp: int, lane: int, row: int, base: int, writer: int, written: int
-) -> bool:  # fmt: skip
-    """Whether a copy of a lane sees what a thread has written to global memory through the generic proxy: a proxy fence stands
-    between the two, executed by either thread or by another one."""
-    units = int(o.n[UNITS])
-    if o.n[COPYING] == 0 or written == 0 or writer < 0 or writer % units == units - 1:
-        return True
-    theirs = o.published[writer]
-    if theirs["fenced"] > written:
-        is_known = knows_writer(o, slot, warp, lane, row, base, writer, int(theirs["fenced"]))
-        if is_known or theirs["before"] > written:
-            return True
-    for unit in range(int(o.n[CTAS] * o.n[WARPS]) * LANES):
-        one = o.published[base + unit]
-        if one["covers"] >= written and knows_writer(o, slot, warp, lane, row, base, base + unit, int(one["fenced"])):
-            return True
-    return False
 
 
 def land(
