@@ -18,6 +18,7 @@ cluster know each other by such rows, what they know of other clusters are snaps
 | room for CTAs and pages of memory | `slots` |
 | granules of memory, and who may touch them | `cells` |
 | accesses that the lines they touch show to be in order | `lines` |
+| of products, bulk copies and cp.async | `tiles` |
 | all others, judged by granules | `accesses` |
 | the scan over records | `scan` |
 | room for it, and its findings | `checker`, `findings` |

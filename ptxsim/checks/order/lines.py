@@ -7,6 +7,8 @@ warp knows is in order, whichever lane touches which granule, and most accesses 
   more, and it is dropped without having been noted at its granules. An access that might meet it there has the log worked off
   first (`work_off`).
 * A write to shared memory is noted at its granules.
+* Where warps hand tiles to each other, a line's last writer and last reader knew of those before them: who knows all threads of
+  that warp at that time knows them all (`knows_warp`).
 * Asynchronous operations on shared memory have `tiles`.
 * Lines of global memory hold what is done to them (`far`).
 
