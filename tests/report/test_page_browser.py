@@ -70,6 +70,14 @@ def test_numbers_stand_at_their_lines(opened, gemm):
     assert any("short_scoreboard" in text for text in window.locator("i.r").all_text_contents())
 
 
+def test_the_source_opens_at_its_hottest_line(opened, gemm):
+    window = opened(gemm)
+    inside = window.evaluate("""(() => { const rows = Object.entries(Page.data.lines), pane = document.querySelector('.ptx').getBoundingClientRect();
+        const hottest = d3.greatest(rows, ([, row]) => d3.sum(Object.values(row.r ?? {})))[0], line = Page.line(hottest).getBoundingClientRect();
+        return [Number(hottest), line.top >= pane.top && line.bottom <= pane.bottom]; })()""")
+    assert inside[0] > 30 and inside[1]
+
+
 def test_the_timeline_zooms_and_a_wait_says_who_ended_it(opened, gemm):
     window = opened(gemm)
     canvas = window.locator("[data-chart=timeline] canvas")

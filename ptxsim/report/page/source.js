@@ -8,6 +8,12 @@
   };
   const waited = (row) => d3.sum(Object.values(row.r ?? {}));
 
+  // Scroll a line's own pane to it, and nothing else.
+  const into = (line) => {
+    const pane = line.closest(".pane");
+    pane.scrollTop += line.getBoundingClientRect().top - pane.getBoundingClientRect().top - 180;
+  };
+
   const add = (line, name, text, title) => {
     const cell = document.createElement("i");
     cell.className = name;
@@ -82,7 +88,7 @@
     });
     const hottest = d3.greatest(rows, ([, row]) => waited(row) || row.w || 0);
     const first = listing.querySelector(".ptx .marked") ?? (hottest && Page.line(hottest[0]));
-    if (first && run !== shown) first.closest(".pane").scrollTop = first.offsetTop - 200;
+    if (first && run !== shown) into(first);
     shown = run;
   });
   let shown = null;
@@ -105,6 +111,6 @@
     const written = original(place);
     for (const mate of [...mates, written]) mate?.classList.add("mate");
     const target = file ? mates[0] : written;
-    target?.closest(".pane").scrollTo({ top: target.offsetTop - 120 });
+    if (target) into(target);
   });
 }
