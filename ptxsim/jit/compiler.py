@@ -8,6 +8,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future
 from functools import cache
 from typing import Any
 
@@ -96,7 +97,7 @@ class Jit:
             if data is None:
                 text = make()
                 dump(key, text)
-                data = self._compile(text, level, passes)
+                data = _in_a_thread(lambda: self._compile(text, level, passes))
                 self.store.put(key, data)
                 self.compiled += 1
             # An engine of its own: one that had others before would put sections where those lie.
@@ -131,6 +132,22 @@ class Jit:
         """Let modules compiled from now on, in all of the process, use `name`. `memory`: what must live as long for that."""
         self.llvm.add_symbol(name, address)
         _PUBLISHED.append((self, memory))
+
+
+def _in_a_thread(work: Callable[[], bytes]) -> bytes:
+    """What `work` gives. Ctrl-C comes through while it goes on: LLVM takes seconds, and hears nothing meanwhile."""
+    if threading.current_thread() is not threading.main_thread():
+        return work()
+    made: Future[bytes] = Future()
+
+    def run() -> None:
+        try:
+            made.set_result(work())
+        except BaseException as error:
+            made.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return made.result()
 
 
 @cache

@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""A sweep of 1,000 launches: this process, two processes, two workers of Dask with one of them killed. Seconds, and whether the runs are equal.
+"""A sweep of 1,000 launches: this process, two processes, two workers of Dask with one of them killed. Seconds on the clock, and whether the runs are equal.
+
+Where others use the machine, the clock says little: of two processes it is said, too, how many seconds of the processor each had,
+and by how much they would be faster if each had a core to itself.
 
 tools/bench/sweep.py [--count 1000]
 """
@@ -13,6 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +40,12 @@ def shown(runs: list[ptxsim.Run]) -> list[Any]:
     return [(run.to_dict() | {"outputs": [a.tobytes() for a in run.outputs.values()]}) for run in runs]
 
 
+def busy(process: int) -> float:
+    """Seconds of the processor that a process has had."""
+    words = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def measured(
     name: str, sweep: Callable[[], list[ptxsim.Run]], alone: float, expected: list[Any]
 ) -> tuple[float, list[Any]]:
@@ -55,10 +65,20 @@ def main() -> int:
     count = parser.parse_args().count
     kernel, given = ptxsim.Module.from_file(SAMPLE).kernel(), configurations(count)
     ptxsim.sweep(kernel, given[:2])
+    before = time.process_time()
     alone, expected = measured("this process", lambda: ptxsim.sweep(kernel, given), 0.0, [])
+    cpu = time.process_time() - before
     with Workers(2) as two:
         ptxsim.sweep(kernel, given[:64], two.executor, batch=16)  # processes have begun
+        assert isinstance(two.executor, ProcessPoolExecutor)
+        processes = [os.getpid(), *two.executor._processes]
+        had = [busy(process) for process in processes]
         _, found = measured("two processes", lambda: ptxsim.sweep(kernel, given, two.executor), alone, expected)
+        had = [busy(process) - old for process, old in zip(processes, had)]
+    shown_had = ", ".join(f"{seconds:.1f}" for seconds in had)
+    print(
+        f"  of the processor: {cpu:.1f} s alone; {shown_had} s in this one and the two: {cpu / max(had):.2f} times on free cores"
+    )
     equal = found == expected
     try:
         from distributed import Client, LocalCluster

@@ -133,7 +133,11 @@ class NativeContext:
         stream.count = self.record.recorded
         self.record.recorded = 0
         try:
-            stream.flush()
+            if self.callbacks.error is None:  # else the launch ends as soon as native code comes back
+                stream.flush()
+        except BaseException:
+            self.record.end_count = 0  # which is at once
+            raise
         finally:
             stream.count = 0
 
