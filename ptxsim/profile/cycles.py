@@ -28,7 +28,8 @@ class LineStalls:
 class Cycles:
     """The predicted cycles of the busiest SM, from its first CTA to its last; behaves as that number.
 
-    `error` is the relative error to expect (mean over measured kernels). `issue`: share of the issue slots used.
+    `error` is the relative error to expect (mean over measured kernels of its kind, `bound_by`), `low` to `high` are the cycles of three quarters of
+    them, `judged` how many they were (0: no kernel of this machine was measured). `issue`: share of the issue slots used.
     `pipes`: share of the time each pipe was busy. `stalls`: warp cycles by reason, over the whole SM. `unknown_costs`: the
     instructions whose cost is not known: taken for one ALU operation, matrix products for what was measured that comes nearest.
     `assembled`: share of the issued instructions that are the assembler's own, the rest is estimated from the PTX; `no_assembly`: why
@@ -58,6 +59,10 @@ class Cycles:
     no_assembly: str = ""
     spilled: int = 0
     roofline: Roofline | None = None
+    bound_by: str = "latency"
+    low: int = 0
+    high: int = 0
+    judged: int = 0
 
     @property
     def time_us(self) -> float:
@@ -121,6 +126,10 @@ class Cycles:
         return {
             "cycles": self.cycles,
             "error": self.error,
+            "bound_by": self.bound_by,
+            "low": self.low,
+            "high": self.high,
+            "judged": self.judged,
             "time_us": round(self.time_us, 3),
             "machine": self.machine,
             "sm": self.sm,

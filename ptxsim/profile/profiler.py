@@ -8,6 +8,7 @@ import numpy as np
 
 from ptxsim.engine.program.decode import Decoder
 from ptxsim.engine.program.operation import Program
+from ptxsim.profile.accuracy import Bar, bar_of, bound_by
 from ptxsim.profile.advice import suggestions
 from ptxsim.profile.cycles import Cycles, LineStalls
 from ptxsim.profile.lowering.lower import lower
@@ -90,15 +91,20 @@ class Profile:
             for pipe in Pipe
             if pipe not in (Pipe.NONE, Pipe.CBU) and m.busy[pipe]
         }
+        kind = bound_by(cycles, pipes, by_reason)
+        wide = Bar(kind, 0, figures.error, 1 / (1 + figures.error), 1 + figures.error)
+        bar = wide if figures.error else bar_of(kind, not self.no_assembly)
         memory = {total.name.lower(): float(m.totals[total]) for total in Total}
         result = Cycles(
-            cycles, figures.error if self.no_assembly else figures.error_assembled, figures.clock_mhz, figures.name, held, sm, len(range(sm, self.ctas, figures.sms)),
+            cycles, bar.mean, figures.clock_mhz, figures.name, held, sm, len(range(sm, self.ctas, figures.sms)),
             self.ctas / (figures.sms * held.ctas), issued, issued / (4 * cycles), pipes,
             dict(sorted(by_reason.items(), key=lambda kv: -kv[1])), self._lines(stalls), memory, [],
             Timeline(m.spans[: m.counts[Count.SPANS]], m.work[: m.counts[Count.WORK]], m.waits[: m.counts[Count.WAITS]], sm, self.program),
             self.target.number, self, self._unknown(), m.counts[Count.CODED] / max(1, issued), self.no_assembly, self.machine.spilled,
             roofline(figures, self.target.number, self._operations(m), memory, cycles),
         )  # fmt: skip
+        result.bound_by, result.judged = kind, bar.launches
+        result.low, result.high = round(cycles * bar.low), round(cycles * bar.high)
         result.suggestions = suggestions(result)
         return result
 

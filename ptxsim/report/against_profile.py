@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from difflib import SequenceMatcher
 from typing import Any
 
+from ptxsim.profile.accuracy import ratio
+
 MOST_LINES = 8
 SAME = 0.005  # of the larger total: changes below are left out of the text
 
@@ -20,6 +22,7 @@ def changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
         return {}
     return {
         **{name: [before.get(name), after.get(name)] for name in ("machine", "cycles", "time_us", "issued", "issue", "waves")},
+        "ratio": list(_ratio(before, after)),
         "occupancy": {
             name: [before.get("occupancy", {}).get(name), after.get("occupancy", {}).get(name)]
             for name in ("ctas", "warps", "registers", "limiter")
@@ -36,6 +39,7 @@ def text(found: Mapping[str, Any]) -> list[str]:
     shown: list[str] = []
     if found["machine"][0] != found["machine"][1]:
         shown.append(f"machine: {found['machine'][0]} -> {found['machine'][1]}")
+    shown += _faster(*found["ratio"])
     held = found["occupancy"]
     if any(a != b for a, b in held.values()):
         shown.append("occupancy: " + ", ".join(f"{name} {_arrow(*held[name])}" for name in held))
@@ -62,6 +66,26 @@ def text(found: Mapping[str, Any]) -> list[str]:
         number = _arrow(known[0], known[-1])
         shown.append(f"  {number:>10}  {row['instruction'][:40]:<40}  {was:>9} -> {now:>9}  {_change(row):+.0f}")
     return shown
+
+
+def _ratio(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[float, ...]:
+    """Between what the ratio of the cycles lies, for three quarters of the measured pairs of variants; empty where none were measured or nothing changed."""
+    if (
+        before.get("cycles") == after.get("cycles")
+        or not all(profile.get("judged") for profile in (before, after))
+        or before.get("machine") != after.get("machine")
+    ):
+        return ()
+    assembled = not before.get("no_assembly") and not after.get("no_assembly")
+    return ratio(before["cycles"], after["cycles"], assembled)
+
+
+def _faster(low: float = 1.0, high: float = 1.0) -> list[str]:
+    """How much faster or slower the new one is, in words."""
+    if low == high or low < 1 < high:
+        return ["the model does not tell which is faster"] if low < high else []
+    word, least, most = ("slower", low - 1, high - 1) if low >= 1 else ("faster", 1 / high - 1, 1 / low - 1)
+    return [f"the new one is {least:.0%} to {most:.0%} {word} (three quarters of the measured pairs of variants)"]
 
 
 def _pairs(before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, list[float]]:

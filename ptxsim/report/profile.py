@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ptxsim.profile.accuracy import KINDS
 from ptxsim.report.origins import written_at
 from ptxsim.report.style import WIDTH, Paint, plain
 from ptxsim.report.summary import plural
@@ -41,11 +42,13 @@ def _hint(text: str, width: int) -> str:
 
 def headline(cycles: Cycles) -> str:
     """Cycles with their error bar, and the time they take."""
-    spread = f"{cycles.cycles * cycles.error:,.0f}".replace(",", " ")
-    count = f"{cycles.cycles:,}".replace(",", " ")
+    count, low, high = (f"{value:,}".replace(",", " ") for value in (cycles.cycles, cycles.low, cycles.high))
+    of = "nothing of this machine was measured"
+    if cycles.judged:
+        of = f"three quarters of the measured kernels that are bound by {KINDS[cycles.bound_by]}"
     return (
-        f"{count} ± {spread} cycles on {cycles.machine} ({cycles.time_us:.2f} us at {cycles.clock_mhz:.0f} MHz, "
-        "launch overhead not counted)"
+        f"{count} cycles on {cycles.machine}, {low} to {high} ({of}); {cycles.time_us:.2f} us at {cycles.clock_mhz:.0f} MHz, "
+        "launch overhead not counted"
     )
 
 

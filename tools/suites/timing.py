@@ -22,6 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ptxsim.profile.accuracy import ASSEMBLED, ESTIMATED, Judged, bars, inside, written
 from suites.common import Options, Record, Tally, spread
 
 DTYPES = {"f16": "f2", "f32": "f4", "f64": "f8", "i8": "i1", "i32": "i4", "u32": "u4", "u64": "u8"}
@@ -31,6 +32,9 @@ MASK = np.uint64(0xFFFFFFFFFFFFFFFF)
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--mape", metavar="X", type=float, default=0.25, help="highest mean error of the predicted cycles"
+    )
+    parser.add_argument(
+        "--accuracy", metavar="FILE", type=Path, help="put what the errors are, by kind of kernel, into this table"
     )
     parser.add_argument(
         "--order", metavar="X", type=float, default=0.0, help="lowest share of pairs of a family that are in order"
@@ -46,7 +50,10 @@ def run(options: Options, tally: Tally) -> bool:
     measured, predicted = [], []
     families: dict[str, list[tuple[str, float, float]]] = {}
     work = [(str(options.folder), launch, options.engine) for launch in chosen]
-    for launch, (problem, cycles) in zip(chosen, spread(one, work, options.jobs, chunk=1)):
+    judged: list[Judged] = []
+    codes: set[str] = set()
+    for launch, (problem, found) in zip(chosen, spread(one, work, options.jobs, chunk=1)):
+        cycles, kind, code = found or (None, "", "")
         real = launch["warm"]["active_max"]
         error = f"{cycles / real - 1:+.1%}" if cycles else "no prediction"
         tally.notes.append(f"{launch['id']:28} measured {real:9.0f}  predicted {cycles or 0:9.0f}  {error}")
@@ -59,6 +66,8 @@ def run(options: Options, tally: Tally) -> bool:
         if cycles:
             measured.append(real)
             predicted.append(cycles)
+            judged.append(Judged(kind, real, cycles, launch.get("family") or ""))
+            codes.add(code)
             if launch.get("family"):
                 families.setdefault(launch["family"], []).append((launch["id"], real, cycles))
     if len(measured) < 2:
@@ -71,6 +80,16 @@ def run(options: Options, tally: Tally) -> bool:
     tally.notes += [f"out of order: {text}" for text in wrong]
     if pairs:
         tally.notes.append(f"variants: {pairs - len(wrong)} of {pairs} pairs in order ({1 - len(wrong) / pairs:.1%})")
+    rows = bars(judged)
+    for row in rows:
+        tally.notes.append(
+            f"{row.kind:16} {row.launches:4} launches, mean error {row.mean:.1%}, measured / predicted {row.low:.2f} to {row.high:.2f}"
+        )
+    held = inside(judged)
+    tally.notes.append(f"{held} of {len(judged)} ({held / len(judged):.0%}) are inside the bar that the others give")
+    tally.notes += [f"Kendall's tau of {name}: {tau:.2f} over {count}" for name, tau, count in taus(families)]
+    if (table := options.extra.get("accuracy")) and len(codes) == 1:
+        written(rows, codes.pop(), table)
     ordered = not pairs or 1 - len(wrong) / pairs >= options.extra.get("order", 0.0)
     return not tally.failures and mape <= options.extra.get("mape", 0.25) and ordered
 
@@ -88,6 +107,19 @@ def out_of_order(families: dict[str, list[tuple[str, float, float]]]) -> tuple[l
                     f"{one[0]} {one[1]:.0f} < {other[0]} {other[1]:.0f}, predicted {one[2]:.0f} and {other[2]:.0f}"
                 )
     return wrong, count
+
+
+MANY = 8  # variants of a family from which on its order is said by itself
+
+
+def taus(families: dict[str, list[tuple[str, float, float]]]) -> list[tuple[str, float, int]]:
+    """Kendall's tau-a of predicted against measured cycles, of families of many variants: (name, tau, how many)."""
+    found = []
+    for name, members in families.items():
+        if len(members) >= MANY:
+            signs = [float(np.sign((j[1] - k[1]) * (j[2] - k[2]))) for j, k in combinations(members, 2)]
+            found.append((name, float(np.mean(signs)), len(members)))
+    return found
 
 
 def spearman(a: Sequence[float], b: Sequence[float]) -> float:
@@ -191,8 +223,8 @@ def read(path: Path) -> Module:
     return Module.from_text(gzip.decompress(path.with_name(path.name + ".gz").read_bytes()).decode())
 
 
-def one(work: tuple[str, Record, str | None]) -> tuple[str | None, float | None]:
-    """What is wrong with a launch (or None), and its predicted cycles (or None)."""
+def one(work: tuple[str, Record, str | None]) -> tuple[str | None, tuple[float, str, str] | None]:
+    """What is wrong with a launch (or None), and its predicted cycles, what they are bound by, of what code (or None)."""
     folder, launch, engine = work
     try:
         from ptxsim.diagnostic import PtxError
@@ -220,7 +252,9 @@ def one(work: tuple[str, Record, str | None]) -> tuple[str | None, float | None]
         if errors:
             return f"finding {errors[0].name} at line {errors[0].line}: {errors[0].message}", None
         problems = [compare(name, memory[name], want, launch) for name, want in launch["outputs"].items()]
-        return next((p for p in problems if p), None), None if result.cycles is None else result.cycles.cycles
+        found = result.cycles
+        said = None if found is None else (found.cycles, found.bound_by, ESTIMATED if found.no_assembly else ASSEMBLED)
+        return next((p for p in problems if p), None), said
     except Exception as error:
         return f"{type(error).__name__}: {str(error)[:300]}", None
 

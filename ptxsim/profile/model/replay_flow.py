@@ -163,6 +163,8 @@ def advance(m: Machine, p: Any, w: int, at: float) -> bool:
                 and m.segments[m.warps[w].segment].address != m.segments[before].stop
             ):
                 at += p.jump
+            if before >= 0 and m.warps[w].segment != before and not follows(m, before, m.warps[w].segment):
+                at += p.other_lanes
         i = m.warps[w].op
         if m.ops[i].kind == Kind.COPY:
             copy(m, w, i)

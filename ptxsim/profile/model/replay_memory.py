@@ -205,7 +205,9 @@ def access(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> float:
                 )
                 done = max(done, begin - 2 + m.ops[i].latency + 2 * (cycles - 1) + extra)
                 if m.ops[i].remote:
-                    done = max(done, remote(m, p, begin, m.ops[i].latency, m.entries[q].width < 0))
+                    done = max(done, remote(m, p, begin, m.ops[i].latency, m.ops[i].amount == 1))
+                    if m.ops[i].stores:
+                        m.warps[w].store = m.free[Unit.REMOTE]
             else:
                 done = max(done, access_global(m, p, w, i, q, begin, cycles, now))
         if not m.ops[i].last_of_site or m.ops[i].moved:

@@ -60,7 +60,8 @@ def meet(m: Machine, p: Any, w: int, i: int, now: float) -> tuple[float, float, 
         if m.objects[o].arrived < need:
             m.warps[w].blocked, m.warps[w].need, m.warps[w].awaits = o, need, LONG
         m.warps[w].by = m.objects[o].by
-        follow = max(now + ASLEEP, m.objects[o].last + p.mbarrier_latency)
+        there = p.cluster_barrier if m.ops[i].kind == Kind.BARRIER else p.mbarrier_latency
+        follow = max(now + ASLEEP, m.objects[o].last + there)
         return follow, follow, LONG
     if m.ops[i].kind != Kind.BARRIER:
         moment, who = queue(m, Unit.MBARRIERS, now, p.mbarrier_arrival), w

@@ -131,7 +131,7 @@ class Tracer(Observer):
                 cost = banks.global_access(addresses[rows].astype(np.int64), int(width), records["mask"][rows], atomic)
                 entries["cycles"][rows] = cost.sectors if atomic else cost.cycles
                 entries["code"][rows] = ATOMIC if atomic else LOAD if kind == Event.LOAD else STORE
-                written = np.bitwise_count(records["mask"][rows]) * int(width)
+                written = np.bitwise_count(records["mask"][rows]).astype(np.int64) * int(width)
                 entries["need"][rows] = (entries["code"][rows] == STORE) & (written < 32 * cost.sectors)
         constant = (space == Space.CONST) & (event == Event.LOAD)
         rows = np.flatnonzero(outer | constant)

@@ -51,7 +51,16 @@ def machine_code(
         before = None
         for block in chain:
             for i in block.instructions:
-                made = translated(i, matching.site(i), matching.ptx(i), here, special, tensor, matching.is_local(i))
+                made = translated(
+                    i,
+                    matching.site(i),
+                    matching.ptx(i),
+                    here,
+                    special,
+                    tensor,
+                    matching.is_local(i),
+                    matching.is_remote(i),
+                )
                 made[0].reading = extra_reads(i, before)
                 ops += made
                 before = i

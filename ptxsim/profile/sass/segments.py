@@ -21,6 +21,7 @@ ENDS = ("BRA", "EXIT", "RET", "BRX", "JMP", "JMX", "KILL", "BPT")
 PINNED = {
     "STG", "STS", "ST", "STL", "STSM", "ATOM", "ATOMS", "ATOMG", "RED", "REDG", "REDAS", "LDGSTS", "SHFL", "BAR", "SYNCS", "HMMA", "IMMA", "DMMA",
     "BMMA", "HGMMA", "IGMMA", "QGMMA", "BGMMA", "UTMALDG", "UTMASTG", "UBLKCP", "UTMAREDG", "UBLKRED", "LDSM", "MATCH", "VOTE", "REDUX", "CREDUX",
+    "UCGABAR_ARV", "UCGABAR_WAIT",
 }  # fmt: skip
 ANCHORS = PINNED | {"LDG", "LDS", "LD", "LDL", "FFMA", "DFMA", "DMUL", "DADD"}
 SLOW_PATH = "$__internal"  # how the assembler's own functions are called
@@ -91,6 +92,7 @@ class Matching:
         self.block_of = {op.site: number for number, block in enumerate(program.blocks) for op in block}
         self.site_of = {mark: next((s for s in sites if s in self.block_of), sites[0]) for mark, sites in marks.items()}
         self.expected = _expected(lowered)
+        self.maps_shared = any(op.family == "mapa" for op in program.ops)
         self.sizes = Counter(
             op.site for part in lowered.blocks if part.unroll == 1 for op in part.ops if op.kind != Kind.COPY
         )
@@ -197,6 +199,11 @@ class Matching:
     def is_local(self, i: Instruction) -> bool:
         """Whether the PTX instruction may access local memory: an access to it that comes from others is a register's."""
         return any(access.space in ("local", None) for access in self.program.ops[self.site(i)].accesses)
+
+    def is_remote(self, i: Instruction) -> bool:
+        """Whether an access goes to shared memory of the cluster: it says so, or its address is generic where such addresses are made."""
+        accesses = self.program.ops[self.site(i)].accesses
+        return any(access.remote or (access.space is None and self.maps_shared) for access in accesses)
 
     def _times(self, number: int, block: Block, own: Counter[int]) -> int:
         """How often a block of machine code holds a PTX block: what most of its anchors say, or of all its instructions."""

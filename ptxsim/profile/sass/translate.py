@@ -111,6 +111,7 @@ def translated(
     special: Mapping[int, list[MachineOp]],
     tensor: Mapping[int, float],
     is_local: bool,
+    is_remote: bool,
 ) -> list[MachineOp]:
     """The operations of the model for a machine instruction. here: PTX blocks that its segment is; special, tensor: by site, what the
     lowering has that is more than issue, and cycles of a product."""
@@ -128,6 +129,8 @@ def translated(
         made.kind = Kind.ASYNC_COPY if i.base == "LDGSTS" else Kind.ACCESS
         made.stores = i.base.startswith(_STORES)
         made.moved = block not in here
+        if is_remote and i.base not in ("LDG", "STG", "LDL", "STL"):
+            made.unit, made.amount = "remote", int(i.base.startswith(("ATOM", "RED")))
         if i.base in ("LDL", "STL") and not is_local:
             made.space, made.amount = "spill", 1 + _word(i.operands)
             made.cost = 4 if ".128" in i.name else 2 if ".64" in i.name else 1

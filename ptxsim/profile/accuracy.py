@@ -1,0 +1,144 @@
+"""How far predictions are off, by what a kernel is bound by, and how far the ratio of two variants is.
+
+From launches that were measured to judge the model and served for nothing else; `tools/conformance timing tools/data/judged
+--accuracy ptxsim/profile/accuracy.tsv` writes the table anew, once with the assembler and once without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from itertools import combinations
+from math import exp, log
+from pathlib import Path
+from typing import NamedTuple
+
+TABLE = Path(__file__).with_name("accuracy.tsv")
+COLUMNS = ("code", "kind", "count", "mean", "low", "high")
+ASSEMBLED, ESTIMATED = "assembled", "estimated"
+ANY, PAIRS = "any", "pairs"
+FEW = 6  # launches of a kind; of fewer, the bar is that of all
+INSIDE = 0.75  # share of the launches that a bar holds
+SHORT = 2500  # cycles of launches of which the start is a large part
+KINDS = {
+    "start": "their start", "tensor": "the tensor core", "shared": "shared memory", "synchronisation": "synchronisation",
+    "memory": "the rate of memory", "issue": "issue and pipes", "latency": "latency",
+}  # fmt: skip
+
+
+class Bar(NamedTuple):
+    """What measured cycles divided by predicted ones were: `low` to `high` for three quarters of `launches` of a kind; `mean` is
+    the mean relative error of the prediction."""
+
+    kind: str
+    launches: int
+    mean: float
+    low: float
+    high: float
+
+
+class Judged(NamedTuple):
+    """A measured launch: what bound its replay, measured and predicted cycles, the family of variants it is of ("": none)."""
+
+    kind: str
+    measured: float
+    predicted: float
+    family: str = ""
+
+
+def bound_by(cycles: float, pipes: Mapping[str, float], stalls: Mapping[str, float]) -> str:
+    """What a replayed launch is bound by: one of KINDS. pipes: shares of the time; stalls: warp cycles by reason."""
+    total = sum(stalls.values()) or 1.0
+
+    def share(*names: str) -> float:
+        return sum(stalls.get(name, 0.0) for name in names) / total
+
+    math = max((pipes.get(name, 0.0) for name in ("alu", "fma", "fma_heavy", "fp64", "xu")), default=0.0)
+    if cycles < SHORT:
+        return "start"
+    if pipes.get("tensor", 0.0) > 0.4 or share("gmma") > 0.25:
+        return "tensor"
+    if pipes.get("lsu", 0.0) > 0.6 or share("mio_throttle", "short_scoreboard", "imc_miss") > 0.4:
+        return "shared"
+    if share("barrier", "membar") > 0.3:
+        return "synchronisation"
+    if share("lg_throttle") > 0.25:
+        return "memory"
+    if math > 0.5 or share("math_pipe_throttle", "not_selected") > 0.35:
+        return "issue"
+    return "latency"
+
+
+def bar_of(kind: str, assembled: bool) -> Bar:
+    """The bar of a kind of kernel, of all where too few of it were measured. assembled: the assembler's code was replayed."""
+    rows = _table(ASSEMBLED if assembled else ESTIMATED)
+    own = rows.get(kind)
+    return own if own is not None and own.launches >= FEW else rows[ANY]
+
+
+def ratio(before: float, after: float, assembled: bool) -> tuple[float, float]:
+    """Between what the ratio of two variants' cycles, after to before, lies for three quarters of the measured pairs."""
+    spread = _table(ASSEMBLED if assembled else ESTIMATED)[PAIRS]
+    return after / before * spread.low, after / before * spread.high
+
+
+def bars(launches: Iterable[Judged]) -> list[Bar]:
+    """The rows of a table: one of each kind, of all, and of pairs of variants."""
+    launches = list(launches)
+    found = [_bar(kind, [j for j in launches if j.kind == kind]) for kind in KINDS]
+    rows = [bar for bar in (*found, _bar(ANY, launches)) if bar.launches]
+    ratios = [log(j.measured / k.measured) - log(j.predicted / k.predicted) for j, k in _pairs(launches)]
+    if ratios:
+        width = exp(_quantile([abs(r) for r in ratios], INSIDE))
+        rows.append(
+            Bar(PAIRS, len(ratios), sum(abs(exp(r) - 1) for r in ratios) / len(ratios), 1 / width, width)
+        )  # which of two is the first is no matter
+    return rows
+
+
+def inside(launches: Iterable[Judged]) -> int:
+    """How many launches lie in the bar that the others give."""
+    launches = list(launches)
+    count = 0
+    for i, judged in enumerate(launches):
+        others = launches[:i] + launches[i + 1 :]
+        alike = [j for j in others if j.kind == judged.kind]
+        bar = _bar(judged.kind, alike if len(alike) >= FEW else others)
+        count += bar.low <= judged.measured / judged.predicted <= bar.high
+    return count
+
+
+def written(rows: Iterable[Bar], code: str, path: Path = TABLE) -> None:
+    """Put a code's rows into a table, in place of those it has."""
+    lines = path.read_text().splitlines() if path.exists() else ["\t".join(COLUMNS)]
+    kept = [line for line in lines if line.split("\t")[0] != code]
+    made = ["\t".join((code, b.kind, str(b.launches), *(f"{x:.3f}" for x in (b.mean, b.low, b.high)))) for b in rows]
+    path.write_text("\n".join([*kept, *made]) + "\n")
+
+
+@cache
+def _table(code: str) -> dict[str, Bar]:
+    rows = (line.split("\t") for line in TABLE.read_text().splitlines()[1:])
+    return {r[1]: Bar(r[1], int(r[2]), float(r[3]), float(r[4]), float(r[5])) for r in rows if r[0] == code}
+
+
+def _bar(kind: str, launches: list[Judged]) -> Bar:
+    ratios = [j.measured / j.predicted for j in launches]
+    if not ratios:
+        return Bar(kind, 0, 0.0, 1.0, 1.0)
+    mean = sum(abs(j.predicted / j.measured - 1) for j in launches) / len(launches)
+    rest = (1 - INSIDE) / 2
+    return Bar(kind, len(ratios), mean, _quantile(ratios, rest), _quantile(ratios, 1 - rest))
+
+
+def _pairs(launches: list[Judged]) -> list[tuple[Judged, Judged]]:
+    return [(j, k) for j, k in combinations(launches, 2) if j.family and j.family == k.family]
+
+
+def _quantile(values: list[float], share: float) -> float:
+    """Between the two values of a sorted list nearest to a share of it."""
+    ordered = sorted(values)
+    place = share * (len(ordered) - 1)
+    low = int(place)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
