@@ -7,8 +7,8 @@ warp knows is in order, whichever lane touches which granule, and most accesses 
   more, and it is dropped without having been noted at its granules. An access that might meet it there has the log worked off
   first (`work_off`).
 * A write to shared memory is noted at its granules.
-* Where warps hand tiles to each other, a line's last writer and last reader knew of those before them: who knows all threads of
-  that warp at that time knows them all (`knows_warp`).
+* Where warps hand tiles to each other, a line's last writer knew of those before: who knows all threads of that warp at that time
+  knows them all, and so it is with a reader that has been the only one since all knew of all (`knows_warp`).
 * Asynchronous operations on shared memory have `tiles`.
 * Lines of global memory hold what is done to them (`far`).
 
@@ -194,19 +194,17 @@ def take_lines(o: Order, slot: int, rank: int, warp: int, row: int, record: Arra
                 if time > theirs:
                     return UNKNOWN
             read = int(one["read"])
-            is_reader = True
-            if read > floor and (not is_alone or read > own) and (writes or one["reader"] != warp + 1):
+            if writes and read > floor and (not is_alone or read > own):
                 if one["reader"] != other:
                     other = int(one["reader"])
                     theirs = knows_warp(o, row, other - 1) if other else 0
-                is_reader = read <= theirs
-                if writes and not is_reader:
+                if read > theirs:
                     return UNKNOWN
             touch_line(one, warp, floor)
             if writes:
                 one["written"], one["writer"] = now, warp + 1
             else:
-                one["reader"] = warp + 1 if is_reader else 0
+                one["reader"] = warp + 1 if read <= floor or one["reader"] == warp + 1 else 0
                 one["read"], one["by_lanes"] = now, now
                 if one["full"] != o.cluster[slot] + 1 and (found == PARTLY or not fill(o, slot, base + number)):
                     found = PARTLY

@@ -53,8 +53,8 @@ CELL = record(("writer", "i4"), ("written", "i4"), ("site", "i4"), ("last", "i4"
 # in whose time copies that complete on mbarriers have read there. In global memory full
 # is how often it has been read, and low and high are the clusters that stand for its readers (see far.see_reader). In shared memory
 # `read` is the latest of: when lanes have read it (by_lanes), and when products of the two warpgroups `held` have (first, second).
-# writer: a warp, plus one, that knew of all writes before its own, which was the last one; reader: the same for
-# reads; 0 where there is none such.
+# writer: a warp, plus one, that knew of all writes before its own, which was the last one; reader: the only warp, plus
+# one, that has read it since all knew of all; 0 where there is none such.
 LINE = record(
     ("written", "i4"), ("read", "i4"), ("landed", "i4"), ("warp", "i4"), ("full", "i4"), ("low", "i4"), ("high", "i4"),
     ("held", "i4"), ("by_lanes", "i4"), ("first", "i4"), ("second", "i4"), ("writer", "i4"), ("reader", "i4"), ("source", "i4")
