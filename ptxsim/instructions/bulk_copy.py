@@ -63,7 +63,7 @@ def words(a: str, b: str = "shared", facts: Facts | None = None) -> Options:
 
 def sizes(m: Port, n: LaneValue) -> np.ndarray:
     """Sizes in bytes per lane. Raises for one that is no multiple of 16."""
-    size = per_lane(n).astype(np.int64)
+    size = per_lane(n).astype(np.int64) & 0xFFFFFFFF
     bad = m.mask & (size % 16 != 0)
     if bad.any():
         lane = int(np.argmax(bad))

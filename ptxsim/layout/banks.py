@@ -94,7 +94,7 @@ def prepare(addresses: ArrayLike, width: int, kind: str, mask: ArrayLike | None,
     try:
         address = np.asarray(addresses, dtype=np.int64)
         masks = np.asarray(0xFFFFFFFF if mask is None else mask)
-        assert masks.dtype.kind in "iub" and address.ndim and (masks.ndim or masks.dtype != bool)
+        assert masks.dtype.kind in "iub" and address.ndim in (1, 2) and (masks.ndim or masks.dtype != bool)
     except (TypeError, ValueError, OverflowError, AssertionError):
         help = "addresses are whole numbers, (32,) or (n, 32), a mask is a word or booleans of that shape"
         raise _error("these are no addresses of a warp, or no mask of its lanes", help) from None
