@@ -60,8 +60,13 @@ def test_races(seed, count, shape):
 @settings(deadline=None, max_examples=25)
 def test_proxies(seed, count):
     given = records(seed, count, list(Event))
-    useful, room = np.zeros(SITES, np.int8), np.zeros((32 * count, 6), np.int64)
-    alike(proxy_scan.scan, given, 0, proxy_scan.ProxyShadow.of(0, WARPS, BYTES), KINDS, useful, room)
+    runs = []
+    for form in (proxy_scan.scan, proxy_scan.scan.compiled, proxy_scan.scan.checked):
+        shadow = proxy_scan.ProxyShadow.of(0, WARPS, BYTES)  # arrays that share memory, which copies of them would not
+        useful, room = np.zeros(SITES, np.int8), np.zeros((32 * count, 6), np.int64)
+        with np.errstate(all="raise"):
+            runs.append((form(given, 0, shadow, KINDS, useful, room), *shadow, useful, room))
+    assert same(runs[0], runs[1]) and same(runs[0], runs[2])
 
 
 @given(st.integers(0, 2**32), st.integers(0, 60))
