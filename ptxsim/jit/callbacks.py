@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 
@@ -27,6 +30,25 @@ class Callbacks:
         made = ctypes.CFUNCTYPE(*types)(guarded)
         self._kept.append(made)
         return ctypes.cast(made, ctypes.c_void_p).value or 0
+
+    @contextmanager
+    def hearing(self, stop: Callable[[], object]) -> Iterator[None]:
+        """Within, Ctrl-C calls `stop` and comes out of `check`. As an exception it may arise where a callback begins or ends, outside of
+        what keeps it, and ctypes would drop it."""
+        usual = signal.getsignal(signal.SIGINT)
+        if threading.current_thread() is not threading.main_thread() or usual is not signal.default_int_handler:
+            yield
+            return
+
+        def keep(number: int, frame: Any) -> None:
+            self.error = self.error or KeyboardInterrupt()
+            stop()
+
+        signal.signal(signal.SIGINT, keep)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, usual)
 
     def check(self) -> None:
         """Raise what a function has raised since this was last asked."""

@@ -24,6 +24,7 @@ _TIDY = ("sroa", "simplify_cfg", "instruction_combine")
 PASSES = (*_TIDY, "loop_rotate", "loop_unroll", *_TIDY)
 
 
+_LLVM = threading.Lock()  # all modules share a context, which is for one thread at a time, an interrupted one's too
 _PUBLISHED: list[tuple[Jit, object]] = []  # symbols are the process's: what they lead to lives as long as it does
 
 
@@ -101,10 +102,11 @@ class Jit:
                 self.store.put(key, data)
                 self.compiled += 1
             # An engine of its own: one that had others before would put sections where those lie.
-            engine = self.llvm.create_mcjit_compiler(self.llvm.parse_assembly(""), self._machine_for(1, fresh=True))
-            with side_by_side():
-                engine.add_object_file(self.llvm.ObjectFileRef.from_data(data))
-                engine.finalize_object()
+            with _LLVM:
+                engine = self.llvm.create_mcjit_compiler(self.llvm.parse_assembly(""), self._machine_for(1, fresh=True))
+                with side_by_side():
+                    engine.add_object_file(self.llvm.ObjectFileRef.from_data(data))
+                    engine.finalize_object()
             self._engines.append(engine)
 
     def _compile(self, text: str, level: int, passes: bool) -> bytes:
@@ -137,12 +139,14 @@ class Jit:
 def _in_a_thread(work: Callable[[], bytes]) -> bytes:
     """What `work` gives. Ctrl-C comes through while it goes on: LLVM takes seconds, and hears nothing meanwhile."""
     if threading.current_thread() is not threading.main_thread():
-        return work()
+        with _LLVM:
+            return work()
     made: Future[bytes] = Future()
 
     def run() -> None:
         try:
-            made.set_result(work())
+            with _LLVM:
+                made.set_result(work())
         except BaseException as error:
             made.set_exception(error)
 

@@ -136,7 +136,7 @@ class NativeContext:
             if self.callbacks.error is None:  # else the launch ends as soon as native code comes back
                 stream.flush()
         except BaseException:
-            self.record.end_count = 0  # which is at once
+            self._end()  # which is at once
             raise
         finally:
             stream.count = 0
@@ -175,7 +175,7 @@ class NativeContext:
         return full in self._kernels
 
     def _compile(self, full: bool) -> None:
-        if (count := len(self.program.ops)) > MOST_OPERATIONS:
+        if (count := sites_of(self.program)) > MOST_OPERATIONS:
             raise Refused(
                 f"{self.program.name} has {count} operations, and native code is made of {MOST_OPERATIONS} at most"
             )
@@ -202,12 +202,17 @@ class NativeContext:
             self._bulk.callbacks.check()
         return status
 
+    def _end(self) -> None:
+        """Native code is to come back."""
+        self.record.end_count = 0
+
     @contextmanager
     def _guarded(self) -> Iterator[None]:
         """Native code runs within: a crash of the process is reported as one of this kernel."""
         self.library.crash.enter(self.program.name, self._mark)
         try:
-            yield
+            with self.callbacks.hearing(self._end):
+                yield
         finally:
             self.library.crash.leave()
 
