@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 from ptxsim.diagnostic import Finding
 from ptxsim.engine.program.operation import Program, fact
+from ptxsim.isa.facts import Mechanism, Role, Synchronisation
 
 Key = tuple[int, int, int]  # what goes wrong, site, other site
 
@@ -35,8 +36,18 @@ def by_cause(program: Program, keys: Iterable[Key]) -> list[list[Key]]:
     return list(groups.values())
 
 
-def without_echoes(findings: list[Finding]) -> list[Finding]:
-    """Findings without races of two places of which another one says what is missing: a wait for the copy, which is said once."""
+@fact
+def waits_for_products(program: Program) -> frozenset[int]:
+    """The lines that wait for asynchronous products, where those end for other warps."""
+    wait = Synchronisation(Mechanism.PRODUCT_GROUP, Role.WAIT)
+    return frozenset(op.line for op in program.ops if op.synchronises == wait)
+
+
+def without_echoes(program: Program, findings: list[Finding]) -> list[Finding]:
+    """Findings without races of two places of which another one says what is missing: a wait for the copy, which is said once; and
+    without the race between the end of a product and a store that has not waited for it."""
+    overwriting = {finding.line for finding in findings if finding.name == "tile-overwritten"}
+    ends = waits_for_products(program) if overwriting else frozenset()
     waits = {
         frozenset((finding.line, *(label.line for label in finding.labels)))
         for finding in findings if finding.name in ("missing-wait", "cp-async-not-waited", "tile-overwritten")
@@ -44,7 +55,8 @@ def without_echoes(findings: list[Finding]) -> list[Finding]:
     found: dict[tuple[str, int | None, tuple[int, ...]] | int, Finding] = {}
     for finding in findings:
         lines = tuple(label.line for label in finding.labels)
-        if finding.name == "race-shared" and frozenset((finding.line, *lines)) in waits:
+        pair = frozenset((finding.line, *lines))
+        if finding.name == "race-shared" and (pair in waits or (pair & overwriting and pair & ends)):
             continue
         key = (finding.name, finding.line, lines) if finding.name == "missing-wait" and lines else id(finding)
         found.setdefault(key, finding)

@@ -56,7 +56,7 @@ def execute(
             findings += unwritten_reads(program, launch.given)
         for checker in checkers:
             findings += checker.findings(program)
-        findings = without_echoes(findings)
+        findings = without_echoes(program, findings)
         if before is not None:
             findings = repetitions.settled(findings, before, machine)
         outputs = launch.copy_out()
