@@ -19,7 +19,7 @@ from ptxsim.machine.cta import Cluster, Warp
 from ptxsim.machine.fault import Wait
 from ptxsim.machine.state import Machine
 
-LOOK = 100  # rounds between looks for a livelock
+LOOK = 100  # rounds between looks for a livelock, of clusters side by side
 REFUSED = 0.25  # how often a cluster is not cancelled that could be
 SPIN = 2000  # rounds of a slice at most, as long as there are CTAs that could come in
 
@@ -68,7 +68,7 @@ class Grid:
         self.slice: Slice | None = None  # that runs
         self.begun = self.shown = time.monotonic()
         self.livelock = Livelock(machine)
-        self.rounds, self.next_look = 0, LOOK  # of all clusters; at which to look for one
+        self.rounds, self.next_look = 0, engine.look  # of all clusters; at which to look for one
 
     @property
     def clusters(self) -> int:
@@ -105,7 +105,8 @@ class Grid:
                 number = self.order[self.next]
                 self.seats.append(Seat(self._admit(number) if runner is None else runner.admit(number)))
                 self.next += 1
-                self._slice(self.seats[-1], SPIN)
+                is_alone = self.next == self.clusters and len(self.seats) == 1
+                self._slice(self.seats[-1], self.engine.look if is_alone else SPIN)
         while machine.complete_next():
             pass
 
@@ -135,7 +136,7 @@ class Grid:
             for seat in self.seats:
                 seat.may_go_on = True
         # With another seed those that run side by side are interleaved round by round.
-        rounds = 1 if self.machine.seed != 0 and len(self.seats) > 1 else LOOK if are_all_here else SPIN
+        rounds = 1 if self.machine.seed != 0 and len(self.seats) > 1 else self._look if are_all_here else SPIN
         self.queue = self.seats[::-1]
         self._go_through(rounds, are_all_here)
 
@@ -176,10 +177,14 @@ class Grid:
             return True
         return not self.machine.grid_workspace and count & count - 1 == 0
 
+    @property
+    def _look(self) -> int:
+        return LOOK if len(self.seats) > 1 else self.engine.look
+
     def _look_for_livelock(self) -> None:
         """All clusters that have not ended are here: is all as it was before?"""
         if self.seats and self.rounds >= self.next_look:
-            self.next_look = self.rounds + LOOK * len(self.seats)
+            self.next_look = self.rounds + self._look * len(self.seats)
             if self.livelock.repeats(lambda: chain.from_iterable(seat.cluster.state() for seat in self.seats)):
                 raise Stopped(self._endless(chain.from_iterable(seat.cluster.blocks() for seat in self.seats)))
 
