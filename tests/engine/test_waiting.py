@@ -178,7 +178,11 @@ def test_lanes_that_wait_for_ever_reach_the_limit(engine):
 
 @pytest.mark.slow
 def test_both_engines_take_the_same_steps_until_the_limit():
-    body = "@%p0 bra over;\n" + LOOP.format(COUNTS + "atom.global.cas.b32 %r3, [%d0], 0, 1;") + "over:\n st.global.u32 [%d1], 3;"
+    body = (
+        "@%p0 bra over;\n"
+        + LOOP.format(COUNTS + "atom.global.cas.b32 %r3, [%d0], 0, 1;")
+        + "over:\n st.global.u32 [%d1], 3;"
+    )
 
     def outcome(engine: str) -> tuple:
         data, result = run(body, engine, max_steps=9_000)

@@ -271,7 +271,7 @@ def touch(
                         o, slot, warp, lane, row, base_warp, reads[cell], way, home, floor, site, max(start, written)
                     )
                 if how & OVER and bits & LATER and way != NONE:
-                    reads[cell, way]["warp"] = by_copies(completed(o, slot, copier, rank))
+                    reads[cell, way]["warp"] = by_copies(completed(o, slot, copier))
                     line["source"] = o.cluster[slot] + 1
 
 
@@ -328,11 +328,7 @@ def land(
         if mask >> lane & 1:
             address = int(addresses[lane])
             start, end = cell_of(o, slot, address), end_of(o, slot, address, width)
-            column = (
-                warp * LANES + lane
-                if by_lane
-                else completed(o, slot, lane if copier == NONE else copier, warp // int(o.n[WARPS]))
-            )
+            column = warp * LANES + lane if by_lane else completed(o, slot, lane if copier == NONE else copier)
             if column != writer:
                 writer, known = column, NONE
             for cell in range(start, end):

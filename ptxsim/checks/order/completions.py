@@ -6,7 +6,6 @@ from ptxsim.checks.order.clocks import first_row, lowest, own_row, share, sharin
 from ptxsim.checks.order.edges import waiting_for
 from ptxsim.checks.order.state import COMPLETIONS, COPIED, INITS, NOW, Order
 from ptxsim.lanes import LANES
-from ptxsim.machine.event import Scope
 from ptxsim.machine.memory import RANK_SHIFT
 
 
@@ -45,16 +44,16 @@ def go_on_completed(o: Order, slot: int, address: int, is_odd: int) -> None:
         o.landed[slot, is_odd, place] = max(o.landed[slot, is_odd, place], o.landed[slot, 1 - is_odd, place])
 
 
-def see_completed(
-    o: Order, slot: int, warp: int, lanes: int, address: int, is_odd: int, scope: int, acquires: bool
-) -> None:
-    """Lanes have waited for a phase, and know the copies that completed in it; where they acquire nothing, a fence may later."""
+def see_completed(o: Order, slot: int, warp: int, lanes: int, address: int, is_odd: int, acquires: bool) -> None:
+    """Lanes have waited for a phase, and know the copies that completed in it; where they acquire nothing, a fence may later.
+
+    Copies that other CTAs multicast are known like a CTA's own, whatever the scope of the wait: the mbarrier is in the waiting CTA's
+    memory, waits of the manual's examples and of CUTLASS have scope .cta, and so programs run that an H200 runs.
+    """
     if o.n[COPIED] == o.n[INITS]:
         return
     place, rest = completed_at(o, address), lanes
     column, time = int(o.n[COPIED]) + place, int(o.landed[slot, is_odd, place])
-    if scope == Scope.CTA and o.landed[slot, 2 | is_odd, place] > o.landed[slot, 1 - is_odd, place]:
-        return  # a copy of another CTA is not among what such a wait acquires
     if acquires:
         know(o, slot, warp, lanes, column, time)
         return
@@ -64,13 +63,11 @@ def see_completed(
         o.clock[row, column] = max(o.clock[row, column], time)
 
 
-def completed(o: Order, slot: int, lane: int, rank: int) -> int:
+def completed(o: Order, slot: int, lane: int) -> int:
     """The column of the copy of a lane of a CTA that lands, which completes in this phase of its mbarrier."""
     landing = int(o.landing[slot, lane])
     column = landing >> 1
     if column < o.n[INITS]:
         place = column - int(o.n[COPIED])
         o.landed[slot, landing & 1, place] = o.n[NOW]
-        if place // COMPLETIONS != rank:
-            o.landed[slot, 2 | landing & 1, place] = o.n[NOW]
     return column

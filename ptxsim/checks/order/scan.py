@@ -190,7 +190,7 @@ def use_mbarriers(
                 tell(o, found, UNSEEN, site, int(made["site"]), address & OFFSET, slot, warp, lane, writer >> 5, False)
         if waits:
             wait_for_phase(o, slot, warp, part, phase_key(key, is_odd), site, written)
-            see_completed(o, slot, warp, part, address, is_odd, bits >> SCOPE & 3, bits & ACQUIRES != 0)
+            see_completed(o, slot, warp, part, address, is_odd, bits & ACQUIRES != 0)
         elif flags & FLAG_ASYNC_PROXY:
             complete(o, slot, part, address, is_odd)
         else:

@@ -105,7 +105,7 @@ class Arrays(NamedTuple):
     landing: Array  # by slot and lane: the column of the copy that lands, and the parity of the phase
     over: Array  # by slot, column of products and their number modulo RING: when a warp has first waited for them
     waits: Array  # by slot and column of products: how many those waits have covered
-    landed: Array  # by slot, parity of a phase and COPIED column: when a copy has last completed in it; and one of another CTA
+    landed: Array  # by slot, parity of a phase and COPIED column: when a copy has last completed in it
     covered_at: Array  # its last fence that stands in one order with others
     need: Array  # the scope that a fence must have for what waits for it, or NONE
     phase: Array  # by slot and barrier
@@ -185,7 +185,7 @@ def begin(
         zeros((slots, threads), np.int32), zeros((slots * rows, units), np.int32), zeros(slots * rows, np.int32),
         zeros(slots * rows, np.int32), zeros((slots * rows, columns), np.int32), zeros((slots, threads), np.int32), zeros((slots, threads), np.int32),
         zeros((slots, threads), np.int32), zeros((slots, LANES), np.int32), zeros((slots, groups, RING), np.int32), zeros((slots, groups), np.int32),
-        zeros((slots, 4, completions), np.int32),
+        zeros((slots, 2, completions), np.int32),
         zeros((slots, threads if covers else 0), np.int32), zeros((slots, threads), np.int32), zeros((slots, barrier_rows(ctas)), np.int64), zeros((slots, barrier_rows(ctas)), np.int32),
         zeros(granules, CELL), zeros((granules, ways), ACCESS), zeros((granules, ways if strong[0] else 0), ACCESS),
         zeros(slots * ctas * lines, LINE), zeros(LOG, RECORD), zeros(LOG, LOGGED_READ),
