@@ -19,7 +19,10 @@ from ptxsim.machine.cta import Cluster, Warp
 from ptxsim.machine.fault import Wait
 from ptxsim.machine.state import Machine
 
-LOOK = 100  # rounds between looks for a livelock, of clusters side by side
+FIRST, LOOK = (
+    8,
+    100,
+)  # rounds between looks for a livelock: of a cluster alone at first (in the interpreter they take long), of others
 REFUSED = 0.25  # how often a cluster is not cancelled that could be
 SPIN = 2000  # rounds of a slice at most, as long as there are CTAs that could come in
 
@@ -68,7 +71,7 @@ class Grid:
         self.slice: Slice | None = None  # that runs
         self.begun = self.shown = time.monotonic()
         self.livelock = Livelock(machine)
-        self.rounds, self.next_look = 0, engine.look  # of all clusters; at which to look for one
+        self.rounds, self.next_look = 0, FIRST  # of all clusters; at which to look for one
 
     @property
     def clusters(self) -> int:
@@ -106,7 +109,7 @@ class Grid:
                 self.seats.append(Seat(self._admit(number) if runner is None else runner.admit(number)))
                 self.next += 1
                 is_alone = self.next == self.clusters and len(self.seats) == 1
-                self._slice(self.seats[-1], self.engine.look if is_alone else SPIN)
+                self._slice(self.seats[-1], self._look if is_alone else SPIN)
         while machine.complete_next():
             pass
 
@@ -179,7 +182,7 @@ class Grid:
 
     @property
     def _look(self) -> int:
-        return LOOK if len(self.seats) > 1 else self.engine.look
+        return LOOK if len(self.seats) > 1 else min(max(FIRST, self.seats[0].cluster.rounds), LOOK)
 
     def _look_for_livelock(self) -> None:
         """All clusters that have not ended are here: is all as it was before?"""

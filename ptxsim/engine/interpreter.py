@@ -48,7 +48,6 @@ class Interpreter:
 
     name = "interpreter"
     warp_bytes = WarpRecord.dtype.itemsize
-    look = 8  # a round takes milliseconds
 
     def __init__(self, program: Program, machine: Machine, watch: Watch | None = None):
         self.program, self.machine = program, machine

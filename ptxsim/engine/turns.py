@@ -64,7 +64,6 @@ class Engine(Protocol):
 
     name: str
     warp_bytes: int  # what it wants for a warp: its record, and the rest for itself
-    look: int  # rounds of a cluster alone between looks for a livelock
     program: Program
     machine: Machine
 

@@ -39,7 +39,6 @@ class CompiledEngine:
     cores, where it pays); `native` is the library of another CPU than this one's (for tests)."""
 
     name = "compiled"
-    look = 100  # a round takes microseconds
 
     def __init__(
         self, program: Program, machine: Machine, *, keep: bool = False, jobs: int | None = 1, native: Library | None = None
