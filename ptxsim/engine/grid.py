@@ -19,10 +19,8 @@ from ptxsim.machine.cta import Cluster, Warp
 from ptxsim.machine.fault import Wait
 from ptxsim.machine.state import Machine
 
-FIRST, LOOK = (
-    8,
-    100,
-)  # rounds between looks for a livelock: of a cluster alone at first (in the interpreter they take long), of others
+LOOK = 100  # rounds between looks for a livelock
+FIRST = 8  # of a cluster that is alone, at first: in the interpreter rounds take milliseconds
 REFUSED = 0.25  # how often a cluster is not cancelled that could be
 SPIN = 2000  # rounds of a slice at most, as long as there are CTAs that could come in
 

@@ -13,12 +13,12 @@ cluster know each other by such rows, what they know of other clusters are snaps
 | what an instruction's site orders | `sites` |
 | the arrays | `state` |
 | rows of clocks: sharing, joining, snapshots | `clocks` |
-| barriers, fences, releases and acquires | `edges` |
+| barriers; fences, releases and acquires | `barriers`, `edges` |
 | copies that complete on mbarriers; what threads know of other copies | `completions`, `proxies` |
 | room for CTAs and pages of memory | `slots` |
 | granules of memory, and who may touch them | `cells` |
 | accesses that the lines they touch show to be in order | `lines` |
-| of products, bulk copies and cp.async | `tiles` |
+| the same of products, bulk copies and cp.async | `tiles` |
 | all others, judged by granules | `accesses` |
 | the scan over records | `scan` |
 | room for it, and its findings | `checker`, `findings` |

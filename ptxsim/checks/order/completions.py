@@ -48,7 +48,7 @@ def see_completed(o: Order, slot: int, warp: int, lanes: int, address: int, is_o
     """Lanes have waited for a phase, and know the copies that completed in it; where they acquire nothing, a fence may later.
 
     Copies that other CTAs multicast are known like a CTA's own, whatever the scope of the wait: the mbarrier is in the waiting CTA's
-    memory, waits of the manual's examples and of CUTLASS have scope .cta, and so programs run that an H200 runs.
+    memory, the manual's examples and CUTLASS wait in the scope .cta, and an H200 gives such programs the data.
     """
     if o.n[COPIED] == o.n[INITS]:
         return

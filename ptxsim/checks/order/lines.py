@@ -143,18 +143,23 @@ def keep_in_log(o: Order, row: int, record: Array, lanes: int, is_anybodys: bool
 
 
 def write_shared(o: Order, slot: int, rank: int, warp: int, record: Array) -> bool:
-    row, now, site = first_row(o, slot, warp) + int(o.uniform[slot, warp]), int(o.n[NOW]), int(record["site"])
+    row = first_row(o, slot, warp) + int(o.uniform[slot, warp])
     if take_lines(o, slot, rank, warp, row, record, True) == UNKNOWN:
         return False
-    mask, width, addresses = int(record["mask"]), int(record["width"]), record["addresses"]
-    shift, cells, unit = int(o.n[SHIFT]), first_cell(o, slot, rank), warp * LANES
+    take_cells(o, slot, rank, record, warp * LANES, 1)
+    return True
+
+
+def take_cells(o: Order, slot: int, rank: int, record: Array, writer: int, step: int) -> None:
+    """The granules of an access are written now: by `writer`, or where `step` is 1, each lane's by the lane's own after it."""
+    mask, width, addresses, now = int(record["mask"]), int(record["width"]), record["addresses"], int(o.n[NOW])
+    shift, cells, site = int(o.n[SHIFT]), first_cell(o, slot, rank), int(record["site"])
     for lane in range(LANES):
         if mask >> lane & 1:
             address = int(addresses[lane])
             for cell in range(cells + (address >> shift), cells + (address + width - 1 >> shift) + 1):
                 made = o.cells[cell]
-                made["writer"], made["written"], made["last"], made["site"] = unit + lane, now, now, site
-    return True
+                made["writer"], made["written"], made["last"], made["site"] = writer + step * lane, now, now, site
 
 
 def first_line(o: Order, slot: int, rank: int) -> int:

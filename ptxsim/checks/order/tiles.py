@@ -26,6 +26,7 @@ from ptxsim.checks.order.lines import (
     make_room,
     note_landing,
     settle,
+    take_cells,
     take_lines,
     touch_line,
 )
@@ -121,7 +122,7 @@ def hold(one: Array, group: int, now: int) -> bool:
 
 def begin_copy(o: Order, slot: int, rank: int, warp: int, record: Array, lane: int) -> bool:
     """A bulk copy of a lane may write from now on."""
-    row, now, site = row_for(o, slot, warp, lane), int(o.n[NOW]), int(record["site"])
+    row = row_for(o, slot, warp, lane)
     start, floor, own, writer = int(o.start[slot]), int(o.floor[row]), int(o.own[row]), in_flight(o)
     mask, base, low = int(record["mask"]), first_line(o, slot, rank), rank << OWNER
     starts = int(record["addresses"][lowest(mask)]) | int(record["width"])  # a copy's rows lie side by side
@@ -162,24 +163,8 @@ def begin_copy(o: Order, slot: int, rank: int, warp: int, record: Array, lane: i
                 one["held"] = 0
     if was_read:
         settle(o, slot, record["addresses"], mask, int(record["width"]))
-    take_cells(o, slot, rank, record, mask, writer, site, now)
+    take_cells(o, slot, rank, record, writer, 0)
     return True
-
-
-def take_cells(o: Order, slot: int, rank: int, record: Array, mask: int, writer: int, site: int, now: int) -> None:
-    """The granules of lanes are written now."""
-    width, addresses, shift, cells = (
-        int(record["width"]),
-        record["addresses"],
-        int(o.n[SHIFT]),
-        first_cell(o, slot, rank),
-    )
-    for lane in range(LANES):
-        if mask >> lane & 1:
-            address = int(addresses[lane])
-            for cell in range(cells + (address >> shift), cells + (address + width - 1 >> shift) + 1):
-                made = o.cells[cell]
-                made["writer"], made["written"], made["last"], made["site"] = writer, now, now, site
 
 
 def take_over(o: Order, slot: int, rank: int, warp: int, record: Array) -> bool:
@@ -187,7 +172,7 @@ def take_over(o: Order, slot: int, rank: int, warp: int, record: Array) -> bool:
     row = first_row(o, slot, warp) + int(o.uniform[slot, warp])
     if take_lines(o, slot, rank, warp, row, record, True) == UNKNOWN:
         return False
-    take_cells(o, slot, rank, record, int(record["mask"]), NOBODY, int(record["site"]), int(o.n[NOW]))
+    take_cells(o, slot, rank, record, NOBODY, 0)
     return True
 
 
