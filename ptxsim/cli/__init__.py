@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
 
 import click
 
@@ -95,16 +94,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return USAGE
     except Exception as error:
         return _internal(error)
-
-
-def run() -> NoReturn:
-    """The command as a process: after Ctrl-C it ends at once, whatever there would be to take apart."""
-    code = main()
-    if code == INTERRUPTED:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)
-    sys.exit(code)
 
 
 def _internal(error: Exception) -> int:

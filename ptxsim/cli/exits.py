@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterable
 
 from ptxsim.diagnostic import Finding
 
 CLEAN, FINDINGS, USAGE, NOT_MODELED, INTERNAL = range(5)
-INTERRUPTED = 130
+INTERRUPTED = 128 + signal.SIGINT
 
 
 def exit_code(findings: Iterable[Finding]) -> int:

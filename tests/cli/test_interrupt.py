@@ -91,3 +91,11 @@ def test_max_steps(tmp_path, capsys, engine):
     file.write_text(ENDLESS)
     assert main(["run", str(file), "--engine", engine, "--max-steps", "5000"]) == 1
     assert "limit-reached" in capsys.readouterr().out
+
+
+def test_ctrl_c_while_modules_are_loaded(tmp_path):
+    (tmp_path / "click.py").write_text("raise KeyboardInterrupt")
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    command = [sys.executable, "-m", "ptxsim", "--version"]
+    ended = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path})
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "interrupted\n")
