@@ -21,8 +21,7 @@ class QuickCheck:
     """What was found in the last whole text, to which an edit is compared."""
 
     def __init__(self) -> None:
-        self.lines: list[str] = []
-        self.findings: list[Finding] = []
+        self.known: tuple[list[str], list[Finding]] = [], []  # lines and their findings: replaced as one, by another thread
         self.last: LastRun | None = None
 
     def ran(self, last: LastRun) -> None:
@@ -31,8 +30,8 @@ class QuickCheck:
 
     def whole(self, document: Document) -> list[Finding]:
         """Everything that is wrong with a text."""
-        self.findings, self.lines = document.check(), document.lines
-        return [*self.findings, *self._of_run(document)]
+        self.known = document.lines, document.check()
+        return [*self.known[1], *self._of_run(document)]
 
     def quick(self, document: Document) -> list[Finding] | None:
         """What is wrong with the changed lines, and what was wrong with the others; None where only the whole text can say.
@@ -40,7 +39,7 @@ class QuickCheck:
         The other instructions are left out of what is read: whether an instruction is legal depends on itself and on the
         declarations.
         """
-        new, old = document.lines, self.lines
+        new, (old, known) = document.lines, self.known
         if len(new) < SHORT or not old:
             return None
         head = next((i for i, (one, other) in enumerate(zip(old, new)) if one != other), min(len(old), len(new)))
@@ -55,7 +54,7 @@ class QuickCheck:
         kept += [self._without_instruction(line) for line in new[len(new) - tail :]]
         found = check_file(Source("\n".join(kept), document.name))
         last, by = len(old) - tail, len(new) - len(old)
-        for finding in self.findings:
+        for finding in known:
             if finding.line <= head:
                 found.append(finding)
             elif finding.line > last:

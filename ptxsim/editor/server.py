@@ -13,7 +13,7 @@ from pygls.exceptions import JsonRpcInvalidParams
 from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
-from ptxsim import __version__
+from ptxsim import __version__, instructions
 from ptxsim.diagnostic import Finding
 from ptxsim.editor import completion, hover, names
 from ptxsim.editor.document import Document
@@ -45,7 +45,9 @@ class PtxServer:
         self.checks: dict[str, QuickCheck] = {}
         self.last: dict[str, LastRun] = {}
         self.tasks: dict[str, asyncio.Task[None]] = {}
-        self.checker = ThreadPoolExecutor(1)  # texts are read one after the other
+        self.whole = ThreadPoolExecutor(1)  # texts are read one after the other,
+        self.quick = ThreadPoolExecutor(1)  # and a key waits for none of that
+        self.whole.submit(instructions.load_families)  # the first mistake need not wait for them
         for method, handler, options in self._handlers():
             self.server.feature(method, options)(_function(handler))
         self.server.command(RUN)(self._run_command())
@@ -90,12 +92,12 @@ class PtxServer:
         document = self.document(uri)
         check = self.checks.setdefault(uri, QuickCheck())
         loop = asyncio.get_running_loop()
-        quick = await loop.run_in_executor(self.checker, check.quick, document)
+        quick = await loop.run_in_executor(self.quick, check.quick, document)
         if quick is not None:
             self._publish(uri, document, quick)
-            await loop.run_in_executor(self.checker, getattr, document, "tokens")  # the next hover need not wait
+            await loop.run_in_executor(self.quick, getattr, document, "tokens")  # the next hover need not wait
             await asyncio.sleep(PAUSE)
-        findings = await loop.run_in_executor(self.checker, check.whole, document)
+        findings = await loop.run_in_executor(self.whole, check.whole, document)
         self._publish(uri, document, findings)
 
     def _publish(self, uri: str, document: Document, findings: list[Finding]) -> None:
