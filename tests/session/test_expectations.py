@@ -133,7 +133,30 @@ def test_a_factor_that_was_read_otherwise_is_named(expression):
     tile = wide_a.copy()
     tile[:8, 8:], tile[8:, :8] = wide_a[8:, :8], wide_a[:8, 8:]
     assert "16x16 tile of A the 8x8 matrices beside the diagonal" in notes(tile, wide_b.T)
+    blocks = wide_b.reshape(-1, 8, wide_b.shape[1] // 8, 8).transpose(0, 3, 2, 1).reshape(wide_b.shape)
+    assert "in each 8x8 matrix of B.T rows and columns change places" in notes(wide_a, blocks.T)
+    assert "columns of A whose bits 0 and 3 differ" in notes(wide_a[:, k ^ ((k ^ k >> 3) & 1) * 9], wide_b.T)
+    i, j = np.indices(wide_a.shape)
+    one = (i >> 2 ^ j >> 1) & 1
+    assert "row bit 2 and column bit 1 differ, elements of A" in notes(wide_a[i ^ one << 2, j ^ one << 1], wide_b.T)
     assert "that is the result" not in notes(wide_a + 1, wide_b.T)
+
+
+def test_layouts_are_named_within_a_tolerance():
+    draw = np.random.default_rng(1)
+    a, b = draw.normal(size=(16, 16)).astype("f2"), draw.normal(size=(8, 16)).astype("f2")
+    noise = 1 + draw.normal(size=(16, 8)) * 1e-4
+
+    def notes(d):
+        return " ".join(check("D == A @ B.T rtol=1e-3 atol=1e-3", A=a, B=b, D=(d * noise).astype("f4"))[0].notes)
+
+    wide_a, wide_b = a.astype("f8"), b.astype("f8")
+    right, k, (i, j) = wide_a @ wide_b.T, np.arange(16), np.indices((16, 8))
+    assert "columns i and i ^ 8 of A" in notes(wide_a[:, k ^ 8] @ wide_b.T)
+    assert "rows 0 and 1 have changed places" in notes(right[k ^ 1])
+    one = (i >> 3 ^ j) & 1
+    assert "[0,1] and [8,0] have changed places" in notes(right[i ^ one << 3, j ^ one])
+    assert "changed places" not in notes(right + 1)
 
 
 def test_a_permuted_a_constant_and_an_empty_result_are_recognised():

@@ -12,6 +12,8 @@ from ptxsim.session.ptxfile.values import narrow
 if TYPE_CHECKING:
     import numpy as np
 
+    from ptxsim.session.ptxfile.misplaced import Equal
+
 _ROUNDING = 16  # epsilons of a type, and at most one in fifty: an error that may be rounding
 _NEAR = 9999  # more ULPs than this say nothing
 
@@ -54,7 +56,7 @@ def pattern_of(wrong: np.ndarray) -> str:
     )
 
 
-def rearranged(got: np.ndarray, expected: np.ndarray, label: str) -> str | None:
+def rearranged(got: np.ndarray, expected: np.ndarray, label: str, equal: Equal) -> str | None:
     """A hint if the right values stand in the wrong places."""
     import numpy as np
 
@@ -62,9 +64,9 @@ def rearranged(got: np.ndarray, expected: np.ndarray, label: str) -> str | None:
         return f"{label} is all zeros: nothing was stored to it, or zeros were"
     if np.array_equal(got, np.broadcast_to(got.flat[0], got.shape)):
         return f"every element of {label} is {show(got.flat[0])}"
-    if got.ndim == 2 and got.shape[0] == got.shape[1] and np.array_equal(got.T, expected):
+    if got.ndim == 2 and got.shape[0] == got.shape[1] and equal(got.T, expected).all():
         return f"{label} is the transpose of what is expected"
-    if lines := moved(got, expected):
+    if lines := moved(got, expected, equal):
         return f"of {label}, {lines}: a layout is wrong, not the arithmetic"
     if np.array_equal(np.sort(got, axis=None), np.sort(expected, axis=None)):
         return f"{label} holds exactly the expected values, in other places: a layout is wrong, not the arithmetic"

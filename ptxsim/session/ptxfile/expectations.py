@@ -109,7 +109,7 @@ def check_comparison(
         )
         found = pair.check(str(comparison), writer)
         if found and found.level == "error" and isinstance(operator, ast.Eq):
-            hint = misread(right_tree, names, left)
+            hint = misread(right_tree, names, left, pair.holds)
             found = replace(found, notes=(*found.notes, hint)) if hint else found
         if found:
             findings.append(found.at(span))
@@ -169,7 +169,7 @@ class _Pair:
 
         got, expected, dtype = self._sides()
         if not np.ndim(got) and not np.ndim(expected):
-            if self._holds(got, expected).all():
+            if self.holds(got, expected).all():
                 return None
             sides = [(self.left_text, got), (self.right_text, expected)]
             facts = [f"{name} is {show(value)}" for name, value in sides if not _is_number(name)]
@@ -183,7 +183,7 @@ class _Pair:
             )
         got, expected = np.broadcast_arrays(got, expected)
         with np.errstate(all="ignore"):
-            wrong = ~self._holds(got, expected)
+            wrong = ~self.holds(got, expected)
         if wrong.any():
             return self._explain(text, got, expected, wrong, dtype, writer)
         return self._too_wide(expected)
@@ -200,7 +200,8 @@ class _Pair:
             got = widen(narrow(got, dtype))
         return got, expected, dtype
 
-    def _holds(self, got: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    def holds(self, got: np.ndarray, expected: np.ndarray) -> np.ndarray:
+        """Whether the elements of two arrays stand to each other as the expectation says."""
         import numpy as np
 
         if not isinstance(self.operator, ast.Eq):
@@ -223,7 +224,7 @@ class _Pair:
 
         if not isinstance(self.operator, ast.Eq) or not (self.rtol or self.atol) or not np.any(expected):
             return None
-        if not self._holds(np.zeros_like(expected), expected).all():
+        if not self.holds(np.zeros_like(expected), expected).all():
             return None
         return Finding(
             "expectation-failed",
@@ -259,7 +260,11 @@ class _Pair:
         )
         notes = [count + pattern_of(wrong), *lines[1:]]
         if isinstance(self.operator, ast.Eq):
-            notes += [hint for hint in [largest(got, expected, wrong, dtype), rearranged(got, expected, label)] if hint]
+            notes += [
+                hint
+                for hint in [largest(got, expected, wrong, dtype), rearranged(got, expected, label, self.holds)]
+                if hint
+            ]
         help = rounding(got, expected, wrong, dtype) if isinstance(self.operator, ast.Eq) else None
         return Finding("expectation-failed", f"{text} does not hold: {lines[0]}", notes=tuple(notes), help=help)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
 
 from ptxsim.session.ptxfile.expressions import evaluate
@@ -12,33 +13,63 @@ from ptxsim.session.ptxfile.values import Value, narrow, widen
 if TYPE_CHECKING:
     import numpy as np
 
+    Equal = Callable[
+        [np.ndarray, np.ndarray], np.ndarray
+    ]  # whether elements are equal, within the tolerance of the expectation
+
 _MOST = 1 << 24  # multiplications of a product that is tried again
 _SHOWN = 3  # lines that are listed
+_MOST_ROWS, _MOST_ALIKE = 4096, 8  # rows that are looked for, and those that begin alike
 _TRIED = "misplaced"  # the name of a factor that is tried
 
 
-def moved(got: np.ndarray, expected: np.ndarray) -> str | None:
-    """Which rows or columns of a matrix have changed places, as a clause; None if that is not what is wrong."""
+def moved(got: np.ndarray, expected: np.ndarray, equal: Equal) -> str | None:
+    """What has changed places in a matrix, as a clause: rows, columns, or elements whose indices have two bits exchanged; None if
+    that is not what is wrong."""
     if got.ndim != 2:
         return None
     for axis, name in enumerate(("row", "column")):
-        places = _places(got if axis == 0 else got.T, expected if axis == 0 else expected.T)
+        places = _places(got if axis == 0 else got.T, expected if axis == 0 else expected.T, equal)
         if places is not None:
             return _described(places, name)
+    for row, column in _bits(got.shape):
+        if equal(got, _exchanged(expected, row, column)).all():
+            return (
+                f"[0,{1 << column}] and [{1 << row},0] have changed places, and so on, wherever row bit {row} and column bit {column} "
+                "differ (registers of a fragment, or what they are stored to, in another order)"
+            )
     return None
 
 
-def _places(got: np.ndarray, expected: np.ndarray) -> list[int] | None:
+def _bits(shape: tuple[int, ...]) -> Iterator[tuple[int, int]]:
+    """Pairs of a bit of the row and one of the column, of those that a 16x16 tile has and all elements of a matrix have a partner by."""
+    rows, columns = ([bit for bit in range(4) if size % (2 << bit) == 0] for size in shape)
+    return product(rows, columns)
+
+
+def _exchanged(matrix: np.ndarray, row_bit: int, column_bit: int) -> np.ndarray:
+    """A matrix whose elements stand where a bit of the row and one of the column say the other."""
+    import numpy as np
+
+    rows, columns = np.indices(matrix.shape)
+    differ = (rows >> row_bit ^ columns >> column_bit) & 1
+    return np.asarray(matrix[rows ^ differ << row_bit, columns ^ differ << column_bit])
+
+
+def _places(got: np.ndarray, expected: np.ndarray, equal: Equal) -> list[int] | None:
     """For each row the one that was expected there; None where rows are not the expected ones, each at one place."""
     import numpy as np
 
-    known = {row.tobytes(): number for number, row in enumerate(np.ascontiguousarray(expected))}
-    if len(known) != len(expected):
-        return None
-    found = [known.get(row.tobytes()) for row in np.ascontiguousarray(got.astype(expected.dtype))]
-    if None in found or len(set(found)) != len(found):
-        return None
-    return [number for number in found if number is not None]
+    found = []
+    for row in got[:_MOST_ROWS]:
+        alike = np.flatnonzero(equal(row[None, :_SHOWN], expected[:, :_SHOWN]).all(1))
+        places = (
+            [int(place) for place in alike if equal(row, expected[place]).all()] if len(alike) <= _MOST_ALIKE else []
+        )
+        if len(places) != 1:
+            return None
+        found += places
+    return found if len(set(found)) == len(got) else None
 
 
 def _described(places: list[int], name: str) -> str:
@@ -62,26 +93,24 @@ def _described(places: list[int], name: str) -> str:
     return listed + (f", and so on ({len(changed)} {name}s)" if len(changed) > _SHOWN else "")
 
 
-def misread(tree: ast.expr, names: Mapping[str, Any], got: Value) -> str | None:
+def misread(tree: ast.expr, names: Mapping[str, Any], got: Value, equal: Equal) -> str | None:
     """Which other reading of a factor of the product in an expression gives what came out; None if none of those tried does."""
     import numpy as np
 
-    product = next(
-        (n for n in ast.walk(tree) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.MatMult)), None
-    )  # fmt: skip
-    if product is None or got.dtype is None:
+    node = next((n for n in ast.walk(tree) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.MatMult)), None)
+    if node is None or got.dtype is None:
         return None
-    left, right = (np.asarray(evaluate(side, names).data) for side in (product.left, product.right))
+    left, right = (np.asarray(evaluate(side, names).data) for side in (node.left, node.right))
     if left.ndim != 2 or right.ndim != 2 or left.shape[0] * right.size > _MOST:
         return None
-    texts = ast.unparse(product.left), ast.unparse(product.right)
+    texts = ast.unparse(node.left), ast.unparse(node.right)
     for side, value, hint in _readings(left, right, texts):
-        factors = [product.left, product.right]
+        factors = [node.left, node.right]
         original, factors[side] = factors[side], ast.Name(_TRIED, ast.Load())
-        changed = _Replaced(product, original, factors[side]).visit(tree)
+        changed = _Replaced(node, original, factors[side]).visit(tree)
         result = np.asarray(evaluate(changed, {**names, _TRIED: value}).data)
         stored = np.asarray(got.data)
-        if result.shape == stored.shape and np.array_equal(widen(narrow(result, got.dtype)), stored):
+        if result.shape == stored.shape and equal(stored, widen(narrow(result, got.dtype))).all():
             return hint
     return None
 
@@ -98,13 +127,21 @@ def _readings(left: np.ndarray, right: np.ndarray, texts: tuple[str, str]) -> It
             f"that is the result for the other layout of {texts[side]}: its rows were taken for columns (.row for .col, "
             "ldmatrix with .trans for without)",
         )  # fmt: skip
-        if not value.shape[0] % 16 and not value.shape[1] % 16:
-            tiles = value.reshape(value.shape[0] // 16, 2, 8, value.shape[1] // 16, 2, 8)
+        if not value.shape[0] % 8 and not value.shape[1] % 8:
+            blocks = value.reshape(value.shape[0] // 8, 8, value.shape[1] // 8, 8)
             yield (
-                side, tiles.transpose(0, 4, 2, 3, 1, 5).reshape(value.shape),
-                f"that is the result if in each 16x16 tile of {texts[side]} the 8x8 matrices beside the diagonal change places: "
-                "the middle two of an ldmatrix .x4, its registers or its rows",
+                side, blocks.transpose(0, 3, 2, 1).reshape(value.shape),
+                f"that is the result if in each 8x8 matrix of {texts[side]} rows and columns change places: ldmatrix with .trans for "
+                "without, or without for with",
             )  # fmt: skip
+        for row, column in _bits(value.shape):
+            how = f"where row bit {row} and column bit {column} differ, elements of {texts[side]} change places: its registers or rows"
+            if row == column == 3:
+                how = (
+                    f"in each 16x16 tile of {texts[side]} the 8x8 matrices beside the diagonal change places: "
+                    "the middle two of an ldmatrix .x4, its registers or its rows"
+                )
+            yield side, _exchanged(value, row, column), f"that is the result if {how}"
     size, step = left.shape[1], 1
     while step < size:
         if size % (2 * step) == 0:
@@ -114,6 +151,14 @@ def _readings(left: np.ndarray, right: np.ndarray, texts: tuple[str, str]) -> It
                 f"for {'each other' if step == 1 else f'0 to {step - 1} stand {step} to {2 * step - 1}'}",
             )  # fmt: skip
         step *= 2
+    for low, high in combinations([bit for bit in range(4) if size % (2 << bit) == 0], 2):
+        k = np.arange(size)
+        differ = (k >> low ^ k >> high) & 1
+        yield (
+            0, left[:, k ^ (differ << low | differ << high)],
+            f"that is the result if columns of {texts[0]} whose bits {low} and {high} differ change places (or those rows of {texts[1]}): "
+            f"for {1 << low} stands {1 << high}",
+        )  # fmt: skip
 
 
 class _Replaced(ast.NodeTransformer):
