@@ -39,7 +39,8 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     if file_path.suffix != ".ptx":
         return None
     folders = [Path(folder).resolve() for folder in parent.config.getoption("--ptx")]
-    if not any(folder in (file_path, *file_path.parents) for folder in folders):
+    whole = file_path.resolve()
+    if not any(folder in (whole, *whole.parents) for folder in folders):
         return None
     return PtxFile.from_parent(parent, path=file_path)
 

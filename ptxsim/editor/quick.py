@@ -21,7 +21,10 @@ class QuickCheck:
     """What was found in the last whole text, to which an edit is compared."""
 
     def __init__(self) -> None:
-        self.known: tuple[list[str], list[Finding]] = [], []  # lines and their findings: replaced as one, by another thread
+        self.known: tuple[list[str], list[Finding]] = (
+            [],
+            [],
+        )  # lines and their findings: replaced as one, by another thread
         self.last: LastRun | None = None
 
     def ran(self, last: LastRun) -> None:

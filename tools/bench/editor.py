@@ -50,7 +50,8 @@ async def main(text: str) -> None:
             client.change(uri, (line, column), (line, column + 3), "mda" if said is bool else "mad", number + 2)
             await client.diagnostics(uri, said)
             keys.append(1000 * (time.perf_counter() - start))
-            await asyncio.sleep(BETWEEN[number % len(BETWEEN)])  # the whole file is read after a pause: keys come before, in and after that
+            # The whole file is read after a pause: keys come before, in and after that.
+            await asyncio.sleep(BETWEEN[number % len(BETWEEN)])
             start = time.perf_counter()
             await client.client.text_document_hover_async(types.HoverParams(**client.at(uri, line + 1, 3)))
             hovers.append(1000 * (time.perf_counter() - start))
