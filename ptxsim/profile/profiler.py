@@ -14,21 +14,21 @@ from ptxsim.profile.cycles import Cycles, LineStalls
 from ptxsim.profile.lowering.lower import lower
 from ptxsim.profile.lowering.machine_code import MachineProgram, Pipe
 from ptxsim.profile.lowering.regions import merged
-from ptxsim.profile.model.encode import STALLS, encode, parameters
+from ptxsim.profile.model.encode import STALLS
+from ptxsim.profile.model.entries import BLOCK
 from ptxsim.profile.model.figures import figures_of
 from ptxsim.profile.model.occupancy import Occupancy, occupancy
-from ptxsim.profile.model.trace import ATOMIC, BLOCK, Trace, Tracer, atomic_rate, for_replay, readers
+from ptxsim.profile.model.trace import Tracer
 from ptxsim.profile.roofline import operations, roofline
 from ptxsim.profile.sass.machine import listing_of, machine_code
 from ptxsim.profile.sass.tools import NoMachineCode
+from ptxsim.profile.sms import Sms
 from ptxsim.profile.timeline import Timeline
 from ptxsim.syntax import ast
 from ptxsim.types import Target
 
 if TYPE_CHECKING:
     from ptxsim.profile.model.replay_state import Machine
-
-CARVEOUTS = (0, 8, 16, 32, 64, 100, 132, 164, 196, 228)  # KiB of shared memory an SM can be set to
 
 
 class Profile:
@@ -76,7 +76,13 @@ class Profile:
         kept = np.arange(0, figures.sms, trace.modulus)
         order = kept[np.argsort(-work[kept], kind="stable")][: max(1, self.sms)]
         busy = [int(sm) for sm in order if work[sm] > 0] or [int(order[0])]
-        active, m, sm = max(((*replay_sm(self, trace, sm, held.ctas, cold), sm) for sm in busy), key=lambda r: r[0])
+        sms = Sms(
+            self.program, self.machine, figures, trace, self.ctas, self.threads, self.shared_bytes, held.ctas, cold
+        )
+        if flags := sms.flags():
+            active, m, sm = sms.replay_all(flags)
+        else:
+            active, m, sm = max(((*sms.replay_one(sm), sm) for sm in busy), key=lambda result: result[0])
         scale = work.max() / work[sm] if work[sm] else 1.0
         return self._result(held, sm, active * scale, m)
 
@@ -141,38 +147,3 @@ def unroll_pragmas(decoder: Decoder) -> frozenset[int]:
         and statement.name == "pragma"
         and "nounroll" in str(statement.arguments)
     )
-
-
-def replay_sm(profile: Profile, trace: Trace, sm: int, residency: int, cold: bool) -> tuple[float, Machine]:
-    """Replay the CTAs that one SM gets: every 132nd, in launch order."""
-    from ptxsim.profile.model.replay import replay
-    from ptxsim.profile.model.replay_state import CTA, START, new_machine
-
-    figures = profile.figures
-    ctas = np.arange(sm, profile.ctas, figures.sms)
-    entries, begins, objects = for_replay(trace, ctas)
-    owner = entries["cta"][begins] if len(begins) else np.zeros(0, np.int64)
-    present = np.unique(owner)
-    first = np.searchsorted(owner, present)
-    counts = np.bincount(np.searchsorted(present, owner), minlength=len(present))
-    code = encode(profile.machine, profile.program.ops, figures)
-    busy_sms = min(figures.sms, profile.ctas)
-    shared = min(residency, len(ctas)) * (profile.shared_bytes + figures.shared_reserved) / 1024
-    carveout = next((c for c in CARVEOUTS if c >= shared), CARVEOUTS[-1])
-    l1_bytes = max(8, figures.unified_bytes // 1024 - carveout - 8) * 1024
-    warps = -(-profile.threads // 32)
-    # So few SMs that L2 serves each of them as fast as it takes: it is the same who else reads.
-    few = figures.l2_bandwidth_all * figures.sms >= max(figures.l2_bandwidth_sm, figures.bulk_bandwidth) * busy_sms
-    p = parameters(
-        figures, busy_sms, l1_bytes, cold,
-        atomic_rate(figures, trace.entries[trace.entries["code"] == ATOMIC], trace.lines),
-        1.0 if few else readers(trace, figures.sms), warps,
-    )  # fmt: skip
-    interval = max(figures.dispatch + figures.dispatch_warp * warps, figures.dispatch_warp_least * warps)
-    cta_rows, starts = np.zeros(len(present), CTA), np.zeros(len(begins), START)
-    cta_rows["first_warp"], cta_rows["warps"], cta_rows["start"] = first, counts, np.arange(len(present)) * interval
-    starts["begin"], starts["end"] = begins, np.append(begins[1:], len(entries))
-    m = new_machine(
-        code, profile.machine.slots, entries, trace.lines, cta_rows, starts, objects, p, len(profile.program.ops)
-    )
-    return replay(m, p, max(1, residency)), m

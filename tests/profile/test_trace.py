@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ptxsim.profile.model.trace import ARRIVE, ENTRY, LEAVE, LOAD, STORE, Trace, for_replay, lines_of, readers
+from ptxsim.profile.model.entries import ARRIVE, ENTRY, LEAVE, LOAD, STORE
+from ptxsim.profile.model.trace import Trace, for_replay, lines_of, readers
 from ptxsim.session.ptxfile.file import Options, run_file
 from tests.helpers import CASES
 

@@ -120,6 +120,7 @@ class Figures:
     atomic_page: int = 4096
     atomic_sector_rate: float = 0.7  # on the words of one sector
     atomic_queue: float = 64  # operations an SM has on their way before its next atomic waits
+    flag_latency: float = 540  # from a write until a warp that spins goes on because of it
     barrier_arrival: float = 2
     mbarrier_arrival: float = 6
     mbarrier_latency: float = 25

@@ -15,14 +15,32 @@ from ptxsim.profile.lowering.machine_code import Kind, Pipe
 from ptxsim.profile.model.encode import BRANCH, IMC, WAIT
 from ptxsim.profile.model.replay_flow import advance, launch
 from ptxsim.profile.model.replay_memory import access, shuffle
-from ptxsim.profile.model.replay_state import INF, NOBODY, SLOTS, SUBS, Async, Count, Machine, Total, Unit
+from ptxsim.profile.model.replay_state import INF, NOBODY, SUBS, Async, Count, Machine, Total, Unit
 from ptxsim.profile.model.replay_sync import bulk, groups, meet, product
 from ptxsim.profile.model.replay_units import charge, choose, first_read, occupy, work
+
+QUANTUM = 256.0  # cycles that SMs run ahead of each other: no write is seen elsewhere sooner
 
 
 def replay(m: Machine, p: np.ndarray, residency: int) -> float:
     """Run the CTAs of one SM, `residency` at a time. Returns the cycles in which it held any."""
-    return run.compiled(m, p, residency)
+    run.compiled(m, p, residency, INF)
+    return float(m.state[0]["active"])
+
+
+def replay_together(machines: list[Machine], p: np.ndarray, residency: int) -> list[float]:
+    """The same of SMs whose warps wait for each other's writes."""
+    until, done = 0.0, -1
+    while True:
+        soonest = min(run.compiled(m, p, residency, until) for m in machines)
+        if soonest < INF:
+            until = max(until, soonest) + QUANTUM
+            continue
+        if not any(m.state[0]["waits"] for m in machines):
+            return [float(m.state[0]["active"]) for m in machines]
+        before, done = done, sum(int(m.counts[Count.ISSUED]) for m in machines)
+        if before == done:  # all that is left waits for what nobody writes
+            machines[0].flags[machines[0].flags == INF] = until
 
 
 def execute(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> tuple[float, int]:
@@ -82,6 +100,22 @@ def execute(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> tuple[flo
     return follow, why
 
 
+def see_flags(m: Machine, p: Any) -> bool:
+    """Warps whose flags have been written go on; whether others still wait for theirs."""
+    others = False
+    for k in range(m.counts[Count.USED_SLOTS]):
+        f = m.warps[k].blocked - len(m.objects)
+        if not m.warps[k].active or f < 0:
+            continue
+        if m.flags[f] == INF:
+            others = True
+        else:
+            m.warps[k].blocked = -1
+            m.warps[k].ready = max(m.warps[k].ready, m.flags[f] + p.flag_latency)
+            m.subs[k % SUBS].dirty = True
+    return others
+
+
 def release_all(m: Machine, p: Any, now: float) -> bool:
     """No warp can run: waits whose arrivals the traces do not hold (other SMs) end here. False if none waits."""
     found = False
@@ -96,12 +130,14 @@ def release_all(m: Machine, p: Any, now: float) -> bool:
 
 
 @body
-def run(m: Machine, parameters: Array, residency: int) -> float:
-    """The replay itself; returns the cycles in which the SM held a CTA."""
+def run(m: Machine, parameters: Array, residency: int, until: float) -> float:
+    """The replay itself, up to a moment; returns when it goes on, INF if it is over or waits for other SMs."""
     p = parameters[0]
-    coming = resident = 0  # the next CTA to start; how many are there
-    finished = active = since = now = replaced = 0.0
-    free_at, taken = [0.0] * SLOTS, [False] * SLOTS  # places for CTAs
+    before = m.state[0]
+    coming, resident, replaced = before.coming, before.resident, before.replaced
+    finished, active, since, now = before.finished, before.active, before.since, before.now
+    comes = INF
+    awaits_flags = see_flags(m, p)
     while True:
         best = -1
         for s in range(SUBS):
@@ -113,23 +149,26 @@ def run(m: Machine, parameters: Array, residency: int) -> float:
         place, start = -1, INF
         if coming < len(m.ctas) and resident < residency:
             for k in range(residency):
-                t = max(m.ctas[coming].start, free_at[k])
-                if free_at[k] > 0:
+                t = max(m.ctas[coming].start, m.places[k].free)
+                if m.places[k].free > 0:
                     t = max(t, replaced + p.replacement_interval)
-                if not taken[k] and t < start:
+                if not m.places[k].taken and t < start:
                     place, start = k, t
+        comes = start if best < 0 else min(start, m.subs[best].time)
+        if comes > until or (comes == INF and awaits_flags):
+            break
         if place >= 0 and (best < 0 or start <= m.subs[best].time):
             c, coming = coming, coming + 1
-            if free_at[place] > 0:
+            if m.places[place].free > 0:
                 replaced = start
             if resident == 0:
                 since = max(start, finished)
             end = launch(m, p, c, start)
             if end < 0:
-                taken[place], m.ctas[c].place = True, place
+                m.places[place].taken, m.ctas[c].place = True, place
                 resident += 1
             else:
-                free_at[place], finished = end + p.replacement, max(finished, end)
+                m.places[place].free, finished = end + p.replacement, max(finished, end)
                 if resident == 0:
                     active += finished - since
             continue
@@ -144,6 +183,8 @@ def run(m: Machine, parameters: Array, residency: int) -> float:
         m.subs[s].issue, m.subs[s].last, m.subs[s].dirty = now + 1 + m.ops[i].reading, w, True
         m.warps[w].issued = now
         follow, why = execute(m, p, s, w, i, now)
+        if m.warps[w].blocked >= len(m.objects):
+            awaits_flags = True
         m.warps[w].op += 1
         if advance(m, p, w, follow):
             late = m.warps[w].ready - follow  # what it reads, or its code, comes later
@@ -158,9 +199,12 @@ def run(m: Machine, parameters: Array, residency: int) -> float:
         m.ctas[c].stored = max(m.ctas[c].stored, m.warps[w].store)
         if m.ctas[c].left == 0:
             end = max(max(now, follow), m.ctas[c].stored) + p.drain
-            free_at[m.ctas[c].place], taken[m.ctas[c].place] = end + p.replacement, False
+            m.places[m.ctas[c].place].free, m.places[m.ctas[c].place].taken = end + p.replacement, False
             resident -= 1
             finished = max(finished, end)
             if resident == 0:
                 active += finished - since
-    return active
+    m.state[0].coming, m.state[0].resident, m.state[0].replaced = coming, resident, replaced
+    m.state[0].finished, m.state[0].active, m.state[0].since, m.state[0].now = finished, active, since, now
+    m.state[0].waits = awaits_flags
+    return comes

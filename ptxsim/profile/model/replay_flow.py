@@ -6,9 +6,9 @@ from typing import Any
 
 from ptxsim.profile.lowering.machine_code import Kind, Pipe
 from ptxsim.profile.model.encode import NO_INSTRUCTION, WAIT
+from ptxsim.profile.model.entries import BLOCK
 from ptxsim.profile.model.replay_state import NOBODY, SUBS, Async, Count, Machine, Unit
 from ptxsim.profile.model.replay_units import work
-from ptxsim.profile.model.trace import BLOCK
 
 AHEAD = 4  # lines of code that are fetched when a warp first comes by the first of them
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ptxsim.profile.lowering.machine_code import Kind, Pipe
-from ptxsim.profile.model.replay_state import CONSTANT_BLOCKS, CONSTANT_SETS, WAYS, Machine, Total, Unit
+from ptxsim.profile.model.encode import LONG
+from ptxsim.profile.model.entries import ATOMIC, BLOCK, CONST, LOAD, SHARED, STORE
+from ptxsim.profile.model.replay_state import CONSTANT_BLOCKS, CONSTANT_SETS, INF, WAYS, Machine, Total, Unit
 from ptxsim.profile.model.replay_units import work
-from ptxsim.profile.model.trace import ATOMIC, BLOCK, CONST, LOAD, SHARED, STORE
 
 FAR = 64  # entries of later blocks among which an access is looked for that the assembler has moved up
 
@@ -144,6 +145,19 @@ def access_global(m: Machine, p: Any, w: int, i: int, q: int, begin: float, cycl
     return float(worst)
 
 
+def flag(m: Machine, p: Any, w: int, q: int, done: float) -> float:
+    """The last look of a spin loop has its result when the write it waits for can be seen; a write notes when it is made."""
+    f = m.entries[q].sets - 1
+    if f >= 0:
+        m.flags[f] = m.warps[w].store if m.entries[q].code == STORE else done - p.atomic_latency / 2
+    f = m.entries[q].awaits - 1
+    if f >= 0 and m.flags[f] < INF:
+        done = max(done, m.flags[f] + p.flag_latency)
+    elif f >= 0:
+        m.warps[w].blocked, m.warps[w].need, m.warps[w].awaits = len(m.objects) + f, 0, LONG
+    return float(done)
+
+
 def remote(m: Machine, p: Any, begin: float, latency: float, is_atomic: bool) -> float:
     """An access to shared memory of the cluster passes the SM's port to the others; returns when its result is there."""
     begin = max(begin, m.free[Unit.REMOTE])
@@ -210,6 +224,7 @@ def access(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> float:
                         m.warps[w].store = m.free[Unit.REMOTE]
             else:
                 done = max(done, access_global(m, p, w, i, q, begin, cycles, now))
+                done = flag(m, p, w, q, done)
         if not m.ops[i].last_of_site or m.ops[i].moved:
             break
     if not found and m.ops[i].is_own:

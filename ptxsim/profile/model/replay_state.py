@@ -44,6 +44,12 @@ Total = IntEnum(
     "UNMATCHED_WAITS", start=0,
 )  # fmt: skip
 
+STATE = record(
+    ("coming", "i8"), ("resident", "i8"),  # the next CTA to start; how many are there
+    ("finished", "f8"), ("active", "f8"), ("since", "f8"), ("now", "f8"), ("replaced", "f8"),
+    ("waits", "?"),  # a warp does, for a flag
+)  # fmt: skip
+PLACE = record(("free", "f8"), ("taken", "?"))  # for a CTA
 CTA = record(
         ("first_warp", "i4"), ("warps", "i4"),  # among the starts
         ("start", "f8"),  # not before
@@ -93,6 +99,9 @@ class Machine(NamedTuple):
     entries: np.ndarray  # recorded, warp by warp
     lines: np.ndarray  # of the entries' accesses
     used: np.ndarray  # of each entry: an instruction has taken it
+    state: np.ndarray  # of the replay, one row
+    places: np.ndarray
+    flags: np.ndarray  # when each write was made that a spin loop waits for; INF if not yet. All SMs have the same
     ctas: np.ndarray
     starts: np.ndarray  # of all warps
     warps: np.ndarray  # by slot
@@ -122,9 +131,9 @@ class Machine(NamedTuple):
 
 def new_machine(
     code: Code, slots: int, entries: np.ndarray, lines: np.ndarray, ctas: np.ndarray, starts: np.ndarray, objects: int,
-    p: np.ndarray, sites: int,
+    p: np.ndarray, sites: int, flags: np.ndarray,
 ) -> Machine:  # fmt: skip
-    """An SM before its first CTA. `slots`: registers of a warp; `objects`: barriers; `sites`: instructions of PTX."""
+    """An SM before its first CTA. `slots`: registers of a warp; `objects`: barriers; `flags`: of Machine; `sites`: instructions of PTX."""
     warps, subs = np.zeros(SLOTS, WARP), np.zeros(SUBS, SUB_CORE)
     warps["blocked"] = warps["cta"] = subs["warp"] = subs["last"] = -1
     subs["dirty"], subs["time"] = True, INF
@@ -133,7 +142,7 @@ def new_machine(
     constant_cache = np.zeros((CONSTANT_SETS, WAYS), LINE)
     constant_cache["tag"] = -1
     return Machine(
-        *code, entries, lines, np.zeros(len(entries), np.bool_), ctas, starts, warps, np.zeros((SLOTS, slots), VALUE),
+        *code, entries, lines, np.zeros(len(entries), np.bool_), np.zeros(1, STATE), np.zeros(SLOTS, PLACE), flags, ctas, starts, warps, np.zeros((SLOTS, slots), VALUE),
         np.zeros((3, SLOTS), GROUP), np.zeros((3, SLOTS, GROUPS)), subs, np.zeros((SUBS, 16)), np.zeros(SHARED_UNITS), cache,
         np.zeros(1 << 20 if p["cold"][0] else 1, np.bool_), np.zeros(int(code.ops["address"].max(initial=0)) // 128 + 2, FETCHED),
         np.zeros(64), constant_cache, np.zeros(CONSTANT_BLOCKS, np.bool_), np.zeros(objects + 1, OBJECT), np.zeros((sites + 1, 16)), np.zeros(16),

@@ -7,10 +7,10 @@ from typing import Any
 from ptxsim.profile.lowering.machine_code import Kind, Pipe
 from ptxsim.profile.model.encode import BARRIER, GMMA, LONG, MEMBAR
 from ptxsim.profile.model.encode import WAIT as R_WAIT
+from ptxsim.profile.model.entries import ARRIVE, BULK, WAIT
 from ptxsim.profile.model.replay_memory import first_entry
 from ptxsim.profile.model.replay_state import GROUPS, SHARED_UNITS, SLOTS, SUBS, Async, Count, Machine, Total, Unit
 from ptxsim.profile.model.replay_units import work
-from ptxsim.profile.model.trace import ARRIVE, BULK, WAIT
 
 OF_CLUSTER = 2  # amounts of a barrier: from here on, it is one of the cluster
 AFTER_COPIES = 1  # amount of an mbarrier's arrival that comes when the thread's copies are done

@@ -8,26 +8,14 @@ import numpy as np
 
 from ptxsim.engine.analysis.assembled_accesses import LOOPS, Assembled, assembled_accesses
 from ptxsim.engine.program.operation import Program
-from ptxsim.jit.body import record
 from ptxsim.lanes import word_mask
 from ptxsim.layout import banks
 from ptxsim.layout.wavefronts import AccessKind
-from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_ISSUED, Event, Observer, Space
+from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_ISSUED, ODD_PHASE, Event, Observer, Space
+from ptxsim.profile.model.entries import ARRIVE, ATOMIC, BLOCK, BULK, CONST, ENTRY, LEAVE, LOAD, SHARED, STORE, WAIT
 from ptxsim.profile.model.figures import Figures
+from ptxsim.profile.model.spins import Loops, last_turns, spin_loops
 
-BLOCK, SHARED, LOAD, STORE, ATOMIC, CONST, ARRIVE, WAIT, BULK, LEAVE = range(10)
-ENTRY = record(
-    ("cta", "<i4"),
-    ("warp", "<i4"),
-    ("code", "<i4"),
-    ("site", "<i4"),  # of a BLOCK: its number
-    ("cycles", "<f4"),  # of the SM's data path; of a BULK: bytes
-    ("width", "<i4"),
-    ("first", "<i8"),  # lines of an access outside shared memory: lines[first : first + count]
-    ("count", "<i4"),
-    ("object", "<i8"),  # what an ARRIVE, WAIT or BULK is about
-    ("need", "<i4"),  # arrivals a WAIT waits for; of a STORE, 1 if it leaves bytes of its sectors as they are
-)
 KINDS = {
     Event.LOAD: AccessKind.LD, Event.STORE: AccessKind.ST, Event.ATOMIC: AccessKind.ATOM, Event.CAS: AccessKind.CAS,
     Event.REDUCE: AccessKind.RED, Event.LDMATRIX: AccessKind.LDMATRIX, Event.STMATRIX: AccessKind.STMATRIX,
@@ -44,7 +32,7 @@ class Trace:
 
     entries: np.ndarray
     lines: np.ndarray
-    work: np.ndarray  # warp instructions of PTX by CTA
+    work: np.ndarray  # warp instructions of PTX by CTA, those of spin loops left out
     modulus: int  # SMs kept: those whose number is a multiple
 
 
@@ -69,8 +57,9 @@ class Tracer(Observer):
         self.modulus = every
         self.block_of = np.full(len(program.ops) + 1, -1)
         self.block_size = np.zeros(len(program.blocks))
+        spinning = {number for _, body in spin_loops(program) for number in body}
         for number, block in enumerate(program.blocks):
-            self.block_size[number] = len(block)
+            self.block_size[number] = 0 if number in spinning else len(block)
             if block:
                 self.block_of[block[0].site] = number
         # By site: the kind an atomic is counted as, -1 for what its events say; atomics of which one lane accesses.
@@ -158,9 +147,13 @@ class Tracer(Observer):
         entries["object"] = np.where(
             barrier, -1 - (owner * 32 + np.minimum(number, 16)), (cluster << 32) | (first & 0xFFFFFFFF)
         )
+        accesses = entries["code"] >= SHARED
+        entries["object"][accesses] = first[accesses]
         entries["code"][(event == Event.ARRIVE) | (event == Event.MBARRIER_ARRIVE)] = ARRIVE
         entries["code"][(event == Event.MBARRIER_ARRIVE) & ((records["flags"] & FLAG_ISSUED) != 0)] = -1
         entries["code"][event == Event.LEAVE] = LEAVE
+        phases = (event == Event.MBARRIER_ARRIVE) | (event == Event.MBARRIER_WAIT)
+        entries["need"][phases] = first[phases] >> ODD_PHASE & 1
         entries["code"][event == Event.MBARRIER_WAIT] = WAIT
         late = (event == Event.MBARRIER_ARRIVE) & ((records["flags"] & FLAG_ASYNC_PROXY) != 0)
         entries["width"][late] = -1
@@ -261,8 +254,10 @@ def lines_of(addresses: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray, np.nd
     return line[at] * 16 + masks, np.bincount(row[at], minlength=len(mask))
 
 
-def for_replay(trace: Trace, ctas: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+def for_replay(trace: Trace, ctas: np.ndarray, loops: Loops = ()) -> tuple[np.ndarray, np.ndarray, int]:
     """Entries of these CTAs warp by warp in program order, where each warp begins, and how many objects there are.
+
+    Of spin loops, `loops`, the last turn is there.
 
     Objects become numbers, and every wait knows how many arrivals it waits for: those recorded before it (mbarriers), or
     those of its phase and the ones before (barriers).
@@ -278,6 +273,7 @@ def for_replay(trace: Trace, ctas: np.ndarray) -> tuple[np.ndarray, np.ndarray, 
     entries = _settle_late(entries[entries["code"] != LEAVE])
     order = np.lexsort((np.arange(len(entries)), entries["warp"], entries["cta"]))
     entries = entries[order]
+    entries = entries[last_turns(entries, loops)]
     if not len(entries):
         return entries, np.zeros(0, np.int64), 0
     changes = (np.diff(entries["cta"]) != 0) | (np.diff(entries["warp"]) != 0)
@@ -287,20 +283,24 @@ def for_replay(trace: Trace, ctas: np.ndarray) -> tuple[np.ndarray, np.ndarray, 
 def _count_arrivals(entries: np.ndarray, sync: np.ndarray, is_barrier: np.ndarray) -> None:
     """Write into `need` how many arrivals each wait waits for.
 
-    A barrier's phase is over when the first warp leaves it; a CTA barrier waits in its arrival (`need` of the ARRIVE), a
+    Of an mbarrier, `need` is the parity of the phase until then: a wait is for the arrivals of its phase and those before it. A barrier's phase is over when the first warp leaves it; a CTA barrier waits in its arrival (`need` of the ARRIVE), a
     cluster barrier in the LEAVE, which becomes a WAIT.
     """
     arrived = np.zeros(len(is_barrier), np.int64)
     open_phase: dict[int, list[int]] = {}  # of a barrier: arrivals of the running phase, by entry
+    later: dict[int, tuple[int, int]] = {}  # of an mbarrier: arrivals before the running phase, and its parity
     came: dict[tuple[int, int, int], int] = {}  # (barrier, CTA, warp) -> entry of its last arrival
     for i in sync.tolist():
         entry = entries[i]
         o, code = int(entry["object"]), int(entry["code"])
         if code == WAIT:
-            entries["need"][i] = arrived[o]
+            before, parity = later.get(o, (0, int(entry["need"])))
+            entries["need"][i] = arrived[o] if parity == entry["need"] else before
             continue
         who = (o, int(entry["cta"]), int(entry["warp"]))
         if code == ARRIVE:
+            if not is_barrier[o] and later.get(o, (0, -1))[1] != entry["need"]:
+                later[o] = int(arrived[o]), int(entry["need"])
             arrived[o] += 1
             if is_barrier[o]:
                 open_phase.setdefault(o, []).append(i)

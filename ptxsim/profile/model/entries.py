@@ -1,0 +1,24 @@
+"""What a trace is made of: one entry for each block a warp executes, each access, and what it does at barriers."""
+
+from __future__ import annotations
+
+from ptxsim.jit.body import record
+
+BLOCK, SHARED, LOAD, STORE, ATOMIC, CONST, ARRIVE, WAIT, BULK, LEAVE = range(10)
+ENTRY = record(
+    ("cta", "<i4"),
+    ("warp", "<i4"),
+    ("code", "<i4"),
+    ("site", "<i4"),  # of a BLOCK: its number
+    ("cycles", "<f4"),  # of the SM's data path; of a BULK: bytes
+    ("width", "<i4"),
+    ("first", "<i8"),  # lines of an access outside shared memory: lines[first : first + count]
+    ("count", "<i4"),
+    ("object", "<i8"),  # what an ARRIVE, WAIT or BULK is about; of an access, the first address
+    (
+        "need",
+        "<i4",
+    ),  # arrivals a WAIT waits for (before: the parity of its phase, or of an ARRIVE's); of a STORE, 1 if it leaves bytes of its sectors as they are
+    ("awaits", "<i4"),  # the flag that the last look of a spin loop waits for, from 1 on; 0 for none
+    ("sets", "<i4"),  # the flag that a write is
+)

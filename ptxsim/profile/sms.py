@@ -1,0 +1,104 @@
+"""The SMs of a launch for the replay: the one that takes longest, or all of them where warps wait for what other SMs write."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ptxsim.engine.program.operation import Program
+from ptxsim.profile.lowering.machine_code import MachineProgram
+from ptxsim.profile.model.encode import Code, encode, parameters
+from ptxsim.profile.model.entries import ATOMIC
+from ptxsim.profile.model.figures import Figures
+from ptxsim.profile.model.spins import awaited, last_turns, spin_loops
+from ptxsim.profile.model.trace import Trace, atomic_rate, for_replay, readers
+
+if TYPE_CHECKING:
+    from ptxsim.profile.model.replay_state import Machine
+
+MOST_TOGETHER = 20_000_000  # entries of a trace of which all SMs are replayed
+CARVEOUTS = (0, 8, 16, 32, 64, 100, 132, 164, 196, 228)  # KiB of shared memory an SM can be set to
+
+
+@dataclass(frozen=True)
+class Sms:
+    """The SMs of a launch, with what they run. residency: CTAs that one holds at a time; cold: L2 does not hold the data."""
+
+    program: Program
+    machine: MachineProgram
+    figures: Figures
+    trace: Trace
+    ctas: int
+    threads: int
+    shared_bytes: int
+    residency: int
+    cold: bool
+
+    def flags(self) -> int:
+        """Note in the trace which writes warps in spin loops wait for, if it has all SMs and is short enough to replay them; how many."""
+        loops, entries = spin_loops(self.program), self.trace.entries
+        if not loops or self.trace.modulus > 1 or len(entries) > MOST_TOGETHER:
+            return 0
+        order = np.lexsort((np.arange(len(entries)), entries["warp"], entries["cta"]))
+        kept = last_turns(entries[order], loops)
+        entries["awaits"], entries["sets"] = awaited(entries, order, kept, self.program)
+        return int(entries["sets"].max(initial=0))
+
+    def replay_one(self, sm: int) -> tuple[float, Machine]:
+        """Replay the CTAs that one SM gets: (cycles in which it held any, the SM afterwards)."""
+        from ptxsim.profile.model.replay import replay
+
+        p = self._parameters()
+        m = self._machine(sm, p, self._code(), np.zeros(0))
+        return replay(m, p, max(1, self.residency)), m
+
+    def replay_all(self, flags: int) -> tuple[float, Machine, int]:
+        """Replay all SMs, whose warps wait for so many of each other's writes: the same of the one that takes longest, and its number."""
+        from ptxsim.profile.model.replay import replay_together
+        from ptxsim.profile.model.replay_state import INF
+
+        p, code, moments = self._parameters(), self._code(), np.full(flags, INF)
+        machines = [self._machine(sm, p, code, moments) for sm in range(min(self.figures.sms, self.ctas))]
+        active = replay_together(machines, p, max(1, self.residency))
+        slowest = int(np.argmax(active))
+        return active[slowest], machines[slowest], slowest
+
+    def _code(self) -> Code:
+        return encode(self.machine, self.program.ops, self.figures)
+
+    def _machine(self, sm: int, p: np.ndarray, code: Code, flags: np.ndarray) -> Machine:
+        """An SM before the launch, with the CTAs that it gets: every 132nd, in launch order."""
+        from ptxsim.profile.model.replay_state import CTA, START, new_machine
+
+        figures, warps = self.figures, -(-self.threads // 32)
+        ctas = np.arange(sm, self.ctas, figures.sms)
+        entries, begins, objects = for_replay(self.trace, ctas, spin_loops(self.program))
+        owner = entries["cta"][begins] if len(begins) else np.zeros(0, np.int64)
+        present = np.unique(owner)
+        interval = max(figures.dispatch + figures.dispatch_warp * warps, figures.dispatch_warp_least * warps)
+        rows, starts = np.zeros(len(present), CTA), np.zeros(len(begins), START)
+        rows["first_warp"] = np.searchsorted(owner, present)
+        rows["warps"] = np.bincount(np.searchsorted(present, owner), minlength=len(present))
+        rows["start"] = np.arange(len(present)) * interval
+        starts["begin"], starts["end"] = begins, np.append(begins[1:], len(entries))
+        return new_machine(
+            code, self.machine.slots, entries, self.trace.lines, rows, starts, objects, p, len(self.program.ops), flags
+        )
+
+    def _parameters(self) -> np.ndarray:
+        """What the replay of each SM goes by."""
+        figures, trace = self.figures, self.trace
+        busy_sms = min(figures.sms, self.ctas)
+        resident = min(self.residency, -(-self.ctas // figures.sms))
+        shared = resident * (self.shared_bytes + figures.shared_reserved) / 1024
+        carveout = next((c for c in CARVEOUTS if c >= shared), CARVEOUTS[-1])
+        l1_bytes = max(8, figures.unified_bytes // 1024 - carveout - 8) * 1024
+        # So few SMs that L2 serves each of them as fast as it takes: it is the same who else reads.
+        few = figures.l2_bandwidth_all * figures.sms >= max(figures.l2_bandwidth_sm, figures.bulk_bandwidth) * busy_sms
+        return parameters(
+            figures, busy_sms, l1_bytes, self.cold,
+            atomic_rate(figures, trace.entries[trace.entries["code"] == ATOMIC], trace.lines),
+            1.0 if few else readers(trace, figures.sms), -(-self.threads // 32),
+        )  # fmt: skip
