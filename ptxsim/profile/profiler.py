@@ -49,7 +49,7 @@ class Profile:
         self.ctas = int(np.prod(grid))
         self.cluster = int(np.prod(cluster))
         self.shared_bytes, self.sms, self.pragmas = shared_bytes, sms, pragmas
-        self.tracer = Tracer(self.program, self.ctas, self.cluster, self.figures.sms, every)
+        self.tracer = Tracer(self.program, self.ctas, self.cluster, self.figures, every)
         self.registers = registers
         self._machine: MachineProgram | None = None
 

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ptxsim.profile.model.entries import ARRIVE, ENTRY, LEAVE, LOAD, STORE
+from ptxsim.profile.model.figures import H200
 from ptxsim.profile.model.trace import Trace, for_replay, lines_of, readers
 from ptxsim.session.ptxfile.file import Options, run_file
 from tests.helpers import CASES
@@ -45,7 +46,7 @@ def test_traces_thin_out_where_they_would_take_too_much_memory(monkeypatch):
 
     program = kernel("mov.u32 %r0, %tid.x;").program("sm_90a")
     monkeypatch.setattr(module, "MOST_BYTES", 40 * ENTRY.itemsize)
-    tracer = module.Tracer(program, ctas=264, cluster=1, sms=132)
+    tracer = module.Tracer(program, ctas=264, cluster=1, figures=H200)
     records = np.zeros(264, RECORD)
     records["event"], records["cta"] = Event.EXECUTE, np.arange(264)
     for part in np.split(records, 8):

@@ -161,6 +161,7 @@ def parameters(
         "store_part_sector_now": figures.store_part_sector_all * part,
         "replacement_interval": (figures.replacement_next + figures.replacement_warp * warps) * part,
         "answer": figures.store_answer + (figures.store_answer_all - figures.store_answer) * part,
+        "shared_latency": figures.unit("shared").latency,
         "dram_share": figures.dram_bandwidth / sms,
         "cold": float(cold),
         "atomic_cost": max(figures.atomic_alone, sms / atomics),

@@ -43,7 +43,7 @@ UNITS: dict[str, Unit] = {
     "check": Unit(Pipe.XU, 12, 8),
     "vote": Unit(Pipe.ALU, 12, 2),
     "uniform": Unit(Pipe.UNIFORM, 9, 2, FITTED),
-    "s2r": Unit(Pipe.ADU, 22, 4, FITTED),
+    "s2r": Unit(Pipe.ADU, 22, 8),
     "s2ur": Unit(Pipe.ADU, 22, 8),
     "constant": Unit(Pipe.ADU, 28, 2),
     "clock": Unit(Pipe.ADU, 6, 4),
@@ -114,11 +114,12 @@ class Figures:
     store_buffer: float = 350  # cycles of what all SMs write that L2 takes in before an SM has to wait for it
     store_queue: float = 32  # stores like it that an SM has on their way before the next one waits
     atomic_latency: float = 312
-    atomic_alone: float = 1.25  # cycles per operation (lane that does not merge) of one SM alone
-    atomic_rate: float = 34  # operations per cycle of the whole GPU, on words far apart
-    atomic_page_rate: float = 2  # on the words of one page
-    atomic_page: int = 4096
-    atomic_sector_rate: float = 0.7  # on the words of one sector
+    atomic_alone: float = 0.85  # cycles of one SM's port per operation
+    atomic_units: float = 72  # of L2, each with an operation on one word of a sector at a time
+    atomic_chunk: int = 512  # bytes of memory that are of one unit
+    atomic_word: float = 1.3  # cycles of an operation on a word if the lanes of a warp have no other one in its sector
+    atomic_sector: float = 0.2  # of one on all words of a sector, by as many lanes
+    atomic_float: float = 2.4  # times as many for the lanes of a warp with the same word, if it adds floats
     atomic_queue: float = 64  # operations an SM has on their way before its next atomic waits
     flag_latency: float = 540  # from a write until a warp that spins goes on because of it
     barrier_arrival: float = 2

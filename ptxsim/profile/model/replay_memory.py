@@ -10,6 +10,7 @@ from ptxsim.profile.model.entries import ATOMIC, BLOCK, CONST, LOAD, SHARED, STO
 from ptxsim.profile.model.replay_state import CONSTANT_BLOCKS, CONSTANT_SETS, INF, WAYS, Machine, Total, Unit
 from ptxsim.profile.model.replay_units import work
 
+LOCAL_LINES = 1 << 51  # from here on, lines are of local memory
 FAR = 64  # entries of later blocks among which an access is looked for that the assembler has moved up
 
 
@@ -106,6 +107,15 @@ def constant_lines(m: Machine, p: Any, q: int, now: float) -> float:
     return float(at)
 
 
+def keep(m: Machine, p: Any, line: int, sectors: int, now: float) -> None:
+    """L1 keeps what is written to local memory."""
+    sets = int(p.l1_sets)
+    index = find_line(m, line, sets, now)
+    if index < 0:
+        index = allocate(m, line, sets, now)
+    m.cache[index].sectors |= sectors
+
+
 def write_cost(p: Any, sectors: int, partly: bool) -> float:
     """Cycles of the SM's port that a line takes of which so many sectors are written, all their bytes or not."""
     return float(p.store_sector * sectors + (p.store_part if partly else 0.0))
@@ -135,12 +145,15 @@ def access_global(m: Machine, p: Any, w: int, i: int, q: int, begin: float, cycl
             worst = max(worst, load_line(m, p, line, sectors, begin, now, k, m.ops[i].bypass, bandwidth))
         elif what == STORE:
             m.warps[w].store = write(m, p, begin, bits(sectors), m.entries[q].need > 0)
+            if line >= LOCAL_LINES:
+                keep(m, p, line, sectors, begin)
     if what == ATOMIC:
         # Lanes that do not merge follow each other at the L2, with those of the other SMs.
         from_l2 = max(begin, m.free[Unit.ATOMICS])
         m.free[Unit.ATOMICS] = from_l2 + float(m.entries[q].cycles) * p.atomic_cost
         work(m, Unit.ATOMICS, 0, from_l2, m.free[Unit.ATOMICS])
         worst = max(worst, m.free[Unit.ATOMICS] + p.atomic_latency)
+        m.warps[w].changed = m.free[Unit.ATOMICS]
         m.totals[Total.ATOMICS] += float(m.entries[q].cycles)
     return float(worst)
 
@@ -227,10 +240,21 @@ def access(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> float:
                 done = flag(m, p, w, q, done)
         if not m.ops[i].last_of_site or m.ops[i].moved:
             break
-    if not found and m.ops[i].is_own:
-        done = own_access(m, p, s, w, i, now)
-        found = True
-    return done if found else now + 4  # none recorded: predicated off
+    if found:
+        return done
+    if m.ops[i].is_own:
+        return own_access(m, p, s, w, i, now)
+    return switched_off(m, p, s, w, now)
+
+
+def switched_off(m: Machine, p: Any, s: int, w: int, now: float) -> float:
+    """An access whose predicate is false in all lanes passes through the pipe like another one, and comes back as soon as from shared memory."""
+    begin = max(now + 2.0, max(m.free[Unit.DATA], m.pipes[s, Pipe.LSU]))
+    m.free[Unit.DATA] = begin + 1
+    m.pipes[s, Pipe.LSU] = begin + p.shared_issue
+    m.warps[w].access = now + p.shared_issue
+    m.busy[Pipe.LSU] += 1
+    return float(begin - 2 + p.shared_latency)
 
 
 def own_access(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> float:
@@ -247,7 +271,7 @@ def own_access(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> float:
     if m.ops[i].amount == 0:
         return float(done)
     done = begin - 2 + p.l1_latency
-    first = (1 << 51) + (((m.warps[w].cta << 6) + m.warps[w].number) << 16) + m.ops[i].amount
+    first = LOCAL_LINES + (((m.warps[w].cta << 6) + m.warps[w].number) << 16) + m.ops[i].amount
     for k in range(words):
         if m.ops[i].stores:
             store_line(m, p, first + k, begin)
@@ -259,11 +283,7 @@ def own_access(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> float:
 def store_line(m: Machine, p: Any, line: int, begin: float) -> None:
     """A whole line of local memory is written, through L1, which keeps it."""
     write(m, p, begin, 4, False)
-    sets = int(p.l1_sets)
-    index = find_line(m, line, sets, begin)
-    if index < 0:
-        index = allocate(m, line, sets, begin)
-    m.cache[index].sectors = 15
+    keep(m, p, line, 15, begin)
 
 
 def shuffle(m: Machine, p: Any, s: int, i: int, now: float) -> float:

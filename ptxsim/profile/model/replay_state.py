@@ -69,6 +69,7 @@ WARP = record(
         ("since", "f8"),  # when the running block began
         ("access", "f8"),  # its next access goes to memory no earlier
         ("store", "f8"),  # when the last store is on its way
+        ("changed", "f8"),  # when the last atomic has been done
         ("fenced", "f8"),  # when the last fence began
     )  # fmt: skip
 VALUE = record(("ready", "f8"), ("pipe", "i4"), ("why", "i4"))  # a register of a warp

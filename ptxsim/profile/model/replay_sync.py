@@ -148,8 +148,9 @@ def groups(m: Machine, p: Any, w: int, i: int, now: float) -> tuple[float, int]:
         return max(now + p.product_overhead / 2, pending(m, Async.PRODUCTS, w, amount) + p.product_overhead), GMMA
     elif kind == Kind.FENCE:
         begin = now
-        if m.warps[w].store > m.warps[w].fenced and m.ops[i].latency > p.cta_fence:
-            begin = max(now, m.warps[w].store + p.answer)
+        last = max(m.warps[w].store, m.warps[w].changed)
+        if last > m.warps[w].fenced and m.ops[i].latency > p.cta_fence:
+            begin = max(now, last + p.answer)
         m.warps[w].fenced = begin
         return max(begin + m.ops[i].latency, m.warps[w].store), MEMBAR
     return now + 1, R_WAIT

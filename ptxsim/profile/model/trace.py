@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ptxsim.engine.analysis.assembled_accesses import LOOPS, Assembled, assembled_accesses
-from ptxsim.engine.program.operation import Program
+from ptxsim.engine.program.operation import Op, Program
 from ptxsim.lanes import word_mask
 from ptxsim.layout import banks
 from ptxsim.layout.wavefronts import AccessKind
@@ -22,7 +22,7 @@ KINDS = {
 }  # fmt: skip
 KIND_OF_EVENT = np.full(256, -1)
 KIND_OF_EVENT[list(KINDS)] = list(KINDS.values())
-LOCAL = np.uint64(1 << 58)  # where local memory lies among the addresses of lines
+LOCAL = np.uint64(1 << 58)  # (LOCAL_LINES of the replay) where local memory lies among the addresses of lines
 MOST_BYTES = 400 * 2**20  # of traces; beyond, fewer SMs are kept
 
 
@@ -37,7 +37,7 @@ class Trace:
 
 
 class Tracer(Observer):
-    """Listens to a run. `sms`: CTAs are dealt to this many SMs in turn, of which each Nth is kept (`every`)."""
+    """Listens to a run. CTAs are dealt to the SMs of `figures` in turn, of which each Nth is kept (`every`)."""
 
     events = frozenset(
         {
@@ -51,8 +51,8 @@ class Tracer(Observer):
         }
     )
 
-    def __init__(self, program: Program, ctas: int, cluster: int, sms: int, every: int = 1):
-        self.program, self.sms, self.cluster = program, sms, cluster
+    def __init__(self, program: Program, ctas: int, cluster: int, figures: Figures, every: int = 1):
+        self.program, self.figures, self.sms, self.cluster = program, figures, figures.sms, cluster
         self.work = np.zeros(ctas)
         self.modulus = every
         self.block_of = np.full(len(program.ops) + 1, -1)
@@ -69,6 +69,8 @@ class Tracer(Observer):
             if how in (Assembled.COUNTED, *LOOPS):
                 self.kind_of[site] = AccessKind[how.upper()]
             self.leads[site] = how is Assembled.REDUCED
+        self.on_floats = np.zeros(len(program.ops) + 1, bool)
+        self.on_floats[[op.site for op in program.ops if op.accesses and is_float(op)]] = True
         self.bulk_sites = np.array(
             [op.site for op in program.ops if op.family in ("bulk_copy", "tensor_copy")], np.int64
         )
@@ -117,9 +119,15 @@ class Tracer(Observer):
             atomic = kind in (Event.ATOMIC, Event.CAS, Event.REDUCE)
             for width in np.unique(records["width"][outer & (event == kind)]):
                 rows = np.flatnonzero(outer & (event == kind) & (records["width"] == width))
-                cost = banks.global_access(addresses[rows].astype(np.int64), int(width), records["mask"][rows], atomic)
-                entries["cycles"][rows] = cost.sectors if atomic else cost.cycles
                 entries["code"][rows] = ATOMIC if atomic else LOAD if kind == Event.LOAD else STORE
+                if atomic:
+                    on_floats = self.on_floats[records["site"][rows]]
+                    entries["cycles"][rows] = atomic_cost(
+                        self.figures, addresses[rows], records["mask"][rows], on_floats
+                    )
+                    continue
+                cost = banks.global_access(addresses[rows].astype(np.int64), int(width), records["mask"][rows])
+                entries["cycles"][rows] = cost.cycles
                 written = np.bitwise_count(records["mask"][rows]).astype(np.int64) * int(width)
                 entries["need"][rows] = (entries["code"][rows] == STORE) & (written < 32 * cost.sectors)
         constant = (space == Space.CONST) & (event == Event.LOAD)
@@ -190,20 +198,46 @@ def readers(trace: Trace, sms: int) -> float:
 
 
 def atomic_rate(figures: Figures, entries: np.ndarray, all_lines: np.ndarray) -> float:
-    """Atomic operations on global memory that the GPU completes per cycle: few pages or sectors are a bottleneck."""
+    """Atomic operations on global memory that the GPU completes per cycle: in few places, few units of L2 have all the work."""
     if not len(entries):
-        return figures.atomic_rate
+        return figures.atomic_units
     counts = entries["count"].astype(np.int64)
     offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    lines = np.unique(all_lines[np.repeat(entries["first"], counts) + offsets])
-    numbers, masks = lines >> 4, lines & 15
-    pages = len(np.unique(numbers // (figures.atomic_page // figures.l1_line)))
-    _, line = np.unique(numbers, return_inverse=True)
-    touched = np.zeros(line.max() + 1, np.int64)
-    np.bitwise_or.at(touched, line, masks)
-    sectors = int(np.bitwise_count(touched).sum())
-    rates = figures.atomic_rate, figures.atomic_page_rate * pages, figures.atomic_sector_rate * sectors
-    return float(min(rates))
+    lines = np.unique(all_lines[np.repeat(entries["first"], counts) + offsets] >> 4)
+    chunks = len(np.unique(lines // (figures.atomic_chunk // figures.l1_line)))
+    return chunks * figures.atomic_units / (chunks + figures.atomic_units)  # chunks fall on units as chance has it
+
+
+def atomic_cost(figures: Figures, addresses: np.ndarray, mask: np.ndarray, on_floats: np.ndarray) -> np.ndarray:
+    """Operations of L2 that atomics by lanes are, (n, 32) addresses: in each sector as many as lanes have the same word there.
+
+    Where that is the only word of its sector they take longer, less where each word of it has one; those on floats wait for each other.
+    """
+    words = np.sort(np.where(word_mask(mask), (addresses >> np.uint64(2)).astype(np.int64), -1), axis=1)
+    lanes = np.arange(32)
+    new = np.ones(words.shape, bool)
+    new[:, 1:] = words[:, 1:] != words[:, :-1]
+    run = lanes - np.maximum.accumulate(np.where(new, lanes, 0), axis=1) + 1  # how many have had this word, up to here
+    sectors = words >> 3
+    first = np.ones(words.shape, bool)
+    first[:, 1:] = sectors[:, 1:] != sectors[:, :-1]
+    begins = np.flatnonzero(first.ravel())  # sectors one after the other, row by row
+    most = np.maximum.reduceat(run.ravel(), begins)
+    words_there = np.add.reduceat(new.ravel(), begins)
+    each = np.where(words_there == 1, figures.atomic_word, np.where(words_there == 8, figures.atomic_sector, 1.0))
+    cost = np.where((words_there == 8) & (most > 1), most, most * each) * (sectors.ravel()[begins] >= 0)
+    rows = begins // 32
+    total = np.bincount(rows, cost, len(words))
+    longest = np.zeros(len(words))
+    np.maximum.at(longest, rows, cost)
+    found: np.ndarray = np.where(on_floats, np.maximum(total, figures.atomic_float * longest), total)
+    return found
+
+
+def is_float(op: Op) -> bool:
+    """Whether an operation is on floating-point numbers."""
+    kind = op.words.get("type")
+    return kind is not None and kind.is_float
 
 
 def lowest(mask: np.ndarray) -> np.ndarray:
