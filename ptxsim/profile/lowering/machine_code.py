@@ -78,6 +78,7 @@ class MachineOp:
     address: int = -1  # in the code, in bytes
     constant: int = 0  # the 64-byte line of constants that it reads, from 1 on
     reading: int = 0  # cycles of the sub-core's issue that reading the registers takes beyond the first
+    guarded: bool = False  # runs under a predicate
     moved: bool = False  # stands before the block whose access it makes
 
 

@@ -188,6 +188,18 @@ def first_entry(m: Machine, w: int) -> int:
     return q
 
 
+def passes(m: Machine, s: int, now: float, cycles: float) -> float:
+    """An access takes the SM's data path for so long; returns when it has it and its sub-core's port.
+
+    What waits for its port holds no other sub-core's access back, so the path is taken from now on.
+    """
+    there = max(now + 2.0, m.free[Unit.DATA])
+    m.free[Unit.DATA] = there + cycles
+    begin = max(there, m.pipes[s, Pipe.LSU])
+    work(m, Unit.DATA, 0, there, m.free[Unit.DATA])
+    return float(begin)
+
+
 def access(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> float:
     """The recorded accesses of a memory instruction; returns when its result is there."""
     site, kind = m.ops[i].site, m.ops[i].kind
@@ -208,7 +220,7 @@ def access(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> float:
                 cycles = max(1.0, float(m.entries[q].count))
             elif kind == Kind.ASYNC_COPY and m.ops[i].bypass:
                 cycles = 1.0  # only addresses pass: what comes from L2 goes to shared memory beside this path
-            begin = max(now + 2.0, max(m.free[Unit.DATA], m.pipes[s, Pipe.LSU]))
+            begin = passes(m, s, now, cycles)
             if what == ATOMIC:
                 begin = max(begin, m.free[Unit.ATOMICS] - p.atomic_queue * p.atomic_cost)
             elif what == STORE:
@@ -216,10 +228,8 @@ def access(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> float:
                 for k in range(m.entries[q].first, m.entries[q].first + m.entries[q].count):
                     own += write_cost(p, bits(m.lines[k] & 15), m.entries[q].need > 0)
                 begin = max(begin, m.free[Unit.WRITES] - p.store_queue * own)
-            m.free[Unit.DATA] = begin + cycles
             m.pipes[s, Pipe.LSU] = begin + max(p.shared_issue if what == SHARED else p.global_issue, 2 * cycles)
             m.warps[w].access = now + (p.shared_issue if what == SHARED else p.global_warp)
-            work(m, Unit.DATA, 0, begin, m.free[Unit.DATA])
             m.busy[Pipe.LSU] += cycles
             if what == SHARED:
                 m.totals[Total.SHARED_WAVEFRONTS] += cycles
@@ -241,16 +251,15 @@ def access(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> float:
         if not m.ops[i].last_of_site or m.ops[i].moved:
             break
     if found:
-        return done
+        return float(done)
     if m.ops[i].is_own:
         return own_access(m, p, s, w, i, now)
-    return switched_off(m, p, s, w, now)
+    return switched_off(m, p, s, w, now) if m.ops[i].guarded else now + 4.0
 
 
 def switched_off(m: Machine, p: Any, s: int, w: int, now: float) -> float:
     """An access whose predicate is false in all lanes passes through the pipe like another one, and comes back as soon as from shared memory."""
-    begin = max(now + 2.0, max(m.free[Unit.DATA], m.pipes[s, Pipe.LSU]))
-    m.free[Unit.DATA] = begin + 1
+    begin = passes(m, s, now, 1.0)
     m.pipes[s, Pipe.LSU] = begin + p.shared_issue
     m.warps[w].access = now + p.shared_issue
     m.busy[Pipe.LSU] += 1
@@ -263,8 +272,7 @@ def own_access(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> float:
     `amount` is one more than the word of local memory; 0 for shared memory.
     """
     words = max(1, int(m.ops[i].cost))
-    begin = max(now + 2.0, max(m.free[Unit.DATA], m.pipes[s, Pipe.LSU]))
-    m.free[Unit.DATA] = begin + words
+    begin = passes(m, s, now, float(words))
     m.pipes[s, Pipe.LSU] = begin + max(p.global_issue, 2.0 * words)
     m.busy[Pipe.LSU] += words
     done = begin - 2 + m.ops[i].latency
@@ -288,10 +296,8 @@ def store_line(m: Machine, p: Any, line: int, begin: float) -> None:
 
 def shuffle(m: Machine, p: Any, s: int, i: int, now: float) -> float:
     """An instruction that goes through the shared-memory pipe without an access; returns when its result is there."""
-    begin = max(now, max(m.free[Unit.DATA], m.pipes[s, Pipe.LSU]))
     cost = m.ops[i].cost
-    m.free[Unit.DATA] = begin + cost / 2
+    begin = passes(m, s, now - 2.0, cost / 2)
     m.pipes[s, Pipe.LSU] = begin + max(p.shared_issue, cost)
-    work(m, Unit.DATA, 0, begin, m.free[Unit.DATA])
     m.busy[Pipe.LSU] += cost / 2
     return float(begin + m.ops[i].latency)

@@ -128,7 +128,7 @@ def translated(
     if i.base in ACCESSES or i.base == "LDGSTS":
         made.kind = Kind.ASYNC_COPY if i.base == "LDGSTS" else Kind.ACCESS
         made.stores = i.base.startswith(_STORES)
-        made.moved = block not in here
+        made.moved, made.guarded = block not in here, bool(i.guard)
         if is_remote and i.base not in ("LDG", "STG", "LDL", "STL"):
             made.unit, made.amount = "remote", int(i.base.startswith(("ATOM", "RED")))
         if i.base in ("LDL", "STL") and not is_local:
