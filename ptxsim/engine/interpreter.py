@@ -92,13 +92,19 @@ class Interpreter:
             raise fault
         return splits.choose(warp.record, impatience(self.program))
 
-    def execute(self, warp: Warp, s: int, port: Port, entered: bool = False) -> None:
-        """Execute the rest of a split's block; `entered`: that it runs has already been recorded."""
+    def execute(self, warp: Warp, s: int, port: Port, entered: bool = False, one: bool = False) -> bool:
+        """Execute the rest of a split's block; `entered`: that it runs has already been recorded.
+
+        `one`: no more than its next operation, and True, where that is not the last, all lanes go on, and no product owns registers.
+        """
         split, machine = warp.record.split[s], self.machine
         block, lanes = self.program.blocks[split.block], lanes_of(split.mask)
         if machine.stream is not None and split.op == 0 and block and not entered:
             machine.stream.emit(block[0].site, warp.cta.linear, warp.index, Event.EXECUTE, mask=split.mask)
-        for number in range(split.op, len(block)):
+        first, everyone = split.op, lanes
+        for number in range(first, len(block)):
+            if one and number > first and lanes is everyone and not warp.in_flight:
+                return True
             op = self.current = block[number]
             machine.warp_instructions += 1
             mask = lanes
@@ -113,7 +119,7 @@ class Interpreter:
                 control.execute(op, warp, s, mask, self.program, machine)
                 if self.watch is not None:
                     self.watch.after(op, warp, mask)
-                return
+                return False
             if not mask.any():
                 continue
             if self.watch is not None:
@@ -135,8 +141,9 @@ class Interpreter:
                 lanes = rest
                 continue
             self._suspend(op, warp, split, mask, outcome)
-            return
+            return False
         control.fall_through(warp.record, s)
+        return False
 
     def _suspend(self, op: Op, warp: Warp, split: Split, mask: np.ndarray, outcome: Outcome) -> None:
         """Let a split wait; where it waits for lanes, it executes the operation again."""

@@ -63,6 +63,7 @@ OTHERS = (
     "cvt.rn.f16.f32 %h1, {g}; cvt.f32.f16 {f}, %h1;", "mov.u32 {d}, %clock;",
     "atom.shared.add.u32 {d}, [%r8], {a};", "atom.global.max.s32 {d}, [%d0], {a};", "red.global.add.f32 [%d0+4], {f};", "membar.cta;",
     "cvta.shared.u64 %d3, %d4; mov.u64 %d5, tile; cvta.shared.u64 %d5, %d5; ld.u32 {d}, [%d5+512];", "cvta.local.u64 %d6, %d7; st.u16 [%d6+4], %h2;",
+    "isspacep.shared %p2, %d4; isspacep.global %p0, %d0; selp.b32 {d}, {a}, {b}, %p2;",
     "st.local.u32 [own+8], {a}; ld.local.u16 {d}, [own+10];", "st.shared.u32 [%r8], {a}; ld.shared.u32 {d}, [%r8];",
 )  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from ptxsim.engine.compiled.run.cta_runner import NativeCluster
 from ptxsim.report.summary import slow_path
 from ptxsim.session.run import SlowPath
 from tests.engine.programs import body, run
@@ -23,6 +24,8 @@ MISSING, UNUSUAL = "no native lowering", "a fault or a case that native code lea
             [("isspacep.shared", 40, MISSING)],
         ),
         ("setp.lt.u32 %p2, %r0, 5; @%p2 bra L; isspacep.shared %p2, %d0; L: mov.u32 %r5, 1;", [("isspacep.shared", 4, MISSING)]),
+        ("setp.ne.u32 %p2, %r0, %r0; @%p2 isspacep.shared %p2, %d0;", []),
+        ("setp.lt.u32 %p2, %r0, 5; @%p2 isspacep.shared %p2, %d0; selp.b32 %r4, 1, 2, %p2;", [("isspacep.shared", 2, MISSING)]),
         ("ld.global.u32 %r4, [%d0+3];", [("ld.global.u32", 1, UNUSUAL)]),
         ("bar.sync 1, 64;", []),
         ("mov.u32 %r4, 1; bar.sync %r4;", []),
@@ -37,6 +40,21 @@ def test_what_is_counted(text, expected, jobs):
 
 def test_the_interpreter_has_no_slow_path():
     assert run(body("isspacep.shared %p2, %d0;"), "interpreter")[1].to_dict()["slow_path"] == []
+
+
+def test_a_cluster_comes_back_to_native_code(monkeypatch):
+    """Lanes that wait for others of their warp are Python's, for a round or two of the hundreds."""
+    rounds, in_python = [], NativeCluster._round_of_python
+    monkeypatch.setattr(
+        NativeCluster, "_round_of_python", lambda self, *how: rounds.append(self.rounds) or in_python(self, *how)
+    )
+    apart = "bra TEST; SYNC: bar.warp.sync -1; bra ON; TEST: @%p0 bra SYNC; add.u32 %r4, %r4, 1; bra SYNC; ON:"
+    loop = "mov.u32 %r5, 0; L: bar.sync 0; add.u32 %r5, %r5, 1; setp.lt.u32 %p2, %r5, 300; @%p2 bra L;"
+    text = body("and.b32 %r4, %r0, 1; setp.eq.u32 %p0, %r4, 0;" + loop + apart + loop.replace("L", "M"))
+    found, expected = (run(text, engine) for engine in ("compiled", "interpreter"))
+    assert found[0].tolist() == expected[0].tolist()
+    assert found[1].warp_instructions == expected[1].warp_instructions
+    assert 0 < len(rounds) < 10
 
 
 def test_the_summary_says_what_is_most_frequent():

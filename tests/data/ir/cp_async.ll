@@ -60,7 +60,7 @@ b0:
   %v15 = bitcast <32 x i1> %v9 to i32
   %v16 = getelementptr i8, ptr %warp, i64 4032
   store i32 %v15, ptr %v16, align 8
-  %v17 = getelementptr i8, ptr %context, i64 840
+  %v17 = getelementptr i8, ptr %context, i64 848
   %v18 = load i64, ptr %v17
   %v19 = icmp eq i64 %v18, 0
   br i1 %v19, label %good1, label %bad1
@@ -125,7 +125,7 @@ b1:
   %v62 = load i32, ptr %v61, align 8
   %v63 = bitcast i32 %v62 to <32 x i1>
   %v64 = bitcast <32 x i1> %v63 to i32
-  %v65 = getelementptr i8, ptr %context, i64 840
+  %v65 = getelementptr i8, ptr %context, i64 848
   %v66 = load i64, ptr %v65
   %v67 = icmp eq i64 %v66, 0
   br i1 %v67, label %good4, label %bad4

@@ -32,37 +32,54 @@ b0:
   store <32 x i64> %v1, ptr %v5, align 64
   %v6 = getelementptr i8, ptr %warp, i64 3648
   store <32 x i32> %v4, ptr %v6, align 64
-  store i32 3, ptr %site.at
+  %v7 = getelementptr i8, ptr %context, i64 648
+  %v8 = load ptr, ptr %v7
+  %v9 = call i32 %v8(ptr %warp, i32 3)
+  %v10 = icmp eq i32 %v9, 1
+  br i1 %v10, label %good1, label %bad1
+bad1:
   ret i32 3
+good1:
+  %v11 = load i64, ptr %count.at
+  %v12 = add i64 %v11, 4
+  store i64 %v12, ptr %count.at
+  %v13 = load i32, ptr %left.at
+  %v14 = sub i32 %v13, 1
+  store i32 %v14, ptr %left.at
+  %v15 = icmp eq i32 %v14, 0
+  br i1 %v15, label %stop2, label %b1
+stop2:
+  store i32 1, ptr %block.at
+  ret i32 0
 b1:
-  %v7 = getelementptr i8, ptr %warp, i64 3648
-  %v8 = load <32 x i32>, ptr %v7, align 64
-  %v9 = getelementptr i8, ptr %warp, i64 3904
-  %v10 = load i32, ptr %v9, align 8
-  %v11 = bitcast i32 %v10 to <32 x i1>
-  %v12 = select <32 x i1> %v11, <32 x i32> %v8, <32 x i32> splat (i32 0)
-  %v13 = getelementptr i8, ptr %warp, i64 3392
-  %v14 = load <32 x i64>, ptr %v13, align 64
-  %v15 = getelementptr i8, ptr %warp, i64 3776
-  store <32 x i32> %v12, ptr %v15, align 64
-  call void @ptxsim_store_global_4x1(ptr %context, ptr %warp, <32 x i64> %v14, i32 -1, i32 5, i32 0, <32 x i32> %v12)
-  %v16 = load i64, ptr %count.at
-  %v17 = add i64 %v16, 3
-  store i64 %v17, ptr %count.at
-  %v18 = load i32, ptr %left.at
-  %v19 = sub i32 %v18, 1
-  store i32 %v19, ptr %left.at
+  %v16 = getelementptr i8, ptr %warp, i64 3648
+  %v17 = load <32 x i32>, ptr %v16, align 64
+  %v18 = getelementptr i8, ptr %warp, i64 3904
+  %v19 = load i32, ptr %v18, align 8
+  %v20 = bitcast i32 %v19 to <32 x i1>
+  %v21 = select <32 x i1> %v20, <32 x i32> %v17, <32 x i32> splat (i32 0)
+  %v22 = getelementptr i8, ptr %warp, i64 3392
+  %v23 = load <32 x i64>, ptr %v22, align 64
+  %v24 = getelementptr i8, ptr %warp, i64 3776
+  store <32 x i32> %v21, ptr %v24, align 64
+  call void @ptxsim_store_global_4x1(ptr %context, ptr %warp, <32 x i64> %v23, i32 -1, i32 5, i32 0, <32 x i32> %v21)
+  %v25 = load i64, ptr %count.at
+  %v26 = add i64 %v25, 3
+  store i64 %v26, ptr %count.at
+  %v27 = load i32, ptr %left.at
+  %v28 = sub i32 %v27, 1
+  store i32 %v28, ptr %left.at
   store i32 -1, ptr %taken.at
   store i32 1, ptr %block.at
   store i32 6, ptr %site.at
   ret i32 2
 b2:
-  %v20 = load i64, ptr %count.at
-  %v21 = add i64 %v20, 0
-  store i64 %v21, ptr %count.at
-  %v22 = load i32, ptr %left.at
-  %v23 = sub i32 %v22, 1
-  store i32 %v23, ptr %left.at
+  %v29 = load i64, ptr %count.at
+  %v30 = add i64 %v29, 0
+  store i64 %v30, ptr %count.at
+  %v31 = load i32, ptr %left.at
+  %v32 = sub i32 %v31, 1
+  store i32 %v32, ptr %left.at
   unreachable
 }
 attributes #0 = { nounwind "min-legal-vector-width"="512" "prefer-vector-width"="512" }

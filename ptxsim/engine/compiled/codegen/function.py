@@ -9,7 +9,7 @@ from typing import Any
 from ptxsim.engine.compiled.codegen.operands import OperandWriter, Options
 from ptxsim.engine.compiled.ir.value import CannotEmit, Value
 from ptxsim.engine.compiled.runtime import abi
-from ptxsim.engine.compiled.runtime.abi import WarpLayout
+from ptxsim.engine.compiled.runtime.abi import CONTEXT, WarpLayout
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.machine.event import Event
 from ptxsim.machine.memory import RANK_SHIFT
@@ -117,6 +117,20 @@ class FunctionWriter(OperandWriter):
         e.line(f"  br i1 {condition}, label %good{n}, label %bad{n}")
         e.line(f"bad{n}:")
         self.leave(abi.BAIL, site=self.op.site)
+        e.line(f"good{n}:")
+
+    def leave_to_python(self, guard: Value | None) -> None:
+        """The interpreter executes this operation, in the lanes of a guard, if there are any. Memory must be exact, and says what
+        registers are afterwards."""
+        e, n = self.emitter, self.label_number()
+        if guard is not None:
+            e.line(f"  br i1 {self.none_of(guard)}, label %good{n}, label %slow{n}")
+            e.line(f"slow{n}:")
+        at = e.let(f"getelementptr i8, ptr %context, i64 {CONTEXT['python']}")
+        goes_on = e.let(f"call i32 {e.let(f'load ptr, ptr {at}')}(ptr %warp, i32 {self.op.site})")
+        e.line(f"  br i1 {e.let(f'icmp eq i32 {goes_on}, 1')}, label %good{n}, label %bad{n}")
+        e.line(f"bad{n}:")
+        e.line(f"  ret i32 {abi.BAIL}")
         e.line(f"good{n}:")
 
     def wait_unless(self, condition: str, status: int) -> None:

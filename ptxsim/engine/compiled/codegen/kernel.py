@@ -105,17 +105,18 @@ class KernelWriter(FunctionWriter):
                 e.undo(before)
                 self.undo()
                 self._slow_path(op, str(reason))
-                return
             if self.ended:
                 return
         self.flush(out)
         self._go(number + 1)
 
     def _slow_path(self, op: Op, why: str) -> None:
-        """The interpreter executes the rest of the block, from this operation on."""
+        """The interpreter executes this operation, if any lane does."""
         self.slow_path[op.site] = why
+        guard = None if op.control is not None else self.guard(op)
         self.flush(self.live[self.index])
-        self.leave(abi.BAIL, site=op.site)
+        self.leave_to_python(guard)
+        self.begin_block()
 
     def _operation(self, op: Op) -> None:
         """Print one operation. Raises CannotEmit where it takes the slow path."""
@@ -163,6 +164,7 @@ class KernelWriter(FunctionWriter):
         leaves = op.control == "exit" or (op.control == "ret" and not calls_functions(self.program))
         if op.control != "bra" and not leaves:
             self._slow_path(op, "calls and indexed branches")
+            self.emitter.line("  unreachable")
             return
         guard = self.guard(op)
         self.flush(out)

@@ -143,14 +143,23 @@ class NativeContext:
 
     def _land(self) -> None:
         """Called from native code: asynchronous work of Python completes."""
+        with self.in_python():
+            self.machine.complete_due()
+
+    @contextmanager
+    def in_python(self, counted: int = 0) -> Iterator[None]:
+        """Within a callback: the machine's counters and the event stream go on in Python. `counted`: warp instructions that native code
+        has yet to count."""
         machine, stream, record = self.machine, self.machine.stream, self.record
-        machine.steps = record.steps
+        machine.steps, machine.warp_instructions = record.steps, record.count + counted
         if stream is not None:
             stream.count = record.recorded
-        machine.complete_due()
-        record.next_due = machine.next_due
-        if stream is not None:
-            record.recorded = stream.count
+        try:
+            yield
+        finally:
+            record.count, record.next_due = machine.warp_instructions, machine.next_due
+            if stream is not None:
+                record.recorded = stream.count
 
     def _want_code(self, full: int) -> None:
         """Called from native code, on the first divergence. Without code the interpreter executes the block."""

@@ -1,7 +1,8 @@
 """Whole clusters in native code: their warps take their turns there, until they have ended or Python is needed.
 
-No CTA or warp exists as a Python object meanwhile. When something comes up that only Python can do, the objects are made on the
-same records, and engine.turns runs the cluster from the middle of its round on.
+No CTA or warp exists as a Python object until something comes up that only Python can do: then objects are made on the same records.
+Where native code has to leave, engine.turns runs the cluster from the middle of its round on, until it is at the end of a round in
+which nothing waits or is in flight that only Python knows.
 """
 
 from __future__ import annotations
@@ -22,10 +23,13 @@ from ptxsim.engine.compiled.run.context import NativeContext
 from ptxsim.engine.compiled.runtime.abi import HEADER_BYTES, WARP
 from ptxsim.engine.compiled.runtime.scheduler import LEFT
 from ptxsim.engine.grid import SPIN
+from ptxsim.engine.interpreter import fault_finding
 from ptxsim.engine.livelock import state_of
 from ptxsim.engine.program.operation import families
-from ptxsim.engine.turns import Launch, Outcome, Turns
+from ptxsim.engine.turns import Launch, Outcome, Stopped, Turns
+from ptxsim.machine import tensor_memory
 from ptxsim.machine.cta import Cluster, Warp
+from ptxsim.machine.fault import Fault
 from ptxsim.machine.lane_copies import ROOM, make_room
 from ptxsim.machine.mbarrier_end import look_over
 from ptxsim.machine.records import CtaRecord, MBarrierTable, WarpRecord, aligned, cta_record, mbarrier_table
@@ -42,6 +46,7 @@ class Engine(turns_of_python.Engine, Protocol):
 
     native: NativeContext
     jobs: int | None
+    who: Callable[[], Warp | None]
 
     def resume(self, warp: Warp) -> None:
         """Finish the turn of a warp that native code has left in the middle."""
@@ -51,9 +56,10 @@ class Engine(turns_of_python.Engine, Protocol):
 
 
 class WholeCtas:
-    """Runs clusters, of one CTA mostly. What those that have ended were made of is used again."""
+    """Runs clusters, of one CTA mostly. What those that have ended were made of is used again. `alone`: not in one of several threads."""
 
-    def __init__(self, engine: Engine):
+    def __init__(self, engine: Engine, alone: bool = True):
+        self.alone = alone
         self.engine, self.native, self.machine = engine, engine.native, engine.machine
         self.slice = 2000  # warp instructions between returns, adapted to SLICE
         first = cluster_at(self.machine, 0, self.engine.warp_bytes)
@@ -76,8 +82,9 @@ class WholeCtas:
         return cluster
 
     def give_back(self, cluster: NativeCluster) -> None:
-        """A cluster has ended in native code."""
-        self._spare.append(cluster)
+        """A cluster has ended."""
+        if cluster.room == self.room:
+            self._spare.append(cluster)
 
     def run_rest(self, launch: Launch, number: int) -> bool:
         """Run all clusters from `number` on, on threads, if that pays."""
@@ -107,7 +114,7 @@ class WholeCtas:
 class NativeCluster:
     """A cluster whose turns native code gives, an `engine.turns.Resident`, and the memory that its records are in.
 
-    Once native code has to leave something to Python in it, it is handed over: to Python objects on the same records.
+    `python`: the objects on the same records, once there are some; `is_left`: they give the turns.
     """
 
     def __init__(self, runner: WholeCtas):
@@ -115,7 +122,9 @@ class NativeCluster:
         cluster = cluster_at(self.machine, 0)
         count, size = len(cluster.ctas), len(runner.template) // len(cluster.ctas)
         self.number, self.rounds, self.polled, self.flying = 0, 0, 0, 0
+        self.room = runner.room
         self.python: Turns | None = None
+        self.is_left = False
         self.memory = aligned(*runner.template.shape)
         self.shared = [cta.shared for cta in cluster.ctas]
         self.ctas: ctypes.Array[CtaRecord] = (CtaRecord * count)()
@@ -149,6 +158,7 @@ class NativeCluster:
         """The state of cluster `number` before its first instruction."""
         machine, runner = self.machine, self.runner
         self.number, self.rounds, self.polled, self.flying = number, 0, 0, 0
+        self.python, self.is_left = None, False
         ctypes.memmove(self.ctas[0].address, self.fresh, len(self.fresh))
         for cta in self.ctas:
             if cta.mbarriers:
@@ -174,28 +184,38 @@ class NativeCluster:
     # ---- in native code ----
 
     def run(self, rounds: int, launch: Launch) -> Outcome:
-        end = self.rounds + rounds
-        while self.python is None:
-            most = launch.limits.max_steps
-            left = self.runner.slice if most is None else min(self.runner.slice, most - self.machine.warp_instructions)
-            status = self.enter_for(left, end)
-            if status == LEFT:
-                cursor = self.native.record.cursor
-                turns = self._hand_over()
-                rest = partial(turns.finish_round, cursor, self.engine.resume)
-                outcome = turns.run(end - turns.rounds, launch, rest)
-                self.rounds = turns.rounds
-                return outcome
-            launch.look_at_limits(self.blocks)
-            if status == Outcome.ENDED:
-                for cta in self.ctas:
-                    look_over(self.machine, cta)
-                self.runner.give_back(self)
-            if status != Outcome.PAUSED or self.rounds >= end:
-                return Outcome(status)
-        outcome = self.python.run(rounds, launch)
-        self.rounds = self.python.rounds
+        end, outcome = self.rounds + rounds, Outcome.PAUSED
+        while outcome == Outcome.PAUSED and self.rounds < end:
+            outcome = self._round_of_python(launch) if self.is_left else self._rounds(end, launch)
+        if outcome == Outcome.ENDED and (
+            self.python is None or not self.machine.pending
+        ):  # work in flight knows its memory
+            self.runner.give_back(self)
         return outcome
+
+    def _rounds(self, end: int, launch: Launch) -> Outcome:
+        """Go on natively, up to round `end`."""
+        most = launch.limits.max_steps
+        left = self.runner.slice if most is None else min(self.runner.slice, most - self.machine.warp_instructions)
+        try:
+            status = self.enter_for(left, end)
+        except Fault as fault:  # of an operation that native code has left to the interpreter
+            assert self.engine.current is not None
+            raise Stopped(fault_finding(fault, self.engine.current, self._warp())) from fault
+        if status == LEFT:
+            turns, cursor = self._hand_over(), self.native.record.cursor
+            return self._round_of_python(launch, partial(turns.finish_round, cursor, self.engine.resume))
+        launch.look_at_limits(self.blocks)
+        if status == Outcome.ENDED:
+            for cta in self.ctas:
+                look_over(self.machine, cta)
+            for each in self.python.cluster.ctas if self.python is not None else ():
+                tensor_memory.look_over(self.machine, each)
+        return Outcome(status)
+
+    def _warp(self) -> Warp:
+        """The one whose turn it is."""
+        return self._objects().warps[self.native.record.cursor]
 
     def enter_for(self, instructions: int, end: int) -> int:
         """Let native code run for about so many warp instructions, up to a number of rounds."""
@@ -205,6 +225,7 @@ class NativeCluster:
             context.warps, (context.warp_count, context.stride) = self.memory.ctypes.data, self.memory.shape
             context.cursor, context.moved, context.rounds = 0, 0, self.rounds
             context.polled, context.flying = self.polled, self.flying
+        self.engine.who = self._warp if runner.alone else lambda: None
         before, began = machine.warp_instructions, time.perf_counter()
         context.end_count, context.end_rounds = before + instructions, end
         status = self.native.enter("rounds")
@@ -233,21 +254,55 @@ class NativeCluster:
     # ---- going on in Python ----
 
     def as_cluster(self) -> Cluster:
-        return (self.python or self._hand_over()).cluster
+        return self._objects().cluster
+
+    def _round_of_python(self, launch: Launch, rest: Callable[[], bool] | None = None) -> Outcome:
+        """One round, or the rest of it."""
+        turns = self._objects()
+        outcome = turns.run(1, launch, rest)
+        self.rounds, self.polled = turns.rounds, turns.polled
+        if outcome != Outcome.ENDED and self._may_go_back():
+            self.is_left, self.flying = False, 0
+            for cta, groups in zip(self.ctas, self.warpgroups):
+                cta.warpgroups = groups[0].address
+        return outcome
+
+    def _may_go_back(self) -> bool:
+        """Whether native code knows of all that warps wait for, and no product is in flight."""
+        turns = self._objects()
+        if any(warp.waits or warp.in_flight for warp in turns.warps):
+            return False
+        if any(group.completed != group.issued for groups in self.warpgroups for group in groups):
+            return False
+        splits = (split for warp in turns.warps for split in warp.splits)
+        return all(split.op in (0, len(self.native.program.blocks[split.block])) for split in splits)
 
     def _hand_over(self) -> Turns:
+        """Python gives the turns from here on."""
+        turns = self._objects()
+        turns.rounds, turns.polled, self.is_left = self.rounds, self.polled, True
+        if self.runner.room and any(warp.record.copies.open == self.runner.room for warp in turns.warps):
+            self.runner.room *= 2
+        for cta in turns.cluster.ctas if self.warpgroups else ():
+            from ptxsim.machine.async_product import go_on
+
+            cta.record.warpgroups = 0
+            go_on(self.machine, cta)
+        self.runner.entered = None
+        return turns
+
+    def _objects(self) -> Turns:
         """Python objects on the records as they are."""
+        if self.python is not None:
+            return self.python
         rows = np.split(self.memory, len(self.ctas))
         cluster = cluster_at(self.machine, self.number, begun=list(zip(self.ctas, rows)))
         for rank, cta in enumerate(cluster.ctas):
-            cta.shared, cta.record.warpgroups = self.shared[rank], 0
+            cta.shared = self.shared[rank]
             if self.mbarriers:
                 cta.keep_mbarriers(self.mbarriers[rank])
             if self.warpgroups:
-                from ptxsim.machine.async_product import go_on
-
                 cta.warpgroups = self.warpgroups[rank]
-                go_on(self.machine, cta)
         warps = [warp for cta in cluster.ctas for warp in cta.warps]
         for place, warp in enumerate(warps):
             warp.registers = self.native.registers(warp.memory)
@@ -255,9 +310,6 @@ class NativeCluster:
                 warp.local = self.local[place]
             if self.copies:
                 warp.copies = self.copies[place]
-        if self.runner.room and any(warp.record.copies.open == self.runner.room for warp in warps):
-            self.runner.room *= 2
         self.runner.stays_in_order()
-        self.python = Turns(self.engine, cluster, self.rounds, self.polled)
-        self.runner.entered = None
+        self.python = Turns(self.engine, cluster)
         return self.python

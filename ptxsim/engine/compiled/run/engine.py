@@ -1,14 +1,15 @@
 """The compiled engine, with the same interface as the interpreter: native code for blocks, the interpreter for the rest.
 
-Registers live in native memory; `warp.registers` is a list-like view of it. What takes the slow path - operations without a
-native lowering, faults, lanes that must wait - the interpreter executes on the same records and registers, so it is the same in
-both engines by construction. `machine.slow_path` counts what took the slow path, but not native operations after it in its block,
-which the interpreter executes too.
+Registers live in native memory; `warp.registers` is a list-like view of it. What takes the slow path the interpreter executes on the
+same records and registers, so it is the same in both engines by construction: an operation without a native lowering is a call from
+native code, which goes on after it; after a fault, or where lanes must wait for what only Python knows, native code leaves, and the
+interpreter finishes the block. `machine.slow_path` counts the former, and the latter once, at the operation that leaves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import ctypes
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from ptxsim.engine.analysis.def_use import slots_of
 from ptxsim.engine.compiled.library import Library, library
 from ptxsim.engine.compiled.run.context import NativeContext
 from ptxsim.engine.compiled.run.cta_runner import WholeCtas
-from ptxsim.engine.compiled.runtime.abi import NOWHERE
+from ptxsim.engine.compiled.runtime.abi import FINISHED, NOWHERE, WATCHED
 from ptxsim.engine.compiled.runtime.scheduler import LEFT
 from ptxsim.engine.interpreter import Interpreter
 from ptxsim.engine.program.operation import Op, Program, fact, families
@@ -48,6 +49,12 @@ class CompiledEngine:
         self.native = NativeContext(program, machine, native or library(), keep)
         self.warp_bytes = self.native.layout.stride
         self._touched: dict[int, set[int]] = {}
+        self.who: Callable[[], Warp | None] = lambda: (
+            None
+        )  # the warp that runs in native code; None where Python must not run it
+        self.native.record.python = self.native.callbacks.address(
+            self._execute, ctypes.c_int32, ctypes.c_void_p, ctypes.c_uint32
+        )
         if self.native.keeps_rules:
             from ptxsim.engine.compiled.run.products import NativeProducts
 
@@ -94,13 +101,13 @@ class CompiledEngine:
                 data = np.ascontiguousarray(value).view(np.uint8)
                 memory[at : at + len(data)] = data
 
-    def cta_runner(self) -> WholeCtas:
-        """What runs whole CTAs natively."""
-        return WholeCtas(self)
+    def cta_runner(self, alone: bool = True) -> WholeCtas:
+        """What runs whole CTAs natively; `alone`: not in one of several threads."""
+        return WholeCtas(self, alone)
 
     def on_another_machine(self, machine: Machine) -> WholeCtas:
         """What runs whole CTAs of the same program, for a thread."""
-        return CompiledEngine(self.program, machine, native=self.native.library).cta_runner()
+        return CompiledEngine(self.program, machine, native=self.native.library).cta_runner(alone=False)
 
     def read_register(self, warp: Warp, slot: int) -> Register:
         """The raw bits of a register: unsigned words, bool for predicates, a list of two for 128 bits."""
@@ -159,14 +166,15 @@ class CompiledEngine:
     def _slow_path(self, warp: Warp, port: Port) -> None:
         """The interpreter executes the rest of the block, from the instruction on where native code took the slow path."""
         record, machine, site = warp.record, self.machine, self.native.record.site
+        if site == WATCHED:
+            return
         split = record.split[record.chosen]
         full = split.mask == EVERY
         known = self.native.slow_path[full]
         if site != NOWHERE:
             split.block, split.op = places_of(self.program)[site]
             machine.warp_instructions += split.op
-            if site not in known:
-                machine.slow_path[site, UNUSUAL] += 1
+            machine.slow_path[site, UNUSUAL] += 1
         block, start, before = self.program.blocks[split.block], split.op, machine.warp_instructions
         if site == NOWHERE and start == 0 and block:
             in_flight = self._touches(split.block, warp.in_flight)
@@ -179,8 +187,32 @@ class CompiledEngine:
                     machine.slow_path[op.site, known[op.site]] += 1
         record.left -= 1
 
+    def _execute(self, _: int, site: int) -> bool:
+        """Called from native code: the interpreter executes an operation, and what follows in its block where native code cannot.
+        True: native code goes on after it."""
+        native, machine = self.native, self.machine
+        native.record.site = site
+        warp = self.who()
+        if warp is None:
+            return False
+        split = warp.record.split[warp.record.chosen]
+        machine.slow_path[site, native.slow_path[split.mask == EVERY][site]] += 1
+        split.block, split.op = places_of(self.program)[site]
+        with native.in_python(split.op):
+            port = Port(machine, warp)
+            goes_on = self.interpreter.execute(warp, warp.record.chosen, port, entered=True, one=True)
+        if goes_on:
+            native.record.count -= split.op + 1  # native code counts blocks
+            split.op = 0
+        elif warp.waits or warp.in_flight:
+            native.record.site, warp.record.left = WATCHED, warp.record.left - 1
+        else:
+            native.record.site = FINISHED
+        return goes_on
+
     def _enter(self, function: str, warp: Warp) -> int:
         """Call the native scheduler for a warp."""
+        self.who = lambda: warp
         self.native.record.cta = warp.cta.record.address
         return self.native.enter(function, warp.record.address)
 

@@ -45,6 +45,7 @@ class Context(Record):
     full: I64  # the program's code for whole warps: address
     masked: I64  # and for parts of warps: address
     compile: I64  # code for whole warps (1) or parts of warps (0) is wanted: callback
+    python: I64  # a warp executes an operation in the interpreter, and then goes on (1) or leaves (0): callback
     cta: I64  # the CTA's record: address
     warps: I64  # its warps' memory: address
     warp_count: I64
@@ -79,7 +80,9 @@ class Context(Record):
 CONTEXT, WARP = Context.offsets(), WarpRecord.offsets()
 HEADER_BYTES = -(-WarpRecord.dtype.itemsize // ALIGN) * ALIGN
 
-NOWHERE = 0xFFFF_FFFF  # in place of a site: nothing of the block has been executed
+# In place of a site: nothing of the block has been executed; the interpreter has finished it; it has, and what the warp waits for
+# or the tensor core owns only Python knows.
+NOWHERE, FINISHED, WATCHED = range(0xFFFF_FFFF, 0xFFFF_FFFC, -1)
 
 # What the kernel function returns.
 NEXT, DIVERGE, EXIT, BAIL, BARRIER, ARRIVE, WARPGROUP, WAITS = range(8)

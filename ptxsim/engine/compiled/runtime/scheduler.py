@@ -223,6 +223,8 @@ def execute(context: Context, warp: WarpRecord) -> I32:
             wait_at(split, number, phase, warp.own_site)
         else:
             move(warp, s, warp.block + 1)
+    elif status == abi.BAIL and context.site == abi.FINISHED:
+        warp.left -= 1
     else:
         return LEFT
     return MOVED
