@@ -78,7 +78,7 @@ _ROWS: list[tuple[str, Level, str, str]] = [
     ("PTX406", "error", "mbarrier-phase", "an mbarrier phase or parity is used wrongly"),
     ("PTX407", "error", "mbarrier-overflow", "an mbarrier count leaves its range"),
     ("PTX408", "error", "deadlock", "every running warp waits for something that cannot come"),
-    ("PTX409", "error", "cluster-exit", "a CTA of a cluster ends while others use its shared memory"),
+    ("PTX409", "error", "cluster-exit", "shared memory of a CTA is used that may not have begun, or have ended"),
     ("PTX410", "error", "mbarrier-visibility", "an mbarrier is used before its initialisation is visible"),
     ("PTX420", "error", "race-warp", "two lanes of a warp touch the same bytes without order"),
     ("PTX421", "error", "race-shared", "two warps touch the same shared bytes without order"),

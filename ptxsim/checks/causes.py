@@ -45,9 +45,10 @@ def waits_for_products(program: Program) -> frozenset[int]:
 
 def without_echoes(program: Program, findings: list[Finding]) -> list[Finding]:
     """Findings without races of two places of which another one says what is missing: a wait for the copy, which is said once; and
-    without the race between the end of a product and a store that has not waited for it."""
-    overwriting = {finding.line for finding in findings if finding.name == "tile-overwritten"}
+    without what has not waited for the end of a product, where it has met a product that goes on."""
+    overwriting = [finding for finding in findings if finding.name == "tile-overwritten"]
     ends = waits_for_products(program) if overwriting else frozenset()
+    in_flight = any(not _says_when(finding, ends) for finding in overwriting)
     waits = {
         frozenset((finding.line, *(label.line for label in finding.labels)))
         for finding in findings if finding.name in ("missing-wait", "cp-async-not-waited", "tile-overwritten")
@@ -56,11 +57,17 @@ def without_echoes(program: Program, findings: list[Finding]) -> list[Finding]:
     for finding in findings:
         lines = tuple(label.line for label in finding.labels)
         pair = frozenset((finding.line, *lines))
-        if finding.name == "race-shared" and (pair in waits or (pair & overwriting and pair & ends)):
+        if finding.name == "race-shared" and pair in waits:
             continue
+        if in_flight and finding.name == "tile-overwritten" and _says_when(finding, ends):
+            continue  # the product that goes on is known
         key = (finding.name, finding.line, lines) if finding.name == "missing-wait" and lines else id(finding)
         found.setdefault(key, finding)
     return list(found.values())
+
+
+def _says_when(finding: Finding, ends: frozenset[int]) -> bool:
+    return any(label.line in ends for label in finding.labels)
 
 
 def note_of_others(program: Program, keys: list[Key]) -> tuple[str, ...]:

@@ -1,4 +1,7 @@
-"""A CTA must not end while other CTAs of its cluster still use its shared memory. PTX ISA, "Cooperative Thread Arrays"."""
+"""Shared memory of another CTA of the cluster may be used from when that is known to have begun, until it ends.
+
+PTX ISA, "Cooperative Thread Arrays"; CUDA C++ Programming Guide, "Distributed Shared Memory".
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ import numpy as np
 
 from ptxsim.checks.cluster_shared import Homes
 from ptxsim.diagnostic import Finding
-from ptxsim.engine.program.operation import Program
+from ptxsim.engine.program.operation import Program, fact
 from ptxsim.jit.body import Array, body, record
 from ptxsim.lanes import LANES
 from ptxsim.machine.cluster_barrier import CLUSTER_BARRIER
@@ -28,6 +31,8 @@ class Uses(NamedTuple):
     uses: Array  # by owner of the memory, by rank and warp of who uses it
     live: Array  # threads of CTAs that have not exited
     problems: Array  # by site: how often
+    begun: Array  # by CTA and warp: whether it knows that the others have begun
+    early: Array  # by site: how often without that
 
 
 @body(enough=300)
@@ -44,8 +49,19 @@ def scan_uses(records: Array, u: Uses, ctas: int, warps: int) -> None:
         user = rank * warps + warp
         if is_access:
             if arrives or records[i]["space"] == Space.SHARED:
-                use(u, mine - rank, rank, user, mask, addresses, int(records[i]["site"]), ctas)
+                use(
+                    u,
+                    mine - rank,
+                    rank,
+                    user,
+                    mask,
+                    addresses,
+                    int(records[i]["site"]),
+                    ctas,
+                    u.begun[mine, warp] != 0 or arrives,
+                )
         elif event == Event.MBARRIER_WAIT:
+            u.begun[mine, warp] = 1
             for each in range(ctas * warps):
                 u.uses[mine, each]["site"] = 0
         elif event == Event.EXIT:
@@ -58,19 +74,27 @@ def scan_uses(records: Array, u: Uses, ctas: int, warps: int) -> None:
             for owner in range(mine - rank, mine - rank + ctas):
                 if u.uses[owner, user]["phase"] == OPEN:
                     u.uses[owner, user]["phase"] = int(addresses[1])
-        elif event == Event.LEAVE and int(addresses[0]) == CLUSTER_BARRIER:
+        elif event == Event.LEAVE and int(addresses[0]) != CLUSTER_BARRIER:
+            for each in range(warps):
+                u.begun[mine, warp] |= u.begun[mine, each]
+        elif event == Event.LEAVE:
+            u.begun[mine, warp] = 1
             for each in range(ctas * warps):
                 if OPEN < u.uses[mine, each]["phase"] <= int(addresses[1]):
                     u.uses[mine, each]["site"] = 0
 
 
-def use(u: Uses, base: int, rank: int, user: int, mask: int, addresses: Array, site: int, ctas: int) -> None:
-    """A warp accesses shared memory, perhaps of other CTAs. base: the CTA of rank 0."""
+def use(
+    u: Uses, base: int, rank: int, user: int, mask: int, addresses: Array, site: int, ctas: int, has_met: bool
+) -> None:  # fmt: skip
+    """A warp accesses shared memory, perhaps of other CTAs. base: the CTA of rank 0; has_met: it knows that they have begun."""
     owners = 0
     for lane in range(LANES):
         if mask >> lane & 1:
             owners |= 1 << (int(addresses[lane]) >> RANK_SHIFT & 31)
     owners &= ~(1 << rank)
+    if owners and not has_met:
+        u.early[site] += 1
     for owner in range(ctas if owners else 0):
         if owners >> owner & 1:
             last = u.uses[base + owner, user]
@@ -79,11 +103,21 @@ def use(u: Uses, base: int, rank: int, user: int, mask: int, addresses: Array, s
                 u.problems[site] += 1
 
 
+@fact
+def has_flags(program: Program) -> bool:
+    """Whether threads may tell each other something through global memory."""
+    return any(
+        access.order != "weak" and access.space in ("global", None) for op in program.ops for access in op.accesses
+    )
+
+
 class ClusterChecker(Observer):
-    """Finds accesses that nothing keeps the owner of the memory alive for.
+    """Finds accesses that nothing keeps the owner of the memory alive for, and those before which nothing says that it has begun.
 
     The owner must leave a cluster barrier that the accessing warp arrived at after the access, or wait on an mbarrier
-    after it. `threads` are those of a CTA, `sites` the operations of the program.
+    after it. Before it, the warp must have left a cluster barrier, waited on an mbarrier, or left a CTA's barrier with one that
+    has; unless `by_flags`: CTAs may tell each other through global memory. `threads` are those of a CTA, `sites` the operations of
+    the program.
     """
 
     events = frozenset({
@@ -93,31 +127,26 @@ class ClusterChecker(Observer):
     spaces = frozenset({Space.SHARED})
     selects = True
 
-    def __init__(self, threads: int, homes: Homes, sites: int):
+    def __init__(self, threads: int, homes: Homes, sites: int, by_flags: bool):
         self.ctas, self.warps = homes.size, -(-threads // LANES)
         numbers = homes.numbers()
         self.uses = Uses(
             numbers, np.zeros((len(numbers), self.ctas * self.warps), USE), np.full(len(numbers), threads, np.int32),
-            np.zeros(sites, np.int64),
+            np.zeros(sites, np.int64), np.full((len(numbers), self.warps), by_flags, np.int8), np.zeros(sites, np.int64),
         )  # fmt: skip
 
     def consume(self, records: np.ndarray) -> None:
         scan_uses.form(len(records))(records, self.uses, self.ctas, self.warps)
 
     def findings(self, program: Program) -> list[Finding]:
-        """One finding for each accessing instruction."""
-        found = []
-        for site in np.flatnonzero(self.uses.problems).tolist():
-            op, times = program.ops[site], int(self.uses.problems[site])
-            found.append(
-                Finding(
-                    "cluster-exit",
-                    f"{op.opcode} uses the shared memory of a CTA that may have ended",
-                    op.line,
-                    op.column,
-                    len(op.opcode),
-                    count=times,
-                    help="end with barrier.cluster.arrive and barrier.cluster.wait in every CTA of the cluster",
-                )
+        """One finding for each accessing instruction and what is missing there."""
+        return [
+            Finding(
+                "cluster-exit", f"{program.ops[site].opcode} uses the shared memory of a CTA that may {what}",
+                count=int(times[site]), help=f"{where} with barrier.cluster.arrive and barrier.cluster.wait in every CTA of the cluster",
+            ).at(program.ops[site])
+            for times, what, where in (
+                (self.uses.early, "not have begun", "begin"), (self.uses.problems, "have ended", "end"),
             )
-        return found
+            for site in np.flatnonzero(times).tolist()
+        ]  # fmt: skip

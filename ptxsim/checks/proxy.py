@@ -9,8 +9,8 @@ import numpy as np
 
 from ptxsim.checks.causes import by_cause, note_of_others
 from ptxsim.checks.cluster_shared import Homes
-from ptxsim.checks.proxy_scan import GENERIC, OVERWRITTEN, REDUCTION, UNFENCED, UNWAITED, WARPGROUP, ProxyShadow, scan
-from ptxsim.checks.waits import is_by_lanes, missing_wait, wait_of
+from ptxsim.checks.proxy_scan import GENERIC, REDUCTION, UNFENCED, UNWAITED, WARPGROUP, ProxyShadow, scan
+from ptxsim.checks.waits import missing_wait, overwritten
 from ptxsim.diagnostic import Finding, Label
 from ptxsim.engine.program.operation import Op, Program, fact
 from ptxsim.isa.facts import AccessKind, Mechanism, Proxy, Scope
@@ -128,8 +128,6 @@ class ProxyChecker(Observer):
         place = {**_place(op), "warp": warp, "count": times}
         if what == UNWAITED:
             return missing_wait(self.program, site, other, times, self.named(address), warp, lane)
-        if what == OVERWRITTEN and is_by_lanes(op):
-            place["lane"] = lane
 
         def label(text: str) -> tuple[Label, ...]:
             return (Label(before.line, text, before.column, len(before.opcode)),)
@@ -141,11 +139,7 @@ class ProxyChecker(Observer):
                 **place, labels=label("written through the generic proxy here"), notes=("barriers order threads, not proxies",),
                 help=f"add fence.proxy.async.shared::cta; after line {before.line}, before the barrier that follows",
             )  # fmt: skip
-        return Finding(
-            "tile-overwritten",
-            f"{op.opcode} writes shared memory at {self.named(address)} while {_stem(before)} may still read it",
-            **place, labels=label("this reads it until it has been waited for"), help=f"wait first: {wait_of(before)}",
-        )  # fmt: skip
+        return overwritten(self.program, op, before, None, times, self.named(address), warp, lane)
 
 
 def _kind(op: Op) -> int:
@@ -178,7 +172,3 @@ def _concerns_proxies(op: Op) -> bool:
 def _verb(op: Op) -> str:
     """What an asynchronous operation does in shared memory."""
     return "reads" if any(access.reads and access.space != "global" for access in op.accesses) else "writes"
-
-
-def _stem(op: Op) -> str:
-    return op.family if op.facts.scope is Scope.WARPGROUP else op.name

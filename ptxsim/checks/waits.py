@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from ptxsim.diagnostic import Finding, Label
 from ptxsim.engine.program.operation import Op, Program
-from ptxsim.isa.facts import WAITS, Mechanism, Role
+from ptxsim.isa.facts import WAITS, Mechanism, Role, Scope, Synchronisation
 
 # More about the waits that give the memory of an operation back.
 _WAITS_FOR = {
     Mechanism.CP_ASYNC_GROUP: ", and a barrier if other threads wrote",
-    Mechanism.BULK_GROUP: ".read",
+    Mechanism.BULK_GROUP: ".read, in the thread that has issued the copy",
     Mechanism.MBARRIER: " on the copy's mbarrier",
 }
+_GIVEN_BACK = ", by who reads the tile, and then for an arrival of theirs (of every CTA that it is copied to)"
+_TELLING = (Mechanism.MBARRIER, Mechanism.BARRIER, Mechanism.CLUSTER_BARRIER)
 # Instructions whose accesses belong to lanes.
 _BY_LANES = frozenset({"load", "store", "atomic", "ldmatrix", "stmatrix", "async_store", "bulk_store"})
 
@@ -20,13 +22,14 @@ def missing_wait(program: Program, site: int, other: int, times: int, where: str
     """An instruction accesses what a copy writes, and has not waited for the copy; where: the address."""
     op, before = program.ops[site], program.ops[other]
     name = "cp-async-not-waited" if before.completes_by is Mechanism.CP_ASYNC_GROUP else "missing-wait"
-    reads = any(access.reads and access.space != "global" for access in op.accesses)
+    writes = any(access.writes and access.space != "global" for access in op.accesses)
+    is_filled = before.completes_by is Mechanism.MBARRIER and not is_by_lanes(op)
     return Finding(
         name,
-        f"{op.opcode} {'reads' if reads else 'writes'} shared memory at {where} before the copy into it has been waited for",
+        f"{op.opcode} {'writes' if writes else 'reads'} shared memory at {where} before the copy into it has been waited for",
         op.line, op.column, len(op.opcode), warp=warp, lane=lane if is_by_lanes(op) else None, count=times,
         labels=(Label(before.line, "the copy starts here", before.column, len(before.opcode)),),
-        help=_short_wait(program, before) or f"wait first: {wait_of(before)}",
+        help=_short_wait(program, before) or f"wait first: {wait_of(before)}{_GIVEN_BACK if writes and is_filled else ''}",
     )  # fmt: skip
 
 
@@ -40,6 +43,46 @@ def _short_wait(program: Program, before: Op) -> str | None:
                 groups = f"{kept} newest groups go" if kept > 1 else "newest group goes"
                 return f"{op.opcode} {kept} at line {op.line} returns while the {groups} on: wait for fewer, or access what came before"
     return None
+
+
+def overwritten(
+    program: Program, writer: Op, before: Op, end: Op | None, times: int, where: str, warp: int, lane: int | None
+) -> Finding:
+    """An instruction writes what an asynchronous one still reads; end: the wait that says when it has read, where one is known."""
+    ends = () if end is None else (Label.at(end, "a wait, after which it does not"),)
+    labels = (Label.at(before, "this reads it until it has been waited for"), *ends)
+    return Finding(
+        "tile-overwritten",
+        f"{writer.opcode} writes shared memory at {where} while {_stem(before)} may still read it",
+        warp=warp, lane=lane if is_by_lanes(writer) else None, count=times, labels=labels, help=_given_back(program, before, end, writer),
+    ).at(writer)  # fmt: skip
+
+
+def _given_back(program: Program, before: Op, end: Op | None, writer: Op) -> str:
+    """Where the wait for an asynchronous read belongs: before who reads the tile tells who fills it."""
+    waits = [op for op in program.ops if op.synchronises == Synchronisation(Mechanism.PRODUCT_GROUP, Role.WAIT)]
+    end = end or next((op for op in waits if op.site > before.site), None)
+    if before.completes_by is not Mechanism.PRODUCT_GROUP or end is None:
+        return f"wait first: {wait_of(before)}"
+    product = max(
+        (op.site for op in program.ops if op.completes_by is before.completes_by and op.site < end.site), default=0
+    )
+    told = next((op for op in program.ops[product : end.site] if _tells(op)), None)
+    if told is not None:
+        return f"{told.opcode} at line {told.line} gives the tile back: put {end.opcode} of line {end.line} before it"
+    return (
+        _short_wait(program, before) or f"put {end.opcode} of line {end.line} before what lets line {writer.line} go on"
+    )
+
+
+def _tells(op: Op) -> bool:
+    """Whether an instruction lets other threads go on, before which a tile must not be in use any more."""
+    meeting = op.synchronises
+    return meeting is not None and meeting.mechanism in _TELLING and meeting.role in (Role.ARRIVE, Role.SYNC)
+
+
+def _stem(op: Op) -> str:
+    return op.family if op.facts.scope is Scope.WARPGROUP else op.name
 
 
 def is_by_lanes(op: Op) -> bool:

@@ -5,9 +5,11 @@ trap and brkpt take the slow path; the rest has no effect on what a kernel compu
 
 from __future__ import annotations
 
+from ptxsim.isa.facts import Facts
 from ptxsim.isa.operand import Either, Imm, Reg
 from ptxsim.isa.registry import Options, instruction
 from ptxsim.lanes import LaneValue
+from ptxsim.machine.event import Event
 from ptxsim.machine.fault import Fault, first_lane
 from ptxsim.machine.port import Port
 from ptxsim.types import ScalarType
@@ -42,12 +44,12 @@ def sleep(t: ScalarType) -> None:
 
 
 REGISTERS: Options = {
-    "cost": "nothing", "operands": {"count": Imm(24, 256, multiple=8)}, "requires": "8.0 sm_90a sm_100f sm_110f sm_120f",
+    "cost": "nothing", "facts": Facts(family="set_registers"), "operands": {"count": Imm(24, 256, multiple=8)}, "requires": "8.0 sm_90a sm_100f sm_110f sm_120f",
 }  # fmt: skip
 
 
 @instruction("setmaxnreg.inc.sync.aligned.u32 count", name="setmaxnreg.inc", **REGISTERS)
 @instruction("setmaxnreg.dec.sync.aligned.u32 count", name="setmaxnreg.dec", **REGISTERS)
-def set_registers(count: LaneValue) -> None:
+def set_registers(m: Port, count: LaneValue) -> None:
     """Registers of the machine have no number: giving some back or asking for more changes nothing."""
-    return None
+    m.emit(Event.SET_REGISTERS, addresses=[0])

@@ -43,6 +43,7 @@ class Event(IntEnum):
     SYNC_WARP = 23  # bar.warp.sync; addresses: the member mask of each lane
     EXIT = 24
     WGMMA_WAIT = 25  # of one warp; addresses[0]: how many products of its warpgroup its waits have covered
+    SET_REGISTERS = 26  # setmaxnreg
 
 
 class Space(IntEnum):

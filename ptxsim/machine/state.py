@@ -5,8 +5,10 @@ from __future__ import annotations
 import functools
 import heapq
 import itertools
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
 Shape = tuple[int, int, int]
 Variables = dict[str, tuple[int, int]]  # address and bytes of the static ones of shared memory, by name
+
+_MBARRIER = re.compile(r"mbarrier (?:at )?(0x[0-9a-f]+)")
 
 
 class Copies(Protocol):
@@ -151,7 +155,7 @@ class Machine:
         key = (finding.name, finding.line)
         known = self.findings.get(key)
         if known is None:
-            self.findings[key] = finding
+            self.findings[key] = _with_names(finding, self.shared_variables)
         else:
             object.__setattr__(known, "count", known.count + finding.count)
 
@@ -173,6 +177,16 @@ def max_static_shared_bytes(target: Target) -> int:
 def shared_start(target: Target) -> int:
     """First usable byte of shared memory; from sm_80 on the system keeps the first KiB."""
     return SHARED_RESERVED if target.number >= 80 else 0
+
+
+def _with_names(finding: Finding, variables: Variables) -> Finding:
+    """A finding whose mbarriers have their names."""
+
+    def named(found: re.Match[str]) -> str:
+        return f"mbarrier {shared_name(variables, int(found[1], 16))}"
+
+    texts = [_MBARRIER.sub(named, text) for text in (finding.message, *finding.notes)]
+    return replace(finding, message=texts[0], notes=tuple(texts[1:]))
 
 
 def shared_name(variables: Variables, address: int) -> str:

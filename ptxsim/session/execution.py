@@ -24,11 +24,12 @@ if TYPE_CHECKING:
     from ptxsim.checks.cluster import ClusterChecker
     from ptxsim.checks.order.checker import OrderChecker
     from ptxsim.checks.proxy import ProxyChecker
+    from ptxsim.checks.register_counts import RegisterCountChecker
     from ptxsim.checks.tensor_maps import TensorMapChecker
     from ptxsim.checks.tile_layout import TileLayoutChecker
     from ptxsim.profile.profiler import Profile
 
-    Checker = OrderChecker | ProxyChecker | TensorMapChecker | TileLayoutChecker | ClusterChecker
+    Checker = OrderChecker | ProxyChecker | RegisterCountChecker | TensorMapChecker | TileLayoutChecker | ClusterChecker
 
 
 @with_ieee
@@ -133,11 +134,12 @@ def _profile(launch: Launch) -> Profile | None:
 def _checkers(launch: Launch, shared_is_set: bool) -> list[Checker]:
     if launch.checks != "all":
         return []
-    from ptxsim.checks.cluster import ClusterChecker
+    from ptxsim.checks.cluster import ClusterChecker, has_flags
     from ptxsim.checks.cluster_shared import Homes
     from ptxsim.checks.order.checker import OrderChecker
     from ptxsim.checks.order.sites import site_bits
     from ptxsim.checks.proxy import ProxyChecker, concerns_proxies
+    from ptxsim.checks.register_counts import RegisterCountChecker
     from ptxsim.checks.tensor_maps import TensorMapChecker
     from ptxsim.checks.tile_layout import TileLayoutChecker
 
@@ -159,7 +161,12 @@ def _checkers(launch: Launch, shared_is_set: bool) -> list[Checker]:
             if concerns_proxies(program)
             else []
         ),
+        *([RegisterCountChecker(warps)] if "set_registers" in families(program) else []),
         *([TensorMapChecker()] if "tensor_copy" in families(program) else []),
         *([tiles] if tiles.products else []),
-        *([ClusterChecker(threads, homes, len(program.ops))] if launch.cluster != (1, 1, 1) else []),
+        *(
+            [ClusterChecker(threads, homes, len(program.ops), has_flags(program))]
+            if launch.cluster != (1, 1, 1)
+            else []
+        ),
     ]

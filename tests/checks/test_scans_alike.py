@@ -78,6 +78,6 @@ def test_uses_of_the_memory_of_other_ctas(seed, count):
     given["addresses"] |= random.integers(0, 2, given["addresses"].shape).astype(np.uint64) << np.uint64(24)
     barrier = np.isin(given["event"], (Event.ARRIVE, Event.LEAVE))
     given["addresses"][barrier] = random.integers(16, 18, (barrier.sum(), 32))
-    checker = ClusterChecker(32, Homes((4, 1, 1), (2, 1, 1)), SITES)
+    checker = ClusterChecker(32, Homes((4, 1, 1), (2, 1, 1)), SITES, False)
     given["warp"] = 0
     alike(scan_uses, given, checker.uses, 2, 1)

@@ -9,6 +9,7 @@ from ptxsim.checks.order.cells import (
     FETCHES,
     MIXED,
     NOBODY,
+    NOT_CONSTANT,
     OVER,
     RACE,
     RACE_IN_GLOBAL,
@@ -35,7 +36,7 @@ from ptxsim.checks.order.edges import synchronise
 from ptxsim.checks.order.far import spread
 from ptxsim.checks.order.lines import note_landing, settle, touch_line
 from ptxsim.checks.order.proxies import is_published, see_copies
-from ptxsim.checks.order.sites import CP_ASYNC, FRAGMENTS, LATER, REDUCES, STRONG, TOGETHER, WARPGROUP
+from ptxsim.checks.order.sites import CP_ASYNC, FRAGMENTS, LATER, READ_ONLY, REDUCES, STRONG, TOGETHER, WARPGROUP
 from ptxsim.checks.order.slots import far_line, place_granules
 from ptxsim.checks.order.state import (
     AGREED,
@@ -224,6 +225,12 @@ def touch(
                 calm = line["warp"] == base_warp + warp and way != NONE and together == 0
                 if calm and reads[cell, way]["lanes"] != 1 << each:
                     calm = reads[cell, way]["time"] <= max(written, floor)
+            if bits & READ_ONLY and is_global and max(written, one["update"]) > 0:
+                calm = True
+                if not said >> NOT_CONSTANT & 1:
+                    said |= 1 << NOT_CONSTANT
+                    other = int(one["site"]) if written > 0 else int(updates[cell, 0]["site"])
+                    tell(o, found, NOT_CONSTANT, site, other, address, slot, warp, each, 0, True)
             if not calm and not how & OVER:
                 what, other, who = judge(
                     o, slot, warp, lane, row, base, base_warp, one, reads[cell], updates[cell], site, how, start, floor, is_global

@@ -9,6 +9,7 @@ from typing import Any
 from ptxsim.checks.causes import by_cause, note_of_others
 from ptxsim.checks.order.cells import (
     MIXED,
+    NOT_CONSTANT,
     RACE,
     RACE_IN_GLOBAL,
     RACE_IN_WARP,
@@ -18,10 +19,10 @@ from ptxsim.checks.order.cells import (
     UNWAITED,
 )
 from ptxsim.checks.order.unused import is_stored_back_alone
-from ptxsim.checks.waits import missing_wait
+from ptxsim.checks.waits import missing_wait, overwritten
 from ptxsim.diagnostic import DOUBTFUL, Finding, Label
 from ptxsim.engine.program.operation import Op, Program
-from ptxsim.isa.facts import WAITS, Mechanism, Proxy, Scope
+from ptxsim.isa.facts import WAITS, Mechanism, Proxy, Role, Scope, Synchronisation
 
 Problem = tuple[int, int, int]  # what, site, other site
 Use = tuple[int, int, tuple[int, ...]]  # site, how often, and the first
@@ -60,6 +61,8 @@ def findings_of(
         elif what == UNPUBLISHED:
             if frozenset((site, other)) not in between_warps:  # else the fence may be there
                 found.append(_unpublished(program, site, other, count, row))
+        elif what == NOT_CONSTANT:
+            found.append(_not_constant(program, site, other, count, row))
         elif what == UNSEEN:
             unseen.setdefault(other, []).append((site, count, row))
         elif what == UNWAITED:
@@ -73,6 +76,12 @@ def findings_of(
         times, first = sum(problems[key][0] for key in keys), problems[keys[0]][1]
         finding = missing_wait(program, *keys[0][1:], times, named(first[3]), first[5], first[6])
         found.append(replace(finding, notes=(*finding.notes, *note_of_others(program, keys))))
+    ends = {key for key in pairs if _end(program, key) is not None}
+    for keys in by_cause(program, ends):
+        times, first = sum(pairs[key][0] for key in keys), pairs[keys[0]][1]
+        finding = _overwritten(program, keys[0], times, first, named)
+        found.append(replace(finding, notes=(*finding.notes, *note_of_others(program, keys))))
+    pairs = {key: pair for key, pair in pairs.items() if key not in ends}
     idle = {key for key in pairs if _is_idle(program, *key[1:])}
     for key in idle:
         found.append(_race_of_idle(program, *key[1:], *pairs[key]))
@@ -116,6 +125,23 @@ def _race(
         **place, labels=(Label(before.line, f"{verb} here", before.column, len(before.opcode)),),
         help=remedy,
     )  # fmt: skip
+
+
+def _end(program: Program, key: Problem) -> tuple[Op, Op] | None:
+    """Of a race between the end of a product and what writes its tile: the wait, and the other one."""
+    wait = Synchronisation(Mechanism.PRODUCT_GROUP, Role.WAIT)
+    for end, writer in ((key[1], key[2]), (key[2], key[1])):
+        if program.ops[end].synchronises == wait and _writes(program.ops[writer]):
+            return program.ops[end], program.ops[writer]
+    return None
+
+
+def _overwritten(program: Program, key: Problem, times: int, row: tuple[int, ...], named: Named) -> Finding:
+    end, writer = _end(program, key) or (program.ops[key[1]], program.ops[key[2]])
+    products = [op for op in program.ops if op.completes_by is Mechanism.PRODUCT_GROUP]
+    before = next((op for op in reversed(products) if op.site < end.site), products[-1])
+    warp = row[5] if row[1] == writer.site else row[7]
+    return overwritten(program, writer, before, end, times, named(row[3]), warp, None)
 
 
 def _is_idle(program: Program, site: int, other: int) -> bool:
@@ -180,17 +206,39 @@ def _unpublished(program: Program, site: int, other: int, count: int, row: tuple
     )  # fmt: skip
 
 
+def _not_constant(program: Program, site: int, other: int, count: int, row: tuple[int, ...]) -> Finding:
+    op, before = program.ops[site], program.ops[other]
+    return Finding(
+        "race-global",
+        f"{op.opcode} reads global memory at {row[3]:#x}, which the kernel has written: its cache may have what was there before",
+        op.line, op.column, len(op.opcode), count=count, warp=row[5], lane=row[6],
+        labels=(Label.at(before, "written here"),),
+        notes=(".nc loads take memory for constant as long as the kernel runs: no barrier and no fence orders them",),
+        help="load it without .nc (in CUDA: neither __ldg, nor const with __restrict__)",
+    )  # fmt: skip
+
+
 def _unseen(program: Program, other: int, uses: list[Use], named: Named) -> Finding:
+    """An mbarrier is used by threads that do not know of what was last done to it as an object: its initialisation, or its end."""
     (site, _, row), init = uses[0], program.ops[other]
     op, lines = program.ops[site], sorted({program.ops[later].line for later, _, _ in uses[1:]})
+    begins = len(init.sources) > 1  # mbarrier.init has a count
+    what, done = (
+        ("may not be visible to this thread", "initialised") if begins else ("nothing orders with it", "invalidated")
+    )
+    help = f"put a barrier after the last use, before line {init.line} (bar.sync; in a cluster: barrier.cluster.arrive and wait)"
+    if begins:
+        help = (
+            "after mbarrier.init put bar.sync (in a cluster: fence.mbarrier_init.release.cluster, then "
+            "barrier.cluster.arrive and wait), and use it after that"
+        )
     return Finding(
         "mbarrier-visibility",
-        f"{op.opcode} uses the mbarrier {named(row[3])}, whose initialisation may not be visible to this thread",
+        f"{op.opcode} uses the mbarrier {named(row[3])}, whose {'initialisation' if begins else 'end'} {what}",
         op.line, op.column, len(op.opcode), count=sum(count for _, count, _ in uses), warp=row[5], lane=row[6],
-        labels=(Label(init.line, "initialised here", init.column, len(init.opcode)),),
+        labels=(Label(init.line, f"{done} here", init.column, len(init.opcode)),),
         notes=(f"used so at line {', '.join(map(str, lines))}, too",) if lines else (),
-        help="after mbarrier.init put bar.sync (in a cluster: fence.mbarrier_init.release.cluster, then "
-        "barrier.cluster.arrive and wait), and use it after that",
+        help=help,
     )  # fmt: skip
 
 

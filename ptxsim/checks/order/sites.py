@@ -20,6 +20,7 @@ COVERS = 8192  # a fence that stands in one order with all others of its kind
 FRAGMENTS = 4096  # of wmma: a lane has the same elements in every access of the warp to a matrix
 IGNORED = 131072  # a wait for an mbarrier whose result nothing looks at
 BY_PROXY = 65536  # accesses global memory through the async proxy
+READ_ONLY = 262144  # takes global memory for constant as long as the kernel runs
 LATER = 2048  # writes later, and completes on an mbarrier then
 
 _SCOPES = {
@@ -55,6 +56,7 @@ def _bits(op: Op) -> int:
         bits |= CP_ASYNC
     if op.family in ("wmma_load", "wmma_store"):
         bits |= FRAGMENTS
+    bits |= READ_ONLY * bool(op.words.get("nc"))
     if facts.completes_by is Mechanism.MBARRIER:
         bits |= LATER
     for access in op.accesses:

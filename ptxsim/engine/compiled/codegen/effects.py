@@ -9,7 +9,7 @@ from ptxsim.engine.compiled.codegen.registry import lowers
 from ptxsim.engine.program.operation import Op
 
 
-@lowers("load", "store", "atomic", "fence", "createpolicy", "mbarrier", "cluster_barrier")
+@lowers("load", "store", "atomic", "fence", "createpolicy", "mbarrier", "cluster_barrier", "set_registers")
 @lowers("shuffle", "vote", "match", "redux", "elect", "activemask", "warp_barrier")
 def traced(w: FunctionWriter, op: Op) -> None:
     """Print what the effect does to the emit port."""
