@@ -8,17 +8,21 @@ from ptxsim.checks.order.clocks import (
     fence_row,
     first_row,
     join,
+    later,
     lowest,
     meet,
+    passing_row,
     row_of,
     see_all,
     sharing,
     stamp,
+    take,
+    waiting_row,
 )
-from ptxsim.checks.order.edges import acquire_row
+from ptxsim.checks.order.edges import acquire_row, waiting_for
 from ptxsim.checks.order.proxies import waited
 from ptxsim.checks.order.slots import drop
-from ptxsim.checks.order.state import BARRIERS, CTAS, INITS, NONE, NOW, WARPS, Order
+from ptxsim.checks.order.state import BARRIERS, COVERED, CTAS, FAR, INITS, NONE, NOW, PASSES, WARPS, Order
 from ptxsim.jit.body import Array
 from ptxsim.jit.vectors import fill
 from ptxsim.lanes import LANES
@@ -37,6 +41,16 @@ def arrive(o: Order, slot: int, warp: int, lanes: int, number: int, phase: int, 
         o.phase[slot, number] = phase
         o.come[slot, number] = 0
         clear(o, row)
+        o.passing[slot, number] = 0
+    if o.n[PASSES]:
+        for lane in range(LANES):
+            unit = warp * LANES + lane
+            if lanes >> lane & 1 and o.need[slot, unit] != NONE:
+                there = passing_row(o, slot, number)
+                if o.passing[slot, number] == 0:
+                    clear(o, there)
+                pass_on(o, there, waiting_row(o, slot, unit))
+                o.passing[slot, number] = max(o.passing[slot, number], o.need[slot, unit] + 1)
     o.come[slot, number] += lanes.bit_count() if waits else -(1 << 20)
     rest = lanes
     while rest:
@@ -47,6 +61,30 @@ def arrive(o: Order, slot: int, warp: int, lanes: int, number: int, phase: int, 
             join(o, row, row_of(o, slot, warp * LANES + lowest(part)))
             stamp(o, slot, row, warp, part)
         rest &= ~part
+
+
+def pass_on(o: Order, row: int, source: int) -> None:
+    """A row has what a thread may learn by a fence that stands in one order with others, of what another one has read.
+
+    That one has read a flag before they met. So its writer's fence, if it comes before the flag, comes before the fence of who was
+    met: the other way round, the flag would be written after it was read. What the writer's fence covers is known then.
+    """
+    covered = int(o.n[COVERED])
+    for u in range(covered):
+        time = max(o.clock[row, u], o.clock[source, covered + u])
+        o.clock[row, u], o.clock[row, covered + u] = time, max(o.clock[row, covered + u], time)
+    for k in range(o.n[FAR]):
+        if o.far[source, k] != 0:
+            there, found = int(o.far[source, k]), take(o)
+            for u in range(covered):
+                o.kept[found, u], o.kept[found, covered + u] = o.kept[there, covered + u], o.kept[there, covered + u]
+            o.far[row, k] = later(o, int(o.far[row, k]), found)
+
+
+def take_passed(o: Order, slot: int, unit: int, row: int, scope: int) -> None:
+    """A thread has met others that have read what a row says, and learns it by a fence of a scope."""
+    join(o, waiting_for(o, slot, unit), row)
+    o.need[slot, unit] = max(o.need[slot, unit], scope)
 
 
 def release_fences(o: Order, slot: int, warp: int, lanes: int, row: int) -> None:
@@ -75,6 +113,12 @@ def leave(o: Order, slot: int, warp: int, lanes: int, number: int, is_whole: boo
     if lanes & o.live[slot, warp] == o.live[slot, warp] and o.uniform[slot, warp] == NONE:
         meet(o, slot, warp, lanes)
     acquire_row(o, slot, warp, lanes, row)
+    if o.passing[slot, number] != 0:
+        for lane in range(LANES):
+            if lanes >> lane & 1:
+                take_passed(
+                    o, slot, warp * LANES + lane, passing_row(o, slot, number), int(o.passing[slot, number]) - 1
+                )
     if lanes & o.live[slot, warp] == o.live[slot, warp]:
         if not is_whole:
             see_all(o, first_row(o, slot, warp) + int(o.uniform[slot, warp]))
@@ -92,4 +136,21 @@ def sync_warp(o: Order, slot: int, warp: int, lanes: int, members: Array) -> Non
             if rest >> lane & 1 and int(members[lane]) == word:
                 part |= 1 << lane
         meet(o, slot, warp, part)
+        if o.n[PASSES]:
+            pass_in_warp(o, slot, warp, part)
         rest &= ~part
+
+
+def pass_in_warp(o: Order, slot: int, warp: int, lanes: int) -> None:
+    """Lanes meet: what some have read counts for fences of all."""
+    there, scope = passing_row(o, slot, int(o.come.shape[1])), NONE
+    for lane in range(LANES):
+        unit = warp * LANES + lane
+        if lanes >> lane & 1 and o.need[slot, unit] != NONE:
+            if scope == NONE:
+                clear(o, there)
+            pass_on(o, there, waiting_row(o, slot, unit))
+            scope = max(scope, int(o.need[slot, unit]))
+    for lane in range(LANES):
+        if lanes >> lane & 1 and scope != NONE:
+            take_passed(o, slot, warp * LANES + lane, there, scope)

@@ -27,6 +27,11 @@ def barrier_row(o: Order, slot: int, number: int) -> int:
     return slot * int(o.n[ROWS]) + warps * (2 * OWN_ROWS + LANES) + number
 
 
+def passing_row(o: Order, slot: int, number: int) -> int:
+    """The row of what is passed on at a barrier."""
+    return barrier_row(o, slot, number) + int(o.come.shape[1])
+
+
 def row_of(o: Order, slot: int, unit: int) -> int:
     """The row of a lane."""
     return first_row(o, slot, unit >> 5) + int(o.row_of[slot, unit])

@@ -20,7 +20,20 @@ from ptxsim.checks.order.clocks import (
 )
 from ptxsim.checks.order.proxies import waited
 from ptxsim.checks.order.sites import ACQUIRES, RELEASES, SCOPE
-from ptxsim.checks.order.state import COVERED, CTAS, EDGES, FAR, GRID, NONE, NOW, UNTOLD, WARPS, Order, hashed
+from ptxsim.checks.order.state import (
+    COVER_SCOPE,
+    COVERED,
+    CTAS,
+    EDGES,
+    FAR,
+    GRID,
+    NONE,
+    NOW,
+    UNTOLD,
+    WARPS,
+    Order,
+    hashed,
+)
 from ptxsim.jit.body import Array
 from ptxsim.jit.vectors import raise_to
 from ptxsim.lanes import LANES
@@ -42,14 +55,17 @@ def acquire_row(o: Order, slot: int, warp: int, lanes: int, source: int) -> None
         rest &= ~part
 
 
-def fence(o: Order, slot: int, warp: int, lanes: int, scope: int, acquires: bool, releases: bool) -> None:
-    """What lanes have read is theirs; what they write from now on hands on what they know."""
+def fence(o: Order, slot: int, warp: int, lanes: int, scope: int, acquires: bool, releases: bool, covers: bool) -> None:
+    """What lanes have read is theirs; what they write from now on hands on what they know. covers: it stands in one order with
+    others."""
     if acquires:
         for lane in range(LANES):
             unit = warp * LANES + lane
             if lanes >> lane & 1 and o.need[slot, unit] != NONE and o.need[slot, unit] <= scope:
                 acquire_row(o, slot, warp, 1 << lane, waiting_row(o, slot, unit))
                 o.need[slot, unit] = NONE
+    if covers:
+        cover(o, slot, warp, lanes)
     o.n[EDGES] += 1
     if releases:
         rest, base = lanes, fence_row(o, slot, warp)
@@ -94,7 +110,7 @@ def release_covered(o: Order, slot: int, rank: int, unit: int, key: int, scope: 
     if some == 0:
         return
     cluster = int(o.cluster[slot])
-    place = entry_at(o, key, owner_of(o, slot, rank, scope), True)
+    place = entry_at(o, key, owner_of(o, slot, rank, min(scope, int(o.n[COVER_SCOPE]))), True)
     if o.entries[place]["time"] != o.n[NOW]:
         forget(o, place)
         o.entries[place]["time"] = o.n[NOW]
@@ -102,7 +118,9 @@ def release_covered(o: Order, slot: int, rank: int, unit: int, key: int, scope: 
     mine = o.kept[o.entries[place]["row"]]
     for u in range(covered):
         mine[u] = max(mine[u], row[covered + u])
+        mine[covered + u] = max(mine[covered + u], row[covered + u])
     mine[unit] = max(mine[unit], o.covered_at[slot, unit])
+    mine[covered + unit] = max(mine[covered + unit], o.covered_at[slot, unit])
     o.entries[place]["snap"] = 0
     o.entries[place]["cta"] = cluster * o.n[CTAS] + rank
 

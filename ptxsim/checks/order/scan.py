@@ -9,7 +9,6 @@ from ptxsim.checks.order.clocks import lowest
 from ptxsim.checks.order.completions import complete, go_on_completed, know, land_in, see_completed
 from ptxsim.checks.order.edges import (
     acquire_at,
-    cover,
     entry_at,
     fence,
     forget,
@@ -93,15 +92,13 @@ def scan(records: Array, first: int, o: Order, found: Array) -> int:
         elif event == Event.FENCE:
             proxy, scope = int(addresses[1]), int(addresses[0])
             if proxy == Proxy.GENERIC:
-                fence(o, slot, warp, mask, scope, bits & ACQUIRES != 0, bits & RELEASES != 0)
-                if bits & COVERS:
-                    cover(o, slot, warp, mask)
+                fence(o, slot, warp, mask, scope, bits & ACQUIRES != 0, bits & RELEASES != 0, bits & COVERS != 0)
             elif proxy == Proxy.MBARRIER_INIT:
                 publish_mbarriers(o, slot, rank, warp, mask)
             elif proxy == Proxy.ASYNC or proxy == Proxy.ASYNC_GLOBAL:
                 publish(o, slot, warp, mask)
             elif proxy == Proxy.TENSORMAP:
-                fence(o, slot, warp, mask, scope, False, True)
+                fence(o, slot, warp, mask, scope, False, True, False)
         elif event == Event.EXIT:
             if int(o.live[slot, warp]) & mask:
                 leave_grid(o, slot, rank, warp, mask)

@@ -20,6 +20,7 @@ COVERS = 8192  # a fence that stands in one order with all others of its kind
 FRAGMENTS = 4096  # of wmma: a lane has the same elements in every access of the warp to a matrix
 IGNORED = 131072  # a wait for an mbarrier whose result nothing looks at
 BY_PROXY = 65536  # accesses global memory through the async proxy
+UNORDERED = 524288  # a fence of the device or wider that stands in no such order
 READ_ONLY = 262144  # takes global memory for constant as long as the kernel runs
 LATER = 2048  # writes later, and completes on an mbarrier then
 
@@ -33,7 +34,11 @@ _SCOPES = {
 def site_bits(program: Program) -> tuple[int, ...]:
     """The bits of every operation."""
     ignored = ignored_waits(program)
-    return tuple(_bits(op) | IGNORED * (op.site in ignored) for op in program.ops)
+    bits = [_bits(op) | IGNORED * (op.site in ignored) for op in program.ops]
+    widest = max((b >> SCOPE & 3 for b in bits if b & COVERS), default=0)
+    # Fences of one order must be in each other's scope: narrower ones count where there are no others.
+    narrow = COVERS if widest >= event.Scope.GPU else 0
+    return tuple(b & ~narrow if b >> SCOPE & 3 < event.Scope.GPU else b for b in bits)
 
 
 def ignored_waits(program: Program) -> set[int]:
@@ -87,8 +92,9 @@ def _synchronisation(op: Op, mechanism: Mechanism, role: Role) -> int:
         order = words.get("order")
         # A membar, which has no word for it, is a fence.sc.
         is_sc = words.get("proxy") == "generic" and words.get("order", "sc") == "sc"
-        in_one_order = is_sc and _SCOPES[str(words["scope"])] >= event.Scope.GPU
-        return ACQUIRES * (order != "release") | RELEASES * (order != "acquire") | COVERS * in_one_order
+        is_loose = words.get("proxy") == "generic" and not is_sc and _SCOPES[str(words["scope"])] >= event.Scope.GPU
+        kind = COVERS * is_sc | UNORDERED * is_loose | (_scope(str(words["scope"])) if is_sc else 0)
+        return ACQUIRES * (order != "release") | RELEASES * (order != "acquire") | kind
     if mechanism is Mechanism.MBARRIER and role is Role.INIT:
         return INITIALIZES
     if mechanism is Mechanism.MBARRIER and role in (Role.ARRIVE, Role.WAIT):

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ptxsim.checks.order.sites import BY_PROXY, LATER, SCOPE, STRONG, WARPGROUP
+from ptxsim.checks.order.sites import BY_PROXY, COVERS, LATER, SCOPE, STRONG, UNORDERED, WARPGROUP
 from ptxsim.jit.body import Array, record
 from ptxsim.lanes import LANES
 from ptxsim.machine.event import RECORD, Scope
@@ -15,8 +15,9 @@ from ptxsim.machine.pages import reserve
 # Of `n`.
 (
     NOW, CTAS, WARPS, UNITS, SHIFT, CELLS, CLUSTERS, GRID, WAYS, FAR, KEPT, PAGES, ROWS, COUNT, COVERED, EDGES, THREADS, FREE,
-    INITIALIZED, LINES, LOGGED, LOG_SLOT, PLAIN, GRANULES, AGREED, COPYING, COPIED, INITS, PRODUCTS, LOOSE, AGREED_IN_SHARED, NUMBERS,
-) = range(32)  # fmt: skip
+    INITIALIZED, LINES, LOGGED, LOG_SLOT, PLAIN, GRANULES, AGREED, COPYING, COPIED, INITS, PRODUCTS, LOOSE, AGREED_IN_SHARED, PASSES, COVER_SCOPE,
+    NUMBERS,
+) = range(34)  # fmt: skip
 # NOW: the record; CTAS, WARPS: of a cluster, of a CTA; UNITS: columns of a clock; SHIFT, CELLS: of a granule's bytes, granules of
 # a CTA's shared memory; CLUSTERS: of the grid; GRID: CTAs; WAYS: places for accesses per granule; FAR: clusters that others know
 # of; KEPT, PAGES: in use; ROWS: of clocks per slot; COUNT: problems found; COVERED: the first column of a clock's second half, 0
@@ -26,7 +27,8 @@ from ptxsim.machine.pages import reserve
 # LOOSE: whether a thread may know what another one has done by a time, and not what that one knew then (scan.release_landed).
 # COPIED: the first of the columns of what copies have written that complete on mbarriers, COMPLETIONS for each CTA; then comes that
 # of what such copies have not written yet, which nobody ever knows. INITS: the column of mbarriers that fence.mbarrier_init has
-# published; PRODUCTS: the first of those of what products of warpgroups have read. The last column is that of all other copies. COPYING: whether there are accesses of the async proxy to global memory. AGREED: any two strong accesses of the program are, each in the scope of the other; AGREED_IN_SHARED: in shared memory.
+# published; PRODUCTS: the first of those of what products of warpgroups have read. The last column is that of all other copies. COPYING: whether there are accesses of the async proxy to global memory. AGREED: any two strong accesses of the program are, each in the scope of the other; AGREED_IN_SHARED: in shared memory. PASSES: all
+# fences of the device stand in one order, COVER_SCOPE is the narrowest scope of these, so that what a thread has read counts for fences of those that it meets (see barriers.pass_on).
 
 BARRIERS = 16
 RING = 16  # products of a warpgroup whose ends are remembered
@@ -109,6 +111,7 @@ class Arrays(NamedTuple):
     covered_at: Array  # its last fence that stands in one order with others
     need: Array  # the scope that a fence must have for what waits for it, or NONE
     phase: Array  # by slot and barrier
+    passing: Array  # the scope, plus one, that a fence must have for what threads have read that have come, 0 if they have read nothing
     come: Array  # threads that have come to a barrier and wait there
     cells: Array  # by slot, rank and granule
     reads: Array
@@ -141,6 +144,7 @@ class Order(Arrays):
 
 
 def barrier_rows(ctas: int) -> int:
+    """Rows of barriers in a slot, and as many of what is passed on there (one more: by bar.warp.sync)."""
     return 2 * BARRIERS * ctas + 2
 
 
@@ -157,13 +161,15 @@ def begin(
     groups = warps // 4 * ctas * any(bits & WARPGROUP for bits in sites)
     units = (2 if covers else 1) * threads + completions + 1 + groups + 1
     ways = warps + (NEAR_WAYS if ctas > 1 else 0)
-    rows = all_warps * (2 * OWN_ROWS + LANES) + barrier_rows(ctas)
+    rows = all_warps * (2 * OWN_ROWS + LANES) + 2 * barrier_rows(ctas) + 1
     clusters, lines = grid // ctas, -(-shared_bytes >> LINE_BITS)
     cells = lines << LINE_BITS - 2
     columns = 128 if clusters > 1 else 1
     n = np.zeros(NUMBERS, np.int64)
     n[[CTAS, WARPS, UNITS, SHIFT, CELLS]] = ctas, warps, units, 2, cells
     n[COVERED] = threads * covers
+    n[PASSES] = covers and not any(bits & UNORDERED for bits in sites)
+    n[COVER_SCOPE] = min((bits >> SCOPE & 3 for bits in sites if bits & COVERS), default=Scope.SYS)
     n[PRODUCTS] = units - 1 - groups
     n[INITS] = n[PRODUCTS] - 1
     n[COPIED] = n[INITS] - completions
@@ -186,7 +192,7 @@ def begin(
         zeros(slots * rows, np.int32), zeros((slots * rows, columns), np.int32), zeros((slots, threads), np.int32), zeros((slots, threads), np.int32),
         zeros((slots, threads), np.int32), zeros((slots, LANES), np.int32), zeros((slots, groups, RING), np.int32), zeros((slots, groups), np.int32),
         zeros((slots, 2, completions), np.int32),
-        zeros((slots, threads if covers else 0), np.int32), zeros((slots, threads), np.int32), zeros((slots, barrier_rows(ctas)), np.int64), zeros((slots, barrier_rows(ctas)), np.int32),
+        zeros((slots, threads if covers else 0), np.int32), zeros((slots, threads), np.int32), zeros((slots, barrier_rows(ctas)), np.int64), zeros((slots, barrier_rows(ctas)), np.int32), zeros((slots, barrier_rows(ctas)), np.int32),
         zeros(granules, CELL), zeros((granules, ways), ACCESS), zeros((granules, ways if strong[0] else 0), ACCESS),
         zeros(slots * ctas * lines, LINE), zeros(LOG, RECORD), zeros(LOG, LOGGED_READ),
         np.full(2 * PAGES_AT_FIRST, NONE, np.int64), zeros(2 * PAGES_AT_FIRST, np.int32), zeros(many, CELL), zeros((many, FAR_WAYS), ACCESS),
