@@ -161,7 +161,7 @@ def first(shared: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         big = Path(folder) / "big.ptx"
         big.write_text(kernel(6000, 1))
-        rows = ((big, "", 32, 1), (nvcc / "doubles.sm_90a.ptx", "doubles", 32, 3))
+        rows = ((big, "", 32, 1), (nvcc / "doubles.sm_90a.ptx", "dp_math", 32, 3))
         for path, entry, block, buffers in rows:
             with tempfile.TemporaryDirectory() as cache:
                 for state in ("empty cache", "again"):

@@ -29,7 +29,7 @@ from ptxsim.jit.export import export
 from ptxsim.machine.records import aligned
 from ptxsim.machine.special import _SCALARS, _VECTORS
 
-OPTIMIZED = 1000  # operations up to which code is generated with more care: it takes twice as long
+OPTIMIZED = 400_000  # characters of IR up to which code is generated with more care: it takes LLVM twice as long and more
 # Bodies that come together: their module, imported when a program needs them.
 FAMILIES = {
     "warpgroups": "ptxsim.engine.compiled.runtime.warpgroups",
@@ -142,7 +142,7 @@ class Library:
             self._provide_tables(tables)
             content = {"helpers": writer.helpers, "slow path": writer.slow_path, "tables": list(tables)}
         self.provide(content["helpers"])
-        level = 0 if options.keep or writer is None or len(program.ops) > OPTIMIZED else 1
+        level = 0 if options.keep or writer is None or len(text) > OPTIMIZED else 1
         self.jit.load(key, lambda: text, level=level)
         if writer is not None:
             self.jit.store.put(key + ".notes", json.dumps(content).encode())
