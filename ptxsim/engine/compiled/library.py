@@ -29,7 +29,7 @@ from ptxsim.jit.export import export
 from ptxsim.machine.records import aligned
 from ptxsim.machine.special import _SCALARS, _VECTORS
 
-OPTIMIZED = 400_000  # characters of IR up to which code is generated with more care: it takes LLVM twice as long and more
+OPTIMIZED = 400_000  # characters of IR up to which code is generated with more care: it takes LLVM twice as long
 # Bodies that come together: their module, imported when a program needs them.
 FAMILIES = {
     "warpgroups": "ptxsim.engine.compiled.runtime.warpgroups",
