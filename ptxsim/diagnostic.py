@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final, Literal
 
+from ptxsim.edits import Edit, Fix, Where, changed, changes
 from ptxsim.shown import Shown
 from ptxsim.source import Place, Source
 from ptxsim.source_lines import SourceLine
 
 Level = Literal["error", "warning", "note", "doubtful"]
+_WORD = re.compile(r"[\w.:%$]+")
 DOUBTFUL: Final = "doubtful"  # level of a finding until it is known whether it shows in the results
 
 
@@ -116,6 +119,7 @@ class Finding(Shown):
 
     `name` is stable and a key of KINDS; `level` defaults to the catalogue's. `cta` is (x, y, z); `warp` counts
     within the CTA, `lane` within the warp. `count` says how often the same finding was seen (same name and line).
+    `fixes` are changes of the text that may correct it, the likeliest first; `fixed` makes them.
     """
 
     name: str
@@ -132,6 +136,7 @@ class Finding(Shown):
     warp: int | None = None
     lane: int | None = None
     count: int = 1
+    fixes: tuple[Fix, ...] = ()
     source: Source | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -177,6 +182,24 @@ class Finding(Shown):
         """The same finding, tied to the text it speaks of."""
         return replace(self, file=source.name, source=source)
 
+    def extent(self, text: str) -> tuple[int, int]:
+        """Offsets of what it underlines: the whole word where only its start is known, of its line where not even that."""
+        lines = text.split("\n")
+        number = min(max(self.line - 1, 0), len(lines) - 1)
+        line = lines[number]
+        start = min(max(self.column - 1, 0), len(line))
+        if self.column == 1 and self.length == 1:
+            start = len(line) - len(line.lstrip())
+        length = self.length
+        if length == 1 and (word := _WORD.match(line, start)):
+            length = len(word[0])
+        first = sum(map(len, lines[:number])) + number + start
+        return first, min(first + length, len(text))
+
+    def fixed(self, text: str, fix: Fix) -> str:
+        """The text after one of its fixes; as it was where that finds no place."""
+        return changed(text, changes(text, fix.edits, self.extent(text)))
+
     def to_dict(self) -> dict[str, Any]:
         """Its fields as plain values; the source text is left out."""
         record = {"code": self.code, **asdict(replace(self, source=None))}
@@ -185,6 +208,12 @@ class Finding(Shown):
             places = [str(line) for line in self.inlined_at]
             record |= {"source_file": self.source_file, "source_line": self.source_line, "inlined_at": places}
         return record
+
+
+def beside(place: Place, where: Where, text: str) -> Fix:
+    """A fix that puts a statement before or after the one at a place, or in its stead."""
+    title = {"before": "Put {} before line {}", "after": "Put {} after line {}"}.get(where, "Make line {1} {0}")
+    return Fix(title.format(text.rstrip(";"), place.line), (Edit(text, where, place.line, place.column),))
 
 
 class PtxError(Exception):

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from ptxsim.checks.causes import by_cause, note_of_others
+from ptxsim.checks.changes import fences_after
 from ptxsim.checks.cluster_shared import Homes
 from ptxsim.checks.proxy_scan import GENERIC, REDUCTION, UNFENCED, UNWAITED, WARPGROUP, ProxyShadow, scan
 from ptxsim.checks.waits import missing_wait, overwritten
 from ptxsim.diagnostic import Finding, Label
+from ptxsim.edits import Edit, Fix
 from ptxsim.engine.program.operation import Op, Program, fact
 from ptxsim.isa.facts import AccessKind, Mechanism, Proxy, Scope
 from ptxsim.lanes import LANES
@@ -113,6 +115,7 @@ class ProxyChecker(Observer):
                     f"{op.opcode} orders nothing: no ordinary access came since the fence before",
                     **_place(op),
                     help="leave it out",
+                    fixes=(Fix(f"Take line {op.line} out", (Edit("", "statement", op.line, op.column),)),),
                 )
             )
         return found
@@ -138,6 +141,7 @@ class ProxyChecker(Observer):
                 f"{op.opcode} {_verb(op)} shared memory at {self.named(address)} that no proxy fence has published since it was written",
                 **place, labels=label("written through the generic proxy here"), notes=("barriers order threads, not proxies",),
                 help=f"add fence.proxy.async.shared::cta; after line {before.line}, before the barrier that follows",
+                fixes=fences_after(self.program, before),
             )  # fmt: skip
         return overwritten(self.program, op, before, None, times, self.named(address), warp, lane)
 

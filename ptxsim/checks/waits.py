@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ptxsim.diagnostic import Finding, Label
+from ptxsim.checks.changes import waits_before
+from ptxsim.diagnostic import Finding, Label, beside
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.isa.facts import WAITS, Mechanism, Role, Scope, Synchronisation
 
@@ -21,6 +22,7 @@ _BY_LANES = frozenset({"load", "store", "atomic", "ldmatrix", "stmatrix", "async
 def missing_wait(program: Program, site: int, other: int, times: int, where: str, warp: int, lane: int) -> Finding:
     """An instruction accesses what a copy writes, and has not waited for the copy; where: the address."""
     op, before = program.ops[site], program.ops[other]
+    short = _short_wait(program, before)
     name = "cp-async-not-waited" if before.completes_by is Mechanism.CP_ASYNC_GROUP else "missing-wait"
     writes = any(access.writes and access.space != "global" for access in op.accesses)
     is_filled = before.completes_by is Mechanism.MBARRIER and not is_by_lanes(op)
@@ -29,19 +31,23 @@ def missing_wait(program: Program, site: int, other: int, times: int, where: str
         f"{op.opcode} {'writes' if writes else 'reads'} shared memory at {where} before the copy into it has been waited for",
         op.line, op.column, len(op.opcode), warp=warp, lane=lane if is_by_lanes(op) else None, count=times,
         labels=(Label(before.line, "the copy starts here", before.column, len(before.opcode)),),
-        help=_short_wait(program, before) or f"wait first: {wait_of(before)}{_GIVEN_BACK if writes and is_filled else ''}",
+        help=short[1] if short else f"wait first: {wait_of(before)}{_GIVEN_BACK if writes and is_filled else ''}",
+        fixes=(*([beside(short[0], "statement", f"{short[0].opcode} 0;")] if short else []), *waits_before(op, before)),
     )  # fmt: skip
 
 
-def _short_wait(program: Program, before: Op) -> str | None:
-    """What to change about a wait that is there and lets groups go on; None where there is none."""
+def _short_wait(program: Program, before: Op) -> tuple[Op, str] | None:
+    """A wait that is there and lets groups go on, and what is to be said of it; None where there is none."""
     for op in program.ops:
         waits = op.synchronises is not None and op.synchronises.role is Role.WAIT
         if waits and op.synchronises.mechanism is before.completes_by and op.sources:  # type: ignore[union-attr]  # it is there
             kept = getattr(op.sources[0], "value", 0)
             if kept:
                 groups = f"{kept} newest groups go" if kept > 1 else "newest group goes"
-                return f"{op.opcode} {kept} at line {op.line} returns while the {groups} on: wait for fewer, or access what came before"
+                return (
+                    op,
+                    f"{op.opcode} {kept} at line {op.line} returns while the {groups} on: wait for fewer, or access what came before",
+                )
     return None
 
 
@@ -55,6 +61,7 @@ def overwritten(
         "tile-overwritten",
         f"{writer.opcode} writes shared memory at {where} while {_stem(before)} may still read it",
         warp=warp, lane=lane if is_by_lanes(writer) else None, count=times, labels=labels, help=_given_back(program, before, end, writer),
+        fixes=waits_before(writer, before),
     ).at(writer)  # fmt: skip
 
 
@@ -70,9 +77,8 @@ def _given_back(program: Program, before: Op, end: Op | None, writer: Op) -> str
     told = next((op for op in program.ops[product : end.site] if _tells(op)), None)
     if told is not None:
         return f"{told.opcode} at line {told.line} gives the tile back: put {end.opcode} of line {end.line} before it"
-    return (
-        _short_wait(program, before) or f"put {end.opcode} of line {end.line} before what lets line {writer.line} go on"
-    )
+    short = _short_wait(program, before)
+    return short[1] if short else f"put {end.opcode} of line {end.line} before what lets line {writer.line} go on"
 
 
 def _tells(op: Op) -> bool:

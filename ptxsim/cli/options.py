@@ -158,6 +158,9 @@ _OUTPUT = [
     click.option("--checks", type=click.Choice(["all", "memory", "none"]), default="all", help="What to watch for."),
     click.option("--select", metavar="NAMES", help="Report only these findings."),
     click.option("--ignore", metavar="NAMES", help="Leave these findings out."),
+    click.option(
+        "--try-fixes", is_flag=True, help="Run again with each change that a finding proposes; say which help."
+    ),
     click.option("--fail-on", metavar="EXPR", help="Exit 1 if this holds: 'banks.worst > 1'."),
     click.option("--against", metavar="OLD.json", help="Compare with an earlier --format json."),
     click.option(
@@ -187,6 +190,7 @@ class Request:
     outputs: tuple[tuple[str, str], ...]
     select: str | None
     ignore: str | None
+    try_fixes: bool
     fail_on: str | None
     against: str | None
     format: str

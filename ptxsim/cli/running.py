@@ -61,6 +61,11 @@ def execute(request: Request, *, banks: bool = False, profile: int = 0) -> FileR
                 raise
             # Machine formats carry what kept the file from running, too.
             result = FileRun(source, None, [f if f.source else f.of(source) for f in error.findings])
+    if request.try_fixes:
+        from ptxsim.session.inspect.fix_trials import with_tried_fixes
+
+        with Progress(doing="trying fixes"):
+            result = with_tried_fixes(result, request.entry, options)
     result.findings = chosen(result.findings, select, ignore)
     return result
 

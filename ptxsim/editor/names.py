@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ptxsim.editor.document import Document
-from ptxsim.editor.fixes import Fix
 from ptxsim.editor.tokens import NAME, Occurrence, Symbol
+from ptxsim.edits import Change
 from ptxsim.syntax.special_names import is_special_register
 
 
@@ -29,7 +29,7 @@ def references(document: Document, offset: int, with_declaration: bool = True) -
     return [one for one in uses if with_declaration or one.start != symbol.start]
 
 
-def rename(document: Document, offset: int, new: str) -> list[Fix]:
+def rename(document: Document, offset: int, new: str) -> list[Change]:
     """The edits that give the name at an offset another one. Raises CannotRename.
 
     At its declaration a family `%r<4>` gets another stem. A register of it that gets a name of its own is declared after it.
@@ -53,13 +53,13 @@ def rename(document: Document, offset: int, new: str) -> list[Fix]:
         changes = []
         for use in uses:
             digits = use.name[len(symbol.name) :]  # of a member of a family
-            changes.append(Fix("", use.start, use.end, new + digits))
+            changes.append(Change(use.start, use.end, new + digits))
         return changes
-    changes = [Fix("", use.start, use.end, new) for use in uses]
+    changes = [Change(use.start, use.end, new) for use in uses]
     place = symbol.statement_end
     line = document.lines[document.place(symbol.start)[0]]
     indent = line[: len(line) - len(line.lstrip())]
-    return [*changes, Fix("", place, place, f"\n{indent}.reg .{symbol.type} {new};")]
+    return [*changes, Change(place, place, f"\n{indent}.reg .{symbol.type} {new};")]
 
 
 def _hides(document: Document, symbol: Symbol, new: str) -> bool:

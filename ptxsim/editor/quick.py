@@ -72,9 +72,4 @@ class QuickCheck:
 
     def _of_run(self, document: Document) -> list[Finding]:
         """Findings of the last run whose lines stand unchanged."""
-        found = []
-        for finding in self.last.findings if self.last is not None else ():
-            line = self.last.line_now(document, finding.line - 1) if self.last is not None else None
-            if line is not None:
-                found.append(replace(finding, line=line + 1))
-        return found
+        return self.last.findings_now(document) if self.last is not None else []

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from ptxsim.diagnostic import Finding, Label
 from ptxsim.editor.document import Document
+from ptxsim.edits import Edit, Fix
 
 LEAST = 0.01  # share of all waiting from which on a line shows its stalls
 
@@ -61,7 +62,11 @@ class LastRun:
                 name: row[name] for name in ("name", "message", "line", "column", "length", "level", "help", "count")
             }
             if row["line"]:
-                found.append(Finding(**known, notes=tuple(row["notes"]), labels=labels))
+                fixes = tuple(
+                    Fix(fix["title"], tuple(Edit(**edit) for edit in fix["edits"]), fix["tried"])
+                    for fix in row["fixes"]
+                )
+                found.append(Finding(**known, notes=tuple(row["notes"]), labels=labels, fixes=fixes))
         return found
 
     @property
@@ -92,6 +97,21 @@ class LastRun:
         head, rest, by = self.moved(document)
         return line if line < head else line + by if line + by >= rest else None
 
+    def findings_now(self, document: Document) -> list[Finding]:
+        """What it found at lines that stand unchanged, as they stand; a fix is left out where one of its lines has changed."""
+        found = []
+        for finding in self.findings:
+            line = self.line_now(document, finding.line - 1)
+            if line is not None:
+                moved = (self._fix_now(document, fix) for fix in finding.fixes)
+                found.append(replace(finding, line=line + 1, fixes=tuple(fix for fix in moved if fix is not None)))
+        return found
+
+    def _fix_now(self, document: Document, fix: Fix) -> Fix | None:
+        lines = [self.line_now(document, edit.line - 1) if edit.line else -1 for edit in fix.edits]
+        edits = tuple(replace(edit, line=line + 1) for edit, line in zip(fix.edits, lines) if line is not None)
+        return replace(fix, edits=edits) if len(edits) == len(lines) else None
+
     def words(self, document: Document, line: int) -> str:
         """What the run saw at a line, for a hover."""
         then = self.line_then(document, line)
@@ -115,7 +135,7 @@ def run_text(document: Document, path: Path | None, seconds: float = 600.0) -> L
     file, given = "-", document.text
     if path is not None and path.is_file() and path.read_text(encoding="utf-8", errors="replace") == document.text:
         file, given = str(path), ""
-    command = [sys.executable, "-m", "ptxsim", "profile", file, "--format", "json"]
+    command = [sys.executable, "-m", "ptxsim", "profile", file, "--format", "json", "--try-fixes"]
     folder = path.parent if path is not None and path.parent.is_dir() else None
     try:
         done = subprocess.run(command, input=given, capture_output=True, text=True, timeout=seconds, cwd=folder)

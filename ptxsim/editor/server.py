@@ -17,10 +17,10 @@ from ptxsim import __version__, instructions
 from ptxsim.diagnostic import Finding
 from ptxsim.editor import completion, hover, names
 from ptxsim.editor.document import Document
-from ptxsim.editor.fixes import Fix, extent, fixes
 from ptxsim.editor.quick import QuickCheck
 from ptxsim.editor.runs import LastRun, run_text
 from ptxsim.editor.tokens import Symbol
+from ptxsim.edits import Change, changes
 
 RUN = "ptxsim.run"
 PAUSE = 0.15  # seconds without a key before a whole long text is read again
@@ -119,7 +119,7 @@ class PtxServer:
             for label in finding.labels
         ]
         return types.Diagnostic(
-            self._range(document, *extent(document, finding)), "\n".join(words), SEVERITY[str(finding.level)],
+            self._range(document, *finding.extent(document.text)), "\n".join(words), SEVERITY[str(finding.level)],
             code=finding.name, source="ptxsim", related_information=labels or None,
         )  # fmt: skip
 
@@ -150,8 +150,8 @@ class PtxServer:
     def _range(self, document: Document, start: int, end: int) -> types.Range:
         return types.Range(self._position(document, start), self._position(document, end))
 
-    def _edits(self, uri: str, document: Document, changes: list[Fix]) -> types.WorkspaceEdit:
-        edits = [types.TextEdit(self._range(document, one.start, one.end), one.text) for one in changes]
+    def _edits(self, uri: str, document: Document, found: list[Change]) -> types.WorkspaceEdit:
+        edits = [types.TextEdit(self._range(document, one.start, one.end), one.text) for one in found]
         return types.WorkspaceEdit(changes={uri: edits})
 
     def _at(self, params: Any) -> tuple[str, Document, int]:
@@ -216,17 +216,17 @@ class PtxServer:
         first, last = self._offset(document, params.range.start), self._offset(document, params.range.end)
         found = []
         for finding in document.findings:
-            start, end = extent(document, finding)
+            start, end = finding.extent(document.text)
             if start > last or end < first:
                 continue
-            for fix in fixes(document, finding):
+            for fix in finding.fixes:
                 found.append(
                     types.CodeAction(
-                        fix.title,
+                        f"{fix.title} ({fix.tried})" if fix.tried else fix.title,
                         types.CodeActionKind.QuickFix,
                         [self._diagnostic(uri, document, finding)],
-                        is_preferred=True,
-                        edit=self._edits(uri, document, [fix]),
+                        is_preferred=fix is finding.fixes[0],
+                        edit=self._edits(uri, document, changes(document.text, fix.edits, (start, end))),
                     )  # fmt: skip
                 )
         return found

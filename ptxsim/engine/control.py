@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ptxsim.diagnostic import beside
 from ptxsim.engine import splits
 from ptxsim.engine.access import read
 from ptxsim.engine.analysis.def_use import slots_of
@@ -11,7 +12,7 @@ from ptxsim.engine.builtin import BUILTINS
 from ptxsim.engine.call_arguments import fetch, place
 from ptxsim.engine.program.linkage import ONE_FILE
 from ptxsim.engine.program.operation import FunctionCode, Op, Program
-from ptxsim.isa.facts import WAITS, Mechanism, Role, Synchronisation
+from ptxsim.isa.facts import WAIT_FOR_ALL, WAITS, Mechanism, Role, Synchronisation
 from ptxsim.lanes import mask_word
 from ptxsim.machine.cta import Warp
 from ptxsim.machine.event import Event
@@ -195,6 +196,7 @@ def check_in_flight(op: Op, warp: Warp, port: Port, program: Program) -> None:
         "register-in-flight" if early else "missing-wait",
         f"{op.opcode} touches a register that {owner.name} of line {line} still owns",
         help=f"wait first: {' and '.join(WAITS[Mechanism.PRODUCT_GROUP])} between the two",
+        fixes=(beside(port, "before", WAIT_FOR_ALL[Mechanism.PRODUCT_GROUP]),),
     )
     for owned in [owned for owned, owner_line in warp.in_flight.items() if owner_line == line]:
         del warp.in_flight[owned]

@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cache
 
+from ptxsim.edits import Edit, Fix
 from ptxsim.types import NEWEST, Target, Version, parse_target, parse_version
 
 
@@ -48,6 +50,15 @@ class Availability:
 
     def __bool__(self) -> bool:
         return bool(self.alternatives)
+
+
+def remedies(words: str) -> list[Fix]:
+    """What would meet a need that `problem` has put in words."""
+    if version := re.search(r"needs \.version (\d+\.\d+)", words):
+        return [Fix(f"Change .version to {version[1]}", (Edit(version[1], "version"),))]
+    names = re.search(r"needs target ([\w, -]+?)(?:, the module|$)", words)
+    wanted = [word.partition("-")[0] for word in names[1].split(", ")][:3] if names else []
+    return [Fix(f"Change .target to {name}", (Edit(name, "target"),)) for name in wanted]
 
 
 def _meets(target: Target, requirement: str) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from ptxsim.diagnostic import Finding
 from ptxsim.isa import refusals, registry
+from ptxsim.isa.availability import remedies
 from ptxsim.isa.check_operand import check_operands, name_operands, split_parts
 from ptxsim.isa.match_opcode import Candidate, match_forms
 from ptxsim.isa.names import Names
@@ -113,7 +114,7 @@ class Binder:
                     problem = self._name_as_value(candidate, candidate.form.kinds[name], part.name, names)
                     if problem is not None:
                         what, why, help = problem
-                        return Finding(what, why, help=help).at(part)
+                        return Finding(what, why, help=help, fixes=tuple(remedies(why))).at(part)
         return None
 
     def _name_as_value(

@@ -28,6 +28,7 @@ from ptxsim.isa.registry import Form
 from ptxsim.isa.special_registers import NARROW_ONCE, SPECIAL_REGISTERS
 from ptxsim.isa.vector_operands import check_mixture
 from ptxsim.syntax import ast, constant
+from ptxsim.syntax.name_mistakes import declared
 from ptxsim.types import TYPES, ScalarType
 
 
@@ -156,7 +157,9 @@ def _check_passed(kind: Args, operand: ast.Operand, names: Names) -> str | Findi
 
 def undeclared(operand: ast.Name) -> Finding:
     help = f"declare it, e.g. `.reg .b32 {operand.name};` for a register"
-    return Finding("undeclared-name", f"{operand.name} is not declared", help=help).at(operand)
+    return Finding("undeclared-name", f"{operand.name} is not declared", help=help, fixes=(declared(operand.name),)).at(
+        operand
+    )
 
 
 def _check_register(kind: Reg, operand: ast.Operand, wanted: ScalarType, names: Names) -> str | Finding | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ptxsim.diagnostic import Finding
+from ptxsim.isa.availability import remedies
 from ptxsim.syntax import ast
 from ptxsim.types import TYPES, Version
 
@@ -61,7 +62,7 @@ def _prototype_problem(prototype: ast.Prototype) -> Problem | None:
 
 
 def placed(problem: Problem, node: ast.Node) -> Finding:
-    return Finding(*problem, node.line, node.column)
+    return Finding(*problem, node.line, node.column, fixes=tuple(remedies(problem[1])))
 
 
 def pragma_problem(directive: ast.Directive, version: Version) -> Problem | None:

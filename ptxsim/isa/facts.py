@@ -90,6 +90,15 @@ WAITS = {
     Mechanism.PRODUCT_GROUP: ("wgmma.commit_group", "wgmma.wait_group"),
 }
 
+# Statements after which nothing of a mechanism is under way; of copies, after which their sources are free.
+WAIT_FOR_ALL = {
+    Mechanism.CP_ASYNC_GROUP: "cp.async.wait_all;",
+    Mechanism.BULK_GROUP: "cp.async.bulk.commit_group; cp.async.bulk.wait_group.read 0;",
+    Mechanism.PRODUCT_GROUP: "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;",
+}
+WARP_BARRIER, CTA_BARRIER = "bar.warp.sync 0xffffffff;", "bar.sync 0;"
+PROXY_FENCE = "fence.proxy.async;"
+
 
 class Role(Enum):
     """What an instruction does in a mechanism."""

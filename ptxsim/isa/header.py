@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ptxsim.diagnostic import Finding
+from ptxsim.edits import Edit, Fix
+from ptxsim.isa.availability import remedies
 from ptxsim.spelling import nearest
 from ptxsim.syntax import ast
 from ptxsim.types import NEWEST, TARGETS, VERSIONS, parse_target
@@ -23,7 +25,11 @@ def problems(module: ast.Module) -> Iterator[Finding]:
         else:
             why, other = "does not exist", max(known for known in VERSIONS if known < version or known == VERSIONS[0])
         yield Finding(
-            "wrong-version", f".version {_text(version)} {why}", module.line, help=f"did you mean {_text(other)}?"
+            "wrong-version",
+            f".version {_text(version)} {why}",
+            module.line,
+            help=f"did you mean {_text(other)}?",
+            fixes=(Fix(f"Change .version to {_text(other)}", (Edit(_text(other), "version"),)),),
         )
         return
     for word in module.targets:
@@ -32,10 +38,12 @@ def problems(module: ast.Module) -> Iterator[Finding]:
         if word in OLD_OPTIONS:
             yield Finding("wrong-target", f"{word} {OLD_OPTIONS[word]}", module.target_line)
         elif problem := target_problem(word):
-            yield Finding("wrong-target", problem[0], module.target_line, help=problem[1])
+            close = nearest(word, TARGETS)
+            fixes = (Fix(f"Change .target to {close}", (Edit(close, "target"),)),) if close else ()
+            yield Finding("wrong-target", problem[0], module.target_line, help=problem[1], fixes=fixes)
         elif version < (first := TARGETS[parse_target(word).name]):
             why = f"{word} needs .version {_text(first)}, the module says {_text(version)}"
-            yield Finding("wrong-version", why, module.target_line)
+            yield Finding("wrong-version", why, module.target_line, fixes=tuple(remedies(why)))
 
 
 def notes(text: str) -> Iterator[Finding]:

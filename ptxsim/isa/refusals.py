@@ -9,8 +9,9 @@ from dataclasses import replace
 from functools import lru_cache
 
 from ptxsim.diagnostic import Finding
+from ptxsim.edits import instead
 from ptxsim.isa import registry
-from ptxsim.isa.availability import Availability
+from ptxsim.isa.availability import Availability, remedies
 from ptxsim.isa.match_opcode import match_forms
 from ptxsim.isa.notation import assign
 from ptxsim.isa.registry import Form
@@ -24,11 +25,13 @@ COMPARED = 12
 def unknown_instruction(opcode: str) -> Finding:
     """No instruction has this name; the help names the nearest spelling."""
     words = opcode.split(".")
-    close = None
-    for count in (3, 2, 1):
-        close = close or nearest(".".join(words[:count]), registry.names())
+    given = dict.fromkeys(".".join(words[:count]) for count in (3, 2, 1))
+    found = [(_similarity(word, other), other) for word in given if (other := nearest(word, registry.names()))]
+    close = max(found, key=lambda pair: pair[0])[1] if found else None
     help_text = f"did you mean {close}?" if close else "see `ptxsim isa` for the names ptxsim knows"
-    return Finding("unknown-instruction", f"no instruction is called {words[0]}", help=help_text)
+    whole = ".".join([close, *words[close.count(".") + 1 :]]) if close else ""
+    fixes = (instead(opcode, whole),) if close else ()
+    return Finding("unknown-instruction", f"no instruction is called {words[0]}", help=help_text, fixes=fixes)
 
 
 def refused(opcode: str, kind: str, why: str, target: Target, version: Version) -> Finding:
@@ -36,7 +39,11 @@ def refused(opcode: str, kind: str, why: str, target: Target, version: Version) 
     name, _ = registry.split_opcode(opcode)
     forms = _relatives_here(name, len(registry.forms(name)), target, version)
     _, legal = _best(opcode, forms) if forms else (None, opcode)
-    return Finding(kind, f"{opcode}: {why}", help=f"did you mean {legal}?" if legal != opcode else None)
+    other = legal != opcode
+    return Finding(
+        kind, f"{opcode}: {why}", help=f"did you mean {legal}?" if other else None,
+        fixes=(*[instead(opcode, legal)] * other, *remedies(why)),
+    )  # fmt: skip
 
 
 def forbidden(opcode: str, why: str) -> Finding:
@@ -71,7 +78,7 @@ def illegal_form(opcode: str) -> Finding:
         message = f"{opcode} lacks {_alternatives(f'.{word}' for word in missing[0].words)}"
     else:
         message = f"no target has the form {opcode}"
-    return Finding("illegal-form", message, help=f"did you mean {legal}?")
+    return Finding("illegal-form", message, help=f"did you mean {legal}?", fixes=(instead(opcode, legal),))
 
 
 def nearest_opcode(opcode: str, form: Form) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ptxsim.diagnostic import beside
 from ptxsim.layout.fragments import container_bits
 from ptxsim.machine import warpgroup
 from ptxsim.machine.asynchronous import delay
@@ -217,6 +218,7 @@ def wait(m: Port, pending: int) -> None:
             "wgmma.wait_group waits for nothing: the wgmma.mma_async of line "
             f"{group.product(group.record.covered[place]).line} is in no group",
             help="put wgmma.commit_group between the last wgmma.mma_async and the wait",
+            fixes=(beside(m, "before", "wgmma.commit_group.sync.aligned;"),),
         )
         commit(m)
         count = warpgroup.wait(group.record, warp.record, pending)
@@ -294,5 +296,6 @@ def _check_fence(m: Port, op: MmaAsync, keep: bool) -> None:
     m.report(
         "missing-wgmma-fence", what,
         help="put wgmma.fence.sync.aligned between the last access to the registers and wgmma.mma_async",
+        fixes=(beside(m, "before", "wgmma.fence.sync.aligned;"),),
     )  # fmt: skip
     fence(m)

@@ -8,12 +8,14 @@ load_rows and store_rows, and runs everything else here, on the same registers.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
 from ptxsim import lanes
 from ptxsim.diagnostic import DOUBTFUL, Finding, Level
+from ptxsim.edits import Fix
 from ptxsim.machine.event import FLAG_MIXED, FLAG_UNCHANGED, Event, Space
 from ptxsim.machine.fault import Converge, Fault, distinct, first_lane
 from ptxsim.machine.memory import (
@@ -371,12 +373,18 @@ class Port:
         return Converge(lanes.word_mask(missing | here))
 
     def report(
-        self, name: str, message: str, lane: int | None = None, help: str | None = None, level: Level | None = None
+        self,
+        name: str,
+        message: str,
+        lane: int | None = None,
+        help: str | None = None,
+        level: Level | None = None,
+        fixes: tuple[Fix, ...] = (),
     ) -> None:
         """Add a finding at this instruction and continue; not where the launch asked for no checks."""
         if self.machine.checks == "none":
             return
-        self.machine.add_finding(self.finding(name, message, lane, help, level))
+        self.machine.add_finding(replace(self.finding(name, message, lane, help, level), fixes=fixes))
 
     def finding(
         self, name: str, message: str, lane: int | None, help: str | None, level: Level | None = None

@@ -36,6 +36,9 @@ def render(finding: Finding, paint: Paint = plain, width: int = WIDTH, also: Seq
         lines += _remark("note", note, gutter, paint, width)
     if finding.help:
         lines += _remark("help", finding.help, gutter, paint, width)
+    for fix in finding.fixes:
+        if fix.tried:
+            lines += _remark("tried", f"{fix.title}: {fix.tried.removeprefix('tried: ')}", gutter, paint, width)
     if seen := _seen(finding):
         lines += _remark("seen", seen, gutter, paint, width)
     if also:

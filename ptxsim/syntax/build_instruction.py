@@ -21,11 +21,11 @@ PRECEDENCE = {sign: level for level, signs in enumerate(_LEVELS) for sign in sig
 
 
 class Mistake(Exception):
-    """Something the grammar lets through and PTX does not. `place` is the token or node, `help` how to correct it."""
+    """Something the grammar lets through and PTX does not. `place` is the token or node, `help` how to correct it, `meant` the right word."""
 
-    def __init__(self, message: str, place: Any, help: str | None = None):
+    def __init__(self, message: str, place: Any, help: str | None = None, meant: str | None = None):
         super().__init__(message)
-        self.message, self.place, self.help = message, place, help
+        self.message, self.place, self.help, self.meant = message, place, help, meant
 
 
 def text_of(token: Token) -> str:

@@ -40,7 +40,8 @@ def _not_declarable(token: Token) -> Mistake:
         message = f"`{token}` is a type of instructions; nothing can be declared with it"
         return Mistake(message, token, f"declare it as .b{max(8, known.bits)}")
     close = nearest(token[1:], sorted(DECLARABLE))
-    return Mistake(f"`{token}` is no type", token, f"did you mean `.{close}`?" if close else None)
+    meant = f".{close}" if close else None
+    return Mistake(f"`{token}` is no type", token, f"did you mean `{meant}`?" if meant else None, meant)
 
 
 def _argument(token: Token) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from ptxsim.diagnostic import Finding, Label
+from ptxsim.edits import Edit, Fix, instead
 from ptxsim.spelling import nearest
 from ptxsim.syntax.build_instruction import Mistake
 from ptxsim.syntax.lark_parser import Lark, Lark_StandAlone, TextSlice, Token, UnexpectedInput, UnexpectedToken
@@ -86,7 +87,10 @@ def explain(problem: Unexpected | Mistake) -> Finding:
     if isinstance(problem, Mistake):
         place = problem.place
         length = len(place) if isinstance(place, Token) else 1
-        return Finding("syntax-error", problem.message, place.line, place.column, length, help=problem.help)
+        fixes = (instead(str(place), problem.meant),) if problem.meant else ()
+        return Finding(
+            "syntax-error", problem.message, place.line, place.column, length, help=problem.help, fixes=fixes
+        )
     if "INSTRUCTION" in problem.expected and re.match(r"[@A-Za-z_]", problem.found):
         # No instruction as a whole: parsed by the rules of one, the error gets its exact place.
         rest = TextSlice(problem.text, problem.position, len(problem.text))
@@ -97,9 +101,15 @@ def explain(problem: Unexpected | Mistake) -> Finding:
     previous, opener = problem.previous, problem.opener
     if previous is not None and "SEMICOLON" in problem.expected and _starts_anew(problem, previous):
         message, rule = f"missing `;` after `{_short(previous)}`", "every instruction and declaration ends with `;`"
-        return Finding("syntax-error", message, previous.end_line, previous.end_column, help=rule)
+        place = previous.end_line or 1, previous.end_column or 1
+        fix = Fix("Add `;`", (Edit(";", "here", *place, 0),))
+        return Finding("syntax-error", message, *place, help=rule, fixes=(fix,))
     message, help = _describe(problem)
-    finding = Finding("syntax-error", message, problem.line, problem.column, max(1, len(problem.found)), help=help)
+    close = _meant(problem.found) if message.startswith("unknown directive") else None
+    finding = Finding(
+        "syntax-error", message, problem.line, problem.column, max(1, len(problem.found)), help=help,
+        fixes=(instead(problem.found, close),) if close else (),
+    )  # fmt: skip
     if opener is not None and message.startswith("missing"):
         return replace(finding, labels=(Label(opener.line, f"this `{opener}` is never closed", opener.column),))
     return finding
@@ -165,13 +175,18 @@ def _directives() -> list[str]:
     return sorted({f".{word}" for group in groups for word in group.split("|") if word})
 
 
+def _meant(found: str) -> str | None:
+    """The directive that is spelled most like a word."""
+    return nearest(found, _directives())
+
+
 def _describe_directive(problem: Unexpected) -> tuple[str, str | None]:
     found, directives = problem.found, _directives()
     if found in directives or re.match(r"\.v[248]\Z", found):
         return f"`{found}` cannot stand here: expected {_alternatives(problem.expected)}", None
     if "TYPE" in problem.expected:
         return f"`{found}` is no type", "types are .b8 .b16 .b32 .b64 .u32 .s32 .f16 .f32 .f64 .pred ..."
-    close = nearest(found, directives)
+    close = _meant(found)
     return f"unknown directive `{found}`", f"did you mean `{close}`?" if close else None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from ptxsim.diagnostic import Finding, Label
+from ptxsim.edits import Edit, Fix, instead
 from ptxsim.spelling import nearest
 from ptxsim.syntax import ast
 from ptxsim.syntax.ast import Node, Variable
@@ -38,23 +39,29 @@ def find_redefinitions(module: ast.Module) -> list[Finding]:
     return findings
 
 
-def suggest(name: str, declared: list[str], registers: Registers, is_label: bool = False) -> str:
+def suggest(name: str, known: list[str], registers: Registers, is_label: bool = False) -> tuple[str, tuple[Fix, ...]]:
     """How an undeclared name may have been meant: a member of a longer family, a similar name, a new register or label."""
     member = _FAMILY_MEMBER.match(name)
     for declaration in registers.declarations:
         if declaration.count is not None and declaration.name[-1] in DIGITS and name.startswith(declaration.name):
-            return (
+            help = (
                 f"`{declaration.name}<{declaration.count}>` ends in a digit, so that no name means one of its registers"
             )
+            return help, ()
         if member and declaration.count is not None and declaration.name == member[1]:
             count = declaration.count
-            return (
-                f"`{member[1]}<{count}>` declares {member[1]}0 to {member[1]}{count - 1}; "
-                f"`{member[1]}<{int(member[2]) + 1}>` would declare it too"
-            )
-    close = nearest(name, declared)
+            old, new = f"{member[1]}<{count}>", f"{member[1]}<{int(member[2]) + 1}>"
+            edit = Edit(new, "here", declaration.line, declaration.column, len(old))
+            help = f"`{old}` declares {member[1]}0 to {member[1]}{count - 1}; `{new}` would declare it too"
+            return help, (Fix(f"Declare {new}", (edit,)),)
+    close = nearest(name, known)
     if close:
-        return f"did you mean `{close}`?"
+        return f"did you mean `{close}`?", (instead(name, close),)
     if is_label:
-        return f"write `{name}:` where it should go"
-    return f"declare it before its first use, for example `.reg .b32 {name};`"
+        return f"write `{name}:` where it should go", ()
+    return f"declare it before its first use, for example `.reg .b32 {name};`", (declared(name),)
+
+
+def declared(name: str) -> Fix:
+    """A register of a name that nothing declares."""
+    return Fix(f"Declare it: .reg .b32 {name};", (Edit(f".reg .b32 {name};", "declaration"),))

@@ -355,8 +355,9 @@ class _Flattener:
                 help = "declare it first; a function without its body will do"
                 findings.append(_declared_later(name, later, help))
             else:
-                help = suggest(name.name, declared, self.registers, name.name in self.labels_meant)
-                findings.append(Finding("undeclared-name", f"nothing declares `{name.name}`", help=help).at(name))
+                help, fixes = suggest(name.name, declared, self.registers, name.name in self.labels_meant)
+                found = Finding("undeclared-name", f"nothing declares `{name.name}`", help=help, fixes=fixes)
+                findings.append(found.at(name))
         return findings
 
 

@@ -5,16 +5,10 @@ import pytest
 from ptxsim.editor import names
 from ptxsim.editor.completion import complete
 from ptxsim.editor.document import Document
-from ptxsim.editor.fixes import fixes
 from ptxsim.editor.hover import hover
 from ptxsim.editor.quick import QuickCheck
+from ptxsim.edits import changed
 from tests.editor.text import TEXT
-
-
-def edited(text, changes):
-    for change in sorted(changes, key=lambda change: -change.start):
-        text = text[: change.start] + change.text + text[change.end :]
-    return text
 
 
 def labels(text, piece):
@@ -38,27 +32,28 @@ def labels(text, piece):
 )
 def test_a_mistake_is_put_right(right, wrong, title):
     document = Document(TEXT.replace("%r6}", "%r6}").replace(right, wrong))
-    offered = [fix for finding in document.check() for fix in fixes(document, finding)]
-    fitting = [fix for fix in offered if title in fix.title]
-    assert fitting, [fix.title for fix in offered]
-    again = Document(edited(document.text, fitting[:1]))
+    offered = [(finding, fix) for finding in document.check() for fix in finding.fixes]
+    fitting = [finding.fixed(document.text, fix) for finding, fix in offered if title in fix.title]
+    assert fitting, [fix.title for _, fix in offered]
+    again = Document(fitting[0])
     assert len(again.check()) < len(document.findings)
 
 
 def test_an_undeclared_register_is_declared():
     document = Document(TEXT.replace("mov.u32 %r2, tile;", "mov.u32 sum, tile;"))
-    (fix,) = [fix for finding in document.check() for fix in fixes(document, finding) if "Declare" in fix.title]
-    assert Document(edited(document.text, [fix])).check() == []
+    (finding,) = document.check()
+    (fix,) = finding.fixes
+    assert Document(finding.fixed(document.text, fix)).check() == []
 
 
 def test_a_register_of_a_family_gets_a_name_of_its_own():
     document = Document(TEXT)
-    new = edited(TEXT, names.rename(document, TEXT.index("%r2]"), "%row"))
+    new = changed(TEXT, names.rename(document, TEXT.index("%r2]"), "%row"))
     assert ".reg .b32 %row;" in new and "mov.u32 %row, tile" in new and new.count("%r2") == 0
     assert Document(new).check() == []
-    new = edited(TEXT, names.rename(document, TEXT.index("%r<8>"), "%word"))
+    new = changed(TEXT, names.rename(document, TEXT.index("%r<8>"), "%word"))
     assert "%word<8>" in new and "%word1, %word1, 1" in new and "%rd1" in new and Document(new).check() == []
-    new = edited(TEXT, names.rename(document, TEXT.index("bra loop") + 5, "again"))
+    new = changed(TEXT, names.rename(document, TEXT.index("bra loop") + 5, "again"))
     assert new == TEXT.replace("loop", "again")
 
 
@@ -70,7 +65,7 @@ def test_a_new_name_is_refused(piece, new):
 
 def test_inner_scopes_hide_names():
     text = ".version 8.0\n.target sm_90\n.entry k()\n{\n.reg .b32 x;\nmov.u32 x, 1;\n{\n.reg .b32 x;\nmov.u32 x, 2;\n}\nmov.u32 x, 3;\n}\n"
-    new = edited(text, names.rename(Document(text), text.index("x, 1"), "y"))
+    new = changed(text, names.rename(Document(text), text.index("x, 1"), "y"))
     assert new == text.replace("x;", "y;", 1).replace("x, 1", "y, 1").replace("x, 3", "y, 3")
     with pytest.raises(names.CannotRename):
         names.rename(Document(new), new.index("y, 1"), "tid.x")

@@ -76,9 +76,9 @@ def test_a_session_of_edits():
 
 
 @pytest.mark.slow
-def test_a_run_leaves_hints_and_findings(tmp_path):
+def test_a_run_leaves_hints_findings_and_fixes_that_it_tried():
     file = SAMPLES / "mma_gemm_conflicts.ptx"
-    uri, text = file.as_uri(), file.read_text()
+    uri, text = file.as_uri(), file.read_text().replace("    bar.sync        0;\n", "")
 
     async def whole():
         async with Client() as client:
@@ -89,7 +89,15 @@ def test_a_run_leaves_hints_and_findings(tmp_path):
             said = await lsp.workspace_execute_command_async(
                 types.ExecuteCommandParams(lens.command.command, lens.command.arguments)
             )
-            assert "no findings" in said and "cycles predicted" in said
+            assert "2 findings" in said  # the race, and results that are wrong
+            found = await client.diagnostics(uri, lambda found: any(one.code == "race-shared" for one in found))
+            race = next(one for one in found if one.code == "race-shared")
+            context = types.CodeActionContext([race])
+            document = types.TextDocumentIdentifier(uri)
+            params = types.CodeActionParams(document, race.range, context)
+            (fix, *_) = await lsp.text_document_code_action_async(params)
+            assert "tried: no finding is left" in fix.title
+            assert "bar.sync 0;" in apply(text, fix.edit.changes[uri])
             everything = types.Range(types.Position(0, 0), types.Position(10_000, 0))
             asked = types.InlayHintParams(types.TextDocumentIdentifier(uri), everything)
             hints = await lsp.text_document_inlay_hint_async(asked)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from ptxsim.checks.causes import by_cause, note_of_others
+from ptxsim.checks.changes import fences_after, waits_before
 from ptxsim.checks.order.cells import (
     MIXED,
     NOT_CONSTANT,
@@ -20,9 +21,20 @@ from ptxsim.checks.order.cells import (
 )
 from ptxsim.checks.order.unused import is_stored_back_alone
 from ptxsim.checks.waits import missing_wait, overwritten
-from ptxsim.diagnostic import DOUBTFUL, Finding, Label
+from ptxsim.diagnostic import DOUBTFUL, Finding, Label, beside
+from ptxsim.edits import Fix
 from ptxsim.engine.program.operation import Op, Program
-from ptxsim.isa.facts import WAITS, Mechanism, Proxy, Role, Scope, Synchronisation
+from ptxsim.isa.facts import (
+    CTA_BARRIER,
+    PROXY_FENCE,
+    WAITS,
+    WARP_BARRIER,
+    Mechanism,
+    Proxy,
+    Role,
+    Scope,
+    Synchronisation,
+)
 
 Problem = tuple[int, int, int]  # what, site, other site
 Use = tuple[int, int, tuple[int, ...]]  # site, how often, and the first
@@ -123,7 +135,7 @@ def _race(
     return Finding(
         _NAMES[what], f"{op.opcode} touches {where}, which {who} {verb} without order between the two",
         **place, labels=(Label(before.line, f"{verb} here", before.column, len(before.opcode)),),
-        help=remedy,
+        help=remedy, fixes=_fixes(op, before, what, other_cta != cta, bool(is_global)),
     )  # fmt: skip
 
 
@@ -184,6 +196,18 @@ def _remedy(one: Op, two: Op, what: int, is_far: bool, is_global: bool) -> str:
     return f"put a barrier {between} (bar.sync){fence}"
 
 
+def _fixes(one: Op, two: Op, what: int, is_far: bool, is_global: bool) -> tuple[Fix, ...]:
+    """The same as changes of the text, where one statement may do: after the first access, or before the second."""
+    first, second = sorted((one, two), key=lambda op: op.line)
+    if first.completes_by is not None and what != RACE_IN_WARP:
+        return waits_before(second, first)
+    if is_far:
+        return ()
+    fence = f"{PROXY_FENCE} " if _is_fetch(second) and _writes(first, is_global) else ""
+    barrier = WARP_BARRIER if what == RACE_IN_WARP else fence + CTA_BARRIER
+    return beside(second, "before", barrier), beside(first, "after", barrier)
+
+
 def _mixed(program: Program, site: int, count: int, row: tuple[int, ...]) -> Finding:
     op = program.ops[site]
     return Finding(
@@ -203,6 +227,7 @@ def _unpublished(program: Program, site: int, other: int, count: int, row: tuple
         labels=(Label(before.line, "written through the generic proxy here", before.column, len(before.opcode)),),
         notes=("barriers and flags order threads, not proxies",),
         help=f"add fence.proxy.async; after line {before.line}, before the barrier or the release that orders the two",
+        fixes=fences_after(program, before),
     )  # fmt: skip
 
 
@@ -239,6 +264,7 @@ def _unseen(program: Program, other: int, uses: list[Use], named: Named) -> Find
         labels=(Label(init.line, f"{done} here", init.column, len(init.opcode)),),
         notes=(f"used so at line {', '.join(map(str, lines))}, too",) if lines else (),
         help=help,
+        fixes=(beside(init, "after", CTA_BARRIER), beside(op, "before", CTA_BARRIER)) if begins else (),
     )  # fmt: skip
 
 

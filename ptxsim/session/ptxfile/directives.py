@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ptxsim.diagnostic import KINDS, Finding, PtxError, find_kind
+from ptxsim.edits import Fix, instead
 from ptxsim.session.initialiser import Initialiser, parse_initialiser
 from ptxsim.session.options import LaunchOptions
 from ptxsim.session.ptxfile.expectations import Comparison, parse_comparison
 from ptxsim.source import Source, Span
-from ptxsim.spelling import did_you_mean
+from ptxsim.spelling import did_you_mean, nearest
 from ptxsim.types import TARGETS
 
 Dim3 = tuple[int, int, int]
@@ -70,10 +71,17 @@ class Directives:
 
 
 class _Bad(Exception):
-    """A directive that cannot be understood: offset in the line, length, message, help."""
+    """A directive that cannot be understood: offset in the line, length, message, help, what would do."""
 
-    def __init__(self, offset: int, length: int, message: str, help: str | None = None):
-        self.offset, self.length, self.message, self.help = offset, length, message, help
+    def __init__(self, offset: int, length: int, message: str, help: str | None = None, fixes: tuple[Fix, ...] = ()):
+        self.offset, self.length, self.message, self.help, self.fixes = offset, length, message, help, fixes
+
+
+def _unknown(offset: int, word: str, message: str, choices: Iterable[str]) -> _Bad:
+    """A word that is none of the choices."""
+    choices = list(choices)
+    close = nearest(word.lower(), choices)
+    return _Bad(offset, len(word), message, did_you_mean(word, choices), (instead(word, close),) if close else ())
 
 
 def parse_directives(source: Source) -> Directives:
@@ -88,7 +96,7 @@ def parse_directives(source: Source) -> Directives:
             _read(directives, line.rstrip(), opening.end(), number)
         except _Bad as bad:
             place = Span(number, bad.offset + 1, max(1, bad.length))
-            problems.append(Finding("bad-directive", bad.message, help=bad.help).at(place).of(source))
+            problems.append(Finding("bad-directive", bad.message, help=bad.help, fixes=bad.fixes).at(place).of(source))
     if problems:
         raise PtxError(problems)
     return directives
@@ -98,7 +106,7 @@ def _read(directives: Directives, line: str, start: int, number: int) -> None:
     word = re.split(r"\s", line[start:], maxsplit=1)[0]
     reader = _READERS.get(word)
     if reader is None:
-        raise _Bad(start, len(word), f"no directive is called {word!r}", did_you_mean(word, _READERS))
+        raise _unknown(start, word, f"no directive is called {word!r}", _READERS)
     rest = start + len(word)
     while rest < len(line) and line[rest].isspace():
         rest += 1
@@ -108,7 +116,7 @@ def _read(directives: Directives, line: str, start: int, number: int) -> None:
 def _read_launch(directives: Directives, line: str, start: int, number: int) -> None:
     for offset, key, value in _settings(line, start):
         if key not in _LAUNCH_WORDS:
-            raise _Bad(offset, len(key), f"launch has no option {key!r}", did_you_mean(key, _LAUNCH_WORDS))
+            raise _unknown(offset, key, f"launch has no option {key!r}", _LAUNCH_WORDS)
         if not value:
             raise _Bad(
                 offset, len(key), f"{key} needs a value", f"write {key}=1" if key != "entry" else "write entry=NAME"
@@ -126,7 +134,7 @@ def _read_launch(directives: Directives, line: str, start: int, number: int) -> 
 def _read_target(directives: Directives, line: str, start: int, number: int) -> None:
     name = line[start:].strip()
     if name not in TARGETS:
-        raise _Bad(start, len(name), f"{name!r} is no target", did_you_mean(name, TARGETS))
+        raise _unknown(start, name, f"{name!r} is no target", TARGETS)
     directives.launch = replace(directives.launch, target=name)
 
 
