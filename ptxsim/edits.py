@@ -107,16 +107,16 @@ def _change(text: str, edit: Edit, start: int, end: int) -> Change | None:
     return Change(place, place, f"\n{indent}{edit.text}")
 
 
-def _statement(text: str, opcode: int) -> tuple[int, int]:
-    """Where the statement of an opcode begins, its guard included, and ends, its semicolon included."""
-    line = text.rfind("\n", 0, opcode) + 1
-    guard = _GUARD.search(text, line, opcode)
+def _statement(text: str, place: int) -> tuple[int, int]:
+    """Where the statement whose opcode stands at a place begins, its guard included, and ends, its semicolon included."""
+    line = text.rfind("\n", 0, place) + 1
+    guard = _GUARD.search(text, line, place)
     depth = 0
-    for piece in _PIECE.finditer(text, opcode):
+    for piece in _PIECE.finditer(text, place):
         depth += (piece[0] == "{") - (piece[0] == "}")
         if piece[0] == ";" and depth == 0:
-            return (guard.start() if guard else opcode), piece.end()
-    return (guard.start() if guard else opcode), len(text)
+            return (guard.start() if guard else place), piece.end()
+    return (guard.start() if guard else place), len(text)
 
 
 def _declarations_end(text: str, place: int) -> int:
