@@ -11,7 +11,11 @@ from ptxsim.diagnostic import Finding
 from ptxsim.engine.program.operation import Program, fact
 from ptxsim.isa.facts import Mechanism, Role, Synchronisation
 
+NOT_BEGUN = "a CTA that may not have begun"  # in what is said of shared memory of the cluster
 Key = tuple[int, int, int]  # what goes wrong, site, other site
+
+
+_OF_ORDER = ("race-shared", "missing-wait", "mbarrier-visibility")
 
 
 @fact
@@ -45,9 +49,12 @@ def waits_for_products(program: Program) -> frozenset[int]:
 
 def without_echoes(program: Program, findings: list[Finding]) -> list[Finding]:
     """Findings without races of two places of which another one says what is missing: a wait for the copy, which is said once; and
-    without what has not waited for the end of a product, where it has met a product that goes on."""
+    without what has not waited for the end of a product, where it has met a product that goes on; without uses of a CTA that may not have
+    begun which no barrier orders either."""
     overwriting = [finding for finding in findings if finding.name == "tile-overwritten"]
     ends = waits_for_products(program) if overwriting else frozenset()
+    unordered = {line for finding in findings if finding.name in _OF_ORDER
+                 for line in (finding.line, *(label.line for label in finding.labels))}  # fmt: skip
     in_flight = any(not _says_when(finding, ends) for finding in overwriting)
     waits = {
         frozenset((finding.line, *(label.line for label in finding.labels)))
@@ -59,6 +66,8 @@ def without_echoes(program: Program, findings: list[Finding]) -> list[Finding]:
         pair = frozenset((finding.line, *lines))
         if finding.name == "race-shared" and pair in waits:
             continue
+        if finding.name == "cluster-exit" and NOT_BEGUN in finding.message and finding.line in unordered:
+            continue  # a barrier of the cluster is what lacks there
         if in_flight and finding.name == "tile-overwritten" and _says_when(finding, ends):
             continue  # the product that goes on is known
         key = (finding.name, finding.line, lines) if finding.name == "missing-wait" and lines else id(finding)

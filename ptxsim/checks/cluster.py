@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ptxsim.checks.causes import NOT_BEGUN
 from ptxsim.checks.cluster_shared import Homes
 from ptxsim.diagnostic import Finding
 from ptxsim.engine.program.operation import Program, fact
@@ -142,11 +143,11 @@ class ClusterChecker(Observer):
         """One finding for each accessing instruction and what is missing there."""
         return [
             Finding(
-                "cluster-exit", f"{program.ops[site].opcode} uses the shared memory of a CTA that may {what}",
-                count=int(times[site]), help=f"{where} with barrier.cluster.arrive and barrier.cluster.wait in every CTA of the cluster",
+                "cluster-exit", f"{program.ops[site].opcode} uses the shared memory of {what}", count=int(times[site]),
+                help=f"{where} with barrier.cluster.arrive and barrier.cluster.wait in every CTA of the cluster",
             ).at(program.ops[site])
             for times, what, where in (
-                (self.uses.early, "not have begun", "begin"), (self.uses.problems, "have ended", "end"),
+                (self.uses.early, NOT_BEGUN, "begin"), (self.uses.problems, "a CTA that may have ended", "end"),
             )
             for site in np.flatnonzero(times).tolist()
         ]  # fmt: skip

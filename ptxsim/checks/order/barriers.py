@@ -22,7 +22,7 @@ from ptxsim.checks.order.clocks import (
 from ptxsim.checks.order.edges import acquire_row, waiting_for
 from ptxsim.checks.order.proxies import waited
 from ptxsim.checks.order.slots import drop
-from ptxsim.checks.order.state import BARRIERS, COVERED, CTAS, FAR, INITS, NONE, NOW, PASSES, WARPS, Order
+from ptxsim.checks.order.state import BARRIERS, COVERED, CTAS, FAR, INITS, NONE, NOW, PASSES, THREADS, WARPS, Order
 from ptxsim.jit.body import Array
 from ptxsim.jit.vectors import fill
 from ptxsim.lanes import LANES
@@ -85,6 +85,28 @@ def take_passed(o: Order, slot: int, unit: int, row: int, scope: int) -> None:
     """A thread has met others that have read what a row says, and learns it by a fence of a scope."""
     join(o, waiting_for(o, slot, unit), row)
     o.need[slot, unit] = max(o.need[slot, unit], scope)
+
+
+def has_not_met(o: Order, slot: int, warp: int, lanes: int, number: int, phase: int) -> int:
+    """Another warp that has come to a barrier in the phase before, and that these lanes, which come now, do not know to have; NONE if there
+    is none, and where all threads of the CTA meet. What keeps them from having come in its place?"""
+    before = number ^ 1
+    if (
+        number >= 2 * o.n[CTAS] * BARRIERS
+        or o.phase[slot, before] != phase - 1
+        or o.come[slot, before] in (0, o.n[THREADS])
+    ):
+        return NONE
+    row, there, rank = (
+        row_of(o, slot, warp * LANES + lowest(lanes)),
+        barrier_row(o, slot, before),
+        warp // int(o.n[WARPS]),
+    )
+    for other in range(rank * int(o.n[WARPS]), (rank + 1) * int(o.n[WARPS])):
+        for unit in range(other * LANES, (other + 1) * LANES if other != warp else 0):
+            if o.clock[there, unit] > o.clock[row, unit] and o.clock[there, unit] > o.start[slot]:
+                return other
+    return NONE
 
 
 def release_fences(o: Order, slot: int, warp: int, lanes: int, row: int) -> None:

@@ -27,7 +27,9 @@ from ptxsim.jit.vectors import lower_than
 from ptxsim.lanes import EVERY, LANES
 from ptxsim.machine.event import Scope
 
-RACE, RACE_IN_WARP, UNINITIALIZED, RACE_IN_GLOBAL, MIXED, UNSEEN, UNPUBLISHED, UNWAITED, NOT_CONSTANT = range(1, 10)
+RACE, RACE_IN_WARP, UNINITIALIZED, RACE_IN_GLOBAL, MIXED, UNSEEN, UNPUBLISHED, UNWAITED, NOT_CONSTANT, UNMET = range(
+    1, 11
+)
 NOBODY = -1  # wrote what all may read
 ANY = -1  # a lane of the warp, it is not known which: it knows what one of them knows
 ALL = -2  # the lanes of the warp together

@@ -15,6 +15,7 @@ from ptxsim.checks.order.cells import (
     RACE_IN_GLOBAL,
     RACE_IN_WARP,
     UNINITIALIZED,
+    UNMET,
     UNPUBLISHED,
     UNSEEN,
     UNWAITED,
@@ -73,6 +74,8 @@ def findings_of(
         elif what == UNPUBLISHED:
             if frozenset((site, other)) not in between_warps:  # else the fence may be there
                 found.append(_unpublished(program, site, other, count, row))
+        elif what == UNMET:
+            found.append(_unmet(program, site, count, row, warps))
         elif what == NOT_CONSTANT:
             found.append(_not_constant(program, site, other, count, row))
         elif what == UNSEEN:
@@ -228,6 +231,17 @@ def _unpublished(program: Program, site: int, other: int, count: int, row: tuple
         notes=("barriers and flags order threads, not proxies",),
         help=f"add fence.proxy.async; after line {before.line}, before the barrier or the release that orders the two",
         fixes=fences_after(program, before),
+    )  # fmt: skip
+
+
+def _unmet(program: Program, site: int, count: int, row: tuple[int, ...], warps: int) -> Finding:
+    op = program.ops[site]
+    return Finding(
+        "barrier-count",
+        f"warp {row[5]} comes to barrier {row[3]} without knowing that warp {row[7] % warps} has met others there: which warps meet depends on "
+        "the schedule",
+        op.line, op.column, len(op.opcode), count=count, warp=row[5],
+        help="give each group of warps a barrier of its own, or the barrier the count of all threads that use it",
     )  # fmt: skip
 
 

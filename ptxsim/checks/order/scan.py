@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ptxsim.checks.order.accesses import OFFSET, access, cell_of, end_of, tell
-from ptxsim.checks.order.barriers import arrive, barrier_number, leave, sync_warp
-from ptxsim.checks.order.cells import UNSEEN, knows_writer, products_of, row_for
+from ptxsim.checks.order.barriers import arrive, barrier_number, has_not_met, leave, sync_warp
+from ptxsim.checks.order.cells import UNMET, UNSEEN, knows_writer, products_of, row_for
 from ptxsim.checks.order.clocks import lowest
 from ptxsim.checks.order.completions import complete, go_on_completed, know, land_in, see_completed
 from ptxsim.checks.order.edges import (
@@ -82,6 +82,9 @@ def scan(records: Array, first: int, o: Order, found: Array) -> int:
         if event == Event.ARRIVE:
             number = barrier_number(o, rank, int(addresses[0]), int(addresses[1]))
             relaxed = int(addresses[0]) >= BARRIERS and int(addresses[2]) != 0
+            other = has_not_met(o, slot, warp, mask, number, int(addresses[1]))
+            if other != NONE:
+                tell(o, found, UNMET, site, site, int(addresses[0]), slot, warp, lowest(mask), other, False)
             arrive(o, slot, warp, mask, number, int(addresses[1]), relaxed, not bits & ARRIVES)
         elif event == Event.LEAVE:
             number = barrier_number(o, rank, int(addresses[0]), int(addresses[1]))
