@@ -89,7 +89,7 @@ def bars(launches: Iterable[Judged]) -> list[Bar]:
     rows = [bar for bar in (*found, _bar(ANY, launches)) if bar.launches]
     ratios = [log(j.measured / k.measured) - log(j.predicted / k.predicted) for j, k in _pairs(launches)]
     if ratios:
-        width = exp(_quantile([abs(r) for r in ratios], INSIDE))
+        width = exp(_beyond([-abs(r) for r in ratios], 1 - INSIDE) * -1)
         rows.append(
             Bar(PAIRS, len(ratios), sum(abs(exp(r) - 1) for r in ratios) / len(ratios), 1 / width, width)
         )  # which of two is the first is no matter
@@ -128,17 +128,17 @@ def _bar(kind: str, launches: list[Judged]) -> Bar:
         return Bar(kind, 0, 0.0, 1.0, 1.0)
     mean = sum(abs(j.predicted / j.measured - 1) for j in launches) / len(launches)
     rest = (1 - INSIDE) / 2
-    return Bar(kind, len(ratios), mean, _quantile(ratios, rest), _quantile(ratios, 1 - rest))
+    return Bar(kind, len(ratios), mean, _beyond(ratios, rest), 1 / _beyond([1 / r for r in ratios], rest))
 
 
 def _pairs(launches: list[Judged]) -> list[tuple[Judged, Judged]]:
     return [(j, k) for j, k in combinations(launches, 2) if j.family and j.family == k.family]
 
 
-def _quantile(values: list[float], share: float) -> float:
-    """Between the two values of a sorted list nearest to a share of it."""
-    ordered = sorted(values)
-    place = share * (len(ordered) - 1)
-    low = int(place)
-    high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
+def _beyond(values: list[float], share: float) -> float:
+    """The value below which another one of the same kind comes with at most this probability: the k-th of n, k = (n + 1) share.
+
+    Split conformal prediction (Vovk et al.; Lei et al., JASA 2018): so a bar keeps its word for launches that it does not know. Of
+    few values it is the least.
+    """
+    return sorted(values)[max(0, int(share * (len(values) + 1)) - 1)]

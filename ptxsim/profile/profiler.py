@@ -13,6 +13,7 @@ from ptxsim.profile.advice import suggestions
 from ptxsim.profile.cycles import Cycles, LineStalls
 from ptxsim.profile.lowering.lower import lower
 from ptxsim.profile.lowering.machine_code import MachineProgram, Pipe
+from ptxsim.profile.lowering.pressure import MOST
 from ptxsim.profile.lowering.regions import merged
 from ptxsim.profile.model.encode import STALLS
 from ptxsim.profile.model.entries import BLOCK
@@ -37,9 +38,9 @@ class Profile:
     def __init__(
         self, program: Program, target: Target, grid: tuple[int, int, int], block: tuple[int, int, int],
         cluster: tuple[int, int, int], shared_bytes: int, sms: int = 1, pragmas: frozenset[int] = frozenset(),
-        registers: int | None = None, every: int = 1, text: str = "", function: str = "",
+        registers: int | None = None, every: int = 1, text: str = "", function: str = "", most: int = MOST,
     ):  # fmt: skip
-        """registers: of a thread, as the assembler says; else the estimate of the lowering. every: only each Nth SM is listened to.
+        """registers: of a thread, as the assembler says; else the estimate of the lowering, `most` at most. every: only each Nth SM is listened to.
         text, function: what the assembler is given, where there is one."""
         self.text, self.function = text, function
         self.no_assembly = ""
@@ -50,14 +51,14 @@ class Profile:
         self.cluster = int(np.prod(cluster))
         self.shared_bytes, self.sms, self.pragmas = shared_bytes, sms, pragmas
         self.tracer = Tracer(self.program, self.ctas, self.cluster, self.figures, every)
-        self.registers = registers
+        self.registers, self.most = registers, most
         self._machine: MachineProgram | None = None
 
     @property
     def machine(self) -> MachineProgram:
         """The kernel's machine code."""
         if self._machine is None:
-            self._machine = lower(self.program, self.target.name, self.pragmas)
+            self._machine = lower(self.program, self.target.name, self.pragmas, self.most)
             try:
                 listing, marks = listing_of(self.program, self.text, self.function, self.target.name)
                 self._machine = machine_code(self.program, listing, marks, self._machine)

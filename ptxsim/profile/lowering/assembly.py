@@ -13,7 +13,7 @@ from ptxsim.engine.program.operand import Address
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.isa.facts import Mechanism
 from ptxsim.profile.lowering.emulated import CHECKED, SEQUENCES
-from ptxsim.profile.lowering.fusion import Fusion
+from ptxsim.profile.lowering.fusion import Fusion, maps_shared
 from ptxsim.profile.lowering.machine_code import Kind, MachineOp, Pipe
 from ptxsim.profile.model.figures import UNITS
 
@@ -29,7 +29,7 @@ class Assembly(Fusion):
 
     def __init__(self, program: Program, target: str):
         super().__init__(program)
-        self.target = target
+        self.target, self.maps_shared = target, maps_shared(program)
         self.slots = len(self.flow.types)
         self.shared_base = self.new_slot()
         self.like: dict[int, int] = {}  # copies of registers -> those

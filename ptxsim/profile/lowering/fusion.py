@@ -32,6 +32,16 @@ def accesses_of(op: Op) -> tuple[Access, ...]:
     return op.facts.accesses(op.bound.modifiers)
 
 
+def maps_shared(program: Program) -> bool:
+    """Whether a program makes addresses of the cluster's shared memory: generic ones may be some."""
+    return any(op.family == "mapa" for op in program.ops)
+
+
+def is_remote(op: Op, maps_shared: bool) -> bool:
+    """Whether an access goes to shared memory of the cluster: it says so, or its address is generic where such addresses are made."""
+    return any(access.remote or (access.space is None and maps_shared) for access in op.accesses)
+
+
 def type_of(op: Op) -> str:
     """The name of an operation's type."""
     words = op.words

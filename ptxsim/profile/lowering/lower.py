@@ -14,9 +14,10 @@ from ptxsim.profile.lowering.assembly import LOWERINGS, Assembly, names_shared
 from ptxsim.profile.lowering.fusion import names_variable
 from ptxsim.profile.lowering.machine_code import Kind, MachineBlock, MachineOp, MachineProgram, Pipe
 from ptxsim.profile.lowering.predication import predicate
-from ptxsim.profile.lowering.pressure import FIXED, Pressure, registers
+from ptxsim.profile.lowering.pressure import FIXED, MOST, Pressure, registers
 from ptxsim.profile.lowering.regions import merged
 from ptxsim.profile.lowering.schedule import Budget, schedule
+from ptxsim.profile.lowering.spills import spill
 from ptxsim.profile.model.figures import UNITS
 from ptxsim.types import Target, parse_target
 
@@ -43,9 +44,9 @@ def balance(ops: list[MachineOp]) -> None:
 class Lowering(Assembly):
     """Lowers one program."""
 
-    def __init__(self, program: Program, target: str, pragmas: frozenset[int]):
+    def __init__(self, program: Program, target: str, pragmas: frozenset[int], most: int):
         super().__init__(program, target)
-        self.pragmas = pragmas
+        self.pragmas, self.allowed = pragmas, most
         self.homes: dict[int, list[int]] = {}  # block -> sites of values that are made there, wherever PTX makes them
         self.shared_home: set[int] = set()  # blocks that make the base address of shared memory
 
@@ -64,15 +65,18 @@ class Lowering(Assembly):
         variants = self._unroll(blocks)
         pressure = Pressure(self, blocks, self.like)
         # The assembler keeps to what lets an SM be full of warps, or to the step of allocation that the kernel needs.
-        given = max(FULL_OCCUPANCY, -(-(pressure.most() + FIXED) // STEP) * STEP)
+        given = min(self.allowed, max(FULL_OCCUPANCY, -(-(pressure.most() + FIXED) // STEP) * STEP))
         limit = given - RESERVED
         origin = {copy: number for number, found in variants.items() for copy in found}
         for number, block in enumerate(blocks):
             live_out = frozenset(pressure.after[origin.get(number, number)])
             block.ops = schedule(block.ops, Budget(limit, pressure.words, live_out))
-        most = Pressure(self, blocks, self.like).most()
+        pressure = Pressure(self, blocks, self.like)
+        most, spilled = pressure.most(), 0
         needed = registers(most) if most > limit else min(given, registers(most))
-        return MachineProgram(blocks, self.slots, needed, variants, frozenset(self.unknown))
+        if needed > self.allowed:
+            needed, spilled = self.allowed, spill(pressure, blocks, limit)
+        return MachineProgram(blocks, self.slots, needed, variants, frozenset(self.unknown), spilled=spilled)
 
     def _unroll(self, blocks: list[MachineBlock]) -> dict[int, list[int]]:
         """Append copies of loop bodies; block -> numbers of its copies, largest first."""
@@ -190,9 +194,12 @@ class Lowering(Assembly):
         return [MachineOp("branch", self.writes(op), self.reads(op), op.site, Kind.BRANCH, predicates=guard)]
 
 
-def lower(program: Program, target: str = "sm_90a", pragmas: frozenset[int] = frozenset()) -> MachineProgram:
-    """Machine code of a program, as far as time is concerned. `pragmas`: lines of `.pragma "nounroll"`."""
-    return Lowering(program, target, pragmas).lower()
+def lower(
+    program: Program, target: str = "sm_90a", pragmas: frozenset[int] = frozenset(), most: int = MOST
+) -> MachineProgram:
+    """Machine code of a program, as far as time is concerned. `pragmas`: lines of `.pragma "nounroll"`. most: registers that a thread
+    may have."""
+    return Lowering(program, target, pragmas, most).lower()
 
 
 def registers_of(program: Program, target: str) -> int:

@@ -6,7 +6,7 @@ from ptxsim.engine.analysis.assembled_accesses import LOOPS, assembled_accesses
 from ptxsim.engine.program.operand import Register
 from ptxsim.engine.program.operation import Op
 from ptxsim.profile.lowering.assembly import Assembly, lowers
-from ptxsim.profile.lowering.fusion import accesses_of, cost_of
+from ptxsim.profile.lowering.fusion import accesses_of, cost_of, is_remote
 from ptxsim.profile.lowering.machine_code import Kind, MachineOp
 from ptxsim.profile.lowering.synchronisation import GPU_FENCE, SYSTEM_FENCE
 
@@ -18,11 +18,11 @@ def space_of(op: Op) -> str:
     return accesses_of(op)[0].space or "global"
 
 
-def unit_of(op: Op) -> str:
+def unit_of(assembly: Assembly, op: Op) -> str:
     """Row of the figures of an access: shared memory of the own CTA or of the cluster, or what lies outside the SM."""
-    if space_of(op) != "shared":
-        return "global"
-    return "remote" if accesses_of(op)[0].remote else "shared"
+    if is_remote(op, assembly.maps_shared):
+        return "remote"
+    return "shared" if space_of(op) == "shared" else "global"
 
 
 @lowers("load")
@@ -33,14 +33,14 @@ def load(assembly: Assembly, op: Op) -> list[MachineOp]:
     ordered = accesses_of(op)[0].order in ("volatile", "acquire")
     return [
         assembly.machine(
-            op, unit_of(op), Kind.ACCESS, space="nc" if op.words.get("nc") else space, stores=ordered
+            op, unit_of(assembly, op), Kind.ACCESS, space="nc" if op.words.get("nc") else space, stores=ordered
         )
     ]  # fmt: skip
 
 
 @lowers("store", "async_store", "bulk_store")
 def store(assembly: Assembly, op: Op) -> list[MachineOp]:
-    return [*released(op), assembly.machine(op, unit_of(op), Kind.ACCESS, space=space_of(op), stores=True)]
+    return [*released(op), assembly.machine(op, unit_of(assembly, op), Kind.ACCESS, space=space_of(op), stores=True)]
 
 
 def released(op: Op) -> list[MachineOp]:
@@ -59,7 +59,7 @@ def atomic(assembly: Assembly, op: Op) -> list[MachineOp]:
         loop = [MachineOp("branch", (), (), op.site), MachineOp("shared", (), assembly.reads(op), op.site)]
         last = assembly.machine(op, "shared", Kind.ACCESS, space=space, stores=True, latency=97)
         return [*loop, MachineOp("alu", (), (), op.site), last, MachineOp("branch", (), (), op.site)]
-    return [*released(op), assembly.machine(op, unit_of(op), Kind.ACCESS, space=space, stores=True)]
+    return [*released(op), assembly.machine(op, unit_of(assembly, op), Kind.ACCESS, space=space, stores=True)]
 
 
 @lowers("ldmatrix", "stmatrix")

@@ -157,6 +157,7 @@ def parameters(
         "constant_line_port": figures.constant_line_port if sms == 1 else figures.constant_line_port_all,
         "l2_line": share(figures.l2_line_alone, figures.l2_line_all),
         "store_sector_now": figures.store_sector_all * part,
+        "local_sector_now": figures.local_sector_all * part,
         "store_part_now": figures.store_part_all * part,
         "store_part_sector_now": figures.store_part_sector_all * part,
         "replacement_interval": (figures.replacement_next + figures.replacement_warp * warps) * part,

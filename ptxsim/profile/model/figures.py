@@ -108,6 +108,7 @@ class Figures:
     l2_line_all: float = 1.65  # the same with all SMs reading
     store_sector: float = 1.0  # cycles per sector written and SM; one SM alone
     store_sector_all: float = 1.72  # the same with all SMs writing
+    local_sector_all: float = 2.15  # the same of local memory
     store_part: float = 1.07  # more for each line of which sectors are written in part
     store_part_all: float = 1.9
     store_part_sector_all: float = 0.48  # and for each of those sectors, with all SMs writing

@@ -121,11 +121,11 @@ def write_cost(p: Any, sectors: int, partly: bool) -> float:
     return float(p.store_sector * sectors + (p.store_part if partly else 0.0))
 
 
-def write(m: Machine, p: Any, begin: float, sectors: int, partly: bool) -> float:
-    """A line is written; returns when it has left the SM."""
+def write(m: Machine, p: Any, begin: float, line: int, sectors: int, partly: bool) -> float:
+    """Sectors of a line are written; returns when they have left the SM."""
     begin = max(begin, max(m.free[Unit.WRITES], m.free[Unit.WRITTEN] - p.store_buffer))
     m.free[Unit.WRITES] = begin + write_cost(p, sectors, partly)
-    among_all = p.store_sector_now * sectors
+    among_all = (p.local_sector_now if line >= LOCAL_LINES else p.store_sector_now) * sectors
     if partly:
         among_all += p.store_part_now + p.store_part_sector_now * sectors
     m.free[Unit.WRITTEN] = max(begin, m.free[Unit.WRITTEN]) + among_all
@@ -144,7 +144,7 @@ def access_global(m: Machine, p: Any, w: int, i: int, q: int, begin: float, cycl
             bandwidth = p.copy_bandwidth if m.ops[i].kind == Kind.ASYNC_COPY else p.l2_bandwidth
             worst = max(worst, load_line(m, p, line, sectors, begin, now, k, m.ops[i].bypass, bandwidth))
         elif what == STORE:
-            m.warps[w].store = write(m, p, begin, bits(sectors), m.entries[q].need > 0)
+            m.warps[w].store = write(m, p, begin, line, bits(sectors), m.entries[q].need > 0)
             if line >= LOCAL_LINES:
                 keep(m, p, line, sectors, begin)
     if what == ATOMIC:
@@ -290,7 +290,7 @@ def own_access(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> float:
 
 def store_line(m: Machine, p: Any, line: int, begin: float) -> None:
     """A whole line of local memory is written, through L1, which keeps it."""
-    write(m, p, begin, 4, False)
+    write(m, p, begin, line, 4, False)
     keep(m, p, line, 15, begin)
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from ptxsim.engine.analysis.control_flow import control_flow
 from ptxsim.engine.program.operation import Program
+from ptxsim.profile.lowering.fusion import is_remote, maps_shared
 from ptxsim.profile.lowering.machine_code import Kind, MachineProgram
 from ptxsim.profile.sass.listing import Instruction, Listing
 
@@ -92,9 +93,13 @@ class Matching:
         self.block_of = {op.site: number for number, block in enumerate(program.blocks) for op in block}
         self.site_of = {mark: next((s for s in sites if s in self.block_of), sites[0]) for mark, sites in marks.items()}
         self.expected = _expected(lowered)
-        self.maps_shared = any(op.family == "mapa" for op in program.ops)
+        self.maps_shared = maps_shared(program)
         self.sizes = Counter(
-            op.site for part in lowered.blocks if part.unroll == 1 for op in part.ops if op.kind != Kind.COPY
+            op.site
+            for part in lowered.blocks
+            if part.unroll == 1
+            for op in part.ops
+            if op.kind != Kind.COPY and op.space != "spill"
         )
         self.blocks = basic_blocks(listing)
         self.by_number = {block.number: block for block in self.blocks}
@@ -201,9 +206,8 @@ class Matching:
         return any(access.space in ("local", None) for access in self.program.ops[self.site(i)].accesses)
 
     def is_remote(self, i: Instruction) -> bool:
-        """Whether an access goes to shared memory of the cluster: it says so, or its address is generic where such addresses are made."""
-        accesses = self.program.ops[self.site(i)].accesses
-        return any(access.remote or (access.space is None and self.maps_shared) for access in accesses)
+        """Whether an access goes to shared memory of the cluster, as far as can be told."""
+        return is_remote(self.program.ops[self.site(i)], self.maps_shared)
 
     def _times(self, number: int, block: Block, own: Counter[int]) -> int:
         """How often a block of machine code holds a PTX block: what most of its anchors say, or of all its instructions."""
@@ -256,6 +260,7 @@ def _expected(lowered: MachineProgram) -> dict[int, int]:
             found.update(
                 op.site
                 for op in block.ops
-                if op.kind in (Kind.ACCESS, Kind.ASYNC_COPY, Kind.SHUFFLE, Kind.PRODUCT) or op.unit == "tensor"
+                if (op.kind in (Kind.ACCESS, Kind.ASYNC_COPY, Kind.SHUFFLE, Kind.PRODUCT) or op.unit == "tensor")
+                and op.space != "spill"
             )
     return dict(found)
