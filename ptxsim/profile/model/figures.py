@@ -45,7 +45,7 @@ UNITS: dict[str, Unit] = {
     "uniform": Unit(Pipe.UNIFORM, 9, 2, FITTED),
     "s2r": Unit(Pipe.ADU, 22, 8),
     "s2ur": Unit(Pipe.ADU, 22, 8),
-    "constant": Unit(Pipe.ADU, 28, 2),
+    "constant": Unit(Pipe.ADU, 28, 4, FITTED),
     "clock": Unit(Pipe.ADU, 6, 4),
     "shared": Unit(Pipe.LSU, 23, 2),
     "remote": Unit(Pipe.LSU, 194, 2),  # shared memory of the cluster

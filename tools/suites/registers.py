@@ -1,0 +1,93 @@
+"""Registers and spills of every kernel of a folder against `ptxas -v`: those of the marked text, and the estimate without ptxas.
+
+With line marks the assembler must say the same as without. The estimate is within 10 % of it for the share that `--within` asks for.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from suites.common import Options, Tally, spread
+
+NEAR = 0.1
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--within", metavar="X", type=float, default=0.0, help="least share of kernels whose estimate is within 10 %%"
+    )
+
+
+class Kernel(NamedTuple):
+    """What ptxas says of a kernel as it is, and of its marked text, and what the lowering estimates: (registers, bytes of spills)."""
+
+    name: str
+    plain: tuple[int, int]
+    marked: tuple[int, int]
+    estimate: tuple[int, int]
+
+
+def run(options: Options, tally: Tally) -> bool:
+    files = [path for path in sorted(options.folder.rglob("*.ptx")) if options.selects(path.name)]
+    kernels: list[Kernel] = []
+    for path, found, problem in spread(one, [str(path) for path in files], options.jobs, chunk=2):
+        name = str(Path(path).relative_to(options.folder))
+        if problem:
+            tally.skipped[problem] += 1
+        for kernel in found:
+            kernels.append(kernel)
+            if kernel.plain == kernel.marked:
+                tally.passed += 1
+            else:
+                tally.failures.append(
+                    f"{name}: {kernel.name}: ptxas says {kernel.plain}, of the marked text {kernel.marked}"
+                )
+    if not kernels:
+        return False
+    real, made = (np.array([getattr(kernel, name)[0] for kernel in kernels]) for name in ("plain", "estimate"))
+    error = np.abs(made / real - 1)
+    near = float((error <= NEAR).mean())
+    spills = [kernel for kernel in kernels if kernel.plain[1] or kernel.estimate[1]]
+    tally.notes += [f"skipped: {count} files: {why}" for why, count in tally.skipped.items()]
+    tally.notes.append(
+        f"estimate: {near:.0%} of {len(kernels)} kernels within 10 %, {(error <= 0.25).mean():.0%} within 25 %, mean error {error.mean():.0%}"
+    )
+    tally.notes += [f"spills of {k.name}: {k.plain[1]} bytes in the text, estimated {k.estimate[1]}" for k in spills]
+    return not tally.failures and near >= options.extra.get("within", 0.0)
+
+
+def one(path: str) -> tuple[str, list[Kernel], str]:
+    """The kernels of a file, or why there are none."""
+    from ptxsim import Module
+    from ptxsim.diagnostic import PtxError
+    from ptxsim.profile.lowering.lower import lower
+    from ptxsim.profile.lowering.regions import merged
+    from ptxsim.profile.lowering.spills import most_registers
+    from ptxsim.profile.sass.listing import Listing, read_resources
+    from ptxsim.profile.sass.machine import listing_of
+    from ptxsim.profile.sass.tools import NoMachineCode, assembled
+
+    found: list[Kernel] = []
+    try:
+        module = Module.from_file(path)
+        said = ""
+        for name in module.entries:
+            kernel = module.kernel(name)
+            code = kernel.code()
+            program, target = merged(code.decoded.program), module.target.name
+            said = said or assembled(module.source.text, target)[0]
+            plain = Listing()
+            read_resources(said, name, plain)
+            listing, _ = listing_of(program, module.source.text, name, target)
+            made = lower(program, target, most=most_registers(code.function.directives))
+            rows = [(part.registers, part.spilled) for part in (plain, listing, made)]
+            found.append(Kernel(name, rows[0], rows[1], rows[2]))
+    except NoMachineCode as reason:
+        return path, found, str(reason)[:60]
+    except PtxError as error:
+        return path, found, str(error)[:60]
+    return path, found, ""
