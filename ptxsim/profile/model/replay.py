@@ -19,7 +19,7 @@ from ptxsim.profile.model.replay_state import INF, NOBODY, SUBS, Async, Count, M
 from ptxsim.profile.model.replay_sync import bulk, groups, meet, product
 from ptxsim.profile.model.replay_units import charge, choose, first_read, occupy, work
 
-QUANTUM = 256.0  # cycles that SMs run ahead of each other: no write is seen elsewhere sooner
+QUANTUM = 512.0  # cycles that SMs run ahead of each other: no write is seen elsewhere sooner (figures.flag_latency)
 
 
 def replay(m: Machine, p: np.ndarray, residency: int) -> float:
@@ -30,17 +30,20 @@ def replay(m: Machine, p: np.ndarray, residency: int) -> float:
 
 def replay_together(machines: list[Machine], p: np.ndarray, residency: int) -> list[float]:
     """The same of SMs whose warps wait for each other's writes."""
-    until, done = 0.0, -1
+    flags, until, written = machines[0].flags, 0.0, 0
+    comes = [0.0 for _ in machines]
     while True:
-        soonest = min(run.compiled(m, p, residency, until) for m in machines)
+        before, written = written, int(np.count_nonzero(flags < INF))
+        for k, m in enumerate(machines):
+            if comes[k] <= until or (before != written and m.state[0]["waits"]):
+                comes[k] = run.compiled(m, p, residency, until)
+        soonest = min(comes)
         if soonest < INF:
             until = max(until, soonest) + QUANTUM
-            continue
-        if not any(m.state[0]["waits"] for m in machines):
+        elif not any(m.state[0]["waits"] for m in machines):
             return [float(m.state[0]["active"]) for m in machines]
-        before, done = done, sum(int(m.counts[Count.ISSUED]) for m in machines)
-        if before == done:  # all that is left waits for what nobody writes
-            machines[0].flags[machines[0].flags == INF] = until
+        elif written == np.count_nonzero(flags < INF):  # all that is left waits for what nobody writes
+            flags[flags == INF] = until
 
 
 def execute(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> tuple[float, int]:
