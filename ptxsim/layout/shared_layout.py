@@ -17,6 +17,7 @@ from ptxsim.layout.descriptor import Descriptor, linear_offsets
 from ptxsim.layout.swizzle import SWIZZLE_BITS, swizzle, swizzle_width
 from ptxsim.types import TYPES
 
+LARGEST = 1 << 22  # elements of a tile: twice as many as four-bit ones fill the shared memory of a cluster of eight
 
 @dataclass(frozen=True)
 class SharedLayout:
@@ -56,6 +57,10 @@ class SharedLayout:
             stride = leading * self.m if stride is None else stride
         object.__setattr__(self, "stride", stride)
         object.__setattr__(self, "leading", leading)
+        rows, columns = self.shape
+        if min(self.m, self.k) < 1 or rows * columns > LARGEST:
+            what = f"m={self.m}, k={self.k}: patterns are counted from 1, and a tile has at most {LARGEST:,} elements"
+            raise PtxError(Finding("descriptor-invalid", what))
 
     @property
     def bits(self) -> int:

@@ -88,6 +88,9 @@ def test_refusals():
     for words in (("M", "none", "f16"), ("K", "16B", "f16"), ("K", "none", "f17"), ("K", "none", "e3m2")):
         with pytest.raises(PtxError):
             SharedLayout(*words)
+    for tile in ({"m": 1 << 35}, {"k": 0}, {"m": -1}):
+        with pytest.raises(PtxError):
+            SharedLayout("K", "128B", "f16", **tile)
     with pytest.raises(PtxError) as caught:
         SharedLayout("K", "128B", "f16").offset(8, 0)
     assert caught.value.findings[0].name == "descriptor-past-tile"

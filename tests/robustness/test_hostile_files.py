@@ -10,6 +10,7 @@ import pytest
 import ptxsim
 from ptxsim import PtxError
 from ptxsim.cli import main
+from ptxsim.session.ptxfile.expectations import parse_comparison
 from ptxsim.session.ptxfile.expressions import evaluate, parse_expression
 from tests.helpers import run_text
 
@@ -105,6 +106,11 @@ NAMES = {"A": np.arange(16, dtype=np.uint32).reshape(4, 4), "B": WIDE, "n": 1 <<
 def test_expressions_that_cost_too_much(text):
     with pytest.raises(PtxError):
         evaluate(parse_expression(text), NAMES)
+
+
+def test_words_that_look_like_tolerances_are_read_once():
+    with pytest.raises(PtxError):
+        parse_comparison("A == " + "ar= " * 1000)  # doubled with each, when what was read could be given back
 
 
 @pytest.mark.parametrize(

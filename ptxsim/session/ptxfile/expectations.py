@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 # Given an output's name and an index, who wrote it ("lane 5, register %f2 of line 118"), or None.
 Writer = Callable[[str, tuple[int, ...]], "str | None"]
 
-# `rtol=1e-3 atol=0` after a comparison, optionally with commas or in parentheses.
-_OPTION = re.compile(r"([A-Za-z_]\w*)\s*=(?!=)\s*([^\s,()=]*)")
-_OPTIONS = re.compile(rf"[\s,]+(?:\(\s*)?((?:{_OPTION.pattern}[\s,]*)+)\)?\s*$")
+# `rtol=1e-3 atol=0` after a comparison, optionally with commas or in parentheses. Nothing is given back, or time would double with each.
+_OPTION = re.compile(r"([A-Za-z_]\w*+)\s*+=(?!=)\s*+([^\s,()=]*+)")
+_OPTIONS = re.compile(rf"(?<![\s,])[\s,]++(?:\(\s*+)?((?:{_OPTION.pattern}[\s,]*+)++)\)?\s*$")
 _TOLERANCES = ("rtol", "atol")
 # How people write a tolerance elsewhere. `+-` before a number is arithmetic to Python, which is never meant.
 _FOREIGN_TOLERANCE = re.compile(
