@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ptxsim.instructions.access_rules import HINTS, SCOPE, SHARED, vector_size
 from ptxsim.instructions.atomic_update import update
 from ptxsim.isa.facts import Access, AccessKind, Facts, Word, Words, access
@@ -33,7 +35,8 @@ VECTORS = (
 
 def accesses(words: Words) -> tuple[Access, ...]:
     """Without a memory order it is relaxed. PTX ISA, "atom"."""
-    return (access(AccessKind.ATOMIC, words["space"], words["order"] or "relaxed", words["scope"]),)
+    found = access(AccessKind.ATOMIC, words["space"], words["order"] or "relaxed", words["scope"])
+    return (replace(found, compares=words.get("op") == "cas"),)
 
 
 FACTS = Facts(family="atomic", accesses=accesses)

@@ -44,6 +44,7 @@ class Access:
     """One access of an instruction to memory.
 
     `space` is None for a generic address; `remote` means .shared::cluster. `order` and `scope` are the PTX words.
+    `compares`: memory is written only where it holds the operand after the address.
     """
 
     kind: AccessKind
@@ -52,6 +53,7 @@ class Access:
     scope: str | None = None
     proxy: Proxy = Proxy.GENERIC
     remote: bool = False
+    compares: bool = False
 
     @property
     def reads(self) -> bool:

@@ -156,6 +156,7 @@ def _checkers(launch: Launch, shared_is_set: bool) -> list[Checker]:
             homes,
             initialized=shared_is_set,
             variables=launch.shared_variables,
+            reserved=shared_start(launch.target),
         ),
         *(
             [ProxyChecker(program, warps, launch.shared_end, homes, variables=launch.shared_variables)]

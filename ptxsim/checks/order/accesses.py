@@ -260,6 +260,7 @@ def touch(
                     one["writer"], line["written"], line["writer"] = NOBODY, now, 0
             elif is_update and written > start:
                 one["last"], one["update"], line["written"], line["writer"] = now, now, now, 0
+                one["updater"] = base + warp * LANES + each if together == 0 else NOBODY
                 note_lane(
                     o, slot, warp, lane, row, base_warp, updates[cell], way, home, floor, site, max(start, written)
                 )
@@ -292,13 +293,15 @@ def judge(
     grid = 0 if is_global else int(o.cluster[slot]) * int(o.n[CTAS] * o.n[WARPS])
     race = RACE_IN_GLOBAL if is_global else RACE
     what, other, who = 0, 0, 0
+    # All other updates of a place come before one's own if that was the last: tickets of CTAs, which the last one puts back.
+    is_last = lane >= 0 and one["update"] > written and one["updater"] == base + warp * LANES + lane
     if written <= start and not is_global:
         if how & READS:
             return UNINITIALIZED, site, 0
     elif how & STAYS:
         return 0, 0, 0
     elif (written > floor or copied <= writer <= proxy) and written > start and written != o.n[NOW]:
-        if not knows_writer(o, slot, warp, lane, row, base, writer, written):
+        if not is_last and not knows_writer(o, slot, warp, lane, row, base, writer, written):
             if copied <= writer < o.n[INITS] and not is_global:
                 if bits & int(o.sites[one["site"]]) & REDUCES:
                     return 0, 0, 0
@@ -312,7 +315,7 @@ def judge(
     since = max(start, written) if written != o.n[NOW] else start
     if not is_global:
         since = max(since, floor)  # what came before is known
-    if what in (0, RACE_IN_WARP) and one["update"] > floor and not agrees(o, bits, is_global):
+    if what in (0, RACE_IN_WARP) and one["update"] > floor and not agrees(o, bits, is_global) and not is_last:
         place = clash(o, slot, warp, lane, row, base_warp, updates, site, since, is_global)
         if place != NONE:
             who, other = int(updates[place]["warp"]), int(updates[place]["site"])

@@ -27,7 +27,8 @@ class OrderChecker(Observer):
     """Finds bytes that threads touch without order, and reads of shared memory that nothing has written.
 
     bits: of the program's sites; threads, shared_bytes: of a CTA; initialized: whether shared memory was filled before the launch;
-    variables: of shared memory; homes: knows the clusters.
+    variables: of shared memory; homes: knows the clusters; reserved: first bytes of shared memory that are the system's, whose code
+    (tiles of several warps in cooperative_groups) counts on more of the machine than the memory model says.
     """
 
     events = ACCESSES | {
@@ -39,9 +40,9 @@ class OrderChecker(Observer):
 
     def __init__(
         self, bits: tuple[int, ...], threads: int, shared_bytes: int, homes: Homes, *, initialized: bool = False,
-        variables: Variables | None = None,
+        variables: Variables | None = None, reserved: int = 0,
     ):  # fmt: skip
-        self.variables = variables or {}
+        self.variables, self.reserved = variables or {}, reserved
         self.homes = homes
         strong = any(b & UPDATES_SHARED for b in bits), any(b & UPDATES_GLOBAL for b in bits)
         self.warps = -(-threads // LANES)
@@ -69,6 +70,8 @@ class OrderChecker(Observer):
             self._make_room(records[at])
         problems, self.order.n[state.COUNT] = self.found[: self.order.n[state.COUNT]], 0
         for row in problems.tolist():
+            if not row[8] and row[3] < self.reserved:
+                continue
             key = row[0], row[1], row[2]
             times, first = self.problems.get(key, (0, tuple(row)))
             self.problems[key] = times + 1, first

@@ -15,6 +15,7 @@ from ptxsim.checks.order.clocks import (
     row_of,
     share,
     sharing,
+    stamp,
     take,
     waiting_row,
 )
@@ -362,8 +363,23 @@ def synchronise(
         if how & READS:
             waited(o, slot, warp, part)
             acquire_at(o, slot, warp, part, key, since, scope, bits & ACQUIRES != 0)
+        if how == READS | WRITES and bits & ACQUIRES and bits & RELEASES and part & part - 1:
+            take_turns(o, slot, warp, part)
         if how & WRITES:
             release_at(o, slot, warp, part, key, since, scope, bits & RELEASES != 0, how & READS != 0)
+
+
+def take_turns(o: Order, slot: int, warp: int, lanes: int) -> None:
+    """Lanes that update one place with one instruction do so in turn: each knows what those before it know and have done."""
+    base, before, done = first_row(o, slot, warp), NONE, 0
+    for lane in range(LANES):
+        if lanes >> lane & 1:
+            mine = own_row(o, slot, warp, 1 << lane)
+            share(o, slot, warp, 1 << lane, mine)
+            if before != NONE:
+                join(o, base + mine, base + before)
+                stamp(o, slot, base + mine, warp, done)
+            before, done = mine, done | 1 << lane
 
 
 def same_address(addresses: Array, lanes: int) -> int:

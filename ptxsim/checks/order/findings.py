@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from ptxsim.checks.causes import by_cause, note_of_others
 from ptxsim.checks.changes import fences_after, waits_before
@@ -20,7 +20,7 @@ from ptxsim.checks.order.cells import (
     UNSEEN,
     UNWAITED,
 )
-from ptxsim.checks.order.unused import is_stored_back_alone
+from ptxsim.checks.order.unused import is_compared, is_stored_back_alone
 from ptxsim.checks.waits import missing_wait, overwritten
 from ptxsim.diagnostic import DOUBTFUL, Finding, Label, beside
 from ptxsim.edits import Fix
@@ -97,10 +97,10 @@ def findings_of(
         finding = _overwritten(program, keys[0], times, first, named)
         found.append(replace(finding, notes=(*finding.notes, *note_of_others(program, keys))))
     pairs = {key: pair for key, pair in pairs.items() if key not in ends}
-    idle = {key for key in pairs if _is_idle(program, *key[1:])}
-    for key in idle:
-        found.append(_race_of_idle(program, *key[1:], *pairs[key]))
-    for keys in by_cause(program, pairs.keys() - idle):
+    idle = {key: why for key in pairs if (why := _idle(program, *key[1:])) is not None}
+    for key, why in idle.items():
+        found.append(_race_of_idle(program, *key[1:], *pairs[key], why))
+    for keys in by_cause(program, pairs.keys() - idle.keys()):
         times, first = sum(pairs[key][0] for key in keys), pairs[keys[0]][1]
         finding = _race(program, *keys[0], times, first, warps, cta_of, named)
         found.append(replace(finding, notes=(*finding.notes, *note_of_others(program, keys))))
@@ -159,20 +159,44 @@ def _overwritten(program: Program, key: Problem, times: int, row: tuple[int, ...
     return overwritten(program, writer, before, end, times, named(row[3]), warp, None)
 
 
-def _is_idle(program: Program, site: int, other: int) -> bool:
-    one, two = program.ops[site], program.ops[other]
-    return is_stored_back_alone(program, one, two) or is_stored_back_alone(program, two, one)
+class _Idle(NamedTuple):
+    """Why no result depends on what a load reads: said with the opcodes of load and store, at the store, and what would order them."""
+
+    message: str
+    label: str
+    help: str
 
 
-def _race_of_idle(program: Program, site: int, other: int, count: int, row: tuple[int, ...]) -> Finding:
+_ALONE = _Idle(
+    "{} reads in all threads what {} writes in some: no order, but no other thread uses the value",
+    "the value is used here alone",
+    "load under the guard of line {}, or put a barrier between the two (bar.sync)",
+)
+_COMPARED = _Idle(
+    "{} reads without order what {} writes, which compares the value with what is there then",
+    "compared here",
+    "ld.relaxed and the scope of line {} make it no race",
+)
+
+
+def _idle(program: Program, site: int, other: int) -> _Idle | None:
+    """Why a race is one that no result depends on; None if one may."""
+    for one, two in ((program.ops[site], program.ops[other]), (program.ops[other], program.ops[site])):
+        if is_stored_back_alone(program, one, two):
+            return _ALONE
+        if is_compared(program, one, two):
+            return _COMPARED
+    return None
+
+
+def _race_of_idle(program: Program, site: int, other: int, count: int, row: tuple[int, ...], why: _Idle) -> Finding:
     load, store = sorted((program.ops[site], program.ops[other]), key=_writes)
     return Finding(
-        "race-global" if row[8] else "race-shared",
-        f"{load.opcode} reads in all threads what {store.opcode} writes in some: no order, but no other thread uses the value",
+        "race-global" if row[8] else "race-shared", why.message.format(load.opcode, store.opcode),
         load.line, load.column, len(load.opcode), level="note", count=count,
-        labels=(Label(store.line, "the value is used here alone", store.column, len(store.opcode)),),
+        labels=(Label(store.line, why.label, store.column, len(store.opcode)),),
         notes=("by the memory model it is a race; no result depends on it",),
-        help=f"load under the guard of line {store.line}, or put a barrier between the two (bar.sync)",
+        help=why.help.format(store.line),
     )  # fmt: skip
 
 

@@ -1,7 +1,8 @@
-"""Loads of many threads of which only one needs the value: the one that stores it back.
+"""Loads that race by the memory model, where no result depends on what they read.
 
-Compilers of programs that have one thread in mind (Triton) let all threads of a CTA load a scalar, and one store the new one. The
-load of another thread races with that store by the memory model, and no result depends on what it reads.
+Compilers of programs that have one thread in mind (Triton) let all threads of a CTA load a scalar, and one store the new one: only
+that thread needs the value. And loops of compare-and-swap begin with a plain load in nearly every program (the CUDA Programming
+Guide's atomicAdd of doubles does): an old value fails the comparison.
 """
 
 from __future__ import annotations
@@ -38,6 +39,21 @@ def is_stored_back_alone(program: Program, load: Op, store: Op) -> bool:
             elif not _stores_alike(op, store, values, definitions):
                 return False
     return True
+
+
+def is_compared(program: Program, load: Op, update: Op) -> bool:
+    """Whether a load is an ordinary one, and what it brings is what a compare-and-swap compares with."""
+    if not _is(load, AccessKind.READ) or not any(access.compares for access in update.accesses):
+        return False
+    at = next(number for number, operand in enumerate(update.sources) if isinstance(operand, Address))
+    compared, values, grows = set(slots_of(update.sources[at + 1 : at + 2])), set(writes(load)), True
+    while grows and values.isdisjoint(compared):
+        new = {
+            slot for op in program.ops if _is_arithmetic(op) and not values.isdisjoint(reads(op)) for slot in writes(op)
+        }
+        grows = not values.issuperset(new)
+        values |= new
+    return not values.isdisjoint(compared)
 
 
 def _is(op: Op, kind: AccessKind) -> bool:
