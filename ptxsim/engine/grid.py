@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -76,10 +76,10 @@ class Grid:
         """How many are run."""
         return len(self.order)
 
-    def take_only(self, every: int, sms: int) -> None:
-        """Run no clusters but those with a CTA on each Nth of the SMs, to which CTAs go in turn."""
+    def take_only(self, ctas: Collection[int]) -> None:
+        """Run no clusters but those with one of these CTAs."""
         self.order = [number for number in self.order if any(
-            cta % sms % every == 0 for _, cta in ctas_of(self.machine, cluster_index(self.machine, number))
+            cta in ctas for _, cta in ctas_of(self.machine, cluster_index(self.machine, number))
         )]  # fmt: skip
         self.total = len(self.order) * math.prod(self.machine.cluster)
 

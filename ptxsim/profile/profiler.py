@@ -31,6 +31,9 @@ from ptxsim.types import Target
 if TYPE_CHECKING:
     from ptxsim.profile.model.replay_state import Machine
 
+WAVES = 2  # of CTAs that an SM holds at a time: as many as a sample has of each SM
+MANY, EVERY_OF_MANY = 4, 33  # of a grid of more than MANY times as many, each so-manieth SM is enough
+
 
 class Profile:
     """The cycle model of one launch: gives the observer, and the Cycles when the run is over."""
@@ -52,6 +55,7 @@ class Profile:
         self.shared_bytes, self.sms, self.pragmas = shared_bytes, sms, pragmas
         self.tracer = Tracer(self.program, self.ctas, self.cluster, self.figures, every)
         self.registers, self.most = registers, most
+        self.share = 1.0  # of the CTAs of its SM that a replayed one stands for
         self._machine: MachineProgram | None = None
 
     @property
@@ -66,12 +70,26 @@ class Profile:
                 self.no_assembly = str(reason)
         return self._machine
 
+    def take_sample(self) -> set[int]:
+        """The CTAs that have to run: of each SM that is listened to a few waves, from all over its part of the grid."""
+        sms, most = self.figures.sms, WAVES * self._held().ctas
+        every = self.tracer.modulus if self.ctas <= MANY * most * sms else EVERY_OF_MANY
+        busiest = -(-self.ctas // sms)
+        self.share = max(1.0, busiest / most)
+        self.tracer.modulus = every
+        chosen = np.unique(np.arange(min(most, busiest)) * busiest // min(most, busiest))
+        ctas = (np.arange(0, sms, every)[:, None] + chosen * sms).ravel()
+        return {int(cta) for cta in ctas if cta < self.ctas}
+
+    def _held(self) -> Occupancy:
+        return occupancy(self.figures, self.threads, self.registers or self.machine.registers, self.shared_bytes)
+
     def cycles(self) -> Cycles:
         """Replay the busiest of the SMs that were kept. L2 is warm, unless the kernel touches more than it holds."""
         figures, trace = self.figures, self.tracer.trace()
-        held_lines = figures.l2_bytes / (figures.l1_line * trace.modulus)
+        held_lines = figures.l2_bytes / (figures.l1_line * trace.modulus * self.share)
         cold = len(trace.lines) > held_lines and len(np.unique(trace.lines >> 4)) > held_lines
-        held = occupancy(figures, self.threads, self.registers or self.machine.registers, self.shared_bytes)
+        held = self._held()
         work = np.zeros(figures.sms)
         np.add.at(work, np.arange(self.ctas) % figures.sms, self.tracer.work)
         kept = np.arange(0, figures.sms, trace.modulus)
@@ -85,7 +103,7 @@ class Profile:
         else:
             active, m, sm = max(((*sms.replay_one(sm), sm) for sm in busy), key=lambda result: result[0])
         scale = work.max() / work[sm] if work[sm] else 1.0
-        return self._result(held, sm, active * scale, m)
+        return self._result(held, sm, active * scale * self.share, m)
 
     def _result(self, held: Occupancy, sm: int, active: float, m: Machine) -> Cycles:
         from ptxsim.profile.model.replay_state import Count, Total

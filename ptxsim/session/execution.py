@@ -49,6 +49,8 @@ def execute(
     is_repeated = bool(checkers) or launch.want_banks is None or repetitions.are_wanted
     before = launch.memory.copy() if is_repeated else None
     profile = _profile(launch)
+    if profile is not None and launch.may_be_sampled:
+        launch.sampled = profile.take_sample()
     listeners = [*checkers, *([counter] if counter else []), *([profile.tracer] if profile else []), *observers]
     try:
         machine = launch.run_grid(listeners, start=start, stop=stop)
@@ -70,6 +72,7 @@ def execute(
         warp_instructions=machine.warp_instructions, fidelity=dict(fidelity(program, launch.target, launch.numerics)),
         outputs=outputs, grid=launch.grid, block=launch.block, cycles=profile.cycles() if profile else None,
         stopped_at=machine.stopped_at, slow_path=_slow_path(program, machine),
+        is_sample=launch.sampled is not None,
     )  # fmt: skip
 
 

@@ -72,6 +72,7 @@ class Launch:
         self.profiled_sms = rules.count("profile", options.profile or 0)
         self.every = rules.count("every", options.every or 1, 1)
         self.is_sample, self.part = bool(options.sample), options.part
+        self.sampled: Collection[int] | None = None  # the only CTAs that run
         given = options.registers
         self.registers = None if given is None else rules.count("registers", given, 1, "as `ptxas -v` prints them")
         self.jobs = None if options.jobs is None else rules.count("jobs", options.jobs, 1, "None takes all cores")
@@ -182,14 +183,17 @@ class Launch:
         grid = Grid(self.program, machine, engine, limits or self.limits, start, stop)
         if self.part is not None:
             self._take_part(grid, *self.part)
-        if self.is_sample and not self.grid_workspace:
-            from ptxsim.engine.compiled.run.threads import orderless
-            from ptxsim.profile.model.figures import figures_of
-
-            if orderless(self.program):
-                grid.take_only(self.every, figures_of(self.target.number).sms)
+        if self.sampled is not None:
+            grid.take_only(self.sampled)
         self.running = grid if watch is not None else None
         return self._run(grid, grid.run)
+
+    @property
+    def may_be_sampled(self) -> bool:
+        """Whether some of the CTAs may run without the others: it is asked for, and they cannot notice."""
+        from ptxsim.engine.compiled.run.threads import orderless
+
+        return self.is_sample and not self.grid_workspace and orderless(self.program)
 
     def resume_grid(self, rest: Callable[[], bool]) -> Machine:
         """Go on with a pass from within a round that has been put back as it was (debugger.snapshot); `rest`: as for Grid.resume."""

@@ -19,8 +19,8 @@ class LaunchOptions:
     "memory" or "none". banks: True counts conflicts during the run, None when `run.banks` is first read, False never.
     profile: SMs to replay in the cycle model (none). registers: of a thread, as the assembler says them (the model's estimate). max_steps: warp
     instructions before the launch stops, max_memory: bytes of device memory that it may take, max_seconds: on the clock (no limits).
-    every: of `profile`, only each Nth SM is listened to. sample: no CTAs but those SMs' run, where no other can notice: for a prediction,
-    as the results are incomplete.
+    every: of `profile`, only each Nth SM is listened to. sample: no CTAs but those SMs' run, of each a few waves, where no other can
+    notice: for a prediction, as the results are incomplete.
     part: (i, n) runs the ith of n parts of the grid's clusters, where their order cannot show (`split_grid`).
     cooperative: the launch has what grid-wide barriers need, as cudaLaunchCooperativeKernel gives it.
     """

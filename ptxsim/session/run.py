@@ -175,6 +175,7 @@ class Run(Shown):
     the target's: special functions of targets without recordings, products under numerics="exact"). `banks` is counted when
     it is first asked for, by running again, unless the launch said otherwise. `stopped_at` is the line where an error
     ended the launch early (0: no single line), None where it ran to its end. `slow_path` is empty on the interpreter.
+    `is_sample`: some of the CTAs ran, for a prediction alone.
     """
 
     file: str
@@ -193,6 +194,7 @@ class Run(Shown):
     block: tuple[int, int, int] = (1, 1, 1)
     stopped_at: int | None = None
     slow_path: list[SlowPath] = field(default_factory=list)
+    is_sample: bool = False
     banks_counted: bool = False  # whether `banks` is there without running again
 
     def __post_init__(self) -> None:

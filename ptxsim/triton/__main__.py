@@ -10,40 +10,18 @@ import ctypes
 import os
 import runpy
 import sys
-from collections.abc import Sequence
 from contextlib import suppress
-from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec, PathFinder
-from types import ModuleType, TracebackType
+from types import TracebackType
 
 from ptxsim.cuda.runtime.library import PRELOAD
+from ptxsim.programs.after_import import after_import
 
 
-class AfterTorch(MetaPathFinder):
-    """Finds torch as Python would, and lets "cuda" be the CPU when it has been loaded."""
+def cuda_is_cpu() -> None:
+    """torch has been loaded."""
+    from ptxsim.triton.cuda_is_cpu import apply
 
-    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
-        if name != "torch":
-            return None
-        sys.meta_path.remove(self)
-        spec = PathFinder.find_spec(name, path, target)
-        if spec is not None and spec.loader is not None:
-            spec.loader = _Then(spec.loader)
-        return spec
-
-
-class _Then(Loader):
-    def __init__(self, loader: Loader):
-        self.loader = loader
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        return self.loader.create_module(spec)
-
-    def exec_module(self, module: ModuleType) -> None:
-        self.loader.exec_module(module)
-        from ptxsim.triton.cuda_is_cpu import apply
-
-        apply()
+    apply()
 
 
 def load_runtime() -> None:
@@ -65,7 +43,7 @@ def show(kind: type[BaseException], error: BaseException, trace: TracebackType |
 def main(arguments: list[str]) -> None:
     sys.excepthook = show
     load_runtime()
-    sys.meta_path.insert(0, AfterTorch())
+    after_import("torch", cuda_is_cpu)
     if arguments[0] == "-m":
         sys.argv = arguments[1:]
         sys.path.insert(0, "")

@@ -79,7 +79,8 @@ class PtxsimDriver(DriverBase):  # type: ignore[misc]  # Triton has no types
         number = (self.collector.target or DEFAULT).number
         # Code for sm_90a runs on no other machine, and Triton makes such code from sm_90 on.
         self.device = Device(f"sm_{number}a" if number >= 90 else f"sm_{number}")
-        self.storages, self.clock = Storages(self.device), Clock(self.collector)
+        self.storages = Storages(self.device)
+        self.clock = Clock(self.collector, self.storages)
         self.utils = Utils(self.device)
         self.number = next(_numbers)
 

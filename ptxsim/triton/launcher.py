@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import torch
 from triton.runtime import _allocation
 
 from ptxsim.diagnostic import Finding, PtxError
+from ptxsim.engine.compiled.run.threads import orderless
 from ptxsim.isa.variable_layout import size_of
 from ptxsim.machine.tensor_map import TensorMap
 from ptxsim.programs.collector import Collector
@@ -18,7 +20,7 @@ from ptxsim.session.module import Kernel
 from ptxsim.session.options import LaunchOptions
 from ptxsim.session.run import KernelError
 from ptxsim.triton.storages import Placed, Storages
-from ptxsim.triton.timing import EVERY, LARGE, Clock
+from ptxsim.triton.timing import EVERY, Clock
 
 FLOATS = {"fp16": "<e", "fp32": "<f", "f32": "<f", "fp64": "<d"}
 # Element types of tensor maps as Triton's compiler numbers them (tensormap.replace) to those of the CUDA driver.
@@ -49,17 +51,23 @@ class Launcher:
         if exit is not None:
             exit(launch_metadata)
 
-    def _run(self, grid: tuple[int, int, int], stream: Any, kernel: Kernel, args: Sequence[Any]) -> None:
-        m = self.metadata
+    def _run(
+        self, grid: tuple[int, int, int], stream: Any, kernel: Kernel, args: Sequence[Any], in_full: bool = False
+    ) -> None:  # fmt: skip
+        m, clock = self.metadata, self.clock
         ctas = getattr(m, "num_ctas", 1)
-        clock, is_large = self.clock, grid[0] * grid[1] * grid[2] * ctas > LARGE
         is_known = clock.repeating and (self.is_watched or (clock.trying and self.is_tried))
+        is_large = grid[0] * grid[1] * grid[2] * ctas > EVERY
+        samples = is_large and clock.repeating and clock.measuring and not in_full
         options = LaunchOptions(
-            every=EVERY if clock.trying or (clock.repeating and is_large) else None, sample=True if clock.trying else None,
+            every=EVERY if samples else None, sample=True if samples else None,
             checks="memory" if is_known and self.collector.wanted.checks == "all" else None,
             grid=(grid[0] * ctas, *grid[1:]), block=32 * m.num_warps, cluster=ctas, shared_mem=m.shared,
-            cooperative=getattr(m, "launch_cooperative_grid", False) or None, profile=clock.profile,
+            cooperative=getattr(m, "launch_cooperative_grid", False) or None, profile=None if in_full else clock.profile,
         )  # fmt: skip
+        pending = self.storages.samples
+        if pending is not None and pending.launches and not orderless(kernel.program(self.storages.device.target.name)):
+            pending.complete()  # it will run in full, and may write what those read
         with self.storages.placed() as placed:
             values = [*self._flat(placed, args), *self._scratch(placed, grid, ctas, stream)]
             parameters = kernel.parameters
@@ -73,6 +81,10 @@ class Launcher:
             except PtxError as error:
                 self.collector.refuse(error)
                 raise
+            placed.is_kept = not run.is_sample
+            if run.is_sample and not clock.trying and self.storages.samples is not None:
+                again = partial(self._run, grid, stream, kernel, in_full=True)
+                self.storages.samples.add(again, args, placed.places, self.storages.changed(placed))
         self.is_watched |= not clock.trying
         self.is_tried = True
         clock.add(run)

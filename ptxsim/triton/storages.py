@@ -21,6 +21,7 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.machine.memory import Allocation
 from ptxsim.session.device import Device
+from ptxsim.triton.sampling import Samples
 
 LIBRARIES = ("torch", "triton", "ptxsim")  # their own calls of data_ptr are about memory of the host
 EVEN = 16  # what Triton's compiler takes the alignment of pointers by; torch aligns storages to 64 bytes
@@ -41,6 +42,7 @@ class Placed:
 
     storages: Storages
     places: dict[int, Place] = field(default_factory=dict)  # by address in the host's memory
+    is_kept: bool = True  # what has changed is copied back
     alive: list[torch.UntypedStorage] = field(default_factory=list)  # scratch memory has no other owner
 
     def address(self, value: Any, name: str) -> int:
@@ -58,6 +60,7 @@ class Placed:
         storage = value.untyped_storage()
         host = storage.data_ptr()
         if host not in self.places and storage.nbytes():
+            self.storages.need(host)
             self.places[host] = self.storages.place(host, storage.nbytes(), name)
             self.alive.append(storage)
         return self.places[host].address + _DATA_PTR(value) - host if storage.nbytes() else 0
@@ -68,6 +71,7 @@ class Storages:
 
     def __init__(self, device: Device):
         self.device = device
+        self.samples: Samples | None = None  # while a benchmark runs
         self.kept: dict[int, tuple[Any, Place]] = {}  # whose addresses the program has, by address in the host's memory
 
     def place(self, host: int, size: int, name: str) -> Place:
@@ -81,9 +85,15 @@ class Storages:
     def _on_device(self, place: Place) -> np.ndarray:
         return self.device.memory.view(place.allocation)[-len(place.host) :]
 
+    def need(self, *hosts: int) -> None:
+        """What lies at these addresses of the host's memory is about to be used."""
+        if self.samples is not None:
+            self.samples.need(hosts)
+
     @contextmanager
     def placed(self) -> Iterator[Placed]:
-        """The storages of one launch: what is placed is copied back at the end, where it has changed."""
+        """The storages of one launch: what is placed is copied back at the end, where it has changed and unless it says otherwise."""
+        self.need(*self.kept)
         for host in [host for host, (storage, _) in self.kept.items() if storage.expired()]:
             self.device.memory.free(self.kept.pop(host)[1].allocation)
         for _, place in self.kept.values():
@@ -93,11 +103,19 @@ class Storages:
             yield placed
         finally:
             for host, place in placed.places.items():
-                result = self._on_device(place)
-                if not np.array_equal(place.host, result):  # what is only read may lie where nobody may write
-                    place.host[:] = result
+                if placed.is_kept and self._has_changed(place):  # what is only read may lie where nobody may write
+                    place.host[:] = self._on_device(place)
                 if host not in self.kept:
                     self.device.memory.free(place.allocation)
+
+    def _has_changed(self, place: Place) -> bool:
+        return not np.array_equal(place.host, self._on_device(place))
+
+    def changed(self, placed: Placed) -> dict[int, StorageWeakRef]:
+        """The storages that a launch has written, by address in the host's memory."""
+        known = {storage.data_ptr(): StorageWeakRef(storage) for storage in placed.alive}
+        known |= {host: storage for host, (storage, _) in self.kept.items()}
+        return {host: known[host] for host, place in placed.places.items() if self._has_changed(place)}
 
     def keep(self, tensor: torch.Tensor) -> int:
         """The address of a tensor in device memory, which its storage has from now on."""
@@ -105,6 +123,7 @@ class Storages:
         host, size = storage.data_ptr(), storage.nbytes()
         if not size:
             return 0
+        self.need(host)
         known = self.kept.get(host)
         if known is None or known[0].expired() or len(known[1].host) != size:
             if known is not None:

@@ -10,17 +10,18 @@ from triton import testing
 
 from ptxsim.programs.collector import Collector
 from ptxsim.session.run import Run
+from ptxsim.triton.sampling import Samples
+from ptxsim.triton.storages import Storages
 
 MODES = ("min", "max", "mean", "median", "all")
-EVERY = 13  # a large grid is predicted from each 13th SM, an odd number as tiles lie in powers of two
-LARGE = 512  # CTAs
+EVERY = 13  # a benchmark is predicted from each 13th SM, an odd number as tiles lie in powers of two
 
 
 class Clock:
     """Predicted milliseconds of the launches since the beginning. Launches are predicted only while somebody measures."""
 
-    def __init__(self, collector: Collector):
-        self.collector = collector
+    def __init__(self, collector: Collector, storages: Storages):
+        self.collector, self.storages = collector, storages
         self.now = 0.0
         self.launches = 0  # whose time is in it
         self.measuring = 0
@@ -53,19 +54,18 @@ class Clock:
     ) -> Any:  # fmt: skip
         """As triton.testing.do_bench, by one call: the predicted milliseconds of its launches. Every run takes as long.
 
-        The time of a call without a launch is the processor's, which runs it here.
+        A sample of each launch's CTAs runs, and all where the results are used (ptxsim.triton.sampling). The time of a call without
+        a launch is the processor's, which runs it here.
         """
         if return_mode not in MODES:
             raise ValueError(f"return_mode {return_mode!r} is none of {', '.join(MODES)}")
         for tensor in grad_to_none or ():
             tensor.grad = None
         before, launches, began = self.now, self.launches, time.perf_counter()
-        self.measuring += 1
         self.repeating += 1
         try:
-            call()
+            self._sampled(call)
         finally:
-            self.measuring -= 1
             self.repeating -= 1
         found = self.now - before
         if self.launches == launches:
@@ -76,6 +76,22 @@ class Clock:
         if quantiles is not None:
             return [found] * len(quantiles)
         return [found] if return_mode == "all" else found
+
+    def _sampled(self, call: Callable[[], Any]) -> None:
+        """Make a call whose launches are measured, by samples of their CTAs."""
+        self.measuring += 1
+        outer, samples = self.storages.samples, Samples()
+        try:
+            if self.trying:
+                call()
+                return
+            self.storages.samples = samples
+            with samples.watching():
+                call()
+            samples.finish()
+        finally:
+            self.storages.samples = outer
+            self.measuring -= 1
 
     @property
     def _target(self) -> str:

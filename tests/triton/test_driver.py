@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import ptxsim.triton
@@ -103,13 +104,45 @@ def test_trials_of_the_autotuner_run_a_sample_of_the_ctas():
         clock = triton.runtime.driver.active.clock
         launch = lambda: add_kernel[(600,)](x, x, out, x.numel(), BLOCK=128)  # noqa: E731
         sampled = clock.trial(launch)
-        done = (out != 0).view(600, 128).any(1).nonzero().view(-1)
-        assert done.tolist() == [n for n in range(600) if n % 132 % 13 == 0]
+        assert runs[-1].is_sample and (out == 0).all()  # nobody reads what it has written
         assert clock.benchmark(launch) == pytest.approx(sampled, rel=0.05)
-        assert (out == 2 * x).all()
+        assert (out == 2 * x).all() and [run.is_sample for run in runs] == [True, True, False]
         clock.trial(lambda: counting_kernel[(600,)](count))
         assert count.item() == 600  # CTAs that notice each other run all
-    assert runs[0].warp_instructions < runs[1].warp_instructions / 10
+    assert runs[0].warp_instructions < runs[2].warp_instructions / 10
+
+
+def test_a_benchmark_runs_a_sample_unless_its_results_are_asked_for():
+    x, kept = torch.rand(600 * 128), []
+
+    def twice(x):
+        out = torch.full_like(x, 7)
+        add_kernel[(600,)](x, x, out, x.numel(), BLOCK=128)
+        return out
+
+    with ptxsim.triton.active() as runs:
+        bench = triton.testing.do_bench
+        once = bench(lambda: twice(x))
+        assert [run.is_sample for run in runs] == [True]
+        assert bench(lambda: twice(twice(x))) == pytest.approx(
+            2 * once, rel=0.05
+        )  # the second reads what the first has written
+        assert [run.is_sample for run in runs[1:]] == [True, False, True]
+        before = 2 * x
+
+        def and_then():
+            kept.append(twice(x))
+            x.mul_(3)
+
+        for look in (
+            lambda out: out,
+            lambda out: out + 0,
+            lambda out: out.numpy().copy(),
+            lambda out: torch.tensor(out.tolist()),
+        ):
+            bench(lambda look=look: kept.append(look(twice(x))))
+        bench(and_then)
+    assert all(np.array_equal(out, before) for out in kept) and len(kept) == 5
 
 
 def test_what_is_measured_is_checked_once():

@@ -7,6 +7,7 @@ from ptxsim.checks.order.cells import (
     ANY,
     COPIES,
     FETCHES,
+    LEARNS,
     MIXED,
     NOBODY,
     NOT_CONSTANT,
@@ -73,7 +74,7 @@ def access(o: Order, slot: int, rank: int, warp: int, record: Array, event: int,
     elif event == Event.STORE or event == Event.STMATRIX:
         how = WRITES | STAYS if flags & FLAG_UNCHANGED else WRITES
     elif event <= Event.REDUCE:
-        how = READS | WRITES
+        how = READS | WRITES if event == Event.REDUCE else READS | WRITES | LEARNS
     elif is_global:
         lane = flags >> LANE_SHIFT
         if event == Event.ASYNC_WAIT and by_proxy and not flags & FLAG_READ:
@@ -260,7 +261,7 @@ def touch(
                     one["writer"], line["written"], line["writer"] = NOBODY, now, 0
             elif is_update and written > start:
                 one["last"], one["update"], line["written"], line["writer"] = now, now, now, 0
-                one["updater"] = base + warp * LANES + each if together == 0 else NOBODY
+                one["updater"] = base + warp * LANES + each if how & LEARNS else NOBODY
                 note_lane(
                     o, slot, warp, lane, row, base_warp, updates[cell], way, home, floor, site, max(start, written)
                 )
@@ -293,8 +294,13 @@ def judge(
     grid = 0 if is_global else int(o.cluster[slot]) * int(o.n[CTAS] * o.n[WARPS])
     race = RACE_IN_GLOBAL if is_global else RACE
     what, other, who = 0, 0, 0
-    # All other updates of a place come before one's own if that was the last: tickets of CTAs, which the last one puts back.
-    is_last = lane >= 0 and one["update"] > written and one["updater"] == base + warp * LANES + lane
+    # Who writes over what its own update was the last of knows by its result that no other will come: tickets of CTAs.
+    is_last = (
+        how & (READS | WRITES) == WRITES
+        and lane >= 0
+        and one["update"] > written
+        and one["updater"] == base + warp * LANES + lane
+    )
     if written <= start and not is_global:
         if how & READS:
             return UNINITIALIZED, site, 0

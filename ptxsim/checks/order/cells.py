@@ -35,7 +35,8 @@ ANY = -1  # a lane of the warp, it is not known which: it knows what one of them
 ALL = -2  # the lanes of the warp together
 # STAYS: the store leaves the memory as it was; COPIES: it begins to copy, and writes later; FETCHES: it goes on reading.
 # OVER: what has been read for some time, and judged when that began, is not read any more.
-READS, WRITES, STAYS, COPIES, FETCHES, OVER = 1, 2, 4, 8, 16, 32
+# LEARNS: the lanes get what was there before.
+READS, WRITES, STAYS, COPIES, FETCHES, OVER, LEARNS = 1, 2, 4, 8, 16, 32, 64
 
 
 def in_flight(o: Order) -> int:

@@ -363,7 +363,7 @@ def synchronise(
         if how & READS:
             waited(o, slot, warp, part)
             acquire_at(o, slot, warp, part, key, since, scope, bits & ACQUIRES != 0)
-        if how == READS | WRITES and bits & ACQUIRES and bits & RELEASES and part & part - 1:
+        if how & READS and how & WRITES and bits & ACQUIRES and bits & RELEASES and part & part - 1:
             take_turns(o, slot, warp, part)
         if how & WRITES:
             release_at(o, slot, warp, part, key, since, scope, bits & RELEASES != 0, how & READS != 0)

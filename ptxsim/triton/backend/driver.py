@@ -38,8 +38,17 @@ class PtxsimEntry(_Base):  # type: ignore[misc]  # Triton has no types
 if PtxsimEntry.is_active():
     from triton.backends.nvidia import driver as nvidia
 
+    from ptxsim.programs.after_import import after_import
     from ptxsim.triton.cublas import install
 
     # Triton wants one active driver, and torch may say that there is a GPU.
     nvidia.CudaDriver.is_active = staticmethod(lambda: False)
     install()  # programs ask for cuBLAS before they ask for a driver
+
+    def be_active() -> None:
+        """A program's first call may be a benchmark, which is the driver's affair."""
+        import triton
+
+        _ = triton.runtime.driver.active
+
+    after_import("triton.testing", be_active)

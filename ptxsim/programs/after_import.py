@@ -1,0 +1,42 @@
+"""Something to be done when a program has imported a module, not before."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from types import ModuleType
+
+
+def after_import(name: str, act: Callable[[], None]) -> None:
+    """Call `act` once the module has been imported."""
+    sys.meta_path.insert(0, _Finder(name, act))
+
+
+class _Finder(MetaPathFinder):
+    """Finds a module as Python would."""
+
+    def __init__(self, name: str, act: Callable[[], None]):
+        self.name, self.act = name, act
+
+    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        if name != self.name:
+            return None
+        sys.meta_path.remove(self)
+        spec = PathFinder.find_spec(name, path, target)
+        if spec is not None and spec.loader is not None:
+            spec.loader = _Then(spec.loader, self.act)
+        return spec
+
+
+class _Then(Loader):
+    def __init__(self, loader: Loader, act: Callable[[], None]):
+        self.loader, self.act = loader, act
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return self.loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        self.loader.exec_module(module)
+        self.act()
