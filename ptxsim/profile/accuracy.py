@@ -17,7 +17,7 @@ TABLE = Path(__file__).with_name("accuracy.tsv")
 COLUMNS = ("code", "kind", "count", "mean", "low", "high")
 ASSEMBLED, ESTIMATED = "assembled", "estimated"
 ANY, PAIRS = "any", "pairs"
-FEW = 6  # launches of a kind; of fewer, the bar is that of all
+FEW = 6  # launches of a kind; of fewer, the bar is that of all, widened to hold them
 INSIDE = 0.75  # share of the launches that a bar holds
 SHORT = 2500  # cycles of launches of which the start is a large part
 KINDS = {
@@ -70,10 +70,9 @@ def bound_by(cycles: float, pipes: Mapping[str, float], stalls: Mapping[str, flo
 
 
 def bar_of(kind: str, assembled: bool) -> Bar:
-    """The bar of a kind of kernel, of all where too few of it were measured. assembled: the assembler's code was replayed."""
+    """The bar of a kind of kernel; assembled: the assembler's code was replayed."""
     rows = _table(ASSEMBLED if assembled else ESTIMATED)
-    own = rows.get(kind)
-    return own if own is not None and own.launches >= FEW else rows[ANY]
+    return _own_or_all(rows.get(kind), rows[ANY])
 
 
 def ratio(before: float, after: float, assembled: bool) -> tuple[float, float]:
@@ -103,7 +102,7 @@ def inside(launches: Iterable[Judged]) -> int:
     for i, judged in enumerate(launches):
         others = launches[:i] + launches[i + 1 :]
         alike = [j for j in others if j.kind == judged.kind]
-        bar = _bar(judged.kind, alike if len(alike) >= FEW else others)
+        bar = _own_or_all(_bar(judged.kind, alike), _bar(ANY, others))
         count += bar.low <= judged.measured / judged.predicted <= bar.high
     return count
 
@@ -129,6 +128,15 @@ def _bar(kind: str, launches: list[Judged]) -> Bar:
     mean = sum(abs(j.predicted / j.measured - 1) for j in launches) / len(launches)
     rest = (1 - INSIDE) / 2
     return Bar(kind, len(ratios), mean, _beyond(ratios, rest), 1 / _beyond([1 / r for r in ratios], rest))
+
+
+def _own_or_all(own: Bar | None, every: Bar) -> Bar:
+    """The bar of a kind; where too few of it were measured, that of all, as wide as to hold those few."""
+    if own is None or not own.launches:
+        return every
+    if own.launches >= FEW:
+        return own
+    return every._replace(low=min(every.low, own.low), high=max(every.high, own.high))
 
 
 def _pairs(launches: list[Judged]) -> list[tuple[Judged, Judged]]:
