@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
 from ptxsim.cli.options import ArgumentValue, Dim3, Size, TargetName
+
+if TYPE_CHECKING:
+    from ptxsim.debugger.session import Session
 
 
 @click.command("debug")
@@ -20,7 +24,10 @@ from ptxsim.cli.options import ArgumentValue, Dim3, Size, TargetName
 @click.option("--target", type=TargetName(), help="The machine that runs it (default: the file's).")
 @click.option("--seed", type=Size(), help="Chooses data and the order of warps.")
 @click.option("-x", "--execute", "commands", multiple=True, metavar="COMMAND", help="Do this and end; may be repeated.")
-def command(file: str, entry: str | None, commands: tuple[str, ...], **given: object) -> int:
+@click.option(
+    "--screen", is_flag=True, help="Source, warps, operands and barriers in view; keys step (extra `screen`)."
+)
+def command(file: str, entry: str | None, commands: tuple[str, ...], screen: bool, **given: object) -> int:
     """Step through a kernel: breakpoints with conditions, registers by lane, fragments, shared memory, backwards too.
 
     FILE is launched as its directives say, in the interpreter. `help` lists the commands of the debugger.
@@ -38,6 +45,8 @@ def command(file: str, entry: str | None, commands: tuple[str, ...], **given: ob
     target = given["target"]
     source = read(file, entry, target if isinstance(target, str) else None)
     session = Session(source, entry, Options(**given))  # type: ignore[arg-type]  # the same
+    if screen:
+        return _show(session)
     terminal = Terminal(session, paint_for(), stdin=None if sys.stdin.isatty() else sys.stdin)
     try:
         if commands:
@@ -50,6 +59,18 @@ def command(file: str, entry: str | None, commands: tuple[str, ...], **given: ob
             terminal.cmdloop()
     except KeyboardInterrupt:
         terminal.say("")
+    finally:
+        session.close()
+    return 0
+
+
+def _show(session: Session) -> int:
+    try:
+        from ptxsim.debugger.screen import Screen
+    except ModuleNotFoundError:
+        raise click.UsageError("--screen needs Textual: pip install 'ptxsim[screen]'") from None
+    try:
+        Screen(session).run()
     finally:
         session.close()
     return 0
