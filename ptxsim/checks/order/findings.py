@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from ptxsim.checks.causes import by_cause, note_of_others
+from ptxsim.checks.causes import by_cause, note_of_others, stretch_of
 from ptxsim.checks.changes import fences_after, waits_before
 from ptxsim.checks.order.cells import (
     MIXED,
@@ -53,7 +53,8 @@ def findings_of(
     warps: of a CTA; named: says an address of shared memory; cta_of: the linear index of a CTA by its number in the order of clusters.
     """
     between_warps = {frozenset(key[1:]) for key in problems if key[0] in (RACE, RACE_IN_GLOBAL)}
-    # What is read before it is written is no second problem where the store that comes too late is known.
+    # What is read before it is written is no second problem where the store that comes too late is known, of
+    # one such read between two synchronisations.
     late = {
         reader
         for key in problems
@@ -61,13 +62,15 @@ def findings_of(
         for store, reader in (key[1:], key[:0:-1])
         if _writes(program.ops[store])
     }
+    stretches = stretch_of(program)
+    too_late = {(stretches[site], program.ops[site].family) for site in late}
     pairs: dict[tuple[int, int, int], tuple[int, tuple[int, ...]]] = {}
     unseen: dict[int, list[Use]] = {}  # uses of mbarriers by the site that initialises them
     waits: list[Problem] = []
     found = []
     for (what, site, other), (count, row) in problems.items():
         if what == UNINITIALIZED:
-            if site not in late:
+            if (stretches[site], program.ops[site].family) not in too_late:
                 found.append(_read_too_early(program, site, count, row, named))
         elif what == MIXED:
             found.append(_mixed(program, site, count, row))
