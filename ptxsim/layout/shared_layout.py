@@ -19,6 +19,7 @@ from ptxsim.types import TYPES
 
 LARGEST = 1 << 22  # elements of a tile: twice as many as four-bit ones fill the shared memory of a cluster of eight
 
+
 @dataclass(frozen=True)
 class SharedLayout:
     """A tile of m x k patterns in shared memory; rows are M or N, columns K.
