@@ -75,7 +75,8 @@ def analyze(
     addresses: ArrayLike, width: int = 16, kind: str = "ld", mask: ArrayLike | None = None, matrices: int | None = None
 ) -> Wavefronts:
     """Wavefronts, conflicts, ideal wavefronts and pipe cycles; arguments as for `shared_wavefronts`."""
-    access, width = prepare(addresses, width, kind, mask, matrices), a_number("the width", width)
+    access = prepare(addresses, width, kind, mask, matrices)
+    width = 0 if kind in MATRIX_KINDS else a_number("the width", width)  # rows of matrices have their own
     found = np.zeros((len(access.address), 4), np.int64)
     steps = len(found) * (LOOP_STEPS if kind in (*LOOP_KINDS, "copy") else 1)
     costs.form(steps)(access.kind, access.address, access.masks(), width, found)

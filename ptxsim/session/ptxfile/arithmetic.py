@@ -97,7 +97,7 @@ def _power(base: Any, exponent: Any) -> Any:
         return base.astype(np.float64) ** exponent
     if base.size and exponent.size:
         # An approximate power is enough: what is so near to the limit does not fit as a signed number.
-        largest = np.abs(base.astype(np.float64)).max() ** float(exponent.max())
+        largest = np.float64(max(int(base.max()), -int(base.min()))) ** float(exponent.max())
         if not largest < 2.0**_WORD:
             raise TooMuch("the result has more than 64 bits")
     return base**exponent
