@@ -9,7 +9,7 @@ from rich.text import Text
 from textual import work
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, VerticalScroll
+from textual.containers import Horizontal, ScrollableContainer
 from textual.widgets import Footer, Input, RichLog, Static
 
 from ptxsim.debugger import state
@@ -26,6 +26,7 @@ class Screen(App[None]):
     CSS = """
     #source, #state { width: 1fr; border: round $primary; }
     #top { height: 2fr; }
+    #text, #panels { width: auto; text-wrap: nowrap; }
     #said { height: 1fr; border: round $primary; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -47,9 +48,9 @@ class Screen(App[None]):
 
     def compose(self) -> ComposeResult:
         with Horizontal(id="top"):
-            with VerticalScroll(id="source"):
+            with ScrollableContainer(id="source"):
                 yield Static(id="text")
-            with VerticalScroll(id="state"):
+            with ScrollableContainer(id="state"):
                 yield Static(id="panels")
         yield RichLog(id="said", wrap=True, max_lines=MOST)
         yield Input(
@@ -113,7 +114,7 @@ class Screen(App[None]):
             )
         self.query_one("#text", Static).update(listing)
         if here:
-            pane = self.query_one("#source", VerticalScroll)
+            pane = self.query_one("#source", ScrollableContainer)
             pane.scroll_to(y=max(0, here - pane.size.height // 2), animate=False)
         self.query_one("#panels", Static).update(Text(self.state_text()))
 

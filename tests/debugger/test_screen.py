@@ -42,6 +42,8 @@ def test_keys_and_commands_move_and_the_state_is_in_view():
             await settle()
             assert session.here.op.line == product and session.lane == 3
             assert f"●→{product:>5}" in str(screen.query_one("#text", Static).content)
+            source = screen.query_one("#source")
+            assert 0 < product - source.scroll_y <= source.size.height  # in view
             seen = str(screen.query_one("#panels", Static).content)
             assert "a: 16x16 float16" in seen and "CTA 0 warp  1: line" in seen and "── barriers ──" in seen
             assert any("stops at line" in line.text for line in screen.query_one(RichLog).lines)
