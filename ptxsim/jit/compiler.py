@@ -21,7 +21,7 @@ ATTRIBUTES = '{ nounwind "min-legal-vector-width"="512" "prefer-vector-width"="5
 
 # Instead of LLVM's level 1: a third of its time, code as fast within a few per cent (tools/bench/one_body.py, replay.py).
 _TIDY = ("sroa", "simplify_cfg", "instruction_combine")
-PASSES = (*_TIDY, "loop_rotate", "loop_unroll", *_TIDY)
+PASSES = ("always_inliner", *_TIDY, "loop_rotate", "loop_unroll", *_TIDY)
 
 
 _LLVM = threading.Lock()  # all modules share a context, which is for one thread at a time, an interrupted one's too

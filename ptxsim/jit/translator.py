@@ -17,6 +17,7 @@ from ptxsim.jit.kinds import INT, Array, Kind, Known, Record, Scalar, Several, S
 from ptxsim.jit.memory import Spot
 
 NOTHING = Several(())
+SMALL = 40  # lines of a function's IR up to which a call of it takes as long as what it does
 _INTRINSICS = """
 declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
@@ -113,7 +114,13 @@ class Translator(Expressions):
                 self.refuse("the function ends without a result")
             self.end("ret void")
         self.result = self.result or NOTHING
-        return self.text(f"internal {result_type(self.result)} @{name}({', '.join(head)}) #0")
+        inlined = " alwaysinline" if self.is_small() else ""
+        return self.text(f"internal {result_type(self.result)} @{name}({', '.join(head)}) #0{inlined}")
+
+    def is_small(self) -> bool:
+        """Whether a function is short and calls none."""
+        lines = [*self.slots, *(line for block in self.blocks for line in block.lines)]
+        return len(lines) < SMALL and not any(" call " in line and "@llvm." not in line for line in lines)
 
     # ---- statements ----
 

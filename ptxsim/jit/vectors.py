@@ -207,6 +207,12 @@ def _row(at: Expressions, given: Value | Known) -> str:
     return given.parts[0]
 
 
+def _part(at: Expressions, row: Value | Known, first: Value | Known, end: Value | Known) -> tuple[str, str]:
+    """Where some numbers of a row begin, and how many they are."""
+    start, stop = (at.convert(each, INT).parts[0] for each in (first, end))
+    return at.let(f"getelementptr i32, ptr {_row(at, row)}, i64 {start}"), at.let(f"sub i64 {stop}, {start}")
+
+
 class _RaiseTo(Operation):
     """`raise_to(mine, theirs)`: each number of a row becomes the larger one of two rows."""
 
@@ -221,14 +227,14 @@ class _RaiseTo(Operation):
 
 
 class _LowestOf(Operation):
-    """`lowest_of(row, size)`: the lowest one of the first numbers."""
+    """`lowest_of(row, first, end)`: the lowest number from the first one to before the last."""
 
-    def __call__(self, row: Array, size: int) -> int:
-        return int(row[:size].min())
+    def __call__(self, row: Array, first: int, end: int) -> int:
+        return int(row[first:end].min())
 
     def emit(self, at: Expressions, arguments: list[Value | Known]) -> Value:
-        row, size = _row(at, arguments[0]), at.convert(arguments[1], INT).parts[0]
-        return Value(INT, (at.let(f"call i64 @lowest_of_row(ptr {row}, i64 {size})"),))
+        start, size = _part(at, *arguments)
+        return Value(INT, (at.let(f"call i64 @lowest_of_row(ptr {start}, i64 {size})"),))
 
 
 class _Fill(Operation):
@@ -238,8 +244,8 @@ class _Fill(Operation):
         row[first:end] = number
 
     def emit(self, at: Expressions, arguments: list[Value | Known]) -> Value:
-        row, (first, end, number) = _row(at, arguments[0]), (at.convert(each, INT).parts[0] for each in arguments[1:])
-        start, size = at.let(f"getelementptr i32, ptr {row}, i64 {first}"), at.let(f"sub i64 {end}, {first}")
+        start, size = _part(at, *arguments[:3])
+        number = at.convert(arguments[3], INT).parts[0]
         at.do(f"call void @fill_row(ptr {start}, i64 {size}, i32 {at.let(f'trunc i64 {number} to i32')})")
         return Value(Several(()), ())
 

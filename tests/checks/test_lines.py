@@ -12,8 +12,8 @@ from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_READ, FLAG_UNCHANGED, LA
 from ptxsim.machine.memory import RANK_SHIFT
 
 WARPS, BYTES = 3, 1024
-STRONG_CTA, TOGETHER, ATOMIC = 1 | 2 | 4, 64, 1 | 2 << 4 | 1024 | 512
-BITS = (0, 0, STRONG_CTA, TOGETHER, 0, ATOMIC)  # by site
+STRONG_CTA, TOGETHER, ATOMIC, BULK = 1 | 2 | 4, 64, 1 | 2 << 4 | 1024 | 512, 65536
+BITS = (0, 0, STRONG_CTA, TOGETHER, 0, ATOMIC, BULK)  # by site
 PLAIN_ACCESS, PRODUCT, CP_ASYNC, COPY, BULK_STORE, AT_MBARRIER = range(6)
 ASYNC_BITS = (0, 128, 256, 2048, 0, 1 | 2 | 4 | 1 << 4)  # of these sites
 GROUPS = 2  # warpgroups
@@ -58,10 +58,13 @@ class Run:
             site, event = 5, Event.ATOMIC
         if event == Event.STORE and choose(6) == 0:
             flags = FLAG_UNCHANGED
+        if choose(10) == 0:  # a bulk copy
+            site, event, flags = 6, Event.ASYNC_WRITE, FLAG_ASYNC_PROXY
         mask = int(choose([0xFFFFFFFF, 0xFFFFFFFF, 0xFFFF, 0x10, 0x80000001]))
         space = choose([Space.SHARED, Space.SHARED, Space.GLOBAL])
         if self.last and choose(4) == 0:  # the same once more
             warp, addresses, mask, space, width = self.last
+        space = Space.GLOBAL if site == 6 else space
         self.last = warp, addresses, mask, space, width
         self.add(warp, int(event), addresses, mask, site, space, width, flags)
 

@@ -34,7 +34,7 @@ def test_numbers_in_steps(start, step, lanes, other):
 
 @body
 def work_on_rows(rows: Array, size: int, number: int) -> int:
-    lowest = lowest_of(rows[0], size)
+    lowest = lowest_of(rows[0], size // 2, size)
     raise_to(rows[1], rows[0])
     fill(rows[2], 2, size, number)
     return lowest + lower_than(rows[3], 2, number)

@@ -35,7 +35,7 @@ from ptxsim.checks.order.clocks import lowest
 from ptxsim.checks.order.completions import completed
 from ptxsim.checks.order.edges import synchronise
 from ptxsim.checks.order.far import spread
-from ptxsim.checks.order.lines import note_landing, settle, touch_line
+from ptxsim.checks.order.lines import note_landing, reads_alone, settle
 from ptxsim.checks.order.proxies import is_published, see_copies
 from ptxsim.checks.order.sites import CP_ASYNC, FRAGMENTS, LATER, READ_ONLY, REDUCES, STRONG, TOGETHER, WARPGROUP
 from ptxsim.checks.order.slots import far_line, place_granules
@@ -165,7 +165,6 @@ def touch(
     notes_read = not changes and not how & FETCHES
     copier = 0 if copier == NONE else copier
     said, last, is_again, known, place, to_line, far = 0, -1, False, NONE, 0, LINE_BITS - shift, 0
-    by_many = together == ANY or together > 0
     for each in range(LANES):
         if not mask >> each & 1:
             continue
@@ -205,7 +204,8 @@ def touch(
         last, is_again = address, together == 0 and notes_read and each + 1 < LANES and mask >> each + 1 & 1 != 0
         o.before[each] = cells[first]["last"]
         for cell in range(first, end):
-            one, line = cells[cell], lines[(cell >> to_line) + far]
+            number = (cell >> to_line) + far
+            one, line = cells[cell], lines[number]
             written, writer = int(one["written"]), int(one["writer"])
             is_known = written <= floor or (base <= writer < copied and written <= own_floor)
             is_known = is_known and not copied <= writer <= proxy
@@ -222,8 +222,8 @@ def touch(
             elif how & COPIES and is_global and writer == proxy and int(one["site"]) == site and not is_update:
                 calm = True  # a whole warp has executed a copy: each lane brings the same bytes
             elif changes and calm and line["read"] > floor:
-                # Only this warp has accessed the line since: was it this lane?
-                calm = line["warp"] == base_warp + warp and way != NONE and together == 0
+                # Only this warp has read the line since: was it this lane?
+                calm = way != NONE and together == 0 and reads_alone(o, warp, number, floor)
                 if calm and reads[cell, way]["lanes"] != 1 << each:
                     calm = reads[cell, way]["time"] <= max(written, floor)
             if bits & READ_ONLY and is_global and max(written, one["update"]) > 0:
@@ -246,10 +246,8 @@ def touch(
                 if not said >> UNPUBLISHED & 1:
                     said |= 1 << UNPUBLISHED
                     tell(o, found, UNPUBLISHED, site, int(one["site"]), address, slot, warp, lane, 0, True)
-            if by_many:
-                line["warp"] = NONE
-            else:
-                touch_line(line, base_warp + warp, floor)
+            if is_global and how & WRITES and not (is_update and is_agreed):
+                line["others"] = now
             if how & COPIES and how & WRITES and is_global and not (is_update and written > start):
                 one["writer"], one["written"], one["site"], one["last"], line["written"] = proxy, now, site, now, now
             elif how & COPIES and not is_global:  # for cp.async, checks.proxy_scan finds who has not waited
@@ -258,23 +256,33 @@ def touch(
                     one["writer"] = in_flight(o)
                     note_landing(o, slot, line, in_flight(o), width == 1 << LINE_BITS)
                 else:
-                    one["writer"], line["written"], line["writer"] = NOBODY, now, 0
+                    one["writer"], line["written"], o.warps[number, warp % LANES] = NOBODY, now, now
             elif is_update and written > start:
-                one["last"], one["update"], line["written"], line["writer"] = now, now, now, 0
+                one["last"], one["update"], line["updated"] = now, now, now
                 one["updater"] = base + warp * LANES + each if how & LEARNS else NOBODY
+                if is_global:
+                    line["written"] = now
+                else:
+                    o.warps[number, 2 * LANES + warp % LANES] = now
                 note_lane(
                     o, slot, warp, lane, row, base_warp, updates[cell], way, home, floor, site, max(start, written)
                 )
             elif changes or (stays and written <= start and not is_global):
                 unit = warp * LANES + each
                 one["writer"], one["written"], one["site"], one["last"] = base + unit, now, site, now
-                line["written"], line["writer"] = now, 0
-                if is_global:
+                line["written"] = now
+                if not is_global:
+                    o.warps[number, warp % LANES] = now
+                else:
                     forget_own(o, reads[cell], base_warp + warp, each)
             else:
                 if stays:
                     one["last"] = now
-                line["read"], line["by_lanes"], line["reader"] = now, now, 0
+                line["read"] = now
+                if together == ANY:
+                    line["others"] = now
+                elif not is_global:
+                    o.warps[number, LANES + warp % LANES] = now
                 if notes_read:
                     note_lane(
                         o, slot, warp, lane, row, base_warp, reads[cell], way, home, floor, site, max(start, written)
@@ -354,8 +362,7 @@ def land(
                 if number != known:
                     line, known = o.lines[number], number
                     if by_lane:
-                        touch_line(line, warp, 0)
-                        line["written"], line["writer"] = now, 0
+                        line["written"], o.warps[number, warp % LANES] = now, now
                     else:
                         note_landing(o, slot, line, writer, is_whole)
 

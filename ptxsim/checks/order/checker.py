@@ -104,7 +104,7 @@ class OrderChecker(Observer):
             free=np.arange(2 * slots - 1, -1, -1, dtype=np.int32), cluster=np.append(o.cluster, np.full(slots, NONE, np.int32)),
             **{name: _twice(getattr(o, name)) for name in (
                 "start", "threads", "live", "uniform", "row_of", "clock", "floor", "own", "far", "fence_row", "fence_time",
-                "fence_scope", "landing", "over", "waits", "landed", "covered_at", "need", "phase", "passing", "come", "cells", "reads", "updates", "lines",
+                "fence_scope", "landing", "over", "waits", "landed", "covered_at", "need", "phase", "passing", "come", "cells", "reads", "updates", "lines", "warps",
             )},
         )  # fmt: skip
         self.order.n[state.FREE] = slots

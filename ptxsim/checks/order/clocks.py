@@ -66,7 +66,7 @@ def join(o: Order, row: int, source: int) -> None:
 
 def see_all(o: Order, row: int) -> None:
     """A row has come to know more: what all threads of the cluster had done by when it knows."""
-    o.floor[row] = max(o.floor[row], lowest_of(o.clock[row], int(o.n[CTAS] * o.n[WARPS]) * LANES))
+    o.floor[row] = max(o.floor[row], lowest_of(o.clock[row], 0, int(o.n[CTAS] * o.n[WARPS]) * LANES))
 
 
 def later(o: Order, one: int, other: int) -> int:

@@ -7,10 +7,10 @@ as runs: lanes next to each other whose addresses go up in equal steps. Its gran
 
 from __future__ import annotations
 
-from ptxsim.checks.order.cells import ALL, note
+from ptxsim.checks.order.cells import ALL, NOBODY, note, note_lane
 from ptxsim.checks.order.clocks import first_row, lowest
 from ptxsim.checks.order.sites import BY_PROXY, TOGETHER
-from ptxsim.checks.order.slots import place_granules, place_page
+from ptxsim.checks.order.slots import far_line, place_granules, place_page
 from ptxsim.checks.order.state import (
     CLUSTERS,
     CTAS,
@@ -28,6 +28,7 @@ from ptxsim.checks.order.state import (
 from ptxsim.jit.body import Array
 from ptxsim.jit.vectors import are_in_steps
 from ptxsim.lanes import EVERY, LANES
+from ptxsim.machine.event import Event
 
 PATIENCE = 8  # reads of a line after which it is looked at whether its granules remember all that they can
 LINE = 1 << LINE_BITS
@@ -57,12 +58,43 @@ def last_lane(run: int) -> int:
 def read_global(o: Order, slot: int, warp: int, record: Array, bits: int) -> bool:
     """A read of lines that nothing has written."""
     rest, addresses = int(record["mask"]), record["addresses"]
+    is_alone = rest & rest - 1 == 0
     while rest:
         run, step = next_run(addresses, rest)
+        if run & run - 1 == 0 and not is_alone:
+            lane = lowest(run)
+            if not read_apart(
+                o, slot, warp, int(record["site"]), bits, lane, int(addresses[lane]), int(record["width"])
+            ):
+                return False
+            rest &= rest - 1
+            continue
         start = int(addresses[lowest(run)]) - lowest(run) * step
         if not read_run(o, slot, warp, int(record["site"]), bits, run, start, step, int(record["width"])):
             return False
         rest &= ~run
+    return True
+
+
+def read_apart(o: Order, slot: int, warp: int, site: int, bits: int, lane: int, address: int, width: int) -> bool:
+    """A lane reads alone what lies apart from what its neighbours read: such lines are seldom read in the same way again."""
+    line, end = address >> LINE_BITS, address + width - 1
+    place, cluster = place_page(o, line >> PAGE_LINES), int(o.cluster[slot])
+    if place == NONE:
+        return False
+    at = (place << PAGE_LINES) + (line & (1 << PAGE_LINES) - 1)
+    one = o.far_lines[at]
+    if one["held"] != 0 or end >> LINE_BITS != line:
+        return read_run(o, slot, warp, site, bits, 1 << lane, address, 0, width)
+    granules = place_granules(o, at)
+    if one["written"] != 0 or granules == NONE:
+        return False
+    see_reader(o, at, granules)
+    if one["high"] == 0 or one["low"] <= cluster + 1 <= one["high"]:
+        row, shift = first_row(o, slot, warp) + int(o.uniform[slot, warp]), int(o.n[SHIFT])
+        lanes = EVERY if bits & TOGETHER else 1 << lane
+        for cell in range(granules + ((address & LINE - 1) >> shift), granules + ((end & LINE - 1) >> shift) + 1):
+            note_read(o, slot, warp, lanes, row, o.far_reads[cell], site, bits)
     return True
 
 
@@ -148,7 +180,7 @@ def spread(o: Order, at: int, line: int) -> bool:
             continue
         warp, time, site, run = int(held["warp"]), int(held["time"]), int(held["site"]), int(held["lanes"])
         start, step, width = int(held["start"]) - (line << LINE_BITS), int(held["step"]), int(held["width"])
-        unit, together = warp // all_warps * units + warp % all_warps * LANES, int(o.sites[site]) & TOGETHER
+        unit, bits = warp // all_warps * units + warp % all_warps * LANES, int(o.sites[site])
         for lane in range(first_of(run, start, step, width), end_of(run, start, step)):
             address = start + lane * step
             for cell in range(
@@ -157,12 +189,16 @@ def spread(o: Order, at: int, line: int) -> bool:
                 if one["held"] == HOLDS_WRITE:
                     made = o.far_cells[cell]
                     made["writer"], made["written"], made["last"], made["site"] = unit + lane, time, time, site
+                    if bits & BY_PROXY:
+                        made["writer"] = warp // all_warps * units + units - 1
                 else:
                     read = o.far_reads[cell, way]
-                    lanes = EVERY if together else 1 << lane
+                    lanes = EVERY if bits & TOGETHER else 1 << lane
                     if read["time"] == time and read["warp"] == warp:
                         lanes |= int(read["lanes"])
                     read["warp"], read["time"], read["lanes"], read["site"] = warp, time, lanes, site
+    if one["held"] == HOLDS_WRITE:
+        one["others"] = one["written"]
     one["held"] = 0
     return True
 
@@ -242,19 +278,21 @@ def see_reader(o: Order, at: int, granules: int) -> None:
     one["low"], one["high"] = low + 1, high + 1
 
 
-def write_global(o: Order, slot: int, warp: int, record: Array) -> bool:
-    """A write where nothing has been read but by the lanes themselves, and nothing written."""
+def write_global(o: Order, slot: int, warp: int, record: Array, bits: int) -> bool:
+    """A write where nothing has been read but by the lanes themselves, and nothing written; of copies, where nothing has been done."""
     rest, addresses = int(record["mask"]), record["addresses"]
     while rest:
         run, step = next_run(addresses, rest)
         start = int(addresses[lowest(run)]) - lowest(run) * step
-        if not write_run(o, slot, warp, int(record["site"]), run, start, step, int(record["width"])):
+        if not write_run(o, slot, warp, int(record["site"]), bits, run, start, step, int(record["width"])):
             return False
         rest &= ~run
     return True
 
 
-def write_run(o: Order, slot: int, warp: int, site: int, run: int, start: int, step: int, width: int) -> bool:
+def write_run(
+    o: Order, slot: int, warp: int, site: int, bits: int, run: int, start: int, step: int, width: int
+) -> bool:
     me, now, page, place = int(o.cluster[slot]) * int(o.n[CTAS] * o.n[WARPS]) + warp, int(o.n[NOW]), NONE, 0
     first, last = start + lowest(run) * step, start + last_lane(run) * step + width - 1
     for line in range(first >> LINE_BITS, (last >> LINE_BITS) + 1):
@@ -266,13 +304,15 @@ def write_run(o: Order, slot: int, warp: int, site: int, run: int, start: int, s
         at = (place << PAGE_LINES) + (line & (1 << PAGE_LINES) - 1)
         one, mine = o.far_lines[at], o.far_ways[at, 0]
         is_new = one["held"] == 0 and one["written"] == 0 and one["read"] == 0
-        if not is_new and one["held"] == HOLDS_READS and o.far_ways[at, 1]["time"] == 0:
+        if not is_new and not bits & BY_PROXY and one["held"] == HOLDS_READS and o.far_ways[at, 1]["time"] == 0:
             # What each lane alone has read it writes now: nobody will ask for the read any more.
-            is_new = (step >= width or run & run - 1 == 0) and is_same(o, mine, me, 0, run, start, step, width)
+            is_new = (step >= width or run & run - 1 == 0) and is_same(o, mine, me, bits, run, start, step, width)
         if is_new:
             hold(mine, me, now, site, run, start, step, width)
             one["held"], one["written"], one["read"] = HOLDS_WRITE, now, 0
             continue
+        if bits & BY_PROXY:
+            return False
         if (one["held"] != 0 and not spread(o, at, line)) or one["read"] != 0:
             return False
         if not write_granules(o, slot, warp, at, line, site, run, start, step, width):
@@ -289,7 +329,7 @@ def write_granules(
         return False
     start -= line << LINE_BITS
     unit = int(o.cluster[slot]) * int(o.n[UNITS]) + warp * LANES
-    o.far_lines[at]["written"] = now
+    o.far_lines[at]["written"], o.far_lines[at]["others"] = now, now
     for lane in range(first_of(run, start, step, width), end_of(run, start, step)):
         address = start + lane * step
         for cell in range(
@@ -299,4 +339,40 @@ def write_granules(
             if (one["written"] != 0 and one["written"] != now) or one["update"] != 0:
                 return False
             one["writer"], one["written"], one["last"], one["site"] = unit + lane, now, now, site
+    return True
+
+
+def update_global(o: Order, slot: int, warp: int, record: Array) -> bool:
+    """A strong update, where any two such are each in the scope of the other, of lines to which nothing else has been done."""
+    mask, width, site, addresses = int(record["mask"]), int(record["width"]), int(record["site"]), record["addresses"]
+    known, granules, shift, now = NONE, 0, int(o.n[SHIFT]), int(o.n[NOW])
+    for lane in range(LANES):
+        if mask >> lane & 1 and int(addresses[lane]) >> LINE_BITS != known:
+            known = int(addresses[lane]) >> LINE_BITS
+            at = far_line(o, known)
+            if at == NONE or place_granules(o, at) == NONE:
+                return False
+            line = o.far_lines[at]
+            if line["read"] != 0 or line["others"] != 0 or line["held"] != 0:
+                return False
+    row, base = first_row(o, slot, warp) + int(o.uniform[slot, warp]), int(o.cluster[slot] * o.n[CTAS] * o.n[WARPS])
+    unit, known = int(o.cluster[slot]) * int(o.n[UNITS]) + warp * LANES, NONE
+    for lane in range(LANES):
+        if mask >> lane & 1:
+            address = int(addresses[lane])
+            if address >> LINE_BITS != known:
+                known = address >> LINE_BITS
+                at = far_line(o, known)
+                granules = place_granules(o, at)
+                o.far_lines[at]["written"], o.far_lines[at]["updated"] = now, now
+            first = address & LINE - 1
+            for cell in range(granules + (first >> shift), granules + (first + width - 1 >> shift) + 1):
+                one = o.far_cells[cell]
+                written, one["last"] = int(one["written"]), now
+                if written == 0:
+                    one["writer"], one["written"], one["site"] = unit + lane, now, site
+                else:
+                    one["update"] = now
+                    one["updater"] = unit + lane if record["event"] != Event.REDUCE else NOBODY
+                    note_lane(o, slot, warp, lane, row, base, o.far_updates[cell], NONE, NONE, 0, site, written)
     return True

@@ -3,12 +3,11 @@
 A line of 128 bytes says when any of its granules was last written and read. An access whose lines are all older than what its
 warp knows is in order, whichever lane touches which granule, and most accesses are of this kind:
 
-* A read of shared memory goes to a log. When a barrier of the whole CTA makes all threads know it, nobody can race with it any
-  more, and it is dropped without having been noted at its granules. An access that might meet it there has the log worked off
-  first (`work_off`).
+* A read or an atomic of shared memory goes to a log. When a barrier of the whole CTA makes all threads know it, nobody can race with
+  it any more, and it is dropped without having been noted at its granules. An access that might meet it there has the log worked
+  off first (`work_off`).
 * A write to shared memory is noted at its granules.
-* Where warps hand tiles to each other, a line's last writer knew of those before: who knows all threads of that warp at that time
-  knows them all, and so it is with a reader that has been the only one since all knew of all (`knows_warp`).
+* Where warps hand tiles to each other, a line of shared memory says when each of them last wrote and read there (`knows_warps`).
 * Asynchronous operations on shared memory have `tiles`.
 * Lines of global memory hold what is done to them (`far`).
 
@@ -17,32 +16,36 @@ All other accesses are judged granule by granule (`accesses`), with the same ver
 
 from __future__ import annotations
 
-from ptxsim.checks.order.cells import note
+from ptxsim.checks.order.cells import COPIES, FETCHES, NOBODY, OVER, READS, STAYS, WRITES, in_flight, note, products_of
 from ptxsim.checks.order.clocks import first_row, lowest
-from ptxsim.checks.order.far import read_global, write_global
-from ptxsim.checks.order.sites import BY_PROXY, LATER, STRONG, TOGETHER, WARPGROUP
+from ptxsim.checks.order.far import next_run, read_global, update_global, write_global
+from ptxsim.checks.order.sites import ACQUIRES, BY_PROXY, LATER, RELEASES, STRONG, TOGETHER, WARPGROUP
 from ptxsim.checks.order.state import (
+    AGREED,
+    AGREED_IN_SHARED,
     CELLS,
     CTAS,
+    EDGES,
     LINE_BITS,
     LINES,
     LOG_SLOT,
     LOGGED,
-    LOOSE,
     NONE,
     NOW,
     PLAIN,
+    PRODUCTS,
     SHIFT,
     WARPS,
     Order,
 )
 from ptxsim.jit.body import Array
-from ptxsim.jit.vectors import blocks_of
+from ptxsim.jit.vectors import blocks_of, lower_than, lowest_of
 from ptxsim.lanes import EVERY, LANES
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_MIXED, FLAG_UNCHANGED, Event
 from ptxsim.machine.memory import RANK_SHIFT
 
 UNKNOWN, PARTLY, WHOLLY = range(3)
+HALF_BITS, HALF = 16, 0xFFFF  # of `held`, for each of two warpgroups: its number in the cluster, plus one
 OWNER = RANK_SHIFT - LINE_BITS  # from this bit on, the number of a line says whose shared memory it is of
 OFFSET = (1 << RANK_SHIFT) - 1
 
@@ -52,27 +55,72 @@ def is_in_order(
 ) -> bool:
     """Whether its lines show an access to be in order; it has been remembered then."""
     reads, flags = event == Event.LOAD or event == Event.LDMATRIX, int(record["flags"])
-    if is_global and event == Event.ASYNC_ISSUE and bits & BY_PROXY and not bits & STRONG:
-        return o.uniform[slot, warp] != NONE and o.n[PLAIN] == 0 and read_global(o, slot, warp, record, bits)
-    if not reads and (event != Event.STORE or bits & TOGETHER or flags & (FLAG_UNCHANGED | FLAG_MIXED)):
+    if is_global and event >= Event.ASYNC_WRITE and bits & BY_PROXY and not bits & STRONG:
+        if event > Event.ASYNC_ISSUE or o.uniform[slot, warp] == NONE or o.n[PLAIN]:
+            return False
+        if event == Event.ASYNC_WRITE:
+            return write_global(o, slot, warp, record, bits)
+        return read_global(o, slot, warp, record, bits)
+    updates = Event.STORE < event <= Event.REDUCE
+    if not reads and not updates and (event != Event.STORE or bits & TOGETHER or flags & FLAG_MIXED):
         return False
-    if bits & (STRONG | LATER | WARPGROUP) or flags & FLAG_ASYNC_PROXY or o.uniform[slot, warp] == NONE or o.n[PLAIN]:
+    if flags & FLAG_UNCHANGED and (is_global or not are_apart(record)):
+        return False
+    if bits & (LATER | WARPGROUP) or flags & FLAG_ASYNC_PROXY or o.uniform[slot, warp] == NONE or o.n[PLAIN]:
+        return False
+    if updates:
+        hands_on = o.n[EDGES] != 0 or bits & (ACQUIRES | RELEASES) != 0
+        if hands_on or not bits & STRONG or o.n[AGREED if is_global else AGREED_IN_SHARED] == 0:
+            return False
+        if is_global:
+            return update_global(o, slot, warp, record)
+    elif bits & STRONG:
         return False
     if is_global:
-        return read_global(o, slot, warp, record, bits) if reads else write_global(o, slot, warp, record)
-    owner = int(record["addresses"][lowest(int(record["mask"]))]) >> RANK_SHIFT
-    if owner != rank:
-        return reads and not bits & TOGETHER and read_remote(o, slot, owner, warp, record)
-    return read_shared(o, slot, rank, warp, record) if reads else write_shared(o, slot, rank, warp, record)
+        return read_global(o, slot, warp, record, bits) if reads else write_global(o, slot, warp, record, bits)
+    is_own = is_all_own(o, rank, record)
+    if not is_own and bits & TOGETHER:
+        return False
+    row, how = first_row(o, slot, warp) + int(o.uniform[slot, warp]), READS if reads else WRITES
+    if updates:
+        how |= READS
+    if flags & FLAG_UNCHANGED:
+        how |= STAYS
+    if how & READS and is_own:
+        make_room(o, slot)
+    elif how & READS:
+        settle(o, slot, record["addresses"], int(record["mask"]), int(record["width"]))
+    found = take_lines(o, slot, warp, row, record, how)
+    if found == UNKNOWN or (found == PARTLY and not is_written(o, slot, record)):
+        return False
+    if not how & READS:
+        take_cells(o, slot, record, warp * LANES, 1)
+    elif is_own:
+        keep_in_log(o, row, record, EVERY if bits & TOGETHER else 0, False)
+    elif updates:
+        note_at_once(o, slot, rank, warp, row, record, o.updates, True)
+    else:
+        note_at_once(o, slot, rank, warp, row, record, o.reads, False)
+    return True
+
+
+def are_apart(record: Array) -> bool:
+    """Whether lanes access memory in steps, none of them what another one does."""
+    run, step = next_run(record["addresses"], int(record["mask"]))
+    return run == int(record["mask"]) and (step >= int(record["width"]) or run & run - 1 == 0)
+
+
+def is_all_own(o: Order, rank: int, record: Array) -> bool:
+    """Whether lanes access the shared memory of their own CTA."""
+    addresses, mask, others = record["addresses"], int(record["mask"]), 0
+    if o.n[CTAS] > 1:
+        for lane in range(LANES):
+            if mask >> lane & 1:
+                others |= (int(addresses[lane]) >> RANK_SHIFT) ^ rank
+    return others == 0
 
 
 # ---- shared memory ----
-
-
-def touch_line(one: Array, warp: int, floor: int) -> None:
-    """Before an access of a warp that knows what all threads did up to `floor` is noted: whether it is the only one since."""
-    if one["warp"] != warp:
-        one["warp"] = NONE if max(one["written"], one["read"]) > floor else warp
 
 
 def note_landing(o: Order, slot: int, one: Array, column: int, is_whole: bool) -> None:
@@ -90,50 +138,44 @@ def knows_copies(o: Order, slot: int, row: int, one: Array) -> bool:
     return bool(o.clock[row, int(one["low"])] >= one["landed"])
 
 
-def read_shared(o: Order, slot: int, rank: int, warp: int, record: Array) -> bool:
-    row = first_row(o, slot, warp) + int(o.uniform[slot, warp])
-    make_room(o, slot)
-    found = take_lines(o, slot, rank, warp, row, record, False)
-    if found == UNKNOWN or (found == PARTLY and not is_written(o, slot, rank, record)):
-        return False
-    keep_in_log(o, row, record, EVERY if o.sites[record["site"]] & TOGETHER else 0, False)
-    return True
-
-
-def read_remote(o: Order, slot: int, owner: int, warp: int, record: Array) -> bool:
-    """Lanes read shared memory of another CTA of the cluster, whose granules have few places for that."""
-    if owner >= o.n[CTAS]:
-        return False
-    row = first_row(o, slot, warp) + int(o.uniform[slot, warp])
-    found = take_lines(o, slot, owner, warp, row, record, False)
-    if found == UNKNOWN or (found == PARTLY and not is_written(o, slot, owner, record)):
-        return False
+def note_at_once(
+    o: Order, slot: int, rank: int, warp: int, row: int, record: Array, accesses: Array, updates: bool
+) -> None:
+    """Lanes read or update shared memory of other CTAs of the cluster, too, whose granules have few places for that."""
     mask, width, addresses, now = int(record["mask"]), int(record["width"]), record["addresses"], int(o.n[NOW])
-    shift, cells, start, site = int(o.n[SHIFT]), first_cell(o, slot, owner), int(o.start[slot]), int(record["site"])
-    place = int(o.n[WARPS])
+    shift, cells, start, site = int(o.n[SHIFT]), 0, int(o.start[slot]), int(record["site"])
+    owner, place = NONE, 0
     for lane in range(LANES):
         if mask >> lane & 1:
             address, mine = int(addresses[lane]), 1 << lane
+            if address >> RANK_SHIFT != owner:
+                owner = address >> RANK_SHIFT
+                cells, place = first_cell(o, slot, owner), int(o.n[WARPS])
+                if owner == rank:
+                    place = warp - rank * int(o.n[WARPS])
             for cell in range(cells + (address >> shift), cells + (address + width - 1 >> shift) + 1):
-                access, since = o.reads[cell, place], max(start, int(o.cells[cell]["written"]))
+                one, access = o.cells[cell], accesses[cell, place]
+                since = max(start, int(one["written"]))
+                if updates:
+                    one["last"], one["update"] = now, now
+                    one["updater"] = warp * LANES + lane if record["event"] != Event.REDUCE else NOBODY
                 if access["time"] <= since or (access["warp"] == warp and access["lanes"] == mine):
                     access["warp"], access["time"], access["lanes"], access["site"] = warp, now, mine, site
                 elif access["warp"] == warp and access["time"] == now:
                     access["lanes"] = int(access["lanes"]) | mine
                 else:
-                    note(o, slot, warp, lane, row, 0, o.reads[cell], owner, site, since)
-    return True
+                    note(o, slot, warp, lane, row, 0, accesses[cell], owner, site, since)
 
 
 def make_room(o: Order, slot: int) -> None:
-    """For one more read in the log, of a slot."""
+    """For one more access in the log, of a slot."""
     if o.n[LOG_SLOT] != slot or o.n[LOGGED] == len(o.log):
         work_off(o)
         o.n[LOG_SLOT] = slot
 
 
 def keep_in_log(o: Order, row: int, record: Array, lanes: int, is_anybodys: bool) -> None:
-    """A read, of lanes as one where some are given, else of each for itself; is_anybodys: who reads is not known by lanes."""
+    """A read or an update, of lanes as one where some are given, else of each for itself; is_anybodys: who reads is not known by lanes."""
     at = int(o.n[LOGGED])
     o.log[at] = record
     mine = o.log_note[at]
@@ -142,21 +184,16 @@ def keep_in_log(o: Order, row: int, record: Array, lanes: int, is_anybodys: bool
     o.n[LOGGED] = at + 1
 
 
-def write_shared(o: Order, slot: int, rank: int, warp: int, record: Array) -> bool:
-    row = first_row(o, slot, warp) + int(o.uniform[slot, warp])
-    if take_lines(o, slot, rank, warp, row, record, True) == UNKNOWN:
-        return False
-    take_cells(o, slot, rank, record, warp * LANES, 1)
-    return True
-
-
-def take_cells(o: Order, slot: int, rank: int, record: Array, writer: int, step: int) -> None:
+def take_cells(o: Order, slot: int, record: Array, writer: int, step: int) -> None:
     """The granules of an access are written now: by `writer`, or where `step` is 1, each lane's by the lane's own after it."""
     mask, width, addresses, now = int(record["mask"]), int(record["width"]), record["addresses"], int(o.n[NOW])
-    shift, cells, site = int(o.n[SHIFT]), first_cell(o, slot, rank), int(record["site"])
+    shift, cells, site, owner = int(o.n[SHIFT]), 0, int(record["site"]), NONE
     for lane in range(LANES):
         if mask >> lane & 1:
             address = int(addresses[lane])
+            if address >> RANK_SHIFT != owner:
+                owner = address >> RANK_SHIFT
+                cells = first_cell(o, slot, owner)
             for cell in range(cells + (address >> shift), cells + (address + width - 1 >> shift) + 1):
                 made = o.cells[cell]
                 made["writer"], made["written"], made["last"], made["site"] = writer + step * lane, now, now, site
@@ -172,56 +209,116 @@ def first_cell(o: Order, slot: int, rank: int) -> int:
     return (slot * int(o.n[CTAS]) + rank) * int(o.n[CELLS]) - (rank << RANK_SHIFT >> int(o.n[SHIFT]))
 
 
-def take_lines(o: Order, slot: int, rank: int, warp: int, row: int, record: Array, writes: bool) -> int:
-    """Note an access at its lines; UNKNOWN where something has been done to one that the warp may not know, else whether all of
-    them have been written, as far as a read asks."""
-    start, now, floor, own = int(o.start[slot]), int(o.n[NOW]), int(o.floor[row]), int(o.own[row])
-    rest, base, found, low = int(record["mask"]), first_line(o, slot, rank), WHOLLY, rank << OWNER
-    end, other, theirs = low + int(o.n[LINES]), 0, 0
+def take_lines(o: Order, slot: int, warp: int, row: int, record: Array, how: int) -> int:
+    """Note at its lines what an access does (cells.READS and so on; who reads and writes updates strongly, as all do).
+
+    UNKNOWN where something has been done to one that the warp may not know; for reads, else, whether all of them have been written,
+    as far as they ask; for copies, whether they know by themselves alone that nobody reads there any more.
+    """
+    start, now, floor, era = int(o.start[slot]), int(o.n[NOW]), int(o.floor[row]), int(o.cluster[slot]) + 1
+    rest, found, way, bits = int(record["mask"]), WHOLLY, warp % LANES, int(o.sites[record["site"]])
+    updates = how == READS | WRITES
+    starts = int(record["addresses"][lowest(rest)]) | int(record["width"])  # a copy's rows lie side by side
+    is_whole = starts & (1 << LINE_BITS) - 1 == 0
+    group = products_of(o, warp) - int(o.n[PRODUCTS]) + 1 if bits & WARPGROUP else 0
     while rest:
         first, lines, part = blocks_of(record["addresses"], rest, int(record["width"]), LINE_BITS)
         rest &= ~part
+        rank = first >> OWNER
+        base, end = first_line(o, slot, rank), (rank << OWNER) + int(o.n[LINES])
+        if rank >= o.n[CTAS]:
+            return UNKNOWN
         while lines:
             number = first + lowest(lines)
             lines &= lines - 1
-            if number < low or number >= end:
+            if number >= end:
                 return UNKNOWN
-            one = o.lines[base + number]
-            if writes and one["source"] == o.cluster[slot] + 1:
-                return UNKNOWN
-            if one["landed"] > start and not knows_copies(o, slot, row, one):
-                return UNKNOWN
-            is_alone, time = one["warp"] == warp, int(one["written"])
-            if time > floor and (not is_alone or time > own):
-                if one["writer"] != other:
-                    other = int(one["writer"])
-                    theirs = knows_warp(o, row, other - 1) if other else 0
-                if time > theirs:
+            at = base + number
+            one = o.lines[at]
+            if not how & OVER:
+                if one["landed"] > start and not knows_copies(o, slot, row, one):
                     return UNKNOWN
-            read = int(one["read"])
-            if writes and read > floor and (not is_alone or read > own):
-                if one["reader"] != other:
-                    other = int(one["reader"])
-                    theirs = knows_warp(o, row, other - 1) if other else 0
-                if read > theirs:
+                if one["written"] > floor and not knows_warps(o, warp, row, o.warps[at], 0):
                     return UNKNOWN
-            touch_line(one, warp, floor)
-            if writes:
-                one["written"], one["writer"] = now, warp + 1
-            else:
-                one["reader"] = warp + 1 if read <= floor or one["reader"] == warp + 1 else 0
-                one["read"], one["by_lanes"] = now, now
-                if one["full"] != o.cluster[slot] + 1 and (found == PARTLY or not fill(o, slot, base + number)):
+            if how & WRITES or not how & OVER:
+                if one["updated"] > floor and not updates and not knows_warps(o, warp, row, o.warps[at], 2 * LANES):
+                    return UNKNOWN
+                if how & STAYS and max(one["written"], one["updated"], one["landed"]) > start:
+                    return UNKNOWN
+            if how & WRITES:
+                if one["source"] == era:
+                    return UNKNOWN
+                if one["read"] > floor:
+                    if not knows_reads(o, warp, row, at):
+                        return UNKNOWN
+                    found = PARTLY if how & COPIES else found
+            if how & COPIES:
+                note_landing(o, slot, one, in_flight(o), is_whole)
+                if is_whole:  # what has been read has been written since
+                    one["held"] = 0
+            elif updates:
+                one["updated"], o.warps[at, 2 * LANES + way] = now, now
+            elif how & WRITES:
+                one["written"], o.warps[at, way] = now, now
+            elif not how & FETCHES:
+                one["read"] = now
+                if group == 0:
+                    o.warps[at, LANES + way] = now
+                elif not hold(one, group, now):
+                    one["others"] = now
+            if how & READS and not how & OVER and one["full"] != era:
+                if found == PARTLY or not fill(o, slot, at):
                     found = PARTLY
     return found
 
 
-def knows_warp(o: Order, row: int, warp: int) -> int:
-    """Up to when a row knows all threads of a warp, and what they knew."""
-    found = 0 if o.n[LOOSE] else int(o.n[NOW])
-    for unit in range(warp * LANES, (warp + 1) * LANES):
-        found = min(found, int(o.clock[row, unit]))
-    return found
+def hold(one: Array, group: int, now: int) -> bool:
+    """Remember at a line that a product of a warpgroup has read it; false if there is no room."""
+    first, second = int(one["held"]) & HALF, int(one["held"]) >> HALF_BITS
+    if first == 0 or first == group:
+        one["held"], one["first"] = second << HALF_BITS | group, now
+    elif second == 0 or second == group:
+        one["held"], one["second"] = group << HALF_BITS | first, now
+    else:
+        return False
+    return True
+
+
+def knows_reads(o: Order, warp: int, row: int, at: int) -> bool:
+    """Whether a row of a warp knows of all reads of a line."""
+    one, floor, products = o.lines[at], int(o.floor[row]), int(o.n[PRODUCTS]) - 1
+    if one["others"] > floor:
+        return False
+    group = int(one["held"]) & HALF
+    if group and one["first"] > floor and one["first"] > o.clock[row, products + group]:
+        return False
+    group = int(one["held"]) >> HALF_BITS
+    if group and one["second"] > floor and one["second"] > o.clock[row, products + group]:
+        return False
+    return knows_warps(o, warp, row, o.warps[at], LANES)
+
+
+def knows_warps(o: Order, warp: int, row: int, times: Array, first: int) -> bool:
+    """Whether a row of a warp knows what all warps have done by their times, which begin at `first`."""
+    rest = EVERY & ~lower_than(times, first, int(o.floor[row]) + 1)
+    while rest:
+        way = lowest(rest)
+        rest &= rest - 1
+        for other in range(way, int(o.n[CTAS] * o.n[WARPS]), LANES):
+            known = int(o.own[row])
+            if other != warp:
+                known = lowest_of(o.clock[row], other * LANES, other * LANES + LANES)
+            if times[first + way] > known:
+                return False
+    return True
+
+
+def reads_alone(o: Order, warp: int, at: int, floor: int) -> bool:
+    """Whether nobody but a warp has read a line since a time."""
+    one, warps = o.lines[at], int(o.n[CTAS] * o.n[WARPS])
+    if warps > LANES or one["others"] > floor or max(one["first"], one["second"]) > floor:
+        return False
+    return EVERY & ~lower_than(o.warps[at], LANES, floor + 1) & ~(1 << warp) == 0
 
 
 def fill(o: Order, slot: int, line: int) -> bool:
@@ -235,13 +332,16 @@ def fill(o: Order, slot: int, line: int) -> bool:
     return True
 
 
-def is_written(o: Order, slot: int, rank: int, record: Array) -> bool:
+def is_written(o: Order, slot: int, record: Array) -> bool:
     """Whether all that a record reads of shared memory has been written since its CTA began."""
     mask, width, addresses = int(record["mask"]), int(record["width"]), record["addresses"]
-    cells, shift, start = first_cell(o, slot, rank), int(o.n[SHIFT]), int(o.start[slot])
+    cells, shift, start, owner = 0, int(o.n[SHIFT]), int(o.start[slot]), NONE
     for lane in range(LANES):
         if mask >> lane & 1:
             address = int(addresses[lane])
+            if address >> RANK_SHIFT != owner:
+                owner = address >> RANK_SHIFT
+                cells = first_cell(o, slot, owner)
             for cell in range(cells + (address >> shift), cells + (address + width - 1 >> shift) + 1):
                 if o.cells[cell]["written"] <= start:
                     return False
@@ -259,7 +359,7 @@ def settle(o: Order, slot: int, addresses: Array, mask: int, width: int) -> None
             if owner < ctas:
                 base = (slot * ctas + owner) * lines
                 for at in range(base + (offset >> LINE_BITS), base + min((offset + width - 1 >> LINE_BITS) + 1, lines)):
-                    if o.lines[at]["read"] >= earliest:
+                    if max(o.lines[at]["read"], o.lines[at]["updated"]) >= earliest:
                         work_off(o)
                         return
 
@@ -276,15 +376,28 @@ def work_off(o: Order) -> None:
         way, mask, width, site = int(record["warp"]), int(record["mask"]), int(record["width"]), int(record["site"])
         rank = int(o.place[record["cta"]]) - slot * ctas
         addresses, cells, warp = record["addresses"], first_cell(o, slot, rank), rank * int(o.n[WARPS]) + way
+        updates = Event.STORE < record["event"] <= Event.REDUCE
         for lane in range(LANES):
             if mask >> lane & 1:
                 address, mine = int(addresses[lane]), given if together else 1 << lane
                 for cell in range(cells + (address >> shift), cells + (address + width - 1 >> shift) + 1):
-                    since = max(start, int(o.cells[cell]["written"]))
-                    if since < now:
-                        access, lanes = o.reads[cell, way], mine
-                        # What other lanes did before counts as done now, as far as this one did not know it.
-                        if mine and access["warp"] == warp and access["time"] > max(since, own):
-                            lanes |= int(access["lanes"])
-                        access["warp"], access["time"], access["lanes"], access["site"] = warp, now, lanes, site
+                    one = o.cells[cell]
+                    since = max(start, int(one["written"]))
+                    if since >= now:
+                        continue
+                    if updates and one["update"] <= now:
+                        one["update"] = now
+                        one["updater"] = warp * LANES + lane if record["event"] != Event.REDUCE else NOBODY
+                    if updates:
+                        one["last"] = max(one["last"], now)
+                        note_logged(o.updates[cell, way], warp, now, mine, site, max(since, own))
+                    else:
+                        note_logged(o.reads[cell, way], warp, now, mine, site, max(since, own))
     o.n[LOGGED] = 0
+
+
+def note_logged(access: Array, warp: int, now: int, lanes: int, site: int, known: int) -> None:
+    """An access of lanes of a warp that knew what it had done up to a time itself: what other lanes did later counts as done now."""
+    if lanes and access["warp"] == warp and access["time"] > known:
+        lanes |= int(access["lanes"])
+    access["warp"], access["time"], access["lanes"], access["site"] = warp, now, lanes, site

@@ -31,7 +31,6 @@ from ptxsim.checks.order.state import (
     KEPT,
     LINE_BITS,
     LINES,
-    LOOSE,
     MARGIN,
     MOST_FAR,
     NONE,
@@ -265,7 +264,6 @@ def release_landed(o: Order, slot: int, rank: int, lanes: int, warp: int, key: i
     place = entry_at(o, key, owner_of(o, slot, rank, scope), False)
     if place == NONE:
         return
-    o.n[LOOSE] = 1
     for lane in range(LANES):
         if lanes >> lane & 1:
             o.kept[o.entries[place]["row"], warp * LANES + lane] = o.n[NOW]

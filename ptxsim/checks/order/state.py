@@ -15,16 +15,15 @@ from ptxsim.machine.pages import reserve
 # Of `n`.
 (
     NOW, CTAS, WARPS, UNITS, SHIFT, CELLS, CLUSTERS, GRID, WAYS, FAR, KEPT, PAGES, ROWS, COUNT, COVERED, EDGES, THREADS, FREE,
-    INITIALIZED, LINES, LOGGED, LOG_SLOT, PLAIN, GRANULES, AGREED, COPYING, COPIED, INITS, PRODUCTS, LOOSE, AGREED_IN_SHARED, PASSES, COVER_SCOPE,
+    INITIALIZED, LINES, LOGGED, LOG_SLOT, PLAIN, GRANULES, AGREED, COPYING, COPIED, INITS, PRODUCTS, AGREED_IN_SHARED, PASSES, COVER_SCOPE,
     NUMBERS,
-) = range(34)  # fmt: skip
+) = range(33)  # fmt: skip
 # NOW: the record; CTAS, WARPS: of a cluster, of a CTA; UNITS: columns of a clock; SHIFT, CELLS: of a granule's bytes, granules of
 # a CTA's shared memory; CLUSTERS: of the grid; GRID: CTAs; WAYS: places for accesses per granule; FAR: clusters that others know
 # of; KEPT, PAGES: in use; ROWS: of clocks per slot; COUNT: problems found; COVERED: the first column of a clock's second half, 0
 # where there is none (see edges.cover); EDGES: fences so far, and addresses at which something has been released. THREADS: of a CTA; FREE: slots; INITIALIZED: whether
 # shared memory was filled before the launch. LINES: of a CTA's shared memory; LOGGED, LOG_SLOT: reads in the log, and whose.
 # PLAIN: every access is judged granule by granule, for tests. GRANULES: pages of global memory that have some.
-# LOOSE: whether a thread may know what another one has done by a time, and not what that one knew then (scan.release_landed).
 # COPIED: the first of the columns of what copies have written that complete on mbarriers, COMPLETIONS for each CTA; then comes that
 # of what such copies have not written yet, which nobody ever knows. INITS: the column of mbarriers that fence.mbarrier_init has
 # published; PRODUCTS: the first of those of what products of warpgroups have read. The last column is that of all other copies. COPYING: whether there are accesses of the async proxy to global memory. AGREED: any two strong accesses of the program are, each in the scope of the other; AGREED_IN_SHARED: in shared memory. PASSES: all
@@ -42,24 +41,23 @@ LOG = 2048  # reads of shared memory in the log
 NEAR_WAYS, FAR_WAYS = 2, 2  # places for accesses from other CTAs of a cluster; per granule of global memory
 MARGIN = 80  # free places with which a record can be worked off
 SLOTS, ROOM = 40, 1 << 28  # ROOM: bytes of the clocks of all slots, at first
-PAGES_AT_FIRST, GRANULES_AT_FIRST = 512, 512  # pages of global memory, and those with granules
+PAGES_AT_FIRST, GRANULES_AT_FIRST = 2048, 2048  # pages of global memory, and those with granules
 MOST_FAR = 2048  # clusters that others may know of
 UNTOLD = -3  # in place of a column: the cluster has handed on what it did when there was no room left, so that nobody may be blamed
 
 # A granule: who wrote last (a column of the clock, in global memory after those of all clusters before), when, and where; when it
 # was last written in any way, and strongly, and by which thread that was.
 CELL = record(("writer", "i4"), ("written", "i4"), ("site", "i4"), ("last", "i4"), ("update", "i4"), ("updater", "i4"))
-# A line of 128 bytes: when any of its granules was last written, read, and written by a copy of the async proxy; the only warp that
-# has accessed it since all knew of all, or NONE. full: the cluster, plus one, in whose time all have been written; low: the column
-# of the copies that have landed there in the time of the cluster before `high`, NONE if there are several; source: the cluster, plus one,
-# in whose time copies that complete on mbarriers have read there. In global memory full
-# is how often it has been read, and low and high are the clusters that stand for its readers (see far.see_reader). In shared memory
-# `read` is the latest of: when lanes have read it (by_lanes), and when products of the two warpgroups `held` have (first, second).
-# writer: a warp, plus one, that knew of all writes before its own, which was the last one; reader: the only warp, plus
-# one, that has read it since all knew of all; 0 where there is none such.
+# A line of 128 bytes: when any of its granules was last written, read, and written by a copy of the async proxy. full: the cluster,
+# plus one, in whose time all have been written; low: the column of the copies that have landed there in the time of the cluster before
+# `high`, NONE if there are several; source: the cluster, plus one, in whose time copies that complete on mbarriers have read there;
+# updated: when it was last updated strongly. In shared memory `read` is the latest of: when warps have read it (Order.warps), when
+# products of the two warpgroups `held` have (first, second), and others. In global memory full is how often it has been read, low and
+# high are the clusters that stand for its readers (see far.see_reader), and others is when it was last written otherwise than by
+# strong updates that are in each other's scope.
 LINE = record(
-    ("written", "i4"), ("read", "i4"), ("landed", "i4"), ("warp", "i4"), ("full", "i4"), ("low", "i4"), ("high", "i4"),
-    ("held", "i4"), ("by_lanes", "i4"), ("first", "i4"), ("second", "i4"), ("writer", "i4"), ("reader", "i4"), ("source", "i4")
+    ("written", "i4"), ("read", "i4"), ("landed", "i4"), ("updated", "i4"), ("full", "i4"), ("low", "i4"), ("high", "i4"),
+    ("held", "i4"), ("others", "i4"), ("first", "i4"), ("second", "i4"), ("source", "i4")
 )  # fmt: skip
 # An access that a line of global memory holds: a warp of the grid, when, where, and the lanes next to each other that access `width`
 # bytes each, in steps from the address that lane 0 has or would have.
@@ -117,6 +115,7 @@ class Arrays(NamedTuple):
     reads: Array
     updates: Array
     lines: Array  # by slot, rank and line
+    warps: Array  # the same: when each warp, or those that share its place modulo LANES, last wrote there; then read, then updated
     log: Array  # reads of shared memory that have not been noted yet (see lines)
     log_note: Array
     page_key: Array  # of global memory, by hash
@@ -194,7 +193,7 @@ def begin(
         zeros((slots, 2, completions), np.int32),
         zeros((slots, threads if covers else 0), np.int32), zeros((slots, threads), np.int32), zeros((slots, barrier_rows(ctas)), np.int64), zeros((slots, barrier_rows(ctas)), np.int32), zeros((slots, barrier_rows(ctas)), np.int32),
         zeros(granules, CELL), zeros((granules, ways), ACCESS), zeros((granules, ways if strong[0] else 0), ACCESS),
-        zeros(slots * ctas * lines, LINE), zeros(LOG, RECORD), zeros(LOG, LOGGED_READ),
+        zeros(slots * ctas * lines, LINE), zeros((slots * ctas * lines, 3 * LANES), np.int32), zeros(LOG, RECORD), zeros(LOG, LOGGED_READ),
         np.full(2 * PAGES_AT_FIRST, NONE, np.int64), zeros(2 * PAGES_AT_FIRST, np.int32), zeros(many, CELL), zeros((many, FAR_WAYS), ACCESS),
         zeros((many, FAR_WAYS if strong[1] else 0), ACCESS), zeros(far_lines, LINE), zeros((far_lines, 2), WAY),
         np.full(PAGES_AT_FIRST, NONE, np.int32), zeros(4 * MARGIN, ENTRY), zeros((4 * MARGIN, units), np.int32),
