@@ -206,6 +206,11 @@ class Cta:
         return warpgroups_of([warp.record for warp in self.warps])
 
     @property
+    def is_multiplying(self) -> bool:
+        """Whether a product of a warpgroup is in flight."""
+        return any(group.completed != group.issued for group in self.__dict__.get("warpgroups", ()))
+
+    @property
     def rank(self) -> int:
         """Index within the cluster."""
         return self.cluster.ctas.index(self)

@@ -272,7 +272,7 @@ class NativeCluster:
         turns = self._objects()
         if any(warp.waits or warp.in_flight for warp in turns.warps):
             return False
-        if any(group.completed != group.issued for groups in self.warpgroups for group in groups):
+        if any(cta.is_multiplying for cta in turns.cluster.ctas):
             return False
         splits = (split for warp in turns.warps for split in warp.splits)
         return all(split.op in (0, len(self.native.program.blocks[split.block])) for split in splits)

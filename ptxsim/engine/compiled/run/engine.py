@@ -204,7 +204,7 @@ class CompiledEngine:
         if goes_on:
             native.record.count -= split.op + 1  # native code counts blocks
             split.op = 0
-        elif warp.waits or warp.in_flight:
+        elif warp.waits or warp.in_flight or warp.cta.is_multiplying:
             native.record.site, warp.record.left = WATCHED, warp.record.left - 1
         else:
             native.record.site = FINISHED
