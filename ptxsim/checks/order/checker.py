@@ -8,6 +8,7 @@ import numpy as np
 
 from ptxsim.checks.cluster_shared import Homes
 from ptxsim.checks.order import state
+from ptxsim.checks.order.cells import UNMET
 from ptxsim.checks.order.findings import Problem, findings_of
 from ptxsim.checks.order.scan import FIELDS, KINDS, scan
 from ptxsim.checks.order.sites import COVERS, UPDATES_GLOBAL, UPDATES_SHARED
@@ -70,7 +71,7 @@ class OrderChecker(Observer):
             self._make_room(records[at])
         problems, self.order.n[state.COUNT] = self.found[: self.order.n[state.COUNT]], 0
         for row in problems.tolist():
-            if not row[8] and row[3] < self.reserved:
+            if not row[8] and row[3] < self.reserved and row[0] != UNMET:
                 continue
             key = row[0], row[1], row[2]
             times, first = self.problems.get(key, (0, tuple(row)))
