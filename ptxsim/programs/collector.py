@@ -49,8 +49,7 @@ class Collector:
         run = kernel.run(args, options.or_else(self.wanted.options if is_wanted else self.wanted.unwatched))
         if is_wanted:
             self._tell(kernel.name, run.findings)
-            sample = {"sample": True} if run.is_sample else {}  # its results are incomplete
-            record = {"launch": number, "grid": run.grid, "block": run.block, **sample, **run.to_dict()}
+            record = {"launch": number, "grid": run.grid, "block": run.block, "sample": run.is_sample, **run.to_dict()}
             self._record(record | self._part(kernel, run), run.findings)
             if self.keep:
                 self.runs.append(run)

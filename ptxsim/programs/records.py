@@ -54,7 +54,10 @@ def _kernel(name: str, launches: list[Record]) -> str:
     cycles = [record["cycles"] for record in launches if record.get("cycles") is not None]
     if cycles:
         low, high = round(min(cycles)), round(max(cycles))
-        parts.append(plural(low, "cycle") if low == high else f"{low:,} to {high:,} cycles".replace(",", " "))
+        told = plural(low, "cycle") if low == high else f"{low:,} to {high:,} cycles".replace(",", " ")
+        sampled = sum(record.get("sample", False) for record in launches)
+        # A sample's results, findings and counts are those of its CTAs alone.
+        parts.append(f"{told} ({plural(sampled, 'launch')} by a sample of the CTAs)" if sampled else told)
     banks = [record["banks"] for record in launches if record.get("banks")]
     if banks:
         wavefronts, ideal = (sum(table[key] for table in banks) for key in ("wavefronts", "ideal"))

@@ -12,7 +12,7 @@ import torch
 from triton.runtime import _allocation
 
 from ptxsim.diagnostic import Finding, PtxError
-from ptxsim.engine.compiled.run.threads import orderless
+from ptxsim.engine.analysis.written_parameters import written_parameters
 from ptxsim.isa.variable_layout import size_of
 from ptxsim.machine.tensor_map import TensorMap
 from ptxsim.programs.collector import Collector
@@ -58,16 +58,13 @@ class Launcher:
         ctas = getattr(m, "num_ctas", 1)
         is_known = clock.repeating and (self.is_watched or (clock.trying and self.is_tried))
         is_large = grid[0] * grid[1] * grid[2] * ctas > EVERY
-        samples = is_large and clock.repeating and clock.measuring and not in_full
+        by_sample = is_large and clock.repeating and clock.measuring and not in_full
         options = LaunchOptions(
-            every=EVERY if samples else None, sample=True if samples else None,
+            every=EVERY if by_sample else None, sample=True if by_sample else None,
             checks="memory" if is_known and self.collector.wanted.checks == "all" else None,
             grid=(grid[0] * ctas, *grid[1:]), block=32 * m.num_warps, cluster=ctas, shared_mem=m.shared,
             cooperative=getattr(m, "launch_cooperative_grid", False) or None, profile=None if in_full else clock.profile,
         )  # fmt: skip
-        pending = self.storages.samples
-        if pending is not None and pending.launches and not orderless(kernel.program(self.storages.device.target.name)):
-            pending.complete()  # it will run in full, and may write what those read
         with self.storages.placed() as placed:
             values = [*self._flat(placed, args), *self._scratch(placed, grid, ctas, stream)]
             parameters = kernel.parameters
@@ -76,20 +73,37 @@ class Launcher:
                     f"{kernel.name} takes {len(parameters)} parameters, Triton's signature has {len(values)}"
                 )
             passed = [_bytes(kind, value, size_of(p)) for p, (kind, value) in zip(parameters, values)]
+            samples, written = self.storages.samples, {}
+            if samples is not None:
+                written = placed.written(self._may_write(kernel, values))
+                samples.need(written, writes=True)
             try:
                 run = self.collector.launch(kernel, passed, options)
             except PtxError as error:
                 self.collector.refuse(error)
                 raise
             placed.is_kept = not run.is_sample
-            if run.is_sample and not clock.trying and self.storages.samples is not None:
+            if run.is_sample and not clock.trying and samples is not None:
                 again = partial(self._run, grid, stream, kernel, in_full=True)
-                self.storages.samples.add(again, args, placed.places, self.storages.changed(placed))
+                samples.add(again, args, placed.places, written)
         self.is_watched |= not clock.trying
         self.is_tried = True
         clock.add(run)
         if run.stopped_at is not None:
             raise KernelError(run)
+
+    def _may_write(self, kernel: Kernel, values: Sequence[tuple[str, Any]]) -> list[int] | None:
+        """Addresses of the tensors that a launch may write, as its program says: of those in parameters. None: of any."""
+        target = self.storages.device.target.name
+        found = written_parameters(kernel.program(target))
+        if found is None:
+            return None
+        begins = kernel.code(target).decoded.linkage.parameter_offsets
+        return [
+            value.address if kind == "map" else value
+            for p, (kind, value) in zip(kernel.parameters, values)
+            if kind in ("*", "map") and not found.isdisjoint(range(begins[p.name], begins[p.name] + size_of(p)))
+        ]
 
     def _flat(self, placed: Placed, args: Sequence[Any]) -> Iterator[tuple[str, Any]]:
         """(Type, value) of every parameter but the scratch memory."""

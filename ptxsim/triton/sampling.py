@@ -1,7 +1,8 @@
 """A benchmark's launches: a sample of their CTAs tells the time, and results that anything asks for are made in full.
 
-What a sample has written goes nowhere. A launch or a function of torch that takes such a tensor, or writes over what the launches read,
-first has the launches so far run in full; so does the benchmark at its end, if the program still holds one of their results.
+What a sample has written goes nowhere. A launch or a function of torch that takes a tensor which the launches may write, or writes over
+what they read, first has the launches so far run in full; so does the benchmark at its end, if the program still holds such a tensor.
+What may be written is what the program says on every path (engine.analysis.written_parameters), not what a sample has changed.
 """
 
 from __future__ import annotations
@@ -23,21 +24,25 @@ Storages = Mapping[int, StorageWeakRef]  # by address in the host's memory
 
 
 class Samples:
-    """The launches of one call, in order, the storages that they would have written, and those that they read."""
+    """The launches of one call, in order, the storages that they may write, and those that they read."""
 
     def __init__(self) -> None:
         self.launches: list[Callable[[], None]] = []
         self.written: dict[int, StorageWeakRef] = {}
         self.read: set[int] = set()
+        self.foreign: list[torch.UntypedStorage] = []  # written ones of memory that others see, too, without a tensor
 
     def add(
         self, launch: Callable[[Sequence[Any]], None], args: Sequence[Any], places: Collection[int], written: Storages
     ) -> None:
-        """A sample has run. launch: runs it in full with these arguments; places: of storages that it may have touched."""
+        """A sample has run. launch: runs it in full with these arguments; places: of storages that it may have touched; written:
+        what may be written."""
         held = _Held(written)
         weak = [held.release(value) for value in args]
         self.launches.append(lambda: launch([held.take(value) for value in weak]))
         self.written |= written
+        storages = (torch.UntypedStorage._new_with_weak_ptr(storage.cdata) for storage in written.values())
+        self.foreign += [storage for storage in storages if storage is not None and not storage.resizable()]
         self.read |= set(places)
 
     def need(self, addresses: Collection[int], writes: bool = False) -> None:
@@ -54,7 +59,7 @@ class Samples:
             launch()
 
     def finish(self) -> None:
-        """The call is over: results that the program holds are needed."""
+        """The call is over, or stopped: results that the program holds are needed."""
         if any(not storage.expired() for storage in self.written.values()):
             self.complete()
 

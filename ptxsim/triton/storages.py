@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -65,6 +65,21 @@ class Placed:
             self.alive.append(storage)
         return self.places[host].address + _DATA_PTR(value) - host if storage.nbytes() else 0
 
+    def written(self, addresses: Sequence[int] | None) -> dict[int, StorageWeakRef]:
+        """The storages that a launch may write, by address in the host's memory: those in which these addresses lie, and those
+        whose addresses the program has, which may be in tables or among integers. All for None, or an address that is of none."""
+        known = {host: storage for host, (storage, _) in self.storages.kept.items()}
+        known |= {storage.data_ptr(): StorageWeakRef(storage) for storage in self.alive}
+        holders = [self._holder(address) for address in addresses or () if address]
+        hosts = {*self.storages.kept, *holders}
+        return (
+            known if addresses is None or None in hosts else {host: known[host] for host in hosts if host is not None}
+        )
+
+    def _holder(self, address: int) -> int | None:
+        held = ((host, address - place.address, len(place.host)) for host, place in self.places.items())
+        return next((host for host, offset, size in held if 0 <= offset <= size), None)
+
 
 class Storages:
     """Puts storages into the memory of a device."""
@@ -103,19 +118,10 @@ class Storages:
             yield placed
         finally:
             for host, place in placed.places.items():
-                if placed.is_kept and self._has_changed(place):  # what is only read may lie where nobody may write
-                    place.host[:] = self._on_device(place)
+                if placed.is_kept and not np.array_equal(place.host, self._on_device(place)):
+                    place.host[:] = self._on_device(place)  # what is only read may lie where nobody may write
                 if host not in self.kept:
                     self.device.memory.free(place.allocation)
-
-    def _has_changed(self, place: Place) -> bool:
-        return not np.array_equal(place.host, self._on_device(place))
-
-    def changed(self, placed: Placed) -> dict[int, StorageWeakRef]:
-        """The storages that a launch has written, by address in the host's memory."""
-        known = {storage.data_ptr(): StorageWeakRef(storage) for storage in placed.alive}
-        known |= {host: storage for host, (storage, _) in self.kept.items()}
-        return {host: known[host] for host, place in placed.places.items() if self._has_changed(place)}
 
     def keep(self, tensor: torch.Tensor) -> int:
         """The address of a tensor in device memory, which its storage has from now on."""

@@ -85,10 +85,14 @@ class Clock:
             if self.trying:
                 call()
                 return
+            if outer is not None:  # a benchmark within one
+                outer.complete()
             self.storages.samples = samples
-            with samples.watching():
-                call()
-            samples.finish()
+            try:
+                with samples.watching():
+                    call()
+            finally:
+                samples.finish()
         finally:
             self.storages.samples = outer
             self.measuring -= 1

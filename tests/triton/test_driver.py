@@ -8,6 +8,7 @@ import pytest
 
 import ptxsim.triton
 from ptxsim.diagnostic import PtxError
+from ptxsim.programs import records
 from ptxsim.session.run import KernelError
 
 triton = pytest.importorskip("triton")
@@ -23,6 +24,22 @@ from tests.triton.programs.kernels import add_kernel, matmul_kernel  # noqa: E40
 @triton.jit
 def counting_kernel(count):
     tl.atomic_add(count, 1)
+
+
+@triton.jit
+def last_kernel(x, index, out, BLOCK: tl.constexpr):
+    """Only the last CTA writes, at a place that it loads."""
+    if tl.program_id(0) == tl.num_programs(0) - 1:
+        at = tl.arange(0, BLOCK)
+        tl.store(out + tl.load(index + at), tl.load(x + at))
+
+
+@triton.jit
+def table_kernel(table, x, BLOCK: tl.constexpr):
+    """As above, into a tensor whose address lies in memory."""
+    if tl.program_id(0) == tl.num_programs(0) - 1:
+        at = tl.arange(0, BLOCK)
+        tl.store(tl.load(table).to(tl.pointer_type(tl.float32)) + at, tl.load(x + at))
 
 
 @triton.jit
@@ -98,10 +115,10 @@ def test_the_autotuner_goes_by_predicted_time(capsys):
         assert triton.testing.do_bench(lambda: a + a) > 0
 
 
-def test_trials_of_the_autotuner_run_a_sample_of_the_ctas():
+def test_trials_of_the_autotuner_run_a_sample_of_the_ctas(tmp_path):
     x, out = torch.rand(600 * 128), torch.zeros(600 * 128)
     count = torch.zeros(1, dtype=torch.int32)
-    with ptxsim.triton.active() as runs:
+    with ptxsim.triton.active(results=str(tmp_path)) as runs:
         clock = triton.runtime.driver.active.clock
         launch = lambda: add_kernel[(600,)](x, x, out, x.numel(), BLOCK=128)  # noqa: E731
         sampled = clock.trial(launch)
@@ -111,6 +128,13 @@ def test_trials_of_the_autotuner_run_a_sample_of_the_ctas():
         clock.trial(lambda: counting_kernel[(600,)](count))
         assert count.item() == 600  # CTAs that notice each other run all
     assert runs[0].warp_instructions < runs[2].warp_instructions / 10
+    told = records.read(tmp_path)
+    assert [record["sample"] for record in told] == [run.is_sample for run in runs]
+    added, counted = records.summary(told).splitlines()[:2]
+    assert added.startswith("add_kernel: 3 launches, ") and added.endswith(
+        " cycles (2 launches by a sample of the CTAs)"
+    )
+    assert "counting_kernel: 1 launch" in counted and "sample" not in counted
 
 
 def test_a_benchmark_runs_a_sample_unless_its_results_are_asked_for():
@@ -144,6 +168,62 @@ def test_a_benchmark_runs_a_sample_unless_its_results_are_asked_for():
             bench(lambda look=look: kept.append(look(twice(x))))
         bench(and_then)
     assert all(np.array_equal(out, before) for out in kept) and len(kept) == 5
+
+
+def test_what_a_benchmark_may_have_written_is_made_in_full_whatever_its_sample_has_changed():
+    x, index = torch.rand(128), torch.randperm(128, dtype=torch.int32)
+    with ptxsim.triton.active() as runs:
+        bench = triton.testing.do_bench
+        out = torch.zeros(128)
+        bench(lambda: last_kernel[(600,)](x, index, out, BLOCK=128))
+        assert (out[index.long()] == x).all() and [run.is_sample for run in runs] == [True, False]
+        bench(lambda: last_kernel[(600,)](x, index, torch.zeros(128), BLOCK=128))  # what is only read costs nothing
+        assert [run.is_sample for run in runs[2:]] == [True]
+        out = torch.zeros(128)
+        table = torch.tensor([out.data_ptr()])
+        bench(lambda: table_kernel[(600,)](table, x, BLOCK=128))
+        assert (out == x).all()
+
+
+def test_a_benchmark_keeps_what_it_has_written_before_it_is_stopped_and_into_memory_of_others():
+    x, index, array = torch.rand(128), torch.arange(128, dtype=torch.int32), np.zeros(128, np.float32)
+    out = torch.zeros(128)
+
+    def stopped():
+        last_kernel[(600,)](x, index, out, BLOCK=128)
+        raise ValueError("stopped")
+
+    with ptxsim.triton.active():
+        with pytest.raises(ValueError, match="stopped"):
+            triton.testing.do_bench(stopped)
+        assert (out == x).all()
+        triton.testing.do_bench(lambda: last_kernel[(600,)](x, index, torch.from_numpy(array), BLOCK=128))
+        assert (torch.from_numpy(array) == x).all()
+
+
+def test_a_small_launch_writes_over_what_a_sample_has_read_only_after_it():
+    x, y, out, index = torch.rand(128), torch.rand(128), torch.zeros(128), torch.arange(128, dtype=torch.int32)
+    before = x.clone()
+
+    def both():
+        last_kernel[(600,)](x, index, out, BLOCK=128)
+        last_kernel[(1,)](y, index, x, BLOCK=128)
+
+    with ptxsim.triton.active():
+        triton.testing.do_bench(both)
+    assert (out == before).all() and (x == y).all()
+
+
+def test_a_benchmark_within_one_reads_what_the_outer_one_has_written():
+    x, index, out, last = torch.rand(128), torch.arange(128, dtype=torch.int32), torch.zeros(128), torch.zeros(128)
+
+    def outer():
+        last_kernel[(600,)](x, index, out, BLOCK=128)
+        triton.testing.do_bench(lambda: last_kernel[(600,)](out, index, last, BLOCK=128))
+
+    with ptxsim.triton.active():
+        triton.testing.do_bench(outer)
+    assert (last == x).all()
 
 
 def test_what_is_measured_is_checked_once():

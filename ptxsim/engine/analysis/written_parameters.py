@@ -1,0 +1,124 @@
+"""Through which parameters of a kernel global memory may be written, wherever its threads go.
+
+Values are followed from register to register by slot, in no order. Memory is one place: whatever is stored anywhere may be what
+any load brings. So an address that the kernel itself has put into memory (a descriptor, a table) is known there; one that was there
+before it is none of a parameter's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from ptxsim.engine.analysis.def_use import slots_of
+from ptxsim.engine.program.operand import Address, Constant, Operand, Register, Vector
+from ptxsim.engine.program.operation import Op, Program, calls_functions, fact
+from ptxsim.isa.facts import Proxy
+from ptxsim.machine.memory import ARENA_HIGH, PARAMETERS
+
+MOST = 0x8000  # bytes of parameters
+NOT_GLOBAL = {"shared", "local", "param"}
+# Origins of a value: the parameter at this byte, or its address.
+VALUE, PLACE = False, True
+Origins = set[tuple[bool, int]]
+
+
+@fact
+def written_parameters(program: Program) -> frozenset[int] | None:
+    """Bytes (offsets in the kernel's parameters) of those from which addresses come that may be written: pointers, and tensor maps.
+
+    None if it cannot be told. Addresses that lie in memory before the launch may be written besides, and integers may be addresses.
+    """
+    if calls_functions(program):
+        return None
+    flow = _Flow()
+    uses = [_Use.of(op) for op in program.ops]
+    size = -1
+    while size != flow.size():
+        size = flow.size()
+        for use in uses:
+            flow.take(use)
+    return frozenset(byte for _, byte in flow.written)
+
+
+@dataclass(slots=True)
+class _Use:
+    """What an operation does with addresses: the slots and the parameters that it takes as values and as addresses."""
+
+    values: list[int]
+    given: Origins
+    bases: list[int]
+    places: Origins
+    destinations: list[int]
+    is_memory: bool
+    writes_global: bool
+    by_map: bool  # its address is that of a tensor map
+
+    @classmethod
+    def of(cls, op: Op) -> _Use:
+        accesses, operands = op.accesses, list(_flat(op.sources))
+        addresses = [operand for operand in operands if isinstance(operand, Address)]
+        is_memory = bool(accesses or addresses or op.completes_by)
+        writes = any(access.writes and access.space not in NOT_GLOBAL for access in accesses)
+        unknown = not accesses and op.synchronises is None  # what has no facts about its address may write there
+        return cls(
+            slots_of(operand for operand in operands if not isinstance(operand, Address)),
+            {place for operand in operands if isinstance(operand, Constant) for place in _place(operand.value)},
+            slots_of(addresses),
+            {place for address in addresses for place in _places(address)},
+            slots_of(op.destinations),
+            is_memory,
+            writes or (unknown and bool(addresses)),
+            any(access.proxy is Proxy.TENSORMAP for access in accesses),
+        )
+
+
+def _flat(operands: Iterable[Operand | None]) -> Iterator[Operand]:
+    for operand in operands:
+        if isinstance(operand, Vector):
+            yield from _flat(operand.elements)
+        elif operand is not None:
+            yield operand
+
+
+def _places(address: Address) -> Origins:
+    found = {
+        place for operand in _flat(address.extra) if isinstance(operand, Constant) for place in _place(operand.value)
+    }
+    return found | (_place(address.offset) if not isinstance(address.base, Register) else set())
+
+
+def _place(value: int) -> Origins:
+    """The parameter that lies at an address, also at one that has lost its upper half."""
+    byte = (value if value >> 32 else value | ARENA_HIGH) - PARAMETERS
+    return {(PLACE, byte)} if 0 <= byte < MOST else set()
+
+
+@dataclass(slots=True)
+class _Flow:
+    """Origins of what lies in registers and in memory, as far as they are known, and of the addresses that are written."""
+
+    registers: dict[int, Origins] = field(default_factory=dict)
+    memory: Origins = field(default_factory=set)
+    written: Origins = field(default_factory=set)
+
+    def size(self) -> int:
+        return len(self.memory) + len(self.written) + sum(map(len, self.registers.values()))
+
+    def take(self, use: _Use) -> None:
+        """What one operation does."""
+        result = self._at(use.values) | use.given
+        if use.is_memory:
+            address = self._at(use.bases) | use.places
+            parameters = {(VALUE, byte) for kind, byte in address if kind is PLACE}
+            if use.writes_global:
+                self.written |= address | (self.memory if use.by_map else set())
+            self.memory |= result
+            if not use.destinations and not use.by_map:  # a copy from the parameters, maybe
+                self.memory |= parameters
+            result |= parameters | self.memory
+        for slot in use.destinations:
+            self.registers.setdefault(slot, set()).update(result)
+
+    def _at(self, slots: Iterable[int]) -> Origins:
+        return set().union(*(self.registers.get(slot, ()) for slot in slots))

@@ -1,0 +1,52 @@
+"""Which parameters a kernel may write through."""
+
+import pytest
+
+from ptxsim.engine.analysis.written_parameters import written_parameters
+from ptxsim.session.module import Module
+
+HEADER = """
+.version 8.6
+.target sm_90a
+.address_size 64
+.global .u64 place;
+.func (.reg .u64 %r) next(.reg .u64 %a) { add.u64 %r, %a, 8; ret; }
+.visible .entry k(.param .u64 x, .param .u64 out, .param .u64 table, .param .u32 n, .param .align 64 .b8 map[128])
+{
+  .reg .u64 %rd<9>; .reg .u32 %r<4>; .reg .pred %p;
+  .shared .align 128 .b8 tile[1024];
+  ld.param.u64 %rd0, [x];
+  ld.param.u64 %rd1, [out];
+  ld.param.u64 %rd2, [table];
+  ld.param.u32 %r0, [n];
+  ld.global.u32 %r1, [%rd0];
+"""
+X, OUT, TABLE, N, MAP = 0, 8, 16, 24, 64
+CASES = {
+    "what is loaded is an index": ("mad.wide.u32 %rd3, %r1, 4, %rd1; st.global.u32 [%rd3+8], 1;", {OUT}),
+    "integers are told, too": ("mad.wide.u32 %rd3, %r0, 4, %rd1; red.global.add.u32 [%rd3], 1;", {OUT, N}),
+    "either, as an integer says": ("setp.eq.u32 %p, %r0, 0; selp.b64 %rd3, %rd1, %rd2, %p; st.global.u32 [%rd3], 1;", {OUT, TABLE, N}),
+    "around a loop": ("mov.u64 %rd3, %rd1; L: st.u32 [%rd3], 1; mov.u64 %rd3, %rd2; bra L;", {OUT, TABLE}),
+    "an address in memory": ("ld.global.u64 %rd3, [%rd2]; st.global.u32 [%rd3], 1;", set()),
+    "that the kernel has put there": (
+        "st.shared.u64 [tile], %rd1; ld.shared.u64 %rd3, [tile]; st.global.u32 [%rd3], 1;", {OUT}),
+    "parameters by their address": (
+        "mov.u64 %rd3, out; cvta.param.u64 %rd3, %rd3; ld.u64 %rd4, [%rd3]; st.u32 [%rd4], 1;", {OUT}),
+    "a bulk copy": ("cp.async.bulk.global.shared::cta.bulk_group [%rd1], [tile], 1024;", {OUT}),
+    "an asynchronous copy to shared memory": ("cp.async.cg.shared.global [tile], [%rd2], 16;", set()),
+    "a tensor map": (
+        "mov.u64 %rd3, map; cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%rd3, {%r0, %r1}], [tile];", {N, MAP}),
+    "a tensor map in memory": (
+        "tensormap.replace.tile.global_address.global.b1024.b64 [%rd2], %rd1;"
+        "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%rd2, {0, 0}], [tile];", {OUT, TABLE}),
+    "shared memory": ("st.shared.u64 [tile], %rd1; st.shared.u32 [tile+8], %r1;", set()),
+    "a variable's": ("st.global.u64 [place], %rd1;", set()),
+    "a function": ("call (%rd3), next, (%rd1);", None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_parameters_that_may_be_written_through(case):
+    body, expected = CASES[case]
+    found = written_parameters(Module.from_text(f"{HEADER}{body} ret; }}", "k.ptx").kernel("k").program())
+    assert found == (expected if expected is None else frozenset(expected))
