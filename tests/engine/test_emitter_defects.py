@@ -71,6 +71,7 @@ KERNELS = {
     "warpgroup_fence": "wgmma/a_in_registers",
     "warpgroup_commit": "wgmma/a_in_registers",
     "warpgroup_wait": "wgmma/a_in_registers",
+    "set_registers": "convergence/registers_of_half_a_warpgroup",
     "tensor_memory_fence": "tcgen05/product",
 }
 # What shows in the results when nothing is emitted for it.
