@@ -48,8 +48,8 @@ REGISTERS: Options = {
 }  # fmt: skip
 
 
-@instruction("setmaxnreg.inc.sync.aligned.u32 count", name="setmaxnreg.inc", **REGISTERS)
-@instruction("setmaxnreg.dec.sync.aligned.u32 count", name="setmaxnreg.dec", **REGISTERS)
+@instruction("setmaxnreg.inc.sync.aligned.u32 count", name="setmaxnreg.inc", implies={"change": "inc"}, **REGISTERS)
+@instruction("setmaxnreg.dec.sync.aligned.u32 count", name="setmaxnreg.dec", implies={"change": "dec"}, **REGISTERS)
 def set_registers(m: Port, count: LaneValue) -> None:
     """Registers of the machine have no number: giving some back or asking for more changes nothing."""
     m.emit(Event.SET_REGISTERS, addresses=[0])

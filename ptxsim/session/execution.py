@@ -166,7 +166,7 @@ def _checkers(launch: Launch, shared_is_set: bool) -> list[Checker]:
             if concerns_proxies(program)
             else []
         ),
-        *([RegisterCountChecker(warps)] if "set_registers" in families(program) else []),
+        *([RegisterCountChecker(program, threads)] if "set_registers" in families(program) else []),
         *([TensorMapChecker()] if "tensor_copy" in families(program) else []),
         *([tiles] if tiles.products else []),
         *(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import time
+from collections import Counter
 from dataclasses import replace
 
 from ptxsim.diagnostic import Finding, PtxError
@@ -10,35 +12,43 @@ from ptxsim.edits import Fix
 from ptxsim.session.ptxfile.file import FileRun, Options, run_file
 from ptxsim.source import Source
 
-MOST = 24  # trials of one run
+SECONDS = 20.0  # no trial begins after so long
 # What a file expects to be wrong is nothing that a change must keep.
 _EXPECTED = re.compile(r"^(\s*//) *ptxsim: *expect +[A-Za-z][\w-]*(?: +at +(?:line +)?\d+)?[ \t]*$", re.MULTILINE)
 
-Seen = set[tuple[str, str]]  # findings by name and the text of their line
+Key = tuple[
+    bool, str, str
+]  # whether a finding is a note, its name, and the text of its line, which stays when lines move
+Seen = Counter[Key]
 
 
 def with_tried_fixes(result: FileRun, entry: str | None, options: Options) -> FileRun:
     """The result, whose findings keep those fixes that put them right and break nothing; a run for each fix says so.
 
-    A fix helps if its finding is gone and none is there that was not there before, failed expectations among them.
+    A fix helps if there are fewer findings like its own, and no more of any other, failed expectations among them and notes not.
+    Those that no time is left for are kept, untried.
     """
     if result.source.made_from is not None:  # the changes are of PTX that a compiler writes anew
         return result
     options = replace(options, banks=None, profile=None, prints=(), notes=())
     before = _seen([*result.findings, *result.expected])
     texts: dict[str, Seen] = {}
+    end = time.monotonic() + SECONDS
 
     def tried(finding: Finding) -> Finding:
         kept = []
         for fix in finding.fixes:
             text = _EXPECTED.sub(r"\1", finding.fixed(result.source.text, fix))
             if text not in texts:
-                if len(texts) == MOST:
-                    break
+                if time.monotonic() > end:
+                    kept.append(fix)
+                    continue
                 texts[text] = _seen(_run(replace(result.source, text=text), entry, options))
             after = texts[text]
-            if after <= before and (finding.name, _line(finding)) not in after:
-                kept.append(_said(fix, len(after)))
+            wrong = [key for key in after if not key[0]]
+            own = _key(finding)
+            if after[own] < before[own] and all(after[key] <= before[key] for key in wrong):
+                kept.append(_said(fix, sum(after[key] for key in wrong)))
         return replace(finding, fixes=tuple(kept))
 
     result.findings = [tried(finding) for finding in result.findings]
@@ -58,10 +68,10 @@ def _said(fix: Fix, left: int) -> Fix:
 
 
 def _seen(findings: list[Finding]) -> Seen:
-    return {(finding.name, _line(finding)) for finding in findings if finding.level != "note"}
+    return Counter(map(_key, findings))
 
 
-def _line(finding: Finding) -> str:
-    """The text of its line, which stays the same when lines move."""
+def _key(finding: Finding) -> Key:
     source: Source | None = finding.source
-    return source.line(finding.line).strip() if source is not None and finding.line else ""
+    line = source.line(finding.line).strip() if source is not None and finding.line else ""
+    return finding.level == "note", finding.name, line
