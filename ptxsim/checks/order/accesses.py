@@ -11,6 +11,7 @@ from ptxsim.checks.order.cells import (
     MIXED,
     NOBODY,
     NOT_CONSTANT,
+    OFFSET,
     OVER,
     RACE,
     RACE_IN_GLOBAL,
@@ -24,12 +25,15 @@ from ptxsim.checks.order.cells import (
     again,
     are_strong,
     by_copies,
+    cell_of,
     clash,
+    end_of,
     forget_own,
     in_flight,
     knows_writer,
     note_lane,
     row_for,
+    warp_of,
 )
 from ptxsim.checks.order.clocks import lowest
 from ptxsim.checks.order.completions import completed
@@ -37,12 +41,21 @@ from ptxsim.checks.order.edges import synchronise
 from ptxsim.checks.order.far import spread
 from ptxsim.checks.order.lines import note_landing, reads_alone, settle
 from ptxsim.checks.order.proxies import is_published, see_copies
-from ptxsim.checks.order.sites import CP_ASYNC, FRAGMENTS, LATER, READ_ONLY, REDUCES, STRONG, TOGETHER, WARPGROUP
+from ptxsim.checks.order.sites import (
+    CP_ASYNC,
+    DECIDED,
+    FRAGMENTS,
+    LATER,
+    READ_ONLY,
+    REDUCES,
+    STRONG,
+    TOGETHER,
+    WARPGROUP,
+)
 from ptxsim.checks.order.slots import far_line, place_granules
 from ptxsim.checks.order.state import (
     AGREED,
     AGREED_IN_SHARED,
-    CELLS,
     COPIED,
     COUNT,
     CTAS,
@@ -59,8 +72,6 @@ from ptxsim.jit.body import Array
 from ptxsim.lanes import LANES
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_MIXED, FLAG_READ, FLAG_UNCHANGED, LANE_SHIFT, Event
 from ptxsim.machine.memory import RANK_SHIFT
-
-OFFSET = (1 << RANK_SHIFT) - 1
 
 
 def access(o: Order, slot: int, rank: int, warp: int, record: Array, event: int, is_global: bool, found: Array) -> bool:
@@ -302,12 +313,9 @@ def judge(
     grid = 0 if is_global else int(o.cluster[slot]) * int(o.n[CTAS] * o.n[WARPS])
     race = RACE_IN_GLOBAL if is_global else RACE
     what, other, who = 0, 0, 0
-    # Who writes over what its own update was the last of knows by its result that no other will come: tickets of CTAs.
+    # Who asks the result of its own update, which was the last of all, knows that no other will come: tickets of CTAs.
     is_last = (
-        how & (READS | WRITES) == WRITES
-        and lane >= 0
-        and one["update"] > written
-        and one["updater"] == base + warp * LANES + lane
+        bits & DECIDED != 0 and lane >= 0 and one["update"] > written and one["updater"] == base + warp * LANES + lane
     )
     if written <= start and not is_global:
         if how & READS:
@@ -365,33 +373,6 @@ def land(
                         line["written"], o.warps[number, warp % LANES] = now, now
                     else:
                         note_landing(o, slot, line, writer, is_whole)
-
-
-def granules(o: Order, address: int, width: int) -> int:
-    shift = int(o.n[SHIFT])
-    return ((address + width - 1) >> shift) - (address >> shift) + 1
-
-
-def end_of(o: Order, slot: int, address: int, width: int) -> int:
-    """The granule after those of an access to shared memory, none where there is no such memory."""
-    rank = address >> RANK_SHIFT
-    if rank >= o.n[CTAS]:
-        return 0
-    end = (slot * int(o.n[CTAS]) + rank + 1) * int(o.n[CELLS])
-    return min(cell_of(o, slot, address) + granules(o, address, width), end)
-
-
-def cell_of(o: Order, slot: int, address: int) -> int:
-    """The granule of a byte of shared memory."""
-    owner = slot * int(o.n[CTAS]) + (address >> RANK_SHIFT)
-    return owner * int(o.n[CELLS]) + ((address & OFFSET) >> int(o.n[SHIFT]))
-
-
-def warp_of(o: Order, writer: int) -> int:
-    """The warp of the grid of a thread as granules of global memory name it."""
-    units, warps = int(o.n[UNITS]), int(o.n[CTAS] * o.n[WARPS])
-    cluster, unit = writer // units, writer % units
-    return cluster * warps + (unit // LANES if unit < units - 1 else 0)  # of the cluster's copies, its first warp
 
 
 def tell(

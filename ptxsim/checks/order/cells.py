@@ -9,6 +9,7 @@ from __future__ import annotations
 from ptxsim.checks.order.clocks import first_row, lowest, row_of
 from ptxsim.checks.order.sites import BY_PROXY, FRAGMENTS, SCOPE, STRONG, WARPGROUP
 from ptxsim.checks.order.state import (
+    CELLS,
     CTAS,
     FAR_WAYS,
     INITS,
@@ -16,6 +17,7 @@ from ptxsim.checks.order.state import (
     NONE,
     NOW,
     PRODUCTS,
+    SHIFT,
     UNITS,
     UNTOLD,
     WARPS,
@@ -26,10 +28,12 @@ from ptxsim.jit.body import Array
 from ptxsim.jit.vectors import lower_than
 from ptxsim.lanes import EVERY, LANES
 from ptxsim.machine.event import Scope
+from ptxsim.machine.memory import RANK_SHIFT
 
 RACE, RACE_IN_WARP, UNINITIALIZED, RACE_IN_GLOBAL, MIXED, UNSEEN, UNPUBLISHED, UNWAITED, NOT_CONSTANT, UNMET = range(
     1, 11
 )
+OFFSET = (1 << RANK_SHIFT) - 1
 NOBODY = -1  # wrote what all may read
 ANY = -1  # a lane of the warp, it is not known which: it knows what one of them knows
 ALL = -2  # the lanes of the warp together
@@ -274,3 +278,30 @@ def row_for(o: Order, slot: int, warp: int, lane: int) -> int:
         if int(o.live[slot, warp]) >> each & 1:
             return row_of(o, slot, warp * LANES + each)
     return first_row(o, slot, warp)
+
+
+def granules(o: Order, address: int, width: int) -> int:
+    shift = int(o.n[SHIFT])
+    return ((address + width - 1) >> shift) - (address >> shift) + 1
+
+
+def end_of(o: Order, slot: int, address: int, width: int) -> int:
+    """The granule after those of an access to shared memory, none where there is no such memory."""
+    rank = address >> RANK_SHIFT
+    if rank >= o.n[CTAS]:
+        return 0
+    end = (slot * int(o.n[CTAS]) + rank + 1) * int(o.n[CELLS])
+    return min(cell_of(o, slot, address) + granules(o, address, width), end)
+
+
+def cell_of(o: Order, slot: int, address: int) -> int:
+    """The granule of a byte of shared memory."""
+    owner = slot * int(o.n[CTAS]) + (address >> RANK_SHIFT)
+    return owner * int(o.n[CELLS]) + ((address & OFFSET) >> int(o.n[SHIFT]))
+
+
+def warp_of(o: Order, writer: int) -> int:
+    """The warp of the grid of a thread as granules of global memory name it."""
+    units, warps = int(o.n[UNITS]), int(o.n[CTAS] * o.n[WARPS])
+    cluster, unit = writer // units, writer % units
+    return cluster * warps + (unit // LANES if unit < units - 1 else 0)  # of the cluster's copies, its first warp

@@ -18,7 +18,7 @@ from ptxsim.engine.program.operation import Program
 from ptxsim.jit.body import Array
 from ptxsim.lanes import LANES
 from ptxsim.machine.event import Event, Observer, Space
-from ptxsim.machine.state import Variables, shared_name
+from ptxsim.machine.state import Variables, shared_name, shared_variable
 
 ACCESSES = frozenset(event for event in Event if event <= Event.ASYNC_WAIT)
 SPACES = frozenset({Space.SHARED, Space.GLOBAL})
@@ -80,8 +80,9 @@ class OrderChecker(Observer):
     def findings(self, program: Program) -> list[Finding]:
         """One finding for each pair of instructions."""
         return findings_of(
-            program, self.problems, self.warps, self.homes.cta, lambda address: shared_name(self.variables, address)
-        )
+            program, self.problems, self.warps, self.homes.cta, lambda address: shared_name(self.variables, address),
+            lambda address: shared_variable(self.variables, address),
+        )  # fmt: skip
 
     # ---- room ----
 

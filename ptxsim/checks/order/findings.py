@@ -46,31 +46,35 @@ _NAMES = {RACE: "race-shared", RACE_IN_WARP: "race-warp", RACE_IN_GLOBAL: "race-
 
 
 def findings_of(
-    program: Program, problems: Problems, warps: int, cta_of: Callable[[int], int], named: Named
+    program: Program, problems: Problems, warps: int, cta_of: Callable[[int], int], named: Named, variable: Named
 ) -> list[Finding]:
     """One finding for each cause; races within a warp are left out where warps race.
 
-    warps: of a CTA; named: says an address of shared memory; cta_of: the linear index of a CTA by its number in the order of clusters.
+    warps: of a CTA; named: says an address of shared memory; variable: which one is there;
+    cta_of: the linear index of a CTA by its number in the order of clusters.
     """
     between_warps = {frozenset(key[1:]) for key in problems if key[0] in (RACE, RACE_IN_GLOBAL)}
-    # What is read before it is written is no second problem where the store that comes too late is known, of
-    # one such read between two synchronisations.
-    late = {
-        reader
-        for key in problems
-        if key[0] not in (UNINITIALIZED, MIXED, UNSEEN, UNPUBLISHED)
+    # What is read before it is written is no second problem where the store into the same variable that comes too
+    # late is known, of one such read between two synchronisations.
+    stretches = stretch_of(program)
+
+    def read(site: int, row: tuple[int, ...]) -> tuple[int, str, str]:
+        return stretches[site], program.ops[site].family, variable(row[3])
+
+    too_late = {
+        read(reader, row)
+        for key, (_, row) in problems.items()
+        if key[0] not in (UNINITIALIZED, MIXED, UNSEEN, UNPUBLISHED) and not row[8]
         for store, reader in (key[1:], key[:0:-1])
         if _writes(program.ops[store])
     }
-    stretches = stretch_of(program)
-    too_late = {(stretches[site], program.ops[site].family) for site in late}
     pairs: dict[tuple[int, int, int], tuple[int, tuple[int, ...]]] = {}
     unseen: dict[int, list[Use]] = {}  # uses of mbarriers by the site that initialises them
     waits: list[Problem] = []
     found = []
     for (what, site, other), (count, row) in problems.items():
         if what == UNINITIALIZED:
-            if (stretches[site], program.ops[site].family) not in too_late:
+            if read(site, row) not in too_late:
                 found.append(_read_too_early(program, site, count, row, named))
         elif what == MIXED:
             found.append(_mixed(program, site, count, row))

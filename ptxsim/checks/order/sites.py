@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ptxsim.checks.order.tickets import decided_stores
 from ptxsim.engine.analysis.def_use import writes
 from ptxsim.engine.analysis.liveness import live_before, live_out
 from ptxsim.engine.program.operation import Op, Program, fact
@@ -22,6 +23,7 @@ IGNORED = 131072  # a wait for an mbarrier whose result nothing looks at
 BY_PROXY = 65536  # accesses global memory through the async proxy
 UNORDERED = 524288  # a fence of the device or wider that stands in no such order
 READ_ONLY = 262144  # takes global memory for constant as long as the kernel runs
+DECIDED = 1048576  # a store that the result of an atomic decides about
 LATER = 2048  # writes later, and completes on an mbarrier then
 
 _SCOPES = {
@@ -33,8 +35,8 @@ _SCOPES = {
 @fact
 def site_bits(program: Program) -> tuple[int, ...]:
     """The bits of every operation."""
-    ignored = ignored_waits(program)
-    bits = [_bits(op) | IGNORED * (op.site in ignored) for op in program.ops]
+    ignored, decided = ignored_waits(program), decided_stores(program)
+    bits = [_bits(op) | IGNORED * (op.site in ignored) | DECIDED * (op.site in decided) for op in program.ops]
     widest = max((b >> SCOPE & 3 for b in bits if b & COVERS), default=0)
     # Fences of one order must be in each other's scope: narrower ones count where there are no others.
     narrow = COVERS if widest >= event.Scope.GPU else 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from ptxsim.engine.analysis.control_flow import control_flow
 from ptxsim.engine.analysis.def_use import reads, slots_of, writes
 from ptxsim.engine.program.operand import Address, Register
 from ptxsim.engine.program.operation import Op, Program
@@ -22,10 +23,8 @@ def is_stored_back_alone(program: Program, load: Op, store: Op) -> bool:
     """
     if not _is(load, AccessKind.READ) or not _is(store, AccessKind.WRITE) or store.guard is None:
         return False
-    places = [next(a for a in op.sources if isinstance(a, Address)) for op in (load, store)]
-    bases = [place.base.slot if isinstance(place.base, Register) else None for place in places]
     definitions = Counter(slot for op in program.ops for slot in writes(op))
-    if bases[0] is None or bases[0] != bases[1] or places[0].offset != places[1].offset or definitions[bases[0]] != 1:
+    if not _at_one_place(program, load, store, definitions):
         return False
     values, grows = set(writes(load)), True
     while grows:
@@ -42,18 +41,86 @@ def is_stored_back_alone(program: Program, load: Op, store: Op) -> bool:
 
 
 def is_compared(program: Program, load: Op, update: Op) -> bool:
-    """Whether a load is an ordinary one, and what it brings is what a compare-and-swap compares with."""
+    """Whether what an ordinary load brings reaches nothing but a compare-and-swap of its place, as what that compares with or stores.
+
+    Then only what the compare-and-swap has found there decides how the program goes on: whether it was what the load had brought.
+    """
     if not _is(load, AccessKind.READ) or not any(access.compares for access in update.accesses):
         return False
-    at = next(number for number, operand in enumerate(update.sources) if isinstance(operand, Address))
-    compared, values, grows = set(slots_of(update.sources[at + 1 : at + 2])), set(writes(load)), True
-    while grows and values.isdisjoint(compared):
-        new = {
-            slot for op in program.ops if _is_arithmetic(op) and not values.isdisjoint(reads(op)) for slot in writes(op)
-        }
-        grows = not values.issuperset(new)
-        values |= new
-    return not values.isdisjoint(compared)
+    if not _at_one_place(program, load, update, Counter(slot for op in program.ops for slot in writes(op))):
+        return False
+    graph = control_flow(program)
+    returned = {r.slot for function in program.functions.values() for r in function.returns}
+    # Registers at the start of each block: those with the loaded value, or made of it, and those with the compare-and-swap's result.
+    entering: dict[int, tuple[set[int], set[int]]] = {}
+    is_used = False
+    rest = [number for number, block in enumerate(program.blocks) if load in block]
+    while rest:
+        number = rest.pop()
+        loaded, found = map(set, entering.setdefault(number, (set(), set())))
+        for op in program.blocks[number]:
+            is_used |= op is update and not loaded.isdisjoint(reads(op))
+            if not _goes_on(op, load, update, loaded, found):
+                return False
+        if not loaded.isdisjoint(returned):
+            return False
+        for follower in graph.successors[number]:
+            before = entering.setdefault(follower, (set(), set()))
+            if not (loaded <= before[0] and found <= before[1]):
+                before[0].update(loaded)
+                before[1].update(found)
+                rest.append(follower)
+    return is_used
+
+
+def _goes_on(op: Op, load: Op, update: Op, loaded: set[int], found: set[int]) -> bool:
+    """Take an instruction into account; false if it makes another use of the loaded value than a compare-and-swap may."""
+    used, written = set(reads(op)), set(writes(op))
+    is_loaded, is_found = op is load, op is update
+    if op is update:
+        at = next(number for number, operand in enumerate(op.sources) if isinstance(operand, Address))
+        compares = not loaded.isdisjoint(slots_of(op.sources[at + 1 : at + 2]))
+        if not loaded.isdisjoint(_not_values(op)) or not (compares or used.isdisjoint(loaded)):
+            return False
+    elif not used.isdisjoint(loaded):
+        if not _is_arithmetic(op):
+            return False
+        is_found = _is_test(op, loaded, found)
+        is_loaded = not is_found
+    is_found |= op.family == "mov" and not used.isdisjoint(found)
+    for slots, gets in ((loaded, is_loaded), (found, is_found)):
+        if gets:
+            slots |= written
+        elif op.guard is None:
+            slots -= written
+    return True
+
+
+def _is_test(op: Op, loaded: set[int], found: set[int]) -> bool:
+    """Whether an instruction only asks whether a compare-and-swap has found what it compared with."""
+    if op.family != "setp" or op.words["cmp"] not in ("eq", "ne"):
+        return False
+    one, other, *rest = (set(slots_of([source])) for source in op.sources)
+    rest.append({op.guard[0]} if op.guard else set())
+    if not loaded.isdisjoint(set().union(*rest)):
+        return False
+    return any(a and b and a <= loaded and b <= found - loaded for a, b in ((one, other), (other, one)))
+
+
+def _at_one_place(program: Program, one: Op, two: Op, definitions: Counter[int]) -> bool:
+    """Whether two accesses have one address: a constant, or a distance from a register that is written once, or copies of that."""
+    copies = {op.destinations[0].slot: op.sources[0].slot for op in program.ops if op.family in ("mov", "cvta") and op.guard is None
+              and isinstance(op.destinations[0], Register) and isinstance(op.sources[0], Register)}  # fmt: skip
+    places = []
+    for op in (one, two):
+        address, rest = next(a for a in op.sources if isinstance(a, Address)), dict(copies)
+        slot = address.base.slot if isinstance(address.base, Register) else None
+        while slot in rest and definitions[slot] == 1:
+            slot = rest.pop(slot)
+        if slot is not None and definitions[slot] != 1:
+            return False
+        places.append((slot, address.offset))
+    return places[0] == places[1]
 
 
 def _is(op: Op, kind: AccessKind) -> bool:
@@ -73,5 +140,9 @@ def _stores_alike(op: Op, store: Op, values: set[int], definitions: Counter[int]
     """Whether an instruction stores some of these values, and does so only in threads that execute a store."""
     if op is not store and (op.guard != store.guard or definitions[op.guard[0] if op.guard else -1] != 1):
         return False
-    others = slots_of(a for a in op.sources if isinstance(a, Address)) + [op.guard[0] if op.guard else -1]
-    return _is(op, AccessKind.WRITE) and values.isdisjoint(others)
+    return _is(op, AccessKind.WRITE) and values.isdisjoint(_not_values(op))
+
+
+def _not_values(op: Op) -> list[int]:
+    """What an access reads that is no value for memory: addresses, its guard."""
+    return slots_of(a for a in op.sources if isinstance(a, Address)) + [op.guard[0] if op.guard else -1]
