@@ -35,12 +35,8 @@ from tests.isa.generate import PRELUDE, Generator, Names, every_form
 KERNELS, TABLE = DATA / "ir", DATA / "native_forms.tsv"
 TARGETS = ("sm_80", "sm_90a", "sm_100a")
 NEWEST = "9.5"
-ELSEWHERE = (
-    ("sm_107f", NEWEST),
-    ("sm_120a", NEWEST),
-    ("sm_70", "6.2"),
-    ("sm_60", "6.0"),
-)  # for forms that none of the targets has
+# For forms that none of the targets has.
+ELSEWHERE = (("sm_107f", NEWEST), ("sm_120a", NEWEST), ("sm_70", "6.2"), ("sm_60", "6.0"))
 TRIALS = 3  # statements of a form on a target
 GROUP = "wgmma.fence.sync.aligned;\n{}\nwgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;"
 PRODUCT = "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, %f3}, %rd4, %rd5, 1, 1, 1, 0, 0;"

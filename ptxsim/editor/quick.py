@@ -21,10 +21,8 @@ class QuickCheck:
     """What was found in the last whole text, to which an edit is compared."""
 
     def __init__(self) -> None:
-        self.known: tuple[list[str], list[Finding]] = (
-            [],
-            [],
-        )  # lines and their findings: replaced as one, by another thread
+        # Lines and their findings: replaced as one, by another thread.
+        self.known: tuple[list[str], list[Finding]] = ([], [])
         self.last: LastRun | None = None
 
     def ran(self, last: LastRun) -> None:

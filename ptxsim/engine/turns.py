@@ -115,7 +115,7 @@ class Resident(Protocol):
         """What decides how it goes on (engine.livelock)."""
 
     def as_cluster(self) -> Cluster:
-        """As Python objects; it goes on in Python from now on."""
+        """As Python objects, on the same records."""
 
 
 class CtaRunner(Protocol):
@@ -131,10 +131,10 @@ class CtaRunner(Protocol):
 class Turns:
     """A cluster whose turns Python gives, a `Resident`."""
 
-    def __init__(self, engine: Engine, cluster: Cluster, rounds: int = 0, polled: int = 0):
+    def __init__(self, engine: Engine, cluster: Cluster):
         self.engine, self.machine, self.cluster = engine, engine.machine, cluster
         self.warps = [warp for cta in cluster.ctas for warp in cta.warps]
-        self.rounds, self.polled = rounds, polled
+        self.rounds, self.polled = 0, 0
         self.polls = polls(engine.program)
 
     def run(self, rounds: int, launch: Launch, rest: Callable[[], bool] | None = None) -> Outcome:

@@ -24,9 +24,9 @@ RELEASE = "release@8.0 relaxed@8.6:sm_90"
 ACQUIRE = "acquire@8.0 relaxed@8.6:sm_90"
 SCOPE = "cta@8.0 cluster@8.0:sm_90"
 
-INIT, ARRIVES, COUNTS, WAITS = (
+INIT, END, ARRIVES, COUNTS, WAITS = (
     Facts(family="mbarrier", synchronises=Synchronisation(Mechanism.MBARRIER, role))
-    for role in (Role.INIT, Role.ARRIVE, Role.COUNT, Role.WAIT)
+    for role in (Role.INIT, Role.END, Role.ARRIVE, Role.COUNT, Role.WAIT)
 )
 
 _object: Kinds = {"a": Addr("shared")}
@@ -60,7 +60,7 @@ def init(m: Port, a: LaneValue, n: LaneValue, *, space: Word) -> None:
 
 
 @instruction(
-    "mbarrier.inval{.space}.b64 [a]", name="mbarrier.inval", requires="7.0 sm_80", space=SHARED, facts=INIT,
+    "mbarrier.inval{.space}.b64 [a]", name="mbarrier.inval", requires="7.0 sm_80", space=SHARED, facts=END,
     operands=_object,
 )  # fmt: skip
 def inval(m: Port, a: LaneValue, *, space: Word) -> None:

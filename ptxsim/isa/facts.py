@@ -111,6 +111,7 @@ class Role(Enum):
     COMMIT = auto()
     FENCE = auto()
     INIT = auto()
+    END = auto()  # of an mbarrier: mbarrier.inval
     COUNT = auto()  # changes or reads the counts of an mbarrier without an arrival
 
 

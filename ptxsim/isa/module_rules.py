@@ -31,12 +31,8 @@ FUNCTION = {
     "attribute": (9, ""), "noreturn": (0, "6.4"), "abi_preserve": (1, "9.0 sm_80"), "abi_preserve_control": (1, "9.0 sm_80"),
     "language": (11, "9.2"),
 }  # fmt: skip
-COUNTS = {
-    "maxntid": "threads",
-    "reqntid": "threads",
-    "maxnreg": "registers",
-    "minnctapersm": "CTAs",
-}  # what is not none
+# What is not none.
+COUNTS = {"maxntid": "threads", "reqntid": "threads", "maxnreg": "registers", "minnctapersm": "CTAs"}
 EXCLUSIVE = (("maxntid", "reqntid"), ("reqnctapercluster", "maxclusterrank"))
 ALIAS = "6.3"
 POINTED = ("const", "global", "local", "shared")

@@ -19,9 +19,8 @@ LIMIT = 256 << 20  # bytes of all objects; the ones unused for longest go first
 MOST = 4000  # objects; looking through them must not take long
 AT_ONCE = 500  # deleted in one go
 _MAGIC = b"ptxsim object 2\n"
-_CAREFULLY = (
-    getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-)  # no link, no pipe
+# No link, no pipe.
+_CAREFULLY = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _CHECK = 16  # bytes of the checksum after it
 
 

@@ -237,17 +237,10 @@ class Port:
         bad = mask & (address > np.uint64(width - size)) if width >= size else mask
         if bad.any():
             lane = first_lane(bad)
-            raise Fault(
-                "out-of-bounds",
-                f"local access of {size} bytes at {int(address[lane]):#x}; the lane has {width} bytes",
-                lane,
-            )
-        return (
-            Space.LOCAL,
-            local.reshape(-1),
-            address + np.arange(lanes.LANES, dtype=np.uint64) * np.uint64(width),
-            mask,
-        )
+            what = f"local access of {size} bytes at {int(address[lane]):#x}; the lane has {width} bytes"
+            raise Fault("out-of-bounds", what, lane)
+        offsets = address + np.arange(lanes.LANES, dtype=np.uint64) * np.uint64(width)
+        return Space.LOCAL, local.reshape(-1), offsets, mask
 
     def _arena(self, space: str | None, address: Lanes, mask: Lanes, size: int, write: bool) -> Resolved:
         memory = self.machine.memory
@@ -373,14 +366,9 @@ class Port:
         return Converge(lanes.word_mask(missing | here))
 
     def report(
-        self,
-        name: str,
-        message: str,
-        lane: int | None = None,
-        help: str | None = None,
-        level: Level | None = None,
+        self, name: str, message: str, lane: int | None = None, help: str | None = None, level: Level | None = None,
         fixes: tuple[Fix, ...] = (),
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Add a finding at this instruction and continue; not where the launch asked for no checks."""
         if self.machine.checks == "none":
             return

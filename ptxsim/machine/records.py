@@ -113,9 +113,8 @@ class WarpRecord(Record):
     spent: I64  # of the patience at joins (engine.analysis.forward_progress), until all lanes are together
     lost: I64  # of it, for good
     split: Annotated[MutableSequence[Split], Split, LANES]
-    came: Annotated[
-        MutableSequence[int], U32, BARRIERS + 1
-    ]  # lanes that have come to each barrier, last to the cluster's ...
+    # Lanes that have come to each barrier, last to the cluster's ...
+    came: Annotated[MutableSequence[int], U32, BARRIERS + 1]
     came_in: Annotated[MutableSequence[int], I32, BARRIERS + 1]  # ... in this phase
     arrived: U32  # lanes that have arrived at the cluster's barrier and have yet to wait there
     stack: Annotated[MutableSequence[int], U64, LANES]  # base of the current local frame, by lane
@@ -179,9 +178,8 @@ class MBarrierRecord(Record):
     last_warp: I32
     last_line: I32
     polled: I32  # whether any of the following is not zero
-    polls: Annotated[
-        MutableSequence[int], I32, LANES
-    ]  # failed polls and time-outs in this phase, by the index of the warp
+    # Failed polls and time-outs in this phase, by the index of the warp.
+    polls: Annotated[MutableSequence[int], I32, LANES]
 
 
 @record

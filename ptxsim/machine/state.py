@@ -69,9 +69,8 @@ class Machine:
         self.findings: dict[tuple[str, int], Finding] = {}
         self.stopped_at: int | None = None  # line where the launch ended early, 0 for no single line
         self.shared_variables: Variables = {}
-        self.strayed = np.zeros(
-            1, np.uint8
-        )  # by site: whether a shuffle's reads from lanes that are not there have been reported
+        # By site: whether a shuffle's reads from lanes that are not there have been reported.
+        self.strayed = np.zeros(1, np.uint8)
         self.garbage = 0  # what such a read flips of the register
         self.grid_workspace: int = 0  # address of what barriers of the whole grid work on, in a cooperative launch
         # Gives the descriptor to read operand "A" or "B" of an asynchronous product with, in place of the kernel's.

@@ -89,9 +89,8 @@ def bars(launches: Iterable[Judged]) -> list[Bar]:
     ratios = [log(j.measured / k.measured) - log(j.predicted / k.predicted) for j, k in _pairs(launches)]
     if ratios:
         width = exp(_beyond([-abs(r) for r in ratios], 1 - INSIDE) * -1)
-        rows.append(
-            Bar(PAIRS, len(ratios), sum(abs(exp(r) - 1) for r in ratios) / len(ratios), 1 / width, width)
-        )  # which of two is the first is no matter
+        # Which of two is the first is no matter.
+        rows.append(Bar(PAIRS, len(ratios), sum(abs(exp(r) - 1) for r in ratios) / len(ratios), 1 / width, width))
     return rows
 
 

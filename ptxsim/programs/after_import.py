@@ -5,17 +5,20 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec, PathFinder
+from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 
 def after_import(name: str, act: Callable[[], None]) -> None:
-    """Call `act` once the module has been imported."""
-    sys.meta_path.insert(0, _Finder(name, act))
+    """Call `act` once the module has been imported: now, if it has been already."""
+    if name in sys.modules:
+        act()
+    else:
+        sys.meta_path.insert(0, _Finder(name, act))
 
 
 class _Finder(MetaPathFinder):
-    """Finds a module as Python would."""
+    """Finds a module as the other finders do (those of editable installs among them)."""
 
     def __init__(self, name: str, act: Callable[[], None]):
         self.name, self.act = name, act
@@ -23,9 +26,10 @@ class _Finder(MetaPathFinder):
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
         if name != self.name:
             return None
-        sys.meta_path.remove(self)
-        spec = PathFinder.find_spec(name, path, target)
+        others = [finder for finder in sys.meta_path if finder is not self]
+        spec = next(filter(None, (finder.find_spec(name, path, target) for finder in others)), None)
         if spec is not None and spec.loader is not None:
+            sys.meta_path.remove(self)
             spec.loader = _Then(spec.loader, self.act)
         return spec
 

@@ -29,9 +29,8 @@ from ptxsim.types import parse_target
 
 DEFAULT = parse_target("sm_90")
 WARP, MOST_THREADS = 32, 1024
-_numbers = (
-    itertools.count()
-)  # of devices: Triton keeps what it has compiled by them, and another driver may have another target
+# Of devices: Triton keeps what it has compiled by them, and another driver may have another target.
+_numbers = itertools.count()
 
 
 def stages(backend: Any = None, stages: Any = None, options: Any = None, language: Any = None, capability: Any = None) -> Any:  # fmt: skip

@@ -51,9 +51,8 @@ def test_an_unwritable_folder_falls_back_to_memory(tmp_path):
 
 def test_the_store_keeps_to_a_number_of_objects(tmp_path):
     for number in range(40):
-        ObjectStore(tmp_path, most=5).put(
-            str(number), b"small"
-        )  # every process looks once, and then at every 32nd object
+        # Every process looks once, and then at every 32nd object.
+        ObjectStore(tmp_path, most=5).put(str(number), b"small")
     assert len(list((tmp_path / "objects").iterdir())) == 5
 
 

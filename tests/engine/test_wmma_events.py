@@ -62,6 +62,5 @@ def test_accesses_are_recorded_alike(space, layout, stride, operand, kind):
 
     assert len(same_on_both(outcome))
     slow = launch(text, [np.arange(1024, dtype=np.float32)], engine="compiled", checks="all").slow_path
-    assert bool(slow) == (
-        kind == "u8" and space == ".shared" and layout == "row"
-    )  # ldmatrix of 16 bytes, of fragments aligned to 8
+    # Ldmatrix of 16 bytes, of fragments aligned to 8.
+    assert bool(slow) == (kind == "u8" and space == ".shared" and layout == "row")

@@ -23,9 +23,8 @@ def test_a_page_has_all_its_sections(name):
 
 
 def findings_of(text, name):
-    options = Options(
-        max_steps=STEPS.get(name), schedules=SCHEDULES.get(name, 1), notes=(name,)
-    )  # as --select NAME does
+    # As --select NAME does.
+    options = Options(max_steps=STEPS.get(name), schedules=SCHEDULES.get(name, 1), notes=(name,))
     try:
         return [finding.name for finding in run_file(Source(text, f"{name}.ptx"), options=options).findings]
     except PtxError as error:

@@ -149,9 +149,8 @@ def test_a_benchmark_runs_a_sample_unless_its_results_are_asked_for():
         bench = triton.testing.do_bench
         once = bench(lambda: twice(x))
         assert [run.is_sample for run in runs] == [True]
-        assert bench(lambda: twice(twice(x))) == pytest.approx(
-            2 * once, rel=0.05
-        )  # the second reads what the first has written
+        # The second reads what the first has written.
+        assert bench(lambda: twice(twice(x))) == pytest.approx(2 * once, rel=0.05)
         assert [run.is_sample for run in runs[1:]] == [True, False, True]
         before = 2 * x
 

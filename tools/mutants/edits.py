@@ -128,7 +128,7 @@ def _deleted(place: _Place, mechanism: Mechanism, role: Role) -> Iterator[Mutant
         if "warp" in words:  # bar.warp.sync; the others are there for their values
             yield place.replaced(f"{name} deleted", "")
         return
-    if role in (Role.INIT, Role.COUNT):
+    if role in (Role.INIT, Role.END, Role.COUNT):
         return
     returns = bool(operands) and operands[0].startswith("%") and not place.written.lstrip().startswith("[")
     if role is Role.WAIT and mechanism is Mechanism.MBARRIER:
@@ -150,7 +150,7 @@ def _counts(place: _Place, mechanism: Mechanism, role: Role) -> Iterator[Mutant]
     if mechanism is Mechanism.BARRIER and len(operands) == 2 and "red" not in words:
         yield from place.with_operand("barrier count changed", 1, "add.u32 {0}, {1}, 32")
     if mechanism is Mechanism.MBARRIER:
-        if role is Role.INIT and len(operands) == 2:
+        if role is Role.INIT:
             yield from place.with_operand("mbarrier count changed", 1, "add.u32 {0}, {1}, 1")
             yield from place.with_operand("mbarrier count changed", 1, "sub.u32 {0}, {1}, 1")
         if "expect_tx" in words or "expect" in words:

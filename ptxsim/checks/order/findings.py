@@ -292,7 +292,7 @@ def _unseen(program: Program, other: int, uses: list[Use], named: Named) -> Find
     """An mbarrier is used by threads that do not know of what was last done to it as an object: its initialisation, or its end."""
     (site, _, row), init = uses[0], program.ops[other]
     op, lines = program.ops[site], sorted({program.ops[later].line for later, _, _ in uses[1:]})
-    begins = len(init.sources) > 1  # mbarrier.init has a count
+    begins = init.synchronises is not None and init.synchronises.role is Role.INIT
     what, done = (
         ("may not be visible to this thread", "initialised") if begins else ("nothing orders with it", "invalidated")
     )

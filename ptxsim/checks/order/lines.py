@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from ptxsim.checks.order.cells import COPIES, FETCHES, NOBODY, OVER, READS, STAYS, WRITES, in_flight, note, products_of
 from ptxsim.checks.order.clocks import first_row, lowest
-from ptxsim.checks.order.far import next_run, read_global, update_global, write_global
+from ptxsim.checks.order.far import are_apart, read_global, update_global, write_global
 from ptxsim.checks.order.sites import ACQUIRES, BY_PROXY, LATER, RELEASES, STRONG, TOGETHER, WARPGROUP
 from ptxsim.checks.order.state import (
     AGREED,
@@ -37,7 +37,7 @@ from ptxsim.checks.order.state import (
     SHIFT,
     WARPS,
     Order,
-)
+)  # fmt: skip
 from ptxsim.jit.body import Array
 from ptxsim.jit.vectors import blocks_of, lower_than, lowest_of
 from ptxsim.lanes import EVERY, LANES
@@ -102,12 +102,6 @@ def is_in_order(
     else:
         note_at_once(o, slot, rank, warp, row, record, o.reads, False)
     return True
-
-
-def are_apart(record: Array) -> bool:
-    """Whether lanes access memory in steps, none of them what another one does."""
-    run, step = next_run(record["addresses"], int(record["mask"]))
-    return run == int(record["mask"]) and (step >= int(record["width"]) or run & run - 1 == 0)
 
 
 def is_all_own(o: Order, rank: int, record: Array) -> bool:

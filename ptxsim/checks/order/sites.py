@@ -97,7 +97,7 @@ def _synchronisation(op: Op, mechanism: Mechanism, role: Role) -> int:
         is_loose = words.get("proxy") == "generic" and not is_sc and _SCOPES[str(words["scope"])] >= event.Scope.GPU
         kind = COVERS * is_sc | UNORDERED * is_loose | (_scope(str(words["scope"])) if is_sc else 0)
         return ACQUIRES * (order != "release") | RELEASES * (order != "acquire") | kind
-    if mechanism is Mechanism.MBARRIER and role is Role.INIT:
+    if mechanism is Mechanism.MBARRIER and role in (Role.INIT, Role.END):
         return INITIALIZES
     if mechanism is Mechanism.MBARRIER and role in (Role.ARRIVE, Role.WAIT):
         # Without the words it is .cta, which all take for mbarriers of other CTAs too: the cluster.

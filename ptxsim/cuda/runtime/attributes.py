@@ -119,6 +119,5 @@ def active_clusters(runtime: Runtime, count: Any, host: int | None, configuratio
 @function("cudaOccupancyMaxPotentialClusterSize(int *size, const void *kernel, const void *configuration)")
 def potential_cluster(runtime: Runtime, size: Any, host: int | None, configuration: int | None) -> None:
     kernel_at(runtime, host)
-    size[0] = (
-        8 if runtime.target.number >= 90 else 1
-    )  # the portable size (CUDA C++ Programming Guide, "Thread Block Clusters")
+    # The portable size (CUDA C++ Programming Guide, "Thread Block Clusters").
+    size[0] = 8 if runtime.target.number >= 90 else 1

@@ -72,9 +72,8 @@ class Runtime:
     events: dict[int, float | None] = field(default_factory=dict)  # when they were recorded, by handle
     untimed: set[int] = field(default_factory=set)  # events that measure no time
     registers: dict[int, int] = field(default_factory=dict)  # of a thread, by the kernel's address
-    shared_limits: dict[int, int] = field(
-        default_factory=dict
-    )  # dynamic shared memory allowed, by the kernel's address
+    # Dynamic shared memory allowed, by the kernel's address.
+    shared_limits: dict[int, int] = field(default_factory=dict)
     addresses: dict[str, int] = field(default_factory=dict)  # of functions, by name
     missing: set[bytes] = field(default_factory=set)  # functions that were called and are not here
     texts: dict[tuple[int, int], Any] = field(default_factory=dict)  # of errors, as C strings

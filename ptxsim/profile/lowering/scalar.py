@@ -10,12 +10,8 @@ from ptxsim.profile.lowering.fusion import cost_of
 from ptxsim.profile.lowering.machine_code import Kind, MachineOp
 
 UNKNOWN = "alu"  # what an instruction is taken for whose cost nothing declares
-UNIFORM = (
-    "alu",
-    "imad",
-    "iadd",
-    "logic.64",
-)  # what the uniform datapath does in one instruction, where operands are uniform
+# What the uniform datapath does in one instruction, where operands are uniform.
+UNIFORM = ("alu", "imad", "iadd", "logic.64")
 
 
 def lower(assembly: Assembly, op: Op) -> list[MachineOp]:

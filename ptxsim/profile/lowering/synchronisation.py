@@ -60,7 +60,7 @@ def fence(assembly: Assembly, op: Op) -> list[MachineOp]:
 def mbarrier(assembly: Assembly, op: Op) -> list[MachineOp]:
     kinds: dict[Role | None, Kind] = {Role.WAIT: Kind.MBARRIER_WAIT, Role.ARRIVE: Kind.MBARRIER_ARRIVE}
     made = assembly.machine(op, "mbarrier", kinds.get(role_of(op), Kind.PLAIN), stores=True)
-    if role_of(op) is Role.INIT and op.source("n") is not None:
+    if role_of(op) is Role.INIT:
         return [*[MachineOp("uniform", (), (), op.site)] * 3, made]
     return [made]
 

@@ -31,9 +31,8 @@ OP = record(
         ("write_barrier", "i4"), ("read_barrier", "i4"),  # the registers that stand for them, or -1
         ("moved", "?"), ("reading", "i4"), ("remote", "?"), ("is_own", "?"), ("guarded", "?"), ("stores", "?"), ("constant", "i4"),  # line of 64 bytes, 0 for none
     )  # fmt: skip
-BLOCK = record(
-    ("begin", "i4"), ("end", "i4")
-)  # candidates: segments that it may begin; none: it runs as part of those before
+# Candidates: segments that it may begin; none: it runs as part of those before.
+BLOCK = record(("begin", "i4"), ("end", "i4"))
 SEGMENT = record(
         ("begin", "i4"), ("end", "i4"),  # its instructions
         ("parts", "i4"), ("parts_end", "i4"),  # of the pattern

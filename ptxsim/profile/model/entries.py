@@ -15,10 +15,9 @@ ENTRY = record(
     ("first", "<i8"),  # lines of an access outside shared memory: lines[first : first + count]
     ("count", "<i4"),
     ("object", "<i8"),  # what an ARRIVE, WAIT or BULK is about; of an access, the first address
-    (
-        "need",
-        "<i4",
-    ),  # arrivals a WAIT waits for (before: the parity of its phase, or of an ARRIVE's); of a STORE, 1 if it leaves bytes of its sectors as they are
+    # Arrivals a WAIT waits for (before: the parity of its phase, or of an ARRIVE's); of a STORE, 1 if it leaves bytes of its sectors
+    # as they are.
+    ("need", "<i4"),
     ("awaits", "<i4"),  # the flag that the last look of a spin loop waits for, from 1 on; 0 for none
     ("sets", "<i4"),  # the flag that a write is
 )

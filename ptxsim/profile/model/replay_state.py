@@ -82,9 +82,8 @@ SUB_CORE = record(
     )  # fmt: skip
 LINE = record(("tag", "i8"), ("sectors", "i8"), ("used", "f8"), ("arrival", "f8"))  # of L1
 FETCHED = record(("present", "?"), ("reached", "?"), ("ready", "f8"))  # a line of code
-OBJECT = record(
-    ("arrived", "i8"), ("last", "f8"), ("by", "i4")
-)  # a barrier or mbarrier: arrivals so far, the last's moment, and whose
+# A barrier or mbarrier: arrivals so far, the last's moment, and whose.
+OBJECT = record(("arrived", "i8"), ("last", "f8"), ("by", "i4"))
 
 
 class Machine(NamedTuple):

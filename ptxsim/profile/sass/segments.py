@@ -38,9 +38,8 @@ class Block:
     after: list[int] = field(default_factory=list)
     before: list[int] = field(default_factory=list)
     covers: dict[int, int] = field(default_factory=dict)
-    loose: set[int] = field(
-        default_factory=set
-    )  # of those, the ones without an anchor in it, beside others that have some
+    # Of those, the ones without an anchor in it, beside others that have some.
+    loose: set[int] = field(default_factory=set)
     is_cold: bool = False
 
 

@@ -16,9 +16,8 @@ SECONDS = 20.0  # no trial begins after so long
 # What a file expects to be wrong is nothing that a change must keep.
 _EXPECTED = re.compile(r"^(\s*//) *ptxsim: *expect +[A-Za-z][\w-]*(?: +at +(?:line +)?\d+)?[ \t]*$", re.MULTILINE)
 
-Key = tuple[
-    bool, str, str
-]  # whether a finding is a note, its name, and the text of its line, which stays when lines move
+# Whether a finding is a note, its name, and the text of its line, which stays when lines move.
+Key = tuple[bool, str, str]
 Seen = Counter[Key]
 
 

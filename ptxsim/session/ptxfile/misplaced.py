@@ -13,9 +13,8 @@ from ptxsim.session.ptxfile.values import Value, narrow, widen
 if TYPE_CHECKING:
     import numpy as np
 
-    Equal = Callable[
-        [np.ndarray, np.ndarray], np.ndarray
-    ]  # whether elements are equal, within the tolerance of the expectation
+    # Whether elements are equal, within the tolerance of the expectation.
+    Equal = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 _MOST = 1 << 24  # multiplications of a product that is tried again
 _SHOWN = 3  # lines that are listed

@@ -49,9 +49,8 @@ class CompiledEngine:
         self.native = NativeContext(program, machine, native or library(), keep)
         self.warp_bytes = self.native.layout.stride
         self._touched: dict[int, set[int]] = {}
-        self.who: Callable[[], Warp | None] = lambda: (
-            None
-        )  # the warp that runs in native code; None where Python must not run it
+        # The warp that runs in native code; None where Python must not run it.
+        self.who: Callable[[], Warp | None] = lambda: None
         self.native.record.python = self.native.callbacks.address(
             self._execute, ctypes.c_int32, ctypes.c_void_p, ctypes.c_uint32
         )
