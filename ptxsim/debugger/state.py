@@ -84,7 +84,13 @@ def operands(execution: Execution, op: Op, warp: Warp) -> Iterator[tuple[str, st
             continue
         everyone = np.ones(LANES, bool)
         rows = [lanes_text(part, register(execution, warp, part), everyone) for part in names]
+        if _is_descriptor(op, name, operand):
+            rows.append("the tile that it names does not lie in the CTA's shared memory")
         yield name, "\n".join(rows)
+
+
+def _is_descriptor(op: Op, name: str, operand: ast.Operand) -> bool:
+    return op.completes_by is Mechanism.PRODUCT_GROUP and name in ("a", "b") and isinstance(operand, ast.Name)
 
 
 def fragment(
@@ -96,7 +102,7 @@ def fragment(
     if name not in ("a", "b", "c", "d", "r"):
         return None
     is_product = op.completes_by is Mechanism.PRODUCT_GROUP
-    if is_product and name in ("a", "b") and isinstance(operand, ast.Name):
+    if _is_descriptor(op, name, operand):
         return tile(execution, op, warp, name)
     try:
         found = find(op.opcode, "D" if name == "r" else name.upper())
@@ -111,8 +117,9 @@ def fragment(
     return found.to_matrix(words).astype(f"u{dtype.itemsize}").view(dtype)
 
 
-def tile(execution: Execution, op: Op, warp: Warp, name: str) -> np.ndarray:
-    """The tile in shared memory, (rows, k), that a product's descriptor names, swizzle undone, as it lies now."""
+def tile(execution: Execution, op: Op, warp: Warp, name: str) -> np.ndarray | None:
+    """The tile in shared memory, (rows, k), that a product's descriptor names, swizzle undone, as it lies now; None if it does not
+    lie there."""
     from ptxsim.machine.async_product import MmaAsync
 
     launch = execution.launch
@@ -121,6 +128,8 @@ def tile(execution: Execution, op: Op, warp: Warp, name: str) -> np.ndarray:
     lane = int(lanes_of(warp.record.live).argmax())
     found = product.tile(name.upper(), int(warp.registers[slots(execution)[held]][lane]))
     dtype = dtype_of(getattr(product.product.form, name))
+    if found.chunks().max() >= len(warp.cta.shared):
+        return None
     return found.read(warp.cta.shared).astype(f"u{dtype.itemsize}").view(dtype)
 
 

@@ -49,7 +49,10 @@ def _code(text: str) -> str:
 
 def _opcode(document: Document, statement: Statement) -> str:
     """The manual's line of the form, its words, what it needs."""
-    found = list({one.form.notation: one.form for one in document.candidates(statement.opcode)}.values())
+    forms = sorted(
+        (one.form for one in document.candidates(statement.opcode)), key=lambda form: form.definition.modeled
+    )
+    found = list({form.notation: form for form in forms}.values())  # of forms spelt alike, the one that is executed
     if not found:
         return f"`{statement.opcode}` is no instruction that ptxsim knows"
     texts = []

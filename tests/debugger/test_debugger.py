@@ -174,6 +174,11 @@ def test_the_terminal_shows_fragments_and_shared_memory():
     assert "lane + 1:" in said
 
 
+def test_a_tile_past_shared_memory_is_no_matrix():
+    said = talk(SAMPLES / "broken" / "descriptor_out_of_bounds.ptx", "continue", "operands")
+    assert "does not lie in the CTA's shared memory" in said
+
+
 def test_the_terminal_shows_barriers_and_work_in_flight():
     wgmma = SAMPLES / "wgmma_m64n64k16.ptx"
     line = next(n for n, text in enumerate(wgmma.read_text().split("\n"), 1) if "wgmma.wait_group" in text)

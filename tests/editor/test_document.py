@@ -1,5 +1,7 @@
 """What the language server says about a text, asked without the protocol."""
 
+import re
+
 import pytest
 
 from ptxsim.editor import names
@@ -9,6 +11,7 @@ from ptxsim.editor.hover import hover
 from ptxsim.editor.quick import QuickCheck
 from ptxsim.edits import changed
 from tests.editor.text import TEXT
+from tests.helpers import SAMPLES
 
 
 def labels(text, piece):
@@ -84,6 +87,18 @@ def test_hover_names_form_operand_and_elements():
     assert "lane of the thread" in told("%laneid")
     assert "declared at line 10" in told("tile;")
     assert told("\n\n", 1) is None
+
+
+def test_hover_names_the_form_that_is_executed():
+    file = SAMPLES / "wgmma_m64n64k16.ptx"
+    text = file.read_text()
+    at = next(
+        match.start()
+        for match in re.finditer(r"wgmma\.mma_async", text)
+        if not text[: match.start()].split("\n")[-1].strip().startswith("//")
+    )
+    told = hover(Document(text), at + 1)
+    assert "wgmma.mma_async" in told and "not modeled" not in told
 
 
 def test_completion_offers_what_keeps_the_opcode_legal():
