@@ -13,8 +13,6 @@ from ptxsim.isa.facts import Mechanism, Role, Synchronisation
 
 NOT_BEGUN = "a CTA that may not have begun"  # in what is said of shared memory of the cluster
 Key = tuple[int, int, int]  # what goes wrong, site, other site
-
-
 _OF_ORDER = ("race-shared", "missing-wait", "mbarrier-visibility")
 
 

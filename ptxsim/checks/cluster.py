@@ -50,17 +50,8 @@ def scan_uses(records: Array, u: Uses, ctas: int, warps: int) -> None:
         user = rank * warps + warp
         if is_access:
             if arrives or records[i]["space"] == Space.SHARED:
-                use(
-                    u,
-                    mine - rank,
-                    rank,
-                    user,
-                    mask,
-                    addresses,
-                    int(records[i]["site"]),
-                    ctas,
-                    u.begun[mine, warp] != 0 or arrives,
-                )
+                has_met = u.begun[mine, warp] != 0 or arrives
+                use(u, mine - rank, rank, user, mask, addresses, int(records[i]["site"]), ctas, has_met)
         elif event == Event.MBARRIER_WAIT:
             u.begun[mine, warp] = 1
             for each in range(ctas * warps):

@@ -4,13 +4,15 @@ import json
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import pytest
 
 import ptxsim
-from ptxsim.cli import main
+from ptxsim.cli import main, running
 from ptxsim.diagnostic import KINDS
 from ptxsim.report.pages import page
+from ptxsim.source import Source
 from tests.helpers import SAMPLES
 
 
@@ -297,3 +299,12 @@ def test_there_is_one_version(capsys):
     assert capsys.readouterr().out == f"ptxsim {ptxsim.__version__}\n"
     main(["check", str(SAMPLES / "wmma_gemm.ptx"), "--format", "json"])
     assert json.loads(capsys.readouterr().out)["version"] == ptxsim.__version__
+
+
+def test_fixes_of_a_compilers_text_are_not_tried_and_that_is_said(capsys, monkeypatch):
+    file = SAMPLES / "broken" / "missing_proxy_fence.ptx"
+    made = replace(Source.from_file(file), made_from=Source(file.read_text(), "kernel.cu"))
+    monkeypatch.setattr(running, "read", lambda *_: made)
+    main(["run", "kernel.cu", "--try-fixes"])
+    said = capsys.readouterr()
+    assert "fixes are not tried" in said.err and "tried:" not in said.out

@@ -138,7 +138,8 @@ def test_a_command_of_a_page_runs(page, command, pieces, monkeypatch, capsys, fo
     if "exit code 3" in pieces:
         assert code == 3
         return
-    assert code in (0, 1), f"{code}: {said.err}"
+    # Only what a page shows may be wrong.
+    assert code == 0 or (code == 1 and (pieces or "--against" in words)), f"{code}: {said.err}"
     if target is not None:
         assert said.out
         target.write_text(said.out)

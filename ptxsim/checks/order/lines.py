@@ -16,7 +16,19 @@ All other accesses are judged granule by granule (`accesses`), with the same ver
 
 from __future__ import annotations
 
-from ptxsim.checks.order.cells import COPIES, FETCHES, NOBODY, OVER, READS, STAYS, WRITES, in_flight, note, products_of
+from ptxsim.checks.order.cells import (
+    COPIES,
+    FETCHES,
+    NOBODY,
+    OFFSET,
+    OVER,
+    READS,
+    STAYS,
+    WRITES,
+    in_flight,
+    note,
+    products_of,
+)
 from ptxsim.checks.order.clocks import first_row, lowest
 from ptxsim.checks.order.far import are_apart, read_global, update_global, write_global
 from ptxsim.checks.order.sites import ACQUIRES, BY_PROXY, LATER, RELEASES, STRONG, TOGETHER, WARPGROUP
@@ -47,7 +59,6 @@ from ptxsim.machine.memory import RANK_SHIFT
 UNKNOWN, PARTLY, WHOLLY = range(3)
 HALF_BITS, HALF = 16, 0xFFFF  # of `held`, for each of two warpgroups: its number in the cluster, plus one
 OWNER = RANK_SHIFT - LINE_BITS  # from this bit on, the number of a line says whose shared memory it is of
-OFFSET = (1 << RANK_SHIFT) - 1
 
 
 def is_in_order(

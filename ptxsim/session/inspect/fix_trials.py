@@ -25,10 +25,8 @@ def with_tried_fixes(result: FileRun, entry: str | None, options: Options) -> Fi
     """The result, whose findings keep those fixes that put them right and break nothing; a run for each fix says so.
 
     A fix helps if there are fewer findings like its own, and no more of any other, failed expectations among them and notes not.
-    Those that no time is left for are kept, untried.
+    Those that no time is left for are kept, untried. The text must be the file's own, not a compiler's.
     """
-    if result.source.made_from is not None:  # the changes are of PTX that a compiler writes anew
-        return result
     options = replace(options, banks=None, profile=None, prints=(), notes=())
     before = _seen([*result.findings, *result.expected])
     texts: dict[str, Seen] = {}
