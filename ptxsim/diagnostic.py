@@ -186,15 +186,17 @@ class Finding(Shown):
         """Offsets of what it underlines: the whole word where only its start is known, of its line where not even that."""
         lines = text.split("\n")
         number = min(max(self.line - 1, 0), len(lines) - 1)
-        line = lines[number]
+        start, end = self.columns(lines[number])
+        before = sum(map(len, lines[:number])) + number
+        return before + start, min(before + end, len(text))
+
+    def columns(self, line: str) -> tuple[int, int]:
+        """The same in its line, counted from 0."""
         start = min(max(self.column - 1, 0), len(line))
         if self.column == 1 and self.length == 1:
             start = len(line) - len(line.lstrip())
-        length = self.length
-        if length == 1 and (word := _WORD.match(line, start)):
-            length = len(word[0])
-        first = sum(map(len, lines[:number])) + number + start
-        return first, min(first + length, len(text))
+        word = _WORD.match(line, start) if self.length == 1 else None
+        return start, start + (len(word[0]) if word else self.length)
 
     def fixed(self, text: str, fix: Fix) -> str:
         """The text after one of its fixes; as it was where that finds no place."""

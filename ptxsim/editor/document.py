@@ -30,6 +30,7 @@ class Document:
     text: str
     name: str = "<text>"
     findings: list[Finding] = field(default_factory=list)
+    version: int | None = None  # as the editor counts them
 
     @cached_property
     def tokens(self) -> Tokens:
@@ -55,6 +56,12 @@ class Document:
         """Line and column of an offset."""
         line = bisect.bisect_right(self._starts, offset, hi=len(self.lines)) - 1
         return line, offset - self._starts[line]
+
+    def extent(self, finding: Finding) -> tuple[int, int]:
+        """Offsets of what a finding underlines."""
+        number = min(max(finding.line - 1, 0), len(self.lines) - 1)
+        start, end = finding.columns(self.lines[number])
+        return self._starts[number] + start, min(self._starts[number] + end, len(self.text))
 
     @cached_property
     def binder(self) -> Binder:

@@ -39,7 +39,7 @@ def hover(document: Document, offset: int, last: LastRun | None = None) -> str |
         return None
     parts = [_name(document, name)]
     if statement is not None:
-        parts.append(_operand(document, statement, offset))
+        parts.append(_operand(document, statement, name))
     return "\n\n".join(part for part in parts if part) or None
 
 
@@ -78,16 +78,14 @@ def _name(document: Document, name: Occurrence) -> str:
     return f"{_code(symbol.text)}\n{symbol.kind}, declared at line {line}, named {uses} time{'s' * (uses != 1)}"
 
 
-def _operand(document: Document, statement: Statement, offset: int) -> str:
+def _operand(document: Document, statement: Statement, name: Occurrence) -> str:
     """Which operand a register is of its instruction, and which elements of the matrix it holds in each lane."""
     found = document.operands(statement)
     if found is None:
         return ""
     candidate, operands = found
-    text = document.text[statement.start : statement.end]
-    names = [name for operand in operands.values() for name in names_in(operand)]
-    before = [one for one in document.tokens.occurrences if statement.opcode_end <= one.start < offset]
-    number = len([one for one in before if one.name in text]) - 1
+    names = [one for operand in operands.values() for one in names_in(operand)]
+    number = len(document.tokens.between(statement.opcode_end, name.start))
     if not 0 <= number < len(names):
         return ""
     for operand, value in operands.items():

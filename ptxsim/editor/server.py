@@ -17,13 +17,15 @@ from ptxsim import __version__, instructions
 from ptxsim.diagnostic import Finding
 from ptxsim.editor import completion, hover, names
 from ptxsim.editor.document import Document
-from ptxsim.editor.quick import QuickCheck
+from ptxsim.editor.quick import SHORT, QuickCheck, judge
 from ptxsim.editor.runs import LastRun, run_text
 from ptxsim.editor.tokens import Symbol
+from ptxsim.editor.worker import Worker
 from ptxsim.edits import Change, changes
 
 RUN = "ptxsim.run"
 PAUSE = 0.15  # seconds without a key before a whole long text is read again
+MOST = 200  # findings that an editor is told of one text
 SEVERITY = {
     "error": types.DiagnosticSeverity.Error, "warning": types.DiagnosticSeverity.Warning,
     "note": types.DiagnosticSeverity.Information,
@@ -47,6 +49,7 @@ class PtxServer:
         self.tasks: dict[str, asyncio.Task[None]] = {}
         self.whole = ThreadPoolExecutor(1)  # texts are read one after the other,
         self.quick = ThreadPoolExecutor(1)  # and a key waits for none of that
+        self.worker = Worker()
         self.whole.submit(instructions.load_families)  # the first mistake need not wait for them
         for method, handler, options in self._handlers():
             self.server.feature(method, options)(_function(handler))
@@ -75,10 +78,14 @@ class PtxServer:
 
     def document(self, uri: str) -> Document:
         """The newest version of an open text."""
-        text = self.server.workspace.get_text_document(uri).source.replace("\r\n", "\n")
+        open = self.server.workspace.get_text_document(uri)
         known = self.documents.get(uri)
-        if known is None or known.text != text:
-            known = self.documents[uri] = Document(text, to_fs_path(uri) or uri)
+        if known is None or known.version != open.version or open.version is None:
+            text = open.source.replace("\r\n", "\n")
+            if known is None or known.text != text:
+                known = Document(text, to_fs_path(uri) or uri)
+            known.version = open.version
+            self.documents[uri] = known
         return known
 
     def changed(self, params: Any) -> None:
@@ -95,17 +102,18 @@ class PtxServer:
         quick = await loop.run_in_executor(self.quick, check.quick, document)
         if quick is not None:
             self._publish(uri, document, quick)
-            await loop.run_in_executor(self.quick, getattr, document, "tokens")  # the next hover need not wait
             await asyncio.sleep(PAUSE)
-        findings = await loop.run_in_executor(self.whole, check.whole, document)
-        self._publish(uri, document, findings)
+        by = judge if len(document.lines) < SHORT else self.worker.judge
+        self._publish(uri, document, await loop.run_in_executor(self.whole, check.whole, document, by))
 
     def _publish(self, uri: str, document: Document, findings: list[Finding]) -> None:
         if self.documents.get(uri) is not document:
             return
-        document.findings = findings
-        known = [self._diagnostic(uri, document, finding) for finding in findings]
-        self.server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri=uri, diagnostics=known))
+        document.findings = findings[:MOST]
+        known = [self._diagnostic(uri, document, finding) for finding in document.findings]
+        if len(findings) > MOST:
+            known[-1].message += f"\n(findings after the first {MOST} are not shown)"
+        self.server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, known, document.version))
 
     def _diagnostic(self, uri: str, document: Document, finding: Finding) -> types.Diagnostic:
         words = [finding.message, *finding.notes, *([f"help: {finding.help}"] if finding.help else [])]
@@ -119,7 +127,7 @@ class PtxServer:
             for label in finding.labels
         ]
         return types.Diagnostic(
-            self._range(document, *finding.extent(document.text)), "\n".join(words), SEVERITY[str(finding.level)],
+            self._range(document, *document.extent(finding)), "\n".join(words), SEVERITY[str(finding.level)],
             code=finding.name, source="ptxsim", related_information=labels or None,
         )  # fmt: skip
 
@@ -216,7 +224,7 @@ class PtxServer:
         first, last = self._offset(document, params.range.start), self._offset(document, params.range.end)
         found = []
         for finding in document.findings:
-            start, end = finding.extent(document.text)
+            start, end = document.extent(finding)
             if start > last or end < first:
                 continue
             for fix in finding.fixes:
@@ -307,4 +315,8 @@ def _function(handler: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 def serve() -> None:
     """Serve one editor on standard input and output until it says goodbye."""
-    PtxServer().server.start_io()
+    server = PtxServer()
+    try:
+        server.server.start_io()
+    finally:
+        server.worker.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ _TOKEN = re.compile(
 _LINE = re.compile(
     r"\s*(?:@!?([%$\w]+)[ \t]+)?([a-z]\w*(?:\.[\w:]+)*)[ \t][^;:{}\"/\n]*(?:\{[^;:{}\"/\n]*\}[^;:{}\"/\n]*)*;"
 )
+_PASSED = re.compile(r"\s*(?:\.(?:version|target|address_size|file|loc)\b|//)[^\n]*")  # lines that name nothing
 _OPERAND = re.compile(r"(?<![\w.$%])[A-Za-z_$%][\w$]*")
 NAME = re.compile(r"[A-Za-z][\w$]*|[_$%][\w$]+")
 SPACES = frozenset(["reg", "global", "shared", "const", "local", "param", "tex", "sreg"])
@@ -103,27 +105,55 @@ class Statement:
 
 
 class Tokens:
-    """The symbols, names and instructions of a text, in its order."""
+    """The symbols and instructions of a text, in its order; the names in an instruction of one line are read when asked for."""
 
     def __init__(self, text: str):
         self.text = text
         self.module = Scope()
         self.scopes = [self.module]
-        self.occurrences: list[Occurrence] = []
         self.statements: list[Statement] = []
         self.functions: list[Symbol] = []
+        self.lines: list[tuple[re.Match[str], Scope]] = []  # instructions that stand on one line
+        self.others: list[Occurrence] = []  # names outside these
         _Reader(self).read()
-        for one in self.occurrences:
-            if one.symbol is None:
-                one.symbol = one.scope.find(one.name)
+        self._statement_starts = [one.start for one in self.statements]
+        self._line_starts = [line.start() for line, _ in self.lines]
+        self._other_starts = [one.start for one in self.others]
+        for one in self.others:
+            one.symbol = one.symbol or one.scope.find(one.name)
+
+    def _line_at(self, offset: int) -> int | None:
+        """The number of the instruction on one line that an offset lies in."""
+        number = bisect.bisect_right(self._line_starts, offset) - 1
+        return number if number >= 0 and offset <= self.lines[number][0].end() else None
+
+    def _names(self, number: int) -> Iterator[Occurrence]:
+        """The names in an instruction that stands on one line."""
+        line, scope = self.lines[number]
+        if line[1]:
+            yield Occurrence(line[1], line.start(1), scope, scope.find(line[1]))
+        for name in _OPERAND.finditer(self.text, line.end(2), line.end()):
+            yield Occurrence(name[0], name.start(), scope, scope.find(name[0]))
+
+    def between(self, start: int, end: int) -> list[Occurrence]:
+        """The names that begin in a piece of the text within one instruction."""
+        found = self.others[bisect.bisect_left(self._other_starts, start) : bisect.bisect_left(self._other_starts, end)]
+        number = self._line_at(start)
+        return found + [one for one in self._names(number) if start <= one.start < end] if number is not None else found
 
     def at(self, offset: int) -> Occurrence | None:
         """The name that covers or ends at an offset."""
-        return next((one for one in self.occurrences if one.start <= offset <= one.end), None)
+        number = self._line_at(offset)
+        found = list(self._names(number)) if number is not None else []
+        before = bisect.bisect_right(self._other_starts, offset)
+        found += self.others[max(before - 2, 0) : before]
+        fitting = (one for one in found if one.start <= offset <= one.end)
+        return min(fitting, key=lambda one: one.start, default=None)
 
     def statement_at(self, offset: int) -> Statement | None:
         """The instruction that an offset lies in."""
-        return next((one for one in self.statements if one.start <= offset <= one.end), None)
+        before = bisect.bisect_right(self._statement_starts, offset)
+        return next((one for one in self.statements[max(before - 2, 0) : before] if offset <= one.end), None)
 
     def scope_at(self, offset: int) -> Scope:
         """The innermost braces around an offset."""
@@ -132,11 +162,12 @@ class Tokens:
 
     def of(self, symbol: Symbol, member: str | None = None) -> list[Occurrence]:
         """Where a symbol is named, its declaration included; `member`: of a family, this register alone."""
-        found = (one for one in self.occurrences if one.symbol is symbol)
-        if member is None:
-            return list(found)
-        number = int(member[len(symbol.name) :])
-        return [one for one in found if one.start != symbol.start and int(one.name[len(symbol.name) :]) == number]
+        digits = "" if symbol.count is None else "[0-9]+" if member is None else f"0*{int(member[len(symbol.name) :])}"
+        spelt = re.compile(re.escape(symbol.name) + digits)
+        lines = {self._line_at(match.start()): None for match in spelt.finditer(self.text)}
+        found = [*self.others, *(one for number in lines if number is not None for one in self._names(number))]
+        own = (one for one in found if one.symbol is symbol and (member is None or spelt.fullmatch(one.name)))
+        return sorted(own, key=lambda one: one.start)
 
 
 class _Token(NamedTuple):
@@ -176,6 +207,9 @@ class _Reader:
             if not self.ahead and (line := _LINE.match(self.text, self.place)) is not None:
                 self._line(line)
                 continue
+            if not self.ahead and (line := _PASSED.match(self.text, self.place)) is not None:
+                self.place = line.end()
+                continue
             token = self.peek()
             if token is None:
                 return
@@ -198,13 +232,9 @@ class _Reader:
 
     def _line(self, line: re.Match[str]) -> None:
         """An instruction on a line of its own, which most lines are: read without its tokens."""
-        scope, found = self.scope, self.found
         self.place = self.end = line.end()
-        if line[1]:
-            found.occurrences.append(Occurrence(line[1], line.start(1), scope))
-        found.statements.append(Statement(line[2], line.start(2), line.end(), scope))
-        for name in _OPERAND.finditer(self.text, line.end(2), line.end()):
-            found.occurrences.append(Occurrence(name[0], name.start(), scope))
+        self.found.lines.append((line, self.scope))
+        self.found.statements.append(Statement(line[2], line.start(2), line.end(), self.scope))
 
     # ---- scopes and names ----
 
@@ -226,11 +256,11 @@ class _Reader:
         scope = scope or self.scope
         symbol = Symbol(token.text, kind, token.start, text, type, count, scope, end)
         known = scope.symbols.setdefault(token.text, symbol)  # of two, the first is meant
-        self.found.occurrences.append(Occurrence(token.text, token.start, scope, known))
+        self.found.others.append(Occurrence(token.text, token.start, scope, known))
         return known
 
     def _use(self, token: _Token) -> None:
-        self.found.occurrences.append(Occurrence(token.text, token.start, self.scope))
+        self.found.others.append(Occurrence(token.text, token.start, self.scope))
 
     # ---- statements ----
 

@@ -223,13 +223,17 @@ def known_target(name: str, source: Source) -> Target:
 
 def check(source: Source | str, target: str | None = None) -> list[Finding]:
     """Parse and bind a file without running it: notes on the text, then every finding, sorted by line."""
-    source = source if isinstance(source, Source) else Source(source)
+    return judge(source if isinstance(source, Source) else Source(source), target)[0]
+
+
+def judge(source: Source, target: str | None) -> tuple[list[Finding], bool]:
+    """The findings of `check`, and whether all statements were bound: those of a text that does not parse are not."""
     try:
         module = Module(source)
         legal = known_target(target, source) if target else module.target
     except PtxError as error:
-        return [replace(f, file=source.name, source=source) for f in error.findings]
-    return [*(note.of(source) for note in header.notes(source.text)), *check_module(module, legal)]
+        return [replace(f, file=source.name, source=source) for f in error.findings], False
+    return [*(note.of(source) for note in header.notes(source.text)), *check_module(module, legal)], True
 
 
 def check_module(module: Module, legal: Target) -> list[Finding]:

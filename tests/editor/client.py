@@ -19,18 +19,20 @@ class Client:
     def __init__(self) -> None:
         self.client = LanguageClient("test", "1")
         self.seen: dict[str, list[list[types.Diagnostic]]] = {}
+        self.versions: dict[str, int | None] = {}  # of the texts that they are of
         self.arrived = asyncio.Condition()
         self.messages: list[str] = []
 
         async def publish(params: Any) -> None:
             async with self.arrived:
                 self.seen.setdefault(params.uri, []).append(list(params.diagnostics))
+                self.versions[params.uri] = params.version
                 self.arrived.notify_all()
 
         def show(params: Any) -> None:
             self.messages.append(params.message)
 
-        def refresh() -> None:
+        def refresh(params: Any) -> None:
             pass
 
         self.client.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)(publish)

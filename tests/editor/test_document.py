@@ -8,7 +8,8 @@ from ptxsim.editor import names
 from ptxsim.editor.completion import complete
 from ptxsim.editor.document import Document
 from ptxsim.editor.hover import hover
-from ptxsim.editor.quick import QuickCheck
+from ptxsim.editor.quick import QuickCheck, judge
+from ptxsim.editor.worker import Worker
 from ptxsim.edits import changed
 from tests.editor.text import TEXT
 from tests.helpers import SAMPLES
@@ -114,15 +115,51 @@ def test_completion_offers_what_keeps_the_opcode_legal():
     assert labels("// mov.^", "mov.^") == set()
 
 
-@pytest.mark.slow
-def test_a_long_text_is_judged_by_the_changed_lines_at_once():
-    body = "\tadd.u32 %r1, %r1, 1;\n" * 2000
-    text = TEXT.replace("loop:\n", body + "loop:\n")
+BODY = "\tadd.u32 %r1, %r1, 1;\n\tmad.lo.s32 %r6, %r7, 4, %r5;\n" * 8
+LONG = TEXT.replace("loop:\n", BODY + "loop:\n").replace("\tst.global", BODY + "\tst.global")
+EDITS = [
+    ("setp.lt.u32 %p1", "setp.ltt.u32 %p1"), ("setp.lt.u32 %p1", "\nsetp.ltt.u32 %p1"), ("mov.u32 %r2, tile;", "mov.u32 %r2, "),
+    ("mov.u32 %r2, tile;", "mov.u32 %r2, tile"), ("loop:", "lop:"), ("loop:", "loop"), ("loop:", "loop:\nagain:"), ("loop:\n", ""),
+    ("loop:", "loop:\nloop:"), ("<8>", "<7>"), ("<8>", "<9>"), ("<8>", "<2>"), ("<8>", "<>"), (".reg .b32 %r<8>;\n", ""),
+    (".reg .b32 %r<8>;", ".reg .b64 %r<8>;"), (".reg .pred", ".reg .b32"), ("%r<8>;", "%r<8>;\n.reg .b32 %q;"), ("sm_90a", "sm_60"),
+    ("8.0", "6.0"), ("8.0", "8."), ("tile[512]", "tiles[512]"), ("ret;", "ret;\n}"), ("loop:", "{\nloop:"), ("loop:", "/*\nloop:"),
+    ("loop:", '"\nloop:'), ("bra loop", "bra lopo"), (BODY, ""), (BODY, BODY * 3), ("out)", ")"), (".visible .entry k", ".visible .entry"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(len(EDITS)))
+def test_what_an_edit_changes_is_said_at_once_as_of_the_whole_text(monkeypatch, number):
+    """There and back, alone and beside an undeclared name: while there is one, of the whole text no more than names is judged."""
+    monkeypatch.setattr("ptxsim.editor.quick.SHORT", 0)
+    right, wrong = EDITS[number]
+    first = LONG.replace("add.u32 %r1, %r1, 1;", "add.u32 %r1, %x1, 1;", 1) if number % 2 else LONG
+    broken = first.replace(right, wrong, 1)
+    assert broken != first
     check = QuickCheck()
-    assert check.quick(Document(text)) is None and check.whole(Document(text)) == []
-    broken = Document(text.replace("setp.lt.u32 %p1", "\nsetp.ltt.u32 %p1"))
-    quick = check.quick(broken)
-    assert quick and quick == check.whole(broken)
-    both = Document(broken.text.replace("mov.u32 %r2", "mvo.u32 %r2"))
-    assert [f.line for f in check.quick(both)] == [f.line for f in check.whole(both)]
-    assert check.quick(Document(text.replace(".reg .b32 %r<8>;", ""))) is None
+    check.whole(Document(first))
+    for text in (broken, first, broken):
+        quick, whole = (
+            {(f.line, f.column, f.name, f.message) for f in judged(Document(text)) or ()}
+            for judged in (check.quick, check.whole)
+        )
+        assert quick == whole or (number % 2 and quick > whole)
+
+
+def test_a_text_that_parses_again_is_judged_whole(monkeypatch):
+    monkeypatch.setattr("ptxsim.editor.quick.SHORT", 0)
+    check = QuickCheck()
+    assert check.quick(Document(LONG)) is None
+    check.whole(Document(LONG + "}"))
+    assert check.quick(Document(LONG)) is None
+
+
+@pytest.mark.slow
+def test_whole_texts_are_judged_by_a_process_that_may_die():
+    worker, broken = Worker(), TEXT.replace("add.u32", "addd.u32")
+    try:
+        told = [worker.judge(broken, "k.ptx") for _ in range(2)]
+        worker.process.kill()
+        told.append(worker.judge(broken, "k.ptx"))
+        assert told == [judge(broken, "k.ptx")] * 3 and told[0][0][0].name == "unknown-instruction"
+    finally:
+        worker.close()

@@ -1,21 +1,24 @@
-"""Milliseconds from a key to its diagnostics, and of a hover, in a kernel of 5,000 lines, over the standard streams of
-`ptxsim lsp`: tools/bench/editor.py [FILE] (extra `editor`)."""
+"""Milliseconds from edits to their diagnostics, of hover and completion meanwhile, in a kernel of 5,000 lines, over the standard
+streams of `ptxsim lsp`: tools/bench/editor.py [FILE] (extra `editor`)."""
 
 import asyncio
-import operator
+import contextlib
+import os
+import re
 import statistics
 import sys
 import time
+from collections.abc import Awaitable, Iterator
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from lsprotocol import types
 
-from tests.editor.client import Client, place_of
+from tests.editor.client import Client
 
-LINES, KEYS = 5000, 40
-BETWEEN = 0.05, 0.1, 0.2, 0.4, 1.5  # seconds between keys
+LINES, ROUNDS = 5000, 5
+WAITS = 0.05, 0.15, 0.1, 0.1, 0.4  # seconds between questions
 
 
 def kernel(lines: int) -> str:
@@ -35,28 +38,110 @@ def kernel(lines: int) -> str:
     return head + "\n".join(rows) + "\n\tret;\n}\n"
 
 
+EDITS = {  # what takes the place of a line: each is typed and taken back
+    "a misspelt opcode": lambda row: [row.replace("mad", "mda")],
+    "a new label": lambda row: [row, "again:"],
+    "a new declaration": lambda row: [row, "\t.reg .b32 %sum;"],
+    "a half-typed line": lambda row: [row, "\tadd.u32 %r1, "],
+    "a line deleted": lambda row: [],
+    "100 lines pasted": lambda row: [row] * 101,
+    "an opening brace": lambda row: [row, "{"],
+    "an older target": None,
+    "a smaller family": None,
+}
+
+
+def edits(text: str, round: int) -> Iterator[tuple[str, str]]:
+    """Names of edits and the texts that they lead to."""
+    rows = text.split("\n")
+    place = [i for i, row in enumerate(rows) if "mad.lo" in row or "mul" in row][40 + 20 * round]
+    for name, change in EDITS.items():
+        if change is not None:
+            yield name, "\n".join(rows[:place] + change(rows[place]) + rows[place + 1 :])
+    yield "an older target", re.sub(r"(?m)^\.target sm_\w+", ".target sm_60", text, count=1)
+    yield "a smaller family", re.sub(r"(\.b32\s+%r)<\d+>", r"\1<9>", text, count=1)
+
+
+def difference(old: str, new: str) -> tuple[tuple[int, int], tuple[int, int], str]:
+    """The lines of one text that give way to a piece of the other, as an editor tells them."""
+    one, other = old.split("\n"), new.split("\n")
+    head = next(i for i, (a, b) in enumerate(zip(one, other)) if a != b)
+    most = min(len(one), len(other)) - head
+    tail = next((i for i in range(most) if one[-1 - i] != other[-1 - i]), most)
+    piece = "".join(f"{row}\n" for row in other[head : len(other) - tail])
+    return (head, 0), (len(one) - tail, 0), piece
+
+
+class Times:
+    """Milliseconds by the clock, by what was done."""
+
+    def __init__(self) -> None:
+        self.of: dict[str, list[float]] = {}
+
+    async def take(self, name: str, work: Awaitable[object]) -> None:
+        start = time.perf_counter()
+        await work
+        self.of.setdefault(name, []).append(1000 * (time.perf_counter() - start))
+
+    def show(self) -> None:
+        for name, times in self.of.items():
+            print(f"{name:42} median {statistics.median(times):4.0f} ms  worst {max(times):4.0f} ms  of {len(times)}")
+
+
+def processor(pid: int) -> float:
+    """Seconds that a process and its children have computed."""
+    found = 0.0
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            parts = status.read_text().rpartition(")")[2].split()
+            if int(status.parent.name) == pid or int(parts[1]) == pid:
+                found += (int(parts[11]) + int(parts[12])) / os.sysconf("SC_CLK_TCK")
+    return found
+
+
 async def main(text: str) -> None:
     uri = "file:///long.ptx"
-    line, column = place_of(text, "mad.lo.s32", 0, 300)
+    version = 1
+    times = Times()
     async with Client() as client:
-        start = time.perf_counter()
-        client.open(uri, text)
-        await client.diagnostics(uri)
-        print(f"first diagnostics {1000 * (time.perf_counter() - start):.0f} ms")
-        keys, hovers = [], []
-        for number in range(KEYS):
-            said = {True: bool, False: operator.not_}[number % 2 == 0]
-            start = time.perf_counter()
-            client.change(uri, (line, column), (line, column + 3), "mda" if said is bool else "mad", number + 2)
-            await client.diagnostics(uri, said)
-            keys.append(1000 * (time.perf_counter() - start))
-            # The whole file is read after a pause: keys come before, in and after that.
-            await asyncio.sleep(BETWEEN[number % len(BETWEEN)])
-            start = time.perf_counter()
-            await client.client.text_document_hover_async(types.HoverParams(**client.at(uri, line + 1, 3)))
-            hovers.append(1000 * (time.perf_counter() - start))
-        print(f"key to diagnostics: median {statistics.median(keys):.0f} ms, worst {max(keys):.0f} ms")
-        print(f"hover: median {statistics.median(hovers):.0f} ms, worst {max(hovers):.0f} ms")
+        lsp = client.client
+        process = lsp._server
+        assert process is not None
+        middle = text.count("\n") // 2
+
+        async def said(old: str, new: str) -> None:
+            nonlocal version
+            version += 1
+            client.change(uri, *difference(old, new), version)
+            await client.diagnostics(uri, lambda found: client.versions[uri] == version)
+
+        async def opened() -> None:
+            client.open(uri, text)
+            await client.diagnostics(uri)
+
+        async def ask() -> None:
+            hover, complete = client.at(uri, middle, 3), client.at(uri, middle, 8)
+            await times.take("  hover then", lsp.text_document_hover_async(types.HoverParams(**hover)))
+            await times.take("  completion", lsp.text_document_completion_async(types.CompletionParams(**complete)))
+
+        await times.take("opened to first diagnostics", opened())
+        await asyncio.sleep(3)  # the process that reads whole texts has begun
+        before, keys = processor(process.pid), 0
+        for round in range(ROUNDS):
+            for name, new in edits(text, round):
+                for what, old, typed in ((name, text, new), (f"{name}, taken back", new, text)):
+                    keys += 1
+                    await times.take(what, said(old, typed))
+                    await ask()
+                    # The whole file is read after a pause: people ask before, in and after that.
+                    for wait in WAITS[(keys % len(WAITS)) :]:
+                        await asyncio.sleep(wait)
+                        await ask()
+        spent = processor(process.pid) - before
+    times.show()
+    print(
+        f"processor time of the server and its process: {1000 * spent / keys:.0f} ms for a key with all that was asked"
+    )
 
 
 if __name__ == "__main__":
