@@ -9,6 +9,22 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+_waiting = False  # in the main thread, within `interruptible`
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Within, Ctrl-C is raised at once in the main thread, in a callback, too (which keeps it): for what may take seconds."""
+    global _waiting
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before, _waiting = _waiting, True
+    try:
+        yield
+    finally:
+        _waiting = before
+
 
 class Callbacks:
     """Functions at addresses, for as long as it lives. What one raises is kept, and comes out of `check`."""
@@ -43,6 +59,8 @@ class Callbacks:
         def keep(number: int, frame: Any) -> None:
             self.error = self.error or KeyboardInterrupt()
             stop()
+            if _waiting:
+                raise KeyboardInterrupt
 
         signal.signal(signal.SIGINT, keep)
         try:

@@ -13,6 +13,7 @@ from functools import cache
 from typing import Any
 
 from ptxsim.jit.address_space import side_by_side
+from ptxsim.jit.callbacks import interruptible
 from ptxsim.jit.store import ObjectStore
 
 # Vectors travel in the same registers whichever module a function comes from.
@@ -96,9 +97,10 @@ class Jit:
         with self._lock:
             data = self.store.get(key)
             if data is None:
-                text = make()
-                dump(key, text)
-                data = _in_a_thread(lambda: self._compile(text, level, passes))
+                with interruptible():
+                    text = make()
+                    dump(key, text)
+                    data = _in_a_thread(lambda: self._compile(text, level, passes))
                 self.store.put(key, data)
                 self.compiled += 1
             # An engine of its own: one that had others before would put sections where those lie.

@@ -3,10 +3,11 @@
 import ctypes
 import os
 import signal
+import time
 
 import pytest
 
-from ptxsim.jit.callbacks import Callbacks
+from ptxsim.jit.callbacks import Callbacks, interruptible
 
 
 def test_what_a_function_raises_is_kept():
@@ -21,16 +22,36 @@ def test_what_a_function_raises_is_kept():
     callbacks.check()
 
 
+@pytest.fixture
+def usual_interrupts():
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.skipif(os.name != "posix", reason="signals of a terminal")
-def test_an_interrupt_comes_out_of_check_and_stops():
-    callbacks, stops = Callbacks(), []
-    before = signal.getsignal(signal.SIGINT)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        with callbacks.hearing(lambda: stops.append(1)):
+def test_a_wait_within_a_callback_ends_at_once(usual_interrupts):
+    callbacks, after = Callbacks(), []
+
+    def wait() -> None:
+        with interruptible():
             os.kill(os.getpid(), signal.SIGINT)
-        assert stops == [1] and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-        with pytest.raises(KeyboardInterrupt):
-            callbacks.check()
-    finally:
-        signal.signal(signal.SIGINT, before)
+            time.sleep(0.001)
+            after.append(1)
+
+    with callbacks.hearing(lambda: None):
+        ctypes.CFUNCTYPE(None)(callbacks.address(wait, None))()
+        os.kill(os.getpid(), signal.SIGINT)  # outside of a wait it is kept
+    assert not after
+    with pytest.raises(KeyboardInterrupt):
+        callbacks.check()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of a terminal")
+def test_an_interrupt_comes_out_of_check_and_stops(usual_interrupts):
+    callbacks, stops = Callbacks(), []
+    with callbacks.hearing(lambda: stops.append(1)):
+        os.kill(os.getpid(), signal.SIGINT)
+    assert stops == [1] and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    with pytest.raises(KeyboardInterrupt):
+        callbacks.check()
