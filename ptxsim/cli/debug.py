@@ -36,6 +36,7 @@ def command(file: str, entry: str | None, commands: tuple[str, ...], screen: boo
     from ptxsim.cli.running import read
     from ptxsim.debugger.session import Session
     from ptxsim.debugger.terminal import Terminal
+    from ptxsim.report.progress import Progress
     from ptxsim.report.style import paint_for
     from ptxsim.session.ptxfile.file import Options
 
@@ -43,8 +44,9 @@ def command(file: str, entry: str | None, commands: tuple[str, ...], screen: boo
         raise click.UsageError("debug reads commands from standard input: give it a file")
     given["arguments"] = dict(in_order(given["arguments"]))  # type: ignore[arg-type]  # as click has read them
     target = given["target"]
-    source = read(file, entry, target if isinstance(target, str) else None)
-    session = Session(source, entry, Options(**given))  # type: ignore[arg-type]  # the same
+    with Progress():
+        source = read(file, entry, target if isinstance(target, str) else None)
+        session = Session(source, entry, Options(**given))  # type: ignore[arg-type]  # the same
     if screen:
         return _show(session)
     terminal = Terminal(session, paint_for(), stdin=None if sys.stdin.isatty() else sys.stdin)

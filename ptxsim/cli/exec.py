@@ -67,8 +67,10 @@ def command(program: str, arguments: Sequence[str], format: str, report: str | N
         launches = records.read(Path(folder))
     if report is not None:
         from ptxsim.programs.page import write_page
+        from ptxsim.report.progress import Progress
 
-        write_page(Path(report), " ".join([program, *arguments]), launches)
+        with Progress(doing="writing the page"):
+            write_page(Path(report), " ".join([program, *arguments]), launches)
     if format == "json":
         from ptxsim.report.records import to_json
 

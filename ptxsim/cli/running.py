@@ -96,10 +96,15 @@ def finish(result: FileRun, request: Request, more: Callable[[FileRun, Paint], s
             _write_report(result, request.report, request.against)
         click.echo(f"wrote {request.report}", err=True)
     if request.trace and result.run is not None and result.run.cycles is not None:
-        _write_trace(result.run.cycles, request.trace)
+        with Progress(doing="writing the trace"):
+            _write_trace(result.run.cycles, request.trace)
+        click.echo(f"wrote {request.trace}", err=True)
     code = exit_code(result.findings)
     if request.against:
-        code = max(code, _compare(result, request))
+        with Progress(doing="comparing"):
+            lines, is_worse = _compare(result, request.against)
+        click.echo("\n".join(lines), err=request.format != "full")
+        code = max(code, FINDINGS if is_worse else CLEAN)
     if request.fail_on and result.run is not None and (reason := fails_on(request.fail_on, metrics(result.run))):
         click.echo(reason, err=True)
         code = max(code, FINDINGS)
@@ -166,12 +171,9 @@ def _write_trace(cycles: Cycles, file: str) -> None:
     from ptxsim.report.trace import write_trace
 
     write_trace(Path(file), cycles)
-    click.echo(f"wrote {file}", err=True)
 
 
-def _compare(result: FileRun, request: Request) -> int:
+def _compare(result: FileRun, against: str) -> tuple[list[str], bool]:
     from ptxsim.report.against import compare, load
 
-    lines, is_worse = compare(load(Path(request.against or "")), records.run_record(result, __version__))
-    click.echo("\n".join(lines), err=request.format != "full")
-    return FINDINGS if is_worse else CLEAN
+    return compare(load(Path(against)), records.run_record(result, __version__))

@@ -16,6 +16,7 @@ from ptxsim.debugger.session import Session
 from ptxsim.diagnostic import one_line
 from ptxsim.lanes import LANES
 from ptxsim.report.operands import lanes_text
+from ptxsim.report.progress import Progress
 from ptxsim.report.style import Paint, plain, printable
 
 AROUND = 4  # lines shown before and after
@@ -114,11 +115,12 @@ class Terminal(cmd.Cmd):
             raise ExpressionError(f"{argument!r} is no count")
         return int(argument or 1)
 
-    def _moved(self, move: Callable[[], None], times: int = 1) -> None:
-        for _ in range(times):
-            move()
-            if self.session.why in ("end", "finding", "pause"):
-                break
+    def _moved(self, move: Callable[[], object], times: int = 1) -> None:
+        with Progress(doing=lambda: f"instruction {self.session.execution.position}"):
+            for _ in range(times):
+                move()
+                if self.session.why in ("end", "finding", "pause"):
+                    break
         self.where()
 
     # ---- commands ----
@@ -187,16 +189,17 @@ class Terminal(cmd.Cmd):
     @said
     def do_findings(self, argument: str) -> None:
         """findings [N]: what a run with all checks finds; with a number go to where its thread comes to its line."""
-        found = self.session.findings
+        with Progress(doing="running with all checks"):
+            found = self.session.findings
         if not argument:
             lines = [f"{number} {one_line(finding)}" for number, finding in enumerate(found, 1)]
             return self.say("\n".join(lines) or "no findings")
         number = self._times(argument)
         if not 1 <= number <= len(found):
             return self.say(f"there are {len(found)} findings")
-        if not self.session.go_to_finding(found[number - 1]):
+        self._moved(lambda: self.session.go_to_finding(found[number - 1]))
+        if self.session.here is None:
             self.say("no thread comes to its line")
-        self.where()
 
     @said
     def do_list(self, argument: str) -> None:

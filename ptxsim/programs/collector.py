@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ptxsim.demangle import demangle, short_name
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.programs.wanted import Wanted
+from ptxsim.report.progress import Progress
 from ptxsim.session.module import Kernel
 from ptxsim.session.options import LaunchOptions
 from ptxsim.session.run import Run
@@ -46,7 +48,9 @@ class Collector:
         """Run a kernel; `options` say its shape, and what else its program needs. Raises PtxError where it cannot start."""
         number, is_wanted = self.launches, self._next_is_wanted(kernel.name)
         self.launches += 1
-        run = kernel.run(args, options.or_else(self.wanted.options if is_wanted else self.wanted.unwatched))
+        with Progress(doing=f"{short_name(kernel.name)}, launch {number}") as progress:
+            options = options.or_else(self.wanted.options if is_wanted else self.wanted.unwatched)
+            run = kernel.run(args, replace(options, progress=progress))
         if is_wanted:
             self._tell(kernel.name, run.findings)
             record = {"launch": number, "grid": run.grid, "block": run.block, "sample": run.is_sample, **run.to_dict()}

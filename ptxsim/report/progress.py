@@ -16,11 +16,12 @@ _QUIET = 2.0  # seconds without news of CTAs after which the line says that work
 class Progress:
     """Called by the engine with the number of CTAs done and of all; as a context manager it clears its line at the end.
 
-    `doing` is what takes time where no CTA runs: the line says so, with the seconds, once that has taken long enough.
+    `doing` is what takes time where no CTA runs, or says what: the line has it, with the seconds, once that has taken long enough.
     """
 
     def __init__(
-        self, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic, doing: str = "reading, compiling"
+        self, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic,
+        doing: str | Callable[[], str] = "reading, compiling",
     ):  # fmt: skip
         self.stream = stream or sys.stderr
         self.clock = clock
@@ -61,7 +62,8 @@ class Progress:
         """Say that work goes on, if nothing else has been said for a while."""
         now = self.clock()
         if now - max(self._last, self._start) >= _QUIET:
-            self._show(f"{self.doing}, {now - self._start:.0f} s")
+            doing = self.doing if isinstance(self.doing, str) else self.doing()
+            self._show(f"{doing}, {now - self._start:.0f} s")
 
     def _watch(self) -> None:
         while not self._over.wait(_BETWEEN):

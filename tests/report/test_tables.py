@@ -5,14 +5,19 @@ from dataclasses import replace
 
 import pytest
 
+import ptxsim
+from ptxsim.cli import main
 from ptxsim.diagnostic import Finding
 from ptxsim.layout.descriptor import Descriptor
 from ptxsim.layout.fragments import fragment_layout
+from ptxsim.programs.collector import Collector
 from ptxsim.report import banks, layouts, summary
 from ptxsim.report.progress import Progress
+from ptxsim.session.options import LaunchOptions
 from ptxsim.session.ptxfile.file import FileRun
 from ptxsim.session.run import BankRow, BankTable, GlobalRow, Run
 from ptxsim.source import Source
+from tests.helpers import CASES
 
 ROWS = [
     BankRow(
@@ -189,3 +194,25 @@ def test_work_in_which_no_cta_runs_is_shown_after_two_seconds():
     assert stream.getvalue().rstrip().endswith("finishing, 6 s")
     progress.__exit__()
     assert stream.getvalue().endswith("\r")
+
+
+def test_all_that_may_take_long_says_what_it_is_doing(monkeypatch, tmp_path, capsys):
+    said = []
+
+    class Told(Progress):
+        def __enter__(self):
+            said.append(self.doing if isinstance(self.doing, str) else self.doing())
+
+    for module in ("ptxsim.report.progress", "ptxsim.debugger.terminal", "ptxsim.programs.collector"):
+        monkeypatch.setattr(f"{module}.Progress", Told)
+    file = str(CASES / "barriers" / "count_differs.ptx")
+    monkeypatch.chdir(tmp_path)
+    main(["profile", file, "--format", "json"])
+    (tmp_path / "old.json").write_text(capsys.readouterr().out)
+    main(["profile", file, "--trace", "trace.json", "--against", "old.json"])
+    assert {"reading, compiling", "writing the trace", "comparing"} <= set(said)
+    main(["debug", file, "-x", "step", "-x", "findings"])
+    assert {"instruction 1", "running with all checks"} <= set(said)
+    kernel = ptxsim.Module.from_file(file).kernel()
+    Collector().launch(kernel, [], LaunchOptions(grid=(1, 1, 1), block=(32, 1, 1)))
+    assert said[-1] == f"{kernel.name}, launch 0"
