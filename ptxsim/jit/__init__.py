@@ -3,8 +3,8 @@
 How to write a body
 -------------------
 A body is an ordinary function over numpy arrays. A call runs it in Python: no wait, any debugger. `compiled` runs the same text
-as machine code, from the object store or compiled at its first call (some tenths of a second); `checked` does so with every
-index checked, for tests.
+as machine code, from the object store or compiled at its first call (some tenths of a second): in haste first, and with care, which
+takes several times as long, once it has run for a while. `checked` does so with every index checked, for tests.
 
     @body
     def count(records: Array, seen: Array) -> int:

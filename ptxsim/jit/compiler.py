@@ -7,7 +7,7 @@ import inspect
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from functools import cache
 from typing import Any
@@ -23,6 +23,8 @@ ATTRIBUTES = '{ nounwind "min-legal-vector-width"="512" "prefer-vector-width"="5
 # Instead of LLVM's level 1: a third of its time, code as fast within a few per cent (tools/bench/one_body.py, replay.py).
 _TIDY = ("sroa", "simplify_cfg", "instruction_combine")
 PASSES = ("always_inliner", *_TIDY, "loop_rotate", "loop_unroll", *_TIDY)
+# With level 0: a seventh of the time again, code that takes 1.7 times as long.
+FEW_PASSES = ("always_inliner", "sroa", "simplify_cfg")
 
 
 _LLVM = threading.Lock()  # all modules share a context, which is for one thread at a time, an interrupted one's too
@@ -89,10 +91,10 @@ class Jit:
             digest.update(b"\0")
         return digest.hexdigest()
 
-    def load(self, key: str, make: Callable[[], str], level: int = 1, passes: bool = False) -> None:
+    def load(self, key: str, make: Callable[[], str], level: int = 1, passes: Sequence[str] = ()) -> int:
         """Make the functions of a module callable: from the store, or compiled from the IR text that `make()` gives.
 
-        passes: let LLVM's passes work on the IR first; for kernels they cost more than they save.
+        passes: of LLVM, that work on the IR first; for kernels they cost more than they save. Returns the bytes of the object.
         """
         with self._lock:
             data = self.store.get(key)
@@ -110,8 +112,9 @@ class Jit:
                     engine.add_object_file(self.llvm.ObjectFileRef.from_data(data))
                     engine.finalize_object()
             self._engines.append(engine)
+        return len(data)
 
-    def _compile(self, text: str, level: int, passes: bool) -> bytes:
+    def _compile(self, text: str, level: int, passes: Sequence[str]) -> bytes:
         machine = self._machine_for(level)
         try:
             module = self.llvm.parse_assembly(text)
@@ -119,7 +122,7 @@ class Jit:
                 module.triple, module.data_layout = self._target.triple, str(machine.target_data)
                 builder = self.llvm.create_pass_builder(machine, self.llvm.create_pipeline_tuning_options())
                 manager = self.llvm.create_new_module_pass_manager()
-                for name in PASSES:
+                for name in passes:
                     getattr(manager, f"add_{name}_pass")()
                 manager.run(module, builder)
             return bytes(machine.emit_object(module))

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Generic, ParamSpec, TypeVar, get_type_hints
 import numpy as np
 
 from ptxsim.jit.body import Body
-from ptxsim.jit.compiler import Jit, full_name
+from ptxsim.jit.compiler import PASSES, Jit, full_name
 from ptxsim.jit.expressions import Expressions, Operation
 from ptxsim.jit.kinds import INT, Array, Known, Several, Value
 from ptxsim.jit.kinds import Record as RecordKind
@@ -177,7 +177,7 @@ def export(jit: Jit, prefix: str, *bodies: Body[..., Any]) -> None:
     if all(name in jit.helpers for name in names):
         return
     jit.load(jit.key("export", prefix, *(full_name(each.function) for each in bodies)),
-             lambda: exported(prefix, *bodies), level=2, passes=True)  # fmt: skip
+             lambda: exported(prefix, *bodies), level=2, passes=PASSES)  # fmt: skip
     for name in names:
         jit.helpers[name] = jit.address(name)
         jit.publish(name, jit.helpers[name])

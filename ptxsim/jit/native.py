@@ -5,11 +5,13 @@ from __future__ import annotations
 import ctypes
 import struct
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, Generic, ParamSpec, TypeVar
 
 from ptxsim.jit import kinds
-from ptxsim.jit.compiler import Jit, full_name, shared
+from ptxsim.jit.compiler import FEW_PASSES, PASSES, Jit, full_name, shared
 from ptxsim.jit.kinds import FIRST_ARGUMENT, Kind, Scalar, Struct, kind_of, signature_of
 
 P = ParamSpec("P")
@@ -21,20 +23,20 @@ class Compiled(Generic[P, R]):
 
     def __init__(self, function: Callable[P, R], checked: bool = False):
         self.function, self.checked = function, checked
-        self._entries: dict[tuple[Any, ...], Entry] = {}
+        self.entries: dict[tuple[Any, ...], Entry] = {}
         self._lock = threading.Lock()
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         if kwargs:
             raise TypeError("compiled bodies take no arguments by name")
         signature = tuple(map(signature_of, args))
-        entry = self._entries.get(signature)
+        entry = self.entries.get(signature)
         if entry is None:
             with self._lock:
-                entry = self._entries.get(signature)
+                entry = self.entries.get(signature)
                 if entry is None:
                     given = tuple(map(kind_of, args))
-                    entry = self._entries[signature] = Entry(self.function, given, self.checked, shared())
+                    entry = self.entries[signature] = Entry(self.function, given, self.checked, shared())
         found: R = entry(args)
         return found
 
@@ -43,21 +45,43 @@ class Entry:
     """Machine code of a body for arguments of some kinds.
 
     It is called with a block of words: where it went wrong (checked code), a letter for each result, the results, the arguments.
+    Code that is made quickly comes first, if the store has no better; careful code takes its place once that has run for as long
+    as it pays. Both do the same.
     """
 
     def __init__(self, function: Callable[..., Any], given: tuple[Kind, ...], checked: bool, jit: Jit):
-        self.kinds, self.checked, self.places = given, checked, list[str]()
+        self.kinds, self.jit = given, jit
         self.arguments = struct.Struct("=" + "".join(map(_codes, given)))
         name = full_name(function)
-        own = name.startswith("ptxsim.")
-        if own and not checked:  # its source is not even read: it is the same while the package's digest is
-            key = jit.key("body", name, repr(given))
-            jit.load(key, lambda: _text(function, given, f"body_{key}")[0], level=2, passes=True)
+        if (
+            name.startswith("ptxsim.") and not checked
+        ):  # its source is not even read: it is the same while the package's digest is
+            self.places = list[str]()
+            self.key = jit.key("body", name, repr(given))
+            self._text: Callable[[], str] = cache(lambda: _text(function, given, _SYMBOL)[0])
         else:
-            text, self.places = _text(function, given, "body_", checked)
-            key = jit.key(text)
-            jit.load(key, lambda: text.replace("@body_", f"@body_{key}"), level=2, passes=True)
-        self.run = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(jit.address(f"body_{key}"))
+            text, self.places = _text(function, given, _SYMBOL, checked)
+            self.key = jit.key(text)
+            self._text = lambda: text
+        self.left = 0.0  # seconds until careful code is made, or 0
+        if jit.store.get(self.key) is not None:
+            self.improve()
+        else:
+            is_kept = jit.store.get(f"{self.key}.quick") is not None
+            size = self._load(".quick", 0, FEW_PASSES)
+            self.left = size * (KEPT_PATIENCE if is_kept else PATIENCE)
+
+    def improve(self) -> None:
+        """From now on careful code runs."""
+        self._load("", 2, PASSES)
+        self.left = 0.0
+
+    def _load(self, form: str, level: int, passes: Sequence[str]) -> int:
+        """Take code of a form, from the store or made; returns its bytes."""
+        symbol = f"body_{self.key}{form}"
+        size = self.jit.load(self.key + form, lambda: self._text().replace(_SYMBOL, symbol), level, passes)
+        self.run = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self.jit.address(symbol))
+        return size
 
     def __call__(self, args: tuple[Any, ...]) -> Any:
         block = ctypes.create_string_buffer(8 * FIRST_ARGUMENT + self.arguments.size)
@@ -65,7 +89,14 @@ class Entry:
         for kind, value in zip(self.kinds, args):
             _flatten(kind, value, numbers)
         self.arguments.pack_into(block, 8 * FIRST_ARGUMENT, *numbers)
-        self.run(block)
+        if self.left:
+            began = time.perf_counter()
+            self.run(block)
+            self.left = max(0.0, self.left - (time.perf_counter() - began))
+            if not self.left:
+                self.improve()
+        else:
+            self.run(block)
         fault, codes = _HEAD.unpack_from(block)
         if fault:
             raise IndexError(self.places[fault - 1])
@@ -75,6 +106,10 @@ class Entry:
         return tuple(_RESULTS[codes[n : n + 1]].unpack_from(block, 16 + 8 * n)[0] for n in range(len(codes)))
 
 
+_SYMBOL = "body_of_all"  # in place of a symbol, in text
+# Seconds that quick code runs before careful code is made, per byte of its object: about as long as that takes to make. Where the
+# store had it already, there will be more processes like this one.
+PATIENCE, KEPT_PATIENCE = 8e-6, 8e-7
 _HEAD = struct.Struct("=q8s")
 _RESULTS = {code: struct.Struct("=" + code.decode()) for code in (b"q", b"Q", b"d", b"?")}
 

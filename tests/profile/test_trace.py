@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ptxsim.profile.model.entries import ARRIVE, ENTRY, LEAVE, LOAD, STORE
@@ -13,6 +13,7 @@ from ptxsim.session.ptxfile.file import Options, run_file
 from tests.helpers import CASES
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, 4000), min_size=32, max_size=32), st.integers(1, 2**32 - 1))
 def test_lines_cover_exactly_the_sectors_touched(addresses, mask):
     lines, counts = lines_of(np.array([addresses], np.uint64), np.array([mask], np.uint32))

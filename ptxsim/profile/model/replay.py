@@ -19,11 +19,16 @@ from ptxsim.profile.model.replay_state import INF, NOBODY, SUBS, Async, Count, M
 from ptxsim.profile.model.replay_sync import bulk, groups, meet, product
 from ptxsim.profile.model.replay_units import charge, choose, first_read, occupy, work
 
+SLICE = 20_000.0  # cycles of an SM that is alone, at first
 QUANTUM = 512.0  # cycles that SMs run ahead of each other: no write is seen elsewhere sooner (figures.flag_latency)
 
 
 def replay(m: Machine, p: np.ndarray, residency: int) -> float:
     """Run the CTAs of one SM, `residency` at a time. Returns the cycles in which it held any."""
+    until, goes_on = SLICE, 0.0
+    while goes_on < INF:  # better code may come in between
+        goes_on = run.compiled(m, p, residency, until)
+        until = max(2 * until, goes_on)
     run.compiled(m, p, residency, INF)
     return float(m.state[0]["active"])
 
