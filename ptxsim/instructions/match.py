@@ -7,6 +7,7 @@ from ptxsim.isa.facts import Words, warp_facts
 from ptxsim.isa.operand import Pred, Reg, Value
 from ptxsim.isa.registry import Kinds, Options, instruction
 from ptxsim.lanes import LaneValue
+from ptxsim.machine.event import Event
 from ptxsim.machine.port import Port
 
 FACTS = warp_facts("match", reads_lanes=True)
@@ -31,6 +32,7 @@ def match_any(m: Port, a: LaneValue, membermask: LaneValue) -> LaneValue:
     waiting = m.converge(membermask)
     if waiting is not None:
         return waiting
+    m.emit(Event.MATCH, addresses=a)
     lane = lanes.lane_index(a)
     found = membermask & 0
     for i in range(lanes.LANES):

@@ -44,6 +44,7 @@ class Event(IntEnum):
     EXIT = 24
     WGMMA_WAIT = 25  # of one warp; addresses[0]: how many products of its warpgroup its waits have covered
     SET_REGISTERS = 26  # setmaxnreg
+    MATCH = 27  # match.any; addresses: the value of each lane
 
 
 class Space(IntEnum):

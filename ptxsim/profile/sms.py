@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from ptxsim.engine.program.operation import Program
 from ptxsim.profile.lowering.machine_code import MachineProgram
 from ptxsim.profile.model.encode import Code, encode, parameters
-from ptxsim.profile.model.entries import ATOMIC
+from ptxsim.profile.model.entries import ATOMIC, CONST
 from ptxsim.profile.model.figures import Figures
 from ptxsim.profile.model.spins import awaited, last_turns, spin_loops
 from ptxsim.profile.model.trace import Trace, atomic_rate, for_replay, readers
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from ptxsim.profile.model.replay_state import Machine
 
 MOST_TOGETHER = 20_000_000  # entries of a trace of which all SMs are replayed
+ABREAST = 4  # reads of constants that a warp has under way
 CARVEOUTS = (0, 8, 16, 32, 64, 100, 132, 164, 196, 228)  # KiB of shared memory an SM can be set to
 
 
@@ -83,9 +85,37 @@ class Sms:
         rows["warps"] = np.bincount(np.searchsorted(present, owner), minlength=len(present))
         rows["start"] = np.arange(len(present)) * interval
         starts["begin"], starts["end"] = begins, np.append(begins[1:], len(entries))
-        return new_machine(
+        m = new_machine(
             code, self.machine.slots, entries, self.trace.lines, rows, starts, objects, p, len(self.program.ops), flags
         )
+        reads = self._constants
+        own = reads[reads[:, 0] == sm]
+        first = np.full(len(m.constant_far), len(self.trace.entries))
+        mine = first.copy()
+        np.minimum.at(first, reads[:, 1], reads[:, 2])
+        np.minimum.at(mine, own[:, 1], own[:, 2])
+        m.constant_far[:] = first + ABREAST < mine
+        return m
+
+    @cached_property
+    def _constants(self) -> np.ndarray:
+        """Reads of indexed constants: (SM, block of 256 bytes, how many such instructions the warp had before). Who comes first brings
+        a block near to all SMs."""
+        from ptxsim.profile.model.replay_state import CONSTANT_BLOCKS
+
+        entries = self.trace.entries[self.trace.entries["code"] == CONST]
+        entries = entries[np.argsort(entries["cta"].astype(np.int64) << 32 | entries["warp"], kind="stable")]
+        warp = entries["cta"].astype(np.int64) << 32 | entries["warp"]
+        counts = entries["count"].astype(np.int64)
+        at = (
+            np.repeat(entries["first"], counts)
+            + np.arange(counts.sum())
+            - np.repeat(np.cumsum(counts) - counts, counts)
+        )
+        before = np.arange(len(warp)) - np.searchsorted(warp, warp)
+        blocks = (self.trace.lines[at] >> 5) % CONSTANT_BLOCKS
+        sms = np.repeat(entries["cta"] % self.figures.sms, counts)
+        return np.stack([sms, blocks, np.repeat(before, counts)], axis=1).astype(np.int64)
 
     def _parameters(self) -> np.ndarray:
         """What the replay of each SM goes by."""

@@ -1,4 +1,4 @@
-"""Atomics on global memory that no lane waits for."""
+"""Atomics on global memory that no lane waits for, those on the shared memory of a cluster, and what a match finds."""
 
 from __future__ import annotations
 
@@ -18,3 +18,26 @@ def test_nobody_waits_for_a_reduction():
     many = cycles("red.global.add.u32 [%d0], %r0;\n" * 16)  # one word: they queue
     assert few + 300 < wanted
     assert many > 5 * few
+
+
+def test_a_match_takes_as_long_as_it_finds_values():
+    def matched(value: str, engine: str) -> int:
+        body = f"ld.param.u64 %d0, [place]; mov.u32 %r0, %tid.x; {value}; match.any.sync.b32 %r2, %r1, -1; st.global.u32 [%d0], %r2;"
+        return kernel(body).launch(1, 32, [np.zeros(64, np.uint32), 0], profile=True, engine=engine).cycles.cycles
+
+    for engine in ("interpreter", "compiled"):
+        one, all_lanes = matched("mov.u32 %r1, 3", engine), matched("mov.u32 %r1, %r0", engine)
+        assert 300 < all_lanes - one < 400  # 31 more of them
+
+
+def test_lanes_of_an_atomic_on_another_ctas_shared_memory_follow_each_other():
+    def added(rank: int) -> int:
+        body = f"""mov.u32 %r0, %tid.x; and.b32 %r1, %r0, 31; shl.b32 %r1, %r1, 2; mov.u32 %r2, cells; add.u32 %r2, %r2, %r1;
+            mov.u32 %r5, %cluster_ctarank; xor.b32 %r5, %r5, {rank}; mapa.shared::cluster.u32 %r3, %r2, %r5;
+            barrier.cluster.arrive; barrier.cluster.wait;
+            {"red.shared::cluster.add.u32 [%r3], 1;" * 8}
+            barrier.cluster.arrive; barrier.cluster.wait;"""
+        made = kernel(body, ".shared .b32 cells[32];")
+        return made.launch(2, 256, [np.zeros(64, np.uint32), 0], cluster=2, profile=True, checks="none").cycles.cycles
+
+    assert added(1) > added(0) + 8 * 8 * 32 * 2

@@ -59,7 +59,9 @@ def atomic(assembly: Assembly, op: Op) -> list[MachineOp]:
         loop = [MachineOp("branch", (), (), op.site), MachineOp("shared", (), assembly.reads(op), op.site)]
         last = assembly.machine(op, "shared", Kind.ACCESS, space=space, stores=True, latency=97)
         return [*loop, MachineOp("alu", (), (), op.site), last, MachineOp("branch", (), (), op.site)]
-    return [*released(op), assembly.machine(op, unit_of(assembly, op), Kind.ACCESS, space=space, stores=True)]
+    unit = unit_of(assembly, op)
+    made = assembly.machine(op, unit, Kind.ACCESS, space=space, stores=True, amount=int(unit == "remote"))
+    return [*released(op), made]
 
 
 @lowers("ldmatrix", "stmatrix")

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from ptxsim.jit.body import record
 
-BLOCK, SHARED, LOAD, STORE, ATOMIC, CONST, ARRIVE, WAIT, BULK, LEAVE = range(10)
+BLOCK, SHARED, LOAD, STORE, ATOMIC, CONST, ARRIVE, WAIT, BULK, LEAVE, MATCH = range(11)
 ENTRY = record(
     ("cta", "<i4"),
     ("warp", "<i4"),
     ("code", "<i4"),
     ("site", "<i4"),  # of a BLOCK: its number
-    ("cycles", "<f4"),  # of the SM's data path; of a BULK: bytes
+    ("cycles", "<f4"),  # of the SM's data path; of a BULK: bytes; of a MATCH: different values
     ("width", "<i4"),
     ("first", "<i8"),  # lines of an access outside shared memory: lines[first : first + count]
-    ("count", "<i4"),
+    ("count", "<i4"),  # of an atomic on shared memory of the cluster: operations elsewhere
     ("object", "<i8"),  # what an ARRIVE, WAIT or BULK is about; of an access, the first address
     # Arrivals a WAIT waits for (before: the parity of its phase, or of an ARRIVE's); of a STORE, 1 if it leaves bytes of its sectors
     # as they are.

@@ -52,7 +52,7 @@ UNITS: dict[str, Unit] = {
     "global": Unit(Pipe.LSU, 32, 2),
     "shuffle": Unit(Pipe.LSU, 24, 2),
     "redux": Unit(Pipe.LSU, 44, 4),
-    "match.any": Unit(Pipe.LSU, 369, 128),
+    "match.any": Unit(Pipe.LSU, 17, 0),  # beside what its values take
     "match.all": Unit(Pipe.LSU, 28, 4),
     "mbarrier": Unit(Pipe.LSU, 29, 2),
     "nothing": Unit(Pipe.NONE, 1, 1),
@@ -91,6 +91,8 @@ class Figures:
     shared_issue: float = 4  # cycles of the sub-core's memory port an access to shared memory takes at least
     global_issue: float = 4  # the same to global memory
     global_warp: float = 6  # cycles between two accesses of one warp to global memory
+    match_value: float = 11  # latency of match.any for each different value
+    match_port: float = 4  # cycles of the sub-core's memory port for each
     pipe_queue: float = 24  # cycles of work the memory queue of a sub-core holds before issue stalls
     l1_latency: float = 32
     l1_line: int = 128
@@ -158,7 +160,8 @@ class Figures:
     constant_line_port_all: float = 31  # the same where the other SM of the pair reads too
     constant_far: float = 304  # latency of 256 bytes of them that no SM has read yet
     remote_line: float = 7.5  # cycles of the SM's port to the cluster's shared memory by warp access
-    remote_atomic: float = 14
+    remote_atomic: float = 3.3  # cycles of that port by lane of an atomic
+    remote_word: float = 2.2  # times as many for lanes that have the same word
     cta_fence: float = 20  # latency of a fence up to which it waits for no store's answer
     store_answer: float = 160  # from the last store until a fence of the GPU may begin, one SM alone
     store_answer_all: float = 500  # the same with all SMs writing

@@ -65,7 +65,7 @@ def execute(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> tuple[flo
             m.groups[Async.COPIES, w].last = max(m.groups[Async.COPIES, w].last, copied)
             work(m, Unit.COPYING, 0, now, copied)
     elif kind == Kind.SHUFFLE:
-        done = shuffle(m, p, s, i, now)
+        done = shuffle(m, p, s, w, i, now)
     elif kind == Kind.BARRIER or kind == Kind.MBARRIER_ARRIVE or kind == Kind.MBARRIER_WAIT:
         done, follow, why = meet(m, p, w, i, now)
     elif kind == Kind.BULK:

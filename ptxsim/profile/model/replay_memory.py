@@ -6,8 +6,8 @@ from typing import Any
 
 from ptxsim.profile.lowering.machine_code import Kind, Pipe
 from ptxsim.profile.model.encode import LONG
-from ptxsim.profile.model.entries import ATOMIC, BLOCK, CONST, LOAD, SHARED, STORE
-from ptxsim.profile.model.replay_state import CONSTANT_BLOCKS, CONSTANT_SETS, INF, WAYS, Machine, Total, Unit
+from ptxsim.profile.model.entries import ATOMIC, BLOCK, CONST, LOAD, MATCH, SHARED, STORE
+from ptxsim.profile.model.replay_state import CONSTANT_BLOCKS, CONSTANT_LINES, INF, WAYS, Machine, Total, Unit
 from ptxsim.profile.model.replay_units import work
 
 LOCAL_LINES = 1 << 51  # from here on, lines are of local memory
@@ -87,23 +87,23 @@ def constant_lines(m: Machine, p: Any, q: int, now: float) -> float:
             if not m.lines[k] >> (2 * half) & 3:
                 continue
             line = (m.lines[k] >> 4) * 2 + half
-            s, way, block = line % CONSTANT_SETS, -1, (line >> 2) % CONSTANT_BLOCKS
-            for j in range(WAYS):
-                if m.constant_cache[s, j].tag == line:
+            way, block, oldest = -1, (line >> 2) % CONSTANT_BLOCKS, 0
+            for j in range(CONSTANT_LINES):
+                if m.constant_cache[j].tag == line:
                     way = j
+                if m.constant_cache[j].used < m.constant_cache[oldest].used:
+                    oldest = j
             if way < 0:
-                for j in range(WAYS):
-                    if way < 0 or m.constant_cache[s, j].used < m.constant_cache[s, way].used:
-                        way = j
-                m.constant_cache[s, way].tag = line
+                way = oldest
+                m.constant_cache[way].tag = line
                 sent = max(now, m.free[Unit.CONSTANT_LINES])
                 m.free[Unit.CONSTANT_LINES] = sent + p.constant_line_port
                 work(m, Unit.CONSTANT_LINES, 0, sent, m.free[Unit.CONSTANT_LINES])
                 at = max(at, sent) + (p.constant_line if m.constant_far[block] else p.constant_far)
                 m.constant_far[block] = True
-                m.constant_cache[s, way].arrival = at
-            at = max(at, m.constant_cache[s, way].arrival)
-            m.constant_cache[s, way].used = now
+                m.constant_cache[way].arrival = at
+            at = max(at, m.constant_cache[way].arrival)
+            m.constant_cache[way].used = now
     return float(at)
 
 
@@ -171,12 +171,12 @@ def flag(m: Machine, p: Any, w: int, q: int, done: float) -> float:
     return float(done)
 
 
-def remote(m: Machine, p: Any, begin: float, latency: float, is_atomic: bool) -> float:
+def remote(m: Machine, p: Any, q: int, begin: float, latency: float, is_atomic: bool) -> float:
     """An access to shared memory of the cluster passes the SM's port to the others; returns when its result is there."""
     begin = max(begin, m.free[Unit.REMOTE])
-    m.free[Unit.REMOTE] = begin + (p.remote_atomic if is_atomic else p.remote_line)
+    m.free[Unit.REMOTE] = begin + (p.remote_atomic * m.entries[q].count if is_atomic else p.remote_line)
     work(m, Unit.REMOTE, 0, begin, m.free[Unit.REMOTE])
-    return begin + latency
+    return float(m.free[Unit.REMOTE] + latency) if is_atomic else begin + latency
 
 
 def first_entry(m: Machine, w: int) -> int:
@@ -242,7 +242,7 @@ def access(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> float:
                 )
                 done = max(done, begin - 2 + m.ops[i].latency + 2 * (cycles - 1) + extra)
                 if m.ops[i].remote:
-                    done = max(done, remote(m, p, begin, m.ops[i].latency, m.ops[i].amount == 1))
+                    done = max(done, remote(m, p, q, begin, m.ops[i].latency, m.ops[i].amount == 1))
                     if m.ops[i].stores:
                         m.warps[w].store = m.free[Unit.REMOTE]
             else:
@@ -294,10 +294,22 @@ def store_line(m: Machine, p: Any, line: int, begin: float) -> None:
     keep(m, p, line, 15, begin)
 
 
-def shuffle(m: Machine, p: Any, s: int, i: int, now: float) -> float:
+def shuffle(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> float:
     """An instruction that goes through the shared-memory pipe without an access; returns when its result is there."""
-    cost = m.ops[i].cost
+    cost, values = m.ops[i].cost, 0.0
+    if cost == 0.0:
+        values = matched(m, w, i)
+        cost = p.match_port * values
     begin = passes(m, s, now - 2.0, cost / 2)
     m.pipes[s, Pipe.LSU] = begin + max(p.shared_issue, cost)
     m.busy[Pipe.LSU] += cost / 2
-    return float(begin + m.ops[i].latency)
+    return float(begin + m.ops[i].latency + p.match_value * values)
+
+
+def matched(m: Machine, w: int, i: int) -> float:
+    """How many different values a match.any has found."""
+    for q in range(first_entry(m, w), m.warps[w].next):
+        if not m.used[q] and m.entries[q].code == MATCH and m.entries[q].site == m.ops[i].site:
+            m.used[q] = True
+            return float(m.entries[q].cycles)
+    return 1.0

@@ -19,7 +19,7 @@ SUBS = 4  # sub-cores
 SLOTS = 64  # warps
 GROUPS = 64  # asynchronous groups remembered per warp
 WAYS = 4  # of L1
-CONSTANT_SETS = 8  # of the cache of indexed constants: of 64 bytes
+CONSTANT_LINES = 32  # of 64 bytes that an SM has of indexed constants
 CONSTANT_BLOCKS = 256  # of 256 bytes: as many as a bank of constants has
 MOST_SPANS = 200_000  # of a timeline
 NOBODY = -1  # who ended a wait: a warp slot, SLOTS + an engine, or this
@@ -115,7 +115,7 @@ class Machine(NamedTuple):
     seen: np.ndarray  # lines that came from DRAM
     fetched: np.ndarray
     constants: np.ndarray  # of each line of the kernel's constants: when it is there, 0 for never read
-    constant_cache: np.ndarray  # lines of indexed constants: (set, way)
+    constant_cache: np.ndarray  # lines of indexed constants
     constant_far: np.ndarray  # of each 256 bytes of them: they have been read
     objects: np.ndarray
     stalls: np.ndarray  # (site, reason); reason 0: issued
@@ -139,7 +139,7 @@ def new_machine(
     subs["dirty"], subs["time"] = True, INF
     cache = np.zeros(int(p["l1_sets"][0]) * WAYS, LINE)
     cache["tag"] = -1
-    constant_cache = np.zeros((CONSTANT_SETS, WAYS), LINE)
+    constant_cache = np.zeros(CONSTANT_LINES, LINE)
     constant_cache["tag"] = -1
     return Machine(
         *code, entries, lines, np.zeros(len(entries), np.bool_), np.zeros(1, STATE), np.zeros(SLOTS, PLACE), flags, ctas, starts, warps, np.zeros((SLOTS, slots), VALUE),

@@ -12,7 +12,21 @@ from ptxsim.lanes import word_mask
 from ptxsim.layout import banks
 from ptxsim.layout.wavefronts import AccessKind
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_ISSUED, ODD_PHASE, Event, Observer, Space
-from ptxsim.profile.model.entries import ARRIVE, ATOMIC, BLOCK, BULK, CONST, ENTRY, LEAVE, LOAD, SHARED, STORE, WAIT
+from ptxsim.machine.memory import RANK_SHIFT
+from ptxsim.profile.model.entries import (
+    ARRIVE,
+    ATOMIC,
+    BLOCK,
+    BULK,
+    CONST,
+    ENTRY,
+    LEAVE,
+    LOAD,
+    MATCH,
+    SHARED,
+    STORE,
+    WAIT,
+)
 from ptxsim.profile.model.figures import Figures
 from ptxsim.profile.model.spins import Loops, last_turns, spin_loops
 
@@ -48,6 +62,7 @@ class Tracer(Observer):
             Event.MBARRIER_ARRIVE,
             Event.MBARRIER_WAIT,
             Event.ASYNC_ISSUE,
+            Event.MATCH,
         }
     )
 
@@ -113,6 +128,9 @@ class Tracer(Observer):
                 found = banks.analyze(records["addresses"][rows], int(width), banks.KINDS[kind], masks[rows])
                 entries["cycles"][rows] = found.cycles
                 entries["code"][rows] = SHARED
+        if self.cluster > 1:
+            rows = np.flatnonzero(shared & (event >= Event.ATOMIC) & (event <= Event.REDUCE))
+            entries["count"][rows] = self._remote_operations(records[rows])
         addresses = interleaved(records, space == Space.LOCAL)
         outer = by_lane & ((space == Space.GLOBAL) | (space == Space.LOCAL)) & (event <= Event.REDUCE)
         for kind in np.unique(event[outer]):
@@ -139,10 +157,22 @@ class Tracer(Observer):
             self.lines.append(lines)
             self.line_count += len(lines)
             self.bytes += lines.nbytes
-        rows = np.flatnonzero(constant)
-        if len(rows):
-            entries["code"][rows] = CONST
-            entries["cycles"][rows] = distinct(records["addresses"][rows], records["mask"][rows])
+        for rows, code in ((np.flatnonzero(constant), CONST), (np.flatnonzero(event == Event.MATCH), MATCH)):
+            if len(rows):
+                entries["code"][rows] = code
+                entries["cycles"][rows] = distinct(records["addresses"][rows], records["mask"][rows])
+
+    def _remote_operations(self, records: np.ndarray) -> np.ndarray:
+        """Operations that another SM of the cluster does for atomics on its shared memory: one a lane; those on one word take longer."""
+        elsewhere = word_mask(records["mask"]) & (
+            records["addresses"] >> np.uint64(RANK_SHIFT) != (records["cta"] % self.cluster).astype(np.uint64)[:, None]
+        )
+        words = np.sort(np.where(elsewhere, records["addresses"].astype(np.int64), -1), axis=1)
+        lanes = np.arange(32)
+        begins = np.maximum.accumulate(np.where(np.diff(words, axis=1, prepend=-2) != 0, lanes, 0), axis=1)
+        together = np.where(words >= 0, lanes - begins + 1, 0).max(axis=1)
+        found: np.ndarray = np.maximum(elsewhere.sum(axis=1), self.figures.remote_word * together)
+        return found
 
     def _objects(self, records: np.ndarray, entries: np.ndarray) -> None:
         event = records["event"]
