@@ -55,7 +55,7 @@ class MachineOp:
     """One machine instruction. `unit` names a row of the figures; registers are slots of the program or made up ones.
 
     `site` is the PTX instruction it comes from. `latency` and `cost` override the unit's. `amount`: groups a wait leaves open; the
-    64-byte line of a constant.
+    64-byte line of a constant; 1 for an atomic on shared memory of the cluster.
     """
 
     unit: str
