@@ -66,7 +66,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if "--watch" in given and "--help" not in given:
             return repeat([word for word in given if word != "--watch"], main)
         code = ptxsim.main(given, "ptxsim", standalone_mode=False)
-        sys.stdout.flush()
+        if not sys.stdout.closed:  # as by a server that has said goodbye
+            sys.stdout.flush()
         return code or 0
     except click.exceptions.Exit as stop:
         return stop.exit_code

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from ptxsim import instructions
 from ptxsim.diagnostic import Finding
 from ptxsim.editor.tokens import Statement, Tokens
 from ptxsim.isa import registry
@@ -66,6 +67,7 @@ class Document:
     @cached_property
     def binder(self) -> Binder:
         """What finds forms for the version and target that the text says, or the newest where it says none."""
+        instructions.offer_families()
         version, target = _VERSION.search(self.text), _TARGET.search(self.text)
         name = target[1] if target and target[1] in TARGETS else DEFAULT_TARGET
         return Binder(parse_target(name), parse_version(version[1]) if version else NEWEST)

@@ -299,7 +299,9 @@ class PtxServer:
             self.checks.setdefault(uri, QuickCheck()).ran(found)
             message, kind = found.sentence, types.MessageType.Info
             self.changed(types.DidOpenTextDocumentParams(types.TextDocumentItem(uri, "ptx", 0, "")))
-            self.server.workspace_inlay_hint_refresh(None)
+            workspace = self.server.client_capabilities.workspace
+            if workspace and workspace.inlay_hint and workspace.inlay_hint.refresh_support:
+                self.server.workspace_inlay_hint_refresh(None)
         self.server.window_show_message(types.ShowMessageParams(kind, message))
         return message
 

@@ -193,10 +193,9 @@ def offer(modules: Mapping[str, Iterable[str]]) -> None:
 
 def _demand(word: str) -> None:
     """Import what is offered for a first word."""
-    if word in _OFFERED:
-        for module in _OFFERED[word]:
-            importlib.import_module(module)
-        _OFFERED.pop(word, None)
+    for module in _OFFERED.get(word, ()):  # which another thread may be importing: it is waited for
+        importlib.import_module(module)
+    _OFFERED.pop(word, None)
 
 
 def forms(name: str) -> list[Form]:

@@ -51,7 +51,9 @@ class Client:
 
     async def __aexit__(self, *_: object) -> None:
         await self.client.shutdown_async(None)
+        server = self.client._server
         self.client.exit(None)
+        assert server is not None and await server.wait() == 0
         stop: Any = self.client.stop  # which has no types
         await stop()
 

@@ -84,6 +84,9 @@ def test_a_run_leaves_hints_findings_and_fixes_that_it_tried():
         async with Client() as client:
             lsp = client.client
             client.open(uri, text)
+            place = client.at(uri, *place_of(text, "ldmatrix.sync"))  # asked before anything has been read
+            told = await lsp.text_document_hover_async(types.HoverParams(**place))
+            assert "sm_75" in told.contents.value
             await client.diagnostics(uri)
             (lens,) = await lsp.text_document_code_lens_async(types.CodeLensParams(types.TextDocumentIdentifier(uri)))
             said = await lsp.workspace_execute_command_async(
