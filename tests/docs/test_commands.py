@@ -1,24 +1,41 @@
 """Every command that the README and docs show runs: what a page shows of its output is there.
 
 A block ```console has commands after `$ ` and, below them, pieces of what they print, in that order. In a block ```sh every line is a
-command. Commands of ptxsim run in this process, those of nvcc and pytest in one of their own, those that need a package where it is
-installed (CI installs each). Commands that set a machine up are what CI itself begins with.
+command. Commands of ptxsim, pytest and our own tools run in this process, nvcc in one of its own, those that need a package where it is
+installed (CI installs each). Commands that set a machine up are what CI itself begins with. Blocks of text are directives, which
+are read, or the list of commands, whose options there are.
 """
 
+import json
 import re
+import runpy
 import shlex
 import shutil
 import subprocess
 import sys
 import tomllib
+from dataclasses import replace
+from importlib.metadata import entry_points
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from ptxsim.cli import main
+import ptxsim
+from ptxsim.cli import main, settings
+from ptxsim.cli import ptxsim as ptxsim_command
+from ptxsim.session.ptxfile.directives import parse_directives
+from ptxsim.source import Source
 from tests.helpers import ROOT
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+EXTENSION = ROOT / "tools" / "editor" / "vscode"
+# Loaded by its entry point where ptxsim is installed, else by hand.
+PLUGIN = (
+    []
+    if any(p.value == "ptxsim.pytest_plugin" for p in entry_points(group="pytest11"))
+    else ["-p", "ptxsim.pytest_plugin"]
+)
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
 # What CI begins with.
 SETTING_UP = re.compile(
@@ -60,14 +77,37 @@ def test_there_are_commands():
 def folder(tmp_path_factory):
     """Where commands leave their files: it has the repository's folders, and what pages write with `cat`."""
     made = tmp_path_factory.mktemp("reader")
-    for name in ("samples", "docs", "tools"):
+    for name in ("samples", "tools"):
         (made / name).symlink_to(ROOT / name)
+    shutil.copytree(ROOT / "docs", made / "docs")
     shutil.copytree(ROOT / "tests" / "cuda", made / "tests" / "cuda")
     for page in PAGES:
         for name, text in _HEREDOC.findall(page.read_text()):
             (made / name).parent.mkdir(parents=True, exist_ok=True)
             (made / name).write_text(text)
     return made
+
+
+SIZES = {"CTA": 4, "warp instruction": 400, "byte": 300_000, "line": 1000}
+
+
+def grow(words, monkeypatch):
+    """tools/bench/growth.py as a page shows it, but in this process and with the smallest sizes that mean anything."""
+    growth = runpy.run_path(words[0])
+    rows = [replace(row, sizes=tuple(range(SIZES[row.unit], SIZES[row.unit] + 3))) for row in growth["ROWS"]]
+    done = []
+
+    def measured(row, size):
+        if size == row.sizes[0]:
+            row.action(size // 10 if "one kernel" in row.name else size)
+            done.append(row.name)
+        return 1.0, 2.0
+
+    monkeypatch.setitem(growth["main"].__globals__, "ROWS", rows)
+    monkeypatch.setitem(growth["main"].__globals__, "measured", measured)
+    monkeypatch.setattr(sys, "argv", words)
+    assert growth["main"]() == 0 and len(done) == len(rows)
+    assert "| 1.0 s, 2 MB | 1.0 s, 2 MB | 1.0 s, 2 MB |" in Path(words[-1]).read_text()
 
 
 def interrupt():
@@ -97,10 +137,14 @@ def test_what_is_no_command_of_ptxsim_runs_too(command, folder, monkeypatch):
     if words[0] == "nvcc":
         build(command)
     elif words[0] == "pytest":
-        subprocess.run([sys.executable, "-m", "pytest", *words[1:], "--collect-only"], check=True, timeout=120)
+        assert pytest.main([*PLUGIN, "-p", "no:cacheprovider", "-q", *words[1:]]) == 0
     elif words[0] == "python":
-        done = subprocess.run([sys.executable, *words[1:2], "--help"], check=True, timeout=120, capture_output=True)
-        assert all(word in done.stdout.decode() for word in words[2:] if word.startswith("--"))
+        grow(words[1:], monkeypatch)
+    elif words[0] in ("cd", "npm", "code"):  # CI packs the extension
+        package = json.loads((EXTENSION / "package.json").read_text())
+        assert {"cd": (ROOT / words[1]) == EXTENSION, "npm": words[-1] in {"install", *package["scripts"]}}.get(
+            words[0], package["scripts"]["package"].endswith(words[-1])
+        )
     else:
         assert SETTING_UP.match(command), f"no test runs {command}"
         for extra in re.findall(r"\[([\w,-]+)\]", command):
@@ -156,6 +200,106 @@ def test_links_lead_somewhere():
         for link in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
             if not link.startswith(("http://", "https://")):
                 assert (page.parent / link).exists(), f"{page.name}: {link}"
+
+
+BLOCKS = [
+    (page, kind, body)
+    for page in PAGES
+    for kind, body in re.findall(r"^```(\w+)\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
+]
+
+
+def blocks(name, kind):
+    return [body for page, its_kind, body in BLOCKS if (page.relative_to(ROOT).as_posix(), its_kind) == (name, kind)]
+
+
+def test_every_block_is_looked_at_somewhere():
+    """By kind and page: what no test looks at has no business on a page."""
+    looked_at = {
+        "python": r"README.md|docs/(start|front-ends)/.*|docs/(cuda|triton|adding-an-instruction).md",
+        "text": r"README.md|docs/(directives|architecture).md|docs/triton.md", "cuda": r"docs/cuda.md", "toml": r"docs/settings.md",
+        "json": r"docs/debugging.md", "lua": r"docs/(editors|debugging).md", "lisp": r"docs/(editors|debugging).md", "sh": ".*", "console": ".*",
+    }  # fmt: skip
+    for page, kind, body in BLOCKS:
+        assert re.fullmatch(looked_at[kind], page.relative_to(ROOT).as_posix()), f"{page}: {body}"
+
+
+def test_directives_of_the_pages_are_understood():
+    for body in (*blocks("README.md", "text"), *blocks("docs/directives.md", "text"), *blocks("docs/cuda.md", "cuda")):
+        if "// ptxsim:" in body:
+            assert parse_directives(Source(body)).has_launch
+
+
+def test_the_list_of_commands_is_that_of_the_program(capsys):
+    (body,) = (body for body in blocks("README.md", "text") if "ptxsim run" in body)
+    shown = set(re.findall(r"\bptxsim ([a-z]+)", body))
+    assert shown == set(ptxsim_command.list_commands(None))
+    for line in body.splitlines():
+        command = ptxsim_command.get_command(None, line.split()[1])
+        known = {text for parameter in command.params for text in parameter.opts}
+        assert set(re.findall(r"--[a-z-]+", line)) <= known, line
+        for piece in re.findall(r": (ptxsim [a-z]+ .*--.*)", line):
+            assert main(shlex.split(piece)[1:]) == 0 and capsys.readouterr().out
+
+
+def test_settings_of_the_page_are_taken():
+    (body,) = blocks("docs/settings.md", "toml")
+    commands = {name: ptxsim_command.get_command(None, name) for name in ptxsim_command.list_commands(None)}
+    table = tomllib.loads(body)["tool"]["ptxsim"]
+    taken = settings.defaults(commands["run"], "run", table, commands, Path("pyproject.toml"))
+    assert taken == {"ignore": "uncoalesced", "schedules": "4", "fail_on": "banks.worst > 1"}
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_of_the_page_is_there(shell, monkeypatch, capsys):
+    assert f"_PTXSIM_COMPLETE={shell}_source ptxsim" in (ROOT / "docs" / "settings.md").read_text()
+    monkeypatch.setenv("_PTXSIM_COMPLETE", f"{shell}_source")
+    with pytest.raises(SystemExit, match="0"):
+        main([])
+    assert "_PTXSIM_COMPLETE" in capsys.readouterr().out
+
+
+def test_configurations_name_what_the_adapter_and_its_extension_know():
+    (body,) = blocks("docs/debugging.md", "json")
+    (debugger,) = json.loads((EXTENSION / "package.json").read_text())["contributes"]["debuggers"]
+    given = json.loads(body)
+    known = debugger["configurationAttributes"]["launch"]["properties"]
+    assert given["type"] == debugger["type"] and given.keys() - {"type", "request", "name"} <= known.keys()
+
+
+def test_code_that_a_page_explains_is_that_of_the_program():
+    code = " ".join(" ".join(path.read_text().split()) for path in sorted((ROOT / "ptxsim").rglob("*.py")))
+    for body in blocks("docs/adding-an-instruction.md", "python"):
+        for piece in re.sub(r"  #.*", "", body).split("..."):
+            for statement in re.split(r"\n\n+", piece.strip()):
+                assert " ".join(statement.split()) in code, statement
+
+
+def test_python_of_the_page_on_cuda_runs(tmp_path, monkeypatch):
+    pytest.importorskip("cuda.bindings.nvrtc")
+    monkeypatch.chdir(tmp_path)
+    (kernel,) = blocks("docs/cuda.md", "cuda")
+    (code,) = blocks("docs/cuda.md", "python")
+    Path("kernel.cu").write_text(kernel.replace("...", "int i = blockIdx.x * 64 + threadIdx.x; if (i < n) x[i] *= 2;"))
+    x = np.ones(100, np.float32)
+    exec(compile(code, "cuda.md", "exec"), {"ptxsim": ptxsim, "x": x})
+    assert (x == 2).all()
+
+
+def test_python_of_the_page_on_triton_runs(tmp_path):
+    pytest.importorskip("triton")
+    (code,) = blocks("docs/triton.md", "python")
+    kernel = (ROOT / "samples" / "triton_add.py").read_text().partition("\nx, y =")[0].replace(
+        "triton.runtime.driver.active.get_active_torch_device()", "'cpu'"
+    )  # fmt: skip
+    add = """
+def add(x, y):
+    out = torch.empty_like(x)
+    add_kernel[(triton.cdiv(len(x), 1024),)](x, y, out, len(x), BLOCK=1024)
+    return out
+"""
+    (tmp_path / "program.py").write_text(f"{kernel}{add}{code}\ntest_add()\n")
+    subprocess.run([sys.executable, tmp_path / "program.py"], check=True, timeout=300)
 
 
 def test_python_of_the_starts_runs(ptx, monkeypatch):
