@@ -11,14 +11,15 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from ptxsim.cuda.files import read_file
 from ptxsim.debugger import state
 from ptxsim.debugger.execution import number_of
 from ptxsim.debugger.expression import Expression, ExpressionError
 from ptxsim.debugger.session import Session
 from ptxsim.diagnostic import PtxError, one_line
 from ptxsim.machine.cta import Warp
+from ptxsim.report.origins import told
 from ptxsim.session.ptxfile.file import Options
-from ptxsim.source import Source
 
 CAPABILITIES = {
     "supportsConfigurationDoneRequest": True, "supportsConditionalBreakpoints": True, "supportsStepBack": True,
@@ -39,6 +40,7 @@ class Adapter:
     def __init__(self, source: BinaryIO, sink: BinaryIO):
         self.source, self.sink = source, sink
         self.session: Session | None = None
+        self.asked: dict[str, list[tuple[str, str]]] = {}  # places of breakpoints and their conditions, by file
         self.number = 0
         self.lock = threading.Lock()
         self.moving: threading.Thread | None = None
@@ -46,7 +48,6 @@ class Adapter:
         self.after: list[Callable[[], None]] = []  # what is sent once the request is answered
         self.references: list[Callable[[], Iterator[dict[str, Any]]]] = []
         self.stop_on_entry = True
-        self.asked: list[dict[str, Any]] = []  # breakpoints
 
     # ---- messages ----
 
@@ -70,7 +71,10 @@ class Adapter:
             except (Refused, ExpressionError, OSError) as problem:
                 answer |= {"success": False, "message": str(problem)}
             except PtxError as error:
-                answer |= {"success": False, "message": "\n".join(one_line(finding) for finding in error.findings)}
+                answer |= {
+                    "success": False,
+                    "message": "\n".join(one_line(told(finding)) for finding in error.findings),
+                }
             self._send(answer)
             for action in self.after:
                 action()
@@ -114,13 +118,14 @@ class Adapter:
     def on_launch(self, arguments: dict[str, Any]) -> None:
         program = arguments.get("program")
         if not isinstance(program, str):
-            raise Refused("launch needs `program`, the path of a .ptx file")
+            raise Refused("launch needs `program`, the path of a .ptx or .cu file")
         self.stop_on_entry = bool(arguments.get("stopOnEntry", True))
         known = {name: arguments[name] for name in ("grid", "block", "cluster", "target", "seed") if name in arguments}
         given = {str(name): str(value) for name, value in (arguments.get("args") or {}).items()}
         shared = arguments.get("sharedMem")
         options = Options(**known, arguments=given, shared_mem=shared)
-        self.session = Session(Source.from_file(program), arguments.get("entry"), options)
+        entry = arguments.get("entry")
+        self.session = Session(read_file(program, entry, known.get("target")), entry, options)
         self.after.append(lambda: self._event("initialized"))
 
     def on_configurationDone(self, arguments: dict[str, Any]) -> None:
@@ -152,18 +157,24 @@ class Adapter:
     def on_setBreakpoints(self, arguments: dict[str, Any]) -> dict[str, Any]:
         session = self._session
         self._still()
+        path = str((arguments.get("source") or {}).get("path") or session.source.written.name)
+        is_ptx = Path(path).resolve() == Path(session.source.name).resolve()
+        file = "ptx" if is_ptx else Path(path).name
+        self.asked[path] = [
+            (f"{file}:{int(one['line'])}", str(one.get("condition") or ""))
+            for one in arguments.get("breakpoints") or []
+        ]
         session.breakpoints.clear()
         answers: list[dict[str, Any]] = []
-        path = (arguments.get("source") or {}).get("path")
-        is_ours = path is None or Path(path).resolve() == Path(session.source.name).resolve()
-        for asked in arguments.get("breakpoints") or []:
-            try:
-                if not is_ours:
-                    raise ExpressionError("another file is being debugged")
-                found = session.set_breakpoint(int(asked["line"]), asked.get("condition") or "")
-                answers.append({"verified": True, "line": found.line})
-            except ExpressionError as problem:
-                answers.append({"verified": False, "message": str(problem)})
+        for owner, places in self.asked.items():
+            for place, condition in places:
+                try:
+                    found = session.set_breakpoint(place, condition)
+                    answer: dict[str, Any] = {"verified": True, "line": int(found.rpartition(":")[2])}
+                except ExpressionError as problem:
+                    answer = {"verified": False, "message": str(problem)}
+                if owner == path:
+                    answers.append(answer)
         return {"breakpoints": answers}
 
     def on_setExceptionBreakpoints(self, arguments: dict[str, Any]) -> None:
@@ -202,14 +213,14 @@ class Adapter:
         here = session.here
         if here is None:
             for finding in session.execution.findings:
-                self._event("output", category="stderr", output=one_line(finding) + "\n")
+                self._event("output", category="stderr", output=one_line(told(finding)) + "\n")
             self._event("output", category="console", output="the launch has ended\n")
             self._event("terminated")
             self._event("exited", exitCode=int(any(f.level == "error" for f in session.execution.findings)))
             return
         body: dict[str, Any] = {"threadId": _thread(here.warp), "allThreadsStopped": True}
         if why == "finding" and session.finding is not None:
-            self._event("output", category="stderr", output=one_line(session.finding) + "\n")
+            self._event("output", category="stderr", output=one_line(told(session.finding)) + "\n")
             body |= {"reason": "exception", "description": session.finding.name, "text": session.finding.message}
         else:
             body["reason"] = {"line": "goto"}.get(why, why)
@@ -263,10 +274,15 @@ class Adapter:
         self._still()
         session = self._session
         warp = self._warp(int(arguments.get("threadId", 0)))
-        path = str(Path(session.source.name).resolve())
         frames = []
         for number, (line, mask, said) in enumerate(state.places(session.execution, warp, session.here)):
             name = f"{mask.bit_count()} lanes ({mask:#x}){': ' + said if said else ''}"
+            source, origin = session.source, session.source.origin(line)
+            original = source.original(origin.file) if origin is not None and source.made_from is not None else None
+            if origin is not None and original is not None:  # who wrote CUDA sees that, and the instruction
+                name += f"; PTX {line}: {' '.join(source.line(line).split())}"
+                source, line = original, origin.line
+            path = str(Path(source.name).resolve())
             frames.append({
                 "id": _thread(warp) << 6 | number, "name": name, "line": line, "column": 1,
                 "source": {"name": Path(path).name, "path": path},

@@ -92,7 +92,7 @@ class Screen(App[None]):
         here = self.session.here
         if here is not None:
             line = here.op.line
-            self.action_do(f"delete {line}" if line in self.session.breakpoints else f"break {line}")
+            self.action_do(f"{'delete' if line in self.session.breakpoints else 'break'} ptx:{line}")
 
     # ---- what is seen ----
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import PurePath
 
 from ptxsim.debugger.execution import Execution, Stop, number_of
 from ptxsim.debugger.expression import Expression, ExpressionError
@@ -15,10 +16,11 @@ from ptxsim.source import Source
 
 @dataclass(frozen=True, slots=True)
 class Breakpoint:
-    """A line with an instruction, and when it counts."""
+    """A line of PTX with an instruction, and when it counts. `place` is what it is called: the author's line, where that was meant."""
 
     line: int
     condition: Expression | None = None
+    place: str = ""
 
 
 @dataclass
@@ -95,9 +97,20 @@ class Session:
 
         self._forward(is_other, "step")
 
-    def advance(self, line: int) -> None:
-        """To a line, whatever warp comes there first."""
-        self._forward(lambda stop: stop.op.line == line, "line")
+    def written_line(self) -> None:
+        """To the next line of CUDA or Python of the warp; where nothing is known of these, to the next instruction."""
+        origin = self.source.origin(self.here.op.line) if self.here is not None else None
+
+        def is_other(stop: Stop) -> bool:
+            there = self.source.origin(stop.op.line)
+            return number_of(stop.warp) == self._focus and (origin is None or (there is not None and there != origin))
+
+        self._forward(is_other, "step")
+
+    def advance(self, place: str) -> None:
+        """To a place as `lines_of` takes it, whatever warp comes there first. Raises ExpressionError."""
+        lines = self.lines_of(place)[0]
+        self._forward(lambda stop: stop.op.line in lines, "line")
 
     def go(self) -> None:
         """To a breakpoint, a new finding, or the end."""
@@ -204,14 +217,48 @@ class Session:
 
     # ---- breakpoints ----
 
-    def set_breakpoint(self, line: int, condition: str = "") -> Breakpoint:
-        """Stop at a line, or at the next one that has an instruction. Raises ExpressionError."""
+    def lines_of(self, place: str) -> tuple[list[int], str]:
+        """Lines of PTX that begin what a place means, and its name. Raises ExpressionError.
+
+        `LINE` is one of the file as its author wrote it, `FILE:LINE` one of CUDA or Python, `ptx:LINE` one of the PTX. A line without
+        an instruction means the next one that has one.
+        """
+        file, _, number = place.strip().rpartition(":")
+        if not number.isdigit():
+            raise ExpressionError(f"{place.strip()!r} is no line: LINE, FILE:LINE or ptx:LINE")
+        line = int(number)
+        if file == "ptx" or (not file and self.source.made_from is None):
+            found = next((known for known in self.lines if known >= line), self.lines[-1])
+            return [found], f"ptx:{found}" if file else str(found)
+        name = PurePath(file or self.source.written.name).name
+        begun: dict[
+            int, list[int]
+        ] = {}  # by lines of the file: lines of PTX that the line before does not share them with
+        last = None
+        for own in self.lines:
+            origin = self.source.origin(own)
+            here = origin.line if origin is not None and PurePath(origin.file).name == name else None
+            if here is not None and here != last:
+                begun.setdefault(here, []).append(own)
+            last = here
+        if not begun:
+            raise ExpressionError(f"no instruction is known to come from {name}")
+        line = min((known for known in begun if known >= line), default=max(begun))
+        return begun[line], f"{name}:{line}" if file else str(line)
+
+    def set_breakpoint(self, place: str, condition: str = "") -> str:
+        """Stop at a place as `lines_of` takes it; what it is called. Raises ExpressionError."""
         read = Expression(condition) if condition else None
         if read is not None and self.here is not None:
             holds(self.execution, self.here, read)  # an unknown name is said now
-        place = next((known for known in self.lines if known >= line), self.lines[-1])
-        found = self.breakpoints[place] = Breakpoint(place, read)
-        return found
+        lines, name = self.lines_of(place)
+        self.breakpoints |= {line: Breakpoint(line, read, name) for line in lines}
+        return name
+
+    def delete_breakpoint(self, place: str) -> None:
+        """Do not stop at a place any more. Raises ExpressionError."""
+        for line in self.lines_of(place)[0]:
+            self.breakpoints.pop(line, None)
 
     def close(self) -> None:
         self.execution.close()

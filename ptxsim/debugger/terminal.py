@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import cmd
 import functools
+import sys
 from collections.abc import Callable
 from typing import IO, Any
 
@@ -16,6 +17,7 @@ from ptxsim.debugger.session import Session
 from ptxsim.diagnostic import one_line
 from ptxsim.lanes import LANES
 from ptxsim.report.operands import lanes_text
+from ptxsim.report.origins import told, written_at
 from ptxsim.report.progress import Progress
 from ptxsim.report.style import Paint, plain, printable
 
@@ -91,13 +93,15 @@ class Terminal(cmd.Cmd):
         if here is None:
             self.say("the launch has ended; `back` and `goto` go to earlier instructions")
             for finding in session.execution.findings:
-                self.say(one_line(finding))
+                self.say(one_line(told(finding)))
             return
         if session.why == "finding" and session.finding is not None:
-            self.say(self.paint("error", "stopped before what causes: ") + one_line(session.finding))
+            self.say(self.paint("error", "stopped before what causes: ") + one_line(told(session.finding)))
         facts = state.summary(session.execution, here, session.lane)
         where = f"CTA {','.join(map(str, facts['cta']))} warp {facts['warp']} lane {facts['lane']}"
         self.say(f"{where}, {facts['lanes']} lanes, instruction {facts['position']}")
+        if (written := written_at(session.source, here.op.line)) is not None:
+            self.say(f"   {written}")
         self._lines(here.op.line, here.op.line)
         for watch in self.watches:
             self._show(watch)
@@ -116,12 +120,15 @@ class Terminal(cmd.Cmd):
         return int(argument or 1)
 
     def _moved(self, move: Callable[[], object], times: int = 1) -> None:
-        with Progress(doing=lambda: f"instruction {self.session.execution.position}"):
+        with self._progress(lambda: f"instruction {self.session.execution.position}"):
             for _ in range(times):
                 move()
                 if self.session.why in ("end", "finding", "pause"):
                     break
         self.where()
+
+    def _progress(self, doing: str | Callable[[], str]) -> Progress:
+        return Progress(sys.stderr if self.stdout is sys.stdout else self.stdout, doing=doing)
 
     # ---- commands ----
 
@@ -162,37 +169,44 @@ class Terminal(cmd.Cmd):
         self._moved(lambda: self.session.go_to(self._times(argument)))
 
     @said
+    def do_line(self, argument: str) -> None:
+        """line [N]: to the next line of CUDA or Python of this warp."""
+        self._moved(self.session.written_line, self._times(argument))
+
+    @said
     def do_until(self, argument: str) -> None:
-        """until LINE: to a line, whatever warp comes there first."""
-        self._moved(lambda: self.session.advance(self._times(argument)))
+        """until PLACE: to a line (of the .cu file, or PTX; FILE:LINE, ptx:LINE), whatever warp comes there first."""
+        self.session.lines_of(argument)
+        self._moved(lambda: self.session.advance(argument))
 
     @said
     def do_break(self, argument: str) -> None:
-        """break LINE [if CONDITION]: stop there; break 57 if lane == 3 && %r5 > 10."""
-        line, _, condition = argument.partition(" if ")
-        if not line.strip().isdigit():
-            listed = [
-                f"{b.line}{f' if {b.condition.text}' if b.condition else ''}" for b in self.session.breakpoints.values()
-            ]
-            return self.say("break LINE [if CONDITION]; there are: " + (", ".join(listed) or "none"))
-        found = self.session.set_breakpoint(int(line), condition.strip())
-        self.say(f"stops at line {found.line}{f' if {condition.strip()}' if condition else ''}")
+        """break PLACE [if CONDITION]: stop at a line, as for until; break 57 if lane == 3 && %r5 > 10."""
+        place, _, condition = argument.partition(" if ")
+        if not place.strip():
+            known = {
+                b.place: f" if {b.condition.text}" if b.condition else "" for b in self.session.breakpoints.values()
+            }
+            listed = ", ".join(map("".join, known.items()))
+            return self.say(f"break PLACE [if CONDITION]; there are: {listed or 'none'}")
+        found = self.session.set_breakpoint(place, condition.strip())
+        self.say(f"stops at line {found}{f' if {condition.strip()}' if condition else ''}")
 
     @said
     def do_delete(self, argument: str) -> None:
-        """delete [LINE]: take a breakpoint away, or all."""
+        """delete [PLACE]: take a breakpoint away, or all."""
         if argument:
-            self.session.breakpoints.pop(self._times(argument), None)
+            self.session.delete_breakpoint(argument)
         else:
             self.session.breakpoints.clear()
 
     @said
     def do_findings(self, argument: str) -> None:
         """findings [N]: what a run with all checks finds; with a number go to where its thread comes to its line."""
-        with Progress(doing="running with all checks"):
+        with self._progress("running with all checks"):
             found = self.session.findings
         if not argument:
-            lines = [f"{number} {one_line(finding)}" for number, finding in enumerate(found, 1)]
+            lines = [f"{number} {one_line(told(finding))}" for number, finding in enumerate(found, 1)]
             return self.say("\n".join(lines) or "no findings")
         number = self._times(argument)
         if not 1 <= number <= len(found):

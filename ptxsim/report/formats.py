@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ptxsim.diagnostic import KINDS, Finding
+from ptxsim.report.origins import told
 from ptxsim.report.pages import page
 from ptxsim.report.records import to_json
 from ptxsim.report.style import printable
@@ -19,11 +20,13 @@ _GITHUB_LEVEL = {"error": "error", "warning": "warning", "note": "notice"}
 def to_github(findings: Sequence[Finding]) -> str:
     """Workflow commands: GitHub shows them beside the lines of a pull request."""
     lines = []
-    for finding in findings:
+    for finding in map(told, findings):
         file, line, column = _place(finding)
         properties = {"file": file, "line": max(1, line), "col": column, "title": f"{finding.code} {finding.name}"}
         listed = ",".join(f"{key}={_escape(str(value), ':,')}" for key, value in properties.items())
         message = finding.message + (f"\nhelp: {finding.help}" if finding.help else "")
+        if (file, line) != (finding.file, finding.line) and finding.source is not None:
+            message += f"\n{finding.file}:{finding.line}: {' '.join(finding.source.line(finding.line).split())}"
         lines.append(f"::{_GITHUB_LEVEL[str(finding.level)]} {listed}::{_escape(message)}")
     return "\n".join(lines)
 
@@ -56,7 +59,7 @@ def to_sarif(findings: Sequence[Finding], version: str) -> str:
         for name in names
     ]
     driver = {"name": "ptxsim", "version": version, "rules": rules}
-    results = [_sarif_result(finding, names.index(finding.name)) for finding in findings]
+    results = [_sarif_result(finding, names.index(finding.name)) for finding in map(told, findings)]
     return to_json(
         {
             "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
@@ -97,7 +100,7 @@ def _sarif_place(file: str, line: int, column: int, length: int) -> dict[str, An
 def to_sanitizer(findings: Sequence[Finding], version: str, entry: str | None = None) -> str:
     """The prefix and order of facts that scripts around compute-sanitizer look for."""
     lines = [f"========= PTXSIM {version}"]
-    for finding in findings:
+    for finding in map(told, findings):
         lines.append(f"========= {str(finding.level).capitalize()}: {finding.name}: {finding.message}")
         if finding.origin is not None:
             lines.append(f"=========     at {finding.origin}")

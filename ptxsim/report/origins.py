@@ -1,11 +1,16 @@
-"""Lines of CUDA or Python beside rows of tables that name lines of PTX."""
+"""Lines of CUDA or Python in tables and findings that name lines of PTX."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 
+from ptxsim.diagnostic import Finding
 from ptxsim.source import Source
+
+_LINE = re.compile(r"\bline (\d+)\b")
+_STORED = re.compile(r"(?<=stored at )line (\d+)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,3 +37,25 @@ def written_at(source: Source | None, line: int) -> Written | None:
     original = source.original(origin.file)
     text = " ".join(original.line(origin.line).split()) if original is not None else ""
     return Written(PurePath(origin.file.replace("\\", "/")).name, origin.line, text)
+
+
+def told(finding: Finding) -> Finding:
+    """The finding in words for who wrote the CUDA or Python: its lines, those of PTX in brackets."""
+    source, own = finding.source, finding.origin
+    if source is None or own is None:
+        return finding
+
+    def name(match: re.Match[str]) -> str:
+        origin = source.origin(int(match[1]))
+        if origin is None:
+            return match[0]
+        of = "" if origin.file == own.file else f" of {PurePath(origin.file).name}"
+        return f"line {origin.line}{of} (PTX: {match[1]})"
+
+    # What a file expects at a line says so of the author's own lines.
+    lines = _STORED if finding.name == "expectation-failed" else _LINE
+    return replace(
+        finding, message=lines.sub(name, finding.message), help=lines.sub(name, finding.help) if finding.help else None,
+        notes=tuple(lines.sub(name, note) for note in finding.notes),
+        fixes=tuple(replace(fix, title=lines.sub(name, fix.title)) for fix in finding.fixes),
+    )  # fmt: skip

@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from typing import Any, TextIO
+from typing import IO, Any
 
 _FIRST = 1.0  # seconds before anything is shown
 _BETWEEN = 0.2
@@ -20,7 +20,7 @@ class Progress:
     """
 
     def __init__(
-        self, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic,
+        self, stream: IO[str] | None = None, clock: Callable[[], float] = time.monotonic,
         doing: str | Callable[[], str] = "reading, compiling",
     ):  # fmt: skip
         self.stream = stream or sys.stderr

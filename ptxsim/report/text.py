@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ptxsim.diagnostic import Finding, one_line
+from ptxsim.report.origins import told
 from ptxsim.report.style import WIDTH, Paint, plain, printable
 from ptxsim.source import Source
 
@@ -16,6 +17,7 @@ _INDENT = 4
 
 def render(finding: Finding, paint: Paint = plain, width: int = WIDTH, also: Sequence[int] = ()) -> str:
     """One finding in full, lines joined by newlines, without a newline at the end. `also`: lines that have the same."""
+    finding = told(finding)
     level = str(finding.level)
     head = f"{level}[{finding.code}]"
     lines = [f"{paint(level, head)} {paint('strong', finding.name)}: {paint('strong', printable(finding.message))}"]
@@ -76,7 +78,7 @@ def ranges(lines: Sequence[int]) -> str:
 
 def render_concise(findings: Iterable[Finding], paint: Paint = plain) -> str:
     """One line per finding."""
-    return "\n".join(printable(one_line(finding)) for finding in findings)
+    return "\n".join(printable(one_line(told(finding))) for finding in findings)
 
 
 def where(finding: Finding) -> str:

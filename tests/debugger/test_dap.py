@@ -1,5 +1,6 @@
 """`ptxsim dap` as an editor sees it: requests and events over standard streams."""
 
+import io
 import json
 import queue
 import subprocess
@@ -8,6 +9,8 @@ import threading
 
 import pytest
 
+from ptxsim.debugger.dap import Adapter
+from ptxsim.source import Source
 from tests.helpers import ROOT, SAMPLES
 
 GEMM = SAMPLES / "mma_gemm_conflicts.ptx"
@@ -119,3 +122,18 @@ def test_a_finding_stops_it(client):
     client.ask("configurationDone")
     stop = client.event("stopped")
     assert (stop["reason"], stop["description"]) == ("exception", "misaligned-address")
+
+
+def test_lines_of_cuda_are_shown_and_taken(monkeypatch):
+    path = ROOT / "tests" / "cuda" / "broken" / "missing_barrier.ptx"
+    written = path.with_suffix(".cu")
+    source = Source(path.read_text(), path.name, path, Source.from_file(written))
+    monkeypatch.setattr("ptxsim.debugger.dap.read_file", lambda *asked: source)
+    adapter = Adapter(io.BytesIO(), io.BytesIO())
+    adapter.on_launch({"program": str(written)})
+    asked = {"source": {"path": str(written)}, "breakpoints": [{"line": 9}]}
+    assert adapter.on_setBreakpoints(asked) == {"breakpoints": [{"verified": True, "line": 9}]}
+    adapter.session.go()
+    (frame, *_) = adapter.on_stackTrace({"threadId": 1})["stackFrames"]
+    assert (frame["line"], frame["source"]["path"]) == (9, str(written)) and "; PTX " in frame["name"]
+    adapter.session.close()

@@ -81,7 +81,7 @@ def test_blocks_lines_and_the_end(session):
     debugged = session(LOOP)
     debugged.block()
     assert debugged.here.op.line == 15
-    debugged.advance(21)
+    debugged.advance("21")
     assert debugged.here.op.line == 21
     debugged.go()
     assert debugged.here is None and debugged.why == "end"
@@ -91,7 +91,7 @@ def test_blocks_lines_and_the_end(session):
 
 def test_conditions_choose_the_lane(session):
     debugged = session(LOOP)
-    debugged.set_breakpoint(15, "lane == 3 && %r2 > 5")
+    debugged.set_breakpoint("15", "lane == 3 && %r2 > 5")
     debugged.go()
     value = state.register(debugged.execution, debugged.focus, "%r2")[3]
     assert debugged.here.op.line == 15 and debugged.lane == 3 and value == 6
@@ -104,7 +104,7 @@ def test_conditions_choose_the_lane(session):
     debugged.go_back()
     assert debugged.execution.position == 1
     with pytest.raises(ExpressionError, match="did you mean %r2"):
-        debugged.set_breakpoint(15, "%r22 > 5")
+        debugged.set_breakpoint("15", "%r22 > 5")
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_conditions_choose_the_lane(session):
 )  # fmt: skip
 def test_expressions(session, text, lane5):
     debugged = session(LOOP)
-    debugged.advance(13)
+    debugged.advance("13")
     assert state.evaluate(debugged.execution, debugged.here, Expression(text))[5] == lane5
 
 
@@ -196,6 +196,33 @@ def test_no_command_ends_in_a_traceback():
              "findings", "findings 9", "list 9999", "nosuch", "l", "w", "registers", "operands q", "watch", "reverse", "until 99999", "help", "s"]  # fmt: skip
     said = talk(SAMPLES / "broken" / "barrier_deadlock.ptx", *words)
     assert "Traceback" not in said and "no command nosuch" in said and "deadlock" in said
+
+
+def test_places_are_lines_of_cuda_where_the_kernel_was_compiled_from_it(session):
+    path = CASES.parent / "cuda" / "broken" / "missing_barrier.ptx"
+    source = Source(path.read_text(), path.name, path, Source.from_file(path.with_suffix(".cu")))
+    debugged = Session(source)
+    written = io.StringIO()
+    terminal = Terminal(debugged, stdout=written)
+
+    def said(command):
+        written.truncate(written.seek(0))
+        terminal.onecmd(command)
+        return written.getvalue()
+
+    assert said("break 9") == "stops at line 9\n"
+    assert "missing_barrier.cu:9  data[i] = tile[127 - i];" in said("continue")
+    first = debugged.here.op.line
+    assert source.origin(first).line == 9 and first in debugged.breakpoints
+    assert said("break") == "break PLACE [if CONDITION]; there are: 9\n"
+    said("delete missing_barrier.cu:9")
+    assert not debugged.breakpoints
+    assert "missing_barrier.cu:8" in said("goto 1") + said("until 8")
+    assert "missing_barrier.cu:9" in said("line")
+    assert debugged.lines_of(f"ptx:{first}") == ([first], f"ptx:{first}")
+    assert "no instruction is known to come from other.cu" in said("break other.cu:3")
+    assert "is no line" in said("until here")
+    debugged.close()
 
 
 def test_the_command_takes_commands(capsys):

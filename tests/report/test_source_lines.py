@@ -86,6 +86,8 @@ def test_the_report_begins_with_the_line_of_cuda(finding, tmp_path):
 def test_other_formats_point_at_it_too(finding, tmp_path):
     assert render_concise([finding]).startswith(f"{tmp_path / 'rev.cu'}:1:41: error[PTX421]")
     assert f"file={tmp_path / 'rev.cu'},line=1,col=41" in to_github([finding])
+    assert "between line 5 (PTX: 21) and line 1 (PTX: 24)" in to_github([finding])
+    assert f"{tmp_path / 'rev.ptx'}:24: ld.shared.u32 %25r2, [%25r3];" in to_github([finding])
     result = json.loads(to_sarif([finding], "1"))["runs"][0]["results"][0]
     assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"].endswith("rev.cu")
     assert result["relatedLocations"][-1]["physicalLocation"]["region"]["startLine"] == 24

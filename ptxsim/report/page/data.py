@@ -7,6 +7,7 @@ import zlib
 from typing import Any
 
 from ptxsim.demangle import demangle
+from ptxsim.report.origins import told
 from ptxsim.report.page.timeline import timeline_data
 from ptxsim.report.records import to_json
 from ptxsim.session.ptxfile.file import FileRun
@@ -55,7 +56,7 @@ def _found(result: FileRun) -> list[dict[str, Any]]:
     """Findings in order, the expected ones last, as the sections list them; those at no line as well."""
     return [
         {"line": finding.line, "level": finding.level, "name": finding.name, "message": finding.message}
-        for finding in [*result.findings, *result.expected]
+        for finding in map(told, [*result.findings, *result.expected])
     ]
 
 

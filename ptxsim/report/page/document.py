@@ -115,7 +115,9 @@ def document(
 
 def page(result: FileRun, version: str, against: tuple[str, Mapping[str, Any]] | None = None) -> str:
     """The page about one run."""
-    return document(result.source.name, [run_part(result, "", against)], record=packed(run_record(result, version)))
+    return document(
+        result.source.written.name, [run_part(result, "", against)], record=packed(run_record(result, version))
+    )
 
 
 def write_page(path: Path, result: FileRun, version: str, against: tuple[str, Mapping[str, Any]] | None = None) -> None:
