@@ -14,11 +14,11 @@ Page.draws = (drawer) => Page.drawers.push(drawer);
 Page.number = d3.format(",.0f");
 Page.short = (value) => (value < 1000 ? d3.format(".3~g")(value) : d3.format(".3~s")(value));
 
-// Okabe and Ito's colours and what lies between them; what waits alike is coloured alike.
+// From Okabe and Ito's colours, the others moved until every pair is told apart by eyes without red, green or blue.
 Page.reasons = {
-  long_scoreboard: "#0072b2", lg_throttle: "#56b4e9", short_scoreboard: "#e69f00", mio_throttle: "#c7b42c",
-  barrier: "#d55e00", membar: "#cc79a7", gmma: "#009e73", math_pipe_throttle: "#5fbf9f", wait: "#8c8c8c",
-  branch_resolve: "#b8a58a", no_instruction: "#7a4f9a", imc_miss: "#a77fc7", not_selected: "#bdbdbd", drain: "#5b7083",
+  long_scoreboard: "#0072b2", lg_throttle: "#55a5fe", short_scoreboard: "#e69f00", mio_throttle: "#cfaa52",
+  barrier: "#d55e00", membar: "#c679a8", gmma: "#009e73", math_pipe_throttle: "#71d890", wait: "#515c59",
+  branch_resolve: "#818b49", no_instruction: "#462e9c", imc_miss: "#aeb4ed", not_selected: "#dcbbce", drain: "#00506e",
 };
 
 Page.show = async (number) => {
