@@ -1,11 +1,12 @@
 """The page in headless Chromium: opened, clicked, keys, dark; nothing asked of the network, nothing on the console."""
 
+import re
 import shutil
 
 import pytest
 
 from ptxsim.cli import main
-from tests.helpers import SAMPLES
+from tests.helpers import CASES, DATA, SAMPLES
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (extra `browser`)")
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
@@ -120,6 +121,34 @@ def test_a_click_on_ptx_marks_the_line_that_it_was_made_from(opened, tmp_path):
     window.locator("#line-12").click()
     assert window.locator("#file-0-2.mate").count() == 1 and window.locator(".ptx .mate").count() >= 2
     assert window.locator("#file-0-2 .said").count() == 1  # out of bounds
+
+
+def test_copies_of_the_tma_and_who_waited_for_them(opened, tmp_path):
+    file = CASES / "tensor_copy" / "tile_in_and_out.ptx"
+    main(["profile", str(file), "--report", str(tmp_path / "k.html")])
+    window = opened(tmp_path / "k.html")
+    tracks = window.evaluate("Page.data.timeline.tracks.map((track) => track.name ?? track)")
+    assert any("TMA" in str(track) for track in tracks), tracks
+    assert window.evaluate(
+        "document.querySelector('[data-chart=timeline]').timeline.data.waits[5].some((by) => by >= 0)"
+    )
+    assert window.locator("[data-chart=whom] svg rect").count() >= 1
+    assert window.locator(".ptx .l", has_text="cp.async.bulk.tensor").first.locator("i").count() >= 1
+
+
+def test_python_of_triton_stands_beside_its_ptx(opened, tmp_path):
+    text = (DATA / "ptx" / "cumsum.sm_90.ptx").read_text()
+    name, line = re.search(r'\.file\s+1 "[^"]*?([\w.]+\.py)"', text)[1], int(re.search(r"\.loc\s+1 (\d+)", text)[1])
+    (tmp_path / name).write_text("".join(f"line = {number}\n" for number in range(1, line + 50)))
+    (tmp_path / "k.ptx").write_text(text)
+    main(["run", str(tmp_path / "k.ptx"), "--grid", "1", "--block", "128", "--report", str(tmp_path / "k.html")])
+    window = opened(tmp_path / "k.html")
+    assert window.locator(".listing.sides h4").inner_text().endswith(name)
+    window.locator(".ptx .l[data-o]").first.click()
+    assert window.locator(".original .mate").count() == 1
+    wide = "e => e.getBoundingClientRect().width"
+    python, ptx = (window.locator(f".listing.sides > .pane >> nth={n}").evaluate(wide) for n in (0, 1))
+    assert abs(python - ptx) < 2
 
 
 def test_a_page_of_many_launches_shows_the_one_that_is_chosen(opened, tmp_path):
