@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import multiprocessing
+import os
 import signal
 from multiprocessing.connection import Connection
 
@@ -49,6 +50,8 @@ class Worker:
 
 def _serve(connection: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the one who asks says when to end
+    if hasattr(os, "nice"):
+        os.nice(5)  # answers to a person come first
     instructions.load_families()
     try:
         while True:
