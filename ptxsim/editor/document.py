@@ -9,7 +9,8 @@ from functools import cached_property
 
 from ptxsim import instructions
 from ptxsim.diagnostic import Finding
-from ptxsim.editor.tokens import Statement, Tokens
+from ptxsim.editor.symbols import Statement
+from ptxsim.editor.tokens import Tokens
 from ptxsim.isa import registry
 from ptxsim.isa.bind import Binder
 from ptxsim.isa.check_operand import name_operands

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ptxsim.diagnostic import PtxError
 from ptxsim.editor.document import Document
 from ptxsim.editor.runs import LastRun
-from ptxsim.editor.tokens import Occurrence, Statement
+from ptxsim.editor.symbols import Occurrence, Statement
 from ptxsim.layout.fragments import Fragment
 from ptxsim.session.inspect.operands import names_in
 from ptxsim.session.listing import entry, paragraph

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ptxsim.editor.document import Document
-from ptxsim.editor.tokens import NAME, Occurrence, Symbol
+from ptxsim.editor.symbols import Occurrence, Symbol
+from ptxsim.editor.tokens import NAME
 from ptxsim.edits import Change
 from ptxsim.syntax.special_names import is_special_register
 

@@ -9,6 +9,7 @@ from functools import cached_property
 from itertools import islice
 
 from ptxsim.diagnostic import Finding
+from ptxsim.editor.difference import Difference
 from ptxsim.editor.document import Document
 from ptxsim.editor.runs import LastRun
 from ptxsim.session.ptxfile.check import judge_file
@@ -89,31 +90,12 @@ class QuickCheck:
         return [*sorted(unique.values(), key=lambda f: (f.line, f.column)), *of_run]
 
 
-class _Edit:
-    """Where two versions of a text differ: `removed` lines from `head` on gave way to `added` ones. Lines count from 0."""
-
-    def __init__(self, old: list[str], new: list[str]):
-        self.new = new
-        shorter = min(len(old), len(new))
-        self.head = next((i for i, (one, other) in enumerate(zip(old, new)) if one != other), shorter)
-        most = shorter - self.head
-        tail = next((i for i in range(most) if old[-1 - i] != new[-1 - i]), most)
-        self.removed, self.added = old[self.head : len(old) - tail], new[self.head : len(new) - tail]
-        self.end = len(new) - tail  # of the added lines
-        self.by = len(new) - len(old)
-
-    def now(self, line: int) -> int | None:
-        """Where a line of the old text is in the new one."""
-        if line < self.head:
-            return line
-        return line + self.by if line + self.by >= self.end else None
+class _Edit(Difference):
+    """What an edit may make legal or not."""
 
     def kept(self, findings: Iterable[Finding]) -> Iterator[Finding]:
         """Findings of lines that are the same in both, where these are now."""
-        for finding in findings:
-            line = self.now(finding.line - 1)
-            if line is not None:
-                yield replace(finding, line=line + 1)
+        return (found for found in map(self.moved, findings) if found is not None)
 
     @cached_property
     def declaring(self) -> list[str]:

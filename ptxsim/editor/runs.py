@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from ptxsim.diagnostic import Finding, Label
+from ptxsim.editor.difference import Difference
 from ptxsim.editor.document import Document
 from ptxsim.edits import Edit, Fix
 
@@ -24,6 +25,7 @@ class LastRun:
     text: str
     record: dict[str, Any]
     hints: dict[int, str] = field(init=False)
+    _since: tuple[Document, Difference] | None = field(default=None, init=False)  # of the version asked for last
 
     def __post_init__(self) -> None:
         self.hints = {}
@@ -79,42 +81,19 @@ class LastRun:
             parts.append(f"{self.record['cycles']} cycles predicted")
         return ", ".join(parts)
 
-    def moved(self, document: Document) -> tuple[int, int, int]:
-        """(a, b, by): lines before `a` are as they were, those from `b` on were `by` lines further up; between is new."""
-        old, new = self._ran, document.lines
-        head = next((i for i, (one, other) in enumerate(zip(old, new)) if one != other), min(len(old), len(new)))
-        most = min(len(old), len(new)) - head
-        tail = next((i for i in range(most) if old[-1 - i] != new[-1 - i]), most)
-        return head, len(new) - tail, len(new) - len(old)
-
-    def line_then(self, document: Document, line: int) -> int | None:
-        """The line of the text that ran which is now `line`, if it is unchanged."""
-        head, rest, by = self.moved(document)
-        return line if line < head else line - by if line >= rest else None
-
-    def line_now(self, document: Document, line: int) -> int | None:
-        """Where a line of the text that ran is now, if it is unchanged."""
-        head, rest, by = self.moved(document)
-        return line if line < head else line + by if line + by >= rest else None
+    def since(self, document: Document) -> Difference:
+        """What has changed."""
+        if self._since is None or self._since[0] is not document:
+            self._since = document, Difference(self._ran, document.lines)
+        return self._since[1]
 
     def findings_now(self, document: Document) -> list[Finding]:
-        """What it found at lines that stand unchanged, as they stand; a fix is left out where one of its lines has changed."""
-        found = []
-        for finding in self.findings:
-            line = self.line_now(document, finding.line - 1)
-            if line is not None:
-                moved = (self._fix_now(document, fix) for fix in finding.fixes)
-                found.append(replace(finding, line=line + 1, fixes=tuple(fix for fix in moved if fix is not None)))
-        return found
-
-    def _fix_now(self, document: Document, fix: Fix) -> Fix | None:
-        lines = [self.line_now(document, edit.line - 1) if edit.line else -1 for edit in fix.edits]
-        edits = tuple(replace(edit, line=line + 1) for edit, line in zip(fix.edits, lines) if line is not None)
-        return replace(fix, edits=edits) if len(edits) == len(lines) else None
+        """What it found at lines that stand unchanged, as they stand."""
+        return [found for found in map(self.since(document).moved, self.findings) if found is not None]
 
     def words(self, document: Document, line: int) -> str:
         """What the run saw at a line, for a hover."""
-        then = self.line_then(document, line)
+        then = self.since(document).then(line)
         parts = []
         if then is not None and (row := self.banks.get(then)):
             parts.append(

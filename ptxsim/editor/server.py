@@ -19,7 +19,7 @@ from ptxsim.editor import completion, hover, names
 from ptxsim.editor.document import Document
 from ptxsim.editor.quick import SHORT, QuickCheck, judge
 from ptxsim.editor.runs import LastRun, run_text
-from ptxsim.editor.tokens import Symbol
+from ptxsim.editor.symbols import Symbol
 from ptxsim.editor.worker import Worker
 from ptxsim.edits import Change, changes
 
@@ -245,7 +245,7 @@ class PtxServer:
         document, last = self.document(uri), self.last.get(uri)
         found = []
         for then, words in last.hints.items() if last is not None else ():
-            line = last.line_now(document, then) if last is not None else None
+            line = last.since(document).now(then) if last is not None else None
             if line is not None and params.range.start.line <= line <= params.range.end.line:
                 place = self._position(document, document.offset(line, len(document.lines[line])))
                 found.append(types.InlayHint(place, words, padding_left=True))
