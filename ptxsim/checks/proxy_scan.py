@@ -77,6 +77,28 @@ def has_third(shadow: ProxyShadow, written: int, waited: int) -> bool:
     return False
 
 
+def take_tile(shadow: ProxyShadow, event: int, known: int, mask: int, addresses: Array, site: int) -> int:
+    """What a product does to chunks of 16 bytes of its tile, as `take_chunks` does; known: up to when its readers know what was written."""
+    done, chunks, base, pair = 0, len(shadow.readings), shadow.rank << RANK_SHIFT, site << 32 | site
+    for lane in range(32):
+        start = int(addresses[lane]) - base
+        chunk = start >> CHUNK_BITS
+        if not mask >> lane & 1 or chunk < 0 or chunk >= chunks or start & (1 << CHUNK_BITS) - 1:
+            continue
+        if event == Event.ASYNC_ISSUE:
+            shadow.readings[chunk] += EACH
+            shadow.read_sites[2 * chunk], shadow.read_sites[2 * chunk + 1] = pair, pair
+        elif event == Event.ASYNC_READ:
+            if shadow.writings[chunk] != 0 or shadow.newest[chunk >> LINE_BITS - CHUNK_BITS] > known:
+                continue
+        else:
+            if ~(int(shadow.readings[chunk]) + UP_TO_TOP) & TOPS:
+                continue
+            shadow.readings[chunk] -= EACH
+        done |= 1 << lane
+    return done
+
+
 def take_chunks(
     shadow: ProxyShadow, event: int, bulk: bool, reads_memory: bool, fetches: bool, readers_fence: int, warp: int, mask: int,
     addresses: Array, width: int, site: int,
@@ -85,6 +107,9 @@ def take_chunks(
     has been done."""
     done, size, base = 0, len(shadow.readings) << CHUNK_BITS, shadow.rank << RANK_SHIFT
     known, now, pair = max(readers_fence, int(shadow.clock[3])), int(shadow.clock[0]), site << 32 | site
+    is_product = fetches if event == Event.ASYNC_READ else reads_memory and not fetches and event != Event.ASYNC_WRITE
+    if is_product and bulk and width == 1 << CHUNK_BITS:
+        return take_tile(shadow, event, known, mask, addresses, site)
     times = now << 32 | now
     for lane in range(32):
         start = int(addresses[lane]) - base
@@ -208,6 +233,8 @@ def scan(records: Array, cta: int, shadow: ProxyShadow, kinds: Array, useful: Ar
             mask &= ~take_chunks(
                 shadow, event, bulk, reads_memory, fetches, int(readers_fence), warp, mask, addresses, width, site
             )
+            if mask == 0:
+                continue
         for lane in range(32):
             if not (mask >> lane) & 1 or int(addresses[lane]) >> RANK_SHIFT != rank:
                 continue

@@ -90,7 +90,7 @@ def read_apart(o: Order, slot: int, warp: int, site: int, bits: int, lane: int, 
         return False
     at = (place << PAGE_LINES) + (line & (1 << PAGE_LINES) - 1)
     one = o.far_lines[at]
-    if one["held"] != 0 or end >> LINE_BITS != line:
+    if one["held"] != 0 or end >> LINE_BITS != line or width == LINE:  # copies of tiles read whole lines
         return read_run(o, slot, warp, site, bits, 1 << lane, address, 0, width)
     granules = place_granules(o, at)
     if one["written"] != 0 or granules == NONE:
