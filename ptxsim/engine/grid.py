@@ -23,6 +23,9 @@ LOOK = 100  # rounds between looks for a livelock
 FIRST = 8  # of a cluster that is alone, at first: in the interpreter rounds take milliseconds
 REFUSED = 0.25  # how often a cluster is not cancelled that could be
 SPIN = 2000  # rounds of a slice at most, as long as there are CTAs that could come in
+LONG = (
+    8 * SPIN
+)  # rounds for each that runs, in which none ends, until one more comes in: they may wait for it, in ways nobody knows
 
 
 Hook = Callable[[Warp, Engine], None]  # called with a warp before or after it runs
@@ -66,6 +69,7 @@ class Grid:
         self.done = self.next = 0  # CTAs; in `order`
         machine.cancel_cluster = self.cancel
         self.queue: list[Seat] = []  # those that have their slices next
+        self.fruitless = 0  # rounds that each in a seat may have had since one came in or ended
         self.slice: Slice | None = None  # that runs
         self.begun = self.shown = time.monotonic()
         self.livelock = Livelock(machine)
@@ -92,11 +96,13 @@ class Grid:
         """Run to the end. Raises Stopped where the GPU would stop, or NotModeled.
 
         A cluster runs until it has ended or can only wait for others. Then, from the youngest on, those have their slices that may
-        go on because of what it has done; if there is none, one more comes in.
+        go on because of what it has done; if there is none, or none has ended for a while, one more comes in.
         """
         machine, runner = self.machine, self._cta_runner()
         while True:
-            if self.seats and (any(seat.may_go_on for seat in self.seats) or self.next == self.clusters):
+            if self.seats and (
+                self.next == self.clusters or (self.fruitless < LONG and any(seat.may_go_on for seat in self.seats))
+            ):
                 self._slices(self.next == self.clusters)
             elif self.next == self.clusters or (
                 not self.seats and runner is not None and runner.run_rest(self, self.next)
@@ -105,7 +111,7 @@ class Grid:
             else:
                 number = self.order[self.next]
                 self.seats.append(Seat(self._admit(number) if runner is None else runner.admit(number)))
-                self.next += 1
+                self.next, self.fruitless = self.next + 1, 0
                 is_alone = self.next == self.clusters and len(self.seats) == 1
                 self._slice(self.seats[-1], self._look if is_alone else SPIN)
         while machine.complete_next():
@@ -139,6 +145,7 @@ class Grid:
         # With another seed those that run side by side are interleaved round by round.
         rounds = 1 if self.machine.seed != 0 and len(self.seats) > 1 else self._look if are_all_here else SPIN
         self.queue = self.seats[::-1]
+        self.fruitless += rounds
         self._go_through(rounds, are_all_here)
 
     def _go_through(self, rounds: int, are_all_here: bool) -> None:
@@ -162,6 +169,7 @@ class Grid:
         self.rounds += cluster.rounds - before
         if outcome is Outcome.ENDED:
             self.seats.remove(seat)
+            self.fruitless = 0
             self._finish(cluster)
             self.done += math.prod(self.machine.cluster)
         seat.may_go_on, seat.is_stuck = outcome is Outcome.PAUSED and rounds < SPIN, outcome is Outcome.STUCK

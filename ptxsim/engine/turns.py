@@ -23,7 +23,7 @@ from ptxsim.machine.cta import Cluster, Cta, Register, Warp
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.mbarrier_end import look_over
 from ptxsim.machine.mbarrier_state import NEVER
-from ptxsim.machine.records import AT_MBARRIERS, RUNS
+from ptxsim.machine.records import AT_MBARRIERS, FIRST_BARRIER, RUNS
 from ptxsim.machine.state import Machine
 
 TURN = 64  # blocks a warp executes before the next one gets its turn
@@ -215,9 +215,10 @@ class Turns:
         return True
 
     def _only_polls(self) -> bool:
-        """Whether all that does not wait polls, and something does."""
-        running = [split.block for warp in self.warps for split in warp.splits if split.wait == RUNS]
-        return bool(running) and all(self.polls[block] for block in running)
+        """Whether all that does not wait polls, and something does, if only at a barrier on its way around."""
+        splits = [split for warp in self.warps for split in warp.splits]
+        running = [self.polls[split.block] for split in splits if split.wait == RUNS]
+        return all(running) if running else any(self.polls[s.block] for s in splits if s.wait >= FIRST_BARRIER)
 
     def state(self) -> Iterator[bytes | np.ndarray]:
         slots = range(len(self.engine.program.slots))

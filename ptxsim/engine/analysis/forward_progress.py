@@ -8,7 +8,9 @@ ends by itself - it counts, or computes, whatever it loads meanwhile - takes non
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import reduce
+from itertools import chain
 from operator import and_, or_
 
 from ptxsim.engine.analysis.control_flow import control_flow
@@ -25,7 +27,7 @@ PATIENCE = 4096
 RENEWED = STRONG
 LESS = 4
 
-LOCAL = -1  # stands among register slots for all local memory
+LOCAL, SHARED = -1, -2  # stand among register slots for all local memory, and all shared memory
 
 
 @fact
@@ -36,10 +38,14 @@ def impatience(program: Program) -> tuple[int, ...]:
 
 @fact
 def polls(program: Program) -> tuple[bool, ...]:
-    """Whether the innermost loop around each block reads again and again, strongly, what other CTAs can write, until it ends it."""
-    graph, weights, found = control_flow(program), impatience(program), [False] * len(program.blocks)
-    if STRONG not in weights:
+    """Whether the innermost loop around each block reads again and again, strongly, what other CTAs can write, until it ends it.
+
+    One thread may do so, and tell the others in shared memory.
+    """
+    graph, found = control_flow(program), [False] * len(program.blocks)
+    if not any(map(_asks_others, chain.from_iterable(program.blocks))):
         return tuple(found)
+    weights = _Loops(program, {"shared"}).found
     bodies: dict[int, set[int]] = {}
     for head, tail in graph.back_edges:
         bodies.setdefault(head, set()).update(graph.loop_body(head, tail))
@@ -62,18 +68,20 @@ def _asks_others(op: Op) -> bool:
 class _Loops:
     """Finds in all loops of a program the reads of memory that decide whether a lane stays in the loop.
 
-    They do so through registers and local memory, and through the branches that decide which blocks are executed. A
-    called function counts as one operation that reads whatever any function reads; its own loops are looked at like others.
+    They do so through registers and local memory, through other memory `through` which is asked for, and through the branches that
+    decide which blocks are executed. A called function counts as one operation that reads whatever any function reads; its own
+    loops are looked at like others.
     """
 
-    def __init__(self, program: Program):
+    def __init__(self, program: Program, through: Collection[str] = ()):
         self.blocks = program.blocks
+        self.spaces = {"local": LOCAL} | ({"shared": SHARED} if "shared" in through else {})
         self.graph = control_flow(program)
         self.follow = self.graph.successors
         self.writers: dict[int, list[tuple[int, Op]]] = {}
         for number, block in enumerate(self.blocks):
             for op in block:
-                for slot in set(_written(op)):
+                for slot in set(self._written(op)):
                     self.writers.setdefault(slot, []).append((number, op))
         called = self.blocks[self.graph.entries[1] :] if len(self.graph.entries) > 1 else []
         self.weight_of_calls = max((_weight(op) for block in called for op in block), default=0)
@@ -83,6 +91,24 @@ class _Loops:
             loops.setdefault(head, []).append(self.graph.loop_body(head, tail))
         for head, ways in loops.items():
             self._weigh(head, ways)
+
+    def _read(self, op: Op) -> list[int]:
+        """Slots that an operation reads, and memory."""
+        return reads(op) + self._memory(op, "reads")
+
+    def _written(self, op: Op) -> list[int]:
+        return writes(op) + self._memory(op, "writes")
+
+    def _memory(self, op: Op, does: str) -> list[int]:
+        """What stands for the memory that an operation reads, or writes."""
+        if op.call is not None:
+            return list(self.spaces.values())
+        found = [LOCAL] if _is_local(op) and (does == "reads" or any(access.writes for access in op.accesses)) else []
+        if SHARED in self.spaces.values() and any(
+            getattr(access, does) and access.space in (None, "shared") for access in op.accesses
+        ):
+            found.append(SHARED)
+        return found
 
     def _weigh(self, head: int, ways: list[set[int]]) -> None:
         """Note what the blocks of a loop read that decides whether a lane stays on one of its ways around."""
@@ -103,7 +129,7 @@ class _Loops:
             if number not in blocks:
                 blocks.add(number)
                 rest += [(decides, self.blocks[decides][-1]) for decides in controls[number]]
-            for slot in set(_read(op)) - slots:
+            for slot in set(self._read(op)) - slots:
                 slots.add(slot)
                 for place, writer in self.writers.get(slot, ()):
                     if place in body:
@@ -151,17 +177,6 @@ class _Loops:
     def _returns(self, number: int) -> bool:
         """Whether lanes may leave the function after a block."""
         return number + 1 == len(self.blocks) or any(op.control in ("exit", "ret") for op in self.blocks[number][-1:])
-
-
-def _read(op: Op) -> list[int]:
-    """Slots that an operation reads."""
-    return [*reads(op), LOCAL] if op.call is not None or _is_local(op) else reads(op)
-
-
-def _written(op: Op) -> list[int]:
-    """Slots that an operation writes."""
-    stores = op.call is not None or (_is_local(op) and any(access.writes for access in op.accesses))
-    return [*writes(op), LOCAL] if stores else writes(op)
 
 
 def _is_local(op: Op) -> bool:

@@ -99,8 +99,9 @@ def rounds(context: Context) -> I32:
 
 
 def only_polls(context: Context) -> bool:
-    """Whether all that does not wait polls (engine.analysis.forward_progress.polls), and something does."""
-    polls, found = view(context.polls, np.int64, UNKNOWN), False
+    """Whether all that does not wait polls (engine.analysis.forward_progress.polls), and something does, if only at a barrier on
+    its way around."""
+    polls, runs, found = view(context.polls, np.int64, UNKNOWN), False, False
     for number in range(context.warp_count):
         warp = view(context.warps + number * context.stride, WarpRecord, 1)[0]
         for s in range(warp.splits):
@@ -108,8 +109,10 @@ def only_polls(context: Context) -> bool:
             if split.wait == RUNS:
                 if polls[split.block] == 0:
                     return False
+                runs = True
+            elif split.wait >= FIRST_BARRIER and polls[split.block] != 0:
                 found = True
-    return found
+    return runs or found
 
 
 def has_ended(context: Context) -> bool:
