@@ -7,9 +7,21 @@ from typing import Any
 import numpy as np
 
 from ptxsim import lanes
-from ptxsim.engine.program.operand import Address, Constant, Literal, Operand, Register, Special, StackAddress, Vector
+from ptxsim.engine.program.operand import (
+    Address,
+    Constant,
+    Literal,
+    Operand,
+    Register,
+    SharedAddress,
+    Special,
+    StackAddress,
+    Vector,
+    broadcast,
+)
 from ptxsim.machine import cta
 from ptxsim.machine.cta import Warp
+from ptxsim.machine.memory import RANK_SHIFT
 from ptxsim.machine.special import value as special_value
 from ptxsim.machine.state import Machine
 from ptxsim.types import ScalarType
@@ -29,6 +41,8 @@ def read(operand: Operand | None, warp: Warp, machine: Machine) -> Any:
     match operand:
         case Register():
             return read_register(operand, warp)
+        case SharedAddress() if warp.cta.rank:
+            return broadcast(shared_address(operand, warp), operand.type)
         case Constant():
             return operand.lanes
         case Address():
@@ -73,12 +87,19 @@ def read_address(operand: Address, warp: Warp) -> np.ndarray:
         return np.full(lanes.LANES, operand.offset & (2**64 - 1), _U64)
     if isinstance(base, StackAddress):
         address = np.add(warp.stack, _U64(base.offset))
+    elif isinstance(base, SharedAddress):
+        address = np.full(lanes.LANES, shared_address(base, warp), _U64)
     else:
         address = np.asarray(warp.registers[base.slot])
         if address.dtype != _U64:
             offset = np.uint32(operand.offset & 0xFFFFFFFF)
             return (address + offset).astype(_U64) if operand.offset else address.astype(_U64)
     return address + _U64(operand.offset & (2**64 - 1)) if operand.offset else address
+
+
+def shared_address(operand: SharedAddress, warp: Warp) -> int:
+    """The address of a shared variable in the CTA of a warp."""
+    return operand.value + (warp.cta.rank << RANK_SHIFT)
 
 
 def write(operand: Operand | None, value: Any, warp: Warp, mask: np.ndarray, full: bool) -> None:

@@ -74,8 +74,10 @@ def sizes(m: Port, n: LaneValue) -> np.ndarray:
     return size
 
 
-def multicast(m: Port, lane: int, target: Side, barrier: MBarrier, ctas: int) -> Iterator[tuple[Side, MBarrier]]:
-    """The same place and the same mbarrier in every CTA of a mask of ranks."""
+def multicast(
+    m: Port, lane: int, target: Side, barrier: MBarrier, ctas: int, side: int | None
+) -> Iterator[tuple[Side, MBarrier]]:
+    """The same place and the same mbarrier in every CTA of a mask of ranks; with a side (0 or 1) the mbarrier of that side of its pair."""
     members = m.cta.cluster.ctas
     for rank in range(16):
         if not ctas >> rank & 1:
@@ -85,15 +87,15 @@ def multicast(m: Port, lane: int, target: Side, barrier: MBarrier, ctas: int) ->
                 "out-of-bounds", f"the multicast mask {ctas:#06x} names CTA {rank}, the cluster has {len(members)}", lane,
                 "set only bits of CTAs that are there",
             )  # fmt: skip
-        cta = members[rank]
-        yield shared_side(cta, target.start), find(cta, barrier.record.offset, barrier.record.called)
+        waits = members[rank if side is None else rank & ~1 | side]
+        yield shared_side(members[rank], target.start), find(waits, barrier.record.offset, barrier.record.called)
 
 
-def load_to_shared(m: Port, copy: BulkCopy, barrier: MBarrier, ctas: LaneValue = None) -> None:
-    """Start copies that complete on mbarriers: one, or one for each CTA of a multicast."""
+def load_to_shared(m: Port, copy: BulkCopy, barrier: MBarrier, ctas: LaneValue = None, side: int | None = None) -> None:
+    """Start copies that complete on mbarriers: one, or one for each CTA of a multicast, which completes on a side of its pair."""
     places = [(copy.target, barrier)]
     if ctas is not None:
-        places = list(multicast(m, copy.lane, copy.target, barrier, int(per_lane(ctas)[copy.lane])))
+        places = list(multicast(m, copy.lane, copy.target, barrier, int(per_lane(ctas)[copy.lane]), side))
     for copy.target, its_barrier in places:
         copy.barrier = its_barrier.record.address
         Bulk.of(m.machine).begin(m, copy)

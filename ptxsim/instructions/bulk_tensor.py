@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ptxsim.instructions.bulk_copy import copies, load_to_shared
-from ptxsim.isa.facts import Access, AccessKind, Facts, Proxy, Word, Words
+from ptxsim.isa.facts import PAIR, Access, AccessKind, Facts, Proxy, Word, Words
 from ptxsim.isa.operand import Addr, Value, Vec
 from ptxsim.isa.registry import Kinds, Options, declare, instruction
 from ptxsim.lanes import LANES, LaneValue
@@ -22,7 +22,7 @@ from ptxsim.machine.bulk_state import extent_of
 from ptxsim.machine.event import FLAG_TENSORMAP, Event
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.mbarrier import each, per_lane
-from ptxsim.machine.memory import check_alignment, gather
+from ptxsim.machine.memory import RANK_SHIFT, check_alignment, gather
 from ptxsim.machine.port import Port
 from ptxsim.machine.reduction import OPERATIONS, number_of
 from ptxsim.machine.tensor_map import ELEMENT_TYPES, SIZE
@@ -123,12 +123,12 @@ def shared_tile(m: Port, copy: BulkCopy, t: TensorRecord, space: str, address: n
 
 def load(
     m: Port, a: LaneValue, t: list[LaneValue], c: LaneValue, offsets: LaneValue, ctas: LaneValue, *, dim: Word,
-    dst: Word, mode: Word,
+    dst: Word, mode: Word, cta_group: Word = None,
 ) -> None:  # fmt: skip
     for lane, barrier in each(m, dst, c):
         copy, tensor = tile(m, lane, t, dim, mode, offsets)
         copy.target = shared_tile(m, copy, tensor, str(dst), a, write=True)
-        load_to_shared(m, copy, barrier, ctas)
+        load_to_shared(m, copy, barrier, ctas, int(c[lane]) >> RANK_SHIFT & 1 if cta_group == PAIR else None)
 
 
 def _load_forms() -> None:

@@ -15,7 +15,6 @@ from ptxsim.isa.registry import instruction
 from ptxsim.lanes import LaneValue
 from ptxsim.machine.memory import LOCAL_WINDOW, RANK_SHIFT, SHARED_WINDOW, WINDOW_SIZE
 from ptxsim.machine.port import Port
-from ptxsim.machine.special import value as special_register
 from ptxsim.types import ScalarType
 
 OFFSET = (1 << RANK_SHIFT) - 1
@@ -27,7 +26,7 @@ OFFSET = (1 << RANK_SHIFT) - 1
 )  # fmt: skip
 def map_address(a: LaneValue, b: LaneValue, *, space: Word, type: ScalarType) -> LaneValue:
     """The address of the same variable in the CTA of rank b: shared::cluster, or generic without a space, in 32 bits its low ones."""
-    address = (a & OFFSET) | lanes.cast(b + 1, type) << RANK_SHIFT
+    address = (a & OFFSET) | lanes.cast(b, type) << RANK_SHIFT
     return address if space else address + (SHARED_WINDOW & (1 << type.bits) - 1)
 
 
@@ -35,10 +34,9 @@ def map_address(a: LaneValue, b: LaneValue, *, space: Word, type: ScalarType) ->
     "getctarank{.space}.type d, a", space="shared::cluster", type="u32 u64", requires="7.8 sm_90",
     operands={"d": Reg("u32")},
 )  # fmt: skip
-def cta_rank(m: Port, a: LaneValue) -> LaneValue:
-    """The rank of the CTA that owns a shared address; without a CTA in it, an address is the executing CTA's own."""
-    named = lanes.cast(a >> RANK_SHIFT & 0xFF, "u32")
-    return lanes.where(named == 0, special_register("%cluster_ctarank", m.warp, m.machine), named - 1)
+def cta_rank(a: LaneValue) -> LaneValue:
+    """The rank of the CTA that owns a shared address."""
+    return lanes.cast(a >> RANK_SHIFT & 0xFF, "u32")
 
 
 @instruction(
@@ -56,7 +54,7 @@ def is_space(m: Port, a: LaneValue, *, space: Word) -> LaneValue:
         return in_shared
     if space.startswith("shared"):
         owner = shared >> np.uint64(RANK_SHIFT)
-        return in_shared & ((owner == 0) | (owner == m.cta.rank + 1))
+        return in_shared & (owner == m.cta.rank)
     memory = m.machine.memory
     index = memory.find(address, 1)
     kinds = np.array([*(allocation.kind for allocation in memory.allocations), "global"])[index]

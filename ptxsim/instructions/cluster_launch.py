@@ -69,7 +69,7 @@ def try_cancel_for_all(m: Port, a: LaneValue, mbar: LaneValue) -> None:
 def of_cta(address: LaneValue, rank: int) -> LaneValue:
     """The same place in the shared memory of another CTA of the cluster."""
     offset: np.ndarray = address.astype(np.uint64) & np.uint64((1 << RANK_SHIFT) - 1)
-    return offset + np.uint64(rank + 1 << RANK_SHIFT)
+    return offset + np.uint64(rank << RANK_SHIFT)
 
 
 # ---- what an answer says -----------------------------------------------------------------------------------------------

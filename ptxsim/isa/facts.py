@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
 
+PAIR = "cta_group::2"  # the word for what two CTAs of a cluster do together
 Word = Any  # the value of a modifier: a word, a type, whether a literal stands there, or None
 Words = Mapping[str, Word]
 

@@ -26,7 +26,6 @@ from ptxsim.machine.tensor_tile import MOST_BYTES, OUTSIDE, TensorRecord, end_in
 ROW = 128  # bytes of a row in the events of runs
 BITS = (1 << 60) - 1
 UNKNOWN_SWIZZLE = -1
-ELSEWHERE = (1 << 32) - 8  # in place of the address of an mbarrier of another CTA than the data's
 
 
 @indirect
@@ -222,9 +221,7 @@ def tell_arrival(stream: Stream, copies: BulkCopies, copy: BulkCopy) -> None:
     if copies.events == 0:
         return
     barrier, warp, side = view(copy.barrier, MBarrierRecord, 1)[0], view(copy.warp, WarpRecord, 1)[0], copy.target
-    where = ELSEWHERE
-    if barrier.word - barrier.offset == side.shared:
-        where = side.named - side.start + barrier.offset
+    where = side.named - side.start + barrier.word - side.shared  # the mbarrier may be another CTA's of the cluster
     names = np.zeros(LANES, np.uint64)
     for lane in range(LANES):
         names[lane] = where | (barrier.phase & 1) << ODD_PHASE

@@ -2,8 +2,7 @@
 
 Global, constant and parameter memory are one arena of bytes; an allocation's address is ARENA + its offset, with guard gaps
 between allocations. The block of parameters comes first, at the same place in every launch. Shared addresses are 32-bit
-offsets, with a CTA of the cluster in the bits from 24 up: 0 is the executing CTA itself, n the CTA of rank n - 1 (so mapa
-writes them). Local addresses are offsets into the lane's stack; both have a window in the generic address space. Events name shared memory by owner: rank << RANK_SHIFT | offset.
+offsets, with the rank of the CTA in its cluster in the bits from 24 up, those of a CTA's own variables too (recorded on an H200). Local addresses are offsets into the lane's stack; both have a window in the generic address space. Events name shared memory by owner: rank << RANK_SHIFT | offset.
 """
 
 from __future__ import annotations

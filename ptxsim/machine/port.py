@@ -192,9 +192,9 @@ class Port:
         which = (address >> np.uint64(RANK_SHIFT)).astype(np.int64)
         for number in distinct(which[mask]):
             part = mask & (which == number)
-            if number > len(ctas):
+            if number >= len(ctas):
                 self._shared_fault(given, part, size)
-            owner = ctas[number - 1] if number else self.cta
+            owner = ctas[number]
             offset = address & np.uint64((1 << RANK_SHIFT) - 1)
             bad = part & (
                 (offset + np.uint64(size) > np.uint64(owner.shared_bytes))

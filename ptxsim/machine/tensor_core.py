@@ -133,4 +133,4 @@ def _same_places(m: Port, a: np.ndarray, mask: np.ndarray) -> Iterator[np.ndarra
         )
     for rank in range(size):
         if chosen >> rank & 1:
-            yield offset + np.uint64((rank + 1) << RANK_SHIFT)
+            yield offset + np.uint64(rank << RANK_SHIFT)

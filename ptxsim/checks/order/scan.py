@@ -47,7 +47,8 @@ from ptxsim.checks.order.state import (
 from ptxsim.checks.order.tiles import is_tile_in_order
 from ptxsim.jit.body import Array, body
 from ptxsim.lanes import LANES
-from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_LANDED, ODD_PHASE, Event, Proxy, Scope, Space
+from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_ISSUED, FLAG_LANDED, ODD_PHASE, Event, Proxy, Scope, Space
+from ptxsim.machine.memory import RANK_SHIFT
 
 KINDS = 6  # problems of a record at most
 FIELDS = 9
@@ -195,6 +196,8 @@ def use_mbarriers(
         else:
             go_on_completed(o, slot, address, is_odd)
             arrive_in_phase(o, slot, warp, part, key, is_odd, site, written, flags & FLAG_LANDED != 0)
+            if flags & FLAG_ISSUED:
+                arrive_at_home(o, slot, warp, phase_key(key, is_odd), site, address)
 
 
 def unaware(o: Order, slot: int, warp: int, lanes: int, writer: int, time: int) -> int:
@@ -244,6 +247,15 @@ def arrive_in_phase(
         release_landed(o, slot, rank, lanes, warp, mine, scope)
     else:
         release_at(o, slot, warp, lanes, mine, 0, scope, bits & RELEASES != 0, False)
+
+
+def arrive_at_home(o: Order, slot: int, warp: int, key: int, site: int, address: int) -> None:
+    """What asynchronous operations arrive for is known to who waits in the mbarrier's CTA, in the scope of the CTA too: as with copies
+    (see_completed), CUTLASS waits so for the commits of other CTAs."""
+    scope = int(o.sites[site]) >> SCOPE & 3
+    place = entry_at(o, key, owner_of(o, slot, warp // int(o.n[WARPS]), scope), False)
+    if place != NONE:
+        o.entries[place]["cta"] = int(o.cluster[slot] * o.n[CTAS]) + (address >> RANK_SHIFT)
 
 
 def wait_for_products(o: Order, slot: int, warp: int, lanes: int, count: int) -> None:

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import hashlib
 
-from ptxsim.engine.program.operand import Address, Constant, Literal, Operand, Register, Special, StackAddress, Vector
+from ptxsim.engine.program.operand import (
+    Address,
+    Constant,
+    Literal,
+    Operand,
+    Register,
+    SharedAddress,
+    Special,
+    StackAddress,
+    Vector,
+)
 from ptxsim.engine.program.operation import Program, fact
 from ptxsim.machine.memory import ARENA
 
@@ -36,6 +46,8 @@ def _operand(operand: Operand | None) -> str:
             return "-"
         case Register():
             return f"r{operand.slot}{operand.declared.name}{operand.type.name}{operand.negated:d}{operand.sink:d}"
+        case SharedAddress():
+            return f"h{operand.value}{operand.type.name}"
         case Constant():
             return f"c{operand.value}{operand.type.name}"
         case Address():

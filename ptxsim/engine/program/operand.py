@@ -54,11 +54,16 @@ class StackAddress:
     type: ScalarType
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class SharedAddress(Constant):
+    """The address of a shared variable in the executing CTA; `value` is that in the CTA of rank 0 of its cluster."""
+
+
 @dataclass(frozen=True, slots=True)
 class Address:
-    """`[base + offset]`: base is a Register, a StackAddress or None. `extra` holds further bracket operands."""
+    """`[base + offset]`: base is a Register, a StackAddress, a SharedAddress or None. `extra` holds further bracket operands."""
 
-    base: Register | StackAddress | None
+    base: Register | StackAddress | SharedAddress | None
     offset: int
     extra: tuple[Operand, ...] = ()
 
@@ -75,7 +80,7 @@ class Literal:
     value: int | str
 
 
-Operand = Register | Constant | Special | StackAddress | Address | Vector | Literal
+Operand = Register | Constant | Special | StackAddress | SharedAddress | Address | Vector | Literal
 
 
 def broadcast(value: int, t: ScalarType) -> Any:

@@ -7,7 +7,17 @@ from collections.abc import Mapping
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.engine.program.function_names import FunctionNames
 from ptxsim.engine.program.linkage import ONE_FILE, SymbolPlace
-from ptxsim.engine.program.operand import Address, Constant, Literal, Operand, Register, Special, StackAddress, Vector
+from ptxsim.engine.program.operand import (
+    Address,
+    Constant,
+    Literal,
+    Operand,
+    Register,
+    SharedAddress,
+    Special,
+    StackAddress,
+    Vector,
+)
 from ptxsim.engine.program.operation import Program
 from ptxsim.isa.bind import Bound
 from ptxsim.isa.check_operand import check
@@ -122,7 +132,8 @@ class Resolver:
         if name in self.frame_offsets:
             return StackAddress((self.frame_offsets[name] + offset) & (2**64 - 1), t)
         if name in self.symbols:
-            return Constant((self.symbols[name].address + offset) & ((1 << t.bits) - 1), t)
+            place, value = self.symbols[name], (self.symbols[name].address + offset) & ((1 << t.bits) - 1)
+            return SharedAddress(value, t) if place.space == "shared" else Constant(value, t)
         if name in self.program.function_addresses:
             return Constant(self.program.function_addresses[name], t)
         message = f"{name} is declared .extern, and nothing in this file defines it"
@@ -139,9 +150,9 @@ class Resolver:
         symbol = self._symbol(operand.base, operand.offset, TYPES["u64"])
         generic = kind.space in bound.modifiers and bound.modifiers[kind.space] is None
         window = window_of(self.names.variable_space(operand.base.name)) if generic else 0
-        if isinstance(symbol, Constant):
-            return Address(None, symbol.value + window, extra)
-        return Address(StackAddress(symbol.offset, TYPES["u64"]), window, extra)
+        if isinstance(symbol, StackAddress | SharedAddress):
+            return Address(symbol, window, extra)
+        return Address(None, symbol.value + window, extra)
 
 
 def window_of(space: str | None) -> int:

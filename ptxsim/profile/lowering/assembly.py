@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ptxsim.engine.program.operand import Address
+from ptxsim.engine.program.operand import Address, SharedAddress
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.isa.facts import Mechanism
 from ptxsim.profile.lowering.emulated import CHECKED, SEQUENCES
@@ -71,7 +71,7 @@ class Assembly(Fusion):
 
 def names_shared(op: Op) -> bool:
     """Whether an operation names a variable in shared memory as an address."""
-    if not any(isinstance(source, Address) and source.base is None for source in op.sources):
+    if not any(isinstance(source, Address) and isinstance(source.base, SharedAddress) for source in op.sources):
         return False
     return Mechanism.MBARRIER in op.mechanisms or any(access.space == "shared" for access in op.accesses)
 

@@ -9,9 +9,9 @@ from ptxsim.engine.compiled.codegen.port import EmitPort
 from ptxsim.engine.compiled.codegen.registry import lowers
 from ptxsim.engine.compiled.ir.value import CannotEmit, Value
 from ptxsim.engine.compiled.runtime.abi import CONTEXT
-from ptxsim.engine.compiled.runtime.bulk_lanes import ALONE, LOAD, LOOK, SHARE, STORE
+from ptxsim.engine.compiled.runtime.bulk_lanes import ALONE, LOAD, LOOK, PAIRS, SHARE, STORE
 from ptxsim.engine.program.operation import Op
-from ptxsim.isa.facts import Mechanism
+from ptxsim.isa.facts import PAIR, Mechanism
 from ptxsim.lanes import LANES
 from ptxsim.machine.reduction import ALLOWED, OPERATIONS, first_number, number_of
 from ptxsim.machine.tensor_tile import RANKS, SPATIAL, mode_of
@@ -48,7 +48,9 @@ class Begin:
     def ctas(self) -> Typed:
         """The masks of a multicast."""
         given = self.given.get("ctas")
-        return self.row("ctas", ALONE if given is None else given)
+        if given is None:
+            return self.row("ctas", ALONE)
+        return self.row("ctas", self.wide(given) | (PAIRS if self.op.words.get("cta_group") == PAIR else 0))
 
     def row(self, name: str, value: Any) -> Typed:
         """Where numbers of the lanes are kept for the call."""

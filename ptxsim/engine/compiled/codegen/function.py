@@ -12,7 +12,6 @@ from ptxsim.engine.compiled.runtime import abi
 from ptxsim.engine.compiled.runtime.abi import CONTEXT, WarpLayout
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.machine.event import Event
-from ptxsim.machine.memory import RANK_SHIFT
 
 Typed = tuple[str, str]  # an LLVM type and the text of a value
 
@@ -166,10 +165,7 @@ class FunctionWriter(OperandWriter):
 
     def shared_name(self, address: Value) -> Value:
         """Addresses of shared memory as events have them: by the CTA of the cluster whose memory it is."""
-        e, low = self.emitter, address & 0xFFFFFFFF
-        at = e.let(f"getelementptr i8, ptr %warp, i64 {abi.WARP['named']}")
-        own = self.spread(e.let(f"load i64, ptr {at}"), "u64")
-        return e.where(low >> RANK_SHIFT == 0, low + own, low - (1 << RANK_SHIFT))
+        return address & 0xFFFFFFFF
 
     def event_at(
         self, event: Event, space: int | str, size: int, mask: str, addresses: Value, flags: int | str = 0

@@ -12,7 +12,17 @@ from ptxsim.engine.compiled.ir.emitter import Emitter
 from ptxsim.engine.compiled.ir.module import Module
 from ptxsim.engine.compiled.ir.value import CannotEmit, Value, element_type, is_float, kind_of, width
 from ptxsim.engine.compiled.runtime.abi import WARP, WarpLayout
-from ptxsim.engine.program.operand import Address, Constant, Literal, Operand, Register, Special, StackAddress, Vector
+from ptxsim.engine.program.operand import (
+    Address,
+    Constant,
+    Literal,
+    Operand,
+    Register,
+    SharedAddress,
+    Special,
+    StackAddress,
+    Vector,
+)
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.machine.event import Wanted
 from ptxsim.types import ScalarType
@@ -87,6 +97,8 @@ class OperandWriter:
                 return None
             case Register():
                 return self._register(operand)
+            case SharedAddress() if self.options.cluster:
+                return e.convert(self._shared_address(operand), kind_of(operand.type))
             case Constant():
                 t = operand.type
                 if t.bits == 128:
@@ -174,6 +186,8 @@ class OperandWriter:
         address: Value
         if isinstance(base, StackAddress):
             address = self._stack() + base.offset
+        elif isinstance(base, SharedAddress):
+            address = self._shared_address(base)
         else:
             address = self._slot(base.slot)
             if width(address.kind) < 64:
@@ -184,6 +198,13 @@ class OperandWriter:
 
     def _stack(self) -> Value:
         return Value(self.emitter, self.emitter.let(f"load <32 x i64>, ptr {self._at(WARP['stack'])}, align 8"), "u64")
+
+    def _shared_address(self, operand: SharedAddress) -> Value:
+        """The address of a shared variable: in a cluster, of the executing CTA's."""
+        address = self.emitter.splat(operand.value, "u64")
+        if not self.options.cluster:
+            return address
+        return address + self.spread(self.emitter.let(f"load i64, ptr {self._at(WARP['named'])}, align 8"), "u64")
 
     def _special(self, name: str, t: ScalarType) -> Value:
         e, kind = self.emitter, kind_of(t)

@@ -106,8 +106,7 @@ class AccessHelper:
         e = self.e
         span = field(e, "%warp", WARP["shared_span"], "i64")
         start = e.let(f"trunc i64 {field(e, '%warp', WARP['shared_start'], 'i64')} to i32")
-        low = e.pure("trunc <32 x i64> %address to <32 x i32>", "u32")
-        relative = low - spread(self.e, start, "u32")
+        relative = self._own() - spread(self.e, start, "u32")
         limit = e.let(f"trunc i64 {e.let(f'sub i64 {span}, {self.total}')} to i32")
         bad = self._bad(relative, limit, span)
         self._branch(bad, f"{label}.ok", f"{label}.bad")
@@ -116,27 +115,32 @@ class AccessHelper:
         else:
             self._bail(f"{label}.bad")
         e.label(f"{label}.ok")
+        self._move(field(e, "%warp", WARP["shared"], "ptr"), self._own(), _SPACES["shared"], label)
+
+    def _own(self) -> Value:
+        """Offsets in the shared memory of the executing CTA."""
+        e = self.e
         low = e.pure("trunc <32 x i64> %address to <32 x i32>", "u32")
-        self._move(field(e, "%warp", WARP["shared"], "ptr"), low, _SPACES["shared"], label)
+        if not self.cluster:
+            return low
+        return low - spread(e, e.let(f"trunc i64 {field(e, '%warp', WARP['named'], 'i64')} to i32"), "u32")
 
     def _remote(self, label: str, limit: str, span: str) -> None:
-        """Offsets in the shared memory of any CTA of the cluster, whose number + 1 stands above them; 0 is the executing one."""
+        """Offsets in the shared memory of any CTA of the cluster, whose rank stands above them."""
         e = self.e
         e.label(label)
         low = e.pure("trunc <32 x i64> %address to <32 x i32>", "u32")
         which = low >> RANK_SHIFT
-        own = e.let(f"trunc i64 {field(e, '%warp', WARP['named'], 'i64')} to i32")
         start = e.let(f"trunc i64 {field(e, '%warp', WARP['shared_start'], 'i64')} to i32")
         ctas = e.let(f"trunc i64 {field(e, '%warp', WARP['ctas'], 'i64')} to i32")
         offset = low & (1 << RANK_SHIFT) - 1
-        place = offset + e.where(which == 0, spread(e, own, "u32"), low - offset - (1 << RANK_SHIFT))
         word = self._bad(offset - spread(e, start, "u32"), limit, span)
-        strange = e.let(f"bitcast <32 x i1> {(which > spread(e, ctas, 'u32')).text} to i32")
+        strange = e.let(f"bitcast <32 x i1> {(which >= spread(e, ctas, 'u32')).text} to i32")
         word = e.let(f"or i32 {word}, {e.let(f'and i32 {strange}, %mask')}")
         self._branch(word, f"{label}.in", f"{label}.out")
         self._bail(f"{label}.out")
         e.label(f"{label}.in")
-        self._move(field(e, "%warp", WARP["cluster"], "ptr"), place, _SPACES["shared"], label, named=True)
+        self._move(field(e, "%warp", WARP["cluster"], "ptr"), low, _SPACES["shared"], label, named=True)
 
     def _local(self, window: int = 0, label: str = "local") -> None:
         e = self.e

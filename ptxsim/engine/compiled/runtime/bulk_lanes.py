@@ -43,6 +43,7 @@ from ptxsim.machine.tensor_tile import (
 
 LOAD, STORE, SHARE, LOOK = range(4)  # a copy into shared memory, out of it, from one CTA's to another's; none
 ALONE = -1  # in place of a mask of CTAs
+PAIRS = 1 << 16  # beside a mask: each CTA's copy completes in its pair, on the side that the mbarrier is of
 Coordinates = Annotated[Sequence[int], Pointer(np.dtype(np.int64), LANES * (RANKS + SPATIAL))]
 _LONGS = np.dtype(np.int64)
 
@@ -72,7 +73,7 @@ def issue_run(
                 copy.reduction = reduction
                 if not has_places(warp, copy, what, shared[lane], size, barriers[lane], other):
                     return False
-                count = multiplied(copies, copy, count, warp, ctas[lane], size)
+                count = multiplied(copies, copy, count, warp, ctas[lane], size, barriers[lane])
                 if count == NOWHERE:
                     return False
     begin(context, copies, count)
@@ -122,7 +123,7 @@ def issue_tensor(
                     return False
                 if not has_places(warp, copy, what, shared[lane], size, barriers[lane], 0):
                     return False
-                count = multiplied(copies, copy, count, warp, ctas[lane], size)
+                count = multiplied(copies, copy, count, warp, ctas[lane], size, barriers[lane])
                 if count == NOWHERE:
                     return False
     for lane in range(LANES):
@@ -182,13 +183,16 @@ def has_target(warp: WarpRecord, copy: BulkCopy, place: int, size: int, barrier:
     return True
 
 
-def multiplied(copies: BulkCopies, copy: BulkCopy, count: int, warp: WarpRecord, ctas: int, size: int) -> int:
+def multiplied(
+    copies: BulkCopies, copy: BulkCopy, count: int, warp: WarpRecord, ctas: int, size: int, barrier: int
+) -> int:  # fmt: skip
     """How many copies are about to begin with this one, to the same place in every CTA of a mask; NOWHERE if they cannot."""
     if ctas == ALONE:
         return count + 1
-    if ctas >> warp.ctas != 0:
+    if (ctas & PAIRS - 1) >> warp.ctas != 0:
         return NOWHERE
-    start, barrier = copy.target.start, view(copy.barrier, MBarrierRecord, 1)[0].offset
+    start, offset = copy.target.start, view(copy.barrier, MBarrierRecord, 1)[0].offset
+    side = (barrier - warp.cluster) >> RANK_SHIFT & 1
     for rank in range(warp.ctas):
         if ctas >> rank & 1 != 0:
             if copies.used + count == copies.room:
@@ -197,7 +201,8 @@ def multiplied(copies: BulkCopies, copy: BulkCopy, count: int, warp: WarpRecord,
             if place != address_of(copy):
                 move_bytes(place, address_of(copy), BYTES)
             cta = warp.cluster + (rank << RANK_SHIFT)
-            if not has_target(warp, view(place, BulkCopy, 1)[0], cta + start, size, cta + barrier):
+            waits = cta if ctas & PAIRS == 0 else warp.cluster + ((rank >> 1 << 1 | side) << RANK_SHIFT)
+            if not has_target(warp, view(place, BulkCopy, 1)[0], cta + start, size, waits + offset):
                 return NOWHERE
             count += 1
     return count
