@@ -9,7 +9,7 @@ import numpy as np
 
 from ptxsim.instructions.tcgen05 import FAMILY, GROUP, ctas_of
 from ptxsim.instructions.tcgen05_move import EXACT
-from ptxsim.isa.facts import Access, AccessKind, Facts, Mechanism, Proxy, Words
+from ptxsim.isa.facts import Access, AccessKind, Facts, Mechanism, Proxy, Word, Words
 from ptxsim.isa.operand import Addr, Either, Imm, Pred, Value, Vec
 from ptxsim.isa.registry import Kinds, Options, instruction
 from ptxsim.lanes import LaneValue
@@ -65,18 +65,20 @@ VECTORS = {"scale_vec::1X": 1, "scale_vec::2X": 2, "scale_vec::4X": 4, "block16"
 
 def product(
     m: Port, d: LaneValue, a: LaneValue, b: LaneValue, meta: LaneValue, idesc: LaneValue, sa: LaneValue, sb: LaneValue, lanes: LaneValue,
-    enable: LaneValue, scale: LaneValue, *, cta_group: str, kind: str, ws: bool, sparse: bool, blocks: int,
+    enable: LaneValue, scale: LaneValue, columns: LaneValue, *, cta_group: str, kind: str, ws: bool, sparse: bool, blocks: int,
+    ashift: Word,
 ) -> None:  # fmt: skip
     """Every executing lane starts one."""
     assert m.op is not None
     from_memory, ctas = not hasattr(m.op.source("a"), "type"), ctas_of(cta_group)
     group = group_of(m, ctas)
     for lane in map(int, np.flatnonzero(m.mask)):
-        words = legal(decode(int(idesc[lane]), kind.removeprefix("kind::")), ctas, ws, sparse)
+        mask = 0 if columns is None else int(columns[lane])
+        words = legal(decode(int(idesc[lane]), kind.removeprefix("kind::")), ctas, ws, sparse, bool(ashift), mask)
         one = TensorProduct(
             words, int(d[lane]), int(a[lane]), int(b[lane]), bool(np.broadcast_to(enable, 32)[lane]), from_memory, ws, scale or 0,
             sum(int(word[lane]) << 32 * i for i, word in enumerate(lanes or ())), ctas, int(meta[lane]) if sparse else 0,
-            (int(sa[lane]), int(sb[lane])) if blocks else None, blocks,
+            (int(sa[lane]), int(sb[lane])) if blocks else None, blocks, bool(ashift), mask,
         )  # fmt: skip
         for tile in one.tiles:
             check_tile(m, tile)
@@ -86,11 +88,11 @@ def product(
 
 
 def form(
-    notation: str, is_modeled: bool = True, *, ws: bool = False, sparse: bool = False, blocks: int = 0, **options: Any
-) -> None:
+    notation: str, *, ws: bool = False, sparse: bool = False, blocks: int = 0, moves: bool = False, **options: Any
+) -> None:  # fmt: skip
     """Declare a notation; `implies` tells the effect what no word says."""
-    implied = {"ws": ws, "sparse": sparse, "blocks": blocks, **options.pop("implies", {})}
-    instruction(notation, facts=FACTS, writes="", implies=implied, **options)(product if is_modeled else None)
+    implied = {"ws": ws, "sparse": sparse, "blocks": blocks, "ashift": moves, **options.pop("implies", {})}
+    instruction(notation, facts=FACTS, writes="", implies=implied, **options)(product)
 
 
 for sparse, metadata in ((False, ""), (True, "[meta], ")):
@@ -102,24 +104,22 @@ for sparse, metadata in ((False, ""), (True, "[meta], ")):
             form(
                 f"{name}.cta_group.kind{{.collector}} {operands}", sparse=sparse, collector=COLLECTOR_A, operands=PRODUCT, **words
             )  # fmt: skip
-            # Which row .ashift puts where no public source says well enough.
             form(
-                f"{name}.cta_group.kind.ashift{{.collector}} {operands}", False,
+                f"{name}.cta_group.kind.ashift{{.collector}} {operands}", sparse=sparse, moves=True,
                 collector="collector::a::lastuse collector::a::discard", operands=IN_MEMORY, **words,
             )  # fmt: skip
     for kind, vector, since in SCALED:
         if sparse and kind in ("kind::mxf4", "kind::mxf4nvf4"):
             since = EXACT.replace("8.6", since[:3])
         count = 1 if kind == "kind::mxf8f6f4" else VECTORS.get(vector[1:], 2)
-        # How the scales of a sparse product go along its twofold k is not known.
         form(
             f"{name}.cta_group.{kind}.block_scale{vector}{{.collector}} [d], a, b, {metadata}idesc, [sa], [sb], enable",
-            not sparse, sparse=sparse, blocks=count, name=name, collector=COLLECTOR_A, operands=PRODUCT, requires=since,
+            sparse=sparse, blocks=count, name=name, collector=COLLECTOR_A, operands=PRODUCT, requires=since,
             implies={"kind": kind}, **GROUP,
         )  # fmt: skip
-    for columns in ("", ", columns"):  # the mask of columns that are zeros is not modeled
+    for columns in ("", ", columns"):
         form(
             f"tcgen05.mma.ws{name[11:]}.cta_group::1.kind{{.collector}} [d], a, b, {metadata}idesc, enable{columns}",
-            not columns, ws=True, sparse=sparse, name=f"tcgen05.mma.ws{name[11:]}", kind=PLAIN, collector=COLLECTOR_B,
+            ws=True, sparse=sparse, name=f"tcgen05.mma.ws{name[11:]}", kind=PLAIN, collector=COLLECTOR_B,
             operands=PRODUCT, requires=FAMILY, implies={"cta_group": "cta_group::1"},
         )  # fmt: skip

@@ -8,7 +8,7 @@ from ptxsim.instructions.extrema import operate
 from ptxsim.instructions.tcgen05 import FAMILY, GROUP, ctas_of
 from ptxsim.isa.facts import Access, AccessKind, Facts, Mechanism, Proxy, Scope, Word, Words
 from ptxsim.isa.operand import Addr, Imm, Reg, Value, Vec
-from ptxsim.isa.registry import Kinds, Options, declare, instruction
+from ptxsim.isa.registry import Kinds, Options, instruction
 from ptxsim.lanes import LaneValue, bits, maximum, minimum
 from ptxsim.machine import tensor_move as move
 from ptxsim.machine.port import Port
@@ -110,5 +110,11 @@ for shapes, warps in (
             shape=shapes, writes="", **words, operands={"a": TMEM, "descriptor": Value("u64")}, requires=FAMILY, facts=COPIES,
             **GROUP,
         )(copy_to_memory)  # fmt: skip
-# Which way .down is, and what the first or last row becomes, no public source says well enough.
-declare("tcgen05.shift.cta_group.down [a]", name="tcgen05.shift", operands={"a": TMEM}, requires=EXACT, **GROUP)
+
+
+@instruction(
+    "tcgen05.shift.cta_group.down [a]", name="tcgen05.shift", operands={"a": TMEM}, requires=EXACT, writes="",
+    facts=Facts(family="tensor_memory_copy", completes_by=Mechanism.MBARRIER), **GROUP,
+)  # fmt: skip
+def shift(m: Port, a: LaneValue, *, cta_group: str) -> None:
+    move.shift(m, a, ctas_of(cta_group))

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
-from ptxsim.layout.tensor_memory import moved
+from ptxsim.layout.tensor_memory import QUARTER, Area, moved
 from ptxsim.machine import tensor_memory
+from ptxsim.machine.asynchronous import snapshot
+from ptxsim.machine.fault import Fault
 from ptxsim.machine.port import Port
-from ptxsim.machine.tensor_core import in_flight
-from ptxsim.machine.tensor_memory import memory_of, moved_area
+from ptxsim.machine.tensor_core import core_of, in_flight
+from ptxsim.machine.tensor_memory import TensorMemory, group_of, memory_of, moved_area, place, run
 from ptxsim.machine.tensor_order import COMMITS, MOVES, Moves, Use, check
+from ptxsim.machine.tensor_product import move_down
+
+SHIFTED = 8  # columns whose rows a shift moves: 32 bytes
 
 
 def load(m: Port, a: np.ndarray, shape: str, number: int, split: int, packed: bool) -> list[np.ndarray]:
@@ -58,3 +64,25 @@ def deallocate(m: Port, a: np.ndarray, columns: np.ndarray, ctas: int) -> None:
     use = Use(memory_of(m.cta), tensor_memory.deallocate(m, a, columns, ctas), True, m.line, "the deallocation")
     check(m, [use], in_flight(m), COMMITS)
     check(m, [use], m.cta.units.of(Moves).all(), MOVES)
+
+
+def shift(m: Port, a: np.ndarray, ctas: int) -> None:
+    """Every executing lane has the rows of a quarter, 8 columns of them, move down. Raises Fault where its address is not at a quarter."""
+    area, group = Area(run(QUARTER), run(SHIFTED)), group_of(m, ctas)
+    for lane in map(int, np.flatnonzero(m.mask)):
+        address = int(a[lane])
+        if (address >> 16) % QUARTER:
+            raise Fault(
+                "misaligned-address", f"the shift at {address:#x} begins in lane {address >> 16} of tensor memory", lane,
+                f"the lane of the address, in bits 31 to 16, is a multiple of {QUARTER}",
+            )  # fmt: skip
+        memories = [memory_of(cta) for cta in group]
+        uses = [
+            Use(memory, place(memory, address, area, "the shift"), True, m.line, "the shift") for memory in memories
+        ]
+        core_of(m.cta).issue(snapshot(m, np.arange(32) == lane), partial(_shift, memories, address), uses)
+
+
+def _shift(memories: Sequence[TensorMemory], address: int) -> None:
+    for memory in memories:
+        move_down(memory, address & 0xFFFF, SHIFTED, address >> 16, QUARTER)

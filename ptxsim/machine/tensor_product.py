@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ptxsim import numerics
+from ptxsim.layout.column_mask import column_shift, mask_problem, zero_columns
 from ptxsim.layout.instruction_descriptor import InstructionDescriptor, shape_problem
 from ptxsim.layout.sparsity import Sparsity
 from ptxsim.layout.tables import GROUPS
@@ -36,7 +37,8 @@ class TensorProduct:
     `words`: the instruction descriptor. `d`: address of D. `a`: a matrix descriptor, or the address in tensor memory if `from_memory`.
     `keep`: whether D is added. `shift`: D is divided by 2**shift before. `off`: rows of tensor memory that are not written, a bit
     each, of the pair's second CTA after those of the first. `metadata`: address of a sparse A's. `scales`: addresses of the block
-    scales of A and B, `blocks` how many a row has.
+    scales of A and B, `blocks` how many a row has. `moves_a` (.ashift): A's rows move down after the product. `mask`: the descriptor of
+    columns of B that are zeros, and by how many columns B begins later.
     """
 
     words: InstructionDescriptor
@@ -52,6 +54,8 @@ class TensorProduct:
     metadata: int = 0
     scales: tuple[int, int] | None = None
     blocks: int = 0
+    moves_a: bool = False
+    mask: int = 0
 
     @property
     def rows(self) -> int:
@@ -68,7 +72,8 @@ class TensorProduct:
         """What it reads of each CTA's shared memory: its part of B, and of A before it if that comes from there."""
         words = self.words
         major_a, major_b = ("MN" if transposed else "K" for transposed in (words.transpose_a, words.transpose_b))
-        b = Tile(self.b, major_b, words.n // self.ctas, words.k, self.storage_bits, TensorDescriptor)
+        columns = words.n // self.ctas + -(-column_shift(self.mask) // 8 * 8)
+        b = Tile(self.b, major_b, columns, words.k, self.storage_bits, TensorDescriptor)
         a = Tile(self.a, major_a, self.rows, words.values, self.storage_bits, TensorDescriptor)
         return [b] if self.from_memory else [a, b]
 
@@ -93,28 +98,41 @@ class TensorProduct:
     def uses(self, m: Port) -> list[Use]:
         """What of tensor memory it reads and writes. Raises Fault where that is not there."""
         found, words, name = [], self.words, "the product"
-        d, reads = self.cells.area, []
+        d, operands = self.cells.area, []
         if self.from_memory:
-            reads.append((self.a, Area(d.rows, run(-(-words.values * self.storage_bits // 32)))))
+            operands.append((self.a, Area(d.rows, run(self.a_columns)), self.moves_a))
         if words.sparse:
             row, column, _ = metadata_cells(self.rows, words.k, GROUPS[self.storage_bits][0], self.storage_bits)
-            reads.append((self.metadata, Cells(row, column).area))
+            operands.append((self.metadata, Cells(row, column).area, False))
         for address, count in zip(self.scales or (), (self.rows, words.n), strict=False):
-            reads.append((address & IN_SCALES, Area(run(ROWS), run(-(-count // QUARTER)))))
+            operands.append((address & IN_SCALES, Area(run(ROWS), run(-(-count // QUARTER))), False))
         for cta in group_of(m, self.ctas):
             memory = memory_of(cta)
             found.append(Use(memory, place(memory, self.d, d, "the product's D"), True, m.line, name))
-            found += [Use(memory, place(memory, at, area, "an operand"), False, m.line, name) for at, area in reads]
+            found += [
+                Use(memory, place(memory, at, area, "an operand"), writes, m.line, name)
+                for at, area, writes in operands
+            ]
         return found
+
+    @property
+    def a_columns(self) -> int:
+        """Columns of tensor memory that A takes."""
+        return -(-self.words.values * self.storage_bits // 32)
 
     def run(self, m: Port) -> None:
         """Read the operands, write D."""
         ctas, native = group_of(m, self.ctas), m.machine.native_tensor_product
-        if native is not None and native(self, ctas):
-            return
-        b = np.concatenate([read_codes(self.tiles[-1], self.words.b, cta.shared) for cta in ctas]).T
-        for number, cta in enumerate(ctas):
-            self._run_cta(m, cta, b, self.off >> ROWS * number)
+        if native is None or self.mask or not native(self, ctas):
+            b = np.concatenate([read_codes(self.tiles[-1], self.words.b, cta.shared) for cta in ctas]).T
+            if self.mask:
+                shift, n = column_shift(self.mask), self.words.n
+                b = np.where(zero_columns(self.mask, self.words.m, n), 0, b[:, shift : shift + n]).astype(b.dtype)
+            for number, cta in enumerate(ctas):
+                self._run_cta(m, cta, b, self.off >> ROWS * number)
+        if self.moves_a:
+            for cta in ctas:
+                move_down(memory_of(cta), self.a & 0xFFFF, self.a_columns, 0, ROWS)
 
     def _run_cta(self, m: Port, cta: Cta, b: np.ndarray, off: int) -> None:
         words, memory = self.words, memory_of(cta)
@@ -169,7 +187,10 @@ class TensorProduct:
             "numerics": m.machine.numerics,
         }  # fmt: skip
         if self.scales is not None:
-            options.update(zip(("scale_a", "scale_b"), self.scales_of(memory, block), strict=True))
+            scale_a, scale_b = self.scales_of(memory, block)
+            if kept is not None:  # sparse_product makes one problem of every row of A
+                scale_a, scale_b = scale_a[:, None, :], scale_b[None]
+            options.update(scale_a=scale_a, scale_b=scale_b)
         if kept is not None:
             found = numerics.sparse_product(rule, a, kept[block[0][:, 0]], b, c, **options)
         else:
@@ -217,6 +238,14 @@ class TensorProduct:
         return np.asarray(Sparsity(self.rows, words.k, group, run, bits).columns_of(nibbles.astype(np.int64)))
 
 
+def move_down(memory: TensorMemory, column: int, columns: int, row: int, rows: int) -> None:
+    """Each row gets what the next one has, but for the last of every 32. PTX ISA, "tcgen05.shift", and which way is down: CUTLASS,
+    1cta_mma_a_from_tmem.py, as observed on a B200."""
+    for first in range(row, row + rows, QUARTER):
+        quarter = memory.cells[column : column + columns, first : first + QUARTER]
+        quarter[:, :-1] = quarter[:, 1:].copy()
+
+
 def narrowed(codes: np.ndarray, name: str, bits: int) -> np.ndarray:
     """Codes of elements that have `bits` each: of a byte, a 4-bit float has those in the middle, where a 6-bit one begins."""
     if (TYPES[name].bits, bits) == (4, 8):
@@ -238,14 +267,20 @@ def read_codes(tile: Tile, name: str, memory: np.ndarray) -> np.ndarray:
     return codes.reshape(tile.rows, tile.k)
 
 
-def legal(words: InstructionDescriptor | str, ctas: int, ws: bool, sparse: bool) -> InstructionDescriptor:
+def legal(
+    words: InstructionDescriptor | str, ctas: int, ws: bool, sparse: bool, moves_a: bool = False, mask: int = 0
+) -> InstructionDescriptor:  # fmt: skip
     """The instruction descriptor of a product of `ctas` CTAs. Raises Fault `descriptor-invalid` with what is wrong with it."""
     problem = words if isinstance(words, str) else shape_problem(words, ctas, ws)
     if not isinstance(words, str) and words.sparse != sparse:
         problem = f"the sparsity bit is {int(words.sparse)} in a product that is{'' if sparse else ' not'} .sp"
     if not isinstance(words, str) and (words.transpose_a or words.transpose_b) and TYPES[words.a].bits < 8:
         problem = "elements of 4 and 6 bits are K-major: the transpose bits are 0"
-    if sparse and not isinstance(words, str) and words.m // ctas != ROWS:
+    if moves_a and not isinstance(words, str) and words.m // ctas != ROWS:
+        problem = f"M is {words.m} in a product with .ashift, which takes {ROWS} rows of each CTA"
+    if mask and problem is None and not isinstance(words, str):
+        problem = mask_problem(mask, words)
+    if sparse and not ws and not isinstance(words, str) and words.m // ctas != ROWS:
         raise Fault("not-modeled", f"where {words.m // ctas} rows of a sparse A have their metadata is not known")
     if isinstance(words, str) or problem is not None:
         raise Fault(

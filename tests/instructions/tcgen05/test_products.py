@@ -274,3 +274,85 @@ def test_sparse_a(kind, type, d):
             memory[0, lane, 100 + words.selector + at // 32] |= np.uint32(int(nibbles[row, group]) << at % 32)
     found, _ = product(words, x, y, c, before=memory, place=whole, opcode=".sp", metadata=", [%tmem+100]")
     assert (numbers(found, d) == dense @ y + c).all()
+
+
+@pytest.mark.parametrize(
+    ("kind", "type", "vector", "scale", "blocks", "each"),
+    [("mxf8f6f4", "e5m2", "", "ue8m0", 1, 1), ("mxf4nvf4", "e2m1", ".scale_vec::4X", "ue4m3", 4, 2)],
+)
+def test_sparse_a_with_block_scales(kind, type, vector, scale, blocks, each):
+    """A scale goes along so many of the dense k as k has scales; 4-bit floats are kept in pairs."""
+    words = replace(descriptor(kind, type, type, "f32", 128, 32, sparse=True), scale=scale)
+    words = replace(words, k=2 * words.k)
+    groups = words.k // (4 * each)
+    x, y, c = draw(128, words.k // 2, type), draw(words.k, 32, type), draw(128, 32, "f32")
+    pairs = np.array([(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)])[RNG.integers(0, 6, (128, groups))]
+    nibbles = pairs[..., 0] | pairs[..., 1] << 2
+    columns = (pairs + 4 * np.arange(groups)[:, None]).reshape(128, -1)
+    columns = (columns[..., None] * each + np.arange(each)).reshape(128, -1)
+    dense = np.zeros((128, words.k))
+    np.put_along_axis(dense, columns, x, axis=1)
+    memory = np.zeros((1, ROWS, COLUMNS), np.uint32)
+    for group in range(groups):
+        memory[0, :, 80 + group // 8] |= nibbles[:, group].astype(np.uint32) << np.uint32(4 * group % 32)
+    one, step = {"ue8m0": (127, 1), "ue4m3": (0x38, 8)}[scale]
+    sa, sb = RNG.integers(0, 3, (128, blocks)), RNG.integers(0, 3, (32, blocks))
+    for scales, at in ((sa, 100), (sb, 120)):
+        for row, values in enumerate(scales):
+            word = sum((one + step * int(v)) << 8 * j for j, v in enumerate(values))
+            memory[0, row % 32 + 32 * np.arange(4), at + row // 32] = word
+    found, _ = product(
+        words, x, y, c, before=memory, place=whole, opcode=".sp", metadata=", [%tmem+80]",
+        suffix=", [%tmem+100], [%tmem+120]", block_scale=f".block_scale{vector}",
+    )  # fmt: skip
+    wide = words.k // blocks
+    scaled_x, scaled_y = dense * 2.0 ** sa.repeat(wide, axis=1), y * 2.0 ** sb.repeat(wide, axis=1).T
+    assert (numbers(found, "f32") == scaled_x @ scaled_y + c).all()
+
+
+@pytest.mark.parametrize("ctas", [1, 2])
+def test_rows_of_a_move_down_after_the_product(ctas):
+    """As CUTLASS has observed it on a B200: each row gets the next one's elements, but for the last of every 32."""
+    words = descriptor("tf32", "tf32", "tf32", "f32", 128 * ctas, 32)
+    x, y, c = draw(128 * ctas, 8, "tf32"), draw(8, 32, "tf32"), draw(128 * ctas, 32, "f32")
+    found, after = product(
+        words, x, y, c, place=lambda m, n: (m // 128, m % 128, n), ctas=ctas, a_at=100, block_scale=".ashift"
+    )
+    assert (numbers(found, "f32") == x @ y + c).all()
+    moved_x = np.where(np.arange(128 * ctas)[:, None] % 32 == 31, x, np.roll(x, -1, axis=0))
+    assert (after[:, :, 100:108].reshape(-1, 8).view(np.float32) == moved_x).all()
+
+
+def test_rows_of_a_quarter_are_shifted():
+    before = RNG.integers(0, 1 << 32, (ROWS, COLUMNS), np.uint32)
+    found = run("tcgen05.shift.cta_group::1.down [%tmem+0x200010];", np.zeros((1, 16), np.uint8), before)[0]
+    before[32:63, 16:24] = before[33:64, 16:24]
+    assert (found == before).all()
+
+
+# Descriptors of masks and the columns that are zeros, from the manual's examples; the last one begins 2 columns later.
+MASKS = [
+    (128, 0, (0, 0, 0, 0), (0, 0, 0, 0), 0, 4, 3, 0, ["0"]), (128, 0, (0, 0, 0, 0), (0, 0, 0, 0), 1, 2, 3, 0, ["0000111"]),
+    (64, 0, (0, 0, 0, 0), (1, 0, 0, 0), 1, 2, 3, 0, ["1110000", "0000111"]),
+    (32, 1, (0, 1, 2, 1), (1, 1, 0, 0), 1, 2, 3, 2, ["1110000", "1100001", "0011100", "0001110"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("m", "most", "starts", "spans", "is_on", "skip", "use", "shift", "runs"), MASKS)
+def test_columns_that_are_zeros(m, most, starts, spans, is_on, skip, use, shift, runs):
+    n, parts = 128 if m < 128 else 64, 128 // m
+    words = replace(descriptor("f16", "f16", "f16", "f32", m, n), shift=most)
+    mask = sum(start << 8 * i for i, start in enumerate(starts)) | sum(span << 32 + i for i, span in enumerate(spans))
+    mask |= is_on << 39 | skip << 40 | use << 48 | shift << 56
+    x, y, c = draw(m, 16, "f16"), draw(16, n + (8 if shift else 0), "f16"), draw(m, n, "f32")
+    zeros = np.concatenate([(np.array(list(run * n))[: n // parts] == "1") for run in runs])
+    found, _ = product(
+        words,
+        x,
+        y,
+        c,
+        ws=True,
+        tail=f", {mask:#x}",
+        place=lambda i, j: (0, i + j // (n // parts) * m, j % (n // parts)),
+    )
+    assert (numbers(found, "f32") == x @ np.where(zeros, 0, y[:, shift : shift + n]) + c).all()

@@ -118,6 +118,8 @@ class NativeTensorProducts:
 
     def _prepare(self, product: TensorProduct) -> Prepared | None:
         words, row = product.words, product.d >> 16
+        if words.sparse and product.rows != ROWS:
+            return None
         if self.machine.numerics != "target" or row not in ((0, 16) if product.spread and product.rows == 64 else (0,)):
             return None
         group = GROUPS[product.storage_bits][0] if words.sparse else None
