@@ -11,9 +11,9 @@ declare void @ptxsim_wait_for_groups(ptr, ptr, i32, i32)
 declare void @ptxsim_wait_for_copies(ptr, ptr, i32, i64)
 define i32 @cp_async(ptr %context, ptr %warp) #0 {
 entry:
-  %v45 = alloca <32 x i32>, align 64
-  %v46 = alloca <32 x i64>, align 64
-  %v47 = alloca <32 x i64>, align 64
+  %v36 = alloca <32 x i32>, align 64
+  %v37 = alloca <32 x i64>, align 64
+  %v38 = alloca <32 x i64>, align 64
   %count.at = getelementptr i8, ptr %context, i64 512
   %left.at = getelementptr i8, ptr %warp, i64 12
   %block.at = getelementptr i8, ptr %warp, i64 0
@@ -84,178 +84,160 @@ good1:
   %v33 = getelementptr i8, ptr %warp, i64 32
   %v34 = load i64, ptr %v33
   %v35 = and <32 x i64> %v20, splat (i64 4294967295)
-  %v36 = getelementptr i8, ptr %warp, i64 56
-  %v37 = load i64, ptr %v36
-  %v38 = insertelement <32 x i64> poison, i64 %v37, i64 0
-  %v39 = shufflevector <32 x i64> %v38, <32 x i64> poison, <32 x i32> zeroinitializer
-  %v40 = lshr <32 x i64> %v35, splat (i64 24)
-  %v41 = icmp eq <32 x i64> %v40, splat (i64 0)
-  %v42 = add <32 x i64> %v35, %v39
-  %v43 = sub <32 x i64> %v35, splat (i64 16777216)
-  %v44 = select <32 x i1> %v41, <32 x i64> %v42, <32 x i64> %v43
-  store <32 x i32> %v32, ptr %v45, align 64
-  store <32 x i64> %v44, ptr %v46, align 64
-  store <32 x i64> %v1, ptr %v47, align 64
-  %v48 = call i1 @ptxsim_issue_copy(ptr %warp, i32 6, i32 16, i32 -1, i64 %v34, ptr %v45, ptr %v46, ptr %v47)
-  br i1 %v48, label %good2, label %bad2
+  store <32 x i32> %v32, ptr %v36, align 64
+  store <32 x i64> %v35, ptr %v37, align 64
+  store <32 x i64> %v1, ptr %v38, align 64
+  %v39 = call i1 @ptxsim_issue_copy(ptr %warp, i32 6, i32 16, i32 -1, i64 %v34, ptr %v36, ptr %v37, ptr %v38)
+  br i1 %v39, label %good2, label %bad2
 bad2:
   store i32 6, ptr %site.at
   ret i32 3
 good2:
-  %v49 = load i64, ptr %count.at
-  %v50 = add i64 %v49, 7
-  store i64 %v50, ptr %count.at
-  %v51 = load i32, ptr %left.at
-  %v52 = sub i32 %v51, 1
-  store i32 %v52, ptr %left.at
-  %v53 = icmp eq i32 %v52, 0
-  br i1 %v53, label %stop3, label %b1
+  %v40 = load i64, ptr %count.at
+  %v41 = add i64 %v40, 7
+  store i64 %v41, ptr %count.at
+  %v42 = load i32, ptr %left.at
+  %v43 = sub i32 %v42, 1
+  store i32 %v43, ptr %left.at
+  %v44 = icmp eq i32 %v43, 0
+  br i1 %v44, label %stop3, label %b1
 stop3:
   store i32 1, ptr %block.at
   ret i32 0
 b1:
-  %v54 = getelementptr i8, ptr %warp, i64 3904
-  %v55 = load <32 x i32>, ptr %v54, align 64
-  %v56 = zext <32 x i32> %v55 to <32 x i64>
-  %v57 = getelementptr i8, ptr %warp, i64 3392
-  %v58 = load <32 x i64>, ptr %v57, align 64
-  %v59 = getelementptr i8, ptr %warp, i64 3648
-  %v60 = load <32 x i32>, ptr %v59, align 64
-  %v61 = getelementptr i8, ptr %warp, i64 4032
-  %v62 = load i32, ptr %v61, align 8
-  %v63 = bitcast i32 %v62 to <32 x i1>
-  %v64 = bitcast <32 x i1> %v63 to i32
-  %v65 = getelementptr i8, ptr %context, i64 848
-  %v66 = load i64, ptr %v65
-  %v67 = icmp eq i64 %v66, 0
-  br i1 %v67, label %good4, label %bad4
+  %v45 = getelementptr i8, ptr %warp, i64 3904
+  %v46 = load <32 x i32>, ptr %v45, align 64
+  %v47 = zext <32 x i32> %v46 to <32 x i64>
+  %v48 = getelementptr i8, ptr %warp, i64 3392
+  %v49 = load <32 x i64>, ptr %v48, align 64
+  %v50 = getelementptr i8, ptr %warp, i64 3648
+  %v51 = load <32 x i32>, ptr %v50, align 64
+  %v52 = getelementptr i8, ptr %warp, i64 4032
+  %v53 = load i32, ptr %v52, align 8
+  %v54 = bitcast i32 %v53 to <32 x i1>
+  %v55 = bitcast <32 x i1> %v54 to i32
+  %v56 = getelementptr i8, ptr %context, i64 848
+  %v57 = load i64, ptr %v56
+  %v58 = icmp eq i64 %v57, 0
+  br i1 %v58, label %good4, label %bad4
 bad4:
   store i32 7, ptr %site.at
   ret i32 3
 good4:
-  %v68 = icmp ne <32 x i32> %v60, splat (i32 0)
-  %v69 = icmp ult <32 x i32> %v60, splat (i32 8)
-  %v70 = and <32 x i1> %v68, %v69
-  %v71 = bitcast <32 x i1> %v70 to i32
-  %v72 = and i32 %v71, %v64
-  %v73 = icmp eq i32 %v72, 0
-  br i1 %v73, label %good5, label %bad5
+  %v59 = icmp ne <32 x i32> %v51, splat (i32 0)
+  %v60 = icmp ult <32 x i32> %v51, splat (i32 8)
+  %v61 = and <32 x i1> %v59, %v60
+  %v62 = bitcast <32 x i1> %v61 to i32
+  %v63 = and i32 %v62, %v55
+  %v64 = icmp eq i32 %v63, 0
+  br i1 %v64, label %good5, label %bad5
 bad5:
   store i32 7, ptr %site.at
   ret i32 3
 good5:
-  %v74 = bitcast <32 x i1> %v68 to i32
-  %v75 = and i32 %v74, %v64
-  %v76 = and <32 x i64> %v56, splat (i64 4294967295)
-  %v77 = call {<32 x i32>, <32 x i32>} @ptxsim_load_shared_4x2(ptr %context, ptr %warp, <32 x i64> %v76, i32 %v64, i32 7, i32 0)
-  %v78 = extractvalue {<32 x i32>, <32 x i32>} %v77, 0
-  %v79 = extractvalue {<32 x i32>, <32 x i32>} %v77, 1
-  %v80 = call {<32 x i32>, <32 x i32>} @ptxsim_load_global_4x2(ptr %context, ptr %warp, <32 x i64> %v58, i32 %v75, i32 7, i32 0)
-  %v81 = extractvalue {<32 x i32>, <32 x i32>} %v80, 0
-  %v82 = extractvalue {<32 x i32>, <32 x i32>} %v80, 1
-  %v83 = bitcast i32 %v75 to <32 x i1>
-  %v84 = select <32 x i1> %v83, <32 x i32> splat (i32 8), <32 x i32> splat (i32 0)
-  %v85 = getelementptr i8, ptr %warp, i64 32
-  %v86 = load i64, ptr %v85
-  %v87 = and <32 x i64> %v76, splat (i64 4294967295)
-  %v88 = getelementptr i8, ptr %warp, i64 56
-  %v89 = load i64, ptr %v88
-  %v90 = insertelement <32 x i64> poison, i64 %v89, i64 0
-  %v91 = shufflevector <32 x i64> %v90, <32 x i64> poison, <32 x i32> zeroinitializer
-  %v92 = lshr <32 x i64> %v87, splat (i64 24)
-  %v93 = icmp eq <32 x i64> %v92, splat (i64 0)
-  %v94 = add <32 x i64> %v87, %v91
-  %v95 = sub <32 x i64> %v87, splat (i64 16777216)
-  %v96 = select <32 x i1> %v93, <32 x i64> %v94, <32 x i64> %v95
-  store <32 x i32> %v84, ptr %v45, align 64
-  store <32 x i64> %v96, ptr %v46, align 64
-  store <32 x i64> %v58, ptr %v47, align 64
-  %v97 = call i1 @ptxsim_issue_copy(ptr %warp, i32 7, i32 8, i32 %v64, i64 %v86, ptr %v45, ptr %v46, ptr %v47)
-  br i1 %v97, label %good6, label %bad6
+  %v65 = bitcast <32 x i1> %v59 to i32
+  %v66 = and i32 %v65, %v55
+  %v67 = and <32 x i64> %v47, splat (i64 4294967295)
+  %v68 = call {<32 x i32>, <32 x i32>} @ptxsim_load_shared_4x2(ptr %context, ptr %warp, <32 x i64> %v67, i32 %v55, i32 7, i32 0)
+  %v69 = extractvalue {<32 x i32>, <32 x i32>} %v68, 0
+  %v70 = extractvalue {<32 x i32>, <32 x i32>} %v68, 1
+  %v71 = call {<32 x i32>, <32 x i32>} @ptxsim_load_global_4x2(ptr %context, ptr %warp, <32 x i64> %v49, i32 %v66, i32 7, i32 0)
+  %v72 = extractvalue {<32 x i32>, <32 x i32>} %v71, 0
+  %v73 = extractvalue {<32 x i32>, <32 x i32>} %v71, 1
+  %v74 = bitcast i32 %v66 to <32 x i1>
+  %v75 = select <32 x i1> %v74, <32 x i32> splat (i32 8), <32 x i32> splat (i32 0)
+  %v76 = getelementptr i8, ptr %warp, i64 32
+  %v77 = load i64, ptr %v76
+  %v78 = and <32 x i64> %v67, splat (i64 4294967295)
+  store <32 x i32> %v75, ptr %v36, align 64
+  store <32 x i64> %v78, ptr %v37, align 64
+  store <32 x i64> %v49, ptr %v38, align 64
+  %v79 = call i1 @ptxsim_issue_copy(ptr %warp, i32 7, i32 8, i32 %v55, i64 %v77, ptr %v36, ptr %v37, ptr %v38)
+  br i1 %v79, label %good6, label %bad6
 bad6:
   store i32 7, ptr %site.at
   ret i32 3
 good6:
-  %v98 = load i64, ptr %count.at
-  %v99 = add i64 %v98, 1
-  store i64 %v99, ptr %count.at
-  %v100 = load i32, ptr %left.at
-  %v101 = sub i32 %v100, 1
-  store i32 %v101, ptr %left.at
-  %v102 = icmp eq i32 %v101, 0
-  br i1 %v102, label %stop7, label %b2
+  %v80 = load i64, ptr %count.at
+  %v81 = add i64 %v80, 1
+  store i64 %v81, ptr %count.at
+  %v82 = load i32, ptr %left.at
+  %v83 = sub i32 %v82, 1
+  store i32 %v83, ptr %left.at
+  %v84 = icmp eq i32 %v83, 0
+  br i1 %v84, label %stop7, label %b2
 stop7:
   store i32 2, ptr %block.at
   ret i32 0
 b2:
-  %v103 = getelementptr i8, ptr %warp, i64 8
-  %v104 = load i32, ptr %v103
-  %v105 = getelementptr i8, ptr %warp, i64 2344
-  call void @ptxsim_commit_group(ptr %v105, i32 %v104, i32 -1)
-  %v106 = load i64, ptr %count.at
-  %v107 = add i64 %v106, 1
-  store i64 %v107, ptr %count.at
-  %v108 = load i32, ptr %left.at
-  %v109 = sub i32 %v108, 1
-  store i32 %v109, ptr %left.at
-  %v110 = icmp eq i32 %v109, 0
-  br i1 %v110, label %stop8, label %b3
+  %v85 = getelementptr i8, ptr %warp, i64 8
+  %v86 = load i32, ptr %v85
+  %v87 = getelementptr i8, ptr %warp, i64 2344
+  call void @ptxsim_commit_group(ptr %v87, i32 %v86, i32 -1)
+  %v88 = load i64, ptr %count.at
+  %v89 = add i64 %v88, 1
+  store i64 %v89, ptr %count.at
+  %v90 = load i32, ptr %left.at
+  %v91 = sub i32 %v90, 1
+  store i32 %v91, ptr %left.at
+  %v92 = icmp eq i32 %v91, 0
+  br i1 %v92, label %stop8, label %b3
 stop8:
   store i32 3, ptr %block.at
   ret i32 0
 b3:
-  %v111 = call i32 @ptxsim_uncommitted(ptr %warp, i32 -1)
-  %v112 = icmp eq i32 %v111, 0
-  br i1 %v112, label %good9, label %bad9
+  %v93 = call i32 @ptxsim_uncommitted(ptr %warp, i32 -1)
+  %v94 = icmp eq i32 %v93, 0
+  br i1 %v94, label %good9, label %bad9
 bad9:
   store i32 9, ptr %site.at
   ret i32 3
 good9:
   call void @ptxsim_wait_for_groups(ptr %context, ptr %warp, i32 -1, i32 1)
-  %v113 = load i64, ptr %count.at
-  %v114 = add i64 %v113, 1
-  store i64 %v114, ptr %count.at
-  %v115 = load i32, ptr %left.at
-  %v116 = sub i32 %v115, 1
-  store i32 %v116, ptr %left.at
-  %v117 = icmp eq i32 %v116, 0
-  br i1 %v117, label %stop10, label %b4
+  %v95 = load i64, ptr %count.at
+  %v96 = add i64 %v95, 1
+  store i64 %v96, ptr %count.at
+  %v97 = load i32, ptr %left.at
+  %v98 = sub i32 %v97, 1
+  store i32 %v98, ptr %left.at
+  %v99 = icmp eq i32 %v98, 0
+  br i1 %v99, label %stop10, label %b4
 stop10:
   store i32 4, ptr %block.at
   ret i32 0
 b4:
-  %v118 = getelementptr i8, ptr %warp, i64 2536
-  %v119 = load i64, ptr %v118
-  call void @ptxsim_wait_for_copies(ptr %context, ptr %warp, i32 -1, i64 %v119)
-  %v120 = load i64, ptr %count.at
-  %v121 = add i64 %v120, 1
-  store i64 %v121, ptr %count.at
-  %v122 = load i32, ptr %left.at
-  %v123 = sub i32 %v122, 1
-  store i32 %v123, ptr %left.at
-  %v124 = icmp eq i32 %v123, 0
-  br i1 %v124, label %stop11, label %b5
+  %v100 = getelementptr i8, ptr %warp, i64 2536
+  %v101 = load i64, ptr %v100
+  call void @ptxsim_wait_for_copies(ptr %context, ptr %warp, i32 -1, i64 %v101)
+  %v102 = load i64, ptr %count.at
+  %v103 = add i64 %v102, 1
+  store i64 %v103, ptr %count.at
+  %v104 = load i32, ptr %left.at
+  %v105 = sub i32 %v104, 1
+  store i32 %v105, ptr %left.at
+  %v106 = icmp eq i32 %v105, 0
+  br i1 %v106, label %stop11, label %b5
 stop11:
   store i32 5, ptr %block.at
   ret i32 0
 b5:
-  %v125 = load i64, ptr %count.at
-  %v126 = add i64 %v125, 1
-  store i64 %v126, ptr %count.at
-  %v127 = load i32, ptr %left.at
-  %v128 = sub i32 %v127, 1
-  store i32 %v128, ptr %left.at
+  %v107 = load i64, ptr %count.at
+  %v108 = add i64 %v107, 1
+  store i64 %v108, ptr %count.at
+  %v109 = load i32, ptr %left.at
+  %v110 = sub i32 %v109, 1
+  store i32 %v110, ptr %left.at
   store i32 -1, ptr %taken.at
   store i32 5, ptr %block.at
   store i32 11, ptr %site.at
   ret i32 2
 b6:
-  %v129 = load i64, ptr %count.at
-  %v130 = add i64 %v129, 0
-  store i64 %v130, ptr %count.at
-  %v131 = load i32, ptr %left.at
-  %v132 = sub i32 %v131, 1
-  store i32 %v132, ptr %left.at
+  %v111 = load i64, ptr %count.at
+  %v112 = add i64 %v111, 0
+  store i64 %v112, ptr %count.at
+  %v113 = load i32, ptr %left.at
+  %v114 = sub i32 %v113, 1
+  store i32 %v114, ptr %left.at
   unreachable
 }
 attributes #0 = { nounwind "min-legal-vector-width"="512" "prefer-vector-width"="512" }
