@@ -7,7 +7,7 @@ sixteenths of addresses that get it, less one; so CUTLASS's constants come out. 
 from __future__ import annotations
 
 from ptxsim import lanes
-from ptxsim.isa.facts import Word
+from ptxsim.isa.facts import SEVERAL_GPUS, Word
 from ptxsim.isa.operand import Addr, Reg, Value
 from ptxsim.isa.registry import Kinds, Options, declare, instruction
 from ptxsim.lanes import LaneValue
@@ -52,7 +52,7 @@ def convert(a: LaneValue) -> LaneValue:
 
 # Addresses of other devices are not modeled.
 declare(
-    "createpolicy.range.fabric.primary{.secondary}.b64 d, [a], size, total", name="createpolicy.range",
+    "createpolicy.range.fabric.primary{.secondary}.b64 d, [a], size, total", missing=SEVERAL_GPUS, name="createpolicy.range",
     ordered=(("primary", "secondary"),), operands={**POLICY, "a": Addr("fabric", (Reg("u64"),))},
     **{**CHOICES, "requires": "9.4 sm_100"},
 )  # fmt: skip

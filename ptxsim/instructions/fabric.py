@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ptxsim.isa.facts import SEVERAL_GPUS
 from ptxsim.isa.operand import Addr, Either, Imm, Reg, Value
 from ptxsim.isa.registry import Kinds, Options, declare
 
@@ -33,7 +34,9 @@ ATOMIC = (BITS, ("min max", "u32 s32 u64 s64"), ("add", "u32 u64 f32 f64"), ("ex
 def form(name: str, rest: str, arguments: str, requires: str = SINCE, **options: Any) -> None:
     name = f"fabric.{name}"
     declared = {"operands": KINDS, **options}
-    declare(f"{name}{rest} {arguments}".strip(), name=name, requires=requires, writes="", **declared)
+    declare(
+        f"{name}{rest} {arguments}".strip(), missing=SEVERAL_GPUS, name=name, requires=requires, writes="", **declared
+    )
 
 
 form("submit", "", "")

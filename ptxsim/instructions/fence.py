@@ -6,7 +6,7 @@ Memory is sequentially consistent in the machine: a fence has no effect but its 
 from __future__ import annotations
 
 from ptxsim.instructions.access_rules import SCOPE
-from ptxsim.isa.facts import Facts, Mechanism, Role, Synchronisation, Word
+from ptxsim.isa.facts import SEVERAL_GPUS, Facts, Mechanism, Role, Synchronisation, Word
 from ptxsim.isa.operand import Imm
 from ptxsim.isa.registry import Options, declare, instruction
 from ptxsim.lanes import LaneValue
@@ -76,6 +76,6 @@ def acquire_tensor_map(m: Port, a: LaneValue, *, scope: Word) -> None:
 
 # The memory of other devices is not modeled.
 declare(
-    "fence.proxy.proxies.alias.order.sys", name="fence.proxy", proxies="generic::fabric fabric::generic fabric::fabric",
+    "fence.proxy.proxies.alias.order.sys", missing=SEVERAL_GPUS, name="fence.proxy", proxies="generic::fabric fabric::generic fabric::fabric",
     order="acquire release", requires="9.3 sm_100", facts=FACTS,
 )  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any
 
 from ptxsim import lanes
 from ptxsim.instructions.costs import FLOATING
-from ptxsim.isa.facts import Word
+from ptxsim.isa.facts import ASSEMBLER, Word
 from ptxsim.isa.registry import Options, declare, instruction
 from ptxsim.lanes import LaneValue, Operation
 from ptxsim.numerics import scalar
@@ -81,5 +81,5 @@ def fma(
 # Beside the manual's .rn the assembler takes the other roundings and then ignores them for the pair and computes in f16
 # for the single value (seen on the GPU): no meaning to model.
 declare(
-    "fma.rounding{.oob}{.relu}.type d, a, b, c", rounding="rz rm rp", oob="oob@8.1:sm_90", type=BRAIN, requires="7.0 sm_80",
+    "fma.rounding{.oob}{.relu}.type d, a, b, c", missing=ASSEMBLER, rounding="rz rm rp", oob="oob@8.1:sm_90", type=BRAIN, requires="7.0 sm_80",
 )  # fmt: skip

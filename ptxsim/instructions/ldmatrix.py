@@ -63,6 +63,6 @@ for _row in TABLE:
 
 # Four-bit integers as eight-bit ones: bound, not modeled.
 declare(
-    "ldmatrix.sync.aligned.shape.num{.space}.s8.s4 d, [a]", shape="m8n16", num="x1 x2 x4", space=SPACES, facts=FACTS,
+    "ldmatrix.sync.aligned.shape.num{.space}.s8.s4 d, [a]", missing="no public source says how its rows are packed", shape="m8n16", num="x1 x2 x4", space=SPACES, facts=FACTS,
     requires="9.4 sm_90a sm_100f sm_110f sm_120f", operands={"d": Vec(registers, Reg("b32", sink=True))},
 )  # fmt: skip

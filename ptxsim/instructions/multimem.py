@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ptxsim.instructions.access_rules import SCOPE, order_and_scope, vector_size
+from ptxsim.isa.facts import SEVERAL_GPUS
 from ptxsim.isa.operand import Reg, Value, Vec
 from ptxsim.isa.registry import Options, declare
 
@@ -30,7 +31,7 @@ REDUCE = {**ORDER, "name": "multimem.red", "order": "relaxed release"}
 def form(words: Options, rest: str, arguments: str, requires: str = "8.1 sm_90", **options: Any) -> None:
     rules = (order_and_scope, vector_size) if "vec" in options else (order_and_scope,)
     declare(
-        f"{words['name']}{{.order}}{{.scope}}{{.global}}{rest} {arguments}", requires=requires, rules=rules,
+        f"{words['name']}{{.order}}{{.scope}}{{.global}}{rest} {arguments}", missing=SEVERAL_GPUS, requires=requires, rules=rules,
         **options, **words,
     )  # fmt: skip
 

@@ -23,6 +23,7 @@ from ptxsim.instructions.bulk_copy import (
 )
 from ptxsim.instructions.mbarrier import ACQUIRE, SHARED, order_with_scope
 from ptxsim.instructions.mbarrier import SCOPE as NEAR
+from ptxsim.isa.facts import SEVERAL_GPUS
 from ptxsim.isa.operand import Addr, Either, Imm, Pred, Reg, Value
 from ptxsim.isa.registry import Kinds, Options, declare, instruction
 from ptxsim.types import TYPES
@@ -120,7 +121,7 @@ for hint, policy in (("", ""), (".L2::cache_hint", ", policy")):
 
 # ---- the memory of several GPUs, asynchronously -----------------------------------------------------------------------
 
-SEVERAL: Options = {"name": "multimem.cp.async.bulk", **FROM_SHARED}
+SEVERAL: Options = {"name": "multimem.cp.async.bulk", "missing": SEVERAL_GPUS, **FROM_SHARED}
 declare(f"multimem.cp.async.bulk{{.weak}}.{GROUP} [a], [b], n", weak=WEAK, requires="9.1 sm_90", **SEVERAL)
 declare(
     f"multimem.cp.async.bulk{{.weak}}.{GROUP}.cp_mask [a], [b], n, bytes", weak=WEAK, requires="9.1 sm_100", **SEVERAL
@@ -135,9 +136,9 @@ for order, strong in (("", NOTHING), (".order.scope", STRONG)):
     for op, types, end in REDUCTIONS:
         declare(
             f"multimem.cp.reduce.async.bulk{order}.{GROUP}{end} [a], [b], n", name="multimem.cp.reduce.async.bulk", op=op,
-            type=types, requires=since, **strong, **FROM_SHARED,
+            type=types, requires=since, missing=SEVERAL_GPUS, **strong, **FROM_SHARED,
         )  # fmt: skip
-RELEASE: Options = {"scope": "gpu sys", "requires": "9.3 sm_100", "writes": ""}
+RELEASE: Options = {"missing": SEVERAL_GPUS, "scope": "gpu sys", "requires": "9.3 sm_100", "writes": ""}
 declare(
     "multimem.st.async.release.scope{.global}.type [a], b", name="multimem.st.async",
     type="b8 b16 b32 b64 u8 u16 u32 u64 s8 s16 s32 s64", operands={"b": Value("type", wide=True)}, **RELEASE,

@@ -6,10 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 from ptxsim.instructions import ldmatrix, mma, mma_block_scale, mma_sparse, wgmma, wmma
+from ptxsim.isa.facts import ASSEMBLER
 from ptxsim.isa.operand import Either, Kind, Pred, Reg, Value, Vec
 from ptxsim.isa.registry import declare
+
+refused = partial(declare, missing=ASSEMBLER)
 
 # What may stand for one 32-bit word beside a register of that size: a predicate, or a register or two in braces.
 _WORD = Either((Reg("b32"), Pred()))
@@ -27,9 +31,9 @@ for _shapes, _factors, _accumulators, _since, _words in mma.TABLE:
     if _factors not in ("f16", "bf16", "tf32", "f64"):
         _since += "-sm_89" if _factors in (mma.INT4, "b1") else ""
         _kinds = or_predicates(mma.fragment_kinds("mma"), "a", "b")
-        mma.declare_row(declare, _kinds, _shapes, _factors, _accumulators, _since, _words)
+        mma.declare_row(refused, _kinds, _shapes, _factors, _accumulators, _since, _words)
 mma.declare_row(
-    declare, or_predicates(mma.integer_kinds("a"), "b"), "m8n8k16", mma.INT8, "s32", "8.6 sm_100", "{.satfinite}"
+    refused, or_predicates(mma.integer_kinds("a"), "b"), "m8n8k16", mma.INT8, "s32", "8.6 sm_100", "{.satfinite}"
 )
 
 # Any word in place of bf16, tf32 and narrower elements and of f32 accumulators of sparse products; odd metadata, and
@@ -52,11 +56,11 @@ for _shapes, _factors, _accumulators, _selector, _since, _sparsity, _words in mm
             _kinds["a"] = Either((_kinds["a"], Reg("b32")))
         if "e" in _odd:
             _kinds["e"] = ODD_WORD
-        mma_sparse.declare_row(declare, _kinds, _shapes, _factors, _accumulators, _since, _where, _words)
+        mma_sparse.declare_row(refused, _kinds, _shapes, _factors, _accumulators, _since, _where, _words)
 
 # Odd words as scales and metadata.
 for _scaled in mma_block_scale.TABLE:
-    mma_block_scale.declare_row(declare, declare, dict.fromkeys(("sa", "sb", "e"), ODD_WORD), *_scaled)
+    mma_block_scale.declare_row(refused, refused, dict.fromkeys(("sa", "sb", "e"), ODD_WORD), *_scaled)
 
 # Predicates in the A of integer products, odd words as metadata of all.
 for _row in (*wgmma.DENSE, *wgmma.SPARSE):
@@ -64,14 +68,14 @@ for _row in (*wgmma.DENSE, *wgmma.SPARSE):
 
 # Predicates as results of loads and moves.
 for _rows in ldmatrix.TABLE:
-    ldmatrix.declare_row(declare, Either((Reg("b32"), Pred())), *_rows)
-declare(
+    ldmatrix.declare_row(refused, Either((Reg("b32"), Pred())), *_rows)
+refused(
     "movmatrix.sync.aligned.m8n8.trans.b16 d, a", requires="7.8 sm_75",
     operands={name: Either((Reg("b32"), Pred())) for name in "da"},
 )  # fmt: skip
 
 # bf16 in the shape of the oldest mma, with the registers it has for f16.
-declare(
+refused(
     mma.NOTATION.format(words=""), requires="7.0 sm_80", shape="m8n8k4", alayout="row", blayout="col",
     dtype="f32", atype="bf16", btype="bf16", ctype="f32",
     operands={
@@ -83,7 +87,7 @@ declare(
 # An operation on single bits, named although there is nothing but a product.
 for _shapes, _factors, _accumulators, _since, _words in mma.TABLE:
     if _factors == mma.INT4:
-        declare(
+        refused(
             mma.NOTATION.format(words=".bitop.popc"), requires=_since, operands=mma.fragment_kinds("mma"),
             ordered=(("bitop", "popc"),), shape=_shapes, alayout="row", blayout="col", bitop="xor and",
             dtype=_accumulators, atype=_factors, btype=_factors, ctype=_accumulators,
@@ -97,15 +101,15 @@ for _kind, _since, _dense, _sparse in (
     ("kind::i8", "8.6 sm_100a sm_110a", mma.emulated_kinds(), mma_sparse.emulated_kinds(0)),
 ):
     for _shapes, _accumulators in (("m16n8k32", "f32 f16@8.7"), ("m16n8k16", "f32@8.7 f16@8.7")):
-        mma.declare_row(declare, _dense, _shapes, mma.FP8, _accumulators, _since, ".kind", kind=_kind)
+        mma.declare_row(refused, _dense, _shapes, mma.FP8, _accumulators, _since, ".kind", kind=_kind)
     _accumulators = "f32 f16" if "sm_120f" in _since else "f32"
     mma_sparse.declare_row(
-        declare, _sparse, "m16n8k64", mma.FP8, _accumulators, _since, mma_sparse.ORDERED, ".kind", kind=_kind
+        refused, _sparse, "m16n8k64", mma.FP8, _accumulators, _since, mma_sparse.ORDERED, ".kind", kind=_kind
     )
 
 # f64 products of larger shapes, which no load or store has.
 for _shape, _count in (("m16n16k16", 8), ("m16n16k8", 4)):
-    declare(
+    refused(
         "wmma.mma.sync.aligned.alayout.blayout.shape.dtype.atype.btype.ctype{.rnd} d, a, b, c", name="wmma.mma",
         requires="7.0 sm_80", alayout="row col", blayout="row col", shape=_shape, dtype="f64", atype="f64",
         btype="f64", ctype="f64", rnd="rn rz rm rp",
@@ -124,7 +128,7 @@ for _type, _shapes, _count, _since in (
         ("wmma.load.c.sync.aligned.layout.shape{.space}.type d, [a]{, stride}", "wmma.load.c", "d", None),
         ("wmma.store.d.sync.aligned.layout.shape{.space}.type [a], b{, stride}", "wmma.store.d", "b", ""),
     ):
-        declare(
+        refused(
             _notation, name=_name, requires=_since, layout="row col", shape=_shapes,
             space=wmma.SPACES, type=_type, writes=_writes,
             operands={_operand: Vec(_count, Reg(_type, sink=_writes is None)), "stride": Value("u32", unpacked=True)},
@@ -132,7 +136,7 @@ for _type, _shapes, _count, _since in (
 
 # Loads that do not say the type.
 for _operand in "ab":
-    declare(
+    refused(
         f"wmma.load.{_operand}.sync.aligned.layout.shape{{.space}} d, [a]{{, stride}}", name=f"wmma.load.{_operand}",
         requires="6.3 sm_70-sm_72", layout="row col", shape=wmma.WIDE, space=wmma.SPACES,
         operands={

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ptxsim import lanes
-from ptxsim.isa.facts import Word
+from ptxsim.isa.facts import ASSEMBLER, Word
 from ptxsim.isa.operand import Pred
 from ptxsim.isa.registry import Options, declare, instruction
 from ptxsim.lanes import LaneValue, Operation
@@ -76,4 +76,4 @@ def test_property(a: LaneValue, *, op: Word, type: ScalarType) -> LaneValue:
 
 
 # The assembler takes testp without a question too; what it then asks is not known.
-declare("testp.type d, a", type="f32 f64", operands={"d": Pred()})
+declare("testp.type d, a", missing=ASSEMBLER, type="f32 f64", operands={"d": Pred()})

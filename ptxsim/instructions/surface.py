@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ptxsim.isa.facts import IMAGES
 from ptxsim.isa.operand import Addr, Reg, Value, Vec
 from ptxsim.isa.registry import Kinds, Options, declare
 
@@ -27,16 +28,28 @@ for geometry in COORDINATES:
         }
         types = "b8 b16 b32 b64" if count < 4 else "b8 b16 b32"
         options: Options = {"type": types, "operands": registers, **CLAMP}
-        declare(f"suld.b.{geometry}{{.cop}}{length}.type.clamp d, [a]", name="suld.b", cop="ca cg cs cv", **options)
-        declare(f"sust.b.{geometry}{{.cop}}{length}.type.clamp [a], b", name="sust.b", cop="wb cg cs wt", **options)
+        declare(
+            f"suld.b.{geometry}{{.cop}}{length}.type.clamp d, [a]",
+            missing=IMAGES,
+            name="suld.b",
+            cop="ca cg cs cv",
+            **options,
+        )
+        declare(
+            f"sust.b.{geometry}{{.cop}}{length}.type.clamp [a], b",
+            missing=IMAGES,
+            name="sust.b",
+            cop="wb cg cs wt",
+            **options,
+        )
         formatted: Options = {**options, "type": "b32"}
-        declare(f"sust.p.{geometry}{length}.type.clamp [a], b", name="sust.p", **formatted)
+        declare(f"sust.p.{geometry}{length}.type.clamp [a], b", missing=IMAGES, name="sust.p", **formatted)
     for op, types in REDUCTIONS if not geometry.startswith("a") else ():
         reduction: Options = {"op": op, "operands": {"a": where, "b": Value("type")}, **CLAMP}
-        declare(f"sured.b.op.{geometry}.type.clamp [a], b", name="sured.b", type=types, **reduction)
-        declare(f"sured.p.op.{geometry}.type.clamp [a], b", name="sured.p", type="b32", **reduction)
+        declare(f"sured.b.op.{geometry}.type.clamp [a], b", missing=IMAGES, name="sured.b", type=types, **reduction)
+        declare(f"sured.p.op.{geometry}.type.clamp [a], b", missing=IMAGES, name="sured.p", type="b32", **reduction)
 
 declare(
-    "suq.what.b32 d, [a]", what="width height depth channel_data_type channel_order array_size memory_layout",
+    "suq.what.b32 d, [a]", missing=IMAGES, what="width height depth channel_data_type channel_order array_size memory_layout",
     operands={"d": Reg("b32"), "a": Addr("surf")},
 )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ptxsim.isa.facts import IMAGES
 from ptxsim.isa.operand import Addr, Either, Pred, Reg, Value, Vec
 from ptxsim.isa.registry import Kinds, Options, declare
 
@@ -26,25 +27,28 @@ for geometry, count in GRADIENTS.items():
         words: Options = {"type": types, "requires": "5.0"}
         for ctype in ("s32", "f32") if "cube" not in geometry else ("f32",):
             operands: Kinds = {**kinds, "lod": Value(ctype), "t": place(geometry, ctype)}
-            declare(f"tex.{geometry}.{vector}.type.{ctype} d, [t]", operands=operands, **words)
-            declare(f"tex.base.{geometry}.{vector}.type.{ctype} d, [t]", operands=operands, **words)
-            declare(f"tex.level.{geometry}.{vector}.type.{ctype} d, [t], lod", operands=operands, **words)
-        declare(f"tex.grad.{geometry}.{vector}.type.f32 d, [t], dx, dy", operands=operands, **words)
+            declare(f"tex.{geometry}.{vector}.type.{ctype} d, [t]", missing=IMAGES, operands=operands, **words)
+            declare(f"tex.base.{geometry}.{vector}.type.{ctype} d, [t]", missing=IMAGES, operands=operands, **words)
+            declare(
+                f"tex.level.{geometry}.{vector}.type.{ctype} d, [t], lod", missing=IMAGES, operands=operands, **words
+            )
+        declare(f"tex.grad.{geometry}.{vector}.type.f32 d, [t], dx, dy", missing=IMAGES, operands=operands, **words)
 
 for geometry in ("2d", "a2d", "cube", "acube"):
     declare(
-        f"tld4.component.{geometry}.v4.type.f32 d, [t]", component="r g b a", type="u32 s32 f32",
+        f"tld4.component.{geometry}.v4.type.f32 d, [t]", missing=IMAGES, component="r g b a", type="u32 s32 f32",
         operands={"d": Vec(4, Reg("type")), "t": place(geometry, "f32")},
     )  # fmt: skip
 
 QUERY: Options = {"operands": {"d": Reg("b32"), "a": Addr("tex"), "lod": Value("u32")}}
 declare(
     "txq.what.b32 d, [a]",
+    missing=IMAGES,
     what="width height depth channel_data_type channel_order normalized_coords array_size num_mipmap_levels num_samples "
     "filter_mode addr_mode_0 addr_mode_1 addr_mode_2",
     **QUERY,
 )
-declare("txq.level.what.b32 d, [a], lod", what="width height depth", **QUERY)
+declare("txq.level.what.b32 d, [a], lod", missing=IMAGES, what="width height depth", **QUERY)
 declare(
-    "istypep.type p, a", type="texref samplerref surfref", operands={"p": Pred(), "a": Reg("u64")}, writes="p"
+    "istypep.type p, a", missing=IMAGES, type="texref samplerref surfref", operands={"p": Pred(), "a": Reg("u64")}, writes="p"
 )  # fmt: skip

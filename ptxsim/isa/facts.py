@@ -140,6 +140,7 @@ class Facts:
     fidelity: (words, recorded) -> exact, modeled, bounded or None, where the form's availability does not say it; `recorded` is whether
     recordings of the target judge it.
     reads_lanes: a lane's result depends on registers of other lanes, whatever way those went.
+    missing: why it is not modeled, where it is not.
     """
 
     family: str = ""
@@ -151,6 +152,14 @@ class Facts:
     cost: str | Callable[[Words], str | None] | None = None
     fidelity: Callable[[Words, bool], str | None] | None = None
     reads_lanes: bool = False
+    missing: str = ""
+
+
+# Why forms are not modeled.
+OPEN = "open: the manual says what it does"
+IMAGES = "textures and surfaces are not modeled"
+SEVERAL_GPUS = "memory of several GPUs is not modeled"
+ASSEMBLER = "the assembler takes it, and no public source says what it means"
 
 
 def warp_facts(family: str, *, reads_lanes: bool = False) -> Facts:

@@ -17,8 +17,8 @@ WIDTH = 100
 
 
 def entries(pattern: str | None, target: str | None = None, missing: bool = False) -> Iterator[dict[str, Any]]:
-    """Forms in order of names, as plain values: name, notation, words of each slot with what they need, needs of the form, whether modeled, whether the
-    cycle model knows what it costs.
+    """Forms in order of names, as plain values: name, notation, words of each slot with what they need, needs of the form, whether modeled and
+    why not, whether the cycle model knows what it costs.
 
     `pattern` is a part of a name, a glob, or dotted words that a form has (`mma.m16n8k16.f16`); `missing` keeps what has
     no effect; with `target` there are its forms and words only. Forms that only the assembler takes, spelt as one that
@@ -51,7 +51,7 @@ def entry(form: Form, machine: Target | None = None) -> dict[str, Any] | None:
     choices = {slot.name: slots[slot.name] for slot in form.slots if not slot.literal}
     return {
         "name": form.name, "notation": form.notation, "words": choices, "needs": form.requires.text,
-        "modeled": form.definition.modeled, "costed": has_cost(form, machine),
+        "modeled": form.definition.modeled, "missing": form.definition.facts.missing, "costed": has_cost(form, machine),
     }  # fmt: skip
 
 
@@ -77,7 +77,7 @@ def line(entry: dict[str, Any]) -> str:
 def _title(entry: dict[str, Any]) -> str:
     """The notation, with what ptxsim does not know of the form."""
     if not entry["modeled"]:
-        return f"{entry['notation']}    (not modeled)"
+        return f"{entry['notation']}    (not modeled{': ' * bool(entry['missing'])}{entry['missing']})"
     return entry["notation"] if entry["costed"] else f"{entry['notation']}    (cost unknown)"
 
 
