@@ -111,42 +111,57 @@ def pair_of_halves(
 # ---- to a pair of halves ----
 
 _WIDER = "cvt.rn{.relu}.dtype.atype d, a"
+_SCALED: Options = {
+    "operands": {"d": Reg("dtype"), "a": Value("atype"), "b": Value("f32"), "scale": Reg("b16", untyped=True)}
+}
+_FIXED = "9.1 sm_100a sm_103a sm_110a sm_120a sm_121a | 9.4 sm_107a"
+_NARROW = "e4m3x2 e5m2x2 e2m3x2 e3m2x2 e2m1x2"
+_WITH_SCALES = ".scaled::n2::ue8m0"
 
 
 @instruction(_WIDER, cost="alu", dtype="f16x2", atype="e4m3x2 e5m2x2", requires=FP8, **_PAIR)
 @instruction(_WIDER, dtype="f16x2", atype="e2m3x2 e3m2x2 e2m1x2", requires=BLACKWELL, **_PAIR)
 @instruction("cvt.rn.dtype.atype d, a", dtype="bf16x2", atype="ue8m0x2", requires=BLACKWELL, **_PAIR)
 @instruction(
-    "cvt.rn{.relu}{.satfinite}.dtype.atype d, a", dtype="bf16x2", atype="e4m3x2 e5m2x2 e2m3x2 e3m2x2 e2m1x2",
-    requires="9.2 sm_100f sm_110f sm_120f", **_PAIR,
+    "cvt.rn{.relu}{.satfinite}.dtype.atype d, a", dtype="bf16x2", atype=_NARROW, requires="9.2 sm_100f sm_110f sm_120f",
+    **_PAIR,
 )  # fmt: skip
-def pair_to_halves(a: LaneValue, *, dtype: ScalarType, atype: ScalarType, relu: Word, satfinite: Word) -> LaneValue:
-    element = element_of(atype)
-    values = (
-        narrow.decode_scale(x) if element.name == "ue8m0" else narrow.decode(x, element) for x in unpack(a, atype)
-    )
+@instruction(
+    f"cvt.rn{{.relu}}{{.satfinite}}{_WITH_SCALES}.dtype.atype d, a, scale", dtype="bf16x2", atype=_NARROW,
+    requires="9.2 sm_100f sm_110f sm_120f", **_SCALED,
+)  # fmt: skip
+@instruction("cvt.rn{.satfinite}{.relu}.dtype.atype d, a", dtype="bf16x2", atype="s2f6x2", requires=_FIXED, **_SCALED)
+@instruction(
+    f"cvt.rn{{.satfinite}}{{.relu}}{_WITH_SCALES}.dtype.atype d, a, scale", dtype="bf16x2", atype="s2f6x2",
+    requires=_FIXED, **_SCALED,
+)  # fmt: skip
+def pair_to_halves(
+    a: LaneValue, scale: LaneValue, *, dtype: ScalarType, atype: ScalarType, relu: Word, satfinite: Word
+) -> LaneValue:
+    """Scales are powers of two: in f32 the products are exact, and rounded once."""
+    values = [_decode(x, element_of(atype)) for x in unpack(a, atype)]
+    if scale is not None:
+        values = [x * narrow.decode_scale(s) for x, s in zip(values, unpack(scale, TYPES["ue8m0x2"]), strict=True)]
     return pack([encode(x, element_of(dtype), "rn", satfinite, relu) for x in values], dtype)
 
 
-# ---- with scales, and fixed point of two bits before the point and six after: bound, not modeled ----
+def _decode(x: LaneValue, t: ScalarType) -> LaneValue:
+    """A code as an f32 value; a signed byte, of .s2f6x2, is a number of 64ths."""
+    if t.name == "ue8m0":
+        return narrow.decode_scale(x)
+    if t.name == "s8":
+        return lanes.cast(lanes.cast((x ^ 0x80) - 0x80, "s32"), F32) * (1 / 64)
+    return narrow.decode(x, t)
 
-_FIXED = "9.1 sm_100a sm_103a sm_110a sm_120a sm_121a | 9.4 sm_107a"
+
+# ---- to fixed point of two bits before the point and six after: bound, not modeled ----
+
 _DOWN = "rn rz@9.4:sm_107a"
-_SCALED: Options = {
-    "operands": {"d": Reg("dtype"), "a": Value("atype"), "b": Value("f32"), "scale": Reg("b16", untyped=True)}
-}
-for _scaled, _scale in (("", ""), (".scaled::n2::ue8m0", ", scale")):
+for _scaled, _scale in (("", ""), (_WITH_SCALES, ", scale")):
     _words: Options = {"requires": _FIXED, **_SCALED}
     _narrowing = f"cvt.rounding.satfinite{{.relu}}{_scaled}.dtype.atype d, a"
     declare(f"{_narrowing}, b{_scale}", rounding=_DOWN, dtype="s2f6x2", atype="f32", **_words)
     declare(f"{_narrowing}{_scale}", rounding=_DOWN, dtype="s2f6x2", atype="bf16x2", **_words)
-    declare(
-        f"cvt.rn{{.satfinite}}{{.relu}}{_scaled}.dtype.atype d, a{_scale}", dtype="bf16x2", atype="s2f6x2", **_words
-    )
-declare(
-    "cvt.rn{.relu}{.satfinite}.scaled::n2::ue8m0.dtype.atype d, a, scale", dtype="bf16x2",
-    atype="e4m3x2 e5m2x2 e2m3x2 e3m2x2 e2m1x2", requires="9.2 sm_100f sm_110f sm_120f", **_SCALED,
-)  # fmt: skip
 
 
 # ---- tf32 ----
