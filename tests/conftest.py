@@ -26,9 +26,9 @@ def slow_path(monkeypatch):
     found: dict[int, str] = {}
     ask = Library.kernel
 
-    def kernel(self, program, places, options):
-        address, left = ask(self, program, places, options)
-        if options.full:
+    def kernel(self, wanted):
+        address, left = ask(self, wanted)
+        if wanted.options.full:
             found.update(left)
         return address, left
 

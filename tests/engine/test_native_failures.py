@@ -69,6 +69,18 @@ def test_refused_code_for_parts_is_reported_once(native, monkeypatch):
     assert plain(found) == plain(expected)
 
 
+@pytest.mark.parametrize("seed", [3, 4])
+def test_the_interpreter_begins_where_code_would_take_long(native, monkeypatch, seed):
+    """Programs are this long from LONG operations on; it goes over to native code in the middle of a launch, or never."""
+    monkeypatch.setattr("ptxsim.engine.compiled.library.LONG", 1)
+    text = Writer(seed).text()
+    expected = outcome(text, "interpreter", banks=True)
+    began = outcome(text, "compiled", banks=True)
+    waits = native._waits.values()
+    assert waits and plain(began) == plain(expected)
+    assert plain(outcome(text, "compiled", banks=True)) == plain(expected)
+
+
 def in_process(program: str, cache, expected: int = 0) -> str:
     """What a new process writes to standard error."""
     environment = {**os.environ, "PTXSIM_CACHE_DIR": str(cache)}

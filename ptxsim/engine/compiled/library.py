@@ -8,10 +8,10 @@ import importlib
 import json
 import platform
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,6 +29,10 @@ from ptxsim.jit.export import export
 from ptxsim.machine.records import aligned
 from ptxsim.machine.special import _SCALARS, _VECTORS
 
+if TYPE_CHECKING:
+    from ptxsim.engine.compiled.codegen.kernel import KernelWriter
+
+LONG = 300  # operations from which on it may be better that the interpreter begins: LLVM takes 0.1 to 0.6 ms for one
 OPTIMIZED = 400_000  # characters of IR up to which code is generated with more care: it takes LLVM twice as long
 # Bodies that come together: their module, imported when a program needs them.
 FAMILIES = {
@@ -39,6 +43,23 @@ FAMILIES = {
     "bulk copies": "ptxsim.engine.compiled.runtime.bulk_lanes",
 }
 _ATTRIBUTES = f"attributes #0 = {ATTRIBUTES}\n"
+
+
+class Wish:
+    """For the function of a program, which may be there already: its name in the store, and who prints it."""
+
+    def __init__(self, key: str, program: Program, options: Options, make: Callable[[], KernelWriter]):
+        self.key, self.program, self.options, self._make = key, program, options, make
+
+    @cached_property
+    def writer(self) -> KernelWriter:
+        return self._make()
+
+
+def _writer(*given: Any) -> KernelWriter:
+    from ptxsim.engine.compiled.codegen.kernel import KernelWriter  # not needed for what the store knows
+
+    return KernelWriter(*given)
 
 
 class Library:
@@ -59,6 +80,7 @@ class Library:
         self._lock = threading.RLock()
         self._tables: dict[str, object] = {}
         self._kernels: dict[str, tuple[int, dict[int, str]]] = {}
+        self._waits: dict[str, int] = {}  # operations that the interpreter may execute until code is made, by key
 
     @cached_property
     def scheduler(self) -> dict[str, int]:
@@ -108,17 +130,34 @@ class Library:
                 text = helper.text()
         return module.text() + text + _ATTRIBUTES
 
-    def kernel(self, program: Program, places: WarpLayout, options: Options) -> tuple[int, dict[int, str]]:
+    def kernel(self, wanted: Wish) -> tuple[int, dict[int, str]]:
         """Address of a program's function, and why each operation on the slow path is there, by site."""
-        key = self.jit.key("kernel", str(options), identity(program))
         with self._lock:
-            return self._kernels.get(key) or self._first(key, program, places, options)
+            return self._kernels.get(wanted.key) or self._first(wanted)
 
-    def _first(self, key: str, program: Program, places: WarpLayout, options: Options) -> tuple[int, dict[int, str]]:
+    def can_wait(self, wanted: Wish, number: int) -> bool:
+        """Whether the interpreter had better execute a block, for which code would be wanted: a long program of which little
+        has been executed in this process, and nobody has made code."""
+        key, length = wanted.key, len(wanted.program.blocks[number])
+        left = self._waits.get(key)
+        if left is None:
+            known = key in self._kernels or self.jit.store.get(key) is not None
+            left = 0 if known or len(wanted.program.ops) < LONG else len(wanted.program.ops)
+        self._waits[key] = left = max(0, left - length)
+        return left > 0 and wanted.writer.print_block(number)
+
+    def wish(self, program: Program, places: WarpLayout, options: Options) -> Wish:
+        """For the function of a program."""
+        key = self.jit.key("kernel", str(options), identity(program))
+        make = partial(_writer, program, places, self.prefix, options, self.jit.half_conversion)
+        return Wish(key, program, options, make)
+
+    def _first(self, wanted: Wish) -> tuple[int, dict[int, str]]:
+        program = wanted.program
         mark = self.mark(program)
         if mark is not None and mark.exists():
             raise Refused(f"native code of {program.name} has crashed; delete {mark} to try again")
-        found = self._kernels[key] = self._load(key, program, places, options)
+        found = self._kernels[wanted.key] = self._load(wanted)
         return found
 
     def mark(self, program: Program) -> Path | None:
@@ -126,15 +165,14 @@ class Library:
         folder = self.jit.store.folder
         return None if folder is None else folder / f"{self.jit.key('crash', identity(program))}.crashed"
 
-    def _load(self, key: str, program: Program, places: WarpLayout, options: Options) -> tuple[int, dict[int, str]]:
+    def _load(self, wanted: Wish) -> tuple[int, dict[int, str]]:
+        key = wanted.key
         notes = self.jit.store.get(key + ".notes")
         writer, text = None, ""
         name = f"kernel_{key}"
         content = json.loads(notes) if notes is not None else None
         if content is None or self.jit.store.get(key) is None or not self._provide_tables(content["tables"]):
-            from ptxsim.engine.compiled.codegen.kernel import KernelWriter  # not needed for what the store knows
-
-            writer = KernelWriter(program, places, self.prefix, options, self.jit.half_conversion)
+            writer = wanted.writer
             text = writer.text(name)
             tables = writer.module.tables
             for table, values in tables.items():
@@ -142,7 +180,7 @@ class Library:
             self._provide_tables(tables)
             content = {"helpers": writer.helpers, "slow path": writer.slow_path, "tables": list(tables)}
         self.provide(content["helpers"])
-        level = 0 if options.keep or writer is None or len(text) > OPTIMIZED else 1
+        level = 0 if writer is None or wanted.options.keep or len(text) > OPTIMIZED else 1
         self.jit.load(key, lambda: text, level=level)
         if writer is not None:
             self.jit.store.put(key + ".notes", json.dumps(content).encode())

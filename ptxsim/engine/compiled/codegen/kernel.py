@@ -44,19 +44,17 @@ class KernelWriter(FunctionWriter):
         super().__init__(program, places, prefix, options, half_conversion)
         self.slow_path: dict[int, str] = {}
         self.impatience = impatience(program)
+        self._lines: dict[int, list[str]] = {}  # of the blocks that have been printed
+        self._live_out = None if options.keep else live_out(program)
+        self._seen = seen_by_others(program)
 
     # ---- the whole ----
 
     def text(self, name: str) -> str:
         """The IR of the program as function `name`."""
         e, blocks = self.emitter, self.program.blocks
-        keep = None if self.options.keep else live_out(self.program)
-        always = seen_by_others(self.program)
-        everything = set(range(len(self.program.slots)))
-        for number, block in enumerate(blocks):
-            out = everything if keep is None else keep[number]
-            self.live = [everything] * len(block) if keep is None else live_before(block, out, always)
-            self._block(number, block, out)
+        for number in range(len(blocks)):
+            self.print_block(number)
         head = [
             f"define i32 @{name}(ptr %context, ptr %warp) #0 {{",
             "entry:",
@@ -81,8 +79,22 @@ class KernelWriter(FunctionWriter):
             "nowhere:",
             "  unreachable",
         ]
-        self.module.functions.append("\n".join([*head, *e.lines, "}"]))
+        lines = (line for number in range(len(blocks)) for line in self._lines[number])
+        self.module.functions.append("\n".join([*head, *lines, "}"]))
         return self.module.text() + f"attributes #0 = {ATTRIBUTES}\n"
+
+    def print_block(self, number: int) -> bool:
+        """Print a block, once; whether it is known, without native code, how often its operations take the slow path."""
+        block = self.program.blocks[number]
+        if number not in self._lines:
+            out = everything = set(range(len(self.program.slots)))
+            self.live = [everything] * len(block)
+            if self._live_out is not None:
+                out = self._live_out[number]
+                self.live = live_before(block, out, self._seen)
+            self._block(number, block, out)
+            self._lines[number], self.emitter.lines = self.emitter.lines, []
+        return not any(op.site in self.slow_path and op.guard is not None and op.control is None for op in block)
 
     def _block(self, number: int, block: list[Op], out: set[int]) -> None:
         e = self.emitter

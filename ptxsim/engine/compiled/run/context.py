@@ -15,7 +15,7 @@ import numpy as np
 from ptxsim.engine.analysis.forward_progress import impatience, polls
 from ptxsim.engine.analysis.product_hazards import keeps_rules
 from ptxsim.engine.compiled.codegen.operands import Options
-from ptxsim.engine.compiled.library import Library, specials_of
+from ptxsim.engine.compiled.library import Library, Wish, specials_of
 from ptxsim.engine.compiled.runtime.abi import KINDS, READ_ONLY, Context, WarpLayout
 from ptxsim.engine.program.operand import Register as RegisterOperand
 from ptxsim.engine.program.operation import Program, fact, families, sites_of
@@ -80,6 +80,9 @@ class NativeContext:
         self.slow_path: dict[bool, dict[int, str]] = {True: {}, False: {}}
         self._kernels: dict[bool, int] = {}
         self.refused: dict[bool, str] = {}
+        self._wishes: dict[bool, Wish] = {}
+        # Whether code may be put off, and whether native code has left for that.
+        self.is_patient, self.waits = True, False
         self.callbacks = Callbacks()
         self._bulk: Bulk | None = None
         self._fill()
@@ -119,7 +122,7 @@ class NativeContext:
             for name in ("land_due", "land_all"):
                 setattr(self.record, name, self.library.jit.address(self.library.prefix + name))
         self.record.land = self.callbacks.address(self._land, None)
-        self.record.compile = self.callbacks.address(self._want_code, None, ctypes.c_int32)
+        self.record.compile = self.callbacks.address(self._want_code, None, ctypes.c_int32, ctypes.c_int32)
         if machine.stream is not None:
             stream = machine.stream
             self.record.records = stream.records.ctypes.data
@@ -161,15 +164,25 @@ class NativeContext:
             if stream is not None:
                 record.recorded = stream.count
 
-    def _want_code(self, full: int) -> None:
-        """Called from native code, on the first divergence. Without code the interpreter executes the block."""
-        self._have(bool(full))
+    def _want_code(self, full: int, block: int) -> None:
+        """Called from native code that is to run where there is none. Then the interpreter executes the block."""
+        self.waits = self._can_wait(bool(full), block)
+        if not self.waits:
+            self._have(bool(full))
+
+    def _can_wait(self, full: bool, block: int) -> bool:
+        """Whether the interpreter had better execute a block."""
+        is_known = full in self._kernels or full in self.refused or sites_of(self.program) > MOST_OPERATIONS
+        if is_known or not self.is_patient or not self.library.can_wait(self._wish(full), block):
+            return False
+        self.slow_path[full] = self._wish(full).writer.slow_path
+        return True
 
     def refusal(self) -> str | None:
-        """Why there is no native code for the warps that the launch begins with, or None; compiles it."""
+        """Why there is no native code for the warps that the launch begins with, or None; compiles it, or puts that off."""
         x, y, z = self.machine.block
         full = x * y * z >= LANES
-        return None if self._have(full, tell=False) else self.refused[full]
+        return None if self._can_wait(full, 0) or self._have(full, tell=False) else self.refused[full]
 
     def _have(self, full: bool, tell: bool = True) -> bool:
         """Make sure of the code for whole warps, or for parts of warps; False if it cannot be had."""
@@ -188,12 +201,17 @@ class NativeContext:
             raise Refused(
                 f"{self.program.name} has {count} operations, and native code is made of {MOST_OPERATIONS} at most"
             )
-        machine = self.machine
-        wanted = machine.stream.wanted if machine.stream is not None else Wanted()
-        cluster = machine.cluster != (1, 1, 1)
-        options = Options(full, wanted, self.keep, str(machine.target), machine.numerics, cluster)
-        self._kernels[full], self.slow_path[full] = self.library.kernel(self.program, self.layout, options)
+        self._kernels[full], self.slow_path[full] = self.library.kernel(self._wish(full))
         setattr(self.record, "full" if full else "masked", self._kernels[full])
+
+    def _wish(self, full: bool) -> Wish:
+        if full not in self._wishes:
+            machine = self.machine
+            wanted = machine.stream.wanted if machine.stream is not None else Wanted()
+            cluster = machine.cluster != (1, 1, 1)
+            options = Options(full, wanted, self.keep, str(machine.target), machine.numerics, cluster)
+            self._wishes[full] = self.library.wish(self.program, self.layout, options)
+        return self._wishes[full]
 
     def enter(self, function: str, warp: int = 0) -> int:
         """Call a function of the native scheduler; the counters go there and come back."""

@@ -310,6 +310,7 @@ class NativeCluster:
                 warp.local = self.local[place]
             if self.copies:
                 warp.copies = self.copies[place]
-        self.runner.stays_in_order()
+        if not self.native.waits:
+            self.runner.stays_in_order()
         self.python = Turns(self.engine, cluster)
         return self.python

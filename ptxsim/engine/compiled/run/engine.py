@@ -106,7 +106,9 @@ class CompiledEngine:
 
     def on_another_machine(self, machine: Machine) -> WholeCtas:
         """What runs whole CTAs of the same program, for a thread."""
-        return CompiledEngine(self.program, machine, native=self.native.library).cta_runner(alone=False)
+        engine = CompiledEngine(self.program, machine, native=self.native.library)
+        engine.native.is_patient = False
+        return engine.cta_runner(alone=False)
 
     def read_register(self, warp: Warp, slot: int) -> Register:
         """The raw bits of a register: unsigned words, bool for predicates, a list of two for 128 bits."""
@@ -175,9 +177,10 @@ class CompiledEngine:
             machine.warp_instructions += split.op
             machine.slow_path[site, UNUSUAL] += 1
         block, start, before = self.program.blocks[split.block], split.op, machine.warp_instructions
-        if site == NOWHERE and start == 0 and block:
+        if site == NOWHERE and start == 0 and block and not self.native.waits:
             in_flight = self._touches(split.block, warp.in_flight)
             machine.slow_path[block[0].site, IN_FLIGHT if in_flight else self.native.refused.get(full, UNUSUAL)] += 1
+        self.native.waits = False
         try:
             self.interpreter.execute(warp, record.chosen, port, entered=site != NOWHERE)
         finally:

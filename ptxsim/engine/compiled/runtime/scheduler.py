@@ -46,7 +46,7 @@ def kernel(address: I64, context: Context, warp: WarpRecord) -> I32:
 
 
 @indirect
-def compile_code(address: I64, whole_warps: I32) -> None:
+def compile_code(address: I64, whole_warps: I32, block: I32) -> None:
     raise NotImplementedError
 
 
@@ -199,7 +199,7 @@ def execute(context: Context, warp: WarpRecord) -> I32:
     warp.mask = split.mask
     address = code_for(context, warp.mask)
     if address == 0:
-        compile_code(context.compile, warp.mask == EVERY)
+        compile_code(context.compile, warp.mask == EVERY, warp.block)
         address = code_for(context, warp.mask)
     status = abi.BAIL if address == 0 else kernel(address, context, warp)
     if status == abi.NEXT:
