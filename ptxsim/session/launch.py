@@ -82,7 +82,7 @@ class Launch:
         self.want_banks = options.banks
         self.is_cooperative = bool(options.cooperative)
         self.grid_workspace = 0
-        self.engine_name = self._engine_name(options.engine, rules)
+        self.engine_name, self.is_patient = self._engine_name(options.engine, rules), options.engine is None
         rules.fit(self.grid, self.block, self.cluster)
         rules.ctas(self.grid, self.checks, self.seed)
         self.program, self.linkage = code.decoded.program, code.decoded.linkage
@@ -260,7 +260,8 @@ class Launch:
             return Interpreter(self.program, machine, watch)
         from ptxsim.engine.compiled.run.engine import CompiledEngine
 
-        engine = CompiledEngine(self.program, machine, keep=keep_dead_registers, jobs=self.jobs)
+        patient, jobs = self.is_patient, self.jobs
+        engine = CompiledEngine(self.program, machine, keep=keep_dead_registers, jobs=jobs, patient=patient)
         reason = engine.refusal()
         if reason is None:
             return engine

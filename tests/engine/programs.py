@@ -186,13 +186,13 @@ def words(count: int) -> np.ndarray:
     return data
 
 
-def run(text: str, engine: str, grid: int = 2, block: int = 64, **options) -> tuple[np.ndarray, Run]:
+def run(text: str, engine: str | None, grid: int = 2, block: int = 64, **options) -> tuple[np.ndarray, Run]:
     """Memory after a kernel of this module, and the Run."""
     data = words(grid * block)
     return data, launch(text, [data, grid * block], grid, block, engine=engine, **options)
 
 
-def outcome(text: str, engine: str, **options) -> tuple:
+def outcome(text: str, engine: str | None, **options) -> tuple:
     """Memory after a kernel of this module, and what the Run says."""
     data, result = run(text, engine, **options)
     return data, facts(result)

@@ -75,10 +75,16 @@ def test_the_interpreter_begins_where_code_would_take_long(native, monkeypatch, 
     monkeypatch.setattr("ptxsim.engine.compiled.library.LONG", 1)
     text = Writer(seed).text()
     expected = outcome(text, "interpreter", banks=True)
-    began = outcome(text, "compiled", banks=True)
+    began = outcome(text, None, banks=True)
     waits = native._waits.values()
     assert waits and plain(began) == plain(expected)
-    assert plain(outcome(text, "compiled", banks=True)) == plain(expected)
+    assert plain(outcome(text, None, banks=True)) == plain(expected)
+
+
+def test_an_engine_that_is_asked_for_begins_at_once(native, monkeypatch):
+    monkeypatch.setattr("ptxsim.engine.compiled.library.LONG", 1)
+    outcome(Writer(3).text(), "compiled")
+    assert not native._waits and native._kernels
 
 
 def in_process(program: str, cache, expected: int = 0) -> str:

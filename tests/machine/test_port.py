@@ -152,18 +152,15 @@ def test_shared_bounds_and_the_reserved_bytes():
         assert fault.value.name == "out-of-bounds"
 
 
-def test_an_address_without_a_cta_is_the_executing_ctas_own():
+def test_an_address_names_its_cta_by_rank():
     bench = Bench(ctas=2)
-    bench.port(cta=1).store("shared", lanes(SHARED, np.uint64), [lanes(5)], U32)
-    assert bench.ctas[1].shared[SHARED_RESERVED] == 5
-    assert bench.ctas[0].shared[SHARED_RESERVED] == 0
-    named = lanes((1 << RANK_SHIFT) | SHARED_RESERVED, np.uint64)  # as mapa writes rank 0
-    bench.port(cta=1).store("shared::cluster", named, [lanes(6)], U32)
-    assert bench.ctas[0].shared[SHARED_RESERVED] == 6
-    rows = bench.events(Event.STORE)["addresses"][:, 0]
-    assert list(rows) == [SHARED_RESERVED | 1 << RANK_SHIFT, SHARED_RESERVED]  # events: owner's rank and offset
+    for rank, value in ((1, 5), (0, 6)):
+        named = lanes(rank << RANK_SHIFT | SHARED_RESERVED, np.uint64)
+        bench.port(cta=1).store("shared::cluster", named, [lanes(value)], U32)
+        assert bench.ctas[rank].shared[SHARED_RESERVED] == value
+    assert list(bench.events(Event.STORE)["addresses"][:, 0]) == [SHARED_RESERVED | 1 << RANK_SHIFT, SHARED_RESERVED]
     with pytest.raises(Fault):
-        bench.port().load("shared::cluster", lanes((3 << RANK_SHIFT) | SHARED_RESERVED, np.uint64), U32)
+        bench.port().load("shared::cluster", lanes((2 << RANK_SHIFT) | SHARED_RESERVED, np.uint64), U32)
 
 
 def test_atomics_on_one_address_take_turns():

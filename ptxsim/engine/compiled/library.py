@@ -22,7 +22,7 @@ from ptxsim.engine.compiled.runtime.abi import WarpLayout
 from ptxsim.engine.compiled.runtime.addresses import look_up, space_of
 from ptxsim.engine.compiled.runtime.events import event, mark
 from ptxsim.engine.program.identity import identity
-from ptxsim.engine.program.operation import Program, fact
+from ptxsim.engine.program.operation import Program, fact, sites_of
 from ptxsim.jit.compiler import ATTRIBUTES, Jit, Refused, shared
 from ptxsim.jit.crash import CrashHandler
 from ptxsim.jit.export import export
@@ -138,12 +138,13 @@ class Library:
     def can_wait(self, wanted: Wish, number: int) -> bool:
         """Whether the interpreter had better execute a block, for which code would be wanted: a long program of which little
         has been executed in this process, and nobody has made code."""
-        key, length = wanted.key, len(wanted.program.blocks[number])
-        left = self._waits.get(key)
+        key, program = wanted.key, wanted.program
+        left = 0 if key in self._kernels else self._waits.get(key)
         if left is None:
-            known = key in self._kernels or self.jit.store.get(key) is not None
-            left = 0 if known or len(wanted.program.ops) < LONG else len(wanted.program.ops)
-        self._waits[key] = left = max(0, left - length)
+            length = sites_of(program)
+            left = 0 if length < LONG or self.jit.store.get(key) is not None else length
+        # What the store knows may be a program whose operations nobody has read in this process: they are not asked for then.
+        self._waits[key] = left = max(0, left - len(program.blocks[number])) if left else 0
         return left > 0 and wanted.writer.print_block(number)
 
     def wish(self, program: Program, places: WarpLayout, options: Options) -> Wish:

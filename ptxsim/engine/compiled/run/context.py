@@ -72,7 +72,7 @@ class NativeContext:
     (True) and for parts; `refused`: why there is no code.
     """
 
-    def __init__(self, program: Program, machine: Machine, library: Library, keep: bool):
+    def __init__(self, program: Program, machine: Machine, library: Library, keep: bool, patient: bool):
         self.program, self.machine, self.library, self.keep = program, machine, library, keep
         self.layout = WarpLayout.of(program, specials_of(program))
         self.record = Context.of(aligned(Context.dtype.itemsize))
@@ -82,7 +82,7 @@ class NativeContext:
         self.refused: dict[bool, str] = {}
         self._wishes: dict[bool, Wish] = {}
         # Whether code may be put off, and whether native code has left for that.
-        self.is_patient, self.waits = True, False
+        self.is_patient, self.waits = patient, False
         self.callbacks = Callbacks()
         self._bulk: Bulk | None = None
         self._fill()

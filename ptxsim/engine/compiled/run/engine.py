@@ -37,16 +37,18 @@ UNUSUAL, IN_FLIGHT = "a fault or a case that native code leaves", "registers of 
 class CompiledEngine:
     """Executes warps of one program on one machine. `keep` writes back registers that no instruction reads
     again, so that they can be looked at after the run; `jobs` threads run CTAs where that cannot show (None: as many as there are
-    cores, where it pays); `native` is the library of another CPU than this one's (for tests)."""
+    cores, where it pays); `native` is the library of another CPU than this one's (for tests); `patient`: the interpreter may begin
+    a long program (Library.can_wait)."""
 
     name = "compiled"
 
     def __init__(
-        self, program: Program, machine: Machine, *, keep: bool = False, jobs: int | None = 1, native: Library | None = None
+        self, program: Program, machine: Machine, *, keep: bool = False, jobs: int | None = 1, native: Library | None = None,
+        patient: bool = False,
     ):  # fmt: skip
         self.program, self.machine, self.jobs = program, machine, jobs
         self.interpreter = Interpreter(program, machine)
-        self.native = NativeContext(program, machine, native or library(), keep)
+        self.native = NativeContext(program, machine, native or library(), keep, patient)
         self.warp_bytes = self.native.layout.stride
         self._touched: dict[int, set[int]] = {}
         # The warp that runs in native code; None where Python must not run it.
@@ -106,9 +108,7 @@ class CompiledEngine:
 
     def on_another_machine(self, machine: Machine) -> WholeCtas:
         """What runs whole CTAs of the same program, for a thread."""
-        engine = CompiledEngine(self.program, machine, native=self.native.library)
-        engine.native.is_patient = False
-        return engine.cta_runner(alone=False)
+        return CompiledEngine(self.program, machine, native=self.native.library).cta_runner(alone=False)
 
     def read_register(self, warp: Warp, slot: int) -> Register:
         """The raw bits of a register: unsigned words, bool for predicates, a list of two for 128 bits."""
