@@ -98,7 +98,7 @@ def store_async(
     """A store into the cluster's shared memory that completes on an mbarrier there."""
     size = type.bytes * resolve_count("vec", {"vec": vec})
     check_alignment(a, m.mask, size, "store")
-    post(m, space or "shared", a, mbar, pack(list(b) if vec else [b], type), size)
+    post(m, space or "shared::cluster", a, mbar, pack(list(b) if vec else [b], type), size)
 
 
 def post(m: Port, space: Word, a: LaneValue, mbar: LaneValue, data: np.ndarray, size: int) -> None:
@@ -125,7 +125,7 @@ def post(m: Port, space: Word, a: LaneValue, mbar: LaneValue, data: np.ndarray, 
 )  # fmt: skip
 def store_async_wide(m: Port, a: LaneValue, b: LaneValue, mbar: LaneValue, *, space: Word) -> None:
     check_alignment(a, m.mask, 16, "store")
-    post(m, space or "shared", a, mbar, pack(list(b), SCALARS["u64"]), 16)
+    post(m, space or "shared::cluster", a, mbar, pack(list(b), SCALARS["u64"]), 16)
 
 
 def store_system(m: Port, a: LaneValue, b: LaneValue, *, type: ScalarType) -> None:
@@ -145,15 +145,15 @@ def reduce_async(
 ) -> None:
     """A reduction on the cluster's shared memory that completes on an mbarrier there."""
     check_alignment(a, m.mask, type.bytes, "atomic access")
-    places = list(m.resolve(space or "shared", a, type.bytes, write=True))
+    places = list(m.resolve(space or "shared::cluster", a, type.bytes, write=True))
     port = snapshot(m)
     tell_issue(port, places, a, type.bytes)
 
     def land() -> None:
-        tell_arrivals(port, space or "shared", mbar)
+        tell_arrivals(port, space or "shared::cluster", mbar)
         tell_end(port, places, a, type.bytes)
-        port.atomic(space or "shared", a, type, update(op, type), [b], 1, Event.REDUCE, FLAG_STRONG)
-        announce(port, space or "shared", mbar, type.bytes)
+        port.atomic(space or "shared::cluster", a, type, update(op, type), [b], 1, Event.REDUCE, FLAG_STRONG)
+        announce(port, space or "shared::cluster", mbar, type.bytes)
 
     later(port, land)
 

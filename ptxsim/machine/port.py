@@ -146,9 +146,12 @@ class Port:
         mask = self.mask
         if not mask.any():
             return
-        space = space and space.partition("::")[0]  # param::entry; which CTA's shared memory, the address says
+        space, _, part = (space or "").partition("::")  # param::entry; which CTA's shared memory, the address says
         if space == "shared":
-            yield from self._shared(address & np.uint64(0xFFFFFFFF), mask, size, address)
+            address = address & np.uint64(0xFFFFFFFF)
+            if part != "cluster":
+                self._refuse_others(address, mask)
+            yield from self._shared(address, mask, size, address)
         elif space == "local":
             yield self._local(address, mask, size)
         elif space in ("global", "const", "param"):
@@ -185,6 +188,20 @@ class Port:
                     "wrong-space", f"global access to {int(address[lane]):#x}, which lies in the {name} window", lane,
                     f"use an access without .global, or .{name} with a converted address",
                 )  # fmt: skip
+
+    def _refuse_others(self, address: Lanes, mask: Lanes) -> None:
+        """.shared::cta with an address of another CTA of the cluster: an H100 takes it for an illegal instruction."""
+        rank, owner = self.cta.rank, address >> np.uint64(RANK_SHIFT)
+        others = mask & (owner != rank) & (owner < len(self.cta.cluster.ctas))
+        if others.any():
+            lane = first_lane(others)
+            raise Fault(
+                "wrong-space",
+                f"shared access to {int(address[lane]):#x}, which lies in the CTA of rank {int(owner[lane])} of the cluster; "
+                f".shared and .shared::cta reach the executing CTA's memory only, of rank {rank}",
+                lane,
+                "access it with .shared::cluster or a generic address, or take the address of the CTA's own variable",
+            )
 
     def _shared(self, address: Lanes, mask: Lanes, size: int, given: Lanes) -> Iterator[Resolved]:
         """`address` is relative to the window, of what was `given`."""

@@ -25,9 +25,9 @@ _SPACES = {"global": "global", "local": "local", "const": "const", "param": "par
 
 
 def space_name(space: str | None) -> str:
-    """The helper's name of a state space."""
+    """The helper's name of a state space: `cluster` is the shared memory of any CTA of the cluster."""
     if space is not None and space.startswith("shared"):
-        return "shared"
+        return "cluster" if space == "shared::cluster" else "shared"
     return _SPACES[space.partition("::")[0] if space else None]
 
 
@@ -65,9 +65,9 @@ class EmitPort:
         self.writer.save_before_bail()
 
     def _helper(self, what: str, space: str, size: int, count: int, event: Event) -> str:
-        number = None if space == "generic" else Space[space.upper()]
+        number = None if space == "generic" else Space.SHARED if space == "cluster" else Space[space.upper()]
         records = self.writer.options.wanted.has(event, number) and not self._silent
-        cluster = self.writer.options.cluster and space in ("shared", "generic")
+        cluster = self.writer.options.cluster and space in ("shared", "cluster", "generic")
         name = f"{what}_{space}_{size}x{count}" + ("_cluster" if cluster else "") + ("_events" if records else "")
         return self.writer.helper(name, (what, space, size, count, cluster))
 
@@ -116,7 +116,7 @@ class EmitPort:
         name = space_name(space)
         if name == "generic" and shared_update not in (None, update):
             raise CannotEmit("an update that depends on where a generic address lies")
-        if name == "shared" and shared_update is not None:
+        if name in ("shared", "cluster") and shared_update is not None:
             update = shared_update
         e, word = self._emitter, f"u{8 * t.bytes}"
         columns = [operand if isinstance(operand, list) else [operand] for operand in operands]

@@ -61,7 +61,8 @@ class AccessHelper:
         if self.write:
             self.data = self._join(values)
             self.content = self._interleave() if self.chunks > 1 else self.data[0].text
-        {"shared": self._shared, "local": self._local, "generic": self._generic}.get(self.space, self._arena)()
+        spaces = {"shared": self._shared, "cluster": self._shared, "local": self._local, "generic": self._generic}
+        spaces.get(self.space, self._arena)()
         result = (
             "void"
             if self.write
@@ -110,7 +111,7 @@ class AccessHelper:
         limit = e.let(f"trunc i64 {e.let(f'sub i64 {span}, {self.total}')} to i32")
         bad = self._bad(relative, limit, span)
         self._branch(bad, f"{label}.ok", f"{label}.bad")
-        if self.cluster:
+        if self.cluster and self.space != "shared":
             self._remote(f"{label}.bad", limit, span)
         else:
             self._bail(f"{label}.bad")
