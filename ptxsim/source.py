@@ -126,3 +126,8 @@ class Source:
         """The line of the user's own that a 1-based line of this text was made from."""
         found = self.line_table.find(number)
         return found.of_the_user() if found else None
+
+    def place(self, number: int) -> str:
+        """A line of this text in words for its author: `line 9 (PTX: 57)` where it was made from the author's line 9."""
+        origin = self.origin(number)
+        return f"line {number}" if origin is None else f"line {origin.line} (PTX: {number})"

@@ -84,7 +84,9 @@ def line_table(text: str) -> LineTable:
         return LineTable([], [])
     found, files = list(_WORDS.finditer(text)), {0: ""}
     files |= {int(match["number"]): match["path"] for match in found if match["number"]}
-    places: dict[tuple[int, int, int], SourceLine] = {}
+    # What each place came from, by the line of the outermost function, the newest last: one function is inlined at several.
+    places: dict[tuple[int, int, int], dict[SourceLine | None, SourceLine]] = {}
+    called: SourceLine | None = None  # the last line that was not inlined
     starts, origins = list[int](), list[SourceLine | None]()
     number, done, is_inline = 1, 0, False
     for match in found:
@@ -104,9 +106,14 @@ def line_table(text: str) -> LineTable:
             if match["at_file"]:
                 outer = int(match["at_file"]), int(match["at_line"]), int(match["at_column"])
                 # The place may be one that was itself inlined: then it has stood in a .loc of its own before.
-                at = places.get(outer) or SourceLine(files.get(outer[0], ""), outer[1], outer[2])
+                # LLVM writes a chain out only when it first meets it: then it is that of the line that was named last, else the newest.
+                chains = places.get(outer) or {called: SourceLine(files.get(outer[0], ""), outer[1], outer[2])}
+                at = chains[called] if called in chains else next(reversed(chains.values()))
             origin = SourceLine(files[key[0]], key[1], key[2], at if key[1:] != (0, 0) else None)
-            places.setdefault(key, origin)
+            called = called if match["at_file"] else origin
+            outermost, chains = list(origin.chain())[-1], places.setdefault(key, {})
+            chains.pop(outermost, None)
+            chains[outermost] = origin
         else:
             continue
         starts.append(number)

@@ -45,14 +45,14 @@ class ProxyChecker(Observer):
         self.warps, self.shared_bytes, self.keep = warps, shared_bytes, keep
         self.kinds = np.array([_kind(op) for op in program.ops], np.int8)
         self.useful = np.zeros(len(program.ops), np.int8)
-        self.found = np.empty((0, 6), np.int64)
+        self.found = np.empty((0, 7), np.int64)
         self.shadows: dict[int, ProxyShadow] = {}
         self.problems: dict[tuple[int, int, int], tuple[int, np.ndarray]] = {}
         self.unwaited: dict[int, tuple[int, int]] = {}  # site of a bulk store: (times, CTA)
 
     def consume(self, records: np.ndarray) -> None:
         if len(self.found) < LANES * len(records):
-            self.found = np.empty((LANES * len(records), 6), np.int64)
+            self.found = np.empty((LANES * len(records), 7), np.int64)
         for cta in dict.fromkeys(records["cta"].tolist()):
             count = scan.form(len(records))(records, cta, self._shadow(cta), self.kinds, self.useful, self.found)
             if count:
@@ -130,7 +130,9 @@ class ProxyChecker(Observer):
         address, warp, lane = (int(v) for v in row[3:6])
         place = {**_place(op), "warp": warp, "count": times}
         if what == UNWAITED:
-            return missing_wait(self.program, site, other, times, self.named(address), warp, lane)
+            is_by_group = before.completes_by is Mechanism.CP_ASYNC_GROUP  # which only the thread that copies waits for
+            by = int(row[6]) if is_by_group and row[6] != warp else None
+            return missing_wait(self.program, site, other, times, self.named(address), warp, lane, by)
 
         def label(text: str) -> tuple[Label, ...]:
             return (Label(before.line, text, before.column, len(before.opcode)),)

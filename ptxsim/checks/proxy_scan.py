@@ -169,7 +169,7 @@ def take_chunks(
 def scan(records: Array, cta: int, shadow: ProxyShadow, kinds: Array, useful: Array, found: Array) -> int:
     """Update the shadow of a CTA by its records, of some in order; `kinds` says which sites are products of warpgroups and reductions,
     `useful` (by site) whether a proxy fence ever had something to order: 1 no, 2 yes. Problems go to `found`, rows of (what, site, other site,
-    byte address, warp, lane), at most one for a lane of a record; returns how many."""
+    byte address, warp, lane, warp that copies), at most one for a lane of a record; returns how many."""
     rank, clock, newest = shadow.rank, shadow.clock, shadow.newest
     writer, write_site, write_time = shadow.writer, shadow.write_site, shadow.write_time
     reading, read_site, writing, issue_site = shadow.reading, shadow.read_site, shadow.writing, shadow.issue_site
@@ -283,6 +283,7 @@ def scan(records: Array, cta: int, shadow: ProxyShadow, kinds: Array, useful: Ar
                 if what >= 0:
                     found[count, 0], found[count, 1], found[count, 2] = what, site, other
                     found[count, 3], found[count, 4], found[count, 5] = word * 4, warp, lane
+                    found[count, 6] = issuer[word] >> 5
                     count += 1
                     break
     return count

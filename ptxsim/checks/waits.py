@@ -5,7 +5,7 @@ from __future__ import annotations
 from ptxsim.checks.changes import waits_before
 from ptxsim.diagnostic import Finding, Label, beside
 from ptxsim.engine.program.operation import Op, Program
-from ptxsim.isa.facts import WAITS, Mechanism, Role, Scope, Synchronisation
+from ptxsim.isa.facts import CTA_BARRIER, WAITS, Mechanism, Role, Scope, Synchronisation
 
 # More about the waits that give the memory of an operation back.
 _WAITS_FOR = {
@@ -19,20 +19,31 @@ _TELLING = (Mechanism.MBARRIER, Mechanism.BARRIER, Mechanism.CLUSTER_BARRIER)
 _BY_LANES = frozenset({"load", "store", "atomic", "ldmatrix", "stmatrix", "async_store", "bulk_store"})
 
 
-def missing_wait(program: Program, site: int, other: int, times: int, where: str, warp: int, lane: int) -> Finding:
-    """An instruction accesses what a copy writes, and has not waited for the copy; where: the address."""
+def missing_wait(
+    program: Program, site: int, other: int, times: int, where: str, warp: int, lane: int, by: int | None = None
+) -> Finding:
+    """An instruction accesses what a copy writes, and has not waited for the copy; where: the address; by: the warp that copies, if
+    that is another one and its own wait says when the copy is done."""
     op, before = program.ops[site], program.ops[other]
     short = _short_wait(program, before)
     name = "cp-async-not-waited" if before.completes_by is Mechanism.CP_ASYNC_GROUP else "missing-wait"
     writes = any(access.writes and access.space != "global" for access in op.accesses)
     is_filled = before.completes_by is Mechanism.MBARRIER and not is_by_lanes(op)
+    copy = "copy" if by is None else f"copy of warp {by}"
+    help = short[1] if short else f"wait first: {wait_of(before)}{_GIVEN_BACK if writes and is_filled else ''}"
+    fixes = (*([beside(short[0], "statement", f"{short[0].opcode} 0;")] if short else []), *waits_before(op, before))
+    if by is not None and not writes:
+        help = (
+            f"if it brings what is read here: warp {by} waits for it ({', '.join(WAITS[Mechanism.CP_ASYNC_GROUP])} 0), then a barrier; "
+            f"if what comes next: a barrier before line {before.line}, once all have read what it overwrites"
+        )
+        fixes = (beside(before, "before", CTA_BARRIER), *fixes)
     return Finding(
         name,
-        f"{op.opcode} {'writes' if writes else 'reads'} shared memory at {where} before the copy into it has been waited for",
+        f"{op.opcode} {'writes' if writes else 'reads'} shared memory at {where} before the {copy} into it has been waited for",
         op.line, op.column, len(op.opcode), warp=warp, lane=lane if is_by_lanes(op) else None, count=times,
         labels=(Label(before.line, "the copy starts here", before.column, len(before.opcode)),),
-        help=short[1] if short else f"wait first: {wait_of(before)}{_GIVEN_BACK if writes and is_filled else ''}",
-        fixes=(*([beside(short[0], "statement", f"{short[0].opcode} 0;")] if short else []), *waits_before(op, before)),
+        help=help, fixes=fixes,
     )  # fmt: skip
 
 

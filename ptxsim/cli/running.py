@@ -61,9 +61,7 @@ def execute(request: Request, *, banks: bool = False, profile: int = 0) -> FileR
                 raise
             # Machine formats carry what kept the file from running, too.
             result = FileRun(source, None, [f if f.source else f.of(source) for f in error.findings])
-    if request.try_fixes and source.made_from is not None:
-        click.echo("fixes are not tried: they change PTX, which a compiler has made of this file", err=True)
-    elif request.try_fixes:
+    if request.try_fixes:
         from ptxsim.session.inspect.fix_trials import with_tried_fixes
 
         with Progress(doing="trying fixes"):

@@ -101,6 +101,7 @@ WAIT_FOR_ALL = {
 }
 WARP_BARRIER, CTA_BARRIER = "bar.warp.sync 0xffffffff;", "bar.sync 0;"
 PROXY_FENCE = "fence.proxy.async;"
+IN_CUDA = {CTA_BARRIER: "__syncthreads();", WARP_BARRIER: "__syncwarp();"}  # what CUDA C++ has a word for
 
 
 class Role(Enum):

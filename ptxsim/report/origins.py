@@ -7,10 +7,14 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from ptxsim.diagnostic import Finding
+from ptxsim.isa.facts import IN_CUDA
 from ptxsim.source import Source
 
 _LINE = re.compile(r"\bline (\d+)\b")
-_STORED = re.compile(r"(?<=stored at )line (\d+)\b")
+_PUT = re.compile(r"(?<=^Put )(.+)(?= (?:before|after) line \d)")
+_STATEMENT = re.compile(r"[^;\s][^;]*;?")
+_BARRIER = re.compile(r"\bbar\.sync\b(?! \d)")
+_PYTHON = ".py"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +46,8 @@ def written_at(source: Source | None, line: int) -> Written | None:
 def told(finding: Finding) -> Finding:
     """The finding in words for who wrote the CUDA or Python: its lines, those of PTX in brackets."""
     source, own = finding.source, finding.origin
-    if source is None or own is None:
+    # What a file expects at a line says so of the author's own lines.
+    if source is None or own is None or finding.name == "expectation-failed":
         return finding
 
     def name(match: re.Match[str]) -> str:
@@ -52,10 +57,22 @@ def told(finding: Finding) -> Finding:
         of = "" if origin.file == own.file else f" of {PurePath(origin.file).name}"
         return f"line {origin.line}{of} (PTX: {match[1]})"
 
-    # What a file expects at a line says so of the author's own lines.
-    lines = _STORED if finding.name == "expectation-failed" else _LINE
+    is_python = own.file.endswith(_PYTHON)
+
+    def title(text: str) -> str:
+        return _LINE.sub(name, text if is_python else _PUT.sub(_in_cuda, text))
+
+    def help(text: str) -> str:
+        return _LINE.sub(name, _BARRIER.sub("tl.debug_barrier()" if is_python else "__syncthreads()", text))
+
     return replace(
-        finding, message=lines.sub(name, finding.message), help=lines.sub(name, finding.help) if finding.help else None,
-        notes=tuple(lines.sub(name, note) for note in finding.notes),
-        fixes=tuple(replace(fix, title=lines.sub(name, fix.title)) for fix in finding.fixes),
+        finding, message=_LINE.sub(name, finding.message), help=help(finding.help) if finding.help else None,
+        notes=tuple(_LINE.sub(name, note) for note in finding.notes),
+        fixes=tuple(replace(fix, title=title(fix.title)) for fix in finding.fixes),
     )  # fmt: skip
+
+
+def _in_cuda(put: re.Match[str]) -> str:
+    """Statements of PTX as they stand in CUDA C++."""
+    found = (statement.rstrip(";") + ";" for statement in _STATEMENT.findall(put[1]))
+    return " ".join(IN_CUDA.get(each) or f'asm volatile("{each}" ::: "memory");' for each in found).removesuffix(";")

@@ -63,7 +63,7 @@ def test_proxies(seed, count):
     runs = []
     for form in (proxy_scan.scan, proxy_scan.scan.compiled, proxy_scan.scan.checked):
         shadow = proxy_scan.ProxyShadow.of(0, WARPS, BYTES)  # arrays that share memory, which copies of them would not
-        useful, room = np.zeros(SITES, np.int8), np.zeros((32 * count, 6), np.int64)
+        useful, room = np.zeros(SITES, np.int8), np.zeros((32 * count, 7), np.int64)
         with np.errstate(all="raise"):
             runs.append((form(given, 0, shadow, KINDS, useful, room), *shadow, useful, room))
     assert same(runs[0], runs[1]) and same(runs[0], runs[2])

@@ -13,7 +13,7 @@ from ptxsim.cli import main, running
 from ptxsim.diagnostic import KINDS
 from ptxsim.report.pages import page
 from ptxsim.source import Source
-from tests.helpers import SAMPLES
+from tests.helpers import ROOT, SAMPLES
 
 
 @pytest.fixture
@@ -301,10 +301,15 @@ def test_there_is_one_version(capsys):
     assert json.loads(capsys.readouterr().out)["version"] == ptxsim.__version__
 
 
-def test_fixes_of_a_compilers_text_are_not_tried_and_that_is_said(capsys, monkeypatch):
-    file = SAMPLES / "broken" / "missing_proxy_fence.ptx"
-    made = replace(Source.from_file(file), made_from=Source(file.read_text(), "kernel.cu"))
-    monkeypatch.setattr(running, "read", lambda *_: made)
-    main(["run", "kernel.cu", "--try-fixes"])
-    said = capsys.readouterr()
-    assert "fixes are not tried" in said.err and "tried:" not in said.out
+def test_fixes_of_a_compilers_text_are_tried_and_told_in_its_words(capsys, monkeypatch):
+    """A loop that was unrolled is one place: the barrier goes wherever the line comes again."""
+    for name, told in (
+        ("next_copy_too_soon", "Put __syncthreads() before line 14"),
+        ("copy_not_waited", 'Put asm volatile("cp.async.wait_all;" ::: "memory") before line 14'),
+    ):
+        file = ROOT / "tests" / "cuda" / "broken" / f"{name}.ptx"
+        made = replace(Source.from_file(file), made_from=Source.from_file(file.with_suffix(".cu")))
+        monkeypatch.setattr(running, "read", lambda *_: made)  # noqa: B023
+        assert main(["run", "kernel.cu", "--try-fixes"]) == 0
+        said = " ".join(capsys.readouterr().out.split())
+        assert f"= tried: {told} (PTX: " in said and "no finding is left" in said, said

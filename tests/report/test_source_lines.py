@@ -108,6 +108,28 @@ def test_lines_of_headers_are_shown_where_they_are_called():
     assert not line_table("// .loc in a comment\n.entry k() { ret; }")
 
 
+def test_a_function_that_is_inlined_twice_belongs_to_the_call_that_was_named_last():
+    """LLVM writes out where it was inlined the first time only; the fourth and fifth pieces here are of lines 9 and 12 again."""
+    call = ".loc 2 {} 1\n.loc 1 50 3, function_name $f, inlined_at 2 {} 1\n"
+    inner = ".loc 1 60 3, function_name $g, inlined_at 1 50 3\nret;\n"
+    text = '.file 1 "/usr/include/cuda/barrier"\n.file 2 "k.cu"\n.entry k() {\n'
+    text += (
+        call.format(9, 9)
+        + inner
+        + call.format(12, 12)
+        + inner
+        + ".loc 2 9 1\n"
+        + inner
+        + ".loc 2 12 1\n"
+        + inner
+        + ".loc 2 10 1\n"
+        + inner
+    )
+    source = Source(text)
+    lines = [number for number, line in enumerate(source.lines, 1) if line == "ret;"]
+    assert [source.origin(line).line for line in lines] == [9, 12, 9, 12, 12]
+
+
 def test_no_file_is_read_that_is_none(tmp_path):
     for name in ("/dev/zero", str(tmp_path), "a\0b", "/no/such"):
         assert Source("").original(name) is None

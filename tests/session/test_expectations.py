@@ -142,6 +142,24 @@ def test_a_factor_that_was_read_otherwise_is_named(expression):
     assert "that is the result" not in notes(wide_a + 1, wide_b.T)
 
 
+def test_a_tile_that_is_stored_with_one_swizzle_and_read_with_another_is_named():
+    a, b = arrays.ints((32, 64), "f16", 3), arrays.ints((16, 64), "f16", 4)
+
+    def tile(matrix, stored, read, size=8):
+        r = np.arange(len(matrix))
+        return matrix[r[:, None], np.arange(matrix.shape[1]) ^ size * (stored(r) ^ read(r))[:, None]].astype("f8")
+
+    def note(left, right):
+        return check("D == A @ B.T", A=a, B=b, D=(left @ right.T).astype("f4"))[0].notes[-1]
+
+    wide, narrow, half = (lambda r: r % 8), (lambda r: r % 4), (lambda r: r // 2 % 4)
+    assert "of A is stored" in note(tile(a, wide, narrow), b.astype("f8"))
+    assert "p ^ (r % 4) on one side, at p ^ (r % 8) on the other" in note(tile(a, wide, narrow), b.astype("f8"))
+    assert "of B.T is stored" in note(a.astype("f8"), tile(b, half, lambda r: 0 * r))
+    assert "of A and of B.T is stored" in note(tile(a, wide, half), tile(b, wide, half))
+    assert "that is the result" not in note(a.astype("f8") + 1, b.astype("f8"))
+
+
 def test_layouts_are_named_within_a_tolerance():
     draw = np.random.default_rng(1)
     a, b = draw.normal(size=(16, 16)).astype("f2"), draw.normal(size=(8, 16)).astype("f2")

@@ -10,6 +10,7 @@ from ptxsim.lanes import LANES
 from ptxsim.machine.event import Event, Observer, Space
 from ptxsim.session.inspect.operands import names_in
 from ptxsim.session.launch import Launch
+from ptxsim.source import Source
 
 _STORES = frozenset({Event.STORE, Event.ATOMIC, Event.CAS, Event.REDUCE, Event.ASYNC_WRITE})
 
@@ -47,11 +48,11 @@ class Stores(Observer):
 
 
 def find_writers(
-    launch: Launch, arrays: dict[str, tuple[str, np.ndarray]]
+    launch: Launch, arrays: dict[str, tuple[str, np.ndarray]], source: Source
 ) -> Callable[[str, tuple[int, ...]], str | None]:
     """Run a launch once more and name the last store to each element.
 
-    arrays: name in expectations -> (parameter, array). The result takes such a name and an index, and says
+    arrays: name in expectations -> (parameter, array); source: the text of the program. The result takes such a name and an index, and says
     "stored at line 118 from %f2 by CTA 0 warp 2 lane 5".
     """
     buffers = {}
@@ -74,6 +75,6 @@ def find_writers(
         op = launch.program.ops[site]
         registers = list(names_in(list(op.bound.operands.values())[-1]))
         register = f" from {registers[part]}" if op.family == "store" and part < len(registers) else ""
-        return f"stored at line {op.line}{register} by CTA {cta} warp {warp} lane {lane}"
+        return f"stored at {source.place(op.line)}{register} by CTA {cta} warp {warp} lane {lane}"
 
     return who

@@ -91,4 +91,4 @@ def _who_stored(kernel: Kernel, args: Sequence[Any], options: LaunchOptions, pos
     from ptxsim.session.inspect.writers import find_writers
 
     launch = kernel.repeat(args, options)
-    return find_writers(launch, {"left": (kernel.parameters[position].name, args[position])})
+    return find_writers(launch, {"left": (kernel.parameters[position].name, args[position])}, kernel.module.source)

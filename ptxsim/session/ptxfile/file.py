@@ -216,11 +216,11 @@ class _Launch:
     def _look_at(self) -> str | None:
         """How to see what a kernel multiplies, where it multiplies matrices."""
         op = next((op for op in self.kernel.program(self.options.target).ops if op.facts.product is not None), None)
-        return (
-            None
-            if op is None
-            else f"--print {op.line}:a and --print {op.line}:b show as matrices what {op.name} multiplies"
-        )
+        if op is None:
+            return None
+        at = self.source.place(op.line)
+        where = f" at {at}" if "PTX" in at else ""
+        return f"--print {op.line}:a and --print {op.line}:b show as matrices what {op.name} multiplies{where}"
 
     def _place_of(self, name: str) -> Span:
         """Where the file names an argument."""
@@ -286,7 +286,7 @@ class _Launch:
                 arrays = {
                     name: (parameter.name, values[name]) for parameter, name in own if hasattr(values[name], "shape")
                 }
-                found.append(find_writers(launch, arrays))
+                found.append(find_writers(launch, arrays, self.source))
             return found[0](name, index)
 
         return who

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping
-from itertools import combinations, product
+from itertools import chain, combinations, product
 from typing import TYPE_CHECKING, Any
 
 from ptxsim.session.ptxfile.expressions import evaluate
+from ptxsim.session.ptxfile.swizzled import swizzled
 from ptxsim.session.ptxfile.values import Value, narrow, widen
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from ptxsim.session.ptxfile.swizzled import Factors
 
     # Whether elements are equal, within the tolerance of the expectation.
     Equal = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
 _MOST = 1 << 24  # multiplications of a product that is tried again
 _SHOWN = 3  # lines that are listed
 _MOST_ROWS, _MOST_ALIKE = 4096, 8  # rows that are looked for, and those that begin alike
-_TRIED = "misplaced"  # the name of a factor that is tried
+_TRIED = ("left factor", "right factor")  # names that no argument has, of the factors that are tried
 
 
 def moved(got: np.ndarray, expected: np.ndarray, equal: Equal) -> str | None:
@@ -103,18 +106,21 @@ def misread(tree: ast.expr, names: Mapping[str, Any], got: Value, equal: Equal) 
     if left.ndim != 2 or right.ndim != 2 or left.shape[0] * right.size > _MOST:
         return None
     texts = ast.unparse(node.left), ast.unparse(node.right)
-    for side, value, hint in _readings(left, right, texts):
-        factors = [node.left, node.right]
-        original, factors[side] = factors[side], ast.Name(_TRIED, ast.Load())
-        changed = _Replaced(node, original, factors[side]).visit(tree)
-        result = np.asarray(evaluate(changed, {**names, _TRIED: value}).data)
-        stored = np.asarray(got.data)
+    stored, changed = np.asarray(got.data), _with_names(tree, node)
+    for factors, hint in chain(_readings(left, right, texts), swizzled(left, right, texts)):
+        result = np.asarray(evaluate(changed, {**names, **dict(zip(_TRIED, factors))}).data)
         if result.shape == stored.shape and equal(stored, widen(narrow(result, got.dtype))).all():
             return hint
     return None
 
 
-def _readings(left: np.ndarray, right: np.ndarray, texts: tuple[str, str]) -> Iterator[tuple[int, np.ndarray, str]]:
+def _readings(left: np.ndarray, right: np.ndarray, texts: tuple[str, str]) -> Iterator[tuple[Factors, str]]:
+    """Factors that are read otherwise, and what to say."""
+    for side, value, hint in _of_one_side(left, right, texts):
+        yield (value, right) if side == 0 else (left, value), hint
+
+
+def _of_one_side(left: np.ndarray, right: np.ndarray, texts: tuple[str, str]) -> Iterator[tuple[int, np.ndarray, str]]:
     """Side, value and what to say, of factors that are read otherwise."""
     import numpy as np
 
@@ -131,7 +137,8 @@ def _readings(left: np.ndarray, right: np.ndarray, texts: tuple[str, str]) -> It
             yield (
                 side, blocks.transpose(0, 3, 2, 1).reshape(value.shape),
                 f"that is the result if in each 8x8 matrix of {texts[side]} rows and columns change places: ldmatrix with .trans for "
-                "without, or without for with",
+                f"without, or without for with; or registers that were filled with neighbours of a {'column' if side == 0 else 'row'}, "
+                f"where the instruction takes those of a {'row' if side == 0 else 'column'}",
             )  # fmt: skip
         for row, column in _bits(value.shape):
             how = f"where row bit {row} and column bit {column} differ, elements of {texts[side]} change places: its registers or rows"
@@ -160,14 +167,15 @@ def _readings(left: np.ndarray, right: np.ndarray, texts: tuple[str, str]) -> It
         )  # fmt: skip
 
 
-class _Replaced(ast.NodeTransformer):
-    """A tree with another factor in one product."""
+def _with_names(tree: ast.expr, product: ast.BinOp) -> ast.expr:
+    """A tree whose product is one of two names."""
 
-    def __init__(self, product: ast.BinOp, old: ast.expr, new: ast.expr):
-        self.product, self.old, self.new = product, old, new
+    class Replaced(ast.NodeTransformer):
+        def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+            if node is not product:
+                return ast.BinOp(self.visit(node.left), node.op, self.visit(node.right))
+            left, right = (ast.Name(name, ast.Load()) for name in _TRIED)
+            return ast.BinOp(left, node.op, right)
 
-    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
-        if node is not self.product:
-            return ast.BinOp(self.visit(node.left), node.op, self.visit(node.right))
-        sides = [self.new if side is self.old else side for side in (node.left, node.right)]
-        return ast.BinOp(sides[0], node.op, sides[1])
+    changed: ast.expr = Replaced().visit(tree)
+    return changed
