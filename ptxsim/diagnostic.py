@@ -14,6 +14,10 @@ from ptxsim.source_lines import SourceLine
 
 Level = Literal["error", "warning", "note", "doubtful"]
 _WORD = re.compile(r"[\w.:%$]+")
+# Cases of findings: what only some of a name are, for those who treat them apart.
+ASSERTION: Final = "assertion"  # a trap that an assertion of the program caused
+NOT_BEGUN: Final = "not begun"  # a use of shared memory of a CTA that may not have begun
+Case = Literal["assertion", "not begun"]
 DOUBTFUL: Final = "doubtful"  # level of a finding until it is known whether it shows in the results
 
 
@@ -119,7 +123,7 @@ class Finding(Shown):
 
     `name` is stable and a key of KINDS; `level` defaults to the catalogue's. `cta` is (x, y, z); `warp` counts
     within the CTA, `lane` within the warp. `count` says how often the same finding was seen (same name and line).
-    `fixes` are changes of the text that may correct it, the likeliest first; `fixed` makes them.
+    `fixes` are changes of the text that may correct it, the likeliest first; `fixed` makes them. `case` is for ptxsim itself.
     """
 
     name: str
@@ -137,6 +141,7 @@ class Finding(Shown):
     lane: int | None = None
     count: int = 1
     fixes: tuple[Fix, ...] = ()
+    case: Case | None = field(default=None, repr=False, compare=False)
     source: Source | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -203,9 +208,9 @@ class Finding(Shown):
         return changed(text, changes(text, fix.edits, self.extent(text)))
 
     def to_dict(self) -> dict[str, Any]:
-        """Its fields as plain values; the source text is left out."""
+        """Its fields as plain values; the case and the source text are left out."""
         record = {"code": self.code, **asdict(replace(self, source=None))}
-        del record["source"]
+        del record["case"], record["source"]
         if self.origin:
             places = [str(line) for line in self.inlined_at]
             record |= {"source_file": self.source_file, "source_line": self.source_line, "inlined_at": places}

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ptxsim.diagnostic import Finding
+from ptxsim.diagnostic import NOT_BEGUN, Finding
 from ptxsim.engine.program.operation import Program, fact
 from ptxsim.isa.facts import Mechanism, Role, Synchronisation
 
-NOT_BEGUN = "a CTA that may not have begun"  # in what is said of shared memory of the cluster
 Key = tuple[int, int, int]  # what goes wrong, site, other site
 _OF_ORDER = ("race-shared", "missing-wait", "mbarrier-visibility")
 
@@ -64,7 +63,7 @@ def without_echoes(program: Program, findings: list[Finding]) -> list[Finding]:
         pair = frozenset((finding.line, *lines))
         if finding.name == "race-shared" and pair in waits:
             continue
-        if finding.name == "cluster-exit" and NOT_BEGUN in finding.message and finding.line in unordered:
+        if finding.case == NOT_BEGUN and finding.line in unordered:
             continue  # a barrier of the cluster is what lacks there
         if in_flight and finding.name == "tile-overwritten" and _says_when(finding, ends):
             continue  # the product that goes on is known

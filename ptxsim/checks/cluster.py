@@ -9,9 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ptxsim.checks.causes import NOT_BEGUN
 from ptxsim.checks.cluster_shared import Homes
-from ptxsim.diagnostic import Finding
+from ptxsim.diagnostic import NOT_BEGUN, Case, Finding
 from ptxsim.engine.program.operation import Program, fact
 from ptxsim.jit.body import Array, body, record
 from ptxsim.lanes import LANES
@@ -132,13 +131,15 @@ class ClusterChecker(Observer):
 
     def findings(self, program: Program) -> list[Finding]:
         """One finding for each accessing instruction and what is missing there."""
+        uses: list[tuple[np.ndarray, str, str, Case | None]] = [
+            (self.uses.early, "a CTA that may not have begun", "begin", NOT_BEGUN),
+            (self.uses.problems, "a CTA that may have ended", "end", None),
+        ]
         return [
             Finding(
                 "cluster-exit", f"{program.ops[site].opcode} uses the shared memory of {what}", count=int(times[site]),
-                help=f"{where} with barrier.cluster.arrive and barrier.cluster.wait in every CTA of the cluster",
+                case=case, help=f"{where} with barrier.cluster.arrive and barrier.cluster.wait in every CTA of the cluster",
             ).at(program.ops[site])
-            for times, what, where in (
-                (self.uses.early, NOT_BEGUN, "begin"), (self.uses.problems, "a CTA that may have ended", "end"),
-            )
+            for times, what, where, case in uses
             for site in np.flatnonzero(times).tolist()
         ]  # fmt: skip

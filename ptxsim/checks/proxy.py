@@ -18,7 +18,7 @@ from ptxsim.engine.program.operation import Op, Program, fact
 from ptxsim.isa.facts import AccessKind, Mechanism, Proxy, Scope
 from ptxsim.lanes import LANES
 from ptxsim.machine.event import Event, Observer, Space
-from ptxsim.machine.state import Variables, shared_name
+from ptxsim.machine.shared_names import Variables, shared_name
 
 
 class ProxyChecker(Observer):

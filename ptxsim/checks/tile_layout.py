@@ -20,7 +20,7 @@ from ptxsim.layout.descriptor import Descriptor
 from ptxsim.layout.tile_order import UNIT, UNKNOWN, Shape, overlap, written_as
 from ptxsim.machine.async_product import MmaAsync
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_MORE, Event, Observer, Space, listed
-from ptxsim.machine.state import Variables, shared_name
+from ptxsim.machine.shared_names import Variables, shared_name
 from ptxsim.machine.tile import past_variable
 
 PRODUCTS = 4  # of an instruction that are looked at

@@ -235,7 +235,7 @@ def barriers_text(execution: Execution) -> str:
             table = cta.mbarriers
             for place in range(table.used):
                 if table.all[place].live:
-                    lines.append(f"CTA {cta.linear} {describe(table.all[place])}")
+                    lines.append(f"CTA {cta.linear} {describe(table.all[place], cta.cluster.variables)}")
     return "\n".join(lines) or "no mbarrier is live, and nobody stands at a barrier"
 
 

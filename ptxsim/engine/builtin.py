@@ -10,6 +10,7 @@ from functools import partial
 
 import numpy as np
 
+from ptxsim.diagnostic import ASSERTION
 from ptxsim.engine.call_arguments import fetch, local_bytes, place
 from ptxsim.engine.program.operation import CallSite
 from ptxsim.machine.cta import Warp
@@ -18,8 +19,6 @@ from ptxsim.machine.heap import Heap
 from ptxsim.machine.memory import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_SIZE
 from ptxsim.machine.printf import format_vprintf
 from ptxsim.machine.state import Machine
-
-ASSERTION = "assertion failed"  # how what `assert` says begins
 
 
 def print_formatted(site: CallSite, warp: Warp, mask: np.ndarray, machine: Machine) -> None:
@@ -37,7 +36,7 @@ def fail(site: CallSite, warp: Warp, mask: np.ndarray, machine: Machine) -> None
         c_string(machine, warp, lane, int(words(site, i, warp, machine)[lane])).decode(errors="replace") for i in (0, 1)
     )
     line = int(fetch(site.arguments[2], warp, machine)[lane].view("<u4")[0])
-    raise Fault("trap", f"{ASSERTION}: {condition} ({file}:{line})", lane)
+    raise Fault("trap", f"assertion failed: {condition} ({file}:{line})", lane, case=ASSERTION)
 
 
 def allocate(site: CallSite, warp: Warp, mask: np.ndarray, machine: Machine) -> None:

@@ -30,7 +30,7 @@ def cluster_at(
     machine: Machine, number: int, warp_bytes: int = 0, begun: Sequence[tuple[CtaRecord, np.ndarray]] = ()
 ) -> Cluster:
     """The cluster of a number in launch order. `begun`: what its CTAs are made of if they run already (machine.cta.Cta)."""
-    cluster = Cluster(cluster_index(machine, number), machine.cluster)
+    cluster = Cluster(cluster_index(machine, number), machine.cluster, machine.shared_variables)
     for rank, (place, linear) in enumerate(ctas_of(machine, cluster.index)):
         cluster.ctas.append(
             Cta(

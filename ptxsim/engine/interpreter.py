@@ -207,6 +207,12 @@ def _deliver(op: Op, warp: Warp, mask: np.ndarray, result: Callable[[], object])
 
 def fault_finding(fault: Fault, op: Op, warp: Warp) -> Finding:
     """The finding of a fault: where in the text, which CTA, warp and lane."""
-    return Finding(fault.name, fault.message, help=fault.help, cta=warp.cta.index, warp=warp.index, lane=fault.lane).at(
-        op
-    )
+    return Finding(
+        fault.name,
+        fault.message,
+        help=fault.help,
+        cta=warp.cta.index,
+        warp=warp.index,
+        lane=fault.lane,
+        case=fault.case,
+    ).at(op)

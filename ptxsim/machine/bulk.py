@@ -144,7 +144,7 @@ class Bulk:
         gx, gy, _ = machine.grid
         cta = (warp.cta % gx, warp.cta // gx % gy, warp.cta // (gx * gy))
         try:
-            MBarrier(MBarrierRecord.from_address(copy.barrier)).complete_bytes(copy.size)
+            MBarrier(MBarrierRecord.from_address(copy.barrier), machine.shared_variables).complete_bytes(copy.size)
         except Fault as fault:
             if machine.checks != "none":
                 machine.add_finding(

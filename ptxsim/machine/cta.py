@@ -32,6 +32,7 @@ from ptxsim.machine.records import (
     cta_record,
     mbarrier_table,
 )
+from ptxsim.machine.shared_names import Variables, shared_name
 from ptxsim.machine.units import Units
 from ptxsim.machine.warpgroup import WarpgroupRecord, describe, warpgroups_of
 
@@ -106,9 +107,11 @@ class Warp:
         if split.wait in (RUNS, IN_PYTHON):
             return self.waits[split.ticket] if split.wait == IN_PYTHON else None
         if split.wait == AT_MBARRIERS:
-            record = self.record
-            first = next((f"the mbarrier at {each.called:#x}" for each in watched(record, split)), "nothing")
-            return Wait(first, lambda: not open_lanes(record, split.lanes), lambda: describe_wait(record, split))
+            record, names = self.record, self.cta.cluster.variables
+            first = next(
+                (f"the mbarrier {shared_name(names, each.called)}" for each in watched(record, split)), "nothing"
+            )
+            return Wait(first, lambda: not open_lanes(record, split.lanes), lambda: describe_wait(record, split, names))
         number, phase, cta = split.wait - FIRST_BARRIER, split.ticket, self.cta
         if number == CLUSTER:
             return Wait("the cluster barrier", lambda: cta.barriers.phase(number) != phase, cta.cluster.describe)
@@ -222,10 +225,11 @@ class Cta:
 
 @dataclass(slots=True)
 class Cluster:
-    """CTAs that run together and reach each other's shared memory."""
+    """CTAs that run together and reach each other's shared memory. `variables` are those of that memory."""
 
     index: tuple[int, int, int]
     shape: tuple[int, int, int]
+    variables: Variables = field(default_factory=dict)
     ctas: list[Cta] = field(default_factory=list)
     units: Units = field(default_factory=Units)
     memory: np.ndarray | None = None  # shared memory of several CTAs, at distances of 1 << RANK_SHIFT

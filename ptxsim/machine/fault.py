@@ -7,13 +7,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ptxsim.diagnostic import Case
+
 
 class Fault(Exception):
-    """The GPU would stop here. `name` is a finding's name; the engine adds line, CTA and warp."""
+    """The GPU would stop here. `name` and `case` are a finding's; the engine adds line, CTA and warp."""
 
-    def __init__(self, name: str, message: str, lane: int | None = None, help: str | None = None):
+    def __init__(
+        self, name: str, message: str, lane: int | None = None, help: str | None = None, case: Case | None = None
+    ):
         super().__init__(message)
-        self.name, self.message, self.lane, self.help = name, message, lane, help
+        self.name, self.message, self.lane, self.help, self.case = name, message, lane, help, case
 
 
 @dataclass(slots=True)

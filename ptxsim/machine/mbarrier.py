@@ -7,7 +7,7 @@ them, in any CTA of the cluster, and the words for what is wrong.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +20,7 @@ from ptxsim.machine.fault import AtMBarriers, Fault
 from ptxsim.machine.mbarrier_state import DONE, MAX_COUNT, describe
 from ptxsim.machine.memory import RANK_SHIFT, check_alignment
 from ptxsim.machine.records import MBarrierRecord, Split
+from ptxsim.machine.shared_names import Variables, shared_name
 
 if TYPE_CHECKING:
     from ptxsim.machine.cta import Cta, Warp
@@ -32,9 +33,13 @@ Who = tuple[int, int, int]  # CTA, warp, line
 
 @dataclass(slots=True, eq=False)
 class MBarrier:
-    """One object."""
+    """One object. `variables` are those of the shared memory in which it lives."""
 
     record: MBarrierRecord
+    variables: Variables = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return f"the mbarrier {shared_name(self.variables, self.record.called)}"
 
     def check_intact(self) -> None:
         """Raise if the program has written over the object."""
@@ -43,7 +48,7 @@ class MBarrier:
             word = state.bits_of(self.record) & (1 << 64) - 1
             raise Fault(
                 "mbarrier-init",
-                f"the mbarrier at {self.record.called:#x} has been overwritten: its 64 bits are {found:#018x}, not {word:#018x}",
+                f"{self} has been overwritten: its 64 bits are {found:#018x}, not {word:#018x}",
                 help="keep other data off the mbarrier's 8 bytes, or mbarrier.inval it first",
             )
 
@@ -69,23 +74,23 @@ class MBarrier:
         """Raise the Fault that a status says."""
         if status == DONE:
             return
-        record, at = self.record, f"the mbarrier at {self.record.called:#x}"
+        record = self.record
         if status == state.TOO_MANY_ARRIVALS:
             raise Fault(
-                "mbarrier-overflow", f"{count} arrivals on {at}, which waits for {record.pending} of {record.expected}",
+                "mbarrier-overflow", f"{count} arrivals on {self}, which waits for {record.pending} of {record.expected}",
                 help="initialise it with the number of arrivals of one phase; wait for the phase before arriving again",
             )  # fmt: skip
         if status == state.WOULD_COMPLETE:
             raise Fault(
-                "mbarrier-phase", f"arrive.noComplete completes the phase of {at}",
+                "mbarrier-phase", f"arrive.noComplete completes the phase of {self}",
                 help="leave out .noComplete for the last arrival",
             )  # fmt: skip
         if status == state.TOO_MANY_PENDING:
-            raise Fault("mbarrier-overflow", f"the pending count of {at} passes {MAX_COUNT}")
+            raise Fault("mbarrier-overflow", f"the pending count of {self} passes {MAX_COUNT}")
         assert status == state.TOO_MANY_BYTES
         raise Fault(
             "mbarrier-overflow",
-            f"the transaction count of {at} becomes {record.bytes + count}, beyond {MAX_COUNT} bytes",
+            f"the transaction count of {self} becomes {record.bytes + count}, beyond {MAX_COUNT} bytes",
             help="announce at most 1048575 bytes per phase",
         )
 
@@ -102,7 +107,7 @@ def find(cta: Cta, offset: int, address: int) -> MBarrier:
             "mbarrier-init", f"no mbarrier has been initialised at {address:#x}{where}",
             help="mbarrier.init it in one thread, then a barrier for the CTA before another thread uses it",
         )  # fmt: skip
-    found = MBarrier(table.all[place])
+    found = MBarrier(table.all[place], cta.cluster.variables)
     found.check_intact()
     return found
 
@@ -180,7 +185,7 @@ class MBarriers:
         busy = known.pending != known.expected or known.bytes
         self.port.report(
             "mbarrier-init",
-            f"mbarrier.init at {address:#x}, where an mbarrier is alive" + (f" and in use: {describe(known)}" if busy else ""),
+            f"mbarrier.init at {address:#x}, where an mbarrier is alive" + (f" and in use: {describe(known, cta.cluster.variables)}" if busy else ""),
             lane, "mbarrier.inval the old one first", level="error" if busy else "warning",
         )  # fmt: skip
 
@@ -248,10 +253,10 @@ class MBarriers:
             if status == state.NO_PARITY:
                 raise Fault("mbarrier-phase", f"phase parity {int(value[lane])}; it must be 0 or 1", lane)
             if status == state.STALE_TOKEN:
-                phase, now = int(value[lane]) >> state.TOKEN_PHASE, barrier.record
+                phase = int(value[lane]) >> state.TOKEN_PHASE
                 raise Fault(
                     "mbarrier-phase",
-                    f"the state waited for is of phase {phase}, the mbarrier at {now.called:#x} is in phase {now.phase}",
+                    f"the state waited for is of phase {phase}, {barrier} is in phase {barrier.record.phase}",
                     lane, "wait with the state that the arrival of the current or the preceding phase returned",
                 )  # fmt: skip
         return state.open_lanes(record, mask_word(m.mask))

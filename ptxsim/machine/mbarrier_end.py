@@ -9,7 +9,8 @@ from __future__ import annotations
 from ptxsim.diagnostic import Finding
 from ptxsim.machine.mbarrier_state import describe
 from ptxsim.machine.records import CtaRecord, MBarrierRecord, MBarrierTable
-from ptxsim.machine.state import Machine, shared_name
+from ptxsim.machine.shared_names import shared_name
+from ptxsim.machine.state import Machine
 
 
 def look_over(machine: Machine, cta: CtaRecord) -> None:
@@ -23,7 +24,8 @@ def look_over(machine: Machine, cta: CtaRecord) -> None:
 
 
 def _left(machine: Machine, barrier: MBarrierRecord) -> Finding:
-    came, name = barrier.expected - barrier.pending, shared_name(machine.shared_variables, barrier.offset)
+    variables = machine.shared_variables
+    came, name = barrier.expected - barrier.pending, shared_name(variables, barrier.offset)
     if barrier.bytes:
         message = f"{barrier.bytes} bytes never came that were announced for the mbarrier {name}"
         if barrier.bytes < 0:
@@ -39,5 +41,5 @@ def _left(machine: Machine, barrier: MBarrierRecord) -> Finding:
         help = "use cp.async.mbarrier.arrive.noinc where the count has these arrivals in it"
     return Finding(
         "mbarrier-phase", message, barrier.last_line, level="error" if barrier.bytes else "warning",
-        help=help, notes=(describe(barrier),),
+        help=help, notes=(describe(barrier, variables),),
     )  # fmt: skip

@@ -14,6 +14,7 @@ from ptxsim.jit.export import address_of, view
 from ptxsim.jit.record import FLAG, I32, I64, U32, Record, record
 from ptxsim.lanes import LANES
 from ptxsim.machine.records import AT_MBARRIERS, RUNS, MBarrierRecord, MBarrierTable, Split, WarpRecord
+from ptxsim.machine.shared_names import Variables, shared_name
 
 MAX_COUNT = (1 << 20) - 1  # of arrivals, and of bytes in either direction
 TOKEN_PHASE = 20  # a state token holds the pending count below this bit and the phase number from it up
@@ -273,7 +274,7 @@ def end_wait(warp: WarpRecord, split: Split, steps: I64) -> U32:
 # ---- for reports -------------------------------------------------------------------------------------------------------
 
 
-def describe(barrier: MBarrierRecord) -> str:
+def describe(barrier: MBarrierRecord, variables: Variables) -> str:
     """One line about an object: address, phase, arrivals, bytes, who came last."""
     announced, phase = barrier.announced, barrier.phase
     data = f"{announced - barrier.bytes} of {announced} bytes" if announced or barrier.bytes else "no bytes"
@@ -281,7 +282,7 @@ def describe(barrier: MBarrierRecord) -> str:
         f"CTA {barrier.last_cta} warp {barrier.last_warp}, line {barrier.last_line}" if barrier.last_line else "never"
     )
     return (
-        f"mbarrier {barrier.called:#x}: phase {phase} (parity {phase & 1}), "
+        f"mbarrier {shared_name(variables, barrier.called)}: phase {phase} (parity {phase & 1}), "
         f"{barrier.expected - barrier.pending} of {barrier.expected} arrived, {data}, last arrival {last}"
     )
 
@@ -293,6 +294,8 @@ def watched(warp: WarpRecord, split: Split) -> list[MBarrierRecord]:
     return [MBarrierRecord.from_address(place) for place in places]
 
 
-def describe_wait(warp: WarpRecord, split: Split) -> str:
+def describe_wait(warp: WarpRecord, split: Split, variables: Variables) -> str:
     """What the lanes of a split wait for."""
-    return "; ".join(f"waits for parity {each.phase & 1} of {describe(each)}" for each in watched(warp, split))
+    return "; ".join(
+        f"waits for parity {each.phase & 1} of {describe(each, variables)}" for each in watched(warp, split)
+    )

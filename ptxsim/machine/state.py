@@ -5,10 +5,8 @@ from __future__ import annotations
 import functools
 import heapq
 import itertools
-import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -17,6 +15,7 @@ from ptxsim.diagnostic import Finding
 from ptxsim.machine.event import EventStream
 from ptxsim.machine.mbarrier_state import NEVER
 from ptxsim.machine.memory import SHARED_RESERVED, GlobalMemory
+from ptxsim.machine.shared_names import Variables
 from ptxsim.machine.warpgroup import ProductRecord, WarpgroupRecord
 from ptxsim.types import Target
 
@@ -24,9 +23,6 @@ if TYPE_CHECKING:
     from ptxsim.machine.cta import Warp
 
 Shape = tuple[int, int, int]
-Variables = dict[str, tuple[int, int]]  # address and bytes of the static ones of shared memory, by name
-
-_MBARRIER = re.compile(r"mbarrier (?:at )?(0x[0-9a-f]+)")
 
 
 class Copies(Protocol):
@@ -154,7 +150,7 @@ class Machine:
         key = (finding.name, finding.line)
         known = self.findings.get(key)
         if known is None:
-            self.findings[key] = _with_names(finding, self.shared_variables)
+            self.findings[key] = finding
         else:
             object.__setattr__(known, "count", known.count + finding.count)
 
@@ -176,26 +172,3 @@ def max_static_shared_bytes(target: Target) -> int:
 def shared_start(target: Target) -> int:
     """First usable byte of shared memory; from sm_80 on the system keeps the first KiB."""
     return SHARED_RESERVED if target.number >= 80 else 0
-
-
-def _with_names(finding: Finding, variables: Variables) -> Finding:
-    """A finding whose mbarriers have their names."""
-
-    def named(found: re.Match[str]) -> str:
-        return f"mbarrier {shared_name(variables, int(found[1], 16))}"
-
-    texts = [_MBARRIER.sub(named, text) for text in (finding.message, *finding.notes)]
-    return replace(finding, message=texts[0], notes=tuple(texts[1:]))
-
-
-def shared_variable(variables: Variables, address: int) -> str:
-    """The variable of shared memory that an address lies in; nothing for what is not static."""
-    return next((name for name, (first, size) in variables.items() if first <= address < first + size), "")
-
-
-def shared_name(variables: Variables, address: int) -> str:
-    """An address of shared memory by the variable that it lies in: `full+8 (0x408)`."""
-    if name := shared_variable(variables, address):
-        first = variables[name][0]
-        return f"{name}+{address - first} ({address:#x})" if address > first else f"{name} ({address:#x})"
-    return f"{address:#x}"

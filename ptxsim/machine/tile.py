@@ -14,7 +14,8 @@ from ptxsim.layout.swizzle import swizzle
 from ptxsim.machine.bulk import written_swizzle
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.port import Port
-from ptxsim.machine.state import Machine, Variables
+from ptxsim.machine.shared_names import Variables
+from ptxsim.machine.state import Machine
 
 CHUNK = 16  # bytes; every layout keeps that many together
 FIELDS = "see `ptxsim desc` for the fields and what they read"

@@ -56,7 +56,7 @@ def test_bytes_hold_the_phase_open():
     barrier.arrive(1, ME)
     assert barrier.record.phase == 0
     barrier.complete_bytes(64)
-    assert barrier.record.phase == 0 and "64 of 96 bytes" in describe(barrier.record)
+    assert barrier.record.phase == 0 and "64 of 96 bytes" in describe(barrier.record, {})
     barrier.complete_bytes(32)
     assert barrier.record.phase == 1
 

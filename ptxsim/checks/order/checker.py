@@ -18,7 +18,7 @@ from ptxsim.engine.program.operation import Program
 from ptxsim.jit.body import Array
 from ptxsim.lanes import LANES
 from ptxsim.machine.event import Event, Observer, Space
-from ptxsim.machine.state import Variables, shared_name, shared_variable
+from ptxsim.machine.shared_names import Variables, shared_name, shared_variable
 
 ACCESSES = frozenset(event for event in Event if event <= Event.ASYNC_WAIT)
 SPACES = frozenset({Space.SHARED, Space.GLOBAL})

@@ -18,8 +18,7 @@ from ptxsim.cuda.runtime.kernels import (
 from ptxsim.cuda.runtime.state import INVALID_VALUE, Runtime
 from ptxsim.cuda.runtime.streams import check_stream, in_order
 from ptxsim.demangle import demangle
-from ptxsim.diagnostic import PtxError
-from ptxsim.engine.builtin import ASSERTION
+from ptxsim.diagnostic import ASSERTION, PtxError
 from ptxsim.isa.variable_layout import size_of
 from ptxsim.machine.state import max_shared_bytes
 from ptxsim.session.launch_checks import LIMITS
@@ -129,7 +128,7 @@ def _stopped(run: Run) -> int:
     if run.stopped_at is None:
         return 0
     errors = [finding for finding in run.findings if finding.level == "error"]
-    if any(finding.message.startswith(ASSERTION) for finding in errors):
+    if any(finding.case == ASSERTION for finding in errors):
         return ASSERT
     names = [finding.name for finding in errors]
     return next((STOPS[name] for name in names if name in STOPS), LAUNCH_FAILURE)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.session.ptxfile.differences import largest, pattern_of, rearranged, rounding, show, ulps
-from ptxsim.session.ptxfile.expressions import COMPARISONS, evaluate, names_in, parse_expression
+from ptxsim.session.ptxfile.expressions import BANK_COUNTS, COMPARISONS, evaluate, names_in, parse_expression
 from ptxsim.session.ptxfile.misplaced import misread
 from ptxsim.session.ptxfile.values import Value, narrow, widen
 from ptxsim.source import Span
@@ -52,6 +52,12 @@ class Comparison:
     @property
     def names(self) -> set[str]:
         return set().union(*(names_in(operand) for operand in self.operands))
+
+    @property
+    def counts(self) -> set[str]:
+        """The counts of banks and global memory that it compares (`banks.sectors`: sectors)."""
+        nodes = (node for operand in self.operands for node in ast.walk(operand))
+        return {node.attr for node in nodes if isinstance(node, ast.Attribute) and node.attr in BANK_COUNTS}
 
 
 def parse_comparison(text: str) -> Comparison:

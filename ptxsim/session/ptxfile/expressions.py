@@ -23,7 +23,8 @@ from ptxsim.spelling import did_you_mean
 
 MAX_DEPTH = 64
 METRICS = ("banks", "cycles", "findings", "warp_instructions")
-BANK_COUNTS = ("worst", "wavefronts", "ideal", "excess", "conflicts", "requests", "sectors")
+GLOBAL_COUNTS = ("requests", "sectors")
+BANK_COUNTS = ("worst", "wavefronts", "ideal", "excess", "conflicts", *GLOBAL_COUNTS)
 
 
 def parse_expression(text: str) -> ast.expr:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from ptxsim.session.options import LaunchOptions
 from ptxsim.session.ptxfile.arguments import Arguments
 from ptxsim.session.ptxfile.directives import Dim3, Directives, ExpectedValue, parse_directives
 from ptxsim.session.ptxfile.expectations import Writer, not_judged
-from ptxsim.session.ptxfile.expressions import BANK_COUNTS, METRICS
+from ptxsim.session.ptxfile.expressions import BANK_COUNTS, GLOBAL_COUNTS, METRICS
 from ptxsim.session.ptxfile.verdict import depends, judged, same, sort_out
 from ptxsim.source import Source, Span
 from ptxsim.spelling import did_you_mean
@@ -198,8 +198,8 @@ class _Launch:
     def _unmet(self, expectation: ExpectedValue, run: Run, values: dict[str, Any]) -> list[Finding]:
         """What is wrong with a run by one expectation of the file."""
         found = judged(expectation, values | metrics(run), self._writer(run))
-        if "banks" in expectation.comparison.names and run.banks_counted:
-            found = [blamed(finding, run.banks) for finding in found]
+        if run.banks_counted and (counts := expectation.comparison.counts):
+            found = [blamed(finding, run.banks, counts) for finding in found]
         if run.stopped_at is not None:
             return [not_judged(finding, expectation.comparison, run.stopped_at) for finding in found]
         if any(finding.name == "expectation-failed" and finding.level == "error" for finding in found):
@@ -347,10 +347,9 @@ def metrics(run: Run) -> dict[str, Any]:
     }
 
 
-def blamed(finding: Finding, banks: BankTable) -> Finding:
+def blamed(finding: Finding, banks: BankTable, counts: Set[str]) -> Finding:
     """A failed expectation of counts with the instruction that costs most beyond what it needs, and what would help it."""
-    is_global = "banks.sectors" in finding.message or "banks.requests" in finding.message
-    rows: Sequence[BankRow | GlobalRow] = banks.global_rows if is_global else banks.rows
+    rows: Sequence[BankRow | GlobalRow] = banks.global_rows if counts & set(GLOBAL_COUNTS) else banks.rows
     costly = [row for row in rows if row.excess > 0]
     if finding.name != "expectation-failed" or not costly:
         return finding
