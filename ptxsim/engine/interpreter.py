@@ -156,6 +156,8 @@ class Interpreter:
             split.lanes = mask_word(mask)
             return
         if isinstance(outcome, AtMBarriers):
+            for report in op.destinations[1:]:
+                write(report, np.uint32(0), warp, mask, bool(mask.all()))
             wait_for(warp.record, split, outcome.lanes, op.site, self.machine.steps)
             return
         if isinstance(outcome, Wait) and outcome.result is not None:

@@ -137,23 +137,59 @@ def shared_to_cluster(m: Port, a: LaneValue, b: LaneValue, n: LaneValue, c: Lane
     _to_shared(m, "shared::cta", dst, a, b, n, c)
 
 
+IGNORED = Either((Reg("u32"), Imm(0, 15)))
+_LEAVING_OUT: Options = {**words("shared", "global"), "name": "cp.async.bulk", "ordered": (("shared::cta", "global"),)}
+_LEAVING_OUT["operands"] = {**_LEAVING_OUT["operands"], "left": IGNORED, "right": IGNORED}
+
+
+@instruction(
+    "cp.async.bulk{.weak}.shared::cta.global.mbarrier::complete_tx::bytes.ignore_oob [a], [b], n, left, right, [c]",
+    weak=WEAK, requires="9.2 sm_90", **_LEAVING_OUT,
+)  # fmt: skip
+@instruction(
+    "cp.async.bulk{.weak}.shared::cta.global.mbarrier::complete_tx::bytes.ignore_oob.L2::cache_hint [a], [b], n, left, right, [c], policy",
+    weak=WEAK, requires="9.2 sm_90", **_LEAVING_OUT,
+)  # fmt: skip
+def inside_to_shared(
+    m: Port, a: LaneValue, b: LaneValue, n: LaneValue, left: LaneValue, right: LaneValue, c: LaneValue
+) -> None:
+    """Up to 15 bytes at either end may lie outside of an allocation: they are not read, and anything stands in their place."""
+    ends = per_lane(left).astype(np.int64), per_lane(right).astype(np.int64)
+    for bytes_of_end in ends:
+        bad = m.mask & ((bytes_of_end < 0) | (bytes_of_end > 15))
+        if bad.any():
+            lane = int(np.argmax(bad))
+            raise Fault(
+                "out-of-bounds", f"{int(bytes_of_end[lane])} bytes at one end of a bulk copy are to be ignored; 0 to 15 may be", lane,
+                "begin the copy at the last 16-byte line before the data, and end it at the first one after",
+            )  # fmt: skip
+    _to_shared(m, "global", "shared::cta", a, b, n, c, ends=ends)
+
+
 def _to_shared(
     m: Port, source_space: str, space: Word, a: LaneValue, b: LaneValue, n: LaneValue, c: LaneValue,
-    ctas: LaneValue = None, reduction: int = 0,
+    ctas: LaneValue = None, reduction: int = 0, ends: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> None:  # fmt: skip
     size = sizes(m, n)
     check_alignment(a, m.mask, 16, "bulk copy write")
     check_alignment(b, m.mask, 16, "bulk copy read")
     for lane, barrier in each(m, space, c):
-        load_to_shared(m, _run(m, lane, int(size[lane]), (source_space, b), (space, a), reduction), barrier, ctas)
+        left, right = (0, 0) if ends is None else (int(ends[0][lane]), int(ends[1][lane]))
+        copy = _run(m, lane, int(size[lane]), (source_space, b), (space, a), reduction, left, right)
+        load_to_shared(m, copy, barrier, ctas)
 
 
 def _run(
-    m: Port, lane: int, size: int, source: tuple[str, LaneValue], target: tuple[str, LaneValue], reduction: int
-) -> BulkCopy:
-    """The copy of a run of bytes by one lane, between addresses in state spaces."""
-    one, copy = snapshot(m, np.arange(LANES) == lane), BulkCopy(lane=lane, size=size, reduction=reduction)
-    copy.source, copy.target = side_at(one, *source, lane, size), side_at(one, *target, lane, size, write=True)
+    m: Port, lane: int, size: int, source: tuple[str, LaneValue], target: tuple[str, LaneValue], reduction: int,
+    left: int = 0, right: int = 0,
+) -> BulkCopy:  # fmt: skip
+    """The copy of a run of bytes by one lane, between addresses in state spaces. `left` and `right` bytes of the source are not read."""
+    one = snapshot(m, np.arange(LANES) == lane)
+    copy = BulkCopy(lane=lane, size=size, reduction=reduction, left=left, right=right)
+    space, start = source
+    copy.source = side_at(one, space, start + left if left else start, lane, max(size - left - right, 0))
+    copy.source.start, copy.source.named = copy.source.start - left, copy.source.named - left
+    copy.target = side_at(one, *target, lane, size, write=True)
     return copy
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from ptxsim.instructions.bulk_copy import copies, load_to_shared
 from ptxsim.isa.facts import PAIR, Access, AccessKind, Facts, Proxy, Word, Words
 from ptxsim.isa.operand import Addr, Value, Vec
-from ptxsim.isa.registry import Kinds, Options, declare, instruction
+from ptxsim.isa.registry import Kinds, Options, instruction
 from ptxsim.lanes import LANES, LaneValue
 from ptxsim.machine.asynchronous import snapshot
 from ptxsim.machine.bulk import Bulk, side_at
@@ -26,7 +26,16 @@ from ptxsim.machine.memory import RANK_SHIFT, check_alignment, gather
 from ptxsim.machine.port import Port
 from ptxsim.machine.reduction import OPERATIONS, number_of
 from ptxsim.machine.tensor_map import ELEMENT_TYPES, SIZE
-from ptxsim.machine.tensor_tile import IM2COL, TensorRecord, count_rows, end_inside, first_inside, mode_of, row_bytes
+from ptxsim.machine.tensor_tile import (
+    MAP_OF,
+    WIDE,
+    TensorRecord,
+    count_rows,
+    end_inside,
+    first_inside,
+    mode_of,
+    row_bytes,
+)
 
 DIMENSIONS = "1d 2d 3d 4d 5d"
 IMAGES = "3d 4d 5d"
@@ -88,9 +97,10 @@ def tile(
     t = description(one, lane, address)
     if t.rank != int(str(dim)[0]):
         raise Fault("illegal-instruction", f".{dim} copy with a tensor map of {t.rank} dimensions", lane)
-    if (mode_of(mode) == IM2COL) != t.im2col:
+    if MAP_OF[mode_of(mode)] != t.im2col:
+        kinds = ("a tiled map", "an im2col map", "a map of im2col::w", "a map of im2col::w::128")
         raise Fault(
-            "illegal-instruction", f"an {'im2col' if not t.im2col else 'tiled'} copy with the other kind of tensor map", lane,
+            "illegal-instruction", f"a copy with {kinds[t.im2col]}; its mode takes {kinds[MAP_OF[mode_of(mode)]]}", lane,
             "encode the map for the mode of the instruction",
         )  # fmt: skip
     copy = BulkCopy(lane=lane, tensor=t.address, mode=mode_of(mode), size=count_rows(t, mode_of(mode)) * row_bytes(t))
@@ -98,6 +108,11 @@ def tile(
         copy.at[i] = int(per_lane(value)[lane])
     for i, value in enumerate(offsets or ()):
         copy.taps[i] = int(per_lane(value)[lane]) & 0xFFFF
+    if copy.mode >= WIDE and copy.taps[0]:
+        raise Fault(
+            "not-modeled", "which pixels are the halo of an im2col copy along W: the manual shows it only in figures", lane,
+            "copy with wHalo 0, and the pixels of the halo with a copy of their own",
+        )  # fmt: skip
     rows, space = Bulk.of(m.machine).rows(copy), m.machine.memory
     size = end_inside(t, copy.at[0]) - first_inside(t, copy.at[0])
     if size > 0 and (space.find(rows.astype(np.uint64), size) < 0).any():
@@ -169,7 +184,7 @@ def _load_forms() -> None:
                         dim="2d", mode="tile::gather4", kinds={"t": _coordinates(5)}, **dict(common, dst="shared::cta"),
                     )  # fmt: skip
                 _add(
-                    None, f"{name}.dim.dst.global.mode{end} [a], [t], [c], offsets{tail}", BLACKWELL, dim=IMAGES,
+                    load, f"{name}.dim.dst.global.mode{end} [a], [t], [c], offsets{tail}", BLACKWELL, dim=IMAGES,
                     mode="im2col::w im2col::w::128", kinds={"offsets": Vec(2, Value("u16"))}, **common,
                 )  # fmt: skip
 
@@ -263,9 +278,9 @@ def _prefetch_forms() -> None:
             kinds={"t": _coordinates(5)},
             **words,
         )
-        declare(
-            f"{opcode}.mode{hint} [t], offsets{policy}", requires=BLACKWELL, dim=IMAGES, mode="im2col::w im2col::w::128",
-            operands={**KINDS, "offsets": Vec(2, Value("u16"))}, **words,
+        _add(
+            prefetch, f"{opcode}.mode{hint} [t], offsets{policy}", BLACKWELL, dim=IMAGES, mode="im2col::w im2col::w::128",
+            kinds={"offsets": Vec(2, Value("u16"))}, **words,
         )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from ptxsim import lanes
 from ptxsim.isa.facts import Word
 from ptxsim.isa.operand import Reg, Value, Vec
-from ptxsim.isa.registry import Kinds, Options, declare, instruction
+from ptxsim.isa.registry import Kinds, Options, instruction
 from ptxsim.lanes import LaneValue
 from ptxsim.numerics import narrow, scalar
 from ptxsim.numerics.scalar import F32, double, finish
@@ -139,13 +139,13 @@ def pair_to_halves(
     a: LaneValue, scale: LaneValue, *, dtype: ScalarType, atype: ScalarType, relu: Word, satfinite: Word
 ) -> LaneValue:
     """Scales are powers of two: in f32 the products are exact, and rounded once."""
-    values = [_decode(x, element_of(atype)) for x in unpack(a, atype)]
+    values = [decode(x, element_of(atype)) for x in unpack(a, atype)]
     if scale is not None:
         values = [x * narrow.decode_scale(s) for x, s in zip(values, unpack(scale, TYPES["ue8m0x2"]), strict=True)]
     return pack([encode(x, element_of(dtype), "rn", satfinite, relu) for x in values], dtype)
 
 
-def _decode(x: LaneValue, t: ScalarType) -> LaneValue:
+def decode(x: LaneValue, t: ScalarType) -> LaneValue:
     """A code as an f32 value; a signed byte, of .s2f6x2, is a number of 64ths."""
     if t.name == "ue8m0":
         return narrow.decode_scale(x)
@@ -154,14 +154,36 @@ def _decode(x: LaneValue, t: ScalarType) -> LaneValue:
     return narrow.decode(x, t)
 
 
-# ---- to fixed point of two bits before the point and six after: bound, not modeled ----
+# ---- to fixed point of two bits before the point and six after ----
 
+# The manual's text has two bf16, its pseudocode two bytes of the source; the assembler makes an instruction on bf16 of it.
 _DOWN = "rn rz@9.4:sm_107a"
-for _scaled, _scale in (("", ""), (_WITH_SCALES, ", scale")):
-    _words: Options = {"requires": _FIXED, **_SCALED}
-    _narrowing = f"cvt.rounding.satfinite{{.relu}}{_scaled}.dtype.atype d, a"
-    declare(f"{_narrowing}, b{_scale}", rounding=_DOWN, dtype="s2f6x2", atype="f32", **_words)
-    declare(f"{_narrowing}{_scale}", rounding=_DOWN, dtype="s2f6x2", atype="bf16x2", **_words)
+_NARROWING: Options = {"rounding": _DOWN, "satfinite": "satfinite", "dtype": "s2f6x2", "requires": _FIXED, **_SCALED}
+
+
+@instruction("cvt.rounding.satfinite{.relu}.dtype.atype d, a, b", atype="f32", **_NARROWING)
+@instruction(f"cvt.rounding.satfinite{{.relu}}{_WITH_SCALES}.dtype.atype d, a, b, scale", atype="f32", **_NARROWING)
+@instruction("cvt.rounding.satfinite{.relu}.dtype.atype d, a", atype="bf16x2", **_NARROWING)
+@instruction(f"cvt.rounding.satfinite{{.relu}}{_WITH_SCALES}.dtype.atype d, a, scale", atype="bf16x2", **_NARROWING)
+def to_fixed_point(
+    a: LaneValue, b: LaneValue, scale: LaneValue, *, dtype: ScalarType, atype: ScalarType, rounding: Word, relu: Word
+) -> LaneValue:
+    """Numbers of 64ths, of values that are divided by scales, which is exact in f64: scales are powers of two. NaN is the largest."""
+    values = [b, a] if atype is F32 else list(lanes.split(a, atype))
+    divisors = [1.0, 1.0] if scale is None else [
+        double(narrow.decode_scale(s)) for s in unpack(scale, TYPES["ue8m0x2"])
+    ]  # fmt: skip
+    codes = [fixed_point(double(x) / y, rounding, relu) for x, y in zip(values, divisors, strict=True)]
+    return pack(codes, dtype)
+
+
+def fixed_point(x: LaneValue, rounding: Word, relu: Word) -> LaneValue:
+    """An f64 as a signed byte of 64ths, in u32, within -2 and 127/64."""
+    whole = lanes.float_to_int(lanes.round_to_integral(x * 64, str(rounding)), TYPES["s32"])
+    whole = lanes.where(x == x, lanes.minimum(lanes.maximum(whole, -128), 127), 127)
+    if relu:
+        whole = lanes.maximum(whole, 0)
+    return lanes.bits(whole, "u32") & 0xFF
 
 
 # ---- tf32 ----

@@ -13,7 +13,8 @@ import numpy as np
 from ptxsim.isa.facts import Facts, Mechanism, Role, Synchronisation, Word, Words
 from ptxsim.isa.operand import Addr, Either, Imm, Nowhere, Pred, Reg, Value
 from ptxsim.isa.registry import Kinds, Options, instruction
-from ptxsim.lanes import LaneValue, cast
+from ptxsim.lanes import LANES, LaneValue, cast
+from ptxsim.machine.fault import AtMBarriers
 from ptxsim.machine.mbarrier import MBarriers, per_lane
 from ptxsim.machine.mbarrier_state import DROP, MAX_COUNT, NO_COMPLETE
 from ptxsim.machine.port import Port
@@ -23,6 +24,7 @@ CLUSTER = "shared shared::cta shared::cluster"
 RELEASE = "release@8.0 relaxed@8.6:sm_90"
 ACQUIRE = "acquire@8.0 relaxed@8.6:sm_90"
 SCOPE = "cta@8.0 cluster@8.0:sm_90"
+LAYOUTS = "layout::v0 layout::v1"
 
 INIT, END, ARRIVES, COUNTS, WAITS = (
     Facts(family="mbarrier", synchronises=Synchronisation(Mechanism.MBARRIER, role))
@@ -54,9 +56,17 @@ _INIT: Options = {"name": "mbarrier.init", "space": SHARED, "operands": {**_obje
 
 
 @instruction("mbarrier.init{.space}.b64 [a], n", requires="7.0 sm_80", facts=INIT, **_INIT)
-@instruction("mbarrier.init.layout::v0{.space}.b64 [a], n", requires="9.3 sm_90", facts=INIT, **_INIT)
-def init(m: Port, a: LaneValue, n: LaneValue, *, space: Word) -> None:
-    m.unit(MBarriers).init(space, a, n)
+@instruction("mbarrier.init.layout{.space}.b64 [a], n", layout=LAYOUTS, requires="9.3 sm_90", facts=INIT, **_INIT)
+def init(m: Port, a: LaneValue, n: LaneValue, *, space: Word, layout: Word) -> None:
+    m.unit(MBarriers).init(space, a, n, int(layout == "layout::v1"))
+
+
+@instruction(
+    "mbarrier.check_layout.layout{.space}.b64 d, [a]", name="mbarrier.check_layout", layout=LAYOUTS, space=SHARED,
+    requires="9.3 sm_90", facts=COUNTS, writes="d", operands={**_object, "d": Pred()},
+)  # fmt: skip
+def check_layout(m: Port, a: LaneValue, *, space: Word, layout: Word) -> LaneValue:
+    return m.unit(MBarriers).has_layout(space, a, int(layout == "layout::v1"))
 
 
 @instruction(
@@ -163,13 +173,37 @@ def pending_count(m: Port, state: LaneValue) -> LaneValue:
 
 # ---- waits -----------------------------------------------------------------------------------------------------------
 
+# Objects of layout 1 have a second phase, the conditional one, which stays behind where an asynchronous operation reports that it
+# has failed. Only operations of the fabric between GPUs and copies of targets after sm_120 report, and these are not modeled: the phases
+# go on together, and reports are zero.
+
 
 def _wait_forms(effect: Any, name: str, parity: bool, requires: str, hint: str) -> None:
-    instruction(
-        f"{name}{{.phase}}{{.sem}}{{.scope}}{{.space}}.b64 d, [a], wanted{hint}", name=name, requires=requires,
-        facts=WAITS, phase="phase_type::primary@9.3:sm_90", sem=ACQUIRE, scope=SCOPE, space=SHARED, rules=(order_with_scope,), writes="d",
-        operands={**_object, "d": Pred(), "wanted": _parity if parity else _state, "limit": Value("u32")},
-    )(effect)  # fmt: skip
+    words: Options = {
+        "name": name, "facts": WAITS, "sem": ACQUIRE, "scope": SCOPE, "space": SHARED, "rules": (order_with_scope,),
+        "operands": {
+            **_object, "d": Pred(), "p": Pred(sink=True), "report": Reg("b8"), "wanted": _parity if parity else _state,
+            "limit": Value("u32"),
+        },
+    }  # fmt: skip
+    phases = "phase_type::primary phase_type::conditional" if parity else "phase_type::primary"
+    order, operands = "{.sem}{.scope}{.space}.b64", f"[a], wanted{hint}"
+    instruction(f"{name}{order} d, {operands}", requires=requires, writes="d", **words)(effect)
+    instruction(f"{name}.phase{order} d, {operands}", phase=phases, requires="9.3 sm_90", writes="d", **words)(effect)
+    for report, written in (("", "d p"), (", report", "d p report")):
+        instruction(
+            f"{name}.phase_type::primary{order} d|p{report}, {operands}", requires="9.3 sm_90", writes=written, **words
+        )(_reporting(effect))
+
+
+def _reporting(effect: Any) -> Any:
+    """The effect of a wait that asks whether something has been reported, too, and what: nothing."""
+
+    def wait(m: Port, a: LaneValue, wanted: LaneValue, *, space: Word) -> Any:
+        passed = effect(m, a, wanted, space=space)
+        return passed if isinstance(passed, AtMBarriers) else (passed, passed ^ passed, np.zeros(LANES, np.uint8))
+
+    return wait
 
 
 def test_wait(m: Port, a: LaneValue, wanted: LaneValue, *, space: Word) -> LaneValue:

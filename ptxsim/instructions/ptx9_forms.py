@@ -1,4 +1,4 @@
-"""Forms that PTX 9.1 to 9.4 added to older instructions; most are bound, not modeled.
+"""Forms that PTX 9.1 to 9.4 added to older instructions; those for the memory of several GPUs are bound, not modeled.
 
 PTX ISA, "Release Notes"; where the notes leave a combination open, what ptxas 13.5 takes.
 """
@@ -10,7 +10,6 @@ from ptxsim.instructions.bulk_copy import (
     FROM_SHARED,
     INTO_GLOBAL,
     INTO_SHARED,
-    KINDS,
     REDUCE_TO_GLOBAL,
     REDUCE_TO_SHARED,
     WEAK,
@@ -21,41 +20,12 @@ from ptxsim.instructions.bulk_copy import (
     shared_to_global,
     words,
 )
-from ptxsim.instructions.mbarrier import ACQUIRE, SHARED, order_with_scope
-from ptxsim.instructions.mbarrier import SCOPE as NEAR
 from ptxsim.isa.facts import SEVERAL_GPUS
-from ptxsim.isa.operand import Addr, Either, Imm, Pred, Reg, Value
-from ptxsim.isa.registry import Kinds, Options, declare, instruction
+from ptxsim.isa.operand import Reg, Value
+from ptxsim.isa.registry import Options, declare, instruction
 from ptxsim.types import TYPES
 
-# ---- mbarriers that report what became of asynchronous operations ----------------------------------------------------
-
 NINE = "9.3 sm_90"
-LAYOUT: Options = {"layout": "layout::v0 layout::v1", "space": SHARED, "requires": NINE}
-OBJECT: Kinds = {"a": Addr("shared"), "d": Pred(), "p": Pred(sink=True), "report": Reg("b8")}
-declare(
-    "mbarrier.init.layout::v1{.space}.b64 [a], n", name="mbarrier.init", space=SHARED, requires=NINE,
-    operands={**OBJECT, "n": Either((Reg("u32"), Imm(1)))},
-)  # fmt: skip
-declare("mbarrier.check_layout.layout{.space}.b64 d, [a]", name="mbarrier.check_layout", operands=OBJECT, **LAYOUT)
-for name, wanted, hint in (
-    ("mbarrier.test_wait", Either((Reg("u64"), Imm())), ""),
-    ("mbarrier.test_wait.parity", Either((Reg("u32"), Imm(0, 1))), ""),
-    ("mbarrier.try_wait", Either((Reg("u64"), Imm())), "{, limit}"),
-    ("mbarrier.try_wait.parity", Either((Reg("u32"), Imm(0, 1))), "{, limit}"),
-):
-    wait: Options = {
-        "name": name, "requires": NINE, "sem": ACQUIRE, "scope": NEAR, "space": SHARED,
-        "rules": (order_with_scope,), "operands": {**OBJECT, "wanted": wanted, "limit": Value("u32")},
-    }  # fmt: skip
-    for report, written in (("", "d p"), (", report", "d p report")):
-        declare(
-            f"{name}.phase_type::primary{{.sem}}{{.scope}}{{.space}}.b64 d|p{report}, [a], wanted{hint}", writes=written, **wait
-        )  # fmt: skip
-    if name.endswith("parity"):
-        declare(
-            f"{name}.phase_type::conditional{{.sem}}{{.scope}}{{.space}}.b64 d, [a], wanted{hint}", writes="d", **wait
-        )  # fmt: skip
 
 # ---- bulk copies of 128-bit units, with a memory order or without: modeled, as the copies they are ---------------------
 
@@ -89,16 +59,7 @@ for order, wide, strong, near in (
         ordered=(("dst", "shared::cta"),), requires=NINE, **words("shared"), **COPY, **near,
     )(shared_to_cluster)  # fmt: skip
 
-# ---- copies that leave bytes at both ends alone: bound; reductions with a memory order: modeled, as those without one are ---
-
-IGNORED = Either((Reg("u32"), Imm(0, 15)))
-EDGES: Options = {"name": "cp.async.bulk", "writes": "", "requires": "9.2 sm_90", "weak": WEAK}
-for hint, policy in (("", ""), (".L2::cache_hint", ", policy")):
-    declare(
-        f"cp.async.bulk{{.weak}}.shared::cta.global.{BYTES}.ignore_oob{hint} [a], [b], n, left, right, [c]{policy}",
-        operands={**KINDS, "a": Addr("shared"), "b": Addr("global"), "c": Addr("shared"), "left": IGNORED, "right": IGNORED},
-        ordered=(("shared::cta", "global"),), **EDGES,
-    )  # fmt: skip
+# ---- reductions with a memory order: modeled, as those without one are --------------------------------------------------
 
 REDUCE: Options = {"name": "cp.reduce.async.bulk", "order": "relaxed", "scope": SCOPE, "requires": NINE}
 for op, types in INTO_SHARED.items():

@@ -6,10 +6,11 @@ The effects here are the interpreter's; the products in flight are records of ma
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from ptxsim.instructions.mma import FP8
-from ptxsim.isa.facts import Access, AccessKind, Facts, Mechanism, Proxy, Role, Scope, Synchronisation, Words
+from ptxsim.isa.facts import ASSEMBLER, Access, AccessKind, Facts, Mechanism, Proxy, Role, Scope, Synchronisation, Words
 from ptxsim.isa.operand import Either, Imm, Kind, Pred, Reg, Value, Vec
 from ptxsim.isa.registry import Kinds, instruction
 from ptxsim.lanes import LaneValue
@@ -121,6 +122,7 @@ def declare_row(
     name, family = "wgmma.mma_async", "wgmma.sp" if sparse else "wgmma"
     sp, metadata = (".sp", ", e, f") if sparse else ("", "")
     effect = None if odd_word else wgmma_mma_async_sparse if sparse else wgmma_mma_async
+    facts = SPARSE_PRODUCT if sparse else DENSE_PRODUCT
 
     def count(operand: str, slot: str) -> Any:
         return lambda modifiers: fragment_layout(family, modifiers["shape"], operand, modifiers[slot].name).registers
@@ -138,7 +140,7 @@ def declare_row(
         tail = {"": "", "scale": ", sa, sb", "trans": ", sa, sb, tb" if source == "registers" else ", sa, sb, ta, tb"}
         instruction(
             f"{name}{sp}.sync{{.aligned}}.shape{words}.dtype.atype.btype d, a, b{metadata}, p{tail[after]}",
-            name=name, requires=f"{since} sm_90a", facts=SPARSE_PRODUCT if sparse else DENSE_PRODUCT, operands=kinds | {"a": kind},
+            name=name, requires=f"{since} sm_90a", facts=replace(facts, missing=ASSEMBLER) if odd_word else facts, operands=kinds | {"a": kind},
             ordered=(("and", "popc"),), shape=" ".join(f"m64n{n}k{k}" for n in ns), dtype=d, atype=a, btype=b,
         )(effect)  # fmt: skip
 

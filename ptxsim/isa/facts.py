@@ -157,7 +157,7 @@ class Facts:
 
 
 # Why forms are not modeled.
-OPEN = "open: the manual says what it does"
+UNPUBLISHED = "no public text says how its results are rounded, and what becomes of NaN and of overflow"
 IMAGES = "textures and surfaces are not modeled"
 SEVERAL_GPUS = "memory of several GPUs is not modeled"
 ASSEMBLER = "the assembler takes it, and no public source says what it means"

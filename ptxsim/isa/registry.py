@@ -21,7 +21,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from ptxsim.isa.availability import Availability, parse_availability
-from ptxsim.isa.facts import OPEN, Facts, Words
+from ptxsim.isa.facts import Facts, Words
 from ptxsim.isa.notation import OperandName, Slot, Vocabulary, parse_notation, vocabulary
 from ptxsim.isa.operand import Addr, Imm, Kind, Reg, Value
 
@@ -169,7 +169,7 @@ def _make_form(
     )  # fmt: skip
 
 
-def declare(notation: str, *, missing: str = OPEN, facts: Facts | None = None, **options: Any) -> None:
+def declare(notation: str, *, missing: str, facts: Facts | None = None, **options: Any) -> None:
     """Declare a form that is bound and checked but not modeled, and why."""
     instruction(notation, facts=replace(facts or Facts(), missing=missing), **options)(None)
 

@@ -168,7 +168,7 @@ def _misplaced(problem: int, tensor: TensorRecord, copy: BulkCopy) -> Fault:
         rows, width = tensor_tile.count_rows(tensor, copy.mode), tensor_tile.row_bytes(tensor)
         message = f"tensor copy of {rows} rows of {width} bytes, more than shared memory has"
         return Fault("out-of-bounds", message, copy.lane, "encode the map with a smaller box")
-    images = range(tensor.rank - 2)
+    images = range(tensor.rank - 2 if copy.mode == tensor_tile.IM2COL else 1)
     start, low, high = (tuple(v) for v in zip(*((copy.at[1 + i], tensor.low[i], tensor.high[i] - 1) for i in images)))
     return Fault(
         "illegal-instruction", f"im2col copy from pixel {start}, the pixels' bounding box is {low} to {high}", copy.lane,

@@ -12,8 +12,9 @@ from ptxsim.machine.tensor_tile import OUTSIDE, TensorRecord, end_inside, first_
 
 CHUNK = 16  # bytes that a swizzle keeps together
 NAN_FILL = 0x7FF7  # repeated where elements lie outside of the tensor; measured on sm_90
+ANYTHING = 0xFF  # what stands where nothing has been read: NaN in every format
 SPAN = 1 << 40  # elements of a memory whose size is not asked for
-WORDS, HALVES, LONGS = np.dtype(np.uint32), np.dtype(np.uint16), np.dtype(np.int64)
+WORDS, HALVES, LONGS, OCTETS = np.dtype(np.uint32), np.dtype(np.uint16), np.dtype(np.int64), np.dtype(np.uint8)
 CHUNKS = np.dtype([("words", "<u8", (2,))])
 
 
@@ -36,6 +37,9 @@ def transfer(copies_at: I64, copy_address: I64, which: I32, data: I64, writes: F
     """Bytes of one side of a copy, in the order of the copy, to an address, or from there."""
     copies, copy = view(copies_at, BulkCopies, 1)[0], view(copy_address, BulkCopy, 1)[0]
     side = view(side_of(copy, which), Side, 1)[0]
+    if copy.left + copy.right != 0 and which == SOURCE:
+        read_inside(side.start + (side.shared if side.shared != 0 else copies.arena), data, copy)
+        return
     if copy.tensor == 0:
         exchange(side.start + (side.shared if side.shared != 0 else copies.arena), data, copy.size, writes)
         return
@@ -57,6 +61,17 @@ def transfer(copies_at: I64, copy_address: I64, which: I32, data: I64, writes: F
         for i in range(len(rows)):
             if rows[i] != OUTSIDE:
                 round_to_tf32(data + i * width, low, high)
+
+
+def read_inside(place: int, data: int, copy: BulkCopy) -> None:
+    """Bytes of a run without those at its ends that are not read: these are anything."""
+    octets = view(data, OCTETS, copy.size)
+    for i in range(copy.left):
+        octets[i] = ANYTHING
+    for i in range(copy.size - copy.right, copy.size):
+        octets[i] = ANYTHING
+    if copy.left + copy.right < copy.size:
+        move_bytes(data + copy.left, place + copy.left, copy.size - copy.left - copy.right)
 
 
 def exchange(place: int, data: int, size: int, writes: bool) -> None:

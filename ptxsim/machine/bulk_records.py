@@ -37,6 +37,8 @@ class BulkCopy(Record):
     released: I32  # a wait has covered the reading of the source
     over: I32  # to be forgotten
     mode: I32  # of a tensor copy
+    left: I32  # bytes at the beginning and at the end of a run that are not read (.ignore_oob)
+    right: I32
     reduction: I64  # how target and source combine (machine.reduction), 0: not
     size: I64  # bytes
     tensor: I64  # address of its TensorRecord; 0: both sides are runs of bytes

@@ -252,10 +252,26 @@ def tell(stream: Stream, copies: BulkCopies, copy: BulkCopy, which: int, kind: i
                 event(stream, warp, copy.site, kind, space, high - low, flags, (1 << count) - 1, addresses)
                 count = 0
         return
-    size = copy.size if side.shared == 0 else extent(copy)
-    width = ROW if side.named % ROW == 0 and size % ROW == 0 else CHUNK
+    low, high = 0, copy.size if side.shared == 0 else extent(copy)
+    if which == SOURCE and copy.left != 0:
+        low = CHUNK
+        tell_run(stream, copy, space, side.named + copy.left, min(CHUNK, high - copy.right) - copy.left, 1, kind, flags)
+    if which == SOURCE and copy.right != 0 and low < high:
+        high -= CHUNK
+        tell_run(stream, copy, space, side.named + high, CHUNK - copy.right, 1, kind, flags)
+    width = ROW if (side.named + low) % ROW == 0 and (high - low) % ROW == 0 else CHUNK
+    tell_run(stream, copy, space, side.named + low, high - low, width, kind, flags)
+
+
+def tell_run(
+    stream: Stream, copy: BulkCopy, space: int, start: int, size: int, width: int, kind: int, flags: int
+) -> None:
+    """The same for a run of bytes, in pieces of a width."""
+    warp = view(copy.warp, WarpRecord, 1)[0]
+    addresses = np.zeros(LANES, np.uint64)
+    count = 0
     for i in range((size + width - 1) // width):
-        addresses[count] = side.named + i * width
+        addresses[count] = start + i * width
         count += 1
         if count == LANES or (i + 1) * width >= size:
             event(stream, warp, copy.site, kind, space, width, flags, (1 << count) - 1, addresses)

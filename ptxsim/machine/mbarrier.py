@@ -86,7 +86,8 @@ class MBarrier:
                 help="leave out .noComplete for the last arrival",
             )  # fmt: skip
         if status == state.TOO_MANY_PENDING:
-            raise Fault("mbarrier-overflow", f"the pending count of {self} passes {MAX_COUNT}")
+            most = state.most_arrivals(self.record.layout)
+            raise Fault("mbarrier-overflow", f"the pending count of {self} passes {most}")
         assert status == state.TOO_MANY_BYTES
         raise Fault(
             "mbarrier-overflow",
@@ -162,18 +163,18 @@ class MBarriers:
     def __init__(self, port: Port):
         self.port = port
 
-    def init(self, space: str | None, a: LaneValue, n: LaneValue) -> None:
-        """New objects that wait for n arrivals in each phase."""
-        m, count = self.port, per_lane(n)
+    def init(self, space: str | None, a: LaneValue, n: LaneValue, layout: int = 0) -> None:
+        """New objects of a layout that wait for n arrivals in each phase."""
+        m, count, most = self.port, per_lane(n), state.most_arrivals(layout)
         for cta, memory, offsets, mask in places(m, space, a):
             m.emit(Event.STORE, Space.SHARED, 8, 0, mask, cluster_addresses(m, memory, offsets))
             for lane in map(int, np.flatnonzero(mask)):
                 expected = int(count[lane])
-                if not 1 <= expected <= MAX_COUNT:
-                    message = f"mbarrier.init with count {expected}; it must be in 1..{MAX_COUNT}"
+                if not 1 <= expected <= most:
+                    message = f"mbarrier.init with count {expected}; it must be in 1..{most}"
                     raise Fault("mbarrier-init", message, lane)
                 self._check_free(cta, int(offsets[lane]), lane, int(a[lane]))
-                state.begin(cta.mbarriers, int(offsets[lane]), int(a[lane]), expected)
+                state.begin(cta.mbarriers, int(offsets[lane]), int(a[lane]), expected, layout)
 
     def _check_free(self, cta: Cta, offset: int, lane: int, address: int) -> None:
         """Report an object that lives where another one begins."""
@@ -188,6 +189,13 @@ class MBarriers:
             f"mbarrier.init at {address:#x}, where an mbarrier is alive" + (f" and in use: {describe(known, cta.cluster.variables)}" if busy else ""),
             lane, "mbarrier.inval the old one first", level="error" if busy else "warning",
         )  # fmt: skip
+
+    def has_layout(self, space: str | None, a: LaneValue, layout: int) -> LaneValue:
+        """Whether objects have a layout."""
+        found = np.zeros(LANES, bool)
+        for lane, barrier in each(self.port, space, a):
+            found[lane] = barrier.record.layout == layout
+        return found
 
     def inval(self, space: str | None, a: LaneValue) -> None:
         """The objects are no more; their memory is the program's."""

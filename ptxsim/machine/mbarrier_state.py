@@ -17,6 +17,7 @@ from ptxsim.machine.records import AT_MBARRIERS, RUNS, MBarrierRecord, MBarrierT
 from ptxsim.machine.shared_names import Variables, shared_name
 
 MAX_COUNT = (1 << 20) - 1  # of arrivals, and of bytes in either direction
+MAX_REPORTED = (1 << 9) - 1  # of arrivals at objects of layout 1, which have room for a report
 TOKEN_PHASE = 20  # a state token holds the pending count below this bit and the phase number from it up
 VALID = -1 << 63  # the highest bit of the word
 
@@ -65,7 +66,7 @@ def is_intact(barrier: MBarrierRecord) -> bool:
 
 
 @body
-def begin(table: MBarrierTable, offset: I32, address: I64, expected: I32) -> I32:
+def begin(table: MBarrierTable, offset: I32, address: I64, expected: I32, layout: I32) -> I32:
     """A new object at an offset, called by an address; the number of its record."""
     place = place_of(table, offset)
     if place == NOWHERE:
@@ -80,6 +81,7 @@ def begin(table: MBarrierTable, offset: I32, address: I64, expected: I32) -> I32
     barrier.pending = expected
     barrier.bytes = 0
     barrier.phase = 0
+    barrier.layout = layout
     barrier.announced = 0
     barrier.last_cta = 0
     barrier.last_warp = 0
@@ -88,6 +90,11 @@ def begin(table: MBarrierTable, offset: I32, address: I64, expected: I32) -> I32
     forget_polls(barrier)
     mirror(barrier)
     return place
+
+
+def most_arrivals(layout: int) -> int:
+    """The highest count of arrivals of an object."""
+    return MAX_REPORTED if layout == 1 else MAX_COUNT
 
 
 def token_of(barrier: MBarrierRecord) -> int:
@@ -115,7 +122,7 @@ def arrive(barrier: MBarrierRecord, count: I64, kind: I32, cta: I32, warp: I32, 
 @body
 def add_pending(barrier: MBarrierRecord, count: I64) -> I32:
     """More arrivals are expected in this phase."""
-    if barrier.pending + count > MAX_COUNT:
+    if barrier.pending + count > most_arrivals(barrier.layout):
         return TOO_MANY_PENDING
     barrier.pending += count
     mirror(barrier)

@@ -173,6 +173,7 @@ class MBarrierRecord(Record):
     pending: I32  # arrivals that are missing
     bytes: I32  # announced and not yet transferred; below zero if data came first
     phase: I32
+    layout: I32  # 0 or 1, as in .layout::v0
     announced: I64  # bytes announced in this phase
     last_cta: I32  # who arrived last: CTA, warp, line (0: none)
     last_warp: I32

@@ -19,6 +19,7 @@ SIZE = 128
 SWIZZLES = ("none", "32B", "64B", "128B")
 INTERLEAVES = ("none", "16B", "32B")
 FILLS = ("zero", "nan")
+WIDE = ("w", "w128")  # maps of im2col along the W dimension alone, by the number of the CUDA driver
 
 
 Choice = TypeVar("Choice")
@@ -54,7 +55,7 @@ FIELDS: dict[str, tuple[int, str, int]] = {
     "interleave_layout": (10, "B", 1),
     "swizzle_mode": (11, "B", 1),
     "fill_mode": (12, "B", 1),
-    "im2col": (13, "B", 1),
+    "im2col": (13, "B", 1),  # 1, or 2 and up: one of WIDE
     "swizzle_atomicity": (14, "B", 1),
     "global_dim": (16, "I", 5),
     "box_dim": (36, "H", 5),
@@ -91,6 +92,7 @@ class TensorDescription:
     upper_corner: tuple[int, ...] = ()
     channels: int = 0
     pixels: int = 0
+    wide: str = ""
 
     @property
     def rank(self) -> int:
@@ -115,7 +117,7 @@ class TensorDescription:
         put("element_stride", *self.element_strides)
         put("global_stride", *self.strides[1:])
         if self.lower_corner is not None:
-            put("im2col", 1)
+            put("im2col", 2 + WIDE.index(self.wide) if self.wide else 1)
             put("lower_corner", *self.lower_corner)
             put("upper_corner", *self.upper_corner)
             put("channels", self.channels)
@@ -145,11 +147,11 @@ def decode(data: bytes) -> TensorDescription:
         (element.bytes, *get("global_stride")[: rank - 1]), get("box_dim")[:rank], get("element_stride")[:rank],
         choice("swizzle_mode", SWIZZLES), choice("interleave_layout", INTERLEAVES), choice("fill_mode", FILLS),
     )  # fmt: skip
-    if get("im2col")[0]:
-        spatial = rank - 2
+    if kind := choice("im2col", ("", "im2col", *WIDE)):
+        spatial = 1 if kind in WIDE else rank - 2
         description = replace(
             description, lower_corner=get("lower_corner")[:spatial], upper_corner=get("upper_corner")[:spatial],
-            channels=get("channels")[0], pixels=get("pixels")[0],
+            channels=get("channels")[0], pixels=get("pixels")[0], wide=kind if kind in WIDE else "",
         )  # fmt: skip
     problem = check(description)
     if problem:
@@ -178,6 +180,8 @@ def check(t: TensorDescription) -> str | None:
                 return f"box dimension {i} is {extent}, it must be 1 to 256"
     elif t.rank < 3 or not (1 <= t.channels <= 256 and 1 <= t.pixels <= 1024):
         return "im2col takes ranks 3 to 5, 1 to 256 channels and 1 to 1024 pixels"
+    if t.wide and (t.swizzle == "none" or t.interleave != "none"):
+        return "im2col along W takes a swizzle, and no interleaved layout"
     if t.interleave == "none":
         if inner * size % 16:
             return f"the box is {inner * size} bytes wide, it must be a multiple of 16"
@@ -194,7 +198,8 @@ class TensorMap:
     innermost dimension first: `dims` in elements (default: the array's shape), `strides` in bytes without the innermost,
     `box` in elements, `element_strides` the traversal strides. `dtype`: a PTX type name, a numpy dtype or the driver's
     number; `swizzle`: "none", "32B", "64B", "128B", or 0, 32, 64, 128, or the driver's 0 to 3; `oob_fill`: "zero" or
-    "nan". For im2col give `lower_corner`, `upper_corner`, `channels` and `pixels` in place of `box`.
+    "nan". For im2col give `lower_corner`, `upper_corner`, `channels` and `pixels` in place of `box`; for im2col along W alone
+    corners of one number, and `wide`: "w" or "w128".
     Raises PtxError where the CUDA driver would refuse the map.
     """
 
@@ -211,6 +216,7 @@ class TensorMap:
     upper_corner: Sequence[int] = ()
     channels: int = 0
     pixels: int = 0
+    wide: str = ""
     _description: TensorDescription = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -236,7 +242,7 @@ class TensorMap:
             0, element, dims, (element.bytes, *strides), box, steps, _word(self.swizzle, SWIZZLES, "swizzle"),
             _word(self.interleave, INTERLEAVES, "interleave"), _word(self.oob_fill, FILLS, "oob_fill"),
             None if self.lower_corner is None else tuple(self.lower_corner), tuple(self.upper_corner),
-            self.channels, self.pixels,
+            self.channels, self.pixels, _word(self.wide, WIDE, "wide") if self.wide else "",
         )  # fmt: skip
         problem = check(self._description)
         if problem:

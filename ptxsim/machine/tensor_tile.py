@@ -1,4 +1,4 @@
-"""The rows of a tensor that a tensor copy moves. PTX ISA, "Tensors": tiled mode and im2col mode. Bodies, for both engines.
+"""The rows of a tensor that a tensor copy moves. PTX ISA, "Tensors": tiled mode and im2col modes. Bodies, for both engines.
 
 Elements outside of the tensor read as the fill value and are not written. Everything is innermost dimension first.
 """
@@ -13,10 +13,12 @@ import numpy as np
 from ptxsim.jit.export import view
 from ptxsim.jit.record import I32, I64, Record, record
 from ptxsim.layout.swizzle import SWIZZLE_BITS
+from ptxsim.machine.tensor_map import WIDE as MAPS_WIDE
 from ptxsim.machine.tensor_map import TensorDescription
 
 RANKS, SPATIAL = 5, 3  # most dimensions of a tensor, and of its images
-TILE, GATHER, IM2COL = range(3)  # modes of copies
+TILE, GATHER, IM2COL, WIDE, WIDE_128 = range(5)  # modes of copies
+MAP_OF = (0, 0, 1, 2, 3)  # which kind of im2col map each mode has, 0: none
 MOST_BYTES = 1 << 18  # of a copy: more than a CTA's shared memory
 # What `list_rows` returns in place of a number of rows.
 MISALIGNED, OUTSIDE_OF_BOX, TOO_LARGE = -1, -2, -3
@@ -56,6 +58,8 @@ def tensor_record(t: TensorDescription) -> TensorRecord:
     found = TensorRecord(t.address, t.rank, t.type.bytes, t.type.code, SWIZZLE_BITS[t.swizzle])
     found.nan, found.tf32 = t.fill == "nan", t.type.name.startswith("tf32")
     found.im2col, found.pixels = t.lower_corner is not None, t.pixels
+    if t.wide:
+        found.im2col = 2 + MAPS_WIDE.index(t.wide)
     for i, (dim, stride) in enumerate(zip(t.dims, t.strides)):
         step = t.element_strides[i]
         # The innermost dimension has no traversal stride, but with an interleaved layout.
@@ -75,6 +79,8 @@ def mode_of(mode: object) -> int:
     """A copy's mode as the copies' records have it."""
     if mode in ("tile::gather4", "tile::scatter4"):
         return GATHER
+    if mode in ("im2col::w", "im2col::w::128"):
+        return WIDE_128 if mode == "im2col::w::128" else WIDE
     return IM2COL if str(mode).startswith("im2col") else TILE
 
 
@@ -87,8 +93,10 @@ def count_rows(tensor: TensorRecord, mode: int) -> int:
     """How many rows a tile has."""
     if mode == GATHER:
         return 4
-    if mode == IM2COL:
+    if mode == IM2COL or mode == WIDE:
         return tensor.pixels
+    if mode == WIDE_128:
+        return 128
     rows = 1
     for i in range(1, tensor.rank):
         rows *= tensor.count[i]
@@ -109,7 +117,8 @@ def end_inside(tensor: TensorRecord, at: int) -> int:
 def list_rows(tensor: TensorRecord, mode: int, at: Sequence[int], taps: Sequence[int], place: int) -> int:
     """Write the addresses of a tile's rows to `place`, i64: of their first elements, or OUTSIDE. Returns how many they are.
 
-    `at` are the coordinates of the tile; gathered rows have the last four. `taps` move the pixels of im2col.
+    `at` are the coordinates of the tile; gathered rows have the last four. `taps` move the pixels of im2col; along W alone they are wHalo
+    (always 0 here: the manual shows only in figures where the halo is) and wOffset.
     """
     rows = count_rows(tensor, mode)
     if at[0] * tensor.bytes % 16 != 0:  # measured on sm_90: the copy faults, as it does outside of the box
@@ -125,6 +134,11 @@ def list_rows(tensor: TensorRecord, mode: int, at: Sequence[int], taps: Sequence
             if at[i] < tensor.low[i - 1] or at[i] >= tensor.high[i - 1]:
                 return OUTSIDE_OF_BOX
         position[last] = at[last]
+    if mode >= WIDE:
+        for i in range(1, tensor.rank):
+            position[i] = at[i]
+        if at[1] >= tensor.high[0]:  # left of the box a copy may begin
+            return OUTSIDE_OF_BOX
     step = [0] * RANKS  # how far each dimension of a tile has come
     moved = [0] * RANKS
     for row in range(rows):
@@ -133,8 +147,10 @@ def list_rows(tensor: TensorRecord, mode: int, at: Sequence[int], taps: Sequence
                 moved[i] = at[1 + row]
             elif mode == TILE:
                 moved[i] = at[i] + step[i] * tensor.step[i]
-            else:
+            elif mode == IM2COL:
                 moved[i] = position[i] + (taps[i - 1] if i < last else 0)
+            else:
+                moved[i] = position[i] + (taps[1] if i == 1 else 0)
         found[row] = row_at(tensor, at[0], moved)
         i = 1
         if mode == TILE:
@@ -152,6 +168,11 @@ def list_rows(tensor: TensorRecord, mode: int, at: Sequence[int], taps: Sequence
                 position[i] = tensor.low[i - 1]
                 i += 1
             if i == last:
+                position[last] += tensor.step[last]
+        elif mode >= WIDE:
+            position[1] += tensor.step[1]
+            if position[1] >= tensor.high[0]:
+                position[1] = tensor.low[0]
                 position[last] += tensor.step[last]
     return rows
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from ptxsim import instructions
 from ptxsim.isa import registry
+from ptxsim.isa.facts import ASSEMBLER
 from ptxsim.isa.registry import Form
 from ptxsim.profile.lowering.lower import has_cost
 from ptxsim.types import Target, parse_target
@@ -22,7 +23,7 @@ def entries(pattern: str | None, target: str | None = None, missing: bool = Fals
 
     `pattern` is a part of a name, a glob, or dotted words that a form has (`mma.m16n8k16.f16`); `missing` keeps what has
     no effect; with `target` there are its forms and words only. Forms that only the assembler takes, spelt as one that
-    is executed, are left out.
+    is executed, are left out: what they differ in are kinds of operands.
     """
     instructions.load_families()
     machine = parse_target(target) if target else None
@@ -31,7 +32,8 @@ def entries(pattern: str | None, target: str | None = None, missing: bool = Fals
         executed = {form.notation for form in forms if form.definition.modeled}
         for form in reversed(forms):
             modeled = form.definition.modeled
-            if (modeled and missing) or (not modeled and form.notation in executed):
+            odd = form.definition.facts.missing == ASSEMBLER and form.notation in executed
+            if (modeled and missing) or odd:
                 continue
             if pattern and not _matches(form, pattern):
                 continue

@@ -205,3 +205,71 @@ def test_a_map_that_was_never_filled():
         np.zeros(1, np.uint8),
     )
     assert [name for name, _ in errors(result)] == ["illegal-instruction"]
+
+
+WIDE = """
+    .reg .b32 %c, %n, %h;
+    .reg .b16 %none, %shift;
+    mov.u32 %c, 0;
+    mov.u32 %x, {x};
+    mov.u32 %h, {h};
+    mov.u32 %n, {n};
+    mov.u16 %none, {halo};
+    mov.u16 %shift, {shift};
+    @!%first bra loaded;
+    mbarrier.arrive.expect_tx.shared::cta.b64 _, [full], {bytes};
+    cp.async.bulk.tensor.4d.shared::cta.global.im2col::w{all}.mbarrier::complete_tx::bytes
+        [%s], [%m, {{%c, %x, %h, %n}}], [full], {{%none, %shift}};
+loaded:
+wait:
+    mbarrier.try_wait.parity.shared::cta.b64 %p, [full], 0;
+    @!%p bra wait;
+"""
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "step", "x", "h", "shift", "all_pixels"),
+    [(0, 0, 1, 3, 2, 0, False), (-1, 0, 2, -1, -1, 0, False), (-1, 0, 2, -1, 0, 1, False), (-1, -1, 3, -3, 8, 2, True)],
+)
+def test_pixels_along_one_dimension(low, high, step, x, h, shift, all_pixels, engine):
+    """Rows go on at the left edge of the box in the next image, at the same height."""
+    width, height, images = 7, 9, 40
+    array = np.arange(1, images * height * width * 16 + 1, dtype=np.uint16).reshape(images, height, width, 16)
+    tensor_map = ptxsim.TensorMap(
+        array, swizzle="32B", lower_corner=(low,), upper_corner=(high,), channels=16, pixels=40,
+        element_strides=(1, step, 1, 1), wide="w128" if all_pixels else "w",
+    )  # fmt: skip
+    pixels, n = (128, 2) if all_pixels else (40, 5)
+    wanted, at, image = [], x, n
+    for _ in range(pixels):
+        inside = 0 <= at + shift < width and 0 <= h < height and image < images
+        wanted.append(array[image, h, at + shift] if inside else np.zeros(16, np.uint16))
+        at += step
+        if at >= width + high:
+            at, image = low, image + 1
+    dump = np.zeros(4096, np.uint8)
+    body = WIDE.format(x=x, h=h, n=n, shift=shift, halo=0, bytes=pixels * 32, all="::128" if all_pixels else "")
+    text = (
+        HEAD.replace("8.3", "8.6").replace("sm_90a", "sm_100a")
+        + body
+        + DUMP.replace("2048", "4096")
+        + "\n    ret;\n}\n"
+    )
+    args = [tensor_map, dump, np.zeros(128, np.uint8), np.zeros(1, np.uint8)]
+    assert errors(launch(text, args, block=64, engine=engine)) == []
+    place = np.arange(pixels * 32)
+    place ^= (place >> 7 & 1) << 4
+    assert (dump[place] == np.stack(wanted).view(np.uint8).ravel()).all()
+
+
+def test_what_is_not_known_of_pixels_along_one_dimension():
+    array = np.zeros((4, 4, 4, 16), np.uint16)
+    tensor_map = ptxsim.TensorMap(
+        array, swizzle="32B", lower_corner=(0,), upper_corner=(0,), channels=16, pixels=8, wide="w"
+    )  # fmt: skip
+    head = HEAD.replace("8.3", "8.6").replace("sm_90a", "sm_100a")
+    for halo, all_pixels, name in ((2, "", "not-modeled"), (0, "::128", "illegal-instruction")):
+        body = WIDE.format(x=0, h=0, n=0, shift=0, halo=halo, bytes=256, all=all_pixels)
+        args = [tensor_map, np.zeros(1, np.uint8), np.zeros(128, np.uint8), np.zeros(1, np.uint8)]
+        found = launch(head + body + "\n    ret;\n}\n", args, block=64).findings
+        assert found[0].name == name

@@ -42,7 +42,7 @@ def test_families_read_in_another_order():
 @pytest.mark.parametrize("wrong", [{"require": "9.9 sm_100"}, {"spaec": "global"}])
 def test_what_names_no_option_and_no_slot_is_refused(wrong, monkeypatch):
     monkeypatch.setitem(registry._DECLARED, "trial", [])
-    registry.declare("trial{.space}.type d, a", space="shared", type="u32", **wrong)
+    registry.declare("trial{.space}.type d, a", missing="a trial", space="shared", type="u32", **wrong)
     with pytest.raises(TypeError, match=f"neither options nor slots of the notation: {next(iter(wrong))}"):
         registry.forms("trial")
 

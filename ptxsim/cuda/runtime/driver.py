@@ -9,7 +9,7 @@ from typing import Any
 from ptxsim.cuda.runtime.device import error_text, version
 from ptxsim.cuda.runtime.functions import CudaError, function, say
 from ptxsim.cuda.runtime.state import INVALID_VALUE, Runtime, errors
-from ptxsim.machine.tensor_map import ELEMENT_TYPES, FILLS, INTERLEAVES, SIZE, SWIZZLES, TensorDescription, check
+from ptxsim.machine.tensor_map import ELEMENT_TYPES, FILLS, INTERLEAVES, SIZE, SWIZZLES, WIDE, TensorDescription, check
 
 FOUND, NOT_FOUND = 0, 1  # cudaDriverEntryPointQueryResult
 
@@ -70,6 +70,24 @@ def encode_im2col(
     return _encode(
         target, type, rank, address, dims, strides, steps, interleave, swizzle, fill,
         lower_corner=_numbers(lower, spatial), upper_corner=_numbers(upper, spatial), channels=channels, pixels=pixels,
+    )  # fmt: skip
+
+
+@function(
+    "int cuTensorMapEncodeIm2colWide(void *map, int type, uint32_t rank, void *address, const uint64_t *dims, const uint64_t *strides, "
+    "int lower, int upper, uint32_t channels, uint32_t pixels, const uint32_t *steps, int interleave, int mode, int swizzle, "
+    "int promotion, int fill)",
+    is_plain=True,
+)
+def encode_im2col_wide(
+    runtime: Runtime, target: int | None, type: int, rank: int, address: int | None, dims: Any, strides: Any, lower: int,
+    upper: int, channels: int, pixels: int, steps: Any, interleave: int, mode: int, swizzle: int, promotion: int, fill: int,
+) -> int:  # fmt: skip
+    if not 0 <= mode < len(WIDE):
+        return INVALID_VALUE
+    return _encode(
+        target, type, rank, address, dims, strides, steps, interleave, swizzle, fill,
+        lower_corner=(lower,), upper_corner=(upper,), channels=channels, pixels=pixels, wide=WIDE[mode],
     )  # fmt: skip
 
 

@@ -28,6 +28,8 @@ class Begin:
         w.save_before_bail()
         if self.given.get("bytes") is not None:
             raise CannotEmit("a mask of bytes")
+        if self.given.get("left") is not None:
+            raise CannotEmit("bytes that are not read")
         draws = self.e.let(f"getelementptr i8, ptr %context, i64 {CONTEXT['draws']}")
         w.bail_unless(self.e.let(f"icmp eq i64 {self.e.let(f'load i64, ptr {draws}')}, 0"))
 

@@ -22,11 +22,14 @@ class EmitMBarriers:
     def __init__(self, port: EmitPort):
         self.port, self.w, self.e = port, port.writer, port.writer.emitter
 
-    def init(self, space: str | None, a: Value, n: Any) -> None:
+    def init(self, space: str | None, a: Value, n: Any, layout: int = 0) -> None:
         places = self._places(space, a)
         self._do("mbarrier_init", ("ptr", "%warp"), self._lanes(), self._row("places", places), self._row("called", a),
-                 self._row("counts", self._wide(n)))  # fmt: skip
+                 self._row("counts", self._wide(n)), ("i32", str(layout)))  # fmt: skip
         self._tell(Event.STORE, places)
+
+    def has_layout(self, space: str | None, a: Value, layout: int) -> Value:
+        raise CannotEmit("a question for the layout of an mbarrier")
 
     def inval(self, space: str | None, a: Value) -> None:
         places = self._places(space, a)
@@ -67,6 +70,8 @@ class EmitMBarriers:
         return Value(e, e.let(f"load <32 x i64>, ptr {tokens}, align 64"), "u64")
 
     def _wait(self, space: str | None, a: Value, wanted: Any, kind: int) -> Value:
+        if len(self.w.op.destinations) > 1:
+            raise CannotEmit("a wait that asks for a report")
         places, e, w = self._places(space, a), self.e, self.w
         found = w.call(
             "i64", w.helper("mbarrier_wait", ("mbarriers",)), ("ptr", "%context"), ("ptr", "%warp"), self._site(), self._lanes(),

@@ -30,10 +30,11 @@ from ptxsim.machine.memory import RANK_SHIFT
 from ptxsim.machine.records import MBarrierRecord, MBarrierTable, WarpRecord
 from ptxsim.machine.tensor_map import SIZE
 from ptxsim.machine.tensor_tile import (
-    IM2COL,
+    MAP_OF,
     OUTSIDE,
     RANKS,
     SPATIAL,
+    WIDE,
     TensorRecord,
     count_rows,
     end_inside,
@@ -99,11 +100,7 @@ def issue_tensor(
             copy = view(copy_at(copies, copies.used + count), BulkCopy, 1)[0]
             name(copy, warp, site, lane)
             tensor = view(found, TensorRecord, 1)[0]
-            if (
-                tensor.rank != rank
-                or (tensor.im2col != 0) != (mode == IM2COL)
-                or (what == STORE and tensor.storable == 0)
-            ):
+            if tensor.rank != rank or tensor.im2col != MAP_OF[mode] or (what == STORE and tensor.storable == 0):
                 return False
             if reduction != 0 and allowed >> tensor.type & 1 == 0:
                 return False
@@ -115,6 +112,8 @@ def issue_tensor(
                 copy.at[i] = at[i * LANES + lane]
             for i in range(SPATIAL):
                 copy.taps[i] = at[(RANKS + i) * LANES + lane] & 0xFFFF
+            if mode >= WIDE and copy.taps[0] != 0:
+                return False
             if not rows_in_allocation(context, copies, copy, tensor):
                 return False
             if what != LOOK:
@@ -155,6 +154,8 @@ def name(copy: BulkCopy, warp: WarpRecord, site: int, lane: int) -> None:
     copy.source.shared = 0
     copy.target.shared = 0
     copy.barrier = 0
+    copy.left = 0
+    copy.right = 0
 
 
 def has_places(warp: WarpRecord, copy: BulkCopy, what: int, place: int, size: int, barrier: int, other: int) -> bool:

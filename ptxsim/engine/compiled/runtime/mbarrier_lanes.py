@@ -15,7 +15,6 @@ from ptxsim.jit.record import FLAG, I32, I64, U32
 from ptxsim.lanes import LANES
 from ptxsim.machine.mbarrier_state import (
     DONE,
-    MAX_COUNT,
     NOWHERE,
     arrive,
     begin,
@@ -23,6 +22,7 @@ from ptxsim.machine.mbarrier_state import (
     expect_bytes,
     is_intact,
     mirror,
+    most_arrivals,
     open_lanes,
     place_of,
     polled_too_often,
@@ -70,7 +70,7 @@ def named_before(mask: int, places: Numbers, lane: int) -> bool:
 
 @body
 def mbarrier_init(
-    context: Context, warp: WarpRecord, mask: U32, places: Numbers, called: Numbers, counts: Numbers
+    context: Context, warp: WarpRecord, mask: U32, places: Numbers, called: Numbers, counts: Numbers, layout: I32
 ) -> FLAG:  # fmt: skip
     """New objects, each of its own, where none lives."""
     cta = view(context.cta, CtaRecord, 1)[0]
@@ -84,7 +84,7 @@ def mbarrier_init(
                 offset < 0
                 or offset >= warp.shared_start + warp.shared_span
                 or counts[lane] < 1
-                or counts[lane] > MAX_COUNT
+                or counts[lane] > most_arrivals(layout)
             ):
                 return False
             found = place_of(table, offset)
@@ -92,7 +92,7 @@ def mbarrier_init(
                 return False
     for lane in range(LANES):
         if mask >> lane & 1 != 0:
-            begin(table, places[lane] - table.shared, called[lane], counts[lane])
+            begin(table, places[lane] - table.shared, called[lane], counts[lane], layout)
     return True
 
 
