@@ -53,6 +53,13 @@ def render(finding: Finding, paint: Paint = plain, width: int = WIDTH, also: Seq
 
 def render_all(findings: Iterable[Finding], paint: Paint = plain, width: int = WIDTH) -> str:
     """Findings in full, an empty line between two. What differs by its line alone is shown once."""
+    return "\n\n".join(
+        render(first, paint, width, [finding.line for finding in more]) for first, *more in alike(findings)
+    )
+
+
+def alike(findings: Iterable[Finding]) -> list[list[Finding]]:
+    """Findings in groups that differ by their line alone."""
     groups: dict[tuple[object, ...], list[Finding]] = {}
     for finding in findings:
         place = finding.line if finding.labels or finding.notes else None
@@ -60,9 +67,7 @@ def render_all(findings: Iterable[Finding], paint: Paint = plain, width: int = W
         if finding.origin is not None:  # a loop that is unrolled, a function that is inlined
             key = finding.origin.file, finding.origin.line, finding.name
         groups.setdefault(key, []).append(finding)
-    return "\n\n".join(
-        render(first, paint, width, [finding.line for finding in more]) for first, *more in groups.values()
-    )
+    return list(groups.values())
 
 
 def ranges(lines: Sequence[int]) -> str:

@@ -7,16 +7,15 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any
 
-MOST_LINES = 40
+MOST_LINES = 16
 
 
 def against_section(changed: Mapping[str, Any], name: str) -> str:
     """`changed`: what `report.against.document` says; `name`: of the earlier run."""
     counts = {title: pair for title, pair in changed["counts"].items() if None not in pair}
     pairs = json.dumps([[title, *pair] for title, pair in counts.items()])
-    verdict = "worse: a count has grown, or a finding is new" if changed["worse"] else "nothing got worse"
     parts = [
-        f"<p>Before: {escape(name)}. <strong>{verdict}</strong></p>",
+        f"<p>Before: {escape(name)}. {_verdict(changed)}</p>",
         f'<div data-chart="against" data-pairs="{escape(pairs)}"></div>',
         _table(["", "before", "after", "change"], [_numbers(title, *pair) for title, pair in counts.items()]),
     ]
@@ -30,6 +29,7 @@ def against_section(changed: Mapping[str, Any], name: str) -> str:
         parts += [
             "<h3>Occupancy, pipes, stalls</h3>",
             _table(["", "before", "after", "change"], _profile_rows(profile)),
+            '<p class="faint">What is not listed did not change.</p>',
         ]
         rows = [row for row in profile["lines"] if row["waited"][0] != row["waited"][1]][:MOST_LINES]
         heads = ["line", "before", "waited", "line", "after", "waited", "change"]
@@ -37,16 +37,34 @@ def against_section(changed: Mapping[str, Any], name: str) -> str:
     return "\n".join(parts)
 
 
+def _verdict(changed: Mapping[str, Any]) -> str:
+    """What is less and what is more, by name: a kernel that takes half the time may execute more instructions."""
+    pairs = {title: pair for title, pair in changed["counts"].items() if None not in pair}
+    less, more = (
+        ", ".join(f"{title}{_percent(*pair)}" for title, pair in pairs.items() if sign * (pair[1] - pair[0]) > 0)
+        for sign in (-1, 1)
+    )
+    said = [f"less: {less}" if less else "", f"more: {more}" if more else ""]
+    said += [f"{len(changed[word])} {word} findings" if changed[word] else "" for word in ("new", "gone")]
+    return "; ".join(f"<strong>{escape(each)}</strong>" for each in said if each) or "<strong>nothing changed</strong>"
+
+
+def _percent(before: float, after: float) -> str:
+    return f" ({100 * (after - before) / before:+.1f} %)" if before else ""
+
+
 def _profile_rows(profile: Mapping[str, Any]) -> list[str]:
     rows = []
     for name, (before, after) in profile["occupancy"].items():
+        if before == after:
+            continue
         if isinstance(before, int | float) and isinstance(after, int | float):
             rows.append(_numbers(name, before, after))
-        elif before != after:
+        else:
             rows.append(_row([name, str(before), str(after), ""]))
-    rows += [_numbers(f"{name} pipe, %", 100 * a, 100 * b) for name, (a, b) in profile["pipes"].items()]
-    rows += [_numbers(f"stall: {name}", a, b) for name, (a, b) in profile["stalls"].items()]
-    rows += [_numbers(name.replace("_", " "), a, b) for name, (a, b) in profile["memory"].items() if a or b]
+    rows += [_numbers(f"{name} pipe, %", 100 * a, 100 * b) for name, (a, b) in profile["pipes"].items() if a != b]
+    rows += [_numbers(f"stall: {name}", a, b) for name, (a, b) in profile["stalls"].items() if a != b]
+    rows += [_numbers(name.replace("_", " "), a, b) for name, (a, b) in profile["memory"].items() if a != b]
     return rows
 
 
@@ -66,7 +84,7 @@ def _sides(row: Mapping[str, Any]) -> str:
 
 def _numbers(name: str, before: float, after: float) -> str:
     change = after - before
-    said = f"{change:+,.4g}" + (f" ({100 * change / before:+.1f} %)" if before else "") if change else "="
+    said = f"{change:+,.4g}{_percent(before, after)}" if change else "="
     return _row([name, f"{before:,.10g}", f"{after:,.10g}", said])
 
 

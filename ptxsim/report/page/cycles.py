@@ -16,7 +16,7 @@ REASONS = 3  # of a line
 def cycles_section(cycles: Cycles, source: Source | None = None) -> str:
     """Headline, facts, suggestions, stalls by reason and by line, as HTML."""
     parts = [f"<p><strong>{escape(headline(cycles))}</strong></p>"]
-    parts.append("<pre>" + escape("\n".join(facts(cycles))) + "</pre>")
+    parts.append('<pre class="facts">' + escape("\n".join(facts(cycles))) + "</pre>")
     if cycles.suggestions:
         parts.append("<ul>" + "".join(f"<li>{escape(text)}</li>" for text in cycles.suggestions) + "</ul>")
     total = sum(cycles.stalls.values())

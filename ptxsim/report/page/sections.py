@@ -11,7 +11,7 @@ from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.report.html import coloured, mark
 from ptxsim.report.origins import written_at
 from ptxsim.report.summary import fidelity, plural, tally
-from ptxsim.report.text import render
+from ptxsim.report.text import alike, render
 from ptxsim.session.ptxfile.file import FileRun
 from ptxsim.session.run import BankRow, GlobalRow
 from ptxsim.source import Source
@@ -46,12 +46,15 @@ def facts(result: FileRun) -> str:
 
 
 def findings(found: list[Finding], prefix: str = "", first: int = 0) -> str:
-    """Findings as on the command line, with ids `{prefix}finding-N` from N = first on."""
+    """Findings as on the command line, those alike together, with ids `{prefix}finding-N` from N = first on."""
     if not found:
         return '<p class="pass">none</p>'
+    numbers = {id(finding): number for number, finding in enumerate(found, first)}
     return "\n".join(
-        f'<div class="finding {finding.level}" id="{prefix}finding-{number}"><pre>{coloured(render(finding, mark))}</pre></div>'
-        for number, finding in enumerate(found, first)
+        f'<div class="finding {one.level}" id="{prefix}finding-{numbers[id(one)]}">'
+        + "".join(f'<span id="{prefix}finding-{numbers[id(other)]}"></span>' for other in more)
+        + f"<pre>{coloured(render(one, mark, also=[other.line for other in more]))}</pre></div>"
+        for one, *more in alike(found)
     )
 
 

@@ -48,14 +48,14 @@
     cell.append(` ${d3.format(".0%")(all / total)}`, name);
   };
 
-  const say = (line, found, number) => {
+  const say = (line, found, number, times = 1) => {
     line.classList.add("marked");
     const note = document.createElement("div");
     note.className = `said ${found.level}`;
     const link = document.createElement("a");
     link.href = `#${Page.run.dataset.prefix}finding-${number}`;
     link.textContent = `${found.level}: ${found.name}`;
-    note.append(link, `: ${found.message}`);
+    note.append(link, times > 1 ? ` (${times} times): ${found.message}` : `: ${found.message}`);
     line.append(note);
   };
 
@@ -79,13 +79,15 @@
       const line = original(place);
       if (line) fill(line, row, total, largest);
     }
+    const written = new Map(); // findings of a line of the author's by name: a loop may be unrolled
     data.found.forEach((found, number) => {
       const line = Page.line(found.line);
       if (!line) return;
       say(line, found, number);
-      const written = line.dataset.o && original(line.dataset.o);
-      if (written) say(written, found, number);
+      const key = `${line.dataset.o} ${found.name}`;
+      if (line.dataset.o && original(line.dataset.o)) written.set(key, [...(written.get(key) ?? []), [line.dataset.o, found, number]]);
     });
+    for (const [[place, found, number], ...more] of written.values()) say(original(place), found, number, 1 + more.length);
     const hottest = d3.greatest(rows, ([, row]) => waited(row) || row.w || 0);
     const first = listing.querySelector(".ptx .marked") ?? (hottest && Page.line(hottest[0]));
     if (first && run !== shown) into(first);
