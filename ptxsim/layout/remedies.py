@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from ptxsim.layout.banks import ATOMIC_KINDS, MATRIX_KINDS, analyze
 from ptxsim.layout.swizzle import SWIZZLE_BITS, swizzle
 
 LINE = 128  # bytes: once around the banks
+PIECES = (4, 8, 16, 32, 64)  # bytes that a swizzle moves together
 COPIES = 48 * 1024  # bytes that copies of an array may take
 Move = Callable[[np.ndarray], np.ndarray]  # offsets in the array, int64 (..., 32), to others
 
@@ -110,10 +112,12 @@ class Array:
             if mode != "none":
                 yield f"swizzle {mode}", "swizzle", lambda offsets, mode=mode: swizzle(offsets, mode)
         for pitch in pitches:
-            if pitch & pitch - 1 == 0 and pitch >= 2 * self.unit:
-                shift = (pitch // self.unit).bit_length() - 1
-                mask = min(pitch, LINE) - self.unit
-                yield f"swizzle offset ^ (offset >> {shift} & {mask:#x})", "xor", crossed(shift, mask)
+            if pitch & pitch - 1 == 0:
+                # Rows in turn, or every second or fourth, flip pieces of their elements' size or of wider ones.
+                for skipped, piece in product(range(3), PIECES):
+                    if self.unit <= piece < pitch:
+                        shift, mask = (pitch // piece).bit_length() - 1 + skipped, min(pitch, LINE) - piece
+                        yield f"swizzle offset ^ (offset >> {shift} & {mask:#x})", "xor", crossed(shift, mask)
 
     def _keeps_rows(self, pitch: int) -> bool:
         """Whether every access stays within a row."""

@@ -173,7 +173,9 @@ def _advice(banks: Any, width: int) -> list[str]:
         share = 100 * sum(row.excess for row in alike) / excess
         who = _who([row.line for row in alike])
         lines += wrap(f"help: {who} {share:.0f} % of the {plural(excess, 'wavefront')} too many", width, " ")
-        for fix in fixes or ["no row pitch and no swizzle helps: other lanes must do the work"]:
+        for fix in fixes or [
+            "none of the row pitches and swizzles that were tried helps: other lanes must do the work"
+        ]:
             lines += _hanging(fix, width)
         lines += _origins(alike, width)
     if any("offset" in fix for (_, fixes), _ in ordered[:_GROUPS] for fix in fixes):

@@ -217,7 +217,7 @@ def test_every_block_is_looked_at_somewhere():
     """By kind and page: what no test looks at has no business on a page."""
     looked_at = {
         "python": r"README.md|docs/(start|front-ends)/.*|docs/(cuda|triton|adding-an-instruction).md",
-        "text": r"README.md|docs/(directives|architecture).md|docs/triton.md", "cuda": r"docs/cuda.md", "toml": r"docs/settings.md",
+        "text": r"README.md|docs/(directives|architecture).md|docs/triton.md", "cuda": r"docs/(start/)?cuda.md", "toml": r"docs/settings.md",
         "json": r"docs/debugging.md", "lua": r"docs/(editors|debugging).md", "lisp": r"docs/(editors|debugging).md", "sh": ".*", "console": ".*",
     }  # fmt: skip
     for page, kind, body in BLOCKS:
@@ -225,7 +225,12 @@ def test_every_block_is_looked_at_somewhere():
 
 
 def test_directives_of_the_pages_are_understood():
-    for body in (*blocks("README.md", "text"), *blocks("docs/directives.md", "text"), *blocks("docs/cuda.md", "cuda")):
+    for body in (
+        *blocks("README.md", "text"),
+        *blocks("docs/directives.md", "text"),
+        *blocks("docs/cuda.md", "cuda"),
+        *blocks("docs/start/cuda.md", "cuda"),
+    ):
         if "// ptxsim:" in body:
             assert parse_directives(Source(body)).has_launch
 
@@ -300,6 +305,17 @@ def add(x, y):
 """
     (tmp_path / "program.py").write_text(f"{kernel}{add}{code}\ntest_add()\n")
     subprocess.run([sys.executable, tmp_path / "program.py"], check=True, timeout=300)
+
+
+def test_what_the_start_prints_in_a_kernel_of_triton_is_printed(tmp_path):
+    pytest.importorskip("triton")
+    (code,) = blocks("docs/start/triton.md", "python")
+    before, load, after = (ROOT / "samples" / "triton_add.py").read_text().partition("    y = tl.load(")
+    printed = "".join(f"    {line}\n" for line in code.replace(", v)", ", x)").splitlines())
+    (tmp_path / "program.py").write_text(before + printed + load + after)
+    command = [sys.executable, "-m", "ptxsim", "exec", tmp_path / "program.py"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
+    assert "v: " in done.stdout + done.stderr
 
 
 def test_python_of_the_starts_runs(ptx, monkeypatch):

@@ -28,7 +28,10 @@ def fixes(*accesses, index=0):
         (access(LANE % 16 * 128 + LANE // 16 * 16, 16, "ldmatrix", 128), {"row pitch 144 B": 4, "swizzle 128B": 4}),
         (access(LANE * 256, 16, "st", 256), {"row pitch 272 B": 4, "swizzle offset ^ (offset >> 4 & 0x70)": 4}),
         (access(LANE * 128, 8), {"row pitch 136 B": 2, "swizzle offset ^ (offset >> 4 & 0x78)": 2}),
-        (access(LANE // 16 * 72 + LANE % 16 * 4, pitch=72), {"row pitch 192 B": 1}),
+        (
+            access(LANE // 16 * 72 + LANE % 16 * 4, pitch=72),
+            {"row pitch 192 B": 1, "swizzle offset ^ (offset >> 1 & 0x40)": 1},
+        ),
         (access(LANE % 8 * 144 + (LANE // 8 ^ LANE % 8) * 16, 16, "ldmatrix", 144), {"no swizzle": 4}),
         (access(LANE * 0, kind="atom"), {"one word a lane, summed later": 1}),
         (access(LANE % 8 * 4, kind="cas"), {"4 copies, one for each 8 neighbours, summed later": 2}),
@@ -36,7 +39,12 @@ def fixes(*accesses, index=0):
         (access(LANE // 2 * 4 % 16, kind="atom"), {"32 copies, one a lane, summed later": 1}),
         (  # too large for copies
             access(LANE // 2 * 2048, kind="atom"),
-            {"4 B more after every 128 B": 16, "swizzle offset ^ (offset >> 5 & 0x7c)": 16},
+            {"4 B more after every 128 B": 16, "swizzle offset ^ (offset >> 7 & 0x7c)": 4},
+        ),
+        # A fragment's quads in rows of 256 bytes: pieces of 16 bytes have to move, by rows that the hardware's swizzles do not see.
+        (
+            access(LANE // 4 * 256 + LANE % 4 * 4, pitch=256),
+            {"row pitch 272 B": 1, "swizzle offset ^ (offset >> 4 & 0x78)": 1},
         ),
         (access(LANE * 4), {}),
     ],
