@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import chain
 
@@ -98,7 +99,13 @@ class Grid:
         A cluster runs until it has ended or can only wait for others. Then, from the youngest on, those have their slices that may
         go on because of what it has done; if there is none, or none has ended for a while, one more comes in.
         """
-        machine, runner = self.machine, self._cta_runner()
+        runner = self._cta_runner()
+        with nullcontext() if runner is None else runner.listening():
+            self._run(runner)
+        while self.machine.complete_next():
+            pass
+
+    def _run(self, runner: CtaRunner | None) -> None:
         while True:
             if self.seats and (
                 self.next == self.clusters or (self.fruitless < LONG and any(seat.may_go_on for seat in self.seats))
@@ -114,8 +121,6 @@ class Grid:
                 self.next, self.fruitless = self.next + 1, 0
                 is_alone = self.next == self.clusters and len(self.seats) == 1
                 self._slice(self.seats[-1], self._look if is_alone else SPIN)
-        while machine.complete_next():
-            pass
 
     def cancel(self) -> tuple[int, int, int] | None:
         """The cluster that would come next does not; the index of its first CTA. None if there is none, or, with a seed other than 0,

@@ -7,6 +7,7 @@ it is to ask again and again what other CTAs have written: then it is the others
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Protocol, TypeVar
@@ -126,6 +127,9 @@ class CtaRunner(Protocol):
 
     def admit(self, number: int) -> Resident:
         """A cluster that begins."""
+
+    def listening(self) -> AbstractContextManager[None]:
+        """Many clusters run within."""
 
 
 class Turns:

@@ -6,7 +6,7 @@ import ctypes
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 _waiting = False  # in the main thread, within `interruptible`
@@ -32,6 +32,8 @@ class Callbacks:
     def __init__(self) -> None:
         self.error: BaseException | None = None
         self._kept: list[Any] = []  # and their types, which have to live as long
+        self._listens = False
+        self._stop: Callable[[], object] | None = None  # of what runs, where Ctrl-C must not be raised
 
     def address(self, function: Callable[..., Any], *types: Any) -> int:
         """Where a function can be called; `types` are its result and its arguments. If it raises, its result counts as 0."""
@@ -48,25 +50,39 @@ class Callbacks:
         return ctypes.cast(made, ctypes.c_void_p).value or 0
 
     @contextmanager
-    def hearing(self, stop: Callable[[], object]) -> Iterator[None]:
-        """Within, Ctrl-C calls `stop` and comes out of `check`. As an exception it may arise where a callback begins or ends, outside of
-        what keeps it, and ctypes would drop it."""
+    def listening(self) -> Iterator[None]:
+        """Within, `hearing` has nothing to prepare: for who calls machine code thousands of times. Python itself is interrupted as
+        it always is."""
         usual = signal.getsignal(signal.SIGINT)
         if threading.current_thread() is not threading.main_thread() or usual is not signal.default_int_handler:
             yield
             return
 
         def keep(number: int, frame: Any) -> None:
-            self.error = self.error or KeyboardInterrupt()
-            stop()
-            if _waiting:
+            if self._stop is not None:
+                self.error = self.error or KeyboardInterrupt()
+                self._stop()
+            if self._stop is None or _waiting:
                 raise KeyboardInterrupt
 
         signal.signal(signal.SIGINT, keep)
+        self._listens = True
         try:
             yield
         finally:
+            self._listens = False
             signal.signal(signal.SIGINT, usual)
+
+    @contextmanager
+    def hearing(self, stop: Callable[[], object]) -> Iterator[None]:
+        """Within, Ctrl-C calls `stop` and comes out of `check`. As an exception it may arise where a callback begins or ends, outside of
+        what keeps it, and ctypes would drop it."""
+        with nullcontext() if self._listens else self.listening():
+            before, self._stop = self._stop, stop
+            try:
+                yield
+            finally:
+                self._stop = before
 
     def check(self) -> None:
         """Raise what a function has raised since this was last asked."""

@@ -80,7 +80,7 @@ class CrashHandler:
     def enter(self, name: str, mark: Path | None) -> None:
         """Native code of kernel `name` runs from now on; a crash leaves a file at `mark`."""
         known = self._kept.get(name)
-        if known is None or known[0] != mark:
+        if known is None or (known[0] is not mark and known[0] != mark):
             message = ctypes.create_string_buffer(
                 f"\nptxsim: native code of kernel {name} crashed; nothing of this run holds. "
                 f"Use --engine interpreter (engine='interpreter'), and please report the kernel.\n".encode()

@@ -55,3 +55,20 @@ def test_an_interrupt_comes_out_of_check_and_stops(usual_interrupts):
     assert stops == [1] and signal.getsignal(signal.SIGINT) is signal.default_int_handler
     with pytest.raises(KeyboardInterrupt):
         callbacks.check()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of a terminal")
+def test_who_listens_for_long_is_interrupted_in_python_and_kept_in_machine_code(usual_interrupts):
+    callbacks, stops, after = Callbacks(), [], []
+    with callbacks.listening():
+        for _ in range(2):
+            with callbacks.hearing(lambda: stops.append(1)):
+                os.kill(os.getpid(), signal.SIGINT)
+            with pytest.raises(KeyboardInterrupt):
+                callbacks.check()
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.001)
+            after.append(1)
+        callbacks.check()
+    assert stops == [1, 1] and not after and signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from types import SimpleNamespace
 from typing import Protocol
@@ -28,7 +29,7 @@ from ptxsim.engine.livelock import state_of
 from ptxsim.engine.program.operation import families
 from ptxsim.engine.turns import Launch, Outcome, Stopped, Turns
 from ptxsim.machine import tensor_memory
-from ptxsim.machine.cta import Cluster, Warp
+from ptxsim.machine.cta import Cluster, Cta, Warp
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.lane_copies import ROOM, make_room
 from ptxsim.machine.mbarrier_end import look_over
@@ -80,6 +81,10 @@ class WholeCtas:
         cluster = self._spare.pop() if self._spare else NativeCluster(self)
         cluster.begin(number)
         return cluster
+
+    def listening(self) -> AbstractContextManager[None]:
+        """Many clusters run within."""
+        return self.native.callbacks.listening()
 
     def give_back(self, cluster: NativeCluster) -> None:
         """A cluster has ended."""
@@ -145,6 +150,10 @@ class NativeCluster:
         self.fresh = bytes(self.ctas)
         self.template = runner.template.copy()
         self.copies: list[np.ndarray] = []
+        # Of each CTA, in the memory of its warps: its number, and special registers that differ between CTAs.
+        self.own = [
+            self._own(self.memory[rank * size : (rank + 1) * size], cta) for rank, cta in enumerate(cluster.ctas)
+        ]
         for number, row in enumerate(self.template):
             record, rank = WarpRecord.of(row), number // size
             record.shared, record.owner = self.shared[rank].ctypes.data, self.ctas[rank].address
@@ -153,6 +162,13 @@ class NativeCluster:
                 record.local = self.local[number].ctypes.data
             if runner.room:
                 self.copies.append(make_room(record.copies, runner.room, self.machine.memory))
+
+    def _own(self, rows: np.ndarray, cta: Cta) -> tuple[np.ndarray, list[tuple[str, np.ndarray]]]:
+        varying = []
+        for name, at in self.runner.varying.items():
+            value = special_value(name, SimpleNamespace(cta=cta), self.machine)  # type: ignore[arg-type]
+            varying.append((name, rows[:, at : at + value.nbytes].view(value.dtype)))
+        return rows[:, WARP["cta"] : WARP["cta"] + 4].view("<u4"), varying
 
     def begin(self, number: int) -> None:
         """The state of cluster `number` before its first instruction."""
@@ -169,13 +185,12 @@ class NativeCluster:
         if self.local is not None:
             self.local.fill(0)
         cluster = SimpleNamespace(index=cluster_index(machine, number))
-        for rows, (index, linear) in zip(np.split(self.memory, len(self.ctas)), ctas_of(machine, cluster.index)):
-            rows[:, WARP["cta"] : WARP["cta"] + 4].view("<u4")[:] = linear
-            if runner.varying:
-                place = SimpleNamespace(index=index, linear=linear, cluster=cluster)
-                for name, at in runner.varying.items():
-                    value = special_value(name, SimpleNamespace(cta=place), machine)  # type: ignore[arg-type]  # a CTA's place is all that these ask for
-                    rows[:, at : at + value.nbytes] = value.view(np.uint8)
+        for (numbers, varying), (index, linear) in zip(self.own, ctas_of(machine, cluster.index)):
+            numbers[:] = linear
+            if varying:
+                warp = SimpleNamespace(cta=SimpleNamespace(index=index, linear=linear, cluster=cluster))
+                for name, place in varying:
+                    place[:] = special_value(name, warp, machine)  # type: ignore[arg-type]  # a CTA's place is all that these ask for
         for groups in self.warpgroups:
             for group in groups:
                 group.begin()
