@@ -183,11 +183,11 @@ ROWS = {"gemm": gemm, "spins": spins, "first": first}
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("rows", nargs="*", choices=[*ROWS, []], default=list(ROWS))
+    parser.add_argument("rows", nargs="*", metavar="ROW", help=", ".join(ROWS))
     parser.add_argument("--shared", type=Path, default=SHARED)
     options = parser.parse_args()
     print(f"{'':48}{'clock':>8}{'proc.':>8}{'warp instr.':>12}")
-    for row in options.rows:
+    for row in options.rows or ROWS:
         ROWS[row](options.shared)
 
 
