@@ -102,14 +102,40 @@ def in_turns(runs: list[list[np.ndarray]], seed: int) -> list[np.ndarray]:
 def test_lines_never_change_the_verdict(seed, barriers, stores, apart, together, ctas):
     runs = [Run(seed + cta, cta, stores).of(60, barriers, apart).records for cta in range(ctas)]
     records = np.concatenate(in_turns(runs, seed) if together else [record for run in runs for record in run])
-    checkers = []
+    by_lines, by_granules = verdicts(records, ctas, initialized=seed % 2 == 0)
+    assert by_lines == by_granules
+
+
+def verdicts(records: np.ndarray, ctas: int, initialized: bool = True) -> list[list]:
+    """What is found by lines, and granule by granule."""
+    found = []
     for plain in (0, 1):
-        checker = OrderChecker(BITS, WARPS * 32, BYTES, Homes((ctas, 1, 1), (1, 1, 1)), initialized=seed % 2 == 0)
+        checker = OrderChecker(BITS, WARPS * 32, BYTES, Homes((ctas, 1, 1), (1, 1, 1)), initialized=initialized)
         checker.order.n[PLAIN] = plain
         for batch in np.array_split(records, 3):
             checker.go_over(batch, scan.compiled)
-        checkers.append(checker)
-    assert checkers[0].problems == checkers[1].problems
+        found.append(checker.problems)
+    return found
+
+
+@given(st.integers(0, 2**32), st.sampled_from([4, 8, 40]), st.booleans())
+@settings(deadline=None, max_examples=40)
+def test_lines_that_many_ctas_read_word_by_word_remember_the_same_readers(seed, words, together):
+    """Until granules are full, and after it: the write at the end races with those that are remembered."""
+    runs, ctas = [Run(seed + cta, cta, 0) for cta in range(12)], 12
+    for run in runs:
+        for _ in range(30):
+            site, mask = int(run.random.choice([0, 0, 0, 3])), int(run.random.choice([0xFFFFFFFF, 0x10]))
+            run.add(0, Event.LOAD, 4 * run.random.integers(0, words, 32).astype(np.uint64), mask, site)
+    last = int(runs[0].random.integers(ctas))
+    runs[last].add(1, Event.STORE, 4 * LANE, (1 << min(words, 32)) - 1)
+    for run in runs:
+        for warp in range(WARPS):
+            run.add(warp, Event.EXIT)
+    lists = [run.records for run in runs]
+    records = np.concatenate(in_turns(lists, seed) if together else [record for one in lists for record in one])
+    by_lines, by_granules = verdicts(records, ctas)
+    assert by_lines == by_granules and by_lines
 
 
 class Pipeline(Run):

@@ -176,6 +176,7 @@ def touch(
     notes_read = not changes and not how & FETCHES
     copier = 0 if copier == NONE else copier
     said, last, is_again, known, place, to_line, far = 0, -1, False, NONE, 0, LINE_BITS - shift, 0
+    looked_at, looked_from, is_alone = NONE, 0, False
     for each in range(LANES):
         if not mask >> each & 1:
             continue
@@ -234,7 +235,9 @@ def touch(
                 calm = True  # a whole warp has executed a copy: each lane brings the same bytes
             elif changes and calm and line["read"] > floor:
                 # Only this warp has read the line since: was it this lane?
-                calm = way != NONE and together == 0 and reads_alone(o, warp, number, floor)
+                if number != looked_at or floor != looked_from:
+                    looked_at, looked_from, is_alone = number, floor, reads_alone(o, warp, number, floor)
+                calm = way != NONE and together == 0 and is_alone
                 if calm and reads[cell, way]["lanes"] != 1 << each:
                     calm = reads[cell, way]["time"] <= max(written, floor)
             if bits & READ_ONLY and is_global and max(written, one["update"]) > 0:
@@ -290,6 +293,8 @@ def touch(
                 if stays:
                     one["last"] = now
                 line["read"] = now
+                if is_global:
+                    line["high"] = 0  # far.see_reader is to look again
                 if together == ANY:
                     line["others"] = now
                 elif not is_global:

@@ -95,8 +95,7 @@ def read_apart(o: Order, slot: int, warp: int, site: int, bits: int, lane: int, 
     granules = place_granules(o, at)
     if one["written"] != 0 or granules == NONE:
         return False
-    see_reader(o, at, granules)
-    if one["high"] == 0 or one["low"] <= cluster + 1 <= one["high"]:
+    if see_reader(o, at, granules, cluster):
         row, shift = first_row(o, slot, warp) + int(o.uniform[slot, warp]), int(o.n[SHIFT])
         lanes = EVERY if bits & TOGETHER else 1 << lane
         for cell in range(granules + ((address & LINE - 1) >> shift), granules + ((end & LINE - 1) >> shift) + 1):
@@ -132,8 +131,9 @@ def read_run(o: Order, slot: int, warp: int, site: int, bits: int, run: int, sta
                 continue
             if not spread(o, at, line):
                 return False
-        if one["high"] == 0 or one["low"] <= cluster + 1 <= one["high"]:
-            note_reads(o, slot, warp, place_granules(o, at), at, line, site, bits, run, start, step, width)
+        granules = place_granules(o, at)
+        if see_reader(o, at, granules, cluster):
+            note_reads(o, slot, warp, granules, line, site, bits, run, start, step, width)
     return True
 
 
@@ -224,11 +224,9 @@ def end_of(run: int, start: int, step: int) -> int:
 
 
 def note_reads(
-    o: Order, slot: int, warp: int, granules: int, at: int, line: int, site: int, bits: int, run: int, start: int, step: int,
-    width: int,
+    o: Order, slot: int, warp: int, granules: int, line: int, site: int, bits: int, run: int, start: int, step: int, width: int
 ) -> None:  # fmt: skip
     """Note a read of a line that nothing has written at its granules."""
-    see_reader(o, at, granules)
     shift, row = int(o.n[SHIFT]), first_row(o, slot, warp) + int(o.uniform[slot, warp])
     start -= line << LINE_BITS
     lane, end = first_of(run, start, step, width), end_of(run, start, step)
@@ -262,26 +260,30 @@ def note_read(o: Order, slot: int, warp: int, lanes: int, row: int, reads: Array
             lanes &= lanes - 1
 
 
-def see_reader(o: Order, at: int, granules: int) -> None:
-    """A line of global memory that nothing has written is read: do its granules have room for readers of other clusters?
+def see_reader(o: Order, at: int, granules: int, cluster: int) -> bool:
+    """A line of global memory that nothing has written is read: will its granules remember who does?
 
-    Where all remember two CTAs, `low` to `high` are those CTAs' clusters, plus one.
+    Where all remember two CTAs, `low` to `high` are those CTAs' clusters, plus one: readers of others change nothing.
     """
     one, warps, ctas = o.far_lines[at], int(o.n[WARPS]), int(o.n[CTAS])
-    one["read"], one["high"] = o.n[NOW], 0
+    one["read"] = o.n[NOW]
+    if one["high"] != 0 and not one["low"] <= cluster + 1 <= one["high"]:
+        return False
+    one["high"] = 0
     one["full"] += 1
     if one["full"] % PATIENCE:
-        return
+        return True
     low, high = int(o.n[CLUSTERS]), 0
     for cell in range(granules, granules + (LINE >> int(o.n[SHIFT]))):
         mine, other = o.far_reads[cell, 0], o.far_reads[cell, 1]
         if mine["time"] == 0 or other["time"] == 0:
-            return
+            return True
         first, second = int(mine["warp"]) // warps, int(other["warp"]) // warps
         if first == second:
-            return
+            return True
         low, high = min(low, first // ctas, second // ctas), max(high, first // ctas, second // ctas)
     one["low"], one["high"] = low + 1, high + 1
+    return low <= cluster <= high
 
 
 def write_global(o: Order, slot: int, warp: int, record: Array, bits: int) -> bool:

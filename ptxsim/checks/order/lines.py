@@ -226,6 +226,7 @@ def take_lines(o: Order, slot: int, warp: int, row: int, record: Array, how: int
     starts = int(record["addresses"][lowest(rest)]) | int(record["width"])  # a copy's rows lie side by side
     is_whole = starts & (1 << LINE_BITS) - 1 == 0
     group = products_of(o, warp) - int(o.n[PRODUCTS]) + 1 if bits & WARPGROUP else 0
+    is_read = how == READS and group == 0
     while rest:
         first, lines, part = blocks_of(record["addresses"], rest, int(record["width"]), LINE_BITS)
         rest &= ~part
@@ -240,6 +241,14 @@ def take_lines(o: Order, slot: int, warp: int, row: int, record: Array, how: int
                 return UNKNOWN
             at = base + number
             one = o.lines[at]
+            if (
+                is_read
+                and one["landed"] <= start
+                and one["full"] == era
+                and max(one["written"], one["updated"]) <= floor
+            ):
+                one["read"], o.warps[at, LANES + way] = now, now
+                continue
             if not how & OVER:
                 if one["landed"] > start and not knows_copies(o, slot, row, one):
                     return UNKNOWN
