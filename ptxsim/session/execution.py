@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from ptxsim.checks.active_masks import shuffles_by_active_masks
 from ptxsim.checks.causes import without_echoes
 from ptxsim.checks.registers import unwritten_reads
 from ptxsim.engine.grid import Hook
@@ -59,6 +60,8 @@ def execute(
             findings += unwritten_reads(program, launch.given)
         for checker in checkers:
             findings += checker.findings(program)
+        if launch.checks == "all":
+            findings += shuffles_by_active_masks(program)
         findings = without_echoes(program, findings)
         if before is not None:
             findings = repetitions.settled(findings, before, machine)
