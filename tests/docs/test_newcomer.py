@@ -18,8 +18,17 @@ CAUSES = {
     "b_by_rows": ["expectation-failed", "stored at line 22", "--print 20:a and --print 20:b"],
     "barrier_in_a_branch": ["deadlock", "64 of 128 threads have come (warps 0, 1)"],
     "one_arrival_short": ["deadlock", "64 of 65 arrived"],
+    "right_neighbour": [
+        "expectation-failed",
+        "ld.shared.f32 at line 17 accesses weight",
+        "computed from tile, which has 256 bytes: byte 256",
+    ],
     "below_the_array": ["out-of-bounds", "16 bytes before hist"],
-    "flag_without_release": ["race-global", "through a flag with release and acquire of scope gpu"],
+    "flag_without_release": [
+        "race-global",
+        "through a flag with release and acquire of scope gpu",
+        "it lacks a release at",
+    ],
     "nothing_waits": ["missing-wgmma-fence", "out-of-bounds", "0x400..0x1400"],
 }
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from ptxsim.checks.causes import by_cause, note_of_others, stretch_of
 from ptxsim.checks.changes import fences_after, waits_before
+from ptxsim.checks.flags import flag_of
 from ptxsim.checks.order.cells import (
     MIXED,
     NOT_CONSTANT,
@@ -135,7 +136,7 @@ def _race(
         return Finding(
             "race-global", f"{op.opcode} of CTA {one} touches global address {address:#x}, which CTA {two} {verb} too",
             **place, labels=(Label(before.line, f"CTA {two} {verb} it here", before.column, len(before.opcode)),),
-            notes=("CTAs run in any order, and nothing orders these two",), help=remedy,
+            notes=("CTAs run in any order, and nothing orders these two",), help=remedy + _flag(program, op, before),
         )  # fmt: skip
     else:
         who = f"warp {them % warps if row[1] == site else warp}"
@@ -228,6 +229,12 @@ def _remedy(one: Op, two: Op, what: int, is_far: bool, is_global: bool) -> str:
         return f"put a barrier of the cluster {between} (barrier.cluster.arrive.release, barrier.cluster.wait.acquire)"
     fence = ", and fence.proxy.async before it" if _is_fetch(second) and _writes(first, is_global) else ""
     return f"put a barrier {between} (bar.sync){fence}"
+
+
+def _flag(program: Program, one: Op, two: Op) -> str:
+    """What the flag between two accesses of two CTAs to global memory lacks, if one of them reads and there is a flag."""
+    writer, reader = (one, two) if _writes(one, True) else (two, one)
+    return "" if _writes(reader, True) else flag_of(program, writer, reader)
 
 
 def _fixes(one: Op, two: Op, what: int, is_far: bool, is_global: bool) -> tuple[Fix, ...]:

@@ -229,12 +229,18 @@ class _Launch:
 
     def _tried(self, expectation: ExpectedValue, run: Run) -> list[str]:
         """What would correct the results, found by trying."""
-        from ptxsim.session.inspect.swizzle_trials import SHORT, other_swizzle
+        from ptxsim.session.inspect import neighbours, swizzle_trials
 
-        if run.warp_instructions > SHORT or expectation.comparison.names & set(METRICS):
+        if expectation.comparison.names & set(METRICS):
             return []
-        found = other_swizzle(lambda: self._repeat(run), lambda values: not judged(expectation, values))
-        return [found] if found else []
+        found: list[str | None] = []
+        if run.warp_instructions <= swizzle_trials.SHORT:
+            found.append(
+                swizzle_trials.other_swizzle(lambda: self._repeat(run), lambda values: not judged(expectation, values))
+            )
+        if run.warp_instructions <= neighbours.SHORT:
+            found += neighbours.in_neighbours(self._repeat(run)[0], self.source)
+        return [each for each in found if each]
 
     def _access_notes(self, run: Run) -> list[Finding]:
         from ptxsim.session.bank_table import access_notes
