@@ -155,7 +155,9 @@ class Array:
             # The smallest change that does nearly as much as the best one.
             alike = [fix for fix in alike if 10 * (sums[id(fix)] - least) <= sums[id(self.before)] - least]
             if alike:
-                best[family] = min(alike, key=lambda fix: (fix.pitch != pitch, fix.extra, sums[id(fix)]))
+                best[family] = min(
+                    alike, key=lambda fix: (fix.pitch != pitch, fix.extra, sums[id(fix)], fix.costs[index][worst])
+                )
         if {"swizzle", "xor"} <= best.keys():
             better = best["xor"].costs[index][worst] < best["swizzle"].costs[index][worst]
             del best["swizzle" if better else "xor"]

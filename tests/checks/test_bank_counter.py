@@ -121,7 +121,7 @@ def test_a_fix_says_what_it_does_to_other_accesses():
     column, diagonal = counted(WORDS + text, l=LANE, a=0x400).rows
     assert column.fixes == [
         "row pitch 132 B -> 1 wavefront instead of 32; line 5 then takes 2 instead of 1",
-        "swizzle 128B -> 4 wavefronts instead of 32",
+        "swizzle offset ^ (offset >> 4 & 0x78) -> 2 wavefronts instead of 32",
     ]
     assert diagonal.fixes == []
 
