@@ -31,10 +31,10 @@ def shuffles_by_active_masks(program: Program) -> list[Finding]:
     for op in program.ops:
         if op.family != SHUFFLE or op.site not in flow.block_of:
             continue
-        line, lane = (_comes_from(op, name, flow, source) for name in ("membermask", "b"))
-        if line is not None and lane is None:
+        came, lane = (_comes_from(op, name, flow, source) for name in ("membermask", "b"))
+        if came is not None and lane is None:
             message = (
-                f"the member mask of {op.opcode} comes from activemask (line {line}), which names the lanes that happen to run "
+                f"the member mask of {op.opcode} comes from activemask (line {came}), which names the lanes that happen to run "
                 "together: nothing says that the lane it reads is one of them"
             )
             help = (

@@ -11,6 +11,7 @@ from itertools import chain
 
 from ptxsim.diagnostic import Finding
 from ptxsim.engine import convergence
+from ptxsim.engine.analysis.interplay import ctas_tell
 from ptxsim.engine.clusters import cluster_at, cluster_index, ctas_of
 from ptxsim.engine.interpreter import fault_finding
 from ptxsim.engine.livelock import Livelock
@@ -23,6 +24,7 @@ from ptxsim.machine.state import Machine
 LOOK = 100  # rounds between looks for a livelock
 FIRST = 8  # of a cluster that is alone, at first: in the interpreter rounds take milliseconds
 REFUSED = 0.25  # how often a cluster is not cancelled that could be
+BESIDE, JOINS = 8, 0.5  # clusters that run side by side with another seed; how often one more of them begins
 SPIN = 2000  # rounds of a slice at most, as long as there are CTAs that could come in
 LONG = (
     8 * SPIN
@@ -67,6 +69,7 @@ class Grid:
         self.order: Sequence[int] = (
             range(clusters) if machine.seed == 0 else machine.random.permutation(clusters).tolist()
         )
+        self.mixes = machine.seed != 0 and ctas_tell(program)
         self.done = self.next = 0  # CTAs; in `order`
         machine.cancel_cluster = self.cancel
         self.queue: list[Seat] = []  # those that have their slices next
@@ -107,8 +110,12 @@ class Grid:
 
     def _run(self, runner: CtaRunner | None) -> None:
         while True:
-            if self.seats and (
-                self.next == self.clusters or (self.fruitless < LONG and any(seat.may_go_on for seat in self.seats))
+            if (
+                self.seats
+                and not self._lets_in()
+                and (
+                    self.next == self.clusters or (self.fruitless < LONG and any(seat.may_go_on for seat in self.seats))
+                )
             ):
                 self._slices(self.next == self.clusters)
             elif self.next == self.clusters or (
@@ -120,7 +127,16 @@ class Grid:
                 self.seats.append(Seat(self._admit(number) if runner is None else runner.admit(number)))
                 self.next, self.fruitless = self.next + 1, 0
                 is_alone = self.next == self.clusters and len(self.seats) == 1
-                self._slice(self.seats[-1], self._look if is_alone else SPIN)
+                self._slice(self.seats[-1], 1 if self.mixes else self._look if is_alone else SPIN)
+
+    def _lets_in(self) -> bool:
+        """Whether one more cluster comes in while others are at work, as on the GPU: with another seed, where they can tell."""
+        return (
+            self.mixes
+            and self.next < self.clusters
+            and len(self.seats) < BESIDE
+            and bool(self.machine.random.random() < JOINS)
+        )
 
     def cancel(self) -> tuple[int, int, int] | None:
         """The cluster that would come next does not; the index of its first CTA. None if there is none, or, with a seed other than 0,

@@ -16,6 +16,7 @@ import numpy as np
 
 from ptxsim.diagnostic import Finding
 from ptxsim.engine.analysis.forward_progress import polls
+from ptxsim.engine.analysis.interplay import warps_tell
 from ptxsim.engine.interpreter import fault_finding
 from ptxsim.engine.livelock import state_of
 from ptxsim.engine.program.operation import Op, Program
@@ -140,6 +141,7 @@ class Turns:
         self.warps = [warp for cta in cluster.ctas for warp in cta.warps]
         self.rounds, self.polled = 0, 0
         self.polls = polls(engine.program)
+        self.mixes = self.machine.seed != 0 and warps_tell(engine.program)
 
     def run(self, rounds: int, launch: Launch, rest: Callable[[], bool] | None = None) -> Outcome:
         """As `Resident` says. `rest`: carries out what is left of a round that has begun, and returns whether any warp moved."""
@@ -197,7 +199,9 @@ class Turns:
         """Let a warp execute some blocks; whether it could."""
         self.machine.steps += 1
         self.machine.complete_due()
-        return self._guarded(warp, lambda warp: self.engine.run(warp, TURN))
+        # Where warps can tell, another seed may let others see every step.
+        blocks = int(TURN ** self.machine.random.random()) if self.mixes else TURN
+        return self._guarded(warp, lambda warp: self.engine.run(warp, blocks))
 
     def _guarded(self, warp: Warp, action: Callable[[Warp], T]) -> T:
         """Do something for a warp; a fault ends the launch."""

@@ -12,12 +12,12 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
+from ptxsim.engine.analysis.interplay import ctas_tell
 from ptxsim.engine.compiled.codegen.operands import CLOCKS
 from ptxsim.engine.compiled.run.context import NativeContext
 from ptxsim.engine.program.operand import Special
 from ptxsim.engine.program.operation import Program, fact
 from ptxsim.engine.turns import Launch
-from ptxsim.isa.facts import AccessKind
 from ptxsim.machine.state import Machine
 
 MOST_MEMORY = 1 << 30  # bytes of global memory up to which a copy is kept, to go back to
@@ -32,15 +32,10 @@ SHOWN = 0.1  # seconds between looks at the progress
 def orderless(program: Program) -> bool:
     """Whether CTAs cannot tell in which order they run, unless they race: no atomics but in shared memory, no strong
     accesses, no clocks."""
-    for op in program.ops:
-        for access in op.accesses:
-            if access.kind is AccessKind.ATOMIC and (access.space != "shared" or access.remote):
-                return False
-            if access.space != "shared" and access.order != "weak":
-                return False
-        if any(isinstance(source, Special) and source.name.lstrip("%") in CLOCKS for source in op.sources):
-            return False
-    return True
+    reads_clocks = any(
+        isinstance(source, Special) and source.name.lstrip("%") in CLOCKS for op in program.ops for source in op.sources
+    )
+    return not reads_clocks and not ctas_tell(program)
 
 
 def cores() -> int:
