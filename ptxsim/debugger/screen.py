@@ -23,6 +23,7 @@ MOST = 400  # lines of a panel
 class Screen(App[None]):
     """What the commands of `Terminal` do, with the state in view. While the kernel runs, Escape stops it."""
 
+    TITLE = "ptxsim debug"
     CSS = """
     #source, #state { width: 1fr; border: round $primary; }
     #top { height: 2fr; }
@@ -124,7 +125,9 @@ class Screen(App[None]):
         here, execution = session.here, session.execution
         if here is None:
             return "the launch has ended"
-        operands = "\n".join(f"{name}: {text}" for name, text in state.operands(execution, here.op, here.warp))
+        # What it reads stands first: its result is yet to come.
+        shown = sorted(state.operands(execution, here.op, here.warp), key=lambda one: one[0] == "d")
+        operands = "\n".join(f"{name}: {text}" for name, text in shown)
         parts = {
             "warps": state.warps_text(execution, here), f"operands of {here.op.opcode}": operands or "none",
             "barriers": state.barriers_text(execution), "in flight": state.flight_text(execution),
