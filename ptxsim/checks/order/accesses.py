@@ -235,9 +235,11 @@ def touch(
                 calm = True  # a whole warp has executed a copy: each lane brings the same bytes
             elif changes and calm and line["read"] > floor:
                 # Only this warp has read the line since: was it this lane?
-                if number != looked_at or floor != looked_from:
+                # (Lines of global memory and of other CTAs do not say.)
+                calm = way != NONE and together == 0
+                if calm and (number != looked_at or floor != looked_from):
                     looked_at, looked_from, is_alone = number, floor, reads_alone(o, warp, number, floor)
-                calm = way != NONE and together == 0 and is_alone
+                calm = calm and is_alone
                 if calm and reads[cell, way]["lanes"] != 1 << each:
                     calm = reads[cell, way]["time"] <= max(written, floor)
             if bits & READ_ONLY and is_global and max(written, one["update"]) > 0:
