@@ -104,7 +104,7 @@ class ProxyChecker(Observer):
                     f"the CTA ends while {op.opcode} may still read its shared memory",
                     **_place(op),
                     count=times,
-                    help="wait before the end: cp.async.bulk.commit_group, then cp.async.bulk.wait_group.read 0",
+                    help=f"wait before the end: {_how_to_wait(op)}",
                 )
             )
         for site in np.flatnonzero(self.useful == 1).tolist():
@@ -173,6 +173,13 @@ def _concerns_proxies(op: Op) -> bool:
         return op.words.get("proxy", "") in ("async", "global", "shared::cta", "shared::cluster")
     copies = op.completes_by is Mechanism.CP_ASYNC_GROUP
     return copies or any(access.proxy is not Proxy.GENERIC for access in op.accesses)
+
+
+def _how_to_wait(op: Op) -> str:
+    """What shows that an operation has read its sources."""
+    if op.completes_by is Mechanism.MBARRIER:
+        return "commit the product to an mbarrier, and let a thread wait for that phase"
+    return "cp.async.bulk.commit_group, then cp.async.bulk.wait_group.read 0"
 
 
 def _verb(op: Op) -> str:

@@ -1,5 +1,7 @@
 """Proxy fences: what needs one, and which one is needless."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.helpers import names, run_text
@@ -96,3 +98,11 @@ def test_many_problems_do_not_hide_those_that_follow():
     (finding,) = run_text(LARGE, checks="all").findings
     assert (finding.name, finding.line) == ("missing-proxy-fence", 23)
     assert finding.notes[-1] == "the same at lines 24, 25, and with lines 17, 18"
+
+
+def test_a_product_that_nobody_waits_for_is_committed_to_an_mbarrier():
+    text = (Path(__file__).parents[1] / "cases/tcgen05/product.ptx").read_text()
+    waits = ("tcgen05.commit", "mbarrier.try_wait", "bra WAIT", "tcgen05.ld")
+    text = "\n".join(line for line in text.splitlines() if not any(word in line for word in waits))
+    found = next(finding for finding in run_text(text).run.findings if "may still read" in finding.message)
+    assert "mbarrier" in found.help and "bulk" not in found.help

@@ -65,7 +65,7 @@ def _bits(op: Op) -> int:
         bits |= FRAGMENTS
     bits |= READ_ONLY * bool(op.words.get("nc"))
     if facts.completes_by is Mechanism.MBARRIER and any(access.writes for access in op.accesses):
-        bits |= LATER  # tcgen05 only reads: its commits arrive for all that was read until then
+        bits |= LATER  # products on tensor memory only read: their commits arrive for all that was read until then
     for access in op.accesses:
         is_copy = access.proxy is Proxy.ASYNC and access.space == "global"
         if access.kind is AccessKind.ATOMIC and (access.proxy is Proxy.ASYNC or bits & LATER):
