@@ -22,8 +22,12 @@ from ptxsim.source import Source
 COMPILERS = ("nvrtc", "nvcc")
 DEFAULT_TARGET = "sm_90a"
 INSTALL = 'pip install "ptxsim[cuda]"'
+# Launches, main, and headers of the host: those of C++ have no dot and no slash in their names, CUDA's own have.
 _HOST_CODE = re.compile(
-    r"<<<|\bint\s+main\s*\(|#\s*include\s*<(?:cstdio|cstdlib|cmath|iostream|vector|string|cassert|stdio\.h|stdlib\.h|thrust/)"
+    r"<<<|\bint\s+main\s*\(|#\s*include\s*<(?:\w+>|thrust/|(?:assert|errno|float|inttypes|limits|math|stddef|stdint|stdio|stdlib|string|time)\.h>)"
+)
+_HOST_HELP = (
+    "host code and headers of the host need nvcc (--compiler nvcc); CUDA's own are in cuda/std: <cuda/std/cstdint>"
 )
 _INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 _COMMENTS = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
@@ -119,7 +123,7 @@ def _by_nvrtc(file: Source, target: str, flags: Sequence[str]) -> str:
         _, size = nvrtc.nvrtcGetProgramLogSize(program)
         log = b" " * size
         nvrtc.nvrtcGetProgramLog(program, log)
-        help = "host code needs nvcc: --compiler nvcc" if _HOST_CODE.search(file.text) else None
+        help = _HOST_HELP if _HOST_CODE.search(_COMMENTS.sub("", file.text)) else None
         raise _refused(file, log.decode(errors="replace").rstrip("\0 "), help)
     _, size = nvrtc.nvrtcGetPTXSize(program)
     text = b" " * size

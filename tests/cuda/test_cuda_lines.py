@@ -92,6 +92,18 @@ def test_compile_gives_a_module(by, tmp_path, monkeypatch):
     assert module.target.name == "sm_80" and module.entries == ["_Z5twicePfi"]
 
 
+@COMPILES
+@pytest.mark.parametrize("header", ["cstdint", "stdint.h", "type_traits"])
+def test_headers_of_the_host_are_compiled_by_nvcc(header, tmp_path):
+    """NVRTC, which takes code of the GPU alone where both are there, has no such headers, and says how to go on."""
+    (path := tmp_path / "k.cu").write_text(f"#include <{header}>\n__global__ void k(int* x) {{ *x = 1; }}\n")
+    assert ".entry" in compiler.compile_file(path).text
+    if compiler._has_nvrtc():
+        with pytest.raises(PtxError) as refused:
+            compiler.compile_file(path, compiler="nvrtc")
+        assert "--compiler nvcc" in refused.value.findings[0].help
+
+
 def test_without_a_compiler_it_says_what_to_install(monkeypatch):
     monkeypatch.setattr(compiler, "_find_nvcc", lambda: None)
     with pytest.raises(PtxError, match="no nvcc"):

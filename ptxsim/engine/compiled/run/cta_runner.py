@@ -166,7 +166,7 @@ class NativeCluster:
     def _own(self, rows: np.ndarray, cta: Cta) -> tuple[np.ndarray, list[tuple[str, np.ndarray]]]:
         varying = []
         for name, at in self.runner.varying.items():
-            value = special_value(name, SimpleNamespace(cta=cta), self.machine)  # type: ignore[arg-type]
+            value = special_value(name, SimpleNamespace(cta=cta), self.machine)  # type: ignore[arg-type]  # it asks for the CTA alone
             varying.append((name, rows[:, at : at + value.nbytes].view(value.dtype)))
         return rows[:, WARP["cta"] : WARP["cta"] + 4].view("<u4"), varying
 
