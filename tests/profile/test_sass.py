@@ -68,6 +68,17 @@ def test_a_warp_issues_the_instructions_of_the_path_it_took(recorded, turns, pie
     assert results[1] == turns
 
 
+@pytest.mark.parametrize("turns", [1, 4])
+def test_what_a_loop_begins_with_runs_in_every_turn(monkeypatch, turns):
+    """The root's slow path parts the loop's begin, which has no access that must stay there, from the rest."""
+    said, listing = ((DATA / f"root_loop.{name}").read_text() for name in ("said", "listing"))
+    monkeypatch.setattr(machine, "assembled", lambda text, target: (said, listing))
+    kernel = Module.from_file(DATA / "root_loop.ptx").kernel()
+    arrays = [np.ones(32 * 4, np.float32) for _ in range(3)]
+    cycles = kernel.launch(1, 32, [*arrays, 32 * turns], profile=True, checks="none").cycles
+    assert cycles.issued == 11 + 21 * turns + 1
+
+
 def test_without_the_tools_the_lowering_says_why():
     kernel = Module.from_file(DATA / "sum_loop.ptx").kernel()
     arrays = np.ones(32 * 32, np.float32), np.zeros(64, np.float32)

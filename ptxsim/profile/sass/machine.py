@@ -135,7 +135,8 @@ def _continues(matching: Matching, chain: list[Block], block: Block) -> bool:
     """Whether a block of machine code is the rest of a PTX block that a chain has begun, or of none."""
     before = chain[-1]
     if not block.covers:
-        return len(block.instructions) <= SMALL or before.after == [block.number]
+        begins_loop = any(number >= block.number for number in block.before)
+        return not begins_loop and (len(block.instructions) <= SMALL or before.after == [block.number])
     if not any(b.covers for b in chain):
         return block.before == [before.number]
     last = max((max(b.covers) for b in chain if b.covers), default=-1)
