@@ -78,7 +78,8 @@ class Launch:
         self.jobs = None if options.jobs is None else rules.count("jobs", options.jobs, 1, "None takes all cores")
         steps = options.max_steps
         steps = None if steps is None else rules.count("max_steps", steps, 1, "None is no limit")
-        self.limits = Limits(steps, options.progress, rules.seconds("max_seconds", options.max_seconds))
+        progress = rules.progress(options.progress)
+        self.limits = Limits(steps, progress, rules.seconds("max_seconds", options.max_seconds))
         self.want_banks = options.banks
         self.is_cooperative = bool(options.cooperative)
         self.grid_workspace = 0

@@ -68,6 +68,14 @@ class LaunchChecks:
             return value
         raise self.problem(f"{name}={value!r} is no time above 0", "None is no limit")
 
+    def progress(self, value: Any) -> Any:
+        """Something to call, or None; what cannot be called would be noticed only by launches that take a while."""
+        if value is None or callable(value):
+            return value
+        raise self.problem(
+            f"progress={value!r} cannot be called", "give a function of how many CTAs are done, and of how many"
+        )
+
     def choice(self, name: str, value: str | None, default: str) -> str:
         """One of the words that an option takes."""
         if value is not None and not (isinstance(value, str) and value in CHOICES[name]):

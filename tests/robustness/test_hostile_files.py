@@ -131,6 +131,8 @@ def test_arguments_that_are_none():
         kernel.launch(1, 32, [np.zeros(4)], numerics=np.zeros((), "V8"))
     with pytest.raises(PtxError, match="engine"):
         kernel.launch(1, 32, [np.zeros(4)], engine=np.zeros((), "V8"))
+    with pytest.raises(PtxError, match="progress"):
+        kernel.launch(1, 32, [np.zeros(4)], progress=0.5)
     rows = np.zeros((1000, 32), np.int64)
     assert (ptxsim.shared_wavefronts(rows, np.array(4, np.uint64)) == 1).all()
     assert (ptxsim.eye((2, 3), "u8") == [[1, 0, 0], [0, 1, 0]]).all() and ptxsim.eye(2).dtype == np.float32
