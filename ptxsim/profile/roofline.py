@@ -16,16 +16,22 @@ from ptxsim.types import TYPES, ScalarType
 WARPS_OF_A_GROUP = 4
 _PER_LANE = {"add": 1, "sub": 1, "mul": 1, "fma": 2, "mad": 2}  # by family, of floating-point types
 # Dense operations per cycle and SM; a multiplication and an addition are two. Public: the architecture white papers of V100,
-# A100 and H100, their rates divided by SMs and boost clock. Sparse products reach twice as much.
+# A100 and H100, the data sheets of A40, L40S and RTX 5090, their rates divided by SMs and boost clock. Sparse products reach twice as much.
 _TENSOR = {
     70: {"f16": 1024},
     80: {"f16": 2048, "bf16": 2048, "tf32": 1024, "s8": 4096, "u8": 4096, "s4": 8192, "u4": 8192, "b1": 32768, "f64": 128},
+    86: {"f16": 1024, "bf16": 1024, "tf32": 512, "s8": 2048, "u8": 2048, "s4": 4096, "u4": 4096},
+    89: {"f16": 1024, "bf16": 1024, "tf32": 512, "s8": 2048, "u8": 2048, "s4": 4096, "u4": 4096, "e4m3": 2048, "e5m2": 2048},
     90: {"f16": 4096, "bf16": 4096, "tf32": 2048, "s8": 8192, "u8": 8192, "e4m3": 8192, "e5m2": 8192, "f64": 256},
+    120: {"f16": 1024, "bf16": 512, "tf32": 256, "s8": 2048, "u8": 2048, "e4m3": 2048, "e5m2": 2048, "e2m1": 4096},
 }  # fmt: skip
 _SCALAR = {
     70: {"f16": 256, "f32": 128, "f64": 64},
     80: {"f16": 512, "bf16": 256, "f32": 128, "f64": 64},
+    86: {"f16": 256, "bf16": 256, "f32": 256, "f64": 4},
+    89: {"f16": 256, "bf16": 256, "f32": 256, "f64": 4},
     90: {"f16": 512, "bf16": 512, "f32": 256, "f64": 128},
+    120: {"f16": 256, "bf16": 256, "f32": 256, "f64": 4},
 }
 _SHARED_BYTES = 128  # per cycle: 32 banks of 4 bytes
 
@@ -80,7 +86,7 @@ def _of(op: Op, target: str) -> tuple[str, float]:
 
 def roofline(figures: Figures, number: int, done: dict[str, float], memory: dict[str, float], cycles: int) -> Roofline:
     """`done`: operations by type; `memory`: totals of the replay. Targets without figures borrow those of sm_90, as cycles do."""
-    known = number if number in _TENSOR else max(_TENSOR)
+    known = number if number in _TENSOR else 90
     rates = {f"tensor {name}": float(rate) for name, rate in _TENSOR[known].items()}
     rates |= {f"{name} sparse": 2 * rate for name, rate in rates.items()} | {
         k: float(v) for k, v in _SCALAR[known].items()

@@ -6,8 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from ptxsim.profile.model.figures import H200
+from ptxsim.machine.special import multiprocessors, resident_warps
+from ptxsim.profile.model.figures import H200, MACHINES
 from ptxsim.profile.model.occupancy import occupancy
+from ptxsim.types import Target
 
 
 @pytest.mark.parametrize(
@@ -32,3 +34,11 @@ def test_a_cta_that_fits_nowhere_still_counts_as_one():
 
 def test_a_target_that_keeps_no_shared_memory_for_itself():
     assert occupancy(replace(H200, shared_reserved=0), 32, 16, 0).limiter == "CTAs"
+
+
+@pytest.mark.parametrize("number", MACHINES)
+def test_a_launch_and_its_cycles_are_of_one_machine(number):
+    target, figures = Target(number), MACHINES[number]
+    assert (figures.sms, figures.warps, figures.threads) == (
+        multiprocessors(target), resident_warps(target), 32 * resident_warps(target),
+    )  # fmt: skip

@@ -197,7 +197,15 @@ B200 = replace(
     H200, name="B200", source="modeled: public sizes, rates and clock; the rest is the H200's, nothing measured", sms=148,
     clock_mhz=1965, l2_bytes=126 * 2**20, dram_bandwidth=3660, error=1.0,
 )  # fmt: skip
-MACHINES: dict[int, Figures] = {70: V100, 80: A100, 90: H200, 100: B200}
+# Data sheets of A40, L40S and RTX 5090, and the CUDA C++ Programming Guide, "Technical Specifications per Compute Capability" and
+# "Throughput of Native Arithmetic Instructions": two FP64 lanes per SM; products at a half and a quarter of an A100's rate.
+A40 = replace(
+    B200, name="A40", sms=84, clock_mhz=1740, threads=1536, warps=48, ctas=16, shared_bytes=100 * 1024, unified_bytes=128 * 1024,
+    l2_bytes=6 * 2**20, dram_bandwidth=360, tensor_scale=2.6, units={"fp64": Unit(Pipe.FP64, 64, 64, "public: 2 FP64 lanes per SM")},
+)  # fmt: skip
+L40S = replace(A40, name="L40S", sms=142, clock_mhz=2520, ctas=24, l2_bytes=96 * 2**20, dram_bandwidth=309)
+RTX_5090 = replace(L40S, name="RTX 5090", sms=170, clock_mhz=2407, dram_bandwidth=670, tensor_scale=5.2)
+MACHINES: dict[int, Figures] = {70: V100, 80: A100, 86: A40, 89: L40S, 90: H200, 100: B200, 120: RTX_5090}
 
 
 def figures_of(target_number: int) -> Figures:
