@@ -6,7 +6,8 @@
 FILE is a PTX file with directives; DIR holds such files, or a kernels.json, or a cases.json. Printed is a table of classes:
 mutants that a check reports, that only give other results, that are missed. The misses that are known stand in
 tools/data/mutants.tsv, each with its reason: those equivalent to their originals are not counted, and neither are
-statements that no thread executes. Exit status 1 if others are missed, or where an original is not clean; files that expect findings are left out.
+statements that no thread executes. Exit status 1 if others are missed, or where an original is not clean: it has errors that do not
+stand as true in tools/data/true_findings.tsv; files that expect findings are left out.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 from mutants.edits import Mutant, mutants  # noqa: E402
 from mutants.programs import Outcome, Program, programs  # noqa: E402
 from suites.common import spread  # noqa: E402
+from suites.silent import true_findings  # noqa: E402
 
 from ptxsim import PtxError  # noqa: E402
 from ptxsim.source import Source  # noqa: E402
@@ -67,8 +69,8 @@ def judge(work: tuple[Program, str | None, Mutant]) -> Verdict:
         return Verdict(program.name, mutant, f"illegal: {error.findings[0].message}", shown)
     except Exception as error:
         return Verdict(program.name, mutant, f"crash {type(error).__name__}: {str(error)[:200]}", shown)
-    known = Counter(finding.name for finding in before.findings)
-    new = [finding for finding in now.findings if known[finding.name] == 0]
+    known = {(finding.name, finding.line) for finding in before.findings}
+    new = [finding for finding in now.findings if (finding.name, finding.line) not in known]
     if new and now.steps == 0:
         return Verdict(program.name, mutant, f"illegal: {new[0].message}", shown)
     if new:
@@ -126,7 +128,8 @@ def main() -> int:
     dirty, right = [], list[Program]()
     for program in found:
         before = clean(program, options.engine)
-        if before.wrong or any(finding.level == "error" for finding in before.findings):
+        errors = [(program.name, each.name, each.line) for each in before.findings if each.level == "error"]
+        if before.wrong or any(error not in true_findings() for error in errors):
             dirty.append(program)
             print(f"{program.name}: not clean, left out")
         elif not before.broken:

@@ -59,7 +59,7 @@ FAMILIES: dict[str, str] = {
     "fence": "membar fence",
     "carryless": "clmad",
     "fabric": "fabric",
-    "ptx9_forms": "cp mbarrier multimem",
+    "ptx9_forms": "cp multimem",
     "wmma": "wmma",
     "cluster_barrier": "barrier",
     "system": "trap brkpt griddepcontrol pmevent nanosleep setmaxnreg",

@@ -148,10 +148,10 @@ class Port:
             return
         space, _, part = (space or "").partition("::")  # param::entry; which CTA's shared memory, the address says
         if space == "shared":
-            address = address & np.uint64(0xFFFFFFFF)
+            low = address & np.uint64(0xFFFFFFFF)
             if part != "cluster":
-                self._refuse_others(address, mask)
-            yield from self._shared(address, mask, size, address)
+                self._refuse_others(low, mask, size, address)
+            yield from self._shared(low, mask, size, address)
         elif space == "local":
             yield self._local(address, mask, size)
         elif space in ("global", "const", "param"):
@@ -189,12 +189,14 @@ class Port:
                     f"use an access without .global, or .{name} with a converted address",
                 )  # fmt: skip
 
-    def _refuse_others(self, address: Lanes, mask: Lanes) -> None:
+    def _refuse_others(self, address: Lanes, mask: Lanes, size: int, given: Lanes) -> None:
         """.shared::cta with an address of another CTA of the cluster: an H100 takes it for an illegal instruction."""
         rank, owner = self.cta.rank, address >> np.uint64(RANK_SHIFT)
         others = mask & (owner != rank) & (owner < len(self.cta.cluster.ctas))
         if others.any():
             lane = first_lane(others)
+            if given[lane] >= ARENA:
+                self._shared_fault(given, others, size)
             raise Fault(
                 "wrong-space",
                 f"shared access to {int(address[lane]):#x}, which lies in the CTA of rank {int(owner[lane])} of the cluster; "
