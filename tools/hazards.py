@@ -31,6 +31,7 @@ from suites.common import spread  # noqa: E402
 from suites.silent import true_findings  # noqa: E402
 
 from ptxsim import PtxError  # noqa: E402
+from ptxsim.diagnostic import Finding  # noqa: E402
 from ptxsim.source import Source  # noqa: E402
 
 KNOWN = ROOT / "tools" / "data" / "mutants.tsv"
@@ -69,8 +70,8 @@ def judge(work: tuple[Program, str | None, Mutant]) -> Verdict:
         return Verdict(program.name, mutant, f"illegal: {error.findings[0].message}", shown)
     except Exception as error:
         return Verdict(program.name, mutant, f"crash {type(error).__name__}: {str(error)[:200]}", shown)
-    known = {(finding.name, finding.line) for finding in before.findings}
-    new = [finding for finding in now.findings if (finding.name, finding.line) not in known]
+    known, count = _counts(before), _counts(now)  # at the place of an original's true finding there can be more
+    new = [finding for finding in now.findings if count[_place(finding)] > known[_place(finding)]]
     if new and now.steps == 0:
         return Verdict(program.name, mutant, f"illegal: {new[0].message}", shown)
     if new:
@@ -78,6 +79,18 @@ def judge(work: tuple[Program, str | None, Mutant]) -> Verdict:
     if now.wrong != before.wrong or now.outputs != before.outputs:
         return Verdict(program.name, mutant, "results", shown)
     return Verdict(program.name, mutant, "missed" if is_reached(program, engine, mutant) else "unreached", shown)
+
+
+def _place(finding: Finding) -> tuple[str, int]:
+    return finding.name, finding.line
+
+
+def _counts(outcome: Outcome) -> Counter[tuple[str, int]]:
+    """How often each finding was seen, by name and line."""
+    found: Counter[tuple[str, int]] = Counter()
+    for finding in outcome.findings:
+        found[_place(finding)] += finding.count
+    return found
 
 
 def is_reached(program: Program, engine: str | None, mutant: Mutant) -> bool:
