@@ -10,6 +10,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import pickle
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
@@ -23,6 +24,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 ATTEMPTS = 2  # how often an item is tried alone after its worker died
+RENEWALS, PAUSE = 4, 0.05  # how often other workers are asked for in a row, and seconds more to wait before each time
 AHEAD = 64  # batches that are under way
 BATCH = 32  # items of one, at most
 WIRE = 64 << 20  # bytes that an item or its result may take on the way
@@ -129,12 +131,16 @@ class Workers:
 
     def submit(self, work: Callable[[Any], Any], items: Sequence[bytes]) -> Future[list[bytes]]:
         """Give a batch to the executor, to another one if it takes no more."""
+        for again in range(RENEWALS):
+            assert self.executor is not None
+            try:
+                return self.executor.submit(_batch, work, items)
+            except (RuntimeError, OSError):  # broken, or shut down; while a pool comes to know it, its pipes are closed
+                # Closed pipes can end the server that makes processes, too: another one is started once that has ended.
+                time.sleep(PAUSE * again)
+                self.renew()
         assert self.executor is not None
-        try:
-            return self.executor.submit(_batch, work, items)
-        except (RuntimeError, OSError):  # broken, or shut down; while a pool comes to know it, its pipes are closed
-            self.renew()
-            return self.executor.submit(_batch, work, items)
+        return self.executor.submit(_batch, work, items)
 
 
 def _end(pool: ProcessPoolExecutor) -> None:

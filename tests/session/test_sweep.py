@@ -170,6 +170,21 @@ def test_an_executor_that_takes_no_more(error):
         assert list(spread(_square, range(5), closing, batch=2)) == [0, 1, 4, 9, 16]
 
 
+@pytest.mark.slow
+def test_processes_that_cannot_be_made_at_once(monkeypatch):
+    """A pool that breaks while it makes a process may end the server that makes them."""
+    failing = iter([OSError(9, "Bad file descriptor"), ConnectionRefusedError(111, "Connection refused")])
+
+    class Refused(ProcessPoolExecutor):
+        def submit(self, *given):
+            if (error := next(failing, None)) is not None:
+                raise error
+            return super().submit(*given)
+
+    monkeypatch.setattr("ptxsim.session.workers.ProcessPoolExecutor", Refused)
+    assert list(spread(_square, range(5), 2, batch=2)) == [0, 1, 4, 9, 16]
+
+
 @pytest.mark.parametrize("where", [None, ThreadPoolExecutor(2)])
 def test_what_is_raised_comes_back_in_order(where):
     results = spread(_failing, range(9), where, batch=2)
