@@ -4,7 +4,7 @@ import pytest
 
 import ptxsim.triton
 
-triton = pytest.importorskip("triton", minversion="3.9")
+triton = pytest.importorskip("triton", minversion="3.8")
 torch = pytest.importorskip("torch")
 
 from tests.triton.programs import blackwell as programs  # noqa: E402  # once it is known that it can be imported
@@ -29,7 +29,10 @@ PRODUCTS = {
 
 
 @pytest.mark.parametrize("name", PRODUCTS)
-def test_products_are_exact(name):
+def test_products_are_exact(name, request):
+    if name.startswith("pair") and triton.__version__.startswith("3.8"):
+        why = "3.8 has fence.mbarrier_init after the barrier: a false mbarrier-visibility"
+        request.applymarker(pytest.mark.xfail(reason=why, strict=True))
     torch.manual_seed(len(name))
     program, words = PRODUCTS[name]
     with ptxsim.triton.active("sm_100") as runs:
