@@ -16,6 +16,7 @@ import numpy as np
 from ptxsim import lanes
 from ptxsim.diagnostic import DOUBTFUL, Finding, Level
 from ptxsim.edits import Fix
+from ptxsim.machine.astray import refuse_others, refuse_shared, refuse_windows, where_astray
 from ptxsim.machine.event import FLAG_MIXED, FLAG_UNCHANGED, Event, Space
 from ptxsim.machine.fault import Converge, Fault, distinct, first_lane
 from ptxsim.machine.memory import (
@@ -150,13 +151,13 @@ class Port:
         if space == "shared":
             low = address & np.uint64(0xFFFFFFFF)
             if part != "cluster":
-                self._refuse_others(low, mask, size, address)
+                refuse_others(self.machine, self.cta, low, mask, size, address)
             yield from self._shared(low, mask, size, address)
         elif space == "local":
             yield self._local(address, mask, size)
         elif space in ("global", "const", "param"):
             if space == "global":
-                self._refuse_windows(address, mask)
+                refuse_windows(address, mask)
             elif space == "param":  # an address of a kernel parameter may have been kept in 32 bits
                 address = np.where(address >> np.uint64(32) == 0, address + np.uint64(ARENA_HIGH), address)
             yield self._arena(space, address, mask, size, write)
@@ -179,32 +180,6 @@ class Port:
         owner = self.cta if memory is self.cta.shared else next(cta for cta in ctas if cta.shared is memory)
         return offsets + np.uint64(ctas.index(owner) << RANK_SHIFT) if len(ctas) > 1 else offsets
 
-    def _refuse_windows(self, address: Lanes, mask: Lanes) -> None:
-        for window, name in ((SHARED_WINDOW, "shared"), (LOCAL_WINDOW, "local")):
-            inside = mask & (address - np.uint64(window) < np.uint64(WINDOW_SIZE))
-            if inside.any():
-                lane = first_lane(inside)
-                raise Fault(
-                    "wrong-space", f"global access to {int(address[lane]):#x}, which lies in the {name} window", lane,
-                    f"use an access without .global, or .{name} with a converted address",
-                )  # fmt: skip
-
-    def _refuse_others(self, address: Lanes, mask: Lanes, size: int, given: Lanes) -> None:
-        """.shared::cta with an address of another CTA of the cluster: an H100 takes it for an illegal instruction."""
-        rank, owner = self.cta.rank, address >> np.uint64(RANK_SHIFT)
-        others = mask & (owner != rank) & (owner < len(self.cta.cluster.ctas))
-        if others.any():
-            lane = first_lane(others)
-            if given[lane] >= ARENA:
-                self._shared_fault(given, others, size)
-            raise Fault(
-                "wrong-space",
-                f"shared access to {int(address[lane]):#x}, which lies in the CTA of rank {int(owner[lane])} of the cluster; "
-                f".shared and .shared::cta reach the executing CTA's memory only, of rank {rank}",
-                lane,
-                "access it with .shared::cluster or a generic address, or take the address of the CTA's own variable",
-            )
-
     def _shared(self, address: Lanes, mask: Lanes, size: int, given: Lanes) -> Iterator[Resolved]:
         """`address` is relative to the window, of what was `given`."""
         ctas = self.cta.cluster.ctas
@@ -212,7 +187,7 @@ class Port:
         for number in distinct(which[mask]):
             part = mask & (which == number)
             if number >= len(ctas):
-                self._shared_fault(given, part, size)
+                refuse_shared(self.machine, self.cta, given, part, size)
             owner = ctas[number]
             offset = address & np.uint64((1 << RANK_SHIFT) - 1)
             bad = part & (
@@ -220,33 +195,8 @@ class Port:
                 | (offset < np.uint64(self.machine.shared_start))
             )
             if bad.any():
-                self._shared_fault(given, bad, size)
+                refuse_shared(self.machine, self.cta, given, bad, size)
             yield Space.SHARED, owner.shared, offset, part
-
-    def _shared_fault(self, given: Lanes, bad: Lanes, size: int) -> None:
-        lane = first_lane(bad)
-        at = int(given[lane])
-        start, end = self.machine.shared_start, self.cta.shared_bytes
-        if at >= ARENA:
-            raise Fault(
-                "wrong-space", f"shared access to {at:#x}, a global address: {self.machine.memory.describe(at)}", lane,
-                "access it with .global, or take the address of the shared variable (mov.u32 %r, variable)",
-            )  # fmt: skip
-        if holder := self.machine.memory.holder(at + SHARED_WINDOW):
-            raise Fault(
-                "wrong-space", f"shared access to {at:#x}: cvta.to.shared made it of an address in {self.machine.memory.called(holder)}", lane,
-                "convert only generic addresses of shared memory, or access it with .global",
-            )  # fmt: skip
-        ends = [(first + size, name) for name, (first, size) in self.machine.shared_variables.items()]
-        last, name = max(((last, name) for last, name in ends if last <= at < WINDOW_SIZE), default=(at, None))
-        where = f", {f'{at - last} bytes' if at > last else 'right'} after {name}" if name else ""
-        raise Fault(
-            "out-of-bounds",
-            f"shared access of {size} bytes at {at:#x}{where}; the CTA's shared memory is {start:#x}..{end:#x} "
-            f"({end - start} bytes)",
-            lane,
-            "check the index, or give the launch more shared memory: --shared-mem BYTES, launch(shared_mem=BYTES)",
-        )
 
     def _local(self, address: Lanes, mask: Lanes, size: int) -> Resolved:
         local = self.warp.local
@@ -268,7 +218,7 @@ class Port:
         if bad.any():
             lane = first_lane(bad)
             at = int(address[lane])
-            where, help = self._astray(at)
+            where, help = where_astray(self.machine, self.cta, at)
             raise Fault("out-of-bounds", f"{space or 'generic'} access of {size} bytes at {at:#x}: {where}", lane, help)
         first = memory.allocations[int(index[first_lane(mask)])]
         if write or space not in (None, first.kind):
@@ -282,27 +232,6 @@ class Port:
                     raise Fault("wrong-space", f"{space} access to {found.name}, which is {found.kind} memory", lane)
         kind = _SPACES[space or first.kind]
         return kind, memory.bytes, address - np.uint64(ARENA), mask
-
-    def _astray(self, at: int) -> tuple[str, str]:
-        """What an address in no allocation may be, and help."""
-        memory = self.machine.memory
-        if holder := memory.holder(at + ARENA_HIGH):
-            return f"the lower half of an address in {memory.called(holder)}", "keep pointers in 64-bit registers"
-        if at < self.machine.shared_start:
-            return "a null pointer and an offset, or an offset alone", "add the pointer to the offset: add.u64"
-        if at < self.cta.shared_bytes:
-            return (
-                "a number that small is an offset alone, or a shared address as it stands",
-                "add the pointer to the offset; shared memory is accessed with .shared, or made generic with cvta.shared",
-            )
-        if at < 1 << 32:
-            return "a number that small is no address of a buffer", "add the pointer to the offset: add.u64"
-        if memory.is_foreign(at):
-            return (
-                "no address of device memory, but a pointer of the host's perhaps",
-                "copy what it points to into device memory, and pass the pointer that that has",
-            )
-        return memory.describe(at), "check the index and the size of the buffer"
 
     # ---- the other lanes ----
 
