@@ -45,9 +45,9 @@ class Program:
         return timing.read(self.path).source
 
     def run(
-        self, source: Source, engine: str | None = None, max_steps: int | None = None, seed: int = 0
+        self, source: Source, engine: str | None = None, max_steps: int | None = None, seed: int | None = None
     ) -> Outcome:  # fmt: skip
-        """Run it with all checks, with another text in place of its own."""
+        """Run it with all checks, with another text in place of its own; without a seed, on the one its directives name."""
         if self.launch is None:
             return _directives(source, engine, max_steps, seed)
         module = Module(source)
@@ -94,7 +94,7 @@ def _name(file: Path, folder: Path) -> str:
     return str(file.relative_to(ROOT if file.is_relative_to(ROOT) else folder.resolve()))
 
 
-def _directives(source: Source, engine: str | None, max_steps: int | None, seed: int) -> Outcome:
+def _directives(source: Source, engine: str | None, max_steps: int | None, seed: int | None) -> Outcome:
     result = run_file(source, options=Options(engine=engine, checks="all", jobs=1, max_steps=max_steps, seed=seed))
     steps = result.run.warp_instructions if result.run else 0
     return Outcome(_judged(result.findings), "", any(map(_of_values, result.findings)), bool(result.expected), steps)
