@@ -12,6 +12,7 @@ from ptxsim.session.inspect.operands import names_in
 from ptxsim.session.launch import Launch
 from ptxsim.source import Source
 
+WINDOW = 1 << 22  # elements of an array that are remembered: 20 bytes each
 _STORES = frozenset({Event.STORE, Event.ATOMIC, Event.CAS, Event.REDUCE, Event.ASYNC_WRITE})
 
 
@@ -24,7 +25,7 @@ class Stores(Observer):
     def __init__(self, buffers: dict[str, tuple[int, int, int]]):
         """buffers: name -> (address, elements, bytes of an element)."""
         self.buffers = buffers
-        self.sites = {name: np.full(count, -1, np.int32) for name, (_, count, _) in buffers.items()}
+        self.sites = {name: np.zeros(count, np.int32) for name, (_, count, _) in buffers.items()}  # + 1; 0 is nobody
         self.threads = {name: np.zeros((count, 4), np.int32) for name, (_, count, _) in buffers.items()}
 
     def consume(self, records: np.ndarray) -> None:
@@ -41,7 +42,7 @@ class Stores(Observer):
             # Row-major, so in the order of the run: where two records store to one element, the later one stays.
             access, part = np.nonzero(hit)
             which = row[access]
-            self.sites[name][element[hit]] = records["site"][which]
+            self.sites[name][element[hit]] = records["site"][which] + 1
             self.threads[name][element[hit]] = np.stack(
                 [records["cta"][which], records["warp"][which], lane[access], part], axis=1
             )
@@ -50,29 +51,46 @@ class Stores(Observer):
 def find_writers(
     launch: Launch, arrays: dict[str, tuple[str, np.ndarray]], source: Source
 ) -> Callable[[str, tuple[int, ...]], str | None]:
-    """Run a launch once more and name the last store to each element.
+    """Name the last store to each element, by one more run of the launch when that is first asked.
 
     arrays: name in expectations -> (parameter, array); source: the text of the program. The result takes such a name and an index, and says
-    "stored at line 118 from %f2 by CTA 0 warp 2 lane 5".
+    "stored at line 118 from %f2 by CTA 0 warp 2 lane 5". Of an array of more than WINDOW elements, so many are known as from the
+    element that is asked for first; None is said of the others.
     """
-    buffers = {}
-    for name, (parameter, array) in arrays.items():
-        placed = launch.arguments.buffers.get(parameter) or launch.arguments.buffers.get(f"{parameter}.array")
-        if placed is not None:
-            allocation = placed[1]
-            buffers[name] = (allocation.address, array.size, array.dtype.itemsize)
-    stores = Stores(buffers)
-    launch.run_grid([stores])
+    kept = {
+        name: (parameter, array.shape, array.size, array.dtype.itemsize) for name, (parameter, array) in arrays.items()
+    }
+    del arrays  # and the launch, once it has run: they may be as large as a run may need
+    program, waiting = launch.program, [launch]
+    del launch
+    run: list[tuple[Stores, dict[str, int]]] = []
+
+    def watched(launch: Launch, asked: str, flat: int) -> tuple[Stores, dict[str, int]]:
+        """What one run shows, and the element at which each buffer begins."""
+        buffers, first = {}, {}
+        for name, (parameter, _, count, size) in kept.items():
+            placed = launch.arguments.buffers.get(parameter) or launch.arguments.buffers.get(f"{parameter}.array")
+            if placed is not None:
+                first[name] = flat if name == asked and count > WINDOW else 0
+                buffers[name] = placed[1].address + first[name] * size, min(WINDOW, count - first[name]), size
+        stores = Stores(buffers)
+        launch.run_grid([stores])
+        return stores, first
 
     def who(name: str, index: tuple[int, ...]) -> str | None:
-        if name not in buffers:
+        if name not in kept:
             return None
-        flat = int(np.ravel_multi_index(index, arrays[name][1].shape))
-        site = int(stores.sites[name][flat])
+        flat = int(np.ravel_multi_index(index, kept[name][1]))
+        if not run:
+            run.append(watched(waiting.pop(), name, flat))
+        stores, first = run[0]
+        if name not in first or not 0 <= (place := flat - first[name]) < len(stores.sites[name]):
+            return None
+        site = int(stores.sites[name][place]) - 1
         if site < 0:
             return "never stored"
-        cta, warp, lane, part = stores.threads[name][flat].tolist()
-        op = launch.program.ops[site]
+        cta, warp, lane, part = stores.threads[name][place].tolist()
+        op = program.ops[site]
         registers = list(names_in(list(op.bound.operands.values())[-1]))
         register = f" from {registers[part]}" if op.family == "store" and part < len(registers) else ""
         return f"stored at {source.place(op.line)}{register} by CTA {cta} warp {warp} lane {lane}"

@@ -14,6 +14,7 @@ from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.session.ptxfile.differences import largest, pattern_of, rearranged, rounding, show, ulps
 from ptxsim.session.ptxfile.expressions import BANK_COUNTS, COMPARISONS, evaluate, names_in, parse_expression
 from ptxsim.session.ptxfile.misplaced import misread
+from ptxsim.session.ptxfile.pieces import PIECE, Origin, pieces
 from ptxsim.session.ptxfile.values import Value, narrow, widen
 from ptxsim.source import Span
 
@@ -105,21 +106,50 @@ def check_comparison(
     `names` maps names to arrays, numbers and mappings of counts (`banks`). Raises PtxError if a side has no value.
     """
     span = span or Span(1)
-    values = [_side(operand, names) for operand in comparison.operands]
-    findings = []
-    for (left, right), operator, (left_tree, right_tree) in zip(
-        pairwise(values), comparison.operators, pairwise(comparison.operands)
-    ):
-        pair = _Pair(
-            left, right, operator, ast.unparse(left_tree), ast.unparse(right_tree), comparison.rtol, comparison.atol
-        )
-        found = pair.check(str(comparison), writer)
-        if found and found.level == "error" and isinstance(operator, ast.Eq):
-            hint = misread(right_tree, names, left, pair.holds)
-            found = replace(found, notes=(*found.notes, hint)) if hint else found
-        if found:
-            findings.append(found.at(span))
-    return findings
+    return [finding.at(span) for finding in _judge(comparison, str(comparison), names, writer)]
+
+
+def _judge(comparison: Comparison, text: str, names: Mapping[str, Any], writer: Writer | None) -> list[Finding]:
+    """What is wrong with each two neighbouring sides. Large arrays are judged a piece at a time."""
+    judged = [_Judged() for _ in comparison.operators]
+    for origin, part in pieces(comparison.operands, names):
+        values = [_side(operand, part) for operand in comparison.operands]
+        for n, (left, right) in enumerate(pairwise(values)):
+            sides = [ast.unparse(operand) for operand in comparison.operands[n : n + 2]]
+            pair = _Pair(
+                left, right, comparison.operators[n], sides[0], sides[1], comparison.rtol, comparison.atol, origin
+            )
+            found = pair.check(text, writer, is_explained=judged[n].found is None)
+            if found and isinstance(pair.operator, ast.Eq):
+                hint = misread(comparison.operands[n + 1], part, left, pair.holds)
+                found = replace(found, notes=(*found.notes, hint)) if hint else found
+            judged[n].add(pair, found)
+    return [finding for each in judged if (finding := each.finding())]
+
+
+@dataclass(slots=True)
+class _Judged:
+    """What came of two sides, piece by piece: the first finding, and what counts in all of them."""
+
+    found: Finding | None = None
+    wrong: int = 0
+    size: int = 0
+    pieces: int = 0
+    widest: _Pair | None = None  # with the largest expected magnitude
+
+    def add(self, pair: _Pair, found: Finding | None) -> None:
+        self.found = self.found or found
+        self.wrong, self.size, self.pieces = self.wrong + pair.wrong, self.size + pair.size, self.pieces + 1
+        if self.widest is None or not pair.top <= self.widest.top:  # nor is a NaN
+            self.widest = pair
+
+    def finding(self) -> Finding | None:
+        if self.found is None:
+            return self.widest.too_wide() if self.widest else None
+        if self.pieces == 1:
+            return self.found
+        all_of_it = f"in all, {self.wrong} of {self.size} elements are wrong; what is said here is of the first {PIECE} or fewer with a wrong one"
+        return replace(self.found, notes=(*self.found.notes, all_of_it))
 
 
 def not_judged(finding: Finding, comparison: Comparison, line: int) -> Finding:
@@ -149,9 +179,14 @@ def explain_difference(
     """What is wrong with an array that should equal another (or a number), or None. NaN equals NaN."""
     import numpy as np
 
-    left = Value(widen(got), got.dtype)
-    right = Value(widen(expected), expected.dtype) if isinstance(expected, np.ndarray) else Value(expected)
-    return _Pair(left, right, ast.Eq(), name, "expected", rtol, atol).check(f"{name} == expected", writer)
+    text = f"{name} == expected"
+    if not isinstance(expected, np.ndarray) and np.ndim(expected):
+        expected = narrow(expected, got.dtype)  # a list has no type of its own
+    if isinstance(expected, np.ndarray) and expected.ndim and got.ndim and got.shape != expected.shape:
+        return _other_shape(text, got, expected)
+    sides = {name: got, "expected": expected}
+    comparison = Comparison(text, (ast.Name(name), ast.Name("expected")), (ast.Eq(),), rtol, atol)
+    return next(iter(_judge(comparison, text, sides, writer)), None)
 
 
 def _bad(message: str, offset: int, length: int, help: str | None = None) -> PtxError:
@@ -169,8 +204,13 @@ class _Pair:
     right_text: str
     rtol: float
     atol: float
+    origin: Origin = ()  # indices of the first element, where the sides are a piece of larger arrays
+    wrong: int = 0
+    size: int = 1
+    top: Any = 0  # the largest expected magnitude; NaN where one is expected
 
-    def check(self, text: str, writer: Writer | None) -> Finding | None:
+    def check(self, text: str, writer: Writer | None, is_explained: bool = True) -> Finding | None:
+        """What is wrong, None if nothing is; counted only, and None, where it is not to be explained."""
         import numpy as np
 
         got, expected, dtype = self._sides()
@@ -181,18 +221,16 @@ class _Pair:
             facts = [f"{name} is {show(value)}" for name, value in sides if not _is_number(name)]
             return Finding("expectation-failed", f"{text} does not hold: {', '.join(facts)}")
         if np.ndim(got) and np.ndim(expected) and got.shape != expected.shape:
-            shapes = f"{_shape(got)} and {_shape(expected)}"
-            return Finding(
-                "expectation-failed",
-                f"{text}: the sides have shapes {shapes}",
-                help="give both the same shape: .T, reshape(x, ...)",
-            )
+            return _other_shape(text, got, expected)
         got, expected = np.broadcast_arrays(got, expected)
         with np.errstate(all="ignore"):
             wrong = ~self.holds(got, expected)
-        if wrong.any():
+        self.wrong, self.size = int(wrong.sum()), wrong.size
+        if self.wrong and is_explained:
             return self._explain(text, got, expected, wrong, dtype, writer)
-        return self._too_wide(expected)
+        if isinstance(self.operator, ast.Eq) and (self.rtol or self.atol) and expected.size:
+            self.top = np.max(np.abs(expected))
+        return None
 
     def _sides(self) -> tuple[np.ndarray, np.ndarray, Any]:
         """Both sides, the computed one rounded to the type the other is stored in."""
@@ -225,20 +263,18 @@ class _Pair:
         close: np.ndarray = np.abs(got - expected) <= self.atol + self.rtol * np.abs(expected)
         return np.asarray(np.isfinite(expected) & close)
 
-    def _too_wide(self, expected: np.ndarray) -> Finding | None:
+    def too_wide(self) -> Finding | None:
+        """A warning where the tolerance takes zeros for what is expected, whose largest magnitude decides it."""
         import numpy as np
 
-        if not isinstance(self.operator, ast.Eq) or not (self.rtol or self.atol) or not np.any(expected):
-            return None
-        if not self.holds(np.zeros_like(expected), expected).all():
+        if not self.top or not self.holds(np.zeros_like(self.top), self.top).all():
             return None
         return Finding(
             "expectation-failed",
             "the tolerance is wider than the signal: an output of zeros would pass as well",
             level="warning",
             notes=(
-                f"the largest expected magnitude is {show(np.max(np.abs(expected)))}, "
-                f"atol is {self.atol:g}, rtol is {self.rtol:g}",
+                f"the largest expected magnitude is {show(self.top)}, atol is {self.atol:g}, rtol is {self.rtol:g}",
             ),
             help="lower atol and rtol, or use ints(...) data, where equality is exact",
         )
@@ -254,10 +290,11 @@ class _Pair:
         lines = []
         for place in places[:_SHOWN]:
             index = tuple(int(i) for i in place)
+            there = tuple(map(sum, zip(index, self.origin))) if self.origin else index
             wanted = _OPERATOR_TEXT[type(self.operator)] + show(expected[index])
-            line = f"{label}[{','.join(map(str, index))}] is {show(got[index])}, expected {wanted}"
+            line = f"{label}[{','.join(map(str, there))}] is {show(got[index])}, expected {wanted}"
             line += self._distance(got[index], expected[index], dtype)
-            who = writer(self.left_text, index) if writer and is_name else None
+            who = writer(self.left_text, there) if writer and is_name else None
             lines.append(f"{line}: {who}" if who else line)
         count = (
             f"{len(places)} of {wrong.size} elements are wrong"
@@ -295,6 +332,14 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _other_shape(text: str, got: np.ndarray, expected: np.ndarray) -> Finding:
+    return Finding(
+        "expectation-failed",
+        f"{text}: the sides have shapes {_shape(got)} and {_shape(expected)}",
+        help="give both the same shape: .T, reshape(x, ...)",
+    )
 
 
 def _shape(array: np.ndarray) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.session.ptxfile.arithmetic import COMPARISONS as COMPARISONS
-from ptxsim.session.ptxfile.arithmetic import TooMuch, arithmetic, bound, unify
+from ptxsim.session.ptxfile.arithmetic import MOST, TooMuch, arithmetic, bound, unify
 from ptxsim.session.ptxfile.functions import functions
 from ptxsim.session.ptxfile.values import Value, widen
 from ptxsim.source import Span
@@ -166,14 +166,23 @@ class _Evaluator:
     def name(self, node: ast.Name) -> Value:
         import numpy as np
 
+        value = self.stored(node)
+        if not isinstance(value, np.ndarray):
+            return Value(value)
+        if value.size > MOST:
+            help = f"compare a part of it, as {node.id}[:{MOST}], or all of it element by element with an array of its shape"
+            raise _error(
+                f"{node.id} has {value.size} elements, which is too much for this expression", _span(node), help
+            )
+        return Value(widen(value), value.dtype)
+
+    def stored(self, node: ast.Name) -> Any:
+        """What a name stands for, in the type it is stored in."""
         if node.id not in self.names:
             raise _error(f"nothing is called {node.id!r}", _span(node), did_you_mean(node.id, self.names))
-        value = self.names[node.id]
-        if value is None:
+        if self.names[node.id] is None:
             raise _error(f"{node.id} was not measured in this run", _span(node))
-        if isinstance(value, np.ndarray):
-            return Value(widen(value), value.dtype)
-        return Value(value)
+        return self.names[node.id]
 
     def constant(self, node: ast.Constant) -> Value:
         import numpy as np
@@ -196,6 +205,9 @@ class _Evaluator:
     def subscript(self, node: ast.Subscript) -> Value:
         import numpy as np
 
+        if isinstance(node.value, ast.Name) and isinstance(stored := self.stored(node.value), np.ndarray):
+            part = np.asarray(stored[self.index(node.slice)])  # no more of it is widened
+            return Value(widen(part), part.dtype)
         value = self.visit(node.value)
         if not isinstance(value.data, np.ndarray):
             raise _error("only arrays are indexed", _span(node))

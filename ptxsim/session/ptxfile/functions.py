@@ -15,6 +15,12 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {}
 _OF_NUMBERS = "abs exp exp2 log log2 sqrt sin cos tan tanh floor ceil trunc round sign"
 _OF_ARRAYS = "sum max min mean prod cumsum any all flip roll"
 _ELEMENTWISE = "where maximum minimum"
+_TYPES = (*DTYPES, "float16", "float32", "float64", "bfloat16")
+
+
+def is_elementwise(name: str) -> bool:
+    """Whether an element of the function's result comes of the elements at the same place of what it is given."""
+    return name in _TYPES or name in f"{_OF_NUMBERS} {_ELEMENTWISE} relu sigmoid astype".split()
 
 
 def functions() -> dict[str, Callable[..., Any]]:
@@ -64,7 +70,7 @@ def functions() -> dict[str, Callable[..., Any]]:
     _FUNCTIONS.update(
         {name: getattr(np, name) for name in f"{_OF_NUMBERS} {_OF_ARRAYS}".split()},
         **{name: bounded(getattr(np, name)) for name in _ELEMENTWISE.split()},
-        **{name: by_type(name) for name in (*DTYPES, "float16", "float32", "float64", "bfloat16")},
+        **{name: by_type(name) for name in _TYPES},
         relu=lambda x: np.maximum(x, 0), sigmoid=lambda x: 1 / (1 + np.exp(-np.asarray(x, dtype=np.float64))),
         softmax=softmax, reshape=reshape, transpose=np.transpose, arange=arange,
         zeros=limited(lambda *shape: np.zeros(shape)), ones=limited(lambda *shape: np.ones(shape)),
