@@ -145,6 +145,7 @@ _LAUNCH = [
     click.option("--compiler", type=click.Choice(["nvrtc", "nvcc"]), help="What compiles a .cu file."),
     click.option("--compiler-flags", type=Flags(), default="", help="More for it: '-DN=4 -Iinclude'."),
     click.option("--lineinfo/--no-lineinfo", "lineinfo", default=True, help="Show lines of CUDA or Python (default)."),
+    click.option("--gpu", metavar="NAME", help="Whose cycles are predicted, as H100 (default: the target's own)."),
     click.option("--registers", type=Count(), help="Registers of a thread, as ptxas -v says, for the cycle model."),
     click.option("--engine", type=click.Choice(["compiled", "interpreter"]), help="How to run it."),
     click.option("--seed", type=Size(), help="Chooses data and the order of warps."),

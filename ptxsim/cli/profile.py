@@ -41,10 +41,11 @@ def command(request: Request, sms: int, sass: bool, explain_model: bool) -> int:
     def more(result: FileRun, paint: Paint) -> str:
         parts = [profile_text(result, paint)]
         if result.run is not None and result.run.cycles is not None:
-            if sass and result.run.cycles.machine_code is not None:
-                parts.insert(0, machine_code_text(result.run.cycles.machine_code))
-            if explain_model:
-                parts.append(model_text(result.run.cycles.target_number))
+            profile = result.run.cycles.machine_code
+            if sass and profile is not None:
+                parts.insert(0, machine_code_text(profile))
+            if explain_model and profile is not None:
+                parts.append(model_text(profile.figures))
         return "\n\n".join(part for part in parts if part)
 
     return finish(result, request, more)

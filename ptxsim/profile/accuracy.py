@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 TABLE = Path(__file__).with_name("accuracy.tsv")
-COLUMNS = ("code", "kind", "count", "mean", "low", "high")
+COLUMNS = ("machine", "code", "kind", "count", "mean", "low", "high")
 ASSEMBLED, ESTIMATED = "assembled", "estimated"
 ANY, PAIRS = "any", "pairs"
 FEW = 6  # launches of a kind; of fewer, the bar is that of all, widened to hold them
@@ -69,15 +69,15 @@ def bound_by(cycles: float, pipes: Mapping[str, float], stalls: Mapping[str, flo
     return "latency"
 
 
-def bar_of(kind: str, assembled: bool) -> Bar:
-    """The bar of a kind of kernel; assembled: the assembler's code was replayed."""
-    rows = _table(ASSEMBLED if assembled else ESTIMATED)
+def bar_of(kind: str, assembled: bool, machine: str = "H200") -> Bar:
+    """The bar of a kind of kernel on a machine; assembled: the assembler's code was replayed."""
+    rows = _table(machine, ASSEMBLED if assembled else ESTIMATED)
     return _own_or_all(rows.get(kind), rows[ANY])
 
 
-def ratio(before: float, after: float, assembled: bool) -> tuple[float, float]:
+def ratio(before: float, after: float, assembled: bool, machine: str = "H200") -> tuple[float, float]:
     """Between what the ratio of two variants' cycles, after to before, lies for three quarters of the measured pairs."""
-    spread = _table(ASSEMBLED if assembled else ESTIMATED)[PAIRS]
+    spread = _table(machine, ASSEMBLED if assembled else ESTIMATED)[PAIRS]
     return after / before * spread.low, after / before * spread.high
 
 
@@ -106,18 +106,21 @@ def inside(launches: Iterable[Judged]) -> int:
     return count
 
 
-def written(rows: Iterable[Bar], code: str, path: Path = TABLE) -> None:
-    """Put a code's rows into a table, in place of those it has."""
+def written(rows: Iterable[Bar], code: str, path: Path = TABLE, machine: str = "H200") -> None:
+    """Put the rows of a code on a machine into a table, in place of those it has."""
     lines = path.read_text().splitlines() if path.exists() else ["\t".join(COLUMNS)]
-    kept = [line for line in lines if line.split("\t")[0] != code]
-    made = ["\t".join((code, b.kind, str(b.launches), *(f"{x:.3f}" for x in (b.mean, b.low, b.high)))) for b in rows]
+    kept = [line for line in lines if line.split("\t")[:2] != [machine, code]]
+    made = [
+        "\t".join((machine, code, b.kind, str(b.launches), *(f"{x:.3f}" for x in (b.mean, b.low, b.high))))
+        for b in rows
+    ]
     path.write_text("\n".join([*kept, *made]) + "\n")
 
 
 @cache
-def _table(code: str) -> dict[str, Bar]:
+def _table(machine: str, code: str) -> dict[str, Bar]:
     rows = (line.split("\t") for line in TABLE.read_text().splitlines()[1:])
-    return {r[1]: Bar(r[1], int(r[2]), float(r[3]), float(r[4]), float(r[5])) for r in rows if r[0] == code}
+    return {r[2]: Bar(r[2], int(r[3]), *map(float, r[4:])) for r in rows if r[:2] == [machine, code]}
 
 
 def _bar(kind: str, launches: list[Judged]) -> Bar:

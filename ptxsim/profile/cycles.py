@@ -52,7 +52,6 @@ class Cycles:
     memory: dict[str, float]
     suggestions: list[str]
     timeline: Timeline | None = None
-    target_number: int = 90
     machine_code: Any = None  # the Profile it came from, for listings
     unknown_costs: list[str] = field(default_factory=list)
     assembled: float = 0.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 
-from ptxsim.profile.model.figures import UNITS, figures_of
+from ptxsim.profile.model.figures import UNITS, Figures
 
 MODELED = (
     "issue: one warp instruction per sub-core and cycle; the last warp goes on if it can, else the one that waits longest",
@@ -39,9 +39,8 @@ NOT_MODELED = (
 )
 
 
-def explain_model(target_number: int) -> str:
+def explain_model(figures: Figures) -> str:
     """Text for --explain-model."""
-    figures = figures_of(target_number)
     lines = [f"machine: {figures.name} ({figures.source})", "", "modeled"]
     lines += [f"  - {text}" for text in MODELED]
     lines += ["", "not modeled"] + [f"  - {text}" for text in NOT_MODELED]

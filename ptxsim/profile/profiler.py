@@ -41,13 +41,13 @@ class Profile:
     def __init__(
         self, program: Program, target: Target, grid: tuple[int, int, int], block: tuple[int, int, int],
         cluster: tuple[int, int, int], shared_bytes: int, sms: int = 1, pragmas: frozenset[int] = frozenset(),
-        registers: int | None = None, every: int = 1, text: str = "", function: str = "", most: int = MOST,
+        registers: int | None = None, every: int = 1, text: str = "", function: str = "", most: int = MOST, gpu: str | None = None,
     ):  # fmt: skip
         """registers: of a thread, as the assembler says; else the estimate of the lowering, `most` at most. every: only each Nth SM is listened to.
-        text, function: what the assembler is given, where there is one."""
+        text, function: what the assembler is given, where there is one. gpu: the machine, if not the target's own."""
         self.text, self.function = text, function
         self.no_assembly = ""
-        self.program, self.figures = merged(program), figures_of(target.number)
+        self.program, self.figures = merged(program), figures_of(target.number, gpu)
         self.target = target
         self.threads = int(np.prod(block))
         self.ctas = int(np.prod(grid))
@@ -118,14 +118,14 @@ class Profile:
         }
         kind = bound_by(cycles, pipes, by_reason)
         wide = Bar(kind, 0, figures.error, 1 / (1 + figures.error), 1 + figures.error)
-        bar = wide if figures.error else bar_of(kind, not self.no_assembly)
+        bar = wide if figures.error else bar_of(kind, not self.no_assembly, figures.name)
         memory = {total.name.lower(): float(m.totals[total]) for total in Total}
         result = Cycles(
             cycles, bar.mean, figures.clock_mhz, figures.name, held, sm, len(range(sm, self.ctas, figures.sms)),
             self.ctas / (figures.sms * held.ctas), issued, issued / (4 * cycles), pipes,
             dict(sorted(by_reason.items(), key=lambda kv: -kv[1])), self._lines(stalls), memory, [],
             Timeline(m.spans[: m.counts[Count.SPANS]], m.work[: m.counts[Count.WORK]], m.waits[: m.counts[Count.WAITS]], sm, self.program),
-            self.target.number, self, self._unknown(), m.counts[Count.CODED] / max(1, issued), self.no_assembly, self.machine.spilled,
+            self, self._unknown(), m.counts[Count.CODED] / max(1, issued), self.no_assembly, self.machine.spilled,
             roofline(figures, self.target.number, self._operations(m), memory, cycles),
         )  # fmt: skip
         result.bound_by, result.judged = kind, bar.launches

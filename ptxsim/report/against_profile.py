@@ -77,7 +77,7 @@ def _ratio(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[float, 
     ):
         return ()
     assembled = not before.get("no_assembly") and not after.get("no_assembly")
-    return ratio(before["cycles"], after["cycles"], assembled)
+    return ratio(before["cycles"], after["cycles"], assembled, after["machine"])
 
 
 def _faster(low: float = 1.0, high: float = 1.0) -> list[str]:

@@ -12,6 +12,7 @@ from ptxsim.report.text import wrap
 
 if TYPE_CHECKING:
     from ptxsim.profile.cycles import Cycles, LineStalls
+    from ptxsim.profile.model.figures import Figures
     from ptxsim.profile.profiler import Profile
     from ptxsim.session.ptxfile.file import FileRun
     from ptxsim.source import Source
@@ -141,8 +142,8 @@ def machine_code_text(profile: Profile) -> str:
     return "\n".join(lines)
 
 
-def model_text(target_number: int) -> str:
+def model_text(figures: Figures) -> str:
     """What is modeled, from which figures, and what is not."""
     from ptxsim.profile.explain import explain_model
 
-    return explain_model(target_number)
+    return explain_model(figures)

@@ -73,6 +73,7 @@ class Launch:
         self.every = rules.count("every", options.every or 1, 1)
         self.is_sample, self.part = bool(options.sample), options.part
         self.sampled: Collection[int] | None = None  # the only CTAs that run
+        self.gpu = options.gpu if options.gpu is None else rules.gpu(options.gpu, self.target)
         given = options.registers
         self.registers = None if given is None else rules.count("registers", given, 1, "as `ptxas -v` prints them")
         self.jobs = None if options.jobs is None else rules.count("jobs", options.jobs, 1, "None takes all cores")

@@ -12,6 +12,7 @@ import numpy as np
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.machine.state import Shape, max_shared_bytes, shared_start
 from ptxsim.source import Source
+from ptxsim.spelling import did_you_mean
 from ptxsim.syntax import ast
 from ptxsim.types import Target
 
@@ -67,6 +68,23 @@ class LaunchChecks:
         if value is None or (isinstance(value, int | float) and value > 0):
             return value
         raise self.problem(f"{name}={value!r} is no time above 0", "None is no limit")
+
+    def gpu(self, value: Any, target: Target) -> str:
+        """The name of a machine of the target that the cycle model has figures of."""
+        from ptxsim.profile.model.figures import machines, machines_of
+
+        own, every = machines_of(target.number), machines()
+        name = value.upper() if isinstance(value, str) else None
+        if name in own:
+            return str(name)
+        if name in every:
+            raise self.problem(
+                f"gpu={value!r} runs sm_{every[name]}, and the launch is for {target.name}",
+                f"of {target.name} there are figures of {', '.join(own) or 'no machine'}",
+            )
+        raise self.problem(
+            f"gpu={value!r} is none of {', '.join(every)}", did_you_mean(str(value).upper(), list(every))
+        )
 
     def progress(self, value: Any) -> Any:
         """Something to call, or None; what cannot be called would be noticed only by launches that take a while."""

@@ -176,8 +176,8 @@ class Kernel(Shown):
         self, grid: Extent, block: Extent, args: Sequence[Any] = (), shared_mem: int = 0, *, cluster: Extent = 1,
         target: str | None = None, engine: str | None = None, numerics: str = "target", seed: int = 0,
         jobs: int | None = None, checks: str = "memory", on_error: str = "raise", banks: bool | None = None,
-        profile: bool | int = False, registers: int | None = None, max_steps: int | None = None,
-        max_seconds: float | None = None,
+        profile: bool | int = False, gpu: str | None = None, registers: int | None = None,
+        max_steps: int | None = None, max_seconds: float | None = None,
         progress: Progress | None = None,
     ) -> Run:  # fmt: skip
         """Run the kernel.
@@ -187,12 +187,12 @@ class Kernel(Shown):
         launch is wrong, KernelError (has .run) for error-level findings unless on_error="report". banks: True counts bank
         conflicts while running, None when `run.banks` is asked for, False never. jobs: threads for CTAs whose order cannot
         be observed; None takes all cores where that pays. checks: "memory" watches addresses, alignment and barriers; "all"
-        adds races, proxy fences and asynchronous work in flight, as the command line does; "none" watches nothing. registers: of a
-        thread, as the assembler says, for the cycle model.
+        adds races, proxy fences and asynchronous work in flight, as the command line does; "none" watches nothing. gpu: whose cycles
+        are predicted ("H100"; the target's own machine unless it is said); registers: of a thread, as the assembler says, for the cycle model.
         """
         options = LaunchOptions(
             grid=grid, block=block, cluster=cluster, shared_mem=shared_mem, target=target, engine=engine,
-            numerics=numerics, seed=seed, jobs=jobs, checks=checks, banks=banks, profile=profile, registers=registers,
+            numerics=numerics, seed=seed, jobs=jobs, checks=checks, banks=banks, profile=profile, gpu=gpu, registers=registers,
             max_steps=max_steps, max_seconds=max_seconds, progress=progress,
         )  # fmt: skip
         return self.run(args, options, on_error)

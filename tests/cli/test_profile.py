@@ -42,6 +42,24 @@ def test_json_has_the_number_and_its_story(tmp_path):
     assert {event["ph"] for event in json.loads(trace.read_text())["traceEvents"]} == {"M", "X"}
 
 
+def test_another_machine_of_the_target_can_be_asked_for():
+    found = profile("--target", "sm_90a", "--gpu", "h100", "--explain-model")
+    assert found.exit_code == 0 and "cycles on H100" in found.output and "machine: H100" in found.output
+
+
+@pytest.mark.parametrize(
+    ("gpu", "said"),
+    [
+        ("A100", "gpu='A100' runs sm_80, and the launch is for sm_90a"),
+        ("H10O", "gpu='H10O' is none of"),
+        ("", "gpu='' is none of"),
+    ],
+)
+def test_a_machine_of_another_target_is_refused(gpu, said):
+    found = profile("--target", "sm_90a", "--gpu", gpu)
+    assert found.return_value == 2 and said in found.output
+
+
 def test_listing_and_model_are_explained():
     found = profile("--sass", "--explain-model")
     assert "machine instructions" in found.output

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import pytest
+
 from ptxsim.profile import accuracy
 from ptxsim.profile.accuracy import ANY, FEW, KINDS, PAIRS, Judged, bar_of, bars, bound_by, inside, ratio
 from ptxsim.report import against_profile
@@ -19,12 +21,13 @@ def test_what_a_launch_is_bound_by():
     assert bound_by(9000, {}, {"long_scoreboard": 9.0}) == "latency"
 
 
-def test_the_table_has_bars_of_both_codes():
+@pytest.mark.parametrize("machine", ["H200", "H100"])
+def test_the_table_has_bars_of_both_codes(machine):
     for assembled in (True, False):
         for kind in KINDS:
-            bar = bar_of(kind, assembled)
+            bar = bar_of(kind, assembled, machine)
             assert 0 < bar.low <= bar.high and bar.launches >= FEW and 0 < bar.mean < 1
-        low, high = ratio(100, 80, assembled)
+        low, high = ratio(100, 80, assembled, machine)
         assert low < 0.8 < high and math.isclose(low * high, 0.64, rel_tol=0.01)
 
 
@@ -38,7 +41,8 @@ def test_three_quarters_are_inside_the_bar_of_the_others_and_a_table_holds_what_
     accuracy.written(rows.values(), "assembled", table)
     accuracy.written(rows.values(), "estimated", table)
     accuracy.written(rows.values(), "assembled", table)
-    assert len(table.read_text().splitlines()) == 1 + 2 * len(rows)
+    accuracy.written(rows.values(), "assembled", table, "H100")
+    assert len(table.read_text().splitlines()) == 1 + 3 * len(rows)
 
 
 def profile(cycles):

@@ -39,6 +39,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--order", metavar="X", type=float, default=0.0, help="lowest share of pairs of a family that are in order"
     )
+    parser.add_argument(
+        "--gpu",
+        metavar="NAME",
+        default="H200",
+        help="whose cycles: the H200's (default), or the H100's, of launches that have both",
+    )
 
 
 DIFFERENT = 0.1  # of the faster one's cycles: from there on a pair of variants has an order
@@ -47,9 +53,12 @@ DIFFERENT = 0.1  # of the faster one's cycles: from there on a pair of variants 
 def run(options: Options, tally: Tally) -> bool:
     launches = json.loads((options.folder / "kernels.json").read_text())
     chosen = [launch for launch in launches if options.selects("kernels.json", launch["id"])]
+    gpu = options.extra.get("gpu", "H200").upper()
+    if gpu != "H200":
+        chosen = [launch | {"warm": launch[gpu.lower()]} for launch in chosen if gpu.lower() in launch]
     measured, predicted = [], []
     families: dict[str, list[tuple[str, float, float]]] = {}
-    work = [(str(options.folder), launch, options.engine) for launch in chosen]
+    work = [(str(options.folder), launch, options.engine, gpu) for launch in chosen]
     judged: list[Judged] = []
     codes: set[str] = set()
     for launch, (problem, found) in zip(chosen, spread(one, work, options.jobs, chunk=1)):
@@ -90,7 +99,7 @@ def run(options: Options, tally: Tally) -> bool:
     tally.notes += [f"Kendall's tau of {name}: {tau:.2f} over {count}" for name, tau, count in taus(families)]
     if table := options.extra.get("accuracy"):
         if len(codes) == 1:
-            written(rows, codes.pop(), table)
+            written(rows, codes.pop(), table, gpu)
         else:
             tally.failures.append(
                 f"{table} stays as it was: cycles of some launches are of {', of others of '.join(sorted(codes))} code"
@@ -228,9 +237,9 @@ def read(path: Path) -> Module:
     return Module.from_text(gzip.decompress(path.with_name(path.name + ".gz").read_bytes()).decode())
 
 
-def one(work: tuple[str, Record, str | None]) -> tuple[str | None, tuple[float, str, str] | None]:
+def one(work: tuple[str, Record, str | None, str]) -> tuple[str | None, tuple[float, str, str] | None]:
     """What is wrong with a launch (or None), and its predicted cycles, what they are bound by, of what code (or None)."""
-    folder, launch, engine = work
+    folder, launch, engine, gpu = work
     try:
         from ptxsim.diagnostic import PtxError
 
@@ -248,6 +257,7 @@ def one(work: tuple[str, Record, str | None]) -> tuple[str | None, tuple[float, 
                     engine=engine,
                     on_error="report",
                     profile=profile,
+                    gpu=gpu,
                 )
                 break
             except PtxError as error:

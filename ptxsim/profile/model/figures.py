@@ -177,6 +177,10 @@ class Figures:
 
 
 H200 = Figures("H200", "timing: measured on an H200 (SM clock 1980 MHz)", 132, 1980)
+# The same chip with HBM3: 3.35 TB/s in the place of 4.8 (data sheets), of which nine tenths are taken, too.
+H100 = replace(
+    H200, name="H100", source="the H200's, with the memory of the data sheet; judged by launches measured on an H100 SXM", dram_bandwidth=1523
+)  # fmt: skip
 # Public: data sheets for sizes, rates and clocks; latencies and L2 bandwidth as in "Hardware features of different Nvidia
 # GPU architectures" (PMC10448217, table 3); one FP32 pipe of 16 lanes per sub-core (architecture white papers). Everything
 # else is the H200's.
@@ -206,10 +210,26 @@ A40 = replace(
 L40S = replace(A40, name="L40S", sms=142, clock_mhz=2520, ctas=24, l2_bytes=96 * 2**20, dram_bandwidth=309)
 RTX_5090 = replace(L40S, name="RTX 5090", sms=170, clock_mhz=2407, dram_bandwidth=670, tensor_scale=5.2)
 MACHINES: dict[int, Figures] = {70: V100, 80: A100, 86: A40, 89: L40S, 90: H200, 100: B200, 120: RTX_5090}
+OTHERS: dict[int, tuple[Figures, ...]] = {
+    90: (H100,)
+}  # machines of a target beside the one that is taken unless another is asked for
 
 
-def figures_of(target_number: int) -> Figures:
-    """The figures of a target; what has none of its own borrows the H200's."""
+def machines_of(target_number: int) -> dict[str, Figures]:
+    """The machines that a target can be timed on, by name in capitals; the one that is taken unless another is asked for first."""
+    own = MACHINES.get(target_number)
+    return {f.name.upper(): f for f in (() if own is None else (own, *OTHERS.get(target_number, ())))}
+
+
+def machines() -> dict[str, int]:
+    """The names of all machines in capitals, and the target that each runs."""
+    return {name: number for number in MACHINES for name in machines_of(number)}
+
+
+def figures_of(target_number: int, gpu: str | None = None) -> Figures:
+    """The figures of a target on a machine that is one of `machines_of`; a target that has none of its own borrows the H200's."""
+    if gpu is not None:
+        return machines_of(target_number)[gpu.upper()]
     found = MACHINES.get(target_number)
     if found is not None:
         return found
