@@ -29,10 +29,7 @@ PRODUCTS = {
 
 
 @pytest.mark.parametrize("name", PRODUCTS)
-def test_products_are_exact(name, request):
-    if name.startswith("pair") and triton.__version__.startswith("3.8"):
-        why = "3.8 has fence.mbarrier_init after the barrier: a false mbarrier-visibility"
-        request.applymarker(pytest.mark.xfail(reason=why, strict=True))
+def test_products_are_exact(name):
     torch.manual_seed(len(name))
     program, words = PRODUCTS[name]
     with ptxsim.triton.active("sm_100") as runs:

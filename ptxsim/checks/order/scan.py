@@ -18,7 +18,7 @@ from ptxsim.checks.order.edges import (
     same_address,
     shared_key,
 )
-from ptxsim.checks.order.lines import is_in_order, note_landing
+from ptxsim.checks.order.lines import is_in_order
 from ptxsim.checks.order.proxies import publish, see_copies, waited
 from ptxsim.checks.order.sites import ACQUIRES, ARRIVES, COVERS, IGNORED, INITIALIZES, RELEASES, SCOPE
 from ptxsim.checks.order.slots import admit, end
@@ -148,23 +148,21 @@ def leave_grid(o: Order, slot: int, rank: int, warp: int, mask: int) -> None:
 def publish_mbarriers(o: Order, slot: int, rank: int, warp: int, lanes: int) -> None:
     """fence.mbarrier_init: what lanes have initialised in their CTA is handed on by relaxed arrivals, too, and nothing else is.
 
-    So it counts as written by nobody's thread: its column is all that such an arrival hands on without a fence.
+    So it is known in two ways: by what its thread has done, or by the column that is all that such an arrival hands on without a fence.
     """
-    to_line, lines, inits = LINE_BITS - int(o.n[SHIFT]), int(o.n[LINES]), int(o.n[INITS])
+    to_line, lines, now = LINE_BITS - int(o.n[SHIFT]), int(o.n[LINES]), int(o.n[NOW])
     place, known = slot * int(o.n[CTAS]) + rank, 0
     for number in range(lines):
-        line = o.lines[place * lines + number]
-        if line["written"] > o.start[slot]:
+        if o.lines[place * lines + number]["written"] > o.start[slot]:
             first = place * int(o.n[CELLS]) + (number << to_line)
             for cell in range(first, min(first + (1 << to_line), (place + 1) * int(o.n[CELLS]))):
                 one = o.cells[cell]
                 unit = int(one["writer"])
                 if unit >> 5 == warp and lanes >> (unit & 31) & 1 and o.sites[one["site"]] & INITIALIZES:
-                    if one["written"] > o.start[slot]:
-                        one["writer"], one["written"] = inits, o.n[NOW]
+                    if one["written"] > o.start[slot] and one["updater"] <= one["written"]:
+                        one["updater"] = now
                         known |= 1 << (unit & 31)  # who has initialised it
-                        note_landing(o, slot, line, inits, False)
-    know(o, slot, warp, known, inits, int(o.n[NOW]))
+    know(o, slot, warp, known, int(o.n[INITS]), now)
 
 
 def use_mbarriers(
@@ -185,7 +183,7 @@ def use_mbarriers(
         made, key = o.cells[cell], shared_key(o, slot, address)
         written, writer = int(made["written"]), int(made["writer"])
         if (waits or not flags & FLAG_LANDED) and written > o.start[slot]:
-            lane = unaware(o, slot, warp, part, writer, written)
+            lane = unaware(o, slot, warp, part, writer, written, int(made["updater"]))
             if lane != NONE:
                 tell(o, found, UNSEEN, site, int(made["site"]), address & OFFSET, slot, warp, lane, writer >> 5, False)
         if waits:
@@ -200,13 +198,16 @@ def use_mbarriers(
                 arrive_at_home(o, slot, warp, phase_key(key, is_odd), site, address)
 
 
-def unaware(o: Order, slot: int, warp: int, lanes: int, writer: int, time: int) -> int:
-    """One of some lanes that does not know of a write; NONE if all do."""
-    rest = lanes
+def unaware(o: Order, slot: int, warp: int, lanes: int, writer: int, time: int, published: int) -> int:
+    """One of some lanes that does not know of an initialisation; NONE if all do. published: when its thread has executed
+    fence.mbarrier_init, if that is after it."""
+    rest, inits = lanes, int(o.n[INITS])
     while rest:
         lane = lowest(rest)
         rest &= rest - 1
-        if not knows_writer(o, slot, warp, lane, row_for(o, slot, warp, lane), 0, writer, time):
+        row = row_for(o, slot, warp, lane)
+        is_handed_on = published > time and o.clock[row, inits] >= published
+        if not is_handed_on and not knows_writer(o, slot, warp, lane, row, 0, writer, time):
             return lane
         if o.uniform[slot, warp] != NONE and writer >> 5 != warp:
             return NONE
