@@ -75,7 +75,8 @@ def moved(shape: str, number: int, split: int = 0, packed: bool = False) -> Cell
     line, axes, rows, columns = SHAPES[shape]
     layout = BitLayout(line, axes, (rows, columns * number, 2)[: len(axes)])
     row, column = (axis.T for axis in layout.coordinates[:2])
-    far = split % (1 << 32) * layout.coordinates[2].T if len(axes) == 3 else 0
+    beyond = min(split % (1 << 32), COLUMNS)  # farther is as much outside, and costs a bit a column
+    far = beyond * layout.coordinates[2].T if len(axes) == 3 else 0
     if not packed:
         return Cells(row, column + far)
     half = np.arange(2)[:, None, None]
