@@ -30,6 +30,7 @@ from ptxsim.checks.order.cells import (
     end_of,
     forget_own,
     in_flight,
+    keep_store,
     knows_writer,
     note_lane,
     row_for,
@@ -267,9 +268,11 @@ def touch(
             if how & COPIES and how & WRITES and is_global and not (is_update and written > start):
                 one["writer"], one["written"], one["site"], one["last"], line["written"] = proxy, now, site, now, now
             elif how & COPIES and not is_global:  # for cp.async, checks.proxy_scan finds who has not waited
+                if bits & REDUCES and 0 <= writer < copied and written > start:
+                    keep_store(o, slot, row, one, reads[cell], home, start)
                 one["written"], one["site"], one["last"] = now, site, now
                 if together > 0:
-                    one["writer"] = in_flight(o)
+                    one["writer"], one["updater"] = in_flight(o), me
                     note_landing(o, slot, line, in_flight(o), width == 1 << LINE_BITS)
                 else:
                     one["writer"], line["written"], o.warps[number, warp % LANES] = NOBODY, now, now
@@ -320,6 +323,7 @@ def judge(
     grid = 0 if is_global else int(o.cluster[slot]) * int(o.n[CTAS] * o.n[WARPS])
     race = RACE_IN_GLOBAL if is_global else RACE
     what, other, who = 0, 0, 0
+    is_added = copied <= writer < o.n[INITS] and not is_global and bits & int(o.sites[one["site"]]) & REDUCES != 0
     # Who asks the result of its own update, which was the last of all, knows that no other will come: tickets of CTAs.
     is_last = (
         bits & DECIDED != 0 and lane >= 0 and one["update"] > written and one["updater"] == base + warp * LANES + lane
@@ -327,13 +331,15 @@ def judge(
     if written <= start and not is_global:
         if how & READS:
             return UNINITIALIZED, site, 0
-    elif how & STAYS:
+    elif how & STAYS and not copied <= writer == in_flight(o):  # what a copy brings is not there yet
         return 0, 0, 0
+    elif is_added:
+        written = start  # sums have no order among them, and each is judged by what came before them all
     elif (written > floor or copied <= writer <= proxy) and written > start and written != o.n[NOW]:
         if not is_last and not knows_writer(o, slot, warp, lane, row, base, writer, written):
             if copied <= writer < o.n[INITS] and not is_global:
-                if bits & int(o.sites[one["site"]]) & REDUCES:
-                    return 0, 0, 0
+                if how & WRITES and int(o.sites[one["site"]]) & REDUCES and how & COPIES == 0:
+                    return race, int(one["site"]), int(one["updater"]) // LANES
                 return UNWAITED, int(one["site"]), mine
             theirs = warp_of(o, writer) if is_global else writer // LANES
             is_strong = are_strong(o, site, int(one["site"]), grid + mine, grid + theirs)
@@ -344,7 +350,8 @@ def judge(
     since = max(start, written) if written != o.n[NOW] else start
     if not is_global:
         since = max(since, floor)  # what came before is known
-    if what in (0, RACE_IN_WARP) and one["update"] > floor and not agrees(o, bits, is_global) and not is_last:
+    is_updated = one["update"] > floor and not agrees(o, bits, is_global)
+    if what in (0, RACE_IN_WARP) and is_updated and not is_last and not is_added:
         place = clash(o, slot, warp, lane, row, base_warp, updates, site, since, is_global)
         if place != NONE:
             who, other = int(updates[place]["warp"]), int(updates[place]["site"])

@@ -212,6 +212,16 @@ def note_lane(
         note(o, slot, warp, lane, row, base, accesses, home, site, since)
 
 
+def keep_store(o: Order, slot: int, row: int, one: Array, reads: Array, home: int, start: int) -> None:
+    """A granule's last store stands beside its reads, where a sum takes its place: others that add to it may not know the store."""
+    unit = int(one["writer"])
+    place = place_of(o, slot, unit >> 5, row, 0, reads, home, start)
+    if place != NONE and reads[place]["time"] <= one["written"]:
+        access = reads[place]
+        access["warp"], access["time"], access["lanes"] = unit >> 5, one["written"], 1 << (unit & 31)
+        access["site"] = one["site"]
+
+
 def forget_own(o: Order, reads: Array, warp: int, lane: int) -> None:
     """What a lane alone has read it has written: who meets the read meets the write. (far.write_run does the same.)"""
     is_own = reads[0]["lanes"] == 1 << lane and reads[0]["warp"] == warp and reads[1]["time"] == 0

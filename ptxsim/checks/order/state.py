@@ -47,7 +47,7 @@ UNTOLD = -3  # in place of a column: the cluster has handed on what it did when 
 
 # A granule: who wrote last (a column of the clock, in global memory after those of all clusters before), when, and where; when it
 # was last written in any way, and strongly, and by which thread that was; the latter of an mbarrier: when fence.mbarrier_init has
-# published that it was initialised.
+# published that it was initialised; where a copy is in flight: the thread that has begun it.
 CELL = record(("writer", "i4"), ("written", "i4"), ("site", "i4"), ("last", "i4"), ("update", "i4"), ("updater", "i4"))
 # A line of 128 bytes: when any of its granules was last written, read, and written by a copy of the async proxy. full: the cluster,
 # plus one, in whose time all have been written; low: the column of the copies that have landed there in the time of the cluster before

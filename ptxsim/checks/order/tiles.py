@@ -27,7 +27,7 @@ from ptxsim.checks.order.lines import (
     take_cells,
     take_lines,
 )
-from ptxsim.checks.order.sites import LATER, STRONG, TOGETHER, WARPGROUP
+from ptxsim.checks.order.sites import LATER, REDUCES, STRONG, TOGETHER, WARPGROUP
 from ptxsim.checks.order.state import NONE, NOW, PLAIN, SHIFT, Order
 from ptxsim.jit.body import Array
 from ptxsim.lanes import LANES
@@ -37,7 +37,7 @@ from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_READ, LANE_SHIFT, Event
 def is_tile_in_order(o: Order, slot: int, rank: int, warp: int, record: Array, event: int, bits: int) -> bool:
     """Whether its lines show an asynchronous operation on shared memory to be in order; it has been remembered then."""
     flags = int(record["flags"])
-    if event < Event.ASYNC_READ or o.n[PLAIN] or bits & STRONG:
+    if event < Event.ASYNC_READ or o.n[PLAIN] or bits & (STRONG | REDUCES):
         return False
     if flags & FLAG_ASYNC_PROXY and event == Event.ASYNC_ISSUE:
         return flags & FLAG_READ != 0 or begin_copy(o, slot, warp, record, flags >> LANE_SHIFT)
