@@ -45,6 +45,10 @@ class Event(IntEnum):
     WGMMA_WAIT = 25  # of one warp; addresses[0]: how many products of its warpgroup its waits have covered
     SET_REGISTERS = 26  # setmaxnreg
     MATCH = 27  # match.any; addresses: the value of each lane
+    TENSOR_USE = (
+        28  # of tensor memory: addresses[0]: the rank of its CTA, addresses[1]: its columns, a bit for each 32 of them
+    )
+    TENSOR_FREE = 29  # those columns are given back
 
 
 class Space(IntEnum):

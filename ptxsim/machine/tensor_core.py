@@ -19,7 +19,7 @@ from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_ISSUED, FLAG_LANDED, FLA
 from ptxsim.machine.fault import Fault, first_lane
 from ptxsim.machine.memory import RANK_SHIFT
 from ptxsim.machine.port import Port
-from ptxsim.machine.tensor_order import MOVES, Moves, Use, check
+from ptxsim.machine.tensor_order import MOVES, Moves, Use, check, tell
 from ptxsim.machine.tile import CHUNK, Tile
 
 Work = Callable[[], None]
@@ -36,6 +36,7 @@ class TensorCore:
         """Something is to be done, after all that was issued before; `uses`: of tensor memory."""
         for cta in m.cta.cluster.ctas:
             check(m, uses, cta.units.of(Moves).all(), f"{MOVES}, and a barrier")
+        tell(m, uses)
         self._queue.append((m, work, uses))
         self.issued += 1
         m.machine.schedule(partial(self.complete, self.issued), delay(m.machine))
@@ -103,7 +104,7 @@ def commit(m: Port, space: str | None, a: np.ndarray, mask: np.ndarray | None = 
     for lane, barrier in arrivals:
         phases[lane] = barrier.record.phase
 
-    def tell(flag: int) -> None:
+    def say(flag: int) -> None:
         for each in addresses:
             for _, memory, offsets, lanes in mbarrier.places(kept, space, each):
                 named = cluster_addresses(kept, memory, offsets) | mbarrier.odd_phase(phases)
@@ -112,12 +113,12 @@ def commit(m: Port, space: str | None, a: np.ndarray, mask: np.ndarray | None = 
     def arrive() -> None:
         for port, cta, tile in covered:
             _tell(port, cta, tile, Event.ASYNC_WAIT, FLAG_READ)
-        tell(FLAG_LANDED)
+        say(FLAG_LANDED)
         for _, barrier in arrivals:
             barrier.check_intact()
             barrier.arrive(1, mbarrier.who(kept))
 
-    tell(FLAG_ISSUED)
+    say(FLAG_ISSUED)
     core.issue(kept, arrive)
 
 

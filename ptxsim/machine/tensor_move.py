@@ -10,11 +10,12 @@ import numpy as np
 from ptxsim.layout.tensor_memory import QUARTER, Area, moved
 from ptxsim.machine import tensor_memory
 from ptxsim.machine.asynchronous import snapshot
+from ptxsim.machine.event import Event
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.port import Port
 from ptxsim.machine.tensor_core import core_of, in_flight
 from ptxsim.machine.tensor_memory import TensorMemory, group_of, memory_of, moved_area, place, run
-from ptxsim.machine.tensor_order import COMMITS, MOVES, Moves, Use, check
+from ptxsim.machine.tensor_order import COMMITS, MOVES, Moves, Use, check, tell
 from ptxsim.machine.tensor_product import move_down
 
 SHIFTED = 8  # columns whose rows a shift moves: 32 bytes
@@ -52,11 +53,12 @@ def _begin(m: Port, use: Use) -> None:
     check(m, [use], in_flight(m), COMMITS)
     check(m, [use], moves.all(), MOVES)
     moves.open.setdefault(m.warp.index, []).append(use)
+    tell(m, [use])
 
 
 def wait(m: Port, stores: bool) -> None:
     """The loads or the stores of the warp are over."""
-    m.cta.units.of(Moves).wait(m.warp.index, stores)
+    tell(m, m.cta.units.of(Moves).wait(m.warp.index, stores))
 
 
 def deallocate(m: Port, a: np.ndarray, columns: np.ndarray, ctas: int) -> None:
@@ -64,6 +66,7 @@ def deallocate(m: Port, a: np.ndarray, columns: np.ndarray, ctas: int) -> None:
     use = Use(memory_of(m.cta), tensor_memory.deallocate(m, a, columns, ctas), True, m.line, "the deallocation")
     check(m, [use], in_flight(m), COMMITS)
     check(m, [use], m.cta.units.of(Moves).all(), MOVES)
+    tell(m, [use], Event.TENSOR_FREE)
 
 
 def shift(m: Port, a: np.ndarray, ctas: int) -> None:

@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from ptxsim.layout.tensor_memory import Area
+from ptxsim.layout.tensor_memory import COLUMNS, Area
+from ptxsim.machine.event import Event
 from ptxsim.machine.port import Port
+from ptxsim.machine.tensor_memory import LEAST, memory_of, run
 
 # What a thread waits with.
 COMMITS, MOVES = "tcgen05.commit, and mbarrier.try_wait", "tcgen05.wait::ld or tcgen05.wait::st"
@@ -49,9 +51,24 @@ class Moves:
         for uses in self.open.values():
             yield from uses
 
-    def wait(self, warp: int, writes: bool) -> None:
-        """The loads or the stores of a warp are over."""
-        self.open[warp] = [use for use in self.open.get(warp, []) if use.writes != writes]
+    def wait(self, warp: int, writes: bool) -> list[Use]:
+        """The loads or the stores of a warp are over; returns them."""
+        uses = self.open.get(warp, [])
+        self.open[warp] = [use for use in uses if use.writes != writes]
+        return [use for use in uses if use.writes == writes]
+
+
+def tell(m: Port, uses: Iterable[Use], event: Event = Event.TENSOR_USE) -> None:
+    """Tell observers what of the cluster's tensor memory is used, or given back, and by which lanes."""
+    if m.machine.stream is None:
+        return
+    for cta in m.cta.cluster.ctas:
+        columns = 0
+        for use in uses:
+            columns |= use.area.columns if use.memory is memory_of(cta) else 0
+        if columns:
+            parts = sum(1 << part for part in range(COLUMNS // LEAST) if columns >> part * LEAST & run(LEAST))
+            m.emit(event, addresses=[cta.rank, parts])
 
 
 def check(m: Port, uses: Iterable[Use], before: Iterable[Use], wait: str) -> None:

@@ -45,6 +45,7 @@ def test_races(seed, count, shape):
     grid, cluster = shape
     given["cta"] = np.random.default_rng(seed).integers(0, grid[0], count)
     given["addresses"][given["event"] <= Event.ASYNC_WAIT] |= np.uint64((cluster[0] - 1) << 24 if seed % 2 else 0)
+    given["addresses"][given["event"] >= Event.TENSOR_USE, 0] = seed % cluster[0]  # a rank
     forms = []
     for form in (scan, scan.compiled, scan.checked):
         checker = OrderChecker(BITS, WARPS * 32 - 5, BYTES, Homes(*shape))

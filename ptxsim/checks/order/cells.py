@@ -30,8 +30,8 @@ from ptxsim.lanes import EVERY, LANES
 from ptxsim.machine.event import Scope
 from ptxsim.machine.memory import RANK_SHIFT
 
-RACE, RACE_IN_WARP, UNINITIALIZED, RACE_IN_GLOBAL, MIXED, UNSEEN, UNPUBLISHED, UNWAITED, NOT_CONSTANT, UNMET = range(
-    1, 11
+RACE, RACE_IN_WARP, UNINITIALIZED, RACE_IN_GLOBAL, MIXED, UNSEEN, UNPUBLISHED, UNWAITED, NOT_CONSTANT, UNMET, FREED = (
+    range(1, 12)
 )
 OFFSET = (1 << RANK_SHIFT) - 1
 NOBODY = -1  # wrote what all may read

@@ -10,6 +10,7 @@ from ptxsim.checks.causes import by_cause, note_of_others, stretch_of
 from ptxsim.checks.changes import fences_after, waits_before
 from ptxsim.checks.flags import flag_of
 from ptxsim.checks.order.cells import (
+    FREED,
     MIXED,
     NOT_CONSTANT,
     RACE,
@@ -65,7 +66,7 @@ def findings_of(
     too_late = {
         read(reader, row)
         for key, (_, row) in problems.items()
-        if key[0] not in (UNINITIALIZED, MIXED, UNSEEN, UNPUBLISHED) and not row[8]
+        if key[0] not in (UNINITIALIZED, MIXED, UNSEEN, UNPUBLISHED, FREED) and not row[8]
         for store, reader in (key[1:], key[:0:-1])
         if _writes(program.ops[store])
     }
@@ -82,6 +83,8 @@ def findings_of(
         elif what == UNPUBLISHED:
             if frozenset((site, other)) not in between_warps:  # else the fence may be there
                 found.append(_unpublished(program, site, other, count, row))
+        elif what == FREED:
+            found.append(_freed(program, site, other, count, row))
         elif what == UNMET:
             found.append(_unmet(program, site, count, row, warps))
         elif what == NOT_CONSTANT:
@@ -269,6 +272,18 @@ def _unpublished(program: Program, site: int, other: int, count: int, row: tuple
         notes=("barriers and flags order threads, not proxies",),
         help=f"add fence.proxy.async; after line {before.line}, before the barrier or the release that orders the two",
         fixes=fences_after(program, before),
+    )  # fmt: skip
+
+
+def _freed(program: Program, site: int, other: int, count: int, row: tuple[int, ...]) -> Finding:
+    op, use = program.ops[site], program.ops[other]
+    return Finding(
+        "tensor-memory-order",
+        f"warp {row[5]} gives tensor memory back that warp {row[7]} uses without order between the two",
+        op.line, op.column, len(op.opcode), count=count, warp=row[5], labels=(Label.at(use, "used here"),),
+        notes=("another allocation may have the columns before they are used",),
+        help=f"let all warps wait for what they have begun, then put bar.sync before line {op.line}",
+        fixes=(beside(op, "before", CTA_BARRIER),),
     )  # fmt: skip
 
 

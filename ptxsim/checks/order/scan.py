@@ -6,6 +6,7 @@ from ptxsim.checks.order.accesses import access, tell
 from ptxsim.checks.order.barriers import arrive, barrier_number, has_not_met, leave, sync_warp
 from ptxsim.checks.order.cells import OFFSET, UNMET, UNSEEN, cell_of, end_of, knows_writer, products_of, row_for
 from ptxsim.checks.order.clocks import lowest
+from ptxsim.checks.order.columns import free_columns, use_columns
 from ptxsim.checks.order.completions import complete, go_on_completed, know, land_in, see_completed
 from ptxsim.checks.order.edges import (
     acquire_at,
@@ -106,6 +107,10 @@ def scan(records: Array, first: int, o: Order, found: Array) -> int:
             if int(o.live[slot, warp]) & mask:
                 leave_grid(o, slot, rank, warp, mask)
                 end(o, slot)
+        elif event == Event.TENSOR_USE:
+            use_columns(o, slot, warp, mask, int(addresses[0]), int(addresses[1]), site)
+        elif event == Event.TENSOR_FREE:
+            free_columns(o, slot, warp, mask, int(addresses[0]), int(addresses[1]), site, found)
         elif bits & IGNORED:
             continue  # the phase may go on
         elif event == Event.MBARRIER_ARRIVE or event == Event.MBARRIER_WAIT:

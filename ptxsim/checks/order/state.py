@@ -31,6 +31,7 @@ from ptxsim.machine.pages import reserve
 
 BARRIERS = 16
 RING = 16  # products of a warpgroup whose ends are remembered
+PARTS = 16  # of tensor memory, 32 columns each
 COMPLETIONS = 16  # columns for the mbarriers of a CTA, which share them if there are more
 OWN_ROWS = LANES + 1  # of a warp, of which its lanes share some
 NONE, OVER = -1, -2  # OVER: in place of a slot, of CTAs that have ended
@@ -73,6 +74,8 @@ ACCESS = record(("warp", "i4"), ("time", "i4"), ("lanes", "u4"), ("site", "i4"))
 # Of a read in the log: when it was, and what its warp knew of itself; together: `lanes` of the warp read it all, or none that is
 # known; else each lane reads for itself.
 LOGGED_READ = record(("time", "i4"), ("own", "i4"), ("lanes", "u4"), ("together", "i4"))
+# Of tensor memory: when a warp last used it, with which lanes, and where.
+USE = record(("time", "i4"), ("lanes", "u4"), ("site", "i4"))
 # What has been released at an address: for whom, when a chain of writes that hand it on was last continued, by threads of which
 # cluster (home) and by which CTA; its row, and a snapshot of that; mixed: threads of several clusters have released there.
 ENTRY = record(
@@ -117,6 +120,7 @@ class Arrays(NamedTuple):
     updates: Array
     lines: Array  # by slot, rank and line
     warps: Array  # the same: when each warp, or those that share its place modulo LANES, last wrote there; then read, then updated
+    columns: Array  # by slot, rank, part and warp of the cluster: uses of tensor memory
     log: Array  # reads of shared memory that have not been noted yet (see lines)
     log_note: Array
     page_key: Array  # of global memory, by hash
@@ -194,7 +198,7 @@ def begin(
         zeros((slots, 2, completions), np.int32),
         zeros((slots, threads if covers else 0), np.int32), zeros((slots, threads), np.int32), zeros((slots, barrier_rows(ctas)), np.int64), zeros((slots, barrier_rows(ctas)), np.int32), zeros((slots, barrier_rows(ctas)), np.int32),
         zeros(granules, CELL), zeros((granules, ways), ACCESS), zeros((granules, ways if strong[0] else 0), ACCESS),
-        zeros(slots * ctas * lines, LINE), zeros((slots * ctas * lines, 3 * LANES), np.int32), zeros(LOG, RECORD), zeros(LOG, LOGGED_READ),
+        zeros(slots * ctas * lines, LINE), zeros((slots * ctas * lines, 3 * LANES), np.int32), zeros(slots * ctas * PARTS * all_warps, USE), zeros(LOG, RECORD), zeros(LOG, LOGGED_READ),
         np.full(2 * PAGES_AT_FIRST, NONE, np.int64), zeros(2 * PAGES_AT_FIRST, np.int32), zeros(many, CELL), zeros((many, FAR_WAYS), ACCESS),
         zeros((many, FAR_WAYS if strong[1] else 0), ACCESS), zeros(far_lines, LINE), zeros((far_lines, 2), WAY),
         np.full(PAGES_AT_FIRST, NONE, np.int32), zeros(4 * MARGIN, ENTRY), zeros((4 * MARGIN, units), np.int32),
