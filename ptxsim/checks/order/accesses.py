@@ -40,7 +40,8 @@ from ptxsim.checks.order.clocks import lowest
 from ptxsim.checks.order.completions import completed
 from ptxsim.checks.order.edges import synchronise
 from ptxsim.checks.order.far import spread
-from ptxsim.checks.order.lines import note_landing, reads_alone, settle
+from ptxsim.checks.order.lines import note_landing, reads_alone
+from ptxsim.checks.order.log import settle
 from ptxsim.checks.order.proxies import is_published, see_copies
 from ptxsim.checks.order.sites import (
     CP_ASYNC,

@@ -13,6 +13,8 @@ from ptxsim.checks.order.state import (
     CTAS,
     FAR_WAYS,
     INITS,
+    LINE_BITS,
+    LINES,
     NEAR_WAYS,
     NONE,
     NOW,
@@ -34,6 +36,7 @@ RACE, RACE_IN_WARP, UNINITIALIZED, RACE_IN_GLOBAL, MIXED, UNSEEN, UNPUBLISHED, U
     range(1, 12)
 )
 OFFSET = (1 << RANK_SHIFT) - 1
+OWNER = RANK_SHIFT - LINE_BITS  # from this bit on, the number of a line says whose shared memory it is of
 NOBODY = -1  # wrote what all may read
 ANY = -1  # a lane of the warp, it is not known which: it knows what one of them knows
 ALL = -2  # the lanes of the warp together
@@ -41,6 +44,16 @@ ALL = -2  # the lanes of the warp together
 # OVER: what has been read for some time, and judged when that began, is not read any more.
 # LEARNS: the lanes get what was there before.
 READS, WRITES, STAYS, COPIES, FETCHES, OVER, LEARNS = 1, 2, 4, 8, 16, 32, 64
+
+
+def first_line(o: Order, slot: int, rank: int) -> int:
+    """What to add to the number of a line of a CTA's shared memory, as its address gives it."""
+    return (slot * int(o.n[CTAS]) + rank) * int(o.n[LINES]) - (rank << OWNER)
+
+
+def first_cell(o: Order, slot: int, rank: int) -> int:
+    """The same for granules."""
+    return (slot * int(o.n[CTAS]) + rank) * int(o.n[CELLS]) - (rank << RANK_SHIFT >> int(o.n[SHIFT]))
 
 
 def in_flight(o: Order) -> int:

@@ -5,7 +5,7 @@ warp knows is in order, whichever lane touches which granule, and most accesses 
 
 * A read or an atomic of shared memory goes to a log. When a barrier of the whole CTA makes all threads know it, nobody can race with
   it any more, and it is dropped without having been noted at its granules. An access that might meet it there has the log worked
-  off first (`work_off`).
+  off first (`log`).
 * A write to shared memory is noted at its granules.
 * Where warps hand tiles to each other, a line of shared memory says when each of them last wrote and read there (`knows_warps`).
 * Asynchronous operations on shared memory have `tiles`.
@@ -20,17 +20,20 @@ from ptxsim.checks.order.cells import (
     COPIES,
     FETCHES,
     NOBODY,
-    OFFSET,
     OVER,
+    OWNER,
     READS,
     STAYS,
     WRITES,
+    first_cell,
+    first_line,
     in_flight,
     note,
     products_of,
 )
 from ptxsim.checks.order.clocks import first_row, lowest
 from ptxsim.checks.order.far import are_apart, read_global, update_global, write_global
+from ptxsim.checks.order.log import keep_in_log, make_room, settle
 from ptxsim.checks.order.sites import ACQUIRES, BY_PROXY, LATER, RELEASES, STRONG, TOGETHER, WARPGROUP
 from ptxsim.checks.order.state import (
     AGREED,
@@ -40,8 +43,6 @@ from ptxsim.checks.order.state import (
     EDGES,
     LINE_BITS,
     LINES,
-    LOG_SLOT,
-    LOGGED,
     NONE,
     NOW,
     PLAIN,
@@ -58,7 +59,6 @@ from ptxsim.machine.memory import RANK_SHIFT
 
 UNKNOWN, PARTLY, WHOLLY = range(3)
 HALF_BITS, HALF = 16, 0xFFFF  # of `held`, for each of two warpgroups: its number in the cluster, plus one
-OWNER = RANK_SHIFT - LINE_BITS  # from this bit on, the number of a line says whose shared memory it is of
 
 
 def is_in_order(
@@ -172,23 +172,6 @@ def note_at_once(
                     note(o, slot, warp, lane, row, 0, accesses[cell], owner, site, since)
 
 
-def make_room(o: Order, slot: int) -> None:
-    """For one more access in the log, of a slot."""
-    if o.n[LOG_SLOT] != slot or o.n[LOGGED] == len(o.log):
-        work_off(o)
-        o.n[LOG_SLOT] = slot
-
-
-def keep_in_log(o: Order, row: int, record: Array, lanes: int, is_anybodys: bool) -> None:
-    """A read or an update, of lanes as one where some are given, else of each for itself; is_anybodys: who reads is not known by lanes."""
-    at = int(o.n[LOGGED])
-    o.log[at] = record
-    mine = o.log_note[at]
-    mine["time"], mine["own"] = o.n[NOW], max(o.floor[row], o.own[row])
-    mine["lanes"], mine["together"] = lanes, is_anybodys or lanes != 0
-    o.n[LOGGED] = at + 1
-
-
 def take_cells(o: Order, slot: int, record: Array, writer: int, step: int) -> None:
     """The granules of an access are written now: by `writer`, or where `step` is 1, each lane's by the lane's own after it."""
     mask, width, addresses, now = int(record["mask"]), int(record["width"]), record["addresses"], int(o.n[NOW])
@@ -202,16 +185,6 @@ def take_cells(o: Order, slot: int, record: Array, writer: int, step: int) -> No
             for cell in range(cells + (address >> shift), cells + (address + width - 1 >> shift) + 1):
                 made = o.cells[cell]
                 made["writer"], made["written"], made["last"], made["site"] = writer + step * lane, now, now, site
-
-
-def first_line(o: Order, slot: int, rank: int) -> int:
-    """What to add to the number of a line of a CTA's shared memory, as its address gives it."""
-    return (slot * int(o.n[CTAS]) + rank) * int(o.n[LINES]) - (rank << OWNER)
-
-
-def first_cell(o: Order, slot: int, rank: int) -> int:
-    """The same for granules."""
-    return (slot * int(o.n[CTAS]) + rank) * int(o.n[CELLS]) - (rank << RANK_SHIFT >> int(o.n[SHIFT]))
 
 
 def take_lines(o: Order, slot: int, warp: int, row: int, record: Array, how: int) -> int:
@@ -360,58 +333,3 @@ def is_written(o: Order, slot: int, record: Array) -> bool:
                 if o.cells[cell]["written"] <= start:
                     return False
     return True
-
-
-def settle(o: Order, slot: int, addresses: Array, mask: int, width: int) -> None:
-    """Work the log off if an access of lanes may meet one in it."""
-    if o.n[LOGGED] == 0 or o.n[LOG_SLOT] != slot:
-        return
-    ctas, lines, earliest = int(o.n[CTAS]), int(o.n[LINES]), int(o.log_note[0]["time"])
-    for lane in range(LANES):
-        if mask >> lane & 1:
-            offset, owner = int(addresses[lane]) & OFFSET, int(addresses[lane]) >> RANK_SHIFT
-            if owner < ctas:
-                base = (slot * ctas + owner) * lines
-                for at in range(base + (offset >> LINE_BITS), base + min((offset + width - 1 >> LINE_BITS) + 1, lines)):
-                    if max(o.lines[at]["read"], o.lines[at]["updated"]) >= earliest:
-                        work_off(o)
-                        return
-
-
-def work_off(o: Order) -> None:
-    """Note the reads of the log at their granules."""
-    slot, shift = int(o.n[LOG_SLOT]), int(o.n[SHIFT])
-    start, ctas = int(o.start[slot]), int(o.n[CTAS])
-    for number in range(o.n[LOGGED]):
-        record, kept = o.log[number], o.log_note[number]
-        now, own, given, together = int(kept["time"]), int(kept["own"]), int(kept["lanes"]), int(kept["together"])
-        if now <= start:
-            continue
-        way, mask, width, site = int(record["warp"]), int(record["mask"]), int(record["width"]), int(record["site"])
-        rank = int(o.place[record["cta"]]) - slot * ctas
-        addresses, cells, warp = record["addresses"], first_cell(o, slot, rank), rank * int(o.n[WARPS]) + way
-        updates = Event.STORE < record["event"] <= Event.REDUCE
-        for lane in range(LANES):
-            if mask >> lane & 1:
-                address, mine = int(addresses[lane]), given if together else 1 << lane
-                for cell in range(cells + (address >> shift), cells + (address + width - 1 >> shift) + 1):
-                    one = o.cells[cell]
-                    since = max(start, int(one["written"]))
-                    if since >= now:
-                        continue
-                    if updates and one["update"] <= now:
-                        one["update"] = now
-                        one["updater"] = warp * LANES + lane if record["event"] != Event.REDUCE else NOBODY
-                    if updates:
-                        one["last"] = max(one["last"], now)
-                        note_logged(o.updates[cell, way], warp, now, mine, site, max(since, own))
-                    else:
-                        note_logged(o.reads[cell, way], warp, now, mine, site, max(since, own))
-    o.n[LOGGED] = 0
-
-
-def note_logged(access: Array, warp: int, now: int, lanes: int, site: int, known: int) -> None:
-    """An access of lanes of a warp that knew what it had done up to a time itself: what other lanes did later counts as done now."""
-    if lanes and access["warp"] == warp and access["time"] > known:
-        lanes |= int(access["lanes"])
-    access["warp"], access["time"], access["lanes"], access["site"] = warp, now, lanes, site

@@ -12,21 +12,10 @@ the same verdict as granule by granule (`accesses`):
 
 from __future__ import annotations
 
-from ptxsim.checks.order.cells import ANY, COPIES, FETCHES, NOBODY, OVER, READS, WRITES, in_flight, row_for
+from ptxsim.checks.order.cells import ANY, COPIES, FETCHES, NOBODY, OVER, READS, WRITES, first_cell, in_flight, row_for
 from ptxsim.checks.order.clocks import first_row
-from ptxsim.checks.order.lines import (
-    PARTLY,
-    UNKNOWN,
-    WHOLLY,
-    first_cell,
-    is_all_own,
-    is_written,
-    keep_in_log,
-    make_room,
-    settle,
-    take_cells,
-    take_lines,
-)
+from ptxsim.checks.order.lines import PARTLY, UNKNOWN, WHOLLY, is_all_own, is_written, take_cells, take_lines
+from ptxsim.checks.order.log import keep_in_log, make_room, settle
 from ptxsim.checks.order.sites import LATER, REDUCES, STRONG, TOGETHER, WARPGROUP
 from ptxsim.checks.order.state import NONE, NOW, PLAIN, SHIFT, Order
 from ptxsim.jit.body import Array

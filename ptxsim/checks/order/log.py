@@ -1,0 +1,82 @@
+"""The log of reads and updates of shared memory that are not noted at their granules yet (`lines`). For bodies."""
+
+from __future__ import annotations
+
+from ptxsim.checks.order.cells import NOBODY, OFFSET, first_cell
+from ptxsim.checks.order.state import CTAS, LINE_BITS, LINES, LOG_SLOT, LOGGED, NOW, SHIFT, WARPS, Order
+from ptxsim.jit.body import Array
+from ptxsim.lanes import LANES
+from ptxsim.machine.event import Event
+from ptxsim.machine.memory import RANK_SHIFT
+
+
+def make_room(o: Order, slot: int) -> None:
+    """For one more access in the log, of a slot."""
+    if o.n[LOG_SLOT] != slot or o.n[LOGGED] == len(o.log):
+        work_off(o)
+        o.n[LOG_SLOT] = slot
+
+
+def keep_in_log(o: Order, row: int, record: Array, lanes: int, is_anybodys: bool) -> None:
+    """A read or an update, of lanes as one where some are given, else of each for itself; is_anybodys: who reads is not known by lanes."""
+    at = int(o.n[LOGGED])
+    o.log[at] = record
+    mine = o.log_note[at]
+    mine["time"], mine["own"] = o.n[NOW], max(o.floor[row], o.own[row])
+    mine["lanes"], mine["together"] = lanes, is_anybodys or lanes != 0
+    o.n[LOGGED] = at + 1
+
+
+def settle(o: Order, slot: int, addresses: Array, mask: int, width: int) -> None:
+    """Work the log off if an access of lanes may meet one in it."""
+    if o.n[LOGGED] == 0 or o.n[LOG_SLOT] != slot:
+        return
+    ctas, lines, earliest = int(o.n[CTAS]), int(o.n[LINES]), int(o.log_note[0]["time"])
+    for lane in range(LANES):
+        if mask >> lane & 1:
+            offset, owner = int(addresses[lane]) & OFFSET, int(addresses[lane]) >> RANK_SHIFT
+            if owner < ctas:
+                base = (slot * ctas + owner) * lines
+                for at in range(base + (offset >> LINE_BITS), base + min((offset + width - 1 >> LINE_BITS) + 1, lines)):
+                    if max(o.lines[at]["read"], o.lines[at]["updated"]) >= earliest:
+                        work_off(o)
+                        return
+
+
+def work_off(o: Order) -> None:
+    """Note the reads of the log at their granules."""
+    slot, shift = int(o.n[LOG_SLOT]), int(o.n[SHIFT])
+    start, ctas = int(o.start[slot]), int(o.n[CTAS])
+    for number in range(o.n[LOGGED]):
+        record, kept = o.log[number], o.log_note[number]
+        now, own, given, together = int(kept["time"]), int(kept["own"]), int(kept["lanes"]), int(kept["together"])
+        if now <= start:
+            continue
+        way, mask, width, site = int(record["warp"]), int(record["mask"]), int(record["width"]), int(record["site"])
+        rank = int(o.place[record["cta"]]) - slot * ctas
+        addresses, cells, warp = record["addresses"], first_cell(o, slot, rank), rank * int(o.n[WARPS]) + way
+        updates = Event.STORE < record["event"] <= Event.REDUCE
+        for lane in range(LANES):
+            if mask >> lane & 1:
+                address, mine = int(addresses[lane]), given if together else 1 << lane
+                for cell in range(cells + (address >> shift), cells + (address + width - 1 >> shift) + 1):
+                    one = o.cells[cell]
+                    since = max(start, int(one["written"]))
+                    if since >= now:
+                        continue
+                    if updates and one["update"] <= now:
+                        one["update"] = now
+                        one["updater"] = warp * LANES + lane if record["event"] != Event.REDUCE else NOBODY
+                    if updates:
+                        one["last"] = max(one["last"], now)
+                        note_logged(o.updates[cell, way], warp, now, mine, site, max(since, own))
+                    else:
+                        note_logged(o.reads[cell, way], warp, now, mine, site, max(since, own))
+    o.n[LOGGED] = 0
+
+
+def note_logged(access: Array, warp: int, now: int, lanes: int, site: int, known: int) -> None:
+    """An access of lanes of a warp that knew what it had done up to a time itself: what other lanes did later counts as done now."""
+    if lanes and access["warp"] == warp and access["time"] > known:
+        lanes |= int(access["lanes"])
+    access["warp"], access["time"], access["lanes"], access["site"] = warp, now, lanes, site

@@ -1,0 +1,93 @@
+"""What the replay takes: a trace's entries warp by warp, where every wait knows the arrivals it waits for."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ptxsim.profile.model.entries import ARRIVE, BULK, LEAVE, WAIT
+from ptxsim.profile.model.spins import Loops, last_turns
+from ptxsim.profile.model.trace import Trace
+
+
+def for_replay(trace: Trace, ctas: np.ndarray, loops: Loops = ()) -> tuple[np.ndarray, np.ndarray, int]:
+    """Entries of these CTAs warp by warp in program order, where each warp begins, and how many objects there are.
+
+    Of spin loops, `loops`, the last turn is there.
+
+    Objects become numbers, and every wait knows how many arrivals it waits for: those recorded before it (mbarriers), or
+    those of its phase and the ones before (barriers).
+    """
+    entries = trace.entries[np.isin(trace.entries["cta"], ctas)].copy()
+    sync = np.flatnonzero(np.isin(entries["code"], (ARRIVE, WAIT, LEAVE)))
+    objects, which = np.unique(entries["object"][sync], return_inverse=True)
+    entries["object"][sync] = which
+    _count_arrivals(entries, sync, objects < 0)
+    of_cluster = (objects < 0) & ((-1 - objects) % 32 == 16)
+    leaves = sync[entries["code"][sync] == LEAVE]
+    entries["code"][leaves[of_cluster[entries["object"][leaves]]]] = WAIT
+    entries = _settle_late(entries[entries["code"] != LEAVE])
+    order = np.lexsort((np.arange(len(entries)), entries["warp"], entries["cta"]))
+    entries = entries[order]
+    entries = entries[last_turns(entries, loops)]
+    if not len(entries):
+        return entries, np.zeros(0, np.int64), 0
+    changes = (np.diff(entries["cta"]) != 0) | (np.diff(entries["warp"]) != 0)
+    return entries, np.concatenate([[0], np.flatnonzero(changes) + 1]), len(objects)
+
+
+def _count_arrivals(entries: np.ndarray, sync: np.ndarray, is_barrier: np.ndarray) -> None:
+    """Write into `need` how many arrivals each wait waits for.
+
+    Of an mbarrier, `need` is the parity of the phase until then: a wait is for the arrivals of its phase and those before it. A barrier's phase is over when the first warp leaves it; a CTA barrier waits in its arrival (`need` of the ARRIVE), a
+    cluster barrier in the LEAVE, which becomes a WAIT.
+    """
+    arrived = np.zeros(len(is_barrier), np.int64)
+    open_phase: dict[int, list[int]] = {}  # of a barrier: arrivals of the running phase, by entry
+    later: dict[int, tuple[int, int]] = {}  # of an mbarrier: arrivals before the running phase, and its parity
+    came: dict[tuple[int, int, int], int] = {}  # (barrier, CTA, warp) -> entry of its last arrival
+    for i in sync.tolist():
+        entry = entries[i]
+        o, code = int(entry["object"]), int(entry["code"])
+        if code == WAIT:
+            before, parity = later.get(o, (0, int(entry["need"])))
+            entries["need"][i] = arrived[o] if parity == entry["need"] else before
+            continue
+        who = (o, int(entry["cta"]), int(entry["warp"]))
+        if code == ARRIVE:
+            if not is_barrier[o] and later.get(o, (0, -1))[1] != entry["need"]:
+                later[o] = int(arrived[o]), int(entry["need"])
+            arrived[o] += 1
+            if is_barrier[o]:
+                open_phase.setdefault(o, []).append(i)
+                came[who] = i
+            continue
+        mine = came.get(who)
+        if mine in open_phase.get(o, ()):
+            entries["need"][open_phase.pop(o)] = arrived[o]
+        entries["need"][i] = entries["need"][mine] if mine is not None else 0
+    for o, left in open_phase.items():
+        entries["need"][left] = arrived[o]
+
+
+def _settle_late(entries: np.ndarray) -> np.ndarray:
+    """The arrival that ends a bulk copy belongs to the copy's issue: the k-th of an instruction to its k-th."""
+    late = (entries["code"] == ARRIVE) & (entries["width"] == -1)
+    issues = np.flatnonzero(entries["code"] == BULK)
+    entries["object"][issues] = -1
+    if not late.any():
+        return entries
+    ends: dict[tuple[int, int, int], list[int]] = {}
+    for entry in entries[late]:
+        ends.setdefault((int(entry["cta"]), int(entry["warp"]), int(entry["site"])), []).append(int(entry["object"]))
+    begun: dict[tuple[int, int, int], list[int]] = {}
+    for i in issues.tolist():
+        entry = entries[i]
+        begun.setdefault((int(entry["cta"]), int(entry["warp"]), int(entry["site"])), []).append(i)
+    for key, places in begun.items():
+        objects = ends.get(key, [])
+        pieces = max(1, len(places) // max(1, len(objects)))
+        for k, place in enumerate(places):
+            if k % pieces == 0 and k // pieces < len(objects):
+                entries["object"][place] = objects[k // pieces]
+    early: np.ndarray = entries[~late]
+    return early
