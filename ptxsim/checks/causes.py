@@ -47,7 +47,8 @@ def waits_for_products(program: Program) -> frozenset[int]:
 def without_echoes(program: Program, findings: list[Finding]) -> list[Finding]:
     """Findings without races of two places of which another one says what is missing: a wait for the copy, which is said once; and
     without what has not waited for the end of a product, where it has met a product that goes on; without uses of a CTA that may not have
-    begun which no barrier orders either."""
+    begun which no barrier orders either; and without proxy fences between places that a race is between: the barrier that it asks for comes
+    after one."""
     overwriting = [finding for finding in findings if finding.name == "tile-overwritten"]
     ends = waits_for_products(program) if overwriting else frozenset()
     unordered = {line for finding in findings if finding.name in _OF_ORDER
@@ -57,11 +58,17 @@ def without_echoes(program: Program, findings: list[Finding]) -> list[Finding]:
         frozenset((finding.line, *(label.line for label in finding.labels)))
         for finding in findings if finding.name in ("missing-wait", "cp-async-not-waited", "tile-overwritten")
     }  # fmt: skip
+    races = {
+        frozenset((finding.line, *(label.line for label in finding.labels)))
+        for finding in findings if finding.name == "race-shared"
+    }  # fmt: skip
     found: dict[tuple[str, int | None, tuple[int, ...]] | int, Finding] = {}
     for finding in findings:
         lines = tuple(label.line for label in finding.labels)
         pair = frozenset((finding.line, *lines))
         if finding.name == "race-shared" and pair in waits:
+            continue
+        if finding.name == "missing-proxy-fence" and pair in races:
             continue
         if finding.case == NOT_BEGUN and finding.line in unordered:
             continue  # a barrier of the cluster is what lacks there

@@ -228,9 +228,10 @@ def _remedy(one: Op, two: Op, what: int, is_far: bool, is_global: bool) -> str:
         return (
             f"wait for the {work} ({', '.join(WAITS[first.completes_by])} 0), then bar.sync, before line {second.line}"
         )
-    if is_far:
-        return f"put a barrier of the cluster {between} (barrier.cluster.arrive.release, barrier.cluster.wait.acquire)"
     fence = ", and fence.proxy.async before it" if _is_fetch(second) and _writes(first, is_global) else ""
+    if is_far:
+        how = "barrier.cluster.arrive.release, barrier.cluster.wait.acquire"
+        return f"put a barrier of the cluster {between} ({how}){fence}"
     return f"put a barrier {between} (bar.sync){fence}"
 
 
