@@ -97,3 +97,14 @@ def test_compiled_kernels(name):
         theirs = RESULTS[name][part]
         known = (d == 1 << 8 * d.dtype.itemsize - 1) & (theirs == 0)
         assert ((d == theirs) | known).all()
+
+
+def test_arithmetic_is_all_but_m_and_n():
+    like = [f"Blackwell|tcgen05.{shape}k16.kind::f16.f32.f16.f16" for shape in ("m64n8", "m128n256")]
+    others = [
+        "Blackwell|tcgen05.m64n8k16.kind::f16.f16.f16.f16",
+        "Blackwell|tcgen05.m64n8k16.kind::f16.f32.bf16.bf16",
+        "Blackwell|tcgen05.m64n8k32.kind::f8f6f4.f32.e4m3.e5m2",
+        "Blackwell|tcgen05.m64n8k32.kind::f8f6f4.f32.e5m2.e4m3",
+    ]
+    assert list(mmasim.by_arithmetic([*like, *others]).values()) == [like, *([name] for name in others)]

@@ -2,7 +2,8 @@
 
 DIR holds mmasim.npz, which is what the package gave for some vectors of every instruction on every architecture it
 models. With --live N the package itself (pip install -e '.[compare]') gives N vectors each; --record FILE keeps what it
-gives for a thinned list of instructions. The vectors are made anew from the instruction's name.
+gives for a thinned list of instructions. The vectors are made anew from the instruction's name. M and N say only how many dot
+products an instruction is: `--one-of-each` takes one of the instructions whose arithmetic is otherwise the same.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from __future__ import annotations
 import json
 from argparse import ArgumentParser
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -82,6 +83,7 @@ DIFFERENCES = [
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--live", metavar="N", type=int, help="ask the installed package, N vectors an instruction")
+    parser.add_argument("--one-of-each", action="store_true", help="with --live: one M and N of each arithmetic")
     parser.add_argument("--record", metavar="FILE", type=Path, help="with the package: write a new mmasim.npz")
 
 
@@ -90,6 +92,9 @@ def run(options: Options, tally: Tally) -> bool:
         return record(options.extra["record"], tally)
     live = options.extra.get("live")
     names = [name for name in (instructions() if live else recorded(options.folder)) if options.selects("mmasim", name)]
+    groups = by_arithmetic(names)
+    if options.extra.get("one_of_each"):
+        names = [group[0] for group in groups.values()]
     known: Counter[str] = Counter()
     count = 0
     for name, found in spread(_judge, [(name, live, options.folder) for name in names], options.jobs, chunk=8):
@@ -101,8 +106,22 @@ def run(options: Options, tally: Tally) -> bool:
             else:
                 tally.passed += 1
     tally.notes.append(f"{count} dot products of {len(names)} instructions")
+    tally.notes.append(
+        f"{len(groups)} kinds of arithmetic (all but M and N), {sum(map(len, groups.values()))} instructions"
+    )
     tally.notes += [f"{known[d.name]} {d.name}: {d.reason}" for d in DIFFERENCES]
     return not tally.failures and tally.passed > 0
+
+
+def by_arithmetic(names: Iterable[str]) -> dict[tuple[object, ...], list[str]]:
+    """Instructions whose rules differ in M and N at most, by their rules on all targets of the architecture."""
+    found: dict[tuple[object, ...], list[str]] = {}
+    for name in names:
+        architecture, opcode = name.split("|")
+        rules = (find(opcode, target) for target in TARGETS[architecture])
+        key = architecture, *(replace(rule, form=replace(rule.form, m=0, n=0)) for rule in rules)
+        found.setdefault(key, []).append(name)
+    return found
 
 
 def _judge(work: tuple[str, int | None, Path]) -> tuple[str, list[tuple[str, int, Counter[str], int]]]:
