@@ -8,6 +8,7 @@ import numpy as np
 
 from ptxsim.diagnostic import Finding
 from ptxsim.engine.program.operation import Op, Program, fact
+from ptxsim.isa.facts import Scope
 from ptxsim.lanes import word_mask
 from ptxsim.machine.event import Event, Observer, Space
 from ptxsim.machine.memory import Allocation
@@ -27,9 +28,9 @@ def takes_f32_alone(program: Program) -> bool:
 
 def _type(op: Op) -> str | None:
     """The type of an access to global memory; None for another instruction and for vectors."""
-    if op.family not in ("load", "store", "atomic") or op.accesses[0].space in _ELSEWHERE or op.words.get("vec"):
+    if not op.facts.by_lanes or op.facts.scope is not Scope.LANE or op.accesses[0].space in _ELSEWHERE:
         return None
-    return str(op.words["type"])
+    return str(op.words["type"]) if op.words.get("type") and not op.words.get("vec") else None
 
 
 class Accesses(Observer):

@@ -15,8 +15,6 @@ _WAITS_FOR = {
 }
 _GIVEN_BACK = ", by who reads the tile, and then for an arrival of theirs (of every CTA that it is copied to)"
 _TELLING = (Mechanism.MBARRIER, Mechanism.BARRIER, Mechanism.CLUSTER_BARRIER)
-# Instructions whose accesses belong to lanes.
-_BY_LANES = frozenset({"load", "store", "atomic", "ldmatrix", "stmatrix", "async_store", "bulk_store"})
 
 
 def missing_wait(
@@ -103,7 +101,7 @@ def _stem(op: Op) -> str:
 
 
 def is_by_lanes(op: Op) -> bool:
-    return op.family in _BY_LANES
+    return op.facts.by_lanes
 
 
 def wait_of(op: Op) -> str:

@@ -35,19 +35,19 @@ def _remote(kind: AccessKind) -> Facts:
     def accesses(words: Words) -> tuple[Access, ...]:
         return (access(kind, words["space"] or "shared", "relaxed", "cluster"),)
 
-    return Facts(family="async_store", accesses=accesses, completes_by=Mechanism.MBARRIER)
+    return Facts(family="async_store", accesses=accesses, completes_by=Mechanism.MBARRIER, by_lanes=True)
 
 
 def _system(kind: AccessKind, family: str) -> Facts:
     def accesses(words: Words) -> tuple[Access, ...]:
         return (access(kind, "global", "release", words["scope"]),)
 
-    return Facts(family=family, accesses=accesses)
+    return Facts(family=family, accesses=accesses, by_lanes=True, straight=True)
 
 
 STORE, REDUCTION = _remote(AccessKind.WRITE), _remote(AccessKind.ATOMIC)
 SYSTEM_STORE, SYSTEM_REDUCTION = _system(AccessKind.WRITE, "store"), _system(AccessKind.ATOMIC, "atomic")
-BULK = Facts(family="bulk_store", accesses=lambda words: (access(AccessKind.WRITE, words["space"]),))
+BULK = Facts(family="bulk_store", accesses=lambda words: (access(AccessKind.WRITE, words["space"]),), by_lanes=True)
 SYSTEM: Options = {"order": "release", "requires": "8.7 sm_100"}
 # By way of memory-mapped devices the scope is the system.
 SCOPES = (("", "gpu sys"), (".mmio", "sys"))

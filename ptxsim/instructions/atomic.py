@@ -39,7 +39,7 @@ def accesses(words: Words) -> tuple[Access, ...]:
     return (replace(found, compares=words.get("op") == "cas"),)
 
 
-FACTS = Facts(family="atomic", accesses=accesses)
+FACTS = Facts(family="atomic", accesses=accesses, by_lanes=True, straight=True)
 ATOM: Options = {
     "order": "relaxed acquire release acq_rel",
     "scope": SCOPE,

@@ -10,7 +10,13 @@ from ptxsim.lanes import LaneValue
 from ptxsim.machine.port import Port
 
 
-@instruction("activemask.b32 d", cost="alu", operands={"d": Reg("b32")}, requires="6.2", facts=Facts(scope=Scope.WARP))
+@instruction(
+    "activemask.b32 d",
+    cost="alu",
+    operands={"d": Reg("b32")},
+    requires="6.2",
+    facts=Facts(scope=Scope.WARP, uniform=True),
+)
 def active_mask(m: Port) -> LaneValue:
     return m.ballot(m.active())
 

@@ -22,7 +22,7 @@ def accesses(words: Words) -> tuple[Access, ...]:
     return (access(AccessKind.READ, words["space"]),)
 
 
-FACTS = Facts(family="ldmatrix", scope=Scope.WARP, accesses=accesses)
+FACTS = Facts(family="ldmatrix", scope=Scope.WARP, accesses=accesses, by_lanes=True)
 
 
 def registers(modifiers: Words) -> int:

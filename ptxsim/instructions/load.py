@@ -52,7 +52,7 @@ def accesses(words: Words) -> tuple[Access, ...]:
     return (access(AccessKind.READ, words["space"], words.get("order"), words.get("scope")),)
 
 
-FACTS = Facts(family="load", accesses=accesses)
+FACTS = Facts(family="load", accesses=accesses, by_lanes=True, straight=True)
 WORDS: Options = {
     "order": "weak volatile relaxed@6.0:sm_70 acquire@6.0:sm_70",
     "mmio": "mmio@8.2:sm_70",

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from ptxsim import lanes
-from ptxsim.isa.facts import Word
+from ptxsim.isa.facts import Facts, Word
 from ptxsim.isa.operand import Either, Pred, Reg, Value, Vec
 from ptxsim.isa.registry import Options, instruction
 from ptxsim.lanes import LaneValue
 from ptxsim.types import TYPES, ScalarType
 
+COPIES = Facts(copies=True)
 
-@instruction("mov.type d, a", cost="free", type="b16 b32 b64 u16 u32 u64 s16 s32 s64 f32 f64 b128@8.3:sm_70")
+
+@instruction(
+    "mov.type d, a", cost="free", facts=COPIES, type="b16 b32 b64 u16 u32 u64 s16 s32 s64 f32 f64 b128@8.3:sm_70"
+)
 @instruction(
     "mov.pred d, a",
     cost="free",
+    facts=COPIES,
     operands={"d": Pred(), "a": Either((Pred(negatable=True, immediate=True), Value("pred")))},
 )
 def move(a: LaneValue) -> LaneValue:
@@ -30,9 +35,13 @@ for _vector, _count, _types in (("v2", 2, f"{_NARROW} {_WIDE}"), ("v4", 4, _NARR
     _options: Options = {"vec": _vector, "type": _types, "implies": {"count": _count}}
     _registers = Vec(_count, Reg("type", sink=True))
     instruction(
-        "mov.vec.type d, a", cost="free", operands={"d": _registers, "a": Vec(_count, Value("type"))}, **_options
+        "mov.vec.type d, a",
+        cost="free",
+        facts=COPIES,
+        operands={"d": _registers, "a": Vec(_count, Value("type"))},
+        **_options,
     )(move)
-    instruction("mov.vec.type d, a", cost="free", operands={"d": _registers}, **_options)(fill)
+    instruction("mov.vec.type d, a", cost="free", facts=COPIES, operands={"d": _registers}, **_options)(fill)
 
 
 def pack(a: LaneValue, *, type: ScalarType) -> LaneValue:
@@ -59,7 +68,13 @@ for _type, _counts in {"b16": (2,), "b32": (2, 4), "b64": (2, 4), "b128": (2, 4)
     for _count in _counts:
         _element = f"b{TYPES[_type].bits // _count}"
         _options = {"implies": {"count": _count}, "type": _type + ("@8.3:sm_70" if _type == "b128" else "")}
-        instruction("mov.type d, a", cost="free", operands={"a": Vec(_count, Value(_element))}, **_options)(pack)
-        instruction("mov.type d, a", cost="free", operands={"d": Vec(_count, Reg(_element, sink=True))}, **_options)(
-            unpack
-        )
+        instruction(
+            "mov.type d, a", cost="free", facts=COPIES, operands={"a": Vec(_count, Value(_element))}, **_options
+        )(pack)
+        instruction(
+            "mov.type d, a",
+            cost="free",
+            facts=COPIES,
+            operands={"d": Vec(_count, Reg(_element, sink=True))},
+            **_options,
+        )(unpack)

@@ -13,7 +13,7 @@ from ptxsim.machine.port import Port
 from ptxsim.numerics import scalar
 from ptxsim.types import TYPES
 
-FACTS = warp_facts("redux")
+FACTS = warp_facts("redux", uniform=True)
 OPERANDS: Kinds = {"d": Reg("type", unpacked=True), "a": Value("type", unpacked=True), "membermask": Value("u32")}
 BITS: Kinds = {**OPERANDS, "d": Reg("u32"), "a": Value("u32")}
 WORDS: Options = {"requires": "7.0 sm_80", "facts": FACTS}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ptxsim import lanes
 from ptxsim.instructions.costs import by_width
-from ptxsim.isa.facts import Word
+from ptxsim.isa.facts import Facts, Word
 from ptxsim.isa.operand import Pred, Reg, Value
 from ptxsim.isa.registry import Kinds, instruction
 from ptxsim.lanes import LaneValue
@@ -15,7 +15,7 @@ SELECTABLE = "b16 b32 b64 u16 u32 u64 s16 s32 s64 f32 f64"
 
 
 @instruction(
-    "selp.type d, a, b, c", cost=by_width("alu", "select.64"), type=SELECTABLE,
+    "selp.type d, a, b, c", cost=by_width("alu", "select.64"), type=SELECTABLE, facts=Facts(copies=True),
     operands={"c": Pred(negatable=True, immediate=True)},
 )  # fmt: skip
 def by_predicate(a: LaneValue, b: LaneValue, c: LaneValue) -> LaneValue:

@@ -9,7 +9,7 @@ from ptxsim.isa.registry import Kinds, Options, instruction
 from ptxsim.lanes import LaneValue
 from ptxsim.machine.port import Port
 
-FACTS = warp_facts("shuffle", reads_lanes=True)
+FACTS = warp_facts("shuffle", reads_lanes=True, copies=True, straight=True)
 OPERANDS: Kinds = {
     "d": Reg("b32"), "p": Pred(sink=True), **dict.fromkeys("abc", Value("b32")), "membermask": Value("u32"),
 }  # fmt: skip

@@ -13,7 +13,7 @@ from ptxsim.machine.port import Port
 from ptxsim.types import ScalarType
 
 FACTS = Facts(
-    family="stmatrix", scope=Scope.WARP, accesses=lambda words: (access(AccessKind.WRITE, words["space"]),)
+    family="stmatrix", scope=Scope.WARP, accesses=lambda words: (access(AccessKind.WRITE, words["space"]),), by_lanes=True
 )  # fmt: skip
 
 

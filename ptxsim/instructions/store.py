@@ -23,7 +23,7 @@ def accesses(words: Words) -> tuple[Access, ...]:
     return (access(AccessKind.WRITE, words["space"], words.get("order"), words.get("scope")),)
 
 
-FACTS = Facts(family="store", accesses=accesses)
+FACTS = Facts(family="store", accesses=accesses, by_lanes=True, straight=True)
 WORDS: Options = {
     "order": "weak volatile relaxed@6.0:sm_70 release@6.0:sm_70",
     "mmio": "mmio@8.2:sm_70",

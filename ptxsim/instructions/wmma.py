@@ -108,9 +108,9 @@ def _accesses(kind: AccessKind) -> Any:
     return accesses
 
 
-LOADS = Facts(family="wmma_load", scope=Scope.WARP, accesses=_accesses(AccessKind.READ))
-STORES = Facts(family="wmma_store", scope=Scope.WARP, accesses=_accesses(AccessKind.WRITE))
-PRODUCTS = Facts(family="wmma", scope=Scope.WARP, product=product)
+LOADS = Facts(family="wmma_load", scope=Scope.WARP, accesses=_accesses(AccessKind.READ), opaque=True)
+STORES = Facts(family="wmma_store", scope=Scope.WARP, accesses=_accesses(AccessKind.WRITE), opaque=True)
+PRODUCTS = Facts(family="wmma", scope=Scope.WARP, product=product, opaque=True)
 PLACE: Kinds = {"a": Addr(whole=True), "stride": Value("u32", unpacked=True)}
 
 

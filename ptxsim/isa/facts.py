@@ -141,6 +141,13 @@ class Facts:
     fidelity: (words, recorded) -> exact, modeled, bounded or None, where the form's availability does not say it; `recorded` is whether
     recordings of the target judge it.
     reads_lanes: a lane's result depends on registers of other lanes, whatever way those went.
+    uniform: all member lanes get the same result, whatever their sources.
+    copies: the result is one of the sources as it is, which may be another lane's.
+    opaque: its fragments are the instruction's own: registers with them may be used only as what they are (wmma).
+    by_lanes: each lane names places in memory of its own.
+    straight: ends no block though it uses the machine. Native code has a lowering for it, which takes the slow path for a fault, for
+    members that are not all there, and where an update depends on what a generic address turns out to be. There the interpreter
+    executes the rest of the block too, which costs time and changes nothing.
     missing: why it is not modeled, where it is not.
     """
 
@@ -153,6 +160,11 @@ class Facts:
     cost: str | Callable[[Words], str | None] | None = None
     fidelity: Callable[[Words, bool], str | None] | None = None
     reads_lanes: bool = False
+    uniform: bool = False
+    copies: bool = False
+    opaque: bool = False
+    by_lanes: bool = False
+    straight: bool = False
     missing: str = ""
 
 
@@ -163,7 +175,7 @@ SEVERAL_GPUS = "memory of several GPUs is not modeled"
 ASSEMBLER = "the assembler takes it, and no public source says what it means"
 
 
-def warp_facts(family: str, *, reads_lanes: bool = False) -> Facts:
+def warp_facts(family: str, **more: Any) -> Facts:
     """Of an instruction at which the member lanes of a warp wait for each other."""
     meeting = Synchronisation(Mechanism.WARP, Role.SYNC)
-    return Facts(family=family, scope=Scope.WARP, synchronises=meeting, reads_lanes=reads_lanes)
+    return Facts(family=family, scope=Scope.WARP, synchronises=meeting, **more)

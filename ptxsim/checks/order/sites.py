@@ -61,7 +61,7 @@ def _bits(op: Op) -> int:
     bits = WARPGROUP if facts.scope is Scope.WARPGROUP else TOGETHER if facts.scope is Scope.WARP and op.accesses else 0
     if facts.completes_by is Mechanism.CP_ASYNC_GROUP:
         bits |= CP_ASYNC
-    if op.family in ("wmma_load", "wmma_store"):
+    if facts.opaque and op.accesses:
         bits |= FRAGMENTS
     bits |= READ_ONLY * bool(op.words.get("nc"))
     if facts.completes_by is Mechanism.MBARRIER and any(access.writes for access in op.accesses):

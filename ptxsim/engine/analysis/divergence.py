@@ -13,7 +13,6 @@ from ptxsim.engine.program.operation import Op
 from ptxsim.isa.facts import Mechanism
 
 LANE_SPECIALS = ("%tid", "%laneid", "%lanemask")
-COLLECTIVE = frozenset({"vote", "redux", "activemask"})  # give all member lanes the same result, whatever their sources
 PRIVATE = ("local", None)  # memory in which an address names something else for each lane, or may
 LOADED = (*PRIVATE, "global", "shared")
 
@@ -35,7 +34,7 @@ def divergent_slots(flow: DefUse, loads: bool = False) -> set[int]:
     while rest:
         for site in flow.readers[rest.pop()]:
             op = ops[site]
-            if op.family not in COLLECTIVE:
+            if not op.facts.uniform:
                 add(flow.writes[site])
             if op.control in ("bra", "brx.idx", "exit", "ret"):
                 # Lanes that come by different ways bring different values of what is written on more than one of them.
@@ -51,7 +50,7 @@ def _differs(op: Op, loads: bool) -> bool:
         op.call is not None
         or op.facts.reads_lanes
         or op.facts.product is not None
-        or (op.synchronises is not None and op.synchronises.mechanism is Mechanism.WARP and op.family not in COLLECTIVE)
+        or (op.synchronises is not None and op.synchronises.mechanism is Mechanism.WARP and not op.facts.uniform)
         or any(
             access.reads and (access.writes or access.space in (LOADED if loads else PRIVATE)) for access in op.accesses
         )

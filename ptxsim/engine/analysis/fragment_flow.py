@@ -17,8 +17,6 @@ from ptxsim.engine.program.operation import Op, Program, fact
 from ptxsim.machine.provenance import ACCUMULATORS, HALVES, NARROW, ROWS
 from ptxsim.types import TYPES
 
-WMMA = frozenset({"wmma_load", "wmma", "wmma_store"})
-COPIES = frozenset({"mov", "selp", "shuffle"})
 Tag = tuple[str, str, str, "str | None"]  # shape, operand, type and layout of a wmma fragment
 OPAQUE = frozenset(["wmma"])  # what wmma's registers may be used as, and what it takes
 
@@ -35,7 +33,7 @@ def types_match(program: Program) -> bool:
         if types is not None:
             for slot in slots_of([op.destinations[0]]):
                 held.setdefault(slot, set()).add(types)
-        elif op.family in COPIES:
+        elif op.facts.copies:
             copies += [(s, d) for d in slots_of(op.destinations) for s in slots_of(op.sources)]
         wanted += _takes(op)
     _carry(held, copies)
@@ -51,25 +49,23 @@ def wmma_matches(program: Program) -> bool:
     uses: list[tuple[Operand | None, Tag]] = []
     for op in program.ops:
         w = op.words
-        match op.family:
-            case "wmma_load":
-                operand = w["operand"]
-                tag = w["shape"], operand, w["type"].name, w["layout"] if operand in "AB" else None
-                left: list[tuple[Operand | None, Tag]] = [(op.destinations[0], tag)]
-            case "wmma_store":
-                left = []
-                uses.append((op.sources[1], (w["shape"], "C", w["type"].name, None)))
-            case "wmma":
-                left = [(op.destinations[0], (w["shape"], "C", w["dtype"].name, None))]
-                a, b = ((w.get(type) or TYPES["f16"]).name for type in ("atype", "btype"))
-                tags = (
-                    (w["shape"], "A", a, w["alayout"]), (w["shape"], "B", b, w["blayout"]), (w["shape"], "C", w["ctype"].name, None),
-                )  # fmt: skip
-                uses += zip(op.sources, tags, strict=True)
-            case _:
-                left = []
-                values = slots_of(source for source in op.sources if not isinstance(source, Address))
-                moves += [(s, d) for d in slots_of(op.destinations) for s in values]
+        left: list[tuple[Operand | None, Tag]] = []
+        if not op.facts.opaque:
+            values = slots_of(source for source in op.sources if not isinstance(source, Address))
+            moves += [(s, d) for d in slots_of(op.destinations) for s in values]
+        elif op.facts.product is not None:
+            left.append((op.destinations[0], (w["shape"], "C", w["dtype"].name, None)))
+            a, b = ((w.get(type) or TYPES["f16"]).name for type in ("atype", "btype"))
+            tags = (
+                (w["shape"], "A", a, w["alayout"]), (w["shape"], "B", b, w["blayout"]), (w["shape"], "C", w["ctype"].name, None),
+            )  # fmt: skip
+            uses += zip(op.sources, tags, strict=True)
+        elif op.destinations:
+            operand = w["operand"]
+            tag = w["shape"], operand, w["type"].name, w["layout"] if operand in "AB" else None
+            left.append((op.destinations[0], tag))
+        else:
+            uses.append((op.sources[1], (w["shape"], "C", w["type"].name, None)))
         for operand, tag in left:
             for slot in slots_of([operand]):
                 held.setdefault(slot, set()).add(tag)
@@ -96,7 +92,7 @@ def _carry(held: dict[int, set[Any]], copies: list[tuple[int, int]]) -> None:
 
 def _is_product(op: Op) -> bool:
     """Whether an operation multiplies fragments whose elements the manual shows."""
-    return op.facts.product is not None and op.family not in WMMA
+    return op.facts.product is not None and not op.facts.opaque
 
 
 def _leaves(op: Op) -> frozenset[str] | None:
@@ -107,7 +103,7 @@ def _leaves(op: Op) -> frozenset[str] | None:
     if name == "ldmatrix":
         moved = words.get("format") or (words["type"].name if words.get("type") else "b8")
         return ROWS.get((moved, bool(words["trans"])))
-    return OPAQUE if name in WMMA and name != "wmma_store" else None
+    return OPAQUE if op.facts.opaque and op.destinations else None
 
 
 def _takes(op: Op) -> Iterator[tuple[int, frozenset[str]]]:
@@ -120,6 +116,6 @@ def _takes(op: Op) -> Iterator[tuple[int, frozenset[str]]]:
                 yield from ((slot, frozenset([type])) for slot in slots_of([operand]))
     elif name == "stmatrix" and words["trans"]:
         yield from ((slot, HALVES if words["type"].bits == 16 else NARROW) for slot in slots_of([op.sources[1]]))
-    elif name in WMMA and name != "wmma_load":
-        fragments = op.sources[1:2] if name == "wmma_store" else op.sources
+    elif op.facts.opaque and (op.facts.product is not None or not op.destinations):
+        fragments = op.sources if op.facts.product is not None else op.sources[1:2]
         yield from ((slot, OPAQUE) for operand in fragments for slot in slots_of([operand]))

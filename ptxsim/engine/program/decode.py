@@ -351,12 +351,6 @@ def single_operands(group: ast.Group | None) -> list[ast.Operand]:
     return [one for each in elements for one in (each.elements if isinstance(each, ast.Vector) else (each,))]
 
 
-# Families whose operations end no block though they use the machine: native code has a lowering for them, which takes the slow
-# path for a fault, for members that are not all there, and where an update depends on what a generic address turns out to be.
-# There the interpreter executes the rest of the block too, which costs time and changes nothing.
-STRAIGHT = frozenset({"load", "store", "atomic", "shuffle", "vote"})
-
-
 def ends_block(op: Op) -> bool:
     """Whether threads may be suspended at this operation or take the slow path for it, so that a new block begins after it."""
-    return op.definition.uses_machine and op.family not in STRAIGHT
+    return op.definition.uses_machine and not op.facts.straight
