@@ -32,7 +32,7 @@ WIDTH = 100  # characters of a name in a line of a report
 def short_name(name: str, width: int = WIDTH) -> str:
     """The readable name of a kernel, with as much of it left out as it takes to fit into a line, if it can: parameters first, then
     versions of libraries, then arguments of templates within others, then the end; … stands for it."""
-    readable = demangle(name)
+    readable = _TAGS.sub("", demangle(name))
     if len(readable) <= width or not name.startswith("_Z"):
         return readable
     found = _without_parameters(readable)
@@ -45,6 +45,7 @@ def short_name(name: str, width: int = WIDTH) -> str:
     return found if len(found) <= width else found[: width - 1] + "…"
 
 
+_TAGS = re.compile(r"\[abi:\w+\]")  # numba-cuda's names have them: a number, and what the kernel was compiled with
 _VERSION = re.compile(r"\b(?:__\d+|[A-Z]+_\d+_SM_\w+?)::")  # namespaces of versions, as libraries of CUDA have them
 
 

@@ -12,9 +12,12 @@ import runpy
 import sys
 from contextlib import suppress
 from types import TracebackType
+from typing import Any
 
 from ptxsim.cuda.runtime.library import PRELOAD
 from ptxsim.programs.after_import import after_import
+
+PATHFINDER = "cuda.pathfinder"
 
 
 def cuda_is_cpu() -> None:
@@ -31,6 +34,20 @@ def load_runtime() -> None:
             ctypes.CDLL(path)
 
 
+def hide_linker() -> None:
+    """cuda.pathfinder has been loaded, which finds NVIDIA's libraries: nvJitLink is not to be had. It makes machine code of PTX; without
+    it cuda.core links by the driver, which is ptxsim and keeps the PTX."""
+    pathfinder: Any = sys.modules[PATHFINDER]
+    load = pathfinder.load_nvidia_dynamic_lib
+
+    def load_others(name: str) -> Any:
+        if name == "nvJitLink":
+            raise pathfinder.DynamicLibNotFoundError("nvJitLink makes machine code, which ptxsim does not run")
+        return load(name)
+
+    pathfinder.load_nvidia_dynamic_lib = load_others
+
+
 def show(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     """An exception that ends the program: from its own first line on, and what to install where a package is missing."""
     while trace is not None and trace.tb_frame.f_code.co_filename in (__file__, "<frozen runpy>"):
@@ -44,6 +61,7 @@ def main(arguments: list[str]) -> None:
     sys.excepthook = show
     load_runtime()
     after_import("torch", cuda_is_cpu)
+    after_import(PATHFINDER, hide_linker)
     if arguments[0] == "-m":
         sys.argv = arguments[1:]
         sys.path.insert(0, "")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ptxsim.cuda.fatbin import Image, images
+from ptxsim.cuda.fatbin import MAGIC, Image, images
 from ptxsim.cuda.runtime.arena import Arena
 from ptxsim.cuda.runtime.functions import CudaError
 from ptxsim.diagnostic import Finding, PtxError
@@ -18,6 +18,8 @@ from ptxsim.types import Target, parse_target
 
 BINARY, FUNCTION, VARIABLE, MANAGED = range(4)  # as in cudart.c
 INVALID_DEVICE_FUNCTION, INVALID_SYMBOL = 98, 13
+_WRAPPER = (0x466243B1).to_bytes(4, "little")  # what nvcc puts around a fat binary: its address is at 8
+_ELF = b"\x7fELF"
 
 
 class _Row(ctypes.Structure):
@@ -78,6 +80,7 @@ class Binaries:
         self._table = _Table.from_address(table)
         self._read = 0
         self._data: dict[int, int] = {}  # address of the fat binary, by handle
+        self._given: dict[int, list[Image]] = {}  # code that the program has loaded itself, by handle
         self._functions: dict[int, tuple[int, str]] = {}
         self._symbols: dict[int, Symbol] = {}
         self._loaded: dict[int, Loaded] = {}
@@ -93,6 +96,24 @@ class Binaries:
                 self._functions[row.host] = row.binary, name
             else:
                 self._symbols[row.host] = Symbol(row.binary, name, row.size, row.kind == MANAGED)
+
+    def add(self, handle: int, address: int) -> None:
+        """A program loads code itself: the text of PTX, or a fat binary, at an address."""
+        magic = ctypes.string_at(address, 4)
+        if magic == _WRAPPER:
+            address = ctypes.c_uint64.from_address(address + 8).value
+            magic = ctypes.string_at(address, 4)
+        if magic == MAGIC:
+            self._given[handle] = _images_at(address)
+        elif magic == _ELF:
+            self._given[handle] = [Image("elf", 0, b"")]
+        else:
+            self._given[handle] = [Image("ptx", 0, ctypes.string_at(address))]
+
+    def add_function(self, host: int, handle: int, name: str) -> int:
+        """A kernel of such code is known by `host` from now on."""
+        self._functions[host] = handle, name
+        return host
 
     def function(self, host: int | None) -> tuple[int, str]:
         """Binary and name of the kernel that the host knows by an address. Raises CudaError."""
@@ -118,15 +139,16 @@ class Binaries:
         )
 
     def _images(self, handle: int) -> list[Image]:
+        if handle in self._given:
+            return self._given[handle]
         self._look()
         address = self._data[handle]
-        header, size = ctypes.c_uint16.from_address(address + 6).value, ctypes.c_uint64.from_address(address + 8).value
-        return images(ctypes.string_at(address, header + size))
+        return _images_at(address)
 
     def newest(self) -> Target:
         """The newest target that the program has PTX for; sm_90a where it has none."""
         self._look()
-        targets = [target for handle in self._data for target, _ in _texts(self._images(handle))]
+        targets = [target for handle in [*self._data, *self._given] for target, _ in _texts(self._images(handle))]
         return max(targets, key=lambda t: (t.number, t.suffix), default=parse_target("sm_90a"))
 
     def load(self, handle: int, arena: Arena, machine: Target) -> Loaded:
@@ -137,10 +159,19 @@ class Binaries:
             if not fitting:
                 raise _no_image(found, machine)
             _, text = max(fitting, key=lambda pair: (pair[0].number, pair[0].suffix))
-            module = Module.from_text(text, f"{_file_at(self._data[handle])}.ptx")
+            place = self._data.get(handle)
+            module = Module.from_text(
+                text, "module.ptx" if place is None else f"{Path(path_at(place) or 'fatbin').name}.ptx"
+            )
             home = ModuleMemory(arena.memory, machine, module.known)
             self._loaded[handle] = Loaded(Module(module.source, home=home))
         return self._loaded[handle]
+
+
+def _images_at(address: int) -> list[Image]:
+    """What a fat binary in memory holds."""
+    header, size = ctypes.c_uint16.from_address(address + 6).value, ctypes.c_uint64.from_address(address + 8).value
+    return images(ctypes.string_at(address, header + size))
 
 
 def _no_image(found: list[Image], machine: Target) -> NoImage:
@@ -149,6 +180,9 @@ def _no_image(found: list[Image], machine: Target) -> NoImage:
     if texts:
         message = f"the program's PTX is for {texts}, which does not run on {machine}"
         return NoImage(Finding("wrong-target", message, help="--target names another machine"))
+    if not any(image.arch for image in found):
+        message = "the program loads machine code, which ptxsim does not run"
+        return NoImage(Finding("bad-directive", message, help="let it load the PTX instead"))
     codes = ", ".join(sorted({f"sm_{image.arch}" for image in found})) or "nothing"
     help = "build it with nvcc -gencode arch=compute_90a,code=[sm_90a,compute_90a], and without -rdc=true, which links machine code alone"
     return NoImage(Finding("bad-directive", f"the program holds machine code for {codes} and no PTX", help=help))
@@ -162,12 +196,12 @@ class _Place(ctypes.Structure):
     ]  # fmt: skip
 
 
-def _file_at(address: int) -> str:
-    """The name of the executable or library that lies at an address."""
+def path_at(address: int) -> str | None:
+    """The executable or library that lies at an address."""
     found = _Place()
     if not ctypes.CDLL(None).dladdr(ctypes.c_void_p(address), ctypes.byref(found)) or not found.file:
-        return "fatbin"
-    return Path(found.file.decode(errors="replace")).name
+        return None
+    return str(found.file.decode(errors="replace"))
 
 
 def _texts(found: list[Image]) -> Iterator[tuple[Target, str]]:

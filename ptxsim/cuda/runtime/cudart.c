@@ -87,6 +87,9 @@ API cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shar
 static int started;
 static void bring_up(void);
 #define READY() do { if (!__atomic_load_n(&started, __ATOMIC_ACQUIRE)) bring_up(); } while (0)
+/* A Python program's interpreter is gone before what its libraries do on exit: cudaErrorCudartUnloading. */
+static int (*interpreter_lives)(void);
+static int is_over(void) { return interpreter_lives && !interpreter_lives(); }
 #include "stubs.h"
 
 /* ---- Python ---- */
@@ -140,7 +143,8 @@ static void start(void) {
   snprintf(code, sizeof code, form, kept, kept, (unsigned long long)(uintptr_t)ptxsim_table, (unsigned long long)(uintptr_t)&registered,
            VERSION, joins);
   (joins ? join : embed)(code);
-  if (!joins) atexit(finish); /* a Python program's interpreter is gone by then: process.start sees to it */
+  if (joins) interpreter_lives = (int (*)(void))dlsym(RTLD_DEFAULT, "Py_IsInitialized");
+  else atexit(finish); /* a Python program's interpreter is gone by then: process.start sees to it */
 }
 
 /* Python's lock is not kept while another thread brings ptxsim up, which needs it. */

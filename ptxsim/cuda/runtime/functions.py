@@ -82,8 +82,9 @@ class Function:
         taken = ", ".join(f"{type} {name}" for type, name in self.parameters) or "void"
         types = ", ".join(type for type, _ in self.parameters) or "void"
         names = ", ".join(name for _, name in self.parameters)
+        over = "0" if self.result.endswith("*") else "4"
         call = f"(({self.result} (*)({types}))ptxsim_table[{index}])({names})"
-        return f"API {self.result} {self.name}{suffix}({taken}) {{ READY(); return {call}; }}"
+        return f"API {self.result} {self.name}{suffix}({taken}) {{ READY(); if (is_over()) return {over}; return {call}; }}"
 
 
 FUNCTIONS: dict[str, Function] = {}

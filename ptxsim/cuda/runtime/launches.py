@@ -51,15 +51,27 @@ class LaunchConfiguration(ctypes.Structure):
         ("attributes", ctypes.POINTER(LaunchAttribute)), ("count", ctypes.c_uint),
     ]  # fmt: skip
 
-    def get(self, number: int) -> list[int] | None:
-        """The words of an attribute, or None."""
-        found = (self.attributes[i] for i in range(self.count) if self.attributes[i].id == number)
-        return next((list(attribute.value) for attribute in found), None)
-
     @property
     def cluster(self) -> tuple[int, int, int]:
-        x, y, z = (self.get(CLUSTER_DIMENSION) or [1, 1, 1])[:3]
-        return x or 1, y or 1, z or 1
+        return cluster_of(self)
+
+
+def attribute_of(configuration: Any, number: int) -> list[int] | None:
+    """The words of an attribute of a launch (cudaLaunchConfig_t, CUlaunchConfig), or None."""
+    c = configuration
+    found = (c.attributes[i] for i in range(c.count) if c.attributes[i].id == number)
+    return next((list(attribute.value) for attribute in found), None)
+
+
+def cluster_of(configuration: Any) -> tuple[int, int, int]:
+    """The shape of the launch's clusters."""
+    x, y, z = (attribute_of(configuration, CLUSTER_DIMENSION) or [1, 1, 1])[:3]
+    return x or 1, y or 1, z or 1
+
+
+def is_cooperative(configuration: Any) -> bool:
+    """Whether the launch is a cooperative one."""
+    return bool((attribute_of(configuration, COOPERATIVE) or [0])[0])
 
 
 def launch(
@@ -165,5 +177,4 @@ def launch_extended(runtime: Runtime, configuration: int | None, kernel: int | N
     if configuration is None:
         raise CudaError(INVALID_VALUE)
     c = LaunchConfiguration.from_address(configuration)
-    cooperative = bool((c.get(COOPERATIVE) or [0])[0])
-    return launch(runtime, kernel, c.grid, c.block, args, c.shared, c.stream, c.cluster, cooperative)
+    return launch(runtime, kernel, c.grid, c.block, args, c.shared, c.stream, c.cluster, is_cooperative(c))

@@ -101,10 +101,10 @@ def _libpython() -> str:
 def environment(program: str | Path | None = None) -> dict[str, str]:
     """Variables with which a program loads ptxsim's libcudart in place of NVIDIA's. Raises NoLibrary.
 
-    program: the executable; without it, of one that needs nothing of the driver's library.
+    program: the executable; without it, a Python program, which may load the driver's library when it runs.
     """
     place = folder()
-    needed = inspect(program).needed if program is not None else []
+    needed = inspect(program).needed if program is not None else [DRIVER]
     paths = [str(place), *([str(place / "driver")] if DRIVER in needed else [])]
     # Before what the program itself says about where its libraries lie.
     libraries = [str(place / name) for name in needed if name in {f"libcudart.so.{v}" for v in VERSIONS}]

@@ -7,7 +7,7 @@ import ctypes
 import sys
 from typing import Any
 
-from ptxsim.cuda.runtime.binaries import Binaries
+from ptxsim.cuda.runtime.binaries import Binaries, path_at
 from ptxsim.cuda.runtime.state import Collector, Runtime
 from ptxsim.cuda.runtime.stubs import functions
 
@@ -38,10 +38,13 @@ def start(collector: Collector, table: int, registered: int, version: int, is_py
     else:
         sys.stdout = Output()
     runtime = Runtime(version, Binaries(registered), collector)
+    library = ctypes.CDLL(path_at(table))
     for i, function in enumerate(functions()):
         entry = function.c_type(runtime.entry(function))
         address = ctypes.cast(entry, ctypes.c_void_p).value or 0
         ctypes.c_void_p.from_address(table + 8 * i).value = address
-        runtime.addresses[function.name] = address
+        # Programs are given the library's own: those know when the interpreter is gone.
+        if hasattr(library, function.name):
+            runtime.addresses[function.name] = ctypes.cast(getattr(library, function.name), ctypes.c_void_p).value or 0
         _LIVES.append(entry)
     _LIVES.append(runtime)

@@ -64,6 +64,7 @@ class Runtime:
     last: int = 0
     sticky: int = 0
     microseconds: float = 0.0  # predicted time of all launches
+    contexts: list[int] = field(default_factory=list)  # of the driver, the current one last
     predicted: dict[Any, float] = field(default_factory=dict)  # microseconds of a launch, by kernel and shapes
     times: bool = False  # whether the program has recorded an event that measures time
     captures: dict[int, Capture] = field(default_factory=dict)  # by handle of the stream

@@ -7,7 +7,18 @@ from importlib import resources
 
 from ptxsim.cuda.runtime.functions import FUNCTIONS, Function
 
-_MODULES = ("device", "memory", "copies", "streams", "launches", "graphs", "attributes", "driver")
+_MODULES = (
+    "device",
+    "memory",
+    "copies",
+    "streams",
+    "launches",
+    "graphs",
+    "attributes",
+    "driver",
+    "contexts",
+    "modules",
+)
 _PER_THREAD = ("_ptsz", "_ptds")  # the same functions for programs of --default-stream per-thread
 
 

@@ -1,0 +1,264 @@
+"""The driver's modules, libraries and kernels, and its linker. CUDA Driver API, "Module Management", "Library Management",
+"Execution Control".
+
+What is linked is PTX, and stays PTX: the "machine code" that the linker gives is the text it was given.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass, field
+from typing import Any
+
+from ptxsim.cuda.runtime import attributes
+from ptxsim.cuda.runtime.functions import CudaError, Dim3, function, say
+from ptxsim.cuda.runtime.kernels import blocks_per_sm, kernel_at, most_threads
+from ptxsim.cuda.runtime.launches import LaunchAttribute, cluster_of, is_cooperative, launch
+from ptxsim.cuda.runtime.properties import values
+from ptxsim.cuda.runtime.state import INVALID_VALUE, NOT_SUPPORTED, Runtime
+
+NOT_FOUND, INVALID_HANDLE = 500, 400
+PTX, LIBRARY = 1, 4  # CUjitInputType
+
+
+@function("int cuLibraryLoadData(void **library, const void *code, void *jit, void *given, unsigned count, void *options, void *values, "
+          "unsigned more)")  # fmt: skip
+@function("int cuModuleLoadDataEx(void **module, const void *code, unsigned count, void *options, void *values)")
+@function("int cuModuleLoadData(void **module, const void *code)", "int cuModuleLoadFatBinary(void **module, const void *code)")  # fmt: skip
+def load(runtime: Runtime, module: Any, code: int | None, *options: Any) -> None:
+    """PTX, or a fat binary with PTX. What the assembler is told makes no difference."""
+    if code is None:
+        raise CudaError(INVALID_VALUE)
+    handle = runtime.handle()
+    runtime.binaries.add(handle, code)
+    runtime.loaded(handle)
+    module[0] = handle
+
+
+@function("int cuLibraryUnload(void *library)", "int cuModuleUnload(void *module)")
+def unload(runtime: Runtime, module: int | None) -> None:
+    """Its variables stay where they are: a launch of it may be in a graph."""
+
+
+@function("int cuLibraryGetKernel(void **kernel, void *library, const char *name)")
+@function("int cuModuleGetFunction(void **kernel, void *module, const char *name)")
+def get_kernel(runtime: Runtime, kernel: Any, module: int | None, name: bytes) -> None:
+    text = name.decode()
+    if module is None or text not in runtime.loaded(module).module.entries:
+        raise CudaError(NOT_FOUND)
+    kernel[0] = runtime.binaries.add_function(runtime.handle(), module, text)
+
+
+@function("int cuLibraryGetModule(void **module, void *library)", "int cuKernelGetFunction(void **function, void *kernel)")  # fmt: skip
+def same(runtime: Runtime, answer: Any, handle: int | None) -> None:
+    """A library is its module, a kernel its function: there is one context."""
+    answer[0] = handle
+
+
+@function("int cuKernelGetLibrary(void **library, void *kernel)", "int cuFuncGetModule(void **module, void *function)")
+def module_of(runtime: Runtime, module: Any, kernel: int | None) -> None:
+    module[0] = runtime.binaries.function(kernel)[0]
+
+
+@function("int cuLibraryGetGlobal(void **pointer, size_t *size, void *library, const char *name)")
+@function("int cuModuleGetGlobal_v2(void **pointer, size_t *size, void *module, const char *name)")
+def get_variable(runtime: Runtime, pointer: Any, size: Any, module: int | None, name: bytes) -> None:
+    try:
+        address, length = runtime.loaded(module or 0).variable(name.decode())
+    except CudaError:
+        raise CudaError(NOT_FOUND) from None
+    if pointer:
+        pointer[0] = address
+    if size:
+        size[0] = length
+
+
+@function("int cuModuleGetLoadingMode(int *mode)")
+def loading_mode(runtime: Runtime, mode: Any) -> None:
+    mode[0] = 1  # CU_MODULE_EAGER_LOADING
+
+
+# ---- kernels ----
+
+# CUfunction_attribute, as cudaFuncAttributes has them.
+_ATTRIBUTES = (
+    "threads", "shared", "constant", "local", "registers", "ptx_version", "binary_version", "cache_mode", "dynamic", "carveout",
+    "cluster_must", "cluster_x", "cluster_y", "cluster_z", "non_portable", "policy",
+)  # fmt: skip
+
+
+@function("int cuFuncGetAttribute(int *value, int attribute, void *kernel)")
+@function("int cuKernelGetAttribute(int *value, int attribute, void *kernel, int device)")
+def get_attribute(runtime: Runtime, value: Any, attribute: int, kernel: int | None, device: int = 0) -> None:
+    runtime.check_device(device)
+    if not 0 <= attribute < len(_ATTRIBUTES):
+        raise CudaError(INVALID_VALUE)
+    found = attributes.Attributes()
+    attributes.get_attributes(runtime, ctypes.addressof(found), kernel)
+    value[0] = getattr(found, _ATTRIBUTES[attribute])
+
+
+@function("int cuFuncSetAttribute(void *kernel, int attribute, int value)")
+def set_attribute(runtime: Runtime, kernel: int | None, attribute: int, value: int) -> None:
+    attributes.set_attribute(runtime, kernel, attribute, value)
+
+
+@function("int cuKernelSetAttribute(int attribute, int value, void *kernel, int device)")
+def set_kernel_attribute(runtime: Runtime, attribute: int, value: int, kernel: int | None, device: int) -> None:
+    runtime.check_device(device)
+    attributes.set_attribute(runtime, kernel, attribute, value)
+
+
+@function("int cuFuncSetCacheConfig(void *kernel, int configuration)")
+@function("int cuKernelSetCacheConfig(void *kernel, int configuration, int device)")
+def set_cache(runtime: Runtime, kernel: int | None, configuration: int, device: int = 0) -> None:
+    attributes.set_cache(runtime, kernel, configuration)
+
+
+@function("int cuFuncGetName(char **name, void *kernel)", "int cuKernelGetName(char **name, void *kernel)")
+def get_name(runtime: Runtime, name: Any, kernel: int | None) -> None:
+    attributes.get_name(runtime, name, kernel)
+
+
+@function("int cuKernelGetParamInfo(void *kernel, size_t index, size_t *offset, size_t *size)")
+@function("int cuFuncGetParamInfo(void *kernel, size_t index, size_t *offset, size_t *size)")
+def get_parameter(runtime: Runtime, kernel: int | None, index: int, offset: Any, size: Any) -> None:
+    attributes.get_parameter(runtime, kernel, index, offset, size)
+
+
+@function("int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *count, void *kernel, int threads, size_t shared)")
+@function("int cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *count, void *kernel, int threads, size_t shared, "
+          "unsigned flags)")  # fmt: skip
+def active_blocks(runtime: Runtime, count: Any, kernel: int | None, threads: int, shared: int, flags: int = 0) -> None:
+    count[0] = blocks_per_sm(runtime, kernel, threads, shared)
+
+
+@function("int cuOccupancyMaxPotentialBlockSize(int *grid, int *block, void *kernel, void *shared_of, size_t shared, int limit)")  # fmt: skip
+@function("int cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *block, void *kernel, void *shared_of, size_t shared, "
+          "int limit, unsigned flags)")  # fmt: skip
+def potential_block(
+    runtime: Runtime, grid: Any, block: Any, kernel: int | None, shared_of: int | None, shared: int, limit: int,
+    flags: int = 0,
+) -> None:  # fmt: skip
+    """The block with which most threads are resident: of several the largest."""
+    most = min(most_threads(kernel_at(runtime, kernel)), limit or 1024)
+    ask = ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_int)(shared_of) if shared_of else lambda threads: shared
+
+    def held(threads: int) -> int:
+        return blocks_per_sm(runtime, kernel, threads, ask(threads))
+
+    best = max(range(32, most + 1, 32), key=lambda threads: (held(threads) * threads, threads), default=most)
+    block[0], grid[0] = best, held(best) * int(values(runtime.target)["multiProcessorCount"])
+
+
+# ---- launches ----
+
+
+class Configuration(ctypes.Structure):
+    """CUlaunchConfig."""
+
+    _fields_ = [
+        ("grid", Dim3), ("block", Dim3), ("shared", ctypes.c_uint), ("stream", ctypes.c_void_p),
+        ("attributes", ctypes.POINTER(LaunchAttribute)), ("count", ctypes.c_uint),
+    ]  # fmt: skip
+
+
+@function("int cuLaunchKernelEx(const void *configuration, void *kernel, void **args, void **extra)")
+def launch_extended(runtime: Runtime, configuration: int | None, kernel: int | None, args: Any, extra: Any) -> int:
+    if configuration is None:
+        raise CudaError(INVALID_VALUE)
+    c = Configuration.from_address(configuration)
+    _refuse_extra(extra)
+    return launch(runtime, kernel, c.grid, c.block, args, c.shared, c.stream, cluster_of(c), is_cooperative(c))
+
+
+_SHAPE = "void *kernel, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, void *stream, void **args"
+
+
+@function(f"int cuLaunchKernel({_SHAPE}, void **extra)")
+def launch_kernel(runtime: Runtime, kernel: int | None, *given: Any) -> int:
+    *shape, shared, stream, args, extra = given
+    _refuse_extra(extra)
+    return launch(runtime, kernel, Dim3(*shape[:3]), Dim3(*shape[3:]), args, shared, stream)
+
+
+@function(f"int cuLaunchCooperativeKernel({_SHAPE})")
+def launch_cooperative(runtime: Runtime, kernel: int | None, *given: Any) -> int:
+    *shape, shared, stream, args = given
+    return launch(runtime, kernel, Dim3(*shape[:3]), Dim3(*shape[3:]), args, shared, stream, cooperative=True)
+
+
+def _refuse_extra(extra: Any) -> None:
+    if extra and extra[0]:
+        say("arguments of a launch in one buffer (`extra`) are not provided: pass them by kernelParams")
+        raise CudaError(NOT_SUPPORTED)
+
+
+# ---- the linker ----
+
+
+@dataclass
+class Link:
+    """What has been added."""
+
+    texts: list[bytes] = field(default_factory=list)
+    result: Any = None  # what the program was given the address of
+
+
+_links: dict[int, Link] = {}
+
+
+@function("int cuLinkCreate_v2(unsigned count, void *options, void *values, void **state)")
+def link_create(runtime: Runtime, count: int, options: int | None, given: int | None, state: Any) -> None:
+    state[0] = runtime.handle()
+    _links[state[0]] = Link()
+
+
+@function("int cuLinkAddData_v2(void *state, int type, void *data, size_t size, const char *name, unsigned count, void *options, "
+          "void *values)")  # fmt: skip
+def link_add(
+    runtime: Runtime, state: int | None, type: int, data: int | None, size: int, name: bytes | None, *options: Any
+) -> None:  # fmt: skip
+    link = _links.get(state or 0)
+    if link is None or data is None:
+        raise CudaError(INVALID_HANDLE if link is None else INVALID_VALUE)
+    if type != PTX:
+        say(f"{(name or b'').decode() or 'what is linked'} is not PTX: only PTX is linked")
+        raise CudaError(NOT_SUPPORTED)
+    link.texts.append(ctypes.string_at(data, size).rstrip(b"\0"))
+
+
+@function("int cuLinkComplete(void *state, void **code, size_t *size)")
+def link_complete(runtime: Runtime, state: int | None, code: Any, size: Any) -> None:
+    link = _links.get(state or 0)
+    if link is None:
+        raise CudaError(INVALID_HANDLE)
+    if len(link.texts) != 1:
+        say(f"{len(link.texts)} texts are to be linked: one text of PTX, with all it calls, is what runs")
+        raise CudaError(NOT_SUPPORTED)
+    link.result = ctypes.create_string_buffer(link.texts[0])
+    code[0], size[0] = ctypes.addressof(link.result), len(link.texts[0]) + 1
+
+
+@function("int cuLinkDestroy(void *state)")
+def link_destroy(runtime: Runtime, state: int | None) -> None:
+    if _links.pop(state or 0, None) is None:
+        raise CudaError(INVALID_HANDLE)
+
+
+# ---- functions by name ----
+
+
+@function("int cuGetProcAddress(const char *name, void **function, int version, uint64_t flags)", is_plain=True)
+@function("int cuGetProcAddress_v2(const char *name, void **function, int version, uint64_t flags, int *result)", is_plain=True)  # fmt: skip
+def find_function(runtime: Runtime, name: bytes, function: Any, version: int, flags: int, result: Any = None) -> int:
+    """Programs ask for all names at once: whoever calls what there is not says so."""
+    text = name.decode()
+    names = [
+        f"{text}{suffix}" for suffix in ("_v3", "_v2", "") if text.startswith("cu") and not text.startswith("cuda")
+    ]
+    found = next((runtime.addresses[name] for name in names if name in runtime.addresses), None)
+    function[0] = found
+    if result:
+        result[0] = 0 if found else 1  # CU_GET_PROC_ADDRESS_SUCCESS, SYMBOL_NOT_FOUND
+    return 0 if found else NOT_FOUND
