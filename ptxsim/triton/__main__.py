@@ -14,7 +14,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
-from ptxsim.cuda.runtime.library import PRELOAD
+from ptxsim.cuda.runtime.library import PRELOAD, load_driver
 from ptxsim.programs.after_import import after_import
 
 PATHFINDER = "cuda.pathfinder"
@@ -34,9 +34,12 @@ def load_runtime() -> None:
             ctypes.CDLL(path)
 
 
-def hide_linker() -> None:
-    """cuda.pathfinder has been loaded, which finds NVIDIA's libraries: nvJitLink is not to be had. It makes machine code of PTX; without
-    it cuda.core links by the driver, which is ptxsim and keeps the PTX."""
+def use_driver() -> None:
+    """cuda.pathfinder has been loaded, which finds NVIDIA's libraries for cuda.bindings: the driver is ptxsim's, and nvJitLink is not to
+    be had. It makes machine code of PTX; without it cuda.core links by the driver, which keeps the PTX. Other libraries find no driver:
+    what brings a CUDA runtime of its own (Warp) would ask it for more than there is."""
+    with suppress(OSError):
+        load_driver()
     pathfinder: Any = sys.modules[PATHFINDER]
     load = pathfinder.load_nvidia_dynamic_lib
 
@@ -61,7 +64,7 @@ def main(arguments: list[str]) -> None:
     sys.excepthook = show
     load_runtime()
     after_import("torch", cuda_is_cpu)
-    after_import(PATHFINDER, hide_linker)
+    after_import(PATHFINDER, use_driver)
     if arguments[0] == "-m":
         sys.argv = arguments[1:]
         sys.path.insert(0, "")

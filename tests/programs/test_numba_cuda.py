@@ -1,5 +1,6 @@
 """Programs of numba-cuda run under `ptxsim exec` as they are: launches, memory, streams and events of the CUDA driver."""
 
+import ctypes.util
 import importlib.util
 import json
 import subprocess
@@ -133,3 +134,12 @@ grid[2, 32](cuda.device_array(4, np.int32))
     done = run(program, tmp_path)
     assert done.returncode != 0
     assert "is not PTX: only PTX is linked" in done.stderr
+
+
+@pytest.mark.skipif(bool(ctypes.util.find_library("cuda")), reason="this machine has a driver")
+def test_other_libraries_find_no_driver(tmp_path):
+    path = tmp_path / "program.py"
+    path.write_text("import ctypes\nctypes.CDLL('libcuda.so.1')\n")
+    command = [sys.executable, "-m", "ptxsim", "exec", str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode != 0 and "libcuda.so.1: cannot open" in done.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import hashlib
 import os
 import shutil
@@ -77,9 +78,16 @@ def _build(place: Path) -> None:
                 done = subprocess.run(command, capture_output=True, text=True)
             if done.returncode:
                 raise NoLibrary(f"the library for CUDA executables cannot be built: {done.stderr.strip() or compiler}")
-        # Programs that are linked with the driver's library find the few functions there are of it in the same file.
+        # The driver's library has nothing of its own: its functions are found in the runtime's, which it needs.
         (new / "driver").mkdir()
-        (new / "driver" / DRIVER).symlink_to(f"../libcudart.so.{VERSIONS[-1]}")
+        runtime, driver = new / f"libcudart.so.{VERSIONS[-1]}", new / "driver" / DRIVER
+        command = [
+            compiler, "-shared", "-o", str(driver), f"-Wl,-soname,{DRIVER}", "-Wl,--no-as-needed", str(runtime),
+            "-Wl,-rpath,$ORIGIN/..",
+        ]  # fmt: skip
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode:
+            raise NoLibrary(f"the library for CUDA executables cannot be built: {done.stderr.strip() or compiler}")
         try:
             new.rename(place)
         except OSError:  # another process was quicker
@@ -98,13 +106,20 @@ def _libpython() -> str:
     raise NoLibrary(f"CUDA executables need Python {version} as a shared library: install libpython{version}")
 
 
+def load_driver() -> None:
+    """Load the stand-in for the driver's library into this process, under `environment`: whoever loads `libcuda.so.1` gets it."""
+    runtime = os.environ.get(PRELOAD, "").split(os.pathsep)[-1]
+    if runtime:
+        ctypes.CDLL(str(Path(runtime).parent / "driver" / DRIVER))
+
+
 def environment(program: str | Path | None = None) -> dict[str, str]:
     """Variables with which a program loads ptxsim's libcudart in place of NVIDIA's. Raises NoLibrary.
 
-    program: the executable; without it, a Python program, which may load the driver's library when it runs.
+    program: the executable; without it, a Python program, which loads the driver's library (`load_driver`) if it needs it.
     """
     place = folder()
-    needed = inspect(program).needed if program is not None else [DRIVER]
+    needed = inspect(program).needed if program is not None else []
     paths = [str(place), *([str(place / "driver")] if DRIVER in needed else [])]
     # Before what the program itself says about where its libraries lie.
     libraries = [str(place / name) for name in needed if name in {f"libcudart.so.{v}" for v in VERSIONS}]

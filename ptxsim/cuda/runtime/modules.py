@@ -249,6 +249,18 @@ def link_destroy(runtime: Runtime, state: int | None) -> None:
 # ---- functions by name ----
 
 
+@function("int cuGetExportTable(void **table, const void *id)", is_plain=True)
+def export_table(runtime: Runtime, table: Any, id: int | None) -> int:
+    """What a runtime that is linked statically asks for; it is not documented."""
+    if b"cuGetExportTable" not in runtime.missing:
+        runtime.missing.add(b"cuGetExportTable")
+        say(
+            "a library of the program has a CUDA runtime of its own, linked statically, whose launches cannot come to ptxsim; "
+            "run its PTX instead (docs/front-ends shows how)"
+        )
+    return NOT_FOUND
+
+
 @function("int cuGetProcAddress(const char *name, void **function, int version, uint64_t flags)", is_plain=True)
 @function("int cuGetProcAddress_v2(const char *name, void **function, int version, uint64_t flags, int *result)", is_plain=True)  # fmt: skip
 def find_function(runtime: Runtime, name: bytes, function: Any, version: int, flags: int, result: Any = None) -> int:
