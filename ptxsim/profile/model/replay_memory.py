@@ -55,7 +55,7 @@ def load_line(
         m.totals[Total.L1_HIT_SECTORS] += bits(sectors)
         return float(m.cache[index].arrival)
     count = bits(missing)
-    from_l2 = max(begin, max(m.free[Unit.L2], m.free[Unit.ATOMICS]))  # behind atomics on their way
+    from_l2 = max(begin, max(m.free[Unit.L2], m.free[Unit.ATOMICS]))  # after atomics on their way
     m.free[Unit.L2] = from_l2 + max(p.l2_line, 32.0 * count / bandwidth)
     work(m, Unit.L2, 0, from_l2, m.free[Unit.L2])
     m.totals[Total.L2_READ_SECTORS] += count
