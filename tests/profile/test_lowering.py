@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from ptxsim.profile.lowering import pressure
 from ptxsim.profile.lowering.machine_code import Kind
 from tests.profile.kernels import lowered, units
 
@@ -128,3 +129,29 @@ def test_descriptors_of_a_product_are_set_up_after_the_product_before():
     body = f"wgmma.fence.sync.aligned; {product} {product} wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;"
     made = units(lowered("ld.param.u64 %d1, [place]; mov.b64 %d2, %d1;" + body))
     assert made[: made.index("gmma") + 4] == ["nothing", "uniform", "uniform", "gmma", "uniform", "uniform", "gmma"]
+
+
+def test_a_guarded_value_that_only_its_guard_reads_is_not_live_before():
+    pairs = "".join(
+        f"@%p0 ld.global.u32 %r{i}, [%d0+{4 * i}]; @%p0 st.global.u32 [%d0+{400 + 4 * i}], %r{i};" for i in range(1, 41)
+    )
+    made = lowered(IDS + f"setp.eq.u32 %p0, %r0, 3; loop: {pairs} @%p0 bra loop;")
+    assert made.registers <= 32
+    kept = "".join(f"st.global.u32 [%d0+{800 + 4 * i}], %r{i};" for i in range(1, 41))  # without the guard: all are
+    made = lowered(IDS + f"setp.eq.u32 %p0, %r0, 3; loop: {pairs} @%p0 bra loop; {kept}")
+    assert made.registers > 40
+
+
+def test_registers_are_those_of_an_order_in_which_loads_wait_for_their_users():
+    loads = "".join(f"ld.shared.u32 %r{i}, [%d0+{4 * i}];" for i in range(1, 61))
+    sums = "".join(f"xor.b32 %r61, %r61, %r{i}; mul.lo.s32 %r61, %r61, %r61;" for i in range(1, 61))
+    made = lowered(IDS + "mov.u32 %r61, %r0;" + loads + sums + "st.global.u32 [%d0], %r61;")
+    assert made.registers <= 32
+
+
+def test_a_kernel_that_calls_has_the_registers_of_the_convention():
+    assert [pressure.registers(3), pressure.registers(3, calls=True), pressure.registers(40, calls=True)] == [
+        10,
+        24,
+        48,
+    ]

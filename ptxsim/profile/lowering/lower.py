@@ -6,6 +6,7 @@ are assigned. `lower` is the way in; `emulated` has the sequences that stand for
 
 from __future__ import annotations
 
+from ptxsim.engine.analysis import def_use
 from ptxsim.engine.program.operand import Address, Special
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.isa.registry import Form
@@ -13,15 +14,14 @@ from ptxsim.profile.lowering import memory, scalar, synchronisation, tensor, unr
 from ptxsim.profile.lowering.assembly import LOWERINGS, Assembly, names_shared
 from ptxsim.profile.lowering.fusion import names_variable
 from ptxsim.profile.lowering.machine_code import Kind, MachineBlock, MachineOp, MachineProgram, Pipe
-from ptxsim.profile.lowering.predication import predicate
-from ptxsim.profile.lowering.pressure import FIXED, MOST, Pressure, registers
+from ptxsim.profile.lowering.predication import keep_old_values, predicate
+from ptxsim.profile.lowering.pressure import FIXED, FULL_OCCUPANCY, MOST, Pressure, registers
 from ptxsim.profile.lowering.regions import merged
-from ptxsim.profile.lowering.schedule import Budget, schedule
+from ptxsim.profile.lowering.schedule import Budget, narrow, schedule
 from ptxsim.profile.lowering.spills import spill
 from ptxsim.profile.model.figures import UNITS
 from ptxsim.types import Target, parse_target
 
-FULL_OCCUPANCY = 32  # registers a thread may have for 64 warps on an SM
 STEP = 8  # registers a thread is given at a time
 RESERVED = 4  # for the stack pointer and what no instruction of PTX names
 
@@ -62,21 +62,47 @@ class Lowering(Assembly):
                 prologue.append(MachineOp("constant", site=self._first_site()))
             blocks[0].ops[:0] = prologue
         predicate(self, blocks)
+        keep_old_values(blocks)
         variants = self._unroll(blocks)
         pressure = Pressure(self, blocks, self.like)
-        # The assembler keeps to what lets an SM be full of warps, or to the step of allocation that the kernel needs.
-        given = min(self.allowed, max(FULL_OCCUPANCY, -(-(pressure.most() + FIXED) // STEP) * STEP))
-        limit = given - RESERVED
         origin = {copy: number for number, found in variants.items() for copy in found}
-        for number, block in enumerate(blocks):
-            live_out = frozenset(pressure.after[origin.get(number, number)])
-            block.ops = schedule(block.ops, Budget(limit, pressure.words, live_out))
-        pressure = Pressure(self, blocks, self.like)
-        most, spilled = pressure.most(), 0
-        needed = registers(most) if most > limit else min(given, registers(most))
+        live_out = [frozenset(pressure.after[origin.get(number, number)]) for number in range(len(blocks))]
+        tight = [self._narrow(block.ops, pressure, live) for block, live in zip(pressure.blocks, live_out)]
+        # The order of loads is that of what the text needs; registers are those of the step of allocation that suffices.
+        room = self._given(pressure.most()) - RESERVED
+        for block, live in zip(blocks, live_out):
+            block.ops = schedule(block.ops, Budget(room, pressure.words, live))
+            if pressure.within(block.ops, live) > self.allowed - RESERVED:
+                block.ops = self._narrow(block.ops, pressure, live)
+        least = max((pressure.within(ops, live) for ops, live in zip(tight, live_out)), default=0)
+        given = self._given(least)
+        needed, spilled = self._needed(blocks, tight, live_out, given), 0
         if needed > self.allowed:
-            needed, spilled = self.allowed, spill(pressure, blocks, limit)
+            needed, spilled = self.allowed, spill(Pressure(self, blocks, self.like), blocks, self.allowed - RESERVED)
         return MachineProgram(blocks, self.slots, needed, variants, frozenset(self.unknown), spilled=spilled)
+
+    def _given(self, live: int) -> int:
+        """Registers that so many live ones may spread over: what lets an SM be full of warps, or the step of allocation that they need."""
+        return min(self.allowed, max(FULL_OCCUPANCY, -(-(live + FIXED) // STEP) * STEP))
+
+    def _needed(
+        self, blocks: list[MachineBlock], tight: list[list[MachineOp]], live_out: list[frozenset[int]], given: int
+    ) -> int:
+        """Registers of a thread, where blocks that would take more than `given` are in their tight order."""
+        pressure = Pressure(self, blocks, self.like)
+        orders = [
+            block.ops if pressure.within(block.ops, live) <= given - RESERVED else narrowest
+            for block, narrowest, live in zip(pressure.blocks, tight, live_out)
+        ]
+        calls = any(op.call is not None for op in self.program.ops)
+        needed = registers(pressure.spread(orders), calls)
+        return min(given, needed) if pressure.most(orders) <= given - RESERVED else needed
+
+    @staticmethod
+    def _narrow(ops: list[MachineOp], pressure: Pressure, live: frozenset[int]) -> list[MachineOp]:
+        """A block in the order that needs fewest registers: its own, or that of `narrow`."""
+        found = narrow(ops, Budget(0, pressure.words, live))
+        return min(ops, found, key=lambda order: pressure.within(order, live))
 
     def _unroll(self, blocks: list[MachineBlock]) -> dict[int, list[int]]:
         """Append copies of loop bodies; block -> numbers of its copies, largest first."""
@@ -171,10 +197,12 @@ class Lowering(Assembly):
             return self._control(op)
         made = scalar.lower(self, op)
         if op.guard is not None:
+            old = {*self.writes(op)}.difference(
+                def_use.reads(op), self.extra.get(op.site, ())
+            )  # `keep_old_values` sees to those
             for machine in made:
                 machine.predicates = self.guard(op)
-                # What a predicated instruction does not write keeps its old value.
-                machine.reads = tuple(dict.fromkeys([*machine.reads, *machine.writes]))
+                machine.reads = tuple(slot for slot in machine.reads if slot not in old)
         return made
 
     def _control(self, op: Op) -> list[MachineOp]:

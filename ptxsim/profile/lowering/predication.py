@@ -34,6 +34,21 @@ def predicate(fusion: Fusion, blocks: list[MachineBlock]) -> None:
             rest = rest[1:]
 
 
+def keep_old_values(blocks: list[MachineBlock]) -> None:
+    """What a predicated instruction does not write keeps its old value, and so reads it; unless nothing reads it but under the same predicates."""
+    readers: dict[int, set[tuple[int, ...]]] = {}
+    for block in blocks:
+        for op in block.ops:
+            for slot in (*op.reads, *op.predicates):
+                readers.setdefault(slot, set()).add(op.predicates)
+    for block in blocks:
+        for op in block.ops:
+            if op.predicates:
+                own = set(op.predicates)
+                kept = [w for w in op.writes if any(not own <= set(reader) for reader in readers.get(w, ()))]
+                op.reads = tuple(dict.fromkeys([*op.reads, *kept]))
+
+
 def _last(fusion: Fusion, blocks: list[MachineBlock], number: int) -> Op | None:
     """The operation a block ends with, the blocks it has absorbed counted in."""
     source = fusion.program.blocks[(number, *blocks[number].absorbed)[-1]]
@@ -71,7 +86,6 @@ def _absorb(fusion: Fusion, blocks: list[MachineBlock], number: int, inside: int
     block.ops = [op for op in block.ops if op.site != branch.site]
     for machine in inner.ops:
         machine.predicates = (*machine.predicates, *guard)
-        machine.reads = tuple(dict.fromkeys([*machine.reads, *machine.writes]))
     block.ops += inner.ops
     block.absorbed += (inside,)
     inner.ops = []

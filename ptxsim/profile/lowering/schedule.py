@@ -18,6 +18,17 @@ WINDOW = 192  # instructions the assembler looks ahead
 
 def schedule(ops: list[MachineOp], budget: Budget) -> list[MachineOp]:
     """List scheduling by the longest way to the end of the block. Walls and branches stay where they are."""
+    return _by_parts(ops, budget, _schedule)
+
+
+def narrow(ops: list[MachineOp], budget: Budget) -> list[MachineOp]:
+    """The same with few registers in use, whatever has to wait."""
+    return _by_parts(ops, budget, _narrow)
+
+
+def _by_parts(
+    ops: list[MachineOp], budget: Budget, order: Callable[[list[MachineOp], Budget], list[MachineOp]]
+) -> list[MachineOp]:
     parts: list[list[MachineOp]] = [[]]
     for op in ops:
         parts[-1].append(op)
@@ -26,7 +37,7 @@ def schedule(ops: list[MachineOp], budget: Budget) -> list[MachineOp]:
     needed = set(budget.live_out)
     ordered: list[list[MachineOp]] = []
     for part in reversed(parts):  # what later parts read is live at the end of this one
-        ordered.append(_schedule(part, replace(budget, live_out=frozenset(needed))))
+        ordered.append(order(part, replace(budget, live_out=frozenset(needed))))
         for op in reversed(part):
             needed = (needed - set(op.writes)) | set(op.reads) | set(op.predicates)
     return [op for part in reversed(ordered) for op in part]
@@ -70,6 +81,40 @@ def _schedule(ops: list[MachineOp], budget: Budget) -> list[MachineOp]:
             if not waiting[j]:
                 ready.append(j)
     return order
+
+
+def _narrow(ops: list[MachineOp], budget: Budget) -> list[MachineOp]:
+    """From the end: always what then needs fewest registers before it, of several what comes last in the text."""
+    if len(ops) < 3:
+        return ops
+    after, _ = dependences(ops)
+    before: list[list[int]] = [[] for _ in ops]
+    for i, follows in enumerate(after):
+        for j in follows:
+            before[j].append(i)
+    waiting = [len(follows) for follows in after]
+    ready = [i for i in range(len(ops)) if not waiting[i]]
+    # What comes from before is in use there whatever the order: its last reader is no worse than others.
+    given = {r for op in ops for r in (*op.reads, *op.predicates)}.difference(*(op.writes for op in ops))
+    live, order = {*budget.live_out, *given}, []
+    while ready:
+        changes = [_added(ops[i], live, budget.words) for i in ready]
+        chosen = ready.pop(min(range(len(ready)), key=lambda k: (changes[k], -ready[k])))
+        op = ops[chosen]
+        live = (live - set(op.writes)) | set(op.reads)
+        order.append(op)
+        for j in before[chosen]:
+            waiting[j] -= 1
+            if not waiting[j]:
+                ready.append(j)
+    return order[::-1]
+
+
+def _added(op: MachineOp, live: set[int], words: Callable[[int], int]) -> int:
+    """How many more registers are in use before an operation than after it, if those are."""
+    return sum(words(r) for r in set(op.reads) if r not in live or r in op.writes) - sum(
+        words(w) for w in set(op.writes) if w in live
+    )
 
 
 @dataclass(frozen=True, slots=True)
