@@ -3,6 +3,7 @@
 import pytest
 
 from ptxsim.engine.compiled.run.cta_runner import NativeCluster
+from ptxsim.engine.interpreter import Interpreter
 from ptxsim.report.summary import slow_path
 from ptxsim.session.run import SlowPath
 from tests.engine.programs import body, run
@@ -55,6 +56,21 @@ def test_a_cluster_comes_back_to_native_code(monkeypatch):
     assert found[0].tolist() == expected[0].tolist()
     assert found[1].warp_instructions == expected[1].warp_instructions
     assert 0 < len(rounds) < 10
+
+
+def test_lanes_that_spin_beside_those_that_wait_for_them_stay_native(monkeypatch):
+    """Python looks at them once a turn, and where they stand elsewhere, not before every block."""
+    looks, choose = [], Interpreter.choose
+    monkeypatch.setattr(Interpreter, "choose", lambda self, warp: looks.append(0) or choose(self, warp))
+    spin = "bra TEST; SYNC: bar.sync 0; bra ON; TEST: mov.u32 %r5, 0; @%p0 bra SYNC;"
+    spin += "L: add.u32 %r5, %r5, 1; setp.lt.u32 %p2, %r5, 2000; @%p2 bra L; bra SYNC; ON:"
+    text = body("setp.ne.u32 %p0, %r0, 0;" + spin)
+    found = run(text, "compiled")
+    count = len(looks)
+    expected = run(text, "interpreter")
+    assert found[0].tolist() == expected[0].tolist()
+    assert found[1].warp_instructions == expected[1].warp_instructions > 2000
+    assert 0 < count < 400
 
 
 def test_the_summary_says_what_is_most_frequent():

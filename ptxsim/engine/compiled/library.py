@@ -87,7 +87,7 @@ class Library:
         """Addresses of the functions of the native scheduler."""
         from ptxsim.engine.compiled.runtime import scheduler
 
-        names = ("rounds", "turn", "execute")
+        names = ("rounds", "turn", "stay", "execute")
         export(self.jit, self.prefix, *(getattr(scheduler, name) for name in names))
         return {name: self.jit.address(self.prefix + name) for name in names}
 

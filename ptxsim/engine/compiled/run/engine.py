@@ -24,6 +24,7 @@ from ptxsim.engine.program.operation import Op, Program, fact, families
 from ptxsim.engine.splits import NONE
 from ptxsim.lanes import EVERY, LANES
 from ptxsim.machine.cta import Register, Warp
+from ptxsim.machine.fault import Converge
 from ptxsim.machine.lane_copies import ROOM, make_room
 from ptxsim.machine.memory import RANK_SHIFT
 from ptxsim.machine.port import Port
@@ -150,6 +151,12 @@ class CompiledEngine:
         if warp.in_flight and self._touches(record.split[s].block, warp.in_flight):
             self.native.record.site = NOWHERE
             return True
+        if (
+            not warp.in_flight
+            and len(warp.waits) == record.splits - 1
+            and all(isinstance(wait, Converge) for wait in warp.waits.values())
+        ):
+            return self._enter("stay", warp) == LEFT
         left, record.left, record.stop_before = record.left, 1, 0
         status = self._enter("execute", warp)
         record.left += left - 1

@@ -183,6 +183,25 @@ def turn(context: Context, warp: WarpRecord) -> I32:
 
 
 @body
+def stay(context: Context, warp: WarpRecord) -> I32:
+    """Let the chosen split run, up to warp.left blocks, until it stands elsewhere or is another one; LEFT if Python has to go on.
+
+    Lanes that wait for those of the split, which spins, cannot go on before; nor can any have gone past them."""
+    at, splits = warp.split[warp.chosen], warp.splits
+    block, mask, call = at.block, at.mask, at.call
+    warp.stop_before = 0
+    while warp.left > 0:
+        if execute(context, warp) == LEFT:
+            return LEFT
+        if warp.splits != splits:
+            return MOVED
+        now = warp.split[warp.chosen]
+        if now.wait != RUNS or now.block != block or now.op != 0 or now.mask != mask or now.call != call:
+            return MOVED
+    return MOVED
+
+
+@body
 def execute(context: Context, warp: WarpRecord) -> I32:
     """Let the chosen split run; LEFT if Python has to go on."""
     cta = view(context.cta, CtaRecord, 1)[0]
