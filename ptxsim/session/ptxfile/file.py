@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -31,6 +32,7 @@ DEFAULT_BLOCK = 32
 STEPS_OF_A_FILE = {"compiled": 4_000_000_000, "interpreter": 20_000_000}
 # Bytes of device memory that a file's run may take: the process needs about four times as much. --max-memory raises it.
 MEMORY_OF_A_FILE = 256 << 20
+LARGE = 1 << 24  # bytes of arrays of which no more copies are held than are looked at
 SECONDS_OF_A_FILE = 600  # on the clock, each run; --max-seconds raises it
 ACCESS_NOTES = {"bank-conflict", "uncoalesced"}
 
@@ -270,6 +272,8 @@ class _Launch:
     def _repeat(self, run: Run) -> tuple[Launch, dict[str, Any]]:
         """The launch of a run on fresh data, to be inspected, and the data."""
         values, parameters = self._arguments().bind(self._seeds()[0])
+        if sum(getattr(value, "nbytes", 0) for value in values.values()) > LARGE:
+            gc.collect()  # a launch refers to itself: the memory of the one inspected before would stay until Python looks
         options = replace(self._launch_options(), seed=run.seed, max_steps=self.options.max_steps)
         return self.kernel.repeat(parameters, options), values
 
