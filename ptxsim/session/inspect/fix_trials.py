@@ -99,7 +99,8 @@ def _run(source: Source, entry: str | None, options: Options) -> list[Finding]:
 
 
 def _said(fix: Fix, left: int) -> Fix:
-    return replace(fix, tried=f"tried: {f'this is gone, {left} other' if left else 'no finding'} is left")
+    others = "1 other is" if left == 1 else f"{left} others are"
+    return replace(fix, tried=f"tried: {f'this is gone, {others}' if left else 'no finding is'} left")
 
 
 def _seen(findings: list[Finding]) -> Seen:
