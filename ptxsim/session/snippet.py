@@ -91,6 +91,12 @@ def snippet(
         engine=engine or "interpreter", numerics=numerics, seed=seed, jobs=1, checks=checks, banks=True, max_steps=max_steps,
     )  # fmt: skip
     launch = module.kernel().prepare(list(buffers.values()), options)
+    for i, (name, value) in enumerate(buffers.items()):
+        if f"buffer{i}" not in launch.arguments.buffers:  # a number, which is an address of nothing here
+            what = "an array without dimensions" if isinstance(value, np.ndarray) else f"a {type(value).__name__}"
+            raise _problem(
+                f"the buffer {name!r} is {what}", "give a numpy array of one dimension or more for each buffer"
+            )
     slots = {name: i for i, name in enumerate(launch.program.slot_names)}
     addresses = {name: launch.arguments.buffers[f"buffer{i}"][1].address for i, name in enumerate(buffers)}
     initial = {names(name): value for name, value in {**registers, **addresses}.items()}

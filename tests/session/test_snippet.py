@@ -158,6 +158,11 @@ def test_an_address_has_the_width_of_its_other_uses():
             {"text": "add.u64 a, b, 4;", "buffers": {"b": np.array([object()])}},
             "an array of object, which no kernel can read",
         ),
+        ({"text": "ld.global.u32 a, [b];", "buffers": {"b": 5}}, "the buffer 'b' is a int"),
+        (
+            {"text": "ld.global.u32 a, [b];", "buffers": {"b": np.array(5)}},
+            "the buffer 'b' is an array without dimensions",
+        ),
     ],
 )
 def test_what_a_snippet_cannot_be_given_is_reported(given, words):
