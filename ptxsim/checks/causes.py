@@ -55,17 +55,14 @@ def without_echoes(program: Program, findings: list[Finding]) -> list[Finding]:
                  for line in (finding.line, *(label.line for label in finding.labels))}  # fmt: skip
     in_flight = any(not _says_when(finding, ends) for finding in overwriting)
     waits = {
-        frozenset((finding.line, *(label.line for label in finding.labels)))
-        for finding in findings if finding.name in ("missing-wait", "cp-async-not-waited", "tile-overwritten")
+        _places(finding) for finding in findings
+        if finding.name in ("missing-wait", "cp-async-not-waited", "tile-overwritten")
     }  # fmt: skip
-    races = {
-        frozenset((finding.line, *(label.line for label in finding.labels)))
-        for finding in findings if finding.name == "race-shared"
-    }  # fmt: skip
+    races = {_places(finding) for finding in findings if finding.name == "race-shared"}
     found: dict[tuple[str, int | None, tuple[int, ...]] | int, Finding] = {}
     for finding in findings:
         lines = tuple(label.line for label in finding.labels)
-        pair = frozenset((finding.line, *lines))
+        pair = _places(finding)
         if finding.name == "race-shared" and pair in waits:
             continue
         if finding.name == "missing-proxy-fence" and pair in races:
@@ -77,6 +74,11 @@ def without_echoes(program: Program, findings: list[Finding]) -> list[Finding]:
         key = (finding.name, finding.line, lines) if finding.name == "missing-wait" and lines else id(finding)
         found.setdefault(key, finding)
     return list(found.values())
+
+
+def _places(finding: Finding) -> frozenset[int]:
+    """The lines that a finding is of."""
+    return frozenset((finding.line, *(label.line for label in finding.labels)))
 
 
 def _says_when(finding: Finding, ends: frozenset[int]) -> bool:

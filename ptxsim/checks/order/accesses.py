@@ -34,6 +34,7 @@ from ptxsim.checks.order.cells import (
     knows_writer,
     note_lane,
     row_for,
+    tell,
     warp_of,
 )
 from ptxsim.checks.order.clocks import lowest
@@ -59,7 +60,6 @@ from ptxsim.checks.order.state import (
     AGREED,
     AGREED_IN_SHARED,
     COPIED,
-    COUNT,
     CTAS,
     INITS,
     LINE_BITS,
@@ -388,16 +388,3 @@ def land(
                         line["written"], o.warps[number, warp % LANES] = now, now
                     else:
                         note_landing(o, slot, line, writer, is_whole)
-
-
-def tell(
-    o: Order, found: Array, what: int, site: int, other: int, address: int, slot: int, warp: int, lane: int, who: int, is_global: bool
-) -> None:  # fmt: skip
-    """Note a problem."""
-    if o.n[COUNT] == len(found):
-        return
-    row = found[int(o.n[COUNT])]
-    o.n[COUNT] += 1
-    row[0], row[1], row[2], row[3] = what, site, other, address
-    row[4] = int(o.cluster[slot]) * int(o.n[CTAS]) + warp // int(o.n[WARPS])
-    row[5], row[6], row[7], row[8] = warp % int(o.n[WARPS]), lane, who, is_global

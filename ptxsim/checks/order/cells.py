@@ -10,6 +10,7 @@ from ptxsim.checks.order.clocks import first_row, lowest, row_of
 from ptxsim.checks.order.sites import BY_PROXY, FRAGMENTS, SCOPE, STRONG, WARPGROUP
 from ptxsim.checks.order.state import (
     CELLS,
+    COUNT,
     CTAS,
     FAR_WAYS,
     INITS,
@@ -328,3 +329,16 @@ def warp_of(o: Order, writer: int) -> int:
     units, warps = int(o.n[UNITS]), int(o.n[CTAS] * o.n[WARPS])
     cluster, unit = writer // units, writer % units
     return cluster * warps + (unit // LANES if unit < units - 1 else 0)  # of the cluster's copies, its first warp
+
+
+def tell(
+    o: Order, found: Array, what: int, site: int, other: int, address: int, slot: int, warp: int, lane: int, who: int, is_global: bool
+) -> None:  # fmt: skip
+    """Note a problem."""
+    if o.n[COUNT] == len(found):
+        return
+    row = found[int(o.n[COUNT])]
+    o.n[COUNT] += 1
+    row[0], row[1], row[2], row[3] = what, site, other, address
+    row[4] = int(o.cluster[slot]) * int(o.n[CTAS]) + warp // int(o.n[WARPS])
+    row[5], row[6], row[7], row[8] = warp % int(o.n[WARPS]), lane, who, is_global

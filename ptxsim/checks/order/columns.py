@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ptxsim.checks.order.accesses import tell
-from ptxsim.checks.order.cells import ANY, FREED, knows_unit, row_for
+from ptxsim.checks.order.cells import ANY, FREED, knows_unit, row_for, tell
 from ptxsim.checks.order.clocks import lowest
 from ptxsim.checks.order.state import CTAS, NOW, PARTS, WARPS, Order
 from ptxsim.jit.body import Array

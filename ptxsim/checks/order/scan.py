@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ptxsim.checks.order.accesses import access, tell
+from ptxsim.checks.order.accesses import access
 from ptxsim.checks.order.barriers import arrive, barrier_number, has_not_met, leave, sync_warp
-from ptxsim.checks.order.cells import OFFSET, UNMET, UNSEEN, cell_of, end_of, knows_writer, products_of, row_for
+from ptxsim.checks.order.cells import OFFSET, UNMET, UNSEEN, cell_of, end_of, knows_writer, products_of, row_for, tell
 from ptxsim.checks.order.clocks import lowest
 from ptxsim.checks.order.columns import free_columns, use_columns
 from ptxsim.checks.order.completions import complete, go_on_completed, know, land_in, see_completed

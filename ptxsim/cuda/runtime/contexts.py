@@ -13,6 +13,7 @@ from ptxsim.cuda.runtime.properties import values
 from ptxsim.cuda.runtime.state import INVALID_DEVICE, INVALID_VALUE, NOT_SUPPORTED, Runtime
 
 CONTEXT = 1  # the handle of the one context there is
+_INVALID_CONTEXT = 201
 
 # ---- the same as a function of the runtime ----
 
@@ -152,9 +153,6 @@ def pop(runtime: Runtime, context: Any) -> None:
     found = runtime.contexts.pop()
     if context:
         context[0] = found
-
-
-_INVALID_CONTEXT = 201
 
 
 @function("int cuCtxGetDevice(int *device)")
