@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ptxsim.checks.active_masks import shuffles_by_active_masks
 from ptxsim.checks.causes import without_echoes
 from ptxsim.checks.registers import unwritten_reads
+from ptxsim.diagnostic import Finding
 from ptxsim.engine.grid import Hook
 from ptxsim.engine.program.operation import Program, families
 from ptxsim.machine.event import Observer
@@ -64,6 +65,7 @@ def execute(
             findings += shuffles_by_active_masks(program)
         findings = without_echoes(program, findings)
         if before is not None:
+            findings = _with_waits(launch, findings, before, start)
             findings = repetitions.settled(findings, before, machine)
         outputs = launch.copy_out()
     finally:
@@ -77,6 +79,20 @@ def execute(
         stopped_at=machine.stopped_at, slow_path=_slow_path(program, machine),
         is_sample=launch.sampled is not None,
     )  # fmt: skip
+
+
+def _with_waits(launch: Launch, findings: list[Finding], before: GlobalMemory, start: Hook | None) -> list[Finding]:
+    """Findings told with the wait on an mbarrier that is their cause, where a repetition shows that its phase was over."""
+    from ptxsim.checks.cluster_shared import Homes
+    from ptxsim.session.inspect.phases import Phases, may_be_of_phases, places_of, with_waits
+
+    program, source = launch.program, launch.code.source
+    is_cut = any(finding.name == "limit-reached" for finding in findings)
+    if launch.checks != "all" or is_cut or not may_be_of_phases(program, findings):
+        return findings
+    phases = Phases(program, Homes(launch.grid, launch.cluster), places_of(program, source, findings))
+    launch.run_grid([phases], memory=before.copy(), start=start)
+    return with_waits(program, source, findings, phases, launch.shared_variables)
 
 
 def _slow_path(program: Program, machine: Machine) -> list[SlowPath]:
