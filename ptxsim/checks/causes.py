@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from ptxsim.diagnostic import NOT_BEGUN, Finding
 from ptxsim.engine.program.operation import Program, fact
 from ptxsim.isa.facts import Mechanism, Role, Synchronisation
+from ptxsim.source import Source
 
 Key = tuple[int, int, int]  # what goes wrong, site, other site
 _OF_ORDER = ("race-shared", "missing-wait", "mbarrier-visibility")
@@ -44,11 +45,11 @@ def waits_for_products(program: Program) -> frozenset[int]:
     return frozenset(op.line for op in program.ops if op.synchronises == wait)
 
 
-def without_echoes(program: Program, findings: list[Finding]) -> list[Finding]:
+def without_echoes(program: Program, source: Source, findings: list[Finding]) -> list[Finding]:
     """Findings without races of two places of which another one says what is missing: a wait for the copy, which is said once; and
     without what has not waited for the end of a product, where it has met a product that goes on; without uses of a CTA that may not have
-    begun which no barrier orders either; and without proxy fences between places that a race is between: the barrier that it asks for comes
-    after one."""
+    begun which no barrier orders either; without proxy fences between places that a race is between: the barrier that it asks for comes
+    after one; and without races within a warp between lines of the author's text between which warps race, in another copy of a loop."""
     overwriting = [finding for finding in findings if finding.name == "tile-overwritten"]
     ends = waits_for_products(program) if overwriting else frozenset()
     unordered = {line for finding in findings if finding.name in _OF_ORDER
@@ -58,7 +59,8 @@ def without_echoes(program: Program, findings: list[Finding]) -> list[Finding]:
         _places(finding) for finding in findings
         if finding.name in ("missing-wait", "cp-async-not-waited", "tile-overwritten")
     }  # fmt: skip
-    races = {_places(finding) for finding in findings if finding.name == "race-shared"}
+    races = {_places(finding) for finding in findings if finding.name in ("race-shared", "race-warp")}
+    between_warps = {_written(finding, source) for finding in findings if finding.name == "race-shared"}
     found: dict[tuple[str, int | None, tuple[int, ...]] | int, Finding] = {}
     for finding in findings:
         lines = tuple(label.line for label in finding.labels)
@@ -66,6 +68,8 @@ def without_echoes(program: Program, findings: list[Finding]) -> list[Finding]:
         if finding.name == "race-shared" and pair in waits:
             continue
         if finding.name == "missing-proxy-fence" and pair in races:
+            continue
+        if finding.name == "race-warp" and finding.labels and _written(finding, source) in between_warps:
             continue
         if finding.case == NOT_BEGUN and finding.line in unordered:
             continue  # a barrier of the cluster is what lacks there
@@ -79,6 +83,11 @@ def without_echoes(program: Program, findings: list[Finding]) -> list[Finding]:
 def _places(finding: Finding) -> frozenset[int]:
     """The lines that a finding is of."""
     return frozenset((finding.line, *(label.line for label in finding.labels)))
+
+
+def _written(finding: Finding, source: Source) -> frozenset[object]:
+    """The same lines as the author has written them."""
+    return frozenset(source.origin(line) or line for line in _places(finding))
 
 
 def _says_when(finding: Finding, ends: frozenset[int]) -> bool:

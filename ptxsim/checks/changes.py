@@ -3,11 +3,49 @@
 from __future__ import annotations
 
 from ptxsim.diagnostic import beside
-from ptxsim.edits import Fix
-from ptxsim.engine.program.operation import Op, Program
+from ptxsim.edits import Fix, Where
+from ptxsim.engine.analysis.control_flow import control_flow
+from ptxsim.engine.analysis.def_use import def_use
+from ptxsim.engine.analysis.divergence import divergent_slots
+from ptxsim.engine.program.operation import Op, Program, fact
 from ptxsim.isa.facts import CTA_BARRIER, PROXY_FENCE, WAIT_FOR_ALL, Mechanism
 
 _BARRIERS = (Mechanism.BARRIER, Mechanism.CLUSTER_BARRIER, Mechanism.MBARRIER)
+_MOST_BLOCKS = 1000  # of a program in which it is looked for where branches join: the time grows with their square
+
+
+def barriers_between(program: Program, first: Op, second: Op, barrier: str) -> tuple[Fix, ...]:
+    """A barrier after one instruction or before another, or, for those in a branch that only some threads take, where it joins again."""
+    joins = {op: join_after(program, op) for op in (first, second)}
+    places: list[tuple[Op, Where]] = [(second, "before"), (first, "after")]
+    found = [beside(op, where, barrier) for op, where in places if joins[op] is None]
+    return tuple(dict.fromkeys((*found, *(beside(join, "before", barrier) for join in joins.values() if join))))
+
+
+def join_after(program: Program, op: Op) -> Op | None:
+    """Of an instruction that only some threads of a CTA may execute, the next one that all of them do; None for one that all do."""
+    partly = partly_executed(program)
+    block = next(number for number, ops in enumerate(program.blocks) if ops and ops[0].site <= op.site <= ops[-1].site)
+    if block not in partly:
+        return None
+    after = (number for number in sorted(control_flow(program).postdominators[block]) if number > block)
+    return next(
+        (program.blocks[number][0] for number in after if number not in partly and program.blocks[number]), None
+    )
+
+
+@fact
+def partly_executed(program: Program) -> frozenset[int]:
+    """Blocks in branches that threads of a CTA may take differently; none of a program that is too long to look at."""
+    if len(program.blocks) > _MOST_BLOCKS:
+        return frozenset()
+    graph, flow = control_flow(program), def_use(program)
+    differs = divergent_slots(flow)
+    return frozenset(
+        inside for number, ops in enumerate(program.blocks)
+        if ops and ops[-1].control and not differs.isdisjoint(flow.reads[ops[-1].site])
+        for inside in graph.between(number)
+    )  # fmt: skip
 
 
 def waits_before(op: Op, before: Op) -> tuple[Fix, ...]:

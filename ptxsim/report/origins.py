@@ -10,10 +10,16 @@ from ptxsim.diagnostic import Finding
 from ptxsim.isa.facts import IN_CUDA
 from ptxsim.source import Source
 
-_LINE = re.compile(r"\bline (\d+)\b")
-_PUT = re.compile(r"(?<=^Put )(.+)(?= (?:before|after) line \d)")
+_LINE = re.compile(r"\bbetween line (?P<first>\d+) and line (?P<second>\d+)\b|\bline (?P<line>\d+)\b")
+_PUT = re.compile(r"(?:(?<=^Put )|(?<=^tried: Put ))(.+)(?= (?:before|after) line \d)")
 _STATEMENT = re.compile(r"[^;\s][^;]*;?")
-_BARRIER = re.compile(r"\bbar\.sync\b(?! \d)")
+_IN_HELP = re.compile(r"\b(?:bar\.sync|bar\.warp\.sync|fence\.proxy\.async)\b(?! \d|\.)")
+_CUDA = {
+    "bar.sync": "__syncthreads()",
+    "bar.warp.sync": "__syncwarp()",
+    "fence.proxy.async": "cuda::ptx::fence_proxy_async()",
+}
+_TRITON = {"bar.sync": "tl.debug_barrier()"}
 _PYTHON = ".py"
 
 
@@ -51,23 +57,33 @@ def told(finding: Finding) -> Finding:
         return finding
 
     def name(match: re.Match[str]) -> str:
-        origin = source.origin(int(match[1]))
+        if match["line"]:
+            return place(match["line"])
+        first, second = match["first"], match["second"]
+        one, two = source.origin(int(first)), source.origin(int(second))
+        if one is not None and two is not None and (one.file, one.line) == (two.file, two.line):
+            return f"at line {one.line}, between lines {first} and {second} of the PTX"  # rounds of a loop, or one statement
+        return f"between {place(first)} and {place(second)}"
+
+    def place(line: str) -> str:
+        origin = source.origin(int(line))
         if origin is None:
-            return match[0]
+            return f"line {line}"
         of = "" if origin.file == own.file else f" of {PurePath(origin.file).name}"
-        return f"line {origin.line}{of} (PTX: {match[1]})"
+        return f"line {origin.line}{of} (PTX: {line})"
 
     is_python = own.file.endswith(_PYTHON)
+    words = _TRITON if is_python else _CUDA
 
     def title(text: str) -> str:
         return _LINE.sub(name, text if is_python else _PUT.sub(_in_cuda, text))
 
     def help(text: str) -> str:
-        return _LINE.sub(name, _BARRIER.sub("tl.debug_barrier()" if is_python else "__syncthreads()", text))
+        return _LINE.sub(name, _IN_HELP.sub(lambda word: words.get(word[0], word[0]), text))
 
     return replace(
         finding, message=_LINE.sub(name, finding.message), help=help(finding.help) if finding.help else None,
-        notes=tuple(_LINE.sub(name, note) for note in finding.notes),
+        notes=tuple(title(note) for note in finding.notes),
         fixes=tuple(replace(fix, title=title(fix.title)) for fix in finding.fixes),
     )  # fmt: skip
 

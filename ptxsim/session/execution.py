@@ -63,7 +63,7 @@ def execute(
             findings += checker.findings(program)
         if launch.checks == "all":
             findings += shuffles_by_active_masks(program)
-        findings = without_echoes(program, findings)
+        findings = without_echoes(program, source, findings)
         if before is not None:
             findings = _with_waits(launch, findings, before, start)
             findings = repetitions.settled(findings, before, machine)

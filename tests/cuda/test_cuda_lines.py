@@ -11,6 +11,7 @@ from ptxsim.cuda import compiler
 from ptxsim.cuda.files import read_file
 from ptxsim.diagnostic import PtxError
 from ptxsim.report.text import render, render_all
+from ptxsim.session.inspect.fix_trials import everywhere, with_tried_fixes
 from ptxsim.session.parameter_names import written_names
 from ptxsim.session.ptxfile.file import Options, run_file
 from ptxsim.source import Source
@@ -50,6 +51,18 @@ def test_the_line_of_cuda_is_found(name, engine):
     assert result.passed and result.expected, [f"{f.source_line}: {f.name}: {f.message}" for f in result.findings]
     shown = render(result.expected[0]).split("\n")
     assert shown[1].split("--> ")[1].startswith(f"{BROKEN / name}.cu:")
+
+
+def test_a_barrier_that_an_unrolled_loop_lacks_is_tried_in_every_round():
+    """It belongs where the branch joins again; the rounds in which only lanes of one warp race are the same cause."""
+    source, options = compiled("barrier_missing_in_a_loop"), Options(checks="all")
+    result = with_tried_fixes(run_file(source, options=options), None, options)
+    [finding] = result.expected
+    assert not result.findings and [fix.tried for fix in finding.fixes] == ["tried: no finding is left"]
+    assert len(everywhere(source, finding.fixes[0]).edits) == 7
+    shown = render(finding)
+    assert "help: put a barrier at line 12, between lines" in shown and "(__syncthreads())" in shown
+    assert "tried: Put __syncthreads() before line 12 (PTX: " in shown and "bar.sync" not in shown
 
 
 def test_an_unrolled_loop_is_one_place():

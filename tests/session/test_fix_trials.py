@@ -37,6 +37,7 @@ def test_a_fix_that_does_not_help_is_left_out():
     result.findings, result.expected = [replace(finding, fixes=fixes)], []
     (kept,) = with_tried_fixes(result, None, Options(engine="interpreter")).findings
     assert kept.fixes == ()
+    assert kept.notes[-2:] == ("tried: a comment: it does not help", "tried: nonsense: it does not help")
 
 
 TWICE = """\

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ptxsim.checks.causes import by_cause, note_of_others, stretch_of
-from ptxsim.checks.changes import fences_after, waits_before
+from ptxsim.checks.changes import barriers_between, fences_after, waits_before
 from ptxsim.checks.flags import flag_of
 from ptxsim.checks.order.cells import (
     FREED,
@@ -149,7 +149,7 @@ def _race(
     return Finding(
         _NAMES[what], f"{op.opcode} touches {where}, which {who} {verb} without order between the two",
         **place, labels=(Label(before.line, f"{verb} here", before.column, len(before.opcode)),),
-        help=remedy, fixes=_fixes(op, before, what, other_cta != cta, bool(is_global)),
+        help=remedy, fixes=_fixes(program, op, before, what, other_cta != cta, bool(is_global)),
     )  # fmt: skip
 
 
@@ -215,8 +215,9 @@ def _remedy(one: Op, two: Op, what: int, is_far: bool, is_global: bool) -> str:
     """What would order two accesses, taken in the order of the text. is_far: they are of two CTAs."""
     first, second = sorted((one, two), key=lambda op: op.line)
     between = f"between line {first.line} and line {second.line}" if first.line != second.line else "between them"
+    fence = ", and fence.proxy.async before it" if _is_fetch(second) and _writes(first, is_global) else ""
     if what == RACE_IN_WARP:
-        return f"put bar.warp.sync {between}"
+        return f"put bar.warp.sync {between}{fence}"
     if is_global and is_far:
         return "give each CTA its own part, use atomics, or synchronise through a flag with release and acquire of scope gpu"
     if first.completes_by is Mechanism.MBARRIER:
@@ -228,7 +229,6 @@ def _remedy(one: Op, two: Op, what: int, is_far: bool, is_global: bool) -> str:
         return (
             f"wait for the {work} ({', '.join(WAITS[first.completes_by])} 0), then bar.sync, before line {second.line}"
         )
-    fence = ", and fence.proxy.async before it" if _is_fetch(second) and _writes(first, is_global) else ""
     if is_far:
         how = "barrier.cluster.arrive.release, barrier.cluster.wait.acquire"
         return f"put a barrier of the cluster {between} ({how}){fence}"
@@ -241,16 +241,15 @@ def _flag(program: Program, one: Op, two: Op) -> str:
     return "" if _writes(reader, True) else flag_of(program, writer, reader)
 
 
-def _fixes(one: Op, two: Op, what: int, is_far: bool, is_global: bool) -> tuple[Fix, ...]:
-    """The same as changes of the text, where one statement may do: after the first access, or before the second."""
+def _fixes(program: Program, one: Op, two: Op, what: int, is_far: bool, is_global: bool) -> tuple[Fix, ...]:
+    """The same as changes of the text, where one statement may do."""
     first, second = sorted((one, two), key=lambda op: op.line)
     if first.completes_by is not None and what != RACE_IN_WARP:
         return waits_before(second, first)
     if is_far:
         return ()
     fence = f"{PROXY_FENCE} " if _is_fetch(second) and _writes(first, is_global) else ""
-    barrier = WARP_BARRIER if what == RACE_IN_WARP else fence + CTA_BARRIER
-    return beside(second, "before", barrier), beside(first, "after", barrier)
+    return barriers_between(program, first, second, fence + (WARP_BARRIER if what == RACE_IN_WARP else CTA_BARRIER))
 
 
 def _mixed(program: Program, site: int, count: int, row: tuple[int, ...]) -> Finding:

@@ -35,9 +35,13 @@ def with_tried_fixes(result: FileRun, entry: str | None, options: Options) -> Fi
     end = time.monotonic() + SECONDS
 
     def tried(finding: Finding) -> Finding:
-        kept = []
+        kept: list[Fix] = []
+        mine: set[str] = set()
         for fix in finding.fixes:
             text = finding.fixed(result.source.text, everywhere(result.source, fix))
+            if text in mine:
+                continue  # copies of one line of the author's
+            mine.add(text)
             if text not in texts:
                 if time.monotonic() > end:
                     kept.append(fix)
@@ -48,6 +52,9 @@ def with_tried_fixes(result: FileRun, entry: str | None, options: Options) -> Fi
             own = _key(finding)
             if after[own] < before[own] and all(after[key] <= before[key] for key in wrong):
                 kept.append(_said(fix, sum(after[key] for key in wrong)))
+        if finding.fixes and not kept:
+            tries = tuple(f"tried: {fix.title}: it does not help" for fix in finding.fixes)
+            return replace(finding, fixes=(), notes=(*finding.notes, *tries))
         return replace(finding, fixes=tuple(kept))
 
     result.findings = [tried(finding) for finding in result.findings]
