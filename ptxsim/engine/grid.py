@@ -17,7 +17,7 @@ from ptxsim.engine.interpreter import fault_finding
 from ptxsim.engine.livelock import Livelock
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.engine.turns import CtaRunner, Engine, Limits, Outcome, Resident, Stopped, Turns
-from ptxsim.machine.cta import Cluster, Warp
+from ptxsim.machine.cta import OTHER, Cluster, Warp
 from ptxsim.machine.fault import Wait
 from ptxsim.machine.state import Machine
 
@@ -30,6 +30,11 @@ LONG = (
     8 * SPIN
 )  # rounds for each that runs, in which none ends, until one more comes in: they may wait for it, in ways nobody knows
 
+_NOBODY_IS_LEFT = "see the list: no thread is left that could bring what they wait for"
+_NOBODY_BEGINS = (
+    "nobody has arrived at any of these mbarriers: who is to begin, as the producer of a ring does with a slot that nobody has used, waits "
+    "for parity 1 first, whose phase counts as over"
+)
 
 Hook = Callable[[Warp, Engine], None]  # called with a warp before or after it runs
 
@@ -278,7 +283,7 @@ class Grid:
 
     def _deadlock(self, resident: list[Cluster]) -> Finding:
         """Say who waits for what."""
-        notes, line, first = [], 0, None
+        notes, line, first, new = [], 0, None, set[int]()
         for cluster in resident:
             for cta in cluster.ctas:
                 for warp in cta.warps:
@@ -288,6 +293,7 @@ class Grid:
                     for split in warp.splits:
                         wait = warp.waits_for(split)
                         if isinstance(wait, Wait):
+                            new |= warp.new_mbarriers(split)
                             at = convergence.line_of(warp, split, self.program)
                             notes.append(f"CTA {cta.index} warp {warp.index}, line {at}: {wait.describe()}")
                             if first is None:
@@ -297,7 +303,7 @@ class Grid:
         return Finding(
             "deadlock", f"every running warp waits: the first one for {what}", line,
             notes=tuple(shown), cta=cta_index, warp=warp_index,
-            help="see the list: no thread is left that could bring what they wait for",
+            help=_NOBODY_BEGINS if len(new) > 1 and OTHER not in new else _NOBODY_IS_LEFT,
         )  # fmt: skip
 
 

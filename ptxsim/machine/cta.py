@@ -37,6 +37,7 @@ from ptxsim.machine.units import Units
 from ptxsim.machine.warpgroup import WarpgroupRecord, describe, warpgroups_of
 
 STACK = WarpRecord.offsets()["stack"]
+OTHER = 0  # instead of an mbarrier: a wait for something else, or for one at which somebody has arrived
 DYNAMIC_STACK = 1 << 14  # bytes a lane has for alloca, in kernels that use it
 
 
@@ -117,6 +118,12 @@ class Warp:
             return Wait("the cluster barrier", lambda: cta.barriers.phase(number) != phase, cta.cluster.describe)
         what = f"barrier {number}" if number < BARRIERS else "the other warps of the warpgroup"
         return Wait(what, lambda: cta.barriers.phase(number) != phase, lambda: cta.describe(number))
+
+    def new_mbarriers(self, split: Split) -> set[int]:
+        """The mbarriers that a split waits at, where nobody has arrived yet; OTHER for what else it waits for."""
+        if split.wait != AT_MBARRIERS:
+            return {OTHER}
+        return {OTHER if each.last_line else each.word for each in watched(self.record, split)}
 
     def wait(self, split: Split, what: Wait | Converge) -> None:
         """Let a split wait for something that Python knows."""
