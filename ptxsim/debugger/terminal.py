@@ -334,11 +334,13 @@ class Terminal(cmd.Cmd):
         """quit: leave."""
         return True
 
+    def get_names(self) -> list[str]:
+        """What `help` lists: not the end of the input."""
+        return [name for name in super().get_names() if name != "do_EOF"]
+
     def do_EOF(self, argument: str) -> bool:
         self.say("")
         return True
-
-    do_EOF.__doc__ = None
 
 
 def _text(value: Any) -> str:

@@ -38,6 +38,9 @@ def html_of(value: object) -> str:
     return _page(f"<pre>{escape(text_of(value))}</pre>")
 
 
+SHORT = 200_000  # warp instructions of a launch that is run again to be shown
+
+
 def _page(body: str) -> str:
     return f'<div class="ptxsim">{_STYLE}{body}</div>'
 
@@ -47,6 +50,9 @@ def _painted(text: str) -> str:
 
 
 def _of_run(run: Run, paint: Paint) -> str:
+    """As the command line prints it; with wavefronts, which a short launch is repeated for."""
+    if not run.banks_counted and run.bank_source is not None and not run.is_sample and run.warp_instructions <= SHORT:
+        run.banks  # noqa: B018  # counts them
     result = FileRun(Source("", run.file), run, run.findings)
     return "\n\n".join(filter(None, [render_all(run.findings, paint), summary(result, paint)]))
 

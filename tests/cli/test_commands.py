@@ -6,10 +6,11 @@ import sys
 import time
 from dataclasses import replace
 
+import click
 import pytest
 
 import ptxsim
-from ptxsim.cli import main, running
+from ptxsim.cli import explain, main, running
 from ptxsim.diagnostic import KINDS
 from ptxsim.report.pages import page
 from ptxsim.source import Source
@@ -55,6 +56,9 @@ def test_exit_codes(kernel, tmp_path):
         (["run", "x", "--max-steps", "0"], "1 or more"),
         (["run", "x", "--schedules", "0"], "1 or more"),
         (["explain", "misalined-address"], "did you mean misaligned-address?"),
+        (["explain", "mbarrier-parity"], "did you mean mbarrier-phase?"),
+        (["explain", "race"], "these begin so: race-warp, race-shared, race-global"),
+        (["explain", "PTX43"], "PTX430"),
         (["desc", "strt=1"], "did you mean start?"),
         (["desc", "zebra"], "no 64-bit number"),
         (["desc", "0x1ffffffffffffffff"], "no 64-bit number"),
@@ -79,6 +83,13 @@ def test_every_command_has_help(capsys):
     for name in ("run", "check", "banks", "profile", "layout", "desc", "explain", "isa"):
         assert run(name, "--help") == 0
         assert "Usage: ptxsim " + name in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("typed, offered", [("race-s", ["race-shared"]), ("ptx42", ["PTX420", "PTX421", "PTX422"])])
+def test_a_shell_completes_what_is_explained(typed, offered):
+    command = explain.command
+    items = command.params[0].type.shell_complete(click.Context(command), command.params[0], typed)
+    assert [item.value for item in items] == offered and all(item.help for item in items)
 
 
 def test_explain_knows_every_finding_by_name_and_code(capsys):

@@ -180,3 +180,17 @@ def test_registers_decide_how_many_warps_an_sm_holds():
         3,
         "registers",
     )
+
+
+def test_a_count_of_banks_that_fails_names_the_line_of_cuda():
+    written = "// ptxsim: launch block=32\n// ptxsim: expect banks.worst == 1\n__global__ void k() {\n  column[32 * threadIdx.x] = 0;\n}\n"
+    text = (
+        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\n.shared .align 4 .b8 column[4096];\n.reg .b32 %t;\n.loc 1 4 3\n"
+        'mov.u32 %t, %tid.x;\nshl.b32 %t, %t, 7;\nst.shared.u32 [%t+1024], %t;\nret;\n}\n.file 1 "k.cu"\n'
+    )
+    [finding] = run_file(Source(text, "k.ptx", made_from=Source(written, "k.cu"))).findings
+    assert [(label.line, label.text) for label in finding.labels] == [
+        (4, "32 lanes, 128 B apart: all on the same bank")
+    ]
+    assert finding.notes[0].startswith("most at line 4 (PTX: 11), st.shared.u32: 32 lanes")
+    assert "column[32 * threadIdx.x] = 0;" in render(finding)

@@ -9,6 +9,7 @@ import pytest
 
 import ptxsim
 from ptxsim.cli import main
+from ptxsim.report import notebook
 from tests.helpers import SAMPLES
 
 
@@ -89,3 +90,11 @@ def test_the_frame_is_a_real_one(run, name, monkeypatch):
         monkeypatch.setitem(sys.modules, "pandas", None)
     frame = run.banks.to_frame()
     assert type(frame).__module__.startswith(name) and len(frame) == len(run.banks.rows)
+
+
+def test_a_short_run_shows_its_wavefronts_and_a_long_one_is_not_repeated(monkeypatch):
+    kernel = ptxsim.Module.from_file(SAMPLES / "mma_gemm_conflicts.ptx").kernel()
+    args = [ptxsim.zeros((64, 64), kind) for kind in ("f16", "f16", "f32")]
+    assert "2 688 shared-memory wavefronts (ideal 448)" in str(kernel.launch(grid=1, block=128, args=args))
+    monkeypatch.setattr(notebook, "SHORT", 0)
+    assert "wavefront" not in str(kernel.launch(grid=1, block=128, args=args))

@@ -6,10 +6,11 @@ import shutil
 import pytest
 
 from ptxsim.cli import main
-from tests.helpers import CASES, DATA, SAMPLES
+from tests.helpers import CASES, DATA, ROOT, SAMPLES
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (extra `browser`)")
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+SCREENSHOTS = ROOT / "build" / "screenshots"  # git ignores it
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is there")]
 
 
@@ -22,8 +23,8 @@ def chromium():
 
 
 @pytest.fixture
-def opened(chromium):
-    """Opens a page; at the end nothing may have gone to the console or asked for."""
+def opened(chromium, request):
+    """Opens a page; at the end nothing may have gone to the console or asked for. What was seen last stays, to be looked at."""
     said, windows = [], []
 
     def open_(path, scheme="light"):
@@ -37,7 +38,9 @@ def opened(chromium):
         return window
 
     yield open_
-    for window in windows:
+    for number, window in enumerate(windows):
+        name = re.sub(r"\W+", "-", request.node.name).strip("-") + f"-{number}" * bool(number)
+        window.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
         window.close()
     assert said == []
 

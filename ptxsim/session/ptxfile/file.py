@@ -201,7 +201,7 @@ class _Launch:
         """What is wrong with a run by one expectation of the file."""
         found = judged(expectation, values | metrics(run), self._writer(run))
         if run.banks_counted and (counts := expectation.comparison.counts):
-            found = [blamed(finding, run.banks, counts) for finding in found]
+            found = [blamed(finding, run.banks, counts, self.source) for finding in found]
         if run.stopped_at is not None:
             return [not_judged(finding, expectation.comparison, run.stopped_at) for finding in found]
         if any(finding.name == "expectation-failed" and finding.level == "error" for finding in found):
@@ -357,13 +357,24 @@ def metrics(run: Run) -> dict[str, Any]:
     }
 
 
-def blamed(finding: Finding, banks: BankTable, counts: Set[str]) -> Finding:
-    """A failed expectation of counts with the instruction that costs most beyond what it needs, and what would help it."""
+def blamed(finding: Finding, banks: BankTable, counts: Set[str], source: Source) -> Finding:
+    """A failed expectation of counts with the instruction that costs most beyond what it needs, and what would help it.
+
+    source: the PTX, whose author may have written another file; then the instruction is shown at that file's line.
+    """
     rows: Sequence[BankRow | GlobalRow] = banks.global_rows if counts & set(GLOBAL_COUNTS) else banks.rows
     costly = [row for row in rows if row.excess > 0]
     if finding.name != "expectation-failed" or not costly:
         return finding
     row = max(costly, key=lambda row: (getattr(row, "worst", 0), row.excess))
-    label = Label(row.line, row.why.partition("; ")[0], length=len(row.instruction))
+    why, origin = row.why.partition("; ")[0], source.origin(row.line)
+    notes = finding.notes
+    labels: tuple[Label, ...] = (Label(row.line, why, length=len(row.instruction)),)
+    if source.made_from is not None:
+        notes = (*notes, f"most at {source.place(row.line)}, {row.instruction}: {why}")
+        is_there = origin is not None and source.original(origin.file) is source.made_from
+        labels = (Label(origin.line, why, origin.column),) if origin is not None and is_there else ()
     fixes = getattr(row, "fixes", ())
-    return replace(finding, labels=(*finding.labels, label), help=finding.help or "; or ".join(fixes) or None)
+    return replace(
+        finding, labels=(*finding.labels, *labels), notes=notes, help=finding.help or "; or ".join(fixes) or None
+    )
