@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from ptxsim.demangle import local_name
 from ptxsim.engine.program.operand import Register
 from ptxsim.engine.program.operation import Op, Program
+from ptxsim.isa.formula import evaluate
 from ptxsim.syntax import ast
 
 DEPTH = 8  # definitions that are followed from one register to the next
 WIDTH = 72  # characters of an expression; longer ones are followed less deep
 ROUND = "round"  # how often a loop has come by
-_SAME = ("mov", "cvt", "cvta")
 _LANE = ("%laneid", "%tid")
 
 
@@ -32,6 +32,48 @@ class Sum:
 
     def times(self, factor: int) -> Sum:
         return Sum().plus(self, factor)
+
+    def __add__(self, other: Sum) -> Sum:
+        return self.plus(other)
+
+    def __sub__(self, other: Sum) -> Sum:
+        return self.plus(other, -1)
+
+    def __neg__(self) -> Sum:
+        return self.times(-1)
+
+    def __mul__(self, other: Sum) -> Sum:
+        if other.number is not None:
+            return self.times(other.number)
+        if self.number is not None:
+            return other.times(self.number)
+        return self._term("*", other)
+
+    def __lshift__(self, other: Sum) -> Sum:
+        if other.number is not None and 0 <= other.number < 64:
+            return self.times(1 << other.number)
+        return NotImplemented
+
+    def __rshift__(self, other: Sum) -> Sum:
+        return self._term(">>", other)
+
+    def __and__(self, other: Sum) -> Sum:
+        return self._term("&", other)
+
+    def __or__(self, other: Sum) -> Sum:
+        return self._term("|", other)
+
+    def __xor__(self, other: Sum) -> Sum:
+        return self._term("^", other)
+
+    def __truediv__(self, other: Sum) -> Sum:
+        return self._term("/", other)
+
+    def __mod__(self, other: Sum) -> Sum:
+        return self._term("%", other)
+
+    def _term(self, operator: str, other: Sum) -> Sum:
+        return Sum(0, {f"({self.inner()} {operator} {other.inner()})": 1})
 
     @property
     def number(self) -> int | None:
@@ -134,7 +176,7 @@ class Origins:
         if len(steps) != 1 or len(starts) != 1 or starts[0].site > at.site or starts[0].guard is not None:
             return Sum(0, {name: 1}), frozenset()
         (step,), (start,) = steps, starts
-        sign = {"add": 1, "sub": -1}.get(step.family, 0)
+        sign = {"a + b": 1, "a - b": -1}.get(step.facts.formula, 0)
         others = [operand for operand in step.bound.statement.operands[1:] if getattr(operand, "name", "") != name]
         lines: set[int] = set()
         added = None
@@ -144,7 +186,7 @@ class Origins:
         if added is None or name in first.terms:
             return Sum(0, {name: 1}), frozenset()
         rounds = Sum(0, {ROUND: 1})
-        return first.plus(_product(rounds, added), sign), frozenset({*lines, *more, step.line})
+        return first.plus(rounds * added, sign), frozenset({*lines, *more, step.line})
 
     def _repeats(self, step: Op, operand: ast.Operand, start: Op) -> bool:
         """Whether a loop that `start` is outside of goes through a step, of which it does not change the operand."""
@@ -204,39 +246,13 @@ def _follow(op: Op, value: Callable[[ast.Operand], Sum | None]) -> Sum | None:
     operands = op.bound.statement.operands[1:]
     if op.family == "load" and words["space"] == "param" and isinstance(operands[0], ast.Address) and operands[0].base:
         return Sum(0, {operands[0].base.name: 1})
-    if (
-        words.get("sat")
-        or words.get("half") == "hi"
-        or any(getattr(word, "is_float", False) for word in words.values())
-    ):
+    if not op.facts.formula or words.get("sat") or any(getattr(word, "is_float", False) for word in words.values()):
         return None
     sources = [source for operand in operands if (source := value(operand)) is not None]
     if not sources or len(sources) < len(operands):
         return None
-    a, b, c = (*sources, Sum(), Sum())[:3]
-    match op.family:
-        case name if name in _SAME:
-            return a
-        case "add":
-            return a.plus(b)
-        case "sub":
-            return a.plus(b, -1)
-        case "neg":
-            return a.times(-1)
-        case "mul" | "mad":
-            product = _product(a, b)
-            return product.plus(c) if op.family == "mad" else product
-        case "shl" if b.number is not None and 0 <= b.number < 64:
-            return a.times(1 << b.number)
-        case "shr" | "and" | "or" | "xor" | "div" | "rem":
-            sign = {"shr": ">>", "and": "&", "or": "|", "xor": "^", "div": "/", "rem": "%"}[op.family]
-            return Sum(0, {f"({a.inner()} {sign} {b.inner()})": 1})
-    return None
-
-
-def _product(a: Sum, b: Sum) -> Sum:
-    if b.number is not None:
-        return a.times(b.number)
-    if a.number is not None:
-        return b.times(a.number)
-    return Sum(0, {f"({a.inner()} * {b.inner()})": 1})
+    try:
+        found: Sum = evaluate(op.facts.formula, dict(zip("abc", sources)), {"convert": lambda source: source})
+    except (TypeError, KeyError):  # made with what is no part of a sum
+        return None
+    return found

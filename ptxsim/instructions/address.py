@@ -5,7 +5,7 @@ from __future__ import annotations
 from ptxsim import lanes
 from ptxsim.instructions.access_rules import SHARED
 from ptxsim.isa.facts import Word
-from ptxsim.isa.registry import instruction
+from ptxsim.isa.registry import computes, instruction
 from ptxsim.lanes import LaneValue
 from ptxsim.machine.memory import ARENA_HIGH, LOCAL_WINDOW, SHARED_WINDOW
 
@@ -18,6 +18,7 @@ def window(space: str) -> int:
 
 
 @instruction("cvta.space.type d, a", cost="free", space=SPACE, type="u64")
+@computes("a")
 def to_generic(a: LaneValue, *, space: Word) -> LaneValue:
     if space.startswith("param"):  # compilers keep the address of a kernel parameter in 32 bits
         return lanes.where(a >> 32 == 0, a + ARENA_HIGH, a)
@@ -25,6 +26,7 @@ def to_generic(a: LaneValue, *, space: Word) -> LaneValue:
 
 
 @instruction("cvta.to.space.type d, a", cost="free", name="cvta.to", space=SPACE, type="u64")
+@computes("a")
 def from_generic(a: LaneValue, *, space: Word) -> LaneValue:
     if space.startswith("param"):
         return a & 0xFFFFFFFF

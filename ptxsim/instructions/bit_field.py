@@ -11,7 +11,7 @@ from ptxsim import lanes
 from ptxsim.instructions.costs import by_width
 from ptxsim.isa.facts import Word
 from ptxsim.isa.operand import Reg, Value
-from ptxsim.isa.registry import Kinds, instruction
+from ptxsim.isa.registry import Kinds, computes, instruction
 from ptxsim.lanes import LaneValue
 from ptxsim.types import TYPES, ScalarType
 
@@ -24,21 +24,25 @@ def unsigned(x: LaneValue, t: ScalarType) -> LaneValue:
 
 
 @instruction("popc.type d, a", cost="convert", type="b32 b64", operands=_NUMBER)
+@computes(folds=True)
 def population_count(a: LaneValue) -> LaneValue:
     return lanes.cast(lanes.population_count(a), "u32")
 
 
 @instruction("clz.type d, a", cost=by_width("clz", "convert"), type="b32 b64", operands=_NUMBER)
+@computes(folds=True)
 def count_leading_zeros(a: LaneValue) -> LaneValue:
     return lanes.cast(lanes.count_leading_zeros(a), "u32")
 
 
 @instruction("brev.type d, a", cost="convert", type="b32 b64")
+@computes(folds=True)
 def reverse(a: LaneValue) -> LaneValue:
     return lanes.reverse_bits(a)
 
 
 @instruction("bfind{.shiftamt}.type d, a", cost="convert", type=WORDS, operands=_NUMBER)
+@computes(folds=True)
 def find_leading(a: LaneValue, *, type: ScalarType, shiftamt: bool) -> LaneValue:
     """The highest bit that is not the sign, as its number or as the left shift that brings it to the top; or -1."""
     if type.is_signed:

@@ -13,7 +13,7 @@ from typing import Any
 from ptxsim import lanes
 from ptxsim.instructions.costs import by_width
 from ptxsim.isa.facts import Word
-from ptxsim.isa.registry import Options, instruction
+from ptxsim.isa.registry import Options, computes, instruction
 from ptxsim.lanes import LaneValue
 from ptxsim.types import ScalarType
 
@@ -41,6 +41,7 @@ def difference_of(a: LaneValue, b: LaneValue, carry: Any, t: ScalarType) -> Lane
 
 
 @instruction("add.cc.type d, a, b", cost=by_width("iadd", "add.64"), type=WORDS, carry="w")
+@computes("a + b", folds=True)
 def add_cc(a: LaneValue, b: LaneValue, *, type: ScalarType) -> LaneValue:
     return sum_of(a, b, None, type)
 
@@ -56,6 +57,7 @@ def addc_cc(a: LaneValue, b: LaneValue, carry: LaneValue, *, type: ScalarType) -
 
 
 @instruction("sub.cc.type d, a, b", cost=by_width("iadd", "add.64"), type=WORDS, carry="w")
+@computes("a - b", folds=True)
 def sub_cc(a: LaneValue, b: LaneValue, *, type: ScalarType) -> LaneValue:
     return difference_of(a, b, None, type)
 
@@ -79,6 +81,7 @@ for _half in ("lo", "hi"):
     _cost = by_width("imad", "mul.64") if _half == "lo" else by_width("imad.hi", "mul.hi.64")
 
     @instruction(f"mad.{_half}.cc.type d, a, b, c", cost=_cost, name=f"mad.{_half}", type=WORDS, carry="w", **_options)
+    @computes("a * b + c" if _half == "lo" else "", folds=True)
     def mad_cc(a: LaneValue, b: LaneValue, c: LaneValue, *, half: Word, type: ScalarType) -> LaneValue:
         return sum_of(product(a, b, half), c, None, type)
 

@@ -8,7 +8,7 @@ from ptxsim import lanes
 from ptxsim.instructions.costs import by_width
 from ptxsim.isa.facts import Word, Words
 from ptxsim.isa.operand import Pred, Reg, Value
-from ptxsim.isa.registry import Kinds, Options, instruction
+from ptxsim.isa.registry import Kinds, Options, computes, instruction
 from ptxsim.lanes import LaneValue
 from ptxsim.numerics.scalar import flush, wide
 from ptxsim.types import TYPES, ScalarType
@@ -105,6 +105,7 @@ def declare_setp(effect: Any, destinations: str, rows: Any) -> None:
         )(effect)  # fmt: skip
 
 
+@computes("compare(a, b)", folds=True)
 def set_predicate(
     a: LaneValue, b: LaneValue, c: LaneValue, *, cmp: Word, boolop: Word, type: ScalarType, ftz: Word
 ) -> LaneValue:
@@ -112,6 +113,7 @@ def set_predicate(
     return combine(test, c, boolop), combine(~test, c, boolop)
 
 
+@computes("compare(a, b)", folds=True)
 def set_one_predicate(
     a: LaneValue, b: LaneValue, c: LaneValue, *, cmp: Word, boolop: Word, type: ScalarType, ftz: Word
 ) -> LaneValue:
@@ -119,6 +121,7 @@ def set_one_predicate(
     return combine(compare(a, b, cmp, type, ftz), c, boolop)
 
 
+@computes("compare(a, b)", folds=True)
 def set_predicate_pair(
     a: LaneValue, b: LaneValue, c: LaneValue, *, cmp: Word, boolop: Word, type: ScalarType, ftz: Word
 ) -> LaneValue:
@@ -165,6 +168,7 @@ _SET_ROWS = (
 )
 
 
+@computes(folds=True)
 def set_word(
     a: LaneValue, b: LaneValue, c: LaneValue, *, cmp: Word, boolop: Word, dtype: ScalarType, stype: ScalarType,
     ftz: Word,

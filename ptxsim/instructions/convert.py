@@ -11,7 +11,7 @@ from typing import Any
 from ptxsim import lanes
 from ptxsim.isa.facts import Word, Words
 from ptxsim.isa.operand import Reg, Value
-from ptxsim.isa.registry import Kinds, Options, instruction
+from ptxsim.isa.registry import Kinds, Options, computes, instruction
 from ptxsim.lanes import LaneValue
 from ptxsim.numerics import scalar
 from ptxsim.numerics.scalar import double, finish, flush
@@ -67,6 +67,7 @@ def saturation_needed(modifiers: Words) -> Any:
 @instruction(
     "cvt.sat.dtype.atype d, a", dtype=INTEGERS, atype=INTEGERS, implies={"sat": True}, rules=(saturation_needed,), **CONVERT
 )  # fmt: skip
+@computes("convert(a)", folds=True)
 def integer_to_integer(a: LaneValue, *, dtype: ScalarType, atype: ScalarType, sat: Word) -> LaneValue:
     if sat:
         low, high = dtype.limits
@@ -93,6 +94,7 @@ def halves(a: LaneValue, t: ScalarType) -> LaneValue:
 @instruction(
     "cvt.rounding.dtype.atype d, a", dtype="bf16", atype="u16 s16 u32 s32 u64 s64", requires=BF16, **BRAIN_ROUNDED
 )
+@computes(folds=True)
 def integer_to_float(a: LaneValue, *, dtype: ScalarType, atype: ScalarType, rounding: Word, sat: Word) -> LaneValue:
     high, low = halves(a, atype)
     result = scalar.add_double(high, low, rounding) if dtype.bits == 64 else scalar.add(high, low, dtype, rounding)
@@ -109,6 +111,7 @@ def integer_to_float(a: LaneValue, *, dtype: ScalarType, atype: ScalarType, roun
     "cvt.rounding.dtype.atype d, a", rounding=INTEGER_ROUNDING, dtype="u16 s16 u32 s32 u64 s64", atype="bf16", requires=BF16,
     **BRAIN,
 )  # fmt: skip
+@computes(folds=True)
 def float_to_integer(a: LaneValue, *, dtype: ScalarType, atype: ScalarType, rounding: Word, ftz: Word) -> LaneValue:
     if ftz:
         a = flush(a, atype)
@@ -130,6 +133,7 @@ def float_to_integer(a: LaneValue, *, dtype: ScalarType, atype: ScalarType, roun
 @instruction(
     "cvt{.rounding}.dtype.atype d, a", rounding=INTEGER_ROUNDING, dtype="bf16", atype="bf16", requires=BF16, **BRAIN
 )  # fmt: skip
+@computes(folds=True)
 def float_to_integral(a: LaneValue, *, dtype: ScalarType, rounding: Word, ftz: Word, sat: Word) -> LaneValue:
     """The same type: rounding to a whole number, flushing, saturating, or only a move."""
     if ftz:
@@ -154,6 +158,7 @@ def float_to_integral(a: LaneValue, *, dtype: ScalarType, rounding: Word, ftz: W
     **BRAIN_ROUNDED,
 )  # fmt: skip
 @instruction("cvt{.rounding}.dtype.atype d, a", dtype="f64", atype="bf16", requires=BF16, **BRAIN_ROUNDED)
+@computes(folds=True)
 def widen(a: LaneValue, *, dtype: ScalarType, atype: ScalarType, ftz: Word, sat: Word) -> LaneValue:
     if ftz and atype.name != "f16":  # what is subnormal as f16 is a normal f32
         a = finish(a, atype, ftz=True)
@@ -189,6 +194,7 @@ _SINGLE_TO_HALF: Options = {"atype": "f32"} | CONVERT
 @instruction("cvt.rounding.dtype.atype d, a", dtype="bf16", atype="f64", requires=BF16, **BRAIN_ROUNDED)
 @instruction("cvt{.rounding}.dtype.atype d, a", dtype="bf16", atype="f16", requires=BF16, **BRAIN_ROUNDED)
 @instruction("cvt{.rounding}.dtype.atype d, a", dtype="f16", atype="bf16", requires=BF16, **BRAIN_ROUNDED)
+@computes(folds=True)
 def narrow(
     a: LaneValue, *, dtype: ScalarType, atype: ScalarType, rounding: Word, ftz: Word, sat: Word, relu: Word,
     satfinite: Word,

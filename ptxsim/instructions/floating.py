@@ -10,7 +10,7 @@ from typing import Any
 from ptxsim import lanes
 from ptxsim.isa.facts import Word
 from ptxsim.isa.operand import Reg, Value
-from ptxsim.isa.registry import Kinds, Options, instruction
+from ptxsim.isa.registry import Kinds, Options, computes, instruction
 from ptxsim.lanes import LaneValue, Operation
 from ptxsim.numerics import scalar
 from ptxsim.numerics.scalar import F32, double, finish, flush
@@ -52,18 +52,21 @@ _PAIR: Options = {"rounding": ROUNDING, "type": "f32x2", "requires": BLACKWELL}
 
 @instruction("add{.rounding}{.ftz}{.sat}.type d, a, b", **_SINGLE)
 @instruction("add{.rounding}{.ftz}.type d, a, b", **_PAIR)
+@computes("a + b", folds=True)
 def add(a: LaneValue, b: LaneValue, *, type: ScalarType, rounding: Word, ftz: bool, sat: Word) -> LaneValue:
     return operate(rounded_sum, type, (a, b), rounding, ftz, sat)
 
 
 @instruction("sub{.rounding}{.ftz}{.sat}.type d, a, b", **_SINGLE)
 @instruction("sub{.rounding}{.ftz}.type d, a, b", **_PAIR)
+@computes("a - b", folds=True)
 def sub(a: LaneValue, b: LaneValue, *, type: ScalarType, rounding: Word, ftz: bool, sat: Word) -> LaneValue:
     return operate(lambda x, y, mode: rounded_sum(x, -y, mode), type, (a, b), rounding, ftz, sat)
 
 
 @instruction("mul{.rounding}{.ftz}{.sat}.type d, a, b", **_SINGLE)
 @instruction("mul{.rounding}{.ftz}.type d, a, b", **_PAIR)
+@computes("a * b", folds=True)
 def mul(a: LaneValue, b: LaneValue, *, type: ScalarType, rounding: Word, ftz: bool, sat: Word) -> LaneValue:
     return operate(rounded_product, type, (a, b), rounding, ftz, sat)
 
@@ -71,6 +74,7 @@ def mul(a: LaneValue, b: LaneValue, *, type: ScalarType, rounding: Word, ftz: bo
 @instruction("fma.rounding{.ftz}{.sat}.type d, a, b, c", **_SINGLE)
 @instruction("mad.rounding{.ftz}{.sat}.type d, a, b, c", **_SINGLE)
 @instruction("fma.rounding{.ftz}.type d, a, b, c", **_PAIR)
+@computes("a * b + c")
 def fma(
     a: LaneValue, b: LaneValue, c: LaneValue, *, type: ScalarType, rounding: Word, ftz: bool, sat: Word
 ) -> LaneValue:
@@ -85,15 +89,18 @@ _HALVES_AND_SINGLE: Kinds = {"d": Reg("f32"), "a": Value("stype"), "b": Value("s
 
 
 @instruction("add{.rounding}{.sat}.f32.stype d, a, b", operands=_HALF_AND_SINGLE, **_MIXED)
+@computes("a + b")
 def add_mixed(a: LaneValue, b: LaneValue, *, type: Word, rounding: Word, sat: bool) -> LaneValue:
     return operate(rounded_sum, type, (lanes.cast(a, F32), b), rounding, None, sat)
 
 
 @instruction("sub{.rounding}{.sat}.f32.stype d, a, b", operands=_HALF_AND_SINGLE, **_MIXED)
+@computes("a - b")
 def sub_mixed(a: LaneValue, b: LaneValue, *, type: Word, rounding: Word, sat: bool) -> LaneValue:
     return operate(rounded_sum, type, (lanes.cast(a, F32), -b), rounding, None, sat)
 
 
 @instruction("fma.rounding{.sat}.f32.stype d, a, b, c", operands=_HALVES_AND_SINGLE, **_MIXED)
+@computes("a * b + c")
 def fma_mixed(a: LaneValue, b: LaneValue, c: LaneValue, *, type: Word, rounding: Word, sat: bool) -> LaneValue:
     return operate(rounded_fma, type, (lanes.cast(a, F32), lanes.cast(b, F32), c), rounding, None, sat)

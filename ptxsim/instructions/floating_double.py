@@ -9,7 +9,7 @@ from typing import Any
 
 from ptxsim import lanes
 from ptxsim.isa.facts import Word
-from ptxsim.isa.registry import Options, instruction
+from ptxsim.isa.registry import Options, computes, instruction
 from ptxsim.lanes import LaneValue
 from ptxsim.numerics import scalar64
 
@@ -24,21 +24,25 @@ def negated(x: LaneValue) -> Any:
 
 
 @instruction("add{.rounding}.type d, a, b", **_DOUBLE)
+@computes("a + b", folds=True)
 def add(a: LaneValue, b: LaneValue, *, rounding: Word) -> LaneValue:
     return scalar64.propagate(scalar64.add(a, b, rounding or "rn"), b, a)
 
 
 @instruction("sub{.rounding}.type d, a, b", **_DOUBLE)
+@computes("a - b", folds=True)
 def sub(a: LaneValue, b: LaneValue, *, rounding: Word) -> LaneValue:
     return scalar64.propagate(scalar64.add(a, negated(b), rounding or "rn"), b, a)
 
 
 @instruction("mul{.rounding}.type d, a, b", **_DOUBLE)
+@computes("a * b", folds=True)
 def mul(a: LaneValue, b: LaneValue, *, rounding: Word) -> LaneValue:
     return scalar64.propagate(scalar64.multiply(a, b, rounding or "rn"), b, a)
 
 
 @instruction("fma.rounding.type d, a, b, c", **_DOUBLE)
 @instruction("mad.rounding.type d, a, b, c", **_DOUBLE)
+@computes("a * b + c")
 def fma(a: LaneValue, b: LaneValue, c: LaneValue, *, rounding: Word) -> LaneValue:
     return scalar64.propagate(scalar64.fma(a, b, c, rounding), b, c, a)

@@ -10,7 +10,7 @@ from typing import Any
 from ptxsim import lanes
 from ptxsim.instructions.costs import FLOATING
 from ptxsim.isa.facts import ASSEMBLER, Word
-from ptxsim.isa.registry import Options, declare, instruction
+from ptxsim.isa.registry import Options, computes, declare, instruction
 from ptxsim.lanes import LaneValue, Operation
 from ptxsim.numerics import scalar
 from ptxsim.numerics.scalar import double, finish, flush
@@ -49,18 +49,21 @@ _BRAIN: Options = {"rounding": "rn", "type": BRAIN, "cost": FLOATING, "requires"
 
 @instruction("add{.rounding}{.ftz}{.sat}.type d, a, b", **_HALF)
 @instruction("add{.rounding}.type d, a, b", **_BRAIN)
+@computes("a + b")
 def add(a: LaneValue, b: LaneValue, *, type: ScalarType, ftz: Word, sat: Word) -> LaneValue:
     return operate(lambda x, y, t: scalar.add(x, y, t, "rn"), type, (a, b), ftz, sat)
 
 
 @instruction("sub{.rounding}{.ftz}{.sat}.type d, a, b", **_HALF)
 @instruction("sub{.rounding}.type d, a, b", **_BRAIN)
+@computes("a - b")
 def sub(a: LaneValue, b: LaneValue, *, type: ScalarType, ftz: Word, sat: Word) -> LaneValue:
     return operate(lambda x, y, t: scalar.add(x, -y, t, "rn"), type, (a, b), ftz, sat)
 
 
 @instruction("mul{.rounding}{.ftz}{.sat}.type d, a, b", **_HALF)
 @instruction("mul{.rounding}.type d, a, b", **_BRAIN)
+@computes("a * b")
 def mul(a: LaneValue, b: LaneValue, *, type: ScalarType, ftz: Word, sat: Word) -> LaneValue:
     return operate(lambda x, y, t: scalar.narrow(x * y, t), type, (a, b), ftz, sat)
 
@@ -72,6 +75,7 @@ def mul(a: LaneValue, b: LaneValue, *, type: ScalarType, ftz: Word, sat: Word) -
 @instruction(
     "fma.rounding{.oob}{.relu}.type d, a, b, c", cost=FLOATING, rounding="rn", oob="oob@8.1:sm_90", type=BRAIN, requires="7.0 sm_80",
 )  # fmt: skip
+@computes("a * b + c")
 def fma(
     a: LaneValue, b: LaneValue, c: LaneValue, *, type: ScalarType, ftz: Word, sat: Word, relu: Word, oob: Word
 ) -> LaneValue:

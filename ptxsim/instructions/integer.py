@@ -11,7 +11,7 @@ from typing import Any
 from ptxsim import lanes
 from ptxsim.instructions.costs import by_type, by_width
 from ptxsim.isa.facts import Word, Words
-from ptxsim.isa.registry import Options, instruction
+from ptxsim.isa.registry import Options, computes, instruction
 from ptxsim.lanes import LaneValue, Operation
 from ptxsim.types import TYPES, ScalarType
 
@@ -49,33 +49,39 @@ def element(t: ScalarType) -> ScalarType:
 
 @instruction("add.type d, a, b", cost=sum_cost, type=f"{INTEGERS} {PAIRS} {BYTES}")
 @instruction("add.sat.type d, a, b", cost=sum_cost, type=f"{SATURATED} {BYTES}", implies={"sat": True})
+@computes("a + b", folds=True)
 def add(a: LaneValue, b: LaneValue, *, type: ScalarType, sat: Word) -> LaneValue:
     return lanes.per_element(saturated(operator.add, element(type)) if sat else operator.add, type, a, b)
 
 
 @instruction("sub.type d, a, b", cost=by_width("iadd", "add.64"), type=f"{INTEGERS} {BYTES}")
 @instruction("sub.sat.type d, a, b", cost=by_width("iadd", "add.64"), type=f"s32 {BYTES}", implies={"sat": True})
+@computes("a - b", folds=True)
 def sub(a: LaneValue, b: LaneValue, *, type: ScalarType, sat: Word) -> LaneValue:
     return lanes.per_element(saturated(operator.sub, element(type)) if sat else operator.sub, type, a, b)
 
 
 @instruction("div.type d, a, b", cost=quotient_cost, type=INTEGERS)
+@computes("a / b")
 def div(a: LaneValue, b: LaneValue) -> LaneValue:
     return lanes.divide(a, b)
 
 
 @instruction("rem.type d, a, b", cost=quotient_cost, type=INTEGERS)
+@computes("a % b")
 def rem(a: LaneValue, b: LaneValue) -> LaneValue:
     # Of a division by zero the manual says nothing; the GPU gives all ones, as for the quotient.
     return lanes.where(b == 0, ~(b ^ b), a - lanes.divide(a, b) * b)
 
 
 @instruction("abs.type d, a", cost=by_type(s16="alu", s32="alu"), type="s16 s32 s64")
+@computes("abs(a)", folds=True)
 def absolute(a: LaneValue) -> LaneValue:
     return lanes.absolute(a)
 
 
 @instruction("neg.type d, a", cost=by_width("iadd", "add.64"), type="s16 s32 s64 s8x4@9.2:sm_120f|9.4:sm_107f")
+@computes("-a", folds=True)
 def negate(a: LaneValue, *, type: ScalarType) -> LaneValue:
     return lanes.per_element(lambda x: -x, type, a)
 
@@ -89,12 +95,14 @@ RELU: Options = {**EXTREMA, "type": RECTIFIED, "requires": "8.0 sm_90", "implies
 
 @instruction("min.type d, a, b", type=f"{INTEGERS} {PAIRS} {BYTES}", **EXTREMA)
 @instruction("min.relu.type d, a, b", **RELU)
+@computes("min(a, b)", folds=True)
 def minimum(a: LaneValue, b: LaneValue, *, type: ScalarType, relu: Word) -> LaneValue:
     return lanes.per_element(lambda x, y: rectify(lanes.minimum(x, y), relu), type, a, b)
 
 
 @instruction("max.type d, a, b", type=f"{INTEGERS} {PAIRS} {BYTES}", **EXTREMA)
 @instruction("max.relu.type d, a, b", **RELU)
+@computes("max(a, b)", folds=True)
 def maximum(a: LaneValue, b: LaneValue, *, type: ScalarType, relu: Word) -> LaneValue:
     return lanes.per_element(lambda x, y: rectify(lanes.maximum(x, y), relu), type, a, b)
 

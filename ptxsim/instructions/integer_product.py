@@ -10,7 +10,7 @@ from ptxsim.instructions.costs import by_type, by_width
 from ptxsim.instructions.integer import INTEGERS, saturate
 from ptxsim.isa.facts import Word, Words
 from ptxsim.isa.operand import Reg, Value
-from ptxsim.isa.registry import instruction
+from ptxsim.isa.registry import computes, instruction
 from ptxsim.lanes import LaneValue
 from ptxsim.types import TYPES, ScalarType
 
@@ -33,6 +33,7 @@ def whole(a: LaneValue, b: LaneValue, t: ScalarType) -> LaneValue:
 @instruction(
     "mul.lo.type d, a, b", cost=by_width("imad", "mul.64"), name="mul.lo", type=INTEGERS, implies={"half": "lo"}
 )
+@computes("a * b", folds=True)
 def multiply_low(a: LaneValue, b: LaneValue) -> LaneValue:
     return a * b
 
@@ -40,6 +41,7 @@ def multiply_low(a: LaneValue, b: LaneValue) -> LaneValue:
 @instruction(
     "mul.hi.type d, a, b", cost=by_width("imad.hi", "mul.hi.64"), name="mul.hi", type=INTEGERS, implies={"half": "hi"}
 )
+@computes(folds=True)
 def multiply_high(a: LaneValue, b: LaneValue) -> LaneValue:
     return lanes.multiply_high(a, b)
 
@@ -47,6 +49,7 @@ def multiply_high(a: LaneValue, b: LaneValue) -> LaneValue:
 @instruction(
     "mul.wide.type d, a, b", cost=WHOLE, name="mul.wide", type=NARROW, implies={"half": "wide"}, operands={"d": Reg(doubled)}
 )  # fmt: skip
+@computes("a * b", folds=True)
 def multiply_wide(a: LaneValue, b: LaneValue, *, type: ScalarType) -> LaneValue:
     return whole(a, b, type)
 
@@ -54,6 +57,7 @@ def multiply_wide(a: LaneValue, b: LaneValue, *, type: ScalarType) -> LaneValue:
 @instruction(
     "mad.lo.type d, a, b, c", cost=by_width("imad", "mul.64"), name="mad.lo", type=INTEGERS, implies={"half": "lo"}
 )
+@computes("a * b + c", folds=True)
 def multiply_add_low(a: LaneValue, b: LaneValue, c: LaneValue) -> LaneValue:
     return a * b + c
 
@@ -62,11 +66,13 @@ def multiply_add_low(a: LaneValue, b: LaneValue, c: LaneValue) -> LaneValue:
     "mad.hi.type d, a, b, c", cost=by_width("imad.hi", "mul.hi.64"), name="mad.hi", type=INTEGERS,
     implies={"half": "hi"},
 )  # fmt: skip
+@computes(folds=True)
 def multiply_add_high(a: LaneValue, b: LaneValue, c: LaneValue) -> LaneValue:
     return lanes.multiply_high(a, b) + c
 
 
 @instruction("mad.hi.sat.s32 d, a, b, c", cost="imad.hi", name="mad.hi", implies={"type": TYPES["s32"], "half": "hi"})
+@computes(folds=True)
 def multiply_add_high_saturating(a: LaneValue, b: LaneValue, c: LaneValue, *, type: Word) -> LaneValue:
     return saturate(lanes.cast(lanes.multiply_high(a, b), "s64") + lanes.cast(c, "s64"), type)
 
@@ -75,6 +81,7 @@ def multiply_add_high_saturating(a: LaneValue, b: LaneValue, c: LaneValue, *, ty
     "mad.wide.type d, a, b, c", cost=WHOLE, name="mad.wide", type=NARROW, implies={"half": "wide"},
     operands={"d": Reg(doubled), "c": Value(doubled)},
 )  # fmt: skip
+@computes("a * b + c", folds=True)
 def multiply_add_wide(a: LaneValue, b: LaneValue, c: LaneValue, *, type: ScalarType) -> LaneValue:
     return whole(a, b, type) + c
 
@@ -92,12 +99,14 @@ for _half in ("lo", "hi"):
     @instruction(
         f"mul24.{_half}.type d, a, b", cost="mul24", name=f"mul24.{_half}", type="u32 s32", implies={"half": _half}
     )  # fmt: skip
+    @computes(folds=True)
     def multiply_24(a: LaneValue, b: LaneValue, *, type: ScalarType, half: Word) -> LaneValue:
         return product_24(a, b, type, half)
 
     @instruction(
         f"mad24.{_half}.type d, a, b, c", cost="mul24", name=f"mad24.{_half}", type="u32 s32", implies={"half": _half}
     )  # fmt: skip
+    @computes(folds=True)
     def multiply_add_24(a: LaneValue, b: LaneValue, c: LaneValue, *, type: ScalarType, half: Word) -> LaneValue:
         return product_24(a, b, type, half) + c
 

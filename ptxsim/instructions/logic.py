@@ -6,7 +6,7 @@ from ptxsim import lanes
 from ptxsim.instructions.costs import by_width
 from ptxsim.isa.facts import Word
 from ptxsim.isa.operand import Pred, Reg
-from ptxsim.isa.registry import Kinds, instruction
+from ptxsim.isa.registry import Kinds, computes, instruction
 from ptxsim.lanes import LaneValue
 from ptxsim.types import ScalarType
 
@@ -16,29 +16,34 @@ _PREDICATES: Kinds = {"d": Pred(), "a": Pred(negatable=True, immediate=True), "b
 
 @instruction("and.type d, a, b", cost=by_width("alu", "logic.64"), type=BITS)
 @instruction("and.pred d, a, b", cost="alu", operands=_PREDICATES)
+@computes("a & b", folds=True)
 def conjunction(a: LaneValue, b: LaneValue) -> LaneValue:
     return a & b
 
 
 @instruction("or.type d, a, b", cost=by_width("alu", "logic.64"), type=BITS)
 @instruction("or.pred d, a, b", cost="alu", operands=_PREDICATES)
+@computes("a | b", folds=True)
 def disjunction(a: LaneValue, b: LaneValue) -> LaneValue:
     return a | b
 
 
 @instruction("xor.type d, a, b", cost=by_width("alu", "logic.64"), type=BITS)
 @instruction("xor.pred d, a, b", cost="alu", operands=_PREDICATES)
+@computes("a ^ b", folds=True)
 def exclusive_or(a: LaneValue, b: LaneValue) -> LaneValue:
     return a ^ b
 
 
 @instruction("not.type d, a", cost=by_width("alu", "logic.64"), type=BITS)
 @instruction("not.pred d, a", cost="alu", operands={"d": Pred(), "a": Pred(negatable=True, immediate=True)})
+@computes("~a", folds=True)
 def complement(a: LaneValue) -> LaneValue:
     return ~a
 
 
 @instruction("cnot.type d, a", type=BITS)
+@computes(folds=True)
 def logical_negation(a: LaneValue, *, type: ScalarType) -> LaneValue:
     return lanes.cast(a == 0, type)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ptxsim import lanes
 from ptxsim.isa.facts import Facts, Word
 from ptxsim.isa.operand import Either, Pred, Reg, Value, Vec
-from ptxsim.isa.registry import Options, instruction
+from ptxsim.isa.registry import Options, computes, instruction
 from ptxsim.lanes import LaneValue
 from ptxsim.types import TYPES, ScalarType
 
@@ -21,10 +21,12 @@ COPIES = Facts(copies=True)
     facts=COPIES,
     operands={"d": Pred(), "a": Either((Pred(negatable=True, immediate=True), Value("pred")))},
 )
+@computes("a", folds=True)
 def move(a: LaneValue) -> LaneValue:
     return a
 
 
+@computes(folds=True)
 def fill(a: LaneValue, *, count: Word) -> LaneValue:
     """One value in every element of a vector."""
     return [a] * count
@@ -44,6 +46,7 @@ for _vector, _count, _types in (("v2", 2, f"{_NARROW} {_WIDE}"), ("v4", 4, _NARR
     instruction("mov.vec.type d, a", cost="free", facts=COPIES, operands={"d": _registers}, **_options)(fill)
 
 
+@computes(folds=True)
 def pack(a: LaneValue, *, type: ScalarType) -> LaneValue:
     """Elements into one word, the first lowest; b128 words are lists of two b64."""
     if type.bits == 128:
@@ -56,6 +59,7 @@ def pack(a: LaneValue, *, type: ScalarType) -> LaneValue:
     return result
 
 
+@computes(folds=True)
 def unpack(a: LaneValue, *, type: ScalarType, count: Word) -> LaneValue:
     """A word into `count` elements, the lowest first."""
     if type.bits == 128:

@@ -13,7 +13,7 @@ from ptxsim.instructions.convert_packed import decode, element_of, pack, unpack
 from ptxsim.instructions.floating import operate, rounded_fma, rounded_sum
 from ptxsim.isa.facts import UNPUBLISHED, Word
 from ptxsim.isa.operand import Reg, Value
-from ptxsim.isa.registry import Kinds, Options, declare, instruction
+from ptxsim.isa.registry import Kinds, Options, computes, declare, instruction
 from ptxsim.lanes import LaneValue, Operation
 from ptxsim.numerics import narrow
 from ptxsim.numerics.scalar import F32, add_to_odd, double, single_to_odd
@@ -42,16 +42,19 @@ def each(
 
 
 @instruction("add{.rn}{.satfinite}.dtype.atype d, a, b", **SUM)
+@computes("a + b")
 def add_four(a: LaneValue, b: LaneValue, *, dtype: ScalarType, atype: ScalarType, satfinite: Word) -> LaneValue:
     return each(add_to_odd, dtype, satfinite, (a, atype), (b, dtype))
 
 
 @instruction("sub{.rn}{.satfinite}.dtype.atype d, a, b", **SUM)
+@computes("a - b")
 def sub_four(a: LaneValue, b: LaneValue, *, dtype: ScalarType, atype: ScalarType, satfinite: Word) -> LaneValue:
     return each(lambda x, y: add_to_odd(x, -y), dtype, satfinite, (a, atype), (b, dtype))
 
 
 @instruction("mul{.rn}{.satfinite}.dtype.atype.btype d, a, b", **PRODUCT)
+@computes("a * b")
 def mul_four(
     a: LaneValue, b: LaneValue, *, dtype: ScalarType, atype: ScalarType, btype: ScalarType, satfinite: Word
 ) -> LaneValue:
@@ -59,6 +62,7 @@ def mul_four(
 
 
 @instruction("fma{.rn}{.satfinite}.dtype.atype.btype d, a, b, c", **PRODUCT)
+@computes("a * b + c")
 def fma_four(
     a: LaneValue,
     b: LaneValue,
@@ -87,16 +91,19 @@ SINGLES: Kinds = {"d": Reg("f32x2"), "a": Value("atype"), "b": Value("f32x2"), "
 
 
 @instruction("add{.rounding}.f32x2.atype.f32x2 d, a, b", operands=SINGLES, cost="half2", **HALVES)
+@computes("a + b")
 def add(a: LaneValue, b: LaneValue, *, atype: ScalarType, rounding: Word) -> LaneValue:
     return operate(rounded_sum, F32X2, (widened(a, atype), b), rounding, None)
 
 
 @instruction("sub{.rounding}.f32x2.atype.f32x2 d, a, b", operands=SINGLES, cost="half2", **HALVES)
+@computes("a - b")
 def sub(a: LaneValue, b: LaneValue, *, atype: ScalarType, rounding: Word) -> LaneValue:
     return operate(lambda x, y, mode: rounded_sum(x, -y, mode), F32X2, (widened(a, atype), b), rounding, None)
 
 
 @instruction("fma.rounding.f32x2.atype.f32x2.f32x2 d, a, b, c", operands=SINGLES, cost="half2", **HALVES)
+@computes("a * b + c")
 def fma(a: LaneValue, b: LaneValue, c: LaneValue, *, atype: ScalarType, rounding: Word) -> LaneValue:
     return operate(rounded_fma, F32X2, (widened(a, atype), b, c), rounding, None)
 

@@ -6,7 +6,7 @@ from ptxsim import lanes
 from ptxsim.instructions.costs import by_width
 from ptxsim.isa.facts import Facts, Word
 from ptxsim.isa.operand import Pred, Reg, Value
-from ptxsim.isa.registry import Kinds, instruction
+from ptxsim.isa.registry import Kinds, computes, instruction
 from ptxsim.lanes import LaneValue
 from ptxsim.numerics.scalar import flush
 from ptxsim.types import ScalarType
@@ -18,6 +18,7 @@ SELECTABLE = "b16 b32 b64 u16 u32 u64 s16 s32 s64 f32 f64"
     "selp.type d, a, b, c", cost=by_width("alu", "select.64"), type=SELECTABLE, facts=Facts(copies=True),
     operands={"c": Pred(negatable=True, immediate=True)},
 )  # fmt: skip
+@computes(folds=True)
 def by_predicate(a: LaneValue, b: LaneValue, c: LaneValue) -> LaneValue:
     return lanes.where(c, a, b)
 
@@ -27,6 +28,7 @@ _BY_SIGN: Kinds = {"d": Reg("dtype"), "a": Value("dtype"), "b": Value("dtype"), 
 
 @instruction("slct.dtype.stype d, a, b, c", cost="alu", dtype=SELECTABLE, stype="s32", operands=_BY_SIGN)
 @instruction("slct{.ftz}.dtype.stype d, a, b, c", cost="alu", dtype=SELECTABLE, stype="f32", operands=_BY_SIGN)
+@computes(folds=True)
 def by_sign(a: LaneValue, b: LaneValue, c: LaneValue, *, stype: ScalarType, ftz: Word) -> LaneValue:
     if ftz:
         c = flush(c, stype)

@@ -7,7 +7,7 @@ from typing import Any
 from ptxsim import lanes
 from ptxsim.isa.facts import ASSEMBLER, Word
 from ptxsim.isa.operand import Pred
-from ptxsim.isa.registry import Options, declare, instruction
+from ptxsim.isa.registry import Options, computes, declare, instruction
 from ptxsim.lanes import LaneValue, Operation
 from ptxsim.numerics import scalar, scalar64
 from ptxsim.types import TYPES, ScalarType
@@ -36,6 +36,7 @@ _BRAIN: Options = {"type": "bf16 bf16x2", "requires": "7.0 sm_80"}
 @instruction("neg.type d, a", cost="alu", type="f64")
 @instruction("neg{.ftz}.type d, a", cost="alu", **_HALF)
 @instruction("neg.type d, a", cost="alu", **_BRAIN)
+@computes("-a", folds=True)
 def negate(a: LaneValue, *, type: ScalarType, ftz: Word) -> LaneValue:
     return with_sign(a, type, ftz, lambda word, sign: word ^ sign)
 
@@ -44,6 +45,7 @@ def negate(a: LaneValue, *, type: ScalarType, ftz: Word) -> LaneValue:
 @instruction("abs.type d, a", cost="alu", type="f64")
 @instruction("abs{.ftz}.type d, a", cost="alu", requires="6.5", **_HALF)
 @instruction("abs.type d, a", cost="alu", **_BRAIN)
+@computes("abs(a)", folds=True)
 def absolute(a: LaneValue, *, type: ScalarType, ftz: Word) -> LaneValue:
     return with_sign(a, type, ftz, lambda word, sign: word & sign - 1)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ptxsim import lanes
+from ptxsim.isa.facts import Facts
 from ptxsim.isa.operand import Imm, Reg, Value
 from ptxsim.isa.registry import Options, instruction
 from ptxsim.lanes import LaneValue
@@ -18,7 +19,7 @@ from ptxsim.machine.port import Port
 from ptxsim.types import ScalarType
 
 POWERS = Imm(choices=tuple(1 << n for n in range(24)))
-POINTER: Options = {"type": "u32 u64", "requires": "7.3 sm_52"}
+POINTER: Options = {"type": "u32 u64", "requires": "7.3 sm_52", "facts": Facts(family="stack")}
 
 
 def pointer(m: Port) -> np.ndarray:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
 
+from ptxsim.isa.formula import operators
+
 PAIR = "cta_group::2"  # the word for what two CTAs of a cluster do together
 Word = Any  # the value of a modifier: a word, a type, whether a literal stands there, or None
 Words = Mapping[str, Word]
@@ -148,6 +150,10 @@ class Facts:
     straight: ends no block though it uses the machine. Native code has a lowering for it, which takes the slow path for a fault, for
     members that are not all there, and where an update depends on what a generic address turns out to be. There the interpreter
     executes the rest of the block too, which costs time and changes nothing.
+    formula: the result of one lane, where a short expression says it (isa.formula): signs, extrema and comparisons are abs(a),
+    min(a, b), compare(a, b), a change of type is convert(a). Rounding, saturation and the half of a product are not in it.
+    folds: of constants ptxas makes a constant. Tried with ptxas 13.0 for sm_90a; it does not with sums of halves, fused
+    multiplications, quotients, prmt and lop3.
     missing: why it is not modeled, where it is not.
     """
 
@@ -165,7 +171,14 @@ class Facts:
     opaque: bool = False
     by_lanes: bool = False
     straight: bool = False
+    formula: str = ""
+    folds: bool = False
     missing: str = ""
+
+    @property
+    def operators(self) -> tuple[str, ...]:
+        """What the formula is made with; nothing where there is none, or where it only copies."""
+        return operators(self.formula)
 
 
 # Why forms are not modeled.

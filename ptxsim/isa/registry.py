@@ -2,6 +2,7 @@
 
     @instruction("add{.sat}.type d, a, b", type="s32")
     @instruction("add.type d, a, b", type="u16 u32 u64 s16 s64")
+    @computes("a + b")
     def add(a, b, *, type, sat): return ...
 
 One function may carry several notations. Keyword parameters of the effect name the slots it wants to know: a choice
@@ -104,6 +105,7 @@ class Definition:
 # Forms by compound name. A notation is parsed when its name is first asked for: most runs need few of them.
 _DECLARED: dict[str, list[Callable[[], Form]]] = {}
 _FORMS: dict[str, list[Form]] = {}
+_COMPUTED: dict[Callable[..., Any] | None, tuple[str, bool]] = {}  # formula and whether it folds, by effect
 _OFFERED: dict[str, list[str]] = {}  # modules that will declare more, by the first word of the name
 
 
@@ -124,7 +126,8 @@ def instruction(
     found = replace(found, family=found.family or key.partition(".")[0], cost=cost or found.cost)
 
     def declare(effect: Effect) -> Effect:
-        definition = Definition(effect, found, control, carry)
+        formula, folds = _COMPUTED.get(effect, ("", False))
+        definition = Definition(effect, replace(found, formula=formula, folds=folds), control, carry)
 
         def make() -> Form:
             return _make_form(
@@ -132,6 +135,16 @@ def instruction(
             )
 
         _DECLARED.setdefault(key, []).append(make)
+        return effect
+
+    return declare
+
+
+def computes(formula: str = "", *, folds: bool = False) -> Callable[[Effect], Effect]:
+    """Say of an effect, before its notations are declared, what it computes of its sources; see Facts for both."""
+
+    def declare(effect: Effect) -> Effect:
+        _COMPUTED[effect] = formula, folds
         return effect
 
     return declare

@@ -14,7 +14,6 @@ from ptxsim.profile.model.figures import Figures
 from ptxsim.types import TYPES, ScalarType
 
 WARPS_OF_A_GROUP = 4
-_PER_LANE = {"add": 1, "sub": 1, "mul": 1, "fma": 2, "mad": 2}  # by family, of floating-point types
 # Dense operations per cycle and SM; a multiplication and an addition are two. Public: the architecture white papers of V100,
 # A100 and H100, the data sheets of A40, L40S and RTX 5090, their rates divided by SMs and boost clock. Sparse products reach twice as much.
 _TENSOR = {
@@ -77,10 +76,11 @@ def _of(op: Op, target: str) -> tuple[str, float]:
         shared = WARPS_OF_A_GROUP if op.facts.scope is Scope.WARPGROUP else 1
         return f"tensor {form.a}{' sparse' * form.sparse}", amount / shared
     kind = op.words.get("type")
-    if op.family in _PER_LANE and isinstance(kind, ScalarType):
+    count = sum(operator in "+-*" for operator in op.facts.operators)
+    if count and isinstance(kind, ScalarType):
         element = TYPES[kind.element] if kind.element else kind
         if element.is_float:
-            return element.name, float(_PER_LANE[op.family] * kind.lanes * LANES)
+            return element.name, float(count * kind.lanes * LANES)
     return "", 0.0
 
 

@@ -95,14 +95,14 @@ def _copied(origins: Origins, variables: Mapping[str, tuple[int, int]]) -> dict[
     """ "tensor" or "bulk" by the address of variables that such copies move, as far as the text shows it."""
     found: dict[int, str] = {}
     for op in origins.program.ops:
-        if op.family not in ("bulk_copy", "tensor_copy"):
+        if not op.copies_in_bulk:
             continue
         for origin in (origins.of(op, number) for number in range(3)):
             for name in re.findall(r"[\w$%]+", origin.text) if origin else ():
                 address, size = variables.get(name, (0, 0))
                 # The mbarrier of a copy is no array.
                 if size > 8 and found.get(address) != "tensor":
-                    found[address] = "tensor" if op.family == "tensor_copy" else "bulk"
+                    found[address] = "tensor" if op.names_tensor_map else "bulk"
     return found
 
 

@@ -109,7 +109,7 @@ def _is_test(op: Op, loaded: set[int], found: set[int]) -> bool:
 
 def _at_one_place(program: Program, one: Op, two: Op, definitions: Counter[int]) -> bool:
     """Whether two accesses have one address: a constant, or a distance from a register that is written once, or copies of that."""
-    copies = {op.destinations[0].slot: op.sources[0].slot for op in program.ops if op.family in ("mov", "cvta") and op.guard is None
+    copies = {op.destinations[0].slot: op.sources[0].slot for op in program.ops if op.facts.formula == "a" and op.guard is None
               and isinstance(op.destinations[0], Register) and isinstance(op.sources[0], Register)}  # fmt: skip
     places = []
     for op in (one, two):

@@ -18,6 +18,7 @@ from ptxsim.engine.analysis.def_use import DefUse, def_use
 from ptxsim.engine.analysis.divergence import divergent_slots
 from ptxsim.engine.program.operand import Address, Constant, Register
 from ptxsim.engine.program.operation import Op, Program, fact
+from ptxsim.isa.facts import Mechanism
 
 WORDS = ("u32", "s32", "b32")
 HALVES = ("f16", "bf16")
@@ -50,14 +51,20 @@ def assembled_accesses(program: Program, keep: bool = False) -> dict[int, Assemb
     """
     found = _fewer(program, keep)
     for op in program.ops:
-        match op.family:
-            case "async_store" | "mbarrier":
-                found[op.site] = Assembled.ELSEWHERE
-            case "cp_async":
-                found[op.site] = Assembled.BYPASS if op.words.get("cg") else Assembled.COPY
-            case "atomic" if op.accesses[0].space in ("shared", None) and (loop := _loop(op)):
-                found[op.site] = loop
+        if _passes_elsewhere(op):
+            found[op.site] = Assembled.ELSEWHERE
+        elif op.facts.completes_by is Mechanism.CP_ASYNC_GROUP:
+            found[op.site] = Assembled.BYPASS if op.words.get("cg") else Assembled.COPY
+        elif op.family == "atomic" and op.accesses[0].space in ("shared", None) and (loop := _loop(op)):
+            found[op.site] = loop
     return found
+
+
+def _passes_elsewhere(op: Op) -> bool:
+    """Whether an operation is on mbarriers, or its lanes' stores complete there."""
+    if op.synchronises is not None:
+        return op.synchronises.mechanism is Mechanism.MBARRIER
+    return op.facts.by_lanes and op.facts.completes_by is Mechanism.MBARRIER
 
 
 def _loop(op: Op) -> Assembled | None:

@@ -50,15 +50,15 @@ def _stretches(program: Program) -> Iterator[list[int]]:
 
 
 def _is_product(op: Op) -> bool:
-    return _named(op, "mul") and op.guard is None
+    return _is_loose(op, "*") and not op.bound.modifiers.get("sat") and op.guard is None
 
 
-def _named(op: Op, *names: str) -> bool:
-    """A floating operation of these names that leaves the rounding to the assembler."""
+def _is_loose(op: Op, *operators: str) -> bool:
+    """Whether a floating operation is made with one of these operators and leaves the rounding to the assembler."""
     words = op.bound.modifiers
-    if op.family not in names or not op.definition.modeled or str(words.get("type")) not in FUSED:
+    if not op.definition.modeled or str(words.get("type")) not in FUSED or words.get("rounding"):
         return False
-    return not words.get("rounding") and (op.family != "mul" or not words.get("sat"))
+    return len(op.facts.operators) == 1 and op.facts.operators[0] in operators
 
 
 def _slot(operand: Operand | None) -> int | None:
@@ -99,7 +99,7 @@ def _takes(op: Op, product: Op, slot: int) -> bool:
     """Whether a sum has the product in exactly one operand, of the same type and flushing."""
     mine, its = op.bound.modifiers, product.bound.modifiers
     return (
-        _named(op, "add", "sub")
+        _is_loose(op, "+", "-")
         and [_slot(source) for source in op.sources].count(slot) == 1
         and (op.guard is None or op.guard[0] != slot)
         and mine.get("type") == its.get("type")
@@ -129,7 +129,7 @@ def _fuse(ops: list[Op], uses: dict[int, list[int]]) -> None:
 def _replace(op: Op, product: Op) -> None:
     """Make a sum fused: a * b + c, a * b - c or c - a * b."""
     first = _slot(op.sources[0]) == _slot(product.destinations[0])
-    kind = 0 if op.family == "add" else 1 if first else 2
+    kind = 0 if op.facts.operators == ("+",) else 1 if first else 2
     definition = _fused(FUSED[str(op.bound.modifiers["type"])][kind], op.facts)
     rest = op.sources[1] if first else op.sources[0]
     op.wants = {name: op.bound.modifiers.get(name) for name in definition.wants}

@@ -86,7 +86,7 @@ class Decoder:
         frames = [f.frame for f in self.program.functions.values()]
         depth = 1 if len(frames) <= 1 else 64
         self.program.stack_bytes = sum(frames) + (depth - 1) * max(frames, default=0)
-        allocates = any(op.family in ("alloca", "stacksave") for op in self.program.ops)
+        allocates = any(op.family == "stack" for op in self.program.ops)
         self.program.local_bytes = self.program.stack_bytes + (DYNAMIC_STACK if allocates else 0)
         return self.program
 

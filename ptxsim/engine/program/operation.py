@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 
 from ptxsim.engine.program.operand import Operand
 from ptxsim.isa.bind import Bound
-from ptxsim.isa.facts import Access, Facts, Mechanism, Synchronisation
+from ptxsim.isa.facts import Access, Facts, Mechanism, Proxy, Synchronisation
 from ptxsim.isa.registry import Definition
 from ptxsim.machine.product import Product
 from ptxsim.types import ScalarType
@@ -54,6 +54,17 @@ class Op:
     @property
     def accesses(self) -> tuple[Access, ...]:
         return self.definition.facts.accesses(self.words)
+
+    @property
+    def copies_in_bulk(self) -> bool:
+        """Whether it copies memory to memory through the async proxy: bulk and tensor copies and their reductions."""
+        there = [access for access in self.accesses if access.proxy is Proxy.ASYNC]
+        return any(access.reads for access in there) and any(access.writes for access in there)
+
+    @property
+    def names_tensor_map(self) -> bool:
+        """Whether one of its operands is a tensor map."""
+        return any(access.proxy is Proxy.TENSORMAP for access in self.accesses)
 
     @property
     def synchronises(self) -> Synchronisation | None:

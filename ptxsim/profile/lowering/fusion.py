@@ -13,12 +13,10 @@ from ptxsim.isa.facts import Access
 from ptxsim.syntax import ast
 from ptxsim.types import ScalarType
 
-LOGIC = ("and", "or", "xor", "not")
-MODIFIERS = ("neg", "abs")
-FOLDED = [
-    "add", "sub", "mul", "mad", "and", "or", "xor", "not", "shl", "shr", "min", "max", "setp", "selp", "cvt", "mov",
-]  # fmt: skip
-CONTRACTED = ("add", "sub", "mul", "fma", "min", "max", "setp", "neg", "abs")  # take a sign or magnitude along
+# By what a result is made with (isa.formula).
+SUMS, BITWISE, EXTREMES = {"+", "-"}, {"&", "|", "^", "~"}, {"min", "max"}
+SIGNS = {"neg", "abs"}  # which floating-point units apply to the sources of:
+SIGNED = {"+", "-", "*", "compare"} | EXTREMES | SIGNS
 
 
 def cost_of(op: Op) -> str | None:
@@ -42,6 +40,11 @@ def is_remote(op: Op, maps_shared: bool) -> bool:
     return any(access.remote or (access.space is None and maps_shared) for access in op.accesses)
 
 
+def is_made(op: Op, operators: set[str]) -> bool:
+    """Whether the result of an operation is made with these operators alone."""
+    return bool(op.facts.operators) and operators.issuperset(op.facts.operators)
+
+
 def type_of(op: Op) -> str:
     """The name of an operation's type."""
     words = op.words
@@ -62,7 +65,7 @@ def names_variable(op: Op) -> bool:
 
 def _sum_of(kind: str) -> Callable[[Op], bool]:
     """Whether an operation is an addition of a type."""
-    return lambda p: p.family == "add" and type_of(p) == kind
+    return lambda p: is_made(p, {"+"}) and type_of(p) == kind
 
 
 class Fusion:
@@ -94,11 +97,7 @@ class Fusion:
             if op.family == "mov" and len(op.sources) == 1 and isinstance(op.sources[0], Constant):
                 if not names_variable(op):
                     constants.update(writes)
-            elif (
-                op.family in FOLDED
-                and all(r in constants for r in self.flow.reads[op.site])
-                and self.flow.reads[op.site]
-            ):
+            elif op.facts.folds and all(r in constants for r in self.flow.reads[op.site]) and self.flow.reads[op.site]:
                 constants.update(writes)
                 folded.add(op.site)
         return folded
@@ -176,20 +175,20 @@ class Fusion:
         for op in self.program.ops:
             if op.site not in self.flow.live or op.control is not None:
                 continue
-            name, kind = op.family, type_of(op)
-            if name in ("add", "sub") and bits_of(op) == 64 and kind != "f64":
+            kind = type_of(op)
+            if is_made(op, SUMS) and bits_of(op) == 64 and kind != "f64":
                 self._address_sum(op)
-            elif name in ("add", "sub") and kind in ("s32", "u32"):
+            elif is_made(op, SUMS) and kind in ("s32", "u32"):
                 self._sum(op)
-            elif name in LOGIC and kind == "pred":
+            elif is_made(op, BITWISE) and kind == "pred":
                 self._condition(op)
-            elif name in LOGIC:
+            elif is_made(op, BITWISE):
                 self._logic(op)
-            elif name in ("min", "max") and kind in ("s32", "u32"):
+            elif is_made(op, EXTREMES) and kind in ("s32", "u32"):
                 self._eat_first(op, _sum_of(kind), "alu")
-            if kind in ("f32", "f64", "f16", "f16x2", "bf16x2") and name in CONTRACTED:
+            if kind in ("f32", "f64", "f16", "f16x2", "bf16x2") and is_made(op, SIGNED):
                 for producer in self.producers(op):
-                    if producer.family in MODIFIERS and type_of(producer) == kind and self.only_for(producer, op):
+                    if is_made(producer, SIGNS) and type_of(producer) == kind and self.only_for(producer, op):
                         self.eat(producer, op)
 
     def _eat_first(self, op: Op, wanted: Callable[[Op], bool], unit: str | None) -> bool:
@@ -209,7 +208,7 @@ class Fusion:
             return
         if len(self.extra.get(op.site, ())) == 0:
             self._eat_first(
-                op, lambda p: p.family in ("add", "sub", "neg") and bits_of(p) == 32 and p.site not in self.fused, "alu"
+                op, lambda p: is_made(p, SUMS | {"neg"}) and bits_of(p) == 32 and p.site not in self.fused, "alu"
             )
 
     def _address_sum(self, op: Op) -> None:
@@ -230,7 +229,7 @@ class Fusion:
     def _logic(self, op: Op) -> None:
         """Two of and, or, xor, not with up to three inputs are one LOP3."""
         for producer in self.producers(op):
-            if producer.family not in LOGIC or type_of(producer) == "pred" or bits_of(producer) != bits_of(op):
+            if not is_made(producer, BITWISE) or type_of(producer) == "pred" or bits_of(producer) != bits_of(op):
                 continue
             inputs = {*self.reads(op), *self.reads(producer)} - set(self.writes(producer))
             if producer.site not in self.extra and len(inputs) <= 3 and self.only_for(producer, op):

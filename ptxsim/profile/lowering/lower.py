@@ -9,6 +9,7 @@ from __future__ import annotations
 from ptxsim.engine.analysis import def_use
 from ptxsim.engine.program.operand import Address, Special
 from ptxsim.engine.program.operation import Op, Program
+from ptxsim.isa.facts import Scope
 from ptxsim.isa.registry import Form
 from ptxsim.profile.lowering import memory, scalar, synchronisation, tensor, unroll  # noqa: F401  (they register lowerings)
 from ptxsim.profile.lowering.assembly import LOWERINGS, Assembly, names_shared
@@ -238,6 +239,6 @@ def registers_of(program: Program, target: str) -> int:
 def has_cost(form: Form, target: Target | None = None) -> bool:
     """Whether the cost of an instruction is known to the cycle model, for some of its types at least. target: sm_90a if None."""
     definition = form.definition
-    if definition.facts.family in ("mma", "wmma"):
+    if definition.facts.product is not None and definition.facts.scope is Scope.WARP:
         return tensor.is_form_measured(form, target or parse_target("sm_90a"))
     return definition.control or definition.facts.cost is not None or definition.facts.family in LOWERINGS

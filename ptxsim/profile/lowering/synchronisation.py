@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ptxsim.engine.program.operand import Literal
 from ptxsim.engine.program.operation import Op
-from ptxsim.isa.facts import Role
+from ptxsim.isa.facts import Mechanism, Role
 from ptxsim.profile.lowering.assembly import Assembly, lowers
 from ptxsim.profile.lowering.machine_code import Kind, MachineOp
 
@@ -79,19 +79,21 @@ def lane_copy_arrival(assembly: Assembly, op: Op) -> list[MachineOp]:
 def bulk_copy(assembly: Assembly, op: Op) -> list[MachineOp]:
     """One thread is elected to start it."""
     elected = [MachineOp("alu", (), (), op.site)] * 4 + [MachineOp("uniform", (), (), op.site)] * 2
-    is_tensor = op.family in ("tensor_copy", "tensor_prefetch")
-    copy = assembly.machine(op, "tma", Kind.BULK, amount=int(is_tensor), stores=True)
+    copy = assembly.machine(op, "tma", Kind.BULK, amount=int(op.names_tensor_map), stores=True)
     return [*elected, copy, MachineOp("branch", (), (), op.site)]
 
 
 _GROUPS = {
-    "cp_async_commit": Kind.ASYNC_COMMIT, "cp_async_wait": Kind.ASYNC_WAIT, "bulk_commit": Kind.BULK_COMMIT,
-    "bulk_wait": Kind.BULK_WAIT, "warpgroup_commit": Kind.PRODUCT_COMMIT, "warpgroup_wait": Kind.PRODUCT_WAIT,
+    (Mechanism.CP_ASYNC_GROUP, Role.COMMIT): Kind.ASYNC_COMMIT, (Mechanism.CP_ASYNC_GROUP, Role.WAIT): Kind.ASYNC_WAIT,
+    (Mechanism.BULK_GROUP, Role.COMMIT): Kind.BULK_COMMIT, (Mechanism.BULK_GROUP, Role.WAIT): Kind.BULK_WAIT,
+    (Mechanism.PRODUCT_GROUP, Role.COMMIT): Kind.PRODUCT_COMMIT, (Mechanism.PRODUCT_GROUP, Role.WAIT): Kind.PRODUCT_WAIT,
 }  # fmt: skip
 
 
-@lowers(*_GROUPS)
+@lowers("cp_async_commit", "cp_async_wait", "bulk_commit", "bulk_wait", "warpgroup_commit", "warpgroup_wait")
 def group(assembly: Assembly, op: Op) -> list[MachineOp]:
     """Commits and waits."""
-    unit = "tma" if op.family == "bulk_commit" else "nothing"
-    return [assembly.machine(op, unit, _GROUPS[op.family], amount=literal(op), stores=True)]
+    assert op.synchronises is not None
+    kind = _GROUPS[op.synchronises.mechanism, op.synchronises.role]
+    unit = "tma" if kind is Kind.BULK_COMMIT else "nothing"
+    return [assembly.machine(op, unit, kind, amount=literal(op), stores=True)]

@@ -86,9 +86,7 @@ class Tracer(Observer):
             self.leads[site] = how is Assembled.REDUCED
         self.on_floats = np.zeros(len(program.ops) + 1, bool)
         self.on_floats[[op.site for op in program.ops if op.accesses and is_float(op)]] = True
-        self.bulk_sites = np.array(
-            [op.site for op in program.ops if op.family in ("bulk_copy", "tensor_copy")], np.int64
-        )
+        self.bulk_sites = np.array([op.site for op in program.ops if op.copies_in_bulk], np.int64)
         self.parts: list[np.ndarray] = []
         self.lines: list[np.ndarray] = []
         self.line_count = self.bytes = 0

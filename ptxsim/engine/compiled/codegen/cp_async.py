@@ -10,12 +10,16 @@ from ptxsim.engine.compiled.codegen.registry import lowers
 from ptxsim.engine.compiled.ir.value import CannotEmit, Value
 from ptxsim.engine.compiled.runtime.abi import CONTEXT, WARP
 from ptxsim.engine.program.operation import Op
+from ptxsim.isa.facts import Mechanism
 from ptxsim.machine.event import Event, Space
 from ptxsim.machine.records import BulkGroups, LaneCopies
 from ptxsim.types import TYPES
 
 COPIES, BULK = LaneCopies.offsets(), BulkGroups.offsets()
-GROUPS = {"cp_async_commit": WARP["copies"] + COPIES["groups"], "bulk_commit": WARP["bulk"] + BULK["groups"]}
+GROUPS = {
+    Mechanism.CP_ASYNC_GROUP: WARP["copies"] + COPIES["groups"],
+    Mechanism.BULK_GROUP: WARP["bulk"] + BULK["groups"],
+}
 
 
 @lowers("cp_async")
@@ -45,7 +49,8 @@ def copy(w: FunctionWriter, op: Op) -> None:
 def commit(w: FunctionWriter, op: Op) -> None:
     lanes = _lanes(w, op)
     live = w.emitter.let(f"load i32, ptr {_at(w, '%warp', WARP['live'])}")
-    groups = _at(w, "%warp", GROUPS[op.family])
+    assert op.synchronises is not None
+    groups = _at(w, "%warp", GROUPS[op.synchronises.mechanism])
     _call(w, "void", "commit_group", ("ptr", groups), ("i32", live), ("i32", lanes))
 
 
