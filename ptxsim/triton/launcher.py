@@ -100,7 +100,7 @@ class Launcher:
             return None
         begins = kernel.code(target).decoded.linkage.parameter_offsets
         return [
-            value.address if kind == "map" else value
+            value.source if kind == "map" else value
             for p, (kind, value) in zip(kernel.parameters, values)
             if kind in ("*", "map") and not found.isdisjoint(range(begins[p.name], begins[p.name] + size_of(p)))
         ]

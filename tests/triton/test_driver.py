@@ -18,7 +18,7 @@ import triton.language as tl  # noqa: E402
 from triton import knobs  # noqa: E402
 
 from tests.helpers import SAMPLES  # noqa: E402
-from tests.triton.programs.kernels import add_kernel, matmul_kernel  # noqa: E402
+from tests.triton.programs.kernels import add_kernel, matmul_kernel, persistent_kernel  # noqa: E402
 
 
 @triton.jit
@@ -182,6 +182,17 @@ def test_what_a_benchmark_may_have_written_is_made_in_full_whatever_its_sample_h
         table = torch.tensor([out.data_ptr()])
         bench(lambda: table_kernel[(600,)](table, x, BLOCK=128))
         assert (out == x).all()
+
+
+def test_a_benchmark_writes_through_a_descriptor_of_the_host():
+    from triton.tools.tensor_descriptor import TensorDescriptor
+
+    a, b, c = torch.randn(1024, 64).half(), torch.randn(64, 64).half(), torch.zeros(1024, 64).half()
+    maps = [TensorDescriptor(x, x.shape, x.stride(), [64, 64]) for x in (a, b, c)]
+    with ptxsim.triton.active() as runs:
+        triton.testing.do_bench(lambda: persistent_kernel[(16,)](*maps, 1024, 64, 64, M=64, N=64, K=64))
+    assert [run.is_sample for run in runs] == [True, False]
+    torch.testing.assert_close(c.float(), a.float() @ b.float().T, atol=4e-2, rtol=1e-2)
 
 
 def test_a_benchmark_keeps_what_it_has_written_before_it_is_stopped_and_into_memory_of_others():
