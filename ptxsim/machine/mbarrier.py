@@ -258,8 +258,6 @@ class MBarriers:
         record, look = m.warp.record, state.watch_parity if parity else state.watch_token
         for lane, barrier in each(m, space, a):
             status = look(record, lane, barrier.record, int(value[lane]))
-            if status == state.NO_PARITY:
-                raise Fault("mbarrier-phase", f"phase parity {int(value[lane])}; it must be 0 or 1", lane)
             if status == state.STALE_TOKEN:
                 phase = int(value[lane]) >> state.TOKEN_PHASE
                 raise Fault(

@@ -21,7 +21,7 @@ MAX_REPORTED = (1 << 9) - 1  # of arrivals at objects of layout 1, which have ro
 TOKEN_PHASE = 20  # a state token holds the pending count below this bit and the phase number from it up
 VALID = -1 << 63  # the highest bit of the word
 
-DONE, TOO_MANY_ARRIVALS, WOULD_COMPLETE, TOO_MANY_PENDING, TOO_MANY_BYTES, NO_PARITY, STALE_TOKEN = range(7)
+DONE, TOO_MANY_ARRIVALS, WOULD_COMPLETE, TOO_MANY_PENDING, TOO_MANY_BYTES, STALE_TOKEN = range(6)
 DROP, NO_COMPLETE = 1, 2  # kinds of arrivals, to be added up
 
 TIMEOUTS = 2  # time-outs of one warp on one phase; after these a wait can end a deadlocked run
@@ -172,10 +172,9 @@ def forget_polls(barrier: MBarrierRecord) -> None:
 
 @body
 def watch_parity(warp: WarpRecord, lane: I32, barrier: MBarrierRecord, parity: I64) -> I32:
-    """A lane looks at an object: it waits for the phase of a parity, the current one or the one before."""
-    if parity != 0 and parity != 1:
-        return NO_PARITY
-    watch(warp, lane, barrier, (barrier.phase & 1) != parity)
+    """A lane looks at an object: it waits for the phase of a parity, the current one or the one before. The manual gives parities 0 and 1;
+    the machine looks at the lowest bit."""
+    watch(warp, lane, barrier, (barrier.phase & 1) != (parity & 1))
     return DONE
 
 
