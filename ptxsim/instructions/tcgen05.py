@@ -12,6 +12,7 @@ from ptxsim.lanes import LaneValue
 from ptxsim.machine import tensor_core as core
 from ptxsim.machine import tensor_memory as memory
 from ptxsim.machine import tensor_move as move
+from ptxsim.machine.event import Event
 from ptxsim.machine.fault import Wait
 from ptxsim.machine.port import Port
 
@@ -28,9 +29,12 @@ def ctas_of(group: str) -> int:
 
 COLUMNS = Either((Imm(choices=(32, 64, 128, 256, 512)), Reg("u32")))
 ALLOCATES = Facts(
-    family="tensor_memory_allocate", scope=Scope.WARP, accesses=lambda _words: (access(AccessKind.WRITE, "shared"),)
+    family="tensor_memory_allocate", scope=Scope.WARP, accesses=lambda _words: (access(AccessKind.WRITE, "shared"),),
+    synchronises=Synchronisation(Mechanism.TENSOR_MEMORY, Role.INIT),
+)  # fmt: skip
+FREES = Facts(
+    family="tensor_memory_free", scope=Scope.WARP, synchronises=Synchronisation(Mechanism.TENSOR_MEMORY, Role.END)
 )
-FREES = Facts(family="tensor_memory_free", scope=Scope.WARP)
 
 
 @instruction(
@@ -59,7 +63,7 @@ def relinquish(m: Port) -> None:
 
 # ---- order -----------------------------------------------------------------------------------------------------------
 
-FENCES = Facts(family="tensor_memory_fence")
+FENCES = Facts(family="tensor_memory_fence", synchronises=Synchronisation(Mechanism.TENSOR_MEMORY, Role.FENCE))
 COMMITS = Facts(family="tensor_commit", synchronises=Synchronisation(Mechanism.MBARRIER, Role.ARRIVE))
 WAITS = Facts(
     family="tensor_memory_wait", scope=Scope.WARP, synchronises=Synchronisation(Mechanism.TENSOR_MEMORY, Role.WAIT)
@@ -76,11 +80,12 @@ def wait_for_stores(m: Port) -> None:
     move.wait(m, stores=True)
 
 
-for name in ("tcgen05.fence::before_thread_sync", "tcgen05.fence::after_thread_sync"):
+for number, name in enumerate(("tcgen05.fence::before_thread_sync", "tcgen05.fence::after_thread_sync")):
 
-    @instruction(name, name=name, requires=FAMILY, facts=FENCES)
-    def fence(m: Port) -> None:
-        """Orders of tensor memory and of other synchronisation meet here."""
+    @instruction(name, name=name, requires=FAMILY, facts=FENCES, implies={"after": number})
+    def fence(m: Port, *, after: Word) -> None:
+        """Orders of tensor memory and of other synchronisation meet here: only checks need to know of it."""
+        m.emit(Event.TENSOR_FENCE, addresses=[after])
 
 
 COMMIT: Options = {

@@ -84,7 +84,7 @@ class Mechanism(Enum):
     CP_ASYNC_GROUP = auto()
     BULK_GROUP = auto()
     PRODUCT_GROUP = auto()
-    TENSOR_MEMORY = auto()  # a warp's loads and stores of tensor memory, which its waits cover
+    TENSOR_MEMORY = auto()  # allocations of tensor memory, waits for loads and stores, fences
 
 
 # The instructions with which a thread waits until what it has started is complete, in their order.
@@ -103,6 +103,7 @@ WAIT_FOR_ALL = {
 }
 WARP_BARRIER, CTA_BARRIER = "bar.warp.sync 0xffffffff;", "bar.sync 0;"
 PROXY_FENCE = "fence.proxy.async;"
+BEFORE_SYNC, AFTER_SYNC = "tcgen05.fence::before_thread_sync;", "tcgen05.fence::after_thread_sync;"
 IN_CUDA = {CTA_BARRIER: "__syncthreads();", WARP_BARRIER: "__syncwarp();"}  # what CUDA C++ has a word for
 
 

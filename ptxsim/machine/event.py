@@ -7,7 +7,7 @@ nothing is recorded.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from enum import IntEnum
+from enum import IntEnum, IntFlag
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -46,9 +46,19 @@ class Event(IntEnum):
     SET_REGISTERS = 26  # setmaxnreg
     MATCH = 27  # match.any; addresses: the value of each lane
     TENSOR_USE = (
-        28  # of tensor memory: addresses[0]: the rank of its CTA, addresses[1]: its columns, a bit for each 32 of them
+        28  # of tensor memory; addresses: the rank of its CTA, a TensorUse, rows (a bit for 16), columns (64 in each)
     )
-    TENSOR_FREE = 29  # those columns are given back
+    TENSOR_FREE = 29  # columns are given back; addresses alike
+    TENSOR_FENCE = 30  # tcgen05.fence; addresses[0]: whether it is ::after_thread_sync
+
+
+class TensorUse(IntFlag):
+    """What is done with cells of tensor memory."""
+
+    WRITES = 1
+    CORE = 2  # by the tensor core, until a commit tells
+    ENDS = 4  # a wait covers loads or stores of the warp that were begun before
+    SAID = 8  # that it is out of order has been reported
 
 
 class Space(IntEnum):
@@ -108,6 +118,7 @@ FLAG_MORE = 32  # of LOAD: more lanes of the instruction whose record is the one
 ODD_PHASE = 62  # the bit of an mbarrier's address that says that the number of its phase is odd
 LANE_SHIFT = 8  # from this bit on: the lane whose bulk copy it is
 FLAG_ISSUED, FLAG_LANDED = 8, 16  # of MBARRIER_ARRIVE: copies of the lanes will arrive when they land; they have
+FLAG_CORE = 4  # of the former: it is the tensor core that will
 FLAG_TENSORMAP = 16  # the bytes are a tensor map: a copy reads it, or tensormap.replace edits it
 
 

@@ -15,7 +15,17 @@ import numpy as np
 from ptxsim.machine import mbarrier
 from ptxsim.machine.asynchronous import cluster_addresses, delay, snapshot
 from ptxsim.machine.cta import Cta
-from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_ISSUED, FLAG_LANDED, FLAG_READ, LANE_SHIFT, Event, Space
+from ptxsim.machine.event import (
+    FLAG_ASYNC_PROXY,
+    FLAG_CORE,
+    FLAG_ISSUED,
+    FLAG_LANDED,
+    FLAG_READ,
+    LANE_SHIFT,
+    Event,
+    Space,
+    TensorUse,
+)
 from ptxsim.machine.fault import Fault, first_lane
 from ptxsim.machine.memory import RANK_SHIFT
 from ptxsim.machine.port import Port
@@ -34,9 +44,10 @@ class TensorCore:
 
     def issue(self, m: Port, work: Work, uses: Sequence[Use] = ()) -> None:
         """Something is to be done, after all that was issued before; `uses`: of tensor memory."""
+        how = TensorUse.CORE
         for cta in m.cta.cluster.ctas:
-            check(m, uses, cta.units.of(Moves).all(), f"{MOVES}, and a barrier")
-        tell(m, uses)
+            how |= check(m, uses, cta.units.of(Moves).all(), f"{MOVES}, and a barrier")
+        tell(m, uses, how)
         self._queue.append((m, work, uses))
         self.issued += 1
         m.machine.schedule(partial(self.complete, self.issued), delay(m.machine))
@@ -118,7 +129,7 @@ def commit(m: Port, space: str | None, a: np.ndarray, mask: np.ndarray | None = 
             barrier.check_intact()
             barrier.arrive(1, mbarrier.who(kept))
 
-    say(FLAG_ISSUED)
+    say(FLAG_ISSUED | FLAG_CORE)
     core.issue(kept, arrive)
 
 

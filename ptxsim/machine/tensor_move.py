@@ -10,7 +10,7 @@ import numpy as np
 from ptxsim.layout.tensor_memory import QUARTER, Area, moved
 from ptxsim.machine import tensor_memory
 from ptxsim.machine.asynchronous import snapshot
-from ptxsim.machine.event import Event
+from ptxsim.machine.event import Event, TensorUse
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.port import Port
 from ptxsim.machine.tensor_core import core_of, in_flight
@@ -50,23 +50,21 @@ def store(
 
 def _begin(m: Port, use: Use) -> None:
     moves = m.cta.units.of(Moves)
-    check(m, [use], in_flight(m), COMMITS)
-    check(m, [use], moves.all(), MOVES)
+    how = check(m, [use], in_flight(m), COMMITS) | check(m, [use], moves.all(), MOVES)
     moves.open.setdefault(m.warp.index, []).append(use)
-    tell(m, [use])
+    tell(m, [use], how)
 
 
 def wait(m: Port, stores: bool) -> None:
     """The loads or the stores of the warp are over."""
-    tell(m, m.cta.units.of(Moves).wait(m.warp.index, stores))
+    tell(m, m.cta.units.of(Moves).wait(m.warp.index, stores), TensorUse.ENDS)
 
 
 def deallocate(m: Port, a: np.ndarray, columns: np.ndarray, ctas: int) -> None:
     """Deallocation, of columns that nobody works on any more."""
     use = Use(memory_of(m.cta), tensor_memory.deallocate(m, a, columns, ctas), True, m.line, "the deallocation")
-    check(m, [use], in_flight(m), COMMITS)
-    check(m, [use], m.cta.units.of(Moves).all(), MOVES)
-    tell(m, [use], Event.TENSOR_FREE)
+    how = check(m, [use], in_flight(m), COMMITS) | check(m, [use], m.cta.units.of(Moves).all(), MOVES)
+    tell(m, [use], how, Event.TENSOR_FREE)
 
 
 def shift(m: Port, a: np.ndarray, ctas: int) -> None:

@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from ptxsim.layout.tensor_memory import COLUMNS, Area
-from ptxsim.machine.event import Event
+from ptxsim.layout.tensor_memory import COLUMNS, ROWS, Area
+from ptxsim.machine.event import Event, TensorUse
 from ptxsim.machine.port import Port
-from ptxsim.machine.tensor_memory import LEAST, memory_of, run
+from ptxsim.machine.tensor_memory import memory_of, run
 
+GROUP = 16  # rows that observers are told of together: nothing reaches fewer but tcgen05.cp.4x256b
+NOTHING = TensorUse(0)  # to be said of a use
 # What a thread waits with.
 COMMITS, MOVES = "tcgen05.commit, and mbarrier.try_wait", "tcgen05.wait::ld or tcgen05.wait::st"
 
@@ -58,26 +60,27 @@ class Moves:
         return [use for use in uses if use.writes == writes]
 
 
-def tell(m: Port, uses: Iterable[Use], event: Event = Event.TENSOR_USE) -> None:
-    """Tell observers what of the cluster's tensor memory is used, or given back, and by which lanes."""
+def tell(m: Port, uses: Iterable[Use], how: TensorUse = NOTHING, event: Event = Event.TENSOR_USE) -> None:
+    """Tell observers which cells of the cluster's tensor memory are used, or given back, and by which lanes."""
     if m.machine.stream is None:
         return
-    for cta in m.cta.cluster.ctas:
-        columns = 0
-        for use in uses:
-            columns |= use.area.columns if use.memory is memory_of(cta) else 0
-        if columns:
-            parts = sum(1 << part for part in range(COLUMNS // LEAST) if columns >> part * LEAST & run(LEAST))
-            m.emit(event, addresses=[cta.rank, parts])
-
-
-def check(m: Port, uses: Iterable[Use], before: Iterable[Use], wait: str) -> None:
-    """Report the first of some uses that meets one before it, which no wait has covered."""
-    if m.machine.checks == "none":
-        return
-    earlier = [use for use in before if not use.said]
+    ranks = {id(memory_of(cta)): cta.rank for cta in m.cta.cluster.ctas}
     for use in uses:
-        found = [(other, cell) for other in earlier if (cell := use.meets(other)) is not None]
+        rows = sum(1 << row // GROUP for row in range(0, ROWS, GROUP) if use.area.rows >> row & run(GROUP))
+        columns = [use.area.columns >> first & run(64) for first in range(0, COLUMNS, 64)]
+        kind = how | (TensorUse.WRITES if use.writes else 0)
+        m.emit(event, addresses=[ranks[id(use.memory)], kind, rows, *columns])
+
+
+def check(m: Port, uses: Iterable[Use], before: Iterable[Use], wait: str) -> TensorUse:
+    """Report the first of some uses that meets one before it, which no wait has covered; says whether any does, reported now or before."""
+    if m.machine.checks == "none":
+        return NOTHING
+    earlier, met = list(before), NOTHING
+    for use in uses:
+        meetings = [(other, cell) for other in earlier if (cell := use.meets(other)) is not None]
+        met |= TensorUse.SAID if meetings else NOTHING
+        found = [(other, cell) for other, cell in meetings if not other.said]
         if found:
             other, (column, row) = found[0]
             m.report(
@@ -87,4 +90,5 @@ def check(m: Port, uses: Iterable[Use], before: Iterable[Use], wait: str) -> Non
             )  # fmt: skip
             for other, _ in found:
                 other.said = True
-            return
+            break
+    return met

@@ -136,7 +136,10 @@ def _deleted(place: _Place, mechanism: Mechanism, role: Role) -> Iterator[Mutant
     elif role is Role.ARRIVE and returns and mechanism is Mechanism.MBARRIER:
         yield place.replaced("mbarrier arrive deleted", f"mov.b64 {operands[0]}, 0;")
     elif not (mechanism is Mechanism.BARRIER and "red" in words):
-        deed = {Role.SYNC: "", Role.FENCE: "", Role.ARRIVE: " arrive", Role.WAIT: " wait", Role.COMMIT: " commit"}[role]
+        fence = " fence" if mechanism is Mechanism.TENSOR_MEMORY else ""
+        deed = {Role.SYNC: "", Role.FENCE: fence, Role.ARRIVE: " arrive", Role.WAIT: " wait", Role.COMMIT: " commit"}[
+            role
+        ]
         yield place.replaced(f"{name}{deed} deleted", "")
 
 

@@ -22,7 +22,21 @@ from ptxsim.checks.order.clocks import (
 from ptxsim.checks.order.edges import acquire_row, waiting_for
 from ptxsim.checks.order.proxies import waited
 from ptxsim.checks.order.slots import drop
-from ptxsim.checks.order.state import BARRIERS, COVERED, CTAS, FAR, INITS, NONE, NOW, PASSES, THREADS, WARPS, Order
+from ptxsim.checks.order.state import (
+    BARRIERS,
+    COVERED,
+    CTAS,
+    FAR,
+    INITS,
+    NONE,
+    NOW,
+    PASSES,
+    TENSOR,
+    THREADS,
+    WARPS,
+    Order,
+)
+from ptxsim.checks.order.tensors import hand_fenced
 from ptxsim.jit.body import Array
 from ptxsim.jit.vectors import fill
 from ptxsim.lanes import LANES
@@ -116,6 +130,8 @@ def release_fences(o: Order, slot: int, warp: int, lanes: int, row: int) -> None
         unit = warp * LANES + lane
         if lanes >> lane & 1:
             o.clock[row, inits] = max(o.clock[row, inits], o.clock[row_of(o, slot, unit), inits])
+            if o.n[TENSOR]:
+                hand_fenced(o, row, row_of(o, slot, unit))
         if lanes >> lane & 1 and o.fence_row[slot, unit] != NONE and o.fence_scope[slot, unit] >= Scope.CLUSTER:
             join(o, row, fence_row(o, slot, warp) + o.fence_row[slot, unit])
             o.clock[row, unit] = max(o.clock[row, unit], o.fence_time[slot, unit])

@@ -8,7 +8,7 @@ import numpy as np
 
 from ptxsim.checks.cluster_shared import Homes
 from ptxsim.checks.order import state
-from ptxsim.checks.order.cells import FREED, UNMET
+from ptxsim.checks.order.cells import FREED, UNFENCED, UNMET
 from ptxsim.checks.order.findings import Problem, findings_of
 from ptxsim.checks.order.scan import FIELDS, KINDS, scan
 from ptxsim.checks.order.sites import COVERS, UPDATES_GLOBAL, UPDATES_SHARED
@@ -34,7 +34,7 @@ class OrderChecker(Observer):
 
     events = ACCESSES | {
         Event.ARRIVE, Event.LEAVE, Event.FENCE, Event.MBARRIER_ARRIVE, Event.MBARRIER_WAIT, Event.SYNC_WARP, Event.EXIT,
-        Event.WGMMA_WAIT, Event.TENSOR_USE, Event.TENSOR_FREE,
+        Event.WGMMA_WAIT, Event.TENSOR_USE, Event.TENSOR_FREE, Event.TENSOR_FENCE,
     }  # fmt: skip
     spaces = SPACES
     selects = True
@@ -71,7 +71,7 @@ class OrderChecker(Observer):
             self._make_room(records[at])
         problems, self.order.n[state.COUNT] = self.found[: self.order.n[state.COUNT]], 0
         for row in problems.tolist():
-            if not row[8] and row[3] < self.reserved and row[0] not in (UNMET, FREED):
+            if not row[8] and row[3] < self.reserved and row[0] not in (UNMET, FREED, UNFENCED):
                 continue
             key = row[0], row[1], row[2]
             times, first = self.problems.get(key, (0, tuple(row)))
@@ -106,7 +106,7 @@ class OrderChecker(Observer):
             free=np.arange(2 * slots - 1, -1, -1, dtype=np.int32), cluster=np.append(o.cluster, np.full(slots, NONE, np.int32)),
             **{name: _twice(getattr(o, name)) for name in (
                 "start", "threads", "live", "uniform", "row_of", "clock", "floor", "own", "far", "fence_row", "fence_time",
-                "fence_scope", "landing", "over", "waits", "landed", "covered_at", "need", "phase", "passing", "come", "cells", "reads", "updates", "lines", "warps", "columns",
+                "fence_scope", "landing", "over", "waits", "landed", "covered_at", "need", "phase", "passing", "come", "cells", "reads", "updates", "lines", "warps", "tensors",
             )},
         )  # fmt: skip
         self.order.n[state.FREE] = slots

@@ -9,34 +9,19 @@ from ptxsim.checks.order.clocks import (
     fence_row,
     first_row,
     join,
-    later,
     lowest,
     own_row,
     row_of,
     share,
     sharing,
     stamp,
-    take,
     waiting_row,
 )
+from ptxsim.checks.order.entries import begun, entry_at, owner_of, reach, relaxed_at, release_into, take_from
 from ptxsim.checks.order.proxies import waited
 from ptxsim.checks.order.sites import ACQUIRES, RELEASES, SCOPE
-from ptxsim.checks.order.state import (
-    COVER_SCOPE,
-    COVERED,
-    CTAS,
-    EDGES,
-    FAR,
-    GRID,
-    NONE,
-    NOW,
-    UNTOLD,
-    WARPS,
-    Order,
-    hashed,
-)
+from ptxsim.checks.order.state import COVER_SCOPE, COVERED, CTAS, EDGES, NONE, NOW, TENSOR, WARPS, Order
 from ptxsim.jit.body import Array
-from ptxsim.jit.vectors import raise_to
 from ptxsim.lanes import LANES
 from ptxsim.machine.event import Scope
 
@@ -110,20 +95,24 @@ def release_covered(o: Order, slot: int, rank: int, unit: int, key: int, scope: 
         some |= int(row[covered + u])
     if some == 0:
         return
-    cluster = int(o.cluster[slot])
-    place = entry_at(o, key, owner_of(o, slot, rank, min(scope, int(o.n[COVER_SCOPE]))), True)
-    if o.entries[place]["time"] != o.n[NOW]:
-        forget(o, place)
-        o.entries[place]["time"] = o.n[NOW]
-    move_home(o, place, cluster)
-    mine = o.kept[o.entries[place]["row"]]
+    mine = o.kept[relaxed_at(o, slot, rank, key, min(scope, int(o.n[COVER_SCOPE])))]
     for u in range(covered):
         mine[u] = max(mine[u], row[covered + u])
         mine[covered + u] = max(mine[covered + u], row[covered + u])
     mine[unit] = max(mine[unit], o.covered_at[slot, unit])
     mine[covered + unit] = max(mine[covered + unit], o.covered_at[slot, unit])
-    o.entries[place]["snap"] = 0
-    o.entries[place]["cta"] = cluster * o.n[CTAS] + rank
+
+
+def release_fenced(o: Order, slot: int, rank: int, unit: int, key: int, scope: int) -> None:
+    """A relaxed write hands on what its thread knows to come before a tcgen05.fence::before_thread_sync."""
+    row, warps, first = o.clock[row_of(o, slot, unit)], int(o.n[CTAS] * o.n[WARPS]), int(o.n[TENSOR])
+    latest = int(o.start[slot])
+    for fenced in range(first + warps, first + 2 * warps):
+        latest = max(latest, int(row[fenced]))
+    if latest > o.start[slot]:
+        mine = o.kept[relaxed_at(o, slot, rank, key, scope)]
+        for known in range(first, first + warps):
+            mine[known] = max(mine[known], row[known + warps])
 
 
 def free_fence(o: Order, slot: int, warp: int, lanes: int) -> int:
@@ -139,134 +128,6 @@ def free_fence(o: Order, slot: int, warp: int, lanes: int) -> int:
 
 
 # ---- releases and acquires at addresses ----
-
-
-def owner_of(o: Order, slot: int, rank: int, scope: int) -> int:
-    """Whom an entry of a scope is for: a CTA, a cluster, or everybody."""
-    if scope >= Scope.GPU:
-        return NONE
-    cluster = int(o.cluster[slot])
-    if scope == Scope.CLUSTER and o.n[CTAS] > 1:
-        return int(o.n[GRID]) + cluster
-    return cluster * int(o.n[CTAS]) + rank
-
-
-def entry_at(o: Order, key: int, owner: int, is_new: bool) -> int:
-    """The place of an entry, which is made if `is_new`; NONE if there is none."""
-    size = len(o.entries)
-    place = hashed(key, owner) % size
-    while o.entries[place]["key"] != 0:
-        if o.entries[place]["key"] == key and o.entries[place]["owner"] == owner:
-            return place
-        place = (place + 1) % size
-    if not is_new:
-        return NONE
-    o.n[EDGES] += 1
-    entry = o.entries[place]
-    entry["key"], entry["owner"], entry["time"], entry["home"], entry["snap"] = key, owner, NONE, NONE, 0
-    entry["row"] = take(o)
-    return place
-
-
-def column_of(o: Order, cluster: int) -> int:
-    """The column of a cluster among those that others know of; UNTOLD if there is no room."""
-    if o.column[cluster] == NONE:
-        if o.n[FAR] < len(o.known):
-            o.column[cluster] = o.n[FAR]
-            o.known[o.n[FAR]] = cluster
-            o.n[FAR] += 1
-        else:
-            o.column[cluster] = UNTOLD
-    return int(o.column[cluster])
-
-
-def snapshot(o: Order, place: int) -> int:
-    """A row to keep that says what the row of an entry says now."""
-    entry = o.entries[place]
-    if entry["snap"] == 0:
-        found = take(o)
-        o.kept[found] = o.kept[entry["row"]]
-        entry["snap"] = found
-    return int(entry["snap"])
-
-
-def forget(o: Order, place: int) -> None:
-    """Nothing is released here any more."""
-    entry = o.entries[place]
-    row = int(entry["row"])
-    mine = o.kept[row]
-    for unit in range(len(mine)):
-        mine[unit] = 0
-    for k in range(o.n[FAR]):
-        o.kept_far[row, k] = 0
-    entry["home"], entry["snap"], entry["mixed"] = NONE, 0, 0
-
-
-def go_on(o: Order, place: int, before: int) -> None:
-    """What is released at an entry, and nothing else, is released at another one."""
-    entry, source = o.entries[place], o.entries[before]
-    o.kept[entry["row"]] = o.kept[source["row"]]
-    for k in range(o.n[FAR]):
-        o.kept_far[entry["row"], k] = o.kept_far[source["row"], k]
-    entry["home"], entry["cta"], entry["snap"], entry["mixed"] = source["home"], source["cta"], 0, source["mixed"]
-
-
-def move_home(o: Order, place: int, cluster: int) -> None:
-    """The row of an entry is about threads of a cluster from now on; what it said about another one's is a snapshot."""
-    entry = o.entries[place]
-    row, mine = int(entry["row"]), o.kept[entry["row"]]
-    if entry["home"] == cluster:
-        return
-    if entry["home"] != NONE:
-        entry["mixed"] = 1
-        k = column_of(o, int(entry["home"]))
-        if k >= 0:
-            o.kept_far[row, k] = later(o, int(o.kept_far[row, k]), snapshot(o, place))
-        for u in range(len(mine)):
-            mine[u] = 0
-    k = int(o.column[cluster])
-    if k >= 0 and o.kept_far[row, k] != 0:
-        raise_to(mine, o.kept[o.kept_far[row, k]])
-        o.kept_far[row, k] = 0
-    entry["home"] = cluster
-
-
-def release_into(o: Order, place: int, slot: int, source: int, unit: int, time: int) -> None:
-    """An entry hands on what a row knows, and what a thread has done up to a time."""
-    entry, cluster = o.entries[place], int(o.cluster[slot])
-    row = int(entry["row"])
-    mine = o.kept[row]
-    move_home(o, place, cluster)
-    raise_to(mine, o.clock[source])
-    mine[unit] = max(mine[unit], time)
-    if o.n[COVERED]:
-        mine[o.n[COVERED] + unit] = max(mine[o.n[COVERED] + unit], o.covered_at[slot, unit])
-    for k in range(o.n[FAR]):
-        if o.known[k] != cluster:
-            o.kept_far[row, k] = later(o, int(o.kept_far[row, k]), int(o.far[source, k]))
-    entry["snap"] = 0
-    entry["cta"] = cluster * o.n[CTAS] + unit // LANES // o.n[WARPS]
-
-
-def take_from(o: Order, place: int, slot: int, row: int, scope: int) -> None:
-    """A row learns what an entry hands on, as far as the reader's scope goes."""
-    entry, cluster = o.entries[place], int(o.cluster[slot])
-    kept = int(entry["row"])
-    if entry["home"] == cluster:
-        raise_to(o.clock[row], o.kept[kept])
-    elif scope >= Scope.GPU and entry["home"] != NONE:
-        k = column_of(o, int(entry["home"]))
-        if k >= 0:
-            o.far[row, k] = later(o, int(o.far[row, k]), snapshot(o, place))
-    for k in range(o.n[FAR]):
-        found = int(o.kept_far[kept, k])
-        if found != 0:
-            if o.known[k] == cluster:
-                raise_to(o.clock[row], o.kept[found])
-            elif (
-                scope >= Scope.GPU or not entry["mixed"]
-            ):  # what the releasing thread knows itself it hands on in any scope
-                o.far[row, k] = later(o, int(o.far[row, k]), found)
 
 
 def acquire_at(o: Order, slot: int, warp: int, lanes: int, key: int, since: int, scope: int, acquires: bool) -> None:
@@ -308,13 +169,6 @@ def waiting_for(o: Order, slot: int, unit: int) -> int:
     return row
 
 
-def reach(o: Order, place: int, slot: int, cta: int) -> int:
-    """The scope that a fence needs to acquire from an entry."""
-    if o.entries[place]["home"] != o.cluster[slot]:
-        return Scope.GPU
-    return Scope.CTA if o.entries[place]["cta"] == cta else Scope.CLUSTER
-
-
 def release_at(
     o: Order, slot: int, warp: int, lanes: int, key: int, since: int, scope: int, releases: bool, goes_on: bool
 ) -> None:
@@ -333,6 +187,8 @@ def release_at(
                 continue
             if o.n[COVERED]:
                 release_covered(o, slot, rank, unit, key, scope)
+            if o.n[TENSOR]:
+                release_fenced(o, slot, rank, unit, key, scope)
             if o.fence_row[slot, unit] != NONE:
                 reached = min(scope, int(o.fence_scope[slot, unit]))
                 row = fence_row(o, slot, warp) + int(o.fence_row[slot, unit])
@@ -340,11 +196,7 @@ def release_at(
 
 
 def release_one(o: Order, slot: int, rank: int, unit: int, key: int, scope: int, row: int, time: int) -> None:
-    place = entry_at(o, key, owner_of(o, slot, rank, scope), True)
-    if o.entries[place]["time"] != o.n[NOW]:
-        forget(o, place)
-        o.entries[place]["time"] = o.n[NOW]
-    release_into(o, place, slot, row, unit, time)
+    release_into(o, begun(o, slot, rank, key, scope), slot, row, unit, time)
 
 
 def synchronise(

@@ -16,6 +16,7 @@ from ptxsim.checks.order.cells import (
     RACE,
     RACE_IN_GLOBAL,
     RACE_IN_WARP,
+    UNFENCED,
     UNINITIALIZED,
     UNMET,
     UNPUBLISHED,
@@ -28,6 +29,8 @@ from ptxsim.diagnostic import DOUBTFUL, Finding, Label, beside
 from ptxsim.edits import Fix
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.isa.facts import (
+    AFTER_SYNC,
+    BEFORE_SYNC,
     CTA_BARRIER,
     PROXY_FENCE,
     WAITS,
@@ -66,13 +69,14 @@ def findings_of(
     too_late = {
         read(reader, row)
         for key, (_, row) in problems.items()
-        if key[0] not in (UNINITIALIZED, MIXED, UNSEEN, UNPUBLISHED, FREED) and not row[8]
+        if key[0] not in (UNINITIALIZED, MIXED, UNSEEN, UNPUBLISHED, FREED, UNFENCED) and not row[8]
         for store, reader in (key[1:], key[:0:-1])
         if _writes(program.ops[store])
     }
     pairs: dict[tuple[int, int, int], tuple[int, tuple[int, ...]]] = {}
     unseen: dict[int, list[Use]] = {}  # uses of mbarriers by the site that initialises them
     waits: list[Problem] = []
+    unfenced: list[Problem] = []
     found = []
     for (what, site, other), (count, row) in problems.items():
         if what == UNINITIALIZED:
@@ -85,6 +89,8 @@ def findings_of(
                 found.append(_unpublished(program, site, other, count, row))
         elif what == FREED:
             found.append(_freed(program, site, other, count, row))
+        elif what == UNFENCED:
+            unfenced.append((what, site, other))
         elif what == UNMET:
             found.append(_unmet(program, site, count, row, warps))
         elif what == NOT_CONSTANT:
@@ -101,6 +107,10 @@ def findings_of(
     for keys in by_cause(program, waits):
         times, first = sum(problems[key][0] for key in keys), problems[keys[0]][1]
         finding = missing_wait(program, *keys[0][1:], times, named(first[3]), first[5], first[6])
+        found.append(replace(finding, notes=(*finding.notes, *note_of_others(program, keys))))
+    for keys in by_cause(program, unfenced):
+        times, first = sum(problems[key][0] for key in keys), problems[keys[0]][1]
+        finding = _unfenced(program, *keys[0][1:], times, first, warps)
         found.append(replace(finding, notes=(*finding.notes, *note_of_others(program, keys))))
     ends = {key for key in pairs if _end(program, key) is not None}
     for keys in by_cause(program, ends):
@@ -284,6 +294,19 @@ def _freed(program: Program, site: int, other: int, count: int, row: tuple[int, 
         notes=("another allocation may have the columns before they are used",),
         help=f"let all warps wait for what they have begun, then put bar.sync before line {op.line}",
         fixes=(beside(op, "before", CTA_BARRIER),),
+    )  # fmt: skip
+
+
+def _unfenced(program: Program, site: int, other: int, count: int, row: tuple[int, ...], warps: int) -> Finding:
+    op, use = program.ops[site], program.ops[other]
+    whose = "this warp" if row[5] == row[7] % warps else f"warp {row[7] % warps}"
+    return Finding(
+        "tensor-memory-order",
+        f"{op.opcode} of warp {row[5]} uses column {row[3]} of tensor memory, which {whose} uses at line {use.line} without order between the two",
+        op.line, op.column, len(op.opcode), count=count, warp=row[5], labels=(Label.at(use, "used here"),),
+        notes=("what synchronises threads with .relaxed, or before a product or copy is complete, orders tensor memory only with both fences",),
+        help=f"put tcgen05.fence::before_thread_sync before what hands the columns on, and tcgen05.fence::after_thread_sync before line {op.line}",
+        fixes=(beside(op, "before", AFTER_SYNC), beside(use, "after", BEFORE_SYNC)),
     )  # fmt: skip
 
 

@@ -6,19 +6,9 @@ from ptxsim.checks.order.accesses import access
 from ptxsim.checks.order.barriers import arrive, barrier_number, has_not_met, leave, sync_warp
 from ptxsim.checks.order.cells import OFFSET, UNMET, UNSEEN, cell_of, end_of, knows_writer, products_of, row_for, tell
 from ptxsim.checks.order.clocks import lowest
-from ptxsim.checks.order.columns import free_columns, use_columns
 from ptxsim.checks.order.completions import complete, go_on_completed, know, land_in, see_completed
-from ptxsim.checks.order.edges import (
-    acquire_at,
-    entry_at,
-    fence,
-    forget,
-    go_on,
-    owner_of,
-    release_at,
-    same_address,
-    shared_key,
-)
+from ptxsim.checks.order.edges import acquire_at, fence, release_at, same_address, shared_key
+from ptxsim.checks.order.entries import entry_at, forget, go_on, owner_of
 from ptxsim.checks.order.lines import is_in_order
 from ptxsim.checks.order.proxies import publish, see_copies, waited
 from ptxsim.checks.order.sites import ACQUIRES, ARRIVES, COVERS, IGNORED, INITIALIZES, RELEASES, SCOPE
@@ -45,10 +35,21 @@ from ptxsim.checks.order.state import (
     WARPS,
     Order,
 )  # fmt: skip
+from ptxsim.checks.order.tensors import fence_after, fence_before, free, release_committed, use
 from ptxsim.checks.order.tiles import is_tile_in_order
 from ptxsim.jit.body import Array, body
 from ptxsim.lanes import LANES
-from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_ISSUED, FLAG_LANDED, ODD_PHASE, Event, Proxy, Scope, Space
+from ptxsim.machine.event import (
+    FLAG_ASYNC_PROXY,
+    FLAG_CORE,
+    FLAG_ISSUED,
+    FLAG_LANDED,
+    ODD_PHASE,
+    Event,
+    Proxy,
+    Scope,
+    Space,
+)
 from ptxsim.machine.memory import RANK_SHIFT
 
 KINDS = 6  # problems of a record at most
@@ -108,9 +109,14 @@ def scan(records: Array, first: int, o: Order, found: Array) -> int:
                 leave_grid(o, slot, rank, warp, mask)
                 end(o, slot)
         elif event == Event.TENSOR_USE:
-            use_columns(o, slot, warp, mask, int(addresses[0]), int(addresses[1]), site)
+            use(o, slot, warp, mask, addresses, site, found)
         elif event == Event.TENSOR_FREE:
-            free_columns(o, slot, warp, mask, int(addresses[0]), int(addresses[1]), site, found)
+            free(o, slot, warp, mask, addresses, site, found)
+        elif event == Event.TENSOR_FENCE:
+            if addresses[0]:
+                fence_after(o, slot, warp, mask)
+            else:
+                fence_before(o, slot, warp, mask)
         elif bits & IGNORED:
             continue  # the phase may go on
         elif event == Event.MBARRIER_ARRIVE or event == Event.MBARRIER_WAIT:
@@ -199,6 +205,9 @@ def use_mbarriers(
         else:
             go_on_completed(o, slot, address, is_odd)
             arrive_in_phase(o, slot, warp, part, key, is_odd, site, written, flags & FLAG_LANDED != 0)
+            if flags & FLAG_CORE:
+                place = released_at(o, slot, warp, phase_key(key, is_odd), site)
+                release_committed(o, place, warp)
             if flags & FLAG_ISSUED:
                 arrive_at_home(o, slot, warp, phase_key(key, is_odd), site, address)
 
@@ -255,11 +264,16 @@ def arrive_in_phase(
         release_at(o, slot, warp, lanes, mine, 0, scope, bits & RELEASES != 0, False)
 
 
+def released_at(o: Order, slot: int, warp: int, key: int, site: int) -> int:
+    """The entry of what an arrival has released, in its own scope."""
+    scope = int(o.sites[site]) >> SCOPE & 3
+    return entry_at(o, key, owner_of(o, slot, warp // int(o.n[WARPS]), scope), False)
+
+
 def arrive_at_home(o: Order, slot: int, warp: int, key: int, site: int, address: int) -> None:
     """What asynchronous operations arrive for is known to who waits in the mbarrier's CTA, in the scope of the CTA too: as with copies
     (see_completed), CUTLASS waits so for the commits of other CTAs."""
-    scope = int(o.sites[site]) >> SCOPE & 3
-    place = entry_at(o, key, owner_of(o, slot, warp // int(o.n[WARPS]), scope), False)
+    place = released_at(o, slot, warp, key, site)
     if place != NONE:
         o.entries[place]["cta"] = int(o.cluster[slot] * o.n[CTAS]) + (address >> RANK_SHIFT)
 

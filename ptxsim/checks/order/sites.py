@@ -24,6 +24,7 @@ BY_PROXY = 65536  # accesses global memory through the async proxy
 UNORDERED = 524288  # a fence of the device or wider that stands in no such order
 READ_ONLY = 262144  # takes global memory for constant as long as the kernel runs
 DECIDED = 1048576  # a store that the result of an atomic decides about
+TENSORS = 2097152  # allocates, frees or orders tensor memory
 LATER = 2048  # writes later, and completes on an mbarrier then
 
 _SCOPES = {
@@ -88,6 +89,8 @@ def _bits(op: Op) -> int:
 
 def _synchronisation(op: Op, mechanism: Mechanism, role: Role) -> int:
     words = op.words
+    if mechanism is Mechanism.TENSOR_MEMORY:
+        return TENSORS
     if mechanism is Mechanism.BARRIER:
         return ARRIVES * (role is Role.ARRIVE)
     if mechanism is Mechanism.FENCE:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ptxsim.checks.order.sites import BY_PROXY, COVERS, LATER, SCOPE, STRONG, UNORDERED, WARPGROUP
+from ptxsim.checks.order.sites import BY_PROXY, COVERS, LATER, SCOPE, STRONG, TENSORS, UNORDERED, WARPGROUP
 from ptxsim.jit.body import Array, record
 from ptxsim.lanes import LANES
 from ptxsim.machine.event import RECORD, Scope
@@ -16,8 +16,8 @@ from ptxsim.machine.pages import reserve
 (
     NOW, CTAS, WARPS, UNITS, SHIFT, CELLS, CLUSTERS, GRID, WAYS, FAR, KEPT, PAGES, ROWS, COUNT, COVERED, EDGES, THREADS, FREE,
     INITIALIZED, LINES, LOGGED, LOG_SLOT, PLAIN, GRANULES, AGREED, COPYING, COPIED, INITS, PRODUCTS, AGREED_IN_SHARED, PASSES, COVER_SCOPE,
-    NUMBERS,
-) = range(33)  # fmt: skip
+    TENSOR, NUMBERS,
+) = range(34)  # fmt: skip
 # NOW: the record; CTAS, WARPS: of a cluster, of a CTA; UNITS: columns of a clock; SHIFT, CELLS: of a granule's bytes, granules of
 # a CTA's shared memory; CLUSTERS: of the grid; GRID: CTAs; WAYS: places for accesses per granule; FAR: clusters that others know
 # of; KEPT, PAGES: in use; ROWS: of clocks per slot; COUNT: problems found; COVERED: the first column of a clock's second half, 0
@@ -28,10 +28,11 @@ from ptxsim.machine.pages import reserve
 # of what such copies have not written yet, which nobody ever knows. INITS: the column of mbarriers that fence.mbarrier_init has
 # published; PRODUCTS: the first of those of what products of warpgroups have read. The last column is that of all other copies. COPYING: whether there are accesses of the async proxy to global memory. AGREED: any two strong accesses of the program are, each in the scope of the other; AGREED_IN_SHARED: in shared memory. PASSES: all
 # fences of the device stand in one order, COVER_SCOPE is the narrowest scope of these, so that what a thread has read counts for fences of those that it meets (see barriers.pass_on).
+# TENSOR: the first of the columns of what warps have done with tensor memory (see tensors), 0 where the program has none.
 
 BARRIERS = 16
 RING = 16  # products of a warpgroup whose ends are remembered
-PARTS = 16  # of tensor memory, 32 columns each
+TENSOR_CELLS = 4096  # of the tensor memory of a CTA: 512 columns, 8 groups of rows
 COMPLETIONS = 16  # columns for the mbarriers of a CTA, which share them if there are more
 OWN_ROWS = LANES + 1  # of a warp, of which its lanes share some
 NONE, OVER = -1, -2  # OVER: in place of a slot, of CTAs that have ended
@@ -74,8 +75,8 @@ ACCESS = record(("warp", "i4"), ("time", "i4"), ("lanes", "u4"), ("site", "i4"))
 # Of a read in the log: when it was, and what its warp knew of itself; together: `lanes` of the warp read it all, or none that is
 # known; else each lane reads for itself.
 LOGGED_READ = record(("time", "i4"), ("own", "i4"), ("lanes", "u4"), ("together", "i4"))
-# Of tensor memory: when a warp last used it, with which lanes, and where.
-USE = record(("time", "i4"), ("lanes", "u4"), ("site", "i4"))
+# Of some cells of tensor memory: which warp last used them, when, with which lanes, where, and whether by the tensor core.
+USE = record(("warp", "i4"), ("time", "i4"), ("lanes", "u4"), ("site", "i4"), ("core", "i4"))
 # What has been released at an address: for whom, when a chain of writes that hand it on was last continued, by threads of which
 # cluster (home) and by which CTA; its row, and a snapshot of that; mixed: threads of several clusters have released there.
 ENTRY = record(
@@ -120,7 +121,7 @@ class Arrays(NamedTuple):
     updates: Array
     lines: Array  # by slot, rank and line
     warps: Array  # the same: when each warp, or those that share its place modulo LANES, last wrote there; then read, then updated
-    columns: Array  # by slot, rank, part and warp of the cluster: uses of tensor memory
+    tensors: Array  # by slot, rank, cell of tensor memory, and: the last write, then the last read of each warp of the cluster
     log: Array  # reads of shared memory that have not been noted yet (see lines)
     log_note: Array
     page_key: Array  # of global memory, by hash
@@ -163,7 +164,8 @@ def begin(
     threads = all_warps * LANES
     completions = (COMPLETIONS * ctas + 1) * any(bits & LATER for bits in sites)
     groups = warps // 4 * ctas * any(bits & WARPGROUP for bits in sites)
-    units = (2 if covers else 1) * threads + completions + 1 + groups + 1
+    tensors = all_warps * any(bits & TENSORS for bits in sites)
+    units = (2 if covers else 1) * threads + 2 * tensors + completions + 1 + groups + 1
     ways = warps + (NEAR_WAYS if ctas > 1 else 0)
     rows = all_warps * (2 * OWN_ROWS + LANES) + 2 * barrier_rows(ctas) + 1
     clusters, lines = grid // ctas, -(-shared_bytes >> LINE_BITS)
@@ -177,6 +179,7 @@ def begin(
     n[PRODUCTS] = units - 1 - groups
     n[INITS] = n[PRODUCTS] - 1
     n[COPIED] = n[INITS] - completions
+    n[TENSOR] = n[COPIED] - 2 * tensors if tensors else 0
     n[AGREED] = all(bits >> SCOPE & 3 >= Scope.GPU for bits in sites if bits & STRONG)
     needed = Scope.CLUSTER if ctas > 1 else Scope.CTA
     n[AGREED_IN_SHARED] = all(bits >> SCOPE & 3 >= needed for bits in sites if bits & STRONG)
@@ -198,7 +201,7 @@ def begin(
         zeros((slots, 2, completions), np.int32),
         zeros((slots, threads if covers else 0), np.int32), zeros((slots, threads), np.int32), zeros((slots, barrier_rows(ctas)), np.int64), zeros((slots, barrier_rows(ctas)), np.int32), zeros((slots, barrier_rows(ctas)), np.int32),
         zeros(granules, CELL), zeros((granules, ways), ACCESS), zeros((granules, ways if strong[0] else 0), ACCESS),
-        zeros(slots * ctas * lines, LINE), zeros((slots * ctas * lines, 3 * LANES), np.int32), zeros(slots * ctas * PARTS * all_warps, USE), zeros(LOG, RECORD), zeros(LOG, LOGGED_READ),
+        zeros(slots * ctas * lines, LINE), zeros((slots * ctas * lines, 3 * LANES), np.int32), zeros((slots * ctas * TENSOR_CELLS if tensors else 0, 1 + all_warps), USE), zeros(LOG, RECORD), zeros(LOG, LOGGED_READ),
         np.full(2 * PAGES_AT_FIRST, NONE, np.int64), zeros(2 * PAGES_AT_FIRST, np.int32), zeros(many, CELL), zeros((many, FAR_WAYS), ACCESS),
         zeros((many, FAR_WAYS if strong[1] else 0), ACCESS), zeros(far_lines, LINE), zeros((far_lines, 2), WAY),
         np.full(PAGES_AT_FIRST, NONE, np.int32), zeros(4 * MARGIN, ENTRY), zeros((4 * MARGIN, units), np.int32),

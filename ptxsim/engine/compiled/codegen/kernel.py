@@ -18,7 +18,6 @@ from ptxsim.engine.compiled.codegen import (  # noqa: F401
     cp_async,
     effects,
     mbarrier,
-    tensor_memory,
     warp_matrix,
     warpgroup,
 )
