@@ -103,7 +103,6 @@ WAIT_FOR_ALL = {
 }
 WARP_BARRIER, CTA_BARRIER = "bar.warp.sync 0xffffffff;", "bar.sync 0;"
 PROXY_FENCE = "fence.proxy.async;"
-BEFORE_SYNC, AFTER_SYNC = "tcgen05.fence::before_thread_sync;", "tcgen05.fence::after_thread_sync;"
 IN_CUDA = {CTA_BARRIER: "__syncthreads();", WARP_BARRIER: "__syncwarp();"}  # what CUDA C++ has a word for
 
 

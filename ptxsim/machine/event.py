@@ -49,7 +49,7 @@ class Event(IntEnum):
         28  # of tensor memory; addresses: the rank of its CTA, a TensorUse, rows (a bit for 16), columns (64 in each)
     )
     TENSOR_FREE = 29  # columns are given back; addresses alike
-    TENSOR_FENCE = 30  # tcgen05.fence; addresses[0]: whether it is ::after_thread_sync
+    TENSOR_FENCE = 30  # for tensor memory; addresses[0]: whether it comes after a synchronisation, or before one
 
 
 class TensorUse(IntFlag):

@@ -16,6 +16,7 @@ from ptxsim.machine.port import Port
 from ptxsim.machine.tensor_memory import memory_of, run
 
 GROUP = 16  # rows that observers are told of together: nothing reaches fewer but tcgen05.cp.4x256b
+BEFORE_SYNC, AFTER_SYNC = "tcgen05.fence::before_thread_sync", "tcgen05.fence::after_thread_sync"
 NOTHING = TensorUse(0)  # to be said of a use
 # What a thread waits with.
 COMMITS, MOVES = "tcgen05.commit, and mbarrier.try_wait", "tcgen05.wait::ld or tcgen05.wait::st"

@@ -104,7 +104,7 @@ def release_covered(o: Order, slot: int, rank: int, unit: int, key: int, scope: 
 
 
 def release_fenced(o: Order, slot: int, rank: int, unit: int, key: int, scope: int) -> None:
-    """A relaxed write hands on what its thread knows to come before a tcgen05.fence::before_thread_sync."""
+    """A relaxed write hands on what its thread knows to come before a fence for tensor memory."""
     row, warps, first = o.clock[row_of(o, slot, unit)], int(o.n[CTAS] * o.n[WARPS]), int(o.n[TENSOR])
     latest = int(o.start[slot])
     for fenced in range(first + warps, first + 2 * warps):

@@ -29,8 +29,6 @@ from ptxsim.diagnostic import DOUBTFUL, Finding, Label, beside
 from ptxsim.edits import Fix
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.isa.facts import (
-    AFTER_SYNC,
-    BEFORE_SYNC,
     CTA_BARRIER,
     PROXY_FENCE,
     WAITS,
@@ -41,6 +39,7 @@ from ptxsim.isa.facts import (
     Scope,
     Synchronisation,
 )
+from ptxsim.machine.tensor_order import AFTER_SYNC, BEFORE_SYNC
 
 Problem = tuple[int, int, int]  # what, site, other site
 Use = tuple[int, int, tuple[int, ...]]  # site, how often, and the first
@@ -305,8 +304,8 @@ def _unfenced(program: Program, site: int, other: int, count: int, row: tuple[in
         f"{op.opcode} of warp {row[5]} uses column {row[3]} of tensor memory, which {whose} uses at line {use.line} without order between the two",
         op.line, op.column, len(op.opcode), count=count, warp=row[5], labels=(Label.at(use, "used here"),),
         notes=("what synchronises threads with .relaxed, or before a product or copy is complete, orders tensor memory only with both fences",),
-        help=f"put tcgen05.fence::before_thread_sync before what hands the columns on, and tcgen05.fence::after_thread_sync before line {op.line}",
-        fixes=(beside(op, "before", AFTER_SYNC), beside(use, "after", BEFORE_SYNC)),
+        help=f"put {BEFORE_SYNC} before what hands the columns on, and {AFTER_SYNC} before line {op.line}",
+        fixes=(beside(op, "before", f"{AFTER_SYNC};"), beside(use, "after", f"{BEFORE_SYNC};")),
     )  # fmt: skip
 
 

@@ -2,8 +2,8 @@
 
 A clock has two columns for each warp of the cluster. The first says up to when what the warp has done with tensor memory comes before
 what the row's thread does there next; the second up to when it comes before what synchronises threads, even relaxed:
-tcgen05.fence::before_thread_sync raises it, and a commit does so for who waits at its mbarrier. What was handed on relaxed counts
-after tcgen05.fence::after_thread_sync. Loads and stores that a wait has covered are in order with releases and acquires like other
+the fence before a synchronisation raises it, and a commit does so for who waits at its mbarrier. What was handed on relaxed counts
+after the fence that comes after one. Loads and stores that a wait has covered are in order with releases and acquires like other
 accesses, too; what the tensor core does is not, since it goes on after its thread. PTX ISA, "TensorCore 5th Generation
 Instructions: Specialized Inter-thread Synchronization", "Canonical synchronization patterns".
 """
