@@ -26,12 +26,18 @@ class _Finder(MetaPathFinder):
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
         if name != self.name:
             return None
-        others = [finder for finder in sys.meta_path if finder is not self]
-        spec = next(filter(None, (finder.find_spec(name, path, target) for finder in others)), None)
+        sys.meta_path.remove(self)  # others may wait for the same module: each asks those that are left
+        spec = next(filter(None, (finder.find_spec(name, path, target) for finder in list(sys.meta_path))), None)
+        sys.meta_path.insert(0, self)
         if spec is not None and spec.loader is not None:
-            sys.meta_path.remove(self)
-            spec.loader = _Then(spec.loader, self.act)
+            spec.loader = _Then(spec.loader, self.end)
         return spec
+
+    def end(self) -> None:
+        """The module has been executed: who only asks where it is (importlib.util.find_spec) does not bring this about."""
+        if self in sys.meta_path:
+            sys.meta_path.remove(self)
+            self.act()
 
 
 class _Then(Loader):

@@ -18,11 +18,19 @@ from ptxsim.cuda.runtime.library import PRELOAD, load_driver
 from ptxsim.programs.after_import import after_import
 
 PATHFINDER = "cuda.pathfinder"
+CUTE_DSL = "cutlass.cutlass_dsl"  # its own package: the outer one's name is that of other packages, too
 
 
 def cuda_is_cpu() -> None:
     """torch has been loaded."""
     from ptxsim.triton.cuda_is_cpu import apply
+
+    apply()
+
+
+def cute_dsl() -> None:
+    """CuTe DSL has been loaded."""
+    from ptxsim.triton.cute_dsl import apply
 
     apply()
 
@@ -65,6 +73,9 @@ def main(arguments: list[str]) -> None:
     load_runtime()
     after_import("torch", cuda_is_cpu)
     after_import(PATHFINDER, use_driver)
+    for name in ("LINEINFO", "DISABLE_FILE_CACHING"):  # read as CuTe DSL is imported
+        os.environ.setdefault(f"CUTE_DSL_{name}", "1")
+    after_import(CUTE_DSL, cute_dsl)
     if arguments[0] == "-m":
         sys.argv = arguments[1:]
         sys.path.insert(0, "")

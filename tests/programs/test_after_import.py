@@ -1,6 +1,6 @@
 """What is done once a program has imported a module, wherever that comes from."""
 
-import importlib
+import importlib.util
 import sys
 from importlib.abc import MetaPathFinder
 from importlib.util import spec_from_file_location
@@ -43,3 +43,16 @@ def test_what_is_done_after_an_import(tmp_path, monkeypatch):
     import late  # done once
 
     assert done == [1, 1]
+
+
+def test_two_wait_for_one_module_which_is_looked_for_first(tmp_path, monkeypatch):
+    file, done = tmp_path / "late.py", []
+    file.write_text("")
+    monkeypatch.delitem(sys.modules, "late", raising=False)
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, Elsewhere(file)])
+    after_import("late", lambda: done.append(1))
+    after_import("late", lambda: done.append(2))
+    assert importlib.util.find_spec("late") is not None and not done
+    import late  # noqa: F401
+
+    assert done == [1, 2]

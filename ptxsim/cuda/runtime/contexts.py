@@ -127,6 +127,26 @@ def context_state(runtime: Runtime, number: int, flags: Any, active: Any) -> Non
     flags[0], active[0] = 0, int(bool(runtime.contexts))
 
 
+@function("int cuCtxCreate_v4(void **context, void *parameters, unsigned flags, int device)")
+def create(runtime: Runtime, context: Any, parameters: int | None, flags: int, number: int) -> None:
+    """There is one context; a program that makes one has it."""
+    runtime.check_device(number)
+    context[0] = CONTEXT
+    runtime.contexts.append(CONTEXT)
+
+
+@function("int cuCtxCreate_v2(void **context, unsigned flags, int device)")
+def create_without(runtime: Runtime, context: Any, flags: int, number: int) -> None:
+    create(runtime, context, None, flags, number)
+
+
+@function("int cuCtxDestroy_v2(void *context)")
+def destroy(runtime: Runtime, context: int | None) -> None:
+    if context != CONTEXT:
+        raise CudaError(_INVALID_CONTEXT)
+    del runtime.contexts[-1:]
+
+
 @function("int cuCtxGetCurrent(void **context)")
 def current(runtime: Runtime, context: Any) -> None:
     context[0] = runtime.contexts[-1] if runtime.contexts else None

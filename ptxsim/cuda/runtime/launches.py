@@ -98,7 +98,8 @@ def _run(runtime: Runtime, kernel: Kernel, passed: list[bytes], options: LaunchO
     if runtime.times and like not in runtime.predicted:
         options = replace(options, profile=1)
     try:
-        run = runtime.collector.launch(kernel, passed, options)
+        with runtime.around():
+            run = runtime.collector.launch(kernel, passed, options)
     except PtxError as error:
         runtime.collector.refuse(error)
         raise CudaError(INVALID_VALUE) from None

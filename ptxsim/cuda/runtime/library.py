@@ -69,7 +69,7 @@ def _build(place: Path) -> None:
         for version in VERSIONS:
             name = f"libcudart.so.{version}"
             exported = Path(work) / "map"
-            exported.write_text(f"{name} {{ global: cu*; __cuda*; local: *; }};\n")
+            exported.write_text(f"{name} {{ global: cu*; _cu*; __cuda*; local: *; }};\n")
             with resources.as_file(resources.files("ptxsim.cuda.runtime").joinpath("cudart.c")) as text:
                 command = [
                     compiler, "-shared", "-fPIC", "-O1", f"-DVERSION={version}", f"-I{work}", str(text), "-ldl", "-pthread",

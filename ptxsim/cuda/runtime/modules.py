@@ -1,5 +1,5 @@
-"""The driver's modules, libraries and kernels, and its linker. CUDA Driver API, "Module Management", "Library Management",
-"Execution Control".
+"""The driver's modules, libraries and kernels, and its linker, and the runtime's libraries. CUDA Driver API, "Module Management",
+"Library Management", "Execution Control"; CUDA Runtime API, "Library Management".
 
 What is linked is PTX, and stays PTX: the "machine code" that the linker gives is the text it was given.
 """
@@ -23,6 +23,8 @@ PTX, LIBRARY = 1, 4  # CUjitInputType
 
 @function("int cuLibraryLoadData(void **library, const void *code, void *jit, void *given, unsigned count, void *options, void *values, "
           "unsigned more)")  # fmt: skip
+@function("cudaLibraryLoadData(void **library, const void *code, void *jit, void *given, unsigned count, void *options, "
+          "void *values, unsigned more)")  # fmt: skip
 @function("int cuModuleLoadDataEx(void **module, const void *code, unsigned count, void *options, void *values)")
 @function("int cuModuleLoadData(void **module, const void *code)", "int cuModuleLoadFatBinary(void **module, const void *code)")  # fmt: skip
 def load(runtime: Runtime, module: Any, code: int | None, *options: Any) -> None:
@@ -35,12 +37,13 @@ def load(runtime: Runtime, module: Any, code: int | None, *options: Any) -> None
     module[0] = handle
 
 
-@function("int cuLibraryUnload(void *library)", "int cuModuleUnload(void *module)")
+@function("int cuLibraryUnload(void *library)", "int cuModuleUnload(void *module)", "cudaLibraryUnload(void *library)")
 def unload(runtime: Runtime, module: int | None) -> None:
     """Its variables stay where they are: a launch of it may be in a graph."""
 
 
 @function("int cuLibraryGetKernel(void **kernel, void *library, const char *name)")
+@function("cudaLibraryGetKernel(void **kernel, void *library, const char *name)")
 @function("int cuModuleGetFunction(void **kernel, void *module, const char *name)")
 def get_kernel(runtime: Runtime, kernel: Any, module: int | None, name: bytes) -> None:
     text = name.decode()
@@ -61,6 +64,7 @@ def module_of(runtime: Runtime, module: Any, kernel: int | None) -> None:
 
 
 @function("int cuLibraryGetGlobal(void **pointer, size_t *size, void *library, const char *name)")
+@function("cudaLibraryGetGlobal(void **pointer, size_t *size, void *library, const char *name)")
 @function("int cuModuleGetGlobal_v2(void **pointer, size_t *size, void *module, const char *name)")
 def get_variable(runtime: Runtime, pointer: Any, size: Any, module: int | None, name: bytes) -> None:
     try:
@@ -107,6 +111,11 @@ def set_attribute(runtime: Runtime, kernel: int | None, attribute: int, value: i
 def set_kernel_attribute(runtime: Runtime, attribute: int, value: int, kernel: int | None, device: int) -> None:
     runtime.check_device(device)
     attributes.set_attribute(runtime, kernel, attribute, value)
+
+
+@function("cudaKernelSetAttributeForDevice(void *kernel, int attribute, int value, int device)")
+def set_attribute_for(runtime: Runtime, kernel: int | None, attribute: int, value: int, device: int) -> None:
+    set_kernel_attribute(runtime, attribute, value, kernel, device)
 
 
 @function("int cuFuncSetCacheConfig(void *kernel, int configuration)")

@@ -12,6 +12,7 @@ from ptxsim.cuda.runtime.state import Collector, Runtime
 from ptxsim.cuda.runtime.stubs import functions
 
 _LIVES: list[Any] = []  # what native code holds addresses of
+STARTED: dict[int, Runtime] = {}  # by the version of the library
 
 
 class Output:
@@ -37,7 +38,7 @@ def start(collector: Collector, table: int, registered: int, version: int, is_py
         atexit.register(collector.finish)
     else:
         sys.stdout = Output()
-    runtime = Runtime(version, Binaries(registered), collector)
+    STARTED[version] = runtime = Runtime(version, Binaries(registered), collector)
     library = ctypes.CDLL(path_at(table))
     for i, function in enumerate(functions()):
         entry = function.c_type(runtime.entry(function))
@@ -47,4 +48,3 @@ def start(collector: Collector, table: int, registered: int, version: int, is_py
         if hasattr(library, function.name):
             runtime.addresses[function.name] = ctypes.cast(getattr(library, function.name), ctypes.c_void_p).value or 0
         _LIVES.append(entry)
-    _LIVES.append(runtime)

@@ -9,6 +9,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from importlib import resources
 from typing import Any, NoReturn, Protocol
@@ -22,6 +23,7 @@ from ptxsim.session.options import LaunchOptions
 from ptxsim.session.run import Run
 from ptxsim.types import Target
 
+FIRST_SPECIFIC = 90  # the first architecture with code that runs on no other
 INVALID_VALUE, OUT_OF_MEMORY, INVALID_DEVICE, NO_KERNEL_IMAGE, INVALID_PTX, NOT_SUPPORTED = 1, 2, 101, 209, 218, 801
 
 
@@ -79,6 +81,9 @@ class Runtime:
     missing: set[bytes] = field(default_factory=set)  # functions that were called and are not here
     texts: dict[tuple[int, int], Any] = field(default_factory=dict)  # of errors, as C strings
     kept: list[Any] = field(default_factory=list)  # what addresses were given of
+    around: Callable[[], AbstractContextManager[Any]] = (
+        nullcontext  # of a launch: memory of the host's that goes in and comes out
+    )
     lock: threading.RLock = field(default_factory=threading.RLock)
 
     @functools.cached_property
@@ -87,8 +92,9 @@ class Runtime:
 
     @functools.cached_property
     def target(self) -> Target:
-        """The machine: the one that was asked for, or the newest that the program has PTX for."""
-        return self.collector.target or self.binaries.newest()
+        """The machine: the one that was asked for, or the newest that the program has PTX for. A GPU of sm_90 runs code for sm_90a."""
+        found = self.collector.target or self.binaries.newest()
+        return Target(found.number, "a") if found.number >= FIRST_SPECIFIC and not found.suffix else found
 
     def loaded(self, handle: int) -> Loaded:
         """The module of a registered binary. Raises CudaError."""

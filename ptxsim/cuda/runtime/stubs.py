@@ -18,6 +18,7 @@ _MODULES = (
     "driver",
     "contexts",
     "modules",
+    "dialect",  # after those that it names
 )
 _PER_THREAD = ("_ptsz", "_ptds")  # the same functions for programs of --default-stream per-thread
 

@@ -1,0 +1,120 @@
+"""Programs in CuTe DSL run under `ptxsim exec` as they are: compiled host code, launches, tensors of torch, memory of the driver."""
+
+import importlib.util
+import json
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        importlib.util.find_spec("nvidia_cutlass_dsl") is None, reason="nvidia-cutlass-dsl is not installed"
+    ),
+]
+
+KERNEL = """
+import cutlass
+import numpy as np
+from cutlass import cute
+
+@cute.kernel
+def total(x: cute.Tensor, out: cute.Tensor, n: cutlass.Int32):
+    part = cutlass.utils.SmemAllocator().allocate_tensor(cutlass.Float32, cute.make_layout(128))
+    t, _, _ = cute.arch.thread_idx()
+    b, _, _ = cute.arch.block_idx()
+    part[t] = cutlass.Float32(0)
+    if b * 128 + t < n:
+        part[t] = x[b * 128 + t]
+    cute.arch.sync_threads()
+    if t == 0:
+        found = cutlass.Float32(0)
+        for i in range(128):
+            found += part[i]
+        out[b] = found
+
+@cute.kernel
+def shift(x: cute.Tensor, n: cutlass.Int32):
+    t, _, _ = cute.arch.thread_idx()
+    if t < n:
+        x[t + 1] = cutlass.Float32(1)  # the last thread writes past the tensor
+"""
+TORCH = """
+import torch
+from cutlass.cute.runtime import from_dlpack
+
+@cute.jit
+def host(x: cute.Tensor, out: cute.Tensor, n: cutlass.Int32):
+    total(x, out, n).launch(grid=((n + 127) // 128, 1, 1), block=(128, 1, 1))
+
+x, out = torch.arange(1000, dtype=torch.float32, device="cuda"), torch.zeros(10, device="cuda")
+compiled = cute.compile(host, from_dlpack(x), from_dlpack(out[2:]), 1000)
+for _ in range(2):
+    compiled(from_dlpack(x), from_dlpack(out[2:]), 1000)
+    assert (out[2:].sum(), out[:2].sum()) == (x.sum(), 0), out
+    x += 1  # seen by the second launch
+print("right")
+"""
+DRIVER = """
+from cuda.bindings import driver
+from cutlass.cute.runtime import make_ptr
+
+@cute.jit
+def host(x: cute.Pointer, out: cute.Pointer, n: cutlass.Int32):
+    blocks = (n + 127) // 128
+    total(cute.make_tensor(x, cute.make_layout(n)), cute.make_tensor(out, cute.make_layout(blocks)), n).launch(
+        grid=(blocks, 1, 1), block=(128, 1, 1)
+    )
+
+def memory(array):
+    _, place = driver.cuMemAlloc(array.nbytes)
+    driver.cuMemcpyHtoD(place, array.ctypes.data, array.nbytes)
+    return place, make_ptr(cutlass.Float32, int(place), cute.AddressSpace.gmem, assumed_align=16)
+
+driver.cuInit(0)
+driver.cuCtxSetCurrent(driver.cuDevicePrimaryCtxRetain(0)[1])
+x, out = np.arange(1000, dtype=np.float32), np.zeros(8, np.float32)
+(_, p), (place, q) = memory(x), memory(out)
+host(p, q, 1000)
+driver.cuMemcpyDtoH(out.ctypes.data, place, out.nbytes)
+assert out.sum() == x.sum()
+print("right")
+"""
+WRONG = """
+import torch
+from cutlass.cute.runtime import from_dlpack
+
+@cute.jit
+def host(x: cute.Tensor, n: cutlass.Int32):
+    shift(x, n).launch(grid=(1, 1, 1), block=(128, 1, 1))
+
+host(from_dlpack(torch.zeros(100, device="cuda")), 100)
+"""
+
+
+def run(program, folder, *options):
+    path = folder / "program.py"
+    path.write_text(program)
+    command = [sys.executable, "-m", "ptxsim", "exec", *options, str(path)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=folder)
+
+
+@pytest.mark.parametrize("given", [TORCH, DRIVER], ids=["torch", "driver"])
+def test_a_program_is_right_and_has_no_findings(given, tmp_path):
+    if given == TORCH:
+        pytest.importorskip("torch")
+    done = run(KERNEL + given, tmp_path, "--target", "sm_90")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "right" in done.stdout and "no findings" in done.stderr
+    assert not list(tmp_path.glob("*.ptx"))
+
+
+def test_a_finding_names_the_python_line(tmp_path):
+    pytest.importorskip("torch")
+    done = run(KERNEL + WRONG, tmp_path, "--format", "json")
+    (launch,) = json.loads(done.stdout)
+    (finding,) = [found for found in launch["findings"] if found["level"] == "error"]
+    line = next(i for i, text in enumerate(KERNEL.splitlines(), 1) if "past the tensor" in text)
+    assert (finding["name"], finding["source_line"]) == ("out-of-bounds", line)
+    assert "program.py" in finding["source_file"]
