@@ -1,6 +1,7 @@
 """Rules of the source itself: imports without circles."""
 
 import ast
+import re
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -35,3 +36,15 @@ def test_no_two_modules_import_each_other():
 def test_every_folder_of_modules_is_installed():
     """pyproject.toml lets setuptools find the packages."""
     assert {path.parent for path in MODULES.values()} == {path.parent for path in PACKAGE.rglob("__init__.py")}
+
+
+def test_the_page_on_architecture_names_what_is_there():
+    """Its table has a row for every room and every file at the top, and no other; a row names the rooms inside."""
+    text = (PACKAGE.parent / "docs/architecture.md").read_text()
+    rows = [line.split("|")[1:3] for line in text.splitlines() if line.startswith("| `")]
+    named = {name: inside for names, inside in rows for name in re.findall(r"`(\w+)`", names)}
+    modules = {name.split(".")[1] for name in MODULES if "." in name} - {"__main__"}
+    assert named.keys() == modules
+    inner = {path.parent.relative_to(PACKAGE) for path in PACKAGE.rglob("__init__.py")}
+    missing = [str(room) for room in inner if len(room.parts) > 1 and f"`{room.name}`" not in named[room.parts[0]]]
+    assert not missing, f"rooms that their row does not name: {', '.join(missing)}"
