@@ -1,10 +1,8 @@
 """Proxy fences: what needs one, and which one is needless."""
 
-from pathlib import Path
-
 import pytest
 
-from tests.helpers import names, run_text
+from tests.helpers import CASES, names, run_text
 
 FENCE = "fence.proxy.async.shared::cta;"
 KERNEL = """// ptxsim: launch grid=1 block=64
@@ -61,47 +59,13 @@ def test_a_second_fence_after_one_copy_is_needless(engine):
     assert found(f"{WAITS[0]} {FENCE} {FENCE}", engine) == ["needless-fence"]
 
 
-LARGE = """// ptxsim: launch grid=1 block=256
-// ptxsim: arg D = zeros(3072):u32
-.version 8.0
-.target sm_90
-.address_size 64
-.visible .entry k(.param .u64 D)
-{
-    .shared .align 128 .b8 tile[12288];
-    .reg .b64 %D;
-    .reg .b32 %t, %s;
-    .reg .pred %first;
-    ld.param.u64 %D, [D];
-    mov.u32 %t, %tid.x;
-    mov.u32 %s, tile;
-    mad.lo.u32 %s, %t, 16, %s;
-    st.shared.v4.u32 [%s], {%t, %t, %t, %t};
-    st.shared.v4.u32 [%s+4096], {%t, %t, %t, %t};
-    st.shared.v4.u32 [%s+8192], {%t, %t, %t, %t};
-    bar.sync 0;
-    setp.eq.u32 %first, %t, 0;
-    @!%first bra done;
-    mov.u32 %s, tile;
-    cp.async.bulk.global.shared::cta.bulk_group [%D], [%s], 4096;
-    cp.async.bulk.global.shared::cta.bulk_group [%D+4096], [%s+4096], 4096;
-    cp.async.bulk.global.shared::cta.bulk_group [%D+8192], [%s+8192], 4096;
-    cp.async.bulk.commit_group;
-    cp.async.bulk.wait_group.read 0;
-done:
-    ret;
-}
-"""
-
-
 def test_many_problems_do_not_hide_those_that_follow():
-    (finding,) = run_text(LARGE, checks="all").findings
-    assert (finding.name, finding.line) == ("missing-proxy-fence", 23)
-    assert finding.notes[-1] == "the same at lines 24, 25, and with lines 17, 18"
+    (finding,) = run_text((CASES / "bulk/many_without_fence.ptx").read_text()).run.findings
+    assert finding.notes[-1] == "the same at lines 27, 28, and with lines 20, 21"
 
 
 def test_a_product_that_nobody_waits_for_is_committed_to_an_mbarrier():
-    text = (Path(__file__).parents[1] / "cases/tcgen05/product.ptx").read_text()
+    text = (CASES / "tcgen05/product.ptx").read_text()
     waits = ("tcgen05.commit", "mbarrier.try_wait", "bra WAIT", "tcgen05.ld")
     text = "\n".join(line for line in text.splitlines() if not any(word in line for word in waits))
     found = next(finding for finding in run_text(text).run.findings if "may still read" in finding.message)
