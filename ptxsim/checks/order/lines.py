@@ -322,10 +322,11 @@ def fill(o: Order, slot: int, line: int) -> bool:
 def is_written(o: Order, slot: int, record: Array) -> bool:
     """Whether all that a record reads of shared memory has been written since its CTA began."""
     mask, width, addresses = int(record["mask"]), int(record["width"]), record["addresses"]
-    cells, shift, start, owner = 0, int(o.n[SHIFT]), int(o.start[slot]), NONE
+    cells, shift, start, owner, known = 0, int(o.n[SHIFT]), int(o.start[slot]), NONE, NONE
     for lane in range(LANES):
-        if mask >> lane & 1:
+        if mask >> lane & 1 and int(addresses[lane]) != known:  # often the lane before has read the same
             address = int(addresses[lane])
+            known = address
             if address >> RANK_SHIFT != owner:
                 owner = address >> RANK_SHIFT
                 cells = first_cell(o, slot, owner)

@@ -56,9 +56,14 @@ def work_off(o: Order) -> None:
         rank = int(o.place[record["cta"]]) - slot * ctas
         addresses, cells, warp = record["addresses"], first_cell(o, slot, rank), rank * int(o.n[WARPS]) + way
         updates = Event.STORE < record["event"] <= Event.REDUCE
+        alike = 0
         for lane in range(LANES):
             if mask >> lane & 1:
-                address, mine = int(addresses[lane]), given if together else 1 << lane
+                address, alike = int(addresses[lane]), alike | 1 << lane
+                if lane + 1 < LANES and mask >> lane + 1 & 1 and int(addresses[lane + 1]) == address:
+                    continue  # noted with the next lane, which accesses the same
+                mine = given if together else alike
+                alike = 0
                 for cell in range(cells + (address >> shift), cells + (address + width - 1 >> shift) + 1):
                     one = o.cells[cell]
                     since = max(start, int(one["written"]))
