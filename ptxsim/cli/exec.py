@@ -90,13 +90,18 @@ def command(program: str, arguments: Sequence[str], format: str, report: str | N
 def _execute(found: Command, to_error: bool) -> int:
     """Run the program to its end; its exit code, as a shell would say it."""
     sys.stdout.flush()
-    try:
-        done = subprocess.run(
-            found.arguments, env={**os.environ, **found.variables}, stdout=sys.stderr if to_error else None
-        )
-    except KeyboardInterrupt:
-        return INTERRUPTED
-    if done.returncode >= 0:
-        return done.returncode
-    click.echo(f"ptxsim: the program was ended by {signal.Signals(-done.returncode).name}", err=True)
-    return 128 - done.returncode
+    variables, output = {**os.environ, **found.variables}, sys.stderr if to_error else None
+    with subprocess.Popen(found.arguments, env=variables, stdout=output) as program:
+        # Whoever ends ptxsim (a time limit) ends the program, and is told what came of its launches until then.
+        before = signal.signal(signal.SIGTERM, lambda number, frame: program.terminate())
+        try:
+            code = program.wait()
+        except KeyboardInterrupt:
+            program.kill()
+            return INTERRUPTED
+        finally:
+            signal.signal(signal.SIGTERM, before)
+    if code >= 0:
+        return code
+    click.echo(f"ptxsim: the program was ended by {signal.Signals(-code).name}", err=True)
+    return 128 - code

@@ -14,8 +14,9 @@ Record = dict[str, Any]
 
 
 def read(folder: Path) -> list[Record]:
-    """The records of all launches that were looked at, by process and then in order."""
-    lines = (line for path in sorted(folder.glob("*.jsonl")) for line in path.read_text().splitlines())
+    """The records of all launches that were looked at, by process and then in order. The last of a process that was killed while it
+    wrote is left out."""
+    lines = (line for path in sorted(folder.glob("*.jsonl")) for line in path.read_text().split("\n")[:-1])
     return [json.loads(line) for line in lines]
 
 

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from ptxsim.cli import main
+from ptxsim.programs import records
 
 ENDLESS = """// ptxsim: launch grid=4 block=64
 // ptxsim: arg data = zeros(64):u32
@@ -99,3 +100,22 @@ def test_ctrl_c_while_modules_are_loaded(tmp_path):
     command = [sys.executable, "-m", "ptxsim", "--version"]
     ended = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path})
     assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "interrupted\n")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="SIGTERM to another process")
+def test_a_program_that_is_ended_from_outside_has_a_summary(tmp_path):
+    file = tmp_path / "program.py"
+    file.write_text("import time\nprint('begun', flush=True)\ntime.sleep(100)\n")
+    command = [sys.executable, "-m", "ptxsim", "exec", str(file)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stdout.readline() == "begun\n"
+        running.terminate()
+        _, told = running.communicate(timeout=60)
+    assert running.returncode == 128 + signal.SIGTERM
+    assert told.endswith("ptxsim: the program was ended by SIGTERM\nno launch came to ptxsim\n")
+
+
+def test_a_record_that_was_being_written_is_left_out(tmp_path):
+    (tmp_path / "1.jsonl").write_text('{"launch": 0}\n{"laun')
+    assert records.read(tmp_path) == [{"launch": 0}]
