@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -17,8 +18,9 @@ from ptxsim.engine.interpreter import fault_finding
 from ptxsim.engine.livelock import Livelock
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.engine.turns import CtaRunner, Engine, Limits, Outcome, Resident, Stopped, Turns
-from ptxsim.machine.cta import OTHER, Cluster, Warp
+from ptxsim.machine.cta import Cluster, Warp
 from ptxsim.machine.fault import Wait
+from ptxsim.machine.records import MBarrierRecord
 from ptxsim.machine.state import Machine
 
 LOOK = 100  # rounds between looks for a livelock
@@ -29,12 +31,6 @@ SPIN = 2000  # rounds of a slice at most, as long as there are CTAs that could c
 LONG = (
     8 * SPIN
 )  # rounds for each that runs, in which none ends, until one more comes in: they may wait for it, in ways nobody knows
-
-_NOBODY_IS_LEFT = "see the list: no thread is left that could bring what they wait for"
-_NOBODY_BEGINS = (
-    "nobody has arrived at any of these mbarriers: who is to begin, as the producer of a ring does with a slot that nobody has used, waits "
-    "for parity 1 first, whose phase counts as over"
-)
 
 Hook = Callable[[Warp, Engine], None]  # called with a warp before or after it runs
 
@@ -283,7 +279,7 @@ class Grid:
 
     def _deadlock(self, resident: list[Cluster]) -> Finding:
         """Say who waits for what."""
-        notes, line, first, new = [], 0, None, set[int]()
+        notes, line, first, waiting = [], 0, None, list[list[tuple[MBarrierRecord, int]]]()
         for cluster in resident:
             for cta in cluster.ctas:
                 for warp in cta.warps:
@@ -293,7 +289,7 @@ class Grid:
                     for split in warp.splits:
                         wait = warp.waits_for(split)
                         if isinstance(wait, Wait):
-                            new |= warp.new_mbarriers(split)
+                            waiting.append(warp.mbarriers(split))
                             at = convergence.line_of(warp, split, self.program)
                             notes.append(f"CTA {cta.index} warp {warp.index}, line {at}: {wait.describe()}")
                             if first is None:
@@ -303,8 +299,29 @@ class Grid:
         return Finding(
             "deadlock", f"every running warp waits: the first one for {what}", line,
             notes=tuple(shown), cta=cta_index, warp=warp_index,
-            help=_NOBODY_BEGINS if len(new) > 1 and OTHER not in new else _NOBODY_IS_LEFT,
+            help=_what_lacks(waiting),
         )  # fmt: skip
+
+
+def _what_lacks(waiting: list[list[tuple[MBarrierRecord, int]]]) -> str:
+    """What may be wrong where so many lanes of each split wait at mbarriers; nothing is said of splits that wait for something else."""
+    lanes: Counter[int] = Counter()
+    known: dict[int, MBarrierRecord] = {}
+    for mbarriers in waiting:
+        for mbarrier, count in mbarriers:
+            known[mbarrier.word] = mbarrier
+            lanes[mbarrier.word] += count
+    if all(waiting) and len(known) > 1 and all(each.last_line == 0 for each in known.values()):
+        return (
+            "nobody has arrived at any of these mbarriers: who is to begin, as the producer of a ring does with a slot that nobody has used, "
+            "waits for parity 1 first, whose phase counts as over"
+        )
+    if all(waiting) and len(known) == 1:
+        [(word, mbarrier)] = known.items()
+        arrived = mbarrier.expected - mbarrier.pending
+        if lanes[word] == arrived and mbarrier.pending:
+            return f"the {arrived} threads that wait have arrived, and it was initialised to wait for {mbarrier.expected}: is the count of the initialisation right?"
+    return "see the list: no thread is left that could bring what they wait for"
 
 
 def _warps(cluster: Cluster) -> Iterator[Warp]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -25,6 +26,7 @@ from ptxsim.machine.records import (
     IN_PYTHON,
     RUNS,
     CtaRecord,
+    MBarrierRecord,
     MBarrierTable,
     Split,
     WarpRecord,
@@ -37,7 +39,6 @@ from ptxsim.machine.units import Units
 from ptxsim.machine.warpgroup import WarpgroupRecord, describe, warpgroups_of
 
 STACK = WarpRecord.offsets()["stack"]
-OTHER = 0  # instead of an mbarrier: a wait for something else, or for one at which somebody has arrived
 DYNAMIC_STACK = 1 << 14  # bytes a lane has for alloca, in kernels that use it
 
 
@@ -119,11 +120,13 @@ class Warp:
         what = f"barrier {number}" if number < BARRIERS else "the other warps of the warpgroup"
         return Wait(what, lambda: cta.barriers.phase(number) != phase, lambda: cta.describe(number))
 
-    def new_mbarriers(self, split: Split) -> set[int]:
-        """The mbarriers that a split waits at, where nobody has arrived yet; OTHER for what else it waits for."""
+    def mbarriers(self, split: Split) -> list[tuple[MBarrierRecord, int]]:
+        """The mbarriers that a split waits at, and how many lanes do; none where it waits for something else."""
         if split.wait != AT_MBARRIERS:
-            return {OTHER}
-        return {OTHER if each.last_line else each.word for each in watched(self.record, split)}
+            return []
+        waiting = open_lanes(self.record, split.lanes)
+        count = Counter(self.record.watched[lane] for lane in range(LANES) if waiting >> lane & 1)
+        return [(MBarrierRecord.from_address(place), lanes) for place, lanes in count.items()]
 
     def wait(self, split: Split, what: Wait | Converge) -> None:
         """Let a split wait for something that Python knows."""

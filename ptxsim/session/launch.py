@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -48,6 +48,7 @@ class KernelCode:
     decoded: Decoded
     symbols: dict[str, np.ndarray] = field(default_factory=dict)
     home: ModuleMemory | None = None
+    written: Mapping[str, str] = field(default_factory=dict)  # as in Kernel
 
 
 class Launch:
@@ -136,7 +137,8 @@ class Launch:
         parameter = self.arguments.passed_in(allocation)
         if parameter is None:
             return allocation.name
-        return names_at_hand(self.code.source, self.code.function).get(parameter.name, parameter.name)
+        names = self.code.written or names_at_hand(self.code.source, self.code.function)
+        return names.get(parameter.name, parameter.name)
 
     def release(self) -> None:
         """Free what the launch has put into memory that outlives it, which knows nothing more of it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -119,10 +119,14 @@ class Module(Shown):
 
 
 class Kernel(Shown):
-    """One entry of a module."""
+    """One entry of a module.
+
+    written: what its author calls its parameters, by their names in the PTX, where a front end knows it.
+    """
 
     def __init__(self, module: Module, function: ast.Function):
         self.module, self.function = module, function
+        self.written: Mapping[str, str] = {}
 
     def __repr__(self) -> str:
         parameters = ", ".join(f".{parameter.type} {parameter.name}" for parameter in self.parameters)
@@ -153,7 +157,7 @@ class Kernel(Shown):
             decoded = home.decode(self.name, written) if home else known.program(self.name, written, machine)
         except PtxError as error:
             raise error.of(module.source) from None
-        return KernelCode(module.source, self.function, machine, decoded, module.symbols, home)
+        return KernelCode(module.source, self.function, machine, decoded, module.symbols, home, self.written)
 
     def program(self, target: str | None = None) -> Program:
         """Its operations, decoded for a target (the file's). Raises PtxError."""

@@ -66,8 +66,10 @@ class Launcher:
             cooperative=getattr(m, "launch_cooperative_grid", False) or None, profile=None if in_full else clock.profile,
         )  # fmt: skip
         with self.storages.placed() as placed:
-            values = [*self._flat(placed, args), *self._scratch(placed, grid, ctas, stream)]
+            named = list(self._flat(placed, args))
+            values = [*((kind, value) for _, kind, value in named), *self._scratch(placed, grid, ctas, stream)]
             parameters = kernel.parameters
+            kernel.written = {p.name: name for p, (name, _, _) in zip(parameters, named)}
             if len(values) < len(parameters):
                 raise _problem(
                     f"{kernel.name} takes {len(parameters)} parameters, Triton's signature has {len(values)}"
@@ -105,11 +107,12 @@ class Launcher:
             if kind in ("*", "map") and not found.isdisjoint(range(begins[p.name], begins[p.name] + size_of(p)))
         ]
 
-    def _flat(self, placed: Placed, args: Sequence[Any]) -> Iterator[tuple[str, Any]]:
-        """(Type, value) of every parameter but the scratch memory."""
+    def _flat(self, placed: Placed, args: Sequence[Any]) -> Iterator[tuple[str, str, Any]]:
+        """(Argument's name, type, value) of every parameter but the scratch memory."""
         descriptors = iter(self.descriptors)
         for (name, kind), value in zip(self.types.items(), args):
-            yield from self._one(placed, str(name), kind, value, descriptors)
+            for each, part in self._one(placed, str(name), kind, value, descriptors):
+                yield str(name), each, part
 
     def _one(
         self, placed: Placed, name: str, kind: Any, value: Any, descriptors: Iterator[dict[str, Any]]

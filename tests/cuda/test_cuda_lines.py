@@ -65,6 +65,12 @@ def test_a_barrier_that_an_unrolled_loop_lacks_is_tried_in_every_round():
     assert "tried: Put __syncthreads() before line 12 (PTX: " in shown and "bar.sync" not in shown
 
 
+def test_an_update_without_order_wants_an_atomic_and_no_barrier():
+    result = run_file(compiled("counted_without_atomics"), options=Options(checks="all"))
+    [finding] = result.expected
+    assert "atomicAdd" in finding.help and not finding.fixes
+
+
 def test_an_unrolled_loop_is_one_place():
     result = run_file(compiled("not_all_of_it_written"), options=Options(checks="all"))
     assert len(result.expected) == 32

@@ -69,7 +69,7 @@ def test_copies_of_an_unrolled_loop_are_one_place(engine):
     source = Source(path.read_text(), path.name, path, Source.from_file(path.with_suffix(".cu")))
     run = run_file(source, options=Options(engine=engine))
     [finding] = [finding for finding in run.expected if OVER in finding.message]
-    assert finding.source_line == 29 and source.origin(finding.labels[0].line).line == 27
+    assert finding.source_line == 28 and source.origin(finding.labels[0].line).line == 26
 
 
 def test_a_producer_that_begins_with_parity_0_is_told_to_begin_with_1(engine):
@@ -79,3 +79,9 @@ def test_a_producer_that_begins_with_parity_0_is_told_to_begin_with_1(engine):
     text = changed("mbarrier/ring.ptx", ("mbarrier.arrive.shared.b64 %st, [empty];", ""))
     [finding] = [finding for finding in run_text(text, engine=engine).findings if finding.name == "deadlock"]
     assert "parity 1" not in finding.help
+
+
+def test_a_count_that_is_too_large_is_told_where_all_wait(engine):
+    text = changed("mbarrier/phases.ptx", ("mbarrier.init.shared.b64 [full], 64;", "mbarrier.init.shared.b64 [full], 65;"))
+    [finding] = [finding for finding in run_text(text, engine=engine).findings if finding.name == "deadlock"]
+    assert finding.help.startswith("the 64 threads that wait have arrived, and it was initialised to wait for 65")

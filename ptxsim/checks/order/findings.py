@@ -23,7 +23,7 @@ from ptxsim.checks.order.cells import (
     UNSEEN,
     UNWAITED,
 )
-from ptxsim.checks.order.unused import is_compared, is_stored_back_alone
+from ptxsim.checks.order.unused import is_compared, is_stored_back_alone, is_update
 from ptxsim.checks.waits import missing_wait, overwritten
 from ptxsim.diagnostic import DOUBTFUL, Finding, Label, beside
 from ptxsim.edits import Fix
@@ -140,7 +140,13 @@ def _race(
         if not _is_fetch(op):  # what those read belongs to no lane
             place["lane"] = lane
     verb = "writes" if _writes(before, bool(is_global)) else "reads"
-    remedy = _remedy(op, before, what, other_cta != cta, bool(is_global))
+    is_far, in_global = other_cta != cta, bool(is_global)
+    remedy, fixes = _remedy(op, before, what, is_far, in_global), _fixes(program, op, before, what, is_far, in_global)
+    if is_update(program, *sorted((op, before), key=lambda each: each.site)) and not (in_global and is_far):
+        remedy, fixes = (
+            f"if threads add to one place here, let them do it atomically (atomicAdd; atom or red in PTX); else {remedy}",
+            (),
+        )
     if what == RACE_IN_WARP:
         who = "another lane of the warp"
     elif is_global and other_cta != cta:
@@ -158,7 +164,7 @@ def _race(
     return Finding(
         _NAMES[what], f"{op.opcode} touches {where}, which {who} {verb} without order between the two",
         **place, labels=(Label(before.line, f"{verb} here", before.column, len(before.opcode)),),
-        help=remedy, fixes=_fixes(program, op, before, what, other_cta != cta, bool(is_global)),
+        help=remedy, fixes=fixes,
     )  # fmt: skip
 
 

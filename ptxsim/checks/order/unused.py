@@ -40,6 +40,19 @@ def is_stored_back_alone(program: Program, load: Op, store: Op) -> bool:
     return True
 
 
+def is_update(program: Program, load: Op, store: Op) -> bool:
+    """Whether an ordinary store puts back, changed, what an ordinary load has brought from its place: `x += 1`."""
+    if not _is(load, AccessKind.READ) or not _is(store, AccessKind.WRITE) or load.site > store.site:
+        return False
+    if not _at_one_place(program, load, store, Counter(slot for op in program.ops for slot in writes(op))):
+        return False
+    values = set(writes(load))
+    for op in program.ops[load.site + 1 : store.site]:
+        if _is_arithmetic(op) and not values.isdisjoint(reads(op)):
+            values |= set(writes(op))
+    return not values.isdisjoint(set(reads(store)) - set(_not_values(store)))
+
+
 def is_compared(program: Program, load: Op, update: Op) -> bool:
     """Whether what an ordinary load brings reaches nothing but a compare-and-swap of its place, as what that compares with or stores.
 

@@ -219,21 +219,27 @@ def with_waits(
 ) -> list[Finding]:
     """The findings, those told with the wait whose cause it is; several of one wait are one."""
     found: list[Finding] = []
-    told: dict[tuple[str, object], int] = {}
-    for finding in findings:
+    told: dict[object, int] = {}
+    for finding in sorted(findings, key=lambda finding: finding.name in _ALONE):  # what data shows comes first
         cause = _cause(program, finding, phases)
         if cause is None:
             found.append(finding)
-        elif (key := (finding.name, _same(cause.wait, source))) in told:
-            first = found[told[key]]
-            notes = first.notes
-            if source.origin(finding.line) is None or source.origin(finding.line) != source.origin(first.line):
-                notes = tuple(dict.fromkeys((*notes, f"the same at line {finding.line}")))
-            found[told[key]] = replace(first, count=first.count + finding.count, notes=notes)
+        elif (key := _same(cause.wait, source)) in told:
+            found[told[key]] = _joined(found[told[key]], finding, source)
         else:
             told[key] = len(found)
             found.append(_told(finding, cause, variables))
     return found
+
+
+def _joined(first: Finding, more: Finding, source: Source) -> Finding:
+    """A finding that says what else comes of its cause."""
+    if more.name != first.name:
+        return replace(first, notes=(*first.notes, f"{more.name} at line {more.line} comes of it, too: {more.message}"))
+    notes = first.notes
+    if source.origin(more.line) is None or source.origin(more.line) != source.origin(first.line):
+        notes = tuple(dict.fromkeys((*notes, f"the same at line {more.line}")))
+    return replace(first, count=first.count + more.count, notes=notes)
 
 
 def _cause(program: Program, finding: Finding, phases: Phases) -> _Cause | None:

@@ -152,11 +152,11 @@ class _Judged:
         return replace(self.found, notes=(*self.found.notes, all_of_it))
 
 
-def not_judged(finding: Finding, comparison: Comparison, line: int) -> Finding:
-    """What is left of a failed expectation where an error stopped the run at `line` (0: at no single line)."""
+def not_judged(finding: Finding, comparison: Comparison, place: str) -> Finding:
+    """What is left of a failed expectation where an error stopped the run at a place (empty: at no single line)."""
     if finding.name != "expectation-failed" or finding.level != "error":
         return finding
-    where = f" at line {line}" if line else ""
+    where = f" at {place}" if place else ""
     return replace(
         finding, message=f"{comparison} is not judged: the run stopped{where}", notes=(), labels=(), help=None
     )

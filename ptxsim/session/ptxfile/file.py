@@ -203,7 +203,8 @@ class _Launch:
         if run.banks_counted and (counts := expectation.comparison.counts):
             found = [blamed(finding, run.banks, counts, self.source) for finding in found]
         if run.stopped_at is not None:
-            return [not_judged(finding, expectation.comparison, run.stopped_at) for finding in found]
+            place = self.source.place(run.stopped_at) if run.stopped_at else ""
+            return [not_judged(finding, expectation.comparison, place) for finding in found]
         if any(finding.name == "expectation-failed" and finding.level == "error" for finding in found):
             found = [
                 replace(

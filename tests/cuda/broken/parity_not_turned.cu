@@ -2,8 +2,7 @@
 // ptxsim: launch block=64
 // ptxsim: arg x = ramp(512):u32
 // ptxsim: arg y = zeros(512):u32
-// ptxsim: expect missing-wait at 29
-// ptxsim: expect mbarrier-overflow
+// ptxsim: expect missing-wait at 28
 #include <cuda/ptx>
 
 namespace ptx = cuda::ptx;
