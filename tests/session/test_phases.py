@@ -82,6 +82,8 @@ def test_a_producer_that_begins_with_parity_0_is_told_to_begin_with_1(engine):
 
 
 def test_a_count_that_is_too_large_is_told_where_all_wait(engine):
-    text = changed("mbarrier/phases.ptx", ("mbarrier.init.shared.b64 [full], 64;", "mbarrier.init.shared.b64 [full], 65;"))
+    text = changed(
+        "mbarrier/phases.ptx", ("mbarrier.init.shared.b64 [full], 64;", "mbarrier.init.shared.b64 [full], 65;")
+    )
     [finding] = [finding for finding in run_text(text, engine=engine).findings if finding.name == "deadlock"]
     assert finding.help.startswith("the 64 threads that wait have arrived, and it was initialised to wait for 65")

@@ -268,7 +268,10 @@ def test_nothing_is_active_after_it():
 
 
 def test_a_kernel_that_is_stopped_raises():
-    with ptxsim.triton.active() as runs, pytest.raises(KernelError, match=r"kernels\.py:\d+:\d+: error\[PTX201\].* x_ptr"):
+    with (
+        ptxsim.triton.active() as runs,
+        pytest.raises(KernelError, match=r"kernels\.py:\d+:\d+: error\[PTX201\].* x_ptr"),
+    ):
         add(torch.rand(10), torch.rand(10), torch.rand(10), 512)
     assert runs[0].has_errors
 
