@@ -69,7 +69,7 @@ def test_copies_of_an_unrolled_loop_are_one_place(engine):
     source = Source(path.read_text(), path.name, path, Source.from_file(path.with_suffix(".cu")))
     run = run_file(source, options=Options(engine=engine))
     [finding] = [finding for finding in run.expected if OVER in finding.message]
-    assert finding.source_line == 28 and source.origin(finding.labels[0].line).line == 26
+    assert finding.source_line == 29 and source.origin(finding.labels[0].line).line == 27
 
 
 def test_a_producer_that_begins_with_parity_0_is_told_to_begin_with_1(engine):

@@ -2,7 +2,8 @@
 // ptxsim: launch block=64
 // ptxsim: arg x = ramp(512):u32
 // ptxsim: arg y = zeros(512):u32
-// ptxsim: expect missing-wait at 28
+// ptxsim: expect missing-wait at 29
+// ptxsim: expect mbarrier-overflow
 #include <cuda/ptx>
 
 namespace ptx = cuda::ptx;
