@@ -184,6 +184,9 @@ class Interpreter:
                 return result
         else:
             result = effect(*values, **op.wants)
+            if self.machine.stream is not None and op.facts.detour is not None:
+                port.mask, port.site = mask, op.site
+                port.emit(Event.DETOUR, addresses=np.asarray(op.facts.detour(*values), np.uint64))
         _store(op, result, warp, mask)
         return None
 

@@ -49,6 +49,7 @@ class Event(IntEnum):
         28  # of tensor memory; addresses: the rank of its CTA, a TensorUse, rows (a bit for 16), columns (64 in each)
     )
     TENSOR_FREE = 29  # columns are given back; addresses alike
+    DETOUR = 31  # an operation whose operands may need a routine (facts.detour); addresses: not 0 in lanes that need it
     TENSOR_FENCE = 30  # for tensor memory; addresses[0]: whether it comes after a synchronisation, or before one
 
 

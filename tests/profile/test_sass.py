@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from ptxsim import Module
+from ptxsim.profile.lowering.emulated import DETOURS
 from ptxsim.profile.lowering.lower import lower
+from ptxsim.profile.lowering.machine_code import Kind
 from ptxsim.profile.lowering.regions import merged
 from ptxsim.profile.sass import machine
 from ptxsim.profile.sass.listing import read_listing
@@ -85,3 +87,55 @@ def test_without_the_tools_the_lowering_says_why():
     cycles = kernel.launch(1, 32, [*arrays, 4], profile=True, checks="none").cycles
     assert cycles.assembled == 0
     assert cycles.no_assembly == "ptxas and nvdisasm not found"
+
+
+def recorded_kernel(monkeypatch, name):
+    """A kernel of tests/data/sass, with what the assembler and the disassembler said once in place of them."""
+    said, listing = ((DATA / f"{name}.{what}").read_text() for what in ("said", "listing"))
+    monkeypatch.setattr(machine, "assembled", lambda text, target: (said, listing))
+    return Module.from_file(DATA / f"{name}.ptx").kernel()
+
+
+def test_products_with_the_mark_of_another_instruction_are_products(monkeypatch):
+    kernel = recorded_kernel(monkeypatch, "products")
+    program = merged(kernel.code().decoded.program)
+    listing, marks = listing_of(program, kernel.module.source.text, "products", "sm_90a")
+    made = machine_code(program, listing, marks, lower(program))
+    products = [op for segment in made.segments for op in segment.ops if op.kind == Kind.PRODUCT]
+    assert [program.ops[op.site].opcode.startswith("wgmma.mma_async") for op in products] == [True] * 4
+    assert len({op.site for op in products}) == 4 and products == sorted(products, key=lambda op: op.site)
+
+
+def test_accesses_that_are_always_off_take_no_copys_place(monkeypatch):
+    """Each of the unrolled turns waits for its own copy: no turn is shorter than the way to L2 and back."""
+    kernel = recorded_kernel(monkeypatch, "copies")
+    turns = 12
+    source, out = np.zeros(turns * 1024 + 1024, np.uint32), np.zeros(128, np.uint32)
+    cycles = kernel.launch(1, 128, [out, source, turns], profile=True, checks="none").cycles
+    assert cycles.assembled == 1
+    assert cycles.cycles > turns * cycles.machine_code.figures.l2_latency
+
+
+def test_a_quotient_of_several_instructions_is_one_turn_of_a_loop(monkeypatch):
+    kernel = recorded_kernel(monkeypatch, "quotients")
+    short, long = (
+        kernel.launch(1, 32, [np.zeros(32, np.float32), turns, 3.0], profile=True, checks="none").cycles
+        for turns in (8, 16)
+    )
+    loop = [op.name for op in read_listing((DATA / "quotients.listing").read_text(), "quotients").instructions]
+    assert "FCHK" in loop and 8 * 12 < long.issued - short.issued < 8 * 24
+
+
+@pytest.mark.parametrize("engine", ["compiled", "interpreter"])
+@pytest.mark.parametrize("ptxas", ["recorded", "off"])
+def test_operands_far_apart_take_the_routine(monkeypatch, engine, ptxas):
+    if ptxas == "off":
+        monkeypatch.setenv("PTXSIM_PTXAS", "off")
+        kernel = Module.from_file(DATA / "quotients.ptx").kernel()
+    else:
+        kernel = recorded_kernel(monkeypatch, "quotients")
+    near, far = (
+        kernel.launch(1, 32, [np.zeros(32, np.float32), 16, by], profile=True, checks="none", engine=engine).cycles
+        for by in (3.0, 1e-38)
+    )
+    assert far - near >= 16 * DETOURS["div.rn.f32"] * 0.9

@@ -45,7 +45,7 @@ def test_a_trace_file_is_what_perfetto_reads(cycles, tmp_path):
 
 def test_every_engine_that_worked_has_a_track(cycles):
     tracks = {span.track for span in cycles.timeline.engine_spans()}
-    assert {"shared memory and L1", "L2 port", "barriers", "code fetch"} <= tracks
+    assert {"shared memory and L1", "L2 port", "barriers"} <= tracks
     assert {"sub-core 0: special functions", "sub-core 1: special functions"} <= tracks
     assert "TMA" not in tracks and "sub-core 0: tensor core" not in tracks
 

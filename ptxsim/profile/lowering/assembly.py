@@ -12,7 +12,7 @@ from typing import Any
 from ptxsim.engine.program.operand import Address, SharedAddress
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.isa.facts import Mechanism
-from ptxsim.profile.lowering.emulated import CHECKED, SEQUENCES
+from ptxsim.profile.lowering.emulated import CHECKED, DETOURS, SEQUENCES
 from ptxsim.profile.lowering.fusion import Fusion, maps_shared
 from ptxsim.profile.lowering.machine_code import Kind, MachineOp, Pipe
 from ptxsim.profile.model.figures import UNITS
@@ -66,7 +66,9 @@ class Assembly(Fusion):
         if name not in CHECKED:
             return made
         begin, end_ = MachineOp("branch", (), (), op.site), MachineOp("branch", (), (), op.site)
-        return [begin, *made, MachineOp("branch", (), made[0].writes, op.site, Kind.CHECK), end_]
+        check = MachineOp("branch", (), made[0].writes, op.site, Kind.CHECK)
+        check.detour = DETOURS[name] if op.facts.detour is not None else 0.0
+        return [begin, *made, check, end_]
 
 
 def names_shared(op: Op) -> bool:

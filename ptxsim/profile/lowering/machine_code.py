@@ -48,6 +48,7 @@ class Kind(IntEnum):
     SHUFFLE = 18  # goes through the shared-memory pipe, without an access
     CHECK = 19  # a branch to a slow path that is not taken; nothing is scheduled across it
     LOOP_BRANCH = 20  # a taken backward branch; left out in copies of an unrolled body
+    INVALIDATE = 21  # L1 holds nothing afterwards: what an acquire of the GPU's scope does
 
 
 @dataclass(slots=True)
@@ -80,6 +81,8 @@ class MachineOp:
     reading: int = 0  # cycles of the sub-core's issue that reading the registers takes beyond the first
     guarded: bool = False  # runs under a predicate
     moved: bool = False  # stands before the block whose access it makes
+    converges: bool = False  # lanes of the warp meet again here
+    detour: float = 0.0  # cycles more for the warp where the operands need a routine
 
 
 @dataclass(slots=True)

@@ -29,7 +29,7 @@ OP = record(
         ("last_of_site", "?"), ("bypass", "?"), ("is_constant", "?"),
         ("stall", "i4"),  # of the assembler's code; 0 where registers say what waits for what
         ("write_barrier", "i4"), ("read_barrier", "i4"),  # the registers that stand for them, or -1
-        ("moved", "?"), ("reading", "i4"), ("remote", "?"), ("is_own", "?"), ("guarded", "?"), ("stores", "?"), ("constant", "i4"),  # line of 64 bytes, 0 for none
+        ("moved", "?"), ("reading", "i4"), ("remote", "?"), ("is_own", "?"), ("guarded", "?"), ("stores", "?"), ("detour", "f8"), ("converges", "?"), ("constant", "i4"),  # line of 64 bytes, 0 for none
     )  # fmt: skip
 # Candidates: segments that it may begin; none: it runs as part of those before.
 BLOCK = record(("begin", "i4"), ("end", "i4"))
@@ -93,7 +93,7 @@ def encode(machine: MachineProgram, source: Sequence[Op], figures: Figures) -> C
                 scale * (unit.cost if op.cost is None else op.cost), op.site, op.amount, _REASON.get(op.unit, WAIT),
                 op.address if op.stall else address,
                 reads, writes, guards, len(registers), last.get(op.site) == i, op.site in bypassing, op.unit == "constant" and not op.stall,
-                op.stall, *(machine.slots - BARRIERS + k if k >= 0 else -1 for k in (op.write_barrier, op.read_barrier)), op.moved, op.reading, op.unit == "remote", op.space in ("spill", "shared code"), op.guarded or bool(op.predicates), op.stores, op.constant,
+                op.stall, *(machine.slots - BARRIERS + k if k >= 0 else -1 for k in (op.write_barrier, op.read_barrier)), op.moved, op.reading, op.unit == "remote", op.space in ("spill", "shared code"), op.guarded or bool(op.predicates), op.stores, op.detour, op.converges, op.constant,
             ))  # fmt: skip
             address += 16 * (op.kind != Kind.COPY)
     blocks = np.zeros(len(machine.blocks), BLOCK)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ptxsim.jit.body import record
 
-BLOCK, SHARED, LOAD, STORE, ATOMIC, CONST, ARRIVE, WAIT, BULK, LEAVE, MATCH = range(11)
+BLOCK, SHARED, LOAD, STORE, ATOMIC, CONST, ARRIVE, WAIT, BULK, LEAVE, MATCH, DETOUR = range(12)
 ENTRY = record(
     ("cta", "<i4"),
     ("warp", "<i4"),

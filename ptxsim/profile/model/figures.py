@@ -86,6 +86,7 @@ class Figures:
     guard_latency: float = 13  # from a predicate to the branch or instruction it guards
     fall_through: float = 5  # from a branch not taken to the next issue
     jump: float = 6  # from the last instruction of the assembler's code before a taken branch, beyond its stall count
+    converge: float = 6  # from where the lanes of a warp meet again, beyond the stall count
     other_lanes: float = 24  # more until lanes go on that have taken the other side of a branch
     operands_read: float = 8  # from the issue of an access until its operands may be written
     shared_issue: float = 4  # cycles of the sub-core's memory port an access to shared memory takes at least
@@ -166,6 +167,7 @@ class Figures:
     store_answer: float = 160  # from the last store until a fence of the GPU may begin, one SM alone
     store_answer_all: float = 500  # the same with all SMs writing
     code_line: float = 12.3  # fetch of 128 bytes of code that no warp of the SM has run, read in advance
+    code_held: int = 32 * 1024  # bytes of code that an SM still has of the launch before
     error: float = 0  # relative, where nothing judges the figures; 0: profile/accuracy.tsv says it
 
     units: Mapping[str, Unit] = field(default_factory=dict)  # rows that differ from UNITS

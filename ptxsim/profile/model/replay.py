@@ -14,7 +14,7 @@ from ptxsim.jit.body import Array, body
 from ptxsim.profile.lowering.machine_code import Kind, Pipe
 from ptxsim.profile.model.encode import BRANCH, IMC, WAIT
 from ptxsim.profile.model.replay_flow import advance, launch
-from ptxsim.profile.model.replay_memory import access, shuffle
+from ptxsim.profile.model.replay_memory import access, detours, forget, shuffle
 from ptxsim.profile.model.replay_state import INF, NOBODY, SUBS, Async, Count, Machine, Total, Unit
 from ptxsim.profile.model.replay_sync import bulk, groups, meet, product
 from ptxsim.profile.model.replay_units import charge, choose, first_read, occupy, work
@@ -72,6 +72,8 @@ def execute(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> tuple[flo
         bulk(m, p, w, i, now)
     elif kind == Kind.PRODUCT:
         product(m, s, w, i, now)
+    elif kind == Kind.INVALIDATE:
+        forget(m)
     elif kind == Kind.CHECK:
         follow, why = now + p.fall_through, BRANCH
     elif kind == Kind.BRANCH or kind == Kind.LOOP_BRANCH:
@@ -82,8 +84,12 @@ def execute(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> tuple[flo
         why = BRANCH
     else:
         follow, why = groups(m, p, w, i, now)
+    if m.ops[i].detour > 0 and detours(m, w, i):
+        follow, why = max(follow, now + m.ops[i].detour), BRANCH
     if m.ops[i].stall > 0:
         follow = max(follow, now + m.ops[i].stall)
+        if m.ops[i].converges:
+            follow, why = follow + p.converge, BRANCH
         m.counts[Count.CODED] += 1
         if m.ops[i].constant > 0:
             missing = first_read(m, m.ops[i].constant & 63, now, p.constant_miss)

@@ -6,7 +6,7 @@ from typing import Any
 
 from ptxsim.profile.lowering.machine_code import Kind, Pipe
 from ptxsim.profile.model.encode import LONG
-from ptxsim.profile.model.entries import ATOMIC, BLOCK, CONST, LOAD, MATCH, SHARED, STORE
+from ptxsim.profile.model.entries import ATOMIC, BLOCK, CONST, DETOUR, LOAD, MATCH, SHARED, STORE
 from ptxsim.profile.model.replay_state import CONSTANT_BLOCKS, CONSTANT_LINES, INF, WAYS, Machine, Total, Unit
 from ptxsim.profile.model.replay_units import work
 
@@ -26,6 +26,13 @@ def find_line(m: Machine, line: int, sets: int, now: float) -> int:
             m.cache[i].used = now
             return i
     return -1
+
+
+def forget(m: Machine) -> None:
+    """L1 is empty, but for what is the thread's own: local memory."""
+    for i in range(len(m.cache)):
+        if m.cache[i].tag < LOCAL_LINES:
+            m.cache[i].tag = -1
 
 
 def allocate(m: Machine, line: int, sets: int, now: float) -> int:
@@ -218,9 +225,9 @@ def access(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> float:
         else:
             if what == ATOMIC:
                 cycles = max(1.0, float(m.entries[q].count))
-            elif kind == Kind.ASYNC_COPY and m.ops[i].bypass:
-                cycles = 1.0  # only addresses pass: what comes from L2 goes to shared memory beside this path
             begin = passes(m, s, now, cycles)
+            if kind == Kind.ASYNC_COPY and m.ops[i].bypass:
+                cycles = 1.0  # only addresses pass through the sub-core's port: the rest is what comes from L2
             if what == ATOMIC:
                 begin = max(begin, m.free[Unit.ATOMICS] - p.atomic_queue * p.atomic_cost)
             elif what == STORE:
@@ -304,6 +311,15 @@ def shuffle(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> float:
     m.pipes[s, Pipe.LSU] = begin + max(p.shared_issue, cost)
     m.busy[Pipe.LSU] += cost / 2
     return float(begin + m.ops[i].latency + p.match_value * values)
+
+
+def detours(m: Machine, w: int, i: int) -> bool:
+    """Whether the operands of an operation needed a routine, by its next record of that."""
+    for q in range(first_entry(m, w), m.warps[w].next):
+        if not m.used[q] and m.entries[q].code == DETOUR and m.entries[q].site == m.ops[i].site:
+            m.used[q] = True
+            return True
+    return False
 
 
 def matched(m: Machine, w: int, i: int) -> float:

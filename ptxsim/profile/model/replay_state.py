@@ -141,10 +141,13 @@ def new_machine(
     cache["tag"] = -1
     constant_cache = np.zeros(CONSTANT_LINES, LINE)
     constant_cache["tag"] = -1
+    last = int(code.ops["address"].max(initial=0))
+    fetched = np.zeros(last // 128 + 2, FETCHED)
+    fetched["present"] = last < p["code_held"][0]
     return Machine(
         *code, entries, lines, np.zeros(len(entries), np.bool_), np.zeros(1, STATE), np.zeros(SLOTS, PLACE), flags, ctas, starts, warps, np.zeros((SLOTS, slots), VALUE),
         np.zeros((3, SLOTS), GROUP), np.zeros((3, SLOTS, GROUPS)), subs, np.zeros((SUBS, 16)), np.zeros(SHARED_UNITS), cache,
-        np.zeros(1 << 20 if p["cold"][0] else 1, np.bool_), np.zeros(int(code.ops["address"].max(initial=0)) // 128 + 2, FETCHED),
+        np.zeros(1 << 20 if p["cold"][0] else 1, np.bool_), fetched,
         np.zeros(64), constant_cache, np.zeros(CONSTANT_BLOCKS, np.bool_), np.zeros(objects + 1, OBJECT), np.zeros((sites + 1, 16)), np.zeros(16),
         np.zeros(len(Total)), np.zeros((MOST_SPANS, 5)), np.zeros((MOST_SPANS, 4)), np.zeros((MOST_SPANS, 7)), np.zeros(len(Count), np.int64),
         np.full((SHARED_UNITS + 16, SUBS), -1, np.int64),

@@ -13,12 +13,14 @@ from ptxsim.layout import banks
 from ptxsim.layout.wavefronts import AccessKind
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_ISSUED, ODD_PHASE, Event, Observer, Space
 from ptxsim.machine.memory import RANK_SHIFT
+from ptxsim.profile.model.encode import bypasses_l1
 from ptxsim.profile.model.entries import (
     ARRIVE,
     ATOMIC,
     BLOCK,
     BULK,
     CONST,
+    DETOUR,
     ENTRY,
     LEAVE,
     LOAD,
@@ -63,6 +65,7 @@ class Tracer(Observer):
             Event.MBARRIER_WAIT,
             Event.ASYNC_ISSUE,
             Event.MATCH,
+            Event.DETOUR,
         }
     )
 
@@ -86,6 +89,8 @@ class Tracer(Observer):
             self.leads[site] = how is Assembled.REDUCED
         self.on_floats = np.zeros(len(program.ops) + 1, bool)
         self.on_floats[[op.site for op in program.ops if op.accesses and is_float(op)]] = True
+        self.past_l1 = np.zeros(len(program.ops) + 1, bool)
+        self.past_l1[[op.site for op in program.ops if bypasses_l1(op)]] = True
         self.bulk_sites = np.array([op.site for op in program.ops if op.copies_in_bulk], np.int64)
         self.parts: list[np.ndarray] = []
         self.lines: list[np.ndarray] = []
@@ -107,6 +112,9 @@ class Tracer(Observer):
         entries["site"][blocks] = self.block_of[records["site"][blocks]]
         self._accesses(records, entries)
         self._objects(records, entries)
+        detours = np.flatnonzero(event == Event.DETOUR)
+        taken = (records["addresses"][detours] != 0) & word_mask(records["mask"][detours])
+        entries["code"][detours[taken.any(axis=1)]] = DETOUR
         entries = entries[entries["code"] >= 0]
         self.parts.append(entries)
         self.bytes += entries.nbytes
@@ -155,10 +163,37 @@ class Tracer(Observer):
             self.lines.append(lines)
             self.line_count += len(lines)
             self.bytes += lines.nbytes
+        self._copies(records, entries)
         for rows, code in ((np.flatnonzero(constant), CONST), (np.flatnonzero(event == Event.MATCH), MATCH)):
             if len(rows):
                 entries["code"][rows] = code
                 entries["cycles"][rows] = distinct(records["addresses"][rows], records["mask"][rows])
+
+    def _copies(self, records: np.ndarray, entries: np.ndarray) -> None:
+        """Cycles that the copies of lanes take of the path to shared memory, which is their second record.
+
+        Past L1, what a line of 128 bytes brings to 128 bytes of shared memory is one write, in whatever order; through it, each line is looked
+        up, and the words are written as a store does.
+        """
+        issued = np.flatnonzero((records["event"] == Event.ASYNC_ISSUE) & (records["space"] == Space.SHARED))
+        issued = issued[(issued > 0) & ~np.isin(records["site"][issued], self.bulk_sites)]
+        loads = issued - 1
+        same = records["event"][loads] == Event.LOAD
+        for name in ("site", "cta", "warp"):
+            same &= records[name][loads] == records[name][issued]
+        issued, loads = issued[same], loads[same]
+        masks = records["mask"][loads] & records["mask"][issued]
+        past = self.past_l1[records["site"][loads]]
+        source, to = records["addresses"][loads], records["addresses"][issued]
+        pieces = distinct((source >> np.uint64(7) << np.uint64(16)) + (to >> np.uint64(7) & np.uint64(0xFFFF)), masks)
+        cycles = np.maximum(entries["cycles"][loads], entries["count"][loads])
+        for width in np.unique(records["width"][loads[~past]]):
+            rows = np.flatnonzero(~past & (records["width"][loads] == width))
+            found = banks.analyze(
+                records["addresses"][issued[rows]], int(width), banks.KINDS[AccessKind.ST], masks[rows].astype(np.int64)
+            )
+            cycles[rows] = np.maximum(cycles[rows], found.cycles)
+        entries["cycles"][loads] = np.where(past, pieces, cycles)
 
     def _remote_operations(self, records: np.ndarray) -> np.ndarray:
         """Operations that another SM of the cluster does for atomics on its shared memory: one a lane; those on one word take longer."""

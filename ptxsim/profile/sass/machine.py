@@ -65,6 +65,7 @@ def machine_code(
                 ops += made
                 before = i
         segments.append(Segment(ops, pattern))
+    _mark_detours(segments, lowered)
     for number, chain in enumerate(chains):
         segments[number].followers = _followers(matching, chain, place)
     heads = {segment.pattern[0][0] for segment in segments}
@@ -92,6 +93,16 @@ def _from_lowering(lowered: MachineProgram) -> tuple[dict[int, list[MachineOp]],
             elif op.kind not in plain:
                 special.setdefault(op.site, []).append(op)
     return special, tensor
+
+
+def _mark_detours(segments: list[Segment], lowered: MachineProgram) -> None:
+    """Operations that may need a routine wait for it where they find out: at the check, or else at the function's approximation."""
+    cycles = {op.site: op.detour for block in lowered.blocks for op in block.ops if op.detour}
+    ops = [op for segment in segments for op in segment.ops if op.site in cycles]
+    checked = {op.site for op in ops if op.unit == "check"}
+    for op in ops:
+        if op.unit == ("check" if op.site in checked else "mufu"):
+            op.detour = cycles[op.site]
 
 
 def _chains(matching: Matching) -> list[list[Block]]:

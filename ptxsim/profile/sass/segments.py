@@ -24,7 +24,9 @@ PINNED = {
     "BMMA", "HGMMA", "IGMMA", "QGMMA", "BGMMA", "UTMALDG", "UTMASTG", "UBLKCP", "UTMAREDG", "UBLKRED", "LDSM", "MATCH", "VOTE", "REDUX", "CREDUX",
     "UCGABAR_ARV", "UCGABAR_WAIT",
 }  # fmt: skip
-ANCHORS = PINNED | {"LDG", "LDS", "LD", "LDL", "FFMA", "DFMA", "DMUL", "DADD"}
+PRODUCTS = {"HGMMA", "IGMMA", "QGMMA", "BGMMA"}  # of a warpgroup
+ARITHMETIC = {"FFMA", "DFMA", "DMUL", "DADD"}  # an anchor where the PTX instruction is that and nothing else
+ANCHORS = PINNED | ARITHMETIC | {"LDG", "LDS", "LD", "LDL"}
 SLOW_PATH = "$__internal"  # how the assembler's own functions are called
 SMALL = 16  # instructions of what is run along with the block before it, though it is not always run
 
@@ -93,6 +95,8 @@ class Matching:
         self.site_of = {mark: next((s for s in sites if s in self.block_of), sites[0]) for mark, sites in marks.items()}
         self.expected = _expected(lowered)
         self.maps_shared = maps_shared(program)
+        self.products = {op.site for part in lowered.blocks for op in part.ops if op.kind == Kind.PRODUCT}
+        self.product_of: dict[int, int] = {}
         self.sizes = Counter(
             op.site
             for part in lowered.blocks
@@ -102,15 +106,29 @@ class Matching:
         )
         self.blocks = basic_blocks(listing)
         self.by_number = {block.number: block for block in self.blocks}
+        self._name_products()
         self._cover()
 
     def site(self, i: Instruction) -> int:
         """The PTX instruction that a machine instruction comes from."""
-        return self.site_of.get(i.mark, 0)
+        return self.product_of.get(i.address, self.site_of.get(i.mark, 0))
 
     def ptx(self, i: Instruction) -> int:
         """Its block; -1 for none."""
         return self.block_of.get(self.site(i), -1)
+
+    def _name_products(self) -> None:
+        """A warpgroup's products often have the mark of the instruction after: those of a block are, in order, those of the PTX block
+        that most of their marks name."""
+        those_of: dict[int, list[int]] = {}
+        for site in sorted(self.products):
+            those_of.setdefault(self.block_of[site], []).append(site)
+        for block in self.blocks:
+            found = [i for i in block.instructions if i.base in PRODUCTS]
+            homes = Counter(self.ptx(i) for i in found if self.ptx(i) in those_of)
+            if homes:
+                own = those_of[max(homes, key=lambda number: homes[number])]
+                self.product_of |= {i.address: own[k % len(own)] for k, i in enumerate(found)}
 
     def _cover(self) -> None:
         """Find out what each block of machine code is."""
@@ -196,6 +214,10 @@ class Matching:
             return False
         if i.base == "LDGSTS":
             return op.completes_by is not None
+        if i.base in PRODUCTS:
+            return site in self.products
+        if i.base in ARITHMETIC:
+            return self.sizes[site] <= 1
         return not i.base.startswith("LD") or (
             op.completes_by is None and not any(access.writes for access in op.accesses)
         )

@@ -125,7 +125,9 @@ def translated(
         read_barrier=i.read,
         address=i.address,
     )
-    if i.base in ACCESSES or i.base == "LDGSTS":
+    if i.base in ACCESSES and i.guard == "!PT":  # keeps accesses apart: goes through the pipe, and is never one
+        made.kind = Kind.SHUFFLE
+    elif i.base in ACCESSES or i.base == "LDGSTS":
         made.kind = Kind.ASYNC_COPY if i.base == "LDGSTS" else Kind.ACCESS
         made.stores = i.base.startswith(_STORES)
         made.moved, made.guarded = block not in here, bool(i.guard)
@@ -141,6 +143,7 @@ def translated(
         made.kind = Kind.SHUFFLE
     elif unit == "branch":
         made.kind = Kind.EXIT if i.base == "EXIT" else Kind.BRANCH if i.base in ("BRA", "BRX", "JMP") else Kind.PLAIN
+        made.converges = i.base == "BSYNC"
     elif unit == "tensor":
         made.cost = tensor.get(site)
     if match := _CONSTANT.search(i.operands):
@@ -150,6 +153,8 @@ def translated(
     if i.base == "MEMBAR":
         made.kind, made.unit = Kind.FENCE, "fence"
         made.latency = SYSTEM_FENCE if ".SYS" in i.name else GPU_FENCE if ".GPU" in i.name or ".VC" in i.name else None
+    elif i.name.startswith("CCTL.IVALL"):
+        made.kind = Kind.INVALIDATE
     elif i.base in SPECIAL:
         for row in special.get(site, ()):
             if row.kind in SPECIAL[i.base]:

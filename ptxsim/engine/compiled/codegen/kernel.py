@@ -140,8 +140,11 @@ class KernelWriter(FunctionWriter):
                 raise CannotEmit("no native lowering")
             lowering(self, op)
         else:
-            guard = self.guard(op)
-            self.deliver(op, compute(self.emitter, effect, self.sources(op), op.wants), guard)
+            guard, sources = self.guard(op), self.sources(op)
+            self.deliver(op, compute(self.emitter, effect, sources, op.wants), guard)
+            if op.facts.detour is not None and self.options.wanted.has(Event.DETOUR):
+                lanes = self.emitter.convert(compute(self.emitter, op.facts.detour, sources, {}), "u64")
+                self.event_at(Event.DETOUR, 0, 0, self.mask if guard is None else self.word(guard), lanes)
 
     # ---- the end of a block ----
 
