@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ptxsim.jit.body import Array
@@ -266,4 +268,16 @@ class _LowerThan(Operation):
         return Value(INT, (at.let(f"zext i{LANES} {word} to i64"),))
 
 
+class _Fetch(Operation):
+    """`fetch(place)`: bring a record, or a row's first numbers, near the processor, since they are needed soon."""
+
+    def __call__(self, place: Any) -> None: ...
+
+    def emit(self, at: Expressions, arguments: list[Value | Known]) -> Value:
+        at.unit.declare("prefetch", "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
+        at.do(f"call void @llvm.prefetch.p0(ptr {at.value(arguments[0]).parts[0]}, i32 1, i32 3, i32 1)")
+        return Value(Several(()), ())
+
+
 raise_to, lowest_of, fill, lower_than = _RaiseTo(), _LowestOf(), _Fill(), _LowerThan()
+fetch = _Fetch()

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ptxsim.jit.body import Array, body
-from ptxsim.jit.vectors import are_in_steps, blocks_of, fill, lower_than, lowest_of, raise_to
+from ptxsim.jit.vectors import are_in_steps, blocks_of, fetch, fill, lower_than, lowest_of, raise_to
 from tests.jit.alike import alike
 
 LINE = np.dtype([("lanes", "<u4"), ("numbers", "<u8", (32,))])
@@ -34,6 +34,7 @@ def test_numbers_in_steps(start, step, lanes, other):
 
 @body
 def work_on_rows(rows: Array, size: int, number: int) -> int:
+    fetch(rows[0])  # changes nothing
     lowest = lowest_of(rows[0], size // 2, size)
     raise_to(rows[1], rows[0])
     fill(rows[2], 2, size, number)

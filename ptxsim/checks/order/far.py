@@ -19,6 +19,7 @@ from ptxsim.checks.order.state import (
     LINE_BITS,
     NONE,
     NOW,
+    PAGE_BITS,
     PAGE_LINES,
     SHIFT,
     UNITS,
@@ -26,11 +27,13 @@ from ptxsim.checks.order.state import (
     Order,
 )
 from ptxsim.jit.body import Array
-from ptxsim.jit.vectors import are_in_steps
+from ptxsim.jit.vectors import are_in_steps, fetch
 from ptxsim.lanes import EVERY, LANES
 from ptxsim.machine.event import Event
 
-PATIENCE = 8  # reads of a line after which it is looked at whether its granules remember all that they can
+PATIENCE = (
+    8  # reads of a line after which, and after twice as many each time, it is looked at whether its granules are full
+)
 LINE = 1 << LINE_BITS
 
 
@@ -64,10 +67,13 @@ def last_lane(run: int) -> int:
 def read_global(o: Order, slot: int, warp: int, record: Array, bits: int) -> bool:
     """A read of lines that nothing has written."""
     rest, addresses = int(record["mask"]), record["addresses"]
-    is_alone = rest & rest - 1 == 0
+    is_alone, is_ahead = rest & rest - 1 == 0, False
     while rest:
         run, step = next_run(addresses, rest)
         if run & run - 1 == 0 and not is_alone:
+            if not is_ahead:
+                look_ahead(o, addresses, rest)
+                is_ahead = True
             lane = lowest(run)
             if not read_apart(
                 o, slot, warp, int(record["site"]), bits, lane, int(addresses[lane]), int(record["width"])
@@ -80,6 +86,22 @@ def read_global(o: Order, slot: int, warp: int, record: Array, bits: int) -> boo
             return False
         rest &= ~run
     return True
+
+
+def look_ahead(o: Order, addresses: Array, rest: int) -> None:
+    """Lanes read here and there: what is known of all their lines is asked of memory at once, not by one after another."""
+    shift, key, place, size = int(o.n[SHIFT]), NONE, 0, 1 << PAGE_BITS - int(o.n[SHIFT])
+    while rest:
+        address = int(addresses[lowest(rest)])
+        rest &= rest - 1
+        if address >> PAGE_BITS != key:
+            key = address >> PAGE_BITS
+            place = place_page(o, key)
+        if place == NONE:
+            return
+        fetch(o.far_lines[(place << PAGE_LINES) + (address >> LINE_BITS & (1 << PAGE_LINES) - 1)])
+        if o.page_granules[place] != NONE:
+            fetch(o.far_reads[int(o.page_granules[place]) * size + ((address & (1 << PAGE_BITS) - 1) >> shift)])
 
 
 def read_apart(o: Order, slot: int, warp: int, site: int, bits: int, lane: int, address: int, width: int) -> bool:
@@ -271,7 +293,8 @@ def see_reader(o: Order, at: int, granules: int, cluster: int) -> bool:
         return False
     one["high"] = 0
     one["full"] += 1
-    if one["full"] % PATIENCE:
+    reads = int(one["full"])
+    if reads < PATIENCE or reads & reads - 1:
         return True
     low, high = int(o.n[CLUSTERS]), 0
     for cell in range(granules, granules + (LINE >> int(o.n[SHIFT]))):
