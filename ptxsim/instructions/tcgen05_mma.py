@@ -84,7 +84,7 @@ def product(
             check_tile(m, tile)
         port = snapshot(m, np.arange(32) == lane)
         read_tiles(port, one.tiles, group)
-        core_of(m.cta).issue(port, partial(one.run, port), one.uses(port))
+        core_of(m.cta).issue(port, partial(one.run, port), one.uses(port), one.load)
 
 
 def form(

@@ -33,6 +33,7 @@ class Event(IntEnum):
     ASYNC_WRITE = 8  # the async proxy or cp.async writes, when the data lands
     ASYNC_ISSUE = 9  # memory at the addresses belongs to an asynchronous operation from now on (see FLAG_READ)
     ASYNC_WAIT = 10  # a wait covers that operation: the memory is the threads' again
+    TENSOR_WORK = 11  # the tensor core is given work; addresses: the fields of a machine.tensor_core.Load
     ARRIVE = 16  # at CTA barrier addresses[0], in its phase number addresses[1]
     LEAVE = 17  # that phase of the barrier is over for this warp; addresses as for ARRIVE
     FENCE = 18  # addresses[0]: Scope, addresses[1]: Proxy
@@ -119,7 +120,7 @@ FLAG_MORE = 32  # of LOAD: more lanes of the instruction whose record is the one
 ODD_PHASE = 62  # the bit of an mbarrier's address that says that the number of its phase is odd
 LANE_SHIFT = 8  # from this bit on: the lane whose bulk copy it is
 FLAG_ISSUED, FLAG_LANDED = 8, 16  # of MBARRIER_ARRIVE: copies of the lanes will arrive when they land; they have
-FLAG_CORE = 4  # of the former: it is the tensor core that will
+FLAG_CORE = 4  # of both: it is the tensor core that will, or has
 FLAG_TENSORMAP = 16  # the bytes are a tensor map: a copy reads it, or tensormap.replace edits it
 
 

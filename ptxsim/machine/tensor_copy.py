@@ -12,7 +12,7 @@ from ptxsim.layout.tensor_memory import COPIES, Cells, copied
 from ptxsim.machine.asynchronous import snapshot
 from ptxsim.machine.cta import Cta
 from ptxsim.machine.port import Port
-from ptxsim.machine.tensor_core import core_of, read_tiles
+from ptxsim.machine.tensor_core import Load, core_of, read_tiles
 from ptxsim.machine.tensor_memory import group_of, memory_of, place
 from ptxsim.machine.tensor_order import Use
 from ptxsim.machine.tile import CHUNK, Tile, check_tile
@@ -34,8 +34,9 @@ def copy(m: Port, a: np.ndarray, descriptor: np.ndarray, shape: str, warps: str 
             for cells, _ in parts
         ]
         core_of(m.cta).issue(
-            port, partial(_copy, tile, group, [(cells.at(address), rows) for cells, rows in parts], bits), uses
-        )
+            port, partial(_copy, tile, group, [(cells.at(address), rows) for cells, rows in parts], bits), uses,
+            Load(rows * pieces * CHUNK, ctas),
+        )  # fmt: skip
 
 
 def _copy(tile: Tile, ctas: Sequence[Cta], parts: Sequence[tuple[Cells, slice]], bits: int) -> None:

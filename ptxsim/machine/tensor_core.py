@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,6 +36,22 @@ from ptxsim.machine.tile import CHUNK, Tile
 Work = Callable[[], None]
 
 
+class Load(NamedTuple):
+    """How much work something is, of each of its CTAs. Of a product: rows and columns of D, bytes of a row of A, whether A comes from
+    shared memory, multiplications and additions. bytes: that are read from shared memory. ctas: whose tensor cores do it."""
+
+    bytes: int
+    ctas: int
+    rows: int = 0
+    columns: int = 0
+    row_bytes: int = 0
+    a_is_shared: bool = False
+    operations: int = 0
+
+
+NO_LOAD = Load(0, 1)
+
+
 class TensorCore:
     """The operations of a CTA that are not complete, in the order of issue."""
 
@@ -42,12 +59,14 @@ class TensorCore:
         self.issued = self.completed = 0
         self._queue: deque[tuple[Port, Work, Sequence[Use]]] = deque()
 
-    def issue(self, m: Port, work: Work, uses: Sequence[Use] = ()) -> None:
-        """Something is to be done, after all that was issued before; `uses`: of tensor memory."""
+    def issue(self, m: Port, work: Work, uses: Sequence[Use] = (), load: Load = NO_LOAD) -> None:
+        """Something is to be done, after all that was issued before; `uses`: of tensor memory; `load`: how much it is."""
         how = TensorUse.CORE
         for cta in m.cta.cluster.ctas:
             how |= check(m, uses, cta.units.of(Moves).all(), f"{MOVES}, and a barrier")
         tell(m, uses, how)
+        if load is not NO_LOAD:
+            m.emit(Event.TENSOR_WORK, addresses=[*map(int, load)])
         self._queue.append((m, work, uses))
         self.issued += 1
         m.machine.schedule(partial(self.complete, self.issued), delay(m.machine))
@@ -124,7 +143,7 @@ def commit(m: Port, space: str | None, a: np.ndarray, mask: np.ndarray | None = 
     def arrive() -> None:
         for port, cta, tile in covered:
             _tell(port, cta, tile, Event.ASYNC_WAIT, FLAG_READ)
-        say(FLAG_LANDED)
+        say(FLAG_LANDED | FLAG_CORE)
         for _, barrier in arrivals:
             barrier.check_intact()
             barrier.arrive(1, mbarrier.who(kept))

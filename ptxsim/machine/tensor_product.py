@@ -20,6 +20,7 @@ from ptxsim.layout.tensor_memory import QUARTER, ROWS, Area, Cells, accumulators
 from ptxsim.machine.cta import Cta
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.port import Port
+from ptxsim.machine.tensor_core import Load
 from ptxsim.machine.tensor_memory import TensorMemory, group_of, memory_of, place, run
 from ptxsim.machine.tensor_order import Use
 from ptxsim.machine.tile import Tile
@@ -76,6 +77,23 @@ class TensorProduct:
         b = Tile(self.b, major_b, columns, words.k, self.storage_bits, TensorDescriptor)
         a = Tile(self.a, major_a, self.rows, words.values, self.storage_bits, TensorDescriptor)
         return [b] if self.from_memory else [a, b]
+
+    @property
+    def load(self) -> Load:
+        """How much work it is for the tensor core of each CTA."""
+        words = self.words
+        row, part = words.values * self.storage_bits // 8, words.n // self.ctas
+        a_bytes = 0 if self.from_memory else self.rows * row
+        b_bytes = part * words.k * self.storage_bits // 8
+        return Load(
+            a_bytes + b_bytes,
+            self.ctas,
+            self.rows,
+            words.n,
+            row,
+            not self.from_memory,
+            2 * self.rows * words.n * words.k,
+        )
 
     @cached_property
     def form(self) -> Form:

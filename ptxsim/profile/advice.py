@@ -19,6 +19,7 @@ _HINTS = {
     "imc_miss": "waits for constants: read parameters early",
     "not_selected": "enough warps are ready: the SM issues as fast as it can",
 }
+BUSY = 0.6  # share of the time from which a unit is what others wait for
 
 
 def suggestions(result: Cycles, most: int = 3) -> list[str]:
@@ -30,9 +31,11 @@ def suggestions(result: Cycles, most: int = 3) -> list[str]:
             break
         line = max(result.lines, key=lambda row: row.stalls.get(reason, 0.0), default=None)
         where = f" (most at line {line.line})" if line is not None else ""
-        found.append(
-            f"{waited / total:.0%} of the waiting is {reason}{where}: {_HINTS.get(reason, 'see the table by line')}"
-        )
+        hint = _HINTS.get(reason, "see the table by line")
+        busy = result.pipes.get("tensor", 0.0)
+        if reason == "long_scoreboard" and result.bound_by == "tensor" and busy > BUSY:
+            hint = f"waits for the tensor core, which is busy {busy:.0%} of the time"
+        found.append(f"{waited / total:.0%} of the waiting is {reason}{where}: {hint}")
     if result.occupancy.share < 0.34 and result.waves > 1:
         found.append(
             f"{result.occupancy.limiter} limit the SM to {result.occupancy.warps} warps: more of them would hide latency"

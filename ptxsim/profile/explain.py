@@ -13,6 +13,8 @@ MODELED = (
     "shared memory: measured wavefront rules, one per cycle and SM, one per two cycles and sub-core, return path of 128 bytes",
     "global memory: lines and sectors, L1 (four ways, least recently used), L2 and DRAM with latency and a share of bandwidth",
     "tensor core: mma by shape and type, products of a warpgroup max(N/2, shared bytes / 128), groups in flight",
+    "products on tensor memory: one after the other on the SM, N/2 cycles for 32 bytes of a row of A or operands from shared memory / 128; "
+    "moves to registers at 1024 bytes per cycle",
     "asynchronous copies, bulk and tensor copies, mbarriers, barriers, cluster barriers: by what the run recorded",
     "CTAs: dealt to SMs in turn, started and replaced at the measured rates, resident as registers, shared memory and warps allow",
     "atomics on global memory: at the rate of the words, sectors and pages they touch; an SM has so many on their way, its loads wait behind them",
@@ -34,6 +36,7 @@ NOT_MODELED = (
     "caches that a launch before this one left cold: L2 is taken as warm",
     "schedules that depend on time: polling loops run as often as they did in the functional run",
     "the order in which CTAs of later waves go to SMs that become free early",
+    "tensor memory: who waits for columns, what products and moves take from each other; of a pair, the tensor core of the CTA that does not issue",
     "power, clocks below the nominal one, launch overhead outside the SM (about 2550 cycles)",
     "multicast, TMA stores beyond their rate, setmaxnreg, nanosleep, texture and surface units",
 )

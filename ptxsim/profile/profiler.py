@@ -16,11 +16,11 @@ from ptxsim.profile.lowering.machine_code import MachineProgram, Pipe
 from ptxsim.profile.lowering.pressure import MOST
 from ptxsim.profile.lowering.regions import merged
 from ptxsim.profile.model.encode import STALLS
-from ptxsim.profile.model.entries import BLOCK
+from ptxsim.profile.model.entries import BLOCK, TENSOR
 from ptxsim.profile.model.figures import figures_of
 from ptxsim.profile.model.occupancy import Occupancy, occupancy
 from ptxsim.profile.model.trace import Tracer
-from ptxsim.profile.roofline import operations, roofline
+from ptxsim.profile.roofline import operations, products, roofline
 from ptxsim.profile.sass.machine import listing_of, machine_code
 from ptxsim.profile.sass.tools import NoMachineCode
 from ptxsim.profile.sms import Sms
@@ -137,7 +137,8 @@ class Profile:
         """Floating-point and matrix operations of the replayed SM, by type."""
         entries, blocks = m.entries, self.program.blocks
         executed = np.bincount(entries["site"][entries["code"] == BLOCK], minlength=len(blocks))
-        return operations(blocks, executed, self.target.name)
+        work = entries[entries["code"] == TENSOR]
+        return operations(blocks, executed, self.target.name) | products(self.program.ops, work["site"], work["first"])
 
     def _unknown(self) -> list[str]:
         """Instructions whose cost is not known, with their lines, in the order of the text."""

@@ -22,6 +22,9 @@ _TENSOR = {
     86: {"f16": 1024, "bf16": 1024, "tf32": 512, "s8": 2048, "u8": 2048, "s4": 4096, "u4": 4096},
     89: {"f16": 1024, "bf16": 1024, "tf32": 512, "s8": 2048, "u8": 2048, "s4": 4096, "u4": 4096, "e4m3": 2048, "e5m2": 2048},
     90: {"f16": 4096, "bf16": 4096, "tf32": 2048, "s8": 8192, "u8": 8192, "e4m3": 8192, "e5m2": 8192, "f64": 256},
+    # By kind of product on tensor memory; as published of a B200 (model.figures), tf32 as CUTLASS has it.
+    100: {"f16": 8192, "bf16": 8192, "tf32": 4096, "i8": 16384, "f8f6f4": 16384, "mxf8f6f4": 16384, "mxf4": 32768, "mxf4nvf4": 32768,
+          "s8": 16384, "u8": 16384, "e4m3": 16384, "e5m2": 16384, "f64": 128},
     120: {"f16": 1024, "bf16": 512, "tf32": 256, "s8": 2048, "u8": 2048, "e4m3": 2048, "e5m2": 2048, "e2m1": 4096},
 }  # fmt: skip
 _SCALAR = {
@@ -30,6 +33,7 @@ _SCALAR = {
     86: {"f16": 256, "bf16": 256, "f32": 256, "f64": 4},
     89: {"f16": 256, "bf16": 256, "f32": 256, "f64": 4},
     90: {"f16": 512, "bf16": 512, "f32": 256, "f64": 128},
+    100: {"f16": 512, "bf16": 512, "f32": 256, "f64": 128},
     120: {"f16": 256, "bf16": 256, "f32": 256, "f64": 4},
 }
 _SHARED_BYTES = 128  # per cycle: 32 banks of 4 bytes
@@ -65,6 +69,16 @@ def operations(blocks: Sequence[Sequence[Op]], executions: np.ndarray, target: s
             name, amount = _of(op, target)
             if amount:
                 found[name] = found.get(name, 0.0) + amount * count
+    return found
+
+
+def products(ops: Sequence[Op], sites: np.ndarray, counts: np.ndarray) -> dict[str, float]:
+    """Operations of products on tensor memory, by kind, of the sites that have been recorded for them."""
+    found: dict[str, float] = {}
+    for site in np.unique(sites[counts > 0]).tolist():
+        words = ops[site].words
+        name = f"tensor {words['kind'].removeprefix('kind::')}{' sparse' * bool(words.get('sparse'))}"
+        found[name] = found.get(name, 0.0) + float(counts[sites == site].sum())
     return found
 
 

@@ -14,6 +14,7 @@ from ptxsim.profile.lowering.machine_code import Pipe
 SUB_CORE_ENGINES = {
     Pipe.ALU: "ALU", Pipe.FMA: "FMA", Pipe.FMA_HEAVY: "integer multiplier", Pipe.FP64: "FP64", Pipe.XU: "special functions",
     Pipe.TENSOR: "tensor core", Pipe.LSU: "load and store", Pipe.UNIFORM: "uniform", Pipe.ADU: "address and constants",
+    Pipe.TENSOR_MEMORY: "tensor memory",
 }  # fmt: skip
 
 

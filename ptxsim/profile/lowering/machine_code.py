@@ -22,6 +22,7 @@ class Pipe(IntEnum):
     UNIFORM = 8
     ADU = 9
     CBU = 10
+    TENSOR_MEMORY = 11  # to registers and back
 
 
 class Kind(IntEnum):
@@ -49,6 +50,10 @@ class Kind(IntEnum):
     CHECK = 19  # a branch to a slow path that is not taken; nothing is scheduled across it
     LOOP_BRANCH = 20  # a taken backward branch; left out in copies of an unrolled body
     INVALIDATE = 21  # L1 holds nothing afterwards: what an acquire of the GPU's scope does
+    TENSOR_WORK = 22  # what the SM's tensor core does by itself: as recorded
+    TENSOR_COMMIT = 23  # mbarriers hear of the end of the warp's work there
+    TENSOR_MOVE = 24  # between registers and tensor memory
+    TENSOR_WAIT = 25  # for those moves
 
 
 @dataclass(slots=True)

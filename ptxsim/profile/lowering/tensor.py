@@ -12,6 +12,7 @@ from ptxsim.isa.registry import Form as Notation
 from ptxsim.numerics.forms import Form
 from ptxsim.profile.lowering.assembly import Assembly, lowers
 from ptxsim.profile.lowering.machine_code import Kind, MachineOp
+from ptxsim.profile.model.figures import UNITS
 from ptxsim.types import TYPES, Target, parse_target
 
 MEASURED_TARGET = 90
@@ -66,6 +67,38 @@ def warpgroup_product(assembly: Assembly, op: Op) -> list[MachineOp]:
     # Descriptors of all products pass through the same uniform registers: they are set up after the product before.
     setup = [MachineOp("uniform", (), (), op.site, stores=True) for _ in range(2)]
     return [*setup, MachineOp("gmma", (), reads, op.site, Kind.PRODUCT, cost=cost, stores=True)]
+
+
+@lowers("tensor_product", "tensor_memory_copy")
+def tensor_work(assembly: Assembly, op: Op) -> list[MachineOp]:
+    """What the SM's tensor core does by itself; how long is said by what the run recorded (model.tensor_core)."""
+    return [assembly.machine(op, "tensor.issue", Kind.TENSOR_WORK, stores=True)]
+
+
+@lowers("tensor_commit")
+def tensor_commit(assembly: Assembly, op: Op) -> list[MachineOp]:
+    return [assembly.machine(op, "tensor.issue", Kind.TENSOR_COMMIT, stores=True)]
+
+
+@lowers("tensor_memory_load", "tensor_memory_store")
+def tensor_move(assembly: Assembly, op: Op) -> list[MachineOp]:
+    """Registers to and from tensor memory: so many a cycle and lane."""
+    unit = UNITS["tensor.memory"]
+    cost = unit.cost * max(len(v.elements) for v in (*op.sources, *op.destinations) if isinstance(v, Vector))
+    move = assembly.machine(op, "tensor.memory", Kind.TENSOR_MOVE, stores=True)
+    move.cost, move.latency = cost, unit.latency + cost
+    return [move]
+
+
+@lowers("tensor_memory_wait")
+def tensor_wait(assembly: Assembly, op: Op) -> list[MachineOp]:
+    return [assembly.machine(op, "nothing", Kind.TENSOR_WAIT, stores=True)]
+
+
+@lowers("tensor_memory_fence")
+def tensor_fence(assembly: Assembly, op: Op) -> list[MachineOp]:
+    """An order for the assembler: what follows is not issued before what it waits for."""
+    return [assembly.machine(op, "nothing", stores=True)]
 
 
 def is_measured(family: str, sparse: bool, shape: str, factor: str) -> bool:

@@ -1,20 +1,22 @@
-"""What a trace is made of: one entry for each block a warp executes, each access, and what it does at barriers."""
+"""What a trace is made of: one entry for each block a warp executes, each access, each work of the tensor core, and what it does at
+barriers."""
 
 from __future__ import annotations
 
 from ptxsim.jit.body import record
 
-BLOCK, SHARED, LOAD, STORE, ATOMIC, CONST, ARRIVE, WAIT, BULK, LEAVE, MATCH, DETOUR = range(12)
+BLOCK, SHARED, LOAD, STORE, ATOMIC, CONST, ARRIVE, WAIT, BULK, LEAVE, MATCH, DETOUR, TENSOR, COMMIT = range(14)
 ENTRY = record(
     ("cta", "<i4"),
     ("warp", "<i4"),
     ("code", "<i4"),
     ("site", "<i4"),  # of a BLOCK: its number
-    ("cycles", "<f4"),  # of the SM's data path; of a BULK: bytes; of a MATCH: different values
-    ("width", "<i4"),
-    ("first", "<i8"),  # lines of an access outside shared memory: lines[first : first + count]
+    ("cycles", "<f4"),  # of the SM's data path, or tensor core; of a BULK: bytes; of a MATCH: different values
+    ("width", "<i4"),  # of a TENSOR: cycles more until the result is there
+    # Lines of an access outside shared memory: lines[first : first + count]. Of a TENSOR: multiplications and additions.
+    ("first", "<i8"),
     ("count", "<i4"),  # of an atomic on shared memory of the cluster: operations elsewhere
-    ("object", "<i8"),  # what an ARRIVE, WAIT or BULK is about; of an access, the first address
+    ("object", "<i8"),  # what an ARRIVE, WAIT, BULK or COMMIT is about; of an access, the first address
     # Arrivals a WAIT waits for (before: the parity of its phase, or of an ARRIVE's); of a STORE, 1 if it leaves bytes of its sectors
     # as they are.
     ("need", "<i4"),

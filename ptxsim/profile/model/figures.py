@@ -62,6 +62,11 @@ UNITS: dict[str, Unit] = {
     "tensor": Unit(Pipe.TENSOR, 24.4, 6.2),
     "gmma": Unit(Pipe.NONE, 48, 1),
     "tma": Unit(Pipe.UNIFORM, 8, 4, FITTED),
+    "tensor.issue": Unit(Pipe.UNIFORM, 8, 4, "modeled: as the copies of TMA"),  # work for the SM's tensor core, commits
+    # By register: 1024 bytes per cycle and SM, at which rate products of f32 results read and write them (N / 2 cycles for 128 rows).
+    "tensor.memory": Unit(
+        Pipe.TENSOR_MEMORY, 23, 0.5, "modeled: bandwidth that products have, latency of shared memory"
+    ),
 }
 
 
@@ -139,6 +144,18 @@ class Figures:
     bulk_store_latency: float = 39
     bulk_store_bandwidth: float = 32
     product_overhead: float = 46  # fence, commit, wait around a lone product
+    # Products on tensor memory, as published of a B200: github.com/SemiAnalysisAI/microbench-blackwell, umma_latency/lat_results_full.csv
+    # and umma_throughput/tput_results_full.csv ("Dissecting Nvidia Blackwell", 31 March 2026); every kind but tf32 and mxf4nvf4, of which
+    # CUTLASS' "Blackwell SM100 GEMMs" has the rates, against Hopper's; sparse ones as dense ones of the same bytes of A.
+    tensor_columns: float = 2  # of D per cycle and 32 bytes of a row of A, for 128 rows or fewer
+    tensor_columns_pair: float = 4  # where each CTA of a pair has 64 rows
+    tensor_shared: float = 128  # bytes of operands from shared memory per cycle
+    tensor_shared_pair: float = 2  # cycles more, where a pair waits for those
+    tensor_latency: float = (
+        104  # from a product to its wait's end, beyond the product's own cycles and those of reading A
+    )
+    tensor_latency_pair: float = 138
+    tensor_latency_pair_64: float = 148  # of 64 rows each
     cluster_barrier: float = (
         48  # from the last arrival of the cluster on; arrivals that release wait for their fence before
     )

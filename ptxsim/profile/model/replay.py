@@ -16,7 +16,7 @@ from ptxsim.profile.model.encode import BRANCH, IMC, WAIT
 from ptxsim.profile.model.replay_flow import advance, launch
 from ptxsim.profile.model.replay_memory import access, detours, forget, shuffle
 from ptxsim.profile.model.replay_state import INF, NOBODY, SUBS, Async, Count, Machine, Total, Unit
-from ptxsim.profile.model.replay_sync import bulk, groups, meet, product
+from ptxsim.profile.model.replay_sync import bulk, groups, meet, product, tensor_commit, tensor_work
 from ptxsim.profile.model.replay_units import charge, choose, first_read, occupy, work
 
 SLICE = 20_000.0  # cycles of an SM that is alone, at first
@@ -72,6 +72,12 @@ def execute(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> tuple[flo
         bulk(m, p, w, i, now)
     elif kind == Kind.PRODUCT:
         product(m, s, w, i, now)
+    elif kind == Kind.TENSOR_WORK:
+        tensor_work(m, w, i, now)
+    elif kind == Kind.TENSOR_COMMIT:
+        tensor_commit(m, p, w, i, now)
+    elif kind == Kind.TENSOR_MOVE:
+        m.groups[Async.MOVES, w].last = max(m.groups[Async.MOVES, w].last, done)
     elif kind == Kind.INVALIDATE:
         forget(m)
     elif kind == Kind.CHECK:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ptxsim.profile.model.entries import ARRIVE, BULK, LEAVE, WAIT
+from ptxsim.profile.model.entries import ARRIVE, BULK, COMMIT, LEAVE, WAIT
 from ptxsim.profile.model.spins import Loops, last_turns
 from ptxsim.profile.model.trace import Trace
 
@@ -70,9 +70,10 @@ def _count_arrivals(entries: np.ndarray, sync: np.ndarray, is_barrier: np.ndarra
 
 
 def _settle_late(entries: np.ndarray) -> np.ndarray:
-    """The arrival that ends a bulk copy belongs to the copy's issue: the k-th of an instruction to its k-th."""
+    """The arrival that ends a bulk copy, or work of the tensor core, belongs to the issue of the copy or commit: the k-th of an instruction
+    to its k-th."""
     late = (entries["code"] == ARRIVE) & (entries["width"] == -1)
-    issues = np.flatnonzero(entries["code"] == BULK)
+    issues = np.flatnonzero(np.isin(entries["code"], (BULK, COMMIT)))
     entries["object"][issues] = -1
     if not late.any():
         return entries

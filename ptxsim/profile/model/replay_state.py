@@ -24,18 +24,19 @@ CONSTANT_BLOCKS = 256  # of 256 bytes: as many as a bank of constants has
 MOST_SPANS = 200_000  # of a timeline
 NOBODY = -1  # who ended a wait: a warp slot, SLOTS + an engine, or this
 LITE = len(Pipe)  # the other half of the FMA pipe
-# What comes in asynchronous groups: cp.async, bulk copies, products of a warpgroup.
-Async = IntEnum("Async", "COPIES BULKS PRODUCTS", start=0)
+# What comes in asynchronous groups: cp.async, bulk copies, products of a warpgroup; what the SM's tensor core does for the warp, moves
+# between registers and tensor memory.
+Async = IntEnum("Async", "COPIES BULKS PRODUCTS TENSOR MOVES", start=0)
 # Units that the sub-cores share, and the engines of a timeline: those, then the pipes of the sub-cores.
 Unit = IntEnum(
     "Unit",
-    "DATA TMA L2 WRITES WRITTEN DRAM ATOMICS BARRIERS MBARRIERS FETCH COPYING CONSTANTS CONSTANT_LINES REMOTE",
+    "DATA TMA L2 WRITES WRITTEN DRAM ATOMICS BARRIERS MBARRIERS FETCH COPYING CONSTANTS CONSTANT_LINES REMOTE TENSOR",
     start=0,
 )
 SHARED_UNITS = len(Unit)
 ENGINES = [
     "shared memory and L1", "TMA", "L2 port", "L2 port, writing", "writes at L2", "DRAM share", "atomics", "barriers", "mbarriers", "code fetch",
-    "cp.async under way", "constants", "lines of constants", "cluster's shared memory",
+    "cp.async under way", "constants", "lines of constants", "cluster's shared memory", "tensor core",
 ]  # fmt: skip
 Count = IntEnum("Count", "SPANS WORK ISSUED USED_SLOTS CODED LOST WAITS", start=0)
 # Cycles of the shared-memory path, sectors, atomic operations, bytes, waits whose arrivals no trace holds.
@@ -146,7 +147,7 @@ def new_machine(
     fetched["present"] = last < p["code_held"][0]
     return Machine(
         *code, entries, lines, np.zeros(len(entries), np.bool_), np.zeros(1, STATE), np.zeros(SLOTS, PLACE), flags, ctas, starts, warps, np.zeros((SLOTS, slots), VALUE),
-        np.zeros((3, SLOTS), GROUP), np.zeros((3, SLOTS, GROUPS)), subs, np.zeros((SUBS, 16)), np.zeros(SHARED_UNITS), cache,
+        np.zeros((len(Async), SLOTS), GROUP), np.zeros((len(Async), SLOTS, GROUPS)), subs, np.zeros((SUBS, 16)), np.zeros(SHARED_UNITS), cache,
         np.zeros(1 << 20 if p["cold"][0] else 1, np.bool_), fetched,
         np.zeros(64), constant_cache, np.zeros(CONSTANT_BLOCKS, np.bool_), np.zeros(objects + 1, OBJECT), np.zeros((sites + 1, 16)), np.zeros(16),
         np.zeros(len(Total)), np.zeros((MOST_SPANS, 5)), np.zeros((MOST_SPANS, 4)), np.zeros((MOST_SPANS, 7)), np.zeros(len(Count), np.int64),

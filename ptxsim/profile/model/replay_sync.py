@@ -7,7 +7,7 @@ from typing import Any
 from ptxsim.profile.lowering.machine_code import Kind, Pipe
 from ptxsim.profile.model.encode import BARRIER, GMMA, LONG, MEMBAR
 from ptxsim.profile.model.encode import WAIT as R_WAIT
-from ptxsim.profile.model.entries import ARRIVE, BULK, WAIT
+from ptxsim.profile.model.entries import ARRIVE, BULK, COMMIT, TENSOR, WAIT
 from ptxsim.profile.model.replay_memory import first_entry
 from ptxsim.profile.model.replay_state import GROUPS, SHARED_UNITS, SLOTS, SUBS, Async, Count, Machine, Total, Unit
 from ptxsim.profile.model.replay_units import work
@@ -111,6 +111,27 @@ def product(m: Machine, s: int, w: int, i: int, now: float) -> None:
     m.groups[Async.PRODUCTS, w].last = m.pipes[s, Pipe.TENSOR] + PRODUCT_DRAIN
 
 
+def tensor_work(m: Machine, w: int, i: int, now: float) -> None:
+    """Products and copies that the SM's tensor core does one after the other."""
+    for q in range(first_entry(m, w), m.warps[w].next):
+        if not m.used[q] and m.entries[q].site == m.ops[i].site and m.entries[q].code == TENSOR:
+            m.used[q] = True
+            cycles = float(m.entries[q].cycles)
+            finish = queue(m, Unit.TENSOR, now, cycles) + m.entries[q].width
+            m.busy[Pipe.TENSOR] += SUBS * cycles
+            m.groups[Async.TENSOR, w].last = max(m.groups[Async.TENSOR, w].last, finish)
+
+
+def tensor_commit(m: Machine, p: Any, w: int, i: int, now: float) -> None:
+    """The mbarriers of a commit hear when the tensor core has done all that the warp has begun before."""
+    moment = max(now, m.groups[Async.TENSOR, w].last)
+    for q in range(first_entry(m, w), m.warps[w].next):
+        if not m.used[q] and m.entries[q].site == m.ops[i].site and m.entries[q].code == COMMIT:
+            m.used[q] = True
+            if m.entries[q].object >= 0:
+                arrive(m, m.entries[q].object, moment, moment + p.mbarrier_latency, SLOTS + Unit.TENSOR)
+
+
 def commit(m: Machine, what: int, w: int) -> None:
     """What has been started since becomes a group."""
     m.group_ends[what, w, m.groups[what, w].count % GROUPS] = m.groups[what, w].last
@@ -146,6 +167,8 @@ def groups(m: Machine, p: Any, w: int, i: int, now: float) -> tuple[float, int]:
     elif kind == Kind.PRODUCT_WAIT:
         m.warps[w].by = SLOTS + SHARED_UNITS + Pipe.TENSOR
         return max(now + p.product_overhead / 2, pending(m, Async.PRODUCTS, w, amount) + p.product_overhead), GMMA
+    elif kind == Kind.TENSOR_WAIT:
+        return max(now + 1, m.groups[Async.MOVES, w].last), LONG
     elif kind == Kind.FENCE:
         begin = now
         last = max(m.warps[w].store, m.warps[w].changed)

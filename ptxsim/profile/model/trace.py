@@ -11,14 +11,16 @@ from ptxsim.engine.program.operation import Op, Program
 from ptxsim.lanes import word_mask
 from ptxsim.layout import banks
 from ptxsim.layout.wavefronts import AccessKind
-from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_ISSUED, ODD_PHASE, Event, Observer, Space
+from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_CORE, FLAG_ISSUED, ODD_PHASE, Event, Observer, Space
 from ptxsim.machine.memory import RANK_SHIFT
+from ptxsim.machine.tensor_core import Load
 from ptxsim.profile.model.encode import bypasses_l1
 from ptxsim.profile.model.entries import (
     ARRIVE,
     ATOMIC,
     BLOCK,
     BULK,
+    COMMIT,
     CONST,
     DETOUR,
     ENTRY,
@@ -27,10 +29,12 @@ from ptxsim.profile.model.entries import (
     MATCH,
     SHARED,
     STORE,
+    TENSOR,
     WAIT,
 )
 from ptxsim.profile.model.figures import Figures
 from ptxsim.profile.model.spins import spin_loops
+from ptxsim.profile.model.tensor_core import work_of
 
 KINDS = {
     Event.LOAD: AccessKind.LD, Event.STORE: AccessKind.ST, Event.ATOMIC: AccessKind.ATOM, Event.CAS: AccessKind.CAS,
@@ -66,6 +70,7 @@ class Tracer(Observer):
             Event.ASYNC_ISSUE,
             Event.MATCH,
             Event.DETOUR,
+            Event.TENSOR_WORK,
         }
     )
 
@@ -115,6 +120,11 @@ class Tracer(Observer):
         detours = np.flatnonzero(event == Event.DETOUR)
         taken = (records["addresses"][detours] != 0) & word_mask(records["mask"][detours])
         entries["code"][detours[taken.any(axis=1)]] = DETOUR
+        work = np.flatnonzero(event == Event.TENSOR_WORK)
+        if len(work):
+            loads = records["addresses"][work][:, : len(Load._fields)]
+            entries["code"][work], entries["first"][work] = TENSOR, loads[:, -1]
+            entries["cycles"][work], entries["width"][work] = work_of(self.figures, loads)
         entries = entries[entries["code"] >= 0]
         self.parts.append(entries)
         self.bytes += entries.nbytes
@@ -221,13 +231,15 @@ class Tracer(Observer):
         accesses = entries["code"] >= SHARED
         entries["object"][accesses] = first[accesses]
         entries["code"][(event == Event.ARRIVE) | (event == Event.MBARRIER_ARRIVE)] = ARRIVE
-        entries["code"][(event == Event.MBARRIER_ARRIVE) & ((records["flags"] & FLAG_ISSUED) != 0)] = -1
+        issued = (event == Event.MBARRIER_ARRIVE) & ((records["flags"] & FLAG_ISSUED) != 0)
+        by_core = (event == Event.MBARRIER_ARRIVE) & ((records["flags"] & FLAG_CORE) != 0)
+        entries["code"][issued] = np.where(by_core[issued], COMMIT, -1)
         entries["code"][event == Event.LEAVE] = LEAVE
         phases = (event == Event.MBARRIER_ARRIVE) | (event == Event.MBARRIER_WAIT)
         entries["need"][phases] = first[phases] >> ODD_PHASE & 1
         entries["code"][event == Event.MBARRIER_WAIT] = WAIT
         late = (event == Event.MBARRIER_ARRIVE) & ((records["flags"] & FLAG_ASYNC_PROXY) != 0)
-        entries["width"][late] = -1
+        entries["width"][late | (by_core & ~issued)] = -1
         bulk = (event == Event.ASYNC_ISSUE) & (records["space"] == Space.SHARED)
         bulk &= np.isin(records["site"], self.bulk_sites)
         entries["code"][bulk] = BULK

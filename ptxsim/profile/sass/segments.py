@@ -22,11 +22,15 @@ ENDS = ("BRA", "EXIT", "RET", "BRX", "JMP", "JMX", "KILL", "BPT")
 PINNED = {
     "STG", "STS", "ST", "STL", "STSM", "ATOM", "ATOMS", "ATOMG", "RED", "REDG", "REDAS", "LDGSTS", "SHFL", "BAR", "SYNCS", "HMMA", "IMMA", "DMMA",
     "BMMA", "HGMMA", "IGMMA", "QGMMA", "BGMMA", "UTMALDG", "UTMASTG", "UBLKCP", "UTMAREDG", "UBLKRED", "LDSM", "MATCH", "VOTE", "REDUX", "CREDUX",
-    "UCGABAR_ARV", "UCGABAR_WAIT",
+    "UCGABAR_ARV", "UCGABAR_WAIT", "UTCHMMA", "UTCQMMA", "UTCIMMA", "UTCOMMA", "UTCCP", "UTCSHIFT", "UTCBAR", "LDTM", "STTM",
 }  # fmt: skip
 PRODUCTS = {"HGMMA", "IGMMA", "QGMMA", "BGMMA"}  # of a warpgroup
 ARITHMETIC = {"FFMA", "DFMA", "DMUL", "DADD"}  # an anchor where the PTX instruction is that and nothing else
 ANCHORS = PINNED | ARITHMETIC | {"LDG", "LDS", "LD", "LDL"}
+# What the lowering has one of, as the assembler has.
+ANCHORED = (
+    Kind.ACCESS, Kind.ASYNC_COPY, Kind.SHUFFLE, Kind.PRODUCT, Kind.TENSOR_WORK, Kind.TENSOR_COMMIT, Kind.TENSOR_MOVE,
+)  # fmt: skip
 SLOW_PATH = "$__internal"  # how the assembler's own functions are called
 SMALL = 16  # instructions of what is run along with the block before it, though it is not always run
 
@@ -279,9 +283,6 @@ def _expected(lowered: MachineProgram) -> dict[int, int]:
     for block in lowered.blocks:
         if block.unroll == 1:
             found.update(
-                op.site
-                for op in block.ops
-                if (op.kind in (Kind.ACCESS, Kind.ASYNC_COPY, Kind.SHUFFLE, Kind.PRODUCT) or op.unit == "tensor")
-                and op.space != "spill"
+                op.site for op in block.ops if (op.kind in ANCHORED or op.unit == "tensor") and op.space != "spill"
             )
     return dict(found)

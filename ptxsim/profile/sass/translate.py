@@ -39,6 +39,8 @@ _UNITS = {
     "barrier": "BAR",
     "tma": "UTMALDG UTMASTG UBLKCP UTMAREDG UBLKRED UTMAPF UBLKPF UTMACMDFLUSH UTMACCTL",
     "gmma": "HGMMA IGMMA QGMMA BGMMA",
+    "tensor.issue": "UTCHMMA UTCQMMA UTCIMMA UTCOMMA UTCCP UTCSHIFT UTCBAR",
+    "tensor.memory": "LDTM STTM",
 }  # fmt: skip
 UNIT = {name: unit for unit, names in _UNITS.items() for name in names.split()}
 ACCESSES = (set(_UNITS["global"].split()) | set(_UNITS["shared"].split())) - {"LDGSTS", "CCTL"}
@@ -53,7 +55,8 @@ SPECIAL = {
     "HGMMA": (Kind.PRODUCT,), "IGMMA": (Kind.PRODUCT,), "QGMMA": (Kind.PRODUCT,), "BGMMA": (Kind.PRODUCT,),
     "WARPGROUP": (Kind.PRODUCT_WAIT,),
     "UTMALDG": (Kind.BULK,), "UTMASTG": (Kind.BULK,), "UBLKCP": (Kind.BULK,), "UTMAREDG": (Kind.BULK,), "UBLKRED": (Kind.BULK,),
-    "UTMAPF": (Kind.BULK,), "UBLKPF": (Kind.BULK,),
+    "UTMAPF": (Kind.BULK,), "UBLKPF": (Kind.BULK,), "UTCBAR": (Kind.TENSOR_COMMIT,), "LDTM": (Kind.TENSOR_MOVE,), "STTM": (Kind.TENSOR_MOVE,),
+    **dict.fromkeys(("UTCHMMA", "UTCQMMA", "UTCIMMA", "UTCOMMA", "UTCCP", "UTCSHIFT"), (Kind.TENSOR_WORK,)),
 }  # fmt: skip
 
 
