@@ -1,6 +1,6 @@
-"""What checks cost: every launch of the timing suites with checks="all" over checks="none".
+"""What looking costs: every launch of the timing suites with checks="all", or with banks=True, over neither.
 
-    python tools/bench/checked.py [LAUNCH...] [--folders DIR...] [--rounds N]
+    python tools/bench/checked.py [LAUNCH...] [--banks] [--folders DIR...] [--rounds N]
 
 Processor time on one core, warm, medians; ratios are of the same run.
 """
@@ -18,21 +18,23 @@ from hopper import SHARED, measure
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("launches", nargs="*")
+    parser.add_argument("--banks", action="store_true", help="count banks instead of checking")
     parser.add_argument("--folders", type=Path, nargs="+", default=[SHARED / "timing", SHARED / "timing2"])
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
+    name, checks = ("banks", "none") if options.banks else ("all", "all")
     ratios = []
-    print(f"{'':26}{'warp instr.':>12}{'none, s':>10}{'all, s':>10}{'ratio':>8}{'all, M/s':>10}")
+    print(f"{'':26}{'warp instr.':>12}{'none, s':>10}{name + ', s':>10}{'ratio':>8}{name + ', M/s':>12}")
     for folder in options.folders:
         for launch in json.loads((folder / "kernels.json").read_text()):
             if options.launches and launch["id"] not in options.launches:
                 continue
             run, plain = measure(folder, launch, "none", options.rounds)
-            _, checked = measure(folder, launch, "all", options.rounds)
-            ratios.append(checked / plain)
-            rate = run.warp_instructions / checked / 1e6
+            _, looked = measure(folder, launch, checks, options.rounds, banks=options.banks or None)
+            ratios.append(looked / plain)
+            rate = run.warp_instructions / looked / 1e6
             print(
-                f"{launch['id']:26}{run.warp_instructions:12}{plain:10.3f}{checked:10.3f}{ratios[-1]:8.1f}{rate:10.3f}",
+                f"{launch['id']:26}{run.warp_instructions:12}{plain:10.3f}{looked:10.3f}{ratios[-1]:8.1f}{rate:12.3f}",
                 flush=True,
             )
     if ratios:

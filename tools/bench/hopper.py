@@ -31,7 +31,9 @@ CHOSEN = (
 )  # fmt: skip
 
 
-def measure(folder: Path, launch: dict[str, Any], checks: str, rounds: int) -> tuple[Run, float]:
+def measure(
+    folder: Path, launch: dict[str, Any], checks: str, rounds: int, banks: bool | None = None
+) -> tuple[Run, float]:
     """A run, and the median of its processor time; of none after the first, 0."""
     kernel = read(folder / "kernels" / f"{launch['kernel']}.ptx").kernel(launch["entry"])
     times = []
@@ -40,7 +42,8 @@ def measure(folder: Path, launch: dict[str, Any], checks: str, rounds: int) -> t
         arguments = [argument(value, memory) for value in launch["args"]]
         began = time.process_time()
         run = kernel.launch(
-            launch["grid"], launch["block"], arguments, launch["dsmem"], checks=checks, jobs=1, on_error="report"
+            launch["grid"], launch["block"], arguments, launch["dsmem"], checks=checks, banks=banks, jobs=1,
+            on_error="report",
         )  # fmt: skip
         times.append(time.process_time() - began)
     return run, statistics.median(times[1:] or [0.0])
