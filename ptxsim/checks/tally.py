@@ -50,7 +50,7 @@ class Tallies(NamedTuple):
     """The state of the count of one launch."""
 
     sums: Array  # (SHARED or GLOBAL, site)
-    last: Array  # (SHARED or GLOBAL, site); loops repeat an execution, moved by whole lines
+    last: Array  # (SHARED or GLOBAL, site); loops repeat an execution, moved by whole lines or words
     kept: Array  # (site, SLOTS): different executions of shared accesses, by hash
     sites: Array
 
@@ -108,11 +108,12 @@ def tally(records: Array, t: Tallies) -> None:
                 total["cost"] -= last["cost"]
                 total["ideal"] -= last["ideal"]
                 total["conflicts"] -= last["conflicts"]
-        base = address[0] & ~127
+        copies = kind in (AccessKind.COPY, AccessKind.BYPASS)  # whose cost depends on what they have read
+        # A number of lines further, lanes cost the same; of shared memory a number of words: it is the banks that turn.
+        base = address[0] & (~127 if where == GLOBAL else ~3)
         changed, lanes = 0, last["lanes"]
         for lane in range(LANES):
             changed |= (address[lane] - base) ^ lanes[lane]
-        copies = kind in (AccessKind.COPY, AccessKind.BYPASS)  # whose cost depends on what they have read
         if copies or changed or last["mask"] != mask or last["width"] != width or last["kind"] != kind:
             last["mask"], last["width"], last["kind"] = mask, width, kind
             last["pattern"] = remember(lanes, address, base, mask)
@@ -147,7 +148,7 @@ def tally(records: Array, t: Tallies) -> None:
 
 
 def remember(lanes: Array, address: list[int], base: int, mask: int) -> int:
-    """Note the addresses of an execution, relative to the line its first lane is in; returns a number that tells them apart."""
+    """Note the addresses of an execution, relative to where its first lane is; returns a number that tells them apart."""
     pattern = mask * _PRIME & _LOW
     for lane in range(LANES):
         lanes[lane] = address[lane] - base

@@ -16,6 +16,7 @@ from ptxsim.layout.l1_tag_banks import TAG_BANKS, tag_bank
 
 BANKS = 32
 FAR = 1 << 62
+PLACES = 2 * LANES  # of a hash table of lanes
 
 
 class AccessKind(IntEnum):
@@ -164,17 +165,20 @@ def loop_cost(kind: int, address: Numbers, mask: int, words: int) -> tuple[int, 
 
 def distinct(address: Numbers, mask: int, shift: int) -> int:
     """How many different values of address >> shift the active lanes have."""
-    seen = [0] * LANES
-    total = 0
+    seen = [0] * PLACES  # by hash, each plus one
+    total, before = 0, -1
     for lane in range(LANES):
         if not mask >> lane & 1:
             continue
         value = address[lane] >> shift
-        entry = total - 1  # backwards: neighbours are the likeliest to agree
-        while entry >= 0 and seen[entry] != value:
-            entry -= 1
-        if entry < 0:
-            seen[total] = value
+        if value == before:  # often the lane before has the same
+            continue
+        before = value
+        place = (value ^ value >> 6 ^ value >> 12) % PLACES
+        while seen[place] != 0 and seen[place] != value + 1:
+            place = (place + 1) % PLACES
+        if seen[place] == 0:
+            seen[place] = value + 1
             total += 1
     return total
 
