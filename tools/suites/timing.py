@@ -43,7 +43,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--gpu",
         metavar="NAME",
         default="H200",
-        help="whose cycles: the H200's (default), or the H100's, of launches that have both",
+        help="whose cycles: the H200's (default) or the H100's, of launches that have them",
     )
 
 
@@ -54,8 +54,8 @@ def run(options: Options, tally: Tally) -> bool:
     launches = json.loads((options.folder / "kernels.json").read_text())
     chosen = [launch for launch in launches if options.selects("kernels.json", launch["id"])]
     gpu = options.extra.get("gpu", "H200").upper()
-    if gpu != "H200":
-        chosen = [launch | {"warm": launch[gpu.lower()]} for launch in chosen if gpu.lower() in launch]
+    cycles_of = "warm" if gpu == "H200" else gpu.lower()
+    chosen = [launch | {"warm": launch[cycles_of]} for launch in chosen if cycles_of in launch]
     measured, predicted = [], []
     families: dict[str, list[tuple[str, float, float]]] = {}
     work = [(str(options.folder), launch, options.engine, gpu) for launch in chosen]
