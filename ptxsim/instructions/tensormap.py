@@ -15,6 +15,7 @@ from ptxsim.isa.operand import Addr, Imm, Value
 from ptxsim.isa.registry import Options, instruction
 from ptxsim.lanes import LANES, LaneValue
 from ptxsim.machine.asynchronous import cluster_addresses
+from ptxsim.machine.driver_map import ours
 from ptxsim.machine.event import FLAG_TENSORMAP, Event, Proxy, Scope, Space
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.mbarrier import per_lane
@@ -62,7 +63,18 @@ def replace(m: Port, a: LaneValue, ordinal: LaneValue, value: LaneValue, *, spac
         addresses = a if kind == Space.GLOBAL else cluster_addresses(m, memory, offsets) + np.uint64(offset)
         width, flags = (SIZE, FLAG_TENSORMAP) if kind == Space.GLOBAL else (size, 0)
         m.emit(Event.STORE, kind, width, flags, mask, addresses)
+        _make_ours(memory, offsets, mask)
         scatter(memory, offsets + np.uint64(offset), mask, data)
+
+
+def _make_ours(memory: np.ndarray, offsets: LaneValue, mask: LaneValue) -> None:
+    """Maps that host code has written in the driver's format get the one that is edited here."""
+    maps = gather(memory, offsets, mask, SIZE)
+    for lane in np.flatnonzero(mask):
+        kept = maps[lane].tobytes()
+        maps[lane] = np.frombuffer(ours(kept), np.uint8)
+        if maps[lane].tobytes() != kept:
+            scatter(memory, offsets, np.arange(LANES) == lane, maps)
 
 
 def _forms() -> None:

@@ -19,6 +19,7 @@ from ptxsim.machine import tensor_tile
 from ptxsim.machine.asynchronous import delay, owner_of
 from ptxsim.machine.bulk_bytes import place_rows, transfer
 from ptxsim.machine.bulk_records import HELD, ROOM, TARGET, BulkCopies, BulkCopy, Side
+from ptxsim.machine.driver_map import decode
 from ptxsim.machine.event import Space
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.mbarrier import MBarrier
@@ -27,7 +28,7 @@ from ptxsim.machine.memory import ARENA, RANK_SHIFT
 from ptxsim.machine.pages import reserve
 from ptxsim.machine.records import MBarrierRecord, WarpRecord
 from ptxsim.machine.reduction import combine
-from ptxsim.machine.tensor_map import SIZE, decode
+from ptxsim.machine.tensor_map import SIZE
 from ptxsim.machine.tensor_tile import MOST_BYTES, OUTSIDE, TensorRecord, tensor_record
 
 if TYPE_CHECKING:

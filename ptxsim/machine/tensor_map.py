@@ -1,6 +1,6 @@
 """Tensor maps: what a tensor copy knows about its tensor in global memory. PTX ISA, "Tensors", "Tensor-Map".
 
-The 128 bytes of a tensor map are opaque to programs; the layout here is our own. Bytes that are all zero and then edited
+The 128 bytes of a tensor map are opaque to programs; the layout here is our own (driver_map reads the CUDA driver's). Bytes that are all zero and then edited
 field by field with tensormap.replace are a valid map, as on the GPU.
 """
 
