@@ -63,6 +63,34 @@ def transfer(copies_at: I64, copy_address: I64, which: I32, data: I64, writes: F
                 round_to_tf32(data + i * width, low, high)
 
 
+@body(enough=8, chooses=True)
+def is_there(copies_at: I64, copy_address: I64, data: I64) -> FLAG:
+    """Whether the target, in global memory, holds already what a copy is about to write there."""
+    copies, copy = view(copies_at, BulkCopies, 1)[0], view(copy_address, BulkCopy, 1)[0]
+    if copy.tensor == 0:
+        return are_alike(copies.arena + copy.target.start, data, copy.size)
+    tensor = view(copy.tensor, TensorRecord, 1)[0]
+    rows = view(copies.rows, LONGS, place_rows(copies_at, copy_address))
+    width, low, high = row_bytes(tensor), first_inside(tensor, copy.at[0]), end_inside(tensor, copy.at[0])
+    for i in range(len(rows)):
+        if rows[i] != OUTSIDE and low < high:
+            if not are_alike(copies.arena + int(rows[i]) + low, data + i * width + low, high - low):
+                return False
+    return True
+
+
+def are_alike(place: int, other: int, size: int) -> bool:
+    """Whether bytes at two addresses are the same."""
+    differ, whole = 0, size >> 3 if (place | other) & 7 == 0 else 0
+    longs, theirs = view(place, LONGS, whole), view(other, LONGS, whole)
+    for i in range(whole):
+        differ |= longs[i] ^ theirs[i]
+    octets, others = view(place, OCTETS, size), view(other, OCTETS, size)
+    for i in range(whole * 8, size):
+        differ |= octets[i] ^ others[i]
+    return bool(differ == 0)
+
+
 def read_inside(place: int, data: int, copy: BulkCopy) -> None:
     """Bytes of a run without those at its ends that are not read: these are anything."""
     octets = view(data, OCTETS, copy.size)

@@ -15,9 +15,19 @@ from ptxsim.jit.body import body
 from ptxsim.jit.export import address_of, indirect, move_bytes, view
 from ptxsim.jit.record import FLAG, I64, U32
 from ptxsim.lanes import LANES
-from ptxsim.machine.bulk_bytes import CHUNK, LONGS, place_rows, side_of, transfer
+from ptxsim.machine.bulk_bytes import CHUNK, LONGS, is_there, place_rows, side_of, transfer
 from ptxsim.machine.bulk_records import HELD, KNOWN, MAP_WORDS, NOTES, SOURCE, TARGET, BulkCopies, BulkCopy, Side
-from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_READ, LANE_SHIFT, ODD_PHASE, Event, Space, Stream, event
+from ptxsim.machine.event import (
+    FLAG_ASYNC_PROXY,
+    FLAG_READ,
+    FLAG_UNCHANGED,
+    LANE_SHIFT,
+    ODD_PHASE,
+    Event,
+    Space,
+    Stream,
+    event,
+)
 from ptxsim.machine.groups import committed, is_older
 from ptxsim.machine.mbarrier_state import DONE, NEVER, complete_bytes
 from ptxsim.machine.records import MBarrierRecord, WarpRecord
@@ -193,12 +203,16 @@ def land(stream: Stream, copies: BulkCopies, copy: BulkCopy) -> None:
         copies.holding &= ~(1 << copy.held - 1)
     if copy.reduction != 0:
         call_combine(copies.combine, address_of(copy), data)
+    flags = 0
+    if copies.events != 0 and copy.target.shared == 0 and copy.reduction == 0:
+        if is_there(address_of(copies), address_of(copy), data):
+            flags = FLAG_UNCHANGED
     transfer(address_of(copies), address_of(copy), TARGET, data, True)
     if copy.barrier != 0:
         tell_arrival(stream, copies, copy)
     if copy.target.shared != 0 and copies.notes != 0 and copy.tensor != 0:
         keep_note(copies, copy)
-    tell(stream, copies, copy, TARGET, Event.ASYNC_WRITE, 0)
+    tell(stream, copies, copy, TARGET, Event.ASYNC_WRITE, flags)
     copy.written = 1
     copy.due = NEVER
     if copy.barrier != 0:

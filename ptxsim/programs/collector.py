@@ -89,8 +89,10 @@ class Collector:
         self._tell("", error.findings)
         self._record({"launch": self.launches, "findings": [f.to_dict() for f in error.findings]}, error.findings)
 
-    def finish(self) -> None:
-        """The program exits."""
+    def finish(self, remarks: Sequence[str] = ()) -> None:
+        """The program exits. remarks: what may have kept launches away, which is not why something was found."""
+        for remark in () if self._told else remarks:
+            self.say(remark)
 
     def say(self, text: str) -> None:
         """A remark of ptxsim's for the program's user."""

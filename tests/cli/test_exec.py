@@ -98,6 +98,15 @@ def test_findings_are_told_once_and_counted(tmp_path, capsys):
     assert shown.count("PTX201") == 1 and "<h2>other</h2>" in shown and "train.py --steps=3" in shown
 
 
+def test_what_may_keep_launches_away_is_said_where_nothing_was_found(capsys):
+    for size, remarks in ((32, "ptxsim: a static runtime\n"), (64, "")):
+        collector = Collector(Wanted(told="concise"))
+        launch(collector, block=size)
+        capsys.readouterr()
+        collector.finish(["a static runtime"])
+        assert capsys.readouterr().err == remarks
+
+
 def test_only_what_is_wanted_is_looked_at():
     collector = Collector(Wanted(only="^k", skip=1, count=2, told="nothing"), keep=True)
     for name in ("k", "other", "k1", "k2", "k3"):

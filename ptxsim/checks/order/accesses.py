@@ -94,6 +94,8 @@ def access(o: Order, slot: int, rank: int, warp: int, record: Array, event: int,
             see_copies(o, slot, warp, 1 << lane)
         if event == Event.ASYNC_WRITE and by_proxy:
             how = READS | WRITES | COPIES if bits & REDUCES else WRITES | COPIES
+            if flags & FLAG_UNCHANGED:
+                how |= STAYS
         elif event == Event.ASYNC_ISSUE and by_proxy and flags & FLAG_READ:
             how = READS | COPIES
         together = 1 + lane
@@ -233,8 +235,6 @@ def touch(
                 or (changes and not is_global and line["source"] == o.cluster[slot] + 1)
             ):
                 calm = False
-            elif how & COPIES and is_global and writer == proxy and int(one["site"]) == site and not is_update:
-                calm = True  # a whole warp has executed a copy: each lane brings the same bytes
             elif changes and calm and line["read"] > floor:
                 # Only this warp has read the line since: was it this lane?
                 # (Lines of global memory and of other CTAs do not say.)
@@ -266,7 +266,7 @@ def touch(
                     tell(o, found, UNPUBLISHED, site, int(one["site"]), address, slot, warp, lane, 0, True)
             if is_global and how & WRITES and not (is_update and is_agreed):
                 line["others"] = now
-            if how & COPIES and how & WRITES and is_global and not (is_update and written > start):
+            if how & COPIES and how & WRITES and is_global and not ((is_update or stays) and written > start):
                 one["writer"], one["written"], one["site"], one["last"], line["written"] = proxy, now, site, now, now
             elif how & COPIES and not is_global:  # for cp.async, checks.proxy_scan finds who has not waited
                 if bits & REDUCES and 0 <= writer < copied and written > start:

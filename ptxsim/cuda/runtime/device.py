@@ -182,5 +182,5 @@ def init_module(runtime: Runtime, handle: int) -> int:
 @function("int ptxsim_finish()", is_plain=True)
 def finish(runtime: Runtime) -> int:
     """The program exits."""
-    runtime.collector.finish()
+    runtime.collector.finish(runtime.remarks)
     return 0

@@ -258,15 +258,17 @@ def link_destroy(runtime: Runtime, state: int | None) -> None:
 # ---- functions by name ----
 
 
+STATIC = (
+    "a library of the program has a CUDA runtime of its own, linked statically, whose launches cannot come to ptxsim; "
+    "run its PTX instead (docs/front-ends shows how)"
+)
+
+
 @function("int cuGetExportTable(void **table, const void *id)", is_plain=True)
 def export_table(runtime: Runtime, table: Any, id: int | None) -> int:
     """What a runtime that is linked statically asks for; it is not documented."""
-    if b"cuGetExportTable" not in runtime.missing:
-        runtime.missing.add(b"cuGetExportTable")
-        say(
-            "a library of the program has a CUDA runtime of its own, linked statically, whose launches cannot come to ptxsim; "
-            "run its PTX instead (docs/front-ends shows how)"
-        )
+    if STATIC not in runtime.remarks:
+        runtime.remarks.append(STATIC)
     return NOT_FOUND
 
 

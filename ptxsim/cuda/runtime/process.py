@@ -34,11 +34,11 @@ class Output:
 def start(collector: Collector, table: int, registered: int, version: int, is_python: bool) -> None:
     """Fill the library's table. version: the runtime's (12 or 13); is_python: the program is a Python program, whose standard
     output stays as it is."""
+    STARTED[version] = runtime = Runtime(version, Binaries(registered), collector)
     if is_python:
-        atexit.register(collector.finish)
+        atexit.register(lambda: collector.finish(runtime.remarks))
     else:
         sys.stdout = Output()
-    STARTED[version] = runtime = Runtime(version, Binaries(registered), collector)
     library = ctypes.CDLL(path_at(table))
     for i, function in enumerate(functions()):
         entry = function.c_type(runtime.entry(function))

@@ -40,8 +40,8 @@ class Collector(Protocol):
     def refuse(self, error: PtxError) -> None:
         """A module or a launch is wrong."""
 
-    def finish(self) -> None:
-        """The program exits."""
+    def finish(self, remarks: Sequence[str]) -> None:
+        """The program exits. remarks: what may have kept launches away, for the user of a program in which nothing was found."""
 
 
 Work = Callable[[], int | None]  # what is done on a stream; an error's number, or CudaError
@@ -79,6 +79,7 @@ class Runtime:
     shared_limits: dict[int, int] = field(default_factory=dict)
     addresses: dict[str, int] = field(default_factory=dict)  # of functions, by name
     missing: set[bytes] = field(default_factory=set)  # functions that were called and are not here
+    remarks: list[str] = field(default_factory=list)  # for the end of the program
     texts: dict[tuple[int, int], Any] = field(default_factory=dict)  # of errors, as C strings
     kept: list[Any] = field(default_factory=list)  # what addresses were given of
     around: Callable[[], AbstractContextManager[Any]] = (
