@@ -18,7 +18,8 @@ MASK, SHUFFLE = "activemask", "shuffle"  # families
 @fact
 def shuffles_by_active_masks(program: Program) -> list[Finding]:
     """A warning for every shuffle whose member mask comes from `activemask`, and whose source lane does not."""
-    if not {MASK, SHUFFLE} <= families(program):
+    known = families(program)
+    if MASK not in known or SHUFFLE not in known:
         return []
     flow, source = def_use(program), dict[int, int]()  # the line of the activemask that a slot's value comes from
     rest = [(slot, op.line) for op in program.ops if op.family == MASK for slot in flow.writes.get(op.site, ())]

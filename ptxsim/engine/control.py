@@ -12,7 +12,7 @@ from ptxsim.engine.builtin import BUILTINS
 from ptxsim.engine.call_arguments import fetch, place
 from ptxsim.engine.program.linkage import ONE_FILE
 from ptxsim.engine.program.operation import FunctionCode, Op, Program
-from ptxsim.isa.facts import WAIT_FOR_ALL, WAITS, Mechanism, Role, Synchronisation
+from ptxsim.isa.facts import WAIT_FOR_ALL, WAITS, Control, Mechanism, Role, Synchronisation
 from ptxsim.lanes import mask_word
 from ptxsim.machine.cta import Warp
 from ptxsim.machine.event import Event
@@ -27,16 +27,16 @@ PRODUCT_WAIT = Synchronisation(Mechanism.PRODUCT_GROUP, Role.WAIT)
 def execute(op: Op, warp: Warp, s: int, mask: np.ndarray, program: Program, machine: Machine) -> None:
     """Carry out a control operation for the lanes of `mask`; the other lanes of split s fall through."""
     match op.control:
-        case "bra":
+        case Control.BRANCH:
             after = warp.record.split[s].block + 1
             splits.diverge(warp.record, s, mask_word(mask), op.targets[0], after)
-        case "brx.idx":
+        case Control.TABLE:
             branch_table(op, warp, s, mask, machine)
-        case "exit":
+        case Control.EXIT:
             leave(warp, s, mask, machine, op.site)
-        case "ret":
+        case Control.RETURN:
             give_back(op, warp, s, mask, program, machine)
-        case "call":
+        case Control.CALL:
             call(op, warp, s, mask, program, machine)
         case other:
             raise AssertionError(other)

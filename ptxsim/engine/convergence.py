@@ -171,7 +171,7 @@ def _is_past(warp: Warp, other: Split, split: Split, program: Program) -> bool:
 
 def _works(ops: Iterable[Op]) -> bool:
     """Whether operations do more than lead elsewhere."""
-    return any(op.control in (None, "call") for op in ops)
+    return not all(op.leads_away for op in ops)
 
 
 def _places(warp: Warp, split: Split) -> Iterator[tuple[int, int]]:

@@ -56,6 +56,7 @@ def find_leading(a: LaneValue, *, type: ScalarType, shiftamt: bool) -> LaneValue
     "fns.type d, a, b, c", cost="fns", type="b32",
     operands={"d": Reg("b32"), "a": Value("b32"), "b": Value("b32"), "c": Value("s32")},
 )  # fmt: skip
+@computes(folds=True)
 def find_nth_set(a: LaneValue, b: LaneValue, c: LaneValue) -> LaneValue:
     """The c-th set bit of a, counted upward from bit b if c > 0, downward if c < 0; c = 0 asks whether bit b is set.
 
@@ -88,6 +89,7 @@ _FIELD: Kinds = {"b": _BITS, "c": _BITS}
 
 
 @instruction("bfe.type d, a, b, c", cost=by_width("bfe", "add.64"), type=WORDS, operands=_FIELD)
+@computes(folds=True)
 def extract(a: LaneValue, b: LaneValue, c: LaneValue, *, type: ScalarType) -> LaneValue:
     position, length = place(b, c, type)
     return extend(lanes.shift_right(a, position), length, type)
@@ -109,6 +111,7 @@ def low_mask(length: Any, t: ScalarType) -> LaneValue:
     "bfi.type f, a, b, c, d", cost=by_width("bfi", "add.64"), type="b32 b64", writes="f",
     operands={"f": Reg("type"), "c": _BITS, "d": _BITS},
 )  # fmt: skip
+@computes(folds=True)
 def insert(a: LaneValue, b: LaneValue, c: LaneValue, d: LaneValue, *, type: ScalarType) -> LaneValue:
     position, length = place(c, d, type)
     mask = lanes.shift_left(low_mask(length, type), position)
@@ -119,6 +122,7 @@ def insert(a: LaneValue, b: LaneValue, c: LaneValue, d: LaneValue, *, type: Scal
     "szext.mode.type d, a, b", cost="alu", mode="clamp wrap", type="u32 s32", requires="7.6 sm_70",
     operands={"b": Value("u32")},
 )  # fmt: skip
+@computes(folds=lambda words: bool(words["mode"] == "clamp"))
 def extend_from(a: LaneValue, b: LaneValue, *, mode: Word, type: ScalarType) -> LaneValue:
     length = b & 31 if mode == "wrap" else b
     return extend(a, length, type)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ptxsim import lanes
+from ptxsim.instructions import folding
 from ptxsim.instructions.costs import by_width
 from ptxsim.isa.facts import Word, Words
 from ptxsim.isa.operand import Pred, Reg, Value
@@ -113,7 +114,7 @@ def set_predicate(
     return combine(test, c, boolop), combine(~test, c, boolop)
 
 
-@computes("compare(a, b)", folds=True)
+@computes("compare(a, b)")
 def set_one_predicate(
     a: LaneValue, b: LaneValue, c: LaneValue, *, cmp: Word, boolop: Word, type: ScalarType, ftz: Word
 ) -> LaneValue:
@@ -121,7 +122,7 @@ def set_one_predicate(
     return combine(compare(a, b, cmp, type, ftz), c, boolop)
 
 
-@computes("compare(a, b)", folds=True)
+@computes("compare(a, b)")
 def set_predicate_pair(
     a: LaneValue, b: LaneValue, c: LaneValue, *, cmp: Word, boolop: Word, type: ScalarType, ftz: Word
 ) -> LaneValue:
@@ -168,7 +169,7 @@ _SET_ROWS = (
 )
 
 
-@computes(folds=True)
+@computes(folds=folding.comparison)
 def set_word(
     a: LaneValue, b: LaneValue, c: LaneValue, *, cmp: Word, boolop: Word, dtype: ScalarType, stype: ScalarType,
     ftz: Word,

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from ptxsim.isa.facts import Facts
+from ptxsim.isa.facts import Control, Facts
 from ptxsim.isa.operand import Args, Either, Reg, Symbol, Value
 from ptxsim.isa.registry import instruction
 
 
-def control(notation: str, **options: Any) -> None:
+def control(kind: Control, notation: str, name: str | None = None, **options: Any) -> None:
     """Declare a form whose effect is the engine's."""
-    instruction(notation, control=True, writes="", **options)(None)
+    instruction(notation, name=name, facts=Facts(family=name or "", control=kind), writes="", **options)(None)
 
 
-control("bra{.uni} target", operands={"target": Symbol("label")})
+control(Control.BRANCH, "bra{.uni} target", operands={"target": Symbol("label")})
 control(
-    "brx.idx{.uni} index, targets", name="brx.idx", requires="6.0", facts=Facts(family="brx.idx"),
+    Control.TABLE, "brx.idx{.uni} index, targets", name="brx.idx", requires="6.0",
     operands={"index": Value("u32"), "targets": Symbol("branch table", ("branchtargets",))},
 )  # fmt: skip
-control("ret{.uni}")
-control("exit")
+control(Control.RETURN, "ret{.uni}")
+control(Control.EXIT, "exit")
 
 NAMED = Symbol("function", ("func",))
 CALL = {
@@ -36,4 +36,4 @@ for operands in (
 ):  # fmt: skip
     # With a prototype, or a list of functions, a register says which function it is.
     callee = Either((Reg("u64"), Reg("u32"))) if "prototype" in operands else NAMED
-    control(f"call{{.uni}} {operands}", operands=CALL | {"function": callee})
+    control(Control.CALL, f"call{{.uni}} {operands}", operands=CALL | {"function": callee})

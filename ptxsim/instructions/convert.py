@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ptxsim import lanes
+from ptxsim.instructions import folding
 from ptxsim.isa.facts import Word, Words
 from ptxsim.isa.operand import Reg, Value
 from ptxsim.isa.registry import Kinds, Options, computes, instruction
@@ -94,7 +95,7 @@ def halves(a: LaneValue, t: ScalarType) -> LaneValue:
 @instruction(
     "cvt.rounding.dtype.atype d, a", dtype="bf16", atype="u16 s16 u32 s32 u64 s64", requires=BF16, **BRAIN_ROUNDED
 )
-@computes(folds=True)
+@computes(folds=folding.integer_to_float)
 def integer_to_float(a: LaneValue, *, dtype: ScalarType, atype: ScalarType, rounding: Word, sat: Word) -> LaneValue:
     high, low = halves(a, atype)
     result = scalar.add_double(high, low, rounding) if dtype.bits == 64 else scalar.add(high, low, dtype, rounding)
@@ -111,7 +112,7 @@ def integer_to_float(a: LaneValue, *, dtype: ScalarType, atype: ScalarType, roun
     "cvt.rounding.dtype.atype d, a", rounding=INTEGER_ROUNDING, dtype="u16 s16 u32 s32 u64 s64", atype="bf16", requires=BF16,
     **BRAIN,
 )  # fmt: skip
-@computes(folds=True)
+@computes(folds=folding.float_to_integer)
 def float_to_integer(a: LaneValue, *, dtype: ScalarType, atype: ScalarType, rounding: Word, ftz: Word) -> LaneValue:
     if ftz:
         a = flush(a, atype)
@@ -133,7 +134,7 @@ def float_to_integer(a: LaneValue, *, dtype: ScalarType, atype: ScalarType, roun
 @instruction(
     "cvt{.rounding}.dtype.atype d, a", rounding=INTEGER_ROUNDING, dtype="bf16", atype="bf16", requires=BF16, **BRAIN
 )  # fmt: skip
-@computes(folds=True)
+@computes(folds=folding.float_to_integral)
 def float_to_integral(a: LaneValue, *, dtype: ScalarType, rounding: Word, ftz: Word, sat: Word) -> LaneValue:
     """The same type: rounding to a whole number, flushing, saturating, or only a move."""
     if ftz:
@@ -158,7 +159,7 @@ def float_to_integral(a: LaneValue, *, dtype: ScalarType, rounding: Word, ftz: W
     **BRAIN_ROUNDED,
 )  # fmt: skip
 @instruction("cvt{.rounding}.dtype.atype d, a", dtype="f64", atype="bf16", requires=BF16, **BRAIN_ROUNDED)
-@computes(folds=True)
+@computes(folds=folding.widened)
 def widen(a: LaneValue, *, dtype: ScalarType, atype: ScalarType, ftz: Word, sat: Word) -> LaneValue:
     if ftz and atype.name != "f16":  # what is subnormal as f16 is a normal f32
         a = finish(a, atype, ftz=True)
@@ -194,7 +195,7 @@ _SINGLE_TO_HALF: Options = {"atype": "f32"} | CONVERT
 @instruction("cvt.rounding.dtype.atype d, a", dtype="bf16", atype="f64", requires=BF16, **BRAIN_ROUNDED)
 @instruction("cvt{.rounding}.dtype.atype d, a", dtype="bf16", atype="f16", requires=BF16, **BRAIN_ROUNDED)
 @instruction("cvt{.rounding}.dtype.atype d, a", dtype="f16", atype="bf16", requires=BF16, **BRAIN_ROUNDED)
-@computes(folds=True)
+@computes(folds=folding.narrowed)
 def narrow(
     a: LaneValue, *, dtype: ScalarType, atype: ScalarType, rounding: Word, ftz: Word, sat: Word, relu: Word,
     satfinite: Word,

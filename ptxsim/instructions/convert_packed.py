@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ptxsim import lanes
+from ptxsim.instructions import folding
 from ptxsim.isa.facts import Word
 from ptxsim.isa.operand import Reg, Value, Vec
 from ptxsim.isa.registry import Kinds, Options, computes, instruction
@@ -81,7 +82,7 @@ _TWO: Options = {"operands": {"d": Reg("dtype"), "a": Value("f32"), "b": Value("
 @instruction(
     "cvt.rounding{.satfinite}.dtype.f32 d, a, b", rounding="rz rp", dtype="ue8m0x2", requires=BLACKWELL, **_TWO
 )
-@computes(folds=True)
+@computes(folds=folding.two_halves)
 def two_singles(
     a: LaneValue, b: LaneValue, *, dtype: ScalarType, rounding: Word, satfinite: Word, relu: Word
 ) -> LaneValue:
@@ -102,7 +103,6 @@ _SATURATING: Options = {"rounding": "rn", "satfinite": "satfinite"} | _PAIR
 @instruction(
     "cvt.rounding{.satfinite}.dtype.atype d, a", rounding="rz rp", dtype="ue8m0x2", atype="bf16x2", requires=BLACKWELL, **_PAIR
 )  # fmt: skip
-@computes(folds=True)
 def pair_of_halves(
     a: LaneValue, *, dtype: ScalarType, atype: ScalarType, rounding: Word, satfinite: Word, relu: Word
 ) -> LaneValue:
@@ -137,7 +137,6 @@ _WITH_SCALES = ".scaled::n2::ue8m0"
     f"cvt.rn{{.satfinite}}{{.relu}}{_WITH_SCALES}.dtype.atype d, a, scale", dtype="bf16x2", atype="s2f6x2",
     requires=_FIXED, **_SCALED,
 )  # fmt: skip
-@computes(folds=True)
 def pair_to_halves(
     a: LaneValue, scale: LaneValue, *, dtype: ScalarType, atype: ScalarType, relu: Word, satfinite: Word
 ) -> LaneValue:
@@ -168,7 +167,6 @@ _NARROWING: Options = {"rounding": _DOWN, "satfinite": "satfinite", "dtype": "s2
 @instruction(f"cvt.rounding.satfinite{{.relu}}{_WITH_SCALES}.dtype.atype d, a, b, scale", atype="f32", **_NARROWING)
 @instruction("cvt.rounding.satfinite{.relu}.dtype.atype d, a", atype="bf16x2", **_NARROWING)
 @instruction(f"cvt.rounding.satfinite{{.relu}}{_WITH_SCALES}.dtype.atype d, a, scale", atype="bf16x2", **_NARROWING)
-@computes(folds=True)
 def to_fixed_point(
     a: LaneValue, b: LaneValue, scale: LaneValue, *, dtype: ScalarType, atype: ScalarType, rounding: Word, relu: Word
 ) -> LaneValue:
@@ -204,7 +202,7 @@ _TF32: Options = {"operands": {"d": Reg("tf32"), "a": Value("f32")}}
     "cvt.rounding{.satfinite}{.relu}.tf32.f32 d, a", cost="alu", rounding="rn rz", satfinite="satfinite@8.6:sm_100",
     requires="7.8 sm_90", **_TF32,
 )  # fmt: skip
-@computes(folds=True)
+@computes(folds=lambda words: bool(words.get("rounding") == "rna"))
 def to_tf32(a: LaneValue, *, rounding: Word, satfinite: Word, relu: Word) -> LaneValue:
     return narrow.encode_tf32(a, rounding, satfinite, relu)
 
@@ -281,6 +279,5 @@ _SOURCES: Kinds = {
     "cvt.pack.sat.dtype.s32.b32 d, a, b, c", cost="alu", name="cvt.pack", dtype="u8 s8 u4@6.5:sm_75 s4@6.5:sm_75 u2@6.5:sm_75 s2@6.5:sm_75",
     requires="6.5 sm_72", operands=_SOURCES, ordered=(("dtype", "s32", "b32"),),
 )  # fmt: skip
-@computes(folds=True)
 def pack_integers(a: LaneValue, b: LaneValue, c: LaneValue, *, dtype: Word) -> LaneValue:
     return packed_integers(a, b, c, str(dtype))

@@ -9,6 +9,7 @@ import functools
 from typing import Any
 
 from ptxsim import lanes
+from ptxsim.instructions import folding
 from ptxsim.instructions.costs import by_width
 from ptxsim.isa.facts import Word, Words
 from ptxsim.isa.registry import Options, computes, instruction
@@ -88,7 +89,7 @@ for _name, _greater in (("min", False), ("max", True)):
         f"{_name}{{.NaN}}{{.xorsign}}{{.abs}}.type d, a, b", type="bf16 bf16x2", requires="7.0 sm_80", **_options, **_SIGNED
     )  # fmt: skip
     @instruction(f"{_name}.type d, a, b", type="f64", **_options)
-    @computes(f"{_name}(a, b)", folds=True)
+    @computes(f"{_name}(a, b)", folds=folding.extremum)
     def of_two(
         a: LaneValue, b: LaneValue, *, type: ScalarType, greater: Word, ftz: Word, NaN: Word, abs: Word, xorsign: Word
     ) -> LaneValue:
@@ -97,7 +98,7 @@ for _name, _greater in (("min", False), ("max", True)):
     @instruction(
         f"{_name}{{.ftz}}{{.NaN}}{{.abs}}.type d, a, b, c", type="f32", requires="8.8 sm_100", **_options
     )  # fmt: skip
-    @computes(f"{_name}(a, b, c)", folds=True)
+    @computes(f"{_name}(a, b, c)")
     def of_three(
         a: LaneValue, b: LaneValue, c: LaneValue, *, type: ScalarType, greater: Word, ftz: bool, NaN: bool, abs: bool
     ) -> LaneValue:

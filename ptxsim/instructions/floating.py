@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ptxsim import lanes
+from ptxsim.instructions import folding
 from ptxsim.isa.facts import Word
 from ptxsim.isa.operand import Reg, Value
 from ptxsim.isa.registry import Kinds, Options, computes, instruction
@@ -52,21 +53,21 @@ _PAIR: Options = {"rounding": ROUNDING, "type": "f32x2", "requires": BLACKWELL}
 
 @instruction("add{.rounding}{.ftz}{.sat}.type d, a, b", **_SINGLE)
 @instruction("add{.rounding}{.ftz}.type d, a, b", **_PAIR)
-@computes("a + b", folds=True)
+@computes("a + b", folds=folding.sum_or_product)
 def add(a: LaneValue, b: LaneValue, *, type: ScalarType, rounding: Word, ftz: bool, sat: Word) -> LaneValue:
     return operate(rounded_sum, type, (a, b), rounding, ftz, sat)
 
 
 @instruction("sub{.rounding}{.ftz}{.sat}.type d, a, b", **_SINGLE)
 @instruction("sub{.rounding}{.ftz}.type d, a, b", **_PAIR)
-@computes("a - b", folds=True)
+@computes("a - b", folds=folding.sum_or_product)
 def sub(a: LaneValue, b: LaneValue, *, type: ScalarType, rounding: Word, ftz: bool, sat: Word) -> LaneValue:
     return operate(lambda x, y, mode: rounded_sum(x, -y, mode), type, (a, b), rounding, ftz, sat)
 
 
 @instruction("mul{.rounding}{.ftz}{.sat}.type d, a, b", **_SINGLE)
 @instruction("mul{.rounding}{.ftz}.type d, a, b", **_PAIR)
-@computes("a * b", folds=True)
+@computes("a * b", folds=folding.sum_or_product)
 def mul(a: LaneValue, b: LaneValue, *, type: ScalarType, rounding: Word, ftz: bool, sat: Word) -> LaneValue:
     return operate(rounded_product, type, (a, b), rounding, ftz, sat)
 

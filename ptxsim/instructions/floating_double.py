@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ptxsim import lanes
+from ptxsim.instructions import folding
 from ptxsim.isa.facts import Word
 from ptxsim.isa.registry import Options, computes, instruction
 from ptxsim.lanes import LaneValue
@@ -24,19 +25,19 @@ def negated(x: LaneValue) -> Any:
 
 
 @instruction("add{.rounding}.type d, a, b", **_DOUBLE)
-@computes("a + b", folds=True)
+@computes("a + b", folds=folding.sum_or_product_of_doubles)
 def add(a: LaneValue, b: LaneValue, *, rounding: Word) -> LaneValue:
     return scalar64.propagate(scalar64.add(a, b, rounding or "rn"), b, a)
 
 
 @instruction("sub{.rounding}.type d, a, b", **_DOUBLE)
-@computes("a - b", folds=True)
+@computes("a - b", folds=folding.sum_or_product_of_doubles)
 def sub(a: LaneValue, b: LaneValue, *, rounding: Word) -> LaneValue:
     return scalar64.propagate(scalar64.add(a, negated(b), rounding or "rn"), b, a)
 
 
 @instruction("mul{.rounding}.type d, a, b", **_DOUBLE)
-@computes("a * b", folds=True)
+@computes("a * b", folds=folding.sum_or_product_of_doubles)
 def mul(a: LaneValue, b: LaneValue, *, rounding: Word) -> LaneValue:
     return scalar64.propagate(scalar64.multiply(a, b, rounding or "rn"), b, a)
 

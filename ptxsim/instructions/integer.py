@@ -9,6 +9,7 @@ import operator
 from typing import Any
 
 from ptxsim import lanes
+from ptxsim.instructions import folding
 from ptxsim.instructions.costs import by_type, by_width
 from ptxsim.isa.facts import Word, Words
 from ptxsim.isa.registry import Options, computes, instruction
@@ -49,7 +50,7 @@ def element(t: ScalarType) -> ScalarType:
 
 @instruction("add.type d, a, b", cost=sum_cost, type=f"{INTEGERS} {PAIRS} {BYTES}")
 @instruction("add.sat.type d, a, b", cost=sum_cost, type=f"{SATURATED} {BYTES}", implies={"sat": True})
-@computes("a + b", folds=True)
+@computes("a + b", folds=folding.plain)
 def add(a: LaneValue, b: LaneValue, *, type: ScalarType, sat: Word) -> LaneValue:
     return lanes.per_element(saturated(operator.add, element(type)) if sat else operator.add, type, a, b)
 
@@ -95,14 +96,14 @@ RELU: Options = {**EXTREMA, "type": RECTIFIED, "requires": "8.0 sm_90", "implies
 
 @instruction("min.type d, a, b", type=f"{INTEGERS} {PAIRS} {BYTES}", **EXTREMA)
 @instruction("min.relu.type d, a, b", **RELU)
-@computes("min(a, b)", folds=True)
+@computes("min(a, b)", folds=folding.plain)
 def minimum(a: LaneValue, b: LaneValue, *, type: ScalarType, relu: Word) -> LaneValue:
     return lanes.per_element(lambda x, y: rectify(lanes.minimum(x, y), relu), type, a, b)
 
 
 @instruction("max.type d, a, b", type=f"{INTEGERS} {PAIRS} {BYTES}", **EXTREMA)
 @instruction("max.relu.type d, a, b", **RELU)
-@computes("max(a, b)", folds=True)
+@computes("max(a, b)", folds=folding.plain)
 def maximum(a: LaneValue, b: LaneValue, *, type: ScalarType, relu: Word) -> LaneValue:
     return lanes.per_element(lambda x, y: rectify(lanes.maximum(x, y), relu), type, a, b)
 

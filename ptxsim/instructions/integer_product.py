@@ -41,7 +41,7 @@ def multiply_low(a: LaneValue, b: LaneValue) -> LaneValue:
 @instruction(
     "mul.hi.type d, a, b", cost=by_width("imad.hi", "mul.hi.64"), name="mul.hi", type=INTEGERS, implies={"half": "hi"}
 )
-@computes(folds=True)
+@computes(folds=lambda words: bool(words["type"].bits < 64))
 def multiply_high(a: LaneValue, b: LaneValue) -> LaneValue:
     return lanes.multiply_high(a, b)
 
@@ -66,13 +66,12 @@ def multiply_add_low(a: LaneValue, b: LaneValue, c: LaneValue) -> LaneValue:
     "mad.hi.type d, a, b, c", cost=by_width("imad.hi", "mul.hi.64"), name="mad.hi", type=INTEGERS,
     implies={"half": "hi"},
 )  # fmt: skip
-@computes(folds=True)
+@computes(folds=lambda words: bool(words["type"].bits == 16))
 def multiply_add_high(a: LaneValue, b: LaneValue, c: LaneValue) -> LaneValue:
     return lanes.multiply_high(a, b) + c
 
 
 @instruction("mad.hi.sat.s32 d, a, b, c", cost="imad.hi", name="mad.hi", implies={"type": TYPES["s32"], "half": "hi"})
-@computes(folds=True)
 def multiply_add_high_saturating(a: LaneValue, b: LaneValue, c: LaneValue, *, type: Word) -> LaneValue:
     return saturate(lanes.cast(lanes.multiply_high(a, b), "s64") + lanes.cast(c, "s64"), type)
 
@@ -112,5 +111,6 @@ for _half in ("lo", "hi"):
 
 
 @instruction("mad24.hi.sat.s32 d, a, b, c", cost="mul24", name="mad24.hi", implies={"type": TYPES["s32"]})
+@computes(folds=True)
 def multiply_add_24_saturating(a: LaneValue, b: LaneValue, c: LaneValue, *, type: Word) -> LaneValue:
     return saturate(lanes.cast(product_24(a, b, type, "hi"), "s64") + lanes.cast(c, "s64"), type)

@@ -173,7 +173,7 @@ def pending_count(m: Port, state: LaneValue) -> LaneValue:
 
 # ---- waits -----------------------------------------------------------------------------------------------------------
 
-# Objects of layout 1 have a second phase, the conditional one, which stays behind where an asynchronous operation reports that it
+# Objects of layout 1 have a second phase, the conditional one, which does not advance where an asynchronous operation reports that it
 # has failed. Only operations of the fabric between GPUs and copies of targets after sm_120 report, and these are not modeled: the phases
 # go on together, and reports are zero.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ptxsim import lanes
+from ptxsim.instructions import folding
 from ptxsim.isa.facts import ASSEMBLER, Word
 from ptxsim.isa.operand import Pred
 from ptxsim.isa.registry import Options, computes, declare, instruction
@@ -36,7 +37,7 @@ _BRAIN: Options = {"type": "bf16 bf16x2", "requires": "7.0 sm_80"}
 @instruction("neg.type d, a", cost="alu", type="f64")
 @instruction("neg{.ftz}.type d, a", cost="alu", **_HALF)
 @instruction("neg.type d, a", cost="alu", **_BRAIN)
-@computes("-a", folds=True)
+@computes("-a", folds=lambda words: folding.sign(words) and words["type"].name != "bf16x2")
 def negate(a: LaneValue, *, type: ScalarType, ftz: Word) -> LaneValue:
     return with_sign(a, type, ftz, lambda word, sign: word ^ sign)
 
@@ -45,7 +46,7 @@ def negate(a: LaneValue, *, type: ScalarType, ftz: Word) -> LaneValue:
 @instruction("abs.type d, a", cost="alu", type="f64")
 @instruction("abs{.ftz}.type d, a", cost="alu", requires="6.5", **_HALF)
 @instruction("abs.type d, a", cost="alu", **_BRAIN)
-@computes("abs(a)", folds=True)
+@computes("abs(a)", folds=lambda words: folding.sign(words) and not words["type"].name.startswith("bf16"))
 def absolute(a: LaneValue, *, type: ScalarType, ftz: Word) -> LaneValue:
     return with_sign(a, type, ftz, lambda word, sign: word & sign - 1)
 
@@ -60,6 +61,7 @@ def copy_sign(a: LaneValue, b: LaneValue, *, type: ScalarType) -> LaneValue:
 @instruction(
     "testp.op.type d, a", cost="alu", op="finite infinite number notanumber normal subnormal", type="f32 f64", operands={"d": Pred()}
 )  # fmt: skip
+@computes(folds=True)
 def test_property(a: LaneValue, *, op: Word, type: ScalarType) -> LaneValue:
     size, infinity, smallest = scalar.magnitude(a, type), scalar.infinity(type), 1 << type.mantissa
     match op:

@@ -7,8 +7,9 @@ lg2, ex2, tanh with .approx, div with .approx and .full.
 from __future__ import annotations
 
 from ptxsim import lanes
+from ptxsim.instructions import folding
 from ptxsim.isa.facts import Facts, Word, Words
-from ptxsim.isa.registry import instruction
+from ptxsim.isa.registry import computes, instruction
 from ptxsim.lanes import LaneValue
 from ptxsim.numerics import mufu
 from ptxsim.types import ScalarType
@@ -47,6 +48,7 @@ FACTS = Facts(fidelity=fidelity)
 @instruction(
     "div.full{.ftz}.type d, a, b", cost="div.full.f32", name="div.full", type="f32", facts=FACTS, implies={"operation": "full"}
 )  # fmt: skip
+@computes(folds=True)
 def div(a: LaneValue, b: LaneValue, *, operation: Word, ftz: bool, type: ScalarType) -> LaneValue:
     return approximate("div", operation, ftz, type, a, b)
 
@@ -76,5 +78,6 @@ for _name, _ftz, _types, _since in _FORMS:
         f"{_name}.operation{_ftz}.type d, a", cost=cost, operation="approx", type=_types, requires=_since, facts=FACTS,
         implies={"name": _name} | ({} if _ftz else {"ftz": False}),
     )  # fmt: skip
+    @computes(folds=folding.approximation)
     def function(a: LaneValue, *, name: Word, operation: Word, ftz: Word, type: ScalarType) -> LaneValue:
         return approximate(name, operation, ftz, type, a)

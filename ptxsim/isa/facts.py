@@ -28,6 +28,26 @@ class Scope(Enum):
     CLUSTER = auto()
 
 
+class Control(Enum):
+    """Where an instruction of control flow sends its lanes."""
+
+    BRANCH = auto()
+    TABLE = auto()  # a branch by an index
+    CALL = auto()
+    RETURN = auto()
+    EXIT = auto()
+
+    @property
+    def comes_back(self) -> bool:
+        """Whether the lanes go on after it: of all, a call alone."""
+        return self is Control.CALL
+
+    @property
+    def leaves(self) -> bool:
+        """Whether the lanes leave the function."""
+        return self is Control.RETURN or self is Control.EXIT
+
+
 class AccessKind(Enum):
     READ = auto()
     WRITE = auto()
@@ -148,13 +168,13 @@ class Facts:
     opaque: its fragments are the instruction's own: registers with them may be used only as what they are (wmma).
     by_lanes: each lane names places in memory of its own.
     detour: of the operands, which lanes' are outside of what the machine's short code takes, so that their warp calls a routine.
+    control: where it sends its lanes, of branches, calls and returns: the engine itself gives them their effect.
     straight: ends no block though it uses the machine. Native code has a lowering for it, which takes the slow path for a fault, for
     members that are not all there, and where an update depends on what a generic address turns out to be. There the interpreter
     executes the rest of the block too, which costs time and changes nothing.
     formula: the result of one lane, where a short expression says it (isa.formula): signs, extrema and comparisons are abs(a),
     min(a, b), compare(a, b), a change of type is convert(a). Rounding, saturation and the half of a product are not in it.
-    folds: of constants ptxas makes a constant. Tried with ptxas 13.0 for sm_90a; it does not with sums of halves, fused
-    multiplications, quotients, prmt and lop3.
+    folds: whether ptxas makes a constant of constants, by its words (instructions.folding).
     missing: why it is not modeled, where it is not.
     """
 
@@ -172,9 +192,10 @@ class Facts:
     opaque: bool = False
     by_lanes: bool = False
     detour: Callable[..., Any] | None = None
+    control: Control | None = None
     straight: bool = False
     formula: str = ""
-    folds: bool = False
+    folds: Callable[[Words], bool] | None = None
     missing: str = ""
 
     @property

@@ -27,6 +27,7 @@ from ptxsim.isa.notation import OperandName, Slot, Vocabulary, parse_notation, v
 from ptxsim.isa.operand import Addr, Imm, Kind, Reg, Value
 
 Rule = Callable[[Words], "str | None"]
+Folds = Callable[[Words], bool]
 Effect = TypeVar("Effect", bound="Callable[..., Any] | None")
 Kinds = dict[str, Kind]  # of operands, by name
 Declare = Callable[..., object]  # `declare`, or what gives its forms an effect
@@ -57,15 +58,13 @@ class Form:
 class Definition:
     """An instruction as ptxsim knows it: its effect and its facts. `effect` None means bound but not modeled.
 
-    `control` marks branches, returns and the like: the engine itself gives them their effect. `carry` tells what it does
-    with the condition code CC.CF: "r" reads it (the effect's parameter `carry`, a mask), "w" writes it (the last
-    result), "rw" both.
+    `carry` tells what it does with the condition code CC.CF: "r" reads it (the effect's parameter `carry`, a mask), "w" writes it
+    (the last result), "rw" both.
     """
 
-    def __init__(self, effect: Callable[..., Any] | None, facts: Facts, control: bool = False, carry: str = ""):
+    def __init__(self, effect: Callable[..., Any] | None, facts: Facts, carry: str = ""):
         self.effect = effect
         self.facts = facts
-        self.control = control
         self.carry = carry
 
     @cached_property
@@ -99,19 +98,19 @@ class Definition:
 
     @property
     def modeled(self) -> bool:
-        return self.effect is not None or self.control
+        return self.effect is not None or self.facts.control is not None
 
 
 # Forms by compound name. A notation is parsed when its name is first asked for: most runs need few of them.
 _DECLARED: dict[str, list[Callable[[], Form]]] = {}
 _FORMS: dict[str, list[Form]] = {}
-_COMPUTED: dict[Callable[..., Any] | None, tuple[str, bool]] = {}  # formula and whether it folds, by effect
+_COMPUTED: dict[Callable[..., Any] | None, tuple[str, Folds | None]] = {}  # formula and whether it folds, by effect
 _OFFERED: dict[str, list[str]] = {}  # modules that will declare more, by the first word of the name
 
 
 def instruction(
     notation: str, *, name: str | None = None, requires: str = "", facts: Facts | None = None,
-    cost: str | Callable[[Words], str | None] | None = None, control: bool = False, carry: str = "",
+    cost: str | Callable[[Words], str | None] | None = None, carry: str = "",
     operands: Mapping[str, Kind] | None = None, writes: str | None = None, rules: tuple[Rule, ...] = (),
     ordered: tuple[tuple[str, ...], ...] = (), implies: Mapping[str, object] | None = None, **choices: str,
 ) -> Callable[[Effect], Effect]:  # fmt: skip
@@ -126,8 +125,8 @@ def instruction(
     found = replace(found, family=found.family or key.partition(".")[0], cost=cost or found.cost)
 
     def declare(effect: Effect) -> Effect:
-        formula, folds = _COMPUTED.get(effect, ("", False))
-        definition = Definition(effect, replace(found, formula=formula, folds=folds), control, carry)
+        formula, folds = _COMPUTED.get(effect, ("", None))
+        definition = Definition(effect, replace(found, formula=formula, folds=folds), carry)
 
         def make() -> Form:
             return _make_form(
@@ -140,11 +139,11 @@ def instruction(
     return declare
 
 
-def computes(formula: str = "", *, folds: bool = False) -> Callable[[Effect], Effect]:
+def computes(formula: str = "", *, folds: Folds | bool = False) -> Callable[[Effect], Effect]:
     """Say of an effect, before its notations are declared, what it computes of its sources; see Facts for both."""
 
     def declare(effect: Effect) -> Effect:
-        _COMPUTED[effect] = formula, folds
+        _COMPUTED[effect] = formula, (lambda _words: True) if folds is True else folds or None
         return effect
 
     return declare

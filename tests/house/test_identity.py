@@ -196,8 +196,14 @@ def test_nothing_tells_an_instruction_by_its_text():
     assert not ALLOWED.keys() - {(file, code) for file, code, _ in found}, "these are gone: take them off the list"
 
 
+def is_families(node: ast.AST) -> bool:
+    """Whether an expression is the families of a program."""
+    return isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] == "families"
+
+
 def families_listed(tree: ast.Module) -> Iterator[ast.expr]:
-    """Expressions that look for the family of an operation among several: in a list, a table, a `match`, or one `or` after another."""
+    """Expressions that look for the family of an operation among several (in a list, a table, a `match`, one `or` after another), for
+    where it sends its lanes in a list, or for several families in a program."""
 
     for scope in [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)] or [tree]:
         aliases: set[str] = set()
@@ -220,6 +226,8 @@ def families_listed(tree: ast.Module) -> Iterator[ast.expr]:
 
         for node in ast.walk(scope):
             match node:
+                case ast.Compare(left=ast.Attribute(attr="control"), ops=[ast.In() | ast.NotIn()]):
+                    yield node
                 case ast.Compare(left=left, ops=[ast.In() | ast.NotIn()], comparators=[known]) if is_family(left):
                     if ast.unparse(known) not in REGISTERED:
                         yield node
@@ -232,6 +240,14 @@ def families_listed(tree: ast.Module) -> Iterator[ast.expr]:
                     yield node
                 case ast.Match(subject=subject) if is_family(subject):
                     yield subject
+                case ast.Compare(left=left, ops=ops, comparators=others):
+                    sets = not all(isinstance(each, ast.In | ast.NotIn) for each in ops)
+                    if sets and any(map(is_families, [left, *others])):
+                        yield node
+                case ast.BinOp(left=left, right=right) if is_families(left) or is_families(right):
+                    yield node
+                case ast.Call(func=ast.Attribute(value=owner), args=args) if any(map(is_families, [owner, *args])):
+                    yield node
                 case ast.BoolOp(values=values):
                     compared = [each for each in values if isinstance(each, ast.Compare)]
                     if sum(any(map(is_family, [each.left, *each.comparators])) for each in compared) > 1:
@@ -250,6 +266,11 @@ def families_listed(tree: ast.Module) -> Iterator[ast.expr]:
         'def f(op):\n    match op.family:\n        case "load":\n            return 1',
         'def f(op):\n    name = op.family\n    return name == "load" or name == "store"',
         'def f(op):\n    return op.family.startswith("bulk")',
+        'def f(op):\n    return op.control in ("ret", "exit")',
+        "def f(op):\n    return op.control not in ENDS",
+        'def f(program):\n    return {"bulk_copy", "tensor_copy"} <= families(program)',
+        "def f(self):\n    return not COPIES.isdisjoint(families(self.program))",
+        "def f(program):\n    return COPIES & families(program)",
     ],
 )
 def test_a_list_of_families_is_found(code):
@@ -257,7 +278,12 @@ def test_a_list_of_families_is_found(code):
 
 
 @pytest.mark.parametrize(
-    "code", ['def f(op):\n    return op.family == "load"', "def f(op):\n    return LOWERINGS[op.family](op)"]
+    "code",
+    [
+        'def f(op):\n    return op.family == "load"',
+        'def f(program):\n    return "cp_async" in families(program)',
+        "def f(op):\n    return LOWERINGS[op.family](op)",
+    ],
 )
 def test_one_family_may_be_asked_for_and_its_function_called(code):
     assert not list(families_listed(ast.parse(code)))

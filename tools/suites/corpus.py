@@ -67,7 +67,7 @@ def not_executed(module: ast.Module) -> set[str]:
     for opcode in opcodes:
         candidates = binder.match(opcode)
         forms = [] if isinstance(candidates, Finding) else [candidate.form for candidate in candidates]
-        if forms and all(form.definition.effect is None and not form.definition.control for form in forms):
+        if forms and all(not form.definition.modeled for form in forms):
             found.add(forms[0].name)
     return found
 

@@ -36,6 +36,7 @@ import numpy as np
 
 from ptxsim.diagnostic import Finding
 from ptxsim.engine.program.operation import Op, Program
+from ptxsim.isa.facts import Control
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, Event, Observer, Space
 from ptxsim.session.run import BankTable
 from suites.common import Options, Record, Tally, spread
@@ -313,7 +314,9 @@ def off(passed: Passed) -> int:
         if not block:
             continue
         before = blocks[number - 1] if number else []
-        around = before and before[-1].control == "bra" and before[-1].guard and before[-1].targets == (number + 1,)
+        around = (
+            before and before[-1].control is Control.BRANCH and before[-1].guard and before[-1].targets == (number + 1,)
+        )
         short = around and len(block) <= SHORT and not any(op.aligned for op in block)
         for op in block:
             if op.opcode.split(".")[0] in ("ld", "st") and "shared" in op.opcode and (short or op.guard):

@@ -30,7 +30,7 @@ def decided_stores(program: Program) -> set[int]:
         for number, block in enumerate(program.blocks):
             for op in block:
                 depends = not slots.isdisjoint(flow.reads[op.site])
-                if depends and op.control in ("bra", "brx.idx", "exit", "ret"):
+                if depends and op.leads_away:
                     blocks |= graph.between(number)
                 elif not op.accesses:
                     written = flow.writes[op.site]

@@ -25,7 +25,7 @@ class ControlFlow:
         block = self.program.blocks[number]
         last = block[-1] if block else None
         targets = list(dict.fromkeys(last.targets)) if last is not None and last.control else []
-        ends = last is not None and last.guard is None and last.control in ("bra", "exit", "ret", "brx.idx")
+        ends = last is not None and last.guard is None and last.leads_away
         if not ends and number + 1 < len(self.program.blocks) and number + 1 not in targets:
             targets.append(number + 1)
         return targets
@@ -50,7 +50,7 @@ class ControlFlow:
 
     def _may_end(self, number: int) -> bool:
         last = self.program.blocks[number][-1:]
-        return not self.successors[number] or any(op.control in ("exit", "ret") for op in last)
+        return not self.successors[number] or any(op.leaves_function for op in last)
 
     def between(self, number: int) -> set[int]:
         """Blocks that only some lanes may execute after a branch that ends a block: those before all paths have joined."""

@@ -36,7 +36,7 @@ def divergent_slots(flow: DefUse, loads: bool = False) -> set[int]:
             op = ops[site]
             if not op.facts.uniform:
                 add(flow.writes[site])
-            if op.control in ("bra", "brx.idx", "exit", "ret"):
+            if op.leads_away:
                 # Lanes that come by different ways bring different values of what is written on more than one of them.
                 for block in graph.between(flow.block_of[site]):
                     for inside in flow.program.blocks[block]:

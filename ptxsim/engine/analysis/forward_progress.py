@@ -16,7 +16,7 @@ from operator import and_, or_
 from ptxsim.engine.analysis.control_flow import control_flow
 from ptxsim.engine.analysis.def_use import reads, writes
 from ptxsim.engine.program.operation import Op, Program, fact
-from ptxsim.isa.facts import Access, AccessKind, Mechanism
+from ptxsim.isa.facts import Access, AccessKind, Control, Mechanism
 
 # What a turn of a block takes of the patience. A lane that spins on an atomic, a strong load or an mbarrier most likely waits; a
 # plain load also decides how far a list goes or where a search ends.
@@ -170,13 +170,11 @@ class _Loops:
     def _branches(self, number: int) -> bool:
         """Whether lanes may go different ways after a block."""
         last = self.blocks[number][-1:]
-        return any(
-            op.control == "brx.idx" or (op.control not in (None, "call") and op.guard is not None) for op in last
-        )
+        return any(op.control is Control.TABLE or (op.leads_away and op.guard is not None) for op in last)
 
     def _returns(self, number: int) -> bool:
         """Whether lanes may leave the function after a block."""
-        return number + 1 == len(self.blocks) or any(op.control in ("exit", "ret") for op in self.blocks[number][-1:])
+        return number + 1 == len(self.blocks) or any(op.leaves_function for op in self.blocks[number][-1:])
 
 
 def _is_local(op: Op) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ptxsim.engine.analysis.control_flow import control_flow, flow_back
 from ptxsim.engine.analysis.def_use import reads, slots_of
 from ptxsim.engine.program.operation import Op, Program, fact
-from ptxsim.isa.facts import Mechanism
+from ptxsim.isa.facts import Control, Mechanism
 
 
 def uses(op: Op) -> list[int]:
@@ -33,7 +33,7 @@ def seen_by_others(program: Program) -> set[int]:
 
 def live_out(program: Program) -> list[set[int]] | None:
     """Registers live at the end of each block; None where calls make everything count."""
-    if any(op.control == "call" for op in program.ops):
+    if any(op.control is Control.CALL for op in program.ops):
         return None
     always = seen_by_others(program)
     use, define = [], []

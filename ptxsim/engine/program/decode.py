@@ -15,6 +15,7 @@ from ptxsim.engine.program.operation import CallSite, FunctionCode, Op, Passed, 
 from ptxsim.engine.program.resolve import Resolver
 from ptxsim.isa import declaration
 from ptxsim.isa.bind import Binder, Bound
+from ptxsim.isa.facts import Control
 from ptxsim.isa.operand import Value, compatible
 from ptxsim.isa.variable_layout import lay_out, size_of
 from ptxsim.machine.cta import DYNAMIC_STACK
@@ -123,7 +124,7 @@ class _FunctionDecoder:
             elif isinstance(statement, ast.Instruction):
                 self._instruction(statement)
         last = program.blocks[-1] or (program.blocks[-2] if len(program.blocks) - entry > 1 else [])
-        ends = last and last[-1].control in ("ret", "exit", "bra", "brx.idx") and last[-1].guard is None
+        ends = last and last[-1].leads_away and last[-1].guard is None
         labelled = any(block == len(program.blocks) - 1 for block in self.labels.values())
         if not ends or labelled or program.blocks[-1]:
             self._end()
@@ -181,8 +182,8 @@ class _FunctionDecoder:
     def _op(self, bound: Bound, guard: tuple[int, bool] | None) -> Op:
         definition, form = bound.definition, bound.form
         wants = {name: bound.modifiers.get(name) for name in definition.wants}
-        if definition.control:
-            op = Op(len(self.program.ops), bound, definition, wants, (), (), guard, control=definition.facts.family)
+        if definition.facts.control is not None:
+            op = Op(len(self.program.ops), bound, definition, wants, (), (), guard)
             self._control(op, bound)
             return op
         per_lane_parameter = False
@@ -222,12 +223,12 @@ class _FunctionDecoder:
     def _control(self, op: Op, bound: Bound) -> None:
         operands = bound.statement.operands
         match op.control:
-            case "bra":
+            case Control.BRANCH:
                 self._target(op, (_name(operands[0]),))
-            case "brx.idx":
+            case Control.TABLE:
                 op.sources = (self.registers.operand(Value("u32"), operands[0], bound),)
                 self._target(op, self.body.targets[_name(operands[1])].names)
-            case "call":
+            case Control.CALL:
                 op.call = self._call(operands)
 
     def _target(self, op: Op, labels: tuple[str, ...]) -> None:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 
 from ptxsim.engine.program.operand import Operand
 from ptxsim.isa.bind import Bound
-from ptxsim.isa.facts import Access, Facts, Mechanism, Proxy, Synchronisation
+from ptxsim.isa.facts import Access, Control, Facts, Mechanism, Proxy, Synchronisation
 from ptxsim.isa.registry import Definition
 from ptxsim.machine.product import Product
 from ptxsim.types import ScalarType
@@ -20,7 +20,7 @@ class Op:
     """One instruction. `sources` follow the effect's parameters (None where an optional operand is absent),
     `destinations` the form's destinations in notation order. `wants` are the effect's keyword arguments.
 
-    `control` is the name of a branch-like instruction, for which `targets` are block numbers. `aligned`: all live lanes
+    `targets` are block numbers, of what branches. `aligned`: all live lanes
     of the warp must execute it together. `site` counts through the program.
     """
 
@@ -32,7 +32,6 @@ class Op:
     destinations: tuple[Operand | None, ...]
     guard: tuple[int, bool] | None
     aligned: bool = False
-    control: str | None = None
     targets: tuple[int, ...] = ()
     call: CallSite | None = None
     run: object = None  # what the interpreter made of it
@@ -47,9 +46,31 @@ class Op:
         return self.definition.facts.family
 
     @property
+    def control(self) -> Control | None:
+        """Where it sends its lanes, if they do not just go on."""
+        return self.definition.facts.control
+
+    @property
+    def leads_away(self) -> bool:
+        """Whether its lanes go on elsewhere, or nowhere, and do not come back."""
+        control = self.definition.facts.control
+        return control is not None and not control.comes_back
+
+    @property
+    def leaves_function(self) -> bool:
+        control = self.definition.facts.control
+        return control is not None and control.leaves
+
+    @property
     def words(self) -> Mapping[str, Any]:
         """The modifiers, as the effect has them too."""
         return {**self.bound.modifiers, **self.wants}
+
+    @property
+    def folds(self) -> bool:
+        """Whether ptxas makes a constant of its sources, if they are constants."""
+        find = self.definition.facts.folds
+        return find is not None and find(self.words)
 
     @property
     def accesses(self) -> tuple[Access, ...]:
@@ -194,6 +215,12 @@ def sites_of(program: Program) -> int:
 def families(program: Program) -> frozenset[str]:
     """The families of a program's operations. (Launches of remembered programs ask this, and need no operation for it.)"""
     return frozenset(op.family for op in program.ops)
+
+
+@fact
+def copies_in_bulk(program: Program) -> bool:
+    """Whether a program has copies that are kept in machine.bulk while they are in flight."""
+    return any(op.copies_in_bulk for op in program.ops)
 
 
 @fact

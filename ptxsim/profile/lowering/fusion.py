@@ -97,7 +97,7 @@ class Fusion:
             if op.family == "mov" and len(op.sources) == 1 and isinstance(op.sources[0], Constant):
                 if not names_variable(op):
                     constants.update(writes)
-            elif op.facts.folds and all(r in constants for r in self.flow.reads[op.site]) and self.flow.reads[op.site]:
+            elif self.flow.reads[op.site] and all(r in constants for r in self.flow.reads[op.site]) and op.folds:
                 constants.update(writes)
                 folded.add(op.site)
         return folded

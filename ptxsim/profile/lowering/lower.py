@@ -9,7 +9,7 @@ from __future__ import annotations
 from ptxsim.engine.analysis import def_use
 from ptxsim.engine.program.operand import Address, Special
 from ptxsim.engine.program.operation import Op, Program
-from ptxsim.isa.facts import Scope
+from ptxsim.isa.facts import Control, Scope
 from ptxsim.isa.registry import Form
 from ptxsim.profile.lowering import memory, scalar, synchronisation, tensor, unroll  # noqa: F401  (they register lowerings)
 from ptxsim.profile.lowering.assembly import LOWERINGS, Assembly, names_shared
@@ -209,16 +209,16 @@ class Lowering(Assembly):
     def _control(self, op: Op) -> list[MachineOp]:
         guard = self.guard(op)
         match op.control:
-            case "bra":
+            case Control.BRANCH:
                 back = op.targets[0] <= self.flow.block_of[op.site]
                 kind = Kind.LOOP_BRANCH if back else Kind.BRANCH
                 return [MachineOp("branch", (), (), op.site, kind, predicates=guard)]
-            case "brx.idx":
+            case Control.TABLE:
                 return [
                     MachineOp("alu", (), self.reads(op), op.site),
                     MachineOp("branch", (), (), op.site, Kind.BRANCH),
                 ]
-            case "exit" | "ret":
+            case Control.EXIT | Control.RETURN:
                 return [MachineOp("branch", (), (), op.site, Kind.EXIT, predicates=guard)]
         return [MachineOp("branch", self.writes(op), self.reads(op), op.site, Kind.BRANCH, predicates=guard)]
 
@@ -241,4 +241,8 @@ def has_cost(form: Form, target: Target | None = None) -> bool:
     definition = form.definition
     if definition.facts.product is not None and definition.facts.scope is Scope.WARP:
         return tensor.is_form_measured(form, target or parse_target("sm_90a"))
-    return definition.control or definition.facts.cost is not None or definition.facts.family in LOWERINGS
+    return (
+        definition.facts.control is not None
+        or definition.facts.cost is not None
+        or definition.facts.family in LOWERINGS
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ptxsim.engine.program.operation import Op
+from ptxsim.isa.facts import Control
 from ptxsim.profile.lowering.fusion import Fusion
 from ptxsim.profile.lowering.machine_code import Kind, MachineBlock
 
@@ -58,7 +59,12 @@ def _last(fusion: Fusion, blocks: list[MachineBlock], number: int) -> Op | None:
 def _short_branch(fusion: Fusion, blocks: list[MachineBlock], number: int, inside: int, after: int) -> Op | None:
     """The branch that ends a block and skips `inside` alone, if predicates can stand for it."""
     last, inner = _last(fusion, blocks, number), blocks[inside]
-    if last is None or last.control != "bra" or last.guard is None or not inside < last.targets[0] <= after:
+    if (
+        last is None
+        or last.control is not Control.BRANCH
+        or last.guard is None
+        or not inside < last.targets[0] <= after
+    ):
         return None
     if len(fusion.graph.predecessors[inside]) != 1 or any(op.control for op in fusion.program.blocks[inside]):
         return None

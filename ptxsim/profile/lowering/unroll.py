@@ -9,6 +9,7 @@ from dataclasses import replace
 from ptxsim.engine.analysis.def_use import DefUse
 from ptxsim.engine.program.operand import Constant, Register
 from ptxsim.engine.program.operation import Op, Program
+from ptxsim.isa.facts import Control
 from ptxsim.profile.lowering.machine_code import Kind, MachineBlock, MachineOp
 
 # Machine instructions a body may have to be unrolled, found with loops of growing size: so many of plain arithmetic, more
@@ -35,7 +36,7 @@ def counting(flow: DefUse, number: int) -> tuple[Op, Op, Op] | None:
     """(add, setp, branch) that count a loop of this one block, or None."""
     source = flow.program.blocks[number]
     branch = source[-1] if source else None
-    if branch is None or branch.control != "bra" or branch.guard is None or branch.targets[0] != number:
+    if branch is None or branch.control is not Control.BRANCH or branch.guard is None or branch.targets[0] != number:
         return None
     condition = last_writer(flow, source, branch.guard[0])
     if condition is None or condition.family != "setp" or len(condition.sources) < 2:

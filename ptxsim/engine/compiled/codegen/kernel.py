@@ -30,6 +30,7 @@ from ptxsim.engine.compiled.runtime import abi
 from ptxsim.engine.compiled.runtime.abi import CONTEXT, WARP, WarpLayout
 from ptxsim.engine.program.operation import Op, Program, calls_functions
 from ptxsim.engine.splits import UNTIL_IT_LEAVES
+from ptxsim.isa.facts import Control
 from ptxsim.jit.compiler import ATTRIBUTES
 from ptxsim.machine.event import Event
 
@@ -175,8 +176,8 @@ class KernelWriter(FunctionWriter):
 
     def _control(self, op: Op, out: set[int]) -> None:
         e = self.emitter
-        leaves = op.control == "exit" or (op.control == "ret" and not calls_functions(self.program))
-        if op.control != "bra" and not leaves:
+        leaves = op.control is Control.EXIT or (op.leaves_function and not calls_functions(self.program))
+        if op.control is not Control.BRANCH and not leaves:
             self._slow_path(op, "calls and indexed branches")
             self.emitter.line("  unreachable")
             return

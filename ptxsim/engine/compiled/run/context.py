@@ -18,7 +18,7 @@ from ptxsim.engine.compiled.codegen.operands import Options
 from ptxsim.engine.compiled.library import Library, Wish, specials_of
 from ptxsim.engine.compiled.runtime.abi import KINDS, READ_ONLY, Context, WarpLayout
 from ptxsim.engine.program.operand import Register as RegisterOperand
-from ptxsim.engine.program.operation import Program, fact, families, sites_of
+from ptxsim.engine.program.operation import Program, copies_in_bulk, fact, sites_of
 from ptxsim.jit.callbacks import Callbacks
 from ptxsim.jit.compiler import Refused
 from ptxsim.lanes import LANES, word_mask
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from ptxsim.machine.bulk import Bulk
 
 MOST_OPERATIONS = 100_000  # of a program: LLVM takes about half a millisecond and 18 KB of memory for each
-BULK = {"bulk_copy", "tensor_copy"}  # families whose copies are in machine.bulk
 
 
 class Registers:
@@ -113,7 +112,7 @@ class NativeContext:
         self.record.allocations = len(memory.allocations)
         self.record.arena = memory.bytes.ctypes.data - ARENA
         self.record.draws = machine.seed != 0
-        if not BULK.isdisjoint(families(self.program)):
+        if copies_in_bulk(self.program):
             from ptxsim.machine.bulk import Bulk  # most programs have no copies
 
             self._bulk = Bulk.of(machine)
