@@ -82,7 +82,7 @@ def local_name(name: str) -> str:
 
 
 def is_named(name: str, wanted: str) -> bool:
-    """Whether somebody who writes `wanted` means the function of a mangled name: that name, or all or the first part of the readable one."""
+    """Whether `wanted`, as typed, means the function of a mangled name: that name, or all or the first part of the readable one."""
     readable = demangle(name)
     without_arguments = readable.partition("(")[0]
     return wanted in (name, readable, without_arguments, without_arguments.partition("<")[0])

@@ -1,6 +1,6 @@
 """One cause, one finding: what goes wrong between the instructions of two stretches has one remedy.
 
-A stretch is code without a branch, a label that somebody jumps to, or a synchronisation in it.
+A stretch is code without a branch, a label that a branch goes to, or a synchronisation in it.
 """
 
 from __future__ import annotations

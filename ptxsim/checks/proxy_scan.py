@@ -70,7 +70,7 @@ class ProxyShadow(NamedTuple):
 
 
 def has_third(shadow: ProxyShadow, written: int, waited: int) -> bool:
-    """Whether some thread has waited for others since a time, then executed a proxy fence, and that before somebody waited."""
+    """Whether some thread has waited for others since a time, then executed a proxy fence, and that before another thread waited."""
     for thread in range(len(shadow.covers)):
         if shadow.covers[thread] >= written and shadow.fenced[thread] < waited:
             return True

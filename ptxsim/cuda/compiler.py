@@ -19,7 +19,6 @@ from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.jit.store import ObjectStore
 from ptxsim.source import Source
 
-COMPILERS = ("nvrtc", "nvcc")
 DEFAULT_TARGET = "sm_90a"
 INSTALL = 'pip install "ptxsim[cuda]"'
 # Launches, main, and headers of the host: those of C++ have no dot and no slash in their names, CUDA's own have.

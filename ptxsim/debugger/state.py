@@ -236,7 +236,7 @@ def barriers_text(execution: Execution) -> str:
             for place in range(table.used):
                 if table.all[place].live:
                     lines.append(f"CTA {cta.linear} {describe(table.all[place], cta.cluster.variables)}")
-    return "\n".join(lines) or "no mbarrier is live, and nobody stands at a barrier"
+    return "\n".join(lines) or "no mbarrier is live, and no warp waits at a barrier"
 
 
 def flight_text(execution: Execution) -> str:

@@ -313,7 +313,7 @@ def _what_lacks(waiting: list[list[tuple[MBarrierRecord, int]]]) -> str:
             lanes[mbarrier.word] += count
     if all(waiting) and len(known) > 1 and all(each.last_line == 0 for each in known.values()):
         return (
-            "nobody has arrived at any of these mbarriers: who is to begin, as the producer of a ring does with a slot that nobody has used, "
+            "no thread has arrived at any of these mbarriers: the one that is to begin, as the producer of a ring does with a slot that is not used yet, "
             "waits for parity 1 first, whose phase counts as over"
         )
     if all(waiting) and len(known) == 1:

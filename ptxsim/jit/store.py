@@ -39,11 +39,11 @@ def _is_own(status: os.stat_result, sticky: bool = False) -> bool:
 
 
 def distrust(folder: Path) -> str | None:
-    """Why what lies in a folder may be somebody else's, or None. Raises OSError."""
+    """Why what lies in a folder may be another user's, or None. Raises OSError."""
     real = folder.resolve(strict=True)
     for place in (real, *real.parents):
         if not _is_own(place.stat(), sticky=place != real):
-            return f"{place} belongs to somebody else, or others may write there"
+            return f"{place} belongs to another user, or others may write there"
     return None
 
 

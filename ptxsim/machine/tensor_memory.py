@@ -173,7 +173,7 @@ def group_of(m: Port, ctas: int) -> Sequence[Cta]:
 
 
 def place(memory: TensorMemory, address: int, area: Area, what: str) -> Area:
-    """What is relative to an address as an area of the memory. Raises Fault `out-of-bounds` where it is not there, or nobody has it."""
+    """What is relative to an address as an area of the memory. Raises Fault `out-of-bounds` where it is not there, or is not allocated."""
     found = area.at(address)
     if found.columns > ALL or found.rows > run(ROWS):
         (low, high), (first, last) = ends(found.columns), ends(found.rows)

@@ -61,7 +61,7 @@ def wait(m: Port, stores: bool) -> None:
 
 
 def deallocate(m: Port, a: np.ndarray, columns: np.ndarray, ctas: int) -> None:
-    """Deallocation, of columns that nobody works on any more."""
+    """Deallocation, of columns that no operation is under way on."""
     use = Use(memory_of(m.cta), tensor_memory.deallocate(m, a, columns, ctas), True, m.line, "the deallocation")
     how = check(m, [use], in_flight(m), COMMITS) | check(m, [use], m.cta.units.of(Moves).all(), MOVES)
     tell(m, [use], how, Event.TENSOR_FREE)

@@ -1,4 +1,4 @@
-"""Order of what is done with tensor memory: nobody may access cells that asynchronous work uses and no wait has covered.
+"""Order of what is done with tensor memory: no thread may access cells that asynchronous work uses and no wait has covered.
 
 Products, copies and shifts are in order among themselves, and with others by a commit that an mbarrier tells of; loads and stores by
 a wait of their warp. PTX ISA, "TensorCore 5th Generation Instructions: Memory Consistency Model". A run with seed 0 completes

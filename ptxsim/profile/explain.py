@@ -17,7 +17,7 @@ MODELED = (
     "moves to registers at 1024 bytes per cycle",
     "asynchronous copies, bulk and tensor copies, mbarriers, barriers, cluster barriers: by what the run recorded",
     "CTAs: dealt to SMs in turn, started and replaced at the measured rates, resident as registers, shared memory and warps allow",
-    "atomics on global memory: at the rate of the words, sectors and pages they touch; an SM has so many on their way, its loads wait behind them",
+    "atomics on global memory: at the rate of the words, sectors and pages they touch; an SM has so many on their way, its loads wait for them",
     "stores: at the rate of the sectors written, whole or in part; an SM is busy until its own are on their way",
     "constants: lines of 64 bytes of an SM, 2 KiB of them, the first reads of 256 bytes; different addresses of a warp one after the other",
     "code: fetched in lines of 128 bytes, the next ones in advance, when a warp of the SM first comes by",

@@ -124,7 +124,7 @@ class Workers:
         return found
 
     def renew(self) -> None:
-        """Other workers after an executor broke: new processes, two of our own where the executor is somebody else's."""
+        """Other workers after an executor broke: new processes, two of our own where the executor was handed in."""
         if self._close and isinstance(self.executor, ProcessPoolExecutor):
             self._close.pop()()
         self._start(getattr(self, "count", 2))

@@ -18,7 +18,7 @@ EVERY = 13  # a benchmark is predicted from each 13th SM, an odd number as tiles
 
 
 class Clock:
-    """Predicted milliseconds of the launches since the beginning. Launches are predicted only while somebody measures."""
+    """Predicted milliseconds of the launches since the beginning. Launches are predicted only while the program measures."""
 
     def __init__(self, collector: Collector, storages: Storages):
         self.collector, self.storages = collector, storages
@@ -125,7 +125,7 @@ class Event:
 
     def __init__(self, clock: Clock, enable_timing: bool = False):
         self.clock, self.at = clock, 0.0
-        # From now on somebody measures.
+        # From now on the program measures.
         clock.measuring += enable_timing
 
     def record(self, stream: Any = None) -> None:

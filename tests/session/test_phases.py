@@ -75,7 +75,9 @@ def test_copies_of_an_unrolled_loop_are_one_place(engine):
 def test_a_producer_that_begins_with_parity_0_is_told_to_begin_with_1(engine):
     text = changed("mbarrier/ring.ptx", ("xor.b32 %bar, %n, 1;", "mov.b32 %bar, %n;"))
     [finding] = [finding for finding in run_text(text, engine=engine).findings if finding.name == "deadlock"]
-    assert finding.help.startswith("nobody has arrived at any of these mbarriers") and "parity 1 first" in finding.help
+    assert (
+        finding.help.startswith("no thread has arrived at any of these mbarriers") and "parity 1 first" in finding.help
+    )
     text = changed("mbarrier/ring.ptx", ("mbarrier.arrive.shared.b64 %st, [empty];", ""))
     [finding] = [finding for finding in run_text(text, engine=engine).findings if finding.name == "deadlock"]
     assert "parity 1" not in finding.help

@@ -71,7 +71,7 @@ def cover(o: Order, slot: int, warp: int, lanes: int) -> None:
     """A fence.sc of lanes: what they know comes before the fences of that kind that follow.
 
     All of these stand in one order. Where a thread meets others that have such a fence (a barrier), and then writes a flag that
-    somebody reads before a fence of his own, the fences are in order, and with them what came before the first. So the second
+    another thread reads before a fence of its own, the fences are in order, and with them what came before the first. So the second
     half of a clock says what is covered by a fence that the thread knows of.
     """
     covered, rest = int(o.n[COVERED]), lanes

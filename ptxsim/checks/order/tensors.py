@@ -116,7 +116,7 @@ def use(o: Order, slot: int, warp: int, mask: int, numbers: Array, site: int, fo
 
 
 def free(o: Order, slot: int, warp: int, mask: int, numbers: Array, site: int, found: Array) -> None:
-    """A warp gives columns back: somebody else's use that it knows nothing of may come later, when they are another's."""
+    """A warp gives columns back: a use by another warp that it is not ordered after may come later, when another CTA has them."""
     if int(numbers[1]) & TensorUse.SAID or not o.n[TENSOR]:
         return
     for column in range(TENSOR_CELLS // GROUPS):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 # Bits of the upper 64 of an instruction's 128 (sm_70 and later), as published by those who took the encoding apart: cycles until the
 # warp's next instruction, the barrier that its result releases and the one that its reading releases, the barriers it waits for.
-STALL, YIELD, WRITE, READ, WAIT = 41, 45, 46, 49, 52
+STALL, WRITE, READ, WAIT = 41, 46, 49, 52
 NO_BARRIER = 7
 
 _FUNCTION = re.compile(r"^\.text\.(\S+):$")
@@ -37,7 +37,6 @@ class Instruction:
     write: int = -1
     read: int = -1
     waits: int = 0
-    yields: bool = False
     target: str = ""
 
     @property
@@ -47,8 +46,7 @@ class Instruction:
 
     def control(self, word: int) -> None:
         """Take the control bits from the upper word."""
-        self.stall, self.yields = word >> STALL & 15, not word >> YIELD & 1
-        self.waits = word >> WAIT & 63
+        self.stall, self.waits = word >> STALL & 15, word >> WAIT & 63
         self.write, self.read = (
             -1 if barrier == NO_BARRIER else barrier for barrier in (word >> WRITE & 7, word >> READ & 7)
         )

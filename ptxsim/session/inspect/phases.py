@@ -283,6 +283,6 @@ def _told(finding: Finding, cause: _Cause, variables: Variables) -> Finding:
 
 _TURN = "turn the parity after each use of the mbarrier (xor 1); in a ring of stages, each time the ring begins again"
 _FROM_0 = (
-    "let the first wait be for parity 0, and turn it after each use of the mbarrier; only who fills a slot that nobody has used yet "
+    "let the first wait be for parity 0, and turn it after each use of the mbarrier; only the thread that fills a slot which is not used yet "
     "waits for parity 1 first"
 )
