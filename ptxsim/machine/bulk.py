@@ -159,11 +159,11 @@ class Bulk:
 def _misplaced(problem: int, tensor: TensorRecord, copy: BulkCopy) -> Fault:
     """What `list_rows` has found wrong."""
     if problem == tensor_tile.MISALIGNED:
-        offset = copy.at[0] * tensor.bytes
+        offset = copy.at[0] * tensor.bytes // tensor.packed
         return Fault(
             "misaligned-address",
             f"tensor copy at innermost coordinate {copy.at[0]}: {offset} bytes are no multiple of 16", copy.lane,
-            f"let tiles begin at multiples of {16 // tensor.bytes} elements",
+            f"let tiles begin at multiples of {16 * tensor.packed // tensor.bytes} elements",
         )  # fmt: skip
     if problem == tensor_tile.TOO_LARGE:
         rows, width = tensor_tile.count_rows(tensor, copy.mode), tensor_tile.row_bytes(tensor)

@@ -34,6 +34,7 @@ class ElementType:
     bytes: int
     numpy: str
     driver: int  # the number of the CUDA driver's enumeration
+    packed: int = 1  # elements that share those bytes
 
 
 ELEMENT_TYPES = tuple(
@@ -44,7 +45,7 @@ ELEMENT_TYPES = tuple(
         ("f32.ftz", 8, 4, "float32", 10), ("f64", 9, 8, "float64", 8), ("bf16", 10, 2, "bfloat16", 9),
         ("tf32", 11, 4, "float32", 11), ("tf32.ftz", 12, 4, "float32", 12),
     ]
-)  # fmt: skip
+) + (ElementType("b4x16", 13, 1, "uint8", 13, packed=2),)  # fmt: skip
 _ALIASES = {"i8": "u8", "s8": "u8", "e4m3": "u8", "e5m2": "u8", "i16": "u16", "s16": "u16", "i32": "s32", "i64": "s64"}
 
 # name: (offset, struct format, elements). Numbers of tensormap.replace are kept as they are given.
@@ -174,6 +175,8 @@ def check(t: TensorDescription) -> str | None:
         if not 1 <= stride <= 8:
             return f"element stride {i} is {stride}, it must be 1 to 8"
     inner = t.channels if t.lower_corner is not None else t.box[0]
+    if t.dims[0] % t.type.packed or inner % t.type.packed:
+        return f"{t.dims[0]} elements of {t.type.name} in rows of the tensor, {inner} in those of the box: both take whole bytes"
     if t.lower_corner is None:
         for i, extent in enumerate(t.box):
             if not 1 <= extent <= 256:
@@ -182,6 +185,7 @@ def check(t: TensorDescription) -> str | None:
         return "im2col takes ranks 3 to 5, 1 to 256 channels and 1 to 1024 pixels"
     if t.wide and (t.swizzle == "none" or t.interleave != "none"):
         return "im2col along W takes a swizzle, and no interleaved layout"
+    inner //= t.type.packed
     if t.interleave == "none":
         if inner * size % 16:
             return f"the box is {inner * size} bytes wide, it must be a multiple of 16"
@@ -229,7 +233,7 @@ class TensorMap:
         if dtype is None or dims is None:
             raise _problem("a tensor map of a bare address needs dtype and dims")
         element, dims = _element_type(dtype), tuple(dims)
-        strides = _packed(dims, element.bytes) if strides is None else strides
+        strides = _packed(dims, element) if strides is None else strides
         rank = len(dims)
         box = tuple(self.box) if self.box is not None else (1,) * rank
         steps = tuple(self.element_strides) if self.element_strides is not None else (1,) * rank
@@ -254,11 +258,11 @@ class TensorMap:
         return replace(self._description, address=address).encode()
 
 
-def _packed(dims: Sequence[int], size: int) -> tuple[int, ...]:
-    strides, pitch = [], size
+def _packed(dims: Sequence[int], element: ElementType) -> tuple[int, ...]:
+    strides, pitch = [], element.bytes
     for dim in dims[:-1]:
         pitch *= dim
-        strides.append(pitch)
+        strides.append(pitch // element.packed)
     return tuple(strides)
 
 

@@ -36,7 +36,8 @@ class TensorRecord(Record):
 
     start: I64  # device address
     rank: I32
-    bytes: I32  # of an element
+    bytes: I32  # of an element, or of the `packed` ones that share them; those count as one wherever it is not said
+    packed: I32
     type: I32  # its code (tensor_map.ELEMENT_TYPES)
     swizzle: I32  # address bits that it flips
     nan: I32  # whether elements outside of the tensor read as NaN
@@ -55,7 +56,7 @@ class TensorRecord(Record):
 
 def tensor_record(t: TensorDescription) -> TensorRecord:
     """The record of a map."""
-    found = TensorRecord(t.address, t.rank, t.type.bytes, t.type.code, SWIZZLE_BITS[t.swizzle])
+    found = TensorRecord(t.address, t.rank, t.type.bytes, t.type.packed, t.type.code, SWIZZLE_BITS[t.swizzle])
     found.nan, found.tf32 = t.fill == "nan", t.type.name.startswith("tf32")
     found.im2col, found.pixels = t.lower_corner is not None, t.pixels
     if t.wide:
@@ -70,6 +71,7 @@ def tensor_record(t: TensorDescription) -> TensorRecord:
         found.count[0] = t.channels
         for i, (low, high) in enumerate(zip(t.lower_corner, t.upper_corner)):
             found.low[i], found.high[i] = low, t.dims[1 + i] + high
+    found.dims[0], found.count[0] = t.dims[0] // t.type.packed, found.count[0] // t.type.packed
     # Measured on sm_90: the copy faults where the pixels' bounding box leaves the tensor.
     found.storable = min((*(t.lower_corner or ()), *(-c for c in t.upper_corner)), default=0) >= 0
     return found
@@ -104,13 +106,14 @@ def count_rows(tensor: TensorRecord, mode: int) -> int:
 
 
 def first_inside(tensor: TensorRecord, at: int) -> int:
-    """The first byte of a row that begins at a position of the innermost dimension and is in the tensor."""
+    """The first byte of a row that begins at a position of the innermost dimension (in elements, all of them) and is in the tensor."""
+    at //= tensor.packed
     return 0 if at >= 0 else min(tensor.count[0], (tensor.step[0] - 1 - at) // tensor.step[0]) * tensor.bytes
 
 
 def end_inside(tensor: TensorRecord, at: int) -> int:
     """The end of those bytes; not above `first_inside` where there are none."""
-    left = tensor.dims[0] - at
+    left = tensor.dims[0] - at // tensor.packed
     return 0 if left <= 0 else min(tensor.count[0], (left + tensor.step[0] - 1) // tensor.step[0]) * tensor.bytes
 
 
@@ -121,7 +124,9 @@ def list_rows(tensor: TensorRecord, mode: int, at: Sequence[int], taps: Sequence
     (always 0 here: the manual shows only in figures where the halo is) and wOffset.
     """
     rows = count_rows(tensor, mode)
-    if at[0] * tensor.bytes % 16 != 0:  # measured on sm_90: the copy faults, as it does outside of the box
+    if (
+        at[0] * tensor.bytes % (16 * tensor.packed) != 0
+    ):  # measured on sm_90: the copy faults, as it does outside of the box
         return MISALIGNED
     if rows * row_bytes(tensor) > MOST_BYTES:
         return TOO_LARGE
@@ -151,7 +156,7 @@ def list_rows(tensor: TensorRecord, mode: int, at: Sequence[int], taps: Sequence
                 moved[i] = position[i] + (taps[i - 1] if i < last else 0)
             else:
                 moved[i] = position[i] + (taps[1] if i == 1 else 0)
-        found[row] = row_at(tensor, at[0], moved)
+        found[row] = row_at(tensor, at[0] // tensor.packed, moved)
         i = 1
         if mode == TILE:
             while i <= last:

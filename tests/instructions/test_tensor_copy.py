@@ -68,6 +68,28 @@ def errors(result):
     return [(f.name, f.message) for f in result.findings if f.level == "error"]
 
 
+@pytest.mark.parametrize("first, row", [(32, -3), (192, 2)])
+def test_elements_of_four_bits_count_as_halves_of_bytes(first, row):
+    """A box of 64 x 16 of a tensor of 224 x 14: coordinates count elements, what is outside reads as zeros."""
+    image = np.random.default_rng(0).integers(0, 256, (14, 112), np.uint8)
+    tensor_map = ptxsim.TensorMap(image, "b4x16", [224, 14], [112], [128, 32], swizzle="none")
+    dump = np.zeros(2048, np.uint8)
+    body = LOAD.replace("mov.u32 %x, 32", f"mov.u32 %x, {first}").replace("mov.u32 %y, -3", f"mov.u32 %y, {row}") + DUMP
+    assert errors(run(body, tensor_map, dump)) == []
+    wide = np.pad(image, ((3, 64), (0, 128)))
+    assert (dump.reshape(32, 64) == wide[3 + row : 35 + row, first // 2 : first // 2 + 64]).all()
+
+
+def test_four_bits_begin_at_sixteen_bytes():
+    image = np.zeros((14, 112), np.uint8)
+    tensor_map = ptxsim.TensorMap(image, "b4x16", [224, 14], [112], [128, 32])
+    body = LOAD.replace("mov.u32 %x, 32", "mov.u32 %x, 16")
+    ((name, message),) = errors(run(body, tensor_map, np.zeros(2048, np.uint8)))
+    assert name == "misaligned-address" and "8 bytes" in message
+    with pytest.raises(ptxsim.PtxError, match="whole bytes"):
+        ptxsim.TensorMap(image, "b4x16", [223, 14], [112], [128, 32])
+
+
 def box(array, x, y, width, height):
     """The part of a matrix at column x and row y; zeros outside."""
     found = np.zeros((height, width), array.dtype)
