@@ -1,4 +1,4 @@
-"""Programs in CuTe DSL run under `ptxsim exec` as they are: compiled host code, launches, tensors of torch, memory of the driver."""
+"""Programs in CuTe DSL run under `ptxsim exec` as they are: compiled host code, launches, tensors of torch, memory of the driver, tensor maps."""
 
 import importlib.util
 import json
@@ -92,6 +92,66 @@ def host(x: cute.Tensor, n: cutlass.Int32):
 host(from_dlpack(torch.zeros(100, device="cuda")), 100)
 """
 
+TMA = """
+import cutlass
+import numpy as np
+from cuda.bindings import driver
+from cutlass import cute
+from cutlass.cute.nvgpu import cpasync
+from cutlass.cute.runtime import make_ptr
+
+ROWS, COLUMNS = 96, 64
+TILE = (32, 32)
+
+
+@cute.kernel
+def transposed(load: cute.CopyAtom, x: cute.Tensor, out: cute.Tensor):
+    # Tiles of x by TMA, their elements to the transposed place.
+    t, _, _ = cute.arch.thread_idx()
+    i, j, _ = cute.arch.block_idx()
+    storage = cutlass.utils.SmemAllocator()
+    part = storage.allocate_tensor(cutlass.Float32, cute.make_layout(TILE, stride=(TILE[1], 1)), 128)
+    full = storage.allocate_array(cutlass.Int64, 1)
+    if t == 0:
+        cute.arch.mbarrier_init(full, 1)
+    cute.arch.mbarrier_init_fence()
+    cute.arch.sync_threads()
+    tile = cute.local_tile(x, TILE, (i, j))
+    to, of = cpasync.tma_partition(load, 0, cute.make_layout(1), cute.group_modes(part, 0, 2), cute.group_modes(tile, 0, 2))
+    if cute.arch.make_warp_uniform(t // 32) == 0:
+        with cute.arch.elect_one():
+            cute.arch.mbarrier_arrive_and_expect_tx(full, 4 * TILE[0] * TILE[1])
+        cute.copy(load, of, to, tma_bar_ptr=full)
+    cute.arch.mbarrier_wait(full, 0)
+    for k in range(TILE[0] * TILE[1] // 128):
+        at = k * 128 + t
+        out[j * TILE[1] + at % TILE[1], i * TILE[0] + at // TILE[1]] = part[at // TILE[1], at % TILE[1]]
+
+
+@cute.jit
+def host(x: cute.Pointer, out: cute.Pointer):
+    a = cute.make_tensor(x, cute.make_layout((ROWS, COLUMNS), stride=(COLUMNS, 1)))
+    layout = cute.make_layout(TILE, stride=(TILE[1], 1))
+    load, places = cpasync.make_tiled_tma_atom(cpasync.CopyBulkTensorTileG2SOp(), a, layout, TILE)
+    result = cute.make_tensor(out, cute.make_layout((COLUMNS, ROWS), stride=(ROWS, 1)))
+    transposed(load, places, result).launch(grid=(ROWS // TILE[0], COLUMNS // TILE[1], 1), block=(128, 1, 1))
+
+
+def memory(array):
+    _, place = driver.cuMemAlloc(array.nbytes)
+    driver.cuMemcpyHtoD(place, array.ctypes.data, array.nbytes)
+    return place, make_ptr(cutlass.Float32, int(place), cute.AddressSpace.gmem, assumed_align=16)
+
+driver.cuInit(0)
+driver.cuCtxSetCurrent(driver.cuDevicePrimaryCtxRetain(0)[1])
+x, out = np.arange(ROWS * COLUMNS, dtype=np.float32).reshape(ROWS, COLUMNS), np.zeros((COLUMNS, ROWS), np.float32)
+(_, p), (place, q) = memory(x), memory(out)
+host(p, q)
+driver.cuMemcpyDtoH(out.ctypes.data, place, out.nbytes)
+assert (out == x.T).all()
+print("right")
+"""
+
 
 def run(program, folder, *options):
     path = folder / "program.py"
@@ -108,6 +168,12 @@ def test_a_program_is_right_and_has_no_findings(given, tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     assert "right" in done.stdout and "no findings" in done.stderr
     assert not list(tmp_path.glob("*.ptx"))
+
+
+def test_tensor_maps_of_the_host_code_are_read(tmp_path):
+    done = run(TMA, tmp_path, "--target", "sm_100a")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "right" in done.stdout and "no findings" in done.stderr
 
 
 def test_a_finding_names_the_python_line(tmp_path):
