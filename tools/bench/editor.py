@@ -77,24 +77,32 @@ class Times:
 
     def __init__(self) -> None:
         self.of: dict[str, list[float]] = {}
+        self.spent: dict[str, list[float]] = {}
 
-    async def take(self, name: str, work: Awaitable[object]) -> None:
-        start = time.perf_counter()
+    async def take(self, name: str, work: Awaitable[object], pid: int | None = None) -> None:
+        """Also the processor's milliseconds of a process, which other work on the machine leaves as they are."""
+        before, start = processor(pid, children=False) if pid else 0.0, time.perf_counter()
         await work
         self.of.setdefault(name, []).append(1000 * (time.perf_counter() - start))
+        if pid:
+            self.spent.setdefault(name, []).append(1000 * (processor(pid, children=False) - before))
 
     def show(self) -> None:
         for name, times in self.of.items():
-            print(f"{name:42} median {statistics.median(times):4.0f} ms  worst {max(times):4.0f} ms  of {len(times)}")
+            spent = self.spent.get(name)
+            print(
+                f"{name:42} median {statistics.median(times):4.0f} ms  worst {max(times):4.0f} ms  of {len(times)}"
+                + (f"  processor {statistics.median(spent):4.0f} ms" if spent else "")
+            )
 
 
-def processor(pid: int) -> float:
-    """Seconds that a process and its children have computed."""
+def processor(pid: int, children: bool = True) -> float:
+    """Seconds that a process, with or without its children, has computed."""
     found = 0.0
     for status in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
             parts = status.read_text().rpartition(")")[2].split()
-            if int(status.parent.name) == pid or int(parts[1]) == pid:
+            if int(status.parent.name) == pid or (children and int(parts[1]) == pid):
                 found += (int(parts[11]) + int(parts[12])) / os.sysconf("SC_CLK_TCK")
     return found
 
@@ -131,7 +139,7 @@ async def main(text: str) -> None:
             for name, new in edits(text, round):
                 for what, old, typed in ((name, text, new), (f"{name}, taken back", new, text)):
                     keys += 1
-                    await times.take(what, said(old, typed))
+                    await times.take(what, said(old, typed), process.pid)
                     await ask()
                     # The whole file is read after a pause: people ask before, in and after that.
                     for wait in WAITS[(keys % len(WAITS)) :]:
