@@ -255,6 +255,8 @@ def output_dict(array: np.ndarray) -> dict[str, Any]:
 class KernelError(Exception):
     """A launch with error-level findings. Has `.run`."""
 
+    __module__ = "ptxsim"  # by which people know it
+
     def __init__(self, run: Run):
         self.run = run
         errors = [f for f in run.findings if f.level == "error"]

@@ -59,10 +59,25 @@ def use_driver() -> None:
     pathfinder.load_nvidia_dynamic_lib = load_others
 
 
+def drop_frames(error: BaseException, trace: TracebackType | None) -> None:
+    """Of an error of a launch, drop the frames of Triton and ptxsim that the program's own line leads to."""
+    runs, diagnostic = sys.modules.get("ptxsim.session.run"), sys.modules.get("ptxsim.diagnostic")
+    if runs is None or diagnostic is None or not isinstance(error, runs.KernelError | diagnostic.PtxError):
+        return
+    last = trace
+    while trace is not None:
+        if str(trace.tb_frame.f_globals.get("__name__")).partition(".")[0] not in ("triton", "ptxsim"):
+            last = trace
+        trace = trace.tb_next
+    if last is not None:
+        last.tb_next = None
+
+
 def show(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     """An exception that ends the program: from its own first line on, and what to install where a package is missing."""
     while trace is not None and trace.tb_frame.f_code.co_filename in (__file__, "<frozen runpy>"):
         trace = trace.tb_next
+    drop_frames(error, trace)
     sys.__excepthook__(kind, error.with_traceback(trace), trace)
     if isinstance(error, ModuleNotFoundError) and error.name in ("torch", "triton"):
         sys.stderr.write(f'ptxsim: the program needs {error.name}: pip install "ptxsim[triton]"\n')

@@ -29,6 +29,18 @@ CAUSES = {
         "through a flag with release and acquire of scope gpu",
         "it lacks a release at",
     ],
+    "next_round": [
+        "race-shared",
+        "line 30 of the next round meets line 33 of this one",
+        "at the end of the loop, after line 33",
+    ],
+    "two_swizzles": [
+        "all with row bit 2 set",
+        "the tile of A is stored with one swizzle and read with another",
+        "p ^ (r % 4)",
+    ],
+    "half_the_bytes": ["256 bytes more came for the mbarrier full", "announce the bytes of all copies"],
+    "stored_then_copied_out": ["missing-proxy-fence", "add fence.proxy.async.shared::cta; after line 19"],
     "nothing_waits": ["missing-wgmma-fence", "out-of-bounds", "0x400..0x1400"],
 }
 

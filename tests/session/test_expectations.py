@@ -136,6 +136,11 @@ def test_a_factor_that_was_read_otherwise_is_named(expression):
     blocks = wide_b.reshape(-1, 8, wide_b.shape[1] // 8, 8).transpose(0, 3, 2, 1).reshape(wide_b.shape)
     assert "in each 8x8 matrix of B.T rows and columns change places" in notes(wide_a, blocks.T)
     assert "columns of A whose bits 0 and 3 differ" in notes(wide_a[:, k ^ ((k ^ k >> 3) & 1) * 9], wide_b.T)
+    turned = (
+        k >> 3 << 3 | k >> 2 & 1 | (k & 3) << 1
+    )  # filled as if a register held rows t and t + 4, where it holds 2t and 2t + 1
+    told = notes(wide_a[:, turned], wide_b.T)
+    assert "rows 0 1 2 3 ... of B.T are multiplied by columns 0 2 4 6 1 3 5 7 ... of A" in told
     i, j = np.indices(wide_a.shape)
     one = (i >> 2 ^ j >> 1) & 1
     assert "row bit 2 and column bit 1 differ, elements of A" in notes(wide_a[i ^ one << 2, j ^ one << 1], wide_b.T)
@@ -158,6 +163,9 @@ def test_a_tile_that_is_stored_with_one_swizzle_and_read_with_another_is_named()
     assert "of B.T is stored" in note(a.astype("f8"), tile(b, half, lambda r: 0 * r))
     assert "of A and of B.T is stored" in note(tile(a, wide, half), tile(b, wide, half))
     assert "that is the result" not in note(a.astype("f8") + 1, b.astype("f8"))
+    d = (tile(a, wide, narrow)[:, :16] @ b[:, :16].T.astype("f8")).astype("f4")
+    (found,) = check("D == A[:, :16] @ B[:, :16].T", A=a, B=b, D=d)
+    assert "of A is stored" in found.notes[-1]
 
 
 def test_layouts_are_named_within_a_tolerance():

@@ -292,6 +292,10 @@ def test_exec_runs_a_program_as_it_is(tmp_path):
     done = execute(tmp_path, "broken.py")
     assert done.returncode == 1 and "error[PTX201] out-of-bounds" in done.stderr
     assert "add_kernel: 1 launch, out-of-bounds 1" in done.stderr
+    trace = done.stderr[done.stderr.index("Traceback") :].splitlines()
+    frames = [line for line in trace if line.startswith("  File ")]
+    assert frames and all("broken.py" in line for line in frames)
+    assert trace[len(trace) - 3].startswith("ptxsim.KernelError: ")
 
 
 def execute(folder, name):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ptxsim.checks.causes import by_cause, note_of_others, stretch_of
-from ptxsim.checks.changes import barriers_between, fences_after, waits_before
+from ptxsim.checks.changes import fences_after
 from ptxsim.checks.flags import flag_of
 from ptxsim.checks.order.cells import (
     FREED,
@@ -23,22 +23,13 @@ from ptxsim.checks.order.cells import (
     UNSEEN,
     UNWAITED,
 )
+from ptxsim.checks.order.remedies import fixes, is_fetch, remedy, writes
+from ptxsim.checks.order.rounds import by_rounds
 from ptxsim.checks.order.unused import is_compared, is_stored_back_alone, is_update
 from ptxsim.checks.waits import missing_wait, overwritten
 from ptxsim.diagnostic import DOUBTFUL, Finding, Label, beside
-from ptxsim.edits import Fix
 from ptxsim.engine.program.operation import Op, Program
-from ptxsim.isa.facts import (
-    CTA_BARRIER,
-    PROXY_FENCE,
-    WAITS,
-    WARP_BARRIER,
-    Mechanism,
-    Proxy,
-    Role,
-    Scope,
-    Synchronisation,
-)
+from ptxsim.isa.facts import CTA_BARRIER, Mechanism, Role, Scope, Synchronisation
 from ptxsim.machine.tensor_order import AFTER_SYNC, BEFORE_SYNC
 
 Problem = tuple[int, int, int]  # what, site, other site
@@ -70,7 +61,7 @@ def findings_of(
         for key, (_, row) in problems.items()
         if key[0] not in (UNINITIALIZED, MIXED, UNSEEN, UNPUBLISHED, FREED, UNFENCED) and not row[8]
         for store, reader in (key[1:], key[:0:-1])
-        if _writes(program.ops[store])
+        if writes(program.ops[store])
     }
     pairs: dict[tuple[int, int, int], tuple[int, tuple[int, ...]]] = {}
     unseen: dict[int, list[Use]] = {}  # uses of mbarriers by the site that initialises them
@@ -120,7 +111,7 @@ def findings_of(
     idle = {key: why for key in pairs if (why := _idle(program, *key[1:])) is not None}
     for key, why in idle.items():
         found.append(_race_of_idle(program, *key[1:], *pairs[key], why))
-    for keys in by_cause(program, pairs.keys() - idle.keys()):
+    for keys in by_cause(program, by_rounds(program, pairs.keys() - idle.keys())):
         times, first = sum(pairs[key][0] for key in keys), pairs[keys[0]][1]
         finding = _race(program, *keys[0], times, first, warps, cta_of, named)
         found.append(replace(finding, notes=(*finding.notes, *note_of_others(program, keys))))
@@ -137,14 +128,17 @@ def _race(
     place: dict[str, Any] = {"line": op.line, "column": op.column, "length": len(op.opcode), "count": count}
     if row[1] == site:  # the lane that is known is this instruction's
         place["warp"] = warp
-        if not _is_fetch(op):  # what those read belongs to no lane
+        if not is_fetch(op):  # what those read belongs to no lane
             place["lane"] = lane
-    verb = "writes" if _writes(before, bool(is_global)) else "reads"
+    verb = "writes" if writes(before, bool(is_global)) else "reads"
     is_far, in_global = other_cta != cta, bool(is_global)
-    remedy, fixes = _remedy(op, before, what, is_far, in_global), _fixes(program, op, before, what, is_far, in_global)
+    help, changes = (
+        remedy(program, op, before, what, is_far, in_global),
+        fixes(program, op, before, what, is_far, in_global),
+    )
     if is_update(program, *sorted((op, before), key=lambda each: each.site)) and not (in_global and is_far):
-        remedy, fixes = (
-            f"if threads add to one place here, let them do it atomically (atomicAdd; atom or red in PTX); else {remedy}",
+        help, changes = (
+            f"if threads add to one place here, let them do it atomically (atomicAdd; atom or red in PTX); else {help}",
             (),
         )
     if what == RACE_IN_WARP:
@@ -154,7 +148,7 @@ def _race(
         return Finding(
             "race-global", f"{op.opcode} of CTA {one} touches global address {address:#x}, which CTA {two} {verb} too",
             **place, labels=(Label(before.line, f"CTA {two} {verb} it here", before.column, len(before.opcode)),),
-            notes=("CTAs run in any order, and nothing orders these two",), help=remedy + _flag(program, op, before),
+            notes=("CTAs run in any order, and nothing orders these two",), help=help + _flag(program, op, before),
         )  # fmt: skip
     else:
         who = f"warp {them % warps if row[1] == site else warp}"
@@ -164,7 +158,7 @@ def _race(
     return Finding(
         _NAMES[what], f"{op.opcode} touches {where}, which {who} {verb} without order between the two",
         **place, labels=(Label(before.line, f"{verb} here", before.column, len(before.opcode)),),
-        help=remedy, fixes=fixes,
+        help=help, fixes=changes,
     )  # fmt: skip
 
 
@@ -172,7 +166,7 @@ def _end(program: Program, key: Problem) -> tuple[Op, Op] | None:
     """Of a race between the end of a product and what writes its tile: the wait, and the other one."""
     wait = Synchronisation(Mechanism.PRODUCT_GROUP, Role.WAIT)
     for end, writer in ((key[1], key[2]), (key[2], key[1])):
-        if program.ops[end].synchronises == wait and _writes(program.ops[writer]):
+        if program.ops[end].synchronises == wait and writes(program.ops[writer]):
             return program.ops[end], program.ops[writer]
     return None
 
@@ -216,7 +210,7 @@ def _idle(program: Program, site: int, other: int) -> _Idle | None:
 
 
 def _race_of_idle(program: Program, site: int, other: int, count: int, row: tuple[int, ...], why: _Idle) -> Finding:
-    load, store = sorted((program.ops[site], program.ops[other]), key=_writes)
+    load, store = sorted((program.ops[site], program.ops[other]), key=writes)
     return Finding(
         "race-global" if row[8] else "race-shared", why.message.format(load.opcode, store.opcode),
         load.line, load.column, len(load.opcode), level="note", count=count,
@@ -226,45 +220,10 @@ def _race_of_idle(program: Program, site: int, other: int, count: int, row: tupl
     )  # fmt: skip
 
 
-def _remedy(one: Op, two: Op, what: int, is_far: bool, is_global: bool) -> str:
-    """What would order two accesses, taken in the order of the text. is_far: they are of two CTAs."""
-    first, second = sorted((one, two), key=lambda op: op.line)
-    between = f"between line {first.line} and line {second.line}" if first.line != second.line else "between them"
-    fence = ", and fence.proxy.async before it" if _is_fetch(second) and _writes(first, is_global) else ""
-    if what == RACE_IN_WARP:
-        return f"put bar.warp.sync {between}{fence}"
-    if is_global and is_far:
-        return "give each CTA its own part, use atomics, or synchronise through a flag with release and acquire of scope gpu"
-    if first.completes_by is Mechanism.MBARRIER:
-        return (
-            f"let every thread wait for the copy's mbarrier ({WAITS[Mechanism.MBARRIER][0]}) before line {second.line}"
-        )
-    if first.completes_by in (Mechanism.CP_ASYNC_GROUP, Mechanism.BULK_GROUP, Mechanism.PRODUCT_GROUP):
-        work = "product" if first.completes_by is Mechanism.PRODUCT_GROUP else "copy"
-        return (
-            f"wait for the {work} ({', '.join(WAITS[first.completes_by])} 0), then bar.sync, before line {second.line}"
-        )
-    if is_far:
-        how = "barrier.cluster.arrive.release, barrier.cluster.wait.acquire"
-        return f"put a barrier of the cluster {between} ({how}){fence}"
-    return f"put a barrier {between} (bar.sync){fence}"
-
-
 def _flag(program: Program, one: Op, two: Op) -> str:
     """What the flag between two accesses of two CTAs to global memory lacks, if one of them reads and there is a flag."""
-    writer, reader = (one, two) if _writes(one, True) else (two, one)
-    return "" if _writes(reader, True) else flag_of(program, writer, reader)
-
-
-def _fixes(program: Program, one: Op, two: Op, what: int, is_far: bool, is_global: bool) -> tuple[Fix, ...]:
-    """The same as changes of the text, where one statement may do."""
-    first, second = sorted((one, two), key=lambda op: op.line)
-    if first.completes_by is not None and what != RACE_IN_WARP:
-        return waits_before(second, first)
-    if is_far:
-        return ()
-    fence = f"{PROXY_FENCE} " if _is_fetch(second) and _writes(first, is_global) else ""
-    return barriers_between(program, first, second, fence + (WARP_BARRIER if what == RACE_IN_WARP else CTA_BARRIER))
+    writer, reader = (one, two) if writes(one, True) else (two, one)
+    return "" if writes(reader, True) else flag_of(program, writer, reader)
 
 
 def _mixed(program: Program, site: int, count: int, row: tuple[int, ...]) -> Finding:
@@ -372,7 +331,7 @@ def _read_too_early(program: Program, site: int, count: int, row: tuple[int, ...
         "count": count,
         "warp": row[5],
     }
-    if not _is_fetch(op):
+    if not is_fetch(op):
         place["lane"] = row[6]
     help = "store to it first, put a barrier between, or check the index"
     if op.facts.scope is Scope.WARPGROUP:
@@ -381,17 +340,3 @@ def _read_too_early(program: Program, site: int, count: int, row: tuple[int, ...
         "uninitialized-read", f"{op.opcode} reads shared memory at {named(row[3])}, which had not been written by then",
         **place, level=DOUBTFUL, help=help,
     )  # fmt: skip
-
-
-def _is_fetch(op: Op) -> bool:
-    """Whether an instruction accesses memory through the async proxy."""
-    return any(access.proxy is Proxy.ASYNC for access in op.accesses)
-
-
-def _writes(op: Op, in_global: bool = False) -> bool:
-    """Whether an instruction writes, or writes that space where it is a copy from one to the other."""
-    is_copy = len({access.space for access in op.accesses}) > 1
-    return any(
-        access.writes and (not is_copy or (access.space == "global") == in_global or access.space is None)
-        for access in op.accesses
-    )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping
-from itertools import chain, combinations, product
+from itertools import chain, combinations, permutations, product
 from typing import TYPE_CHECKING, Any
 
 from ptxsim.session.ptxfile.expressions import evaluate
-from ptxsim.session.ptxfile.swizzled import swizzled
+from ptxsim.session.ptxfile.swizzled import swizzled, swizzled_whole
 from ptxsim.session.ptxfile.values import Value, narrow, widen
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     Equal = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 _MOST = 1 << 24  # multiplications of a product that is tried again
+_MOST_SLICED = 1 << 16  # elements of an array of which a part is multiplied
 _SHOWN = 3  # lines that are listed
 _MOST_ROWS, _MOST_ALIKE = 4096, 8  # rows that are looked for, and those that begin alike
 _TRIED = ("left factor", "right factor")  # names that no argument has, of the factors that are tried
@@ -111,7 +112,21 @@ def misread(tree: ast.expr, names: Mapping[str, Any], got: Value, equal: Equal) 
         result = np.asarray(evaluate(changed, {**names, **dict(zip(_TRIED, factors))}).data)
         if result.shape == stored.shape and equal(stored, widen(narrow(result, got.dtype))).all():
             return hint
+    for name in _sliced(node):
+        whole = np.asarray(evaluate(ast.Name(name, ast.Load()), names).data)
+        if whole.ndim != 2 or whole.size > _MOST_SLICED:
+            continue
+        for array, hint in swizzled_whole(whole, name):
+            result = np.asarray(evaluate(tree, {**names, name: array}).data)
+            if result.shape == stored.shape and equal(stored, widen(narrow(result, got.dtype))).all():
+                return hint
     return None
+
+
+def _sliced(tree: ast.expr) -> list[str]:
+    """Names of which a tree takes parts: what was read in the place of a part may be in the rest of the array."""
+    parts = (part.value for part in ast.walk(tree) if isinstance(part, ast.Subscript))
+    return list(dict.fromkeys(part.id for part in parts if isinstance(part, ast.Name)))
 
 
 def _readings(left: np.ndarray, right: np.ndarray, texts: tuple[str, str]) -> Iterator[tuple[Factors, str]]:
@@ -157,7 +172,8 @@ def _of_one_side(left: np.ndarray, right: np.ndarray, texts: tuple[str, str]) ->
                 f"for {'each other' if step == 1 else f'0 to {step - 1} stand {step} to {2 * step - 1}'}",
             )  # fmt: skip
         step *= 2
-    for low, high in combinations([bit for bit in range(4) if size % (2 << bit) == 0], 2):
+    bits = [bit for bit in range(4) if size % (2 << bit) == 0]
+    for low, high in combinations(bits, 2):
         k = np.arange(size)
         differ = (k >> low ^ k >> high) & 1
         yield (
@@ -165,6 +181,17 @@ def _of_one_side(left: np.ndarray, right: np.ndarray, texts: tuple[str, str]) ->
             f"that is the result if columns of {texts[0]} whose bits {low} and {high} differ change places (or those rows of {texts[1]}): "
             f"for {1 << low} stands {1 << high}",
         )  # fmt: skip
+    for order in permutations(bits):
+        if sum(bit != place for bit, place in zip(order, bits)) > 2:  # two that are exchanged have been tried
+            k = np.arange(size)
+            meant = sum(((k >> bit & 1) << place for bit, place in zip(order, bits)), k >> len(bits) << len(bits))
+            listed = " ".join(map(str, meant[: min(8, size)]))
+            yield (
+                0, left[:, meant],
+                f"that is the result if columns of {texts[0]} and rows of {texts[1]} meet in another order: rows 0 1 2 3 ... of {texts[1]} "
+                f"are multiplied by columns {listed} ... of {texts[0]} (registers were filled with other elements than the fragment has "
+                "there: ptxsim layout FORM)",
+            )  # fmt: skip
 
 
 def _with_names(tree: ast.expr, product: ast.BinOp) -> ast.expr:

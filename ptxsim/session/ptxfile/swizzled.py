@@ -42,26 +42,39 @@ _SWIZZLES = (
 
 def swizzled(left: np.ndarray, right: np.ndarray, texts: tuple[str, str]) -> Iterator[tuple[Factors, str]]:
     """The factors with pieces of 16 bytes at other places of their rows, on one side and on both, and what to say."""
-    import numpy as np
-
     if left.shape[0] * right.size > _MOST:
         return
+    for pieces, said in _differences():
+        moved = [_moved(factor, pieces) for factor in (left, right)]
+        for factors, which in (
+            ((moved[0], right), texts[0]),
+            ((left, moved[1]), texts[1]),
+            ((moved[0], moved[1]), f"{texts[0]} and of {texts[1]}"),
+        ):
+            if factors[0] is not None and factors[1] is not None:
+                yield (factors[0], factors[1]), said.format(which)
+
+
+def swizzled_whole(array: np.ndarray, name: str) -> Iterator[tuple[np.ndarray, str]]:
+    """An array of which an expression takes a part, with pieces of 16 bytes at other places of its rows, and what to say."""
+    for pieces, said in _differences():
+        moved = _moved(array, pieces)
+        if moved is not None:
+            yield moved, said.format(name)
+
+
+def _differences() -> Iterator[tuple[np.ndarray, str]]:
+    """By how many elements a piece stands elsewhere, by row, for each two swizzles that differ, and what to say of a tile."""
+    import numpy as np
+
     tried = set()
     for size in _PIECES:
         for one, other in combinations(_SWIZZLES, 2):
             pieces = one.of(np.arange(64)) ^ other.of(np.arange(64))
             key = size, pieces.tobytes()
-            if key in tried:
-                continue
-            tried.add(key)
-            moved = [_moved(factor, size * pieces) for factor in (left, right)]
-            for factors, which in (
-                ((moved[0], right), texts[0]),
-                ((left, moved[1]), texts[1]),
-                ((moved[0], moved[1]), f"{texts[0]} and of {texts[1]}"),
-            ):
-                if factors[0] is not None and factors[1] is not None:
-                    yield (factors[0], factors[1]), _said(which, size, one, other)
+            if key not in tried:
+                tried.add(key)
+                yield size * pieces, _said("{}", size, one, other)
 
 
 def _said(which: str, size: int, one: _Swizzle, other: _Swizzle) -> str:
