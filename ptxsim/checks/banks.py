@@ -7,6 +7,7 @@ other CTAs do not pass through the CTA's load-store pipe: the profiler's counter
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -79,14 +80,18 @@ class BankCounter(Observer):
     ) -> None:  # fmt: skip
         """`keep`: all registers are looked at at the end. grid, cluster: their shapes."""
         self._homes = Homes(grid, cluster)
-        self.origins = Origins(program)
+        self._program = program
         assembled = assembled_accesses(program, keep)
         self.state = Tallies.of(len(program.ops), {site: _CODES[how] for site, how in assembled.items()})
         self.tallies: dict[int, Tally] = {}
         self.outer: dict[int, GlobalTally] = {}
-        self._ops = program.ops
         self._products = product_wavefronts(program)
         self._products_done: dict[int, int] = dict.fromkeys(self._products, 0)
+
+    @cached_property
+    def origins(self) -> Origins:
+        """Where addresses come from."""
+        return Origins(self._program)
 
     def consume(self, records: np.ndarray) -> None:
         if self._products:
@@ -115,13 +120,15 @@ class BankCounter(Observer):
             if runs:
                 each = self._products[site]
                 self.tallies[site] = Tally(
-                    self._ops[site].family, 16, runs, runs * each, runs * each, 1, worst_wavefronts=each
+                    self._program.ops[site].family, 16, runs, runs * each, runs * each, 1, worst_wavefronts=each
                 )
 
     def _different(self, site: int) -> dict[tuple[bytes, int], int]:
         """The executions of a shared access that differ, and how often there were such."""
         kept = self.state.kept[site]
-        return {(one["addresses"].tobytes(), int(one["mask"])): int(one["count"]) for one in kept[kept["count"] > 0]}
+        kept = kept[kept["count"] > 0]
+        executions = zip([row.tobytes() for row in kept["addresses"]], kept["mask"].tolist())
+        return dict(zip(executions, kept["count"].tolist()))
 
 
 def _near(records: np.ndarray, homes: Homes) -> np.ndarray:
