@@ -4,6 +4,7 @@ import importlib.util
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,7 @@ pytestmark = [
     ),
 ]
 
+PRODUCTS = Path(__file__).with_name("cute_products.py")
 KERNEL = """
 import cutlass
 import numpy as np
@@ -174,6 +176,12 @@ def test_tensor_maps_of_the_host_code_are_read(tmp_path):
     done = run(TMA, tmp_path, "--target", "sm_100a")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "right" in done.stdout and "no findings" in done.stderr
+
+
+def test_products_on_tensor_memory_are_exact(tmp_path):
+    done = run(PRODUCTS.read_text(), tmp_path, "--target", "sm_100a")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("right") == 4 and "4 launches, no findings" in done.stderr
 
 
 def test_a_finding_names_the_python_line(tmp_path):
