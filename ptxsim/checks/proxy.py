@@ -169,8 +169,8 @@ def concerns_proxies(program: Program) -> bool:
 
 
 def _concerns_proxies(op: Op) -> bool:
-    if op.family == "fence":
-        return op.words.get("proxy", "") in ("async", "global", "shared::cta", "shared::cluster")
+    if op.fence is not None:
+        return op.fence.proxy is Proxy.ASYNC
     copies = op.completes_by is Mechanism.CP_ASYNC_GROUP
     return copies or any(access.proxy is not Proxy.GENERIC for access in op.accesses)
 

@@ -6,14 +6,30 @@ Memory is sequentially consistent in the machine: a fence has no effect but its 
 from __future__ import annotations
 
 from ptxsim.instructions.access_rules import SCOPE
-from ptxsim.isa.facts import SEVERAL_GPUS, Facts, Mechanism, Role, Synchronisation, Word
+from ptxsim.isa import facts
+from ptxsim.isa.facts import SEVERAL_GPUS, Facts, Fence, Mechanism, Role, Synchronisation, Word, Words
 from ptxsim.isa.operand import Imm
 from ptxsim.isa.registry import Options, declare, instruction
 from ptxsim.lanes import LaneValue
 from ptxsim.machine.event import Event, Proxy, Scope
 from ptxsim.machine.port import Port
 
-FACTS = Facts(family="fence", synchronises=Synchronisation(Mechanism.FENCE, Role.FENCE))
+BETWEEN = {
+    "generic": facts.Proxy.GENERIC, "mbarrier_init": facts.Proxy.GENERIC, "alias": facts.Proxy.ALIAS, "tensormap": facts.Proxy.TENSORMAP,
+}  # fmt: skip
+
+
+def fence_of(words: Words) -> Fence:
+    """A membar, which has no word for it, is a fence.sc; a fence without one is .acq_rel. The acquire of a tensor map has none for its
+    proxy."""
+    proxy, scope = str(words.get("proxy") or "tensormap"), str(words["scope"])
+    order = words.get("order", "sc") or "acq_rel" if proxy == "generic" else words.get("order")
+    return Fence(
+        BETWEEN.get(proxy, facts.Proxy.ASYNC), "gpu" if scope == "gl" else scope, order, proxy == "mbarrier_init"
+    )
+
+
+FACTS = Facts(family="fence", synchronises=Synchronisation(Mechanism.FENCE, Role.FENCE), fence=fence_of)
 
 # What the event's first two numbers mean; absent words are CTA scope and the generic proxy.
 SCOPES = {"cta": Scope.CTA, "cluster": Scope.CLUSTER, "gpu": Scope.GPU, "gl": Scope.GPU, "sys": Scope.SYS}
@@ -27,6 +43,7 @@ PROXIES = {
 # By name: notations, since when, and the proxy and the scope where there is no word for them.
 CLUSTER_RELEASE = ".release.sync_restrict::shared::cta.cluster"
 CLUSTER_ACQUIRE = ".acquire.sync_restrict::shared::cluster.cluster"
+RESTRICTED = {CLUSTER_RELEASE: "release", CLUSTER_ACQUIRE: "acquire"}  # the order that stands in their text
 SPACES = "global shared::cta shared::cluster"
 FORMS: dict[str, tuple[tuple[str, str, str | None, str | None, Options], ...]] = {
     "fence.proxy": (
@@ -57,7 +74,7 @@ def fence(m: Port, *, scope: Word, proxy: Word) -> None:
 
 for _name, _rows in FORMS.items():
     for _rest, _since, _proxy, _scope, _choices in _rows:
-        _known = {"proxy": _proxy, "scope": _scope}
+        _known = {"proxy": _proxy, "scope": _scope, "order": RESTRICTED.get(_rest)}
         instruction(
             _name + _rest, name=_name, requires=_since, facts=FACTS, **_choices,
             implies={slot: word for slot, word in _known.items() if word},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from ptxsim.instructions import access_rules as common
@@ -49,7 +50,8 @@ def read(m: Port, a: LaneValue, space: Word, type: ScalarType, count: LaneValue,
 
 
 def accesses(words: Words) -> tuple[Access, ...]:
-    return (access(AccessKind.READ, words["space"], words.get("order"), words.get("scope")),)
+    read = access(AccessKind.READ, words["space"], words.get("order"), words.get("scope"))
+    return (replace(read, read_only=True) if words.get("nc") else read,)
 
 
 FACTS = Facts(family="load", accesses=accesses, by_lanes=True, straight=True)

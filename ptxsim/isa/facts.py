@@ -60,6 +60,7 @@ class Proxy(Enum):
     GENERIC = auto()
     ASYNC = auto()
     TENSORMAP = auto()
+    ALIAS = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,8 @@ class Access:
     """One access of an instruction to memory.
 
     `space` is None for a generic address; `remote` means .shared::cluster. `order` and `scope` are the PTX words.
-    `compares`: memory is written only where it holds the operand after the address.
+    `compares`: memory is written only where it holds the operand after the address. `read_only`: memory that no thread writes as long
+    as the kernel runs (.nc).
     """
 
     kind: AccessKind
@@ -77,6 +79,7 @@ class Access:
     proxy: Proxy = Proxy.GENERIC
     remote: bool = False
     compares: bool = False
+    read_only: bool = False
 
     @property
     def reads(self) -> bool:
@@ -145,6 +148,24 @@ class Synchronisation:
     role: Role
 
 
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """What a fence orders: accesses of other proxies than the generic one, of threads within a scope, or initialisations of mbarriers.
+
+    `order`: sc, acq_rel, acquire or release; None where its form has no word for it. `scope`: cta, cluster, gpu or sys.
+    """
+
+    proxy: Proxy
+    scope: str
+    order: str | None = None
+    of_mbarriers: bool = False
+
+    @property
+    def is_thread_fence(self) -> bool:
+        """Whether it orders what threads do through the generic proxy."""
+        return self.proxy is Proxy.GENERIC and not self.of_mbarriers
+
+
 def _none(_words: Words) -> tuple[Access, ...]:
     return ()
 
@@ -155,7 +176,7 @@ class Facts:
 
     family: the one identity, by default the first word of the name.
     accesses: the accesses to memory, by the words of the statement.
-    synchronises: what it orders. completes_by: what an asynchronous instruction's completion is waited for with; its
+    synchronises: what it orders; fence: of fences, by their words. completes_by: what an asynchronous instruction's completion is waited for with; its
     destinations and sources belong to it until then.
     product: (words, target, numerics) -> machine.product.Product, of instructions that multiply matrices.
     cost: the row of the cycle model that it costs (profile.model.figures.UNITS, profile.lowering.emulated.SEQUENCES), also by its
@@ -182,6 +203,7 @@ class Facts:
     scope: Scope = Scope.LANE
     accesses: Callable[[Words], tuple[Access, ...]] = _none
     synchronises: Synchronisation | None = None
+    fence: Callable[[Words], Fence] | None = None
     completes_by: Mechanism | None = None
     product: Callable[[Words, str, str], object] | None = None
     cost: str | Callable[[Words], str | None] | None = None

@@ -64,7 +64,7 @@ def _bits(op: Op) -> int:
         bits |= CP_ASYNC
     if facts.opaque and op.accesses:
         bits |= FRAGMENTS
-    bits |= READ_ONLY * bool(op.words.get("nc"))
+    bits |= READ_ONLY * any(access.read_only for access in op.accesses)
     if facts.completes_by is Mechanism.MBARRIER and any(access.writes for access in op.accesses):
         bits |= LATER  # products on tensor memory only read: their commits arrive for all that was read until then
     for access in op.accesses:
@@ -93,13 +93,11 @@ def _synchronisation(op: Op, mechanism: Mechanism, role: Role) -> int:
         return TENSORS
     if mechanism is Mechanism.BARRIER:
         return ARRIVES * (role is Role.ARRIVE)
-    if mechanism is Mechanism.FENCE:
-        order = words.get("order")
-        # A membar, which has no word for it, is a fence.sc.
-        is_sc = words.get("proxy") == "generic" and words.get("order", "sc") == "sc"
-        is_loose = words.get("proxy") == "generic" and not is_sc and _SCOPES[str(words["scope"])] >= event.Scope.GPU
-        kind = COVERS * is_sc | UNORDERED * is_loose | (_scope(str(words["scope"])) if is_sc else 0)
-        return ACQUIRES * (order != "release") | RELEASES * (order != "acquire") | kind
+    if (fence := op.fence) is not None:
+        is_sc = fence.is_thread_fence and fence.order == "sc"
+        is_loose = fence.is_thread_fence and not is_sc and _SCOPES[fence.scope] >= event.Scope.GPU
+        kind = COVERS * is_sc | UNORDERED * is_loose | (_scope(fence.scope) if is_sc else 0)
+        return ACQUIRES * (fence.order != "release") | RELEASES * (fence.order != "acquire") | kind
     if mechanism is Mechanism.MBARRIER and role in (Role.INIT, Role.END):
         return INITIALIZES
     if mechanism is Mechanism.MBARRIER and role in (Role.ARRIVE, Role.WAIT):

@@ -62,7 +62,7 @@ def polls(program: Program) -> tuple[bool, ...]:
 
 def _asks_others(op: Op) -> bool:
     """Whether an operation reads strongly outside of shared memory."""
-    return any(access.reads and access.space != "shared" and _weight_of(access, op) == STRONG for access in op.accesses)
+    return any(access.reads and access.space != "shared" and _weight_of(access) == STRONG for access in op.accesses)
 
 
 class _Loops:
@@ -188,12 +188,12 @@ def _weight(op: Op) -> int:
         return 0
     if op.synchronises is not None:
         return {Mechanism.MBARRIER: STRONG, Mechanism.BARRIER: PLAIN}.get(op.synchronises.mechanism, 0)
-    return max((_weight_of(access, op) for access in op.accesses if access.reads), default=0)
+    return max((_weight_of(access) for access in op.accesses if access.reads), default=0)
 
 
-def _weight_of(access: Access, op: Op) -> int:
+def _weight_of(access: Access) -> int:
     if access.kind is AccessKind.ATOMIC:
         return STRONG
-    if access.space in ("const", "param", "local") or op.words.get("nc"):
+    if access.space in ("const", "param", "local") or access.read_only:
         return 0
     return PLAIN if access.order == "weak" else STRONG

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 
 from ptxsim.engine.program.operand import Operand
 from ptxsim.isa.bind import Bound
-from ptxsim.isa.facts import Access, Control, Facts, Mechanism, Proxy, Synchronisation
+from ptxsim.isa.facts import Access, Control, Facts, Fence, Mechanism, Proxy, Synchronisation
 from ptxsim.isa.registry import Definition
 from ptxsim.machine.product import Product
 from ptxsim.types import ScalarType
@@ -90,6 +90,12 @@ class Op:
     @property
     def synchronises(self) -> Synchronisation | None:
         return self.definition.facts.synchronises
+
+    @property
+    def fence(self) -> Fence | None:
+        """What it orders, of fences."""
+        find = self.definition.facts.fence
+        return None if find is None else find(self.words)
 
     @property
     def completes_by(self) -> Mechanism | None:

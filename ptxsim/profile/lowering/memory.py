@@ -30,12 +30,9 @@ def load(assembly: Assembly, op: Op) -> list[MachineOp]:
     space = space_of(op)
     if space in ("param", "const"):
         return [assembly.machine(op, "constant", Kind.ACCESS, space="const")]
-    ordered = accesses_of(op)[0].order in ("volatile", "acquire")
-    return [
-        assembly.machine(
-            op, unit_of(assembly, op), Kind.ACCESS, space="nc" if op.words.get("nc") else space, stores=ordered
-        )
-    ]  # fmt: skip
+    read = accesses_of(op)[0]
+    space, ordered = "nc" if read.read_only else space, read.order in ("volatile", "acquire")
+    return [assembly.machine(op, unit_of(assembly, op), Kind.ACCESS, space=space, stores=ordered)]
 
 
 @lowers("store", "async_store", "bulk_store")

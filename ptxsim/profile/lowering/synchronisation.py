@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ptxsim.engine.program.operand import Literal
 from ptxsim.engine.program.operation import Op
-from ptxsim.isa.facts import Mechanism, Role
+from ptxsim.isa.facts import Mechanism, Proxy, Role
 from ptxsim.profile.lowering.assembly import Assembly, lowers
 from ptxsim.profile.lowering.machine_code import Kind, MachineOp
 
@@ -47,12 +47,14 @@ def cluster_barrier(assembly: Assembly, op: Op) -> list[MachineOp]:
 
 @lowers("fence")
 def fence(assembly: Assembly, op: Op) -> list[MachineOp]:
-    scope, proxy = op.words.get("scope"), op.words.get("proxy", "tensormap")
-    if proxy == "mbarrier_init":
+    orders = op.fence
+    assert orders is not None
+    if orders.of_mbarriers:
         return [assembly.machine(op, "nothing", stores=True)]
-    if proxy != "generic" or scope not in ("gl", "gpu", "sys", "cluster"):
+    if orders.proxy is not Proxy.GENERIC or orders.scope == "cta":
         return [assembly.machine(op, "fence", Kind.FENCE, latency=10, stores=True)]
-    wide = assembly.machine(op, "fence", Kind.FENCE, latency=SYSTEM_FENCE if scope == "sys" else GPU_FENCE, stores=True)
+    latency = SYSTEM_FENCE if orders.scope == "sys" else GPU_FENCE
+    wide = assembly.machine(op, "fence", Kind.FENCE, latency=latency, stores=True)
     return [wide, *[MachineOp("nothing", (), (), op.site)] * 3]
 
 
