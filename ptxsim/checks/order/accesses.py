@@ -40,7 +40,7 @@ from ptxsim.checks.order.cells import (
 from ptxsim.checks.order.clocks import lowest
 from ptxsim.checks.order.completions import completed
 from ptxsim.checks.order.edges import synchronise
-from ptxsim.checks.order.far import spread
+from ptxsim.checks.order.global_lines import spread
 from ptxsim.checks.order.lines import note_landing, reads_alone
 from ptxsim.checks.order.log import settle
 from ptxsim.checks.order.proxies import is_published, see_copies
