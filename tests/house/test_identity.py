@@ -196,6 +196,14 @@ def test_nothing_tells_an_instruction_by_its_text():
     assert not ALLOWED.keys() - {(file, code) for file, code, _ in found}, "these are gone: take them off the list"
 
 
+def test_nothing_that_judges_tells_an_instruction_by_its_text():
+    """The suites, but for those that read names of forms, of which vectors are made or other programs asked."""
+    suites = [path for path in PACKAGE.parent.glob("tools/suites/*.py") if path.stem not in ("vectors", "mmasim")]
+    assert suites
+    found = [(path.name, ast.unparse(node)) for path in suites for node in by_text(ast.parse(path.read_text()))]
+    assert not found
+
+
 def is_families(node: ast.AST) -> bool:
     """Whether an expression is the families of a program."""
     return isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] == "families"

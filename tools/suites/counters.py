@@ -36,7 +36,7 @@ import numpy as np
 
 from ptxsim.diagnostic import Finding
 from ptxsim.engine.program.operation import Op, Program
-from ptxsim.isa.facts import Control
+from ptxsim.isa.facts import AccessKind, Control, Mechanism, Proxy, Role, Scope, Synchronisation
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, Event, Observer, Space
 from ptxsim.session.run import BankTable
 from suites.common import Options, Record, Tally, spread
@@ -54,6 +54,8 @@ OPERATIONS = {
     "wgmma": "gmma",
 }  # fmt: skip
 PATTERNS = ("ld", "st", "atom", "gmma")
+
+INITIALISES = Synchronisation(Mechanism.MBARRIER, Role.INIT)
 
 
 @dataclass
@@ -247,6 +249,21 @@ class Passed(Observer):
         return sum(int(self.entered[block[0].site]) * sum(map(wanted, block)) for block in self.program.blocks if block)
 
 
+def is_async_fence(op: Op) -> bool:
+    return op.fence is not None and op.fence.proxy is Proxy.ASYNC
+
+
+def is_transposed(op: Op) -> bool:
+    """Whether an operation loads B for wmma from rows."""
+    return op.family == "wmma_load" and (op.words["operand"], op.words["layout"]) == ("B", "row")
+
+
+def is_shared(op: Op) -> bool:
+    """Whether an operation is a load or a store of shared memory by threads."""
+    is_threads = op.facts.by_lanes and op.facts.scope is Scope.LANE and op.completes_by is not Mechanism.CP_ASYNC_GROUP
+    return is_threads and any(a.space == "shared" and a.kind is not AccessKind.ATOMIC for a in op.accesses)
+
+
 def terms_of(metric: str, launch: Record, passed: Passed, rules: bool = True) -> tuple[list[Term], int]:
     """What the rules and the table add to a metric, and how much of it may be shared."""
     ctas = int(np.prod(launch["grid"]))
@@ -263,21 +280,15 @@ def terms_of(metric: str, launch: Record, passed: Passed, rules: bool = True) ->
     operands = " ".join(str(op.bound.statement.operands) for op in passed.program.ops)
     axes = sum(f"%tid.{axis}" in operands for axis in "xyz")
 
-    def executed(*begins: str) -> int:
-        return passed.executed(lambda op: op.opcode.startswith(begins))
-
-    barriers, fences = passed.shown(), 2 * executed("fence.proxy.async")
+    barriers, fences = passed.shown(), 2 * passed.executed(is_async_fence)
     found = [
         Term("reads of %tid", axes * warps),
-        Term("shfl", executed("shfl")),
+        Term("shfl", passed.executed(lambda op: op.family == "shuffle")),
         Term("barriers after accesses", barriers),
         Term("fence.proxy.async", fences),
-        Term("mbarrier.init", round(executed("mbarrier.init") / 2)),
+        Term("mbarrier.init", round(passed.executed(lambda op: op.synchronises == INITIALISES) / 2)),
         Term("predicated off", off(passed)),
-        Term(
-            "transposes of wmma",
-            4 * passed.executed(lambda op: op.opcode.startswith("wmma.load.b") and ".row" in op.opcode),
-        ),
+        Term("transposes of wmma", 4 * passed.executed(is_transposed)),
     ]
     missing = fences // 8 + (barriers // 10 if ctas > SMS else 0)
     return [term for term in found + terms if term.count], missing
@@ -319,7 +330,7 @@ def off(passed: Passed) -> int:
         )
         short = around and len(block) <= SHORT and not any(op.aligned for op in block)
         for op in block:
-            if op.opcode.split(".")[0] in ("ld", "st") and "shared" in op.opcode and (short or op.guard):
+            if is_shared(op) and (short or op.guard):
                 came = passed.entered[(before if short else block)[0].site]
                 found += int(came - passed.accessed[op.site])
     return found
