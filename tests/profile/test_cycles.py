@@ -102,3 +102,19 @@ def test_a_plain_run_has_no_cycles():
 def test_runs_repeat():
     body = chain("fma.rn.f32 %f0, %f0, %f1, %f1;")
     assert cycles_of(body, block=256, grid=3).to_dict() == cycles_of(body, block=256, grid=3).to_dict()
+
+
+@pytest.mark.parametrize("engine", ["interpreter", "compiled"])
+@pytest.mark.parametrize(
+    "lanes, times", [("%r0, 0", 1), ("0, 0", 1), ("0, 1", 32)], ids=["one", "all the same", "all others"]
+)
+def test_copies_that_all_lanes_start_alike_are_one(engine, lanes, times):
+    """ptxas starts the copies of a warp's lanes as one where their operands are uniform."""
+    who, apart = lanes.split(", ")
+    body = (
+        f".shared .align 128 .b8 tile[32768];\nld.param.u64 %d0, [place]; mov.u32 %r0, %tid.x; setp.eq.u32 %p0, {who}, 0; mov.u32 %r1, tile;"
+        f"mul.lo.u32 %r2, %r0, {1024 * int(apart)}; add.u32 %r1, %r1, %r2; cvt.u64.u32 %d1, %r2; add.u64 %d0, %d0, %d1;"
+        "@%p0 cp.async.bulk.global.shared::cta.bulk_group [%d0], [%r1], 1024; cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;"
+    )
+    run = kernel(body).launch(1, 32, [np.zeros(1 << 16, np.uint8), 1], profile=True, engine=engine, checks="none")
+    assert run.cycles.memory["bulk_bytes"] == 1024 * times

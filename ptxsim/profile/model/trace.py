@@ -11,7 +11,7 @@ from ptxsim.engine.program.operation import Op, Program
 from ptxsim.lanes import word_mask
 from ptxsim.layout import banks
 from ptxsim.layout.wavefronts import AccessKind
-from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_CORE, FLAG_ISSUED, ODD_PHASE, Event, Observer, Space
+from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_CORE, FLAG_ISSUED, LANE_SHIFT, ODD_PHASE, Event, Observer, Space
 from ptxsim.machine.memory import RANK_SHIFT
 from ptxsim.machine.tensor_core import Load
 from ptxsim.profile.model.encode import bypasses_l1
@@ -244,6 +244,7 @@ class Tracer(Observer):
         bulk &= np.isin(records["site"], self.bulk_sites)
         entries["code"][bulk] = BULK
         entries["cycles"][bulk] = np.bitwise_count(records["mask"][bulk]) * records["width"][bulk]
+        entries["cycles"][repeated(records, np.flatnonzero(bulk))] = 0
 
     def _thin(self) -> None:
         """Keep every second of the SMs kept so far."""
@@ -257,6 +258,24 @@ class Tracer(Observer):
         entries = np.concatenate(self.parts) if self.parts else np.zeros(0, ENTRY)
         lines = np.concatenate(self.lines) if self.lines else np.zeros(0, np.int64)
         return Trace(entries, lines, self.work, self.modulus)
+
+
+def repeated(records: np.ndarray, bulk: np.ndarray) -> np.ndarray:
+    """Those of the records of bulk copies that are of a lane whose copy is that of the lane before, too: ptxas starts the copies of a warp's lanes
+    as one where what they name is uniform."""
+    if not len(bulk):
+        return bulk
+    rows = records[bulk]
+    lane = rows["flags"] >> LANE_SHIFT
+    who = np.stack([rows["site"], rows["cta"], rows["warp"], lane], axis=1).astype(np.int64)
+    changes = np.flatnonzero(np.diff(who, axis=0).any(axis=1)) + 1
+    begins, ends = np.append(0, changes), np.append(changes, len(rows))
+    first, length = rows["addresses"][begins, 0], ends - begins
+    same = np.zeros(len(begins), bool)
+    same[1:] = (who[begins[1:], :3] == who[begins[:-1], :3]).all(axis=1) & (who[begins[1:], 3] > who[begins[:-1], 3])
+    same[1:] &= (first[1:] == first[:-1]) & (length[1:] == length[:-1])
+    found: np.ndarray = bulk[np.repeat(same, length)]
+    return found
 
 
 def readers(trace: Trace, sms: int) -> float:
