@@ -105,12 +105,11 @@ class Port:
             if self.machine.stream is None:
                 scatter(memory, offsets, mask, data)
                 continue
-            noted = flags
-            if np.array_equal(gather(memory, offsets, mask, size)[mask], data[mask]):
-                noted |= FLAG_UNCHANGED
+            before = gather(memory, offsets, mask, size)[mask]
             scatter(memory, offsets, mask, data)
-            if not np.array_equal(gather(memory, offsets, mask, size)[mask], data[mask]):
-                noted |= FLAG_MIXED
+            after = gather(memory, offsets, mask, size)[mask]
+            noted = flags | (FLAG_UNCHANGED if np.array_equal(after, before) else 0)
+            noted |= 0 if np.array_equal(after, data[mask]) else FLAG_MIXED
             self.emit(Event.STORE, kind, size, noted, mask, self.named(kind, memory, offsets, address))
 
     def atomic(

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from ptxsim import KernelError, Module, PtxError
+from ptxsim.cli import main
 from ptxsim.session.foreign_arguments import struct_bytes
 from tests.helpers import run_text
 
@@ -93,6 +94,36 @@ def test_dlpack_and_array_interfaces():
     x, y = arrays()
     Module.from_text(TEXT).kernel("axpy").launch(1, 8, [(Interface(x), Dlpack(y), 8, 2.0)])
     assert (x == 1 + 2 * y).all()
+
+
+def test_torch_tensors_of_the_cpu():
+    torch = pytest.importorskip("torch")
+    x, y = torch.ones(8, requires_grad=True), torch.arange(8, dtype=torch.float32)
+    Module.from_text(TEXT).kernel("axpy").launch(1, 8, [{"x": x, "y": y, "n": 8, "a": 2.0}])
+    assert torch.equal(x.detach(), 1 + 2 * y)
+    halves = torch.zeros(2, dtype=torch.bfloat16)  # numpy has no such type
+    Module.from_text(TEXT).kernel("fill").launch(1, 1, [halves])
+    assert halves.view(torch.int16).tolist() == [7, 0]
+
+
+@pytest.mark.parametrize("entry", ["_Z4fillPji", "fill(unsigned int*, int)", "fill", "unsigned"])
+@pytest.mark.parametrize(
+    "given", [("zeros(1):u32", "3"), ("1=3", "0=zeros(1):u32"), ("_Z4fillPji_param_1=3", "_Z4fillPji_param_0=zeros(1):u32")]
+)  # fmt: skip
+def test_the_command_line_names_kernels_and_arguments(entry, given, tmp_path, capsys):
+    path = tmp_path / "fill.ptx"
+    path.write_text(
+        ".version 8.0\n.target sm_90\n.address_size 64\n"
+        ".visible .entry _Z4fillPji(.param .u64 _Z4fillPji_param_0, .param .u32 _Z4fillPji_param_1)\n"
+        "{\n.reg .b64 %x;\n.reg .b32 %n;\nld.param.u64 %x, [_Z4fillPji_param_0];\nld.param.u32 %n, [_Z4fillPji_param_1];\n"
+        "st.global.u32 [%x], %n;\nret;\n}\n.visible .entry _Z5otherv()\n{\nret;\n}\n"
+    )
+    arguments = [word for each in given for word in ("--arg", each)]
+    for value, code in (3, 0), (4, 1):
+        expected = f"_Z4fillPji_param_0 == {value}"
+        assert main(["run", str(path), entry, "--block", "1", *arguments, "--expect", expected]) == code, (
+            capsys.readouterr()
+        )
 
 
 def test_a_pointer_that_is_declared_as_eight_bytes():

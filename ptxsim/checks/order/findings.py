@@ -25,6 +25,7 @@ from ptxsim.checks.order.cells import (
 )
 from ptxsim.checks.order.remedies import fixes, is_fetch, remedy, writes
 from ptxsim.checks.order.rounds import by_rounds
+from ptxsim.checks.order.sums import is_sum_of_warp
 from ptxsim.checks.order.unused import is_compared, is_stored_back_alone, is_update
 from ptxsim.checks.waits import missing_wait, overwritten
 from ptxsim.diagnostic import DOUBTFUL, Finding, Label, beside
@@ -227,11 +228,13 @@ def _flag(program: Program, one: Op, two: Op) -> str:
 
 
 def _mixed(program: Program, site: int, count: int, row: tuple[int, ...]) -> Finding:
-    op = program.ops[site]
+    op, is_sum = program.ops[site], is_sum_of_warp(program, program.ops[site])
+    what = "sums of the warp, which differ by a rounding," if is_sum else "different values"
+    fusion = "do not fuse products and sums (Triton: enable_fp_fusion=False; nvcc: -fmad=false), or let one lane store"
     return Finding(
-        "race-warp", f"lanes of one {op.opcode} put different values into one place: which one stays is not defined",
-        op.line, op.column, len(op.opcode), level="warning", count=count, warp=row[5],
-        help="let one lane store, or add the values up first (redux.sync, atom)",
+        "race-warp", f"lanes of one {op.opcode} put {what} into one place: which one stays is not defined",
+        op.line, op.column, len(op.opcode), level="note" if is_sum else "warning", count=count, warp=row[5],
+        help=fusion if is_sum else "let one lane store, or add the values up first (redux.sync, atom)",
     )  # fmt: skip
 
 

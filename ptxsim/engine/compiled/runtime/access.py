@@ -239,8 +239,10 @@ class AccessHelper:
         """Load or store at base + offset and return. `named`: the offset is the name of shared memory."""
         e = self.e
         flags = "%flags"
+        before: list[Value] = []
         if self.events and self.write:
-            flags = self._compared(base, offset, FLAG_UNCHANGED, flags, "eq")
+            before = self._there(base, offset)
+            flags = self._flagged(before, self.data, FLAG_UNCHANGED, flags, "eq")
         elif self.events:
             self._event(space, offset, flags, named)
         if self.place:
@@ -261,7 +263,9 @@ class AccessHelper:
         copy = self._copy(base, offset)
         if self.write:
             if self.events:
-                self._event(space, offset, self._compared(base, offset, FLAG_MIXED, flags, "ne"), named)
+                after = self._there(base, offset)
+                mixed = self._flagged(after, self.data, FLAG_MIXED, flags, "ne")
+                self._event(space, offset, self._flagged(after, before, FLAG_UNCHANGED, mixed, "eq"), named)
             e.line("  ret void")
             e.label(f"{label}.row")
             e.line(f"  store {self.whole} {self.content}, ptr {at}, align {self.chunk}")
@@ -352,12 +356,16 @@ class AccessHelper:
         whole = f"<{width} x {element}>"
         return e.let(f"shufflevector {whole} {level[0]}, {whole} poison, <{width} x i32> <{order}>")
 
-    def _compared(self, base: str, offset: Value, flag: int, flags: str, when: str) -> str:
-        """Flags, with one more where memory holds what all lanes store ("eq"), or not what some lane does ("ne")."""
+    def _there(self, base: str, offset: Value) -> list[Value]:
+        """What memory holds at the places of the lanes, in chunks."""
+        return self._chunks(self._copy(base, offset, back=True))
+
+    def _flagged(self, one: list[Value], other: list[Value], flag: int, flags: str, when: str) -> str:
+        """Flags, with one more where all lanes have the same in both ("eq"), or some lane has not ("ne")."""
         e = self.e
         differs = e.splat(False, "pred")
-        for there, own in zip(self._chunks(self._copy(base, offset, back=True)), self.data, strict=True):
-            differs = differs | (there != own)
+        for mine, theirs in zip(one, other, strict=True):
+            differs = differs | (mine != theirs)
         word = e.let(f"and i32 {e.let(f'bitcast <32 x i1> {differs.text} to i32')}, %mask")
         holds, more = e.let(f"icmp {when} i32 {word}, 0"), e.let(f"or i32 {flags}, {flag}")
         return e.let(f"select i1 {holds}, i32 {more}, i32 {flags}")
