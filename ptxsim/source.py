@@ -39,7 +39,7 @@ PATIENCE = 10.0  # seconds until a pipe has something to say
 
 
 def read_bytes(path: Path) -> bytes:
-    """What a file or pipe holds. Raises OSError, for devices, what is too large, and pipes that nobody writes to as well."""
+    """What a file or pipe holds. Raises OSError, for devices, what is too large, and pipes that no process writes to as well."""
     try:
         status = path.stat()
     except ValueError as error:  # a zero byte in the name

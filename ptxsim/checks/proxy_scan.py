@@ -122,7 +122,7 @@ def take_chunks(
         if event == Event.ASYNC_WAIT:
             for chunk in range(
                 first, end
-            ):  # a word of which nobody has said that it is read, or written, stays as it is
+            ):  # a word of which no record says that it is read, or written, stays as it is
                 counts = int(shadow.readings[chunk]) if reads_memory else int(shadow.writings[chunk])
                 some |= ~(counts + UP_TO_TOP) & TOPS
         elif event == Event.ASYNC_READ:

@@ -116,7 +116,7 @@ def _inside(folder: Path) -> Iterator[Path]:
 def tasks(
     files: Iterator[str], entry: str | None, wanted: Options, axes: dict[str, Any], arguments: Sequence[tuple[str, str]]
 ) -> Iterator[Task]:
-    """Every file with every choice of what is varied; axes that nobody named stay what the file says."""
+    """Every file with every choice of what is varied; axes that are not named stay what the file says."""
     from dataclasses import replace
 
     by_name: dict[str, list[str]] = {}

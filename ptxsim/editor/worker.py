@@ -1,4 +1,4 @@
-"""A process that reads whole long texts, so that nobody who asks meanwhile waits for a part of that."""
+"""A process that reads whole long texts, so that no question that comes meanwhile waits for a part of that."""
 
 from __future__ import annotations
 

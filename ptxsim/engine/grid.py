@@ -30,7 +30,7 @@ BESIDE, JOINS = 8, 0.5  # clusters that run side by side with another seed; how 
 SPIN = 2000  # rounds of a slice at most, as long as there are CTAs that could come in
 LONG = (
     8 * SPIN
-)  # rounds for each that runs, in which none ends, until one more comes in: they may wait for it, in ways nobody knows
+)  # rounds for each that runs, in which none ends, until one more comes in: they may wait for it, in ways that are not known
 
 Hook = Callable[[Warp, Engine], None]  # called with a warp before or after it runs
 

@@ -36,7 +36,7 @@ def library() -> Any:
 
 
 def _map(size: int) -> int | None:
-    """Bytes that nobody may touch, where the kernel puts them; None where it has no room."""
+    """Bytes that no code may touch, where the kernel puts them; None where it has no room."""
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | NORESERVE
     found = library().mmap(None, size, _NO_ACCESS, flags, -1, 0)
     return None if found == FAILED else int(found)

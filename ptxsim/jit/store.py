@@ -1,7 +1,7 @@
 """Compiled objects on disk: found again by key, written by atomic rename, bounded in size; in memory if the disk refuses.
 
-What is read here is executed, so nobody else may have written it. That is asked of the file system: the folder, every folder
-above it and each object belong to the user or to root, and to nobody else's pen. A secret that objects are signed with would need a
+What is read here is executed, so no other user may have written it. That is asked of the file system: the folder, every folder
+above it and each object belong to the user or to root, and no other may write there. A secret that objects are signed with would need a
 file that is safe in just this way, and says no more.
 """
 

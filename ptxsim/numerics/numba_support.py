@@ -80,7 +80,7 @@ def inlined(function: _Function) -> _Function:
 
 @cache
 def _is_safe() -> bool:
-    """Whether nobody else can write where numba keeps its code."""
+    """Whether no other user can write where numba keeps its code."""
     package = Path(__file__).parent
     named = os.environ.get("NUMBA_CACHE_DIR")
     place = (

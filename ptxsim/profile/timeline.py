@@ -52,7 +52,7 @@ class Timeline:
             yield Span(f"SM {self.sm}, engines", engine_name(int(engine), int(sub_core)), "busy", begin, end)
 
     def waker(self, slot: int, who: int) -> str:
-        """Who ended a wait of the warp in a slot; empty where that is nobody's doing."""
+        """Who ended a wait of the warp in a slot; empty where neither a warp nor an engine did."""
         from ptxsim.profile.model.replay_state import NOBODY, SLOTS, SUBS
 
         if who == NOBODY:

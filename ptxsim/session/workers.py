@@ -2,7 +2,7 @@
 
 Work is a function that can be imported and an item that can be pickled. It travels in batches. What the function raises comes back
 and is raised here; what keeps an executor from giving any result - a worker that is killed, a pool that breaks - is tried again,
-item by item and alone, so that an item which kills its worker costs nobody else's.
+item by item and alone, so that an item which kills its worker costs no other item's.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ class Workers:
 
 
 def _end(pool: ProcessPoolExecutor) -> None:
-    """End processes of our own at once: what they were to give has arrived, or nobody wants it."""
+    """End processes of our own at once: what they were to give has arrived, or is not wanted any more."""
     processes = list((pool._processes or {}).values())
     pool.shutdown(wait=False, cancel_futures=True)
     for process in processes:

@@ -119,7 +119,7 @@ class Storages:
         finally:
             for host, place in placed.places.items():
                 if placed.is_kept and not np.array_equal(place.host, self._on_device(place)):
-                    place.host[:] = self._on_device(place)  # what is only read may lie where nobody may write
+                    place.host[:] = self._on_device(place)  # what is only read may lie where no code may write
                 if host not in self.kept:
                     self.device.memory.free(place.allocation)
 

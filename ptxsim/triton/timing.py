@@ -26,7 +26,7 @@ class Clock:
         self.launches = 0  # whose time is in it
         self.measuring = 0
         self.repeating = 0  # within a benchmark, which runs what has run before
-        self.trying = 0  # within a trial of the autotuner, whose results nobody reads
+        self.trying = 0  # within a trial of the autotuner, whose results are not read
         self._has_said: set[str] = set()
 
     @property

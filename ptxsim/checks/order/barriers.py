@@ -138,7 +138,7 @@ def release_fences(o: Order, slot: int, warp: int, lanes: int, row: int) -> None
 
 
 def leave(o: Order, slot: int, warp: int, lanes: int, number: int, is_whole: bool) -> None:
-    """is_whole: all threads of the CTA have met here and done nothing since they came; nobody waits for what exited ones have done."""
+    """is_whole: all threads of the CTA have met here and done nothing since they came; no thread waits for what exited ones have done."""
     row = barrier_row(o, slot, number)
     waited(o, slot, warp, lanes)
     if is_whole:

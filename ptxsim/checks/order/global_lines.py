@@ -336,7 +336,7 @@ def write_run(
         one, mine = o.far_lines[at], o.far_ways[at, 0]
         is_new = one["held"] == 0 and one["written"] == 0 and one["read"] == 0
         if not is_new and not bits & BY_PROXY and one["held"] == HOLDS_READS and o.far_ways[at, 1]["time"] == 0:
-            # What each lane alone has read it writes now: nobody will ask for the read any more.
+            # What each lane alone has read it writes now: no access asks for the read any more.
             is_new = (step >= width or run & run - 1 == 0) and is_same(o, mine, me, bits, run, start, step, width)
         if is_new:
             hold(mine, me, now, site, run, start, step, width)

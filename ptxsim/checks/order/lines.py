@@ -3,7 +3,7 @@
 A line of 128 bytes says when any of its granules was last written and read. An access whose lines are all older than what its
 warp knows is in order, whichever lane touches which granule, and most accesses are of this kind:
 
-* A read or an atomic of shared memory goes to a log. When a barrier of the whole CTA makes all threads know it, nobody can race with
+* A read or an atomic of shared memory goes to a log. When a barrier of the whole CTA makes all threads know it, no access can race with
   it any more, and it is dropped without having been noted at its granules. An access that might meet it there has the log worked
   off first (`log`).
 * A write to shared memory is noted at its granules.
@@ -191,7 +191,7 @@ def take_lines(o: Order, slot: int, warp: int, row: int, record: Array, how: int
     """Note at its lines what an access does (cells.READS and so on; who reads and writes updates strongly, as all do).
 
     UNKNOWN where something has been done to one that the warp may not know; for reads, else, whether all of them have been written,
-    as far as they ask; for copies, whether they know by themselves alone that nobody reads there any more.
+    as far as they ask; for copies, whether they know by themselves alone that no warp reads there any more.
     """
     start, now, floor, era = int(o.start[slot]), int(o.n[NOW]), int(o.floor[row]), int(o.cluster[slot]) + 1
     rest, found, way, bits = int(record["mask"]), WHOLLY, warp % LANES, int(o.sites[record["site"]])
@@ -301,7 +301,7 @@ def knows_warps(o: Order, warp: int, row: int, times: Array, first: int) -> bool
 
 
 def reads_alone(o: Order, warp: int, at: int, floor: int) -> bool:
-    """Whether nobody but a warp has read a line since a time."""
+    """Whether no warp but one has read a line since a time."""
     one, warps = o.lines[at], int(o.n[CTAS] * o.n[WARPS])
     if warps > LANES or one["others"] > floor or max(one["first"], one["second"]) > floor:
         return False

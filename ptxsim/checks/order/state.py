@@ -25,7 +25,7 @@ from ptxsim.machine.pages import reserve
 # shared memory was filled before the launch. LINES: of a CTA's shared memory; LOGGED, LOG_SLOT: reads in the log, and whose.
 # PLAIN: every access is judged granule by granule, for tests. GRANULES: pages of global memory that have some.
 # COPIED: the first of the columns of what copies have written that complete on mbarriers, COMPLETIONS for each CTA; then comes that
-# of what such copies have not written yet, which nobody ever knows. INITS: the column of mbarriers that fence.mbarrier_init has
+# of what such copies have not written yet, which no thread ever knows. INITS: the column of mbarriers that fence.mbarrier_init has
 # published; PRODUCTS: the first of those of what products of warpgroups have read. The last column is that of all other copies. COPYING: whether there are accesses of the async proxy to global memory. AGREED: any two strong accesses of the program are, each in the scope of the other; AGREED_IN_SHARED: in shared memory. PASSES: all
 # fences of the device stand in one order, COVER_SCOPE is the narrowest scope of these, so that what a thread has read counts for fences of those that it meets (see barriers.pass_on).
 # TENSOR: the first of the columns of what warps have done with tensor memory (see tensors), 0 where the program has none.
@@ -45,7 +45,7 @@ MARGIN = 80  # free places with which a record can be worked off
 SLOTS, ROOM = 40, 1 << 28  # ROOM: bytes of the clocks of all slots, at first
 PAGES_AT_FIRST, GRANULES_AT_FIRST = 2048, 2048  # pages of global memory, and those with granules
 MOST_FAR = 2048  # clusters that others may know of
-UNTOLD = -3  # in place of a column: the cluster has handed on what it did when there was no room left, so that nobody may be blamed
+UNTOLD = -3  # in place of a column: the cluster has handed on what it did when there was no room left, so that no access may be blamed
 
 # A granule: who wrote last (a column of the clock, in global memory after those of all clusters before), when, and where; when it
 # was last written in any way, and strongly, and by which thread that was; the latter of an mbarrier: when fence.mbarrier_init has

@@ -7,7 +7,7 @@ the same verdict as granule by granule (`accesses`):
 * What has been read until a wait goes to the log of reads.
 * A copy begins to write: nothing may have been done to its lines that its lane does not know. Products of one or two warpgroups
   that have read them are known by the columns of these: consumers arrive at an mbarrier when they have waited for them.
-* What a lane's cp.async has written is the lane's, after a wait, if nobody else has been there since.
+* What a lane's cp.async has written is the lane's, after a wait, if no other thread has been there since.
 """
 
 from __future__ import annotations

@@ -137,13 +137,13 @@ class Library:
 
     def can_wait(self, wanted: Wish, number: int) -> bool:
         """Whether the interpreter had better execute a block, for which code would be wanted: a long program of which little
-        has been executed in this process, and nobody has made code."""
+        has been executed in this process, and no code has been made."""
         key, program = wanted.key, wanted.program
         left = 0 if key in self._kernels else self._waits.get(key)
         if left is None:
             length = sites_of(program)
             left = 0 if length < LONG or self.jit.store.get(key) is not None else length
-        # What the store knows may be a program whose operations nobody has read in this process: they are not asked for then.
+        # What the store knows may be a program whose operations have not been read in this process: they are not asked for then.
         self._waits[key] = left = max(0, left - len(program.blocks[number])) if left else 0
         return left > 0 and wanted.writer.print_block(number)
 

@@ -47,7 +47,7 @@ def replay_together(machines: list[Machine], p: np.ndarray, residency: int) -> l
             until = max(until, soonest) + QUANTUM
         elif not any(m.state[0]["waits"] for m in machines):
             return [float(m.state[0]["active"]) for m in machines]
-        elif written == np.count_nonzero(flags < INF):  # all that is left waits for what nobody writes
+        elif written == np.count_nonzero(flags < INF):  # all that is left waits for what no warp writes
             flags[flags == INF] = until
 
 
