@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -209,7 +210,7 @@ class _Launch:
             found = [
                 replace(
                     finding,
-                    notes=(*finding.notes, *self._tried(expectation, run)),
+                    notes=(*finding.notes, *self._tried(expectation, run, values)),
                     help=finding.help or self._look_at(),
                 )
                 for finding in found
@@ -230,9 +231,9 @@ class _Launch:
         given = (argument.span for argument in self.directives.arguments if argument.name == name)
         return next(given, Span(self.kernel.function.line))
 
-    def _tried(self, expectation: ExpectedValue, run: Run) -> list[str]:
-        """What would correct the results, found by trying."""
-        from ptxsim.session.inspect import neighbours, swizzle_trials
+    def _tried(self, expectation: ExpectedValue, run: Run, values: dict[str, Any]) -> list[str]:
+        """What would correct the results, or from what they are computed, found by trying."""
+        from ptxsim.session.inspect import dependence, neighbours, swizzle_trials
 
         if expectation.comparison.names & set(METRICS):
             return []
@@ -243,7 +244,19 @@ class _Launch:
             )
         if run.warp_instructions <= neighbours.SHORT:
             found += neighbours.in_neighbours(self._repeat(run)[0], self.source)
+        sides = expectation.comparison.operands
+        if run.warp_instructions <= dependence.SHORT and len(sides) == 2 and not run.has_errors:
+            found += dependence.tried(*sides, values, partial(self._on_others, run))
         return [each for each in found if each]
+
+    def _on_others(self, run: Run, change: Callable[[dict[str, Any]], None]) -> dict[str, Any] | None:
+        """What arguments hold after a run on changed data; None where it does not come to its end."""
+        values, parameters = self._arguments().bind(self._seeds()[0])
+        change(values)
+        options = replace(
+            self._launch_options(), seed=run.seed, engine=None, checks="memory", banks=False, profile=0, progress=None
+        )
+        return values if self.kernel.run(parameters, options).stopped_at is None else None
 
     def _access_notes(self, run: Run) -> list[Finding]:
         from ptxsim.session.bank_table import access_notes

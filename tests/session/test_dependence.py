@@ -1,0 +1,68 @@
+"""What a failed expectation says of the inputs that a wrong element depends on, where no rule is broken."""
+
+import pytest
+
+from ptxsim.session.ptxfile.file import Options, run_file
+from ptxsim.source import Source
+
+HEAD = """.version 8.3
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 a, .param .u64 out)
+{
+    .reg .b32 %t, %c, %v, %w;
+    .reg .b64 %a, %out;
+    ld.param.u64 %a, [a];
+    ld.param.u64 %out, [out];
+    mov.u32 %t, %tid.x;
+    mov.u32 %c, %ctaid.x;
+"""
+# out[c, t], of 8 CTAs and 32 threads, stores what is loaded from a place of a: PLACE is how.
+TAIL = "    st.global.b32 [%out], %v;\n    ret;\n}\n"
+PLACE = """    mad.lo.u32 %w, %{row}, 32, %{column};
+    mad.wide.u32 %a, %w, 4, %a;
+    ld.global.b32 %v, [%a];
+    mad.lo.u32 %w, %c, 32, %t;
+    mad.wide.u32 %out, %w, 4, %out;
+"""
+
+
+def notes(body, argument, expected, engine):
+    text = f"// ptxsim: launch grid=8 block=32\n// ptxsim: arg a = {argument}\n// ptxsim: arg out = zeros(8,32):{argument.rpartition(':')[2]}\n"
+    text += f"// ptxsim: expect {expected}\n" + HEAD + body + TAIL
+    (finding,) = run_file(Source(text, "k.ptx"), options=Options(engine=engine, seed=0)).findings
+    assert finding.name == "expectation-failed"
+    return " ".join(finding.notes)
+
+
+@pytest.mark.parametrize("engine", ["interpreter", "compiled"])
+@pytest.mark.parametrize("type", ["f32", "s32"])
+def test_what_is_read_in_the_place_of_what(engine, type):
+    other_row = "    xor.b32 %v, %c, 1;\n" + PLACE.format(row="v", column="t")
+    said = notes(other_row, f"ramp(8,32):{type}", "out == a", engine)
+    assert "out[0,0] depends on a[1], as it should not; it does not depend on a[0], as it should" in said
+
+
+def test_rows_and_columns_are_named_from_their_first_to_their_last():
+    said = notes(PLACE.format(row="c", column="t"), "ramp(8,32):f32", "out == a + sum(a)", None)
+    assert "out[0,0] does not depend on a[1:8] nor a[:,1:32], as it should" in said
+
+
+def test_nothing_is_said_where_the_inputs_are_the_right_ones():
+    wrong = PLACE.format(row="c", column="t") + "    add.u32 %v, %v, 1;\n"
+    assert "depend" not in notes(wrong, "ramp(8,32):s32", "out == a", None)
+
+
+def test_what_no_input_decides_is_said_to_depend_on_none():
+    said = notes(PLACE.format(row="c", column="t") + "    mov.u32 %v, 7;\n", "ramp(8,32):s32", "out == a", None)
+    assert "out[0,0] does not depend on a[0] nor a[:,0], as it should" in said
+
+
+def test_changed_inputs_that_end_the_launch_say_nothing():
+    far = "    ld.global.b32 %v, [%a];\n    mad.wide.u32 %a, %v, 1000000, %a;\n" + PLACE.format(row="c", column="t")
+    assert "depend" not in notes(far, "zeros(8,32):s32", "out == a + 1", None)
+
+
+def test_what_should_not_decide_is_named_alone():
+    said = notes(PLACE.format(row="c", column="t"), "ramp(8,32):f32", "out == a * relu(1 - arange(32))", None)
+    assert "out[0,1] depends on a[0] and a[:,1], as it should not (seen" in said
