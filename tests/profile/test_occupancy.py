@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
+from ptxsim import Module
 from ptxsim.machine.special import multiprocessors, resident_warps
 from ptxsim.profile.model.figures import H200, MACHINES
 from ptxsim.profile.model.occupancy import occupancy
@@ -42,3 +44,15 @@ def test_a_launch_and_its_cycles_are_of_one_machine(number):
     assert (figures.sms, figures.warps, figures.threads) == (
         multiprocessors(target), resident_warps(target), 32 * resident_warps(target),
     )  # fmt: skip
+
+
+def test_ctas_of_one_warp_take_slots_of_all_sub_cores():
+    """An SM holds 32 of them, a sub-core 16 warps: the replay wrote past its table of warps."""
+    text = (
+        ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 X)\n{\n.reg .b32 %t, %v;\n.reg .b64 %x;\n"
+        "ld.param.u64 %x, [X];\nmov.u32 %t, %ctaid.x;\nmad.wide.u32 %x, %t, 4, %x;\nld.global.u32 %v, [%x];\n"
+        "add.u32 %v, %v, 1;\nst.global.u32 [%x], %v;\nret;\n}\n"
+    )
+    kernel, x = Module.from_text(text).kernel("k"), np.zeros(132 * 20, np.uint32)
+    run = kernel.launch(len(x), 32, [x], profile=True, checks="none")
+    assert run.cycles is not None and run.cycles > 0

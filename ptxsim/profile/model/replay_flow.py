@@ -178,14 +178,24 @@ def advance(m: Machine, p: Any, w: int, at: float) -> bool:
         return True
 
 
+def free_slot(m: Machine, first: int, step: int) -> int:
+    """The first slot without a warp, of those from `first` on that are so far apart; -1 if there is none."""
+    w = first
+    while w < len(m.warps):
+        if not m.warps[w].active:
+            return w
+        w += step
+    return -1
+
+
 def launch(m: Machine, p: Any, c: int, start: float) -> float:
     """Start a CTA: its warps take the free slots of their sub-cores. Returns when it ends, if it has nothing to do, else -1."""
     begin = start + p.launch + (p.first_launch if c == 0 else 0.0)
     m.ctas[c].left = m.ctas[c].warps
     for k in range(m.ctas[c].warps):
-        w = k % SUBS
-        while m.warps[w].active:
-            w += SUBS
+        w = free_slot(m, k % SUBS, SUBS)
+        if w < 0:  # CTAs of one to three warps have filled the sub-core
+            w = free_slot(m, 0, 1)
         m.counts[Count.USED_SLOTS] = max(m.counts[Count.USED_SLOTS], w + 1)
         j = m.ctas[c].first_warp + k
         m.warps[w].active, m.warps[w].blocked, m.warps[w].cta, m.warps[w].block = True, -1, c, -1
