@@ -239,10 +239,10 @@ class AccessHelper:
         """Load or store at base + offset and return. `named`: the offset is the name of shared memory."""
         e = self.e
         flags = "%flags"
-        before: list[Value] = []
+        held: list[Value] = []
         if self.events and self.write:
-            before = self._there(base, offset)
-            flags = self._flagged(before, self.data, FLAG_UNCHANGED, flags, "eq")
+            held = self._there(base, offset)
+            flags = self._flagged(held, self.data, FLAG_UNCHANGED, flags, "eq")
         elif self.events:
             self._event(space, offset, flags, named)
         if self.place:
@@ -265,7 +265,7 @@ class AccessHelper:
             if self.events:
                 after = self._there(base, offset)
                 mixed = self._flagged(after, self.data, FLAG_MIXED, flags, "ne")
-                self._event(space, offset, self._flagged(after, before, FLAG_UNCHANGED, mixed, "eq"), named)
+                self._event(space, offset, self._flagged(after, held, FLAG_UNCHANGED, mixed, "eq"), named)
             e.line("  ret void")
             e.label(f"{label}.row")
             e.line(f"  store {self.whole} {self.content}, ptr {at}, align {self.chunk}")
