@@ -20,6 +20,9 @@ MODELED = (
     "atomics on global memory: at the rate of the words, sectors and pages they touch; an SM has so many on their way, its loads wait for them",
     "stores: at the rate of the sectors written, whole or in part; an SM is busy until its own are on their way",
     "constants: lines of 64 bytes of an SM, 2 KiB of them, the first reads of 256 bytes; different addresses of a warp one after the other",
+    "branches: taken back or ahead, lanes that part and that meet again",
+    "flags: seen by a spinning warp after a latency that depends on the fence before the write, one write of a line after the other",
+    "shared memory of a cluster: at a rate of bytes, which SMs share where more of them use it than a GPC's network carries",
     "code: fetched in lines of 128 bytes, the next ones in advance, when a warp of the SM first comes by",
     "machine code of the assembler, where ptxas and nvdisasm are installed: stall counts, barriers, register reads of two banks, "
     "spills, registers; blocks are tied to the PTX by line marks, and run as the PTX ran",
@@ -29,12 +32,12 @@ MODELED = (
 NOT_MODELED = (
     "without the assembler: spills, bank conflicts of the register file, reuse caches",
     "misses of the instruction cache after the first fetch, of the TLB",
-    "clusters: the CTAs of one go to SMs like any others and start when there is room for each; distributed shared memory has "
-    "its latency, but takes no bandwidth of the other SM; waits on other CTAs end as the run recorded them or when no warp else can go on",
+    "clusters: the CTAs of one go to SMs like any others and start when there is room for each; distributed shared memory "
+    "takes no bandwidth of the SM that has it; waits on other CTAs end as the run recorded them or when no warp else can go on",
     "contention between SMs beyond equal shares of L2 and DRAM, and how many SMs read what bulk copies bring; "
     "L2 partitions, DRAM pages and refresh",
     "caches that a launch before this one left cold: L2 is taken as warm",
-    "schedules that depend on time: polling loops run as often as they did in the functional run",
+    "schedules that depend on time: polling loops run as often, and jobs of a queue go to the CTAs, as they did in the functional run",
     "the order in which CTAs of later waves go to SMs that become free early",
     "tensor memory: who waits for columns, what products and moves take from each other; of a pair, the tensor core of the CTA that does not issue",
     "power, clocks below the nominal one, launch overhead outside the SM (about 2550 cycles)",

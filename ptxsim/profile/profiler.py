@@ -18,6 +18,7 @@ from ptxsim.profile.lowering.regions import merged
 from ptxsim.profile.model.encode import STALLS
 from ptxsim.profile.model.entries import BLOCK, TENSOR
 from ptxsim.profile.model.figures import figures_of
+from ptxsim.profile.model.jobs import dealt
 from ptxsim.profile.model.occupancy import Occupancy, occupancy
 from ptxsim.profile.model.trace import Tracer
 from ptxsim.profile.roofline import operations, products, roofline
@@ -90,14 +91,17 @@ class Profile:
         held_lines = figures.l2_bytes / (figures.l1_line * trace.modulus * self.share)
         cold = len(trace.lines) > held_lines and len(np.unique(trace.lines >> 4)) > held_lines
         held = self._held()
+        if self.cluster == 1 and self.share == 1:
+            trace = dealt(trace, self.program, held.ctas * figures.sms)
         work = np.zeros(figures.sms)
-        np.add.at(work, np.arange(self.ctas) % figures.sms, self.tracer.work)
+        np.add.at(work, np.arange(self.ctas) % figures.sms, trace.work)
         kept = np.arange(0, figures.sms, trace.modulus)
         order = kept[np.argsort(-work[kept], kind="stable")][: max(1, self.sms)]
         busy = [int(sm) for sm in order if work[sm] > 0] or [int(order[0])]
         sms = Sms(
-            self.program, self.machine, figures, trace, self.ctas, self.threads, self.shared_bytes, held.ctas, cold
-        )
+            self.program, self.machine, figures, trace, self.ctas, self.threads, self.shared_bytes, held.ctas, cold,
+            self.cluster,
+        )  # fmt: skip
         if flags := sms.flags():
             active, m, sm = sms.replay_all(flags)
         else:

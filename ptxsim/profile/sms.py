@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -22,12 +22,16 @@ if TYPE_CHECKING:
 
 MOST_TOGETHER = 20_000_000  # entries of a trace of which all SMs are replayed
 ABREAST = 4  # reads of constants that a warp has under way
+Flags: TypeAlias = tuple[
+    np.ndarray, np.ndarray, np.ndarray
+]  # of a Machine: when each is seen, its line, until when that is busy
+NO_FLAGS = np.zeros(0), np.zeros(0, np.int64), np.zeros(0)
 CARVEOUTS = (0, 8, 16, 32, 64, 100, 132, 164, 196, 228)  # KiB of shared memory an SM can be set to
 
 
 @dataclass(frozen=True)
 class Sms:
-    """The SMs of a launch, with what they run. residency: CTAs that one holds at a time; cold: L2 does not hold the data."""
+    """The SMs of a launch, with what they run. residency: CTAs that one holds at a time; cold: L2 does not hold the data. cluster: CTAs of one."""
 
     program: Program
     machine: MachineProgram
@@ -38,6 +42,7 @@ class Sms:
     shared_bytes: int
     residency: int
     cold: bool
+    cluster: int = 1
 
     def flags(self) -> int:
         """Note in the trace which writes warps in spin loops wait for, if it has all SMs and is short enough to replay them; how many."""
@@ -54,7 +59,7 @@ class Sms:
         from ptxsim.profile.model.replay import replay
 
         p = self._parameters()
-        m = self._machine(sm, p, self._code(), np.zeros(0))
+        m = self._machine(sm, p, self._code(), NO_FLAGS)
         return replay(m, p, max(1, self.residency)), m
 
     def replay_all(self, flags: int) -> tuple[float, Machine, int]:
@@ -62,8 +67,13 @@ class Sms:
         from ptxsim.profile.model.replay import replay_together
         from ptxsim.profile.model.replay_state import INF
 
-        p, code, moments = self._parameters(), self._code(), np.full(flags, INF)
-        machines = [self._machine(sm, p, code, moments) for sm in range(min(self.figures.sms, self.ctas))]
+        p, code = self._parameters(), self._code()
+        writes = self.trace.entries[self.trace.entries["sets"] > 0]
+        lines, which = np.unique(writes["object"] // self.figures.l1_line, return_inverse=True)
+        line_of = np.zeros(flags, np.int64)
+        line_of[writes["sets"] - 1] = which
+        seen = np.full(flags, INF), line_of, np.zeros(len(lines))
+        machines = [self._machine(sm, p, code, seen) for sm in range(min(self.figures.sms, self.ctas))]
         active = replay_together(machines, p, max(1, self.residency))
         slowest = int(np.argmax(active))
         return active[slowest], machines[slowest], slowest
@@ -71,7 +81,7 @@ class Sms:
     def _code(self) -> Code:
         return encode(self.machine, self.program.ops, self.figures)
 
-    def _machine(self, sm: int, p: np.ndarray, code: Code, flags: np.ndarray) -> Machine:
+    def _machine(self, sm: int, p: np.ndarray, code: Code, flags: Flags) -> Machine:
         """An SM before the launch, with the CTAs that it gets: every 132nd, in launch order."""
         from ptxsim.profile.model.replay_state import CTA, START, new_machine
 
@@ -131,5 +141,5 @@ class Sms:
         return parameters(
             figures, busy_sms, l1_bytes, self.cold,
             atomic_rate(figures, trace.entries[trace.entries["code"] == ATOMIC], trace.lines),
-            1.0 if few else readers(trace, figures.sms), -(-self.threads // 32),
+            1.0 if few else readers(trace, figures.sms), -(-self.threads // 32), self.cluster,
         )  # fmt: skip

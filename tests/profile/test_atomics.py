@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from tests.profile.kernels import kernel
 
@@ -41,3 +42,23 @@ def test_lanes_of_an_atomic_on_another_ctas_shared_memory_follow_each_other():
         return made.launch(2, 256, [np.zeros(64, np.uint32), 0], cluster=2, profile=True, checks="none").cycles.cycles
 
     assert added(1) > added(0) + 8 * 8 * 32 * 2
+
+
+def test_the_shared_memory_of_a_cluster_has_a_rate_of_bytes():
+    """30 cycles for 512 bytes of a warp, as measured; with more SMs than a GPC's network carries they share it."""
+
+    def cycles(store: str, bytes: int, clusters: int = 1) -> int:
+        body = f"""mov.u32 %r0, %tid.x; mul.lo.u32 %r1, %r0, {bytes}; mov.u32 %r2, cells; add.u32 %r2, %r2, %r1;
+            mov.u32 %r5, %cluster_ctarank; xor.b32 %r5, %r5, 1; mapa.shared::cluster.u32 %r3, %r2, %r5;
+            barrier.cluster.arrive; barrier.cluster.wait; {store * 32} barrier.cluster.arrive; barrier.cluster.wait;"""
+        made = kernel(body, ".shared .align 16 .b8 cells[4096];")
+        launch = made.launch(
+            4 * clusters, 256, [np.zeros(4, np.uint32), 0], profile=True, engine="interpreter", cluster=4, checks="none"
+        )
+        return launch.cycles.cycles
+
+    narrow = cycles("st.shared::cluster.u32 [%r3], %r0;", 4)
+    wide = cycles("st.shared::cluster.v4.u32 [%r3], {%r0, %r0, %r0, %r0};", 16)
+    assert wide - narrow == pytest.approx(32 * 8 * (30 - 7.5), rel=0.05)
+    crowded = cycles("st.shared::cluster.u32 [%r3], %r0;", 4, clusters=32)
+    assert crowded - narrow == pytest.approx(32 * 8 * 7.5, rel=0.25)

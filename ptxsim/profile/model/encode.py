@@ -37,7 +37,7 @@ SEGMENT = record(
         ("begin", "i4"), ("end", "i4"),  # its instructions
         ("parts", "i4"), ("parts_end", "i4"),  # of the pattern
         ("followers", "i4"), ("followers_end", "i4"),
-        ("address", "i4"), ("stop", "i4"),  # of the assembler's code, or -1
+        ("address", "i4"),  # of the assembler's code, or -1
     )  # fmt: skip
 PART = record(("block", "i4"), ("optional", "?"))
 CANDIDATE = record(("segment", "i4"), ("part", "i4"))  # and the part of its pattern that the block is
@@ -73,7 +73,7 @@ def encode(machine: MachineProgram, source: Sequence[Op], figures: Figures) -> C
         place["begin"], place["end"] = len(rows), len(rows) + len(ops)
         place["parts"], place["parts_end"] = len(parts), len(parts) + len(segment.pattern)
         place["followers"], place["followers_end"] = len(followers), len(followers) + len(segment.followers)
-        place["address"], place["stop"] = (ops[0].address, ops[-1].address + 16) if ops and ops[0].stall else (-1, -1)
+        place["address"] = ops[0].address if ops and ops[0].stall else -1
         for k, (block, _) in enumerate(segment.pattern):
             if k == 0 or (block not in heads and block not in {b for b, _ in segment.pattern[:k]}):
                 candidates[block].append((number, len(parts) + k))
@@ -135,10 +135,17 @@ def bypasses_l1(op: Op) -> bool:
 
 
 def parameters(
-    figures: Figures, sms: int, l1_bytes: int, cold: bool, atomics: float, readers: float = 1.0, warps: int = 1
+    figures: Figures,
+    sms: int,
+    l1_bytes: int,
+    cold: bool,
+    atomics: float,
+    readers: float = 1.0,
+    warps: int = 1,
+    cluster: int = 1,
 ) -> np.ndarray:
     """The figures, and what the replay needs beside them, by name, as an array of one row. `sms`: how many share L2 and DRAM;
-    `atomics`: operations per cycle that all of them get done; `readers`: SMs that read a line, on average; `warps`: of a CTA."""
+    `atomics`: operations per cycle that all of them get done; `readers`: SMs that read a line, on average; `warps`: of a CTA; `cluster`: CTAs of one."""
     part = sms / figures.sms
     # What several SMs read leaves L2 once for those that ask at the same time.
     read = min(figures.l2_bandwidth_all * readers, figures.l2_bandwidth_shared)
@@ -162,6 +169,8 @@ def parameters(
         "replacement_interval": (figures.replacement_next + figures.replacement_warp * warps) * part,
         "answer": figures.store_answer + (figures.store_answer_all - figures.store_answer) * part,
         "shared_latency": figures.unit("shared").latency,
+        "bulk_stores": figures.bulk_store_bandwidth_all / part,
+        "remote_share": max(1.0, sms / figures.remote_together) if cluster > 2 else 1.0,
         "dram_share": figures.dram_bandwidth / sms,
         "cold": float(cold),
         "atomic_cost": max(figures.atomic_alone, sms / atomics),

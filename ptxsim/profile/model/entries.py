@@ -16,7 +16,10 @@ ENTRY = record(
     # Lines of an access outside shared memory: lines[first : first + count]. Of a TENSOR: multiplications and additions.
     ("first", "<i8"),
     ("count", "<i4"),  # of an atomic on shared memory of the cluster: operations elsewhere
-    ("object", "<i8"),  # what an ARRIVE, WAIT, BULK or COMMIT is about; of an access, the first address
+    (
+        "object",
+        "<i8",
+    ),  # what an ARRIVE, WAIT, BULK or COMMIT is about; of an access, the first address; of a BLOCK, its lanes
     # Arrivals a WAIT waits for (before: the parity of its phase, or of an ARRIVE's); of a STORE, 1 if it leaves bytes of its sectors
     # as they are.
     ("need", "<i4"),

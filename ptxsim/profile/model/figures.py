@@ -90,8 +90,12 @@ class Figures:
     branch_latency: float = 7  # from a taken branch to the next issue
     guard_latency: float = 13  # from a predicate to the branch or instruction it guards
     fall_through: float = 5  # from a branch not taken to the next issue
-    jump: float = 6  # from the last instruction of the assembler's code before a taken branch, beyond its stall count
-    converge: float = 6  # from where the lanes of a warp meet again, beyond the stall count
+    jump: float = (
+        6  # from the last instruction of the assembler's code before a branch taken back, beyond its stall count
+    )
+    jump_ahead: float = 18  # the same of one over code that follows
+    diverge: float = 11  # from a branch that some lanes take and others do not
+    converge: float = 6  # from where the lanes of a warp meet again
     other_lanes: float = 24  # more until lanes go on that have taken the other side of a branch
     operands_read: float = 8  # from the issue of an access until its operands may be written
     shared_issue: float = 4  # cycles of the sub-core's memory port an access to shared memory takes at least
@@ -130,7 +134,10 @@ class Figures:
     atomic_sector: float = 0.2  # of one on all words of a sector, by as many lanes
     atomic_float: float = 2.4  # times as many for the lanes of a warp with the same word, if it adds floats
     atomic_queue: float = 64  # operations an SM has on their way before its next atomic waits
-    flag_latency: float = 540  # from a write until a warp that spins goes on because of it
+    flag_relaxed: float = 430  # from a write until a warp that spins goes on because of it
+    flag_fenced: float = 660  # the same if a fence or release came before
+    flag_atomic: float = 540  # the same of an atomic
+    flag_line: float = 28  # cycles of L2 from one write to the next in a line that others look at
     barrier_arrival: float = 2
     mbarrier_arrival: float = 6
     mbarrier_latency: float = 25
@@ -142,7 +149,8 @@ class Figures:
     bulk_tensor_latency: float = 450
     bulk_bandwidth: float = 109
     bulk_store_latency: float = 39
-    bulk_store_bandwidth: float = 32
+    bulk_store_bandwidth: float = 32  # one SM alone
+    bulk_store_bandwidth_all: float = 14.6  # per SM, all at once
     product_overhead: float = 46  # fence, commit, wait around a lone product
     # Products on tensor memory, as published of a B200: github.com/SemiAnalysisAI/microbench-blackwell, umma_latency/lat_results_full.csv
     # and umma_throughput/tput_results_full.csv ("Dissecting Nvidia Blackwell", 31 March 2026); every kind but tf32 and mxf4nvf4, of which
@@ -177,9 +185,11 @@ class Figures:
     constant_line_port: float = 14  # cycles from one such line to the next, one SM alone
     constant_line_port_all: float = 31  # the same where the other SM of the pair reads too
     constant_far: float = 304  # latency of 256 bytes of them that no SM has read yet
-    remote_line: float = 7.5  # cycles of the SM's port to the cluster's shared memory by warp access
+    remote_line: float = 7.5  # cycles of the SM's port to the cluster's shared memory by 128 bytes of a warp's access
+    remote_together: int = 64  # SMs that have that rate at a time, in clusters of more than two: eight of each GPC
     remote_atomic: float = 3.3  # cycles of that port by lane of an atomic
     remote_word: float = 2.2  # times as many for lanes that have the same word
+    fence_port: float = 16  # cycles of the sub-core from one fence to the next
     cta_fence: float = 20  # latency of a fence up to which it waits for no store's answer
     store_answer: float = 160  # from the last store until a fence of the GPU may begin, one SM alone
     store_answer_all: float = 500  # the same with all SMs writing
@@ -198,7 +208,8 @@ class Figures:
 H200 = Figures("H200", "timing: measured on an H200 (SM clock 1980 MHz)", 132, 1980)
 # The same chip with HBM3: 3.35 TB/s in the place of 4.8 (data sheets), of which nine tenths are taken, too.
 H100 = replace(
-    H200, name="H100", source="the H200's, with the memory of the data sheet; judged by launches measured on an H100 SXM", dram_bandwidth=1523
+    H200, name="H100", source="the H200's, with the memory of the data sheet; judged by launches measured on an H100 SXM", dram_bandwidth=1523,
+    flag_fenced=835,
 )  # fmt: skip
 # Public: data sheets for sizes, rates and clocks; latencies and L2 bandwidth as in "Hardware features of different Nvidia
 # GPU architectures" (PMC10448217, table 3); one FP32 pipe of 16 lanes per sub-core (architecture white papers). Everything

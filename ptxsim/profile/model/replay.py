@@ -20,7 +20,7 @@ from ptxsim.profile.model.replay_sync import bulk, groups, meet, product, tensor
 from ptxsim.profile.model.replay_units import charge, choose, first_read, occupy, work
 
 SLICE = 20_000.0  # cycles of an SM that is alone, at first
-QUANTUM = 512.0  # cycles that SMs run ahead of each other: no write is seen elsewhere sooner (figures.flag_latency)
+QUANTUM = 400.0  # cycles that SMs run ahead of each other: no write is seen elsewhere sooner (figures.flag_relaxed)
 
 
 def replay(m: Machine, p: np.ndarray, residency: int) -> float:
@@ -94,8 +94,11 @@ def execute(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> tuple[flo
         follow, why = max(follow, now + m.ops[i].detour), BRANCH
     if m.ops[i].stall > 0:
         follow = max(follow, now + m.ops[i].stall)
-        if m.ops[i].converges:
-            follow, why = follow + p.converge, BRANCH
+        if kind == Kind.MBARRIER_WAIT:
+            m.warps[w].branch = NOBODY
+        elif kind == Kind.BRANCH or kind == Kind.LOOP_BRANCH:
+            # The one over another look at an mbarrier is in the figure of the wait, which was measured with it.
+            m.warps[w].branch = 0 if m.warps[w].branch == NOBODY else m.ops[i].address + 16
         m.counts[Count.CODED] += 1
         if m.ops[i].constant > 0:
             missing = first_read(m, m.ops[i].constant & 63, now, p.constant_miss)
@@ -131,7 +134,7 @@ def see_flags(m: Machine, p: Any) -> bool:
             others = True
         else:
             m.warps[k].blocked = -1
-            m.warps[k].ready = max(m.warps[k].ready, m.flags[f] + p.flag_latency)
+            m.warps[k].ready = max(m.warps[k].ready, m.flags[f])
             m.subs[k % SUBS].dirty = True
     return others
 

@@ -59,7 +59,7 @@ def next_block(m: Machine, w: int, at: float) -> bool:
     if q >= m.warps[w].end:
         return False
     b = m.entries[q].site
-    m.warps[w].block, m.warps[w].entry, m.warps[w].since = b, q + 1, at
+    m.warps[w].block, m.warps[w].entry, m.warps[w].since, m.warps[w].began = b, q + 1, at, q
     after, chosen, can_follow = -1, -1, False
     for lenient in (False, True):
         for k in range(m.blocks[b].begin, m.blocks[b].end):
@@ -150,19 +150,32 @@ def fetch(m: Machine, p: Any, i: int, at: float) -> float:
     return float(m.fetched[line].ready)
 
 
+def parting(m: Machine, p: Any, before: int, q: int) -> float:
+    """Cycles that it takes a warp that its lanes part, from the segment that began with entry `before` to the one that begins with q, or
+    meet again. Within a segment the assembler has no branch."""
+    if before < 0:
+        return 0.0
+    lanes, had = m.entries[q].object, m.entries[before].object
+    if lanes & ~had:
+        return float(p.converge) if had & ~lanes == 0 else 0.0
+    return float(p.diverge) if had & ~lanes else 0.0
+
+
+def jump(m: Machine, p: Any, branch: int, i: int) -> float:
+    """Cycles from the assembler's branch that ends at this address to instruction i, beyond its stall count."""
+    if m.ops[i].address == branch or m.ops[i].stall == 0:
+        return 0.0
+    return float(p.jump if m.ops[i].address < branch else p.jump_ahead)
+
+
 def advance(m: Machine, p: Any, w: int, at: float) -> bool:
     """Move a warp to its next instruction and say when it can issue; False if there is none."""
     while True:
         while m.warps[w].op >= m.warps[w].op_end:
-            before = m.warps[w].segment
+            before, began = m.warps[w].segment, m.warps[w].began
             if not next_block(m, w, at):
                 return False
-            if (
-                before >= 0
-                and m.segments[before].stop >= 0
-                and m.segments[m.warps[w].segment].address != m.segments[before].stop
-            ):
-                at += p.jump
+            at += parting(m, p, began, m.warps[w].began)
             if before >= 0 and m.warps[w].segment != before and not follows(m, before, m.warps[w].segment):
                 at += p.other_lanes
         i = m.warps[w].op
@@ -170,6 +183,9 @@ def advance(m: Machine, p: Any, w: int, at: float) -> bool:
             copy(m, w, i)
             m.warps[w].op += 1
             continue
+        if m.warps[w].branch > 0 and not m.ops[i].converges:
+            at += jump(m, p, m.warps[w].branch, i)
+            m.warps[w].branch = 0
         moment, why = operands(m, p, w, i, at)
         there = fetch(m, p, i, at)
         if there > moment:
@@ -199,14 +215,14 @@ def launch(m: Machine, p: Any, c: int, start: float) -> float:
         m.counts[Count.USED_SLOTS] = max(m.counts[Count.USED_SLOTS], w + 1)
         j = m.ctas[c].first_warp + k
         m.warps[w].active, m.warps[w].blocked, m.warps[w].cta, m.warps[w].block = True, -1, c, -1
-        m.warps[w].segment, m.warps[w].number, m.warps[w].by = -1, k, NOBODY
+        m.warps[w].segment, m.warps[w].number, m.warps[w].by, m.warps[w].began, m.warps[w].branch = -1, k, NOBODY, -1, 0
         m.warps[w].entry = m.warps[w].next = m.starts[j].begin
         m.warps[w].end = m.starts[j].end
         m.warps[w].op = m.warps[w].op_end = 0
         m.warps[w].issued = m.warps[w].ready = begin + 2 * k
         for r in range(m.values.shape[1]):
             m.values[w, r].ready = 0.0
-        m.warps[w].access = m.warps[w].store = m.warps[w].changed = m.warps[w].fenced = 0.0
+        m.warps[w].access = m.warps[w].store = m.warps[w].stored = m.warps[w].changed = m.warps[w].fenced = 0.0
         for what in (Async.COPIES, Async.BULKS, Async.PRODUCTS, Async.TENSOR, Async.MOVES):
             m.groups[what, w].last, m.groups[what, w].count = 0.0, 0
         if not advance(m, p, w, m.warps[w].ready):

@@ -166,13 +166,18 @@ def access_global(m: Machine, p: Any, w: int, i: int, q: int, begin: float, cycl
 
 
 def flag(m: Machine, p: Any, w: int, q: int, done: float) -> float:
-    """The last look of a spin loop has its result when the write it waits for can be seen; a write notes when it is made."""
+    """The last look of a spin loop has its result when the write it waits for can be seen; a write notes when that is."""
     f = m.entries[q].sets - 1
-    if f >= 0:
-        m.flags[f] = m.warps[w].store if m.entries[q].code == STORE else done - p.atomic_latency / 2
+    if f >= 0 and m.entries[q].code == STORE:
+        # What CTAs write next to each other is seen one after the other.
+        line = m.flag_lines[f]
+        m.written[line] = max(m.written[line], m.warps[w].store) + p.flag_line
+        m.flags[f] = m.written[line] - p.flag_line + (p.flag_fenced if m.warps[w].fenced > 0 else p.flag_relaxed)
+    elif f >= 0:
+        m.flags[f] = done - p.atomic_latency / 2 + p.flag_atomic
     f = m.entries[q].awaits - 1
     if f >= 0 and m.flags[f] < INF:
-        done = max(done, m.flags[f] + p.flag_latency)
+        done = max(done, m.flags[f])
     elif f >= 0:
         m.warps[w].blocked, m.warps[w].need, m.warps[w].awaits = len(m.objects) + f, 0, LONG
     return float(done)
@@ -181,7 +186,10 @@ def flag(m: Machine, p: Any, w: int, q: int, done: float) -> float:
 def remote(m: Machine, p: Any, q: int, begin: float, latency: float, is_atomic: bool) -> float:
     """An access to shared memory of the cluster passes the SM's port to the others; returns when its result is there."""
     begin = max(begin, m.free[Unit.REMOTE])
-    m.free[Unit.REMOTE] = begin + (p.remote_atomic * m.entries[q].count if is_atomic else p.remote_line)
+    lines = float(m.entries[q].cycles)  # 128 bytes each, if no banks conflict
+    m.free[Unit.REMOTE] = begin + (
+        p.remote_atomic * m.entries[q].count if is_atomic else p.remote_line * lines * p.remote_share
+    )
     work(m, Unit.REMOTE, 0, begin, m.free[Unit.REMOTE])
     return float(m.free[Unit.REMOTE] + latency) if is_atomic else begin + latency
 
@@ -248,6 +256,8 @@ def access(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> float:
                     else 0.0
                 )
                 done = max(done, begin - 2 + m.ops[i].latency + 2 * (cycles - 1) + extra)
+                if m.ops[i].stores:
+                    m.warps[w].stored = done
                 if m.ops[i].remote:
                     done = max(done, remote(m, p, q, begin, m.ops[i].latency, m.ops[i].amount == 1))
                     if m.ops[i].stores:

@@ -67,9 +67,12 @@ WARP = record(
         ("by", "i4"),  # who ended its wait
         ("op", "i4"), ("op_end", "i4"), ("block", "i4"), ("segment", "i4"), ("cta", "i4"), ("number", "i4"),
         ("entry", "i8"), ("next", "i8"), ("end", "i8"),  # entries of the running block and of those after it
+        ("branch", "i4"),  # where the assembler's branch ends that was issued last, if nothing has been since; else 0, NOBODY after a look at an mbarrier
+        ("began", "i8"),  # the entry with which the running segment began
         ("since", "f8"),  # when the running block began
         ("access", "f8"),  # its next access goes to memory no earlier
         ("store", "f8"),  # when the last store is on its way
+        ("stored", "f8"),  # when the last one to shared memory has been done
         ("changed", "f8"),  # when the last atomic has been done
         ("fenced", "f8"),  # when the last fence began
     )  # fmt: skip
@@ -102,7 +105,9 @@ class Machine(NamedTuple):
     used: np.ndarray  # of each entry: an instruction has taken it
     state: np.ndarray  # of the replay, one row
     places: np.ndarray
-    flags: np.ndarray  # when each write was made that a spin loop waits for; INF if not yet. All SMs have the same
+    flags: np.ndarray  # when each write can be seen that a spin loop waits for; INF if not yet. All SMs have the same
+    flag_lines: np.ndarray  # the line of memory that each is in, by number
+    written: np.ndarray  # of each of those lines: until when L2 is busy with the last write. All SMs have the same
     ctas: np.ndarray
     starts: np.ndarray  # of all warps
     warps: np.ndarray  # by slot
@@ -132,9 +137,9 @@ class Machine(NamedTuple):
 
 def new_machine(
     code: Code, slots: int, entries: np.ndarray, lines: np.ndarray, ctas: np.ndarray, starts: np.ndarray, objects: int,
-    p: np.ndarray, sites: int, flags: np.ndarray,
+    p: np.ndarray, sites: int, flags: tuple[np.ndarray, np.ndarray, np.ndarray],
 ) -> Machine:  # fmt: skip
-    """An SM before its first CTA. `slots`: registers of a warp; `objects`: barriers; `flags`: of Machine; `sites`: instructions of PTX."""
+    """An SM before its first CTA. `slots`: registers of a warp; `objects`: barriers; `flags`: of Machine, with their lines; `sites`: instructions of PTX."""
     warps, subs = np.zeros(SLOTS, WARP), np.zeros(SUBS, SUB_CORE)
     warps["blocked"] = warps["cta"] = subs["warp"] = subs["last"] = -1
     subs["dirty"], subs["time"] = True, INF
@@ -146,7 +151,7 @@ def new_machine(
     fetched = np.zeros(last // 128 + 2, FETCHED)
     fetched["present"] = last < p["code_held"][0]
     return Machine(
-        *code, entries, lines, np.zeros(len(entries), np.bool_), np.zeros(1, STATE), np.zeros(SLOTS, PLACE), flags, ctas, starts, warps, np.zeros((SLOTS, slots), VALUE),
+        *code, entries, lines, np.zeros(len(entries), np.bool_), np.zeros(1, STATE), np.zeros(SLOTS, PLACE), *flags, ctas, starts, warps, np.zeros((SLOTS, slots), VALUE),
         np.zeros((len(Async), SLOTS), GROUP), np.zeros((len(Async), SLOTS, GROUPS)), subs, np.zeros((SUBS, 16)), np.zeros(SHARED_UNITS), cache,
         np.zeros(1 << 20 if p["cold"][0] else 1, np.bool_), fetched,
         np.zeros(64), constant_cache, np.zeros(CONSTANT_BLOCKS, np.bool_), np.zeros(objects + 1, OBJECT), np.zeros((sites + 1, 16)), np.zeros(16),

@@ -99,7 +99,9 @@ def bulk(m: Machine, p: Any, w: int, i: int, now: float) -> None:
         finish += p.bulk_tensor_latency if m.ops[i].amount == 1 else p.bulk_latency
         arrive(m, o, finish, finish + p.mbarrier_latency, SLOTS + Unit.TMA)
     else:
-        finish = queue(m, Unit.TMA, now, size / p.bulk_store_bandwidth)
+        # All SMs together write less than each of them could, as with stores; L2 takes in some before they notice.
+        finish = queue(m, Unit.TMA, max(now, m.free[Unit.WRITTEN] - p.store_buffer), size / p.bulk_store_bandwidth)
+        m.free[Unit.WRITTEN] = max(now, m.free[Unit.WRITTEN]) + size / p.bulk_stores
         m.groups[Async.BULKS, w].last = max(m.groups[Async.BULKS, w].last, finish + p.bulk_store_latency)
 
 
@@ -170,10 +172,11 @@ def groups(m: Machine, p: Any, w: int, i: int, now: float) -> tuple[float, int]:
     elif kind == Kind.TENSOR_WAIT:
         return max(now + 1, m.groups[Async.MOVES, w].last), LONG
     elif kind == Kind.FENCE:
-        begin = now
+        begin = max(now, max(m.warps[w].stored, m.pipes[w % SUBS, Pipe.ADU]))
+        m.pipes[w % SUBS, Pipe.ADU] = begin + p.fence_port
         last = max(m.warps[w].store, m.warps[w].changed)
         if last > m.warps[w].fenced and m.ops[i].latency > p.cta_fence:
-            begin = max(now, last + p.answer)
+            begin = max(begin, last + p.answer)
         m.warps[w].fenced = begin
         return max(begin + m.ops[i].latency, m.warps[w].store), MEMBAR
     return now + 1, R_WAIT

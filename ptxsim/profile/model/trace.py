@@ -117,6 +117,7 @@ class Tracer(Observer):
         entries["site"][blocks] = self.block_of[records["site"][blocks]]
         self._accesses(records, entries)
         self._objects(records, entries)
+        entries["object"][blocks] = records["mask"][blocks]
         detours = np.flatnonzero(event == Event.DETOUR)
         taken = (records["addresses"][detours] != 0) & word_mask(records["mask"][detours])
         entries["code"][detours[taken.any(axis=1)]] = DETOUR
