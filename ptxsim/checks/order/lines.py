@@ -9,7 +9,7 @@ warp knows is in order, whichever lane touches which granule, and most accesses 
 * A write to shared memory is noted at its granules.
 * Where warps hand tiles to each other, a line of shared memory says when each of them last wrote and read there (`knows_warps`).
 * Asynchronous operations on shared memory have `tiles`.
-* Lines of global memory hold what is done to them (`global_lines`).
+* Lines of global memory hold what is done to them (`global_lines`, `global_updates`).
 
 All other accesses are judged granule by granule (`accesses`), with the same verdict.
 """
@@ -32,7 +32,8 @@ from ptxsim.checks.order.cells import (
     products_of,
 )
 from ptxsim.checks.order.clocks import first_row, lowest
-from ptxsim.checks.order.global_lines import are_apart, read_global, update_global, write_global
+from ptxsim.checks.order.global_lines import are_apart, read_global, write_global
+from ptxsim.checks.order.global_updates import update_global
 from ptxsim.checks.order.log import keep_in_log, make_room, settle
 from ptxsim.checks.order.sites import ACQUIRES, BY_PROXY, LATER, RELEASES, STRONG, TOGETHER, WARPGROUP
 from ptxsim.checks.order.state import (
