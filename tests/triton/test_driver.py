@@ -1,5 +1,6 @@
 """What Triton and its programs ask of a driver besides launching."""
 
+import os
 import subprocess
 import sys
 
@@ -308,6 +309,15 @@ def test_the_sample_is_right():
         [sys.executable, "-m", "ptxsim", "exec", str(SAMPLES / "triton_add.py")], capture_output=True, text=True
     )
     assert done.returncode == 0 and "1 launch, no findings" in done.stderr
+
+
+def test_the_interpreter_says_nothing_of_what_exec_stops_at():
+    sample = str(SAMPLES / "broken" / "softmax_without_mask.py")
+    plain = {**os.environ, "TRITON_INTERPRET": "1"}
+    done = subprocess.run([sys.executable, sample, "cpu"], capture_output=True, text=True, env=plain)
+    assert done.returncode == 0 and "largest difference: 0.05" in done.stdout
+    done = subprocess.run([sys.executable, "-m", "ptxsim", "exec", sample], capture_output=True, text=True)
+    assert done.returncode == 1 and "right after the end of x_ptr" in done.stderr
 
 
 CUDA = """
