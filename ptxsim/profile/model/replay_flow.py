@@ -175,9 +175,12 @@ def advance(m: Machine, p: Any, w: int, at: float) -> bool:
             before, began = m.warps[w].segment, m.warps[w].began
             if not next_block(m, w, at):
                 return False
-            at += parting(m, p, began, m.warps[w].began)
+            parts = parting(m, p, began, m.warps[w].began)
             if before >= 0 and m.warps[w].segment != before and not follows(m, before, m.warps[w].segment):
-                at += p.other_lanes
+                parts += p.other_lanes
+            if parts > 0 and m.segments[m.warps[w].segment].address > m.warps[w].branch:
+                m.warps[w].branch = 0  # where lanes part and meet ahead, the branch is in what that takes
+            at += parts
         i = m.warps[w].op
         if m.ops[i].kind == Kind.COPY:
             copy(m, w, i)
