@@ -217,7 +217,7 @@ def test_every_block_is_looked_at_somewhere():
     """By kind and page: what no test looks at has no business on a page."""
     looked_at = {
         "python": r"README.md|docs/(start|front-ends)/.*|docs/(cuda|triton|adding-an-instruction).md",
-        "text": r"README.md|docs/(directives|architecture).md|docs/triton.md", "cuda": r"docs/(start/)?cuda.md", "toml": r"docs/settings.md",
+        "text": r"README.md|docs/(directives|architecture|comparisons).md|docs/triton.md", "cuda": r"docs/(start/)?cuda.md", "toml": r"docs/settings.md",
         "json": r"docs/debugging.md", "lua": r"docs/(editors|debugging).md", "lisp": r"docs/(editors|debugging).md", "sh": ".*", "console": ".*",
     }  # fmt: skip
     for page, kind, body in BLOCKS:
