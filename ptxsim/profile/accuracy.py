@@ -1,6 +1,6 @@
 """How far predictions are off, by what a kernel is bound by, and how far the ratio of two variants is.
 
-From launches that were measured to judge the model and served for nothing else; `tools/conformance timing tools/data/judged
+From launches that were measured to judge the model, and that no figure is taken from; `tools/conformance timing tools/data/judged
 --accuracy ptxsim/profile/accuracy.tsv` writes the table anew, once with the assembler and once without.
 """
 
