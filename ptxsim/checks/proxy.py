@@ -183,5 +183,6 @@ def _how_to_wait(op: Op) -> str:
 
 
 def _verb(op: Op) -> str:
-    """What an asynchronous operation does in shared memory."""
-    return "reads" if any(access.reads and access.space != "global" for access in op.accesses) else "writes"
+    """What an asynchronous operation does in shared memory, the reading of tensor maps aside."""
+    in_shared = (access for access in op.accesses if access.proxy is Proxy.ASYNC and access.space != "global")
+    return "reads" if any(access.reads for access in in_shared) else "writes"
