@@ -236,6 +236,12 @@ class Turns:
                 yield from state_of(warp.record, words(self.engine.read_register(warp, slot) for slot in slots))
                 if warp.local is not None:
                     yield warp.local
+        yield from self.frames()
+
+    def frames(self) -> Iterator[bytes | np.ndarray]:
+        """Of its state, what the functions hold that have called others."""
+        for cta in self.cluster.ctas:
+            for warp in cta.warps:
                 for split in warp.splits:
                     frame = warp.calls.get(split.call)
                     while frame is not None:

@@ -179,6 +179,7 @@ def _checkers(launch: Launch, shared_is_set: bool) -> list[Checker]:
             initialized=shared_is_set,
             variables=launch.shared_variables,
             reserved=shared_start(launch.target),
+            cooperative=launch.is_cooperative,
         ),
         *(
             [ProxyChecker(program, warps, launch.shared_end, homes, variables=launch.shared_variables)]

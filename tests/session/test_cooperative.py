@@ -3,6 +3,7 @@
 import numpy as np
 
 import ptxsim
+from ptxsim.checks.order.checker import OrderChecker
 from ptxsim.session.options import LaunchOptions
 
 # Every CTA's first thread arrives; all wait until the phase that the first CTA's arrival flips has flipped.
@@ -59,3 +60,12 @@ def test_other_launches_have_no_workspace(engine):
     options = LaunchOptions(grid=2, block=1, engine=engine)
     run = ptxsim.Module.from_text(KERNEL).kernel().run([np.zeros(128, np.uint32)], options)
     assert [finding.name for finding in run.findings] == ["trap"]
+
+
+def test_checks_have_room_for_all_that_are_there(monkeypatch):
+    def more(checker):
+        raise AssertionError("room was made anew, and all that is known copied")
+
+    monkeypatch.setattr(OrderChecker, "_add_slots", more)
+    options = LaunchOptions(grid=64, block=1, checks="all", cooperative=True)
+    assert ptxsim.Module.from_text(KERNEL).kernel().run([np.zeros(128, np.uint32)], options).findings == []

@@ -41,7 +41,7 @@ class OrderChecker(Observer):
 
     def __init__(
         self, bits: tuple[int, ...], threads: int, shared_bytes: int, homes: Homes, *, initialized: bool = False,
-        variables: Variables | None = None, reserved: int = 0,
+        variables: Variables | None = None, reserved: int = 0, cooperative: bool = False,
     ):  # fmt: skip
         self.variables, self.reserved = variables or {}, reserved
         self.homes = homes
@@ -49,7 +49,7 @@ class OrderChecker(Observer):
         self.warps = -(-threads // LANES)
         self.order = state.begin(
             bits, homes.numbers(), homes.size, threads, shared_bytes, strong=strong, covers=any(b & COVERS for b in bits),
-            initialized=initialized,
+            initialized=initialized, cooperative=cooperative,
         )  # fmt: skip
         self.problems: dict[Problem, tuple[int, tuple[int, ...]]] = {}
         self.found = np.empty((0, FIELDS), np.int64)  # by the scan, in the records that it goes over

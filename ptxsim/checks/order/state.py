@@ -155,10 +155,10 @@ def barrier_rows(ctas: int) -> int:
 
 def begin(
     sites: tuple[int, ...], home: np.ndarray, ctas: int, block: int, shared_bytes: int, *, strong: tuple[bool, bool],
-    covers: bool, initialized: bool,
+    covers: bool, initialized: bool, cooperative: bool = False,
 ) -> Order:  # fmt: skip
     """Before a launch. home: of each CTA, see Order; ctas: of a cluster; block: threads of a CTA; strong: whether there are strong writes to shared and global memory;
-    covers: whether there are fences that stand in one order."""
+    covers: whether there are fences that stand in one order; cooperative: whether all CTAs are there at once, and may know of each other."""
     grid, warps = len(home), -(-block // LANES)
     all_warps = ctas * warps
     threads = all_warps * LANES
@@ -170,7 +170,7 @@ def begin(
     rows = all_warps * (2 * OWN_ROWS + LANES) + 2 * barrier_rows(ctas) + 1
     clusters, lines = grid // ctas, -(-shared_bytes >> LINE_BITS)
     cells = lines << LINE_BITS - 2
-    columns = 128 if clusters > 1 else 1
+    columns = min(clusters, MOST_FAR) if cooperative else 128 if clusters > 1 else 1
     n = np.zeros(NUMBERS, np.int64)
     n[[CTAS, WARPS, UNITS, SHIFT, CELLS]] = ctas, warps, units, 2, cells
     n[COVERED] = threads * covers
@@ -187,7 +187,7 @@ def begin(
     n[[THREADS, INITIALIZED, LINES]] = block, initialized, lines
     n[[CLUSTERS, GRID, WAYS, ROWS, KEPT]] = clusters, grid, ways, rows, 1
     # Memory that is not used costs nothing: room for what runs side by side, and for some pages.
-    slots = max(1, min(SLOTS, clusters, ROOM // (rows * units * 4)))
+    slots = clusters if cooperative else max(1, min(SLOTS, clusters, ROOM // (rows * units * 4)))
     n[FREE] = slots
     granules, many = slots * ctas * cells, GRANULES_AT_FIRST << PAGE_BITS - 2
     far_lines = PAGES_AT_FIRST << PAGE_LINES

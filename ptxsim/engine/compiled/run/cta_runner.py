@@ -257,14 +257,13 @@ class NativeCluster:
         return [split.block for record in records for split in record.split[: record.splits]]
 
     def state(self) -> Iterator[bytes | np.ndarray]:
-        if self.python is not None:
-            yield from self.python.state()
-            return
         yield from self.shared
         for row in self.memory:
             yield from state_of(WarpRecord.of(row), [row[HEADER_BYTES:]])
         if self.local is not None:
             yield self.local
+        if self.python is not None:
+            yield from self.python.frames()
 
     # ---- going on in Python ----
 
