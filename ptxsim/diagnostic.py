@@ -230,6 +230,10 @@ class PtxError(Exception):
         self.findings: list[Finding] = [findings] if isinstance(findings, Finding) else list(findings)
         super().__init__("\n".join(one_line(f) for f in self.findings))
 
+    def __reduce__(self) -> tuple[type[PtxError], tuple[list[Finding]]]:
+        """An exception is made anew of its arguments, which are not its text: process pools bring it to their callers."""
+        return type(self), (self.findings,)
+
     def of(self, source: Source) -> PtxError:
         """The same, with its findings tied to a source."""
         return PtxError(finding.of(source) for finding in self.findings)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 @click.option("--only", type=Pattern(), help="Look at kernels whose names fit; the others run unwatched.")
 @click.option("--skip", type=Size(), default=0, help="Of these, pass over the first N launches.")
 @click.option("--count", type=Count(), help="Look at N launches.")
+@click.option("--why", multiple=True, metavar="NAME[INDEX]", help="Say who wrote an element, and what it depends on.")
 @click.option("--banks", is_flag=True, help="Count shared-memory wavefronts.")
 @click.option("--profile", is_flag=True, help="Predict cycles.")
 @click.option("--engine", type=click.Choice(["compiled", "interpreter"]), help="How to run it.")
@@ -52,9 +53,14 @@ def command(program: str, arguments: Sequence[str], format: str, report: str | N
     \b
     ptxsim exec train.py
     ptxsim exec --only matmul --banks ./gemm --m=128
+    ptxsim exec --why 'out_ptr[3,5]' train.py
     """
     from ptxsim.programs import records, start
     from ptxsim.programs.wanted import Telling, Wanted
+    from ptxsim.programs.why import parse_question
+
+    for question in asked["why"]:
+        parse_question(question)
 
     telling: dict[str, Telling] = {"full": "full", "concise": "concise", "json": "nothing"}
     if report is not None:
@@ -81,6 +87,8 @@ def command(program: str, arguments: Sequence[str], format: str, report: str | N
         )
     else:
         click.echo(records.summary(launches), err=True)
+        for remark in records.remarks(launches, asked["why"]):
+            click.echo(remark, err=True)
     names = {name for level, name in records.finding_names(launches) if level != "note"}
     if "not-modeled" in names:
         return NOT_MODELED

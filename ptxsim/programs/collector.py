@@ -11,6 +11,7 @@ from typing import Any
 
 from ptxsim.demangle import demangle, short_name
 from ptxsim.diagnostic import Finding, PtxError
+from ptxsim.programs.answers import Answers, Hosts
 from ptxsim.programs.wanted import Wanted
 from ptxsim.report.progress import Progress
 from ptxsim.session.module import Kernel
@@ -38,22 +39,39 @@ class Collector:
             str, tuple[int, float]
         ] = {}  # kernels in the page: how many launches, and the most cycles of one
         self._told: set[tuple[str, str, int]] = set()  # findings, by kernel and line
+        self.answers = Answers(self.wanted, self.say)
 
     @classmethod
     def from_environment(cls) -> Collector:
         """As `ptxsim exec` has asked."""
         return cls(Wanted.from_environment())
 
-    def launch(self, kernel: Kernel, args: Sequence[bytes], options: LaunchOptions) -> Run:
-        """Run a kernel; `options` say its shape, and what else its program needs. Raises PtxError where it cannot start."""
+    def launch(
+        self, kernel: Kernel, args: Sequence[bytes], options: LaunchOptions, hosts: Hosts | None = None
+    ) -> Run:  # fmt: skip
+        """Run a kernel; `options` say its shape, and what else its program needs. hosts: what of the host's memory is a copy of the
+        device's. Raises PtxError where it cannot start."""
         number, is_wanted = self.launches, self._next_is_wanted(kernel.name)
         self.launches += 1
+        answers = (
+            self.answers.before(kernel, args, options.or_else(self.wanted.options), number, hosts)
+            if is_wanted
+            else None
+        )
         with Progress(doing=f"{short_name(kernel.name)}, launch {number}") as progress:
             options = options.or_else(self.wanted.options if is_wanted else self.wanted.unwatched)
             run = kernel.run(args, replace(options, progress=progress))
         if is_wanted:
             self._tell(kernel.name, run.findings)
-            record = {"launch": number, "grid": run.grid, "block": run.block, "sample": run.is_sample, **run.to_dict()}
+            answered = [] if answers is None else answers()
+            record = {
+                "launch": number,
+                "grid": run.grid,
+                "block": run.block,
+                "sample": run.is_sample,
+                "answered": answered,
+                **run.to_dict(),
+            }
             self._record(record | self._part(kernel, run), run.findings)
             if self.keep:
                 self.runs.append(run)
@@ -97,6 +115,7 @@ class Collector:
     def say(self, text: str) -> None:
         """A remark of ptxsim's for the program's user."""
         if self.wanted.told != "nothing":
+            sys.stdout.flush()
             sys.stderr.write(f"ptxsim: {text}\n")
 
     def _tell(self, kernel: str, findings: Sequence[Finding]) -> None:

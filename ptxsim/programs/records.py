@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,18 @@ def summary(records: list[Record]) -> str:
         else "no launch came to ptxsim"
     )
     return "\n".join(lines)
+
+
+def remarks(records: list[Record], why: Sequence[str]) -> list[str]:
+    """What else there is to say: questions that no launch has answered, and how to find what is wrong where no rule is broken."""
+    answered = {text for record in records for text in record.get("answered", ())}
+    unanswered = [text for text in why if text not in answered]
+    found = [f"--why {text}: no launch has a parameter of that name whose array it stores to" for text in unanswered]
+    if records and not why and not finding_names(records):
+        found.append(
+            "where numbers are wrong all the same: --why 'NAME[INDEX]', of a kernel's parameter, says who wrote an element, and from what"
+        )
+    return found
 
 
 def _kernel(name: str, launches: list[Record]) -> str:

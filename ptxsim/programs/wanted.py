@@ -22,6 +22,7 @@ class Wanted:
     `only` is a regular expression for names of kernels; of those that fit, the first `skip` are passed over and `count` are looked
     at. All others run as well, unwatched: what comes after needs their results. `results`: a folder where each process leaves
     its records for `ptxsim exec`. `page`: with the part of the page about each. `told`: how findings are written to standard error.
+    `why`: elements that are asked about, as `programs.why` reads them.
     """
 
     target: str | None = None
@@ -39,12 +40,14 @@ class Wanted:
     results: str | None = None
     page: bool = False
     told: Telling = "full"
+    why: tuple[str, ...] = ()
 
     @classmethod
     def from_environment(cls) -> Self:
         """What `ptxsim exec` has said; without it all checks, and the target of PTXSIM_TARGET."""
         if VARIABLE in os.environ:
-            return cls(**json.loads(os.environ[VARIABLE]))
+            said = json.loads(os.environ[VARIABLE])
+            return cls(**said | {"why": tuple(said["why"])})
         return cls(target=os.environ.get("PTXSIM_TARGET") or None)
 
     def environment(self) -> Mapping[str, str]:

@@ -46,6 +46,23 @@ def _of_torch(torch: Any, tensor: Any) -> np.ndarray:
     return found
 
 
+def dtype_of_torch(dtype: Any) -> np.dtype | None:
+    """A type of torch's as numpy has it, or ml_dtypes."""
+    import ml_dtypes
+
+    name = str(dtype).removeprefix("torch.")
+    found = getattr(np, name, None) or getattr(ml_dtypes, name, None)
+    return None if found is None else np.dtype(found)
+
+
+def array_of(tensor: Any) -> np.ndarray | None:
+    """A tensor in host memory, in the memory where it lies; None where numpy and ml_dtypes have no such numbers."""
+    dtype = dtype_of_torch(tensor.dtype)
+    if dtype is None or tensor.device.type != "cpu":
+        return None
+    return _of_torch(sys.modules["torch"], tensor).view(dtype)
+
+
 def struct_bytes(value: Sequence[Any] | Mapping[str, Any], place: Place) -> bytes:
     """A tuple, list or dict as a C structure: members in order, each at a multiple of its size.
 

@@ -26,6 +26,7 @@ from ptxsim.session.launch_checks import LaunchChecks
 from ptxsim.session.module_memory import ModuleMemory
 from ptxsim.session.options import Extent, LaunchOptions, Progress
 from ptxsim.session.run import KernelError, Run
+from ptxsim.session.views import View
 from ptxsim.shown import Shown
 from ptxsim.source import Source
 from ptxsim.syntax import ast
@@ -121,12 +122,14 @@ class Module(Shown):
 class Kernel(Shown):
     """One entry of a module.
 
-    written: what its author calls its parameters, by their names in the PTX, where a front end knows it.
+    written: what its author calls its parameters, by their names in the PTX, where a front end knows it; views: how the program sees
+    what those point to, by the names that their author gave them.
     """
 
     def __init__(self, module: Module, function: ast.Function):
         self.module, self.function = module, function
         self.written: Mapping[str, str] = {}
+        self.views: Mapping[str, View] = {}
 
     def __repr__(self) -> str:
         parameters = ", ".join(f".{parameter.type} {parameter.name}" for parameter in self.parameters)

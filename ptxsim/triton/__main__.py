@@ -16,6 +16,7 @@ from typing import Any
 
 from ptxsim.cuda.runtime.library import PRELOAD, load_driver
 from ptxsim.programs.after_import import after_import
+from ptxsim.programs.comparisons import listen
 
 PATHFINDER = "cuda.pathfinder"
 CUTE_DSL = "cutlass.cutlass_dsl"  # its own package: the outer one's name is that of other packages, too
@@ -86,6 +87,7 @@ def show(kind: type[BaseException], error: BaseException, trace: TracebackType |
 def main(arguments: list[str]) -> None:
     sys.excepthook = show
     load_runtime()
+    listen()
     after_import("torch", cuda_is_cpu)
     after_import(PATHFINDER, use_driver)
     for name in ("LINEINFO", "DISABLE_FILE_CACHING"):  # read as CuTe DSL is imported

@@ -19,6 +19,7 @@ from ptxsim.cuda.runtime.properties import values
 from ptxsim.machine.state import max_shared_bytes
 from ptxsim.profile.lowering.lower import registers_of
 from ptxsim.programs.collector import Collector
+from ptxsim.programs.comparisons import ask
 from ptxsim.session.device import Device
 from ptxsim.session.module import Kernel, Module
 from ptxsim.triton.cublas import install as install_cublas
@@ -75,6 +76,7 @@ class PtxsimDriver(DriverBase):  # type: ignore[misc]  # Triton has no types
 
     def __init__(self, collector: Collector | None = None):
         self.collector = collector or Collector.from_environment()
+        ask(self.collector.answers)
         number = (self.collector.target or DEFAULT).number
         # Code for sm_90a runs on no other machine, and Triton makes such code from sm_90 on.
         self.device = Device(f"sm_{number}a" if number >= 90 else f"sm_{number}")

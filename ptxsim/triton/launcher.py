@@ -70,6 +70,7 @@ class Launcher:
             values = [*((kind, value) for _, kind, value in named), *self._scratch(placed, grid, ctas, stream)]
             parameters = kernel.parameters
             kernel.written = {p.name: name for p, (name, _, _) in zip(parameters, named)}
+            kernel.views = {str(name): view for name, value in zip(self.types, args) if (view := placed.view(value))}
             if len(values) < len(parameters):
                 raise _problem(
                     f"{kernel.name} takes {len(parameters)} parameters, Triton's signature has {len(values)}"
@@ -80,7 +81,7 @@ class Launcher:
                 written = placed.written(self._may_write(kernel, values))
                 samples.need(written, writes=True)
             try:
-                run = self.collector.launch(kernel, passed, options)
+                run = self.collector.launch(kernel, passed, options, placed.hosts())
             except PtxError as error:
                 self.collector.refuse(error)
                 raise

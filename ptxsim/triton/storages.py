@@ -21,6 +21,8 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.machine.memory import Allocation
 from ptxsim.session.device import Device
+from ptxsim.session.foreign_arguments import dtype_of_torch
+from ptxsim.session.views import View
 from ptxsim.triton.sampling import Samples
 
 LIBRARIES = ("torch", "triton", "ptxsim")  # their own calls of data_ptr are about memory of the host
@@ -64,6 +66,22 @@ class Placed:
             self.places[host] = self.storages.place(host, storage.nbytes(), name)
             self.alive.append(storage)
         return self.places[host].address + _DATA_PTR(value) - host if storage.nbytes() else 0
+
+    def view(self, value: Any) -> View | None:
+        """How the program sees a tensor that has been placed; None for what is none."""
+        value = getattr(value, "base", value)
+        if not isinstance(value, torch.Tensor) or value.device.type != "cpu" or not value.numel():
+            return None
+        place = self.places.get(value.untyped_storage().data_ptr())
+        dtype = dtype_of_torch(value.dtype)
+        if place is None or dtype is None:
+            return None
+        address = place.address + _DATA_PTR(value) - place.host.ctypes.data
+        return View(address, dtype, tuple(value.shape), tuple(value.stride()))
+
+    def hosts(self) -> dict[int, tuple[int, int]]:
+        """Address in device memory and bytes of each storage, by address in the host's memory."""
+        return {host: (place.address, len(place.host)) for host, place in self.places.items()}
 
     def written(self, addresses: Sequence[int] | None) -> dict[int, StorageWeakRef]:
         """The storages that a launch may write, by address in the host's memory: those in which these addresses lie, and those

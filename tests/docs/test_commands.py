@@ -120,7 +120,7 @@ def build(command):
     subprocess.run(shlex.split(command), check=True, timeout=120)
 
 
-def program(words):
+def program(words, pieces):
     """Runs of programs need what made them."""
     if words[-1].endswith(".py"):
         pytest.importorskip("triton")
@@ -128,6 +128,16 @@ def program(words):
         build(next(one for one in OTHERS if f"-o {Path(words[-1]).name} " in one))
     done = subprocess.run([sys.executable, "-m", "ptxsim", *words], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0 and "no findings" in done.stderr, done.stdout + done.stderr
+    shows(" ".join(words), pieces, done.stderr)
+
+
+def shows(command, pieces, output):
+    """What a page shows of a command's output is there, in that order."""
+    shown = " ".join(output.split())
+    for piece in pieces:
+        found = shown.find(" ".join(piece.split()))
+        assert found >= 0, f"{command} does not print {piece!r}:\n{output}"
+        shown = shown[found:]
 
 
 @pytest.mark.parametrize("command", OTHERS)
@@ -164,7 +174,7 @@ def test_a_command_of_a_page_runs(page, command, pieces, monkeypatch, capsys, fo
     words = shlex.split(command)[1:]
     monkeypatch.chdir(folder)
     if words[0] == "exec":
-        return program(words)
+        return program(words, pieces)
     target = None
     if ">" in words:
         target = Path(words[words.index(">") + 1])
@@ -187,11 +197,7 @@ def test_a_command_of_a_page_runs(page, command, pieces, monkeypatch, capsys, fo
     if target is not None:
         assert said.out
         target.write_text(said.out)
-    shown = " ".join(said.out.split())
-    for piece in pieces:
-        found = shown.find(" ".join(piece.split()))
-        assert found >= 0, f"{page.name}: {command} does not print {piece!r}:\n{said.out}"
-        shown = shown[found:]
+    shows(f"{page.name}: {command}", pieces, said.out)
 
 
 def test_links_lead_somewhere():

@@ -1,5 +1,7 @@
 """What a Run says about itself: bank counts on demand, fidelity by target."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -179,3 +181,11 @@ def test_the_bank_table_is_shown_in_a_line():
     """What pytest prints of `run.banks` where an assertion fails."""
     text = repr(gemm().banks)
     assert text.startswith("BankTable(worst: 8-way at line ") and "ldmatrix" in text and len(text) < 240
+
+
+def test_an_error_travels_between_processes():
+    with pytest.raises(ptxsim.PtxError) as caught:
+        ptxsim.Module.from_text(".version 8.0\n.target sm_90\n.visible .entry k() { foo; }").kernel().program()
+    there = pickle.loads(pickle.dumps(caught.value))
+    assert type(there) is ptxsim.PtxError and str(there) == str(caught.value)
+    assert there.findings == caught.value.findings and there.findings[0].source == caught.value.findings[0].source

@@ -1,0 +1,88 @@
+"""What launches are remembered for: elements that were asked about, and tensors that a program finds to be wrong."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from ptxsim.diagnostic import PtxError
+from ptxsim.session.module import Kernel
+from ptxsim.session.options import LaunchOptions
+
+if TYPE_CHECKING:
+    from ptxsim.programs.wanted import Wanted
+    from ptxsim.programs.why import Remembered
+
+Hosts = Mapping[int, tuple[int, int]]  # by address in the host's memory: address in device memory, bytes
+_MOST_TOLD = 5  # answers to one question
+_MOST_BYTES = 64 << 20  # of launches that are remembered for a comparison that may come
+_MOST_LAUNCHES = 64
+
+
+class Answers:
+    """Answers the questions of `--why` as launches come, and who wrote what a comparison of the program's finds wrong."""
+
+    def __init__(self, wanted: Wanted, say: Callable[[str], None]):
+        self.wanted, self.say = wanted, say
+        self.told = dict.fromkeys(wanted.why, 0)
+        self.are_compared = False  # the program's comparisons are listened to (programs.comparisons)
+        self._past: deque[tuple[Remembered, Hosts, int]] = deque(maxlen=_MOST_LAUNCHES)
+
+    def before(
+        self, kernel: Kernel, args: Sequence[bytes], options: LaunchOptions, number: int, hosts: Hosts | None
+    ) -> Callable[[], list[str]] | None:  # fmt: skip
+        """A launch is about to run; what is returned tells of it afterwards, and gives the questions that it answers."""
+        is_compared = self.are_compared and hosts is not None
+        if not self.told and not is_compared:
+            return None
+        from ptxsim.programs.why import Remembered
+
+        try:
+            launch = Remembered(kernel, args, options, number)
+        except PtxError:
+            return None  # the launch itself says why
+        if is_compared:
+            self._remember(launch, hosts or {})
+        return lambda: self._tell(launch)
+
+    def _remember(self, launch: Remembered, hosts: Hosts) -> None:
+        size = sum(allocation.size for allocation in launch.memory.allocations)
+        while self._past and sum(size for _, _, size in self._past) + size > _MOST_BYTES:
+            self._past.popleft()
+        if size <= _MOST_BYTES:
+            self._past.append((launch, hosts, size))
+
+    def _tell(self, launch: Remembered) -> list[str]:
+        from ptxsim.programs.why import parse_question
+
+        answered = []
+        for text, count in self.told.items():
+            if count > _MOST_TOLD:
+                continue
+            try:
+                found = launch.lineage_of(parse_question(text))
+            except IndexError as error:
+                self.say(f"--why {text}: {error}")
+                self.told[text] += 1
+                answered.append(text)
+                continue
+            if found is None or not found.stored.any():
+                continue
+            self.told[text] += 1
+            more = (
+                f"--why {text}: only the first {_MOST_TOLD} launches are told of; --only NAME --skip N chooses others"
+            )
+            self.say(launch.told(found) if count < _MOST_TOLD else more)
+            answered.append(text)
+        return answered
+
+    def of_host(self, address: int) -> str | None:
+        """Of an element in the host's memory that a launch may have written, in lines; None where none that is remembered has."""
+        for launch, hosts, _ in reversed(self._past):
+            for host, (device, size) in hosts.items():
+                if host <= address < host + size:
+                    told = launch.told_at(device + address - host)
+                    if told is not None:
+                        return told
+        return None

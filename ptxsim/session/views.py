@@ -1,0 +1,87 @@
+"""How a program sees what a parameter points to, and its elements as people write them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+_SHOWN = 4  # ranges that are listed
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """An array in device memory: the address of its first element, its type, its shape, and strides in elements."""
+
+    address: int
+    dtype: np.dtype
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    def offset(self, index: tuple[int, ...]) -> int:
+        """The bytes from the first element to one. Raises IndexError where there is none."""
+        if len(index) != len(self.shape):
+            raise IndexError(f"it has the shape {self.shape}: {len(self.shape)} numbers say which element")
+        if not all(-n <= i < n for i, n in zip(index, self.shape)):
+            raise IndexError(f"it has the shape {self.shape}")
+        return self.dtype.itemsize * sum(i % n * step for i, n, step in zip(index, self.shape, self.strides))
+
+    def indices(self, offsets: np.ndarray) -> np.ndarray | None:
+        """The indices, one row each, of elements at so many elements from the first; None where one is of none."""
+        left, found = offsets.astype(np.int64), np.zeros((len(offsets), len(self.shape)), np.int64)
+        for axis in sorted(range(len(self.shape)), key=lambda axis: -self.strides[axis]):
+            if self.shape[axis] > 1 and self.strides[axis] > 0:
+                found[:, axis] = left // self.strides[axis]
+                left = left % self.strides[axis]
+        inside = (found >= 0) & (found < np.array(self.shape, np.int64))
+        return found if inside.all() and not left.any() else None
+
+
+def flat(address: int, dtype: np.dtype, size: int) -> View:
+    """Bytes of which no more is known than what their elements are."""
+    return View(address, dtype, (size // dtype.itemsize,), (1,))
+
+
+def written(name: str, indices: np.ndarray, shape: tuple[int, ...]) -> str:
+    """Elements in words of Python: `x[3,0:64]`, `x[5:4096:64]`; indices has a row for each."""
+    if len(indices) == math.prod(shape):
+        return name if len(indices) > 1 else f"{name}[{','.join('0' for _ in shape)}]"
+    axes = [np.unique(column) for column in indices.T]
+    slices = [_slices(axis) for axis in axes]
+    if math.prod(map(len, axes)) == len(indices) and all(len(one) == 1 for one in slices):
+        whole = [":" if len(axis) == n > 1 else one[0] for axis, one, n in zip(axes, slices, shape)]
+        return f"{name}[{','.join(whole)}]"
+    if len(shape) == 1:
+        return _listed([f"{name}[{one}]" for one in slices[0]], "ranges")
+    rows = [(tuple(index[:-1]), index[-1]) for index in indices.tolist()]
+    by_row: dict[tuple[int, ...], list[int]] = {}
+    for row, column in rows:
+        by_row.setdefault(row, []).append(column)
+    texts = [
+        f"{name}[{','.join(map(str, row))},{one}]"
+        for row, columns in by_row.items()
+        for one in _slices(np.array(columns))
+    ]
+    return _listed(texts, "ranges")
+
+
+def _listed(texts: list[str], what: str) -> str:
+    more = f" and {len(texts) - _SHOWN} more {what}" if len(texts) > _SHOWN else ""
+    return ", ".join(texts[:_SHOWN]) + more
+
+
+def _slices(values: np.ndarray) -> list[str]:
+    """Sorted numbers as the fewest steps through them: `5`, `0:64`, `5:4096:64`."""
+    texts, start = [], 0
+    while start < len(values):
+        end = start + 1
+        step = int(values[end] - values[start]) if end < len(values) else 1
+        while end < len(values) and values[end] - values[end - 1] == step:
+            end += 1
+        if step > 1 and end - start < 3:
+            end = start + 1
+        first, last = int(values[start]), int(values[end - 1])
+        texts.append(str(first) if first == last else f"{first}:{last + 1}" + (f":{step}" if step > 1 else ""))
+        start = end
+    return texts

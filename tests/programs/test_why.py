@@ -1,0 +1,147 @@
+"""What is told of an element that a program asks about: who stored it, from what, and what was left out."""
+
+import numpy as np
+import pytest
+
+import ptxsim
+from ptxsim.diagnostic import PtxError
+from ptxsim.programs.collector import Collector
+from ptxsim.programs.records import remarks
+from ptxsim.programs.wanted import Wanted
+from ptxsim.programs.why import parse_question
+from ptxsim.session.options import LaunchOptions
+
+HEAD = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 a, .param .u64 b, .param .u64 out, .param .u32 n)
+{
+    .reg .pred %p;
+    .reg .b32 %i, %j, %n, %k;
+    .reg .f32 %x, %y, %sum;
+    .reg .b64 %a, %b, %out, %at;
+    ld.param.u64 %a, [a];
+    ld.param.u64 %b, [b];
+    ld.param.u64 %out, [out];
+    ld.param.u32 %n, [n];
+    mov.u32 %i, %tid.x;
+    mov.u32 %j, %ctaid.x;
+    mad.lo.u32 %i, %j, 32, %i;
+    mul.wide.u32 %at, %i, 4;
+    add.u64 %out, %out, %at;
+"""
+TAIL = "    ret;\n}\n"
+LOAD = "    mul.wide.u32 %at, {index}, 4;\n    add.u64 %at, {array}, %at;\n    {guard}ld.global.f32 {into}, [%at];\n"
+STORE = "    st.global.f32 [%out], %sum;\n"
+
+
+def load(index, array="%a", into="%x", guard=""):
+    return LOAD.format(index=index, array=array, into=into, guard=guard)
+
+
+def ask(body, *questions, engine, n=4, a=None, b=None, launches=1):
+    """What is said of a launch of two blocks of a warp, on arrays of 64 floats."""
+    said = []
+    collector = Collector(Wanted(why=questions, engine=engine), keep=True)
+    collector.answers.say = said.append
+    device = ptxsim.Device("sm_90")
+    kernel = device.module(ptxsim.Module.from_text(HEAD + body + TAIL)).kernel()
+    kernel.written = {name: name for name in ("a", "b", "out", "n")}
+    zeros = np.zeros(64, np.float32)
+    arrays = [device.array(zeros if given is None else np.asarray(given, np.float32)) for given in (a, b, None)]
+    args = [*(device.pointer(one).to_bytes(8, "little") for one in arrays), n.to_bytes(4, "little")]
+    for _ in range(launches):
+        collector.launch(kernel, args, LaunchOptions(grid=2, block=32))
+    return said
+
+
+@pytest.fixture(params=["interpreter", "compiled"])
+def engine(request):
+    return request.param
+
+
+def test_a_wrong_index_shows_in_what_the_element_depends_on(engine):
+    body = "    mul.lo.u32 %k, %i, 2;\n    and.b32 %k, %k, 63;\n" + load("%k") + "    mov.f32 %sum, %x;\n" + STORE
+    (said,) = ask(body, "out[37]", engine=engine, a=np.arange(64))
+    assert said.splitlines()[0] == "out[37] is 10 after k, launch 0; it was 0 before"
+    assert "block (1,0,0) thread (5,0,0)" in said and "st.global.f32 [%out], %sum;" in said
+    assert "depends on a[10], 1 of the 32 elements that the block loads at line" in said
+    assert "arguments: n = 4" in said
+
+
+def test_a_sum_that_is_not_one_depends_on_its_last_part(engine):
+    """b[i] + a[i], then the sum is begun anew: `=` for `+=`."""
+    body = load("%i", "%b") + "    mov.f32 %sum, %x;\n" + load("%i") + "    mov.f32 %sum, %x;\n" + STORE
+    (said,) = ask(body, "out[3]", engine=engine, a=np.arange(64), b=np.arange(64))
+    assert "depends on a[3]," in said
+    assert "does not depend on b[0:32], loaded at line" in said
+
+
+def test_what_is_multiplied_by_zero_is_seen(engine):
+    body = load("%i") + load("%i", "%b", "%y") + "    mul.f32 %sum, %x, %y;\n" + STORE
+    (said,) = ask(body, "out[0]", engine=engine)
+    assert "depends on a[0]" in said and "depends on b[0]" in said
+
+
+def test_ranges_and_steps(engine):
+    """The sum of every eighth element of a, by a loop."""
+    body = (
+        "    mov.f32 %sum, 0f00000000;\n    mov.u32 %k, 3;\nLOOP:\n" + load("%k") + "    add.f32 %sum, %sum, %x;\n"
+        "    add.u32 %k, %k, 8;\n    setp.lt.u32 %p, %k, 64;\n    @%p bra LOOP;\n" + STORE
+    )  # fmt: skip
+    (said,) = ask(body, "out[0]", engine=engine, a=np.ones(64))
+    assert "depends on a[3:60:8], all that the block loads" in said
+
+
+def test_what_no_thread_stores(engine):
+    body = "    mov.f32 %sum, 0f3F800000;\n    setp.lt.u32 %p, %i, 50;\n    @%p st.global.f32 [%out], %sum;\n"
+    (said,) = ask(body, "out[50]", engine=engine)
+    assert "no thread of this launch stores to it; stored is out[0:50]" in said
+
+
+def test_lanes_that_a_mask_leaves_out(engine):
+    """The maximum of what a warp loads by a mask: 0 stands for what is left out."""
+    body = (
+        "    setp.lt.u32 %p, %i, %n;\n    mov.f32 %x, 0f00000000;\n"
+        + "    mul.wide.u32 %at, %i, 4;\n    add.u64 %at, %a, %at;\n"
+    )
+    masked = "    mov.f32 %x, 0f00000000;\n    @%p ld.global.f32 %x, [%at];\n"
+    body += masked + "    mov.b32 %k, %x;\n    redux.sync.max.u32 %k, %k, 0xffffffff;\n    mov.b32 %sum, %k;\n" + STORE
+    (said,) = ask(body, "out[2]", engine=engine, n=20, a=np.arange(64) + 1)
+    assert "depends on lanes that the mask at line" in said and "which hold 0 " in said
+    (said,) = ask(body, "out[2]", engine=engine, n=32, a=np.arange(64) + 1)
+    assert "lanes that the mask" not in said
+    assert "depends on a[0:32], all that the block loads" in said
+
+
+def test_an_index_that_is_loaded_stays_one(engine):
+    body = (
+        load("%i", "%b", "%y")
+        + "    cvt.rzi.u32.f32 %k, %y;\n    and.b32 %k, %k, 63;\n"
+        + load("%k")
+        + "    mov.f32 %sum, %x;\n"
+        + STORE
+    )
+    (said,) = ask(body, "out[1]", engine=engine, a=np.arange(64), b=np.arange(64)[::-1])
+    assert "out[1] is 62" in said and "depends on b[1]" in said
+
+
+def test_questions():
+    assert parse_question("c[3*64+5]:f16").index == (197,)
+    assert parse_question(" x[1, 2] ").index == (1, 2)
+    for wrong in ("c", "c[]", "c[i]", "c[1", "c[1]:f31", "c[()]", "c[9**9**9]"):
+        with pytest.raises(PtxError):
+            parse_question(wrong)
+
+
+def test_questions_that_have_no_answer(engine):
+    body = "    mov.f32 %sum, 0f3F800000;\n" + STORE
+    assert ask(body, "a[3]", "nothing[3]", engine=engine) == []
+    assert ask(body, "out[64]", engine=engine) == ["--why out[64]: it has 64 elements"]
+    (said,) = ask(body, "out[1,1]", engine=engine)
+    assert "give one number" in said
+    assert len(ask(body, "out[1]", engine=engine, launches=9)) == 6
+    assert remarks([{"answered": ["out[1]"], "findings": []}], ["out[1]", "x[1]"]) == [
+        "--why x[1]: no launch has a parameter of that name whose array it stores to"
+    ]
+    assert "--why" in remarks([{"findings": []}], [])[0] and remarks([], []) == []
