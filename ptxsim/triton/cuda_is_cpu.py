@@ -16,9 +16,9 @@ from torch.overrides import TorchFunctionMode
 
 from ptxsim.cuda.runtime.properties import values
 from ptxsim.programs.wanted import Wanted
+from ptxsim.triton import products
 from ptxsim.types import Target, parse_target
 
-_HALVES = (torch.float16, torch.bfloat16)
 # What torch's code for the CPU accumulates in halves, in the backward pass above all.
 _IN_SINGLE = {torch.nn.functional.layer_norm, torch.nn.functional.group_norm}
 _IS_CUDA = torch.Tensor.is_cuda.__get__
@@ -42,7 +42,7 @@ class CudaIsCpu(TorchFunctionMode):  # type: ignore[misc]  # torch may be missin
 def _in_single(function: Any, args: Any, kwargs: Any) -> Any:
     """A function of halves as GPUs compute it: in single precision until the result, its gradients too."""
     kinds = {a.dtype for a in (*args, *kwargs.values()) if isinstance(a, torch.Tensor)}
-    if len(kinds) != 1 or kinds.isdisjoint(_HALVES):
+    if len(kinds) != 1 or kinds.isdisjoint(products.HALVES):
         return function(*args, **kwargs)
     wide = [a.float() if isinstance(a, torch.Tensor) else a for a in args]
     more = {name: a.float() if isinstance(a, torch.Tensor) else a for name, a in kwargs.items()}
@@ -139,4 +139,5 @@ def apply() -> None:
         setattr(torch.cuda, name, answer)
     torch.Generator = Generator
     torch.cpu.set_stream = lambda stream: None  # programs ask the module of their device, by its name
+    products.apply()
     CudaIsCpu().__enter__()
